@@ -3,13 +3,12 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Implements mmap() of the BARs: registers are mapped uncached, memory
- * write-combining.  Every program that has the device node open may map all of
- * a BAR for reading.  rights.c decides which parts it may map for writing.
+ * Implements mmap() of the BARs: registers are mapped uncached, memory write-combining.  Every
+ * program that has the device node open may map all of a BAR for reading.  rights.c decides which
+ * parts it may map for writing.
  *
- * A page is mapped at its first access.  When the card is reset or goes, the
- * driver unmaps all pages.  An access then ends in SIGBUS instead of reading
- * all ones.
+ * A page is mapped at its first access.  When the card is reset or goes, the driver unmaps all
+ * pages.  An access then ends in SIGBUS instead of reading all ones.
  */
 
 #include <linux/capability.h>
@@ -27,10 +26,7 @@ static bool is_memory(struct litepcie *card, unsigned int bar)
 	return flags & IORESOURCE_MEM && flags & IORESOURCE_PREFETCH;
 }
 
-/*
- * Map the memory BARs write-combining in the kernel.  User mappings of the same
- * pages must then have this memory type, too.
- */
+/* Map the memory BARs write-combining, as all user mappings of these pages must then be. */
 void litepcie_bar_map_memory(struct litepcie *card)
 {
 	for (unsigned int bar = 1; bar < PCI_STD_NUM_BARS; bar++)
@@ -46,8 +42,8 @@ void litepcie_bar_unmap_memory(struct litepcie *card)
 }
 
 /*
- * Fill in @bar with the mmap() offset, size and type of BAR number bar->bar.
- * The caller is between litepcie_enter() and litepcie_exit().
+ * Fill in @bar with the mmap() offset, size and type of BAR number bar->bar.  Needs
+ * litepcie_enter().
  */
 int litepcie_bar_info(struct litepcie *card, struct litepcie_bar *bar)
 {
@@ -112,8 +108,8 @@ int litepcie_bar_mmap(struct litepcie *card, unsigned int bar, u64 offset,
 }
 
 /*
- * Unmap the BARs from all processes.  The caller has made sure that
- * litepcie_enter() fails, so no later page fault maps a page again.
+ * Unmap the BARs from all processes.  The caller has made sure that litepcie_enter() fails, so no
+ * later page fault maps a page again.
  */
 void litepcie_bar_zap(struct litepcie *card)
 {

@@ -3,12 +3,10 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Reads the capability table in BAR0, which lists the gateware's blocks and
- * their places.
+ * Reads the capability table in BAR0, which lists the gateware's blocks and their places.
  *
- * The driver refuses a card if the table's checksum is wrong, or if a block
- * does not lie within its BAR.  Blocks of types that the driver does not know
- * are skipped.
+ * The driver refuses a card if the table's checksum is wrong, or if a block does not lie within its
+ * BAR.  Blocks of types that the driver does not know are skipped.
  */
 
 #include <linux/crc32.h>
@@ -25,10 +23,7 @@ static u32 header(struct litepcie *card, unsigned int word)
 	return readl(card->bar0 + CAP(word));
 }
 
-/*
- * Check that the card has a capability table of a version that this driver
- * knows.  On success *@bytes gets the table's length.
- */
+/* Check that the card has a table of a version that is known.  *@bytes gets its length. */
 static int check_header(struct litepcie *card, u32 *bytes)
 {
 	struct device *dev = &card->pdev->dev;
@@ -75,10 +70,7 @@ static u32 checksum(const u32 *words, u32 bytes)
 	return ~crc;
 }
 
-/*
- * Unpack a text that the table stores as four characters a word, the first one
- * in the word's lowest byte.
- */
+/* Unpack a text of four characters a word, the first one in the lowest byte. */
 static void unpack_text(char *text, const u32 *words, unsigned int count)
 {
 	for (unsigned int i = 0; i < 4 * count; i++)
@@ -96,10 +88,7 @@ static void unpack_identity(struct litepcie *card)
 		sprintf(card->digest + 8 * i, "%08x", swab32(digest[i]));
 }
 
-/*
- * Decode the table's entry at word @word.  Returns the entry's length in words,
- * or 0 if the entry is not valid.
- */
+/* Decode the entry at word @word.  Returns its length in words, or 0 if it is not valid. */
 static unsigned int unpack_block(struct litepcie_block *block, const u32 *table,
 				 unsigned int word, unsigned int words)
 {
@@ -129,10 +118,7 @@ static bool in_its_bar(struct litepcie *card, const struct litepcie_block *block
 	if (block->bar >= PCI_STD_NUM_BARS)
 		return false;
 	size = pci_resource_len(card->pdev, block->bar);
-	/*
-	 * The host has assigned no address space to this BAR.  The card works
-	 * without the BAR, so this is no error.
-	 */
+	/* The host has given this BAR no addresses.  The card works without it: no error. */
 	if (!size && block->bar) {
 		dev_warn(&card->pdev->dev, "BAR%u has no address: what lies there cannot be reached\n",
 			 block->bar);
@@ -191,9 +177,8 @@ int litepcie_capability_read(struct litepcie *card)
 }
 
 /*
- * Returns true if the card still has the gateware that was probed.  The table's
- * header has a digest of the gateware's sources, so it is enough to compare the
- * header.
+ * Returns true if the card still has the gateware that was probed.  The table's header has a digest
+ * of the gateware's sources, so it is enough to compare the header.
  */
 bool litepcie_capability_same(struct litepcie *card)
 {
@@ -204,9 +189,8 @@ bool litepcie_capability_same(struct litepcie *card)
 }
 
 /*
- * Returns the block of type @type with index @index, or NULL if the gateware
- * has none.  The blocks of a DMA channel have the channel's index.  A channel
- * may lack some of them.
+ * Returns the block of type @type with index @index, or NULL if the gateware has none.  The blocks
+ * of a DMA channel have the channel's index.  A channel may lack some of them.
  */
 const struct litepcie_block *litepcie_block_find(struct litepcie *card, u16 type,
 						 unsigned int index)
@@ -217,19 +201,13 @@ const struct litepcie_block *litepcie_block_find(struct litepcie *card, u16 type
 	return NULL;
 }
 
-/*
- * Returns parameter @n of the block, or 0 if the block's entry in the
- * capability table is too old to have this parameter.
- */
+/* Returns parameter @n of the block, or 0 if the card's table is too old to have it. */
 u32 litepcie_parameter(const struct litepcie_block *block, unsigned int n)
 {
 	return n < block->parameters ? block->parameter[n] : 0;
 }
 
-/*
- * Converts @microseconds to cycles of the card's clock.  Returns 0 if the table
- * does not give the clock's frequency.
- */
+/* Returns the cycles of the card's clock, or 0 if the table does not give its frequency. */
 u64 litepcie_cycles(struct litepcie *card, u32 microseconds)
 {
 	const struct litepcie_block *endpoint = litepcie_block_find(card, LITEPCIE_BLOCK_ENDPOINT, 0);

@@ -3,9 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Keeps the state of a card (live, offline or gone).  Every access to the
- * hardware is enclosed in litepcie_enter() and litepcie_exit(), which are
- * defined in this file.
+ * Keeps the state of a card (live, offline or gone).  Every access to the hardware is enclosed in
+ * litepcie_enter() and litepcie_exit(), which are defined in this file.
  */
 
 #include <linux/module.h>
@@ -51,10 +50,9 @@ void litepcie_card_put(struct litepcie *card)
 }
 
 /*
- * Enter the card.  From a successful call until litepcie_exit() the hardware
- * may be used, and the card is neither reset nor removed.  Returns -ENODEV if
- * the card has gone or no longer answers, and -EIO if the card is being reset
- * or sleeps.
+ * Enter the card.  From a successful call until litepcie_exit() the hardware may be used, and the
+ * card is neither reset nor removed.  Returns -ENODEV if the card has gone or no longer answers,
+ * and -EIO if the card is being reset or sleeps.
  */
 int litepcie_enter(struct litepcie *card)
 {
@@ -85,10 +83,7 @@ static void wake_everybody(struct litepcie *card)
 		litepcie_capture_news(card->capture);
 }
 
-/*
- * Wait until no thread is between litepcie_enter() and litepcie_exit(), then
- * set the card's state to @state.
- */
+/* Set the card's state once no thread is between litepcie_enter() and litepcie_exit(). */
 void litepcie_set_state(struct litepcie *card, enum litepcie_state state)
 {
 	down_write(&card->live);
@@ -99,10 +94,9 @@ void litepcie_set_state(struct litepcie *card, enum litepcie_state state)
 }
 
 /*
- * Call this when a register reads as all ones.  Returns true if the card no
- * longer answers.  The first word of the capability table is never all ones, so
- * reading that word tells a lost card from a register that has this value.  The
- * function may be called in any context.
+ * Call this when a register reads as all ones.  Returns true if the card no longer answers.  The
+ * first word of the capability table is never all ones, so reading that word tells a lost card from
+ * a register that has this value.  The function may be called in any context.
  */
 bool litepcie_check_lost(struct litepcie *card)
 {

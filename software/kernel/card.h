@@ -3,20 +3,18 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Declares a card and the functions that act on all of it, and the order of the
- * driver's locks.  dma/channel.h declares channels and their directions, and
- * file/file.h the open files of a channel's device node.
+ * Declares a card and the functions that act on all of it, and the order of the driver's locks.
+ * dma/channel.h declares channels and their directions, and file/file.h the open files of a
+ * channel's device node.
  *
- * A card (struct litepcie) is one PCI function.  A channel is one DMA channel
- * with its device node.  A way is one direction of a channel.  The structures
- * of a card and of its channels live until the last open file is closed, which
- * may be long after the PCI function has gone.  So code may touch the hardware
- * only between litepcie_enter() and litepcie_exit(), or in the interrupt
- * handler.
+ * A card (struct litepcie) is one PCI function.  A channel is one DMA channel with its device
+ * node.  A way is one direction of a channel.  The structures of a card and of its channels live
+ * until the last open file is closed, which may be long after the PCI function has gone.  So code
+ * may touch the hardware only between litepcie_enter() and litepcie_exit(), or in the interrupt
+ * handler.  "Needs litepcie_enter()" says that a function must be called between these two.
  *
- * The driver takes its locks in this order, outermost first.  A copy from or to
- * user memory may take mmap_lock, so no such copy is made with a lock held that
- * stands below mmap_lock in the list:
+ * The driver takes its locks in this order, outermost first.  A copy from or to user memory may
+ * take mmap_lock, so no such copy is made with a lock held that stands below mmap_lock in the list:
  *   way->io		held by a read() or write() of the way, also while it copies
  *   (mmap_lock)	the kernel's lock of an address space
  *   card->live		held for reading between litepcie_enter() and litepcie_exit()
@@ -60,19 +58,11 @@ enum litepcie_state {
 struct litepcie_capture;
 struct litepcie_virtio;
 
-/*
- * The interrupt of the logic in the user slot, and the eventfd that it signals.
- */
+/* The interrupt of the logic in the user slot, and the eventfd that it signals. */
 struct litepcie_user {
-	/*
-	 * number of the interrupt cause; LITEPCIE_CAUSES_MAX if the user's
-	 * logic has none
-	 */
+	/* number of the interrupt cause; LITEPCIE_CAUSES_MAX if the user's logic has none */
 	u32			cause;
-	/*
-	 * lock: protects @event and @file, and whether the cause is enabled: it
-	 * is while @event is set
-	 */
+	/* lock: protects @event and @file, and the cause, which is enabled while @event is set */
 	spinlock_t		lock;
 	/* eventfd that the user logic's interrupt signals, or NULL */
 	struct eventfd_ctx	*event;
@@ -81,9 +71,7 @@ struct litepcie_user {
 	char			irq_name[24];
 };
 
-/*
- * One entry of the capability table, which describes one block of the gateware.
- */
+/* One entry of the capability table, which describes one block of the gateware. */
 struct litepcie_block {
 	u16			type, version;
 	u8			index, bar;
@@ -120,10 +108,7 @@ struct litepcie {
 	char			target[4 * LITEPCIE_CAP_TARGET_WORDS];
 	char			digest[8 * LITEPCIE_CAP_DIGEST_WORDS + 1];
 
-	/*
-	 * true once the card's registers have read as all ones; may be set in
-	 * any context
-	 */
+	/* true once the card's registers have read as all ones; may be set in any context */
 	bool			lost;
 	struct rw_semaphore	live;		/* lock: protects the card's state */
 	enum litepcie_state	state;
@@ -133,10 +118,7 @@ struct litepcie {
 	u32			irq_enabled;
 	void __iomem		*irq_enable, *irq_clear, *irq_vector;
 	bool			msix;		/* true if the gateware can send MSI-X messages */
-	/*
-	 * The driver has requested the interrupt vectors 0 to messages - 1, and
-	 * frees them.
-	 */
+	/* The driver has requested the interrupt vectors 0 to messages - 1, and frees them. */
 	unsigned int		messages;
 	struct litepcie_way	*cause[LITEPCIE_CAUSES_MAX];
 	struct litepcie_user	user;
@@ -144,22 +126,13 @@ struct litepcie {
 	struct litepcie_capture	*capture;
 
 	struct litepcie_virtio_slot virtio[LITEPCIE_VIRTIO_MAX];
-	/*
-	 * masks of the interrupt causes that belong to virtio devices, and of
-	 * those that belong to their queues
-	 */
+	/* masks of the interrupt causes of virtio devices, and of those of their queues */
 	u32			virtio_causes, virtio_queues;
 	struct litepcie_listener listener[LITEPCIE_CAUSES_MAX];
 
-	/*
-	 * lock: protects the card's bus master bit and @unquiet, the mask of
-	 * parts that did not stop
-	 */
+	/* lock: protects the card's bus master bit and @unquiet */
 	struct mutex		master_lock;
-	/*
-	 * Bit n is set if the direction, the capture or the virtio device with
-	 * (first) interrupt cause n did not stop when it was told to.
-	 */
+	/* bit n: the direction, capture or virtio device with (first) cause n did not stop */
 	u32			unquiet;
 
 	/* map_bars() has enabled the PCI device, and has requested its regions */
@@ -168,9 +141,7 @@ struct litepcie {
 	/* lock: protects the list of the card's open files */
 	struct mutex		files_lock;
 	struct list_head	files;
-	/*
-	 * the kernel's mappings of the memory BARs, which are write-combining
-	 */
+	/* the kernel's mappings of the memory BARs, which are write-combining */
 	void __iomem		*memory[PCI_STD_NUM_BARS];
 
 	unsigned int		channels;
@@ -178,8 +149,8 @@ struct litepcie {
 };
 
 /*
- * Returns DMA direction (way) number @n of the card, or NULL if it has fewer.
- * 0 and 1 are h2c and c2h of channel 0, 2 and 3 those of channel 1, and so on.
+ * Returns DMA direction (way) number @n of the card, or NULL if it has fewer.  0 and 1 are h2c and
+ * c2h of channel 0, 2 and 3 those of channel 1, and so on.
  */
 static inline struct litepcie_way *litepcie_nth_way(struct litepcie *card, unsigned int n)
 {
@@ -193,7 +164,7 @@ static inline bool litepcie_is_gone(const struct litepcie *card)
 	return READ_ONCE(card->state) == LITEPCIE_GONE || READ_ONCE(card->lost);
 }
 
-/* The functions that follow are defined in card.c. */
+/* Defined in card.c */
 struct litepcie *litepcie_card_alloc(struct pci_dev *pdev);
 void litepcie_card_get(struct litepcie *card);
 void litepcie_card_put(struct litepcie *card);
@@ -202,7 +173,7 @@ void litepcie_exit(struct litepcie *card);
 void litepcie_set_state(struct litepcie *card, enum litepcie_state state);
 bool litepcie_check_lost(struct litepcie *card);
 
-/* The functions that follow are defined in capability.c. */
+/* Defined in capability.c */
 int litepcie_capability_read(struct litepcie *card);
 bool litepcie_capability_same(struct litepcie *card);
 const struct litepcie_block *litepcie_block_find(struct litepcie *card,
@@ -210,15 +181,10 @@ const struct litepcie_block *litepcie_block_find(struct litepcie *card,
 u32 litepcie_parameter(const struct litepcie_block *block, unsigned int n);
 u64 litepcie_cycles(struct litepcie *card, u32 microseconds);
 
-/*
- * Functions of rights.c, which decides whether a file without CAP_SYS_RAWIO may
- * write to a register.
- */
+/* Defined in rights.c, which says where a file without CAP_SYS_RAWIO may write to */
 enum litepcie_right {
 	LITEPCIE_RIGHT_NONE,
-	/*
-	 * the file may write the register through litepcie_owner_steer() only
-	 */
+	/* the file may write the register through litepcie_owner_steer() only */
 	LITEPCIE_RIGHT_STEER,
 	LITEPCIE_RIGHT_WRITE
 };
@@ -226,14 +192,14 @@ enum litepcie_right {
 enum litepcie_right litepcie_right(struct litepcie *card, unsigned int bar, u64 offset, u64 size);
 u32 litepcie_steered(enum litepcie_direction id);
 
-/* The functions that follow are defined in irq.c. */
+/* Defined in irq.c */
 int litepcie_irq_init(struct litepcie *card);
 void litepcie_irq_exit(struct litepcie *card);
 void litepcie_irq_silence(struct litepcie *card);
 void litepcie_cause_enable(struct litepcie *card, u32 cause, bool enable);
 void litepcie_cause_settle(struct litepcie *card);
 
-/* The functions that follow are defined in bar.c. */
+/* Defined in bar.c */
 int litepcie_bar_info(struct litepcie *card, struct litepcie_bar *bar);
 int litepcie_bar_mmap(struct litepcie *card, unsigned int bar, u64 offset,
 		      struct vm_area_struct *vma);
@@ -241,17 +207,14 @@ void litepcie_bar_zap(struct litepcie *card);
 void litepcie_bar_map_memory(struct litepcie *card);
 void litepcie_bar_unmap_memory(struct litepcie *card);
 
-/* The functions that follow are defined in user.c. */
+/* Defined in user.c */
 int litepcie_user_init(struct litepcie *card);
 void litepcie_user_interrupt(struct litepcie *card);
 int litepcie_user_event(struct litepcie_file *file, struct eventfd_ctx *event);
 void litepcie_user_leave(struct litepcie_file *file, bool live);
 void litepcie_user_forget(struct litepcie *card);
 
-/*
- * The functions that follow are defined in virtio.c.  Without an auxiliary bus
- * in the kernel, the card's virtio devices are left alone.
- */
+/* Defined in virtio.c.  Without an auxiliary bus in the kernel, virtio devices are left alone. */
 #ifdef CONFIG_AUXILIARY_BUS
 void litepcie_virtio_find(struct litepcie *card);
 int litepcie_virtio_halt(struct litepcie *card);
@@ -266,10 +229,7 @@ static inline void litepcie_virtio_del(struct litepcie *card) { }
 static inline void litepcie_virtio_interrupt(struct litepcie *card, int irq, u32 causes) { }
 #endif
 
-/*
- * The functions that follow are defined in capture.c, capture_owner.c and
- * capture_node.c.  On a card without a capture they do nothing.
- */
+/* Defined in capture.c, capture_owner.c, capture_node.c; without a capture they do nothing */
 int litepcie_capture_probe(struct litepcie *card);
 void litepcie_capture_put(struct litepcie *card);
 void litepcie_capture_map(struct litepcie *card);
@@ -280,10 +240,10 @@ int litepcie_capture_settle(struct litepcie *card);
 void litepcie_capture_abort(struct litepcie *card, int error);
 void litepcie_capture_interrupt(struct litepcie *card);
 
-/* The functions that follow are defined in p2pmem.c. */
+/* Defined in p2pmem.c */
 int litepcie_p2pmem_add(struct litepcie *card);
 
-/* pci.c defines the PCI driver, which main.c registers. */
+/* Defined in pci.c */
 extern struct pci_driver litepcie_pci_driver;
 
 #endif /* LITEPCIE_CARD_H */

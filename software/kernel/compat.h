@@ -39,10 +39,9 @@ static inline void vm_flags_clear(struct vm_area_struct *vma, vm_flags_t flags)
 #endif
 
 /*
- * Returns true if dma_sync_*() must be called before the processor sees the
- * device's writes, or the device sees the processor's.  Before 6.10
- * dma_need_sync() returns true for every device behind an IOMMU.  The IOMMU's
- * DMA code bounces only parts of pages, and rings are whole pages.  So behind
+ * Returns true if dma_sync_*() must be called before the processor sees the device's writes, or the
+ * device sees the processor's.  Before 6.10 dma_need_sync() returns true for every device behind an
+ * IOMMU.  The IOMMU's DMA code bounces only parts of pages, and rings are whole pages.  So behind
  * an IOMMU only a device that is not cache-coherent needs the calls.
  */
 static inline bool litepcie_needs_sync(struct device *dev, dma_addr_t dma)

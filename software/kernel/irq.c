@@ -3,19 +3,16 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Handles the card's interrupts.  With MSI-X each cause has a message of its
- * own.  With MSI one message stands for all causes, and a register tells which
- * causes are set.
+ * Handles the card's interrupts.  With MSI-X each cause has a message of its own.  With MSI one
+ * message stands for all causes, and a register tells which causes are set.
  *
- * With MSI the handler clears a cause before it reads the count from the card's
- * register, so progress after that raises another message.  In a run in which
- * the card writes the count to memory, the handler reads no register.  Its load
- * of the count may then happen before the posted write has cleared the cause.
- * Progress between the load and the clearing finds the cause still set, so the
- * message that it raises is handled after the cause has been cleared.  For this
- * reason the handler of a message without a cause looks at the counts in memory
- * again.  The queues of virtio devices are in memory, too, and are looked at in
- * the same way.
+ * With MSI the handler clears a cause before it reads the count from the card's register, so
+ * progress after that raises another message.  In a run in which the card writes the count to
+ * memory, the handler reads no register.  Its load of the count may then happen before the posted
+ * write has cleared the cause.  Progress between the load and the clearing finds the cause still
+ * set, so the message that it raises is handled after the cause has been cleared.  For this reason
+ * the handler of a message without a cause looks at the counts in memory again.  The queues of
+ * virtio devices are in memory, too, and are looked at in the same way.
  */
 
 #include <linux/interrupt.h>
@@ -24,10 +21,9 @@
 #include "capture/capture.h"
 
 /*
- * Handle an MSI message for which no cause is set: look at the counts that the
- * card writes to memory.  The handler of an earlier message has cleared the
- * cause, but may have looked at a count before the card's write of that count
- * arrived.
+ * Handle an MSI message for which no cause is set: look at the counts that the card writes to
+ * memory.  The handler of an earlier message has cleared the cause, but may have looked at a count
+ * before the card's write of that count arrived.
  */
 static void look_at_lines(struct litepcie *card)
 {
@@ -49,8 +45,8 @@ static irqreturn_t litepcie_interrupt(int irq, void *data)
 	u32 causes;
 
 	/*
-	 * The message was sent before a reset.  The card's registers may read
-	 * as all ones during the reset, so none is read.
+	 * The message was sent before a reset.  The card's registers may read as all ones during
+	 * the reset, so none is read.
 	 */
 	if (READ_ONCE(card->state) != LITEPCIE_LIVE)
 		return IRQ_HANDLED;
@@ -59,8 +55,8 @@ static irqreturn_t litepcie_interrupt(int irq, void *data)
 		return IRQ_HANDLED;
 	causes &= READ_ONCE(card->irq_enabled);
 	/*
-	 * The handler does not return IRQ_NONE, because the handler of an
-	 * earlier message may have cleared this message's cause.
+	 * The handler does not return IRQ_NONE, because the handler of an earlier message may have
+	 * cleared this message's cause.
 	 */
 	if (!causes) {
 		look_at_lines(card);
@@ -125,18 +121,15 @@ void litepcie_cause_enable(struct litepcie *card, u32 cause, bool enable)
 }
 
 /*
- * Wait until writes to the interrupt registers have arrived at the card: the
- * completion of a register read comes after them.
+ * Wait until writes to the interrupt registers have arrived at the card: the completion of a
+ * register read comes after them.
  */
 void litepcie_cause_settle(struct litepcie *card)
 {
 	readl(card->irq_enable);
 }
 
-/*
- * Disable all interrupt causes of the card.  When this function returns, no
- * interrupt handler of the card runs.
- */
+/* Disable all interrupt causes.  When this returns, no interrupt handler of the card runs. */
 void litepcie_irq_silence(struct litepcie *card)
 {
 	unsigned long flags;
@@ -170,10 +163,7 @@ static int find_registers(struct litepcie *card)
 	return 0;
 }
 
-/*
- * Returns the number of MSI-X vectors that are needed.  Vector n is cause n, so
- * all vectors up to the highest cause in use are needed.
- */
+/* Returns how many MSI-X vectors are needed: vector n is cause n, up to the highest in use. */
 static int count_vectors(struct litepcie *card)
 {
 	struct litepcie_way *way;
@@ -202,8 +192,8 @@ static void free_messages(struct litepcie *card)
 }
 
 /*
- * Request all @count interrupts, or none if one request fails.  The names of
- * the interrupts in /proc/interrupts tell cards apart.
+ * Request all @count interrupts, or none if one request fails.  The names of the interrupts in
+ * /proc/interrupts tell cards apart.
  */
 static int request_messages(struct litepcie *card, unsigned int count)
 {

@@ -3,8 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Loads and unloads litepcie, the driver of Lanebox cards, which has the ABI of
- * LitePCIe's driver.
+ * Loads and unloads litepcie, the driver of Lanebox cards, which has the ABI of LitePCIe's driver.
  */
 
 #include <linux/module.h>
@@ -12,9 +11,8 @@
 #include "card.h"
 
 /*
- * The driver stores a 64-bit count in the status page in one store, and uses
- * mmap() offsets above 1 TiB (LITEPCIE_MMAP_SHIFT).  A 32-bit kernel can do
- * neither.
+ * The driver stores a 64-bit count in the status page in one store, and uses mmap() offsets above 1
+ * TiB (LITEPCIE_MMAP_SHIFT).  A 32-bit kernel can do neither.
  */
 #ifndef CONFIG_64BIT
 #error "litepcie needs a 64-bit kernel; 32-bit programs on it are supported"

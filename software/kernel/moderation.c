@@ -3,12 +3,10 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Decides when the driver asks the card for progress: at interrupts, by timer,
- * or by both.
+ * Decides when the driver asks the card for progress: at interrupts, by timer, or by both.
  *
- * In adaptive mode an interrupt switches its own cause off and a timer on.  The
- * timer asks the card every interval_us.  When it finds nothing new, the timer
- * ends and switches the cause on again.
+ * In adaptive mode an interrupt switches its own cause off and a timer on.  The timer asks the card
+ * every interval_us.  When it finds nothing new, the timer ends and switches the cause on again.
  */
 
 #include <linux/module.h>
@@ -21,10 +19,7 @@ static ktime_t interval(const struct litepcie_way *way)
 	return ns_to_ktime((u64)way->interval_us * NSEC_PER_USEC);
 }
 
-/*
- * Enable the direction's interrupt cause, unless the direction has been
- * stopped: after a stop nothing would disable the cause again.
- */
+/* Enable the cause, unless the direction has stopped: nothing would disable it again. */
 static void cause_on(struct litepcie_way *way)
 {
 	unsigned long flags;
@@ -36,9 +31,8 @@ static void cause_on(struct litepcie_way *way)
 }
 
 /*
- * Start the timer, unless the direction has been stopped.  wait.lock is held,
- * since an interrupt on another processor may start the same timer, even while
- * the timer's callback runs.
+ * Start the timer, unless the direction has been stopped.  wait.lock is held, since an interrupt on
+ * another processor may start the same timer, even while the timer's callback runs.
  */
 static void look_later(struct litepcie_way *way)
 {
@@ -51,9 +45,9 @@ static void look_later(struct litepcie_way *way)
 }
 
 /*
- * The timer's callback, which asks the card for progress.  It never returns
- * HRTIMER_RESTART, which the kernel allows only if nothing but the callback
- * starts the timer.  In this driver an interrupt may start the timer, too.
+ * The timer's callback, which asks the card for progress.  It never returns HRTIMER_RESTART, which
+ * the kernel allows only if nothing but the callback starts the timer.  In this driver an interrupt
+ * may start the timer, too.
  */
 static enum hrtimer_restart look(struct hrtimer *timer)
 {
@@ -63,10 +57,9 @@ static enum hrtimer_restart look(struct hrtimer *timer)
 	if (!news && way->mode == LITEPCIE_MODE_ADAPTIVE) {
 		cause_on(way);
 		/*
-		 * Progress made before the cause was enabled raises no
-		 * interrupt, so ask the card again.  In a run with a status
-		 * line asking reads no register, so first wait until the cause
-		 * is enabled in the card.
+		 * Progress made before the cause was enabled raises no interrupt, so ask the card
+		 * again.  In a run with a status line asking reads no register, so first wait until
+		 * the cause is enabled in the card.
 		 */
 		if (way->told)
 			litepcie_cause_settle(litepcie_of(way));
@@ -87,8 +80,8 @@ void litepcie_moderation_init(struct litepcie_way *way)
 }
 
 /*
- * Switch on the interrupt cause or the timer for a run that begins.  Called
- * after way->run has been set and before the DMA engine is enabled.
+ * Switch on the interrupt cause or the timer for a run that begins.  Called after way->run has been
+ * set and before the DMA engine is enabled.
  */
 void litepcie_moderation_start(struct litepcie_way *way)
 {
@@ -100,9 +93,8 @@ void litepcie_moderation_start(struct litepcie_way *way)
 }
 
 /*
- * Switch off the interrupt cause and the timer of a run that ends.  Called
- * after way->run has been cleared.  When this function returns, the timer is
- * off and the cause is disabled.
+ * Switch off the interrupt cause and the timer of a run that ends.  Called after way->run has been
+ * cleared.  When this function returns, the timer is off and the cause is disabled.
  */
 void litepcie_moderation_stop(struct litepcie_way *way)
 {
@@ -111,8 +103,8 @@ void litepcie_moderation_stop(struct litepcie_way *way)
 }
 
 /*
- * In adaptive mode: switch the interrupt cause off and the timer on.  The
- * interrupt handler calls this before it asks the card for progress.
+ * In adaptive mode: switch the interrupt cause off and the timer on.  The interrupt handler calls
+ * this before it asks the card for progress.
  */
 void litepcie_moderation_interrupt(struct litepcie_way *way)
 {

@@ -3,13 +3,12 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Offers the card's memory to other devices as PCI peer-to-peer memory, if the
- * module parameter p2pmem is set.  A disk then reads and writes the card's
- * memory without a detour through host memory.
+ * Offers the card's memory to other devices as PCI peer-to-peer memory, if the module parameter
+ * p2pmem is set.  A disk then reads and writes the card's memory without a detour through host
+ * memory.
  *
- * The kernel's allocator gets the whole BAR.  The driver allocates those pages
- * of the BAR that are not memory and keeps them, so that no other device gets
- * them.
+ * The kernel's allocator gets the whole BAR.  The driver allocates those pages of the BAR that are
+ * not memory and keeps them, so that no other device gets them.
  */
 
 #include <linux/module.h>
@@ -86,8 +85,8 @@ static int reserve_rest(struct litepcie *card, unsigned int bar)
 }
 
 /*
- * Offer the card's memory to other devices.  The kernel's device resource
- * management (devres) withdraws the offer when the driver is unbound.
+ * Offer the card's memory to other devices.  The kernel's device resource management (devres)
+ * withdraws the offer when the driver is unbound.
  */
 int litepcie_p2pmem_add(struct litepcie *card)
 {

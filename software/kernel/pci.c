@@ -3,8 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Is the PCI driver: probe, remove, shutdown, reset, error recovery and sleep
- * of a card.
+ * Is the PCI driver: probe, remove, shutdown, reset, error recovery and sleep of a card.
  */
 
 #include <linux/log2.h>
@@ -35,8 +34,8 @@ static int way_find(struct litepcie *card, struct litepcie_way *way,
 		return -EINVAL;
 	card->cause[way->cause] = way;
 	/*
-	 * The ring held.end has one entry more than the card's table has
-	 * descriptors: the entry of the last descriptor that is done.
+	 * The ring held.end has one entry more than the card's table has descriptors: the entry of
+	 * the last descriptor that is done.
 	 */
 	way->held.mask = roundup_pow_of_two(way->depth + 1) - 1;
 	way->held.end = kvcalloc(way->held.mask + 1, sizeof(*way->held.end), GFP_KERNEL);
@@ -122,9 +121,9 @@ static int add_nodes(struct litepcie *card)
 /* Stopping the card, and using it again ----------------------------------- */
 
 /*
- * Make the card quiet.  When this function returns, litepcie_enter() fails, no
- * direction runs, no interrupt handler runs and the card makes no request.  The
- * owner of a direction that was running gets @error.
+ * Make the card quiet.  When this function returns, litepcie_enter() fails, no direction runs, no
+ * interrupt handler runs and the card makes no request.  The owner of a direction that was running
+ * gets @error.
  */
 static void quiesce(struct litepcie *card, enum litepcie_state state, int error)
 {
@@ -147,10 +146,7 @@ static int set_dma_mask(struct litepcie *card)
 	return dma_set_mask_and_coherent(&card->pdev->dev, DMA_BIT_MASK(clamp(bits, 32u, 64u)));
 }
 
-/*
- * Stop all DMA of the card at the probe.  If this kernel was started by a
- * kexec, the kernel before may have started DMA.
- */
+/* Stop all DMA at the probe: the kernel before a kexec may have started it. */
 static int halt_everything(struct litepcie *card)
 {
 	struct litepcie_way *way;
@@ -164,9 +160,8 @@ static int halt_everything(struct litepcie *card)
 }
 
 /*
- * After a reset or sleep, check that the card still has the gateware of the
- * probe, and make it ready.  The caller then sets LITEPCIE_LIVE, so that
- * litepcie_enter() succeeds again.
+ * After a reset or sleep, check that the card still has the gateware of the probe, and make it
+ * ready.  The caller then sets LITEPCIE_LIVE, so that litepcie_enter() succeeds again.
  */
 static int revive(struct litepcie *card)
 {
@@ -239,10 +234,7 @@ static void unmap_bars(struct litepcie *card)
 		pci_disable_device(card->pdev);
 }
 
-/*
- * Remove the card's DMA mappings of all rings, records and status lines.  The
- * card must not access this memory any more.
- */
+/* Remove the DMA mappings of rings, records and status lines.  The card is quiet. */
 static void unmap_rings(struct litepcie *card)
 {
 	struct litepcie_way *way;
@@ -255,9 +247,8 @@ static void unmap_rings(struct litepcie *card)
 }
 
 /*
- * Set up the card's interrupt moderation, and the memory for its status lines
- * and records.  That memory is mapped for the card, so the DMA mask must be set
- * before this call.
+ * Set up the card's interrupt moderation, and the memory for its status lines and records.  That
+ * memory is mapped for the card, so the DMA mask must be set before this call.
  */
 static void init_notices(struct litepcie *card)
 {
@@ -306,10 +297,7 @@ quiesce:
 	quiesce(card, LITEPCIE_GONE, -ENODEV);
 	pci_clear_master(card->pdev);
 unmap:
-	/*
-	 * A program may have opened a channel that was already added, and so
-	 * have a ring that is mapped for the card.
-	 */
+	/* A program may have opened a channel that was added, and have a ring that is mapped. */
 	unmap_rings(card);
 	litepcie_irq_exit(card);
 put:
@@ -347,10 +335,7 @@ static void litepcie_remove(struct pci_dev *pdev)
 {
 	struct litepcie *card = pci_get_drvdata(pdev);
 
-	/*
-	 * An unplugged card never answers, so mark it as lost: no function then
-	 * waits for an answer.
-	 */
+	/* An unplugged card never answers: no function waits for a card that is lost. */
 	if (pci_channel_offline(pdev))
 		WRITE_ONCE(card->lost, true);
 	litepcie_virtio_del(card);
@@ -369,8 +354,8 @@ static void litepcie_remove(struct pci_dev *pdev)
 }
 
 /*
- * Make the card quiet before the machine shuts down.  This also runs before a
- * kexec: the card must not write to the memory of the next kernel.
+ * Make the card quiet before the machine shuts down.  This also runs before a kexec: the card must
+ * not write to the memory of the next kernel.
  */
 static void litepcie_shutdown(struct pci_dev *pdev)
 {
@@ -421,10 +406,7 @@ static pci_ers_result_t litepcie_slot_reset(struct pci_dev *pdev)
 	return revive(card) ? PCI_ERS_RESULT_DISCONNECT : PCI_ERS_RESULT_RECOVERED;
 }
 
-/*
- * Called when all devices on the bus have recovered from a PCIe error.  DMA
- * must not start before that.
- */
+/* All devices on the bus have recovered from a PCIe error: DMA may start. */
 static void litepcie_error_resume(struct pci_dev *pdev)
 {
 	struct litepcie *card = pci_get_drvdata(pdev);
@@ -455,23 +437,17 @@ static int litepcie_resume(struct device *dev)
 static DEFINE_SIMPLE_DEV_PM_OPS(litepcie_pm_ops, litepcie_suspend, litepcie_resume);
 
 /*
- * The default IDs of Xilinx's PCIe blocks.  Other gateware uses these IDs, too,
- * so the probe drives a card only if it finds a capability table.
+ * The default IDs of Xilinx's PCIe blocks.  Other gateware uses these IDs, too, so the probe drives
+ * a card only if it finds a capability table.
  */
 static const struct pci_device_id litepcie_ids[] = {
-	/*
-	 * Xilinx device IDs for PCIe Gen2; last digit: number of lanes, f for
-	 * 16
-	 */
+	/* Xilinx device IDs for PCIe Gen2; last digit: number of lanes, f for 16 */
 	{ PCI_VDEVICE(XILINX, 0x9021) },
 	{ PCI_VDEVICE(XILINX, 0x9022) },
 	{ PCI_VDEVICE(XILINX, 0x9024) },
 	{ PCI_VDEVICE(XILINX, 0x9028) },
 	{ PCI_VDEVICE(XILINX, 0x902f) },
-	/*
-	 * Xilinx device IDs for PCIe Gen3; last digit: number of lanes, f for
-	 * 16
-	 */
+	/* Xilinx device IDs for PCIe Gen3; last digit: number of lanes, f for 16 */
 	{ PCI_VDEVICE(XILINX, 0x9031) },
 	{ PCI_VDEVICE(XILINX, 0x9032) },
 	{ PCI_VDEVICE(XILINX, 0x9034) },

@@ -3,70 +3,51 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Lists the registers and memories that a file without CAP_SYS_RAWIO may write
- * to, by the block types of the capability table.
+ * Lists the registers and memories that a file without CAP_SYS_RAWIO may write to, by the block
+ * types of the capability table.
  *
- * A write to any other place is refused.  That includes blocks whose type or
- * version this driver does not know, and bytes that belong to no block.  Some
- * of those registers may make the card write to any address of the host, as
- * those of the DMA and of the MSI-X table do.  Others may take the card away
- * from its other users.
+ * A write to any other place is refused.  That includes blocks whose type or version this driver
+ * does not know, and bytes that belong to no block.  Some of those registers may make the card
+ * write to any address of the host, as those of the DMA and of the MSI-X table do.  Others may take
+ * the card away from its other users.
  */
 
 #include <linux/module.h>
 
 #include "card.h"
 
-/*
- * version of a block's entry in the capability table for which the list of
- * rights holds
- */
+/* version of a block for which the list of rights holds */
 #define VERSION		1
-/*
- * value of @parameter in struct right: every register of the block may be
- * written to
- */
+/* value of @parameter in struct right: every register of the block may be written to */
 #define ALL		0xff
 
-/*
- * Bits of the pattern block's control register that act on one direction alone.
- */
+/* Bits of the pattern block's control register that act on one direction alone. */
 
-/*
- * bit of the pattern block's control register: c2h data comes from its
- * generator
- */
+/* bit of the pattern block's control register: c2h data comes from its generator */
 #define PATTERN_C2H	BIT(0)
 /* bit of the pattern block's control register: its checker compares h2c data */
 #define PATTERN_H2C	BIT(1)
 
 struct right {
 	u16	type;
-	/*
-	 * number of the parameter that has the offset of the allowed register;
-	 * or ALL
-	 */
+	/* number of the parameter that has the offset of the allowed register; or ALL */
 	u8	parameter;
-	/*
-	 * true: bits of the register act on a direction's data, so only that
-	 * direction's owner may change them, see litepcie_owner_steer()
-	 */
+	/* true: its bits act on a direction, whose owner alone may change them */
 	bool	steers;
 };
 
 static const struct right rights[] = {
 	{ LITEPCIE_BLOCK_CONTROL, LITEPCIE_CONTROL_SCRATCH },
 	/*
-	 * The control register of the counters takes snapshots and clears
-	 * counters.  At worst a write makes another user read wrong figures.
+	 * The control register of the counters takes snapshots and clears counters.  At worst a
+	 * write makes another user read wrong figures.
 	 */
 	{ LITEPCIE_BLOCK_COUNTERS, LITEPCIE_COUNTERS_CONTROL },
 	{ LITEPCIE_BLOCK_PATTERN, LITEPCIE_PATTERN_CONTROL, .steers = true },
 	/*
-	 * Members may read a module's memory, which takes writes to the card.
-	 * A write to a module and its reset take CAP_SYS_RAWIO: they may end
-	 * another user's link.  Two users who read a module at the same time
-	 * may get each other's bytes, and no other harm is done.
+	 * Members may read a module's memory, which takes writes to the card.  A write to a module
+	 * and its reset take CAP_SYS_RAWIO: they may end another user's link.  Two users who read a
+	 * module at the same time may get each other's bytes, and no other harm is done.
 	 */
 	{ LITEPCIE_BLOCK_MODULE, LITEPCIE_MODULE_READ },
 	{ LITEPCIE_BLOCK_MODULE, LITEPCIE_MODULE_BUFFER_PLACE },
@@ -84,10 +65,7 @@ static struct span place_of(const struct litepcie_block *block)
 	return (struct span){ block->offset, (u64)block->offset + block->size };
 }
 
-/*
- * Returns the part of the block that may be written to.  The span is empty if
- * the block has no such part.
- */
+/* Returns the part of the block that may be written to: empty if there is none. */
 static struct span allowed_in(const struct litepcie_block *block, const struct right *right)
 {
 	struct span range = place_of(block);
@@ -95,11 +73,7 @@ static struct span allowed_in(const struct litepcie_block *block, const struct r
 
 	if (right->parameter == ALL)
 		return range;
-	/*
-	 * The capability table may be older than this parameter.
-	 * litepcie_parameter() would then return 0, which is the offset of
-	 * another register.
-	 */
+	/* A table without this parameter would give 0, which is another register's offset. */
 	if (right->parameter >= block->parameters)
 		return (struct span){ };
 	place = range.start + litepcie_parameter(block, right->parameter);
@@ -109,8 +83,8 @@ static struct span allowed_in(const struct litepcie_block *block, const struct r
 }
 
 /*
- * Returns the right by which the bytes from @from to @to of the block may be
- * written to, or NULL.  A block may have several rights, each to a register.
+ * Returns the right by which the bytes from @from to @to of the block may be written to, or NULL.
+ * A block may have several rights, each to a register.
  */
 static const struct right *right_to(const struct litepcie_block *block, u64 from, u64 to)
 {
@@ -124,10 +98,7 @@ static const struct right *right_to(const struct litepcie_block *block, u64 from
 	return NULL;
 }
 
-/*
- * Returns the end of the block that holds byte @at, or @at itself if no block
- * holds it.
- */
+/* Returns the end of the block that holds byte @at, or @at itself if no block holds it. */
 static u64 end_of_block(struct litepcie *card, unsigned int bar, u64 at)
 {
 	for (unsigned int i = 0; i < card->block_count; i++) {
@@ -140,9 +111,8 @@ static u64 end_of_block(struct litepcie *card, unsigned int bar, u64 at)
 }
 
 /*
- * Returns the right to write to @size bytes at @offset of the BAR.  The write is
- * allowed if each of the bytes lies in a block, and each of these blocks allows
- * it.
+ * Returns the right to write to @size bytes at @offset of the BAR.  The write is allowed if each of
+ * the bytes lies in a block, and each of these blocks allows it.
  */
 enum litepcie_right litepcie_right(struct litepcie *card, unsigned int bar, u64 offset, u64 size)
 {
@@ -172,9 +142,8 @@ enum litepcie_right litepcie_right(struct litepcie *card, unsigned int bar, u64 
 }
 
 /*
- * Returns the bits of the pattern block's control register that act on
- * direction @id.  Bits whose meaning is unknown are included, since they may
- * act on this direction.
+ * Returns the bits of the pattern block's control register that act on direction @id.  Bits whose
+ * meaning is unknown are included, since they may act on this direction.
  */
 u32 litepcie_steered(enum litepcie_direction id)
 {

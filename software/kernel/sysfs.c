@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Provides the attributes in /sys/class/litepcie/litepcieN: the gateware's
- * target and the digest of its sources, how each direction runs, and counters.
+ * Provides the attributes in /sys/class/litepcie/litepcieN: the gateware's target and the digest of
+ * its sources, how each direction runs, and counters.
  */
 
 #include <linux/module.h>

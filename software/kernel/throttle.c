@@ -5,10 +5,9 @@
  *
  * Sets the card's own interrupt moderation, for LitePCIe's loop.
  *
- * The card keeps back an interrupt that comes within moderation_us of the last
- * one.  It sends the interrupt at once if a quarter of the ring is ready (half
- * of a ring with RING_INDEXED), since the program must get through that data
- * before the card comes round.
+ * The card keeps back an interrupt that comes within moderation_us of the last one.  It sends the
+ * interrupt at once if a quarter of the ring is ready (half of a ring with RING_INDEXED), since the
+ * program must get through that data before the card comes round.
  */
 
 #include <linux/module.h>
@@ -23,9 +22,8 @@ module_param(moderation_us, uint, 0644);
 MODULE_PARM_DESC(moderation_us, "In LitePCIe's loop: microseconds between two interrupts of a direction, where the card can keep them back; 0: each comes at once");
 
 /*
- * Returns how many interrupts at most the card may merge into one: as many as
- * the buffers of a quarter of the ring raise (of half of a ring with
- * RING_INDEXED).
+ * Returns how many interrupts at most the card may merge into one: as many as the buffers of a
+ * quarter of the ring raise (of half of a ring with RING_INDEXED).
  */
 static u32 most_kept(const struct litepcie_geometry *geometry)
 {
@@ -35,10 +33,9 @@ static u32 most_kept(const struct litepcie_geometry *geometry)
 }
 
 /*
- * Set the interrupt moderation for a run that begins.  Called after way->run
- * has been set and before the DMA engine is enabled.  Only a LOOP in interrupt
- * mode is moderated.  In a held run the program decides which buffers
- * interrupt.
+ * Set the interrupt moderation for a run that begins.  Called after way->run has been set and
+ * before the DMA engine is enabled.  Only a LOOP in interrupt mode is moderated.  In a held run the
+ * program decides which buffers interrupt.
  */
 void litepcie_throttle_start(struct litepcie_way *way)
 {
@@ -53,10 +50,7 @@ void litepcie_throttle_start(struct litepcie_way *way)
 	       way->moderation);
 }
 
-/*
- * Find the interrupt moderation registers of DMA channel @index, if the card
- * has them.
- */
+/* Find the interrupt moderation registers of DMA channel @index, if the card has them. */
 void litepcie_throttle_probe(struct litepcie_chan *chan, unsigned int index)
 {
 	const struct litepcie_block *block =

@@ -3,9 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Handles the interrupt of the logic in the card's user slot, which signals an
- * eventfd of one open file.  The interrupt's cause is enabled while an eventfd
- * is set.
+ * Handles the interrupt of the logic in the card's user slot, which signals an eventfd of one open
+ * file.  The interrupt's cause is enabled while an eventfd is set.
  */
 
 #include <linux/module.h>
@@ -32,17 +31,14 @@ int litepcie_user_init(struct litepcie *card)
 }
 
 /*
- * Signal the eventfd for an interrupt of the user's logic.  With MSI the
- * interrupt handler has cleared the cause before this call.
+ * Signal the eventfd for an interrupt of the user's logic.  With MSI the interrupt handler has
+ * cleared the cause before this call.
  */
 void litepcie_user_interrupt(struct litepcie *card)
 {
 	struct litepcie_user *user = &card->user;
 
-	/*
-	 * spin_lock() is enough, since interrupts are off in every interrupt
-	 * handler
-	 */
+	/* spin_lock() is enough, since interrupts are off in every interrupt handler */
 	spin_lock(&user->lock);
 	if (user->event)
 		litepcie_eventfd_signal(user->event);
@@ -50,11 +46,10 @@ void litepcie_user_interrupt(struct litepcie *card)
 }
 
 /*
- * Exchange *@event and the card's eventfd, and with @live enable the interrupt
- * exactly while an eventfd is set.  The lock is held throughout, so that the
- * interrupt's state is that of the last caller.  @live says that the caller is
- * between litepcie_enter() and litepcie_exit().  Returns -EBUSY if another file
- * has set the card's eventfd.
+ * Exchange *@event and the card's eventfd, and with @live enable the interrupt exactly while an
+ * eventfd is set.  The lock is held throughout, so that the interrupt's state is that of the last
+ * caller.  @live: litepcie_enter() has succeeded.  Returns -EBUSY if another file has set the
+ * card's eventfd.
  */
 static int swap_event(struct litepcie_file *file, struct eventfd_ctx **event, bool live)
 {
@@ -67,10 +62,7 @@ static int swap_event(struct litepcie_file *file, struct eventfd_ctx **event, bo
 	if (user->event && user->file != file) {
 		err = -EBUSY;
 	} else {
-		/*
-		 * Drop an interrupt that the user's logic raised before an
-		 * eventfd was set.
-		 */
+		/* Drop an interrupt that the user's logic raised before an eventfd was set. */
 		if (live && *event && !user->event)
 			writel(BIT(user->cause), card->irq_clear);
 		user->file = *event ? file : NULL;
@@ -83,10 +75,8 @@ static int swap_event(struct litepcie_file *file, struct eventfd_ctx **event, bo
 }
 
 /*
- * Set the eventfd that the interrupt of the user's logic signals.  If @event is
- * NULL, no eventfd is signalled from now on.  On success the reference to
- * @event is consumed.  The caller is between litepcie_enter() and
- * litepcie_exit().
+ * Set the eventfd that the interrupt of the user's logic signals.  If @event is NULL, no eventfd is
+ * signalled from now on.  On success the reference to @event is consumed.  Needs litepcie_enter().
  */
 int litepcie_user_event(struct litepcie_file *file, struct eventfd_ctx *event)
 {
@@ -101,9 +91,8 @@ int litepcie_user_event(struct litepcie_file *file, struct eventfd_ctx *event)
 }
 
 /*
- * Drop the eventfd that @file has set for the user's logic, because the file is
- * being closed.  @live says that the caller is between litepcie_enter() and
- * litepcie_exit().
+ * Drop the eventfd that @file has set for the user's logic, because the file is being closed.
+ * @live: litepcie_enter() has succeeded.
  */
 void litepcie_user_leave(struct litepcie_file *file, bool live)
 {
@@ -115,10 +104,7 @@ void litepcie_user_leave(struct litepcie_file *file, bool live)
 		eventfd_ctx_put(event);
 }
 
-/*
- * Drop the user logic's eventfd when the card is reset or goes.  All interrupts
- * of the card are already off.
- */
+/* Drop the eventfd when the card, whose interrupts are off, is reset or goes. */
 void litepcie_user_forget(struct litepcie *card)
 {
 	struct litepcie_user *user = &card->user;

@@ -3,9 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Declares a channel with its two directions (ways), and the functions that own,
- * start, follow and stop a direction.  card.h says in which order the locks are
- * taken.
+ * Declares a channel with its two directions (ways), and the functions that own, start, follow and
+ * stop a direction.  card.h says in which order the locks are taken.
  */
 #ifndef LITEPCIE_CHANNEL_H
 #define LITEPCIE_CHANNEL_H
@@ -36,61 +35,45 @@ enum litepcie_direction {
 };
 
 /*
- * The counts of a held run, in which the card uses only the descriptors that
- * the driver has handed to it.  A descriptor is a buffer or a part of one.  The
- * counts begin with 0 at the start of the run, and never wrap.
+ * The counts of a held run, in which the card uses only the descriptors that the driver has handed
+ * to it.  A descriptor is a buffer or a part of one.  The counts begin with 0 at the start of the
+ * run, and never wrap.
  */
 struct litepcie_held {
 	u64	advanced;	/* descriptors of the run that were handed to the card */
 	u64	done;		/* descriptors of the run that the card is done with */
 	/* bytes in all descriptors of the run that were handed to the card */
 	u64	bytes;
-	/*
-	 * held run: bytes of the run that the card has finished, as the card's
-	 * status line says
-	 */
+	/* bytes that the card has finished, as its status line says */
 	u64	position;
-	/*
-	 * ring of u64: entry n (modulo entries) is the value of @bytes after
-	 * descriptor n
-	 */
+	/* ring of u64: entry n (modulo entries) is the value of @bytes after descriptor n */
 	u64	*end;
-	/*
-	 * index mask of the ring @end: its number of entries (a power of two)
-	 * minus 1
-	 */
+	/* index mask of the ring @end: its number of entries (a power of two) minus 1 */
 	u64	mask;
 };
 
-/*
- * The packet settings that an open file has made for one direction with
- * LITEPCIE_IOCTL_PACKETS.
- */
+/* What an open file has set for one direction with LITEPCIE_IOCTL_PACKETS. */
 struct litepcie_ends {
 	bool	packets;
 	u32	flush_us;
 };
 
 /*
- * The state of a stream, which is a run by read() or write().  It is written
- * with way->wait.lock held.  Only a call that holds way->io starts a stream and
- * moves it, so that call may read the state without way->wait.lock.
+ * The state of a stream, which is a run by read() or write().  It is written with way->wait.lock
+ * held.  Only a call that holds way->io starts a stream and moves it, so that call may read the
+ * state without way->wait.lock.
  */
 struct litepcie_stream {
 	/*
-	 * Bytes that the program has read or written in this run.  Modulo the
-	 * ring's size this count is the next place in the ring.
+	 * Bytes that the program has read or written in this run.  Modulo the ring's size this
+	 * count is the next place in the ring.
 	 */
 	u64	at;
-	/*
-	 * h2c: bytes of the packet that write() last refused for want of room,
-	 * or 0.
-	 */
+	/* h2c: bytes of the packet that write() last refused for want of room, or 0. */
 	u64	wanted;
 	/*
-	 * h2c: the value of the status line's error count when fsync() last
-	 * returned EIO.  c2h: 1 + the number of the last buffer for which
-	 * read() has failed with EBADMSG.
+	 * h2c: the status line's errors when fsync() last failed with EIO.  c2h: 1 + the number of
+	 * the last buffer for which read() has failed with EBADMSG.
 	 */
 	u64	warned;
 };
@@ -98,194 +81,106 @@ struct litepcie_stream {
 struct litepcie_way {
 	struct litepcie_chan	*chan;
 	enum litepcie_direction	id;
-	/*
-	 * address of the direction's registers; their offsets are
-	 * LITEPCIE_DMA_GROUP_
-	 */
+	/* address of the direction's registers; their offsets are LITEPCIE_DMA_GROUP_ */
 	void __iomem		*regs;
-	/*
-	 * number of this direction's interrupt cause, a bit of the interrupt
-	 * registers
-	 */
+	/* number of this direction's interrupt cause, a bit of the interrupt registers */
 	u32			cause;
-	/*
-	 * number of descriptors that the card's table for this direction holds
-	 */
+	/* number of descriptors that the card's table for this direction holds */
 	u32			depth;
-	/*
-	 * h2c of LitePCIe's endpoint: bytes that the card may count as done
-	 * before they arrive.  0 for c2h and for all other endpoints.
-	 */
+	/* h2c of LitePCIe's endpoint: bytes that may be counted before they arrive; else 0 */
 	u32			in_flight;
 	/*
-	 * h2c: true if the enable register has the bit ENABLE_TAKEN, by which
-	 * the card says that the user's logic has taken all data.
+	 * h2c: true if the enable register has the bit ENABLE_TAKEN, by which the card says that
+	 * the user's logic has taken all data.
 	 */
 	bool			tells_taken;
-	/*
-	 * true if the card writes this direction's status line (its counts) to
-	 * host memory in the current run; changes with @mutex held, while the
-	 * direction is at rest
-	 */
+	/* true: the card writes the status line in this run; changes at rest, with @mutex held */
 	bool			told;
-	/*
-	 * address of the interrupt moderation register; NULL if the card has
-	 * none
-	 */
+	/* address of the interrupt moderation register; NULL if the card has none */
 	void __iomem		*moderation;
 
-	/*
-	 * mutex that a read() or write() of this direction holds until it
-	 * returns
-	 */
+	/* mutex that a read() or write() of this direction holds until it returns */
 	struct mutex		io;
-	/*
-	 * lock: protects the direction's owner and ring, its start and its stop
-	 */
+	/* lock: protects the direction's owner and ring, its start and its stop */
 	struct mutex		mutex;
 	struct litepcie_file	*owner;
-	/*
-	 * ring of buffers of the direction's owner, mapped for DMA by the card;
-	 * NULL: none
-	 */
+	/* ring of buffers of the direction's owner, mapped for DMA by the card; NULL: none */
 	struct litepcie_ring	*ring;
-	/*
-	 * allowance that makes one ring of LitePCIe's shape free of charge, see
-	 * charge.c
-	 */
+	/* allowance that makes one ring of LitePCIe's shape free of charge, see charge.c */
 	struct litepcie_allowance *allowance;
-	/*
-	 * packet settings (LITEPCIE_IOCTL_PACKETS) that the last run began
-	 * with.  A start sets them with way->mutex held.
-	 */
+	/* PACKETS of the last run; a start sets them, with @mutex held */
 	struct litepcie_ends	ends;
 	char			irq_name[24];
 
 	/*
-	 * wait.lock protects the fields from @wait to @event.  It is also the
-	 * lock of the queue of waiters, so an interrupt that changes counts and
-	 * wakes takes only one lock.
+	 * wait.lock protects the fields from @wait to @event.  It is also the lock of the queue of
+	 * waiters, so an interrupt that changes counts and wakes takes only one lock.
 	 */
 	wait_queue_head_t	wait;
-	/*
-	 * this direction's part of the channel's status page, which programs
-	 * map read-only
-	 */
+	/* this direction's part of the channel's status page, which programs map read-only */
 	struct litepcie_status_way *status;
 	/* kind of the direction's current run: a LITEPCIE_RUN_ value */
 	u32			run;
 	/* error (-errno) that ended the direction's last run, or 0 */
 	int			error;
-	/*
-	 * counter that each start and stop of the direction increments; a
-	 * sleeping read() or write() sees by it that its run is over
-	 */
+	/* incremented by each start and stop: a read() or write() sees that its run is over */
 	unsigned int		generation;
-	/*
-	 * number of buffers, LITEPCIE_MODE_ value and timer period in us of the
-	 * last run's ring
-	 */
+	/* number of buffers, LITEPCIE_MODE_ value and timer period in us of the last run's ring */
 	u32			count, mode, interval_us;
-	/*
-	 * true: poll() compares the card's count of buffers with the program's
-	 * count in the index page; false: with @sw_count
-	 */
+	/* true: poll() compares the card's count with that of the index page, not with @sw_count */
 	bool			indexed;
-	/*
-	 * run of the kind LOOP: buffers by the register loop status when it was
-	 * last read
-	 */
+	/* run of the kind LOOP: buffers by the register loop status when it was last read */
 	u64			position;
 	/*
-	 * buffers that the card and the program are done with; in a held run
-	 * hw_count counts descriptors
+	 * buffers that the card and the program are done with; in a held run hw_count counts
+	 * descriptors
 	 */
 	s64			hw_count, sw_count;
 	struct litepcie_held	held;
-	/*
-	 * half the number of the ring's buffers: how far write() may be ahead
-	 * in a LOOP
-	 */
+	/* half the number of the ring's buffers: how far write() may be ahead in a LOOP */
 	u32			margin;
-	/*
-	 * counts since the probe: interrupts, buffers lost, findings of the
-	 * watchdog that interrupts are missing
-	 */
+	/* since the probe: interrupts, buffers lost, times that interrupts were missing */
 	u64			interrupts, lost, missed;
-	/*
-	 * h2c: bytes that close() has dropped since the probe, because the card
-	 * had not fetched them
-	 */
+	/* h2c: bytes dropped since the probe, which the card had not fetched at a close() */
 	u64			unsent;
 	struct litepcie_stream	stream;
-	/*
-	 * eventfd that is signalled when the direction's waiters are woken, or
-	 * NULL
-	 */
+	/* eventfd that is signalled when the direction's waiters are woken, or NULL */
 	struct eventfd_ctx	*event;
 
-	/*
-	 * timer whose callback asks the card how many buffers it has finished,
-	 * see moderation.c
-	 */
+	/* timer whose callback asks the card how many buffers it has finished, see moderation.c */
 	struct hrtimer		timer;
-	/*
-	 * h2c: delayed work that sends an incomplete beat after the flush time
-	 */
+	/* h2c: delayed work that sends an incomplete beat after the flush time */
 	struct delayed_work	flusher;
-	/*
-	 * delayed work that checks once a second for lost interrupts while the
-	 * direction runs
-	 */
+	/* delayed work that checks once a second for lost interrupts while the direction runs */
 	struct delayed_work	watchdog;
-	/*
-	 * value of @hw_count (buffers that the card has finished) when the
-	 * watchdog last ran
-	 */
+	/* value of @hw_count (buffers that the card has finished) when the watchdog last ran */
 	s64			watched;
 	/* value of @interrupts when the watchdog last ran */
 	u64			watched_interrupts;
 };
 
-/*
- * One channel's notices: the status lines and records that the card writes to
- * host memory, see notices.c.
- */
+/* The status lines and records of a channel, which the card writes: see notices.c. */
 struct litepcie_notices {
 	const struct litepcie_block	*block;
 	void __iomem		*regs;
-	/*
-	 * true if the card can write the pages of the notices without bounce
-	 * buffers
-	 */
+	/* true if the card can write the pages of the notices without bounce buffers */
 	bool			able;
-	/*
-	 * true while the pages of the records and status lines are mapped for
-	 * DMA by the card
-	 */
+	/* true while the pages of the records and status lines are mapped for DMA by the card */
 	bool			mapped;
-	/*
-	 * ring of @entries c2h records (the card's reports of finished
-	 * buffers), in 2^@order pages
-	 */
+	/* ring of @entries c2h records, in 2^@order pages */
 	struct litepcie_record	*records;
 	u32			entries;
 	unsigned int		order;
 	dma_addr_t		records_dma, status_dma;
 	/* lock: protects @control, the copy of a card register */
 	struct mutex		lock;
-	/*
-	 * copy of the card's register that switches records and status lines on
-	 */
+	/* copy of the card's register that switches records and status lines on */
 	u32			control;
 };
 
 struct litepcie_chan {
 	struct litepcie		*card;
-	/*
-	 * the channel's status page (counts of its directions), which every
-	 * file may map read-only
-	 */
+	/* the channel's status page, which every file may map read-only */
 	struct litepcie_status	*status;
 	struct device		dev;
 	struct cdev		cdev;
@@ -300,8 +195,8 @@ static inline struct litepcie *litepcie_of(struct litepcie_way *way)
 }
 
 /*
- * Load a 64-bit word that the card writes to host memory.  Loads that follow
- * this call see all that the card has written before that word.
+ * Load a 64-bit word that the card writes to host memory.  Loads that follow this call see all that
+ * the card has written before that word.
  */
 static inline u64 litepcie_load_told(const __le64 *word)
 {
@@ -318,7 +213,7 @@ static inline struct device *litepcie_dev(struct litepcie_way *way)
 
 const char *litepcie_way_name(const struct litepcie_way *way);
 
-/* The functions that follow are defined in dma.c. */
+/* Defined in dma.c */
 void litepcie_dma_init(struct litepcie_way *way);
 void litepcie_master_off(struct litepcie *card, u32 cause);
 void litepcie_master_on(struct litepcie *card, u32 cause);
@@ -331,7 +226,7 @@ int litepcie_dma_end(struct litepcie_way *way, struct litepcie_file *file);
 void litepcie_dma_abort(struct litepcie_way *way, int error);
 int litepcie_dma_settle(struct litepcie_way *way);
 
-/* The functions that follow are defined in owner.c. */
+/* Defined in owner.c */
 void litepcie_owner_set(struct litepcie_way *way, struct litepcie_file *file);
 void litepcie_owner_forget(struct litepcie_way *way, bool live);
 int litepcie_owner_take(struct litepcie_way *way, struct litepcie_file *file);
@@ -351,7 +246,7 @@ struct litepcie_geometry litepcie_owner_geometry(struct litepcie_way *way,
 int litepcie_owner_steer(struct litepcie_file *file, struct litepcie_chan *chan,
 			 void __iomem *reg, u32 value, const u32 acts_on[LITEPCIE_WAYS]);
 
-/* The functions that follow are defined in held.c. */
+/* Defined in held.c */
 bool litepcie_held_update(struct litepcie_way *way, bool *lost);
 void litepcie_held_look(struct litepcie_way *way);
 void litepcie_held_append(struct litepcie_way *way, u64 offset, u32 bytes, bool irq, bool last);
@@ -360,7 +255,7 @@ u64 litepcie_held_position(const struct litepcie_way *way);
 int litepcie_held_advance(struct litepcie_file *file, struct litepcie_advance *advance,
 			  const u32 *lengths);
 
-/* The functions that follow are defined in notices.c. */
+/* Defined in notices.c */
 void litepcie_notices_init(struct litepcie_chan *chan, unsigned int index);
 void litepcie_notices_unmap(struct litepcie_chan *chan);
 void litepcie_notices_free(struct litepcie_chan *chan);
@@ -371,23 +266,23 @@ void litepcie_notices_off(struct litepcie_way *way);
 bool litepcie_notices_ended(const struct litepcie_way *way, u64 number);
 void litepcie_notices_read(const struct litepcie_way *way, u64 number, u32 *bytes, u32 *flags);
 
-/* The functions that follow are defined in progress.c. */
+/* Defined in progress.c */
 bool litepcie_dma_progress(struct litepcie_way *way);
 void litepcie_dma_ask(struct litepcie_way *way);
 void litepcie_dma_interrupt(struct litepcie_way *way);
 void litepcie_dma_news(struct litepcie_way *way);
 
-/* The functions that follow are defined in throttle.c. */
+/* Defined in throttle.c */
 void litepcie_throttle_probe(struct litepcie_chan *chan, unsigned int index);
 void litepcie_throttle_start(struct litepcie_way *way);
 
-/* The functions that follow are defined in moderation.c. */
+/* Defined in moderation.c */
 void litepcie_moderation_init(struct litepcie_way *way);
 void litepcie_moderation_start(struct litepcie_way *way);
 void litepcie_moderation_stop(struct litepcie_way *way);
 void litepcie_moderation_interrupt(struct litepcie_way *way);
 
-/* The functions that follow are defined in dmabuf.c. */
+/* Defined in dmabuf.c */
 struct dma_buf *litepcie_dmabuf_export(struct litepcie_way *way, struct litepcie_file *file,
 				       u32 fd_flags);
 

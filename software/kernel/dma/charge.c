@@ -3,13 +3,12 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Charges the memory of rings to a process and its user, and enforces the
- * user's limit.
+ * Charges the memory of rings to a process and its user, and enforces the user's limit.
  *
- * Memory that cannot be swapped is charged as io_uring and RDMA charge theirs.
- * The process shows it as VmPin.  All processes of a user together stay within
- * RLIMIT_MEMLOCK.  The user is charged as long as the memory exists, so a
- * process cannot evade the limit by passing its descriptors on and exiting.
+ * Memory that cannot be swapped is charged as io_uring and RDMA charge theirs.  The process shows
+ * it as VmPin.  All processes of a user together stay within RLIMIT_MEMLOCK.  The user is charged
+ * as long as the memory exists, so a process cannot evade the limit by passing its descriptors on
+ * and exiting.
  */
 
 #define pr_fmt(fmt)	KBUILD_MODNAME ": " fmt
@@ -27,9 +26,8 @@
 #include "charge.h"
 
 /*
- * The allowance of a direction, which makes one ring at a time free of charge.
- * The ring that has taken the allowance holds a reference to it, since the ring
- * may outlive the card.
+ * The allowance of a direction, which makes one ring at a time free of charge.  The ring that has
+ * taken the allowance holds a reference to it, since the ring may outlive the card.
  */
 struct litepcie_allowance {
 	struct kref	kref;
@@ -71,8 +69,8 @@ static int charge_user(struct litepcie_charge *charge, u64 limit)
 }
 
 /*
- * Charge the pages to the calling process.  Its count pinned_vm also includes
- * pages that other drivers, such as RDMA's, have pinned for the process.
+ * Charge the pages to the calling process.  Its count pinned_vm also includes pages that other
+ * drivers, such as RDMA's, have pinned for the process.
  */
 static int charge_process(struct litepcie_charge *charge, u64 limit)
 {
@@ -82,10 +80,9 @@ static int charge_process(struct litepcie_charge *charge, u64 limit)
 }
 
 /*
- * Charge @pages to the calling process and its user.  If @allowance is not NULL
- * and no other ring has it, the allowance is taken instead and nobody is
- * charged.  Returns -ENOMEM if the user would exceed RLIMIT_MEMLOCK and the
- * process has no CAP_IPC_LOCK.
+ * Charge @pages to the calling process and its user.  If @allowance is not NULL and no other ring
+ * has it, the allowance is taken instead and nobody is charged.  Returns -ENOMEM if the user would
+ * exceed RLIMIT_MEMLOCK and the process has no CAP_IPC_LOCK.
  */
 int litepcie_charge(struct litepcie_charge *charge, unsigned long pages,
 		    struct litepcie_allowance *allowance)

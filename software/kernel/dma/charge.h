@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Declares the accounting of ring memory: the process and the user that are
- * charged for it, and the limit of a user.
+ * Declares the accounting of ring memory: the process and the user that are charged for it, and the
+ * limit of a user.
  */
 #ifndef LITEPCIE_CHARGE_H
 #define LITEPCIE_CHARGE_H
@@ -15,25 +15,13 @@ struct litepcie_allowance;
 struct mm_struct;
 struct user_struct;
 
-/*
- * The accounts that the locked memory of one ring is charged to.  If all fields
- * are 0, the memory is charged to none.
- */
+/* The accounts that one ring's memory is charged to; all 0: to none. */
 struct litepcie_charge {
-	/*
-	 * process that the ring's @pages pages are charged to, in its
-	 * pinned_vm; NULL: none
-	 */
+	/* process that the ring's @pages pages are charged to, in its pinned_vm; NULL: none */
 	struct mm_struct		*mm;
-	/*
-	 * user that the ring's @pages pages are charged to, in its locked_vm;
-	 * NULL: none
-	 */
+	/* user that the ring's @pages pages are charged to, in its locked_vm; NULL: none */
 	struct user_struct		*user;
-	/*
-	 * allowance that the ring has taken, so that @mm and @user are not
-	 * charged, or NULL
-	 */
+	/* allowance that the ring has taken, so that @mm and @user are not charged, or NULL */
 	struct litepcie_allowance	*allowance;
 	unsigned long			pages;
 };

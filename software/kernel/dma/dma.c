@@ -3,12 +3,11 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Starts and stops one direction of a channel.  owner.c has the direction's
- * ownership and its ring.  progress.c follows how far the card is.
+ * Starts and stops one direction of a channel.  owner.c has the direction's ownership and its
+ * ring.  progress.c follows how far the card is.
  *
- * In LitePCIe's loop the card goes round a table with a descriptor for each
- * buffer, until the driver stops the direction.  In a held run (held.c) each
- * descriptor runs once.
+ * In LitePCIe's loop the card goes round a table with a descriptor for each buffer, until the
+ * driver stops the direction.  In a held run (held.c) each descriptor runs once.
  */
 
 #include <linux/iopoll.h>
@@ -21,15 +20,9 @@
 #define WATCH_INTERVAL		HZ
 #define IDLE_POLL_US		10
 #define IDLE_TIMEOUT_US		(40 * LITEPCIE_LONGEST_READ_US)
-/*
- * period in us of the driver's timer while data flows in a run by read() or
- * write()
- */
+/* period in us of the driver's timer while data flows in a run by read() or write() */
 #define STREAM_INTERVAL_US	100
-/*
- * number of reads of a card register that together take longer than any DMA
- * read by the card
- */
+/* number of reads of a card register that together take longer than any DMA read by the card */
 #define SETTLE_READS		64
 
 const char *litepcie_way_name(const struct litepcie_way *way)
@@ -50,13 +43,11 @@ static u32 way_read(struct litepcie_way *way, unsigned int reg)
 /* Hardware ---------------------------------------------------------------- */
 
 /*
- * Switch bus mastering off for the whole card, since a part of it that does not
- * stop could write to its ring for ever.  @cause is the (first) interrupt cause
- * of that part: a direction, the capture or a virtio device.  Posted writes that
- * the card has sent arrive before its completion of this configuration access.
- * So once this function returns, the card writes to no memory.  The card's other
- * parts cannot finish their requests, either, so as a rule only a reset of the
- * card helps.
+ * Switch bus mastering off for the whole card, since a part of it that does not stop could write to
+ * its ring for ever.  @cause is the (first) interrupt cause of that part: a direction, the capture
+ * or a virtio device.  Posted writes that the card has sent arrive before its completion of this
+ * configuration access.  So once this function returns, the card writes to no memory.  The card's
+ * other parts cannot finish their requests, either, so as a rule only a reset of the card helps.
  */
 void litepcie_master_off(struct litepcie *card, u32 cause)
 {
@@ -66,10 +57,7 @@ void litepcie_master_off(struct litepcie *card, u32 cause)
 	mutex_unlock(&card->master_lock);
 }
 
-/*
- * Called when the part of the card with interrupt cause @cause has stopped.  If
- * no other part is unquiet (has failed to stop), switch bus mastering on again.
- */
+/* The part with interrupt cause @cause has stopped.  If all have, switch bus mastering on again. */
 void litepcie_master_on(struct litepcie *card, u32 cause)
 {
 	mutex_lock(&card->master_lock);
@@ -82,10 +70,9 @@ void litepcie_master_on(struct litepcie *card, u32 cause)
 }
 
 /*
- * h2c: returns true if the user's logic has taken all data that the card has
- * fetched.  If it has not, a stop would drop the rest of the data.  A card
- * without this information is assumed to have no such data.  The caller is
- * between litepcie_enter() and litepcie_exit().
+ * h2c: returns true if the user's logic has taken all data that the card has fetched.  If it has
+ * not, a stop would drop the rest of the data.  A card without this information is assumed to have
+ * no such data.  Needs litepcie_enter().
  */
 bool litepcie_dma_taken(struct litepcie_way *way)
 {
@@ -94,9 +81,9 @@ bool litepcie_dma_taken(struct litepcie_way *way)
 }
 
 /*
- * LitePCIe's h2c engine says that it is idle once it has requested all data.
- * Completions that come after a restart would be taken for data of the next
- * run, which may be another file's.  So wait until the completions have come.
+ * LitePCIe's h2c engine says that it is idle once it has requested all data.  Completions that come
+ * after a restart would be taken for data of the next run, which may be another file's.  So wait
+ * for them.
  */
 static void let_reads_settle(struct litepcie_way *way)
 {
@@ -105,8 +92,8 @@ static void let_reads_settle(struct litepcie_way *way)
 }
 
 /*
- * Stop the direction, whatever its state.  The direction makes no request when
- * this function returns.  Returns:
+ * Stop the direction, whatever its state.  The direction makes no request when this function
+ * returns.  Returns:
  *   0		the direction has stopped
  *   -EIO	the direction has not stopped, so bus mastering has been switched off
  *   -ENODEV	the card is lost
@@ -135,10 +122,9 @@ int litepcie_dma_halt(struct litepcie_way *way)
 }
 
 /*
- * Put a descriptor into the card's table, for @bytes at @offset of the ring.
- * These bytes must lie within one buffer.  With @irq the card interrupts when
- * it is done with the descriptor.  @last is explained at
- * litepcie_held_append().
+ * Put a descriptor into the card's table, for @bytes at @offset of the ring.  These bytes must lie
+ * within one buffer.  With @irq the card interrupts when it is done with the descriptor.  @last is
+ * explained at litepcie_held_append().
  */
 void litepcie_dma_describe(struct litepcie_way *way, u64 offset, u32 bytes, bool irq, bool last)
 {
@@ -153,10 +139,7 @@ void litepcie_dma_describe(struct litepcie_way *way, u64 offset, u32 bytes, bool
 	way_write(way, LITEPCIE_DMA_GROUP_TABLE_WE, upper_32_bits(dma));
 }
 
-/*
- * For a run of the kind LOOP: put a descriptor for each buffer of the ring into
- * the card's table.
- */
+/* LOOP: put a descriptor for each buffer of the ring into the card's table. */
 static int fill_table(struct litepcie_way *way)
 {
 	const struct litepcie_geometry *geometry = &way->ring->geometry;
@@ -167,10 +150,7 @@ static int fill_table(struct litepcie_way *way)
 		litepcie_dma_describe(way, (u64)buffer * geometry->size, geometry->size,
 				      geometry->mode != LITEPCIE_MODE_POLL &&
 				      buffer % geometry->per_interrupt == 0, false);
-	/*
-	 * This read of the table's level also waits until all descriptors have
-	 * arrived at the card.
-	 */
+	/* This read also waits until all descriptors have arrived at the card. */
 	level = way_read(way, LITEPCIE_DMA_GROUP_TABLE_LEVEL);
 	if (level == count)
 		return 0;
@@ -184,8 +164,8 @@ static int fill_table(struct litepcie_way *way)
 /* Watchdog ---------------------------------------------------------------- */
 
 /*
- * Returns true if the card has done the buffers of two interrupts since the
- * watchdog last ran, but no interrupt has come.
+ * Returns true if the card has done the buffers of two interrupts since the watchdog last ran, but
+ * no interrupt has come.
  */
 static bool interrupts_are_missing(struct litepcie_way *way)
 {
@@ -205,9 +185,8 @@ static bool interrupts_are_missing(struct litepcie_way *way)
 }
 
 /*
- * The watchdog, which runs once a second while the direction runs.  It asks the
- * card for progress.  So it wakes programs whose interrupt was lost, and
- * programs that wait on a card that has gone.
+ * The watchdog, which runs once a second while the direction runs.  It asks the card for progress.
+ * So it wakes programs whose interrupt was lost, and programs that wait on a card that has gone.
  */
 static void watch(struct work_struct *work)
 {
@@ -227,8 +206,8 @@ void litepcie_dma_init(struct litepcie_way *way)
 }
 
 /*
- * Publish the state of the run in the status page.  @error is stored before
- * @run, so a reader that sees the end of a run also sees its reason.
+ * Publish the state of the run in the status page.  @error is stored before @run, so a reader that
+ * sees the end of a run also sees its reason.
  */
 static void show_run(struct litepcie_way *way)
 {
@@ -257,9 +236,9 @@ static void set_run(struct litepcie_way *way, u32 run, int error)
 		way->mode = geometry->mode;
 		way->interval_us = geometry->interval_us;
 		/*
-		 * In a stream every descriptor asks for an interrupt.  Adaptive
-		 * mode is used instead of interrupt mode, since one interrupt
-		 * then serves all descriptors that follow closely.
+		 * In a stream every descriptor asks for an interrupt.  Adaptive mode is used
+		 * instead of interrupt mode, since one interrupt then serves all descriptors that
+		 * follow closely.
 		 */
 		if (run == LITEPCIE_RUN_STREAM && way->mode == LITEPCIE_MODE_INTERRUPT) {
 			way->mode = LITEPCIE_MODE_ADAPTIVE;
@@ -282,10 +261,7 @@ static void set_run(struct litepcie_way *way, u32 run, int error)
 
 /* Start and stop ---------------------------------------------------------- */
 
-/*
- * Stop the direction.  Even if the card does not stop it and an error is
- * returned, the direction counts as stopped and makes no request.
- */
+/* Stop the direction.  After an error, too, it counts as stopped and makes no request. */
 int litepcie_dma_stop(struct litepcie_way *way)
 {
 	int err;
@@ -303,18 +279,12 @@ int litepcie_dma_stop(struct litepcie_way *way)
 	return err;
 }
 
-/*
- * Apply the packet settings that the owner has made with
- * LITEPCIE_IOCTL_PACKETS, and switch on the notices (status lines and records).
- */
+/* Apply the owner's settings of PACKETS, and switch the notices on. */
 static void begin_notices(struct litepcie_way *way, u32 run)
 {
 	struct litepcie_ends ends = way->owner->ends[way->id];
 
-	/*
-	 * With packets off each buffer of a held run is full when it ends, so
-	 * no flush time is set.
-	 */
+	/* With packets off each buffer of a held run is full when it ends: no flush time. */
 	if (run != LITEPCIE_RUN_STREAM && !ends.packets)
 		ends.flush_us = 0;
 	if (run == LITEPCIE_RUN_LOOP)
@@ -324,20 +294,14 @@ static void begin_notices(struct litepcie_way *way, u32 run)
 		litepcie_notices_start(way, ends.flush_us);
 }
 
-/*
- * Start the direction for way->owner.  The caller is between litepcie_enter()
- * and litepcie_exit().
- */
+/* Start the direction for way->owner.  Needs litepcie_enter(). */
 static int start_locked(struct litepcie_way *way, u32 run)
 {
 	int err = litepcie_owner_ring(way);
 
 	if (!err)
 		err = litepcie_dma_halt(way);
-	/*
-	 * If another direction of the card did not stop, bus mastering is off,
-	 * and this direction cannot run.
-	 */
+	/* If another part of the card did not stop, bus mastering is off. */
 	if (!err && READ_ONCE(litepcie_of(way)->unquiet))
 		err = -EIO;
 	if (!err && run == LITEPCIE_RUN_LOOP)
@@ -356,11 +320,10 @@ static int start_locked(struct litepcie_way *way, u32 run)
 }
 
 /*
- * Start a run of kind @run for @file, which becomes the owner if the direction
- * has none.  If the direction already runs as this kind, the call does nothing.
- * For a LOOP any file may make such a call, not only the owner.  After an
- * error, a held run or a stream starts only once litepcie_dma_end() has cleared
- * the error.  The caller is between litepcie_enter() and litepcie_exit().
+ * Start a run of kind @run for @file, which becomes the owner if the direction has none.  If the
+ * direction already runs as this kind, the call does nothing.  For a LOOP any file may make such a
+ * call, not only the owner.  After an error, a held run or a stream starts only once
+ * litepcie_dma_end() has cleared the error.  Needs litepcie_enter().
  */
 int litepcie_dma_start(struct litepcie_way *way, struct litepcie_file *file, u32 run)
 {
@@ -383,9 +346,8 @@ int litepcie_dma_start(struct litepcie_way *way, struct litepcie_file *file, u32
 }
 
 /*
- * Stop the direction for its owner @file, and clear the error of its last run.
- * If the direction is at rest, any file may make this call, which then does
- * nothing.  The caller is between litepcie_enter() and litepcie_exit().
+ * Stop the direction for its owner @file, and clear the error of its last run.  If the direction is
+ * at rest, any file may make this call, which then does nothing.  Needs litepcie_enter().
  */
 int litepcie_dma_end(struct litepcie_way *way, struct litepcie_file *file)
 {
@@ -401,9 +363,8 @@ int litepcie_dma_end(struct litepcie_way *way, struct litepcie_file *file)
 }
 
 /*
- * End the run with @error and wake the waiting threads, because the hardware is
- * about to go or has gone.  The caller has made sure that litepcie_enter()
- * fails.
+ * End the run with @error and wake the waiting threads, because the hardware is about to go or has
+ * gone.  The caller has made sure that litepcie_enter() fails.
  */
 void litepcie_dma_abort(struct litepcie_way *way, int error)
 {
@@ -419,9 +380,9 @@ void litepcie_dma_abort(struct litepcie_way *way, int error)
 }
 
 /*
- * Called when the card is back after a reset or sleep, while litepcie_enter()
- * still fails: stop the direction, whatever it does.  If the direction does not
- * stop, an error is returned and the card cannot be used.
+ * Called when the card is back after a reset or sleep, while litepcie_enter() still fails: stop the
+ * direction, whatever it does.  If the direction does not stop, an error is returned and the card
+ * cannot be used.
  */
 int litepcie_dma_settle(struct litepcie_way *way)
 {

@@ -3,11 +3,11 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Exports a ring as a dma-buf, so that other devices and processes read and
- * write the ring in place.
+ * Exports a ring as a dma-buf, so that other devices and processes read and write the ring in
+ * place.
  *
- * The dma-buf holds a reference to the ring, not to the card.  When the card
- * has gone, the pages stay valid, but the card brings no more data.
+ * The dma-buf holds a reference to the ring, not to the card.  When the card has gone, the pages
+ * stay valid, but the card brings no more data.
  */
 
 #include <linux/dma-buf.h>
@@ -22,8 +22,8 @@
 LITEPCIE_IMPORT_DMA_BUF;
 
 /*
- * Make a scatter table of the ring's pages, with as few segments as @dev, the
- * importing device, can take.
+ * Make a scatter table of the ring's pages, with as few segments as @dev, the importing device, can
+ * take.
  */
 static int make_table(struct sg_table *table, struct litepcie_ring *ring, struct device *dev)
 {
@@ -76,16 +76,12 @@ static void dmabuf_unmap(struct dma_buf_attachment *attachment, struct sg_table 
 }
 
 /*
- * mmap() of a dma-buf: map the ring or a part of it.  The dma-buf core has
- * checked the bounds.  The mapping keeps the dma-buf's file, and thereby the
- * ring.
+ * mmap() of a dma-buf: map the ring or a part of it.  The dma-buf core has checked the bounds.  The
+ * mapping keeps the dma-buf's file, and thereby the ring.
  */
 static int dmabuf_mmap(struct dma_buf *dmabuf, struct vm_area_struct *vma)
 {
-	/*
-	 * A private mapping is a copy, which would not show what the card
-	 * writes.
-	 */
+	/* A private mapping is a copy, which would not show what the card writes. */
 	if (!(vma->vm_flags & VM_SHARED))
 		return -EINVAL;
 	vm_flags_set(vma, VM_DONTEXPAND | VM_DONTDUMP);
@@ -131,9 +127,8 @@ static const struct dma_buf_ops dmabuf_ops = {
 };
 
 /*
- * LITEPCIE_IOCTL_EXPORT: make a dma-buf of the ring that @file has in this
- * direction.  The caller is between litepcie_enter() and litepcie_exit().
- * Errors:
+ * LITEPCIE_IOCTL_EXPORT: make a dma-buf of the ring that @file has in this direction.  The caller
+ * is between litepcie_enter() and litepcie_exit().  Errors:
  *   -EADDRINUSE	the ring lies in the process's own memory
  *   -EOPNOTSUPP	the ring needs dma_sync_*(), which other devices would not call
  */

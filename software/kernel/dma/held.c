@@ -3,13 +3,12 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Implements held runs, in which the card uses the descriptors that it was
- * handed and then waits for more.
+ * Implements held runs, in which the card uses the descriptors that it was handed and then waits
+ * for more.
  *
- * The card's table is in its programmed mode, in which each descriptor runs
- * once.  The register loop status then counts the descriptors that have run,
- * modulo 2^32: the index in its lower 16 bits carries into the rounds in its
- * upper 16 bits.
+ * The card's table is in its programmed mode, in which each descriptor runs once.  The register
+ * loop status then counts the descriptors that have run, modulo 2^32: the index in its lower 16
+ * bits carries into the rounds in its upper 16 bits.
  */
 
 #include <linux/math64.h>
@@ -19,29 +18,24 @@
 #include "trace.h"
 
 /*
- * Returns the number of bytes in the first @count descriptors of the run.
- * @count must be at least hw_count, since the entries of older descriptors are
- * overwritten.
+ * Returns the number of bytes in the first @count descriptors of the run.  @count must be at least
+ * hw_count, since the entries of older descriptors are overwritten.
  */
 static u64 end_of(const struct litepcie_way *way, u64 count)
 {
 	return count ? way->held.end[(count - 1) & way->held.mask] : 0;
 }
 
-/*
- * Returns the number of bytes in the descriptors that the card has finished in
- * a held run.
- */
+/* Returns the number of bytes in the descriptors that the card has finished in a held run. */
 u64 litepcie_held_position(const struct litepcie_way *way)
 {
 	return end_of(way, way->hw_count);
 }
 
 /*
- * Returns the number of descriptors whose data is known to have arrived.  That
- * number is the card's own count, except for h2c of LitePCIe's endpoint.  That
- * endpoint counts a descriptor once its data is requested, so up to in_flight
- * bytes of the last descriptors may not have arrived.
+ * Returns the number of descriptors whose data is known to have arrived.  That number is the card's
+ * own count, except for h2c of LitePCIe's endpoint.  That endpoint counts a descriptor once its
+ * data is requested, so up to in_flight bytes of the last descriptors may not have arrived.
  */
 static u64 settled(const struct litepcie_way *way)
 {
@@ -55,9 +49,8 @@ static u64 settled(const struct litepcie_way *way)
 }
 
 /*
- * Called when the card counts more descriptors than it was handed, which is
- * impossible.  The run fails with -EIO, and *@lost asks the caller to check
- * whether the card has gone.
+ * Called when the card counts more descriptors than it was handed, which is impossible.  The run
+ * fails with -EIO, and *@lost asks the caller to check whether the card has gone.
  */
 static bool lose(struct litepcie_way *way, bool *lost)
 {
@@ -68,11 +61,10 @@ static bool lose(struct litepcie_way *way, bool *lost)
 }
 
 /*
- * Read the progress of a held run from the status line, which the card writes
- * to host memory after the data that the line counts.  The card may write the
- * line again between the two loads of this function.  So the position is loaded
- * before the count: the position then never includes a buffer that the count
- * lacks.
+ * Read the progress of a held run from the status line, which the card writes to host memory after
+ * the data that the line counts.  The card may write the line again between the two loads of this
+ * function.  So the position is loaded before the count: the position then never includes a buffer
+ * that the count lacks.
  */
 static bool look_at_line(struct litepcie_way *way, bool *lost)
 {
@@ -82,10 +74,7 @@ static bool look_at_line(struct litepcie_way *way, bool *lost)
 	if (unlikely(done > way->held.advanced))
 		return lose(way, lost);
 	way->held.position = position;
-	/*
-	 * litepcie_held_look() may already have counted more descriptors from
-	 * the records.
-	 */
+	/* litepcie_held_look() may already have counted more descriptors from the records. */
 	if (done <= way->held.done)
 		return false;
 	way->held.done = done;
@@ -95,9 +84,8 @@ static bool look_at_line(struct litepcie_way *way, bool *lost)
 }
 
 /*
- * Bring the counts of a held run up to date.  Returns true if they have
- * changed. *@lost is set if the card counts descriptors that it was never
- * handed, and so may have gone.
+ * Bring the counts of a held run up to date.  Returns true if they have changed. *@lost is set if
+ * the card counts descriptors that it was never handed, and so may have gone.
  */
 bool litepcie_held_update(struct litepcie_way *way, bool *lost)
 {
@@ -113,8 +101,8 @@ bool litepcie_held_update(struct litepcie_way *way, bool *lost)
 	if (unlikely(news > held->advanced - held->done))
 		return lose(way, lost);
 	/*
-	 * The endpoint may still hold posted writes of data that it has
-	 * counted.  The completion of a second read arrives after those writes.
+	 * The endpoint may still hold posted writes of data that it has counted.  The completion of
+	 * a second read arrives after those writes.
 	 */
 	if (news && way->id == LITEPCIE_C2H)
 		readl(status);
@@ -125,17 +113,15 @@ bool litepcie_held_update(struct litepcie_way *way, bool *lost)
 	way->hw_count = count;
 	trace_litepcie_progress(way, way->hw_count, way->sw_count);
 	way->status->position = cpu_to_le64(end_of(way, count));
-	/*
-	 * Programs poll the word @buffers: c2h data must be visible before it.
-	 */
+	/* Programs poll the word @buffers: c2h data must be visible before it. */
 	smp_store_release(&way->status->buffers, cpu_to_le64(count));
 	return true;
 }
 
 /*
- * Bring hw_count up to what the program may have seen without an interrupt in
- * the status line and in the c2h records.  The card writes a buffer's record
- * before the status line, and delays the line while more data comes.
+ * Bring hw_count up to what the program may have seen without an interrupt in the status line and
+ * in the c2h records.  The card writes a buffer's record before the status line, and delays the
+ * line while more data comes.
  */
 void litepcie_held_look(struct litepcie_way *way)
 {
@@ -155,9 +141,9 @@ void litepcie_held_look(struct litepcie_way *way)
 }
 
 /*
- * Hand one descriptor to the card.  Its @bytes at @offset of the ring must not
- * cross the end of a buffer.  @last means for h2c that the packet ends with the
- * descriptor, and for c2h that the end of a packet ends the descriptor.
+ * Hand one descriptor to the card, for @bytes at @offset of the ring, within one buffer.  @last
+ * means for h2c that the packet ends with the descriptor, and for c2h that the end of a packet ends
+ * the descriptor.
  */
 void litepcie_held_append(struct litepcie_way *way, u64 offset, u32 bytes, bool irq, bool last)
 {
@@ -171,10 +157,7 @@ void litepcie_held_append(struct litepcie_way *way, u64 offset, u32 bytes, bool 
 	litepcie_dma_describe(way, offset, bytes, irq, last);
 }
 
-/*
- * Returns how many descriptors were handed over to the card and are not yet
- * known to be done.
- */
+/* Returns how many descriptors were handed over to the card and are not yet known to be done. */
 u64 litepcie_held_outstanding(struct litepcie_way *way)
 {
 	u64 outstanding;
@@ -237,9 +220,8 @@ static int advance_locked(struct litepcie_way *way, struct litepcie_file *file,
 }
 
 /*
- * LITEPCIE_IOCTL_ADVANCE: hand buffers over to the card, and start a direction
- * at rest.  If @lengths is NULL, all buffers are full.  The caller is between
- * litepcie_enter() and litepcie_exit().
+ * LITEPCIE_IOCTL_ADVANCE: hand buffers over to the card, and start a direction at rest.  If
+ * @lengths is NULL, all buffers are full.  Needs litepcie_enter().
  */
 int litepcie_held_advance(struct litepcie_file *file, struct litepcie_advance *advance,
 			  const u32 *lengths)

@@ -3,14 +3,12 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Pins a process's own memory for a ring, and charges it to the process and its
- * user.
+ * Pins a process's own memory for a ring, and charges it to the process and its user.
  *
- * Pinned pages are neither moved nor reused until they are unpinned, whatever
- * happens to the mapping and the process.  So the card's writes never reach
- * memory of another process.  Only anonymous memory and hugetlbfs are accepted:
- * a file's pages may be written back or truncated while the card writes to
- * them.
+ * Pinned pages are neither moved nor reused until they are unpinned, whatever happens to the
+ * mapping and the process.  So the card's writes never reach memory of another process.  Only
+ * anonymous memory and hugetlbfs are accepted:
+ * a file's pages may be written back or truncated while the card writes to them.
  */
 
 #define pr_fmt(fmt)	KBUILD_MODNAME ": " fmt
@@ -24,9 +22,7 @@
 #include "charge.h"
 #include "memory.h"
 
-/*
- * most pages of a process's memory to pin between two calls of cond_resched()
- */
+/* most pages of a process's memory to pin between two calls of cond_resched() */
 #define PIN_MOST	SZ_64K
 
 struct litepcie_memory {
@@ -40,10 +36,7 @@ struct page *litepcie_memory_page(const struct litepcie_memory *memory, unsigned
 	return memory->page[n];
 }
 
-/*
- * Pin all pages of @memory, whose first byte is at @address, or no page if one
- * cannot be pinned.
- */
+/* Pin all pages of @memory, whose first byte is at @address, or no page if one cannot be pinned. */
 static int pin(struct litepcie_memory *memory, unsigned long address)
 {
 	unsigned long done = 0;
@@ -82,9 +75,9 @@ static int check_kind(const struct litepcie_memory *memory)
 }
 
 /*
- * Pin memory of the calling process for writing by the card, and charge it to
- * the process.  @address and @bytes are multiples of the page size.  The caller
- * holds no lock of the driver, since pages may have to be read from a disk.
+ * Pin memory of the calling process for writing by the card, and charge it to the process.
+ * @address and @bytes are multiples of the page size.  The caller holds no lock of the driver,
+ * since pages may have to be read from a disk.
  */
 struct litepcie_memory *litepcie_memory_pin(unsigned long address, size_t bytes)
 {
@@ -120,8 +113,8 @@ free:
 }
 
 /*
- * Unpin memory of a process once the card's DMA mapping of it has ended.  The
- * pages are marked dirty, since the card or write() wrote them.
+ * Unpin memory of a process once the card's DMA mapping of it has ended.  The pages are marked
+ * dirty, since the card or write() wrote them.
  */
 void litepcie_memory_unpin(struct litepcie_memory *memory)
 {
@@ -131,9 +124,8 @@ void litepcie_memory_unpin(struct litepcie_memory *memory)
 }
 
 /*
- * Returns true if each block of 2^order pages lies within one folio (a huge
- * page, or a small one).  Then the block is contiguous in the kernel's mapping,
- * too, and can be copied at once.
+ * Returns true if each block of 2^order pages lies within one folio (a huge page, or a small one).
+ * Then the block is contiguous in the kernel's mapping, too, and can be copied at once.
  */
 bool litepcie_memory_fits(const struct litepcie_memory *memory, unsigned int order)
 {

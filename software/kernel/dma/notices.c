@@ -3,14 +3,13 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Manages notices, which is what the card writes to host memory about its
- * progress: a status line for each direction, in the channel's status page, and
- * a record for each c2h buffer that has ended.
+ * Manages notices, which is what the card writes to host memory about its progress: a status line
+ * for each direction, in the channel's status page, and a record for each c2h buffer that has
+ * ended.
  *
- * The pages of the notices have struct pages and reference counts, so user
- * mappings may outlive the card.  The driver reads the card's registers instead
- * of using notices if the card has no block RECORDS, if the card's writes would
- * need dma_sync_*(), or on a big-endian processor.
+ * The pages of the notices have struct pages and reference counts, so user mappings may outlive the
+ * card.  The driver reads the card's registers instead of using notices if the card has no block
+ * RECORDS, if the card's writes would need dma_sync_*(), or on a big-endian processor.
  */
 
 #include <linux/log2.h>
@@ -31,10 +30,7 @@ static void write_place(const struct litepcie_notices *notices, unsigned int par
 {
 	void __iomem *reg = reg_of(notices, parameter);
 
-	/*
-	 * In LitePCIe's registers of 64 bits the upper half has the lower
-	 * address.
-	 */
+	/* In LitePCIe's registers of 64 bits the upper half has the lower address. */
 	writel(upper_32_bits(place), reg);
 	writel(lower_32_bits(place), reg + 4);
 }
@@ -62,9 +58,7 @@ static void unmap_page(struct device *dev, size_t bytes, dma_addr_t dma)
 	dma_unmap_page(dev, dma, bytes, DMA_BIDIRECTIONAL);
 }
 
-/*
- * Map the status page and the ring of records for the card: both, or neither.
- */
+/* Map the status page and the ring of records for the card: both, or neither. */
 static void map_pages(struct litepcie_chan *chan)
 {
 	struct litepcie_notices *notices = &chan->notices;
@@ -77,10 +71,7 @@ static void map_pages(struct litepcie_chan *chan)
 		unmap_page(dev, PAGE_SIZE, notices->status_dma);
 		return;
 	}
-	/*
-	 * The card computes a record's address by an OR of the base and the
-	 * record's offset, so the ring is aligned to its size.
-	 */
+	/* The card ORs base and offset of a record, so the ring is aligned to its size. */
 	notices->able = !litepcie_needs_sync(dev, notices->status_dma) &&
 			!litepcie_needs_sync(dev, notices->records_dma) &&
 			IS_ALIGNED(notices->records_dma, mapped_bytes(notices));
@@ -90,8 +81,8 @@ static void map_pages(struct litepcie_chan *chan)
 }
 
 /*
- * Unmap the pages of the notices from the card, which is quiet.  The notices
- * are not switched on again after this call.
+ * Unmap the pages of the notices from the card, which is quiet.  The notices are not switched on
+ * again after this call.
  */
 void litepcie_notices_unmap(struct litepcie_chan *chan)
 {
@@ -111,9 +102,8 @@ void litepcie_notices_free(struct litepcie_chan *chan)
 }
 
 /*
- * Returns true if the block RECORDS has all registers of its first version, and
- * if the card's ring can have @entries records: one for each descriptor of the
- * card's table.
+ * Returns true if the block RECORDS has all registers of its first version, and if the card's ring
+ * can have @entries records: one for each descriptor of the card's table.
  */
 static bool is_usable(const struct litepcie_block *block, u32 entries)
 {
@@ -126,10 +116,7 @@ static bool is_usable(const struct litepcie_block *block, u32 entries)
 	return entries <= litepcie_parameter(block, LITEPCIE_RECORDS_MOST_ENTRIES);
 }
 
-/*
- * Set up the notices of channel @index, which is at rest.  The DMA mask must be
- * set before this call.
- */
+/* Set up the notices of channel @index, which is at rest.  The DMA mask has been set. */
 void litepcie_notices_init(struct litepcie_chan *chan, unsigned int index)
 {
 	struct litepcie_notices *notices = &chan->notices;
@@ -142,10 +129,7 @@ void litepcie_notices_init(struct litepcie_chan *chan, unsigned int index)
 	if (!notices->block || !is_usable(notices->block, entries) || !litepcie_cycles(card, USEC_PER_SEC))
 		return;
 	notices->regs = card->bar0 + notices->block->offset;
-	/*
-	 * An earlier driver may have left notices on.  The card would then
-	 * write to memory that does not belong to this driver.
-	 */
+	/* An earlier driver may have left notices on, for memory that is another's by now. */
 	writel(0, reg_of(notices, LITEPCIE_RECORDS_CONTROL));
 	if (IS_ENABLED(CONFIG_CPU_BIG_ENDIAN))
 		return;
@@ -161,10 +145,9 @@ void litepcie_notices_init(struct litepcie_chan *chan, unsigned int index)
 /* The notices of one run -------------------------------------------------- */
 
 /*
- * Change bits of the notices' control register, which has bits of both
- * directions.  The field control keeps a copy of the register.  @live says that
- * the register can be reached.  If it cannot be reached, litepcie_notices_off()
- * writes it when the card is back.
+ * Change bits of the notices' control register, which has bits of both directions.  The field
+ * control keeps a copy of the register.  @live says that the register can be reached.  If it cannot
+ * be reached, litepcie_notices_off() writes it when the card is back.
  */
 static void set_control(struct litepcie_notices *notices, u32 clear, u32 set, bool live)
 {
@@ -180,10 +163,7 @@ static u32 control_of(const struct litepcie_way *way)
 	return way->id == LITEPCIE_C2H ? CONTROL_C2H : CONTROL_H2C;
 }
 
-/*
- * Clear the status line, so that no program takes counts of an earlier run for
- * new ones.
- */
+/* Clear the status line, so that no program takes counts of an earlier run for new ones. */
 static void clear_line(struct litepcie_way *way)
 {
 	struct litepcie_status_way *status = way->status;
@@ -200,9 +180,8 @@ static u32 flush_cycles(struct litepcie *card, u32 flush_us)
 }
 
 /*
- * Switch on the notices of a direction that is at rest and whose table is
- * empty.  @flush_us is the flush time of c2h in us, 0 for none.  The caller is
- * between litepcie_enter() and litepcie_exit().
+ * Switch on the notices of a direction that is at rest and whose table is empty.  @flush_us is the
+ * flush time of c2h in us, 0 for none.  Needs litepcie_enter().
  */
 void litepcie_notices_start(struct litepcie_way *way, u32 flush_us)
 {
@@ -225,10 +204,7 @@ void litepcie_notices_start(struct litepcie_way *way, u32 flush_us)
 	set_control(notices, 0, control_of(way), true);
 }
 
-/*
- * Switch off the notices of a direction that is at rest, and so writes nothing
- * more.  @live says that the card's registers can be reached.
- */
+/* Switch off the notices of a direction at rest.  @live: registers can be reached. */
 void litepcie_notices_stop(struct litepcie_way *way, bool live)
 {
 	if (!way->told)
@@ -239,9 +215,8 @@ void litepcie_notices_stop(struct litepcie_way *way, bool live)
 }
 
 /*
- * Switch off the direction's notices when the card is back after a reset or
- * sleep, and at rest.  The control register may have kept its value through the
- * reset.
+ * Switch off the direction's notices when the card is back after a reset or sleep, and at rest.
+ * The control register may have kept its value through the reset.
  */
 void litepcie_notices_off(struct litepcie_way *way)
 {
@@ -254,8 +229,8 @@ void litepcie_notices_off(struct litepcie_way *way)
 /* Counts from the notices ------------------------------------------------- */
 
 /*
- * c2h: returns true if the card has written the record of descriptor @number of
- * the run, counted from 0.  The descriptor's buffer has then ended.
+ * c2h: returns true if the card has written the record of descriptor @number of the run, counted
+ * from 0.  The descriptor's buffer has then ended.
  */
 bool litepcie_notices_ended(const struct litepcie_way *way, u64 number)
 {
@@ -266,9 +241,8 @@ bool litepcie_notices_ended(const struct litepcie_way *way, u64 number)
 }
 
 /*
- * c2h: read length and flags from the record of descriptor @number, whose
- * buffer has ended.  The card wrote the length, so the caller limits *@bytes to
- * the buffer's size before it copies.
+ * c2h: read length and flags from the record of descriptor @number, whose buffer has ended.  The
+ * card wrote the length, so the caller limits *@bytes to the buffer's size before it copies.
  */
 void litepcie_notices_read(const struct litepcie_way *way, u64 number, u32 *bytes, u32 *flags)
 {

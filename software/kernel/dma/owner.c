@@ -3,15 +3,13 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Manages the owner of a direction, and the ring that holds the direction's
- * data.
+ * Manages the owner of a direction, and the ring that holds the direction's data.
  *
- * A direction belongs to one open file, or to none.  Each ring belongs to one
- * open file: other files cannot reach the ring, and their data is never in it.
- * A file that has not asked for another shape has a ring of LitePCIe's shape,
- * called its own ring.  The own ring is made when it is first needed and kept
- * until the file is closed.  A ring is mapped for the card only while its file
- * owns the direction.
+ * A direction belongs to one open file, or to none.  Each ring belongs to one open file: other
+ * files cannot reach the ring, and their data is never in it.  A file that has not asked for
+ * another shape has a ring of LitePCIe's shape, called its own ring.  The own ring is made when it
+ * is first needed and kept until the file is closed.  A ring is mapped for the card only while its
+ * file owns the direction.
  */
 
 #include <linux/module.h>
@@ -28,10 +26,9 @@ static struct device *dma_device(struct litepcie_way *way)
 }
 
 /*
- * Make a ring for the direction.  If @memory is not NULL, the ring lies in this
- * memory of the process, and on success @memory belongs to the ring.  After an
- * error @memory still belongs to the caller.  If @memory is NULL, the driver
- * allocates the ring's memory.
+ * Make a ring for the direction.  If @memory is not NULL, the ring lies in this memory of the
+ * process, and on success @memory belongs to the ring.  After an error @memory still belongs to the
+ * caller.  If @memory is NULL, the driver allocates the ring's memory.
  */
 static struct litepcie_ring *make_ring(struct litepcie_way *way,
 				       const struct litepcie_geometry *geometry,
@@ -47,9 +44,8 @@ static struct litepcie_ring *make_ring(struct litepcie_way *way,
 }
 
 /*
- * Take the ring from the direction, which must be at rest.  User mappings and
- * dma-bufs may keep the ring and its pages.  The DMA mapping ends in this
- * function, since it must not outlive the device.
+ * Take the ring from the direction, which must be at rest.  User mappings and dma-bufs may keep the
+ * pages.  The DMA mapping ends here, since it must not outlive the device.
  */
 static void drop_ring(struct litepcie_way *way)
 {
@@ -71,10 +67,7 @@ static void use_ring(struct litepcie_way *way, struct litepcie_ring *ring)
 	trace_litepcie_ring(way, ring);
 }
 
-/*
- * Make the file's ring of LitePCIe's shape, if the file has none yet.  The
- * caller is between litepcie_enter() and litepcie_exit().
- */
+/* Make the file's own ring, unless it has one.  Needs litepcie_enter(). */
 static int make_own_ring(struct litepcie_way *way, struct litepcie_file *file)
 {
 	struct litepcie_ring *ring;
@@ -100,9 +93,8 @@ static void drop_own_ring(struct litepcie_way *way, struct litepcie_file *file)
 }
 
 /*
- * Map the owner's own ring for the card, and make it the direction's ring,
- * unless the direction has a ring already.  The caller is between
- * litepcie_enter() and litepcie_exit().
+ * Map the owner's own ring for the card, and make it the direction's ring, unless the direction has
+ * a ring already.  Needs litepcie_enter().
  */
 int litepcie_owner_ring(struct litepcie_way *way)
 {
@@ -126,9 +118,8 @@ int litepcie_owner_ring(struct litepcie_way *way)
 }
 
 /*
- * Returns, with a reference, the ring that @file has in this direction, or
- * would have as the direction's owner.  Returns -EBUSY if another file owns the
- * direction.  The caller is between litepcie_enter() and litepcie_exit().
+ * Returns, with a reference, the ring that @file has in this direction, or would have as the
+ * direction's owner.  Returns -EBUSY if another file owns the direction.  Needs litepcie_enter().
  */
 struct litepcie_ring *litepcie_owner_ring_of(struct litepcie_way *way, struct litepcie_file *file)
 {
@@ -151,10 +142,7 @@ struct litepcie_ring *litepcie_owner_ring_of(struct litepcie_way *way, struct li
 	return err ? ERR_PTR(err) : ring;
 }
 
-/*
- * Returns the shape of the ring that litepcie_owner_ring_of() returns, without
- * making the ring.
- */
+/* Returns the shape of the ring that litepcie_owner_ring_of() returns, without making the ring. */
 struct litepcie_geometry litepcie_owner_geometry(struct litepcie_way *way,
 						 struct litepcie_file *file)
 {
@@ -168,9 +156,9 @@ struct litepcie_geometry litepcie_owner_geometry(struct litepcie_way *way,
 }
 
 /*
- * Returns the direction's allowance if the ring has LitePCIe's shape, else
- * NULL.  LitePCIe's programs do not expect a limit on locked memory.  So one
- * ring of their shape may take the allowance, which makes it free of charge.
+ * Returns the direction's allowance if the ring has LitePCIe's shape, else NULL.  LitePCIe's
+ * programs do not expect a limit on locked memory.  So one ring of their shape may take the
+ * allowance, which makes it free of charge.
  */
 static struct litepcie_allowance *allowance_for(struct litepcie_way *way,
 						const struct litepcie_geometry *geometry)
@@ -182,10 +170,9 @@ static struct litepcie_allowance *allowance_for(struct litepcie_way *way,
 }
 
 /*
- * Give the direction a new ring, which lies in @memory if that is not NULL.
- * @file must own the direction, and the direction must be stopped, or the call
- * fails with -EBUSY.  The caller has checked @geometry, and is between
- * litepcie_enter() and litepcie_exit().
+ * Give the direction a new ring, which lies in @memory if that is not NULL.  @file must own the
+ * direction, and the direction must be stopped, or the call fails with -EBUSY.  The caller has
+ * checked @geometry.  Needs litepcie_enter().
  */
 int litepcie_owner_setup(struct litepcie_way *way, struct litepcie_file *file,
 			 const struct litepcie_geometry *geometry, struct litepcie_memory *memory)
@@ -224,11 +211,10 @@ void litepcie_owner_set(struct litepcie_way *way, struct litepcie_file *file)
 }
 
 /*
- * Take the direction from its owner.  Data that was written to the ring but not
- * sent is dropped.  @live says that the direction is known to have stopped, so
- * its ring is dropped.  If @live is false, the card may still write to a ring
- * that is mapped for it.  So the direction keeps that ring until
- * litepcie_owner_drop_orphan().
+ * Take the direction from its owner.  Data that was written to the ring but not sent is dropped.
+ * @live says that the direction is known to have stopped, so its ring is dropped.  If @live is
+ * false, the card may still write to a ring that is mapped for it.  So the direction keeps that
+ * ring until litepcie_owner_drop_orphan().
  */
 void litepcie_owner_forget(struct litepcie_way *way, bool live)
 {
@@ -244,10 +230,7 @@ void litepcie_owner_forget(struct litepcie_way *way, bool live)
 	way->hw_count = 0;
 	way->sw_count = 0;
 	spin_unlock_irq(&way->wait.lock);
-	/*
-	 * Another open file may wait until this DMA direction has no owner, so
-	 * wake it.
-	 */
+	/* Another open file may wait until this DMA direction has no owner, so wake it. */
 	litepcie_dma_news(way);
 	if (event)
 		eventfd_ctx_put(event);
@@ -256,8 +239,8 @@ void litepcie_owner_forget(struct litepcie_way *way, bool live)
 }
 
 /*
- * Drop a ring whose owner has gone while the card was away, and the memory that
- * the ring pins.  The caller has made sure that the card is quiet.
+ * Drop a ring whose owner has gone while the card was away, and the memory that the ring pins.  The
+ * caller has made sure that the card is quiet.
  */
 void litepcie_owner_drop_orphan(struct litepcie_way *way)
 {
@@ -280,10 +263,7 @@ int litepcie_owner_take(struct litepcie_way *way, struct litepcie_file *file)
 	return err;
 }
 
-/*
- * For read() and write() in LitePCIe's loop: make @file the owner of the
- * direction, and make the file's ring.
- */
+/* read() and write() in LitePCIe's loop: make @file the owner, and make its ring. */
 int litepcie_owner_begin(struct litepcie_way *way, struct litepcie_file *file)
 {
 	int err = litepcie_enter(litepcie_of(way));
@@ -307,8 +287,8 @@ int litepcie_owner_begin(struct litepcie_way *way, struct litepcie_file *file)
 }
 
 /*
- * Signal a new eventfd at once if the run has made progress or failed before
- * the eventfd was set.  The card may send no further interrupt.
+ * Signal a new eventfd at once if the run has made progress or failed before the eventfd was set.
+ * The card may send no further interrupt.
  */
 static void tell_newcomer(struct litepcie_way *way, const struct eventfd_ctx *before)
 {
@@ -318,8 +298,8 @@ static void tell_newcomer(struct litepcie_way *way, const struct eventfd_ctx *be
 }
 
 /*
- * Set the direction's eventfd.  If @event is NULL, the direction has no eventfd
- * from now on.  On success the reference to @event is consumed.
+ * Set the direction's eventfd.  If @event is NULL, the direction has no eventfd from now on.  On
+ * success the reference to @event is consumed.
  */
 int litepcie_owner_event(struct litepcie_way *way, struct litepcie_file *file,
 			 struct eventfd_ctx *event)
@@ -349,16 +329,13 @@ static void give_locked(struct litepcie_way *way, struct litepcie_file *file, bo
 	if (live)
 		/* litepcie_dma_stop() itself logs a failure */
 		litepcie_dma_stop(way);
-	/*
-	 * If the card was lost during the stop, the direction may not have
-	 * stopped.
-	 */
+	/* If the card was lost during the stop, the direction may not have stopped. */
 	litepcie_owner_forget(way, live && !litepcie_is_gone(litepcie_of(way)));
 }
 
 /*
- * If @file owns the direction, stop the direction and take it from the file.
- * @live says that the caller is between litepcie_enter() and litepcie_exit().
+ * If @file owns the direction, stop the direction and take it from the file.  @live:
+ * litepcie_enter() has succeeded.
  */
 void litepcie_owner_give(struct litepcie_way *way, struct litepcie_file *file, bool live)
 {
@@ -367,10 +344,7 @@ void litepcie_owner_give(struct litepcie_way *way, struct litepcie_file *file, b
 	mutex_unlock(&way->mutex);
 }
 
-/*
- * For a file that is being closed: do what litepcie_owner_give() does, and also
- * drop the file's ring of LitePCIe's shape.
- */
+/* close(): as litepcie_owner_give(), and drop the file's own ring, too. */
 void litepcie_owner_leave(struct litepcie_way *way, struct litepcie_file *file, bool live)
 {
 	mutex_lock(&way->mutex);
@@ -379,10 +353,7 @@ void litepcie_owner_leave(struct litepcie_way *way, struct litepcie_file *file, 
 	mutex_unlock(&way->mutex);
 }
 
-/*
- * Unmap the direction's ring from the card, which is quiet and is being removed
- * from the driver.
- */
+/* Unmap the direction's ring from the card, which is quiet and is being removed from the driver. */
 void litepcie_owner_unmap(struct litepcie_way *way)
 {
 	mutex_lock(&way->mutex);
@@ -395,11 +366,9 @@ void litepcie_owner_unmap(struct litepcie_way *way)
 /* Registers that act on the data ------------------------------------------ */
 
 /*
- * Write @value to a register that acts on the data of both directions of the
- * channel.  @acts_on has, for each direction, the register's bits that act on
- * that direction.  Returns -EBUSY if @value would change a bit that acts on a
- * direction of another file.  The caller is between litepcie_enter() and
- * litepcie_exit().
+ * Write @value to a register that acts on the data of both directions of the channel.  @acts_on
+ * has, for each direction, the register's bits that act on that direction.  Returns -EBUSY if
+ * @value would change a bit that acts on a direction of another file.  Needs litepcie_enter().
  */
 int litepcie_owner_steer(struct litepcie_file *file, struct litepcie_chan *chan,
 			 void __iomem *reg, u32 value, const u32 acts_on[LITEPCIE_WAYS])

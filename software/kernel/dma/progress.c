@@ -3,17 +3,15 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Keeps the driver's counts of how far the card is, and wakes the threads that
- * wait for them.  Every interrupt takes this path, so sim/host.py counts its
- * instructions.
+ * Keeps the driver's counts of how far the card is, and wakes the threads that wait for them.
+ * Every interrupt takes this path, so sim/host.py counts its instructions.
  *
- * In LitePCIe's loop the card's register loop status has the index of the last
- * descriptor that the card is done with, and the number of rounds before.
- * Index plus rounds, counted in descriptors, is one less than the number of
- * descriptors that are done.  So every buffer below that count is certainly in
- * memory (c2h) or fetched (h2c): a whole buffer has followed it, which is more
- * than LitePCIe's stock endpoint has in flight.  Other endpoints count no
- * buffer before its data is there.
+ * In LitePCIe's loop the card's register loop status has the index of the last descriptor that the
+ * card is done with, and the number of rounds before.  Index plus rounds, counted in descriptors,
+ * is one less than the number of descriptors that are done.  So every buffer below that count is
+ * certainly in memory (c2h) or fetched (h2c): a whole buffer has followed it, which is more than
+ * LitePCIe's stock endpoint has in flight.  Other endpoints count no buffer before its data is
+ * there.
  */
 
 #include <linux/module.h>
@@ -22,17 +20,13 @@
 #include "compat.h"
 #include "trace.h"
 
-/*
- * number of rounds of the ring after which the card's 16-bit counter of rounds
- * wraps to 0
- */
+/* number of rounds of the ring after which the card's 16-bit counter of rounds wraps to 0 */
 #define ROUNDS	BIT_ULL(16)
 
 /*
- * Ask the card how far it is.  Returns true if it is further than at the last
- * call.  *@lost is set if the card may have gone.  The caller then calls
- * litepcie_check_lost() after it has dropped wait.lock, since that function
- * takes the lock to wake the waiters.
+ * Ask the card how far it is.  Returns true if it is further than at the last call.  *@lost is set
+ * if the card may have gone.  The caller then calls litepcie_check_lost() after it has dropped
+ * wait.lock, since that function takes the lock to wake the waiters.
  */
 static __always_inline bool update_locked(struct litepcie_way *way, bool *lost)
 {
@@ -51,9 +45,7 @@ static __always_inline bool update_locked(struct litepcie_way *way, bool *lost)
 	way->hw_count += position - before + (position < before ? count * ROUNDS : 0);
 	way->position = position;
 	trace_litepcie_progress(way, way->hw_count, way->sw_count);
-	/*
-	 * Programs poll the word @buffers: c2h data must be visible before it.
-	 */
+	/* Programs poll the word @buffers: c2h data must be visible before it. */
 	way->status->position = cpu_to_le64(way->hw_count * way->ring->geometry.size);
 	smp_store_release(&way->status->buffers, cpu_to_le64(way->hw_count));
 	return position != before;
@@ -63,10 +55,7 @@ static __always_inline void tell_locked(struct litepcie_way *way)
 {
 	lockdep_assert_held(&way->wait.lock);
 
-	/*
-	 * No waiter is missed: a waiter queues itself under this lock, then
-	 * checks its condition again.
-	 */
+	/* A waiter queues itself under this lock and then checks again, so none is missed. */
 	if (waitqueue_active(&way->wait))
 		wake_up_locked(&way->wait);
 	if (way->event)
@@ -74,9 +63,8 @@ static __always_inline void tell_locked(struct litepcie_way *way)
 }
 
 /*
- * Ask the card how far it is, in any context.  Returns true if it is further
- * than before.  The card is asked with wait.lock held: otherwise an older
- * answer could be stored after a newer one.
+ * Ask the card how far it is, in any context.  Returns true if it is further than before.  The card
+ * is asked with wait.lock held: otherwise an older answer could be stored after a newer one.
  */
 bool litepcie_dma_progress(struct litepcie_way *way)
 {
@@ -102,10 +90,9 @@ void litepcie_dma_news(struct litepcie_way *way)
 }
 
 /*
- * Ask the card how far it is, for a caller that does not wait for an interrupt,
- * and wake the waiters if there is news.  In a run in which the card writes its
- * status line, a card that has gone just stops writing.  So a register is read
- * to find out whether the card is still there.
+ * Ask the card how far it is, for a caller that does not wait for an interrupt, and wake the
+ * waiters if there is news.  In a run in which the card writes its status line, a card that has
+ * gone just stops writing.  So a register is read to find out whether the card is still there.
  */
 void litepcie_dma_ask(struct litepcie_way *way)
 {
@@ -116,9 +103,8 @@ void litepcie_dma_ask(struct litepcie_way *way)
 }
 
 /*
- * Handle the direction's interrupt: ask the card for progress and wake the
- * waiters.  With MSI the interrupt handler has cleared the direction's cause
- * before this call.
+ * Handle the direction's interrupt: ask the card for progress and wake the waiters.  With MSI the
+ * interrupt handler has cleared the direction's cause before this call.
  */
 void litepcie_dma_interrupt(struct litepcie_way *way)
 {
@@ -126,10 +112,7 @@ void litepcie_dma_interrupt(struct litepcie_way *way)
 
 	if (READ_ONCE(way->mode) == LITEPCIE_MODE_ADAPTIVE)
 		litepcie_moderation_interrupt(way);
-	/*
-	 * spin_lock() is enough, since interrupts are off in every interrupt
-	 * handler
-	 */
+	/* spin_lock() is enough, since interrupts are off in every interrupt handler */
 	spin_lock(&way->wait.lock);
 	update_locked(way, &lost);
 	way->interrupts++;

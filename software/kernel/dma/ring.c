@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Allocates and maps rings.  A ring is the buffers of one direction, in
- * ordinary pages that are mapped for the card.
+ * Allocates and maps rings.  A ring is the buffers of one direction, in ordinary pages that are
+ * mapped for the card.
  */
 
 #include <linux/gfp.h>
@@ -16,8 +16,8 @@
 #include "ring.h"
 
 /*
- * Bytes of the chunks (contiguous parts of a ring) that are tried first.  Large
- * chunks need fewer entries in an IOMMU.  2 MiB is the size of a huge page.
+ * Bytes of the chunks (contiguous parts of a ring) that are tried first.  Large chunks need fewer
+ * entries in an IOMMU.  2 MiB is the size of a huge page.
  */
 #define CHUNK_BYTES_WANTED	SZ_2M
 
@@ -48,8 +48,8 @@ void *litepcie_ring_buffer(const struct litepcie_ring *ring, u32 buffer)
 }
 
 /*
- * Returns the DMA address of a buffer.  A buffer never crosses a chunk's end,
- * since both sizes are powers of two and a chunk is not smaller than a buffer.
+ * Returns the DMA address of a buffer.  A buffer never crosses a chunk's end, since both sizes are
+ * powers of two and a chunk is not smaller than a buffer.
  */
 dma_addr_t litepcie_ring_dma(const struct litepcie_ring *ring, u32 buffer)
 {
@@ -59,10 +59,7 @@ dma_addr_t litepcie_ring_dma(const struct litepcie_ring *ring, u32 buffer)
 	       offset % litepcie_chunk_bytes(ring);
 }
 
-/*
- * Sync the buffer for the processor, before a copy.  If the ring has already
- * been unmapped from the card, nothing is synced.
- */
+/* Sync the buffer before a copy, unless the ring has been unmapped from the card. */
 void litepcie_ring_for_cpu(struct litepcie_ring *ring, u32 buffer)
 {
 	if (!ring->needs_sync)
@@ -85,9 +82,7 @@ void litepcie_ring_for_card(struct litepcie_ring *ring, u32 buffer)
 	spin_unlock(&ring->lock);
 }
 
-/*
- * Unmap the ring from the card, which must be quiet.  The ring keeps its pages.
- */
+/* Unmap the ring from the card, which must be quiet.  The ring keeps its pages. */
 void litepcie_ring_unmap(struct litepcie_ring *ring)
 {
 	struct device *dev;
@@ -121,10 +116,7 @@ static int charge_pages_of(struct litepcie_ring *ring, struct litepcie_allowance
 			       allowance);
 }
 
-/*
- * Allocate the ring's pages in chunks.  Each chunk is a compound page, so a
- * reference to any page of it keeps the whole chunk.
- */
+/* Allocate the chunks.  Each is a compound page: a reference to any page keeps the chunk. */
 static int alloc_pages_of(struct litepcie_ring *ring, int node)
 {
 	gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_COMP | __GFP_NOWARN;
@@ -139,10 +131,7 @@ static int alloc_pages_of(struct litepcie_ring *ring, int node)
 	return 0;
 }
 
-/*
- * Map the ring's pages for DMA by @dev.  On failure no page is mapped, and
- * -ENOMEM is returned.
- */
+/* Map the ring's pages for DMA by @dev.  On failure no page is mapped, and -ENOMEM is returned. */
 int litepcie_ring_map(struct litepcie_ring *ring, struct device *dev)
 {
 	unsigned int i;
@@ -206,8 +195,8 @@ static struct litepcie_ring *new_ring(enum dma_data_direction direction,
 }
 
 /*
- * Returns the order (log2 of the pages) of the chunks to try first.  If
- * allocation fails, smaller orders are tried, down to the size of a buffer.
+ * Returns the order (log2 of the pages) of the chunks to try first.  If allocation fails, smaller
+ * orders are tried, down to the size of a buffer.
  */
 static int largest_order(const struct litepcie_geometry *geometry)
 {
@@ -217,10 +206,9 @@ static int largest_order(const struct litepcie_geometry *geometry)
 }
 
 /*
- * Allocate a ring of zeroed pages on the card's NUMA node, in chunks as large
- * as can be had.  Returns the ring or an error.  The caller has checked
- * @geometry.  The memory is charged to the calling process, unless @allowance
- * is free.
+ * Allocate a ring of zeroed pages on the card's NUMA node, in chunks as large as can be had.
+ * Returns the ring or an error.  The caller has checked @geometry.  The memory is charged to the
+ * calling process, unless @allowance is free.
  */
 struct litepcie_ring *litepcie_ring_alloc(struct device *dev, enum dma_data_direction direction,
 					  const struct litepcie_geometry *geometry,
@@ -240,8 +228,8 @@ struct litepcie_ring *litepcie_ring_alloc(struct device *dev, enum dma_data_dire
 }
 
 /*
- * Make a ring of @memory, in chunks of 2^order contiguous pages.  Returns NULL
- * on failure, and @memory then still belongs to the caller.
+ * Make a ring of @memory, in chunks of 2^order contiguous pages.  Returns NULL on failure, and
+ * @memory then still belongs to the caller.
  */
 static struct litepcie_ring *wrap_in_chunks(struct device *dev, enum dma_data_direction direction,
 					    const struct litepcie_geometry *geometry,
@@ -262,9 +250,8 @@ static struct litepcie_ring *wrap_in_chunks(struct device *dev, enum dma_data_di
 }
 
 /*
- * Make a ring in @memory, which has as many bytes as @geometry says.  On
- * success @memory belongs to the ring.  On failure an error is returned, and
- * @memory still belongs to the caller.
+ * Make a ring in @memory, which has as many bytes as @geometry says.  On success @memory belongs to
+ * the ring.  On failure an error is returned, and @memory still belongs to the caller.
  */
 struct litepcie_ring *litepcie_ring_wrap(struct device *dev, enum dma_data_direction direction,
 					 const struct litepcie_geometry *geometry,
@@ -283,10 +270,7 @@ struct litepcie_ring *litepcie_ring_wrap(struct device *dev, enum dma_data_direc
 			ring = wrap_in_chunks(dev, direction, geometry, memory, order);
 	if (!ring)
 		return ERR_PTR(-ENOMEM);
-	/*
-	 * The process accesses its own memory without dma_sync_*(), so it would
-	 * not see the card's data if a sync is needed.
-	 */
+	/* The process calls no dma_sync_*(), so it would not see the card's data. */
 	if (ring->needs_sync) {
 		dev_dbg(dev, "the card does not reach all memory by itself: use the driver's own ring\n");
 		litepcie_ring_unmap(ring);

@@ -3,13 +3,13 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Declares rings.  A ring is the buffers of one direction, in ordinary pages
- * that are mapped for the card.  Either the driver allocates the pages, or they
- * are a process's own memory (memory.c), which the process has mapped.
+ * Declares rings.  A ring is the buffers of one direction, in ordinary pages that are mapped for
+ * the card.  Either the driver allocates the pages, or they are a process's own memory (memory.c),
+ * which the process has mapped.
  *
- * The pages have struct pages and reference counts: I/O under way (O_DIRECT,
- * io_uring) keeps the pages after the ring and the card are gone.  User
- * mappings and dma-bufs keep the ring itself, and so the charge for its memory.
+ * The pages have struct pages and reference counts: I/O under way (O_DIRECT, io_uring) keeps the
+ * pages after the ring and the card are gone.  User mappings and dma-bufs keep the ring itself, and
+ * so the charge for its memory.
  */
 #ifndef LITEPCIE_RING_H
 #define LITEPCIE_RING_H
@@ -23,19 +23,13 @@
 #include "memory.h"
 #include "uapi/litepcie_capability.h"
 
-/*
- * The shape of a ring.  A ring has LitePCIe's shape unless the user asks for
- * another.
- */
+/* The shape of a ring.  A ring has LitePCIe's shape unless the user asks for another. */
 struct litepcie_geometry {
 	/* bytes of each buffer of the ring: a power of two */
 	u32	size;
 	u32	count;		/* number of buffers in the ring */
 	u32	per_interrupt;	/* number of buffers from one interrupt of the card to the next */
-	/*
-	 * how the driver learns how many buffers the card has finished: a
-	 * LITEPCIE_MODE_ value
-	 */
+	/* how the driver learns how many buffers the card has finished: a LITEPCIE_MODE_ value */
 	u32	mode;
 	u32	interval_us;
 	/* flags of the ring: the bitwise OR of LITEPCIE_RING_ values */
@@ -48,10 +42,7 @@ struct litepcie_geometry {
 				     .per_interrupt = LITEPCIE_STOCK_BUFFERS_PER_INTERRUPT })
 
 struct litepcie_chunk {
-	/*
-	 * first page of the chunk, which is 2^chunk_order contiguous pages of
-	 * the ring
-	 */
+	/* first page of the chunk, which is 2^chunk_order contiguous pages of the ring */
 	struct page	*page;
 	dma_addr_t	dma;
 };
@@ -61,26 +52,14 @@ struct litepcie_ring {
 	struct litepcie_geometry	geometry;
 	/* lock: held where @dev changes, and during dma_sync_*() for it */
 	spinlock_t			lock;
-	/*
-	 * the card's PCI device, for whose DMA the ring is mapped; NULL: it is
-	 * not mapped
-	 */
+	/* the card's PCI device, for whose DMA the ring is mapped; NULL: it is not mapped */
 	struct device			*dev;
 	enum dma_data_direction		direction;
-	/*
-	 * true if the driver must call dma_sync_*() on a buffer before and
-	 * after the card's DMA: see litepcie_needs_sync()
-	 */
+	/* dma_sync_*() is needed before and after the card's DMA: see litepcie_needs_sync() */
 	bool				needs_sync;
-	/*
-	 * The memory of the process that the ring lies in.  NULL: the driver
-	 * has allocated the pages.
-	 */
+	/* the process's memory that the ring lies in; NULL: the driver has allocated the pages */
 	struct litepcie_memory		*memory;
-	/*
-	 * accounts that the ring's pages are charged to, if the driver has
-	 * allocated them (@memory is NULL)
-	 */
+	/* accounts that the pages are charged to if @memory is NULL */
 	struct litepcie_charge		charge;
 	unsigned int			chunk_order;
 	unsigned int			chunks;

@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Creates /dev/litepcieN, one device node for each DMA channel, and handles
- * open(), close() and poll() of its files.
+ * Creates /dev/litepcieN, one device node for each DMA channel, and handles open(), close() and
+ * poll() of its files.
  */
 
 #include <linux/idr.h>
@@ -16,10 +16,7 @@
 #include "compat.h"
 
 #define MINORS		256
-/*
- * c2h flush time (until a partly filled buffer ends) in us, for a file that has
- * made no PACKETS call
- */
+/* c2h flush time in us, for a file that has made no PACKETS call */
 #define READ_FLUSH_US	100
 
 static dev_t first_number;
@@ -85,9 +82,9 @@ static int litepcie_release(struct inode *inode, struct file *filp)
 }
 
 /*
- * For poll() with RING_INDEXED, by the count that the program wrote to the
- * index page.  c2h: returns true if the card has filled more buffers than that
- * count.  h2c: returns true if the ring has room beyond that count.
+ * For poll() with RING_INDEXED, by the count that the program wrote to the index page.  c2h:
+ * returns true if the card has filled more buffers than that count.  h2c: returns true if the ring
+ * has room beyond that count.
  */
 static bool has_news(struct litepcie_way *way, const struct litepcie_file *file,
 		     enum litepcie_direction id)
@@ -100,8 +97,8 @@ static bool has_news(struct litepcie_way *way, const struct litepcie_file *file,
 }
 
 /*
- * For poll() in a held run: returns true if the ring has buffers that the
- * program could hand over to the card.
+ * For poll() in a held run: returns true if the ring has buffers that the program could hand over
+ * to the card.
  */
 static bool has_buffers(struct litepcie_way *way)
 {
@@ -109,9 +106,8 @@ static bool has_buffers(struct litepcie_way *way)
 }
 
 /*
- * For poll() in LitePCIe's loop: returns true if enough buffers are ready.  The
- * conditions are those of LitePCIe's own driver, since its programs rely on
- * them.
+ * For poll() in LitePCIe's loop: returns true if enough buffers are ready.  The conditions are
+ * those of LitePCIe's own driver, since its programs rely on them.
  */
 static bool has_enough(struct litepcie_way *way, enum litepcie_direction id)
 {
@@ -129,10 +125,7 @@ static __always_inline bool is_ready(struct litepcie_way *way, const struct lite
 		return has_buffers(way);
 	if (READ_ONCE(way->run) == LITEPCIE_RUN_STREAM)
 		return litepcie_stream_ready(way);
-	/*
-	 * The direction is at rest and has no owner. read() and write() would
-	 * start it, so poll() says that they may be called.
-	 */
+	/* At rest and without an owner: read() and write() would start the direction. */
 	if (READ_ONCE(way->run) == LITEPCIE_RUN_REST && !READ_ONCE(way->owner))
 		return true;
 	return has_enough(way, id);
@@ -140,8 +133,7 @@ static __always_inline bool is_ready(struct litepcie_way *way, const struct lite
 
 /*
  * Returns what poll() reports for one direction.  The function takes no lock:
- * code that changes a field which this function reads wakes way->wait
- * afterwards.
+ * code that changes a field which this function reads wakes way->wait afterwards.
  */
 static __always_inline __poll_t poll_way(struct litepcie_file *file, struct file *filp,
 					 poll_table *table, enum litepcie_direction id)
@@ -157,8 +149,8 @@ static __always_inline __poll_t poll_way(struct litepcie_file *file, struct file
 }
 
 /*
- * poll() for one direction wakes for that direction only. poll() for neither
- * direction wakes when the card goes away.
+ * poll() for one direction wakes for that direction only. poll() for neither direction wakes when
+ * the card goes away.
  */
 static __poll_t litepcie_poll(struct file *filp, struct poll_table_struct *table)
 {
@@ -175,11 +167,10 @@ static __poll_t litepcie_poll(struct file *filp, struct poll_table_struct *table
 }
 
 /*
- * The file operations of a device node.  The driver offers no splice(), because
- * the kernel calls splice() with the pipe locked.  While splice() waited for
- * the card, the program at the other end of the pipe could neither read the
- * data that is already in the pipe nor exit.  cat and pv try splice() first,
- * and then use read() and write().
+ * The file operations of a device node.  The driver offers no splice(), because the kernel calls
+ * splice() with the pipe locked.  While splice() waited for the card, the program at the other end
+ * of the pipe could neither read the data that is already in the pipe nor exit.  cat and pv try
+ * splice() first, and then use read() and write().
  */
 static const struct file_operations litepcie_fops = {
 	.owner		= THIS_MODULE,
@@ -216,10 +207,7 @@ static int make_allowances(struct litepcie_chan *chan)
 	return 0;
 }
 
-/*
- * Free the channel and what it has got so far.  The kernel calls this when the
- * channel's last reference is put.
- */
+/* Free the channel, whose last reference was put, and what it has got so far. */
 static void chan_release(struct device *dev)
 {
 	struct litepcie_chan *chan = container_of(dev, struct litepcie_chan, dev);
@@ -248,8 +236,8 @@ static void way_init(struct litepcie_chan *chan, enum litepcie_direction id)
 	mutex_init(&way->mutex);
 	init_waitqueue_head(&way->wait);
 	/*
-	 * A write() may wait before the direction has a ring.  The ring that is
-	 * then made has LitePCIe's shape, so use half of its buffers.
+	 * A write() may wait before the direction has a ring.  The ring that is then made has
+	 * LitePCIe's shape, so use half of its buffers.
 	 */
 	way->margin = LITEPCIE_GEOMETRY_DEFAULT.count / 2;
 	litepcie_dma_init(way);
@@ -257,8 +245,8 @@ static void way_init(struct litepcie_chan *chan, enum litepcie_direction id)
 }
 
 /*
- * Name and number a node that stands beside that of @chan: litepcieN-NAME.  The
- * minor numbers of such nodes begin behind those of the channels.
+ * Name and number a node that stands beside that of @chan: litepcieN-NAME.  The minor numbers of
+ * such nodes begin behind those of the channels.
  */
 int litepcie_chrdev_beside(struct device *dev, const struct litepcie_chan *chan, const char *name)
 {
@@ -295,10 +283,7 @@ static int fill_channel(struct litepcie_chan *chan)
 	return 0;
 }
 
-/*
- * Allocate a channel of the card.  The caller frees the channel with
- * put_device(&chan->dev).
- */
+/* Allocate a channel of the card.  The caller frees the channel with put_device(&chan->dev). */
 struct litepcie_chan *litepcie_chan_alloc(struct litepcie *card)
 {
 	struct litepcie_chan *chan = kzalloc(sizeof(*chan), GFP_KERNEL);

@@ -3,8 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Declares an open file of a channel's device node, and the functions of its
- * system calls.
+ * Declares an open file of a channel's device node, and the functions of its system calls.
  */
 #ifndef LITEPCIE_FILE_H
 #define LITEPCIE_FILE_H
@@ -22,26 +21,17 @@ struct litepcie_file {
 	struct file		*filp;
 	struct list_head	node;		/* this file's entry in the list card->files */
 	/*
-	 * the file's index page, in which the program writes how many buffers
-	 * it is done with; all mappings of this file share it
+	 * the file's index page, in which the program writes how many buffers it is done with; all
+	 * mappings of this file share it
 	 */
 	struct litepcie_index	*index;
-	/*
-	 * The file's own rings, which have LitePCIe's shape.  Protected by
-	 * way->mutex.
-	 */
+	/* The file's own rings, which have LitePCIe's shape.  Protected by way->mutex. */
 	struct litepcie_ring	*ring[LITEPCIE_WAYS];
-	/*
-	 * packet settings (LITEPCIE_IOCTL_PACKETS) for the file's next runs;
-	 * protected by way->mutex
-	 */
+	/* PACKETS for the file's next runs; protected by way->mutex */
 	struct litepcie_ends	ends[LITEPCIE_WAYS];
 };
 
-/*
- * Returns direction @id of the file's channel, or NULL if there is no such
- * direction.
- */
+/* Returns direction @id of the file's channel, or NULL if there is no such direction. */
 static inline struct litepcie_way *litepcie_find_way(struct litepcie_file *file, u32 id)
 {
 	if (id >= LITEPCIE_WAYS)
@@ -49,16 +39,10 @@ static inline struct litepcie_way *litepcie_find_way(struct litepcie_file *file,
 	return &file->chan->way[array_index_nospec(id, LITEPCIE_WAYS)];
 }
 
-/*
- * The bits from bit 40 up of the device node's mmap() offset are the number of
- * a region, a value of enum litepcie_region.
- */
+/* From bit 40 up the mmap() offset of the device node is a value of enum litepcie_region. */
 #define LITEPCIE_MMAP_SHIFT	40
 enum litepcie_region {
-	/*
-	 * LitePCIe's region: both rings, at the offsets that
-	 * LITEPCIE_IOCTL_MMAP_DMA_INFO gives
-	 */
+	/* LitePCIe's region: both rings, at the offsets that LITEPCIE_IOCTL_MMAP_DMA_INFO gives */
 	LITEPCIE_REGION_RINGS,
 	LITEPCIE_REGION_H2C,
 	LITEPCIE_REGION_C2H,
@@ -69,7 +53,7 @@ enum litepcie_region {
 	LITEPCIE_REGION_BAR
 };
 
-/* The functions that follow are defined in chrdev.c. */
+/* Defined in chrdev.c */
 int litepcie_chrdev_init(void);
 void litepcie_chrdev_exit(void);
 struct litepcie_chan *litepcie_chan_alloc(struct litepcie *card);
@@ -78,7 +62,7 @@ int litepcie_chrdev_beside(struct device *dev, const struct litepcie_chan *chan,
 int litepcie_chan_add(struct litepcie_chan *chan);
 void litepcie_chan_del(struct litepcie_chan *chan);
 
-/* The functions that follow are defined in setup.c.  Each is a call of ioctl.c's table. */
+/* Defined in setup.c; each is a call of ioctl.c's table */
 int litepcie_setup_ring(struct litepcie_file *file, void *argument);
 int litepcie_setup_memory(struct litepcie_file *file, void *argument);
 int litepcie_setup_info(struct litepcie_file *file, void *argument);
@@ -86,10 +70,7 @@ int litepcie_setup_event(struct litepcie_file *file, void *argument);
 int litepcie_setup_packets(struct litepcie_file *file, void *argument);
 int litepcie_setup_features(struct litepcie_file *file, void *argument);
 
-/*
- * The functions and attributes that follow are defined in ioctl.c, rw.c, mmap.c
- * and sysfs.c.
- */
+/* Defined in ioctl.c, rw.c, mmap.c and sysfs.c */
 long litepcie_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 long litepcie_compat_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 ssize_t litepcie_read_iter(struct kiocb *iocb, struct iov_iter *to);
@@ -99,15 +80,12 @@ int litepcie_mmap(struct file *file, struct vm_area_struct *vma);
 int litepcie_mmap_pages(struct vm_area_struct *vma, struct litepcie_ring *ring, size_t first);
 extern const struct attribute_group *litepcie_groups[];
 
-/*
- * Functions of stream.c.  The header stream.h declares those that only
- * stream.c, packets.c and sync.c use.
- */
+/* Defined in stream.c; stream.h declares what only stream.c, packets.c and sync.c use */
 bool litepcie_stream_ready(struct litepcie_way *way);
 ssize_t litepcie_stream_transfer(struct litepcie_way *way, struct litepcie_file *file,
 				 struct iov_iter *iter, bool nonblock);
 
-/* The functions that follow are defined in sync.c. */
+/* Defined in sync.c */
 void litepcie_stream_init(struct litepcie_way *way);
 int litepcie_stream_sync(struct litepcie_file *file);
 void litepcie_stream_close(struct litepcie_file *file);

@@ -3,15 +3,14 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Implements ioctl() of the device node: LitePCIe's numbers and Lanebox's own.
- * The table `calls` has an entry for each number.
+ * Implements ioctl() of the device node: LitePCIe's numbers and Lanebox's own.  The table `calls`
+ * has an entry for each number.
  *
- * Arguments are copied from and to the user before litepcie_enter() or after
- * litepcie_exit().  A page fault of such a copy may take long, and a reset of
- * the card must not wait for it.
+ * Arguments are copied from and to the user before litepcie_enter() or after litepcie_exit().  A
+ * page fault of such a copy may take long, and a reset of the card must not wait for it.
  *
- * Every program that has the device node open may make every call.  rights.c
- * decides which registers it may write to.
+ * Every program that has the device node open may make every call.  rights.c decides which
+ * registers it may write to.
  */
 
 #include <linux/capability.h>
@@ -26,10 +25,9 @@
 /* Registers --------------------------------------------------------------- */
 
 /*
- * Write a register of BAR0.  A register that steers the data of the DMA
- * (LITEPCIE_RIGHT_STEER) belongs to the pattern block.  That block lies between
- * the user slot and the DMA of channel 0.  So the owners of that channel's
- * directions decide whether the write is allowed.
+ * Write a register of BAR0.  A register that steers the data of the DMA (LITEPCIE_RIGHT_STEER)
+ * belongs to the pattern block.  That block lies between the user slot and the DMA of channel 0.
+ * So the owners of that channel's directions decide whether the write is allowed.
  */
 static int write_register(struct litepcie_file *file, u32 addr, u32 value,
 			  enum litepcie_right right)
@@ -112,10 +110,7 @@ static int ioctl_reader(struct litepcie_file *file, void *argument)
 	return run(file, LITEPCIE_H2C, reader->enable, &reader->hw_count, &reader->sw_count);
 }
 
-/*
- * Fill in the mmap() offsets and the shapes of the two rings that the file
- * would map.
- */
+/* Fill in the mmap() offsets and the shapes of the two rings that the file would map. */
 static int ioctl_mmap_info(struct litepcie_file *file, void *argument)
 {
 	struct litepcie_ioctl_mmap_dma_info *info = argument;
@@ -133,9 +128,9 @@ static int ioctl_mmap_info(struct litepcie_file *file, void *argument)
 }
 
 /*
- * Take or release one direction for LITEPCIE_IOCTL_LOCK.  Returns 0 if the
- * request was refused, since the direction has an owner already.  Returns 1 if
- * the request was granted or nothing was requested.
+ * Take or release one direction for LITEPCIE_IOCTL_LOCK.  Returns 0 if the request was refused,
+ * since the direction has an owner already.  Returns 1 if the request was granted or nothing was
+ * requested.
  */
 static u8 lock_way(struct litepcie_file *file, enum litepcie_direction id, bool request,
 		   bool release)
@@ -162,10 +157,9 @@ static int ioctl_lock(struct litepcie_file *file, void *argument)
 }
 
 /*
- * Set the software count, which is the number of buffers that the program is
- * done with.  The count may go backwards, since LitePCIe's programs do that.
- * If the direction has no owner, the call does nothing, so the next owner
- * begins with 0.
+ * Set the software count, which is the number of buffers that the program is done with.  The count
+ * may go backwards, since LitePCIe's programs do that.  If the direction has no owner, the call
+ * does nothing, so the next owner begins with 0.
  */
 static int set_sw_count(struct litepcie_file *file, enum litepcie_direction id, s64 sw_count)
 {
@@ -204,10 +198,7 @@ static int ioctl_reader_update(struct litepcie_file *file, void *argument)
 
 /* Calls of Lanebox's own -------------------------------------------------- */
 
-/*
- * Returns a kernel copy of the user's array of buffer lengths for ADVANCE, or
- * NULL if the user passes none.
- */
+/* Returns a copy of ADVANCE's lengths, or NULL if the user passes none. */
 static u32 *copy_lengths(const struct litepcie_advance *advance)
 {
 	if (!advance->lengths || !advance->count)
@@ -266,9 +257,8 @@ static int ioctl_bar(struct litepcie_file *file, void *argument)
 }
 
 /*
- * Return the number of the dma-buf's descriptor to the user.  The descriptor is
- * installed last: once its number has been copied to the user, nothing can
- * fail.
+ * Return the number of the dma-buf's descriptor to the user.  The descriptor is installed last:
+ * once its number has been copied to the user, nothing can fail.
  */
 static int tell_descriptor(struct litepcie_export *export, struct litepcie_export __user *user,
 			   struct file *file)
@@ -311,18 +301,15 @@ static int ioctl_export(struct litepcie_file *file, struct litepcie_export __use
 
 /* Dispatch of the calls --------------------------------------------------- */
 
-/*
- * One ioctl() number of the device node.  The number includes the size of its
- * argument.
- */
+/* One ioctl() number of the device node.  The number includes the size of its argument. */
 struct call {
 	unsigned int	number;
-	/* true: the function is called between litepcie_enter() and litepcie_exit() */
+	/* true: the function needs litepcie_enter() */
 	bool		live;
 	/*
-	 * @argument is a copy of the user's argument if the number says that
-	 * the driver reads it, and zeroed otherwise.  After a success it is
-	 * copied to the user if the number says that the driver writes it.
+	 * @argument is a copy of the user's argument if the number says that the driver reads it,
+	 * and zeroed otherwise.  After a success it is copied to the user if the number says that
+	 * the driver writes it.
 	 */
 	int		(*function)(struct litepcie_file *file, void *argument);
 };
@@ -357,10 +344,7 @@ static const struct call calls[] = {
 	CALL(FEATURES, false, litepcie_setup_features),
 };
 
-/*
- * Returns the table's entry for the number, or NULL.  A number with another
- * size of its argument is unknown, too.
- */
+/* Returns the entry, or NULL.  A number with another size of its argument is unknown, too. */
 static const struct call *find_call(unsigned int number)
 {
 	const struct call *call;
@@ -410,10 +394,9 @@ long litepcie_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 
 #ifdef CONFIG_COMPAT
 /*
- * The argument of numbers 21 and 22 in a 32-bit program.  LitePCIe's two
- * structures for these calls are not padded by hand.  On x86 a 32-bit program
- * aligns their counts to 4 bytes, so the size of the argument and thereby the
- * ioctl number differ.
+ * The argument of numbers 21 and 22 in a 32-bit program.  LitePCIe's two structures for these calls
+ * are not padded by hand.  On x86 a 32-bit program aligns their counts to 4 bytes, so the size of
+ * the argument and thereby the ioctl number differ.
  */
 struct compat_run {
 	__u8		enable;

@@ -3,12 +3,12 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Implements mmap() of the device node: finds the region of an offset (enum
- * litepcie_region), and maps rings and pages.
+ * Implements mmap() of the device node: finds the region of an offset (enum litepcie_region), and
+ * maps rings and pages.
  *
- * Rings are mapped as struct pages with reference counts, not as bare frame
- * numbers.  So their pages can be pinned (O_DIRECT, io_uring, vmsplice), and a
- * mapping outlives the file and the card.
+ * Rings are mapped as struct pages with reference counts, not as bare frame numbers.  So their
+ * pages can be pinned (O_DIRECT, io_uring, vmsplice), and a mapping outlives the file and the
+ * card.
  */
 
 #include <linux/mm.h>
@@ -17,10 +17,7 @@
 #include "card.h"
 #include "compat.h"
 
-/*
- * Each mapping of a ring holds a reference to the ring, and so keeps the charge
- * for its memory.
- */
+/* Each mapping of a ring holds a reference to the ring, and so keeps the charge for its memory. */
 static void ring_vm_open(struct vm_area_struct *vma)
 {
 	litepcie_ring_get(vma->vm_private_data);
@@ -36,10 +33,7 @@ static const struct vm_operations_struct ring_vm_ops = {
 	.close	= ring_vm_close,
 };
 
-/*
- * Fill the user mapping with the ring's pages from byte @first of the ring on.
- * The caller has checked the bounds.
- */
+/* Map the ring's pages from byte @first of the ring on, within checked bounds. */
 int litepcie_mmap_pages(struct vm_area_struct *vma, struct litepcie_ring *ring, size_t first)
 {
 	for (size_t at = 0; at < vma->vm_end - vma->vm_start; at += PAGE_SIZE) {
@@ -48,10 +42,7 @@ int litepcie_mmap_pages(struct vm_area_struct *vma, struct litepcie_ring *ring, 
 
 		if (err)
 			return err;
-		/*
-		 * Mapping a ring of a gigabyte takes long, so let other tasks
-		 * run after each 2 MiB.
-		 */
+		/* A ring of a gigabyte takes long: let others run after each 2 MiB. */
 		if (!(at % SZ_2M))
 			cond_resched();
 	}
@@ -62,24 +53,15 @@ static int map_ring(struct vm_area_struct *vma, struct litepcie_ring *ring)
 {
 	int err;
 
-	/*
-	 * A ring in the process's own memory cannot be mapped with mmap(): the
-	 * process has mapped it already.
-	 */
+	/* The process has mapped its own memory already. */
 	if (ring->memory)
 		return -EADDRINUSE;
 	if (vma->vm_end - vma->vm_start != litepcie_ring_bytes(ring))
 		return -EINVAL;
-	/*
-	 * A ring cannot be mapped with MAP_PRIVATE: that makes a copy, which
-	 * would not show what the card writes.
-	 */
+	/* MAP_PRIVATE makes a copy, which would not show what the card writes. */
 	if (!(vma->vm_flags & VM_SHARED))
 		return -EINVAL;
-	/*
-	 * Without dma_sync_*() the process and the card would not see each
-	 * other's data, so such a ring cannot be mapped.
-	 */
+	/* Without dma_sync_*() process and card would not see each other's data. */
 	if (ring->needs_sync)
 		return -EOPNOTSUPP;
 	vm_flags_set(vma, VM_DONTEXPAND | VM_DONTDUMP);
@@ -93,8 +75,8 @@ static int map_ring(struct vm_area_struct *vma, struct litepcie_ring *ring)
 }
 
 /*
- * Returns the direction whose ring begins at @offset of LitePCIe's region, or
- * NULL.  The h2c ring lies at offset 0, and the c2h ring behind it.
+ * Returns the direction whose ring begins at @offset of LitePCIe's region, or NULL.  The h2c ring
+ * lies at offset 0, and the c2h ring behind it.
  */
 static struct litepcie_way *way_at(struct litepcie_file *file, u64 offset)
 {
@@ -123,8 +105,8 @@ static int mmap_way(struct litepcie_way *way, struct litepcie_file *file,
 }
 
 /*
- * Map all @bytes of pages that are kept for as long as the file is open.  With
- * @writable false a process can map the pages only for reading.
+ * Map all @bytes of pages that are kept for as long as the file is open.  With @writable false a
+ * process can map the pages only for reading.
  */
 static int map_kept(struct vm_area_struct *vma, void *address, size_t bytes, bool writable)
 {
@@ -167,10 +149,7 @@ static int mmap_place(struct litepcie_file *file, struct vm_area_struct *vma)
 	case LITEPCIE_REGION_STATUS:
 		return map_kept(vma, chan->status, PAGE_SIZE, false);
 	case LITEPCIE_REGION_INDEX:
-		/*
-		 * Each file has an index page of its own, so no other file can
-		 * write to it.
-		 */
+		/* Each file has an index page of its own, so no other file can write to it. */
 		return map_kept(vma, file->index, PAGE_SIZE, true);
 	case LITEPCIE_REGION_RECORDS:
 		return map_kept(vma, chan->notices.records,

@@ -3,15 +3,13 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Implements packets in a stream (LITEPCIE_IOCTL_PACKETS), and uses the records
- * of c2h buffers.
+ * Implements packets in a stream (LITEPCIE_IOCTL_PACKETS), and uses the records of c2h buffers.
  *
- * h2c: each write() is one packet.  The call waits until the ring has room for
- * all of the packet, and then sends all of it or nothing.
+ * h2c: each write() is one packet.  The call waits until the ring has room for all of the packet,
+ * and then sends all of it or nothing.
  *
- * c2h: a record says where a buffer has ended and why.  read() needs the record
- * with packets off, too: a buffer may end early by the flush time, and its data
- * may be bad.
+ * c2h: a record says where a buffer has ended and why.  read() needs the record with packets off,
+ * too: a buffer may end early by the flush time, and its data may be bad.
  */
 
 #include <linux/module.h>
@@ -22,8 +20,8 @@
 /* h2c --------------------------------------------------------------------- */
 
 /*
- * Returns true if the card's table has room for descriptors of @bytes more.
- * Each buffer that these bytes touch needs one descriptor.
+ * Returns true if the card's table has room for descriptors of @bytes more.  Each buffer that these
+ * bytes touch needs one descriptor.
  */
 bool litepcie_packet_fits(const struct litepcie_way *way, u64 bytes)
 {
@@ -34,8 +32,8 @@ bool litepcie_packet_fits(const struct litepcie_way *way, u64 bytes)
 }
 
 /*
- * Store the length in bytes of the packet for which write() was refused, or 0.
- * poll() waits for room for that packet.
+ * Store the length in bytes of the packet for which write() was refused, or 0.  poll() waits for
+ * room for that packet.
  */
 static void set_wanted(const struct litepcie_run *run, u64 bytes)
 {
@@ -47,20 +45,14 @@ static void set_wanted(const struct litepcie_run *run, u64 bytes)
 	spin_unlock_irq(&way->wait.lock);
 }
 
-/*
- * Begin a write() of @bytes.  With packets on, all of these bytes are one
- * packet.
- */
+/* Begin a write() of @bytes.  With packets on, all of these bytes are one packet. */
 int litepcie_packet_begin(struct litepcie_run *run, size_t bytes)
 {
 	const struct litepcie_ring *ring = run->ring;
 
 	if (!run->way->ends.packets)
 		return 0;
-	/*
-	 * A packet may begin in the middle of a buffer, and so touch one buffer
-	 * more than its length needs.
-	 */
+	/* A packet that begins within a buffer may touch one more than its length needs. */
 	if (bytes > litepcie_ring_bytes(ring) - ring->geometry.size)
 		return -EMSGSIZE;
 	run->needs = bytes;
@@ -68,10 +60,7 @@ int litepcie_packet_begin(struct litepcie_run *run, size_t bytes)
 	return 0;
 }
 
-/*
- * Called when the ring has no room for the packet now, and its write() must not
- * wait.
- */
+/* Called when the ring has no room for the packet now, and its write() must not wait. */
 void litepcie_packet_refuse(const struct litepcie_run *run)
 {
 	if (run->needs)
@@ -79,8 +68,8 @@ void litepcie_packet_refuse(const struct litepcie_run *run)
 }
 
 /*
- * Copy all of the packet to the ring before the first part of it is handed over
- * to the card.  So either all of the packet is sent, or nothing.
+ * Copy all of the packet to the ring before the first part of it is handed over to the card.  So
+ * either all of the packet is sent, or nothing.
  */
 int litepcie_packet_write(struct litepcie_run *run, struct iov_iter *from)
 {
@@ -96,10 +85,7 @@ int litepcie_packet_write(struct litepcie_run *run, struct iov_iter *from)
 		}
 		done += part;
 	}
-	/*
-	 * litepcie_stream_hand_over() must be called at least once: it returns
-	 * an error if another thread has stopped the run.
-	 */
+	/* At least one call: it returns an error if another thread has stopped the run. */
 	do {
 		err = litepcie_stream_hand_over(run, true);
 	} while (!err && run->way->held.bytes < run->way->stream.at);
@@ -109,10 +95,7 @@ int litepcie_packet_write(struct litepcie_run *run, struct iov_iter *from)
 
 /* c2h --------------------------------------------------------------------- */
 
-/*
- * c2h: get the length in bytes and the flags of the buffer that read() returns
- * next.  Returns -ECANCELED if the run is over.
- */
+/* c2h: get bytes and flags of the buffer that is read next, or -ECANCELED if the run is over. */
 static int get_end(const struct litepcie_run *run, u32 *bytes, u32 *flags)
 {
 	struct litepcie_way *way = run->way;
@@ -127,19 +110,15 @@ static int get_end(const struct litepcie_run *run, u32 *bytes, u32 *flags)
 	else if (way->told)
 		litepcie_notices_read(way, way->stream.at >> ilog2(size), bytes, flags);
 	spin_unlock_irq(&way->wait.lock);
-	/*
-	 * The card wrote the length of the data to host memory.  The driver
-	 * does not trust it, and never copies beyond the end of the c2h buffer.
-	 */
+	/* The driver does not trust the card's length: nothing behind the buffer is copied. */
 	*bytes = min(*bytes, size);
 	return err;
 }
 
 /*
- * Returns true if read() must fail at this buffer, because the packet in it
- * came with the flag error.  read() fails once for each such buffer.  If the
- * read() has copied data already, it returns that data, and the next read()
- * fails.
+ * Returns true if read() must fail at this buffer, because the packet in it came with the flag
+ * error.  read() fails once for each such buffer.  If the read() has copied data already, it
+ * returns that data, and the next read() fails.
  */
 static bool is_bad(const struct litepcie_run *run, u32 flags)
 {
@@ -154,8 +133,8 @@ static bool is_bad(const struct litepcie_run *run, u32 flags)
 }
 
 /*
- * Get the length and flags of the buffer that read() returns next.  Returns
- * -EBADMSG if the program has not yet been told that the buffer's data is bad.
+ * Get the length and flags of the buffer that read() returns next.  Returns -EBADMSG if the program
+ * has not yet been told that the buffer's data is bad.
  */
 int litepcie_packet_read(const struct litepcie_run *run, u32 *bytes, u32 *flags)
 {

@@ -3,15 +3,13 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Implements read() and write().  In LitePCIe's loop they copy whole buffers,
- * which this file does.  In all other cases they move a stream of bytes
- * (stream.c).
+ * Implements read() and write().  In LitePCIe's loop they copy whole buffers, which this file
+ * does.  In all other cases they move a stream of bytes (stream.c).
  *
- * In LitePCIe's loop the card goes round its ring and does not wait for
- * software.  If software is more than half a ring late, buffers are lost, and
- * counted in `lost`.  c2h: the older buffers are skipped, since the card may
- * overwrite them while they are read.  h2c: if the card has already sent a
- * buffer, data written to it now would never leave, so the data is dropped.
+ * In LitePCIe's loop the card goes round its ring and does not wait for software.  If software is
+ * more than half a ring late, buffers are lost, and counted in `lost`.  c2h: the older buffers are
+ * skipped, since the card may overwrite them while they are read.  h2c: if the card has already
+ * sent a buffer, data written to it now would never leave, so the data is dropped.
  */
 
 #include <linux/math64.h>
@@ -20,23 +18,14 @@
 
 #include "card.h"
 
-/*
- * One call of read() or write(), and the run of the direction that the call
- * works on.  Another thread may stop that run meanwhile.
- */
+/* One read() or write(), and its run, which another thread may stop meanwhile. */
 struct run {
 	struct litepcie_way	*way;
 	/* ring of the run, to which this read() or write() holds a reference */
 	struct litepcie_ring	*ring;
-	/*
-	 * Value of way->generation at the start of the call.  If
-	 * way->generation has changed, the run is over.
-	 */
+	/* way->generation at the start of the call: if it has changed, the run is over */
 	unsigned int		generation;
-	/*
-	 * buffers lost by this call, because the card came round before they
-	 * were copied
-	 */
+	/* buffers lost by this call, because the card came round before they were copied */
 	u64			lost;
 };
 
@@ -60,10 +49,7 @@ static bool has_room(const struct litepcie_way *way)
 	return way->sw_count - way->hw_count < READ_ONCE(way->margin);
 }
 
-/*
- * Returns true if a buffer is ready to be copied, or an error is to be
- * returned.
- */
+/* Returns true if a buffer is ready to be copied, or an error is to be returned. */
 static bool is_ready(struct litepcie_way *way)
 {
 	bool ready;
@@ -75,8 +61,8 @@ static bool is_ready(struct litepcie_way *way)
 }
 
 /*
- * Returns true if another file owns the direction.  That file may keep it for
- * long, so a read() or write() does not wait for it.
+ * Returns true if another file owns the direction.  That file may keep it for long, so a read() or
+ * write() does not wait for it.
  */
 static bool is_anothers(const struct litepcie_way *way, const struct litepcie_file *file)
 {
@@ -115,9 +101,9 @@ static bool run_begun(struct run *run, struct litepcie_way *way, struct litepcie
 }
 
 /*
- * Begin a read() or write(): make @file the owner of the direction, so that no
- * other file's data gets into the copy.  The call takes a reference to the
- * ring, which keeps the ring during the copy even if the direction is released.
+ * Begin a read() or write(): make @file the owner of the direction, so that no other file's data
+ * gets into the copy.  The call takes a reference to the ring, which keeps the ring during the copy
+ * even if the direction is released.
  */
 static int run_begin(struct run *run, struct litepcie_way *way, struct litepcie_file *file)
 {
@@ -152,10 +138,7 @@ static u32 buffer_of(const struct run *run, s64 count)
 	return buffer;
 }
 
-/*
- * c2h: get the index of the next buffer to read.  Returns false if no buffer is
- * ready, or the run is over.
- */
+/* c2h: get the next buffer to read.  Returns false if none is ready, or the run is over. */
 static bool next_data(struct run *run, u32 *buffer)
 {
 	struct litepcie_way *way = run->way;
@@ -173,10 +156,9 @@ static bool next_data(struct run *run, u32 *buffer)
 }
 
 /*
- * h2c: get the index of the next buffer to write.  Returns false if no buffer
- * is free, or the run is over.  *@late gets the number of buffers, @most at
- * most, that the card has already sent.  The caller drops as many buffers of
- * its data.
+ * h2c: get the index of the next buffer to write.  Returns false if no buffer is free, or the run
+ * is over.  *@late gets the number of buffers, @most at most, that the card has already sent.  The
+ * caller drops as many buffers of its data.
  */
 static bool next_room(struct run *run, u32 *buffer, size_t *late, size_t most)
 {
@@ -249,9 +231,8 @@ static ssize_t write_buffers(struct run *run, struct iov_iter *from)
 }
 
 /*
- * Copy the buffers that are ready.  Returns 0 if the buffer that the caller has
- * waited for is not ready any more, since another call took it or the run was
- * stopped.
+ * Copy the buffers that are ready.  Returns 0 if the buffer that the caller has waited for is not
+ * ready any more, since another call took it or the run was stopped.
  */
 static ssize_t transfer_some(struct litepcie_way *way, struct litepcie_file *file,
 			     struct iov_iter *iter)
@@ -276,9 +257,8 @@ static ssize_t transfer_some(struct litepcie_way *way, struct litepcie_file *fil
 }
 
 /*
- * read() and write(): move whole buffers in LitePCIe's loop, and a stream of
- * bytes otherwise.  Returns 0 only for a length of 0, since 0 would mean the
- * end of the file.
+ * read() and write(): move whole buffers in LitePCIe's loop, and a stream of bytes otherwise.
+ * Returns 0 only for a length of 0, since 0 would mean the end of the file.
  */
 static ssize_t transfer(struct kiocb *iocb, struct iov_iter *iter, enum litepcie_direction id)
 {

@@ -3,9 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Implements the calls that set up a direction: the shape and memory of its
- * ring, its eventfd and its packet settings.  It also says which calls work with
- * this card.
+ * Implements the calls that set up a direction: the shape and memory of its ring, its eventfd and
+ * its packet settings.  It also says which calls work with this card.
  */
 
 #include <linux/eventfd.h>
@@ -32,11 +31,10 @@ static bool is_sound(const struct litepcie_way *way, const struct litepcie_ring_
 }
 
 /*
- * Give the direction a ring of the shape @setup.  If @memory is not NULL, the
- * ring lies in this memory of the process, and on success @memory belongs to
- * the ring.  After an error @memory still belongs to the caller.  If @memory is
- * NULL, the driver allocates the ring's memory.  The caller is between
- * litepcie_enter() and litepcie_exit().
+ * Give the direction a ring of the shape @setup.  If @memory is not NULL, the ring lies in this
+ * memory of the process, and on success @memory belongs to the ring.  After an error @memory still
+ * belongs to the caller.  If @memory is NULL, the driver allocates the ring's memory.  Needs
+ * litepcie_enter().
  */
 static int set_up(struct litepcie_way *way, struct litepcie_file *file,
 		  const struct litepcie_ring_setup *setup, struct litepcie_memory *memory)
@@ -53,10 +51,7 @@ static int set_up(struct litepcie_way *way, struct litepcie_file *file,
 	return litepcie_owner_setup(way, file, &geometry, memory);
 }
 
-/*
- * LITEPCIE_IOCTL_RING_SETUP.  The caller is between litepcie_enter() and
- * litepcie_exit().
- */
+/* LITEPCIE_IOCTL_RING_SETUP.  Needs litepcie_enter(). */
 int litepcie_setup_ring(struct litepcie_file *file, void *argument)
 {
 	const struct litepcie_ring_setup *setup = argument;
@@ -68,9 +63,9 @@ int litepcie_setup_ring(struct litepcie_file *file, void *argument)
 }
 
 /*
- * LITEPCIE_IOCTL_RING_MEMORY: make a ring in the process's own memory.  The
- * memory is pinned before litepcie_enter(), since a page may have to be read
- * from a disk, and a reset of the card must not wait for that.
+ * LITEPCIE_IOCTL_RING_MEMORY: make a ring in the process's own memory.  The memory is pinned before
+ * litepcie_enter(), since a page may have to be read from a disk, and a reset of the card must not
+ * wait for that.
  */
 int litepcie_setup_memory(struct litepcie_file *file, void *argument)
 {
@@ -111,9 +106,8 @@ static struct litepcie_ring_setup setup_of(u32 id, const struct litepcie_geometr
 }
 
 /*
- * Set the eventfd of direction @way, which accesses no register.  If @way is
- * NULL, set the eventfd of the user logic's interrupt, which switches the
- * interrupt cause on or off in the card.
+ * Set the eventfd of direction @way, which accesses no register.  If @way is NULL, set the eventfd
+ * of the user logic's interrupt, which switches the interrupt cause on or off in the card.
  */
 static int set_event(struct litepcie_file *file, struct litepcie_way *way,
 		     struct eventfd_ctx *context)
@@ -154,8 +148,8 @@ int litepcie_setup_event(struct litepcie_file *file, void *argument)
 }
 
 /*
- * LITEPCIE_IOCTL_PACKETS: store the packet settings of @file.  The settings act
- * on the file's next runs, not on the run that is under way.
+ * LITEPCIE_IOCTL_PACKETS: store the packet settings of @file.  The settings act on the file's next
+ * runs, not on the run that is under way.
  */
 int litepcie_setup_packets(struct litepcie_file *file, void *argument)
 {
@@ -179,8 +173,8 @@ int litepcie_setup_packets(struct litepcie_file *file, void *argument)
 }
 
 /*
- * LITEPCIE_IOCTL_FEATURES: say which parts of the ABI work with this card.  The
- * answer does not change while the file is open.
+ * LITEPCIE_IOCTL_FEATURES: say which parts of the ABI work with this card.  The answer does not
+ * change while the file is open.
  */
 int litepcie_setup_features(struct litepcie_file *file, void *argument)
 {
@@ -200,9 +194,8 @@ int litepcie_setup_features(struct litepcie_file *file, void *argument)
 }
 
 /*
- * LITEPCIE_IOCTL_RING_INFO: describe the ring that the direction has, whichever
- * file owns it.  If the direction has no ring, describe the ring that @file
- * would get.
+ * LITEPCIE_IOCTL_RING_INFO: describe the ring that the direction has, whichever file owns it.  If
+ * the direction has no ring, describe the ring that @file would get.
  */
 int litepcie_setup_info(struct litepcie_file *file, void *argument)
 {

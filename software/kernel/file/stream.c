@@ -3,19 +3,19 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Implements read() and write() as a stream of bytes (LITEPCIE_RUN_STREAM), of
- * any length at a time.
+ * Implements read() and write() as a stream of bytes (LITEPCIE_RUN_STREAM), of any length at a
+ * time.
  *
- * The stream is counted as one endless row of bytes, and stream.at is the place
- * in that row up to which the program has read or written.
+ * The stream is counted as one endless row of bytes, and stream.at is the place in that row up to
+ * which the program has read or written.
  *
- * c2h: a buffer goes back to the card when it has been read to its end.  If the
- * card has ended the buffer early, the rest of it is skipped.
+ * c2h: a buffer goes back to the card when it has been read to its end.  If the card has ended the
+ * buffer early, the rest of it is skipped.
  *
- * h2c: of the bytes that were written, the card gets the whole beats (of
- * LITEPCIE_BEAT_BYTES).  An incomplete beat waits for more data, so the user's
- * logic does not see how the data was divided into calls.  sync.c has the code
- * that sends an incomplete beat, packets.c what is different with packets on.
+ * h2c: of the bytes that were written, the card gets the whole beats (of LITEPCIE_BEAT_BYTES).  An
+ * incomplete beat waits for more data, so the user's logic does not see how the data was divided
+ * into calls.  sync.c has the code that sends an incomplete beat, packets.c what is different with
+ * packets on.
  */
 
 #include <linux/math64.h>
@@ -24,10 +24,7 @@
 
 #include "stream.h"
 
-/*
- * Returns the buffer of the ring that holds byte @at of the stream.  *@offset
- * gets the byte's offset in that buffer.
- */
+/* Returns the buffer that holds byte @at of the stream, and the byte's *@offset in it. */
 static u32 place_of(const struct litepcie_run *run, u64 at, u32 *offset)
 {
 	u32 size = run->ring->geometry.size;
@@ -41,9 +38,8 @@ static u32 place_of(const struct litepcie_run *run, u64 at, u32 *offset)
 /* How much can be copied now ---------------------------------------------- */
 
 /*
- * Returns how many bytes of the ring the program may read (c2h) or write (h2c).
- * Returns 0 if the direction runs no stream, or (h2c) if the card's table is
- * full.
+ * Returns how many bytes of the ring the program may read (c2h) or write (h2c).  Returns 0 if the
+ * direction runs no stream, or (h2c) if the card's table is full.
  */
 static u64 ready_bytes(struct litepcie_way *way)
 {
@@ -57,18 +53,12 @@ static u64 ready_bytes(struct litepcie_way *way)
 		return position - way->stream.at;
 	if (way->held.advanced - way->hw_count >= way->depth)
 		return 0;
-	/*
-	 * Data that is written after an incomplete beat begins with the next
-	 * beat.
-	 */
+	/* Data that is written after an incomplete beat begins with the next beat. */
 	position = round_up(position, LITEPCIE_BEAT_BYTES);
 	return litepcie_ring_bytes(way->ring) - (way->stream.at - position);
 }
 
-/*
- * Returns ready_bytes(), or 0 if the ring or the card's table has no room for a
- * packet of @needs bytes.  @needs is 0 if no packet is waiting.
- */
+/* Returns ready_bytes(), or 0 if ring or table lack room for a packet of @needs bytes (0: none). */
 static u64 ready_for(struct litepcie_way *way, u64 needs)
 {
 	u64 bytes = ready_bytes(way);
@@ -77,9 +67,8 @@ static u64 ready_for(struct litepcie_way *way, u64 needs)
 }
 
 /*
- * For poll(): returns true if read() or write() could copy anything now.  If
- * write() of a packet was refused before, the ring must have room for that
- * packet.
+ * For poll(): returns true if read() or write() could copy anything now.  If write() of a packet
+ * was refused before, the ring must have room for that packet.
  */
 bool litepcie_stream_ready(struct litepcie_way *way)
 {
@@ -92,8 +81,8 @@ bool litepcie_stream_ready(struct litepcie_way *way)
 }
 
 /*
- * Returns ready_bytes() for a call of read() or write().  Returns 0 if the run
- * of the call is over, or if the call's packet needs more room.
+ * Returns ready_bytes() for a call of read() or write().  Returns 0 if the run of the call is over,
+ * or if the call's packet needs more room.
  */
 u64 litepcie_stream_bytes(const struct litepcie_run *run)
 {
@@ -125,10 +114,7 @@ void litepcie_stream_warn(const struct litepcie_run *run, u64 warned)
 
 /* Handing buffers over to the card ---------------------------------------- */
 
-/*
- * c2h: give all buffers back to the card that were read to their end.  At the
- * start of a run these are all buffers of the ring.
- */
+/* c2h: give the card all buffers that were read to their end; at the start these are all. */
 static void give_back(struct litepcie_way *way)
 {
 	const struct litepcie_geometry *geometry = &way->ring->geometry;
@@ -146,10 +132,9 @@ static void give_back(struct litepcie_way *way)
 }
 
 /*
- * h2c: hand over the bytes that were written, up to the end of their buffer, as
- * one descriptor.  With @all the descriptor includes an incomplete last beat,
- * which ends a packet.  The caller has made sure that the card's table has
- * room.
+ * h2c: hand over the bytes that were written, up to the end of their buffer, as one descriptor.
+ * With @all the descriptor includes an incomplete last beat, which ends a packet.  The caller has
+ * made sure that the card's table has room.
  */
 static void send_part(struct litepcie_way *way, bool all)
 {
@@ -176,9 +161,8 @@ static void send_part(struct litepcie_way *way, bool all)
 }
 
 /*
- * Hand buffers over to the card: c2h those that were read, h2c those that were
- * written.  @all includes an incomplete beat of h2c.  Returns -ECANCELED if the
- * run is over.
+ * Hand buffers over to the card: c2h those that were read, h2c those that were written.  @all
+ * includes an incomplete beat of h2c.  Returns -ECANCELED if the run is over.
  */
 int litepcie_stream_hand_over(const struct litepcie_run *run, bool all)
 {
@@ -223,10 +207,7 @@ int litepcie_stream_reason(const struct litepcie_run *run)
 
 /* One call of read() or write() ------------------------------------------- */
 
-/*
- * Begin a read() or write(): start the stream for @file, unless it runs
- * already.  @run keeps a reference to the stream's ring for the call.
- */
+/* Start the stream for @file, unless it runs.  @run gets a reference to its ring. */
 static int run_begin(struct litepcie_run *run, struct litepcie_way *way, struct litepcie_file *file)
 {
 	int err = litepcie_enter(litepcie_of(way));
@@ -301,10 +282,7 @@ ssize_t litepcie_stream_write(const struct litepcie_run *run, struct iov_iter *f
 	return copied ? copied : -EFAULT;
 }
 
-/*
- * Copy all bytes that can be copied without waiting.  Returns 0, or the error
- * that keeps more bytes from being copied.
- */
+/* Copy what needs no waiting.  Returns 0, or the error that keeps more from being copied. */
 static int transfer_ready(struct litepcie_run *run, struct iov_iter *iter)
 {
 	ssize_t part;
@@ -317,10 +295,7 @@ static int transfer_ready(struct litepcie_run *run, struct iov_iter *iter)
 		if (part < 0)
 			return part;
 		err = litepcie_stream_hand_over(run, false);
-		/*
-		 * c2h: the data has been copied to the user, so read() counts
-		 * it even if the run has ended meanwhile.
-		 */
+		/* c2h: the user has the data, so it counts even if the run has ended meanwhile. */
 		if (!err || run->way->id == LITEPCIE_C2H)
 			run->done += part;
 	}
@@ -328,9 +303,9 @@ static int transfer_ready(struct litepcie_run *run, struct iov_iter *iter)
 }
 
 /*
- * Returns true if a blocking call must go on.  write() goes on until it has
- * taken all of its data.  read() with packets on goes on to the end of the
- * packet.  read() with packets off returns as soon as it has some data.
+ * Returns true if a blocking call must go on.  write() goes on until it has taken all of its data.
+ * read() with packets on goes on to the end of the packet.  read() with packets off returns as soon
+ * as it has some data.
  */
 static bool goes_on(const struct litepcie_run *run, const struct iov_iter *iter)
 {
@@ -356,8 +331,8 @@ static int transfer(struct litepcie_run *run, struct iov_iter *iter, bool nonblo
 }
 
 /*
- * Make the transfer of one read() or write().  The caller holds way->io, even
- * while the call waits, so that the data of two calls is not mixed.
+ * Make the transfer of one read() or write().  The caller holds way->io, even while the call waits,
+ * so that the data of two calls is not mixed.
  */
 static ssize_t transfer_locked(struct litepcie_way *way, struct litepcie_file *file,
 			       struct iov_iter *iter, bool nonblock)
@@ -374,10 +349,7 @@ static ssize_t transfer_locked(struct litepcie_way *way, struct litepcie_file *f
 	return run.done ? run.done : err;
 }
 
-/*
- * Make a read() or write() of a stream.  Never returns 0, which would mean the
- * end of the file.
- */
+/* Make a read() or write() of a stream.  Never returns 0, which would mean the end of the file. */
 ssize_t litepcie_stream_transfer(struct litepcie_way *way, struct litepcie_file *file,
 				 struct iov_iter *iter, bool nonblock)
 {

@@ -3,39 +3,29 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Declares what the files of the stream share: stream.c moves bytes, packets.c
- * keeps the ends of packets, sync.c sends an incomplete beat and waits until
- * the card has fetched all data.
+ * Declares what the files of the stream share: stream.c moves bytes, packets.c keeps the ends of
+ * packets, sync.c sends an incomplete beat and waits until the card has fetched all data.
  */
 #ifndef LITEPCIE_STREAM_H
 #define LITEPCIE_STREAM_H
 
 #include "card.h"
 
-/*
- * One call of read() or write(), and the run of the direction that the call
- * works on.  Another thread may stop that run meanwhile.
- */
+/* One read() or write(), and its run, which another thread may stop meanwhile. */
 struct litepcie_run {
 	struct litepcie_way	*way;
 	/* ring of the run, to which this read() or write() holds a reference */
 	struct litepcie_ring	*ring;
-	/*
-	 * Value of way->generation at the start of the call.  If
-	 * way->generation has changed, the run is over.
-	 */
+	/* way->generation at the start of the call: if it has changed, the run is over */
 	unsigned int		generation;
-	/*
-	 * h2c: bytes of the packet, for all of which the ring needs room.  0
-	 * with packets off.
-	 */
+	/* h2c: bytes of the packet, for all of which the ring needs room.  0 with packets off. */
 	u64			needs;
 	ssize_t			done;	/* bytes that this read() or write() has copied so far */
 	/* c2h: true if this read() has copied up to the end of a packet */
 	bool			ended;
 };
 
-/* The functions that follow are defined in stream.c. */
+/* Defined in stream.c */
 u64 litepcie_stream_bytes(const struct litepcie_run *run);
 void litepcie_stream_move(const struct litepcie_run *run, s64 bytes);
 void litepcie_stream_warn(const struct litepcie_run *run, u64 warned);
@@ -44,14 +34,14 @@ int litepcie_stream_hand_over(const struct litepcie_run *run, bool all);
 bool litepcie_stream_is_over(const struct litepcie_run *run);
 int litepcie_stream_reason(const struct litepcie_run *run);
 
-/* The functions that follow are defined in packets.c. */
+/* Defined in packets.c */
 bool litepcie_packet_fits(const struct litepcie_way *way, u64 bytes);
 int litepcie_packet_begin(struct litepcie_run *run, size_t bytes);
 void litepcie_packet_refuse(const struct litepcie_run *run);
 int litepcie_packet_write(struct litepcie_run *run, struct iov_iter *from);
 int litepcie_packet_read(const struct litepcie_run *run, u32 *bytes, u32 *flags);
 
-/* The functions that follow are defined in sync.c. */
+/* Defined in sync.c */
 void litepcie_stream_flush_later(const struct litepcie_run *run);
 
 #endif /* LITEPCIE_STREAM_H */

@@ -3,14 +3,13 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Handles the last bytes that were written to a stream.  fsync(), the last
- * close() and the flush time send an incomplete beat, as the end of a packet.
- * The end of a packet says how many bytes its last beat has.  Data that is
- * written later begins a new beat.
+ * Handles the last bytes that were written to a stream.  fsync(), the last close() and the flush
+ * time send an incomplete beat, as the end of a packet.  The end of a packet says how many bytes
+ * its last beat has.  Data that is written later begins a new beat.
  *
- * fsync() waits until the card has fetched all data.  The last close() stops
- * h2c.  A stop drops data that the card has fetched and the user's logic has
- * not taken, so close() waits until the logic has taken all data.
+ * fsync() waits until the card has fetched all data.  The last close() stops h2c.  A stop drops
+ * data that the card has fetched and the user's logic has not taken, so close() waits until the
+ * logic has taken all data.
  */
 
 #include <linux/module.h>
@@ -23,8 +22,8 @@ MODULE_PARM_DESC(close_timeout_ms,
 		 "the longest that close() waits until the card has fetched what was written (10000)");
 
 /*
- * Fill in @run and return true, if the direction runs a stream that @file owns.
- * If @file is NULL, a stream of any owner is found.
+ * Fill in @run and return true, if the direction runs a stream that @file owns.  If @file is NULL,
+ * a stream of any owner is found.
  */
 static bool find_run(struct litepcie_run *run, struct litepcie_way *way,
 		     const struct litepcie_file *file)
@@ -53,9 +52,8 @@ void litepcie_stream_flush_later(const struct litepcie_run *run)
 }
 
 /*
- * Send an incomplete beat when the flush time is over.  If a write() or fsync()
- * holds way->io, try again one tick later instead of waiting: a write() that
- * waits for room may hold it for long.
+ * Send an incomplete beat when the flush time is over.  If a write() or fsync() holds way->io, try
+ * again one tick later instead of waiting: a write() that waits for room may hold it for long.
  */
 static void flush(struct work_struct *work)
 {
@@ -94,8 +92,8 @@ static bool is_fetched(struct litepcie_way *way)
 }
 
 /*
- * Ask the card for progress, since the last descriptor may have ended without
- * an interrupt, and wake the waiters if it has.
+ * Ask the card for progress, since the last descriptor may have ended without an interrupt, and
+ * wake the waiters if it has.
  */
 static void look(struct litepcie_way *way)
 {
@@ -107,8 +105,8 @@ static void look(struct litepcie_way *way)
 }
 
 /*
- * Returns true if the direction could be stopped now without loss of data.  If
- * the card is away, nothing more can be lost.
+ * Returns true if the direction could be stopped now without loss of data.  If the card is away,
+ * nothing more can be lost.
  */
 static bool is_taken(struct litepcie_way *way)
 {
@@ -122,9 +120,8 @@ static bool is_taken(struct litepcie_way *way)
 }
 
 /*
- * Send all bytes that were written, and wait until the card has fetched them,
- * for @timeout jiffies at most.  With @closing also wait until the user's logic
- * has taken them, and ignore signals.
+ * Send all bytes that were written, and wait until the card has fetched them, for @timeout jiffies
+ * at most.  With @closing also wait until the user's logic has taken them, and ignore signals.
  */
 static int drain(const struct litepcie_run *run, unsigned long timeout, bool closing)
 {
@@ -132,10 +129,7 @@ static int drain(const struct litepcie_run *run, unsigned long timeout, bool clo
 	unsigned long end = jiffies + timeout;
 	int err = 0;
 
-	/*
-	 * LitePCIe's endpoint cuts lengths to whole beats, so it cannot send an
-	 * incomplete beat.
-	 */
+	/* LitePCIe's endpoint cuts lengths to whole beats, so it cannot send an incomplete beat. */
 	if (way->in_flight && way->stream.at % LITEPCIE_BEAT_BYTES)
 		return -EOPNOTSUPP;
 	while (!err && !(is_fetched(way) && (!closing || is_taken(way)))) {
@@ -156,8 +150,8 @@ static int drain(const struct litepcie_run *run, unsigned long timeout, bool clo
 }
 
 /*
- * Returns true if reads of h2c data from host memory have failed since the last
- * call.  The user's logic has got zeros in place of such data.
+ * Returns true if reads of h2c data from host memory have failed since the last call.  The user's
+ * logic has got zeros in place of such data.
  */
 static bool has_failed(const struct litepcie_run *run)
 {
@@ -171,8 +165,8 @@ static bool has_failed(const struct litepcie_run *run)
 }
 
 /*
- * fsync(): wait until the card has fetched all bytes that were written.
- * Returns 0 at once if nothing was written.
+ * fsync(): wait until the card has fetched all bytes that were written.  Returns 0 at once if
+ * nothing was written.
  */
 int litepcie_stream_sync(struct litepcie_file *file)
 {
@@ -196,10 +190,7 @@ int litepcie_stream_sync(struct litepcie_file *file)
 	return err;
 }
 
-/*
- * The last close() of a file: wait, for close_timeout_ms at most, until the
- * user's logic has taken all data.
- */
+/* The last close(): wait, at most close_timeout_ms, until the user's logic has all data. */
 void litepcie_stream_close(struct litepcie_file *file)
 {
 	struct litepcie_way *way = &file->chan->way[LITEPCIE_H2C];

@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Hides the differences of virtio between kernel versions from 6.1 on, as
- * compat.h does for the rest of the kernel.
+ * Hides the differences of virtio between kernel versions from 6.1 on, as compat.h does for the
+ * rest of the kernel.
  */
 #ifndef LITEPCIE_COMPAT_VIRTIO_H
 #define LITEPCIE_COMPAT_VIRTIO_H
@@ -20,9 +20,8 @@
 #define VIRTIO_F_NOTIFICATION_DATA	38
 
 /*
- * Returns the value of a notification: the queue's number, and above it the
- * index that the queue's available ring has reached.  litepcie_keeps_data()
- * leaves only split rings.
+ * Returns the value of a notification: the queue's number, and above it the index that the queue's
+ * available ring has reached.  litepcie_keeps_data() leaves only split rings.
  */
 static inline u32 vring_notification_data(struct virtqueue *vq)
 {
@@ -33,9 +32,8 @@ static inline u32 vring_notification_data(struct virtqueue *vq)
 #endif
 
 /*
- * Returns true if the notifications of these features' rings may have the
- * ring's index.  Before 6.4 the kernel does not tell a transport the index of a
- * packed ring.
+ * Returns true if the notifications of these features' rings may have the ring's index.  Before 6.4
+ * the kernel does not tell a transport the index of a packed ring.
  */
 static inline bool litepcie_keeps_data(u64 features)
 {
@@ -48,8 +46,8 @@ static inline bool litepcie_keeps_data(u64 features)
 
 /*
  * litepcie_find_vqs() is the find_vqs() of struct virtio_config_ops.  It calls
- * litepcie_queues_find() with an array of struct virtqueue_info, which the
- * kernel itself has from 6.11 on.
+ * litepcie_queues_find() with an array of struct virtqueue_info, which the kernel itself has from
+ * 6.11 on.
  */
 struct virtqueue_info;
 int litepcie_queues_find(struct virtio_device *vdev, unsigned int count,

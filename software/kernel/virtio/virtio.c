@@ -3,12 +3,12 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Offers each virtio device of the card as an auxiliary device, which
- * litepcie_virtio.ko drives.  litepcie.ko itself needs no module of virtio.
+ * Offers each virtio device of the card as an auxiliary device, which litepcie_virtio.ko drives.
+ * litepcie.ko itself needs no module of virtio.
  *
- * A virtio driver cannot go on with a device that has forgotten its queues.  So
- * the auxiliary devices are removed before a reset of the card, while the card
- * still answers, and added anew after it.
+ * A virtio driver cannot go on with a device that has forgotten its queues.  So the auxiliary
+ * devices are removed before a reset of the card, while the card still answers, and added anew
+ * after it.
  */
 
 #include <linux/idr.h>
@@ -32,9 +32,8 @@ static DEFINE_IDA(numbers);
 /* The table's entries ----------------------------------------------------- */
 
 /*
- * Returns the interrupt causes of a virtio device as a mask: one for each
- * queue, and one for changes of its configuration.  Returns 0 if the entry in
- * the capability table is not sound.
+ * Returns the interrupt causes of a virtio device as a mask: one for each queue, and one for
+ * changes of its configuration.  Returns 0 if the entry in the capability table is not sound.
  */
 static u32 causes_of(const struct litepcie_block *block)
 {
@@ -60,9 +59,8 @@ static u32 causes_of_channels(struct litepcie *card)
 }
 
 /*
- * Find the card's virtio devices in the capability table, before interrupts are
- * requested.  A device whose entry is not sound is left out, and the rest of
- * the card works without it.
+ * Find the card's virtio devices in the capability table, before interrupts are requested.  A
+ * device whose entry is not sound is left out, and the rest of the card works without it.
  */
 void litepcie_virtio_find(struct litepcie *card)
 {
@@ -90,11 +88,10 @@ void litepcie_virtio_find(struct litepcie *card)
 }
 
 /*
- * Reset all virtio devices at the probe, and after a reset or sleep of the
- * card.  If this kernel was started by a kexec, the kernel before may have left
- * their queues in use.  If a device does not end its reset, bus mastering is
- * off for the whole card once this function returns, since the device may go on
- * to use them.
+ * Reset all virtio devices at the probe, and after a reset or sleep of the card.  If this kernel
+ * was started by a kexec, the kernel before may have left their queues in use.  If a device does
+ * not end its reset, bus mastering is off for the whole card once this function returns, since the
+ * device may go on to use them.
  */
 int litepcie_virtio_halt(struct litepcie *card)
 {
@@ -182,9 +179,8 @@ void litepcie_virtio_add(struct litepcie *card)
 }
 
 /*
- * Remove the auxiliary devices.  Their driver resets the virtio devices, unless
- * the card is marked as lost.  So this must be called before the card is made
- * quiet.
+ * Remove the auxiliary devices.  Their driver resets the virtio devices, unless the card is marked
+ * as lost.  So this must be called before the card is made quiet.
  */
 void litepcie_virtio_del(struct litepcie *card)
 {
@@ -201,10 +197,7 @@ void litepcie_virtio_del(struct litepcie *card)
 
 /* Interrupts -------------------------------------------------------------- */
 
-/*
- * Call the handlers of these causes, for the one MSI message that stands for
- * all causes.
- */
+/* Call the handlers of these causes, for the one MSI message that stands for all causes. */
 void litepcie_virtio_interrupt(struct litepcie *card, int irq, u32 causes)
 {
 	causes &= card->virtio_causes;
@@ -219,9 +212,8 @@ void litepcie_virtio_interrupt(struct litepcie *card, int irq, u32 causes)
 }
 
 /*
- * Let @handler be called with @data for the interrupts of @source, and enable
- * their cause.  @name is shown in /proc/interrupts, if the source has a message
- * of its own (MSI-X).
+ * Let @handler be called with @data for the interrupts of @source, and enable their cause.  @name
+ * is shown in /proc/interrupts, if the source has a message of its own (MSI-X).
  */
 int litepcie_virtio_listen(struct litepcie_virtio *virtio, unsigned int source,
 			   irq_handler_t handler, const char *name, void *data)
@@ -245,8 +237,7 @@ int litepcie_virtio_listen(struct litepcie_virtio *virtio, unsigned int source,
 EXPORT_SYMBOL_GPL(litepcie_virtio_listen);
 
 /*
- * End what litepcie_virtio_listen() began.  When this function returns, the
- * handler does not run.
+ * End what litepcie_virtio_listen() began.  When this function returns, the handler does not run.
  */
 void litepcie_virtio_ignore(struct litepcie_virtio *virtio, unsigned int source, void *data)
 {
@@ -278,9 +269,8 @@ EXPORT_SYMBOL_GPL(litepcie_virtio_synchronize);
 /* Devices that do not stop, and lost cards -------------------------------- */
 
 /*
- * Tell whether a device has ended its reset (@quiet).  If it has not, bus
- * mastering is off for the whole card once this function returns, since the
- * kernel is about to free the queues' memory.
+ * Tell whether a device has ended its reset (@quiet).  If it has not, bus mastering is off for the
+ * whole card once this function returns, since the kernel is about to free the queues' memory.
  */
 void litepcie_virtio_quiet(struct litepcie_virtio *virtio, bool quiet)
 {
@@ -292,8 +282,8 @@ void litepcie_virtio_quiet(struct litepcie_virtio *virtio, bool quiet)
 EXPORT_SYMBOL_GPL(litepcie_virtio_quiet);
 
 /*
- * Call this when a register reads as all ones.  Returns true if the card no
- * longer answers.  The function may be called in any context.
+ * Call this when a register reads as all ones.  Returns true if the card no longer answers.  The
+ * function may be called in any context.
  */
 bool litepcie_virtio_check_lost(struct litepcie_virtio *virtio)
 {

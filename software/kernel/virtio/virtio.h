@@ -3,13 +3,12 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Declares what litepcie.ko gives to litepcie_virtio.ko: an auxiliary device
- * for each virtio device of a card, with its register page and its interrupt
- * causes.
+ * Declares what litepcie.ko gives to litepcie_virtio.ko: an auxiliary device for each virtio device
+ * of a card, with its register page and its interrupt causes.
  *
- * litepcie.ko removes the auxiliary device before it resets or removes the
- * card, and adds a new one after a reset.  So the functions that are declared
- * here may be called from the driver's probe() until its remove() returns.
+ * litepcie.ko removes the auxiliary device before it resets or removes the card, and adds a new one
+ * after a reset.  So the functions that are declared here may be called from the driver's probe()
+ * until its remove() returns.
  */
 #ifndef LITEPCIE_VIRTIO_H
 #define LITEPCIE_VIRTIO_H
@@ -34,8 +33,8 @@ struct litepcie_virtio {
 	/* registers of virtio-mmio version 2, see <uapi/linux/virtio_mmio.h> */
 	void __iomem		*page;
 	/*
-	 * Number of queues.  Source n of the device's interrupts is queue n, and
-	 * source @queues is a change of the device's configuration.
+	 * Number of queues.  Source n of the device's interrupts is queue n, and source @queues is
+	 * a change of the device's configuration.
 	 */
 	unsigned int		queues;
 	/* number of the card's interrupt cause for source 0; the others follow */

@@ -3,14 +3,13 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * The module litepcie_virtio.ko: a virtio transport between the register page
- * of a card's virtio device and the kernel's virtio drivers, such as virtio_net
- * and virtio_console.
+ * The module litepcie_virtio.ko: a virtio transport between the register page of a card's virtio
+ * device and the kernel's virtio drivers, such as virtio_net and virtio_console.
  *
- * The registers are those of virtio-mmio version 2 (VirtIO 1.2, 4.2.2).  The
- * kernel's own virtio_mmio.ko cannot drive them behind an IOMMU: it maps DMA
- * for a platform device, which belongs to no IOMMU domain.  Here the parent of
- * the virtio device is the PCI function, and that is what DMA is mapped for.
+ * The registers are those of virtio-mmio version 2 (VirtIO 1.2, 4.2.2).  The kernel's own
+ * virtio_mmio.ko cannot drive them behind an IOMMU: it maps DMA for a platform device, which
+ * belongs to no IOMMU domain.  Here the parent of the virtio device is the PCI function, and that
+ * is what DMA is mapped for.
  */
 
 #include <linux/io.h>
@@ -45,9 +44,8 @@ static u8 read_status(struct virtio_device *vdev)
 }
 
 /*
- * Returns 0, too, if the device did not end its last reset.  The kernel then
- * takes the device for reset, since its queues are out of use, and no driver
- * gets beyond FEATURES_OK.
+ * Returns 0, too, if the device did not end its last reset.  The kernel then takes the device for
+ * reset, since its queues are out of use, and no driver gets beyond FEATURES_OK.
  */
 static u8 get_status(struct virtio_device *vdev)
 {
@@ -60,9 +58,9 @@ static void set_status(struct virtio_device *vdev, u8 status)
 }
 
 /*
- * Reset the device.  The reset ends when the device's reads of host memory have
- * ended.  If it does not end, bus mastering is switched off for the whole card,
- * since the kernel is about to free the queues' memory.
+ * Reset the device.  The reset ends when the device's reads of host memory have ended.  If it does
+ * not end, bus mastering is switched off for the whole card, since the kernel is about to free the
+ * queues' memory.
  */
 static void reset(struct virtio_device *vdev)
 {
@@ -93,8 +91,8 @@ static u64 get_features(struct virtio_device *vdev)
 }
 
 /*
- * Choose the features.  Kernels before 6.4 clear NOTIFICATION_DATA in
- * vring_transport_features(), so the bit is set behind that call.
+ * Choose the features.  Kernels before 6.4 clear NOTIFICATION_DATA in vring_transport_features(),
+ * so the bit is set behind that call.
  */
 static int finalize_features(struct virtio_device *vdev)
 {
@@ -125,9 +123,9 @@ static int finalize_features(struct virtio_device *vdev)
 /* Configuration ----------------------------------------------------------- */
 
 /*
- * The card's page is read and written in aligned dwords alone.  This function
- * copies the bytes of one dword that lie in the @len bytes at @offset of the
- * configuration.  Returns the number of these bytes.
+ * The card's page is read and written in aligned dwords alone.  This function copies the bytes of
+ * one dword that lie in the @len bytes at @offset of the configuration.  Returns the number of
+ * these bytes.
  */
 static unsigned int get_part(void __iomem *config, unsigned int offset, void *buf,
 			     unsigned int len)
@@ -209,10 +207,7 @@ static void release(struct device *dev)
 	kfree(litepcie_vdev_of(dev_to_virtio(dev)));
 }
 
-/*
- * Check that the page is that of a virtio device.  Returns the device's type,
- * or an error.
- */
+/* Check that the page is that of a virtio device.  Returns the device's type, or an error. */
 static int check_page(struct device *dev, void __iomem *page)
 {
 	u32 magic = readl(page + VIRTIO_MMIO_MAGIC_VALUE);
@@ -253,8 +248,7 @@ static int probe(struct auxiliary_device *adev, const struct auxiliary_device_id
 }
 
 /*
- * A card that is lost uses no buffer any more, so a driver that waits for one
- * would wait for ever.
+ * A card that is lost uses no buffer any more, so a driver that waits for one would wait for ever.
  */
 static void end_waits_if_lost(struct litepcie_vdev *d)
 {

@@ -36,10 +36,7 @@ static inline struct litepcie_vdev *litepcie_vdev_of(struct virtio_device *vdev)
 	return container_of(vdev, struct litepcie_vdev, vdev);
 }
 
-/*
- * The functions that follow are defined in virtio_queues.c, as is
- * litepcie_queues_find(), which compat_virtio.h declares.
- */
+/* Defined in virtio_queues.c, as is litepcie_queues_find() of compat_virtio.h */
 void litepcie_queues_end_waits(struct litepcie_vdev *d);
 void litepcie_queues_delete(struct virtio_device *vdev);
 

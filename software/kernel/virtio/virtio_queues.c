@@ -3,11 +3,10 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Makes and deletes the queues of a virtio device, rings their doorbells, and
- * takes their interrupts.
+ * Makes and deletes the queues of a virtio device, rings their doorbells, and takes their
+ * interrupts.
  *
- * An interrupt costs no register read: the queue in host memory says whether
- * there is news.
+ * An interrupt costs no register read: the queue in host memory says whether there is news.
  */
 
 #include <linux/io.h>
@@ -20,8 +19,8 @@
 
 /*
  * Some drivers wait for the card to use a buffer, and do nothing else meanwhile:
- * virtio_console for each buffer of a transmit queue, which has an odd number,
- * and virtio_net for its control queue, which has no callback.
+ * virtio_console for each buffer of a transmit queue, which has an odd number, and virtio_net for
+ * its control queue, which has no callback.
  */
 static bool is_waited_for(const struct virtqueue *vq)
 {
@@ -29,8 +28,8 @@ static bool is_waited_for(const struct virtqueue *vq)
 }
 
 /*
- * Returns true if the device uses the buffers that are announced to it.  The
- * read of the status register comes behind the doorbell.
+ * Returns true if the device uses the buffers that are announced to it.  The read of the status
+ * register comes behind the doorbell.
  */
 static bool uses_buffers(struct litepcie_vdev *d)
 {
@@ -42,12 +41,11 @@ static bool uses_buffers(struct litepcie_vdev *d)
 }
 
 /*
- * Give the buffers of the queue back to its driver, in place of a card that
- * does not use them any more.  The card uses the buffers of a queue in order,
- * so it has those from the used index on.
+ * Give the buffers of the queue back to its driver, in place of a card that does not use them any
+ * more.  The card uses the buffers of a queue in order, so it has those from the used index on.
  *
- * To mark the queue as broken would end the wait, too.  But virtio_console then
- * frees the buffer and leaves it in the queue, from which it frees it again.
+ * To mark the queue as broken would end the wait, too.  But virtio_console then frees the buffer
+ * and leaves it in the queue, from which it frees it again.
  */
 static void give_back(struct litepcie_vdev *d, struct virtqueue *vq)
 {
@@ -68,10 +66,7 @@ static void give_back(struct litepcie_vdev *d, struct virtqueue *vq)
 		}
 		/* The driver must see the entries if it sees the index. */
 		smp_store_release(&ring->used->idx, cpu_to_virtio16(&d->vdev, used));
-		/*
-		 * Ask for a doorbell for the next buffer, then look for one that
-		 * came before that.
-		 */
+		/* Ask for a doorbell for the next buffer, then look for one that came before. */
 		ring->used->flags = 0;
 		vring_avail_event(ring) = cpu_to_virtio16(&d->vdev, used);
 		smp_mb();
@@ -79,8 +74,8 @@ static void give_back(struct litepcie_vdev *d, struct virtqueue *vq)
 }
 
 /*
- * End the waits of drivers for a card that is lost or whose device was reset.
- * Waits that begin later end in notify().
+ * End the waits of drivers for a card that is lost or whose device was reset.  Waits that begin
+ * later end in notify().
  */
 void litepcie_queues_end_waits(struct litepcie_vdev *d)
 {
@@ -94,10 +89,10 @@ void litepcie_queues_end_waits(struct litepcie_vdev *d)
 }
 
 /*
- * Announce new buffers of the queue.  If the driver waits for them and the card
- * does not use them, nothing would end the wait on a machine with one
- * processor.  So the doorbell of such a queue is followed by a register read.
- * The kernel marks the queue as broken if this function returns false.
+ * Announce new buffers of the queue.  If the driver waits for them and the card does not use them,
+ * nothing would end the wait on a machine with one processor.  So the doorbell of such a queue is
+ * followed by a register read.  The kernel marks the queue as broken if this function returns
+ * false.
  */
 static bool notify(struct virtqueue *vq)
 {
@@ -119,9 +114,9 @@ static bool notify(struct virtqueue *vq)
 /* Interrupts -------------------------------------------------------------- */
 
 /*
- * The card's backstop may announce a buffer that an earlier interrupt has
- * announced.  So an interrupt without news is no error, and IRQ_NONE is not
- * returned: the kernel would switch off an interrupt that often has none.
+ * The card's backstop may announce a buffer that an earlier interrupt has announced.  So an
+ * interrupt without news is no error, and IRQ_NONE is not returned: the kernel would switch off an
+ * interrupt that often has none.
  */
 static irqreturn_t on_queue(int irq, void *vq)
 {
@@ -179,10 +174,7 @@ static int make(struct litepcie_vdev *d, unsigned int index, const struct virtqu
 	size = readl(page + VIRTIO_MMIO_QUEUE_NUM_MAX);
 	if (!size || readl(page + VIRTIO_MMIO_QUEUE_READY))
 		return -ENOENT;
-	/*
-	 * The card is a device on a bus, so the barriers between processors
-	 * (weak barriers) are not enough.
-	 */
+	/* Barriers between processors (weak barriers) are not enough for a device. */
 	vq = vring_create_virtqueue(index, size, SMP_CACHE_BYTES, &d->vdev, false, true,
 				    info->ctx, notify, info->callback, info->name);
 	if (!vq)
@@ -226,8 +218,7 @@ int litepcie_queues_find(struct virtio_device *vdev, unsigned int count,
 }
 
 /*
- * Switch the queue off.  The register read returns when the card uses the
- * queue's memory no more.
+ * Switch the queue off.  The register read returns when the card uses the queue's memory no more.
  */
 static void stop(struct litepcie_vdev *d, struct virtqueue *vq)
 {
