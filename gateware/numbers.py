@@ -130,6 +130,8 @@ CAPTURE_QUEUE_BITS     = 4  # Width of the number of a queue.
 CAPTURE_SPREAD_BITS    = 7  # Width of the number of an entry of the table that names queues.
 CAPTURE_RULE_BITS      = 4  # Width of the number of a rule.
 CAPTURE_WORD_BITS      = 4  # Width of the number of a word of 32 bits of a rule.
+CAPTURE_WAIT_BITS      = 24 # Width of the longest wait of records for more, in cycles.
+CAPTURE_PERIOD_BITS    = 24 # Width of the time between the generator's frames, in 1/256 cycle.
 CAPTURE_FATE_BITS      = 2  # Width of the number of what became of a frame (Accounts.scala).
 
 # The player of pcapng files. A block's length has this many bits: a block has less than 16 MiB, as

@@ -21,6 +21,8 @@ PLAYER_STATUS     = {"error": 0, "in_block": 8, "idle": 9}
 
 # What becomes of a frame, in the order of the accounts (Accounts.scala).
 FATES = ("delivered", "bad", "lost_ring", "lost_staging")
+# The type of the pcapng block that fills a ring up. pcapng keeps such types for local use.
+FILLER = 0x80004c46
 # The values of the player's field `pace`, in the order of PlayerPace.scala.
 PACES = ("fast", "recorded", "rate")
 

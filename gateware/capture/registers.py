@@ -147,7 +147,7 @@ class Capture(LiteXModule):
                 description="Close the MBUF now."),
         ])
         self._snap = CSRStorage(LENGTH_BITS, description="Bytes to keep of a frame; 0: all.")
-        self._wait = CSRStorage(24, reset=250,
+        self._wait = CSRStorage(numbers.CAPTURE_WAIT_BITS, reset=250,
             description="Cycles that whole records may wait for more before they are written.")
         self._mbuf_log2 = CSRStorage(5, reset=20,
             description="An MBUF has 2 to this power of bytes: 12 to 22.")
@@ -176,7 +176,7 @@ class Capture(LiteXModule):
         ])
         self._generator_size = CSRStorage(LENGTH_BITS, reset=64,
             description="Bytes of a frame: 1 or more.")
-        self._generator_period = CSRStorage(24,
+        self._generator_period = CSRStorage(numbers.CAPTURE_PERIOD_BITS,
             description="Time from frame to frame in 1/256 of a cycle; 0: as fast as it can.")
         self._generator_count = CSRStorage(32, description="Frames to make; 0: without end.")
         self._generator_seed = CSRStorage(32, description="Seed of the frames' data.")
@@ -221,7 +221,7 @@ class Capture(LiteXModule):
         for name, reset in (("middle", 594), ("large", 1518)):
             size = CSRStorage(LENGTH_BITS, reset=reset, name=f"generator_{name}_size",
                 description=f"Bytes of the {name} frames in a mix: 1 or more.")
-            period = CSRStorage(24, name=f"generator_{name}_period",
+            period = CSRStorage(numbers.CAPTURE_PERIOD_BITS, name=f"generator_{name}_period",
                 description=f"Time from a {name} frame to the next frame, as in "
                     "``generator_period``.")
             setattr(self, f"_generator_{name}_size", size)

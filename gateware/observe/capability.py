@@ -64,6 +64,11 @@ ENTRY = {
     "size":   3, # Number of bytes that the block has in its BAR.
 }
 ENTRY_WORDS = len(ENTRY)
+# An entry has a multiple of this many bytes.
+ENTRY_ALIGNMENT = 8
+# The lowest bits of the parts of the words `type` and `length` above their lower 16 bits. The BAR's
+# number has the bits below those of the index.
+ENTRY_SHIFT = {"version": 16, "bar": 16, "index": 24}
 
 @dataclass(frozen=True)
 class BlockType:
@@ -198,9 +203,11 @@ class Block:
             raise ValueError(f"block {self.type}: parameters are {sorted(self.parameters)}; they "
                 f"must be {sorted(kind.parameters)}")
         words = [0, 0, self.offset, self.size, *(self.parameters[n] for n in kind.parameters)]
-        words += [0]*(len(words) % 2) # An entry of the capability table has a multiple of 8 bytes.
-        words[ENTRY["type"]]   = (self.version or kind.version) << 16 | kind.number
-        words[ENTRY["length"]] = self.index << 24 | self.bar << 16 | WORD*len(words)
+        words += [0]*(-len(words) % (ENTRY_ALIGNMENT//WORD))
+        version = self.version or kind.version
+        words[ENTRY["type"]]   = version << ENTRY_SHIFT["version"] | kind.number
+        words[ENTRY["length"]] = (self.index << ENTRY_SHIFT["index"] |
+            self.bar << ENTRY_SHIFT["bar"] | WORD*len(words))
         return words
 
 # Pages --------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from gateware.card import sensors
 from gateware.card.commands import Refusal
 from gateware.card.cpu import layout as cpu_layout
 from gateware.card.module import ERRORS
-from gateware.dma import moderation, notices
+from gateware.dma import moderation, notices, pattern
 from gateware.observe.capability import (
     BLOCK_TYPES,
     CAPTURE_GROUPS,
@@ -20,6 +20,8 @@ from gateware.observe.capability import (
     DMA_GROUP,
     ENDPOINT_KINDS,
     ENTRY,
+    ENTRY_ALIGNMENT,
+    ENTRY_SHIFT,
     ENTRY_WORDS,
     HEADER,
     HEADER_WORDS,
@@ -67,6 +69,9 @@ def c_header():
     lines += _defines("CAP_HEADER_", HEADER)
     lines += ["", "/* Word numbers in an entry of the table; its parameters follow these words */"]
     lines += _defines("CAP_ENTRY_", ENTRY)
+    lines += ["", "/* Bytes that an entry has a multiple of; lowest bits of parts of its words */"]
+    lines += _defines("CAP_ENTRY_", {"alignment": ENTRY_ALIGNMENT})
+    lines += _defines("CAP_ENTRY_SHIFT_", ENTRY_SHIFT)
     for name, kind in BLOCK_TYPES.items():
         lines += ["", f"/* {kind.about} */", *_defines("BLOCK_", {name: kind.number})]
         lines += _defines(f"{name}_", {p: n for n, p in enumerate(kind.parameters)})
@@ -83,6 +88,16 @@ def c_header():
         ("STATUS", capture_bits.STATUS), ("ACCOUNT", capture_bits.ACCOUNT_CONTROL)):
         lines += _defines(f"CAPTURE_BIT_{name}_", {field: f"(1u << {bit})"
             for field, bit in bits.items() if field != "index"})
+    lines += ["", "/* Its accounts, one for each port and fate; bits of a port's number */"]
+    lines += _defines("CAPTURE_", {"fates": len(capture_bits.FATES)})
+    lines += _defines("CAPTURE_FATE_", {fate: n for n, fate in enumerate(capture_bits.FATES)})
+    lines += _of_numbers("CAPTURE_PORT_BITS")
+    lines += ["", "/* Bits of a frame's length, of wait and generator_period; a filler's type */"]
+    lines += _of_numbers("CAPTURE_LENGTH_BITS", "CAPTURE_WAIT_BITS", "CAPTURE_PERIOD_BITS")
+    lines += _defines("CAPTURE_", {"filler": f"{capture_bits.FILLER:#x}"})
+    lines += ["", "/* Bits of the pattern block's register control */"]
+    lines += _defines("PATTERN_BIT_", {name: f"(1u << {bit})"
+        for name, bit in pattern.CONTROL.items()})
     lines += ["", "/* The player: widths in bits of the registers player_rate and player_cost */"]
     lines += _of_numbers("PLAYER_RATE_BITS", "PLAYER_FRACTION_BITS", "PLAYER_COST_BITS")
     lines += ["", "/* Bits of a group's register enable: 0 is written, the others are read */"]

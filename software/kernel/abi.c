@@ -3,12 +3,12 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Asserts the size of every structure that the driver shares with programs and
- * with the card, and the places of the words that the card writes.  Compiled
- * programs rely on the sizes: an ioctl() number includes its structure's size.
+ * Asserts the size of every structure that the driver shares with programs and with the card, and
+ * the places of the words that the card writes.  Compiled programs rely on the sizes: an ioctl()
+ * number includes its structure's size.
  *
- * test_guest_driver_abi.py compiles this file for 32-bit programs, too.  Their
- * structures must have the same sizes, since only ioctl.c's compat_run differs.
+ * test_guest_driver_abi.py compiles this file for 32-bit programs, too.  Their structures must have
+ * the same sizes, since only ioctl.c's compat_run differs.
  */
 
 #include <linux/build_bug.h>
@@ -72,3 +72,7 @@ static_assert(offsetof(struct litepcie_capture_status, position) == 0);
 static_assert(offsetof(struct litepcie_capture_status, records) == 8);
 static_assert(offsetof(struct litepcie_capture_status, lost) == 16);
 static_assert(offsetof(struct litepcie_capture_status, time) == 24);
+
+/* Numbers of the public headers that are the card's */
+static_assert(LITEPCIE_CAPTURE_MOST_PORTS == 1u << LITEPCIE_CAPTURE_PORT_BITS);
+static_assert(LITEPCIE_CAPTURE_MOST_FRAME == (1u << LITEPCIE_CAPTURE_LENGTH_BITS) - 1);

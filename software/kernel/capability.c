@@ -51,7 +51,8 @@ static int check_header(struct litepcie *card, u32 *bytes)
 		return -ENODEV;
 	}
 	*bytes = header(card, LITEPCIE_CAP_HEADER_BYTES);
-	if (*bytes < 4 * LITEPCIE_CAP_HEADER_WORDS || *bytes > LITEPCIE_CAP_SIZE || *bytes % 8) {
+	if (*bytes < 4 * LITEPCIE_CAP_HEADER_WORDS || *bytes > LITEPCIE_CAP_SIZE ||
+	    *bytes % LITEPCIE_CAP_ENTRY_ALIGNMENT) {
 		dev_err(dev, "the capability table says it has %u bytes: not driven\n", *bytes);
 		return -EINVAL;
 	}
@@ -97,13 +98,14 @@ static unsigned int unpack_block(struct litepcie_block *block, const u32 *table,
 
 	if (word + LITEPCIE_CAP_ENTRY_WORDS > words)
 		return 0;
-	length = entry[LITEPCIE_CAP_ENTRY_LENGTH] & 0xffff;
-	if (length % 8 || length < 4 * LITEPCIE_CAP_ENTRY_WORDS || length > 4 * (words - word))
+	length = (u16)entry[LITEPCIE_CAP_ENTRY_LENGTH];
+	if (length % LITEPCIE_CAP_ENTRY_ALIGNMENT || length < 4 * LITEPCIE_CAP_ENTRY_WORDS ||
+	    length > 4 * (words - word))
 		return 0;
-	block->type = entry[LITEPCIE_CAP_ENTRY_TYPE] & 0xffff;
-	block->version = entry[LITEPCIE_CAP_ENTRY_TYPE] >> 16;
-	block->bar = entry[LITEPCIE_CAP_ENTRY_LENGTH] >> 16;
-	block->index = entry[LITEPCIE_CAP_ENTRY_LENGTH] >> 24;
+	block->type = entry[LITEPCIE_CAP_ENTRY_TYPE];
+	block->version = entry[LITEPCIE_CAP_ENTRY_TYPE] >> LITEPCIE_CAP_ENTRY_SHIFT_VERSION;
+	block->bar = entry[LITEPCIE_CAP_ENTRY_LENGTH] >> LITEPCIE_CAP_ENTRY_SHIFT_BAR;
+	block->index = entry[LITEPCIE_CAP_ENTRY_LENGTH] >> LITEPCIE_CAP_ENTRY_SHIFT_INDEX;
 	block->offset = entry[LITEPCIE_CAP_ENTRY_OFFSET];
 	block->size = entry[LITEPCIE_CAP_ENTRY_SIZE];
 	block->parameter = entry + LITEPCIE_CAP_ENTRY_WORDS;

@@ -21,13 +21,6 @@
 /* value of @parameter in struct right: every register of the block may be written to */
 #define ALL		0xff
 
-/* Bits of the pattern block's control register that act on one direction alone. */
-
-/* bit of the pattern block's control register: c2h data comes from its generator */
-#define PATTERN_C2H	BIT(0)
-/* bit of the pattern block's control register: its checker compares h2c data */
-#define PATTERN_H2C	BIT(1)
-
 struct right {
 	u16	type;
 	/* number of the parameter that has the offset of the allowed register; or ALL */
@@ -147,5 +140,6 @@ enum litepcie_right litepcie_right(struct litepcie *card, unsigned int bar, u64 
  */
 u32 litepcie_steered(enum litepcie_direction id)
 {
-	return id == LITEPCIE_C2H ? ~PATTERN_H2C : ~PATTERN_C2H;
+	return id == LITEPCIE_C2H ? ~LITEPCIE_PATTERN_BIT_H2C_CHECK :
+				    ~LITEPCIE_PATTERN_BIT_C2H_GENERATE;
 }

@@ -37,6 +37,12 @@
 #define LITEPCIE_CAP_ENTRY_OFFSET               2
 #define LITEPCIE_CAP_ENTRY_SIZE                 3
 
+/* Bytes that an entry has a multiple of; lowest bits of parts of its words */
+#define LITEPCIE_CAP_ENTRY_ALIGNMENT            8
+#define LITEPCIE_CAP_ENTRY_SHIFT_VERSION        16
+#define LITEPCIE_CAP_ENTRY_SHIFT_BAR            16
+#define LITEPCIE_CAP_ENTRY_SHIFT_INDEX          24
+
 /* Registers of the SoC: reset, scratch, count of bus errors */
 #define LITEPCIE_BLOCK_CONTROL                  1
 #define LITEPCIE_CONTROL_RESET                  0
@@ -273,6 +279,24 @@
 #define LITEPCIE_CAPTURE_BIT_STATUS_ACCOUNTS_BUSY (1u << 1)
 #define LITEPCIE_CAPTURE_BIT_STATUS_GENERATOR_IDLE (1u << 2)
 #define LITEPCIE_CAPTURE_BIT_ACCOUNT_SNAPSHOT   (1u << 31)
+
+/* Its accounts, one for each port and fate; bits of a port's number */
+#define LITEPCIE_CAPTURE_FATES                  4
+#define LITEPCIE_CAPTURE_FATE_DELIVERED         0
+#define LITEPCIE_CAPTURE_FATE_BAD               1
+#define LITEPCIE_CAPTURE_FATE_LOST_RING         2
+#define LITEPCIE_CAPTURE_FATE_LOST_STAGING      3
+#define LITEPCIE_CAPTURE_PORT_BITS              4
+
+/* Bits of a frame's length, of wait and generator_period; a filler's type */
+#define LITEPCIE_CAPTURE_LENGTH_BITS            14
+#define LITEPCIE_CAPTURE_WAIT_BITS              24
+#define LITEPCIE_CAPTURE_PERIOD_BITS            24
+#define LITEPCIE_CAPTURE_FILLER                 0x80004c46
+
+/* Bits of the pattern block's register control */
+#define LITEPCIE_PATTERN_BIT_C2H_GENERATE       (1u << 0)
+#define LITEPCIE_PATTERN_BIT_H2C_CHECK          (1u << 1)
 
 /* The player: widths in bits of the registers player_rate and player_cost */
 #define LITEPCIE_PLAYER_RATE_BITS               24

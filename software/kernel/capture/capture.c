@@ -31,8 +31,6 @@
 /* time without progress after which a frame is found to wait for room that nobody gives */
 #define WAITS_FOR_ROOM		msecs_to_jiffies(500)
 
-#define FATES			4
-
 /* Registers --------------------------------------------------------------- */
 
 static void __iomem *reg_of(const struct litepcie_capture *capture, unsigned int parameter)
@@ -489,11 +487,12 @@ int litepcie_capture_accounts(struct litepcie_capture *capture, struct litepcie_
 	} while (status & LITEPCIE_CAPTURE_BIT_STATUS_ACCOUNTS_BUSY);
 	for (u32 port = 0; port < LITEPCIE_CAPTURE_MOST_PORTS; port++) {
 		struct litepcie_capture_port *to = &info->port[port];
+		u32 first = LITEPCIE_CAPTURE_FATES * port;
 
-		get_account(capture, FATES * port, &to->delivered);
-		get_account(capture, FATES * port + 1, &to->bad);
-		get_account(capture, FATES * port + 2, &to->lost_ring);
-		get_account(capture, FATES * port + 3, &to->lost_staging);
+		get_account(capture, first + LITEPCIE_CAPTURE_FATE_DELIVERED, &to->delivered);
+		get_account(capture, first + LITEPCIE_CAPTURE_FATE_BAD, &to->bad);
+		get_account(capture, first + LITEPCIE_CAPTURE_FATE_LOST_RING, &to->lost_ring);
+		get_account(capture, first + LITEPCIE_CAPTURE_FATE_LOST_STAGING, &to->lost_staging);
 	}
 	return 0;
 }

@@ -190,7 +190,8 @@ static int generate(struct litepcie_capture_file *file,
 	struct litepcie_capture *capture = file->capture;
 	int err;
 
-	if (wanted->size > LITEPCIE_CAPTURE_MOST_FRAME || wanted->period >> 24 ||
+	if (wanted->size > LITEPCIE_CAPTURE_MOST_FRAME ||
+	    wanted->period >> LITEPCIE_CAPTURE_PERIOD_BITS ||
 	    wanted->port_mask >= LITEPCIE_CAPTURE_MOST_PORTS ||
 	    memchr_inv(wanted->reserved, 0, sizeof(wanted->reserved)))
 		return -EINVAL;

@@ -24,7 +24,7 @@
 /* time in us that records wait on the card for more before read() gets them */
 #define READ_WAIT_US	1
 
-#define WAIT_CYCLES_MOST	(BIT(24) - 1)
+#define WAIT_CYCLES_MOST	(BIT(LITEPCIE_CAPTURE_WAIT_BITS) - 1)
 
 /* Rings ------------------------------------------------------------------- */
 

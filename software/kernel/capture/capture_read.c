@@ -22,7 +22,6 @@
 #define SECTION		0x0a0d0d0a
 #define ORDER_MAGIC	0x1a2b3c4d
 #define INTERFACE	1
-#define FILLER		0x80004c46
 #define ETHERNET	1
 #define NANOSECONDS	9
 
@@ -121,7 +120,7 @@ static u8 *make_header(const struct litepcie *card)
 	put_section(&header, card);
 	for (unsigned int port = 0; port < LITEPCIE_CAPTURE_MOST_PORTS; port++)
 		put_interface(&header, port);
-	begin_block(&header, FILLER);
+	begin_block(&header, LITEPCIE_CAPTURE_FILLER);
 	header.at = LITEPCIE_CAPTURE_HEADER - sizeof(u32);
 	end_block(&header);
 	return header.page;
