@@ -7,6 +7,7 @@
  */
 #include <poll.h>
 #include <pthread.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "calls.h"
@@ -127,15 +128,21 @@ static void *release_c2h(void *unused)
 	return unused;
 }
 
-/* poll() of a direction that another file owns wakes when the direction is free. */
+/*
+ * poll() of a direction that another file owns wakes when the direction is free. At the end of its
+ * time poll() looks once more, so the time is checked, too.
+ */
 static void ready_when_it_is_free(const char *device)
 {
 	struct pollfd poller = { .fd = open_or_fail(device), .events = POLLIN };
 	pthread_t owner;
+	time_t begin;
 
 	need(!poll(&poller, 1, 0), "another file's direction is ready");
 	need(!pthread_create(&owner, NULL, release_c2h, NULL), "thread");
-	need(poll(&poller, 1, 20000) == 1 && poller.revents == POLLIN, "a direction that is free");
+	begin = time(NULL);
+	need(poll(&poller, 1, 30000) == 1 && poller.revents == POLLIN, "a direction that is free");
+	need(time(NULL) - begin < 20, "nobody is woken when a direction is free");
 	pthread_join(owner, NULL);
 	close(poller.fd);
 }
