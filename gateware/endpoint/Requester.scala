@@ -16,8 +16,9 @@ import lanebox.vocabulary.{EventCounter, HardBlock, ReadData, Request}
   * answers on RC.
   *
   * An MSI does not go through RQ. It enters at `interrupt` and comes out at `fenced` when all
-  * earlier writes of the clients have left the hard block and the data of all earlier reads has
-  * been delivered. An MSI-X message is a write, which this component sends on RQ itself.
+  * earlier writes of the clients have left the hard block and the data of all earlier reads of
+  * fenced clients has been delivered. An MSI-X message is a write, which this component sends on RQ
+  * itself.
   */
 case class Requester(p: RequesterParam) extends Component {
   setDefinitionName("Requester")

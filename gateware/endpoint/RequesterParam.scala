@@ -31,10 +31,12 @@ case class RequesterParam(
 }
 
 object RequesterParam {
+  private val Kinds   = Seq("r", "w", "rw", "ru", "rwu")
   private val Returns = ReturnParam(clients = 1)
 
   /** Parses the `key=value` words of a build. The keys are clients (for each client r, w or rw,
-    * like clients=rw,w,r), msixVectors, readTags, ringBytes and completionPool (true or false).
+    * like clients=rw,w,r, and u behind that if the client is not fenced), msixVectors, readTags,
+    * ringBytes and completionPool (true or false).
     */
   def apply(words: Seq[String]): RequesterParam = {
     val arguments =
@@ -52,7 +54,12 @@ object RequesterParam {
 
   private def kinds(list: String): Seq[ClientConfig] =
     list.split(",").toSeq.zipWithIndex.map { case (kind, i) =>
-      require(kind.forall("rw".contains(_)), s"client $kind: must be r, w or rw")
-      ClientConfig(s"$kind$i", reads = kind.contains('r'), writes = kind.contains('w'))
+      require(Kinds.contains(kind), s"client $kind: must be one of ${Kinds.mkString(", ")}")
+      ClientConfig(
+        s"$kind$i",
+        reads = kind.contains('r'),
+        writes = kind.contains('w'),
+        fenced = !kind.contains('u')
+      )
     }
 }

@@ -46,11 +46,14 @@ class Crossbar:
         self.masters = []
         self.slaves  = []
 
-    def get_master_port(self, write_only=False, read_only=False):
+    def get_master_port(self, write_only=False, read_only=False, fenced=True):
         """Makes and returns a MasterPort, through which a front end requests reads and writes of
         host memory.
+
+        If interrupts of the front end never speak of a read whose data it has not taken, it says
+        `fenced=False`: then no interrupt waits for its reads.
         """
-        port = MasterPort(len(self.masters), writes=not read_only, reads=not write_only)
+        port = MasterPort(len(self.masters), not read_only, not write_only, fenced)
         self.masters.append(port)
         return port
 
@@ -105,7 +108,8 @@ class LaneboxEndpoint(LiteXModule):
     """Carries requests in both directions between the hard block behind `phy` and the front ends.
 
     An MSI at `interrupt` passes on to `phy.msi` when everything that was handed over before it is
-    done: writes have left for the link, and the data of reads has reached the clients.
+    done: writes have left for the link, and the data of reads at fenced ports has reached the
+    clients.
 
     With `completion_pool` the endpoint takes it that headers and data of the host's completions
     share the hard block's room, 2048 units of 16 bytes. Without it the hard block has room for 256
@@ -259,7 +263,7 @@ class LaneboxEndpoint(LiteXModule):
             self.submodules += adapter
             self.comb += port.source.connect(adapter.sink)
             ports.update(stream_ports(f"clients_{n}", adapter.source, "sink"))
-            clients.append("r"*port.reads + "w"*port.writes)
+            clients.append("r"*port.reads + "w"*port.writes + "u"*(not port.fenced))
         for n, port in enumerate(port for port in self.crossbar.masters if port.reads):
             adapter = DataAdapter(port.channel)
             self.submodules += adapter

@@ -60,11 +60,14 @@ class MasterPort:
 
     A write may pass an earlier read of the same port, as on PCIe. So before a front end writes to
     an address that it still reads, it must wait for the data. No read passes an earlier write.
+
+    Interrupts wait for the data of earlier reads only if the port is `fenced`.
     """
-    def __init__(self, channel, writes, reads):
+    def __init__(self, channel, writes, reads, fenced=True):
         self.channel = channel
         self.writes  = writes
         self.reads   = reads
+        self.fenced  = fenced
         self.source  = stream.Endpoint(port_request_layout())
         self.sink    = stream.Endpoint(port_completion_layout())
 

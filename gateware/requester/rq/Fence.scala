@@ -12,10 +12,11 @@ import lanebox.vocabulary.ModuleName
 /** Holds an interrupt message back until all requests that clients handed over before it are done.
   *
   * A write is done when it has gone as far as `kind` says, a read when its client has taken its
-  * data. The fence does not wait for requests that come after the message, with one exception: if
-  * `kind` is `Sent`, it also waits for write TLPs of later requests that went to RQ before the last
-  * TLP of an earlier request. The fence holds one message at a time. `delivered` pulses when a
-  * reading client has taken the last data of a request.
+  * data. Reads of a client that is not `fenced` hold no message back. The fence does not wait for
+  * requests that come after the message, with one exception: if `kind` is `Sent`, it also waits for
+  * write TLPs of later requests that went to RQ before the last TLP of an earlier request. The fence
+  * holds one message at a time. `delivered` pulses when a reading client has taken the last data of
+  * a request.
   */
 case class Fence(p: RequestParam, kind: Fence.Kind) extends Component {
   ModuleName(this, s"$kind")
@@ -42,12 +43,14 @@ case class Fence(p: RequestParam, kind: Fence.Kind) extends Component {
   }
   val writes = for (client <- p.writers)
     yield Before(io.progress.writeEntered(client), io.progress.writeIssued(client))
-  val reads = for ((client, delivered) <- p.readers.zip(io.delivered))
+  val reads = for ((client, delivered) <- p.readers.zip(io.delivered) if p.clients(client).fenced)
     yield Before(io.progress.readEntered(client), RegNext(delivered) init False)
   // Returns a register that says whether all requests of `before` are done. It stays set until the
   // next message, which alone sets `ahead`.
-  def over(before: Seq[Before]): Bool =
-    RegNext(waiting && !begins && before.map(_.ahead === 0).andR) init False
+  def over(before: Seq[Before]): Bool = {
+    val done = before.map(_.ahead === 0).reduceOption(_ && _).getOrElse(True)
+    RegNext(waiting && !begins && done) init False
+  }
   val issued    = over(writes)
   val delivered = over(reads)
 

@@ -4,6 +4,7 @@
 
 package lanebox.endpoint
 
+import java.nio.file.{Files, Paths}
 import org.scalatest.funsuite.AnyFunSuite
 import scala.collection.mutable
 import scala.language.reflectiveCalls
@@ -371,10 +372,22 @@ class RequesterTest extends AnyFunSuite {
     bench.finish(200)
   }
 
+  test("the words of a build say of each client what it does and whether its reads are fenced") {
+    val clients = RequesterParam(Seq("clients=r,w,rw,ru,rwu")).clients
+    assert(clients.map(_.reads) == Seq(true, false, true, true, true))
+    assert(clients.map(_.writes) == Seq(false, true, true, false, true))
+    assert(clients.map(_.fenced) == Seq(true, true, true, false, false))
+    val error = intercept[IllegalArgumentException](RequesterParam(Seq("clients=rw,wu")))
+    assert(error.getMessage.contains("client wu: must be one of r, w, rw, ru, rwu"))
+  }
+
   test("a Requester with one client, and with none that both reads and writes, can be built") {
-    for (clients <- Seq("rw", "r,w")) {
-      val one = RequesterParam(Seq(s"clients=$clients"))
-      LaneboxConfig(targetDirectory = "tmp").generateVerilog(Requester(one))
+    // No other suite writes to this folder: all suites of a virtual machine share "tmp".
+    val folder = Paths.get(LaneboxSim.workspace, "built")
+    for ((clients, n) <- Seq("rw", "r,w", "rwu").zipWithIndex) {
+      val one  = RequesterParam(Seq(s"clients=$clients"))
+      val into = Files.createDirectories(folder.resolve(n.toString))
+      LaneboxConfig(targetDirectory = into.toString).generateVerilog(Requester(one))
     }
   }
 }

@@ -96,3 +96,20 @@ def test_every_instance_fits_its_component(parts, components):
     card = Card(parts)
     card.get_fragment()
     assert card.phy.platform.names == components
+
+
+def test_the_requester_is_told_what_each_port_does_and_whether_it_is_fenced(monkeypatch):
+    """A port that is not fenced has a u behind its directions."""
+    asked = {}
+    monkeypatch.setattr(
+        LaneboxEndpoint,
+        "_instance",
+        lambda self, component, parameters, left_open=None, **ports: asked.update(
+            {component: parameters}
+        ),
+    )
+    card = Card([])
+    card.endpoint.crossbar.get_master_port(fenced=False)
+    card.endpoint.crossbar.get_master_port()
+    card.get_fragment()
+    assert asked["endpoint.Requester"]["clients"] == "w,r,rwu,rw"
