@@ -128,6 +128,12 @@ ELSEWHERE: Table = {
             "They are the stages of VirtioDevices, which joins them.",
         ),
     },
+    "gateware/virtio/queue": {
+        REST: (
+            "gateware/test/virtio/VirtioConsoleTest.scala",
+            "They serve the queues of VirtioDevices together.",
+        ),
+    },
     "gateware/vocabulary": {
         "ByteEnables Targets": "gateware/test/completer/CompleterTest.scala",
         "EventCounter": "gateware/test/mmio/MmioErrorTest.scala",
