@@ -36,6 +36,7 @@ import lanebox.vocabulary.ModuleName
 case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
   ModuleName(this, if (transmit) "transmit" else "receive")
   import QueueRunner._
+  import RingAim.Ring
   import VirtioParam.RingHead
 
   val io = new Bundle {
@@ -71,19 +72,7 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
     val busy      = out Bool ()
   }
 
-  /** The state of each queue. */
-  val state = new Area {
-    def every[T <: Data](kind: HardType[T]): Vec[T] = Vec(Reg(kind()), p.pairs)
-    val taken  = every(UInt(16 bits)) // Chains that were taken: the device's available index.
-    val known  = every(UInt(16 bits)) // The available index as far as the device knows it.
-    val used   = every(UInt(16 bits)) // The used index.
-    val told   = every(UInt(16 bits)) // The used index at the last decision about an interrupt.
-    val hint   = every(UInt(16 bits)) // The available index that came with a notification.
-    val hinted = Reg(Bits(p.pairs bits)) init 0
-    val kicked = Reg(Bits(p.pairs bits)) init 0
-    val eager = Reg(Bits(p.pairs bits)) init 0 // The driver wanted to know of the last used entry.
-    val waiting = Vec((0 until p.pairs).map(n => taken(n) =/= known(n))).asBits
-  }
+  val state = QueueStates(p)
   // A queue that has chains left is served again when a frame comes, or when there is room again.
   val wanted = io.live & (state.kicked | (state.waiting & io.frames & io.read))
   val queue  = Reg(UInt(p.pairWidth bits)) init 0
@@ -125,25 +114,7 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
   io.pair    := queue
   io.known   := state.known
 
-  /** The address of what is read or written next is computed in two cycles. */
-  val aim = new Area {
-    val ring   = Reg(Ring())
-    val offset = Reg(UInt(21 bits))
-    val table  = Reg(UInt(64 bits)) // Address of the indirect table.
-    val base = ring.mux(
-      Ring.descriptors -> context.descriptors,
-      Ring.available   -> context.available,
-      Ring.used        -> context.used,
-      Ring.indirect    -> table
-    )
-    val address = RegNext(base + offset)
-    val ready   = RegNext(True) init False
-    def apply(at: Ring.E, by: UInt): Unit = {
-      ring   := at
-      offset := by.resized
-      ready  := False
-    }
-  }
+  val aim = RingAim(context)
 
   val chain = new Area {
     val head    = Reg(UInt(p.sizeWidth - 1 bits)) // Number of the first descriptor.
@@ -165,13 +136,6 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
   faults := descriptor.faults(transmit, features, chain.limit, chain.inTable)
   val first = of(io.heads) // The head of the next chain.
 
-  // Used entries may wait for this long while more chains follow.
-  val patience = new Area {
-    val cycles = Reg(UInt(log2Up(p.patience + 1) bits)) init 0
-    val over   = cycles === p.patience
-    when(used === told) { cycles := 0 } elsewhen (!over) { cycles := cycles + 1 }
-  }
-
   val overruns = if (transmit) False else !io.moved.ended && bit(B(p.whole, p.pairs bits))
   // Comparisons of 16-bit indices, a cycle behind the indices.
   val compare = new Area {
@@ -182,21 +146,12 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
     val hintAhead  = of(state.hint) - taken
     val hintFits   = RegNext(bit(state.hinted) && hintAhead =/= 0 && hintAhead <= size)
     val hintAdds   = RegNext(hintAhead > knownAhead)
-    val event      = Reg(UInt(16 bits))
-    // VirtIO 1.2, 2.7.10: the driver wants an interrupt when the used index passes its event index.
-    val passed = RegNext((used - event - 1) < (used - told))
-    val untold = used =/= told
-    val empty  = taken === known
+    val empty      = taken === known
   }
-  val silent = Reg(Bool()) // The driver's flag: it wants no interrupt.
-  // The driver wants to know of the used entries that it was not told of.
-  val announces = compare.untold && (features.eventIndex ? compare.passed | !silent)
-  // It wanted to know the last time, so it is told at once of used entries.
-  val hasty    = compare.untold && bit(state.eager)
-  val hurried  = RegInit(False) // It was told before it was asked.
-  val settling = RegInit(False) // No chain is begun until the interrupt is decided.
-  val goal     = Reg(Task())    // The runner reads this.
-  val puts     = Reg(Put())     // The runner writes this.
+  val interrupt =
+    InterruptDecision(p.patience, used, told, bit(state.eager), features.eventIndex)
+  val goal = Reg(Task()) // The runner reads this.
+  val puts = Reg(Put())  // The runner writes this.
 
   val length = goal.mux(
     Task.descriptor -> U(16, 5 bits),
@@ -228,27 +183,7 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
   io.violation.payload := Violation.none
   val heard = False // The queue's notification is being acted on.
 
-  /** An available index that comes with a notification is known at once, so that HeadReader begins
-    * before the runner gets to the queue. The index never goes back. While the runner judges an
-    * index that it has read, the notification is left to `serve`.
-    */
-  val hint = new Area {
-    val kick                             = io.kick.m2sPipe
-    def its[T <: Data](parts: Vec[T]): T = if (p.pairs == 1) parts(0) else parts(kick.pair)
-    val now                              = its(state.taken)
-    val ahead                            = kick.index - now
-    val adds = RegNext(
-      kick.valid && kick.hinted && ahead <= its(io.contexts).size && ahead > its(state.known) - now
-    ) init False
-    val pair   = RegNext(kick.pair)
-    val index  = RegNext(kick.index)
-    val judged = Bool()
-    for (n <- 0 until p.pairs) when(adds && pair === n && !judged) {
-      state.known(n)  := index
-      state.kicked(n) := False
-      state.hinted(n) := False
-    }
-  }
+  val hint = NotifiedIndex(p, state, io.contexts, io.kick)
 
   val machine = new StateMachine {
     val pick                                                      = new State with EntryPoint
@@ -268,9 +203,9 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
     def announce(): Unit = for (n <- 0 until p.pairs) io.announced(n) := queue === n
 
     pick.whenIsActive {
-      cut      := False
-      hurried  := False
-      settling := False
+      cut                := False
+      interrupt.hurried  := False
+      interrupt.settling := False
       when((io.drain & ~clean).orR) {
         aim(Ring.used, 0)
         when(wrote)(read(Task.flush)) otherwise (clean := io.drain)
@@ -313,12 +248,12 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
           is(Task.index) {
             when(compare.tooFar)(violate(Violation.index)) otherwise {
               when(compare.further) { known := answer.data(31 downto 16).asUInt }
-              silent := answer.data(0)
-              when(settling)(goto(decide)) otherwise goto(next)
+              interrupt.silent := answer.data(0)
+              when(interrupt.settling)(goto(decide)) otherwise goto(next)
             }
           }
           default { // The event index
-            compare.event := answer.data(15 downto 0).asUInt
+            interrupt.event := answer.data(15 downto 0).asUInt
             when(compare.empty) {
               aim(Ring.available, 0)
               read(Task.index)
@@ -334,12 +269,12 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
       chain.count   := 0
       chain.bytes   := 0
       when(cut)(goto(leave)) elsewhen (
-        compare.empty || !frame || patience.over || turn.over
+        compare.empty || !frame || interrupt.waits.over || turn.over
       ) {
         // An interrupt passes no write that was handed over before it.
-        when(!hasty || io.posted) {
-          hurried := hasty
-          when(hasty)(announce())
+        when(!interrupt.hasty || io.posted) {
+          interrupt.hurried := interrupt.hasty
+          when(interrupt.hasty)(announce())
           goto(settle)
         }
       } elsewhen (bit(io.read)) {
@@ -415,29 +350,29 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
       }
     }
     settle.whenIsActive {
-      settling := True
-      puts     := Put.event
+      interrupt.settling := True
+      puts               := Put.event
       aim(Ring.used, (size @@ U"000") + U(RingHead, 4 bits))
       when(cut)(goto(leave)) elsewhen (features.eventIndex && compare.empty) {
         goto(put)
       } otherwise goto(question)
     }
     question.whenIsActive {
-      when(features.eventIndex && compare.untold) {
+      when(features.eventIndex && interrupt.untold) {
         aim(Ring.available, (size @@ U"0") + U(RingHead, 4 bits))
         read(Task.event)
-      } elsewhen (compare.untold || compare.empty) {
+      } elsewhen (interrupt.untold || compare.empty) {
         aim(Ring.available, 0)
         read(Task.index)
       } otherwise goto(decide)
     }
     decide.whenIsActive(goto(conclude))
     conclude.whenIsActive {
-      settling := False
+      interrupt.settling := False
       when(cut)(goto(leave)) otherwise {
-        when(announces && !hurried)(announce())
+        when(interrupt.announces && !interrupt.hurried)(announce())
         for (n <- 0 until p.pairs)
-          when(queue === n && compare.untold) { state.eager(n) := announces }
+          when(queue === n && interrupt.untold) { state.eager(n) := interrupt.announces }
         told := used
         goto(pick)
       }
@@ -464,13 +399,7 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
       state.hinted(n) := io.kick.hinted
       state.hint(n)   := io.kick.index
     }
-    // A queue that becomes live is looked at once without a notification.
-    when(!io.live(n)) {
-      Seq(state.taken, state.known, state.used, state.told).foreach(_(n) := 0)
-      state.kicked(n) := True
-      state.hinted(n) := False
-      state.eager(n)  := False
-    }
+    when(!io.live(n))(state.begin(n))
   }
   val busy = RegNext(!machine.rests || wanted.orR || io.drain.orR) init False
   io.busy := busy
@@ -478,11 +407,6 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
 
 object QueueRunner {
   val ChainsInTurn = 8
-
-  /** An address is an offset from the start of one of these. */
-  object Ring extends SpinalEnum {
-    val descriptors, available, used, indirect = newElement()
-  }
 
   /** The runner reads one of these from host memory. The answer of `flush` only shows that earlier
     * writes have arrived.

@@ -1,0 +1,42 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.virtio
+
+import spinal.core._
+
+/** Decides whether the driver is told of the used entries of the queue that is being served.
+  *
+  * `used` is the queue's used index, and `told` that of the last decision. What is read behind the
+  * used index decides: the driver's event index, or without EVENT_IDX its flag. So a driver that
+  * looks for used entries after it has allowed interrupts misses none. A driver that wanted the last
+  * interrupt is told before that read, which then only tells whether to go on so.
+  */
+case class InterruptDecision(
+    patience: Int,
+    used: UInt,
+    told: UInt,
+    eager: Bool, // The driver wanted to know of the last used entry.
+    eventIndex: Bool
+) extends Area {
+  val event    = Reg(UInt(16 bits)) // The driver's event index.
+  val silent   = Reg(Bool())        // The driver's flag: it wants no interrupt.
+  val hurried  = RegInit(False)     // The driver was told before it was asked.
+  val settling = RegInit(False)     // No chain is begun until the interrupt is decided.
+
+  val untold = used =/= told
+  // VirtIO 1.2, 2.7.10: the driver wants an interrupt when the used index passes its event index.
+  val passed = RegNext((used - event - 1) < (used - told))
+  // The driver wants to know of the used entries that it was not told of.
+  val announces = untold && (eventIndex ? passed | !silent)
+  // It wanted to know the last time, so it is told at once of used entries.
+  val hasty = untold && eager
+
+  /** Used entries may wait for `patience` cycles while more chains follow. */
+  val waits = new Area {
+    val cycles = Reg(UInt(log2Up(patience + 1) bits)) init 0
+    val over   = cycles === patience
+    when(!untold) { cycles := 0 } elsewhen (!over) { cycles := cycles + 1 }
+  }
+}

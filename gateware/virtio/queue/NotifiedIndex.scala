@@ -1,0 +1,36 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.virtio
+
+import spinal.core._
+import spinal.lib._
+
+/** Lets the device know an available index that comes with a notification at once, so that HeadReader
+  * begins before the runner gets to the queue. The index never goes back.
+  *
+  * While the runner judges an index that it has read (`judged`), the notification is left to it.
+  */
+case class NotifiedIndex(
+    p: EngineParam,
+    states: QueueStates,
+    contexts: Vec[QueueContext],
+    notification: Flow[Kick]
+) extends Area {
+  val kick                             = notification.m2sPipe
+  def its[T <: Data](parts: Vec[T]): T = if (p.pairs == 1) parts(0) else parts(kick.pair)
+  val now                              = its(states.taken)
+  val ahead                            = kick.index - now
+  val adds = RegNext(
+    kick.valid && kick.hinted && ahead <= its(contexts).size && ahead > its(states.known) - now
+  ) init False
+  val pair   = RegNext(kick.pair)
+  val index  = RegNext(kick.index)
+  val judged = Bool()
+  for (n <- 0 until p.pairs) when(adds && pair === n && !judged) {
+    states.known(n)  := index
+    states.kicked(n) := False
+    states.hinted(n) := False
+  }
+}

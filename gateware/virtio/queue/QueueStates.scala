@@ -1,0 +1,35 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.virtio
+
+import spinal.core._
+
+/** What the runner of one direction keeps of each of its queues. All indices are 16 bits wide, as in
+  * the rings, and wrap.
+  */
+case class QueueStates(p: EngineParam) extends Area {
+  private def every[T <: Data](kind: HardType[T]): Vec[T] = Vec(Reg(kind()), p.pairs)
+
+  val taken  = every(UInt(16 bits)) // Chains that were taken: the device's available index.
+  val known  = every(UInt(16 bits)) // The available index as far as the device knows it.
+  val used   = every(UInt(16 bits)) // The used index.
+  val told   = every(UInt(16 bits)) // The used index at the last decision about an interrupt.
+  val hint   = every(UInt(16 bits)) // The available index that came with a notification.
+  val hinted = Reg(Bits(p.pairs bits)) init 0
+  val kicked = Reg(Bits(p.pairs bits)) init 0
+  val eager = Reg(Bits(p.pairs bits)) init 0 // The driver wanted to know of the last used entry.
+  // These queues have chains that were not taken.
+  val waiting = Vec((0 until p.pairs).map(n => taken(n) =/= known(n))).asBits
+
+  /** A queue that is not live begins anew. It is looked at once without a notification when it
+    * becomes live.
+    */
+  def begin(n: Int): Unit = {
+    Seq(taken, known, used, told).foreach(_(n) := 0)
+    kicked(n) := True
+    hinted(n) := False
+    eager(n)  := False
+  }
+}

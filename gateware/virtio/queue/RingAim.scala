@@ -1,0 +1,43 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.virtio
+
+import spinal.core._
+
+/** Computes the address of what the runner reads or writes next, in two cycles.
+  *
+  * `context` has the rings, and `table` the indirect table. `address` is valid while `ready` is
+  * high. It lasts until the next aim.
+  */
+case class RingAim(context: QueueContext) extends Area {
+  import RingAim.Ring
+
+  val ring   = Reg(Ring())
+  val offset = Reg(UInt(21 bits))
+  val table  = Reg(UInt(64 bits)) // Address of the indirect table.
+  val base = ring.mux(
+    Ring.descriptors -> context.descriptors,
+    Ring.available   -> context.available,
+    Ring.used        -> context.used,
+    Ring.indirect    -> table
+  )
+  val address = RegNext(base + offset)
+  val ready   = RegNext(True) init False
+
+  /** Aims at the byte `by` of a ring. */
+  def apply(at: Ring.E, by: UInt): Unit = {
+    ring   := at
+    offset := by.resized
+    ready  := False
+  }
+}
+
+object RingAim {
+
+  /** An address is an offset from the start of one of these. */
+  object Ring extends SpinalEnum {
+    val descriptors, available, used, indirect = newElement()
+  }
+}
