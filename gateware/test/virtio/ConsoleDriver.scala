@@ -58,7 +58,8 @@ class ConsoleDriver(
     host.interrupts(cause + n) = 0
     came
   }
-  def step(cycles: Int = 1): Unit = dut.clockDomain.waitSampling(cycles)
+  def step(cycles: Int = 1): Unit     = dut.clockDomain.waitSampling(cycles)
+  def everyCycle(body: => Unit): Unit = dut.clockDomain.onSamplings(body)
   def write(offset: Int, value: Long): Unit = {
     registers.address #= offset / 4
     registers.writeData #= value
@@ -91,28 +92,35 @@ class ConsoleDriver(
     write(Status, 11)
     assert(read(Status) == 11, "the device refuses the features")
     queues = Seq(true, false).map(new DriverQueue(memory, random, size, _, eventIndex))
-    for ((queue, n) <- queues.zipWithIndex) {
-      write(QueueSel, n)
-      assert(read(QueueReady) == 0 && read(QueueNumMax) >= size)
-      write(QueueNum, size)
-      for (
-        (offset, at) <- Seq(
-          QueueDesc   -> queue.descriptors,
-          QueueDriver -> queue.available,
-          QueueDevice -> queue.used
-        )
-      ) {
-        write(offset, at & 0xffffffffL)
-        write(offset + 4, at >>> 32)
-      }
-      write(QueueReady, 1)
-    }
+    queues.indices.foreach(setUp)
     if (ok) write(Status, 15)
   }
 
+  /** Tells the device where queue `n` is. */
+  private def setUp(n: Int): Unit = {
+    val queue = queues(n)
+    write(QueueSel, n)
+    assert(read(QueueReady) == 0 && read(QueueNumMax) >= queue.size)
+    write(QueueNum, queue.size)
+    for (
+      (offset, at) <- Seq(
+        QueueDesc   -> queue.descriptors,
+        QueueDriver -> queue.available,
+        QueueDevice -> queue.used
+      )
+    ) {
+      write(offset, at & 0xffffffffL)
+      write(offset + 4, at >>> 32)
+    }
+    write(QueueReady, 1)
+  }
+
+  /** The registers with the indices of the device. */
+  def indices = ConsoleBench.indices(dut)
+
   /** Lets all indices of an idle device and its driver begin at `start`. */
   def startAt(start: Int): Unit = {
-    ConsoleBench.indices(dut).foreach(_ #= start)
+    indices.foreach(_ #= start)
     queues.foreach(_.startAt(start))
     step()
   }
@@ -121,6 +129,7 @@ class ConsoleDriver(
   def reset(): Unit = {
     write(Status, 0)
     until("the reset")(read(Status) == 0)
+    assert(host.rests, "a read is out after the reset")
     host.silent = true
     memory.revokeAll()
     host.interrupts.indices.foreach(host.interrupts(_) = 0)
@@ -128,10 +137,19 @@ class ConsoleDriver(
     received.clear()
   }
 
+  /** Makes queue `n` anew, with other rings, while a chain of it is under way. */
+  def exchange(n: Int): Unit = {
+    write(QueueSel, n)
+    write(QueueReady, 0)
+    queues = queues.updated(n, new DriverQueue(memory, random, queues(n).size, n == 0, eventIndex))
+    setUp(n)
+  }
+
   def publish(n: Int): Unit =
     if (queues(n).publish()) notify(n)
-  def notify(n: Int): Unit =
-    write(QueueNotify, if (hinted) n | queues(n).availableIndex.toLong << 16 else n)
+  def notify(n: Int): Unit = notify(n, queues(n).availableIndex)
+  def notify(n: Int, index: Int): Unit =
+    write(QueueNotify, if (hinted) n | index.toLong << 16 else n)
 
   /** Makes `count` buffers with `bytes` bytes in all, at any addresses. */
   def buffers(count: Int, bytes: Int): Seq[(Long, Int)] = {

@@ -61,6 +61,38 @@ class VirtioConsoleTest extends ConsoleBench {
     }
   }
 
+  test(s"a queue that is set up anew gives no chain of its old rings, seed ${Seed.value}") {
+    run("exchange") { driver =>
+      for (_ <- 0 until 40) {
+        driver.host.silent = false
+        driver.host.steady = true
+        driver.host.latency = 20
+        driver.initialise(16)
+        driver.step(300)
+        driver.host.latency = 200
+        // HeadReader reads this chain.
+        driver.send(40, parts = 1)
+        driver.publish(1)
+        driver.step(driver.random.nextInt(300))
+        driver.exchange(1)
+        val before = driver.sent.size
+        driver.send(40, parts = 1)
+        driver.publish(1)
+        driver.until("the chain of the new rings")(driver.transmit.unseen)
+        driver.collect()
+        // The chain of the old rings has come back, or it was given up.
+        while (driver.receive.room >= 4) driver.offer(100)
+        driver.publish(0)
+        driver.step(3000)
+        driver.collect()
+        val whole = driver.received.size == driver.sent.size
+        assert(driver.received == (if (whole) driver.sent else driver.sent.drop(before)))
+        driver.host.latency = 20
+        driver.reset()
+      }
+    }
+  }
+
   test(s"a driver that takes nothing does not hold its own sending up, seed ${Seed.value}") {
     run("full") { driver =>
       driver.initialise(16)

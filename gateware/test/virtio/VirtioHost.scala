@@ -46,6 +46,9 @@ class VirtioHost(dut: VirtioDevices, random: Random, memory: HostMemory) {
   private val posted  = mutable.Queue[(Long, Int, Seq[(Long, Byte)])]()
   private var stalled = 0 // Cycles for which no request is taken.
 
+  /** No read is out. */
+  def rests: Boolean = asked.isEmpty && beats.isEmpty
+
   dut.io.request.ready #= false
   dut.io.data.valid #= false
   dut.clockDomain.onSamplings(cycle())

@@ -8,9 +8,12 @@ import spinal.core._
 import spinal.lib._
 
 /** Lets the device know an available index that comes with a notification at once, so that HeadReader
-  * begins before the runner gets to the queue. The index never goes back.
+  * begins before the runner gets to the queue. The index never goes back, though notifications may
+  * come in another order than their indices: a driver on several processors may notify in another
+  * order than it has published.
   *
-  * While the runner judges an index that it has read (`judged`), the notification is left to it.
+  * While the runner judges another index (`judged`), the notification is left to it. The host takes
+  * two cycles at least from one notification to the next.
   */
 case class NotifiedIndex(
     p: EngineParam,

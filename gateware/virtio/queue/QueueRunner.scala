@@ -143,6 +143,7 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
     val knownAhead = known - taken
     val tooFar     = RegNext(ahead > size)
     val further    = RegNext(ahead > knownAhead)
+    val hint       = RegNext(of(state.hint)) // The one that the results below are for.
     val hintAhead  = of(state.hint) - taken
     val hintFits   = RegNext(bit(state.hinted) && hintAhead =/= 0 && hintAhead <= size)
     val hintAdds   = RegNext(hintAhead > knownAhead)
@@ -218,17 +219,20 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
         when(kicked)(goto(enter)) otherwise goto(next)
       }
     }
-    // The hint is compared for the queue that was picked.
-    enter.whenIsActive(goto(serve))
+    // The hint of the queue that was picked is compared here, so a later notification is served the
+    // next time.
+    enter.whenIsActive {
+      heard := True
+      goto(serve)
+    }
     serve.whenIsActive {
       when(cut)(goto(leave)) elsewhen (compare.hintFits) {
-        when(compare.hintAdds) { known := of(state.hint) }
+        when(compare.hintAdds) { known := compare.hint }
         goto(next)
       } otherwise {
         aim(Ring.available, 0)
         read(Task.index)
       }
-      heard := True
     }
     ask.whenIsActive {
       io.ask.valid := aim.ready
@@ -386,7 +390,9 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
       for (n <- 0 until p.pairs) when(!io.drain(n)) { clean(n) := False }
     }
     val rests = isActive(pick)
-    hint.judged := isActive(look) || isActive(judge)
+    // `serve` and `judge` change the known index at their end, and `hint.adds` is a cycle old.
+    hint.judged := isActive(look) || isActive(judge) ||
+      RegNext(isActive(serve) || isActive(judge), False)
   }
 
   for (n <- 0 until p.pairs) {
