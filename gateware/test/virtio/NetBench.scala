@@ -64,7 +64,7 @@ abstract class NetBench extends AnyFunSuite {
 
 object NetBench {
   val Largest = VirtioParam.net.largest
-  val devices = VirtioDevices.all.map(_.copy(queueSize = 16, patience = 200))
+  val devices = VirtioDevices.all.map(_.copy(queueSize = 16, patience = 1000))
 
   /** The simulation of both devices, which suites in one Java virtual machine share. */
   lazy val compiled = LaneboxSim(VirtioDevices(devices))
