@@ -87,13 +87,15 @@ class RingHost(
       data.copyToArray(memory(segment), offset)
       // `begin` is the write's position in the recording, in bytes. The ring wraps, so an address
       // stands for many positions. The write's is the first one at which the write does not end
-      // inside the bytes that an earlier status line reported.
+      // inside the bytes that an earlier status line reported. At their end it may end only if it is
+      // shorter than a line: a longer write is one of the next round.
       var begin = segment.toLong * segmentBytes + offset
-      while (begin + data.length < stream.size) begin += size
+      def end   = begin + data.length
+      while (end < stream.size || end == stream.size && data.length >= 64) begin += size
       assert(begin + data.length <= limit, s"a write to $begin, and the limit is $limit")
       // Bytes that a status line has reported may be written again only with the same values.
       if (begin < stream.size) {
-        assert(stream.size - begin < 64, "more than a line is written again")
+        assert(stream.size - begin < 64, s"$begin to $end is written again below ${stream.size}")
         val known = stream.drop(begin.toInt)
         assert(data.take(known.size).sameElements(known), s"other bytes at $begin")
       }
