@@ -13,6 +13,8 @@ import spinal.lib._
   * the copy a cycle later. While the copy is made, counts wait in a queue, and frames wait if the
   * queue is full. `clear` sets all accounts to zero. It is also needed after reset, and takes as
   * long as a snapshot.
+  *
+  * A large table is in block RAM, which gives an entry a cycle later than LUTRAM.
   */
 case class AccountTable(width: Int) extends Component {
   val io = new Bundle {
@@ -23,53 +25,70 @@ case class AccountTable(width: Int) extends Component {
     val index    = in UInt (width bits)
     val account  = out(AccountTable.Account())
   }
-  import AccountTable.Account
+  import AccountTable._
   val entries = 1 << width
+  val large   = width > LutramWidth
 
   val accounts = Mem(Account(), entries)
   val copies   = Mem(Account(), entries)
-  val copy     = copies.readAsync(io.index)
-  val shown    = RegNext(copy)
+  if (large) for (memory <- Seq(accounts, copies)) memory.addAttribute("ram_style", "block")
+  val shown = if (large) copies.readSync(io.index) else RegNext(copies.readAsync(io.index))
   io.account := shown
+
+  // Counting a frame takes two cycles, or three in a large table: its account is read, then written.
+  val queue = io.counts.queue(16).m2sPipe()
+  val adds  = RegInit(False)
 
   val walk = new Area {
     // Number of accounts that the running snapshot or clear has not visited yet.
     val left   = Reg(UInt(width + 1 bits)) init 0
     val clears = RegInit(False)
     val active = left =/= 0
-    when(active) { left := left - 1 }
+    // A frame that is being counted is counted before.
+    val steps = if (large) active && !adds else active
+    when(steps) { left := left - 1 }
     when(!active) { clears := False }
     when(io.clear || io.snapshot) { left := entries }
     when(io.clear) { clears := True }
     val entry = (left - 1).resize(width)
   }
-  io.busy := walk.active
+  // When the walk has read an entry.
+  val visited = new Area {
+    val valid  = if (large) RegNext(walk.steps) init False else walk.steps
+    val entry  = if (large) RegNext(walk.entry) else walk.entry
+    val clears = if (large) RegNext(walk.clears) else walk.clears
+  }
+  io.busy := walk.active || visited.valid
 
-  // Counting a frame takes two cycles: its account is read, then written.
-  val queue  = io.counts.queue(16).m2sPipe()
-  val adds   = RegInit(False)
-  val before = accounts.readAsync(walk.active ? walk.entry | queue.entry)
-  val sum    = Reg(Account())
+  val address = walk.active ? walk.entry | queue.entry
+  val before  = if (large) accounts.readSync(address) else accounts.readAsync(address)
+  val sum     = Reg(Account())
   sum.frames := before.frames + 1
   sum.bytes  := before.bytes + queue.bytes
-  val begins = queue.valid && !adds && !walk.active && !io.clear && !io.snapshot
-  // An event is taken in the cycle in which its account is written, one cycle after its look-up.
-  adds        := begins
+  val reads  = large generate RegInit(False)
+  val free   = if (large) !adds && !reads else !adds
+  val begins = queue.valid && free && !walk.active && !io.clear && !io.snapshot
+  if (large) reads := begins
+  // An event is taken in the cycle in which its account is written.
+  adds        := (if (large) reads else begins)
   queue.ready := adds
 
   val zero = Account()
   zero.frames := 0
   zero.bytes  := 0
-  val clears = walk.active && walk.clears
+  val clears = walk.steps && walk.clears
   accounts.write(
     address = clears ? walk.entry | queue.entry,
     data = clears ? zero | sum,
     enable = adds || clears
   )
-  copies.write(walk.entry, clears ? zero | before, walk.active)
+  copies.write(visited.entry, visited.clears ? zero | before, visited.valid)
 }
 
 object AccountTable {
+
+  /** The largest table in LUTRAM has 2 to this power of accounts: those of one queue. */
+  val LutramWidth = 6
 
   /** A frame that is counted in the account `entry`. */
   case class Count(width: Int) extends Bundle {

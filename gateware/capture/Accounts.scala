@@ -9,7 +9,7 @@ import spinal.lib._
 
 import lanebox.vocabulary.{Frames, Numbers}
 
-/** Counts for each port how many frames were delivered, bad or lost.
+/** Counts for each queue and port how many frames were delivered, bad or lost.
   *
   * `snapshot` copies all accounts as they are at one moment, and `account` shows entry `index` of
   * the copy a cycle later. While the copy is made, fates wait in a queue, and frames wait if the
@@ -20,24 +20,26 @@ import lanebox.vocabulary.{Frames, Numbers}
   * holds for the frames whose fate was decided, and their bytes. `clear` sets all accounts to zero.
   * It is also needed after reset, and takes as long as a snapshot.
   */
-case class Accounts() extends Component {
+case class Accounts(queueWidth: Int = 0) extends Component {
   val io = new Bundle {
-    val fates    = slave(Stream(Accounts.FrameFate()))
+    val fates    = slave(Stream(Accounts.FrameFate(queueWidth)))
     val clear    = in Bool ()
     val snapshot = in Bool ()
     val busy     = out Bool ()
-    // `index` selects the shown account: its port in the upper bits, its fate in the lower two.
+    // `queue` and `index` select the shown account. `index` has the account's port in its upper
+    // bits, and its fate in the lower two.
+    val queue   = in UInt (queueWidth bits)
     val index   = in UInt (Accounts.Width bits)
     val account = out(AccountTable.Account())
   }
-  val tally = AccountTable(Accounts.Width)
-  val count = AccountTable.Count(Accounts.Width)
-  count.entry := io.fates.port @@ io.fates.fate.asBits.asUInt
+  val tally = AccountTable(queueWidth + Accounts.Width)
+  val count = AccountTable.Count(queueWidth + Accounts.Width)
+  count.entry := io.fates.payload.queue @@ io.fates.port @@ io.fates.fate.asBits.asUInt
   count.bytes := io.fates.bytes
   tally.io.counts << io.fates.translateWith(count)
   tally.io.clear    := io.clear
   tally.io.snapshot := io.snapshot
-  tally.io.index    := io.index
+  tally.io.index    := io.queue @@ io.index
   io.busy           := tally.io.busy
   io.account        := tally.io.account
 }
@@ -58,8 +60,9 @@ object Accounts {
     val lostNoCell = newElement() // Lost: the staging memory on the card was full.
   }
 
-  case class FrameFate() extends Bundle {
+  case class FrameFate(queueWidth: Int = 0) extends Bundle {
     val fate  = Fate()
+    val queue = UInt(queueWidth bits)
     val port  = UInt(Frames.PortWidth bits)
     val bytes = UInt(16 bits) // Length of the frame at its source, in bytes.
   }

@@ -26,36 +26,53 @@ import lanebox.vocabulary.Frames
   *                     +--- read, release -------------+   +-----------------+
   * }}}
   *
-  * A Capture has one queue. A frame is delivered whole or lost whole, and each frame is counted
-  * once, by its fate. Room in the ring and in the staging memory is reserved before a record is
-  * begun, so of all stages behind MbufPlacer only HostWriter ever waits for the host.
+  * All stages are there once, for all queues. What a stage knows of a queue is small, and QueueState
+  * keeps it. A frame is delivered whole or lost whole, and each frame is counted once, by its fate.
+  * Room in the ring and in the staging memory is reserved before a record is begun, so of all stages
+  * behind MbufPlacer only HostWriter ever waits for the host.
   *
   * `clear` sets the block back to position 0 of the ring, and is allowed only while `idle`. After
   * `run` has fallen the last MBUF is filled and sealed, and its status line is written. Then `idle`
   * rises, and nothing more is written.
   */
 case class Capture(p: CaptureParam) extends CaptureBlock(p) {
-  // Each queue is a module of its own, since its seals have its number.
-  setDefinitionName(if (p.queue == 0) "Capture" else s"CaptureOfQueue${p.queue}")
+  // Only a capture with several queues has these ports.
+  val several = p.several generate Capture.QueuePorts(p)
 
-  val trim     = FrameTrim()
-  val sizer    = RecordSizer()
+  val trim     = FrameTrim(p.queueWidth)
+  val sizer    = RecordSizer(p.queueWidth)
   val placer   = MbufPlacer(p)
-  val limit    = RingLimit()
-  val builder  = RecordBuilder(p.queue)
+  val limit    = RingLimit(p.queueWidth)
+  val builder  = RecordBuilder(p.queueWidth)
   val staging  = Staging(p)
   val writer   = HostWriter(p)
-  val accounts = Accounts()
+  val accounts = Accounts(p.queueWidth)
+
+  // The queue that software has selected, and the settings of a queue.
+  val select = if (p.several) several.select else U(0, 0 bits)
+  val rings  = p.several generate QueueRings(p)
+  if (p.several) {
+    rings.io.select        := select
+    rings.io.statusWritten := several.statusWritten
+    rings.io.lastWritten   := several.lastWritten
+    rings.io.statusAddress := io.settings.statusAddress
+    rings.io.lastSegment   := io.settings.lastSegment
+    rings.io.placing       := placer.io.queue
+    rings.io.writing       := writer.io.queue
+  }
 
   trim.io.run      := io.settings.run
   trim.io.keepBad  := io.settings.keepBad
   trim.io.snap     := io.settings.snap
   trim.io.mbufLog2 := io.settings.mbufLog2
   trim.io.frames << io.frames
+  trim.io.queue := (if (p.several) several.queue else U(0, 0 bits))
   sizer.io.frame << trim.io.heads
 
   limit.io.mbufLog2 := io.settings.mbufLog2
-  limit.io.newest   := io.settings.newest
+  limit.io.newest   := io.settings.newest && (if (p.several) rings.io.placed else True)
+  limit.io.select   := select
+  limit.io.queue    := placer.io.queue
   limit.io.limit << io.limit
   limit.io.clear   := io.clear
   limit.io.advance := placer.io.advance
@@ -63,26 +80,31 @@ case class Capture(p: CaptureParam) extends CaptureBlock(p) {
   // `stopped` may be a cycle late: without `run` no frame enters, so the stages stay empty.
   val empty   = !trim.io.busy && !sizer.io.busy
   val stopped = RegNext(!io.settings.run && empty) init False
-  placer.io.mbufLog2 := io.settings.mbufLog2
-  placer.io.lossless := io.settings.lossless
-  placer.io.seal     := io.seal
-  placer.io.stopped  := stopped
-  placer.io.clear    := io.clear
-  placer.io.now      := io.now
-  placer.io.known    := limit.io.known
-  placer.io.allowed  := limit.io.allowed
-  placer.io.freed    := staging.io.freed
+  placer.io.mbufLog2     := io.settings.mbufLog2
+  placer.io.lossless     := io.settings.lossless
+  placer.io.seal.valid   := io.seal
+  placer.io.seal.payload := select
+  placer.io.stopped      := stopped
+  placer.io.clear        := io.clear
+  placer.io.now          := io.now
+  placer.io.known        := limit.io.known
+  placer.io.allowed      := limit.io.allowed
+  placer.io.lostOf       := writer.io.queue
+  placer.io.freed << staging.io.freed
   placer.io.frames << sizer.io.sized
 
   builder.io.blocks << placer.io.blocks.halfPipe()
   builder.io.data << trim.io.data
   staging.io.beats << builder.io.beats
 
-  writer.io.patience      := io.settings.patience
-  writer.io.relaxed       := io.settings.relaxed
-  writer.io.statusAddress := io.settings.statusAddress
-  writer.io.segmentLog2   := io.settings.segmentLog2
-  writer.io.lastSegment   := io.settings.lastSegment
+  writer.io.patience    := io.settings.patience
+  writer.io.relaxed     := io.settings.relaxed
+  writer.io.select      := select
+  writer.io.stirs       := staging.io.beats.valid
+  writer.io.segmentLog2 := io.settings.segmentLog2
+  writer.io.statusAddress :=
+    (if (p.several) rings.io.ownStatus else io.settings.statusAddress)
+  writer.io.lastSegment := (if (p.several) rings.io.ownLast else io.settings.lastSegment)
   writer.io.segment << io.segment
   writer.io.wake << io.wake
   io.call         := writer.io.call
@@ -90,6 +112,7 @@ case class Capture(p: CaptureParam) extends CaptureBlock(p) {
   writer.io.clear := io.clear
   writer.io.now   := io.now
   writer.io.lost  := placer.io.lost
+  staging.io.look := writer.io.queue
   writer.io.open  := staging.io.open
   writer.io.full << staging.io.full
   writer.io.data := staging.io.data
@@ -101,6 +124,7 @@ case class Capture(p: CaptureParam) extends CaptureBlock(p) {
   accounts.io.fates << placer.io.fates.halfPipe()
   accounts.io.clear    := io.clear
   accounts.io.snapshot := io.snapshot
+  accounts.io.queue    := select
   accounts.io.index    := io.index
   io.accountsBusy      := accounts.io.busy
   io.account           := accounts.io.account
@@ -116,6 +140,14 @@ case class Capture(p: CaptureParam) extends CaptureBlock(p) {
 }
 
 object Capture {
+
+  /** The ports that a capture with several queues has beside those of one queue. */
+  case class QueuePorts(p: CaptureParam) extends Bundle {
+    val queue  = in UInt (p.queueWidth bits) // Queue of the frame whose beat is offered.
+    val select = in UInt (p.queueWidth bits)
+    val statusWritten = in Bool () // The address of the selected queue's status line was written.
+    val lastWritten   = in Bool () // The number of the selected queue's last segment was written.
+  }
 
   /** The capture's settings. All but `run` must stay the same while frames are taken. */
   case class Settings(p: CaptureParam) extends Bundle {

@@ -11,14 +11,12 @@ import lanebox.vocabulary.{Frames, HardBlock, Numbers}
 /** The parameters of the capture. `cells` is the number of cells, of 4 KiB each, in the staging
   * memory on the card. `segments` is the most segments that the ring in host memory may have.
   *
-  * With several `queues` each queue has an equal part of the cells and of the segments. `queue` is
-  * the number of the queue that one Capture fills, which its seals tell.
+  * With several `queues` each queue has an equal part of the cells and of the segments.
   */
 case class CaptureParam(
     cells: Int = Numbers.CaptureCells,
     segments: Int = Numbers.CaptureSegments,
-    queues: Int = 1,
-    queue: Int = 0
+    queues: Int = 1
 ) {
   require(
     isPow2(cells) && cells >= 8,
@@ -34,9 +32,12 @@ case class CaptureParam(
     s"$queues queues: of $cells cells each queue has ${cells / queues}, and needs at least 8"
   )
 
-  /** The parameters of the Capture that fills queue `number`. */
-  def part(number: Int): CaptureParam =
-    CaptureParam(cells / queues, segments / queues, queue = number)
+  def several: Boolean = queues > 1
+  // Width of a queue's number: 0 if there is one queue.
+  def queueWidth: Int = log2Up(queues)
+  // Cells and segments of one queue.
+  def queueCells: Int    = cells / queues
+  def queueSegments: Int = segments / queues
 
   def cellWidth: Int    = log2Up(cells)
   def rowWidth: Int     = cellWidth + log2Up(CaptureParam.CellRows)

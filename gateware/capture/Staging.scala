@@ -11,7 +11,7 @@ import lanebox.capture.record.RecordBuilder
 import lanebox.vocabulary.{FreeNumbers, HardBlock}
 
 /** The staging memory, in which blocks wait to be written to the host. It consists of cells of 4
-  * KiB, which are filled one after the other.
+  * KiB, which are filled one after the other. Each queue fills a cell of its own.
   *
   * A cell is a unit of transfer and not of format, so blocks cross cells. Each cell's entry says
   * where the last block that ends in the cell ends: 0 if none does. The bytes that `open` and
@@ -21,30 +21,36 @@ import lanebox.vocabulary.{FreeNumbers, HardBlock}
   */
 case class Staging(p: CaptureParam) extends Component {
   val io = new Bundle {
-    val beats   = slave(Flow(RecordBuilder.BlockBeat()))
+    val beats = slave(Flow(RecordBuilder.BlockBeat(p.queueWidth)))
+    // `open` is the open cell of the queue that `look` named in the cycle before.
+    val look    = in UInt (p.queueWidth bits)
     val open    = out(Staging.OpenCell(p))
     val full    = master(Stream(Staging.FullCell(p)))
-    val release = slave(Flow(UInt(p.cellWidth bits)))
-    val freed   = out Bool ()
+    val release = slave(Flow(Staging.UsedCell(p)))
+    val freed   = master(Flow(UInt(p.queueWidth bits))) // The queue that has a cell more.
     val read    = slave(Flow(UInt(p.rowWidth bits)))
     val data    = out Bits (HardBlock.DataWidth bits)
   }
   import Staging._
 
   val memory = StagingMemory(p)
-  val free   = FreeNumbers(p.cells, first = 1) // Cell 0 is in use at reset: it is filled first.
+  // A cell for each queue is in use at reset: it is filled first.
+  val free = FreeNumbers(p.cells, first = p.queues)
   memory.io.read << io.read
-  io.data := memory.io.data
-  free.io.free << io.release
-  io.freed := Delay(io.release.valid, ReleaseLatency, init = False)
+  io.data              := memory.io.data
+  free.io.free.valid   := io.release.valid
+  free.io.free.payload := io.release.cell
+  io.freed.valid       := Delay(io.release.valid, ReleaseLatency, init = False)
+  io.freed.payload     := Delay(io.release.payload.queue, ReleaseLatency)
 
+  /** The cell that the beat's queue fills, and how far it is filled. */
   val current = new Area {
-    val cell     = Reg(UInt(p.cellWidth bits)) init 0
-    val sequence = Reg(UInt(p.cellWidth + 1 bits)) init 0
-    val offset   = Reg(UInt(log2Up(CaptureParam.CellUnits) bits)) init 0
-    val whole    = Reg(WholePart())
-    whole.units init 0
-    whole.records init 0
+    val queue  = io.beats.payload.queue
+    val walk   = QueueState.Walk(p.queueWidth, False)
+    val state  = QueueState(Filling(p), queue, io.beats.valid, walk)(Filling.begin(p))
+    val cell   = state.now.open.cell
+    val offset = state.now.offset
+    val whole  = state.now.open.whole
   }
 
   val write = new Area {
@@ -73,16 +79,17 @@ case class Staging(p: CaptureParam) extends Component {
       ended.units   := end
       ended.records := current.whole.records + beat.packet.asUInt
     }
-    current.whole := ended
-    when(io.beats.valid) { current.offset := end.resized }
+    val next = current.state.next
+    next.open.whole := ended
+    next.offset     := end.resized
     when(fills) {
-      current.cell          := free.io.take.payload
-      current.sequence      := current.sequence + 1
-      current.whole.units   := 0
-      current.whole.records := 0
+      next.open.cell          := free.io.take.payload
+      next.open.sequence      := current.state.now.open.sequence + 1
+      next.open.whole.units   := 0
+      next.open.whole.records := 0
       when(beat.last && !inside) {
-        current.whole.units   := end.resize(log2Up(CaptureParam.CellUnits)).resized
-        current.whole.records := beat.packet.asUInt.resized
+        next.open.whole.units   := end.resize(log2Up(CaptureParam.CellUnits)).resized
+        next.open.whole.records := beat.packet.asUInt.resized
       }
     }
     free.io.take.ready := fills
@@ -94,22 +101,14 @@ case class Staging(p: CaptureParam) extends Component {
   val entries = StreamFifo(FullCell(p), p.cells)
   val entry   = Flow(FullCell(p))
   entry.valid := move.fills
+  entry.queue := current.queue
   entry.cell  := current.cell
   entry.whole := move.ended
   // The FIFO has room for all cells, so it is never full.
   entries.io.push << entry.m2sPipe().toStream
   io.full << entries.io.pop.m2sPipe()
 
-  val open = OpenCell(p)
-  open.cell     := current.cell
-  open.sequence := current.sequence
-  open.whole    := current.whole
-  val shown = Reg(OpenCell(p))
-  shown.cell init 0
-  shown.sequence init 0
-  shown.whole.units init 0
-  shown   := open
-  io.open := shown
+  io.open := RegNext(current.state.of(io.look).open)
 }
 
 object Staging {
@@ -124,17 +123,43 @@ object Staging {
     val records = UInt(8 bits)
   }
 
-  /** The cell of the staging memory that is being filled. */
+  /** The cell of the staging memory that a queue fills. */
   case class OpenCell(p: CaptureParam) extends Bundle {
     val cell = UInt(p.cellWidth bits)
-    // The number of cells that were filled before this cell, modulo 2 to the field's width.
+    // The number of the queue's cells before this one, modulo 2 to the field's width.
     val sequence = UInt(p.cellWidth + 1 bits)
     val whole    = WholePart()
   }
 
   /** A cell of the staging memory that is full. Its last block may go on in the next cell. */
   case class FullCell(p: CaptureParam) extends Bundle {
+    val queue = UInt(p.queueWidth bits)
     val cell  = UInt(p.cellWidth bits)
     val whole = WholePart()
+  }
+
+  /** A cell that a queue gives back. */
+  case class UsedCell(p: CaptureParam) extends Bundle {
+    val queue = UInt(p.queueWidth bits)
+    val cell  = UInt(p.cellWidth bits)
+  }
+
+  /** The cell that a queue fills, and the units of 8 bytes that were written to it. */
+  case class Filling(p: CaptureParam) extends Bundle {
+    val open   = OpenCell(p)
+    val offset = UInt(log2Up(CaptureParam.CellUnits) bits)
+  }
+  object Filling {
+
+    /** At reset cell n belongs to queue n. */
+    def begin(p: CaptureParam)(queue: UInt): Filling = {
+      val first = Filling(p)
+      first.open.cell          := queue.resized
+      first.open.sequence      := 0
+      first.open.whole.units   := 0
+      first.open.whole.records := 0
+      first.offset             := 0
+      first
+    }
   }
 }

@@ -35,6 +35,7 @@ ELSEWHERE: Table = {
         "AccountTable": "AccountsTest.scala",
         "CaptureUnit bits registers": "sim/test/card/test_board_capture.py",
         "CaptureUnitVerilog CaptureVerilog": "gateware/test/vocabulary/test_spinal_instance.py",
+        "QueueFlags QueueRings QueueState": "gateware/test/capture/queues/CaptureQueuesTest.scala",
         "StagingMemory": "StagingTest.scala",
     },
     "gateware/capture/generator": {
@@ -53,9 +54,12 @@ ELSEWHERE: Table = {
     },
     "gateware/capture/record": {
         "Block BlockExpander": "RecordBuilderTest.scala",
+        "PlacerTurn": "gateware/test/capture/queues/CaptureQueuesTest.scala",
+        "QueueCells": "MbufPlacerTest.scala",
     },
     "gateware/capture/writer": {
         "CellReader RequestFormer TransferChooser": "HostWriterTest.scala",
+        "TransferAge WriterTurn": "gateware/test/capture/queues/CaptureQueuesTest.scala",
     },
     "gateware/card": {
         "commands": "test_gate.py",

@@ -8,21 +8,18 @@ import spinal.core._
 import spinal.lib._
 
 import lanebox.capture._
-import lanebox.capture.writer.RingSegments
 import lanebox.vocabulary.Frames
 
-/** Sorts frames into several queues, each of which is a Capture with a ring of its own.
+/** Sorts frames into several queues, each of which has a ring of its own in host memory.
   *
   * {{{
   *                              +--- discarded ---> DiscardAccounts
-  *   frames ---> FrameSorter ---+--- queue 0 ---> Capture ---+
-  *                              +--- queue 1 ---> Capture ---+---> request
-  *                              +--- ...                     |
+  *   frames ---> FrameSorter ---+
+  *                              +--- frames, with their queues ---> Capture ---> request
   * }}}
   *
   * Each queue has its own part of the staging memory, its own limit, status line and accounts. So a
-  * queue whose host has stopped loses its own frames and no others. Queues take turns with their
-  * requests to host memory, which have up to 4 KiB.
+  * queue whose host has stopped loses its own frames and no others.
   *
   * While `sorts` is low, the rules are not used and all frames go to queue 0. The number of a queue
   * counts modulo the number of queues in the build.
@@ -79,69 +76,46 @@ case class CaptureQueues(p: CaptureParam) extends CaptureBlock(p) {
     val frame = Fragment(Frames.Beat())
     frame.fragment := kept.beat
     frame.last     := kept.last
-    val outputs = StreamDemux(kept.translateWith(frame), kept.number, p.queues)
-    val busy    = gate.inside || sorter.io.busy || sorter.io.frames.valid || out.valid
+    val frames = kept.translateWith(frame)
+    val busy   = gate.inside || sorter.io.busy || sorter.io.frames.valid || out.valid
   }
 
   // `busy` of the sorter is a cycle late, and frames may be between two stages in this cycle.
   val lingers = Seq(1, 2, 3).map(Delay(route.busy, _, init = False)).reduce(_ || _)
   val runs    = RegNext(io.settings.run || route.busy || lingers) init False
 
-  val queues =
-    for (number <- 0 until p.queues) yield new Area {
-      val own     = p.part(number)
-      val capture = Capture(own)
-      val chosen  = sort.select === number
+  val settings = Capture.Settings(p)
+  settings := io.settings
+  settings.run.allowOverride()
+  settings.run := runs
 
-      val status = RegNextWhen(io.settings.statusAddress, sort.statusWritten && chosen)
-      val last   = RegNextWhen(io.settings.lastSegment, sort.lastWritten && chosen)
-      val placed = RegInit(False) setWhen (sort.statusWritten && chosen)
-
-      val settings = capture.io.settings
-      settings.run           := runs
-      settings.keepBad       := io.settings.keepBad
-      settings.lossless      := io.settings.lossless
-      settings.newest        := io.settings.newest && placed
-      settings.relaxed       := io.settings.relaxed
-      settings.snap          := io.settings.snap
-      settings.patience      := io.settings.patience
-      settings.mbufLog2      := io.settings.mbufLog2
-      settings.segmentLog2   := io.settings.segmentLog2
-      settings.lastSegment   := last.resized
-      settings.statusAddress := status
-
-      capture.io.now   := io.now
-      capture.io.clear := io.clear
-      capture.io.seal  := io.seal && chosen
-      capture.io.limit << io.limit.takeWhen(chosen)
-      capture.io.wake << io.wake.takeWhen(chosen)
-      val segment = RingSegments.Segment(own)
-      segment.index := io.segment.index.resized
-      segment.page  := io.segment.page
-      capture.io.segment << io.segment.takeWhen(chosen).translateWith(segment)
-
-      capture.io.frames << route.outputs(number)
-      capture.io.snapshot := io.snapshot
-      capture.io.index    := io.index
-    }
-  val captures = queues.map(_.capture.io)
-
-  // Each queue's last request is in its own register until the endpoint takes it. So a queue knows
-  // when its status line has left, and calls the host behind it.
-  val turns = StreamArbiterFactory().roundRobin.fragmentLock.on(captures.map(_.request))
-  io.request << turns
-
-  io.call     := captures.map(_.call).orR
-  io.calls    := captures.map(_.calls).orR
-  io.idle     := RegNext(!io.settings.run && !runs && captures.map(_.idle).andR) init False
-  io.position := RegNext(Vec(captures.map(_.position))(sort.select.resized))
-  io.account  := Vec(captures.map(_.account))(sort.select.resized)
+  val capture = Capture(p)
+  capture.several.queue         := route.kept.number
+  capture.several.select        := sort.select.resized
+  capture.several.statusWritten := sort.statusWritten
+  capture.several.lastWritten   := sort.lastWritten
+  capture.io.settings           := settings
+  capture.io.clear              := io.clear
+  capture.io.seal               := io.seal
+  capture.io.limit << io.limit
+  capture.io.segment << io.segment
+  capture.io.wake << io.wake
+  capture.io.now := io.now
+  capture.io.frames << route.frames
+  capture.io.snapshot := io.snapshot
+  capture.io.index    := io.index
+  io.call             := capture.io.call
+  io.calls            := capture.io.calls
+  io.request << capture.io.request
+  io.position := capture.io.position
+  io.account  := capture.io.account
+  io.idle     := RegNext(!io.settings.run && !runs && capture.io.idle) init False
 
   discards.io.clear    := io.clear
   discards.io.snapshot := io.snapshot
   discards.io.index    := sort.index
   sort.discarded       := discards.io.account
-  io.accountsBusy      := captures.map(_.accountsBusy).orR || discards.io.busy
+  io.accountsBusy      := capture.io.accountsBusy || discards.io.busy
 }
 
 object CaptureQueues {

@@ -10,8 +10,9 @@ import lanebox.capture.CaptureParam
 import lanebox.vocabulary.Frames
 
 /** Describes one pcapng block, of which RecordBuilder then makes the bytes. */
-case class Block() extends Bundle {
-  val kind = Block.Kind()
+case class Block(queueWidth: Int = 0) extends Bundle {
+  val kind  = Block.Kind()
+  val queue = UInt(queueWidth bits) // The queue into whose ring the block goes.
   val head = Frames.Head() // Head of the block's frame; only used in the kinds `packet` and `lost`.
   // Size of the block in units of 8 bytes; unused in `lost`.
   val units  = UInt(CaptureParam.BlockWidth bits)

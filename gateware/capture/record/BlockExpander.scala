@@ -15,9 +15,9 @@ import lanebox.vocabulary.{Frames, HardBlock}
   * The tail has at most seven dwords, so it lies in one beat, or in two beats that use different
   * lanes. One rotation per block therefore puts each of its dwords into its lane.
   */
-case class BlockExpander(queue: Int = 0) extends Component {
+case class BlockExpander(queueWidth: Int = 0) extends Component {
   val io = new Bundle {
-    val block  = slave(Stream(Block()))
+    val block  = slave(Stream(Block(queueWidth)))
     val layout = master(Stream(Layout()))
   }
 
@@ -26,6 +26,7 @@ case class BlockExpander(queue: Int = 0) extends Component {
     // The block is written to the staging memory. False if a frame's data is only dropped.
     val writes = Bool()
     val packet = Bool()
+    val queue  = UInt(queueWidth bits)
     val header = Vec(Bits(32 bits), RecordSizer.HeaderDwords)
     // RecordBuilder takes a frame's data from the frame queue, to write it or to drop it.
     val takes = Bool()
@@ -57,6 +58,7 @@ case class BlockExpander(queue: Int = 0) extends Component {
 
   layout.writes := block.kind =/= Block.Kind.lost
   layout.packet := isRecord
+  layout.queue  := block.queue
   layout.takes  := isRecord || !layout.writes
   layout.units := (block.units(1 downto 0) === 0) ? U(4, 3 bits) | block.units(1 downto 0).resize(3)
 
@@ -71,7 +73,7 @@ case class BlockExpander(queue: Int = 0) extends Component {
       head.kept.asBits.resize(32),
       head.original.asBits.resize(32)
     )
-    val reason = block.seal.reason.asBits.resize(16) ## B(queue, 16 bits)
+    val reason = block.seal.reason.asBits.resize(16) ## block.queue.resize(16).asBits
     val seal = Seq(
       dword(BlockExpander.Seal),
       bytes,

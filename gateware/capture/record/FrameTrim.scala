@@ -19,14 +19,15 @@ import lanebox.vocabulary.{Frames, HardBlock}
   * Heads and data leave through a queue each. Their lengths agree: each head that is not bad is
   * followed by the beats that its `kept` needs.
   */
-case class FrameTrim() extends Component {
+case class FrameTrim(queueWidth: Int = 0) extends Component {
   val io = new Bundle {
     val run      = in Bool ()
     val keepBad  = in Bool ()
     val snap     = in UInt (Frames.LengthWidth bits)
     val mbufLog2 = in UInt (5 bits)
     val frames   = slave(Frames())
-    val heads    = master(Stream(FrameTrim.TrimmedHead()))
+    val queue    = in UInt (queueWidth bits) // Queue of the frame whose beat `frames` offers.
+    val heads    = master(Stream(FrameTrim.TrimmedHead(queueWidth)))
     val data     = master(Stream(Bits(HardBlock.DataWidth bits)))
     // Some frame has entered FrameTrim and has not left it completely.
     val busy = out Bool ()
@@ -42,32 +43,41 @@ case class FrameTrim() extends Component {
     val inside = RegInit(False)
     val opens  = first ? io.run | inside
     when(io.frames.fire) { inside := opens && !io.frames.last }
-    val out = io.frames.throwWhen(!opens).m2sPipe()
+    case class Beat() extends Bundle {
+      val frame = Fragment(Frames.Beat())
+      val queue = UInt(queueWidth bits)
+    }
+    val beat = Beat()
+    beat.frame := io.frames.payload
+    beat.queue := io.queue
+    val out = io.frames.throwWhen(!opens).translateWith(beat).m2sPipe()
   }
 
   /** Computes at a frame's first beat how many bytes of the frame are kept. */
   val cut = new Area {
-    val first = RegNextWhen(gate.out.last, gate.out.fire) init True
-    val kept  = (gate.out.head.kept < cap) ? gate.out.head.kept | cap
+    val frame = gate.out.frame
+    val first = RegNextWhen(frame.last, gate.out.fire) init True
+    val kept  = (frame.head.kept < cap) ? frame.head.kept | cap
     case class Beat() extends Bundle {
       val data    = Bits(HardBlock.DataWidth bits)
       val first   = Bool()
-      val trimmed = FrameTrim.TrimmedHead()
+      val trimmed = FrameTrim.TrimmedHead(queueWidth)
     }
     val beat = Beat()
     val head = beat.trimmed.head
-    beat.data        := gate.out.data
-    beat.first       := first
-    beat.trimmed.bad := gate.out.error && !io.keepBad
-    head.time        := gate.out.head.time
-    head.original    := gate.out.head.original
-    head.kept        := kept
-    head.port        := gate.out.head.port
-    head.flags       := gate.out.head.flags
+    beat.data          := frame.data
+    beat.first         := first
+    beat.trimmed.bad   := frame.error && !io.keepBad
+    beat.trimmed.queue := gate.out.payload.queue
+    head.time          := frame.head.time
+    head.original      := frame.head.original
+    head.kept          := kept
+    head.port          := frame.head.port
+    head.flags         := frame.head.flags
     val out = gate.out.translateWith(beat).m2sPipe()
   }
 
-  val heads = StreamFifo(FrameTrim.TrimmedHead(), 16, latency = 1)
+  val heads = StreamFifo(FrameTrim.TrimmedHead(queueWidth), 16, latency = 1)
   val data  = StreamFifo(Bits(HardBlock.DataWidth bits), 32, latency = 1)
   for (fifo <- Seq(heads.logic.ram, data.logic.ram)) fifo.addAttribute("ram_style", "distributed")
   // The room comes from a register and may miss the last push, so it asks for two free places.
@@ -97,8 +107,9 @@ case class FrameTrim() extends Component {
 object FrameTrim {
 
   /** A frame's head as it leaves FrameTrim. No data follows the head of a bad frame. */
-  case class TrimmedHead() extends Bundle {
-    val head = Frames.Head()
-    val bad  = Bool()
+  case class TrimmedHead(queueWidth: Int = 0) extends Bundle {
+    val head  = Frames.Head()
+    val bad   = Bool()
+    val queue = UInt(queueWidth bits)
   }
 }

@@ -7,7 +7,7 @@ package lanebox.capture.record
 import spinal.core._
 import spinal.lib._
 
-import lanebox.capture.{Accounts, CaptureParam}
+import lanebox.capture.{Accounts, CaptureParam, QueueFlags, QueueState}
 import lanebox.vocabulary.Frames
 
 /** Decides for each frame whether there is room for its record, and closes MBUFs.
@@ -20,48 +20,81 @@ import lanebox.vocabulary.Frames
   * A frame without room is lost and counted; the next record of its port has the number of frames
   * that were lost before it. With `lossless` the frame waits.
   *
-  * `seal` closes the MBUF now. With `stopped` no more frames will come, and the last MBUF is
-  * closed. An MBUF without a record is never closed.
+  * `seal` closes a queue's MBUF now. With `stopped` no more frames will come, and the last MBUF of
+  * each queue is closed. An MBUF without a record is never closed.
   *
   * A frame takes three cycles in MbufPlacer. RecordBuilder takes as long for the record of a frame
   * of 64 bytes.
+  *
+  * With several queues PlacerTurn says whose turn it is: that of the frame that waits, or that of a
+  * queue whose MBUF must be closed without one.
   */
 case class MbufPlacer(p: CaptureParam) extends Component {
   val io = new Bundle {
     val mbufLog2 = in UInt (5 bits)
     val lossless = in Bool ()
-    val seal     = in Bool ()
+    val seal     = slave(Flow(UInt(p.queueWidth bits)))
     val stopped  = in Bool ()
     // Goes back to the first MBUF of the ring. Allowed only while idle.
-    val clear   = in Bool ()
-    val now     = in UInt (64 bits)
+    val clear = in Bool ()
+    val now   = in UInt (64 bits)
+    // The queue that is decided on: `known`, `allowed` and `advance` are about its ring.
+    val queue   = out UInt (p.queueWidth bits)
     val known   = in Bool ()
     val allowed = in Bool ()
     val advance = out Bool ()
-    val freed   = in Bool ()         // A cell (4 KiB) of the staging memory has become free.
-    val frames  = slave(Stream(RecordSizer.SizedFrame()))
-    val blocks  = master(Stream(Block()))
-    val fates   = master(Stream(Accounts.FrameFate()))
-    val lost    = out UInt (64 bits) // Frames lost since `clear`, of any cause.
-    val closed  = out Bool ()        // The last MBUF is sealed, and no other has been begun.
+    // A cell (4 KiB) of the staging memory that the queue had has become free.
+    val freed  = slave(Flow(UInt(p.queueWidth bits)))
+    val frames = slave(Stream(RecordSizer.SizedFrame(p.queueWidth)))
+    val blocks = master(Stream(Block(p.queueWidth)))
+    val fates  = master(Stream(Accounts.FrameFate(p.queueWidth)))
+    val lostOf = in UInt (p.queueWidth bits)
+    val lost   = out UInt (64 bits) // Frames that queue `lostOf` lost since `clear`, of any cause.
+    val closed = out Bool ()        // The last MBUFs are sealed, and no others have been begun.
   }
   import CaptureParam._
 
-  /** The MBUF (part of the capture ring) that is being filled, and how much of it is in use. */
+  // A decision changes the state on which the queue's next decision depends. What is computed from
+  // the state is right again in the third cycle after it, or in the fourth if the decision is about
+  // a block that closes an MBUF. The same is so when another queue has its turn.
+  val decides, acts = Bool()
+  val seals, uses   = Bool()
+  val size          = UInt(BlockWidth bits)
+  val cleared       = QueueState.Walk(p.queueWidth, io.clear)
+
+  val turn   = p.several generate PlacerTurn(p)
+  val queue  = if (p.several) turn.io.queue else U(0, 0 bits)
+  val framed = if (p.several) io.frames.valid && turn.io.framed else io.frames.valid
+  val breaks = if (p.several) decides || turn.io.changes else decides
+  io.queue := queue
+
+  val since = Reg(UInt(2 bits)) init 0
+  when(!since.andR) { since := since + 1 }
+  when(breaks) { since := 0 }
+  if (p.several) when(!framed && turn.io.framed) { since := 0 }
+  val settled = RegNext(since >= 1 && !breaks) init False
+  val steady  = RegNext(since >= 2 && !breaks) init False
+
+  /** The MBUF (part of the capture ring) that the queue fills, and how much of it is in use. */
   val mbuf = new Area {
     val usable = RegNext((U(1, MbufWidth bits) |<< (io.mbufLog2 - 3)) - SealUnits)
-    val fill   = Reg(UInt(MbufWidth bits)) init 0
+    val filled = QueueState(UInt(MbufWidth bits), queue, uses, cleared)(_ => U(0, MbufWidth bits))
+    val fill   = filled.now
     // Units of 8 bytes in the MBUF that are free, not counting the seal's room.
-    val left   = RegNext(usable - fill)
-    val begun  = RegInit(False)
-    val number = Reg(UInt(64 bits)) init 0
+    val left    = RegNext(usable - fill)
+    val begun   = QueueFlags(p)
+    val isBegun = begun.of(queue)
+    val numbers = QueueState(UInt(64 bits), queue, seals, cleared)(_ => U(0, 64 bits))
+    val number  = numbers.now
   }
 
-  /** Counts the cells (4 KiB) of the staging memory that can be given out. The cell that is being
-    * filled counts as in use, even if it is empty.
+  /** Counts the cells (4 KiB) of the staging memory that the queue may still take. The cell that is
+    * being filled counts as in use, even if it is empty.
     */
   val cells = new Area {
-    val free                    = Reg(UInt(p.cellWidth + 1 bits)) init p.cells - 1
+    val taken                   = UInt(p.cellWidth + 1 bits)
+    val count                   = QueueCells(p, queue, taken, uses, io.freed)
+    val free                    = count.free
     val most                    = RegNext((free > 15) ? U(15, 4 bits) | free.resized) init 0
     def room(units: UInt): Bool = crossed(units) <= most
     def crossed(units: UInt): UInt =
@@ -69,39 +102,38 @@ case class MbufPlacer(p: CaptureParam) extends Component {
   }
 
   val closing = new Area {
-    val active = RegInit(False)
-    val reason = Reg(Block.SealReason()) init Block.SealReason.full
-    val asked  = RegInit(False)
-    val seals  = RegNext(mbuf.left <= 1)
+    val active   = QueueFlags(p)
+    val asked    = QueueFlags(p)
+    val isActive = active.of(queue)
+    val isAsked  = asked.of(queue)
+    val begins   = Bool()
+    val reasons  = QueueState(Bits(2 bits), queue, begins, cleared)(_ => B(0, 2 bits))
+    val reason   = Block.SealReason()
+    reason.assignFromBits(reasons.now)
+    val seals = RegNext(mbuf.left <= 1)
     val units = RegNext(
       (mbuf.left <= 1) ? (mbuf.left + SealUnits).resize(BlockWidth) |
         ((mbuf.left > FillerUnits) ? U(FillerUnits, BlockWidth bits) | mbuf.left.resize(BlockWidth))
     )
-    when(io.seal && mbuf.begun) { asked := True }
+    when(io.seal.valid && mbuf.begun.of(io.seal.payload)) { asked.set(io.seal.payload) }
   }
 
-  /** Counts for each port the frames that were lost since the port's last record. */
+  /** Counts for each queue and port the frames that were lost since the port's last record. */
   val drops = new Area {
-    val counts  = Mem(UInt(32 bits), Frames.Ports)
-    val pending = Reg(Bits(Frames.Ports bits)) init 0
-    val port    = io.frames.head.port
-    val some    = pending(port)
-    val before  = some ? counts.readAsync(port) | U(0)
+    val counts = Mem(UInt(32 bits), p.queues * Frames.Ports)
+    val pendings = QueueState(Bits(Frames.Ports bits), queue, acts, cleared)(_ =>
+      B(0, Frames.Ports bits)
+    )
+    val port   = io.frames.head.port
+    val place  = queue @@ port
+    val some   = pendings.now(port)
+    val before = some ? counts.readAsync(place) | U(0)
   }
-
-  // A decision changes the counts of room on which the next decision depends. They are right again
-  // in the third cycle after it, or in the fourth if its block closes an MBUF.
-  val decides = Bool()
-  val since   = Reg(UInt(2 bits)) init 0
-  when(!since.andR) { since := since + 1 }
-  when(decides) { since := 0 }
-  val settled = RegNext(since >= 1 && !decides) init False
-  val steady  = RegNext(since >= 2 && !decides) init False
 
   /** Cycle 1 of a frame in MbufPlacer: finds how long its record is. Earlier losses make it longer.
     */
   val measure = new Area {
-    val valid    = RegNext(io.frames.valid && !decides) init False
+    val valid    = RegNext(framed && !breaks) init False
     val counting = RegNext(drops.some)
     val earlier  = RegNext(drops.before)
     val units    = RegNext(drops.some ? io.frames.counting | io.frames.plain)
@@ -113,12 +145,12 @@ case class MbufPlacer(p: CaptureParam) extends Component {
   val compare = new Area {
     val good  = !io.frames.bad
     val fits  = good && measure.units.resize(MbufWidth) <= mbuf.left
-    val ring  = mbuf.begun || io.allowed
-    val known = mbuf.begun || io.known
+    val ring  = mbuf.isBegun || io.allowed
+    val known = mbuf.isBegun || io.known
     val room  = cells.room(measure.units)
     val loses = !io.lossless
 
-    val valid   = RegNext(measure.valid && !decides) init False
+    val valid   = RegNext(measure.valid && !breaks) init False
     val isGood  = RegNext(good)
     val tooLong = RegNext(good && !fits)
     val record  = RegNext(fits && known && ring && room)
@@ -131,12 +163,16 @@ case class MbufPlacer(p: CaptureParam) extends Component {
     * that close the MBUF come before the frame.
     */
   val decide = new Area {
-    val ready  = io.blocks.ready && io.fates.ready
-    val seal   = settled && mbuf.begun && (closing.asked || io.stopped)
-    val open   = compare.valid && !closing.active && !seal
-    val begin  = !closing.active && seal || open && compare.tooLong
-    val close  = closing.active && steady && compare.closes
-    val stuck  = closing.active && steady && !compare.closes && compare.valid && compare.isGood
+    val ready = io.blocks.ready && io.fates.ready
+    // What is computed is about a queue that has its turn.
+    val aims   = if (p.several) compare.valid || !turn.io.framed else True
+    val ends   = closing.isAsked || io.stopped
+    val seal   = settled && aims && mbuf.isBegun && ends
+    val open   = compare.valid && !closing.isActive && !seal
+    val begin  = !closing.isActive && seal || open && compare.tooLong
+    val may    = closing.isActive && steady && aims
+    val close  = may && compare.closes
+    val stuck  = may && !compare.closes && compare.valid && compare.isGood
     val others = compare.valid && !compare.isGood && !begin && !close
 
     val begins  = ready && begin
@@ -149,64 +185,76 @@ case class MbufPlacer(p: CaptureParam) extends Component {
     val takes   = records || bad || lost
   }
   import decide.{begins, closes, lost, records, takes}
-  decides := begins || closes || takes
+  decides        := begins || closes || takes
+  acts           := takes
+  closing.begins := begins
   // No stream operator fits: a frame becomes no block, one block, or waits while others go out.
   io.frames.ready := takes
 
+  when(begins) { closing.active.set(queue) }
   when(begins) {
-    closing.active := True
-    closing.reason := Block.SealReason.full
+    val reason = Block.SealReason()
+    reason := Block.SealReason.full
     when(decide.seal) {
-      closing.reason := closing.asked ? Block.SealReason.asked | Block.SealReason.stopped
+      reason := closing.isAsked ? Block.SealReason.asked | Block.SealReason.stopped
     }
+    closing.reasons.next := reason.asBits
   }
-  val size  = closes ? closing.units | measure.units
-  val seals = closes && closing.seals
-  val uses  = closes || records
-  when(uses) {
-    mbuf.fill  := mbuf.fill + size
-    mbuf.begun := True
-  }
+  size              := closes ? closing.units | measure.units
+  seals             := closes && closing.seals
+  uses              := closes || records
+  mbuf.filled.next  := mbuf.fill + size
+  mbuf.numbers.next := mbuf.number + 1
+  when(uses) { mbuf.begun.set(queue) }
   when(seals) {
-    mbuf.fill      := 0
-    mbuf.begun     := False
-    mbuf.number    := mbuf.number + 1
-    closing.active := False
-    closing.asked  := False
+    mbuf.filled.next := 0
+    mbuf.begun.clear(queue)
+    closing.active.clear(queue)
+    closing.asked.clear(queue)
   }
-  io.advance := seals
-  io.closed  := !mbuf.begun
+  io.advance  := seals
+  io.closed   := mbuf.begun.none
+  cells.taken := uses ? cells.crossed(size).resize(p.cellWidth + 1) | U(0, p.cellWidth + 1 bits)
 
-  val crossed = uses ? cells.crossed(size) | U(0, 4 bits)
-  cells.free := cells.free - crossed + io.freed.asUInt
+  if (p.several) {
+    val waits = mbuf.begun.bits & (closing.active.bits | closing.asked.bits |
+      B(p.queues bits, default -> io.stopped))
+    turn.io.wanted        := waits
+    turn.io.frame.valid   := io.frames.valid
+    turn.io.frame.payload := io.frames.payload.queue
+    turn.io.taken         := takes
+    turn.io.done          := decides
+    // Nothing can be done for the queue now.
+    val wants = decide.begin || decide.close || decide.others ||
+      decide.open && (compare.record || compare.noRing || compare.noCell) ||
+      decide.stuck && compare.loses
+    turn.io.stuck := since.andR && decide.aims && !wants
+  }
 
-  drops.counts.write(drops.port, measure.earlier + 1, lost)
-  when(lost) { drops.pending(drops.port) := True }
-  when(records) { drops.pending(drops.port) := False }
+  drops.counts.write(drops.place, measure.earlier + 1, lost)
+  when(lost) { drops.pendings.next(drops.port) := True }
+  when(records) { drops.pendings.next(drops.port) := False }
 
+  /** The sums that seals and status lines tell. They change a cycle after a decision. */
   val counts = new Area {
-    val original             = RegNext(io.frames.head.original)
-    val record               = RegNext(records) init False
-    val delivered, bytes     = Reg(UInt(64 bits)) init 0
-    val lostRing, lostNoCell = Reg(UInt(32 bits)) init 0
-    val lost                 = Reg(UInt(64 bits)) init 0
-    when(record) {
-      delivered := delivered + 1
-      bytes     := bytes + original
-    }
-    when(RegNext(decide.noRing) init False) { lostRing := lostRing + 1 }
-    when(RegNext(decide.noCell) init False) { lostNoCell := lostNoCell + 1 }
-    when(RegNext(decide.lost) init False) { lost := lost + 1 }
+    val of       = if (p.several) RegNext(queue) else queue
+    val original = RegNext(io.frames.head.original)
+    val Seq(record, noRing, noCell) =
+      Seq(records, decide.noRing, decide.noCell).map(RegNext(_) init False)
+    val lost = noRing || noCell
+    private def sum(bits: Int, grows: Bool) =
+      QueueState(UInt(bits bits), of, grows, cleared)(_ => U(0, bits bits))
+    val delivered  = sum(64, record)
+    val bytes      = sum(64, record)
+    val lostRing   = sum(32, noRing)
+    val lostNoCell = sum(32, noCell)
+    val all        = sum(64, lost)
+    for (sum <- Seq(delivered, lostRing, lostNoCell, all)) sum.next := sum.now + 1
+    bytes.next := bytes.now + original
   }
-  io.lost := counts.lost
+  io.lost := counts.all.of(io.lostOf)
 
-  when(io.clear) {
-    mbuf.number   := 0
-    closing.asked := False
-    drops.pending := 0
-    for (count <- Seq(counts.delivered, counts.bytes, counts.lost)) count := 0
-    for (count <- Seq(counts.lostRing, counts.lostNoCell)) count          := 0
-  }
+  when(io.clear) { closing.asked.clearAll() }
 
   io.blocks.valid := records || lost || closes
   val block       = io.blocks.payload
@@ -214,6 +262,7 @@ case class MbufPlacer(p: CaptureParam) extends Component {
   val frameKind   = lost ? Block.Kind.lost | Block.Kind.packet
   val kind        = closes ? closingKind | frameKind
   block.kind            := kind
+  block.queue           := queue
   block.units           := size
   block.head            := io.frames.head
   block.dwords          := io.frames.dwords
@@ -223,15 +272,16 @@ case class MbufPlacer(p: CaptureParam) extends Component {
   block.seal.reason     := closing.reason
   block.seal.number     := mbuf.number
   block.seal.time       := io.now
-  block.seal.records    := counts.delivered
-  block.seal.bytes      := counts.bytes
-  block.seal.lostRing   := counts.lostRing
-  block.seal.lostNoCell := counts.lostNoCell
+  block.seal.records    := counts.delivered.now
+  block.seal.bytes      := counts.bytes.now
+  block.seal.lostRing   := counts.lostRing.now
+  block.seal.lostNoCell := counts.lostNoCell.now
 
-  io.fates.valid := takes
-  io.fates.port  := io.frames.head.port
-  io.fates.bytes := io.frames.head.original
-  io.fates.fate  := Accounts.Fate.delivered
+  io.fates.valid         := takes
+  io.fates.payload.queue := queue
+  io.fates.port          := io.frames.head.port
+  io.fates.bytes         := io.frames.head.original
+  io.fates.fate          := Accounts.Fate.delivered
   when(decide.bad) { io.fates.fate := Accounts.Fate.bad }
   when(decide.noRing) { io.fates.fate := Accounts.Fate.lostRing }
   when(decide.noCell) { io.fates.fate := Accounts.Fate.lostNoCell }

@@ -17,16 +17,16 @@ import lanebox.vocabulary.HardBlock
   * B + 1 cycles, and one more if its options need it. Nothing can hold the beats up, since
   * MbufPlacer has reserved their room before.
   */
-case class RecordBuilder(queue: Int = 0) extends Component {
+case class RecordBuilder(queueWidth: Int = 0) extends Component {
   val io = new Bundle {
-    val blocks = slave(Stream(Block()))
+    val blocks = slave(Stream(Block(queueWidth)))
     val data   = slave(Stream(Bits(HardBlock.DataWidth bits)))
-    val beats  = master(Flow(RecordBuilder.BlockBeat()))
+    val beats  = master(Flow(RecordBuilder.BlockBeat(queueWidth)))
     val idle   = out Bool ()
   }
   val Dwords = HardBlock.Dwords
 
-  val expander = BlockExpander(queue)
+  val expander = BlockExpander(queueWidth)
   expander.io.block << io.blocks
   val layout = expander.io.layout.m2sPipe()
 
@@ -70,7 +70,7 @@ case class RecordBuilder(queue: Int = 0) extends Component {
     when(go) { carry := Vec(words.tail) }
   }
 
-  val beat = Flow(RecordBuilder.BlockBeat())
+  val beat = Flow(RecordBuilder.BlockBeat(queueWidth))
   beat.valid := go && layout.writes
   for (lane <- 0 until Dwords) {
     val plain = if (lane < Dwords - 1) first ? layout.header(lane) | source.carry(lane)
@@ -81,6 +81,7 @@ case class RecordBuilder(queue: Int = 0) extends Component {
   }
   beat.last   := last
   beat.packet := layout.packet
+  beat.queue  := layout.payload.queue
   beat.units  := last ? layout.units | U(CaptureParam.BeatUnits, 3 bits)
   io.beats << beat.m2sPipe()
   io.idle := !layout.valid && !io.blocks.valid && !io.beats.valid
@@ -89,8 +90,9 @@ case class RecordBuilder(queue: Int = 0) extends Component {
 object RecordBuilder {
 
   /** A beat of up to 32 bytes of a pcapng block, which is written to the staging memory. */
-  case class BlockBeat() extends Bundle {
-    val data = Bits(HardBlock.DataWidth bits)
+  case class BlockBeat(queueWidth: Int = 0) extends Bundle {
+    val data  = Bits(HardBlock.DataWidth bits)
+    val queue = UInt(queueWidth bits)
     // Units of 8 bytes in the beat: 1 to 4. Only a block's last beat has fewer than 4.
     val units  = UInt(3 bits)
     val last   = Bool()

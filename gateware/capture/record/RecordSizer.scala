@@ -15,15 +15,15 @@ import lanebox.vocabulary.Frames
   * A block has 7 dwords of header, the frame's data, options, and the block's length once more. The
   * block is padded to a multiple of 8 bytes. pcapng reads four bytes of padding as opt_endofopt.
   */
-case class RecordSizer() extends Component {
+case class RecordSizer(queueWidth: Int = 0) extends Component {
   val io = new Bundle {
-    val frame = slave(Stream(FrameTrim.TrimmedHead()))
-    val sized = master(Stream(RecordSizer.SizedFrame()))
+    val frame = slave(Stream(FrameTrim.TrimmedHead(queueWidth)))
+    val sized = master(Stream(RecordSizer.SizedFrame(queueWidth)))
     val busy  = out Bool ()
   }
   val counted = new Area {
     case class Counted() extends Bundle {
-      val trimmed = FrameTrim.TrimmedHead()
+      val trimmed = FrameTrim.TrimmedHead(queueWidth)
       val flagged = Bool()
       val dwords  = UInt(Frames.LengthWidth - 1 bits)
     }
@@ -38,9 +38,10 @@ case class RecordSizer() extends Component {
   def units(options: UInt): UInt =
     ((frame.dwords +^ (options + RecordSizer.Frame + 1)) >> 1).resize(CaptureParam.BlockWidth)
   val flags = frame.flagged ? U(RecordSizer.FlagsDwords, 4 bits) | U(0, 4 bits)
-  val sized = RecordSizer.SizedFrame()
+  val sized = RecordSizer.SizedFrame(queueWidth)
   sized.head     := frame.trimmed.head
   sized.bad      := frame.trimmed.bad
+  sized.queue    := frame.trimmed.queue
   sized.flagged  := frame.flagged
   sized.dwords   := frame.dwords
   sized.plain    := units(flags)
@@ -59,9 +60,10 @@ object RecordSizer {
   /** A frame's head and the size of its record in units of 8 bytes: `plain` without the option
     * epb_dropcount, `counting` with it.
     */
-  case class SizedFrame() extends Bundle {
+  case class SizedFrame(queueWidth: Int = 0) extends Bundle {
     val head            = Frames.Head()
     val bad             = Bool()
+    val queue           = UInt(queueWidth bits)
     val flagged         = Bool()
     val dwords          = UInt(Frames.LengthWidth - 1 bits) // Dwords of the frame's data.
     val plain, counting = UInt(CaptureParam.BlockWidth bits)

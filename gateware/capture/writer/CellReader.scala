@@ -7,7 +7,7 @@ package lanebox.capture.writer
 import spinal.core._
 import spinal.lib._
 
-import lanebox.capture.CaptureParam
+import lanebox.capture.{CaptureParam, Staging}
 import lanebox.vocabulary.HardBlock
 
 /** Reads the rows of a transfer from the staging memory, one in each cycle, into a queue.
@@ -21,7 +21,7 @@ case class CellReader(p: CaptureParam) extends Component {
     val read     = master(Flow(UInt(p.rowWidth bits)))
     // The row of the staging memory that `read` addressed three cycles before.
     val data    = in Bits (HardBlock.DataWidth bits)
-    val release = master(Flow(UInt(p.cellWidth bits)))
+    val release = master(Flow(Staging.UsedCell(p)))
     val goes    = master(Stream(TransferChooser.Transfer(p)))
     val rows    = master(Stream(Bits(HardBlock.DataWidth bits)))
   }
@@ -51,9 +51,10 @@ case class CellReader(p: CaptureParam) extends Component {
   io.goes.valid     := steps && first
   io.goes.payload   := transfer
 
-  val free = Flow(UInt(p.cellWidth bits))
-  free.valid   := io.transfer.fire && transfer.frees
-  free.payload := transfer.cell
+  val free = Flow(Staging.UsedCell(p))
+  free.valid         := io.transfer.fire && transfer.frees
+  free.cell          := transfer.cell
+  free.payload.queue := transfer.queue
   io.release << free.m2sPipe()
 
   queue.io.push.valid   := Delay(reads, Latency, init = False)

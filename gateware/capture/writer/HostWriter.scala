@@ -10,8 +10,8 @@ import spinal.lib._
 import lanebox.capture.{CaptureParam, Staging}
 import lanebox.vocabulary.{HardBlock, Request}
 
-/** Writes the staging memory's cells to the ring in host memory, and each status line behind the
-  * data that it reports.
+/** Writes the staging memory's cells to the queues' rings in host memory, and each status line
+  * behind the data that it reports.
   *
   * {{{
   *   open, full ---> TransferChooser --- transfer ---> CellReader --- goes ---> RequestFormer --->
@@ -27,39 +27,50 @@ import lanebox.vocabulary.{HardBlock, Request}
   */
 case class HostWriter(p: CaptureParam) extends Component {
   val io = new Bundle {
-    val patience      = in UInt (24 bits)
-    val relaxed       = in Bool ()
+    val patience = in UInt (24 bits)
+    val relaxed  = in Bool ()
+    // The queue that is looked at. `statusAddress`, `lastSegment`, `lost` and `open` are its own.
+    val queue         = out UInt (p.queueWidth bits)
     val statusAddress = in UInt (64 bits)
     val segmentLog2   = in UInt (5 bits)
     val lastSegment   = in UInt (p.segmentWidth bits)
-    val segment       = slave(Flow(RingSegments.Segment(p)))
-    val clear         = in Bool ()
-    val wake          = slave(Flow(UInt(64 bits)))
-    val call          = out Bool ()
-    val now           = in UInt (64 bits)
-    val lost          = in UInt (64 bits)
-    val open          = in(Staging.OpenCell(p))
-    val full          = slave(Stream(Staging.FullCell(p)))
-    val release       = master(Flow(UInt(p.cellWidth bits)))
-    val read          = master(Flow(UInt(p.rowWidth bits)))
-    val data          = in Bits (HardBlock.DataWidth bits)
-    val request       = master(Stream(Fragment(Request())))
-    val position      = out UInt (64 bits)
-    val calls         = out Bool () // A written `wake` is being compared.
-    val idle          = out Bool ()
+    // The queue that `segment`, `wake` and `position` are about.
+    val select   = in UInt (p.queueWidth bits)
+    val segment  = slave(Flow(RingSegments.Segment(p)))
+    val clear    = in Bool ()
+    val wake     = slave(Flow(UInt(64 bits)))
+    val call     = out Bool ()
+    val now      = in UInt (64 bits)
+    val lost     = in UInt (64 bits)
+    val open     = in(Staging.OpenCell(p))
+    val full     = slave(Stream(Staging.FullCell(p)))
+    val stirs    = in Bool ()  // The staging memory gets data.
+    val release  = master(Flow(Staging.UsedCell(p)))
+    val read     = master(Flow(UInt(p.rowWidth bits)))
+    val data     = in Bits (HardBlock.DataWidth bits)
+    val request  = master(Stream(Fragment(Request())))
+    val position = out UInt (64 bits)
+    val calls    = out Bool () // A written `wake` is being compared.
+    val idle     = out Bool ()
   }
   val chooser  = TransferChooser(p)
   val segments = RingSegments(p)
   val reader   = CellReader(p)
   val former   = RequestFormer(p)
-  val wake     = RingWake()
+  val wake     = RingWake(p)
 
+  segments.io.select := io.select
   segments.io.segment << io.segment
   segments.io.segmentLog2 := io.segmentLog2
   segments.io.lastSegment := io.lastSegment
   segments.io.clear       := io.clear
+  segments.io.queue       := chooser.io.queue
+  segments.io.changes     := chooser.io.changes
   segments.io.advance     := chooser.io.advance
 
+  io.queue                 := chooser.io.queue
+  chooser.io.select        := io.select
+  chooser.io.stirs         := io.stirs
   chooser.io.patience      := io.patience
   chooser.io.statusAddress := io.statusAddress
   chooser.io.now           := io.now
@@ -87,8 +98,10 @@ case class HostWriter(p: CaptureParam) extends Component {
   former.io.line := chooser.io.line
   io.request << former.io.request
 
+  wake.io.select := io.select
   wake.io.wake << io.wake
   wake.io.clear            := io.clear
+  wake.io.lineOf           := chooser.io.lineOf
   wake.io.lineSent.valid   := former.io.lineSent
   wake.io.lineSent.payload := chooser.io.line(63 downto 0).asUInt
   wake.io.lineWaits        := former.io.lineWaits

@@ -7,25 +7,28 @@ package lanebox.capture.writer
 import spinal.core._
 import spinal.lib._
 
-import lanebox.capture.CaptureParam
+import lanebox.capture.{CaptureParam, QueueState}
 
-/** Says whether the ring has room for the next MBUF.
+/** Says whether a queue's ring has room for the next MBUF.
   *
   * An MBUF is begun only if all of it is below `limit`, so a seal never waits for the host. `limit`
   * counts bytes since the start and only grows: a smaller value is ignored. With `newest` the limit
   * is ignored.
   *
-  * `clear` sets the position back to the first MBUF, and the limit to 0.
+  * `clear` sets all positions back to the first MBUF, and the limits to 0. With several queues, the
+  * outputs are about the queue that `queue` named in the cycle before.
   */
-case class RingLimit() extends Component {
+case class RingLimit(queueWidth: Int = 0) extends Component {
   val io = new Bundle {
     val mbufLog2 = in UInt (5 bits)
     val newest   = in Bool ()
+    val select   = in UInt (queueWidth bits) // The queue that gets `limit`.
     val limit    = slave(Flow(UInt(64 bits)))
     val clear    = in Bool ()
-    val advance  = in Bool ()  // A pulse: the present MBUF is complete.
-    val known    = out Bool () // `allowed` is up to date; low shortly after `advance`.
-    val allowed  = out Bool ()
+    val queue    = in UInt (queueWidth bits)
+    val advance  = in Bool ()                // A pulse: the present MBUF of `queue` is complete.
+    val known   = out Bool () // `allowed` is up to date; low shortly after `advance`.
+    val allowed = out Bool ()
   }
   val Width = 64 - log2Up(CaptureParam.CellBytes)
 
@@ -34,25 +37,25 @@ case class RingLimit() extends Component {
       (io.mbufLog2 - CaptureParam.LeastMbuf)
   )
 
-  val limit  = Reg(UInt(Width bits)) init 0
+  val cleared = QueueState.Walk(queueWidth, io.clear)
+
   val latest = RegNextWhen(io.limit.payload >> (64 - Width), io.limit.valid) init 0
-  val grows  = RegNext(latest > limit) init False
-  when(grows) { limit := latest }
-  when(io.clear) {
-    latest := 0
-    grows  := False
-    limit  := 0
-  }
+  val target = RegNext(io.select)
+  val came   = RegNext(io.limit.valid) init False
+  val grows  = Bool()
+  val limits = QueueState(UInt(Width bits), target, grows, cleared)(_ => U(0, Width bits))
+  grows       := came && latest > limits.now
+  limits.next := latest
 
   // End of the next MBUF, in cells of 4 KiB since the start.
-  val nextEnd = Reg(UInt(Width bits)) init 0
-  when(io.advance) { nextEnd := nextEnd + cells }
-  when(io.clear) { nextEnd := cells.resized }
+  val ends = QueueState(UInt(Width bits), io.queue, io.advance, cleared)(_ => cells.resize(Width))
+  val nextEnd = ends.now
+  ends.next := nextEnd + cells
 
   // `nextEnd` is right a cycle after `advance`, `allowed` two cycles. Until then `known` is low.
   val changed = RegNext(io.clear || io.advance) init False
   val settles = RegNext(changed) init False
-  val allowed = RegNext(io.newest || nextEnd <= limit) init False
+  val allowed = RegNext(io.newest || nextEnd <= limits.of(io.queue)) init False
   io.known   := !changed && !settles
   io.allowed := allowed
 }

@@ -7,6 +7,8 @@ package lanebox.capture.writer
 import spinal.core._
 import spinal.lib._
 
+import lanebox.capture.{CaptureParam, QueueFlags, QueueState}
+
 /** Calls the host once when a status line has told of a position beyond `wake`.
   *
   * `lineSent` has the position of a status line in the cycle in which the line enters the request
@@ -15,32 +17,53 @@ import spinal.lib._
   *
   * Writing `wake` arms one call. If the last line is beyond `wake` already, the call comes at once.
   * So a program arms, looks at the status line once more, and then sleeps. `clear` disarms.
+  *
+  * Each queue has a `wake` of its own. Several queues are compared in turn, one in each cycle.
   */
-case class RingWake() extends Component {
+case class RingWake(p: CaptureParam = CaptureParam()) extends Component {
   val io = new Bundle {
+    val select    = in UInt (p.queueWidth bits) // The queue that gets `wake`.
     val wake      = slave(Flow(UInt(64 bits)))
+    val lineOf    = in UInt (p.queueWidth bits) // The queue of the line.
     val lineSent  = slave(Flow(UInt(64 bits)))
     val lineWaits = in Bool ()
     val clear     = in Bool ()
-    val call      = out Bool () // A pulse: interrupt the host.
-    val busy      = out Bool () // `wake` was written, and is being compared.
+    val call      = out Bool ()                 // A pulse: interrupt the host.
+    val busy      = out Bool ()                 // `wake` was written, and is being compared.
   }
-  val wake  = RegNextWhen(io.wake.payload, io.wake.valid) init 0
-  val told  = RegNextWhen(io.lineSent.payload, io.lineSent.valid) init 0
-  val armed = RegInit(False)
+  val turn = p.several generate (Reg(UInt(p.queueWidth bits)) init 0)
+  if (p.several) turn := turn + 1
+  val queue = if (p.several) turn else U(0, 0 bits)
+  val last  = if (p.several) RegNext(turn) init 0 else queue
+
+  val never = QueueState.Walk(p.queueWidth, False)
+  val clear = QueueState.Walk(p.queueWidth, io.clear)
+  val wakes =
+    QueueState(UInt(64 bits), io.select, io.wake.valid, never)(QueueState.zero(UInt(64 bits)))
+  val tolds =
+    QueueState(UInt(64 bits), io.lineOf, io.lineSent.valid, clear)(QueueState.zero(UInt(64 bits)))
+  wakes.next := io.wake.payload
+  tolds.next := io.lineSent.payload
+  val armed = QueueFlags(p)
 
   // `passed` is a cycle late, so a result for an older `wake` is not taken.
-  val passed = RegNext(armed && told > wake && !io.lineWaits && !io.wake.valid) init False
-  val call   = passed && armed
+  val beyond = tolds.of(queue) > wakes.of(queue)
+  val passed = RegNext(armed.of(queue) && beyond && !io.lineWaits && !io.wake.valid) init False
+  val call   = passed && armed.of(last)
   io.call := call
-  when(call) { armed := False }
-  when(io.wake.valid) { armed := True }
+  when(call) { armed.clear(last) }
+  when(io.wake.valid) { armed.set(io.select) }
   when(io.clear) {
-    told   := 0
-    armed  := False
+    armed.clearAll()
     passed := False
   }
 
-  val fresh = RegNext(io.wake.valid) init False
+  // Cycles until a written `wake` has been compared.
+  val left = p.several generate (Reg(UInt(p.queueWidth + 1 bits)) init 0)
+  if (p.several) {
+    when(left =/= 0) { left := left - 1 }
+    when(io.wake.valid) { left := p.queues }
+  }
+  val fresh = if (p.several) left =/= 0 else RegNext(io.wake.valid) init False
   io.busy := fresh || passed
 }

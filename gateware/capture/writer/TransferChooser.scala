@@ -7,7 +7,7 @@ package lanebox.capture.writer
 import spinal.core._
 import spinal.lib._
 
-import lanebox.capture.{CaptureParam, Staging}
+import lanebox.capture.{CaptureParam, QueueState, Staging}
 import lanebox.vocabulary.HardBlock
 
 /** Chooses the next write to host memory: a full cell, else complete records that have waited for
@@ -20,70 +20,108 @@ import lanebox.vocabulary.HardBlock
   *
   * The status line says up to which position host memory holds complete records. It is sent when
   * that position has changed and nothing else waits, or after 16 KiB of data since the last line.
+  *
+  * With several queues WriterTurn says which queue is looked at, and a status line does not wait for
+  * the other queues' data.
   */
 case class TransferChooser(p: CaptureParam) extends Component {
   val io = new Bundle {
-    val patience      = in UInt (24 bits)
+    val patience = in UInt (24 bits)
+    // The queue that is looked at. `statusAddress`, `lost`, `open`, `page` and `advance` are its
+    // own. `changes` says that it is another one in the next cycle.
+    val queue         = out UInt (p.queueWidth bits)
+    val changes       = out Bool ()
+    val select        = in UInt (p.queueWidth bits) // The queue whose `position` is shown.
+    val stirs         = in Bool ()                  // The staging memory gets data.
     val statusAddress = in UInt (64 bits)
     val now           = in UInt (64 bits)
     val lost          = in UInt (64 bits)
     val clear         = in Bool ()
     val open          = in(Staging.OpenCell(p))
     val full          = slave(Stream(Staging.FullCell(p)))
-    val pageValid     = in Bool ()  // `page` has the host address of the next cell, in pages.
-    val page          = in UInt (52 bits)
-    val advance       = out Bool ()
-    val transfer      = master(Stream(TransferChooser.Transfer(p)))
-    val busy          = in Bool ()  // CellReader has not begun to read a transfer that was chosen.
-    val line          = out Bits (HardBlock.DataWidth bits)
-    val lineSent      = in Bool ()
-    val position      = out UInt (64 bits)
-    val idle          = out Bool () // All data and the status line have been sent on.
+    val pageValid = in Bool ()  // `page` has the host address of the next cell, in pages.
+    val page      = in UInt (52 bits)
+    val advance   = out Bool ()
+    val transfer  = master(Stream(TransferChooser.Transfer(p)))
+    val busy      = in Bool ()  // CellReader has not begun to read a transfer that was chosen.
+    val line      = out Bits (HardBlock.DataWidth bits)
+    val lineOf    = out UInt (p.queueWidth bits)
+    val lineSent  = in Bool ()
+    val position  = out UInt (64 bits)
+    val idle      = out Bool () // All data and the status line have been sent on.
   }
 
-  /** Keeps how much of the oldest cell in the staging memory has been sent to the host. */
+  val fired   = io.transfer.fire
+  val turn    = p.several generate WriterTurn(p)
+  val queue   = if (p.several) turn.io.queue else U(0, 0 bits)
+  val never   = QueueState.Walk(p.queueWidth, False)
+  val cleared = QueueState.Walk(p.queueWidth, io.clear)
+  io.queue   := queue
+  io.changes := (if (p.several) turn.io.changes else False)
+
+  /** Keeps how much of the queue's oldest cell in the staging memory has been sent to the host. */
   val sent = new Area {
-    val whole = Reg(Staging.WholePart())
-    whole.units init 0
-    whole.records init 0
-    val cells = Reg(UInt(p.cellWidth + 1 bits)) init 0
+    case class Sent() extends Bundle {
+      val whole = Staging.WholePart()
+      val cells = UInt(p.cellWidth + 1 bits)
+    }
+    val state = QueueState(Sent(), queue, fired, never)(QueueState.zero(Sent()))
+    val whole = state.now.whole
+    val cells = state.now.cells
     val row   = (whole.units >> 3).resize(6) @@ U(0, 1 bit)
   }
 
   val waiting = new Area {
     val isOpen = io.open.sequence === sent.cells
     val whole  = isOpen && io.open.whole.units =/= sent.whole.units
-    val age    = Reg(UInt(24 bits)) init 0
-    when(!age.andR) { age := age + 1 }
-    val sends = io.transfer.fire && !io.transfer.line
-    when(!whole || sends) { age := 0 }
-    val due = RegNext(age >= io.patience && !sends) init False
+    val sends  = fired && !io.transfer.line
+    val age    = !p.several generate (Reg(UInt(24 bits)) init 0)
+    val ages   = p.several generate TransferAge(p, queue, whole, sends, io.patience)
+    val isDue  = if (p.several) ages.due else age >= io.patience
+    val due    = RegNext(isDue && !sends) init False
     // The part of the open cell that may be sent is registered, so it is a cycle old. If the cell
     // has become full in that cycle, only the part is sent now, and the rest with the next
     // transfer.
     val ready = RegNext(whole && due && !sends) init False
     val open  = RegNext(io.open)
+    val next  = RegNext(isOpen) init False
+
+    if (!p.several) {
+      when(!age.andR) { age := age + 1 }
+      when(!whole || sends) { age := 0 }
+    }
   }
 
   val report = new Area {
-    val pages    = Reg(UInt(52 bits)) init 0 // Full cells (4 KiB each) sent since `clear`.
-    val position = Reg(UInt(64 bits)) init 0
-    val records  = Reg(UInt(64 bits)) init 0
-    val changed  = RegInit(False)
-    val pending  = RegInit(False)            // A status line was chosen and has not been sent yet.
-    // Full cells sent since the last status line, at most CellsPerLine.
-    val cells = Reg(UInt(3 bits)) init 0
-    val often = cells >= CaptureParam.CellsPerLine
+    case class Report() extends Bundle {
+      val pages    = UInt(52 bits) // Full cells (4 KiB each) sent since `clear`.
+      val position = UInt(64 bits)
+      val records  = UInt(64 bits)
+      val changed  = Bool()
+      // Full cells sent since the last status line, at most CellsPerLine.
+      val cells = UInt(3 bits)
+    }
+    val state   = QueueState(Report(), queue, fired, cleared)(QueueState.zero(Report()))
+    val now     = state.now
+    val next    = state.next
+    val pending = RegInit(False) // A status line was chosen and has not been sent yet.
+    val often   = now.cells >= CaptureParam.CellsPerLine
   }
 
   val choose = new Area {
+    // `looked`: with several queues what is registered is about the queue that has its turn.
+    val looked  = if (p.several) io.pageValid && turn.io.valid else True
     val canData = io.pageValid
-    val full    = io.full.valid && canData
+    val isFull  = if (p.several) io.full.valid && io.full.payload.queue === queue else io.full.valid
+    val full    = isFull && canData
     val partial = waiting.ready && canData
-    val canLine = report.changed && !report.pending
-    val line    = canLine && (report.often || !io.full.valid && !waiting.ready && !io.busy)
-    val data    = !line && (full || partial)
-    val isFull  = io.full.valid
+    val rests   = if (p.several) waiting.next else !io.busy
+    val owed    = report.now.changed && (report.often || !isFull && !waiting.ready && rests)
+    val line    = owed && !report.pending
+    // Only one status line is on its way at a time. A queue that owes one keeps its turn until then:
+    // otherwise the lines of other queues could come first for ever.
+    val holds = if (p.several) owed && report.pending else False
+    val data  = !line && !holds && (full || partial)
 
     val whole  = isFull ? io.full.whole | waiting.open.whole
     val end    = isFull ? U(CaptureParam.CellUnits, 10 bits) | waiting.open.whole.units
@@ -94,6 +132,7 @@ case class TransferChooser(p: CaptureParam) extends Component {
 
   val transfer = TransferChooser.Transfer(p)
   transfer.line    := line
+  transfer.queue   := queue
   transfer.cell    := isFull ? io.full.cell | waiting.open.cell
   transfer.first   := sent.row
   transfer.last    := ((choose.end - 1) >> 2).resized
@@ -101,47 +140,59 @@ case class TransferChooser(p: CaptureParam) extends Component {
   transfer.address := line ? io.statusAddress | (io.page @@ sent.row @@ U(0, 5 bits))
   transfer.dwords  := line ? U(HardBlock.Dwords, 11 bits) | choose.dwords
   // No stream operator fits: only a transfer of a full cell takes the cell's entry.
-  io.transfer.valid   := line || data
+  io.transfer.valid   := choose.looked && (line || data)
   io.transfer.payload := transfer
-  io.full.ready       := io.transfer.ready && data && isFull
+  io.full.ready       := io.transfer.ready && choose.looked && data && isFull
 
-  val fired = io.transfer.fire
   io.advance := fired && data && isFull
-  when(fired && data) {
-    sent.whole := whole
+  val next = report.next
+  when(data) {
+    sent.state.next.whole := whole
     when(isFull) {
-      sent.whole.units   := 0
-      sent.whole.records := 0
-      sent.cells         := sent.cells + 1
-      report.pages       := report.pages + 1
+      sent.state.next.whole.units   := 0
+      sent.state.next.whole.records := 0
+      sent.state.next.cells         := sent.cells + 1
+      next.pages                    := report.now.pages + 1
     }
-    when(isFull && !report.often) { report.cells := report.cells + 1 }
+    when(isFull && !report.often) { next.cells := report.now.cells + 1 }
     when(choose.moves) {
-      report.changed  := True
-      report.position := (report.pages @@ U(0, 12 bits)) + (whole.units @@ U(0, 3 bits))
-      report.records  := report.records + (whole.records - sent.whole.records)
+      next.changed  := True
+      next.position := (report.now.pages @@ U(0, 12 bits)) + (whole.units @@ U(0, 3 bits))
+      next.records  := report.now.records + (whole.records - sent.whole.records)
     }
   }
   when(io.lineSent) { report.pending := False }
-  when(fired && line) {
-    report.changed := False
-    report.pending := True
-    report.cells   := 0
+  when(line) {
+    next.changed := False
+    next.cells   := 0
   }
-  when(io.clear) {
-    report.pages    := 0
-    report.position := 0
-    report.records  := 0
-    report.changed  := False
-  }
-  io.position := report.position
+  when(fired && line) { report.pending := True }
+  val position = report.state.of(io.select).position
+  io.position := (if (p.several) RegNext(position) else position)
   val content = RegNextWhen(
-    io.now.asBits ## io.lost.asBits ## report.records.asBits ## report.position.asBits,
+    io.now.asBits ## io.lost.asBits ## report.now.records.asBits ## report.now.position.asBits,
     fired && line
   )
-  io.line := content
-  io.idle := !io.full.valid && waiting.isOpen && !waiting.whole &&
-    !report.changed && !report.pending
+  io.line   := content
+  io.lineOf := RegNextWhen(queue, fired && line)
+
+  val emptied = waiting.isOpen && !waiting.whole && !report.now.changed
+  val quiet   = !io.full.valid && !report.pending
+
+  /** Counts the turns since the last one in which something was left of a queue. The first turn after
+    * new data may have been too early to see them.
+    */
+  val rounds = p.several generate new Area {
+    turn.io.full.valid   := io.full.valid
+    turn.io.full.payload := io.full.payload.queue
+    turn.io.done         := choose.looked && (fired || !line && !data && !choose.holds)
+
+    val turns = Reg(UInt(p.queueWidth + 1 bits)) init 0
+    val all   = turns > p.queues
+    when(turn.io.done && !all) { turns := turns + 1 }
+    when(turn.io.done && !emptied || fired || !quiet || io.stirs) { turns := 0 }
+  }
+  io.idle := quiet && (if (p.several) rounds.all else emptied)
 }
 
 object TransferChooser {
@@ -149,6 +200,7 @@ object TransferChooser {
   /** A write to host memory: rows of one cell of the staging memory, or the status line. */
   case class Transfer(p: CaptureParam) extends Bundle {
     val line    = Bool()
+    val queue   = UInt(p.queueWidth bits)
     val cell    = UInt(p.cellWidth bits)
     val first   = UInt(log2Up(CaptureParam.CellRows) bits)
     val last    = UInt(log2Up(CaptureParam.CellRows) bits)

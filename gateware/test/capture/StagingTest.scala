@@ -74,7 +74,7 @@ class StagingTest extends AnyFunSuite {
 
     def cycle(): Unit = {
       dut.clockDomain.waitSampling()
-      if (dut.io.freed.toBoolean) free += 1
+      if (dut.io.freed.valid.toBoolean) free += 1
       checkOpen()
       offer()
     }
@@ -98,7 +98,7 @@ class StagingTest extends AnyFunSuite {
       dut.io.full.ready #= false
       for (row <- 0 until 128) read ++= readRow(cell, row)
       dut.io.release.valid #= true
-      dut.io.release.payload #= cell
+      dut.io.release.cell #= cell
       cycle()
       dut.io.release.valid #= false
       cells += 1

@@ -101,6 +101,47 @@ class CaptureQueuesTest extends AnyFunSuite {
     }
   }
 
+  for ((size, beats) <- Seq(60 -> 3, 65 -> 4, 1514 -> 49))
+    test(s"frames of ${size + 4} B on the line take $beats cycles each, also from queue to queue") {
+      val setup = CaptureSetup(limits = 1, mbufLog2 = 15, segmentLog2 = 19)
+      run(s"rate$size", setup) { bench =>
+        bench.spread = ports
+        bench.byPort = true
+        bench.begin()
+        bench.cycles(300)
+        val count = 6000 / beats
+        bench.offerSize(count, size)
+        val begin = bench.hosts.head.cycles
+        bench.drain(8000)
+        val cycles = (bench.hosts.head.cycles - begin).toDouble / count
+        bench.stop()
+        assert(bench.check().map(_.size).sum == count)
+        info(f"$cycles%.3f cycles")
+        assert(cycles < beats * 1.04)
+      }
+    }
+
+  test("a queue with little traffic is not held up by queues that saturate the host") {
+    val setup =
+      CaptureSetup(limits = 1, segmentLog2 = 15, hostPauses = 0.7, mbufLog2 = 14, waits = 0)
+    run("little", setup) { bench =>
+      bench.spread = ports
+      bench.byPort = true
+      bench.begin()
+      bench.offerSize(1000, 1500)
+      bench.source.mapInPlace(frame => frame.copy(port = frame.port % 3))
+      bench.cycles(20000)
+      val before = bench.hosts(3).position
+      bench.offerSize(4, 100)
+      val last = bench.source.removeLast()
+      bench.source.takeInPlace(bench.source.size - 3)
+      bench.source.prepend(last)
+      bench.cycles(6000)
+      assert(bench.hosts(3).position > before, "the queue's frame is not in its ring")
+      assert(bench.source.nonEmpty, "the frames do not saturate the host")
+    }
+  }
+
   test("without sorting all frames go to queue 0, whatever the rules say") {
     run("unsorted", CaptureSetup(limits = 0.5)) { bench =>
       bench.rules = Seq(RuleModel(discard = true))

@@ -129,7 +129,7 @@ class MbufPlacerTest extends AnyFunSuite {
       dut.io.blocks.ready #= r.nextInt(5) > 0
       dut.io.fates.ready #= r.nextInt(5) > 0
       val frees = free < param.cells - 1 && r.nextInt(if (r.nextInt(1000) < 3) 1000 else 90) == 0
-      dut.io.freed #= frees
+      dut.io.freed.valid #= frees
       // MbufPlacer sees a freed cell some cycles later, so the bench keeps older values of `free`.
       known += free
       known.dequeue()
@@ -142,7 +142,7 @@ class MbufPlacerTest extends AnyFunSuite {
       dut.io.known #= allowedSince > 2 || begun
       dut.io.allowed #= allowed
       val asks = r.nextInt(1000) == 0
-      dut.io.seal #= asks
+      dut.io.seal.valid #= asks
       if (asks) mayClose = true
       if (frame.isEmpty && more && r.nextInt(4) > 0) {
         frame = Some(Sized(
@@ -178,10 +178,10 @@ class MbufPlacerTest extends AnyFunSuite {
         dut.io.frames.valid #= false
         for (
           signal <- Seq(
-            dut.io.seal,
+            dut.io.seal.valid,
             dut.io.stopped,
             dut.io.clear,
-            dut.io.freed,
+            dut.io.freed.valid,
             dut.io.blocks.ready,
             dut.io.fates.ready
           )

@@ -34,7 +34,10 @@ case class WriterDut(p: CaptureParam) extends Component {
   val staging = Staging(p)
   val writer  = HostWriter(p)
   staging.io.beats << io.beats
-  io.freed := staging.io.freed
+  io.freed         := staging.io.freed.valid
+  staging.io.look  := writer.io.queue
+  writer.io.select := U(0, 0 bits)
+  writer.io.stirs  := io.beats.valid
 
   writer.io.patience      := io.patience
   writer.io.relaxed       := io.relaxed

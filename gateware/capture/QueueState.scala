@@ -1,0 +1,82 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.capture
+
+import spinal.core._
+
+/** State that each queue has for itself, of which one queue's part is used at a time: a register if
+  * there is one queue, and LUTRAM if there are several.
+  *
+  * `now` is the state of the queue `at`. While `writes` is high it becomes `next`, which is the
+  * same as `now` until somebody assigns something else. `walk` gives all queues the state `begin`.
+  * A register is 0 at reset.
+  */
+class QueueState[T <: Data](
+    kind: HardType[T],
+    at: UInt,
+    writes: Bool,
+    walk: QueueState.Walk,
+    begin: UInt => T
+) extends Area {
+  val several = at.getWidth > 0
+  val next    = kind()
+  val memory  = several generate Mem(kind(), 1 << at.getWidth)
+  val now     = if (several) memory.readAsync(at) else register()
+  next := now
+  next.allowOverride()
+
+  if (several) {
+    memory.addAttribute("ram_style", "distributed")
+    memory.write(
+      address = walk.active ? walk.queue | at,
+      data = walk.active ? begin(walk.queue) | next,
+      enable = walk.active || writes
+    )
+  }
+
+  private def register(): T = {
+    val state = Reg(kind())
+    for (part <- state.flatten) part match {
+      case flag: Bool => flag init False
+      case word: UInt => word init 0
+      case word: Bits => word init 0
+    }
+    when(writes) { state := next }
+    when(walk.active) { state := begin(walk.queue) }
+    state
+  }
+
+  /** The state of another queue. */
+  def of(queue: UInt): T = if (several) memory.readAsync(queue) else now
+}
+
+object QueueState {
+  def apply[T <: Data](kind: HardType[T], at: UInt, writes: Bool, walk: Walk)(
+      begin: UInt => T
+  ): QueueState[T] = new QueueState(kind, at, writes, walk, begin)
+
+  /** Zeros of a type, with which most states begin. */
+  def zero[T <: Data](kind: HardType[T]): UInt => T = _ => {
+    val value = kind()
+    value.assignFromBits(B(0, widthOf(value) bits))
+    value
+  }
+
+  /** Goes to each queue in turn when `starts` is high. Memories have no reset, so a walk over
+    * several queues begins at reset, too. One queue needs one cycle, and registers have a reset.
+    */
+  class Walk(queueWidth: Int, starts: Bool) extends Area {
+    val left   = (queueWidth > 0) generate (Reg(UInt(queueWidth + 1 bits)) init 1 << queueWidth)
+    val active = if (queueWidth > 0) left =/= 0 else starts
+    val queue  = if (queueWidth > 0) (left - 1).resize(queueWidth) else U(0, 0 bits)
+    if (queueWidth > 0) {
+      when(active) { left := left - 1 }
+      when(starts) { left := 1 << queueWidth }
+    }
+  }
+  object Walk {
+    def apply(queueWidth: Int, starts: Bool): Walk = new Walk(queueWidth, starts)
+  }
+}

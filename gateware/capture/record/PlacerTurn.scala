@@ -1,0 +1,46 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.capture.record
+
+import spinal.core._
+import spinal.lib._
+
+import lanebox.capture.CaptureParam
+
+/** Says which queue MbufPlacer decides on: that of the frame that waits, or one whose MBUF must be
+  * closed although no frame of that queue waits.
+  *
+  * Frames and closing queues have turns one after the other. While no queue must be closed, frames
+  * need no cycle for their turns. A turn ends with a decision, or if nothing can be decided.
+  */
+case class PlacerTurn(p: CaptureParam) extends Component {
+  val io = new Bundle {
+    val frame  = slave(Flow(UInt(p.queueWidth bits))) // The queue of the frame that waits.
+    val taken  = in Bool ()                           // The frame leaves.
+    val wanted = in Bits (p.queues bits)              // The queues whose MBUF must be closed.
+    val done   = in Bool ()                           // Something was decided.
+    val stuck  = in Bool ()                           // Nothing can be decided.
+    val queue  = out UInt (p.queueWidth bits)
+    val framed = out Bool ()                          // It is the frame's turn.
+    // In the next cycle another one has its turn.
+    val changes = out Bool ()
+  }
+  val framed = RegInit(True)
+  // The next queue that must be closed. While frames have their turn it is looked for.
+  val own   = Reg(UInt(p.queueWidth bits)) init 0
+  val found = io.wanted(own)
+  when(framed && !found) { own := own + 1 }
+
+  val leaves  = found && (!io.frame.valid || io.taken || io.stuck)
+  val returns = io.done || io.stuck
+  io.changes := framed ? leaves | returns
+  when(framed && leaves) { framed := False }
+  when(!framed && returns) {
+    framed := True
+    own    := own + 1
+  }
+  io.queue  := framed ? io.frame.payload | own
+  io.framed := framed
+}
