@@ -35,7 +35,7 @@ case class AccountTable(width: Int) extends Component {
   val shown = if (large) copies.readSync(io.index) else RegNext(copies.readAsync(io.index))
   io.account := shown
 
-  // Counting a frame takes two cycles, or three in a large table: its account is read, then written.
+  // A frame's account is read, then written: in two cycles, or in three in a large table.
   val queue = io.counts.queue(16).m2sPipe()
   val adds  = RegInit(False)
 

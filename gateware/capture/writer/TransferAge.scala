@@ -9,8 +9,8 @@ import spinal.lib._
 
 import lanebox.capture.{CaptureParam, QueueState}
 
-/** Says whether a queue's complete records have waited for `patience` cycles. Of each queue it keeps
-  * when they were first seen, so a queue needs no counter of its own.
+/** Says whether a queue's complete records have waited for `patience` cycles. Of each queue it
+  * keeps when they were first seen, so a queue needs no counter of its own.
   *
   * `waits`: `queue` has complete records that were not sent. It may be about the last queue in the
   * cycle in which `queue` changes. `sends`: the queue's records are sent.

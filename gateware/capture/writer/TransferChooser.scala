@@ -21,8 +21,8 @@ import lanebox.vocabulary.HardBlock
   * The status line says up to which position host memory holds complete records. It is sent when
   * that position has changed and nothing else waits, or after 16 KiB of data since the last line.
   *
-  * With several queues WriterTurn says which queue is looked at, and a status line does not wait for
-  * the other queues' data.
+  * With several queues WriterTurn says which queue is looked at, and a status line does not wait
+  * for the other queues' data.
   */
 case class TransferChooser(p: CaptureParam) extends Component {
   val io = new Bundle {
@@ -118,8 +118,8 @@ case class TransferChooser(p: CaptureParam) extends Component {
     val rests   = if (p.several) waiting.next else !io.busy
     val owed    = report.now.changed && (report.often || !isFull && !waiting.ready && rests)
     val line    = owed && !report.pending
-    // Only one status line is on its way at a time. A queue that owes one keeps its turn until then:
-    // otherwise the lines of other queues could come first for ever.
+    // Only one status line is on its way at a time. A queue that owes a line keeps its turn until
+    // that line has left. Otherwise the lines of other queues could come first for ever.
     val holds = if (p.several) owed && report.pending else False
     val data  = !line && !holds && (full || partial)
 
@@ -179,8 +179,8 @@ case class TransferChooser(p: CaptureParam) extends Component {
   val emptied = waiting.isOpen && !waiting.whole && !report.now.changed
   val quiet   = !io.full.valid && !report.pending
 
-  /** Counts the turns since the last one in which something was left of a queue. The first turn after
-    * new data may have been too early to see them.
+  /** Counts the turns since the last one in which something was left of a queue. The first turn
+    * after new data may have been too early to see them.
     */
   val rounds = p.several generate new Area {
     turn.io.full.valid   := io.full.valid

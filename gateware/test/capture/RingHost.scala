@@ -87,8 +87,8 @@ class RingHost(
       data.copyToArray(memory(segment), offset)
       // `begin` is the write's position in the recording, in bytes. The ring wraps, so an address
       // stands for many positions. The write's is the first one at which the write does not end
-      // inside the bytes that an earlier status line reported. At their end it may end only if it is
-      // shorter than a line: a longer write is one of the next round.
+      // inside the bytes that an earlier status line reported. It may end where they end only if it
+      // is shorter than a line: a longer write is one of the next round.
       var begin = segment.toLong * segmentBytes + offset
       def end   = begin + data.length
       while (end < stream.size || end == stream.size && data.length >= 64) begin += size
