@@ -14,7 +14,10 @@ import lanebox.vocabulary.{HardBlock, Request}
   * A frame may need several buffers, and goes on where the last one ended. `pair` is the pair of
   * queues of the chain. Each pair has a frame of its own, which may wait for buffers while that of
   * another pair is written. `clear` ends the frame of a pair. `forget` lets the frame begin anew with
-  * the next buffer. `lose` drops it.
+  * the next buffer, and so does a queue that is not `live`. `lose` drops it.
+  *
+  * `chains` is the number of chains that the frame has so far. The frame says in its header that it
+  * has one. If there are more when it ends, their number is written there, behind all other bytes.
   *
   * `moved` comes when all writes to a buffer have been taken at `request`, so what is asked for later
   * is behind them.
@@ -26,6 +29,8 @@ case class ReceiveMover(p: EngineParam) extends Component {
     val forget  = in Bool ()
     val lose    = in Bool ()
     val pair    = in UInt (p.pairWidth bits)
+    val chains  = in UInt (8 bits)
+    val live    = in Bits (p.pairs bits)
     val clear   = in Bits (p.pairs bits)
     val frame   = slave(Stream(UInt(p.frameWidth bits)))
     val read    = out UInt (p.rowWidth bits)
@@ -53,6 +58,7 @@ case class ReceiveMover(p: EngineParam) extends Component {
     val sized    = count === 4
     val copies   = RegInit(False)
     val finished = RegInit(False) // All writes of the buffer have left.
+    val tells    = RegInit(False) // The number of chains is being written.
     when(active && !sized && !copies) { count := count + 1 }
 
     io.buffer.ready := !active && io.frame.valid
@@ -62,7 +68,7 @@ case class ReceiveMover(p: EngineParam) extends Component {
       moved  := 0
       count  := 2
     }
-    val begins = active && sized && !copies && !finished
+    val begins = active && sized && !copies && !tells && !finished
     val over   = RegNextWhen(size === most, begins) // This write is the last one of its buffer.
     val ended  = RegNextWhen(most === left, begins) // This buffer has the end of the frame.
     val done   = finished
@@ -77,7 +83,29 @@ case class ReceiveMover(p: EngineParam) extends Component {
       when(ended) { position := U(0, p.frameWidth bits) }
     }
     when(io.forget || io.lose) { position := U(0, p.frameWidth bits) }
-    for ((each, n) <- positions.zipWithIndex) when(io.clear(n)) { each := 0 }
+    for ((each, n) <- positions.zipWithIndex) {
+      val served = active && io.pair === n // The chain is given up when its write has left.
+      when(io.clear(n) || (!io.live(n) && !served)) { each := 0 }
+    }
+  }
+
+  /** The place in host memory for the number of chains of each frame that chains are merged for. */
+  val tell = new Area {
+    import VirtioParam.NetCount
+    val merged = RegNext(io.chains =/= 1)
+    val before = RegNext(position <= NetCount)
+    val lead   = RegNext(U(NetCount, 4 bits) - position(3 downto 0)) // Bytes in front of the place.
+    val inside = before && lead < step.size
+    val places = for (n <- p.merging) yield {
+      val place = Reg(UInt(64 bits))
+      when(step.begins && inside && io.pair === n) { place := buffer.address + lead }
+      place
+    }
+    val place =
+      if (places.isEmpty) U(0, 64 bits)
+      else MuxOH(p.merging.map(io.pair === _).toIndexedSeq, places)
+    val pushes = RegInit(False)
+    pushes := False
   }
 
   /** Rows of the frame are read one behind the other. Two neighbours make a beat of the write, which
@@ -130,23 +158,37 @@ case class ReceiveMover(p: EngineParam) extends Component {
       step.begins
     )
     val push = queue.io.push
-    push.valid      := RegNext(copy.makes) init False
-    push.last       := RegNext(copy.ends)
+    push.valid      := (RegNext(copy.makes) init False) || tell.pushes
+    push.last       := RegNext(copy.ends) || tell.pushes
     push.write      := True
-    push.address    := buffer.address(63 downto 2) @@ U"00"
+    push.address    := (step.tells ? tell.place | buffer.address)(63 downto 2) @@ U"00"
     push.dwords     := dwords
     push.firstBe    := single ? (first & last) | first
     push.lastBe     := last.andMask(!single)
     push.attributes := 0
     push.context    := 0
     push.data       := copy.turned
+    when(step.tells) {
+      push.dwords            := 1
+      push.firstBe           := UIntToOh(tell.place(1 downto 0), 4)
+      push.lastBe            := 0
+      push.data(31 downto 0) := Seq.fill(4)(io.chains.asBits).reduce(_ ## _)
+    }
     assert(!push.valid || push.ready, "a beat has no room, although the queue was empty")
     io.request << queue.io.pop
 
     // The write has left when its last beat is taken.
-    when(io.request.fire && io.request.last) {
+    val leaves = io.request.fire && io.request.last
+    val merged = step.over && step.ended && tell.merged
+    when(leaves && step.tells) {
+      step.tells    := False
+      step.finished := True
+    }
+    when(leaves && !step.tells) {
       step.copies    := False
-      step.finished  := step.over
+      step.finished  := step.over && !merged
+      step.tells     := merged
+      tell.pushes    := merged
       step.count     := 1
       position       := position + step.size
       moved          := moved + step.size

@@ -21,4 +21,6 @@ object Violation extends SpinalEnum(binarySequential) {
     newElement() // A receive queue has a buffer to read, or a transmit queue one to write.
   val indirect = newElement() // An indirect table is nested, empty, or not allowed where it is.
   val read     = newElement() // The host did not answer a read, or answered with an error.
+  // A chain that is to be merged with others has fewer bytes than the header in front of a frame.
+  val tiny = newElement()
 }

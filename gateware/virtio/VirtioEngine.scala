@@ -142,6 +142,8 @@ case class VirtioEngine(p: EngineParam) extends Component {
     runner.io.moved << mover.io.moved
     runner.io.frames       := far.map(_.frame.valid).asBits()
     mover.io.pair          := runner.io.pair
+    mover.io.chains        := runner.io.chains
+    mover.io.live          := runner.io.live
     mover.io.clear         := p.owners.map(registers(_).io.clear).asBits()
     mover.io.forget        := runner.io.gaveUp
     mover.io.lose          := runner.io.overran

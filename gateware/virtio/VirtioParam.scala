@@ -47,6 +47,11 @@ case class VirtioParam(
   )
   require(patience >= 16, s"a patience of $patience cycles: at least 16")
   require(
+    !merges || (frames && (largest + header) / VirtioParam.NetHeader < 255),
+    s"merged buffers with frames of $largest bytes: only for frames of up to " +
+      s"${255 * VirtioParam.NetHeader - header - 1} bytes, since the number of chains has 8 bits"
+  )
+  require(
     largestRows + VirtioParam.FlightRows <= rows,
     s"frames of $largest bytes: $rows rows of the frame store hold no such frame with all reads " +
       "in flight"
@@ -54,10 +59,11 @@ case class VirtioParam(
 
   def largestRows: Int =
     (largest + header + HardBlock.BeatBytes - 1) / HardBlock.BeatBytes
-  def queues: Int    = 2 * pairs
-  def pairWidth: Int = log2Up(pairs) max 1
-  def sizeWidth: Int = log2Up(queueSize) + 1
-  def rowWidth: Int  = log2Up(rows)
+  def queues: Int     = 2 * pairs
+  def merges: Boolean = features.testBit(VirtioParam.NetMerge) // Chains may be merged.
+  def pairWidth: Int  = log2Up(pairs) max 1
+  def sizeWidth: Int  = log2Up(queueSize) + 1
+  def rowWidth: Int   = log2Up(rows)
   def frameWidth: Int =
     log2Up(rows * HardBlock.BeatBytes) + 1 // Width of a frame's length in bytes.
 }
@@ -107,17 +113,24 @@ object VirtioParam {
   // Bits of the net device's features (VirtIO 1.2, 5.1.3).
   val NetMtu    = 3
   val NetMac    = 5
+  val NetMerge  = 15
   val NetStatus = 16
 
   /** Bytes of the header in front of each frame (VirtIO 1.2, 5.1.6). */
   val NetHeader = 12
+
+  /** Where `num_buffers` is in that header. Its upper byte is always 0, since no frame needs more than
+    * 255 chains of NetHeader bytes.
+    */
+  val NetCount = 10
 
   /** A net device (VirtIO 1.2, 5.1) with one pair of queues. Bit 16 of the second word of its
     * configuration is the state of the link.
     */
   def net: VirtioParam = VirtioParam(
     id = 1,
-    features = Transport | Seq(NetMtu, NetMac, NetStatus).map(BigInt(1) << _).reduce(_ | _),
+    features =
+      Transport | Seq(NetMtu, NetMac, NetMerge, NetStatus).map(BigInt(1) << _).reduce(_ | _),
     config = Seq(
       mac & 0xffffffffL,
       mac >> 32,

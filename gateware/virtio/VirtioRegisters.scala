@@ -78,6 +78,7 @@ case class VirtioRegisters(p: VirtioParam) extends Component {
 
     io.features.indirect   := accepted(VirtioParam.Indirect)
     io.features.eventIndex := accepted(VirtioParam.EventIndex)
+    io.features.merge      := (if (p.merges) accepted(VirtioParam.NetMerge) else False)
   }
 
   val onQueues = new Area {

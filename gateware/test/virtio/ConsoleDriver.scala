@@ -118,6 +118,15 @@ class ConsoleDriver(
   /** The registers with the indices of the device. */
   def indices = ConsoleBench.indices(dut)
 
+  /** Stops queue `n`, waits until its last chain must have ended, and makes it anew. */
+  def renew(n: Int): Unit = {
+    write(QueueSel, n)
+    write(QueueReady, 0)
+    step(3000)
+    queues = queues.updated(n, new DriverQueue(memory, random, queues(n).size, n == 0, eventIndex))
+    setUp(n)
+  }
+
   /** Lets all indices of an idle device and its driver begin at `start`. */
   def startAt(start: Int): Unit = {
     indices.foreach(_ #= start)

@@ -60,6 +60,53 @@ abstract class NetBench extends AnyFunSuite {
 
   def frame(random: Random, error: Int = 0): TestFrame =
     TestFrame.random(random, 0, NetBench.Largest, error)
+
+  /** Lets the driver do a round of its work: it takes chains back and offers new ones. */
+  def work(driver: NetDriver, send: => Option[Seq[Byte]], room: Int = NetBench.Largest): Unit = {
+    import driver.{random, receive, transmit}
+    while (transmit.room >= 4 && random.nextInt(4) != 0) send match {
+      case Some(frame) => driver.sendFrame(frame)
+      case None        => return finish(driver, room)
+    }
+    finish(driver, room)
+  }
+  private def finish(driver: NetDriver, room: Int): Unit = {
+    while (driver.receive.room >= 4 && driver.random.nextInt(4) != 0) driver.offerFrame(room)
+    driver.publish(1)
+    driver.publish(0)
+    driver.onInterrupts(0)
+    driver.step(driver.random.nextInt(60))
+  }
+
+  /** Carries `count` frames in both directions, and compares them. */
+  def traffic(driver: NetDriver, far: FarSide, count: Int): Unit = {
+    val sent        = mutable.ArrayBuffer[IndexedSeq[Byte]]()
+    val input       = mutable.ArrayBuffer[IndexedSeq[Byte]]()
+    val (took, had) = (far.taken.size, driver.frames.size)
+    def next: Option[Seq[Byte]] = if (sent.size == count) None
+    else {
+      sent += frame(driver.random).data
+      sent.lastOption
+    }
+    var idle = 0
+    while (sent.size < count || far.taken.size - took < count || driver.frames.size - had < count) {
+      val before = (far.taken.size, driver.frames.size)
+      // The frame store must not become full: frames would be lost.
+      if (input.size < count && input.size - (driver.frames.size - had) < 6) {
+        val one = frame(driver.random)
+        far.input += one
+        input += one.data
+      }
+      work(driver, next)
+      idle = if (before == (far.taken.size, driver.frames.size)) idle + 1 else 0
+      assert(
+        idle < 1000,
+        s"${far.taken.size - took} sent, ${driver.frames.size - had} received of $count, no more"
+      )
+    }
+    assert(far.taken.drop(took) == sent, "other frames were sent")
+    assert(driver.frames.drop(had) == input, "other frames were received")
+  }
 }
 
 object NetBench {

@@ -17,9 +17,10 @@ class NetDriver(
 ) extends ConsoleDriver(dut, random, features, device, beside) {
   import VirtioParam.NetHeader
 
-  val frames    = mutable.Queue[IndexedSeq[Byte]]() // Frames that have come.
-  var overran   = 0                                 // Chains that were used without a frame.
-  private val h = Seq.fill(10)(0.toByte) ++ Seq(1.toByte, 0.toByte)
+  val frames         = mutable.Queue[IndexedSeq[Byte]]() // Frames that have come.
+  val counts         = mutable.Queue[Int]()              // The chains of each of them.
+  var overran        = 0                                 // Chains that were used without a frame.
+  private val merges = features.testBit(VirtioParam.NetMerge)
 
   /** Adds a chain with a header of any content and this frame, in up to `parts` buffers. */
   def sendFrame(frame: Seq[Byte], parts: Int = 4): Unit = {
@@ -33,17 +34,39 @@ class NetDriver(
     transmit.add(places, wantsTable)
   }
 
-  /** Adds a chain with room for a frame of `bytes` bytes. */
+  /** Adds a chain with room for a frame of `bytes` bytes. If chains are merged, it has room for the
+    * header at least, and one of the chains that the device has takes a whole frame.
+    */
   def offerFrame(bytes: Int, parts: Int = 4): Unit =
-    receive.add(buffers(1 + random.nextInt(parts min receive.room), NetHeader + bytes), wantsTable)
+    if (merges && receive.room >= 7) offerBytes(NetHeader + random.nextInt(bytes / 2), 3)
+    else offerBytes(NetHeader + bytes, parts)
+
+  /** Adds a chain of `bytes` bytes, in up to `parts` buffers. */
+  def offerBytes(bytes: Int, parts: Int = 1): Unit =
+    receive.add(buffers(1 + random.nextInt(parts min receive.room), bytes), wantsTable)
 
   override def collect(): Unit =
-    for (queue <- queues; (chain, bytes) <- queue.takeAll() if queue eq receive) {
-      val data = chain.buffers.flatMap { case (at, length) => memory.get(at, length) }.take(bytes)
-      if (bytes == 0) overran += 1
-      else {
-        assert(data.take(NetHeader) == h, "a received frame has another header")
-        frames += data.drop(NetHeader).toIndexedSeq
+    for (queue <- queues) {
+      val used = mutable.Queue(queue.takeAll(): _*)
+      while ((queue eq receive) && used.nonEmpty) {
+        val (chain, bytes) = used.dequeue()
+        val data           = written(chain.buffers, bytes)
+        if (bytes == 0) overran += 1
+        else {
+          val count = (data(10) & 0xff) | (data(11) & 0xff) << 8
+          assert(data.take(10).forall(_ == 0), "a received frame has another header")
+          assert(count == 1 || (merges && count > 1), s"a frame of $count chains")
+          assert(used.size >= count - 1, s"of $count chains of a frame ${used.size + 1} are used")
+          val others = (1 until count).map(_ => used.dequeue())
+          for ((part, length) <- ((chain, bytes) +: others).init)
+            assert(length == part.buffers.map(_._2).sum, "a chain in front of the last is not full")
+          val rest = others.flatMap { case (part, length) => written(part.buffers, length) }
+          frames += (data.drop(NetHeader) ++ rest).toIndexedSeq
+          counts += count
+        }
       }
     }
+
+  private def written(buffers: Seq[(Long, Int)], bytes: Int): Seq[Byte] =
+    buffers.flatMap { case (at, length) => memory.get(at, length) }.take(bytes)
 }

@@ -19,4 +19,5 @@ case class QueueContext(sizeWidth: Int) extends Bundle {
 case class RingFeatures() extends Bundle {
   val indirect   = Bool()
   val eventIndex = Bool()
+  val merge      = Bool() // A received frame may need several chains (VIRTIO_NET_F_MRG_RXBUF).
 }

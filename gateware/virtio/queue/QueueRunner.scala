@@ -65,7 +65,9 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
     val ended  = out Bool ()                 // The chain has ended: all its data was moved.
     val gaveUp = out Bool ()                 // The chain was given up.
     // The chain has ended, but not its frame, which is lost: the device receives whole frames.
-    val overran   = out Bool ()
+    val overran = out Bool ()
+    // The chains that the frame under way has, with this one. Those of a frame become used together.
+    val chains    = out UInt (8 bits)
     val posted    = in Bool () // All writes have been handed over to the endpoint.
     val announced = out Bits (p.pairs bits)
     val violation = master(Flow(Violation()))
@@ -114,6 +116,11 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
   io.pair    := queue
   io.known   := state.known
 
+  val pending = of(state.pending)
+  val slot    = RegNext(used + pending) // Where the next element is written.
+  val spent   = pending === size        // The frame under way has all chains of the queue.
+  io.chains := pending.resize(8) + 1
+
   val aim = RingAim(context)
 
   val chain = new Area {
@@ -124,6 +131,8 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
     val count = Reg(UInt(p.sizeWidth bits))
     val bytes = Reg(UInt(32 bits)) // Bytes that were written to the chain.
     val more  = Reg(Bool())        // Another descriptor follows.
+    val split = Reg(Bool())        // The frame goes on in the next chain.
+    val tiny  = bytes < VirtioParam.NetHeader
   }
 
   val answer = Reg(RingReader.Answer())
@@ -136,7 +145,8 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
   faults := descriptor.faults(transmit, features, chain.limit, chain.inTable)
   val first = of(io.heads) // The head of the next chain.
 
-  val overruns = if (transmit) False else !io.moved.ended && bit(B(p.whole, p.pairs bits))
+  val goesOn   = if (transmit) False else !io.moved.ended && bit(B(p.whole, p.pairs bits))
+  val overruns = goesOn && !features.merge
   // Comparisons of 16-bit indices, a cycle behind the indices.
   val compare = new Area {
     val ahead      = answer.data(31 downto 16).asUInt - taken
@@ -281,7 +291,7 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
           when(interrupt.hasty)(announce())
           goto(settle)
         }
-      } elsewhen (bit(io.read)) {
+      } elsewhen (spent)(violate(Violation.index)) elsewhen (bit(io.read)) {
         for (n <- 0 until p.pairs) io.take(n) := queue === n
         answer.data   := first.descriptor.asBits
         answer.failed := first.failed
@@ -312,7 +322,7 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
         violate(Violation.next)
       } otherwise {
         io.buffer.valid := True
-        aim(Ring.used, ((used.resize(p.sizeWidth - 1) & mask) @@ U"000") +^ U(RingHead, 4 bits))
+        aim(Ring.used, ((slot.resize(p.sizeWidth - 1) & mask) @@ U"000") +^ U(RingHead, 4 bits))
         when(io.buffer.ready) {
           chain.count          := chain.count + 1
           if (!transmit) wrote := True
@@ -327,7 +337,8 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
         when(cut)(goto(leave)) elsewhen (io.moved.failed)(violate(Violation.read)) elsewhen (
           chain.more && !io.moved.ended
         )(goto(follow)) otherwise {
-          io.ended := True
+          io.ended    := True
+          chain.split := goesOn && features.merge
           when(overruns) {
             io.overran  := True
             chain.bytes := 0
@@ -342,11 +353,17 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
         wrote := True
         switch(puts) {
           is(Put.element) {
-            used  := used + 1
             taken := taken + 1
             when(turn.chains =/= ChainsInTurn) { turn.chains := turn.chains + 1 }
-            puts := Put.count
-            aim(Ring.used, 0)
+            when(!chain.split) {
+              used    := slot + 1
+              pending := U(0, p.sizeWidth bits)
+              puts    := Put.count
+              aim(Ring.used, 0)
+            } elsewhen (chain.tiny)(violate(Violation.tiny)) otherwise {
+              pending := pending + 1
+              goto(next)
+            }
           }
           is(Put.count)(goto(next))
           is(Put.event)(goto(question))

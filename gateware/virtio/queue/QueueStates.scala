@@ -20,6 +20,8 @@ case class QueueStates(p: EngineParam) extends Area {
   val hinted = Reg(Bits(p.pairs bits)) init 0
   val kicked = Reg(Bits(p.pairs bits)) init 0
   val eager = Reg(Bits(p.pairs bits)) init 0 // The driver wanted to know of the last used entry.
+  // Chains that hold the beginning of a frame. Their elements are written behind the used index.
+  val pending = every(UInt(p.sizeWidth bits))
   // These queues have chains that were not taken.
   val waiting = Vec((0 until p.pairs).map(n => taken(n) =/= known(n))).asBits
 
@@ -28,8 +30,9 @@ case class QueueStates(p: EngineParam) extends Area {
     */
   def begin(n: Int): Unit = {
     Seq(taken, known, used, told).foreach(_(n) := 0)
-    kicked(n) := True
-    hinted(n) := False
-    eager(n)  := False
+    pending(n) := 0
+    kicked(n)  := True
+    hinted(n)  := False
+    eager(n)   := False
   }
 }

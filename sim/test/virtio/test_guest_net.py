@@ -20,6 +20,8 @@ from tools.testing.seeds import SHIFT
 pytestmark = pytest.mark.guest
 KERNELS = [None, *(pytest.param(series, marks=pytest.mark.soak) for series in kernels()[1:])]
 STATISTICS = "/sys/class/net/eth0/statistics"
+FEATURES = "/sys/class/net/eth0/device/features"  # a 0 or 1 for each bit that was agreed on
+MERGED_BUFFERS = 15  # VIRTIO_NET_F_MRG_RXBUF (VirtIO 1.2, 5.1.3)
 COUNTS = ("tx_packets", "rx_packets", "tx_bytes", "rx_bytes", "rx_errors", "rx_dropped")
 # Shell functions: `counts FILE` writes the kernel's counts of frames and bytes, and `alone` keeps
 # the kernel from sending frames of its own, which nobody would answer.
@@ -58,14 +60,16 @@ def changes(found):
 
 def test_virtio_net_and_virtio_console_drive_the_card(guest):
     """Both drivers bind. The interface has the card's MAC address and MTU, and the console works
-    beside it."""
+    beside it. virtio_net offers the buffers that it has for merging."""
     found = step(
         guest,
         "for device in /sys/bus/virtio/devices/*; do basename $(readlink -f $device/driver); done "
         ">/out/drivers",
         "cd /sys/class/net/eth0; cat address mtu carrier >/out/net",
+        f"cat {FEATURES} >/out/features",
         "echoed first",
     )
+    assert found["features"].decode()[MERGED_BUFFERS] == "1"
     assert sorted(found["drivers"].split()) == [b"virtio_console", b"virtio_net"]
     mac = f"{numbers.VIRTIO_MAC:012x}"
     mac = ":".join(mac[n : n + 2] for n in range(0, 12, 2))
