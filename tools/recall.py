@@ -49,7 +49,7 @@ SHARED = (
 BOARD_FOLDERS = ("gateware/", "targets/", "sim/", "tools/", "examples/", *SHARED)
 # Matches a string of a module whose tests read other tests: the module lists the files of the
 # repository, or names a module of tests.
-READS_TESTS = re.compile(r"^ls-files$|^test_\w+(\.py|::\w+)")
+READS_TESTS = re.compile(r"^ls-files$|^([\w/]+/)?test_\w+(\.py|::\w+)")
 # Matches a string or an import that refers to more than a board. No module of the group `board` has
 # one, and no module that it imports.
 BEYOND_BOARD = re.compile(

@@ -53,7 +53,7 @@ const char *litepcie_strerror(int error)
 	case EBUSY:
 		return "this DMA direction, capture or card is in use, by this program or another";
 	case ENOENT:
-		return "the card has no such block, register or BAR";
+		return "there is no such device file or socket, or the card has no such block, register or BAR";
 	case EINVAL:
 		return "a value is not allowed, or the call makes no sense at this moment";
 	case EPROTO:

@@ -62,7 +62,8 @@
  *   -EPROTO     the peer does not speak the protocol, or the card is of another kind or version
  *   -EOPNOTSUPP this back end cannot make this access, or its driver has no held runs, in which
  *               the card waits for buffers
- *   -ENOENT     the card has no such block, register or BAR
+ *   -ENOENT     there is no such device file or socket, or the card has no such block, register
+ *               or BAR
  */
 #ifndef LIBLITEPCIE_H
 #define LIBLITEPCIE_H

@@ -290,9 +290,9 @@ int litepcie_dma_wait(struct litepcie *dev, unsigned int directions, int timeout
  * with poll_us when a look is due. It stays readable until the next litepcie_dma_wait(), whose
  * timeout may be 0. Each wait, in any call, takes the news of both directions and clears the
  * descriptor. So look in both directions with a timeout of 0, which clears nothing, and call poll()
- * only if no direction has buffers. The descriptor belongs to the library and must be neither read
- * nor closed. It is valid for the streams that run; after a further start, call this again. Returns
- * the descriptor, or -errno. Threads: any.
+ * only if no direction has buffers. It may also be readable without news. The descriptor belongs to
+ * the library and must be neither read nor closed. It is valid for the streams that run; after a
+ * further start, call this again. Returns the descriptor, or -errno. Threads: any.
  */
 int litepcie_dma_fd(struct litepcie *dev);
 

@@ -206,7 +206,10 @@ struct litepcie_ioctl_mmap_dma_update {
 #define LITEPCIE_RUN_HELD	2u
 #define LITEPCIE_RUN_STREAM	3u
 
-/* Limits of a ring: bytes of a buffer, number of buffers, period of the timer in us */
+/*
+ * Limits of a ring: bytes of a buffer (at least a page, too), number of buffers,
+ * period of the timer in us
+ */
 #define LITEPCIE_BUFFER_LEAST		0x1000u
 #define LITEPCIE_BUFFER_MOST		0x400000u
 #define LITEPCIE_BUFFERS_LEAST		4u

@@ -48,9 +48,11 @@ MODULES = {
     "pages": ("tools/test/test_pages.py", '\nPAGE = "README.md"'),
     "beside": ("sim/test/test_beside.py", ", test_built"),
     "lists": ("tools/test/test_lists.py", '\nCOMMAND = "git", "ls-files"'),
+    "paths": ("tools/test/test_paths.py", '\nTEST = "gateware/test/test_other.py::test_it"'),
     "names": ("tools/test/test_names.py", '\nTEST = "test_other::test_it"'),
 }
-ANYTHING = {"built", "pages", "beside", "lists", "names"}  # modules with every file as an input
+# Modules with every file as an input.
+ANYTHING = {"built", "pages", "beside", "lists", "paths", "names"}
 ALL = set(MODULES)
 SIDE_BY_SIDE = ("-n", "2", "--dist", "loadgroup")
 
@@ -136,9 +138,9 @@ def test_what_passed_is_not_run_again(repository):
         ("gateware/test/bench.py", ALL),
         ("sim/test/wires.py", ALL),
         ("conftest.py", ALL),
-        ("gateware/test/test_model.py", {"model", "lists", "names"}),
-        ("gateware/test/test_other.py", {"lists", "names"}),
-        ("sim/test/test_built.py", {"built", "beside", "lists", "names"}),
+        ("gateware/test/test_model.py", {"model", "lists", "paths", "names"}),
+        ("gateware/test/test_other.py", {"lists", "paths", "names"}),
+        ("sim/test/test_built.py", {"built", "beside", "lists", "paths", "names"}),
         ("README.md", {"pages"}),
         ("software/kernel/new.c", ANYTHING),
     ],
@@ -195,8 +197,8 @@ def test_campaigns_and_expected_failures_always_run(repository, mark):
     module.write_text(module.read_text().replace("@pytest", f"@pytest.mark.{mark}\n@pytest", 1))
     (repository / "build" / "wrong").touch()
     # `lists` and `names` run as well, since the module of another test has changed.
-    assert run(repository)[0] - {"lists", "names"} == {"board"}
-    assert run(repository)[0] - {"lists", "names"} == {"board"}
+    assert run(repository)[0] - {"lists", "paths", "names"} == {"board"}
+    assert run(repository)[0] - {"lists", "paths", "names"} == {"board"}
 
 
 @pytest.mark.parametrize(

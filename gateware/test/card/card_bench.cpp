@@ -10,7 +10,7 @@
 
 #include <memory>
 
-#include "Vcard_bench.h"
+#include "Vlanebox.h"
 #include "card/card_pins.hpp"
 
 using namespace lanebox;
@@ -43,7 +43,7 @@ struct Bench {
     Configuration configuration;
     CardPins pins{chip, configuration, [this] { return cycles * kCycle; }};
     VerilatedContext context;
-    Vcard_bench top{&context};
+    Vlanebox top{&context};
 };
 
 }  // namespace

@@ -62,14 +62,15 @@ def build():
     text, addresses = _verilog()
     for name in ("adr", "we", "re", "dat_w", "dat_r"):
         assert f"csr_{name}" in text, f"the bus's port is not called csr_{name}"
-    digest = hashlib.sha256((text + (CARD / "configuration.sv").read_text()).encode())
+    prefix = "Vlanebox"  # the board's, whose DPI header card_pins.cpp includes
+    digest = hashlib.sha256((prefix + text + (CARD / "configuration.sv").read_text()).encode())
     folder = FOLDER / f"bench-{digest.hexdigest()[:16]}"
     if not (folder / "done").exists():
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         (folder / "card_bench.v").write_text(text)
         command = ["verilator", "--cc", "-O3", "-Wno-fatal", "-Wno-lint", "-Wno-style"]
-        command += ["--top-module", "card_bench", "--Mdir", str(folder)]
+        command += ["--top-module", "card_bench", "--prefix", prefix, "--Mdir", str(folder)]
         sources = [folder / "card_bench.v", CARD / "configuration.sv"]
         subprocess.run([*command, *map(str, sources)], check=True, capture_output=True)
         (folder / "done").touch()

@@ -77,8 +77,8 @@ private:
     bool scl_ = true, sda_ = true;  // the levels of the lines after the last step
     bool sda_low_ = false;          // the module pulls SDA low
     State state_ = State::Idle;
-    unsigned bits_ =
-        0;  // bits of the present byte that have passed; 8: the acknowledgement is next
+    // bits of the present byte that have passed; 8: the acknowledgement is next
+    unsigned bits_ = 0;
     bool acknowledges_ = false, refused_ = false;
     uint8_t shift_ = 0, address_ = 0;
     unsigned written_ = 0;  // bytes of the present write

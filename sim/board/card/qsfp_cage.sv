@@ -21,8 +21,8 @@ module qsfp_cage #(
     output reg int_n
 );
     import "DPI-C" context function chandle parts_bind();
-    // Each pin is an argument of its own (parts_pins.cpp). `wake` is the number of cycles after which
-    // the model will change a pin by itself; 0: it will not.
+    // Each pin is an argument of its own (parts_pins.cpp). `wake` is the number of cycles after
+    // which the model will change a pin by itself; 0: it will not.
     import "DPI-C" function void cage_step(
         input chandle parts, input int cage, input longint now,
         input bit scl_low, input bit sda_low, input bit modsel_n, input bit reset_n,

@@ -16,7 +16,7 @@ from test_credits import BLOCK, HOST
 from test_model_straddle import delineate
 
 from sim.board import border
-from sim.board.build import BOARD, VERILATOR_FLAGS, include_flags, model_files
+from sim.board.build import BOARD, SHARED, VERILATOR_FLAGS, include_flags, model_files
 from sim.test.board.board_builds import ROOT
 from sim.test.model.model_probe import Beat, decode_rc
 
@@ -36,6 +36,7 @@ def build():
         *(path for folder in pins for path in sorted(folder.glob("*.hpp"))),
         *model_files(".hpp"),
         border.files() / "pcie_border.hpp",
+        *SHARED,
     ]
     digest = hashlib.sha256()
     for path in [*verilog, *sources, *headers]:

@@ -156,7 +156,8 @@ int litepcie_setup_packets(struct litepcie_file *file, void *argument)
 	const struct litepcie_packets *packets = argument;
 	struct litepcie_way *way = litepcie_find_way(file, packets->way);
 
-	if (!way || packets->flags & ~LITEPCIE_PACKETS_ON || packets->flush_us > LITEPCIE_FLUSH_US_MOST ||
+	if (!way || packets->flags & ~LITEPCIE_PACKETS_ON ||
+	    packets->flush_us > LITEPCIE_FLUSH_US_MOST ||
 	    memchr_inv(packets->reserved, 0, sizeof(packets->reserved)))
 		return -EINVAL;
 	if (litepcie_is_gone(file->chan->card))

@@ -106,6 +106,8 @@ int litepcie_virtio_halt(struct litepcie *card)
 		status = card->bar0 + block->offset + VIRTIO_MMIO_STATUS;
 		writel(0, status);
 		if (readl_poll_timeout(status, value, !value, RESET_POLL_US, RESET_TIMEOUT_US)) {
+			if (value == ~0u && litepcie_check_lost(card))
+				return -ENODEV;
 			litepcie_master_off(card, cause);
 			dev_err(&card->pdev->dev, "virtio device %u does not end its reset (status %#x): the card is not driven, and bus mastering is off\n",
 				n, value);
