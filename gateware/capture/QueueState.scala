@@ -70,7 +70,8 @@ object QueueState {
   class Walk(queueWidth: Int, starts: Bool) extends Area {
     val left   = (queueWidth > 0) generate (Reg(UInt(queueWidth + 1 bits)) init 1 << queueWidth)
     val active = if (queueWidth > 0) left =/= 0 else starts
-    val queue  = if (queueWidth > 0) (left - 1).resize(queueWidth) else U(0, 0 bits)
+    // Queue 0 comes first, since it has the first turn after a reset.
+    val queue = if (queueWidth > 0) (~(left - 1)).resize(queueWidth) else U(0, 0 bits)
     if (queueWidth > 0) {
       when(active) { left := left - 1 }
       when(starts) { left := 1 << queueWidth }

@@ -89,17 +89,18 @@ case class CaptureQueues(p: CaptureParam) extends CaptureBlock(p) {
   settings.run.allowOverride()
   settings.run := runs
 
+  val known   = sort.select.resize(Spread.QueueWidth + 1) < p.queues // What is written for any other queue is ignored.
   val capture = Capture(p)
   capture.several.queue         := route.kept.number
   capture.several.select        := sort.select.resized
-  capture.several.statusWritten := sort.statusWritten
-  capture.several.lastWritten   := sort.lastWritten
+  capture.several.statusWritten := sort.statusWritten && known
+  capture.several.lastWritten   := sort.lastWritten && known
   capture.io.settings           := settings
   capture.io.clear              := io.clear
-  capture.io.seal               := io.seal
-  capture.io.limit << io.limit
-  capture.io.segment << io.segment
-  capture.io.wake << io.wake
+  capture.io.seal               := io.seal && known
+  capture.io.limit << io.limit.takeWhen(known)
+  capture.io.segment << io.segment.takeWhen(known)
+  capture.io.wake << io.wake.takeWhen(known)
   capture.io.now := io.now
   capture.io.frames << route.frames
   capture.io.snapshot := io.snapshot

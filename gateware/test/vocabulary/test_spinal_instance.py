@@ -265,8 +265,8 @@ case class Clashing() extends Component {
   io.down := inside
   io.late := RegNext(io.up + 1)
   object Size extends SpinalEnum { val small, large = newElement() }
-  val size = RegNext((io.up === 0) ? Size.small | Size.large)
-  io.big := size === Size.large
+  val wide = RegNext((io.up === 0) ? Size.small | Size.large)
+  io.big := wide === Size.large
 }
 object ClashingVerilog extends App { LaneboxConfig(args(0)).generateVerilog(Clashing()) }
 """

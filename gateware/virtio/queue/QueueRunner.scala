@@ -353,17 +353,17 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
         wrote := True
         switch(puts) {
           is(Put.element) {
-            taken := taken + 1
+            // The element may be one of a queue that was made anew since. That begins with 0.
+            when(!cut) {
+              taken   := taken + 1
+              used    := chain.split ? used | (slot + 1)
+              pending := chain.split ? (pending + 1) | U(0, p.sizeWidth bits)
+            }
             when(turn.chains =/= ChainsInTurn) { turn.chains := turn.chains + 1 }
             when(!chain.split) {
-              used    := slot + 1
-              pending := U(0, p.sizeWidth bits)
-              puts    := Put.count
+              puts := Put.count
               aim(Ring.used, 0)
-            } elsewhen (chain.tiny)(violate(Violation.tiny)) otherwise {
-              pending := pending + 1
-              goto(next)
-            }
+            } elsewhen (chain.tiny)(violate(Violation.tiny)) otherwise goto(next)
           }
           is(Put.count)(goto(next))
           is(Put.event)(goto(question))

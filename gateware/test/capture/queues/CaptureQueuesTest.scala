@@ -142,6 +142,35 @@ class CaptureQueuesTest extends AnyFunSuite {
     }
   }
 
+  test(s"nothing is written behind a reset in the middle of a recording, seed ${Seed.value}") {
+    // Memories keep their content over a reset, and with 8 queues some turns pass until all of them
+    // are cleared.
+    val eight = LaneboxSim(CaptureQueues(param.copy(cells = 64, queues = 8)))
+    eight.doSim("reset", Seed.value) { dut =>
+      for (round <- 0 until 20) {
+        val random = new Random(Seed.value + round)
+        val setup  = CaptureSetup(newest = true, waits = 0, hostPauses = 0.7)
+        val bench  = new CaptureQueuesBench(dut, random, setup)
+        bench.spread = ports
+        bench.byPort = true
+        bench.reset(first = round == 0)
+        bench.begin()
+        bench.offerSize(400, 300)
+        bench.cycles(1000 + random.nextInt(1000))
+        assert(bench.hosts.exists(_.requests > 0), "nothing was recorded")
+        bench.reset(first = false)
+        dut.clockDomain.assertReset()
+        dut.clockDomain.waitRisingEdge(3)
+        dut.clockDomain.deassertReset()
+        dut.io.request.ready #= true
+        for (_ <- 0 until 400) {
+          dut.clockDomain.waitRisingEdge()
+          assert(!dut.io.request.valid.toBoolean, s"round $round: a request behind the reset")
+        }
+      }
+    }
+  }
+
   test("without sorting all frames go to queue 0, whatever the rules say") {
     run("unsorted", CaptureSetup(limits = 0.5)) { bench =>
       bench.rules = Seq(RuleModel(discard = true))
