@@ -89,7 +89,8 @@ case class CaptureQueues(p: CaptureParam) extends CaptureBlock(p) {
   settings.run.allowOverride()
   settings.run := runs
 
-  val known   = sort.select.resize(Spread.QueueWidth + 1) < p.queues // What is written for any other queue is ignored.
+  // What is written for a queue that the build does not have is ignored.
+  val known   = sort.select.resize(Spread.QueueWidth + 1) < p.queues
   val capture = Capture(p)
   capture.several.queue         := route.kept.number
   capture.several.select        := sort.select.resized
