@@ -273,14 +273,14 @@ object ClashingVerilog extends App { LaneboxConfig(args(0)).generateVerilog(Clas
 
 
 def test_a_keyword_as_a_name_is_found(tmp_path):
-    """A signal and an element of an enumeration that are called like keywords of SystemVerilog,
-    `inside` and `large`, are listed in the ports file as renamed."""
+    """A signal and elements of an enumeration that are called like keywords of SystemVerilog,
+    `inside`, `small` and `large`, are listed in the ports file as renamed."""
     (tmp_path / "Clashing.scala").write_text(CLASHING)
     verilog = generate("Clashing", tmp_path)
     assert "inside_1" in verilog.read_text()
     ports = json.loads(verilog.with_suffix(".ports.json").read_text())
     assert ports["renamed"] == [{"scala": "inside", "verilog": "inside_1"}]
-    assert [row["scala"] for row in ports["renamedValues"]] == ["large"]
+    assert [row["scala"] for row in ports["renamedValues"]] == ["small", "large"]
 
 
 def test_a_register_without_a_name_is_found(tmp_path):
