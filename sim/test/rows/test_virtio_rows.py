@@ -85,15 +85,15 @@ def test_the_rows_of_the_console_have_goals_and_break_no_rule(card):
     print({name: entry.value for name, entry in rows.items()})
     for name, reads in (("split", 4), ("notify", 3), ("predicted", 2)):
         entry = rows[f"virtio/reads/{name}"]
-        # A guess that is wrong at one of the latencies moves the slope by this much.
-        assert reads - 0.15 < entry.value < reads + 1.2
+        # Beside other load half of the guesses at one latency may be wrong, which moves the slope.
+        # An interrupt that waited for one more read would add 0.98.
+        assert reads - 0.15 < entry.value < reads + 0.7
         assert reads <= entry.conditions["reads"]
     own, guessed = rows["virtio/own/64"], rows["virtio/own/64/predicted"]
     assert guessed.value < own.value
     doorbell = rows["virtio/doorbell/64"]
-    slope = rows["virtio/reads/predicted"].value
     # Beside other load half of the guesses have once been wrong: one read more.
-    expected = guessed.value * 4 + slope * 600
+    expected = guessed.value * 4 + 2 * 600
     assert 0.9 * expected < doorbell.value < 1.1 * expected + 600
     for entry in rows.values():
         assert entry.violations == 0 and entry.binds == "budget" and 0 < entry.ratio
