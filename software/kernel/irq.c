@@ -10,9 +10,10 @@
  * progress after that raises another message.  In a run in which the card writes the count to
  * memory, the handler reads no register.  Its load of the count may then happen before the posted
  * write has cleared the cause.  Progress between the load and the clearing finds the cause still
- * set, so the message that it raises is handled after the cause has been cleared.  For this reason
- * the handler of a message without a cause looks at the counts in memory again.  The queues of
- * virtio devices are in memory, too, and are looked at in the same way.
+ * set, so the message that it raises is handled after the cause has been cleared.  Other causes may
+ * be set by then.  For this reason the handler of every message looks at all counts in memory,
+ * whatever causes are set.  The queues of virtio devices and the position of a capture are in
+ * memory, too, and are looked at in the same way.
  */
 
 #include <linux/interrupt.h>
@@ -20,23 +21,38 @@
 
 #include "capture/capture.h"
 
-/*
- * Handle an MSI message for which no cause is set: look at the counts that the card writes to
- * memory.  The handler of an earlier message has cleared the cause, but may have looked at a count
- * before the card's write of that count arrived.
- */
-static void look_at_lines(struct litepcie *card)
-{
-	struct litepcie_way *way;
-
-	for (unsigned int n = 0; (way = litepcie_nth_way(card, n)); n++)
-		if (READ_ONCE(way->told) && litepcie_dma_progress(way))
-			litepcie_dma_news(way);
-}
-
 static bool is_captures(const struct litepcie *card, u32 cause)
 {
 	return card->capture && card->capture->cause == cause;
+}
+
+/*
+ * Look at everything that the card writes to memory and whose cause is not among @causes.  The
+ * handler of an earlier message may have cleared the cause, but have looked before the card's write
+ * arrived.
+ */
+static void look_at_memory(struct litepcie *card, int irq, u32 causes)
+{
+	struct litepcie_way *way;
+
+	litepcie_virtio_interrupt(card, irq, card->virtio_queues & ~causes);
+	for (unsigned int n = 0; (way = litepcie_nth_way(card, n)); n++)
+		if (READ_ONCE(way->told) && !(causes & BIT(way->cause)) &&
+		    litepcie_dma_progress(way))
+			litepcie_dma_news(way);
+	if (card->capture && !(causes & BIT(card->capture->cause)))
+		litepcie_capture_interrupt(card);
+}
+
+/*
+ * Signal the eventfd of the user's logic when the cause has been cleared at the card.  What the
+ * interrupt stands for is unknown to the driver.  An interrupt that finds the cause still set is
+ * made known by this signal, and a later one has a message of its own.
+ */
+static void settled_user_interrupt(struct litepcie *card)
+{
+	litepcie_cause_settle(card);
+	litepcie_user_interrupt(card);
 }
 
 static irqreturn_t litepcie_interrupt(int irq, void *data)
@@ -54,16 +70,9 @@ static irqreturn_t litepcie_interrupt(int irq, void *data)
 	if (causes == ~0u && litepcie_check_lost(card))
 		return IRQ_HANDLED;
 	causes &= READ_ONCE(card->irq_enabled);
-	/*
-	 * The handler does not return IRQ_NONE, because the handler of an earlier message may have
-	 * cleared this message's cause.
-	 */
-	if (!causes) {
-		look_at_lines(card);
-		litepcie_virtio_interrupt(card, irq, card->virtio_queues);
-		return IRQ_HANDLED;
-	}
-	writel(causes, card->irq_clear);
+	if (causes)
+		writel(causes, card->irq_clear);
+	look_at_memory(card, irq, causes);
 	litepcie_virtio_interrupt(card, irq, causes);
 	causes &= ~card->virtio_causes;
 	while (causes) {
@@ -73,10 +82,11 @@ static irqreturn_t litepcie_interrupt(int irq, void *data)
 		if (card->cause[cause])
 			litepcie_dma_interrupt(card->cause[cause]);
 		else if (cause == card->user.cause)
-			litepcie_user_interrupt(card);
+			settled_user_interrupt(card);
 		else if (is_captures(card, cause))
 			litepcie_capture_interrupt(card);
 	}
+	/* Never IRQ_NONE: an earlier handler may have cleared this message's cause. */
 	return IRQ_HANDLED;
 }
 

@@ -89,6 +89,9 @@ stopped() {
 FAULTY = "/faulty/litepcie.ko"
 # Shell text that puts that driver in place of the usual one, and the other way round.
 WITH_FAULTS = f"rmmod litepcie; insmod {FAULTY}"
+# The driver that was built with software/kernel/test/causes: it takes interrupts for other ones.
+CONFUSED = "/confused/litepcie.ko"
+WITH_WRONG_CAUSES = f"rmmod litepcie; insmod {CONFUSED}"
 WITHOUT = "rmmod litepcie; insmod /lib/modules/litepcie.ko"
 # Matches a line of the guest's kernel log that no test may cause.
 COMPLAINT = re.compile(
@@ -142,10 +145,16 @@ def faulty_guest(series=None):
     """Return a guest whose driver is built with software/kernel/test/faults, so that a test can
     make it fail."""
     kernel = guest_kernel.ensure(series)
+    return run.Guest(qemu.ensure(), kernel, variant(kernel, "faults"))
+
+
+def variant(kernel, folder):
+    """Build our driver together with the files of software/kernel/test/FOLDER, whose Kbuild
+    includes the driver's own one as driver.mk. Returns the path of its litepcie.ko."""
     files = driver.our_inputs()
     files["driver.mk"] = files.pop("Kbuild")
-    files |= {name: PROGRAMS / "faults" / name for name in ("Kbuild", "faults.c", "faults.h")}
-    return run.Guest(qemu.ensure(), kernel, driver.ensure_module(kernel, files, "litepcie"))
+    files |= {path.name: path for path in (PROGRAMS / folder).iterdir()}
+    return driver.ensure_module(kernel, files, "litepcie")
 
 
 def boot(

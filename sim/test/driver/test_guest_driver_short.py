@@ -25,15 +25,18 @@ from sim.guest import kernel as guest_kernel
 from sim.guest import run
 from sim.test.board.board_builds import register_map
 from sim.test.driver.driver_guest import (
+    CONFUSED,
     FAULTS,
     FAULTY,
     HELD,
     TWO_CPUS,
     WITH_FAULTS,
+    WITH_WRONG_CAUSES,
     WITHOUT,
     boot,
     faulty_guest,
     importer,
+    variant,
 )
 from sim.test.driver.live_guest import LiveGuest
 from tools.testing.seeds import SHIFT
@@ -56,7 +59,9 @@ PROGRAMS = (
 RESCAN = "echo 1 >/sys/bus/pci/rescan"
 NO_LOCK = f"! grep -q lock {FAULTS}/held"
 # Shell text for a guest: it deletes files that the next kernel's initramfs does not need.
-UNUSED = "cd /bin; rm -rf /faulty /more /root/* " + " ".join(PROGRAMS[1:-1]) + "; cd /root"
+UNUSED = (
+    "cd /bin; rm -rf /faulty /confused /more /root/* " + " ".join(PROGRAMS[1:-1]) + "; cd /root"
+)
 FUZZ_CALLS = 4000  # random calls of the driver, enough to reach each of its branches four times
 
 
@@ -71,6 +76,7 @@ def guest(disk, tmp_path_factory):
     files = [
         (importer(), "root/litepcie_importer.ko"),
         (faulty_guest().module, FAULTY[1:]),
+        (variant(guest_kernel.ensure(), "causes"), CONFUSED[1:]),
         (guest_kernel.ensure().image, "vmlinuz"),
         *power.injector(),
     ]
@@ -323,6 +329,18 @@ def test_each_interrupt_is_taken_once(guest):
     """From its probe on, the driver takes as many interrupts as the card has reason to send, and
     misses none."""
     power.check_interrupts(guest.run([WITHOUT, *power.INTERRUPTS, RESCAN]))
+
+
+def test_counts_in_memory_are_looked_at_whatever_the_causes_are(guest):
+    """A driver that is told of all causes but those that are set misses no buffer and no packet of
+    a held run, because the card writes their counts to memory."""
+    seed = 1 + SHIFT
+    commands = [
+        f"held loop /dev/litepcie0 2000 {seed} >>/out/held",
+        f"packets held /dev/litepcie0 200 {seed} >>/out/packets",
+    ]
+    files = guest.run([WITH_WRONG_CAUSES, *commands, WITHOUT])
+    assert b"buffers compared" in files["held"] and b"packets compared" in files["packets"]
 
 
 # The build with faults ----------------------------------------------------------------------------

@@ -126,7 +126,8 @@ void litepcie_capture_news(struct litepcie_capture *capture)
 
 /*
  * Handle the capture's interrupt: the position has passed what was asked for.
- * With MSI the interrupt handler has cleared the cause before this call.
+ * With MSI the interrupt handler has cleared the cause before this call, and
+ * calls this function for messages of other causes, too.
  */
 void litepcie_capture_interrupt(struct litepcie *card)
 {

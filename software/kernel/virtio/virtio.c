@@ -199,7 +199,7 @@ void litepcie_virtio_del(struct litepcie *card)
 
 /* Interrupts -------------------------------------------------------------- */
 
-/* Call the handlers of these causes, for the one MSI message that stands for all causes. */
+/* Call the handlers of these causes for an MSI message, which stands for all causes. */
 void litepcie_virtio_interrupt(struct litepcie *card, int irq, u32 causes)
 {
 	causes &= card->virtio_causes;

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * Is included in front of irq.c in a test's build, and makes each MSI message tell of the wrong
+ * causes. It shows whether the driver relies on causes for what the card writes to memory.
+ *
+ * An interrupt that comes after the handler has read the causes, and before the card has got the
+ * handler's write that clears them, has a message of its own but no cause. By the time of that
+ * message other causes may be set. In this build the card seems to do so each time: the causes that
+ * are set are cleared and not reported, and all other enabled ones are reported.
+ */
+#ifndef LITEPCIE_CAUSES_H
+#define LITEPCIE_CAUSES_H
+
+#include <linux/io.h>
+#include <linux/string.h>
+
+#define IS_VECTOR(_address)	(!strcmp(#_address, "card->irq_vector"))
+
+#undef readl
+#define readl(_address)								\
+({										\
+	u32 _value = (readl)(_address);						\
+										\
+	if (IS_VECTOR(_address) && _value != ~0u) {				\
+		(writel)(_value, card->irq_clear);				\
+		_value = card->irq_enabled & ~_value;				\
+	}									\
+	_value;									\
+})
+
+#endif /* LITEPCIE_CAUSES_H */
