@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A guest that stays up while several tests run their commands in it, one test after another.
 
-Each test gets its own files in /out and its own kernel log. After each test the card must be bound,
+Each test gets its own files in /out and its own kernel log. What its commands print is the file
+"said". After each test the card must be bound,
 every lock of the driver must be free, and no rule of the hard block may have been broken. A test
 that fails, panics or hangs ends the guest and the board. The next test gets new ones.
 
@@ -47,7 +48,7 @@ cp /out/guest /facts; echo up >&3
 while read -r size <&3 && [ "$size" -gt 0 ]; do
 	head -c "$size" <&3 >/step.sh
 	rm -rf /out /tmp; mkdir /out /tmp
-	status=0; (cd /root && exec sh -e /step.sh) || status=$?
+	status=0; (cd /root && exec sh -e /step.sh) >/out/said 2>&1 || status=$?
 	dmesg -c >/out/dmesg; tar -c -f /result.tar -C /out .
 	echo "done $status $(stat -c %s /result.tar)" >&3; cat /result.tar >&3
 done
@@ -231,8 +232,13 @@ class LiveGuest:
             files = {m.name[len("./") :]: archive.extractfile(m).read() for m in members}
         log = files["dmesg"].decode()
         check_text(log)
-        assert status == 0, f"the commands ended with status {status}\n{log[-3000:]}"
+        assert status == 0, f"the commands ended with status {status}\n{_texts(files)}"
         return files
+
+
+def _texts(files: dict[str, bytes]) -> str:
+    """Return the end of each file of /out, for the message about commands that failed."""
+    return "\n".join(f"{n}: {c[-3000:].decode(errors='replace')}" for n, c in files.items() if c)
 
 
 class GuestLost(RuntimeError):
