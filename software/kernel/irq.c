@@ -27,20 +27,18 @@ static bool is_captures(const struct litepcie *card, u32 cause)
 }
 
 /*
- * Look at everything that the card writes to memory and whose cause is not among @causes.  The
- * handler of an earlier message may have cleared the cause, but have looked before the card's write
- * arrived.
+ * Look at the counts that the card writes to memory for the causes @others, which are enabled but
+ * not set.  The handler of an earlier message may have cleared a cause, but have looked before the
+ * card's write arrived.
  */
-static void look_at_memory(struct litepcie *card, int irq, u32 causes)
+static void look_at_memory(struct litepcie *card, u32 others)
 {
 	struct litepcie_way *way;
 
-	litepcie_virtio_interrupt(card, irq, card->virtio_queues & ~causes);
 	for (unsigned int n = 0; (way = litepcie_nth_way(card, n)); n++)
-		if (READ_ONCE(way->told) && !(causes & BIT(way->cause)) &&
-		    litepcie_dma_progress(way))
+		if (READ_ONCE(way->told) && others & BIT(way->cause) && litepcie_dma_progress(way))
 			litepcie_dma_news(way);
-	if (card->capture && !(causes & BIT(card->capture->cause)))
+	if (card->capture && others & BIT(card->capture->cause))
 		litepcie_capture_interrupt(card);
 }
 
@@ -58,7 +56,7 @@ static void settled_user_interrupt(struct litepcie *card)
 static irqreturn_t litepcie_interrupt(int irq, void *data)
 {
 	struct litepcie *card = data;
-	u32 causes;
+	u32 enabled, causes;
 
 	/*
 	 * The message was sent before a reset.  The card's registers may read as all ones during
@@ -69,11 +67,12 @@ static irqreturn_t litepcie_interrupt(int irq, void *data)
 	causes = readl(card->irq_vector);
 	if (causes == ~0u && litepcie_check_lost(card))
 		return IRQ_HANDLED;
-	causes &= READ_ONCE(card->irq_enabled);
+	enabled = READ_ONCE(card->irq_enabled);
+	causes &= enabled;
 	if (causes)
 		writel(causes, card->irq_clear);
-	look_at_memory(card, irq, causes);
-	litepcie_virtio_interrupt(card, irq, causes);
+	litepcie_virtio_interrupt(card, irq, causes | (enabled & card->virtio_queues));
+	look_at_memory(card, enabled & ~causes);
 	causes &= ~card->virtio_causes;
 	while (causes) {
 		unsigned int cause = __ffs(causes);

@@ -52,19 +52,18 @@ static void look_later(struct litepcie_way *way)
 static enum hrtimer_restart look(struct hrtimer *timer)
 {
 	struct litepcie_way *way = container_of(timer, struct litepcie_way, timer);
-	bool news = litepcie_dma_progress(way);
+	bool news = litepcie_dma_progress(way), behind;
 
 	if (!news && way->mode == LITEPCIE_MODE_ADAPTIVE) {
 		cause_on(way);
 		/*
 		 * Progress made before the cause was enabled raises no interrupt, so ask the card
-		 * again.  In a run with a status line asking reads no register, so first wait until
-		 * the cause is enabled in the card.
+		 * again.  In a run with a status line the register says whether the card is further
+		 * than its line, which may still be on its way.
 		 */
-		if (way->told)
-			litepcie_cause_settle(litepcie_of(way));
+		behind = way->told && litepcie_held_is_behind(way);
 		news = litepcie_dma_progress(way);
-		if (!news)
+		if (!news && !behind)
 			return HRTIMER_NORESTART;
 		litepcie_cause_enable(litepcie_of(way), way->cause, false);
 	}

@@ -248,6 +248,7 @@ int litepcie_owner_steer(struct litepcie_file *file, struct litepcie_chan *chan,
 
 /* Defined in held.c */
 bool litepcie_held_update(struct litepcie_way *way, bool *lost);
+bool litepcie_held_is_behind(struct litepcie_way *way);
 void litepcie_held_look(struct litepcie_way *way);
 void litepcie_held_append(struct litepcie_way *way, u64 offset, u32 bytes, bool irq, bool last);
 u64 litepcie_held_outstanding(struct litepcie_way *way);

@@ -119,6 +119,20 @@ bool litepcie_held_update(struct litepcie_way *way, bool *lost)
 }
 
 /*
+ * Returns true if the card's register counts descriptors of a held run that the driver does not
+ * know to be done.  The status line that counts them may still be on its way: a read's completion
+ * does not push the writes that wait in the endpoint.
+ */
+bool litepcie_held_is_behind(struct litepcie_way *way)
+{
+	u32 count = readl(way->regs + LITEPCIE_DMA_GROUP_TABLE_LOOP_STATUS);
+
+	if (count == ~0u && litepcie_check_lost(litepcie_of(way)))
+		return false;
+	return count != (u32)READ_ONCE(way->held.done);
+}
+
+/*
  * Bring hw_count up to what the program may have seen without an interrupt in the status line and
  * in the c2h records.  The card writes a buffer's record before the status line, and delays the
  * line while more data comes.
