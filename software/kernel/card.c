@@ -77,8 +77,10 @@ static void wake_everybody(struct litepcie *card)
 {
 	struct litepcie_way *way;
 
-	for (unsigned int n = 0; (way = litepcie_nth_way(card, n)); n++)
+	for (unsigned int n = 0; (way = litepcie_nth_way(card, n)); n++) {
 		wake_up_all(&way->wait);
+		wake_up_all(&way->chan->pollers);
+	}
 	if (card->capture)
 		litepcie_capture_news(card->capture);
 }
@@ -90,6 +92,13 @@ void litepcie_set_state(struct litepcie *card, enum litepcie_state state)
 	WRITE_ONCE(card->state, state);
 	up_write(&card->live);
 	trace_litepcie_state(card, state);
+	wake_everybody(card);
+}
+
+/* Give the card up, which tells sleeping threads: open files get ENODEV until a removal or reset. */
+void litepcie_lose(struct litepcie *card)
+{
+	WRITE_ONCE(card->lost, true);
 	wake_everybody(card);
 }
 

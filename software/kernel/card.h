@@ -171,6 +171,7 @@ void litepcie_card_put(struct litepcie *card);
 int litepcie_enter(struct litepcie *card);
 void litepcie_exit(struct litepcie *card);
 void litepcie_set_state(struct litepcie *card, enum litepcie_state state);
+void litepcie_lose(struct litepcie *card);
 bool litepcie_check_lost(struct litepcie *card);
 
 /* Defined in capability.c */

@@ -170,7 +170,7 @@ static int revive(struct litepcie *card)
 
 	if (!litepcie_capability_same(card)) {
 		dev_err(&card->pdev->dev, "after the reset the card has other gateware or does not answer: unbind the driver and bind it again\n");
-		WRITE_ONCE(card->lost, true);
+		litepcie_lose(card);
 		return -ENODEV;
 	}
 	WRITE_ONCE(card->lost, false);
@@ -182,7 +182,7 @@ static int revive(struct litepcie *card)
 	if (!err)
 		err = litepcie_virtio_halt(card);
 	if (err) {
-		WRITE_ONCE(card->lost, true);
+		litepcie_lose(card);
 		return err;
 	}
 	pci_set_master(card->pdev);

@@ -186,6 +186,11 @@ struct litepcie_chan {
 	struct cdev		cdev;
 	void __iomem		*loopback;
 	struct litepcie_notices	notices;
+	/*
+	 * Those who wait for either direction by poll() or epoll.  epoll may change the directions
+	 * that it waits for without asking the driver again, so both directions have one queue.
+	 */
+	wait_queue_head_t	pollers;
 	struct litepcie_way	way[LITEPCIE_WAYS];
 };
 

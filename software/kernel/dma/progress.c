@@ -15,6 +15,7 @@
  */
 
 #include <linux/module.h>
+#include <linux/poll.h>
 
 #include "card.h"
 #include "compat.h"
@@ -51,6 +52,23 @@ static __always_inline bool update_locked(struct litepcie_way *way, bool *lost)
 	return position != before;
 }
 
+/*
+ * Wake those who wait by poll() for this direction, and all of them if an error has to be reported.
+ * The barrier of wq_has_sleeper() pairs with that of poll_wait(): either the counts are seen by who
+ * polls, or the sleeper is seen here.
+ */
+static __always_inline void tell_pollers(struct litepcie_way *way)
+{
+	struct litepcie_chan *chan = way->chan;
+	__poll_t news = way->id == LITEPCIE_C2H ? EPOLLIN | EPOLLRDNORM : EPOLLOUT | EPOLLWRNORM;
+
+	if (!wq_has_sleeper(&chan->pollers))
+		return;
+	if (way->error || litepcie_is_gone(chan->card))
+		news |= EPOLLERR | EPOLLHUP;
+	wake_up_poll(&chan->pollers, news);
+}
+
 static __always_inline void tell_locked(struct litepcie_way *way)
 {
 	lockdep_assert_held(&way->wait.lock);
@@ -58,6 +76,7 @@ static __always_inline void tell_locked(struct litepcie_way *way)
 	/* A waiter queues itself under this lock and then checks again, so none is missed. */
 	if (waitqueue_active(&way->wait))
 		wake_up_locked(&way->wait);
+	tell_pollers(way);
 	if (way->event)
 		litepcie_eventfd_signal(way->event);
 }

@@ -132,15 +132,13 @@ static __always_inline bool is_ready(struct litepcie_way *way, const struct lite
 }
 
 /*
- * Returns what poll() reports for one direction.  The function takes no lock:
- * code that changes a field which this function reads wakes way->wait afterwards.
+ * Returns what poll() reports for one direction.  The function takes no lock: code that changes a
+ * field which this function reads calls litepcie_dma_news() afterwards.
  */
-static __always_inline __poll_t poll_way(struct litepcie_file *file, struct file *filp,
-					 poll_table *table, enum litepcie_direction id)
+static __always_inline __poll_t poll_way(struct litepcie_file *file, enum litepcie_direction id)
 {
 	struct litepcie_way *way = &file->chan->way[id];
 
-	poll_wait(filp, &way->wait, table);
 	if (READ_ONCE(way->error))
 		return EPOLLERR;
 	if (!is_ready(way, file, id))
@@ -159,10 +157,11 @@ static __poll_t litepcie_poll(struct file *filp, struct poll_table_struct *table
 	bool c2h = wanted & (EPOLLIN | EPOLLRDNORM), h2c = wanted & (EPOLLOUT | EPOLLWRNORM);
 	__poll_t mask = 0;
 
+	poll_wait(filp, &file->chan->pollers, table);
 	if (c2h || !h2c)
-		mask |= poll_way(file, filp, table, LITEPCIE_C2H);
+		mask |= poll_way(file, LITEPCIE_C2H);
 	if (h2c || !c2h)
-		mask |= poll_way(file, filp, table, LITEPCIE_H2C);
+		mask |= poll_way(file, LITEPCIE_H2C);
 	return litepcie_is_gone(file->chan->card) ? EPOLLHUP | EPOLLERR : mask;
 }
 
@@ -294,6 +293,7 @@ struct litepcie_chan *litepcie_chan_alloc(struct litepcie *card)
 	litepcie_card_get(card);
 	chan->card = card;
 	mutex_init(&chan->notices.lock);
+	init_waitqueue_head(&chan->pollers);
 	for (unsigned int n = 0; n < LITEPCIE_WAYS; n++)
 		way_init(chan, n);
 	device_initialize(&chan->dev);

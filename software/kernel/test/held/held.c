@@ -12,6 +12,7 @@
  *   held refuse DEV		calls that must be refused, each with its error
  *   held ready DEV		poll() without the index page, and O_NONBLOCK beside a reader
  *   held sync DEV		fsync() sends an incomplete beat, and later data begins a new beat
+ *   held epoll DEV		epoll hears of c2h when it was added for h2c, and the other way round
  *   held reset DEV FILE	make FILE while both directions run, and wait for the reset: calls fail
  * 				as they should, and DMA works again after the reset
  *   held user DEV		the interrupt of logic that raises one for each write to its memory
@@ -301,6 +302,8 @@ int main(int argc, char **argv)
 		return ready(argv[2]);
 	if (argc == 3 && !strcmp(argv[1], "sync"))
 		return sync_beats();
+	if (argc == 3 && !strcmp(argv[1], "epoll"))
+		return changed_epoll();
 	if (argc == 3 && !strcmp(argv[1], "user"))
 		return user(argv[2]);
 	return 2;

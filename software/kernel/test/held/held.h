@@ -59,6 +59,7 @@ int ready(const char *device);
 
 /* The functions that follow are defined in held_events.c. */
 int sync_beats(void);
+int changed_epoll(void);
 int reset(const char *flag);
 int user(const char *device);
 int user_race(const char *device, uint64_t rounds);

@@ -3,10 +3,11 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Tests fsync(), a reset while both directions run, and the interrupt of the user's logic.
+ * Tests fsync(), epoll, a reset while both directions run, and the interrupt of the user's logic.
  */
 #include <poll.h>
 #include <signal.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -90,6 +91,58 @@ int sync_beats(void)
 	if (memcmp(got, sent, HEAD) || memcmp(got + next, sent + next, ALL - next))
 		fail("an incomplete beat and the next ones: other bytes came back");
 	printf("sync: ok\n");
+	return 0;
+}
+
+/* epoll --------------------------------------------------------------------------------------- */
+
+static void watch_for(int epoll, int call, uint32_t events)
+{
+	struct epoll_event event = { .events = events };
+
+	need(!epoll_ctl(epoll, call, fd, &event), "epoll_ctl");
+}
+
+/* Returns the events of the device node, or 0 after @ms. */
+static uint32_t events_within(int epoll, int ms)
+{
+	struct epoll_event event = { 0 };
+	int found = epoll_wait(epoll, &event, 1, ms);
+
+	need(found >= 0, "epoll_wait");
+	return found ? event.events : 0;
+}
+
+/*
+ * EPOLL_CTL_MOD asks the driver for its state, but does not tell it where to wake. The node is added
+ * for h2c alone, and epoll must hear of c2h after the change. The data comes back by c2h some time
+ * after h2c is done with it, since the user's logic is between the two.
+ */
+int changed_epoll(void)
+{
+	static char sent[SIZE], got[SIZE];
+	int epoll = epoll_create1(0), child, status_of_child;
+
+	need(epoll >= 0 && !fcntl(fd, F_SETFL, O_NONBLOCK), "epoll_create1 and O_NONBLOCK");
+	refused(read(fd, got, 1) < 0 ? -1 : 0, EAGAIN, "read() before there is data");
+	watch_for(epoll, EPOLL_CTL_ADD, EPOLLOUT);
+	need(events_within(epoll, 5000) == EPOLLOUT, "room in an empty ring");
+	for (int round = 0; round < 20; round++) {
+		watch_for(epoll, EPOLL_CTL_MOD, EPOLLIN);
+		need(!events_within(epoll, 0), "nothing to read");
+		child = fork();
+		if (!child) {
+			usleep(20000);
+			_exit(write(fd, sent, SIZE) != SIZE);
+		}
+		need(child > 0, "fork");
+		need(events_within(epoll, 5000) == EPOLLIN, "data after a change to EPOLLIN");
+		receive_bytes(got, SIZE);
+		need(waitpid(child, &status_of_child, 0) == child && !status_of_child, "write");
+		watch_for(epoll, EPOLL_CTL_MOD, EPOLLIN | EPOLLOUT);
+		need(events_within(epoll, 5000) == EPOLLOUT, "room after a change to both");
+	}
+	printf("epoll: ok\n");
 	return 0;
 }
 
