@@ -164,6 +164,7 @@ static int ioctl_lock(struct litepcie_file *file, void *argument)
 static int set_sw_count(struct litepcie_file *file, enum litepcie_direction id, s64 sw_count)
 {
 	struct litepcie_way *way = &file->chan->way[id];
+	bool back = false;
 	int err = 0;
 
 	if (litepcie_is_gone(file->chan->card))
@@ -175,10 +176,14 @@ static int set_sw_count(struct litepcie_file *file, enum litepcie_direction id, 
 		err = -EINVAL;
 	if (!err && way->owner) {
 		spin_lock_irq(&way->wait.lock);
+		back = sw_count < way->sw_count;
 		way->sw_count = sw_count;
 		spin_unlock_irq(&way->wait.lock);
 	}
 	mutex_unlock(&way->mutex);
+	/* A thread in poll() may have something to do now. */
+	if (back)
+		litepcie_dma_news(way);
 	return err;
 }
 

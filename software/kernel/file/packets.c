@@ -38,11 +38,17 @@ bool litepcie_packet_fits(const struct litepcie_way *way, u64 bytes)
 static void set_wanted(const struct litepcie_run *run, u64 bytes)
 {
 	struct litepcie_way *way = run->way;
+	bool less = false;
 
 	spin_lock_irq(&way->wait.lock);
-	if (way->generation == run->generation)
+	if (way->generation == run->generation) {
+		less = bytes < way->stream.wanted;
 		way->stream.wanted = bytes;
+	}
 	spin_unlock_irq(&way->wait.lock);
+	/* There may be room now for which another thread waits in poll(). */
+	if (less)
+		litepcie_dma_news(way);
 }
 
 /* Begin a write() of @bytes.  With packets on, all of these bytes are one packet. */
@@ -81,6 +87,7 @@ int litepcie_packet_write(struct litepcie_run *run, struct iov_iter *from)
 
 		if (part < 0) {
 			litepcie_stream_move(run, -(s64)done);
+			litepcie_dma_news(run->way);	/* there is room again */
 			return part;
 		}
 		done += part;
