@@ -125,12 +125,12 @@ static int drain(struct litepcie *dev, int timeout_ms)
 int litepcie_stream_drain(struct litepcie_stream *stream, int timeout_ms)
 {
 	struct litepcie *dev = stream->dev;
-	int rc = litepcie_check_active(dev, LITEPCIE_H2C);
+	int rc;
 
+	/* Under the lock, since a drain that begins after the stop would never end. */
+	litepcie_lock(dev);
+	rc = litepcie_check_active(dev, LITEPCIE_H2C);
 	if (rc == 0 && stream->direction != LITEPCIE_H2C)
 		rc = litepcie_fail(dev, -EINVAL, "drain of c2h: only h2c drains");
-	if (rc < 0)
-		return rc;
-	litepcie_lock(dev);
-	return litepcie_unlock(dev, drain(dev, timeout_ms));
+	return litepcie_unlock(dev, rc < 0 ? rc : drain(dev, timeout_ms));
 }

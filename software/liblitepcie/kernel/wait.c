@@ -99,7 +99,9 @@ int kernel_wait(struct litepcie *dev, unsigned int directions, int timeout_ms)
 {
 	int rc = wait_for_news(dev, directions, timeout_ms);
 
-	take_event(kernel_of(dev)->event);
+	/* A wait for the user's logic looks at no count, so it leaves the DMA's event to others. */
+	if (directions)
+		take_event(kernel_of(dev)->event);
 	return rc;
 }
 

@@ -32,17 +32,22 @@ static uint32_t own_causes(const struct litepcie *dev)
 	return dev->map.h2c_cause | dev->map.c2h_cause;
 }
 
-/* Read and clear the user's interrupt cause. The card can then send the next message. */
+/*
+ * Read and clear the user's interrupt cause. The read at the end returns when the cause has been
+ * cleared in the card. So an interrupt that still finds it set comes before this function returns,
+ * and what the logic wrote to memory before that interrupt is seen by the program.
+ */
 static int table_user_look(struct litepcie *dev)
 {
-	uint32_t raised = 0;
+	uint32_t raised = 0, enabled;
 	int rc = litepcie_get(dev, dev->map.irq_vector, &raised);
 
 	raised &= dev->map.user_cause;
 	if (rc < 0 || !raised)
 		return rc;
 	dev->user_raised = true;
-	return litepcie_put(dev, dev->map.irq_clear, raised);
+	rc = litepcie_put(dev, dev->map.irq_clear, raised);
+	return rc < 0 ? rc : litepcie_get(dev, dev->map.irq_enable, &enabled);
 }
 
 /*

@@ -54,11 +54,15 @@ static inline int run_open(struct litepcie *dev, unsigned int direction,
 	return litepcie_stream_open(dev, direction, &options, &stream);
 }
 
+/*
+ * Stop both streams, h2c first: the data of a loopback goes nowhere when c2h has stopped, so a drain
+ * of h2c could end well just then.
+ */
 static inline int run_stop(struct litepcie *dev)
 {
-	int c2h = litepcie_stream_stop(&dev->c2h), h2c = litepcie_stream_stop(&dev->h2c);
+	int h2c = litepcie_stream_stop(&dev->h2c), c2h = litepcie_stream_stop(&dev->c2h);
 
-	return c2h < 0 ? c2h : h2c;
+	return h2c < 0 ? h2c : c2h;
 }
 
 static inline int run_start(struct litepcie *dev, const struct run_config *config)
