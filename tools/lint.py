@@ -14,6 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tools import commits
 from tools.verilog import spinal_build
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -30,7 +31,7 @@ def main() -> int:
     parser.add_argument("--fix", action="store_true", help="rewrite what can be mended")
     fix = parser.parse_args().fix
     files = tracked()
-    failed = [check_headers(files), check_words(files)]
+    failed = [check_headers(files), check_words(files), bool(commits.main([]))]
     failed.append(run(["ruff", "check", *(["--fix"] if fix else []), "."]))
     failed.append(run(["ruff", "format", *([] if fix else ["--diff", "--quiet"]), "."]))
     failed.append(run(["mypy", "--no-error-summary"]))
