@@ -28,7 +28,7 @@ from gateware import numbers
 # The first word of the capability table. Its four bytes in memory are the text "LBOX".
 MAGIC = 0x584f424c
 MAJOR = 1
-MINOR = 5
+MINOR = 6
 
 WORD         = 4
 DIGEST_WORDS = 8 # 32-bit words of the field `digest`, a SHA-256 over the gateware's sources.
@@ -140,6 +140,9 @@ BLOCK_TYPES = {
     "management": BlockType(26, ("control", "status", "doorbell", "cause", "image_base",
         "image_bytes", "mailbox_base", "mailbox_bytes", "firmware"),
         "Management CPU; its image and mailbox in BAR0; the digest of its firmware"),
+    "capture_queues": BlockType(27, ("select", "control", "rule_data", "rule_index", "spread",
+        "discard_index", "discard_frames", "discard_bytes", "queues", "rules", "entries"),
+        "Queues of the capture block; rules and a spread by which frames get there"),
     "mmio": BlockType(14, ("control", "reads_inside", "read_slots"),
         "MMIO bridge: its order of accesses, its counters, its reads in flight"),
 }

@@ -176,7 +176,20 @@ def _capture_blocks(soc):
         registers.block("capture",
             **{name: values.get(name, name) for name in BLOCK_TYPES["capture"].parameters}),
         _csr_block(soc, "player", control="control", status="status"),
+        *_capture_queues_blocks(soc),
     ]
+
+def _capture_queues_blocks(soc):
+    """Returns the table's entry for the queues of the capture block; empty if it has only one."""
+    if soc.capture_queues is None:
+        return []
+    values = {
+        "queues":  soc.capture_queues.count,
+        "rules":   1 << numbers.CAPTURE_RULE_BITS,
+        "entries": 1 << numbers.CAPTURE_SPREAD_BITS,
+    }
+    return [_csr_block(soc, "capture_queues",
+        **{name: values.get(name, name) for name in BLOCK_TYPES["capture_queues"].parameters})]
 
 def _card_blocks(soc):
     """Returns the table's entries for the card services; empty if the card has none."""

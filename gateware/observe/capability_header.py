@@ -98,6 +98,14 @@ def c_header():
     lines += ["", "/* Bits of the pattern block's register control */"]
     lines += _defines("PATTERN_BIT_", {name: f"(1u << {bit})"
         for name, bit in pattern.CONTROL.items()})
+    lines += ["", "/* Bits of the queues' registers: control and spread; widths of numbers */"]
+    lines += _defines("CAPTURE_QUEUES_BIT_", {name: f"(1u << {capture_bits.QUEUES_CONTROL[name]})"
+        for name in ("sort", "by_port")})
+    lines += _defines("CAPTURE_QUEUES_", {
+        "rules_place": capture_bits.QUEUES_CONTROL["rules"],
+        "queue_place": capture_bits.QUEUES_SPREAD["queue"]})
+    lines += _of_numbers("CAPTURE_QUEUE_BITS", "CAPTURE_RULE_BITS", "CAPTURE_WORD_BITS",
+        "CAPTURE_SPREAD_BITS")
     lines += ["", "/* The player: widths in bits of the registers player_rate and player_cost */"]
     lines += _of_numbers("PLAYER_RATE_BITS", "PLAYER_FRACTION_BITS", "PLAYER_COST_BITS")
     lines += ["", "/* Bits of a group's register enable: 0 is written, the others are read */"]

@@ -16,7 +16,7 @@
 #define LITEPCIE_CAP_SIZE                       0x1000
 #define LITEPCIE_CAP_MAGIC                      0x584f424c
 #define LITEPCIE_CAP_MAJOR                      1
-#define LITEPCIE_CAP_MINOR                      5
+#define LITEPCIE_CAP_MINOR                      6
 #define LITEPCIE_CAP_DIGEST_WORDS               8
 #define LITEPCIE_CAP_TARGET_WORDS               8
 #define LITEPCIE_CAP_HEADER_WORDS               22
@@ -230,6 +230,20 @@
 #define LITEPCIE_MANAGEMENT_MAILBOX_BYTES       7
 #define LITEPCIE_MANAGEMENT_FIRMWARE            8
 
+/* Queues of the capture block; rules and a spread by which frames get there */
+#define LITEPCIE_BLOCK_CAPTURE_QUEUES           27
+#define LITEPCIE_CAPTURE_QUEUES_SELECT          0
+#define LITEPCIE_CAPTURE_QUEUES_CONTROL         1
+#define LITEPCIE_CAPTURE_QUEUES_RULE_DATA       2
+#define LITEPCIE_CAPTURE_QUEUES_RULE_INDEX      3
+#define LITEPCIE_CAPTURE_QUEUES_SPREAD          4
+#define LITEPCIE_CAPTURE_QUEUES_DISCARD_INDEX   5
+#define LITEPCIE_CAPTURE_QUEUES_DISCARD_FRAMES  6
+#define LITEPCIE_CAPTURE_QUEUES_DISCARD_BYTES   7
+#define LITEPCIE_CAPTURE_QUEUES_QUEUES          8
+#define LITEPCIE_CAPTURE_QUEUES_RULES           9
+#define LITEPCIE_CAPTURE_QUEUES_ENTRIES         10
+
 /* MMIO bridge: its order of accesses, its counters, its reads in flight */
 #define LITEPCIE_BLOCK_MMIO                     14
 #define LITEPCIE_MMIO_CONTROL                   0
@@ -297,6 +311,16 @@
 /* Bits of the pattern block's register control */
 #define LITEPCIE_PATTERN_BIT_C2H_GENERATE       (1u << 0)
 #define LITEPCIE_PATTERN_BIT_H2C_CHECK          (1u << 1)
+
+/* Bits of the queues' registers: control and spread; widths of numbers */
+#define LITEPCIE_CAPTURE_QUEUES_BIT_SORT        (1u << 0)
+#define LITEPCIE_CAPTURE_QUEUES_BIT_BY_PORT     (1u << 1)
+#define LITEPCIE_CAPTURE_QUEUES_RULES_PLACE     8
+#define LITEPCIE_CAPTURE_QUEUES_QUEUE_PLACE     8
+#define LITEPCIE_CAPTURE_QUEUE_BITS             4
+#define LITEPCIE_CAPTURE_RULE_BITS              4
+#define LITEPCIE_CAPTURE_WORD_BITS              4
+#define LITEPCIE_CAPTURE_SPREAD_BITS            7
 
 /* The player: widths in bits of the registers player_rate and player_cost */
 #define LITEPCIE_PLAYER_RATE_BITS               24
