@@ -50,6 +50,9 @@ static_assert(sizeof(struct litepcie_capture_generate) == 32);
 static_assert(sizeof(struct litepcie_capture_account) == 16);
 static_assert(sizeof(struct litepcie_capture_port) == 64);
 static_assert(sizeof(struct litepcie_capture_info) == 112 + 16 * 64);
+static_assert(sizeof(struct litepcie_capture_choice) == 16);
+static_assert(sizeof(struct litepcie_capture_sort) == 24 + 16 * 64 + 128);
+static_assert(sizeof(struct litepcie_capture_discards) == 32 * 16);
 
 /* Mapped pages that the driver or the program writes */
 static_assert(sizeof(struct litepcie_status_way) == 128);
@@ -76,3 +79,7 @@ static_assert(offsetof(struct litepcie_capture_status, time) == 24);
 /* Numbers of the public headers that are the card's */
 static_assert(LITEPCIE_CAPTURE_MOST_PORTS == 1u << LITEPCIE_CAPTURE_PORT_BITS);
 static_assert(LITEPCIE_CAPTURE_MOST_FRAME == (1u << LITEPCIE_CAPTURE_LENGTH_BITS) - 1);
+static_assert(LITEPCIE_CAPTURE_MOST_QUEUES == 1u << LITEPCIE_CAPTURE_QUEUE_BITS);
+static_assert(LITEPCIE_CAPTURE_MOST_RULES == 1u << LITEPCIE_CAPTURE_RULE_BITS);
+static_assert(LITEPCIE_CAPTURE_RULE_WORDS == 1u << LITEPCIE_CAPTURE_WORD_BITS);
+static_assert(LITEPCIE_CAPTURE_SPREAD_ENTRIES == 1u << LITEPCIE_CAPTURE_SPREAD_BITS);

@@ -12,10 +12,17 @@
  * the card behind the data: all below it is whole blocks.  `limit` is written
  * by the host: the card writes no further.  Both only grow.
  *
- * A card has one ring.  The file that calls RING or read() takes it, and keeps
- * it until the file is closed.  Meanwhile the calls of other files fail with
- * -EBUSY, except INFO, poll() and mmap() of the status page, which every file
- * may use at any time.
+ * A card has one queue or more, each with a ring.  A file's calls are about queue
+ * 0, or about the one that QUEUE has chosen.  The file that calls RING or read()
+ * takes its queue, and keeps it until the file is closed.  Meanwhile the calls of
+ * other files about that queue fail with -EBUSY, except QUEUE, INFO, DISCARDS,
+ * poll() and mmap() of the status page, which every file may use at any time.
+ *
+ * All queues run together.  START of another queue than 0 only gets the queue
+ * ready, and START of queue 0 begins the run of all that are ready.  STOP of
+ * queue 0, and its file's end, end the run of all.  STOP of another queue ends
+ * that queue's part only.  If its file is closed, the queue can be taken again
+ * when the run has ended.
  *
  * read() without a RING uses a ring of the driver's.  It returns a page with
  * the header of a pcapng file, and then the blocks.  It starts the capture,
@@ -61,7 +68,8 @@
  *   @segments		returned: number of these pieces
  *
  * Errors:
- *   -EBUSY	another file has the capture, or it runs
+ *   -EINVAL	also: the ring of another queue has MBUFs of another size
+ *   -EBUSY	another file has the queue, or the capture runs
  *   -EMSGSIZE	the memory is not contiguous enough.  Each MBUF, and each of the
  * 		pieces (of which a card takes at most 2048), must lie within one page.
  * 		MADV_HUGEPAGE or MAP_HUGETLB, and memory that is aligned to a huge
@@ -91,8 +99,10 @@ struct litepcie_capture_ring {
  *   @limit	first limit: at most the size of the ring
  *
  * Errors:
- *   -EINVAL	also: the file has no ring
- *   -EBUSY	another file has the capture, or it runs
+ *   -EINVAL	also: the file has no ring; or, of queue 0, another queue has been
+ * 		started with other flags, or with NEWEST a card that sorts frames (SORT)
+ * 		has a queue that has not been started
+ *   -EBUSY	another file has the queue, or the capture runs
  *   -EIO		the card was reset while it captured, and STOP has not been called since;
  * 		or the card does not stop, so bus mastering is off until it is reset
  */
@@ -122,6 +132,10 @@ struct litepcie_capture_start {
  *
  * Frames that wait for room (LOSSLESS) are waited for while the ring has room.
  * If it has none, they are lost and counted.
+ *
+ * While queue 0 runs, STOP of another queue has the card seal that queue's MBUF.
+ * All below @position is then in memory.  The card may still write beyond it, up
+ * to the limit.
  *
  *   @position	returned: bytes in the ring since the start
  */
@@ -154,7 +168,7 @@ struct litepcie_capture_wake {
 /*
  * GENERATE: start the card's generator of frames from frame 0 on, or stop it
  * (@size 0).  gateware/capture/generator/Generator.scala describes its frames.
- * The caller must have the capture.
+ * The caller must have queue 0.
  */
 struct litepcie_capture_generate {
 	__u32 size;		/* bytes of a frame, 1 to 16383; 0: make no frames */
@@ -204,7 +218,9 @@ struct litepcie_capture_info {
 	__u32 staging_bytes;	/* size of the staging memory on the card */
 	__u32 most_segments;	/* most segments that a ring may have */
 	__u64 status_offset;	/* mmap() offset of the status page */
-	__u64 reserved2[4];
+	__u32 queue;		/* the file's queue, and how many the card has */
+	__u32 queues;
+	__u64 reserved2[3];
 	struct litepcie_capture_port port[LITEPCIE_CAPTURE_MOST_PORTS];
 };
 
@@ -214,15 +230,71 @@ struct litepcie_capture_info {
  */
 #define LITEPCIE_CAPTURE_ASK_ACCOUNTS	1u
 
+/* Most queues and rules of a card, words of a rule, and entries of the spread */
+#define LITEPCIE_CAPTURE_MOST_QUEUES	16u
+#define LITEPCIE_CAPTURE_MOST_RULES	16u
+#define LITEPCIE_CAPTURE_RULE_WORDS	16u
+#define LITEPCIE_CAPTURE_SPREAD_ENTRIES	128u
+
+/*
+ * QUEUE: let the file's calls be about queue @queue.
+ *
+ * Errors:
+ *   -EINVAL	the card has no such queue (INFO says how many it has)
+ *   -EBUSY	the file has a queue already
+ */
+struct litepcie_capture_choice {
+	__u32 queue;
+	__u32 reserved[3];
+};
+
+/*
+ * SORT: say how frames get to the queues, from the next START of queue 0 on until
+ * the file is closed.  The caller must have queue 0.  Without SORT all frames go to
+ * queue 0.
+ *
+ *   @flags	LITEPCIE_CAPTURE_SORT_
+ *   @rules	rules in use, from rule 0 on.  The first that a frame matches counts.
+ *   @rule	the words of each rule, as gateware/capture/queues/Rule.scala has them
+ *   @spread	the queue of each entry.  A frame's entry is the hash of its
+ * 		addresses and ports modulo 128, or its port
+ *
+ * Errors:
+ *   -EINVAL	also: a rule or an entry names a queue that the card does not have
+ *   -EBUSY	another file has queue 0, or the capture runs
+ *   -EOPNOTSUPP	the card has one queue
+ */
+struct litepcie_capture_sort {
+	__u32 flags;
+	__u32 rules;
+	__u64 reserved[2];
+	__u32 rule[LITEPCIE_CAPTURE_MOST_RULES][LITEPCIE_CAPTURE_RULE_WORDS];
+	__u8 spread[LITEPCIE_CAPTURE_SPREAD_ENTRIES];
+};
+
+/* Flags of SORT: use rules and spread; an entry is a frame's port, not a hash */
+#define LITEPCIE_CAPTURE_SORT_ON	1u
+#define LITEPCIE_CAPTURE_SORT_BY_PORT	2u
+
+/*
+ * DISCARDS: get the frames that rules have discarded, by rule and then by port, as
+ * of one moment.  Every file may call it.  -EOPNOTSUPP: the card has no rules.
+ */
+struct litepcie_capture_discards {
+	struct litepcie_capture_account account[LITEPCIE_CAPTURE_MOST_RULES +
+						LITEPCIE_CAPTURE_MOST_PORTS];
+};
+
 /* Values of @run: no capture, started by START, started by read() */
 #define LITEPCIE_CAPTURE_RUN_REST	0u
 #define LITEPCIE_CAPTURE_RUN_RING	1u
 #define LITEPCIE_CAPTURE_RUN_READ	2u
 
 /*
- * The status page, which every file may map for reading.  The card writes the
- * first 32 bytes, as one line, behind the data that they tell of.  The driver
- * writes the rest, in the byte order of the host.
+ * The status page, which every file may map for reading: an array with an
+ * element for each queue.  The card writes the first 32 bytes of an element, as
+ * one line, behind the data that they tell of.  The driver writes the rest, in
+ * the byte order of the host.
  */
 struct litepcie_capture_status {
 	__le64 position;	/* bytes since the start: all below is whole blocks */
@@ -242,5 +314,8 @@ struct litepcie_capture_status {
 #define LITEPCIE_IOCTL_CAPTURE_WAKE	_IOW(LITEPCIE_IOCTL,  84, struct litepcie_capture_wake)
 #define LITEPCIE_IOCTL_CAPTURE_INFO	_IOWR(LITEPCIE_IOCTL, 85, struct litepcie_capture_info)
 #define LITEPCIE_IOCTL_CAPTURE_GENERATE	_IOW(LITEPCIE_IOCTL,  86, struct litepcie_capture_generate)
+#define LITEPCIE_IOCTL_CAPTURE_QUEUE	_IOW(LITEPCIE_IOCTL,  87, struct litepcie_capture_choice)
+#define LITEPCIE_IOCTL_CAPTURE_SORT	_IOW(LITEPCIE_IOCTL,  88, struct litepcie_capture_sort)
+#define LITEPCIE_IOCTL_CAPTURE_DISCARDS	_IOR(LITEPCIE_IOCTL,  89, struct litepcie_capture_discards)
 
 #endif /* LITEPCIE_UAPI_CAPTURE_H */

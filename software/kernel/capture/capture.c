@@ -3,11 +3,11 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Runs the card's capture block, which writes frames as pcapng blocks to a ring
+ * Runs the card's capture block, which writes frames as pcapng blocks to rings
  * in host memory.  gateware/capture/README.md describes the block.
  *
- * The ring's memory may go only after litepcie_capture_halt() has returned: the
- * card has then written its last block and the status line behind it, or can
+ * The rings' memory may go only after litepcie_capture_halt() has returned: the
+ * card has then written its last blocks and the status lines behind them, or can
  * write to no memory at all.
  */
 
@@ -21,74 +21,19 @@
 
 #define WATCH_INTERVAL		HZ
 #define POLL_US			10
-/*
- * The capture block is stuck if it has made no progress for this time and for
- * so many looks.  The looks are counted because a virtual machine may be
- * paused for longer than this time.
- */
-#define STUCK			msecs_to_jiffies(40 * LITEPCIE_LONGEST_READ_US / USEC_PER_MSEC)
-#define STUCK_LOOKS		500
 /* time without progress after which a frame is found to wait for room that nobody gives */
 #define WAITS_FOR_ROOM		msecs_to_jiffies(500)
 
-/* Registers --------------------------------------------------------------- */
-
-static void __iomem *reg_of(const struct litepcie_capture *capture, unsigned int parameter)
+static void put(struct litepcie_capture *capture, u32 offset, u32 value)
 {
-	return capture->regs + litepcie_parameter(capture->block, parameter);
+	litepcie_capture_write(capture, LITEPCIE_CAPTURE_CONTROL, offset, value);
 }
 
-static void put(struct litepcie_capture *capture, unsigned int parameter, u32 offset, u32 value)
+static u32 control_of(u32 flags)
 {
-	writel(value, reg_of(capture, parameter) + offset);
-}
-
-static u32 get(struct litepcie_capture *capture, unsigned int parameter, u32 offset)
-{
-	return readl(reg_of(capture, parameter) + offset);
-}
-
-/*
- * Write a register of 64 bits.  Its upper half has the lower address, and the
- * card takes the value over with the lower half.
- */
-static void put64(struct litepcie_capture *capture, unsigned int parameter, u64 value)
-{
-	put(capture, parameter, 0, upper_32_bits(value));
-	put(capture, parameter, 4, lower_32_bits(value));
-}
-
-static u64 get64(struct litepcie_capture *capture, unsigned int parameter, u32 offset)
-{
-	u64 upper = get(capture, parameter, offset);
-
-	return upper << 32 | get(capture, parameter, offset + 4);
-}
-
-static u32 status_of(struct litepcie_capture *capture)
-{
-	return get(capture, LITEPCIE_CAPTURE_STATUS, 0);
-}
-
-/* A wait for the capture block. */
-struct patience {
-	unsigned long	since;	/* when it began, or the block made progress last */
-	unsigned int	looks;	/* at the block since then */
-};
-
-static void be_patient(struct patience *patience)
-{
-	*patience = (struct patience){ .since = jiffies };
-}
-
-static bool is_stuck(struct patience *patience)
-{
-	return ++patience->looks > STUCK_LOOKS && time_after(jiffies, patience->since + STUCK);
-}
-
-static void put_control(struct litepcie_capture *capture, u32 control)
-{
-	put(capture, LITEPCIE_CAPTURE_CONTROL, 0, control);
+	return (flags & LITEPCIE_CAPTURE_KEEP_BAD ? LITEPCIE_CAPTURE_BIT_CONTROL_KEEP_BAD : 0) |
+	       (flags & LITEPCIE_CAPTURE_LOSSLESS ? LITEPCIE_CAPTURE_BIT_CONTROL_LOSSLESS : 0) |
+	       (flags & LITEPCIE_CAPTURE_NEWEST ? LITEPCIE_CAPTURE_BIT_CONTROL_NEWEST : 0);
 }
 
 /* Waiters ----------------------------------------------------------------- */
@@ -97,59 +42,65 @@ static void put_control(struct litepcie_capture *capture, u32 control)
  * Wake the threads that wait.  Signal the eventfd of WAKE, once, if the position
  * has passed what was asked for, or if the run has @ended.
  */
-static void tell_locked(struct litepcie_capture *capture, bool ended)
+static void tell_locked(struct litepcie_capture_queue *queue, bool ended)
 {
-	lockdep_assert_held(&capture->wait.lock);
+	lockdep_assert_held(&queue->wait.lock);
 
-	wake_up_locked(&capture->wait);
+	wake_up_locked(&queue->wait);
 	/*
 	 * An interrupt may have been on its way when a later position was asked
 	 * for, which has not been passed.
 	 */
-	if (capture->wake == U64_MAX ||
-	    (!ended && litepcie_capture_position(capture) <= capture->wake))
+	if (queue->wake == U64_MAX || (!ended && litepcie_capture_position(queue) <= queue->wake))
 		return;
-	if (capture->event)
-		litepcie_eventfd_signal(capture->event);
-	capture->wake = U64_MAX;
+	if (queue->event)
+		litepcie_eventfd_signal(queue->event);
+	queue->wake = U64_MAX;
 }
 
 /* Wake the threads that wait, because the run has ended or the card has gone. */
 void litepcie_capture_news(struct litepcie_capture *capture)
 {
+	struct litepcie_capture_queue *queue;
 	unsigned long flags;
 
-	spin_lock_irqsave(&capture->wait.lock, flags);
-	tell_locked(capture, true);
-	spin_unlock_irqrestore(&capture->wait.lock, flags);
+	for (queue = capture->queue; queue; queue = litepcie_queue_after(queue)) {
+		spin_lock_irqsave(&queue->wait.lock, flags);
+		tell_locked(queue, true);
+		spin_unlock_irqrestore(&queue->wait.lock, flags);
+	}
 }
 
 /*
- * Handle the capture's interrupt: the position has passed what was asked for.
- * With MSI the interrupt handler has cleared the cause before this call, and
- * calls this function for messages of other causes, too.
+ * Handle the capture's interrupt: the position of a queue has passed what was
+ * asked for.  With MSI the interrupt handler has cleared the cause before this
+ * call, and calls this function for messages of other causes, too.
  */
 void litepcie_capture_interrupt(struct litepcie *card)
 {
+	struct litepcie_capture_queue *queue;
+
 	/*
 	 * spin_lock() is enough, since interrupts are off in every interrupt
 	 * handler
 	 */
-	spin_lock(&card->capture->wait.lock);
-	tell_locked(card->capture, false);
-	spin_unlock(&card->capture->wait.lock);
+	for (queue = card->capture->queue; queue; queue = litepcie_queue_after(queue)) {
+		spin_lock(&queue->wait.lock);
+		tell_locked(queue, false);
+		spin_unlock(&queue->wait.lock);
+	}
 }
 
 /*
  * Ask the card for an interrupt when the position has passed @position.  The
  * caller is between litepcie_enter() and litepcie_exit().
  */
-void litepcie_capture_arm(struct litepcie_capture *capture, u64 position)
+void litepcie_capture_arm(struct litepcie_capture_queue *queue, u64 position)
 {
-	spin_lock_irq(&capture->wait.lock);
-	capture->wake = position;
-	put64(capture, LITEPCIE_CAPTURE_WAKE, position);
-	spin_unlock_irq(&capture->wait.lock);
+	spin_lock_irq(&queue->wait.lock);
+	queue->wake = position;
+	litepcie_queue_put64(queue, LITEPCIE_CAPTURE_WAKE, position);
+	spin_unlock_irq(&queue->wait.lock);
 }
 
 /*
@@ -160,85 +111,106 @@ void litepcie_capture_watch(struct work_struct *work)
 {
 	struct litepcie_capture *capture =
 		container_of(work, struct litepcie_capture, watchdog.work);
+	struct litepcie_capture_queue *queue;
 
-	if (status_of(capture) == ~0u && litepcie_check_lost(capture->card))
+	if (litepcie_capture_status(capture) == ~0u && litepcie_check_lost(capture->card))
 		litepcie_capture_news(capture);
-	spin_lock_irq(&capture->wait.lock);
-	if (litepcie_capture_position(capture) > capture->wake)
-		tell_locked(capture, false);
-	spin_unlock_irq(&capture->wait.lock);
+	for (queue = capture->queue; queue; queue = litepcie_queue_after(queue)) {
+		spin_lock_irq(&queue->wait.lock);
+		if (litepcie_capture_position(queue) > queue->wake)
+			tell_locked(queue, false);
+		spin_unlock_irq(&queue->wait.lock);
+	}
 	schedule_delayed_work(&capture->watchdog, WATCH_INTERVAL);
 }
 
 /* Stop -------------------------------------------------------------------- */
 
 /*
- * Returns true if the card may begin no other MBUF, so a frame may wait for
- * room.
+ * Returns true if the card may begin no other MBUF of some queue, so a frame may
+ * wait for room.
  */
-static bool is_full(const struct litepcie_capture *capture)
+static bool is_full(struct litepcie_capture *capture)
 {
+	struct litepcie_capture_queue *queue;
 	u64 mbuf = capture->mbuf_bytes;
 
-	return round_up(litepcie_capture_position(capture), mbuf) + mbuf > capture->limit;
+	for (queue = capture->queue; queue; queue = litepcie_queue_after(queue))
+		if (round_up(litepcie_capture_position(queue), mbuf) + mbuf > queue->limit)
+			return true;
+	return false;
 }
 
 /*
- * Returns true if the block is idle and its last status line has arrived.  The
- * block says that it is idle once it has handed its last write to the endpoint,
- * so the line may come later.  Without a run no line is awaited.
+ * Get the positions that the card has reached, all added up, in @sum.  Returns
+ * true if the block is idle and the last status lines have arrived.  The block
+ * says that it is idle once it has handed its last write to the endpoint, so the
+ * lines may come later.  A queue that no run uses has no line.
  */
-static bool is_at_rest(struct litepcie_capture *capture, u32 status)
+static bool is_at_rest(struct litepcie_capture *capture, u32 status, u64 *sum)
 {
-	if (!(status & LITEPCIE_CAPTURE_BIT_STATUS_IDLE))
-		return false;
-	return !capture->run ||
-	       litepcie_capture_position(capture) ==
-		       get64(capture, LITEPCIE_CAPTURE_STATUS, LITEPCIE_CAPTURE_GROUP_POSITION);
+	bool rests = status & LITEPCIE_CAPTURE_BIT_STATUS_IDLE;
+	struct litepcie_capture_queue *queue;
+
+	*sum = 0;
+	for (queue = capture->queue; queue; queue = litepcie_queue_after(queue)) {
+		u64 position = litepcie_queue_get64(queue, LITEPCIE_CAPTURE_STATUS,
+						    LITEPCIE_CAPTURE_GROUP_POSITION);
+
+		*sum += position;
+		if (queue->used && litepcie_capture_position(queue) != position)
+			rests = false;
+	}
+	return rests;
 }
 
 /*
  * Stop the capture block, whatever its state.  @control has the settings that
  * stay while it writes out what it has.  When the function returns, the card
- * writes nothing more.  Returns:
+ * writes nothing more, and sorts no frame.  Returns:
  *   0		the block has stopped
  *   -EIO	the block has not stopped, so bus mastering has been switched off
  *   -ENODEV	the card is lost
  */
 int litepcie_capture_halt(struct litepcie_capture *capture, u32 control)
 {
-	struct patience patience;
-	u64 before = 0;
+	struct litepcie_patience patience;
+	u64 before = 0, sum;
 
-	be_patient(&patience);
-	put_control(capture, control);
+	litepcie_be_patient(&patience);
+	put(capture, 0, control);
 	for (;;) {
-		u32 status = status_of(capture);
-		u64 position = get64(capture, LITEPCIE_CAPTURE_STATUS,
-				     LITEPCIE_CAPTURE_GROUP_POSITION);
+		u32 status = litepcie_capture_status(capture);
+		bool rests = is_at_rest(capture, status, &sum);
 
 		if (status == ~0u && litepcie_check_lost(capture->card))
 			return -ENODEV;
-		if (is_at_rest(capture, status))
+		if (rests)
 			break;
-		if (position != before) {
-			before = position;
-			be_patient(&patience);
+		if (sum != before) {
+			before = sum;
+			litepcie_be_patient(&patience);
 		} else if (control & LITEPCIE_CAPTURE_BIT_CONTROL_LOSSLESS &&
 			   time_after(jiffies, patience.since + WAITS_FOR_ROOM) &&
 			   is_full(capture)) {
 			control &= ~LITEPCIE_CAPTURE_BIT_CONTROL_LOSSLESS;
-			put_control(capture, control);
-			be_patient(&patience);
-		} else if (is_stuck(&patience)) {
+			put(capture, 0, control);
+			litepcie_be_patient(&patience);
+		} else if (litepcie_is_stuck(&patience)) {
 			litepcie_master_off(capture->card, capture->cause);
 			dev_err(&capture->dev, "the capture does not stop (status %#x, position %llu): bus mastering is off until the card is reset\n",
-				status, position);
+				status, sum);
 			return -EIO;
 		}
 		usleep_range(POLL_US, 2 * POLL_US);
 	}
-	put_control(capture, 0);
+	put(capture, 0, 0);
+	/*
+	 * A later run with NEWEST would write to the rings of this one, if frames
+	 * were still sorted to them.
+	 */
+	if (capture->sorter)
+		litepcie_sorter_put(capture, LITEPCIE_CAPTURE_QUEUES_CONTROL, 0);
 	return 0;
 }
 
@@ -247,113 +219,239 @@ int litepcie_capture_halt(struct litepcie_capture *capture, u32 control)
  * @error is stored before @run, so a reader that sees the end of a run also
  * sees its reason.
  */
-static void set_run(struct litepcie_capture *capture, u32 run, int error)
+static void set_run(struct litepcie_capture_queue *queue, u32 run, int error)
 {
-	lockdep_assert_held(&capture->mutex);
+	lockdep_assert_held(&queue->capture->mutex);
 
-	spin_lock_irq(&capture->wait.lock);
-	WRITE_ONCE(capture->run, run);
-	WRITE_ONCE(capture->error, error);
-	capture->status->error = error;
-	smp_store_release(&capture->status->run, run);
-	tell_locked(capture, true);
-	spin_unlock_irq(&capture->wait.lock);
+	spin_lock_irq(&queue->wait.lock);
+	WRITE_ONCE(queue->run, run);
+	WRITE_ONCE(queue->error, error);
+	queue->status->error = error;
+	smp_store_release(&queue->status->run, run);
+	tell_locked(queue, true);
+	spin_unlock_irq(&queue->wait.lock);
 }
 
 /*
- * End the run, with @error if that is not 0.  @live says that the card's
- * registers can be reached.  @control has the settings that stay while the block
- * writes out what it has.
+ * End the run of all queues, with @error if that is not 0.  @live says that the
+ * card's registers can be reached.  @patient says that frames may wait for room,
+ * as LOSSLESS wants it, while the block writes out what it has.
  */
-int litepcie_capture_finish(struct litepcie_capture *capture, int error, bool live, u32 control)
+int litepcie_capture_finish(struct litepcie_capture *capture, int error, bool live, bool patient)
 {
+	u32 control = control_of(capture->flags);
+	struct litepcie_capture_queue *queue;
 	int err = 0;
 
 	lockdep_assert_held(&capture->mutex);
 
-	if (!capture->run)
-		return 0;
-	cancel_delayed_work_sync(&capture->watchdog);
-	if (live) {
+	if (capture->running)
+		cancel_delayed_work_sync(&capture->watchdog);
+	if (!patient)
+		control &= ~LITEPCIE_CAPTURE_BIT_CONTROL_LOSSLESS;
+	if (capture->running && live) {
 		err = litepcie_capture_halt(capture, control);
 		litepcie_cause_enable(capture->card, capture->cause, false);
 	}
-	set_run(capture, LITEPCIE_CAPTURE_RUN_REST, error);
+	capture->running = false;
+	/* A queue that has been started for a run to come is not told, except of an error. */
+	for (queue = capture->queue; queue; queue = litepcie_queue_after(queue)) {
+		if (queue->run && (queue->used || error))
+			set_run(queue, LITEPCIE_CAPTURE_RUN_REST, error);
+		queue->used = false;
+	}
+	return err;
+}
+
+/*
+ * End a queue's part of the run, which goes on for the others.  The card seals
+ * the queue's MBUF, and @end gets the position behind the seal.  The queue's ring
+ * must stay until the run ends, since the card goes on to write to it, up to the
+ * limit.  The caller is between litepcie_enter() and litepcie_exit().
+ */
+int litepcie_capture_part(struct litepcie_capture_queue *queue, u64 *end)
+{
+	struct litepcie_capture *capture = queue->capture;
+	struct litepcie_patience patience;
+	int err = 0;
+
+	lockdep_assert_held(&capture->mutex);
+
+	*end = litepcie_capture_position(queue);
+	if (queue->used) {
+		litepcie_queue_put(queue, LITEPCIE_CAPTURE_CONTROL, 0,
+				   control_of(capture->flags) | LITEPCIE_CAPTURE_BIT_CONTROL_RUN |
+				   LITEPCIE_CAPTURE_BIT_CONTROL_SEAL);
+		*end = litepcie_queue_get64(queue, LITEPCIE_CAPTURE_STATUS,
+					    LITEPCIE_CAPTURE_GROUP_POSITION);
+		*end = round_up(*end, (u64)capture->mbuf_bytes);
+	}
+	litepcie_be_patient(&patience);
+	while (!err && litepcie_capture_position(queue) < *end) {
+		if (litepcie_capture_status(capture) == ~0u && litepcie_check_lost(capture->card))
+			err = -ENODEV;
+		else if (litepcie_is_stuck(&patience))
+			err = -EIO;
+		usleep_range(POLL_US, 2 * POLL_US);
+	}
+	set_run(queue, LITEPCIE_CAPTURE_RUN_REST, 0);
 	return err;
 }
 
 /* Start ------------------------------------------------------------------- */
 
-static u32 control_of(u32 flags)
+/*
+ * Returns the size of the segments of all rings of a run, for which the card has
+ * one register: that of the least contiguous piece.
+ */
+static size_t segment_of(struct litepcie_capture *capture)
 {
-	return (flags & LITEPCIE_CAPTURE_KEEP_BAD ? LITEPCIE_CAPTURE_BIT_CONTROL_KEEP_BAD : 0) |
-	       (flags & LITEPCIE_CAPTURE_LOSSLESS ? LITEPCIE_CAPTURE_BIT_CONTROL_LOSSLESS : 0) |
-	       (flags & LITEPCIE_CAPTURE_NEWEST ? LITEPCIE_CAPTURE_BIT_CONTROL_NEWEST : 0);
+	struct litepcie_capture_queue *queue;
+	size_t least = LITEPCIE_CAPTURE_MOST_RING;
+
+	for (queue = capture->queue; queue; queue = litepcie_queue_after(queue))
+		if (queue->used)
+			least = min(least, litepcie_chunk_bytes(queue->ring));
+	return least;
 }
 
-static void put_segments(struct litepcie_capture *capture)
+/* Returns true if each ring has at most as many segments as a queue may have. */
+static bool fits(struct litepcie_capture *capture, size_t segment)
 {
-	const struct litepcie_ring *ring = capture->ring;
+	u32 most = litepcie_parameter(capture->block, LITEPCIE_CAPTURE_SEGMENTS);
+	struct litepcie_capture_queue *queue;
 
-	for (unsigned int n = 0; n < ring->chunks; n++) {
-		put64(capture, LITEPCIE_CAPTURE_SEGMENT_BASE, ring->chunk[n].dma);
-		put(capture, LITEPCIE_CAPTURE_SEGMENT_BASE,
-		    LITEPCIE_CAPTURE_GROUP_SEGMENT_INDEX, n);
+	for (queue = capture->queue; queue; queue = litepcie_queue_after(queue))
+		if (queue->used && litepcie_ring_bytes(queue->ring) / segment > most)
+			return false;
+	return true;
+}
+
+static void put_ring(struct litepcie_capture_queue *queue, size_t segment)
+{
+	const struct litepcie_ring *ring = queue->ring;
+	size_t chunk = litepcie_chunk_bytes(ring);
+	unsigned int count = litepcie_ring_bytes(ring) / segment;
+
+	for (unsigned int n = 0; n < count; n++) {
+		size_t offset = n * segment;
+
+		litepcie_queue_put_segment(queue, n,
+					   ring->chunk[offset / chunk].dma + offset % chunk);
 	}
-	put(capture, LITEPCIE_CAPTURE_CONTROL, LITEPCIE_CAPTURE_GROUP_LAST_SEGMENT,
-	    ring->chunks - 1);
-	put(capture, LITEPCIE_CAPTURE_CONTROL, LITEPCIE_CAPTURE_GROUP_SEGMENT_LOG2,
-	    ilog2(litepcie_chunk_bytes(ring)));
+	litepcie_queue_put(queue, LITEPCIE_CAPTURE_CONTROL, LITEPCIE_CAPTURE_GROUP_LAST_SEGMENT,
+			   count - 1);
+	litepcie_queue_put64(queue, LITEPCIE_CAPTURE_STATUS_BASE,
+			     queue->capture->status_dma +
+				     queue->number * sizeof(*queue->status));
 }
 
 /*
- * Set the position back to 0.  The line is cleared first, so that no program
+ * Set the positions back to 0.  The lines are cleared first, so that no program
  * takes the line of an earlier run for one of this run.
  */
 static int clear(struct litepcie_capture *capture)
 {
-	struct patience patience;
-	u32 status;
+	int err;
 
-	be_patient(&patience);
-	memset(capture->status, 0, sizeof(*capture->status));
-	put_control(capture, LITEPCIE_CAPTURE_BIT_CONTROL_CLEAR);
-	do {
-		status = status_of(capture);
-		if (status == ~0u && litepcie_check_lost(capture->card))
-			return -ENODEV;
-		if (!(status & LITEPCIE_CAPTURE_BIT_STATUS_ACCOUNTS_BUSY))
-			return 0;
-		usleep_range(POLL_US, 2 * POLL_US);
-	} while (!is_stuck(&patience));
-	dev_err(&capture->dev, "the capture's accounts are not cleared (status %#x): reset the card\n",
-		status);
-	return -EIO;
+	memset(capture->status, 0, capture->queues * sizeof(*capture->status));
+	put(capture, 0, LITEPCIE_CAPTURE_BIT_CONTROL_CLEAR);
+	err = litepcie_capture_await(capture, LITEPCIE_CAPTURE_BIT_STATUS_ACCOUNTS_BUSY, 0);
+	if (err == -EIO)
+		dev_err(&capture->dev, "the capture's accounts are not cleared: reset the card\n");
+	return err;
 }
 
 /*
  * Let the card write up to @limit.  The caller is between litepcie_enter() and
  * litepcie_exit().
  */
-void litepcie_capture_allow(struct litepcie_capture *capture, u64 limit)
+void litepcie_capture_allow(struct litepcie_capture_queue *queue, u64 limit)
 {
-	lockdep_assert_held(&capture->mutex);
+	lockdep_assert_held(&queue->capture->mutex);
 
-	if (limit <= capture->limit)
+	if (limit <= queue->limit)
 		return;
-	WRITE_ONCE(capture->limit, limit);
-	WRITE_ONCE(capture->status->limit, limit);
-	put64(capture, LITEPCIE_CAPTURE_LIMIT, limit);
+	WRITE_ONCE(queue->limit, limit);
+	WRITE_ONCE(queue->status->limit, limit);
+	litepcie_queue_put64(queue, LITEPCIE_CAPTURE_LIMIT, limit);
 }
 
 /*
- * Start a run of kind @run in the capture's ring.  The caller has checked
- * @start, and is between litepcie_enter() and litepcie_exit().
+ * Returns 0 if the queues that have been started can run together.  With NEWEST a
+ * card that sorts needs a ring for each queue, since no limit keeps it from an
+ * earlier ring.
  */
-int litepcie_capture_begin(struct litepcie_capture *capture,
+static int check_queues(struct litepcie_capture *capture)
+{
+	struct litepcie_capture_queue *queue;
+	u32 flags = capture->queue->flags;
+
+	for (queue = capture->queue; queue; queue = litepcie_queue_after(queue)) {
+		queue->used = queue->run;
+		if (queue->used && queue->flags != flags)
+			return -EINVAL;
+		if (!queue->used && capture->sort && flags & LITEPCIE_CAPTURE_NEWEST)
+			return -EINVAL;
+	}
+	return fits(capture, segment_of(capture)) ? 0 : -EINVAL;
+}
+
+static int set_up(struct litepcie_capture *capture, const struct litepcie_capture_start *start)
+{
+	struct litepcie_capture_queue *queue;
+	size_t segment = segment_of(capture);
+
+	for (queue = capture->queue; queue; queue = litepcie_queue_after(queue))
+		if (queue->used)
+			put_ring(queue, segment);
+	put(capture, LITEPCIE_CAPTURE_GROUP_SEGMENT_LOG2, ilog2(segment));
+	put(capture, LITEPCIE_CAPTURE_GROUP_MBUF_LOG2, ilog2(capture->mbuf_bytes));
+	put(capture, LITEPCIE_CAPTURE_GROUP_SNAP, start->snap);
+	put(capture, LITEPCIE_CAPTURE_GROUP_WAIT, start->wait_cycles);
+	if (capture->sorter)
+		litepcie_sorter_put(capture, LITEPCIE_CAPTURE_QUEUES_CONTROL, capture->sort);
+	return clear(capture);
+}
+
+static int begin_all(struct litepcie_capture *capture, const struct litepcie_capture_start *start)
+{
+	struct litepcie_capture_queue *queue;
+	int err;
+
+	err = litepcie_capture_halt(capture, 0);
+	if (!err)
+		err = check_queues(capture);
+	if (!err)
+		err = set_up(capture, start);
+	if (err)
+		return err;
+	capture->flags = start->flags;
+	capture->snap = start->snap;
+	for (queue = capture->queue; queue; queue = litepcie_queue_after(queue)) {
+		WRITE_ONCE(queue->limit, 0);
+		if (!queue->used)
+			continue;
+		litepcie_capture_allow(queue, queue->first);
+		set_run(queue, queue->run, 0);
+	}
+	litepcie_cause_enable(capture->card, capture->cause, true);
+	capture->running = true;
+	put(capture, 0, control_of(start->flags) | LITEPCIE_CAPTURE_BIT_CONTROL_RUN);
+	schedule_delayed_work(&capture->watchdog, WATCH_INTERVAL);
+	return 0;
+}
+
+/*
+ * Start a run of kind @run in the queue's ring.  Queue 0 begins the run of all
+ * queues that have been started before it.  The caller has checked @start, and is
+ * between litepcie_enter() and litepcie_exit().
+ */
+int litepcie_capture_begin(struct litepcie_capture_queue *queue,
 			   const struct litepcie_capture_start *start, u32 run)
 {
-	int err;
+	struct litepcie_capture *capture = queue->capture;
+	int err = 0;
 
 	lockdep_assert_held(&capture->mutex);
 
@@ -363,137 +461,18 @@ int litepcie_capture_begin(struct litepcie_capture *capture,
 	 */
 	if (READ_ONCE(capture->card->unquiet))
 		return -EIO;
-	err = litepcie_capture_halt(capture, 0);
-	if (err)
-		return err;
-	put_segments(capture);
-	put(capture, LITEPCIE_CAPTURE_CONTROL, LITEPCIE_CAPTURE_GROUP_MBUF_LOG2,
-	    ilog2(capture->mbuf_bytes));
-	put(capture, LITEPCIE_CAPTURE_CONTROL, LITEPCIE_CAPTURE_GROUP_SNAP, start->snap);
-	put(capture, LITEPCIE_CAPTURE_CONTROL, LITEPCIE_CAPTURE_GROUP_WAIT, start->wait_cycles);
-	put64(capture, LITEPCIE_CAPTURE_STATUS_BASE, capture->status_dma);
-	err = clear(capture);
-	if (err)
-		return err;
-	capture->flags = start->flags;
-	capture->snap = start->snap;
-	WRITE_ONCE(capture->limit, 0);
-	litepcie_capture_allow(capture, start->limit);
-	set_run(capture, run, 0);
-	litepcie_cause_enable(capture->card, capture->cause, true);
-	put_control(capture, control_of(start->flags) | LITEPCIE_CAPTURE_BIT_CONTROL_RUN);
-	schedule_delayed_work(&capture->watchdog, WATCH_INTERVAL);
-	return 0;
-}
-
-/* Generator and accounts -------------------------------------------------- */
-
-/*
- * Stop the generator of frames, and wait until it makes none.  Returns -EBUSY if
- * its last frame waits for room in the ring.
- */
-static int silence(struct litepcie_capture *capture)
-{
-	struct patience patience;
-	u32 status;
-
-	be_patient(&patience);
-	put(capture, LITEPCIE_CAPTURE_GENERATOR_CONTROL, 0, 0);
-	do {
-		status = status_of(capture);
-		if (status == ~0u && litepcie_check_lost(capture->card))
-			return -ENODEV;
-		if (status & LITEPCIE_CAPTURE_BIT_STATUS_GENERATOR_IDLE)
-			return 0;
-		usleep_range(POLL_US, 2 * POLL_US);
-	} while (!is_stuck(&patience));
-	return -EBUSY;
-}
-
-/* Stop the generator of frames, without waiting for its last frame. */
-void litepcie_capture_silence(struct litepcie_capture *capture)
-{
-	put(capture, LITEPCIE_CAPTURE_GENERATOR_CONTROL, 0, 0);
-}
-
-/*
- * Start the generator of frames, or stop it if @wanted->size is 0.  A generator
- * that runs begins anew with frame 0.
- */
-int litepcie_capture_generate(struct litepcie_capture *capture,
-			      const struct litepcie_capture_generate *wanted)
-{
-	unsigned int first = LITEPCIE_CAPTURE_GENERATOR_CONTROL;
-	int err;
-
-	if (!wanted->size) {
-		litepcie_capture_silence(capture);
-		return 0;
+	if (capture->running)
+		return -EBUSY;
+	queue->flags = start->flags;
+	queue->first = start->limit;
+	memset(queue->status, 0, sizeof(*queue->status));
+	set_run(queue, run, 0);
+	if (!queue->number)
+		err = begin_all(capture, start);
+	if (err) {
+		set_run(queue, LITEPCIE_CAPTURE_RUN_REST, 0);
+		for (queue = capture->queue; queue; queue = litepcie_queue_after(queue))
+			queue->used = false;
 	}
-	err = silence(capture);
-	if (err)
-		return err;
-	put(capture, first, LITEPCIE_CAPTURE_GROUP_GENERATOR_SIZE, wanted->size);
-	put(capture, first, LITEPCIE_CAPTURE_GROUP_GENERATOR_PERIOD, wanted->period);
-	put(capture, first, LITEPCIE_CAPTURE_GROUP_GENERATOR_COUNT, wanted->count);
-	put(capture, first, LITEPCIE_CAPTURE_GROUP_GENERATOR_SEED, wanted->seed);
-	put(capture, first, LITEPCIE_CAPTURE_GROUP_GENERATOR_PORT_MASK, wanted->port_mask);
-	put(capture, first, 0, 1);
-	return 0;
-}
-
-static void get_account(struct litepcie_capture *capture, u32 number,
-			struct litepcie_capture_account *account)
-{
-	unsigned int first = LITEPCIE_CAPTURE_ACCOUNT_CONTROL;
-
-	put(capture, first, 0, number);
-	account->frames = get64(capture, first, LITEPCIE_CAPTURE_GROUP_ACCOUNT_FRAMES);
-	account->bytes = get64(capture, first, LITEPCIE_CAPTURE_GROUP_ACCOUNT_BYTES);
-}
-
-/*
- * Read the generator's state into @info.  The state comes before the count: a
- * generator that is idle has counted its last frame.
- */
-int litepcie_capture_generated(struct litepcie_capture *capture,
-			       struct litepcie_capture_info *info)
-{
-	u32 status = status_of(capture);
-
-	if (status == ~0u && litepcie_check_lost(capture->card))
-		return -ENODEV;
-	info->generating = !(status & LITEPCIE_CAPTURE_BIT_STATUS_GENERATOR_IDLE);
-	info->generated = get(capture, LITEPCIE_CAPTURE_GENERATOR_CONTROL,
-			      LITEPCIE_CAPTURE_GROUP_GENERATOR_MADE);
-	return 0;
-}
-
-/* Read the accounts of all ports, as of one moment, into @info. */
-int litepcie_capture_accounts(struct litepcie_capture *capture, struct litepcie_capture_info *info)
-{
-	struct patience patience;
-	u32 status;
-
-	lockdep_assert_held(&capture->mutex);
-
-	be_patient(&patience);
-	put(capture, LITEPCIE_CAPTURE_ACCOUNT_CONTROL, 0, LITEPCIE_CAPTURE_BIT_ACCOUNT_SNAPSHOT);
-	do {
-		status = status_of(capture);
-		if (status == ~0u && litepcie_check_lost(capture->card))
-			return -ENODEV;
-		if (is_stuck(&patience))
-			return -EIO;
-	} while (status & LITEPCIE_CAPTURE_BIT_STATUS_ACCOUNTS_BUSY);
-	for (u32 port = 0; port < LITEPCIE_CAPTURE_MOST_PORTS; port++) {
-		struct litepcie_capture_port *to = &info->port[port];
-		u32 first = LITEPCIE_CAPTURE_FATES * port;
-
-		get_account(capture, first + LITEPCIE_CAPTURE_FATE_DELIVERED, &to->delivered);
-		get_account(capture, first + LITEPCIE_CAPTURE_FATE_BAD, &to->bad);
-		get_account(capture, first + LITEPCIE_CAPTURE_FATE_LOST_RING, &to->lost_ring);
-		get_account(capture, first + LITEPCIE_CAPTURE_FATE_LOST_STAGING, &to->lost_staging);
-	}
-	return 0;
+	return err;
 }

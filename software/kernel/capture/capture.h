@@ -4,15 +4,21 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Declares the capture block's part of the driver: capture.c runs the hardware,
- * capture_owner.c knows who has the capture and its ring, capture_node.c has the
- * device node and its calls, and capture_read.c has read().
+ * capture_registers.c reaches its registers, capture_sort.c has rules, accounts
+ * and the generator, capture_owner.c knows who has a queue and its ring,
+ * capture_node.c has the device node, capture_calls.c its ioctl() and
+ * capture_read.c its read().
+ *
+ * The block has one queue or more, each with a ring.  All queues run together,
+ * from the START of queue 0 to its STOP: the card has one bit for that.
  *
  * Locks, outermost first, in the order of card.h:
  *   file->io		held by a read() of the file, also while it copies
  *   card->live
- *   capture->mutex	protects owner, ring, start, stop, and the accounts' registers
+ *   capture->mutex	protects owners, rings, start, stop, and the accounts' registers
  *   card->master_lock
- *   capture->wait.lock	protects run, and what was asked for with WAKE
+ *   queue->wait.lock	protects run, and what was asked for with WAKE
+ *   capture->select_lock	protects the register that selects a queue, and those behind it
  */
 #ifndef LITEPCIE_CAPTURE_H
 #define LITEPCIE_CAPTURE_H
@@ -25,34 +31,25 @@
 
 struct litepcie_capture_file;
 
-struct litepcie_capture {
-	struct litepcie			*card;
-	const struct litepcie_block	*block;
-	void __iomem			*regs;
-	/* number of the interrupt cause that `wake` raises */
-	u32				cause;
-	struct device			dev;
-	struct cdev			cdev;
-	char				irq_name[32];
-	/*
-	 * the status page, which the card and the driver write; @able says that
-	 * it is mapped for the card
-	 */
+/* A queue of the capture block: a ring in host memory, and its status line. */
+struct litepcie_capture_queue {
+	struct litepcie_capture		*capture;
+	unsigned int			number;
+	/* the queue's part of the status page, which the card and the driver write */
 	struct litepcie_capture_status	*status;
-	dma_addr_t			status_dma;
-	bool				able;
-	/* makes the ring of read() free of charge, see charge.c */
-	struct litepcie_allowance	*allowance;
 
-	/* lock: protects the fields from @owner to @limit; poll() reads @owner without it */
-	struct mutex			mutex;
+	/*
+	 * capture->mutex protects the fields from @owner to @limit; poll() reads
+	 * @owner without it
+	 */
 	struct litepcie_capture_file	*owner;
-	/* the owner's ring, mapped for DMA by the card; NULL: none */
+	/* the queue's ring, mapped for DMA by the card; NULL: none */
 	struct litepcie_ring		*ring;
-	u32				mbuf_bytes;
-	/* flags of the last START: LITEPCIE_CAPTURE_ */
+	/* the card may write to @ring until the capture stops */
+	bool				used;
+	/* flags and first limit of the queue's START */
 	u32				flags;
-	u32				snap;
+	u64				first;
 	/* error that ended the last run, or 0; may be read without a lock */
 	int				error;
 	u64				limit;	/* may be read without a lock */
@@ -64,17 +61,53 @@ struct litepcie_capture {
 	u64				wake;
 	/* eventfd that is signalled when @wake has been passed, or NULL */
 	struct eventfd_ctx		*event;
+};
+
+struct litepcie_capture {
+	struct litepcie			*card;
+	const struct litepcie_block	*block;
+	void __iomem			*regs;
+	/* the block with the queues' registers; NULL: the capture has one queue */
+	const struct litepcie_block	*sorter;
+	void __iomem			*sorter_regs;
+	/* number of the interrupt cause that `wake` raises */
+	u32				cause;
+	struct device			dev;
+	struct cdev			cdev;
+	char				irq_name[32];
+	/* the status page; @able says that it is mapped for the card */
+	struct litepcie_capture_status	*status;
+	dma_addr_t			status_dma;
+	bool				able;
+	/* makes a ring of read() free of charge, see charge.c */
+	struct litepcie_allowance	*allowance;
+	/* lock: see the top of this file */
+	spinlock_t			select_lock;
+
+	/* lock: protects the fields from @running to @sort */
+	struct mutex			mutex;
+	bool				running;
+	u32				mbuf_bytes;	/* of all rings */
+	/* flags of queue 0's START, LITEPCIE_CAPTURE_, and its snap */
+	u32				flags;
+	u32				snap;
+	/* value of the sorter's control register while the capture runs */
+	u32				sort;
 
 	/*
 	 * delayed work that checks once a second whether the card is still
 	 * there, and whether an interrupt was lost
 	 */
 	struct delayed_work		watchdog;
+
+	unsigned int			queues;
+	struct litepcie_capture_queue	queue[LITEPCIE_CAPTURE_MOST_QUEUES];
 };
 
 /* An open file of the capture's device node. */
 struct litepcie_capture_file {
-	struct litepcie_capture	*capture;
+	/* the file's queue, which stays the same while the file has it; mutex */
+	struct litepcie_capture_queue *queue;
 	/* lock: held by a read() of the file; protects @at and @header_at */
 	struct mutex		io;
 	/* the file's header of a recording, a page; NULL: the file has not called read() */
@@ -90,29 +123,73 @@ static inline struct device *litepcie_capture_dma(const struct litepcie_capture 
 	return &capture->card->pdev->dev;
 }
 
-static inline u64 litepcie_capture_position(const struct litepcie_capture *capture)
+/* Returns the next queue of the capture, or NULL if @queue is the last one. */
+static inline struct litepcie_capture_queue *
+litepcie_queue_after(struct litepcie_capture_queue *queue)
 {
-	return litepcie_load_told(&capture->status->position);
+	return queue->number + 1 < queue->capture->queues ? queue + 1 : NULL;
 }
+
+static inline u64 litepcie_capture_position(const struct litepcie_capture_queue *queue)
+{
+	return litepcie_load_told(&queue->status->position);
+}
+
+/* The functions that follow are defined in capture_registers.c. */
+void litepcie_capture_write(struct litepcie_capture *capture, unsigned int parameter, u32 offset,
+			    u32 value);
+u32 litepcie_capture_read(struct litepcie_capture *capture, unsigned int parameter, u32 offset);
+void litepcie_sorter_put(struct litepcie_capture *capture, unsigned int parameter, u32 value);
+u64 litepcie_sorter_get64(struct litepcie_capture *capture, unsigned int parameter);
+void litepcie_queue_put(struct litepcie_capture_queue *queue, unsigned int parameter, u32 offset,
+			u32 value);
+void litepcie_queue_put64(struct litepcie_capture_queue *queue, unsigned int parameter, u64 value);
+u64 litepcie_queue_get64(struct litepcie_capture_queue *queue, unsigned int parameter, u32 offset);
+void litepcie_queue_put_segment(struct litepcie_capture_queue *queue, unsigned int number,
+				dma_addr_t address);
+void litepcie_queue_get_account(struct litepcie_capture_queue *queue, u32 number,
+				struct litepcie_capture_account *account);
+u32 litepcie_capture_status(struct litepcie_capture *capture);
+int litepcie_capture_await(struct litepcie_capture *capture, u32 mask, u32 value);
+bool litepcie_capture_is_usable(const struct litepcie_block *block);
+const struct litepcie_block *litepcie_capture_find_sorter(struct litepcie *card);
+
+/* A wait for the capture block. */
+struct litepcie_patience {
+	unsigned long	since;	/* when it began, or the block made progress last */
+	unsigned int	looks;	/* at the block since then */
+};
+
+void litepcie_be_patient(struct litepcie_patience *patience);
+bool litepcie_is_stuck(struct litepcie_patience *patience);
 
 /* The functions that follow are defined in capture.c. */
 void litepcie_capture_watch(struct work_struct *work);
 int litepcie_capture_halt(struct litepcie_capture *capture, u32 control);
-int litepcie_capture_begin(struct litepcie_capture *capture,
+int litepcie_capture_begin(struct litepcie_capture_queue *queue,
 			   const struct litepcie_capture_start *start, u32 run);
-int litepcie_capture_finish(struct litepcie_capture *capture, int error, bool live, u32 control);
-void litepcie_capture_allow(struct litepcie_capture *capture, u64 limit);
-void litepcie_capture_arm(struct litepcie_capture *capture, u64 position);
+int litepcie_capture_finish(struct litepcie_capture *capture, int error, bool live, bool patient);
+int litepcie_capture_part(struct litepcie_capture_queue *queue, u64 *end);
+void litepcie_capture_allow(struct litepcie_capture_queue *queue, u64 limit);
+void litepcie_capture_arm(struct litepcie_capture_queue *queue, u64 position);
 void litepcie_capture_news(struct litepcie_capture *capture);
+
+/* The functions that follow are defined in capture_sort.c. */
+int litepcie_capture_sort(struct litepcie_capture *capture,
+			  const struct litepcie_capture_sort *wanted);
 void litepcie_capture_silence(struct litepcie_capture *capture);
 int litepcie_capture_generate(struct litepcie_capture *capture,
 			      const struct litepcie_capture_generate *wanted);
 int litepcie_capture_generated(struct litepcie_capture *capture,
 			       struct litepcie_capture_info *info);
-int litepcie_capture_accounts(struct litepcie_capture *capture,
+int litepcie_capture_accounts(struct litepcie_capture_queue *queue,
 			      struct litepcie_capture_info *info);
+int litepcie_capture_discards(struct litepcie_capture *capture,
+			      struct litepcie_capture_discards *discards);
 
 /* The functions that follow are defined in capture_owner.c. */
+int litepcie_capture_choose(struct litepcie_capture_file *file,
+			    const struct litepcie_capture_choice *choice);
 int litepcie_capture_use_memory(struct litepcie_capture_file *file,
 				struct litepcie_capture_ring *request);
 int litepcie_capture_start_file(struct litepcie_capture_file *file,
@@ -120,8 +197,12 @@ int litepcie_capture_start_file(struct litepcie_capture_file *file,
 int litepcie_capture_stop_file(struct litepcie_capture_file *file,
 			       struct litepcie_capture_stop *stop);
 int litepcie_capture_check_owner(const struct litepcie_capture_file *file);
+int litepcie_capture_check_first(const struct litepcie_capture_file *file);
 int litepcie_capture_take_to_read(struct litepcie_capture_file *file);
 void litepcie_capture_leave(struct litepcie_capture_file *file);
+
+/* The function that follows is defined in capture_calls.c. */
+long litepcie_capture_ioctl(struct file *filp, unsigned int cmd, unsigned long arg);
 
 /* The functions that follow are defined in capture_read.c. */
 ssize_t litepcie_capture_read_iter(struct kiocb *iocb, struct iov_iter *to);

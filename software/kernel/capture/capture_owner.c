@@ -3,13 +3,18 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Manages the owner of the capture, and the ring that frames are written to.
+ * Manages the owners of the capture's queues, and the rings that frames are
+ * written to.
  *
- * The capture belongs to one open file, or to none.  The file takes it with a
- * ring in its own memory (RING), or with a ring of the driver's (read()), and
- * keeps it until the file is closed.  The ring is mapped for the card from then
- * on.  If the file is closed while the card is away, the card may still write to
- * the ring.  So the ring stays until the card is reset, removed or unbound.
+ * A queue belongs to one open file, or to none.  The file takes it with a ring in
+ * its own memory (RING), or with a ring of the driver's (read()), and keeps it
+ * until the file is closed.  The ring is mapped for the card from then on.  If the
+ * file is closed while the card is away, the card may still write to the ring.  So
+ * the ring stays until the card is reset, removed or unbound.
+ *
+ * The file that has queue 0 starts and stops the capture, and sets rules and
+ * spread.  If the file of another queue is closed while the capture runs, the card
+ * may still write to its ring.  So that ring stays until the capture stops.
  */
 
 #include <linux/log2.h>
@@ -29,17 +34,30 @@
 /* Rings ------------------------------------------------------------------- */
 
 /*
- * Take the ring from the capture, which must be at rest.  Its DMA mapping ends
+ * Take the ring from the queue, whose capture must be at rest.  Its DMA mapping ends
  * here, since it must not outlive the device.
  */
-static void drop_ring(struct litepcie_capture *capture)
+static void drop_ring(struct litepcie_capture_queue *queue)
 {
-	lockdep_assert_held(&capture->mutex);
+	lockdep_assert_held(&queue->capture->mutex);
 
-	if (capture->ring)
-		litepcie_ring_unmap(capture->ring);
-	litepcie_ring_put(capture->ring);
-	capture->ring = NULL;
+	if (queue->ring)
+		litepcie_ring_unmap(queue->ring);
+	litepcie_ring_put(queue->ring);
+	queue->ring = NULL;
+}
+
+/* Drop the rings that no file has, of a capture that is at rest. */
+static void drop_left(struct litepcie_capture *capture)
+{
+	struct litepcie_capture_queue *queue;
+
+	for (queue = capture->queue; queue; queue = litepcie_queue_after(queue)) {
+		if (queue->owner)
+			continue;
+		drop_ring(queue);
+		memset(queue->status, 0, sizeof(*queue->status));
+	}
 }
 
 /*
@@ -69,17 +87,19 @@ static int check_able(const struct litepcie_capture *capture)
 	return -EOPNOTSUPP;
 }
 
-/* Make @ring the capture's ring, and @file its owner. */
-static void use_ring(struct litepcie_capture *capture, struct litepcie_capture_file *file,
-		     struct litepcie_ring *ring, u32 mbuf_bytes)
+/* Make @ring the ring of the file's queue, and @file its owner. */
+static void use_ring(struct litepcie_capture_file *file, struct litepcie_ring *ring,
+		     u32 mbuf_bytes)
 {
-	drop_ring(capture);
-	WRITE_ONCE(capture->owner, file);
-	capture->ring = ring;
-	capture->mbuf_bytes = mbuf_bytes;
-	memset(capture->status, 0, sizeof(*capture->status));
-	WRITE_ONCE(capture->error, 0);
-	WRITE_ONCE(capture->limit, 0);
+	struct litepcie_capture_queue *queue = file->queue;
+
+	drop_ring(queue);
+	WRITE_ONCE(queue->owner, file);
+	queue->ring = ring;
+	queue->capture->mbuf_bytes = mbuf_bytes;
+	memset(queue->status, 0, sizeof(*queue->status));
+	WRITE_ONCE(queue->error, 0);
+	WRITE_ONCE(queue->limit, 0);
 }
 
 static bool is_ring(const struct litepcie_capture_ring *request)
@@ -96,32 +116,38 @@ static bool is_ring(const struct litepcie_capture_ring *request)
 }
 
 /*
- * Returns 0 if @file may give the capture a ring: it must be nobody else's, and
- * at rest.
+ * Returns 0 if @file may give its queue a ring with MBUFs of @mbuf_bytes: the
+ * queue must be nobody else's, and the capture at rest.  The card has one size of
+ * MBUFs for all rings.
  */
-static int may_take(const struct litepcie_capture *capture,
-		    const struct litepcie_capture_file *file)
+static int may_take(const struct litepcie_capture_file *file, u32 mbuf_bytes)
 {
-	if (capture->owner && capture->owner != file) {
-		dev_dbg(&capture->dev, "%s: another program has the capture: let it finish first\n",
-			current->comm);
+	struct litepcie_capture *capture = file->queue->capture;
+	struct litepcie_capture_queue *queue;
+
+	if (file->queue->owner && file->queue->owner != file) {
+		dev_dbg(&capture->dev, "%s: another program has queue %u of the capture: let it finish first\n",
+			current->comm, file->queue->number);
 		return -EBUSY;
 	}
-	return capture->run || file->header ? -EBUSY : 0;
+	if (capture->running || file->queue->run || file->header)
+		return -EBUSY;
+	for (queue = capture->queue; queue; queue = litepcie_queue_after(queue))
+		if (queue != file->queue && queue->ring && capture->mbuf_bytes != mbuf_bytes)
+			return -EINVAL;
+	return check_able(capture);
 }
 
 static int wrap_memory(struct litepcie_capture_file *file, struct litepcie_capture_ring *request,
 		       struct litepcie_memory *memory)
 {
-	struct litepcie_capture *capture = file->capture;
+	struct litepcie_capture *capture = file->queue->capture;
 	struct litepcie_geometry shape = shape_of(capture, request->bytes, request->mbuf_bytes);
 	struct litepcie_ring *ring;
 	int err;
 
 	mutex_lock(&capture->mutex);
-	err = may_take(capture, file);
-	if (!err)
-		err = check_able(capture);
+	err = may_take(file, request->mbuf_bytes);
 	if (err)
 		goto unlock;
 	ring = litepcie_ring_wrap(litepcie_capture_dma(capture), DMA_FROM_DEVICE, &shape, memory);
@@ -129,10 +155,32 @@ static int wrap_memory(struct litepcie_capture_file *file, struct litepcie_captu
 		err = PTR_ERR(ring);
 		goto unlock;
 	}
-	use_ring(capture, file, ring, request->mbuf_bytes);
+	use_ring(file, ring, request->mbuf_bytes);
 	request->segment_bytes = litepcie_chunk_bytes(ring);
 	request->segments = ring->chunks;
 unlock:
+	mutex_unlock(&capture->mutex);
+	return err;
+}
+
+/*
+ * LITEPCIE_IOCTL_CAPTURE_QUEUE: choose the queue that the file's calls are about.
+ * A file that has a queue keeps it.
+ */
+int litepcie_capture_choose(struct litepcie_capture_file *file,
+			    const struct litepcie_capture_choice *choice)
+{
+	struct litepcie_capture *capture = file->queue->capture;
+	int err = 0;
+
+	if (memchr_inv(choice->reserved, 0, sizeof(choice->reserved)) ||
+	    choice->queue >= capture->queues)
+		return -EINVAL;
+	mutex_lock(&capture->mutex);
+	if (file->queue->owner == file)
+		err = -EBUSY;
+	else
+		WRITE_ONCE(file->queue, &capture->queue[choice->queue]);
 	mutex_unlock(&capture->mutex);
 	return err;
 }
@@ -145,7 +193,7 @@ unlock:
 int litepcie_capture_use_memory(struct litepcie_capture_file *file,
 				struct litepcie_capture_ring *request)
 {
-	struct litepcie *card = file->capture->card;
+	struct litepcie *card = READ_ONCE(file->queue)->capture->card;
 	struct litepcie_memory *memory;
 	int err;
 
@@ -167,30 +215,38 @@ int litepcie_capture_use_memory(struct litepcie_capture_file *file,
 /* Start and stop ---------------------------------------------------------- */
 
 /*
- * Returns 0 if @file has the capture and its last run did not end with an
+ * Returns 0 if @file has its queue, and the queue's last run did not end with an
  * error.
  */
 int litepcie_capture_check_owner(const struct litepcie_capture_file *file)
 {
-	const struct litepcie_capture *capture = file->capture;
+	const struct litepcie_capture_queue *queue = file->queue;
 
-	lockdep_assert_held(&capture->mutex);
+	lockdep_assert_held(&queue->capture->mutex);
 
-	if (capture->owner && capture->owner != file)
+	if (queue->owner && queue->owner != file)
 		return -EBUSY;
-	if (!capture->owner)
+	if (!queue->owner)
 		return -EINVAL;
-	return capture->error;
+	return queue->error;
 }
 
-static bool is_start(const struct litepcie_capture *capture,
+/* Returns 0 if @file has queue 0, and so what all queues have in common. */
+int litepcie_capture_check_first(const struct litepcie_capture_file *file)
+{
+	int err = litepcie_capture_check_owner(file);
+
+	return err || !file->queue->number ? err : -EINVAL;
+}
+
+static bool is_start(const struct litepcie_capture_queue *queue,
 		     const struct litepcie_capture_start *start)
 {
 	u32 known = LITEPCIE_CAPTURE_KEEP_BAD | LITEPCIE_CAPTURE_LOSSLESS | LITEPCIE_CAPTURE_NEWEST;
 
 	return !(start->flags & ~known) && start->snap <= LITEPCIE_CAPTURE_MOST_FRAME &&
 	       start->wait_cycles <= WAIT_CYCLES_MOST && !start->reserved &&
-	       start->limit <= litepcie_ring_bytes(capture->ring) &&
+	       start->limit <= litepcie_ring_bytes(queue->ring) &&
 	       !memchr_inv(start->reserved2, 0, sizeof(start->reserved2));
 }
 
@@ -201,35 +257,41 @@ static bool is_start(const struct litepcie_capture *capture,
 int litepcie_capture_start_file(struct litepcie_capture_file *file,
 				const struct litepcie_capture_start *start)
 {
-	struct litepcie_capture *capture = file->capture;
+	struct litepcie_capture *capture = file->queue->capture;
 	int err;
 
 	mutex_lock(&capture->mutex);
 	err = litepcie_capture_check_owner(file);
-	if (!err && (capture->run || file->header))
+	if (!err && (file->queue->run || file->header))
 		err = -EBUSY;
-	if (!err && !is_start(capture, start))
+	if (!err && !is_start(file->queue, start))
 		err = -EINVAL;
 	if (!err) {
 		file->wake = 0;
-		err = litepcie_capture_begin(capture, start, LITEPCIE_CAPTURE_RUN_RING);
+		err = litepcie_capture_begin(file->queue, start, LITEPCIE_CAPTURE_RUN_RING);
 	}
 	mutex_unlock(&capture->mutex);
 	return err;
 }
 
 /*
- * Returns the bits of the control register that stay while the block writes out
- * what it has.
+ * End the part that @queue has in a run.  Queue 0 ends the run of all.  @live and
+ * @patient are those of litepcie_capture_finish().
  */
-static u32 settings_of(const struct litepcie_capture *capture, bool patient)
+static int end_run(struct litepcie_capture_queue *queue, bool live, bool patient, u64 *position)
 {
-	return (capture->flags & LITEPCIE_CAPTURE_KEEP_BAD ?
-			LITEPCIE_CAPTURE_BIT_CONTROL_KEEP_BAD : 0) |
-	       (capture->flags & LITEPCIE_CAPTURE_NEWEST ?
-			LITEPCIE_CAPTURE_BIT_CONTROL_NEWEST : 0) |
-	       (patient && capture->flags & LITEPCIE_CAPTURE_LOSSLESS ?
-			LITEPCIE_CAPTURE_BIT_CONTROL_LOSSLESS : 0);
+	struct litepcie_capture *capture = queue->capture;
+	int err = 0;
+
+	*position = litepcie_capture_position(queue);
+	if (queue->number)
+		return queue->run && live ? litepcie_capture_part(queue, position) : 0;
+	if (capture->running)
+		err = litepcie_capture_finish(capture, 0, live, patient);
+	if (live && !litepcie_is_gone(capture->card))
+		drop_left(capture);
+	*position = litepcie_capture_position(queue);
+	return err;
 }
 
 /*
@@ -239,31 +301,33 @@ static u32 settings_of(const struct litepcie_capture *capture, bool patient)
 int litepcie_capture_stop_file(struct litepcie_capture_file *file,
 			       struct litepcie_capture_stop *stop)
 {
-	struct litepcie_capture *capture = file->capture;
+	struct litepcie_capture_queue *queue;
+	struct litepcie_capture *capture = file->queue->capture;
 	int err = 0;
 
 	if (stop->position || memchr_inv(stop->reserved, 0, sizeof(stop->reserved)))
 		return -EINVAL;
 	mutex_lock(&capture->mutex);
-	if (capture->owner && capture->owner != file) {
+	queue = file->queue;
+	if (queue->owner && queue->owner != file) {
 		err = -EBUSY;
-	} else {
-		err = litepcie_capture_finish(capture, 0, true, settings_of(capture, true));
-		WRITE_ONCE(capture->error, 0);
-		WRITE_ONCE(capture->status->error, 0);
-		stop->position = litepcie_capture_position(capture);
+	} else if (queue->owner) {
+		err = end_run(queue, true, true, &stop->position);
+		WRITE_ONCE(queue->error, 0);
+		WRITE_ONCE(queue->status->error, 0);
 	}
 	mutex_unlock(&capture->mutex);
 	return err;
 }
 
 /*
- * For read(): make @file the owner of the capture, with a ring of the driver's,
- * and start it.  The caller is between litepcie_enter() and litepcie_exit().
+ * For read(): make @file the owner of its queue, with a ring of the driver's, and
+ * start it.  The caller is between litepcie_enter() and litepcie_exit().
  */
 int litepcie_capture_take_to_read(struct litepcie_capture_file *file)
 {
-	struct litepcie_capture *capture = file->capture;
+	struct litepcie_capture_queue *queue = file->queue;
+	struct litepcie_capture *capture = queue->capture;
 	struct litepcie_geometry shape = shape_of(capture, READ_RING, READ_MBUF);
 	struct litepcie_capture_start start = {
 		.wait_cycles	= litepcie_cycles(capture->card, READ_WAIT_US),
@@ -274,20 +338,20 @@ int litepcie_capture_take_to_read(struct litepcie_capture_file *file)
 
 	lockdep_assert_held(&capture->mutex);
 
-	if (capture->owner)
-		return capture->owner == file ? -EINVAL : -EBUSY;
-	err = check_able(capture);
+	if (queue->owner == file)
+		return -EINVAL;
+	err = may_take(file, READ_MBUF);
 	if (err)
 		return err;
 	ring = litepcie_ring_alloc(litepcie_capture_dma(capture), DMA_FROM_DEVICE, &shape,
 				   capture->allowance);
 	if (IS_ERR(ring))
 		return PTR_ERR(ring);
-	use_ring(capture, file, ring, READ_MBUF);
-	err = litepcie_capture_begin(capture, &start, LITEPCIE_CAPTURE_RUN_READ);
+	use_ring(file, ring, READ_MBUF);
+	err = litepcie_capture_begin(queue, &start, LITEPCIE_CAPTURE_RUN_READ);
 	if (err) {
-		WRITE_ONCE(capture->owner, NULL);
-		drop_ring(capture);
+		WRITE_ONCE(queue->owner, NULL);
+		drop_ring(queue);
 	}
 	return err;
 }
@@ -295,54 +359,63 @@ int litepcie_capture_take_to_read(struct litepcie_capture_file *file)
 /* The end of a file, and of the card -------------------------------------- */
 
 /*
- * Take the capture from its owner.  @live says that the capture is known to have
- * stopped, so its ring is dropped.  Otherwise a ring that is mapped for the card
- * stays, since the card may still write to it.
+ * Take the queue from its owner.  @stopped says that the capture is known to have
+ * stopped, so the ring is dropped.  Otherwise a ring that is mapped for the card
+ * stays, since the card may still write to it, and so does the status line.
  */
-static void forget_owner(struct litepcie_capture *capture, bool live)
+static void forget_owner(struct litepcie_capture_queue *queue, bool stopped)
 {
 	struct eventfd_ctx *event = NULL;
 
-	lockdep_assert_held(&capture->mutex);
+	lockdep_assert_held(&queue->capture->mutex);
 
-	WRITE_ONCE(capture->owner, NULL);
-	spin_lock_irq(&capture->wait.lock);
-	swap(capture->event, event);
-	capture->wake = U64_MAX;
-	WRITE_ONCE(capture->error, 0);
-	WRITE_ONCE(capture->limit, 0);
-	memset(capture->status, 0, sizeof(*capture->status));
-	spin_unlock_irq(&capture->wait.lock);
+	WRITE_ONCE(queue->owner, NULL);
+	spin_lock_irq(&queue->wait.lock);
+	swap(queue->event, event);
+	queue->wake = U64_MAX;
+	WRITE_ONCE(queue->run, LITEPCIE_CAPTURE_RUN_REST);
+	WRITE_ONCE(queue->error, 0);
+	if (!queue->used) {
+		WRITE_ONCE(queue->limit, 0);
+		memset(queue->status, 0, sizeof(*queue->status));
+	}
+	spin_unlock_irq(&queue->wait.lock);
 	if (event)
 		eventfd_ctx_put(event);
-	if (live || (capture->ring && !capture->ring->dev))
-		drop_ring(capture);
+	if (stopped || (queue->ring && !queue->ring->dev))
+		drop_ring(queue);
 }
 
 /*
- * For a file that is being closed: stop its capture, and free the ring.  No frame
- * waits for room any more, since nobody will give room.
+ * For a file that is being closed: end its part of the capture, and free the ring.
+ * No frame waits for room in it any more, since nobody will give room.
  */
 void litepcie_capture_leave(struct litepcie_capture_file *file)
 {
-	struct litepcie_capture *capture = file->capture;
-	bool live = !litepcie_enter(capture->card);
+	struct litepcie_capture_queue *queue = file->queue;
+	struct litepcie_capture *capture = queue->capture;
+	bool entered = !litepcie_enter(capture->card), live;
 
 	mutex_lock(&capture->mutex);
-	if (capture->owner == file) {
-		if (live) {
+	if (queue->owner == file) {
+		if (!queue->number)
+			capture->sort = 0;
+		if (!queue->number && entered) {
 			litepcie_capture_silence(capture);
 			/* litepcie_capture_halt() itself logs a failure */
-			litepcie_capture_finish(capture, 0, true, settings_of(capture, false));
+			litepcie_capture_finish(capture, 0, true, false);
 		}
 		/*
 		 * If the card was lost during the stop, the capture may not have
 		 * stopped.
 		 */
-		forget_owner(capture, live && !litepcie_is_gone(capture->card));
+		live = entered && !litepcie_is_gone(capture->card);
+		forget_owner(queue, live && !queue->used);
+		if (live && !queue->number)
+			drop_left(capture);
 	}
 	mutex_unlock(&capture->mutex);
-	if (live)
+	if (entered)
 		litepcie_exit(capture->card);
 }
 
@@ -361,7 +434,7 @@ void litepcie_capture_abort(struct litepcie *card, int error)
 	mutex_lock(&capture->mutex);
 	if (live)
 		litepcie_capture_silence(capture);
-	litepcie_capture_finish(capture, error, live, settings_of(capture, false));
+	litepcie_capture_finish(capture, error, live, false);
 	mutex_unlock(&capture->mutex);
 	litepcie_capture_news(capture);
 }
@@ -382,27 +455,27 @@ int litepcie_capture_settle(struct litepcie *card)
 	err = litepcie_capture_halt(capture, 0);
 	if (!err)
 		litepcie_master_on(card, capture->cause);
-	if (!capture->owner)
-		drop_ring(capture);
+	drop_left(capture);
 	mutex_unlock(&capture->mutex);
 	return err;
 }
 
 /*
- * Unmap the ring and the status page from the card, which is quiet and is being
+ * Unmap the rings and the status page from the card, which is quiet and is being
  * removed from the driver.
  */
 void litepcie_capture_unmap(struct litepcie *card)
 {
 	struct litepcie_capture *capture = card->capture;
+	struct litepcie_capture_queue *queue;
 
 	if (!capture)
 		return;
 	mutex_lock(&capture->mutex);
-	if (capture->ring)
-		litepcie_ring_unmap(capture->ring);
-	if (!capture->owner)
-		drop_ring(capture);
+	for (queue = capture->queue; queue; queue = litepcie_queue_after(queue))
+		if (queue->ring)
+			litepcie_ring_unmap(queue->ring);
+	drop_left(capture);
 	if (capture->able)
 		dma_unmap_page(&card->pdev->dev, capture->status_dma, PAGE_SIZE,
 			       DMA_BIDIRECTIONAL);

@@ -134,12 +134,12 @@ static u8 *make_header(const struct litepcie *card)
  */
 static int begin(struct litepcie_capture_file *file)
 {
-	struct litepcie_capture *capture = file->capture;
+	struct litepcie_capture *capture = READ_ONCE(file->queue)->capture;
 	u8 *header;
 	int err;
 
 	if (file->header)
-		return READ_ONCE(capture->error);
+		return READ_ONCE(file->queue->error);
 	header = make_header(capture->card);
 	if (!header)
 		return -ENOMEM;
@@ -175,10 +175,9 @@ static ssize_t copy_header(struct litepcie_capture_file *file, struct iov_iter *
  */
 static ssize_t copy_blocks(struct litepcie_capture_file *file, struct iov_iter *to)
 {
-	struct litepcie_capture *capture = file->capture;
-	const struct litepcie_ring *ring = capture->ring;
+	const struct litepcie_ring *ring = file->queue->ring;
 	size_t chunk = litepcie_chunk_bytes(ring);
-	u64 position = litepcie_capture_position(capture);
+	u64 position = litepcie_capture_position(file->queue);
 	ssize_t done = 0;
 
 	while (file->at < position && iov_iter_count(to)) {
@@ -203,15 +202,16 @@ static ssize_t copy_blocks(struct litepcie_capture_file *file, struct iov_iter *
  */
 static void give_room(struct litepcie_capture_file *file)
 {
-	struct litepcie_capture *capture = file->capture;
-	size_t ring = litepcie_ring_bytes(capture->ring);
+	struct litepcie_capture_queue *queue = file->queue;
+	struct litepcie_capture *capture = queue->capture;
+	size_t ring = litepcie_ring_bytes(queue->ring);
 	u64 limit = round_down(file->at, ring / LIMIT_STEPS) + ring;
 
-	if (limit <= READ_ONCE(capture->limit) || litepcie_enter(capture->card))
+	if (limit <= READ_ONCE(queue->limit) || litepcie_enter(capture->card))
 		return;
 	mutex_lock(&capture->mutex);
-	if (capture->run == LITEPCIE_CAPTURE_RUN_READ)
-		litepcie_capture_allow(capture, limit);
+	if (queue->used && queue->run == LITEPCIE_CAPTURE_RUN_READ)
+		litepcie_capture_allow(queue, limit);
 	mutex_unlock(&capture->mutex);
 	litepcie_exit(capture->card);
 }
@@ -242,28 +242,29 @@ static ssize_t take(struct litepcie_capture_file *file, struct iov_iter *to)
 	return done;
 }
 
-static bool has_ended(const struct litepcie_capture *capture)
+static bool has_ended(const struct litepcie_capture_queue *queue)
 {
-	return READ_ONCE(capture->run) != LITEPCIE_CAPTURE_RUN_READ ||
-	       litepcie_is_gone(capture->card);
+	return READ_ONCE(queue->run) != LITEPCIE_CAPTURE_RUN_READ ||
+	       litepcie_is_gone(queue->capture->card);
 }
 
 static bool has_more(const struct litepcie_capture_file *file)
 {
-	return litepcie_capture_position(file->capture) > READ_ONCE(file->at);
+	return litepcie_capture_position(file->queue) > READ_ONCE(file->at);
 }
 
 /* Sleep until the card calls, which it does when the position has passed. */
 static int wait_for_more(struct litepcie_capture_file *file)
 {
-	struct litepcie_capture *capture = file->capture;
-	int err = litepcie_enter(capture->card);
+	struct litepcie_capture_queue *queue = file->queue;
+	struct litepcie *card = queue->capture->card;
+	int err = litepcie_enter(card);
 
 	if (err)
 		return err;
-	litepcie_capture_arm(capture, READ_ONCE(file->at));
-	litepcie_exit(capture->card);
-	if (wait_event_interruptible(capture->wait, has_more(file) || has_ended(capture)))
+	litepcie_capture_arm(queue, READ_ONCE(file->at));
+	litepcie_exit(card);
+	if (wait_event_interruptible(queue->wait, has_more(file) || has_ended(queue)))
 		return -ERESTARTSYS;
 	return 0;
 }
@@ -275,7 +276,6 @@ static int wait_for_more(struct litepcie_capture_file *file)
 ssize_t litepcie_capture_read_iter(struct kiocb *iocb, struct iov_iter *to)
 {
 	struct litepcie_capture_file *file = iocb->ki_filp->private_data;
-	struct litepcie_capture *capture = file->capture;
 	bool nonblock = iocb->ki_flags & IOCB_NOWAIT || iocb->ki_filp->f_flags & O_NONBLOCK;
 	ssize_t done;
 	int err;
@@ -286,10 +286,10 @@ ssize_t litepcie_capture_read_iter(struct kiocb *iocb, struct iov_iter *to)
 		done = take(file, to);
 		if (done)
 			return done;
-		if (litepcie_is_gone(capture->card))
+		if (litepcie_is_gone(file->queue->capture->card))
 			return -ENODEV;
-		if (has_ended(capture) && !has_more(file))
-			return READ_ONCE(capture->error);
+		if (has_ended(file->queue) && !has_more(file))
+			return READ_ONCE(file->queue->error);
 		if (nonblock)
 			return -EAGAIN;
 		err = wait_for_more(file);

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * Handles ioctl() of the capture's node.  uapi/litepcie_capture_node.h says what
+ * each call promises.
+ *
+ * A file's queue is read with the mutex held, since another thread may choose
+ * another one until the file has taken it.
+ */
+
+#include <linux/module.h>
+#include <linux/slab.h>
+
+#include "capture.h"
+
+/* Calls ------------------------------------------------------------------- */
+
+static int set_limit(struct litepcie_capture_file *file,
+		     const struct litepcie_capture_limit *wanted)
+{
+	struct litepcie_capture *capture = READ_ONCE(file->queue)->capture;
+	struct litepcie_capture_queue *queue;
+	int err;
+
+	if (wanted->reserved)
+		return -EINVAL;
+	mutex_lock(&capture->mutex);
+	queue = file->queue;
+	err = litepcie_capture_check_owner(file);
+	if (!err && (!queue->used || queue->run != LITEPCIE_CAPTURE_RUN_RING))
+		err = -EINVAL;
+	if (!err && !(capture->flags & LITEPCIE_CAPTURE_NEWEST) &&
+	    wanted->limit > litepcie_capture_position(queue) + litepcie_ring_bytes(queue->ring))
+		err = -EINVAL;
+	if (!err)
+		litepcie_capture_allow(queue, wanted->limit);
+	mutex_unlock(&capture->mutex);
+	return err;
+}
+
+static int arm(struct litepcie_capture_file *file, u64 position, struct eventfd_ctx **event)
+{
+	struct litepcie_capture *capture = READ_ONCE(file->queue)->capture;
+	struct litepcie_capture_queue *queue;
+	int err;
+
+	mutex_lock(&capture->mutex);
+	queue = file->queue;
+	err = litepcie_capture_check_owner(file);
+	if (!err && file->header)
+		err = -EBUSY;
+	if (!err) {
+		WRITE_ONCE(file->wake, position);
+		spin_lock_irq(&queue->wait.lock);
+		swap(queue->event, *event);
+		spin_unlock_irq(&queue->wait.lock);
+		litepcie_capture_arm(queue, position);
+		/* a capture that has ended raises no interrupt, so wake the waiters here */
+		if (!queue->run)
+			litepcie_capture_news(capture);
+	}
+	mutex_unlock(&capture->mutex);
+	return err;
+}
+
+/*
+ * On success the queue keeps the reference to the new eventfd, and the
+ * reference to the one before is put.
+ */
+static int set_wake(struct litepcie_capture_file *file, const struct litepcie_capture_wake *wanted)
+{
+	struct eventfd_ctx *event = NULL;
+	int err;
+
+	if (wanted->reserved || wanted->fd < -1)
+		return -EINVAL;
+	if (wanted->fd >= 0) {
+		event = eventfd_ctx_fdget(wanted->fd);
+		if (IS_ERR(event))
+			return PTR_ERR(event);
+	}
+	err = arm(file, wanted->position, &event);
+	if (event)
+		eventfd_ctx_put(event);
+	return err;
+}
+
+static int generate(struct litepcie_capture_file *file,
+		    const struct litepcie_capture_generate *wanted)
+{
+	struct litepcie_capture *capture = READ_ONCE(file->queue)->capture;
+	int err;
+
+	if (wanted->size > LITEPCIE_CAPTURE_MOST_FRAME ||
+	    wanted->period >> LITEPCIE_CAPTURE_PERIOD_BITS ||
+	    wanted->port_mask >= LITEPCIE_CAPTURE_MOST_PORTS ||
+	    memchr_inv(wanted->reserved, 0, sizeof(wanted->reserved)))
+		return -EINVAL;
+	mutex_lock(&capture->mutex);
+	err = litepcie_capture_check_first(file);
+	if (!err)
+		err = litepcie_capture_generate(capture, wanted);
+	mutex_unlock(&capture->mutex);
+	return err;
+}
+
+static int get_info(struct litepcie_capture_file *file, struct litepcie_capture_info *info)
+{
+	struct litepcie_capture *capture = READ_ONCE(file->queue)->capture;
+	struct litepcie_capture_queue *queue;
+	u32 ask = info->ask;
+	int err;
+
+	if (ask & ~LITEPCIE_CAPTURE_ASK_ACCOUNTS || info->reserved)
+		return -EINVAL;
+	memset(info, 0, sizeof(*info));
+	info->ask = ask;
+	mutex_lock(&capture->mutex);
+	queue = file->queue;
+	info->position = litepcie_capture_position(queue);
+	info->limit = queue->limit;
+	if (queue->owner && queue->ring) {
+		info->ring_bytes = litepcie_ring_bytes(queue->ring);
+		info->segment_bytes = litepcie_chunk_bytes(queue->ring);
+		info->mbuf_bytes = capture->mbuf_bytes;
+	}
+	info->run = queue->run;
+	info->error = queue->error;
+	info->flags = capture->flags;
+	info->snap = capture->snap;
+	info->queue = queue->number;
+	info->queues = capture->queues;
+	info->staging_bytes = litepcie_parameter(capture->block, LITEPCIE_CAPTURE_STAGING_BYTES);
+	info->most_segments = litepcie_parameter(capture->block, LITEPCIE_CAPTURE_SEGMENTS);
+	err = litepcie_capture_generated(capture, info);
+	if (!err && ask & LITEPCIE_CAPTURE_ASK_ACCOUNTS)
+		err = litepcie_capture_accounts(queue, info);
+	mutex_unlock(&capture->mutex);
+	return err;
+}
+
+static int set_sort(struct litepcie_capture_file *file, const struct litepcie_capture_sort *wanted)
+{
+	struct litepcie_capture *capture = READ_ONCE(file->queue)->capture;
+	int err;
+
+	mutex_lock(&capture->mutex);
+	err = litepcie_capture_check_first(file);
+	if (!err)
+		err = litepcie_capture_sort(capture, wanted);
+	mutex_unlock(&capture->mutex);
+	return err;
+}
+
+static int get_discards(struct litepcie_capture_file *file,
+			struct litepcie_capture_discards *discards)
+{
+	struct litepcie_capture *capture = READ_ONCE(file->queue)->capture;
+	int err;
+
+	mutex_lock(&capture->mutex);
+	err = litepcie_capture_discards(capture, discards);
+	mutex_unlock(&capture->mutex);
+	return err;
+}
+
+/* Arguments --------------------------------------------------------------- */
+
+/* The arguments that are too large for the stack */
+union large {
+	struct litepcie_capture_info		info;
+	struct litepcie_capture_sort		sort;
+	struct litepcie_capture_discards	discards;
+};
+
+static int run_large(struct litepcie_capture_file *file, unsigned int cmd, union large *argument)
+{
+	struct litepcie *card = READ_ONCE(file->queue)->capture->card;
+	int err = litepcie_enter(card);
+
+	if (err)
+		return err;
+	if (cmd == LITEPCIE_IOCTL_CAPTURE_INFO)
+		err = get_info(file, &argument->info);
+	else if (cmd == LITEPCIE_IOCTL_CAPTURE_SORT)
+		err = set_sort(file, &argument->sort);
+	else
+		err = get_discards(file, &argument->discards);
+	litepcie_exit(card);
+	return err;
+}
+
+static int ioctl_large(struct litepcie_capture_file *file, unsigned int cmd, void __user *user)
+{
+	union large *argument = kzalloc(sizeof(*argument), GFP_KERNEL_ACCOUNT);
+	size_t size = _IOC_SIZE(cmd);
+	int err;
+
+	if (!argument)
+		return -ENOMEM;
+	if (_IOC_DIR(cmd) & _IOC_WRITE && copy_from_user(argument, user, size))
+		err = -EFAULT;
+	else
+		err = run_large(file, cmd, argument);
+	if (!err && _IOC_DIR(cmd) & _IOC_READ && copy_to_user(user, argument, size))
+		err = -EFAULT;
+	kfree(argument);
+	return err;
+}
+
+union argument {
+	struct litepcie_capture_ring		ring;
+	struct litepcie_capture_start		start;
+	struct litepcie_capture_stop		stop;
+	struct litepcie_capture_limit		limit;
+	struct litepcie_capture_wake		wake;
+	struct litepcie_capture_generate	generate;
+	struct litepcie_capture_choice		choice;
+};
+
+/* The calls that reach the card: between litepcie_enter() and litepcie_exit(). */
+static int dispatch(struct litepcie_capture_file *file, unsigned int cmd, union argument *argument)
+{
+	switch (cmd) {
+	case LITEPCIE_IOCTL_CAPTURE_START:
+		return litepcie_capture_start_file(file, &argument->start);
+	case LITEPCIE_IOCTL_CAPTURE_STOP:
+		return litepcie_capture_stop_file(file, &argument->stop);
+	case LITEPCIE_IOCTL_CAPTURE_LIMIT:
+		return set_limit(file, &argument->limit);
+	case LITEPCIE_IOCTL_CAPTURE_WAKE:
+		return set_wake(file, &argument->wake);
+	case LITEPCIE_IOCTL_CAPTURE_GENERATE:
+		return generate(file, &argument->generate);
+	case LITEPCIE_IOCTL_CAPTURE_QUEUE:
+		return litepcie_capture_choose(file, &argument->choice);
+	default:
+		return -ENOTTY;
+	}
+}
+
+static int run_call(struct litepcie_capture_file *file, unsigned int cmd, union argument *argument)
+{
+	struct litepcie *card = READ_ONCE(file->queue)->capture->card;
+	int err;
+
+	/* RING enters the card itself, behind the pinning of memory. */
+	if (cmd == LITEPCIE_IOCTL_CAPTURE_RING)
+		return litepcie_capture_use_memory(file, &argument->ring);
+	err = litepcie_enter(card);
+	if (err)
+		return err;
+	err = dispatch(file, cmd, argument);
+	litepcie_exit(card);
+	return err;
+}
+
+long litepcie_capture_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
+{
+	struct litepcie_capture_file *file = filp->private_data;
+	void __user *user = (void __user *)arg;
+	union argument argument = { };
+	size_t size = _IOC_SIZE(cmd);
+	int err;
+
+	if (cmd == LITEPCIE_IOCTL_CAPTURE_INFO || cmd == LITEPCIE_IOCTL_CAPTURE_SORT ||
+	    cmd == LITEPCIE_IOCTL_CAPTURE_DISCARDS)
+		return ioctl_large(file, cmd, user);
+	if (_IOC_TYPE(cmd) != LITEPCIE_IOCTL || size > sizeof(argument))
+		return -ENOTTY;
+	if (_IOC_DIR(cmd) & _IOC_WRITE && copy_from_user(&argument, user, size))
+		return -EFAULT;
+	err = run_call(file, cmd, &argument);
+	if (err)
+		return err;
+	if (_IOC_DIR(cmd) & _IOC_READ && copy_to_user(user, &argument, size))
+		return -EFAULT;
+	return 0;
+}

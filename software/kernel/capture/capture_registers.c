@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * Reaches the registers of the capture block.
+ *
+ * Some of them belong to the queue that the register `select` names.  Whoever
+ * uses them selects the queue first, and keeps select_lock until the last access.
+ * These are the functions named litepcie_queue_.
+ */
+
+#include <linux/delay.h>
+#include <linux/jiffies.h>
+#include <linux/module.h>
+
+#include "capture.h"
+
+#define POLL_US			10
+/*
+ * The capture block is stuck if it has made no progress for this time and for
+ * so many looks.  The looks are counted because a virtual machine may be
+ * paused for longer than this time.
+ */
+#define STUCK			msecs_to_jiffies(40 * LITEPCIE_LONGEST_READ_US / USEC_PER_MSEC)
+#define STUCK_LOOKS		500
+
+/* Registers of all queues ------------------------------------------------- */
+
+static void __iomem *reg_of(const struct litepcie_capture *capture, unsigned int parameter)
+{
+	return capture->regs + litepcie_parameter(capture->block, parameter);
+}
+
+void litepcie_capture_write(struct litepcie_capture *capture, unsigned int parameter, u32 offset,
+			    u32 value)
+{
+	writel(value, reg_of(capture, parameter) + offset);
+}
+
+u32 litepcie_capture_read(struct litepcie_capture *capture, unsigned int parameter, u32 offset)
+{
+	return readl(reg_of(capture, parameter) + offset);
+}
+
+/*
+ * Write a register of 64 bits.  Its upper half has the lower address, and the
+ * card takes the value over with the lower half.
+ */
+static void put64(void __iomem *reg, u64 value)
+{
+	writel(upper_32_bits(value), reg);
+	writel(lower_32_bits(value), reg + 4);
+}
+
+static u64 get64(void __iomem *reg)
+{
+	u64 upper = readl(reg);
+
+	return upper << 32 | readl(reg + 4);
+}
+
+void litepcie_sorter_put(struct litepcie_capture *capture, unsigned int parameter, u32 value)
+{
+	writel(value, capture->sorter_regs + litepcie_parameter(capture->sorter, parameter));
+}
+
+u64 litepcie_sorter_get64(struct litepcie_capture *capture, unsigned int parameter)
+{
+	return get64(capture->sorter_regs + litepcie_parameter(capture->sorter, parameter));
+}
+
+/* Registers of one queue -------------------------------------------------- */
+
+/*
+ * Select @queue.  Interrupts are off until the lock is let go, since a wait.lock,
+ * which the interrupt handler takes, is held around this one.
+ */
+static unsigned long begin(struct litepcie_capture_queue *queue)
+	__acquires(&queue->capture->select_lock)
+{
+	struct litepcie_capture *capture = queue->capture;
+	unsigned long flags;
+
+	spin_lock_irqsave(&capture->select_lock, flags);
+	if (capture->sorter)
+		litepcie_sorter_put(capture, LITEPCIE_CAPTURE_QUEUES_SELECT, queue->number);
+	return flags;
+}
+
+static void end(struct litepcie_capture_queue *queue, unsigned long flags)
+	__releases(&queue->capture->select_lock)
+{
+	spin_unlock_irqrestore(&queue->capture->select_lock, flags);
+}
+
+void litepcie_queue_put(struct litepcie_capture_queue *queue, unsigned int parameter, u32 offset,
+			u32 value)
+{
+	unsigned long flags = begin(queue);
+
+	litepcie_capture_write(queue->capture, parameter, offset, value);
+	end(queue, flags);
+}
+
+void litepcie_queue_put64(struct litepcie_capture_queue *queue, unsigned int parameter, u64 value)
+{
+	unsigned long flags = begin(queue);
+
+	put64(reg_of(queue->capture, parameter), value);
+	end(queue, flags);
+}
+
+u64 litepcie_queue_get64(struct litepcie_capture_queue *queue, unsigned int parameter, u32 offset)
+{
+	unsigned long flags = begin(queue);
+	u64 value = get64(reg_of(queue->capture, parameter) + offset);
+
+	end(queue, flags);
+	return value;
+}
+
+/* Give segment @number of the queue's ring the bus address @address. */
+void litepcie_queue_put_segment(struct litepcie_capture_queue *queue, unsigned int number,
+				dma_addr_t address)
+{
+	void __iomem *reg = reg_of(queue->capture, LITEPCIE_CAPTURE_SEGMENT_BASE);
+	unsigned long flags = begin(queue);
+
+	put64(reg, address);
+	writel(number, reg + LITEPCIE_CAPTURE_GROUP_SEGMENT_INDEX);
+	end(queue, flags);
+}
+
+/* Read account @number, as the last snapshot has copied it. */
+void litepcie_queue_get_account(struct litepcie_capture_queue *queue, u32 number,
+				struct litepcie_capture_account *account)
+{
+	void __iomem *reg = reg_of(queue->capture, LITEPCIE_CAPTURE_ACCOUNT_CONTROL);
+	unsigned long flags;
+
+	lockdep_assert_held(&queue->capture->mutex);
+
+	flags = begin(queue);
+	writel(number, reg);
+	account->frames = get64(reg + LITEPCIE_CAPTURE_GROUP_ACCOUNT_FRAMES);
+	account->bytes = get64(reg + LITEPCIE_CAPTURE_GROUP_ACCOUNT_BYTES);
+	end(queue, flags);
+}
+
+/* Waits ------------------------------------------------------------------- */
+
+u32 litepcie_capture_status(struct litepcie_capture *capture)
+{
+	return litepcie_capture_read(capture, LITEPCIE_CAPTURE_STATUS, 0);
+}
+
+void litepcie_be_patient(struct litepcie_patience *patience)
+{
+	*patience = (struct litepcie_patience){ .since = jiffies };
+}
+
+bool litepcie_is_stuck(struct litepcie_patience *patience)
+{
+	return ++patience->looks > STUCK_LOOKS && time_after(jiffies, patience->since + STUCK);
+}
+
+/*
+ * Wait until the bits @mask of the status have @value.  Returns 0, -ENODEV if
+ * the card is lost, or -EIO if the bits stay as they are.
+ */
+int litepcie_capture_await(struct litepcie_capture *capture, u32 mask, u32 value)
+{
+	struct litepcie_patience patience;
+	u32 status;
+
+	litepcie_be_patient(&patience);
+	do {
+		status = litepcie_capture_status(capture);
+		if (status == ~0u && litepcie_check_lost(capture->card))
+			return -ENODEV;
+		if ((status & mask) == value)
+			return 0;
+		usleep_range(POLL_US, 2 * POLL_US);
+	} while (!litepcie_is_stuck(&patience));
+	return -EIO;
+}
+
+/* The blocks -------------------------------------------------------------- */
+
+/* Returns true if @bytes from the register of @parameter on are inside @block. */
+static bool holds(const struct litepcie_block *block, unsigned int parameter, u32 bytes)
+{
+	u32 offset = litepcie_parameter(block, parameter);
+
+	return !(offset % 4) && bytes <= block->size && offset <= block->size - bytes;
+}
+
+/*
+ * Returns true if the capture block has all registers that the driver uses,
+ * inside the block, and an interrupt.
+ */
+bool litepcie_capture_is_usable(const struct litepcie_block *block)
+{
+	static const struct {
+		unsigned int first;
+		u32 bytes;
+	} groups[] = {
+		{ LITEPCIE_CAPTURE_CONTROL, LITEPCIE_CAPTURE_GROUP_LAST_SEGMENT + 4 },
+		{ LITEPCIE_CAPTURE_LIMIT, 8 },
+		{ LITEPCIE_CAPTURE_SEGMENT_BASE, LITEPCIE_CAPTURE_GROUP_SEGMENT_INDEX + 4 },
+		{ LITEPCIE_CAPTURE_STATUS_BASE, 8 },
+		{ LITEPCIE_CAPTURE_ACCOUNT_CONTROL, LITEPCIE_CAPTURE_GROUP_ACCOUNT_BYTES + 8 },
+		{ LITEPCIE_CAPTURE_GENERATOR_CONTROL, LITEPCIE_CAPTURE_GROUP_GENERATOR_MADE + 4 },
+		{ LITEPCIE_CAPTURE_STATUS, LITEPCIE_CAPTURE_GROUP_POSITION + 8 },
+		{ LITEPCIE_CAPTURE_WAKE, 8 },
+	};
+
+	for (size_t n = 0; n < ARRAY_SIZE(groups); n++)
+		if (!holds(block, groups[n].first, groups[n].bytes))
+			return false;
+	return !block->bar && block->version == 1 &&
+	       block->parameters > LITEPCIE_CAPTURE_CAUSE &&
+	       litepcie_parameter(block, LITEPCIE_CAPTURE_CAUSE) < LITEPCIE_CAUSES_MAX &&
+	       litepcie_parameter(block, LITEPCIE_CAPTURE_SEGMENTS);
+}
+
+/*
+ * Returns the block with the registers of several queues, or NULL if the card has
+ * none that the driver knows: it then uses queue 0 only.
+ */
+const struct litepcie_block *litepcie_capture_find_sorter(struct litepcie *card)
+{
+	const struct litepcie_block *block =
+		litepcie_block_find(card, LITEPCIE_BLOCK_CAPTURE_QUEUES, 0);
+	u32 queues;
+
+	if (!block || block->bar || block->version != 1 ||
+	    block->parameters <= LITEPCIE_CAPTURE_QUEUES_ENTRIES)
+		return NULL;
+	for (unsigned int n = 0; n <= LITEPCIE_CAPTURE_QUEUES_DISCARD_BYTES; n++)
+		if (!holds(block, n, n < LITEPCIE_CAPTURE_QUEUES_DISCARD_FRAMES ? 4 : 8))
+			return NULL;
+	queues = litepcie_parameter(block, LITEPCIE_CAPTURE_QUEUES_QUEUES);
+	if (!queues || queues > LITEPCIE_CAPTURE_MOST_QUEUES ||
+	    litepcie_parameter(block, LITEPCIE_CAPTURE_QUEUES_RULES) !=
+		    LITEPCIE_CAPTURE_MOST_RULES ||
+	    litepcie_parameter(block, LITEPCIE_CAPTURE_QUEUES_ENTRIES) !=
+		    LITEPCIE_CAPTURE_SPREAD_ENTRIES)
+		return NULL;
+	return block;
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * Sets how frames get to the queues of the capture block, makes test frames, and
+ * reads the accounts of what became of frames.
+ */
+
+#include <linux/module.h>
+
+#include "capture.h"
+
+/* a word of a rule names a queue: the bit that says so, and the queue's place */
+#define RULE_ACTION	15
+#define RULE_HAS_QUEUE	BIT(20)
+#define RULE_QUEUE(_word)	((_word) >> 16 & 0xf)
+
+/* Sorting ----------------------------------------------------------------- */
+
+static bool is_sort(const struct litepcie_capture *capture,
+		    const struct litepcie_capture_sort *wanted)
+{
+	if (wanted->flags & ~(LITEPCIE_CAPTURE_SORT_ON | LITEPCIE_CAPTURE_SORT_BY_PORT) ||
+	    wanted->rules > LITEPCIE_CAPTURE_MOST_RULES ||
+	    memchr_inv(wanted->reserved, 0, sizeof(wanted->reserved)))
+		return false;
+	for (u32 n = 0; n < wanted->rules; n++) {
+		u32 action = wanted->rule[n][RULE_ACTION];
+
+		if (action & RULE_HAS_QUEUE && RULE_QUEUE(action) >= capture->queues)
+			return false;
+	}
+	for (unsigned int n = 0; n < LITEPCIE_CAPTURE_SPREAD_ENTRIES; n++)
+		if (wanted->spread[n] >= capture->queues)
+			return false;
+	return true;
+}
+
+/*
+ * Write rules and spread.  The capture is at rest, and then the card does not use
+ * them: litepcie_capture_begin() switches them on.
+ */
+int litepcie_capture_sort(struct litepcie_capture *capture,
+			  const struct litepcie_capture_sort *wanted)
+{
+	lockdep_assert_held(&capture->mutex);
+
+	if (!capture->sorter)
+		return -EOPNOTSUPP;
+	if (capture->running)
+		return -EBUSY;
+	if (!is_sort(capture, wanted))
+		return -EINVAL;
+	capture->sort = 0;
+	if (!(wanted->flags & LITEPCIE_CAPTURE_SORT_ON))
+		return 0;
+	for (u32 n = 0; n < wanted->rules << LITEPCIE_CAPTURE_WORD_BITS; n++) {
+		litepcie_sorter_put(capture, LITEPCIE_CAPTURE_QUEUES_RULE_DATA,
+				    (&wanted->rule[0][0])[n]);
+		litepcie_sorter_put(capture, LITEPCIE_CAPTURE_QUEUES_RULE_INDEX, n);
+	}
+	for (u32 n = 0; n < LITEPCIE_CAPTURE_SPREAD_ENTRIES; n++) {
+		u32 queue = wanted->spread[n];
+
+		litepcie_sorter_put(capture, LITEPCIE_CAPTURE_QUEUES_SPREAD,
+				    n | queue << LITEPCIE_CAPTURE_QUEUES_QUEUE_PLACE);
+	}
+	capture->sort = LITEPCIE_CAPTURE_QUEUES_BIT_SORT |
+			(wanted->flags & LITEPCIE_CAPTURE_SORT_BY_PORT ?
+				 LITEPCIE_CAPTURE_QUEUES_BIT_BY_PORT : 0) |
+			wanted->rules << LITEPCIE_CAPTURE_QUEUES_RULES_PLACE;
+	return 0;
+}
+
+/* Generator --------------------------------------------------------------- */
+
+/* Stop the generator of frames, without waiting for its last frame. */
+void litepcie_capture_silence(struct litepcie_capture *capture)
+{
+	litepcie_capture_write(capture, LITEPCIE_CAPTURE_GENERATOR_CONTROL, 0, 0);
+}
+
+/*
+ * Start the generator of frames, or stop it if @wanted->size is 0.  A generator
+ * that runs begins anew with frame 0.  Returns -EBUSY if its last frame waits for
+ * room in a ring.
+ */
+int litepcie_capture_generate(struct litepcie_capture *capture,
+			      const struct litepcie_capture_generate *wanted)
+{
+	const u32 idle = LITEPCIE_CAPTURE_BIT_STATUS_GENERATOR_IDLE;
+	const struct {
+		u32 offset, value;
+	} words[] = {
+		{ LITEPCIE_CAPTURE_GROUP_GENERATOR_SIZE, wanted->size },
+		{ LITEPCIE_CAPTURE_GROUP_GENERATOR_PERIOD, wanted->period },
+		{ LITEPCIE_CAPTURE_GROUP_GENERATOR_COUNT, wanted->count },
+		{ LITEPCIE_CAPTURE_GROUP_GENERATOR_SEED, wanted->seed },
+		{ LITEPCIE_CAPTURE_GROUP_GENERATOR_PORT_MASK, wanted->port_mask },
+		{ 0, 1 },
+	};
+	int err;
+
+	litepcie_capture_silence(capture);
+	if (!wanted->size)
+		return 0;
+	err = litepcie_capture_await(capture, idle, idle);
+	for (size_t n = 0; !err && n < ARRAY_SIZE(words); n++)
+		litepcie_capture_write(capture, LITEPCIE_CAPTURE_GENERATOR_CONTROL,
+				       words[n].offset, words[n].value);
+	return err == -EIO ? -EBUSY : err;
+}
+
+/*
+ * Read the generator's state into @info.  The state comes before the count: a
+ * generator that is idle has counted its last frame.
+ */
+int litepcie_capture_generated(struct litepcie_capture *capture,
+			       struct litepcie_capture_info *info)
+{
+	u32 status = litepcie_capture_status(capture);
+
+	if (status == ~0u && litepcie_check_lost(capture->card))
+		return -ENODEV;
+	info->generating = !(status & LITEPCIE_CAPTURE_BIT_STATUS_GENERATOR_IDLE);
+	info->generated = litepcie_capture_read(capture, LITEPCIE_CAPTURE_GENERATOR_CONTROL,
+						LITEPCIE_CAPTURE_GROUP_GENERATOR_MADE);
+	return 0;
+}
+
+/* Accounts ---------------------------------------------------------------- */
+
+/* Copy all accounts at one moment. */
+static int snapshot(struct litepcie_capture *capture)
+{
+	lockdep_assert_held(&capture->mutex);
+
+	litepcie_capture_write(capture, LITEPCIE_CAPTURE_ACCOUNT_CONTROL, 0,
+			       LITEPCIE_CAPTURE_BIT_ACCOUNT_SNAPSHOT);
+	return litepcie_capture_await(capture, LITEPCIE_CAPTURE_BIT_STATUS_ACCOUNTS_BUSY, 0);
+}
+
+/* Read the queue's accounts of all ports, as of one moment, into @info. */
+int litepcie_capture_accounts(struct litepcie_capture_queue *queue,
+			      struct litepcie_capture_info *info)
+{
+	int err = snapshot(queue->capture);
+
+	for (u32 port = 0; !err && port < LITEPCIE_CAPTURE_MOST_PORTS; port++) {
+		struct litepcie_capture_port *to = &info->port[port];
+		u32 first = LITEPCIE_CAPTURE_FATES * port;
+
+		litepcie_queue_get_account(queue, first + LITEPCIE_CAPTURE_FATE_DELIVERED,
+					   &to->delivered);
+		litepcie_queue_get_account(queue, first + LITEPCIE_CAPTURE_FATE_BAD, &to->bad);
+		litepcie_queue_get_account(queue, first + LITEPCIE_CAPTURE_FATE_LOST_RING,
+					   &to->lost_ring);
+		litepcie_queue_get_account(queue, first + LITEPCIE_CAPTURE_FATE_LOST_STAGING,
+					   &to->lost_staging);
+	}
+	return err;
+}
+
+/* Read how many frames the rules have discarded, by rule and then by port. */
+int litepcie_capture_discards(struct litepcie_capture *capture,
+			      struct litepcie_capture_discards *discards)
+{
+	int err;
+
+	if (!capture->sorter)
+		return -EOPNOTSUPP;
+	err = snapshot(capture);
+	for (u32 n = 0; !err && n < ARRAY_SIZE(discards->account); n++) {
+		litepcie_sorter_put(capture, LITEPCIE_CAPTURE_QUEUES_DISCARD_INDEX, n);
+		discards->account[n].frames =
+			litepcie_sorter_get64(capture, LITEPCIE_CAPTURE_QUEUES_DISCARD_FRAMES);
+		discards->account[n].bytes =
+			litepcie_sorter_get64(capture, LITEPCIE_CAPTURE_QUEUES_DISCARD_BYTES);
+	}
+	return err;
+}
