@@ -36,15 +36,17 @@
 
 /*
  * The kinds of host memory that a card reaches: the ring of h2c, the ring of c2h, the notices
- * (records and status lines that the card writes, see notices.h), and the ring and the status line
- * of a capture (capture.h).
+ * (records and status lines that the card writes, see notices.h), and for each queue of a capture
+ * its ring and its status line (capture.h). Those named here are of queue 0, and those of queue n
+ * are 2 * n further.
  */
+#define LITEPCIE_QUEUES_MOST	16u
 #define LITEPCIE_MEMORY_H2C	0u
 #define LITEPCIE_MEMORY_C2H	1u
 #define LITEPCIE_MEMORY_NOTICES	2u
 #define LITEPCIE_MEMORY_CAPTURE	3u
 #define LITEPCIE_MEMORY_CAPTURE_STATUS	4u
-#define LITEPCIE_MEMORIES	5u
+#define LITEPCIE_MEMORIES	(LITEPCIE_MEMORY_CAPTURE + 2 * LITEPCIE_QUEUES_MOST)
 
 /*
  * A write of 4 or 8 bytes to BAR0, of a list of such writes that are made in order. The layout is
@@ -210,6 +212,22 @@ extern const struct litepcie_backend litepcie_sim_backend;
 extern const struct litepcie_backend litepcie_vfio_backend;
 
 /*
+ * The run of the card's capture queues, by the back ends that reach registers themselves. All
+ * queues begin and end together, with queue 0.
+ */
+struct litepcie_capture_run {
+	/* number of the last run, and LITEPCIE_RUN_ or 0; any thread may read them at any time */
+	uint32_t	number;
+	uint32_t	state;
+	uint32_t	sort;		/* value of capture_queues_control in a run */
+	/* queues whose memory the card may write to until the run ends, though they were closed */
+	uint32_t	left;
+};
+
+#define LITEPCIE_RUN_ON		1u
+#define LITEPCIE_RUN_STOPS	2u
+
+/*
  * The handle of a card. Its lock protects the streams' counts and the accesses of a serial back
  * end. Every call holds the lock, except the fast calls of dma.c. The lock is released
  * while a thread sleeps.
@@ -265,8 +283,9 @@ struct litepcie {
 	bool				counted;
 	/* the user's interrupt: it is switched on; it has come since the last wait for it */
 	bool				user_enabled, user_raised;
-	/* the open capture of this handle, or NULL */
-	struct litepcie_capture		*capture;
+	/* the open captures of this handle, by their queues, and what they have in common */
+	struct litepcie_capture		*captures[LITEPCIE_QUEUES_MOST];
+	struct litepcie_capture_run	run;
 	/* counts for litepcie_stats() that are not in the streams */
 	struct litepcie_stats		stats;
 };
@@ -338,6 +357,9 @@ void litepcie_registers_sort(struct litepcie *dev);
  * it has an error already.
  */
 void litepcie_need(struct litepcie *dev, const char *name, uint32_t *offset, int *rc);
+
+/* Returns true if a capture of this handle is open. */
+bool litepcie_has_capture(const struct litepcie *dev);
 
 /*
  * Switch off the capture block, which an earlier client may have left running. It does not wait

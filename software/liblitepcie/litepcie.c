@@ -129,7 +129,9 @@ void litepcie_close(struct litepcie *dev)
 {
 	if (!dev)
 		return;
-	litepcie_capture_close(dev->capture);
+	/* Queue 0 comes first: with it the run of all queues ends. */
+	for (unsigned int queue = 0; queue < LITEPCIE_QUEUES_MOST; queue++)
+		litepcie_capture_close(dev->captures[queue]);
 	litepcie_stream_close(&dev->h2c);
 	litepcie_stream_close(&dev->c2h);
 	if (dev->user_enabled)

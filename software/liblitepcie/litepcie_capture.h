@@ -15,6 +15,11 @@
  * ring has no room are lost as a whole. The card counts each lost frame once, by its cause, and the
  * next record of the same port has the number of frames that are missing before it.
  *
+ * A card may have several queues, each with a ring, a status line and accounts of its own. Each is
+ * a capture of its own, which one thread follows, without a lock between them. Rules and a spread
+ * say which frames go to which queue (litepcie_capture_sort()). All queues run together: start the
+ * others first, and then queue 0, which begins the run of all, and whose stop ends it.
+ *
  * The errors are those of liblitepcie.h. A card needs the capture block, which is in gateware that
  * was built with --capture. All back ends can capture. Behind the kernel driver the ring is memory
  * of this process in huge pages, if there are any, on the card's NUMA node.
@@ -48,6 +53,18 @@ extern "C" {
 /* value of wait_ns with which records do not wait for more */
 #define LITEPCIE_CAPTURE_AT_ONCE	UINT32_MAX
 #define LITEPCIE_CAPTURE_HEADER_BYTES	4096u	/* size of the header of a file */
+
+#define LITEPCIE_CAPTURE_QUEUES		16u	/* most queues of a card */
+#define LITEPCIE_CAPTURE_RULES		16u	/* rules of a card with several queues */
+#define LITEPCIE_CAPTURE_SPREAD		128u	/* entries of the table of its spread */
+#define LITEPCIE_RULE_WORDS		16u	/* words of a rule */
+/* word of a rule with its action, and in it: bytes to keep, queue, has a queue, discard, is on */
+#define LITEPCIE_RULE_ACTION		15u
+#define LITEPCIE_RULE_SNAP_MOST		0x3fffu
+#define LITEPCIE_RULE_QUEUE		16u
+#define LITEPCIE_RULE_HAS_QUEUE		(1u << 20)
+#define LITEPCIE_RULE_DISCARDS		(1u << 21)
+#define LITEPCIE_RULE_ON		(1u << 31)
 
 /* Link types: Ethernet, and the first and last of those for users' own frames. */
 #define LITEPCIE_LINK_ETHERNET		1u
@@ -92,6 +109,12 @@ struct litepcie_capture_config {
 	 * 65535, for the header of a file; 0: Ethernet. A sensor's frames are of a type for users.
 	 */
 	uint32_t	link_type;
+	/*
+	 * number of the queue. All queues of a card have the MBUFs and the modes of queue 0, and
+	 * its snap and wait_ns count for all. Except behind the kernel driver the rings, too, must
+	 * be of one size.
+	 */
+	uint32_t	queue;
 };
 
 /*
@@ -156,6 +179,26 @@ struct litepcie_capture_stats {
 	struct litepcie_port_accounts port[LITEPCIE_CAPTURE_PORTS];
 };
 
+/* How a card with several queues sorts frames into them. */
+struct litepcie_sorting {
+	size_t		struct_size;
+	/* rules in use; the first that a frame matches counts */
+	uint32_t	rules;
+	/* the entry of a frame is its port; otherwise it is a hash of addresses and ports */
+	bool		by_port;
+	/* the words of each rule, which litepcie_capture_rule() makes */
+	uint32_t	rule[LITEPCIE_CAPTURE_RULES][LITEPCIE_RULE_WORDS];
+	/* queue of the frames of each entry, if no rule names another */
+	uint8_t		spread[LITEPCIE_CAPTURE_SPREAD];
+};
+
+/* Frames that rules have discarded: the same frames by rule and by port. */
+struct litepcie_discards {
+	size_t		struct_size;
+	struct litepcie_account rule[LITEPCIE_CAPTURE_RULES];
+	struct litepcie_account port[LITEPCIE_CAPTURE_PORTS];
+};
+
 /*
  * The settings of the generator in the card. gateware/capture/generator/Generator.scala describes
  * its frames.
@@ -171,8 +214,8 @@ struct litepcie_generator {
 };
 
 /*
- * Get the card's capture block ready: memory for the ring, and its settings. A card has one, and
- * its DMA may run at the same time. Nothing is captured before litepcie_capture_start(). While it
+ * Get a queue of the card's capture block ready: memory for its ring, and its settings. The card's
+ * DMA may run at the same time. Nothing is captured before litepcie_capture_start(). While it
  * is open, litepcie_reset() is refused. If @config is NULL, all settings are 0. litepcie_close()
  * closes the capture, too.
  *
@@ -181,14 +224,15 @@ struct litepcie_generator {
  * accounts.
  *
  * Returns 0 and the capture in @capture, or -errno; -EINVAL: a setting is out of its range,
- * -ENODEV: the card has no capture block, -EBUSY: this handle has a capture, -EOPNOTSUPP: the
- * kernel driver is too old to capture. Threads: alone.
+ * -ENODEV: the card has no capture block, -EBUSY: this handle has a capture of this queue, or the
+ * card may still write to the ring of an earlier one, -EOPNOTSUPP: the kernel driver is too old. Threads: alone.
  */
 int litepcie_capture_open(struct litepcie *dev, const struct litepcie_capture_config *config,
 			  struct litepcie_capture **capture);
 
 /*
  * End the capture and free its memory. Spans of it are not valid any more. @capture may be NULL.
+ * While queue 0 runs, the memory of another queue is kept until queue 0 stops.
  * Threads: alone.
  */
 void litepcie_capture_close(struct litepcie_capture *capture);
@@ -202,7 +246,10 @@ int litepcie_capture_settings(const struct litepcie_capture *capture,
 
 /*
  * Begin to take frames, at position 0 and with all accounts at 0. Data of an earlier start is lost.
- * Returns 0 or -errno; -EBUSY: it takes frames already, or another program captures,
+ * A queue other than 0 begins when queue 0 is started after it.
+ *
+ * Returns 0 or -errno; -EBUSY: it takes frames already, another program has this queue, or queue 0
+ * runs already, -EINVAL: the settings of the started queues do not go together,
  * -EMSGSIZE: there are no huge pages for a ring behind the kernel driver, -ENOMEM: no memory.
  * Threads: one.
  */
@@ -219,7 +266,8 @@ int litepcie_capture_start(struct litepcie_capture *capture);
  * With `newest` the blocks that the card has written over, or is about to, are skipped.
  *
  * Returns 1 and the blocks in @span, 0 if none came in time, or -errno; -EINTR: a signal was
- * handled, -EIO: the card was reset, or its status line cannot be true. Threads: one.
+ * handled, -EIO: the card was reset, or its status line cannot be true, -EPIPE: queue 0 was stopped,
+ * and with it this queue, and all has been given. Threads: one.
  */
 int litepcie_capture_next(struct litepcie_capture *capture, struct litepcie_span *span,
 			  int timeout_ms);
@@ -236,7 +284,10 @@ int litepcie_capture_release(struct litepcie_capture *capture, size_t bytes);
  * Take no more frames. All frames before are written to the ring, the last MBUF is sealed, and then
  * the card writes no more. litepcie_capture_next() gives what is left. If the ring is full, a frame
  * that waits for room, with `lossless`, is lost and counted. Frames that come while nothing is
- * captured are not counted. Returns 0 or -errno; -ETIMEDOUT: the card does not come to rest, -EIO:
+ * captured are not counted. The stop of queue 0 ends all queues. That of another queue ends that
+ * queue only: its MBUF is sealed, and what the card writes behind it is not given.
+ *
+ * Returns 0 or -errno; -ETIMEDOUT: the card does not come to rest, -EIO:
  * it does not answer, its status line cannot be true, or it ended inside an MBUF. Threads: one.
  */
 int litepcie_capture_stop(struct litepcie_capture *capture);
@@ -248,6 +299,44 @@ int litepcie_capture_stop(struct litepcie_capture *capture);
  */
 int litepcie_capture_stats(struct litepcie_capture *capture, struct litepcie_capture_stats *stats);
 
+/* Returns the number of capture queues of the card, 1 to 16, or -errno. Threads: any. */
+int litepcie_capture_queues(struct litepcie *dev);
+
+/*
+ * Say how frames get to the queues, from the next start of queue 0 on until it is closed. @capture
+ * is that of queue 0. If @sorting is NULL, and without this call, all frames go to queue 0.
+ *
+ * Returns 0 or -errno; -EINVAL: a rule or an entry names a queue that the card does not have, or
+ * this is another queue than 0, -EBUSY: frames are being taken, or another program has queue 0,
+ * -EOPNOTSUPP: the card has one queue. Threads: one.
+ */
+int litepcie_capture_sort(struct litepcie_capture *capture, const struct litepcie_sorting *sorting);
+
+/*
+ * Make a rule from @text, which has what a frame must be like and what is done with it, as words
+ * with blanks between. Each word that is given must match:
+ *
+ *   port=N  vlan=N  ethertype=N  proto=N|tcp|udp|sctp|icmp  flags=N[/MASK]  length=N[-M]
+ *   src=ADDRESS[/BITS]  dst=ADDRESS[/BITS]  sport=N[-M]  dport=N[-M]
+ *   ipv4  ipv6  tagged  fragment  ports  (each with a ! before it: not so)
+ *
+ * Of an IPv6 address the first 64 bits are compared at most. A rule does one or two of these:
+ *
+ *   queue=N  the frame goes there, and not where the spread sends it
+ *   snap=N   N bytes of it are kept
+ *   discard  it is dropped and counted
+ *
+ * Returns 0 and the words of the rule in @words, or -EINVAL with a sentence. Threads: any.
+ */
+int litepcie_capture_rule(struct litepcie *dev, const char *text,
+			  uint32_t words[LITEPCIE_RULE_WORDS]);
+
+/*
+ * Get the frames that rules have discarded since the start, as of one moment. Returns 0 or -errno.
+ * Threads: one.
+ */
+int litepcie_capture_discards(struct litepcie_capture *capture, struct litepcie_discards *discards);
+
 /*
  * Write the header of a file to @buffer: LITEPCIE_CAPTURE_HEADER_BYTES with a section, an interface
  * for each port, and a filler. Whole MBUFs of the ring behind it make a valid pcapng file. Returns
@@ -258,7 +347,9 @@ int litepcie_capture_header(const struct litepcie_capture *capture, void *buffer
 /*
  * Start the generator in the card, from frame 0 on, or stop it if @generator is NULL. A generator
  * that runs is stopped first. A frame that waits for room, with `lossless`, must be let out before
- * the generator stops. Returns 0 or -errno; -EINVAL: a setting is out of its range, -ETIMEDOUT: the
+ * the generator stops. It belongs to queue 0.
+ *
+ * Returns 0 or -errno; -EINVAL: a setting is out of its range, or this is another queue, -ETIMEDOUT: the
  * generator does not come to rest. Threads: one.
  */
 int litepcie_capture_generate(struct litepcie_capture *capture,

@@ -186,6 +186,29 @@ static int find_capture(struct litepcie *dev)
 	return rc;
 }
 
+/*
+ * Find the registers of several queues. Their places are parameters of the block. A block that is
+ * not known is not used: the card then has one queue.
+ */
+static void find_sorter(struct litepcie *dev)
+{
+	const struct litepcie_block *block =
+		litepcie_find_block(dev, LITEPCIE_BLOCK_CAPTURE_QUEUES, 0);
+	struct litepcie_sorter_registers *sorter = &dev->map.sorter;
+	uint32_t *const places[] = {
+		&sorter->select, &sorter->control, &sorter->rule_data, &sorter->rule_index,
+		&sorter->spread, &sorter->discard_index, &sorter->discard_frames,
+		&sorter->discard_bytes,
+	};
+
+	if (!block || block->version != 1 || block->parameters <= LITEPCIE_CAPTURE_QUEUES_QUEUES ||
+	    block->parameter[LITEPCIE_CAPTURE_QUEUES_QUEUES] - 1 >= LITEPCIE_QUEUES_MOST)
+		return;
+	sorter->queues = block->parameter[LITEPCIE_CAPTURE_QUEUES_QUEUES];
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		*places[i] = (uint32_t)block->offset + block->parameter[i];
+}
+
 /* Find the registers of the player, which comes with the capture block. */
 static int find_player(struct litepcie *dev)
 {
@@ -271,5 +294,6 @@ int litepcie_map_build(struct litepcie *dev)
 		rc = find_capture(dev);
 	if (rc == 0)
 		rc = find_player(dev);
+	find_sorter(dev);
 	return rc < 0 ? rc : find_notices(dev);
 }

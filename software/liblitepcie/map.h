@@ -62,6 +62,16 @@ struct litepcie_capture_registers {
 	uint32_t staging_bytes;	/* size of the staging memory on the card, in bytes */
 };
 
+/*
+ * Offsets in BAR0 of the registers of the capture block's queues, which
+ * gateware/capture/queues/registers.py describes, in the order of the capability table.
+ */
+struct litepcie_sorter_registers {
+	uint32_t select, control, rule_data, rule_index, spread;
+	uint32_t discard_index, discard_frames, discard_bytes;
+	uint32_t queues;	/* number of queues; 0: the card has one, and no such registers */
+};
+
 /* Offsets in BAR0 of the registers of the player, which plays pcapng from h2c as frames. */
 struct litepcie_player_registers {
 	uint32_t control;	/* offset 0: the card has no player of a known version */
@@ -86,6 +96,7 @@ struct litepcie_map {
 	struct litepcie_notice_registers notices;
 	struct litepcie_slot_registers slot;
 	struct litepcie_capture_registers capture;
+	struct litepcie_sorter_registers sorter;
 	struct litepcie_player_registers player;
 	/* bit of each direction's interrupt cause in irq_enable, irq_clear and irq_vector */
 	uint32_t	h2c_cause, c2h_cause;

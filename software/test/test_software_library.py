@@ -45,6 +45,15 @@ def test_a_capture_survives_any_card(built):
     run_program(built.out / "test" / "capture_card")
 
 
+def test_queues_have_registers_of_their_own_and_one_run(built):
+    """The C test capture_queues.c passes: each queue gets its own ring, limit and accounts, queue 0
+    begins and ends the run of all, and rules have the words of Rule.scala.
+
+    The C test plays the card, so none is needed.
+    """
+    run_program(built.out / "test" / "capture_queues")
+
+
 def test_a_recording_is_whole_whatever_the_disk_does(built, tmp_path):
     """The C test capture_files.c passes: a write that is interrupted, short or refused is made
     again, a file ends before the first MBUF that cannot be written, and an MBUF is released when

@@ -76,6 +76,11 @@ static int check_sizes(struct litepcie *dev, const struct litepcie_capture_confi
 	return 0;
 }
 
+static uint32_t count_queues(const struct litepcie *dev)
+{
+	return dev->map.sorter.queues ? dev->map.sorter.queues : 1;
+}
+
 static int check_config(struct litepcie *dev, const struct litepcie_capture_config *config)
 {
 	uint32_t staging = dev->map.capture.staging_bytes;
@@ -98,6 +103,10 @@ static int check_config(struct litepcie *dev, const struct litepcie_capture_conf
 	if (config->newest && config->lossless)
 		return litepcie_fail(dev, -EINVAL, "newest and lossless: a card that writes over "
 				     "the oldest data has always room, so choose one of them");
+	if (config->queue && config->queue >= dev->map.sorter.queues)
+		return litepcie_fail(dev, -EINVAL, "queue %u: the card has %u, the first is 0: the "
+				     "number is that of its gateware's --capture", config->queue,
+				     count_queues(dev));
 	if (config->newest && config->ring_bytes / 4 < staging)
 		return litepcie_fail(dev, -EINVAL, "newest with a ring of %llu bytes: it must have "
 				     "%u or more, four times the card's staging memory",
@@ -126,16 +135,28 @@ static int check_card(struct litepcie *dev)
 		return litepcie_fail(dev, -EPROTO, "%s: the card's capture block has version %u, "
 				     "this library understands 1: use the library that came with "
 				     "the gateware", dev->name, block->version);
-	if (dev->capture)
-		return litepcie_fail(dev, -EBUSY, "%s: this handle has a capture already: close it "
-				     "first", dev->name);
 	return 0;
+}
+
+bool litepcie_has_capture(const struct litepcie *dev)
+{
+	for (unsigned int queue = 0; queue < LITEPCIE_QUEUES_MOST; queue++)
+		if (dev->captures[queue])
+			return true;
+	return false;
+}
+
+int litepcie_capture_queues(struct litepcie *dev)
+{
+	int rc = check_card(dev);
+
+	return rc < 0 ? rc : (int)count_queues(dev);
 }
 
 static void free_capture(struct litepcie_capture *capture)
 {
 	capture->access->close(capture);
-	capture->dev->capture = NULL;
+	capture->dev->captures[capture->config.queue] = NULL;
 	free(capture);
 }
 
@@ -153,6 +174,9 @@ int litepcie_capture_open(struct litepcie *dev, const struct litepcie_capture_co
 	set_defaults(&wanted);
 	if (rc == 0)
 		rc = check_config(dev, &wanted);
+	if (rc == 0 && dev->captures[wanted.queue])
+		rc = litepcie_fail(dev, -EBUSY, "%s: this handle has a capture of queue %u "
+				   "already: close it first", dev->name, wanted.queue);
 	if (rc < 0)
 		return rc;
 	capture = calloc(1, sizeof(*capture));
@@ -162,7 +186,7 @@ int litepcie_capture_open(struct litepcie *dev, const struct litepcie_capture_co
 	capture->config = wanted;
 	capture->access = dev->backend->capture ? dev->backend->capture :
 						&litepcie_capture_by_registers;
-	dev->capture = capture;
+	dev->captures[wanted.queue] = capture;
 	rc = capture->access->open(capture);
 	if (rc < 0) {
 		free_capture(capture);
@@ -177,7 +201,8 @@ void litepcie_capture_close(struct litepcie_capture *capture)
 	if (!capture)
 		return;
 	if (capture->running) {
-		litepcie_capture_generate(capture, NULL);
+		if (!capture->config.queue)
+			litepcie_capture_generate(capture, NULL);
 		litepcie_capture_stop(capture);
 	}
 	free_capture(capture);
@@ -213,6 +238,8 @@ int litepcie_capture_start(struct litepcie_capture *capture)
 		return litepcie_fail(capture->dev, -EBUSY, "the capture takes frames already: stop "
 				     "it first");
 	litepcie_capture_rewind(capture);
+	capture->end = UINT64_MAX;
+	capture->ended = false;
 	rc = capture->access->start(capture);
 	capture->running = rc == 0;
 	return rc;
@@ -227,6 +254,8 @@ int litepcie_capture_stop(struct litepcie_capture *capture)
 		return 0;
 	rc = capture->access->answers(capture);
 	capture->running = false;
+	if (rc == 0 && capture->ended)
+		return litepcie_capture_look(capture);
 	/* Tell the card of all room there is, so that frames that wait for it can come. */
 	limit = capture->released / mbuf * mbuf + capture->config.ring_bytes;
 	if (rc == 0 && limit > capture->limit)

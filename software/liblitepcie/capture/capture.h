@@ -7,8 +7,8 @@
 /*
  * The inside of a capture. capture.c opens, starts and stops it, capture_ring.c reads the status
  * line and hands out spans of the ring, capture_records.c makes a table of a span's frames,
- * capture_counts.c has accounts and generator, and capture_file.c the header of a file.
- * capture_registers.c and kernel_capture.c reach the card.
+ * capture_counts.c has accounts and generator, capture_rule.c rules, and capture_file.c the header
+ * of a file. capture_registers.c, capture_run.c and kernel/capture.c reach the card.
  * gateware/capture/README.md describes what the card writes.
  */
 #ifndef LITEPCIE_CAPTURE_INTERNAL_H
@@ -16,6 +16,7 @@
 
 #include "backend.h"
 #include "layout.h"
+#include "litepcie_capability.h"
 #include "litepcie_capture.h"
 
 /* Bits of the registers capture_status and capture_account_control. */
@@ -45,16 +46,26 @@ struct litepcie_capture_access {
 	 * line have their memory at the latest now.
 	 */
 	int (*start)(struct litepcie_capture *capture);
-	/* Take no more frames. When it returns 0, all data and the last line are in memory. */
+	/*
+	 * Take no more frames. When it returns 0, all data and the last line are in memory. Of a
+	 * queue whose run goes on, capture->end is then where its part ends.
+	 */
 	int (*stop)(struct litepcie_capture *capture);
 	/* Let the card write up to @limit. */
 	int (*allow)(struct litepcie_capture *capture, uint64_t limit);
-	/* Check that the card answers and was not reset. */
+	/*
+	 * Check that the card answers and was not reset. It sets capture->ended if the run of all
+	 * queues has ended.
+	 */
 	int (*answers)(struct litepcie_capture *capture);
 	/* Check this, and that the kernel does not want the card back. */
 	int (*check)(struct litepcie_capture *capture);
 	/* Get the accounts of all ports, as of one moment. */
 	int (*accounts)(struct litepcie_capture *capture, struct litepcie_port_accounts *ports);
+	/* Set how frames get to the queues, as checked; NULL: all to queue 0. */
+	int (*sort)(struct litepcie_capture *capture, const struct litepcie_sorting *sorting);
+	/* Get the frames that rules have discarded, as of one moment. */
+	int (*discards)(struct litepcie_capture *capture, struct litepcie_discards *discards);
 	/* Start the generator with settings that have been checked; NULL: stop it. */
 	int (*generate)(struct litepcie_capture *capture,
 			const struct litepcie_generator *generator);
@@ -87,6 +98,12 @@ struct litepcie_capture {
 	uint64_t				overwritten;
 	/* bytes handed out that `newest` then skipped, and that have not been given back yet */
 	uint64_t				lapsed;
+	/* position at which its part of the run has ended; UINT64_MAX: it has not */
+	uint64_t				end;
+	/* number of the run that the capture is in, or will be (capture_run.c) */
+	uint32_t				run;
+	/* the run has ended with that of queue 0, and not by litepcie_capture_stop() */
+	bool					ended;
 	/* time at which a wait looks whether the card is still there, in ms; 0: data came last */
 	int64_t					check_ms;
 	bool					running;
@@ -104,14 +121,23 @@ int litepcie_capture_look(struct litepcie_capture *capture);
 /* Tell the card of a new limit. */
 int litepcie_capture_allow(struct litepcie_capture *capture, uint64_t limit);
 
-/* Write a register of 64 bits: the card takes the value over with its lower half. */
-int litepcie_capture_put64(struct litepcie_capture *capture, uint32_t offset, uint64_t value);
-
 /*
- * Check that the card still answers, and that the kernel does not want it back. @status gets the
- * register capture_status.
+ * Write a register of one word, or of two, or read one of two, that belongs to the capture's queue:
+ * the queue is selected first, under the same lock. Of two words the upper half comes first, and
+ * the card takes the value over with the lower half.
  */
-int litepcie_capture_status(struct litepcie_capture *capture, uint32_t *status);
+int litepcie_queue_put(struct litepcie_capture *capture, uint32_t offset, uint32_t value);
+int litepcie_queue_put64(struct litepcie_capture *capture, uint32_t offset, uint64_t value);
+int litepcie_queue_get64(struct litepcie_capture *capture, uint32_t offset, uint64_t *value);
+
+/* The functions of capture_run.c, which are the entries of these names in the access. */
+int litepcie_run_start(struct litepcie_capture *capture);
+int litepcie_run_stop(struct litepcie_capture *capture);
+int litepcie_run_allow(struct litepcie_capture *capture, uint64_t limit);
+int litepcie_run_answers(struct litepcie_capture *capture);
+
+/* Free the memory of queues that were closed while the card could still write to it. */
+void litepcie_run_free_left(struct litepcie *dev);
 
 /* Wait until the bits @mask of capture_status have @value. Returns -ETIMEDOUT with a sentence. */
 int litepcie_capture_await(struct litepcie_capture *capture, uint32_t mask, uint32_t value,

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* The accounts of a capture, and the generator of frames in the card. */
+/* The accounts of a capture, what sorts frames into queues, and the generator of frames. */
 #include "capture.h"
 
 #define PERIOD_BITS	24	/* width of the register capture_generator_period */
@@ -29,6 +29,71 @@ int litepcie_capture_stats(struct litepcie_capture *capture, struct litepcie_cap
 	found.time_ns = capture->seen.time;
 	return litepcie_struct_out(capture->dev, stats, &found, sizeof(found),
 				  "litepcie_capture_stats");
+}
+
+int litepcie_capture_discards(struct litepcie_capture *capture, struct litepcie_discards *discards)
+{
+	struct litepcie_discards found = { 0 };
+	int rc = capture->dev->map.sorter.queues ? capture->access->discards(capture, &found) :
+						       0;
+
+	if (rc < 0)
+		return rc;
+	return litepcie_struct_out(capture->dev, discards, &found, sizeof(found),
+				   "litepcie_discards");
+}
+
+/* Sorting ------------------------------------------------------------------------------------- */
+
+/* Check that the capture is that of queue 0, to which belongs what all queues have in common. */
+static int check_first(const struct litepcie_capture *capture, const char *what)
+{
+	if (!capture->config.queue)
+		return 0;
+	return litepcie_fail(capture->dev, -EINVAL, "%s belongs to the capture of queue 0, and this "
+			     "is queue %u", what, capture->config.queue);
+}
+
+static int check_sorting(struct litepcie *dev, const struct litepcie_sorting *sorting)
+{
+	unsigned int queues = dev->map.sorter.queues;
+
+	if (sorting->rules > LITEPCIE_CAPTURE_RULES)
+		return litepcie_fail(dev, -EINVAL, "%u rules: it must be at most %u", sorting->rules,
+				     LITEPCIE_CAPTURE_RULES);
+	for (unsigned int n = 0; n < LITEPCIE_CAPTURE_SPREAD; n++)
+		if (sorting->spread[n] >= queues)
+			return litepcie_fail(dev, -EINVAL, "entry %u of the spread names queue %u: "
+					     "the card has %u queues", n, sorting->spread[n], queues);
+	for (unsigned int n = 0; n < sorting->rules; n++) {
+		uint32_t action = sorting->rule[n][LITEPCIE_RULE_ACTION];
+		unsigned int queue = action >> LITEPCIE_RULE_QUEUE & 0xf;
+
+		if (action & LITEPCIE_RULE_HAS_QUEUE && queue >= queues)
+			return litepcie_fail(dev, -EINVAL, "rule %u names queue %u: the card has "
+					     "%u queues", n, queue, queues);
+	}
+	return 0;
+}
+
+int litepcie_capture_sort(struct litepcie_capture *capture, const struct litepcie_sorting *sorting)
+{
+	struct litepcie *dev = capture->dev;
+	struct litepcie_sorting wanted;
+	int rc = check_first(capture, "what sorts frames");
+
+	if (rc == 0 && capture->running)
+		rc = litepcie_fail(dev, -EBUSY, "rules and spread cannot change while frames are "
+				   "taken: stop the capture first");
+	if (rc == 0 && !dev->map.sorter.queues)
+		return sorting ? litepcie_fail(dev, -EOPNOTSUPP, "%s: the card has one queue, so it "
+					       "has no rules: build its gateware with --capture 2 "
+					       "or more", dev->name) : 0;
+	if (rc == 0 && sorting)
+		rc = litepcie_struct_in(dev, &wanted, sizeof(wanted), sorting, "litepcie_sorting");
+	if (rc == 0 && sorting)
+		rc = check_sorting(dev, &wanted);
+	return rc < 0 ? rc : capture->access->sort(capture, sorting ? &wanted : NULL);
 }
 
 /* Generator ----------------------------------------------------------------------------------- */
@@ -60,6 +125,8 @@ int litepcie_capture_generate(struct litepcie_capture *capture,
 					 "litepcie_generator");
 	if (rc == 0 && generator)
 		rc = check_generator(dev, &wanted);
+	if (rc == 0)
+		rc = check_first(capture, "the generator");
 	return rc < 0 ? rc : capture->access->generate(capture, generator ? &wanted : NULL);
 }
 

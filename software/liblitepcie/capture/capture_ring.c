@@ -60,7 +60,7 @@ int litepcie_capture_look(struct litepcie_capture *capture)
 	if (!line)
 		return 0;
 	now.position = __atomic_load_n(&line->position, __ATOMIC_ACQUIRE);
-	if (now.position == capture->seen.position)
+	if (now.position == capture->seen.position || capture->seen.position == capture->end)
 		return 0;
 	for (;;) {
 		uint64_t again;
@@ -73,6 +73,8 @@ int litepcie_capture_look(struct litepcie_capture *capture)
 			break;
 		now.position = again;
 	}
+	if (now.position > capture->end)
+		now.position = capture->end;
 	rc = check_line(capture, &now);
 	if (rc == 0)
 		capture->seen = now;
@@ -183,6 +185,10 @@ int litepcie_capture_next(struct litepcie_capture *capture, struct litepcie_span
 		rc = look_for_more(capture);
 		if (rc)
 			return rc < 0 ? rc : give(capture, span);
+		if (capture->ended)
+			return litepcie_fail(capture->dev, -EPIPE, "the capture of queue 0 has "
+					     "ended, and with it that of queue %u",
+					     capture->config.queue);
 		if (!capture->running || !timeout_ms)
 			return 0;
 		if (!deadline)

@@ -129,7 +129,7 @@ int litepcie_reset(struct litepcie *dev)
 
 	if (litepcie_runs(dev, LITEPCIE_H2C | LITEPCIE_C2H))
 		rc = litepcie_fail(dev, -EBUSY, "this handle runs DMA already: stop it first");
-	else if (dev->capture)
+	else if (litepcie_has_capture(dev))
 		rc = litepcie_fail(dev, -EBUSY, "this handle has a capture open: close it first");
 	if (rc < 0)
 		return rc;

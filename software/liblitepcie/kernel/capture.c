@@ -29,8 +29,8 @@
 
 struct kernel_capture {
 	int				fd;
-	/* the driver's status page, which begins with the status line */
-	const struct litepcie_capture_status *status;
+	/* the driver's status page, and the queue's part of it, which begins with its status line */
+	const struct litepcie_capture_status *page, *status;
 	struct kernel_pages		ring;
 	bool				taken;	/* the driver has the ring */
 };
@@ -47,6 +47,10 @@ static int call(struct litepcie_capture *capture, unsigned long request, void *a
 
 	if (ioctl(port_of(capture)->fd, request, arg) == 0)
 		return 0;
+	if (errno == EBUSY && capture->config.queue)
+		return litepcie_fail(dev, -EBUSY, "%s: %s: another program has queue %u, or queue 0 "
+				     "runs already: let it finish first", dev->name, doing,
+				     capture->config.queue);
 	if (errno == EBUSY)
 		return litepcie_fail(dev, -EBUSY, "%s: %s: another program has the capture: let it "
 				     "finish first", dev->name, doing);
@@ -76,6 +80,15 @@ static int open_node(struct litepcie_capture *capture)
 	return litepcie_fail(dev, -errno, "%s: %s", name, strerror(errno));
 }
 
+static int choose_queue(struct litepcie_capture *capture, int rc)
+{
+	struct litepcie_capture_choice choice = { .queue = capture->config.queue };
+
+	if (rc < 0 || !choice.queue)
+		return rc;
+	return call(capture, LITEPCIE_IOCTL_CAPTURE_QUEUE, &choice, "choice of a queue");
+}
+
 static int open_capture(struct litepcie_capture *capture)
 {
 	struct kernel_capture *port = calloc(1, sizeof(*port));
@@ -84,7 +97,7 @@ static int open_capture(struct litepcie_capture *capture)
 		return litepcie_fail(capture->dev, -ENOMEM, "%s", strerror(ENOMEM));
 	port->fd = -1;
 	capture->priv = port;
-	return open_node(capture);
+	return choose_queue(capture, open_node(capture));
 }
 
 /* The driver stops the capture and unpins the ring when the descriptor is closed. */
@@ -96,8 +109,8 @@ static void close_capture(struct litepcie_capture *capture)
 		return;
 	if (port->fd >= 0)
 		close(port->fd);
-	if (port->status)
-		munmap((void *)port->status, STATUS_BYTES);
+	if (port->page)
+		munmap((void *)port->page, STATUS_BYTES);
 	kernel_pages_free(&port->ring);
 	free(port);
 }
@@ -156,7 +169,8 @@ static int map_status(struct litepcie_capture *capture)
 	if (page == MAP_FAILED)
 		return litepcie_fail(capture->dev, -errno, "%s: the capture's status cannot be "
 				     "mapped: %s", capture->dev->name, strerror(errno));
-	port_of(capture)->status = page;
+	port_of(capture)->page = page;
+	port_of(capture)->status = port_of(capture)->page + capture->config.queue;
 	return 0;
 }
 
@@ -212,6 +226,8 @@ static int stop_capture(struct litepcie_capture *capture)
 	struct litepcie_capture_stop stop = { 0 };
 	int rc = call(capture, LITEPCIE_IOCTL_CAPTURE_STOP, &stop, "stop of a capture");
 
+	if (rc == 0)
+		capture->end = stop.position;
 	return rc < 0 ? rc : litepcie_capture_look(capture);
 }
 
@@ -224,7 +240,10 @@ static int allow(struct litepcie_capture *capture, uint64_t limit)
 
 /* Waiting ------------------------------------------------------------------------------------- */
 
-/* The driver's status page says why a capture has ended. poll() says that the card has gone. */
+/*
+ * The driver's status page says why a capture has ended: with an error, or with that of queue 0.
+ * poll() says that the card has gone.
+ */
 static int check(struct litepcie_capture *capture)
 {
 	const struct litepcie_capture_status *status = port_of(capture)->status;
@@ -233,8 +252,11 @@ static int check(struct litepcie_capture *capture)
 
 	if (poll(&fd, 1, 0) > 0 && fd.revents & POLLHUP)
 		return litepcie_fail(dev, -ENODEV, "%s: the card is gone", dev->name);
-	if (status && capture->running &&
-	    __atomic_load_n(&status->run, __ATOMIC_ACQUIRE) != LITEPCIE_CAPTURE_RUN_RING)
+	if (!status || !capture->running ||
+	    __atomic_load_n(&status->run, __ATOMIC_ACQUIRE) == LITEPCIE_CAPTURE_RUN_RING)
+		return 0;
+	capture->ended = capture->config.queue && !status->error;
+	if (!capture->ended)
 		return litepcie_fail(dev, -EIO, "%s: the card was reset while it captured",
 				     dev->name);
 	return 0;
@@ -291,6 +313,34 @@ static int get_accounts(struct litepcie_capture *capture, struct litepcie_port_a
 	return rc;
 }
 
+static int get_discards(struct litepcie_capture *capture, struct litepcie_discards *discards)
+{
+	struct litepcie_capture_discards found;
+	int rc = call(capture, LITEPCIE_IOCTL_CAPTURE_DISCARDS, &found, "accounts of the rules");
+
+	for (unsigned int n = 0; rc == 0 && n < LITEPCIE_CAPTURE_RULES; n++)
+		discards->rule[n] = account_of(&found.account[n]);
+	for (unsigned int n = 0; rc == 0 && n < LITEPCIE_CAPTURE_PORTS; n++)
+		discards->port[n] = account_of(&found.account[LITEPCIE_CAPTURE_RULES + n]);
+	return rc;
+}
+
+static int sort(struct litepcie_capture *capture, const struct litepcie_sorting *sorting)
+{
+	struct litepcie_capture_sort wanted = { 0 };
+	int rc = take(capture);
+
+	if (sorting) {
+		wanted.flags = LITEPCIE_CAPTURE_SORT_ON |
+			       (sorting->by_port ? LITEPCIE_CAPTURE_SORT_BY_PORT : 0);
+		wanted.rules = sorting->rules;
+		memcpy(wanted.rule, sorting->rule, sizeof(wanted.rule));
+		memcpy(wanted.spread, sorting->spread, sizeof(wanted.spread));
+	}
+	return rc < 0 ? rc : call(capture, LITEPCIE_IOCTL_CAPTURE_SORT, &wanted,
+				  "rules of a capture");
+}
+
 /*
  * A generator that is stopped needs no owner if this program has not taken the capture: it has not
  * started it either.
@@ -329,6 +379,8 @@ const struct litepcie_capture_access litepcie_kernel_capture = {
 	.answers = check,
 	.check = check,
 	.accounts = get_accounts,
+	.sort = sort,
+	.discards = get_discards,
 	.generate = generate,
 	.generated = generated,
 	.wait = wait_for_line,

@@ -74,8 +74,8 @@ static void *get_pages(unsigned int kind, size_t *size, int *fd)
 	void *memory = MAP_FAILED;
 
 	*fd = -1;
-	/* notices and status line are too small for a huge page of their own */
-	if (kind != LITEPCIE_MEMORY_NOTICES && kind != LITEPCIE_MEMORY_CAPTURE_STATUS) {
+	/* notices and status lines are too small for a huge page of their own */
+	if (kind < LITEPCIE_MEMORY_NOTICES || kind % 2 == LITEPCIE_MEMORY_CAPTURE % 2) {
 		*fd = litepcie_memory_file(whole, MFD_HUGETLB);
 		memory = map_file(*fd, NULL, whole);
 	}

@@ -1,0 +1,255 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * Make the words of a rule from text. litepcie_capture.h has the words of the text, and
+ * gateware/capture/queues/Rule.scala the words of the rule.
+ */
+#include "capture.h"
+
+#include <arpa/inet.h>
+#include <stdlib.h>
+
+#define RULE_TEXT	256u
+/* words of a rule: facts and kinds have a mask behind them, and ranges have the most on top */
+#define FACTS		0u
+#define KINDS		2u
+#define SOURCE		4u
+#define DESTINATION	8u
+#define SOURCE_PORTS	12u
+#define DESTINATION_PORTS 13u
+#define LENGTHS		14u
+#define ANY		0xffff0000u
+
+/* A field of facts or kinds: where it is, and the largest value. */
+struct field {
+	const char *name;
+	uint32_t word, place, most;
+};
+
+static const struct field fields[] = {
+	{ "port", FACTS, 0, 15 },
+	{ "proto", FACTS, 8, 255 },
+	{ "vlan", FACTS, 16, 4095 },
+	{ "ethertype", KINDS, 0, 65535 },
+	{ "flags", KINDS, 16, 255 },
+};
+
+static const struct field marks[] = {
+	{ "ipv4", FACTS, 4, 1 },
+	{ "ipv6", FACTS, 5, 1 },
+	{ "fragment", FACTS, 6, 1 },
+	{ "ports", FACTS, 7, 1 },
+	{ "tagged", FACTS, 28, 1 },
+};
+
+/* Words with a least and a most value. */
+static const struct field ranges[] = {
+	{ "sport", SOURCE_PORTS, 0, 65535 },
+	{ "dport", DESTINATION_PORTS, 0, 65535 },
+	{ "length", LENGTHS, 0, LITEPCIE_CAPTURE_FRAME_LARGEST },
+};
+
+#define COUNT(_array) (sizeof(_array) / sizeof((_array)[0]))
+
+/* Returns the field of this name, or NULL. */
+static const struct field *find(const struct field *from, size_t count, const char *name)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(from[i].name, name) == 0)
+			return &from[i];
+	return NULL;
+}
+
+static void set(uint32_t *rule, const struct field *field, uint32_t value, uint32_t mask)
+{
+	rule[field->word] |= (value & mask) << field->place;
+	rule[field->word + 1] |= mask << field->place;
+}
+
+/* Parse a number up to @most, decimal or with 0x, that ends at @end or at the end of the text. */
+static bool number(const char **text, char end, uint32_t most, uint32_t *value)
+{
+	char *rest;
+	unsigned long found;
+
+	if (**text < '0' || **text > '9')
+		return false;
+	found = strtoul(*text, &rest, 0);
+	*text = *rest && *rest == end ? rest + 1 : rest;
+	*value = (uint32_t)found;
+	return found <= most && (!*rest || *rest == end);
+}
+
+static int bad(struct litepcie *dev, const char *name, const char *value, uint32_t most)
+{
+	return litepcie_fail(dev, -EINVAL, "%s=%s: it must be a number from 0 to %u", name, value,
+			     most);
+}
+
+/* Words ---------------------------------------------------------------------------------------- */
+
+static int set_field(struct litepcie *dev, uint32_t *rule, const struct field *field,
+		     const char *value)
+{
+	static const struct { const char *name; uint32_t number; } names[] = {
+		{ "icmp", 1 }, { "tcp", 6 }, { "udp", 17 }, { "sctp", 132 },
+	};
+	/* Flags of TCP are compared where the mask says so, which is the value if there is none. */
+	bool masked = field->word == KINDS && field->place;
+	uint32_t found = 0, mask = field->most;
+	const char *text = value;
+
+	for (size_t i = 0; i < COUNT(names) && !strcmp(field->name, "proto"); i++) {
+		if (strcmp(value, names[i].name) == 0) {
+			set(rule, field, names[i].number, mask);
+			return 0;
+		}
+	}
+	if (!number(&text, masked ? '/' : 0, field->most, &found))
+		return bad(dev, field->name, value, field->most);
+	if (masked && !*text)
+		mask = found;
+	if (*text && !number(&text, 0, field->most, &mask))
+		return bad(dev, field->name, value, field->most);
+	set(rule, field, found, mask);
+	return 0;
+}
+
+static int set_range(struct litepcie *dev, uint32_t *rule, const struct field *field,
+		     const char *value)
+{
+	uint32_t least = 0, most = 0;
+	const char *text = value;
+
+	if (!number(&text, '-', field->most, &least))
+		return bad(dev, field->name, value, field->most);
+	most = least;
+	if (*text && !number(&text, 0, field->most, &most))
+		return bad(dev, field->name, value, field->most);
+	if (most < least)
+		return litepcie_fail(dev, -EINVAL, "%s=%s: the second number must not be below the "
+				     "first", field->name, value);
+	rule[field->word] = least | most << 16;
+	return 0;
+}
+
+/* Set a prefix of @word's address. It also says which version of IP a frame must have. */
+static int set_address(struct litepcie *dev, uint32_t *rule, uint32_t word, const char *name,
+		       const char *value)
+{
+	bool six = strchr(value, ':');
+	uint32_t address[4] = { 0 }, bits, most = six ? 64 : 32;
+	char text[RULE_TEXT];
+	char *slash;
+
+	strcpy(text, value);
+	slash = strchr(text, '/');
+	if (slash)
+		*slash++ = '\0';
+	bits = most;
+	if (inet_pton(six ? AF_INET6 : AF_INET, text, address) != 1)
+		return litepcie_fail(dev, -EINVAL, "%s=%s: it must be an address of IPv4 or IPv6, "
+				     "and may have /BITS behind it", name, value);
+	if (slash) {
+		const char *digits = slash;
+
+		if (!number(&digits, 0, most, &bits))
+			return litepcie_fail(dev, -EINVAL, "%s=%s: the card compares from 0 to %u "
+					     "bits of it", name, value, most);
+	}
+	for (uint32_t i = 0; i < 2; i++) {
+		uint32_t of = bits < 32 * i ? 0 : bits - 32 * i;
+		uint32_t mask = of >= 32 ? UINT32_MAX : of ? ~(UINT32_MAX >> of) : 0;
+
+		rule[word + i] = ntohl(address[i]) & mask;
+		rule[word + 2 + i] = mask;
+	}
+	set(rule, &marks[six], 1, 1);
+	return 0;
+}
+
+static int set_action(struct litepcie *dev, uint32_t *rule, const char *name, const char *value)
+{
+	bool queue = strcmp(name, "queue") == 0;
+	uint32_t most = queue ? LITEPCIE_CAPTURE_QUEUES - 1 : LITEPCIE_RULE_SNAP_MOST, found = 0;
+	const char *text = value;
+
+	if (!number(&text, 0, most, &found))
+		return bad(dev, name, value, most);
+	if (!queue && !found)
+		return litepcie_fail(dev, -EINVAL, "snap=0: it must be 1 or more; a rule without "
+				     "snap keeps what the others keep");
+	rule[LITEPCIE_RULE_ACTION] |= queue ? LITEPCIE_RULE_HAS_QUEUE | found << LITEPCIE_RULE_QUEUE :
+					      found;
+	return 0;
+}
+
+static int set_mark(struct litepcie *dev, uint32_t *rule, const char *word)
+{
+	const struct field *mark = find(marks, COUNT(marks), word + (*word == '!'));
+
+	if (strcmp(word, "discard") == 0)
+		rule[LITEPCIE_RULE_ACTION] |= LITEPCIE_RULE_DISCARDS;
+	else if (mark)
+		set(rule, mark, *word != '!', 1);
+	else
+		return litepcie_fail(dev, -EINVAL, "%s: there is no such word of a rule: see "
+				     "litepcie_capture_rule(3)", word);
+	return 0;
+}
+
+static int set_word(struct litepcie *dev, uint32_t *rule, char *word)
+{
+	char *value = strchr(word, '=');
+	const struct field *field;
+
+	if (!value)
+		return set_mark(dev, rule, word);
+	*value++ = '\0';
+	field = find(fields, COUNT(fields), word);
+	if (field)
+		return set_field(dev, rule, field, value);
+	field = find(ranges, COUNT(ranges), word);
+	if (field)
+		return set_range(dev, rule, field, value);
+	if (strcmp(word, "src") == 0)
+		return set_address(dev, rule, SOURCE, word, value);
+	if (strcmp(word, "dst") == 0)
+		return set_address(dev, rule, DESTINATION, word, value);
+	if (strcmp(word, "queue") == 0 || strcmp(word, "snap") == 0)
+		return set_action(dev, rule, word, value);
+	return litepcie_fail(dev, -EINVAL, "%s: there is no such word of a rule: see "
+			     "litepcie_capture_rule(3)", word);
+}
+
+int litepcie_capture_rule(struct litepcie *dev, const char *text,
+			  uint32_t words[LITEPCIE_RULE_WORDS])
+{
+	uint32_t rule[LITEPCIE_RULE_WORDS] = {
+		[SOURCE_PORTS] = ANY, [DESTINATION_PORTS] = ANY, [LENGTHS] = ANY,
+	};
+	uint32_t *action = &rule[LITEPCIE_RULE_ACTION];
+	char copy[RULE_TEXT], *word, *rest = NULL;
+	int rc = 0;
+
+	if (strlen(text) >= sizeof(copy))
+		return litepcie_fail(dev, -EINVAL, "a rule of %zu characters: it must have at most "
+				     "%u", strlen(text), RULE_TEXT - 1);
+	strcpy(copy, text);
+	for (word = strtok_r(copy, " ,", &rest); word && rc == 0; word = strtok_r(NULL, " ,", &rest))
+		rc = set_word(dev, rule, word);
+	if (rc == 0 && !*action)
+		rc = litepcie_fail(dev, -EINVAL, "the rule \"%s\" does nothing: it must have "
+				   "queue=, snap= or discard", text);
+	if (rc == 0 && *action & LITEPCIE_RULE_DISCARDS && *action != LITEPCIE_RULE_DISCARDS)
+		rc = litepcie_fail(dev, -EINVAL, "the rule \"%s\" discards frames, so it can have "
+				   "neither queue= nor snap=", text);
+	*action |= LITEPCIE_RULE_ON;
+	if (rc == 0)
+		memcpy(words, rule, sizeof(rule));
+	return rc;
+}

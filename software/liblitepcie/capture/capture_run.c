@@ -1,0 +1,383 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * Start and stop the capture block by its registers.
+ *
+ * All queues of the card run together. The start of another queue than 0 only notes that its ring
+ * is ready, and the start of queue 0 gives the card all rings and begins the run. Its stop ends the
+ * run of all. The other captures, which other threads may use, learn it from struct
+ * litepcie_capture_run.
+ *
+ * A ring is one segment: these back ends give the card a ring at one bus address. The block's
+ * registers may change only while it is at rest, so each start sets all of them.
+ */
+#include "capture.h"
+
+#include <string.h>
+
+/* Bits of the register capture_control. */
+#define RUN		(1u << LITEPCIE_CAPTURE_CONTROL_RUN_OFFSET)
+#define KEEP_BAD	(1u << LITEPCIE_CAPTURE_CONTROL_KEEP_BAD_OFFSET)
+#define LOSSLESS	(1u << LITEPCIE_CAPTURE_CONTROL_LOSSLESS_OFFSET)
+#define NEWEST		(1u << LITEPCIE_CAPTURE_CONTROL_NEWEST_OFFSET)
+#define CLEAR		(1u << LITEPCIE_CAPTURE_CONTROL_CLEAR_OFFSET)
+#define SEAL		(1u << LITEPCIE_CAPTURE_CONTROL_SEAL_OFFSET)
+
+#define REST_MS		30000		/* longest time in which the block must come to rest */
+/* time in which a stop finds that a frame waits for room that nobody gives back */
+#define STUCK_MS	500
+#define NO_ANSWER	UINT32_MAX
+
+#define ON		LITEPCIE_RUN_ON
+
+/* The run ------------------------------------------------------------------------------------- */
+
+static void set_state(struct litepcie *dev, uint32_t state)
+{
+	__atomic_store_n(&dev->run.state, state, __ATOMIC_RELEASE);
+}
+
+/* True if the run that the capture is in is on. A run that is just being stopped is not. */
+static bool is_on(const struct litepcie_capture *capture)
+{
+	const struct litepcie_capture_run *run = &capture->dev->run;
+
+	return __atomic_load_n(&run->state, __ATOMIC_ACQUIRE) == ON &&
+	       __atomic_load_n(&run->number, __ATOMIC_RELAXED) == capture->run;
+}
+
+/* True if the run that the capture was in has ended, and its last status lines have come. */
+static bool is_over(const struct litepcie_capture *capture)
+{
+	const struct litepcie_capture_run *run = &capture->dev->run;
+	uint32_t state = __atomic_load_n(&run->state, __ATOMIC_ACQUIRE);
+	int32_t later = (int32_t)(__atomic_load_n(&run->number, __ATOMIC_RELAXED) - capture->run);
+
+	return later > 0 || (later == 0 && !state);
+}
+
+/*
+ * The state is asked before and behind the register: another thread may start or stop the run in
+ * between.
+ */
+int litepcie_run_answers(struct litepcie_capture *capture)
+{
+	struct litepcie *dev = capture->dev;
+	bool on = capture->running && is_on(capture);
+	uint32_t control = 0;
+	int rc = litepcie_readl(dev, dev->map.capture.control, &control);
+
+	if (rc < 0)
+		return rc;
+	if (control == NO_ANSWER)
+		return litepcie_fail(dev, -EIO, "%s: the card does not answer", dev->name);
+	if (on && is_on(capture) && !(control & RUN))
+		return litepcie_fail(dev, -EIO, "%s: the card was reset while it captured",
+				     dev->name);
+	if (capture->running && capture->config.queue && is_over(capture))
+		capture->ended = true;
+	return 0;
+}
+
+/* Call @function for each capture that the run has, or will have. Returns its first error. */
+static int each(struct litepcie *dev, int (*function)(struct litepcie_capture *capture))
+{
+	int rc = 0;
+
+	for (unsigned int queue = 0; rc == 0 && queue < LITEPCIE_QUEUES_MOST; queue++) {
+		struct litepcie_capture *capture = dev->captures[queue];
+
+		if (capture && (capture->running || !queue) &&
+		    capture->run == dev->captures[0]->run)
+			rc = function(capture);
+	}
+	return rc;
+}
+
+/* Start --------------------------------------------------------------------------------------- */
+
+static unsigned int log2_of(uint64_t value)
+{
+	return 63 - (unsigned int)__builtin_clzll(value);
+}
+
+static uint32_t control_of(const struct litepcie_capture *capture)
+{
+	const struct litepcie_capture_config *config = &capture->config;
+
+	return (config->keep_bad ? KEEP_BAD : 0) | (config->lossless ? LOSSLESS : 0) |
+	       (config->newest ? NEWEST : 0);
+}
+
+/* The card has one register for these settings of all queues. */
+static int check_alike(struct litepcie_capture *capture)
+{
+	const struct litepcie_capture_config *ours = &capture->config;
+	const struct litepcie_capture_config *first = &capture->dev->captures[0]->config;
+
+	if (ours->ring_bytes == first->ring_bytes && ours->mbuf_bytes == first->mbuf_bytes &&
+	    ours->newest == first->newest)
+		return 0;
+	return litepcie_fail(capture->dev, -EINVAL, "queue %u: ring, MBUF and `newest` must be those "
+			     "of queue 0", ours->queue);
+}
+
+/*
+ * With `newest` the card heeds no limit, and would write to the last ring of a queue that has none
+ * now.
+ */
+static int check_newest(struct litepcie *dev)
+{
+	for (unsigned int queue = 1; queue < dev->map.sorter.queues; queue++) {
+		const struct litepcie_capture *capture = dev->captures[queue];
+
+		if (!capture || !capture->running || capture->run != dev->captures[0]->run)
+			return litepcie_fail(dev, -EINVAL, "newest and rules or a spread: start "
+					     "all queues before queue 0; queue %u is not", queue);
+	}
+	return 0;
+}
+
+static int put_ring(struct litepcie_capture *capture)
+{
+	const struct litepcie_capture_registers *registers = &capture->dev->map.capture;
+	int rc = litepcie_queue_put64(capture, registers->segment_base, capture->ring_iova);
+
+	if (rc == 0)
+		rc = litepcie_queue_put(capture, registers->segment_index, 0);
+	if (rc == 0)
+		rc = litepcie_queue_put(capture, registers->last_segment, 0);
+	return rc < 0 ? rc : litepcie_queue_put64(capture, registers->status_base,
+						  capture->line_iova);
+}
+
+static int put_settings(struct litepcie_capture *capture)
+{
+	const struct litepcie_capture_registers *registers = &capture->dev->map.capture;
+	const struct litepcie_capture_config *config = &capture->config;
+	struct litepcie *dev = capture->dev;
+	const struct {
+		uint32_t offset, value;
+	} words[] = {
+		{ registers->segment_log2, log2_of(config->ring_bytes) },
+		{ registers->mbuf_log2, log2_of(config->mbuf_bytes) },
+		{ registers->snap, config->snap },
+		{ registers->wait, litepcie_capture_wait_cycles(dev, config->wait_ns) },
+		{ dev->map.sorter.control, dev->run.sort },
+	};
+	size_t count = sizeof(words) / sizeof(words[0]) - !dev->map.sorter.queues;
+	int rc = each(dev, check_alike);
+
+	if (rc == 0 && dev->run.sort && config->newest)
+		rc = check_newest(dev);
+	if (rc == 0)
+		rc = each(dev, put_ring);
+	for (size_t i = 0; rc == 0 && i < count; i++)
+		rc = litepcie_writel(dev, words[i].offset, words[i].value);
+	return rc;
+}
+
+int litepcie_run_allow(struct litepcie_capture *capture, uint64_t limit)
+{
+	return litepcie_queue_put64(capture, capture->dev->map.capture.limit, limit);
+}
+
+static int allow_ring(struct litepcie_capture *capture)
+{
+	return litepcie_run_allow(capture, capture->config.ring_bytes);
+}
+
+static int start_all(struct litepcie_capture *capture)
+{
+	struct litepcie *dev = capture->dev;
+	uint32_t offset = dev->map.capture.control;
+	int rc = litepcie_capture_await(capture, CAPTURE_IDLE, CAPTURE_IDLE, "the last capture");
+
+	if (rc == 0)
+		rc = put_settings(capture);
+	if (rc == 0)
+		rc = litepcie_writel(dev, offset, CLEAR);
+	if (rc == 0)
+		rc = litepcie_capture_await(capture, CAPTURE_IDLE | CAPTURE_ACCOUNTS_BUSY,
+					    CAPTURE_IDLE, "the clearing of the accounts");
+	if (rc == 0)
+		rc = each(dev, allow_ring);
+	if (rc == 0)
+		rc = litepcie_writel(dev, offset, control_of(capture) | RUN);
+	if (rc < 0)
+		return rc;
+	__atomic_store_n(&dev->run.number, capture->run, __ATOMIC_RELAXED);
+	set_state(dev, ON);
+	return 0;
+}
+
+/*
+ * The memory of the status line is zero when the card begins, so that the line of an earlier start
+ * cannot be taken for one of this start.
+ */
+int litepcie_run_start(struct litepcie_capture *capture)
+{
+	struct litepcie *dev = capture->dev;
+
+	if (dev->run.state)
+		return litepcie_fail(dev, -EBUSY, "%s: the capture of queue 0 runs: start queue %u "
+				     "before it", dev->name, capture->config.queue);
+	memset((void *)capture->line, 0, sizeof(*capture->line));
+	capture->run = dev->run.number + 1;
+	capture->limit = capture->config.ring_bytes;
+	capture->limits = 1;
+	return capture->config.queue ? 0 : start_all(capture);
+}
+
+/* Stop ---------------------------------------------------------------------------------------- */
+
+/* True if the card may not begin another MBUF, so a frame may wait for room. */
+static bool is_full(const struct litepcie_capture *capture)
+{
+	uint64_t mbuf = capture->config.mbuf_bytes;
+	uint64_t begun = (capture->seen.position + mbuf - 1) / mbuf * mbuf;
+
+	return !capture->config.newest && begun + mbuf > capture->limit;
+}
+
+/*
+ * Let no frame wait for room any longer, if the ring is full and stands still: only the program
+ * could give room, and it waits for the stop. With a status line that cannot be true nobody knows
+ * how full the ring is, so it counts as full. Of several queues any may be full.
+ */
+static void unblock(struct litepcie_capture *capture, int64_t *moved_ms, uint64_t *position)
+{
+	bool known = litepcie_capture_look(capture) == 0;
+	bool waits = is_full(capture) || capture->dev->map.sorter.queues;
+
+	if (!capture->config.lossless)
+		return;
+	if (known && (capture->seen.position != *position || !waits)) {
+		*position = capture->seen.position;
+		*moved_ms = litepcie_now_ms();
+	} else if (litepcie_now_ms() - *moved_ms > STUCK_MS) {
+		litepcie_writel(capture->dev, capture->dev->map.capture.control,
+				control_of(capture) & ~LOSSLESS);
+	}
+}
+
+/*
+ * Read the status of a card that must answer. Nothing else ends the wait for the card's rest:
+ * neither a status line that cannot be true, nor a kernel that wants the card back. The memory of
+ * the rings must not be freed before.
+ */
+static int get_status(struct litepcie_capture *capture, uint32_t *status)
+{
+	int rc = litepcie_run_answers(capture);
+
+	return rc < 0 ? rc : litepcie_readl(capture->dev, capture->dev->map.capture.status, status);
+}
+
+static int come_to_rest(struct litepcie_capture *capture)
+{
+	int64_t deadline = litepcie_deadline(REST_MS), moved_ms = litepcie_now_ms();
+	uint64_t position = capture->seen.position;
+	unsigned int nap_us = 10;
+	uint32_t status = 0;
+	int rc = get_status(capture, &status);
+
+	while (rc == 0 && !(status & CAPTURE_IDLE)) {
+		if (!litepcie_slice(deadline))
+			return litepcie_fail(capture->dev, -ETIMEDOUT, "%s: the capture did not "
+					     "come to rest within %d s: reset the card",
+					     capture->dev->name, REST_MS / 1000);
+		unblock(capture, &moved_ms, &position);
+		litepcie_capture_nap(capture, &nap_us);
+		rc = get_status(capture, &status);
+	}
+	return rc;
+}
+
+/*
+ * Wait until the status line in memory says @position or more. The last one may come after the
+ * register says that the block is idle. Of another queue another thread may look at the line, too.
+ */
+static int await_line(struct litepcie_capture *capture, uint64_t position)
+{
+	int64_t deadline = litepcie_deadline(REST_MS);
+	const uint64_t *line = &capture->line->position;
+	unsigned int nap_us = 10;
+	uint32_t status;
+	int rc = 0;
+
+	while (rc == 0 && __atomic_load_n(line, __ATOMIC_ACQUIRE) < position) {
+		if (!litepcie_slice(deadline))
+			return litepcie_fail(capture->dev, -EIO, "%s: the capture ended at %llu "
+					     "bytes, but its status line says %llu",
+					     capture->dev->name, (unsigned long long)position,
+					     (unsigned long long)*line);
+		litepcie_capture_nap(capture, &nap_us);
+		rc = get_status(capture, &status);
+		if (rc == 0 && !capture->config.queue)
+			rc = litepcie_capture_look(capture);
+	}
+	return rc;
+}
+
+static int await_last_line(struct litepcie_capture *capture)
+{
+	uint64_t position;
+	int rc = litepcie_queue_get64(capture, capture->dev->map.capture.position, &position);
+
+	if (rc == 0)
+		rc = await_line(capture, position);
+	if (rc == 0 && position % capture->config.mbuf_bytes)
+		rc = litepcie_fail(capture->dev, -EIO, "%s: the capture ended at %llu bytes, "
+				   "inside an MBUF of %u: the card must seal the last one",
+				   capture->dev->name, (unsigned long long)position,
+				   capture->config.mbuf_bytes);
+	return rc;
+}
+
+/* A later run with `newest` would write to the rings of this one, if it still sorted frames. */
+static int stop_all(struct litepcie_capture *capture)
+{
+	struct litepcie *dev = capture->dev;
+	int rc;
+
+	set_state(dev, LITEPCIE_RUN_STOPS);
+	rc = litepcie_writel(dev, dev->map.capture.control, control_of(capture));
+	if (rc == 0)
+		rc = come_to_rest(capture);
+	if (rc == 0)
+		rc = each(dev, await_last_line);
+	if (rc == 0 && dev->map.sorter.queues)
+		rc = litepcie_writel(dev, dev->map.sorter.control, 0);
+	set_state(dev, 0);
+	if (rc == 0)
+		litepcie_run_free_left(dev);
+	return rc < 0 ? rc : litepcie_capture_look(capture);
+}
+
+/* The card seals the MBUF of the queue, and the queue's part of the run ends behind the seal. */
+static int stop_part(struct litepcie_capture *capture)
+{
+	const struct litepcie_capture_registers *registers = &capture->dev->map.capture;
+	uint64_t position = 0, mbuf = capture->config.mbuf_bytes;
+	int rc = litepcie_queue_put(capture, registers->control,
+				    control_of(capture->dev->captures[0]) | RUN | SEAL);
+
+	if (rc == 0)
+		rc = litepcie_queue_get64(capture, registers->position, &position);
+	position = (position + mbuf - 1) / mbuf * mbuf;
+	if (rc == 0)
+		rc = await_line(capture, position);
+	capture->end = position;
+	return rc < 0 ? rc : litepcie_capture_look(capture);
+}
+
+int litepcie_run_stop(struct litepcie_capture *capture)
+{
+	if (!capture->config.queue)
+		return stop_all(capture);
+	return is_on(capture) ? stop_part(capture) : 0;
+}
