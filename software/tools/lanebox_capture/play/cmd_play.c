@@ -235,7 +235,7 @@ static bool play_recorded(struct util *util, struct playing *playing, int *rc)
 	recording->config.lossless = playing->play.settings.pace == LITEPCIE_PACE_FAST;
 	*rc = litepcie_capture_open(util->dev, &recording->config, &recording->capture);
 	util_check(util, *rc, "opening the capture");
-	made = *rc == 0 && record(util, recording);
+	made = *rc == 0 && record(util, recording, 1);
 	if (recording->refused)
 		*rc = -EINVAL;
 	return made && !recording->refused;

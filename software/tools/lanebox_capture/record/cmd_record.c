@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "capture.h"
+#include "queues.h"
 #include "record.h"
 
 /* Output -------------------------------------------------------------------------------------- */
@@ -113,6 +114,20 @@ static void emit_rate(const struct emit *out, double seconds,
 			  "time\n", rate / 1e6, bytes * 8 / 1e9, seconds);
 }
 
+/* What rules have discarded, of all ports. A queue other than 0 has none. */
+static void emit_discards(const struct emit *out, const struct litepcie_discards *discards)
+{
+	struct litepcie_account sum = { 0 };
+
+	for (unsigned int i = 0; i < LITEPCIE_CAPTURE_PORTS; i++) {
+		sum.frames += discards->port[i].frames;
+		sum.bytes += discards->port[i].bytes;
+	}
+	emit_unsigned(out, "discarded", sum.frames ? "  discarded    %llu by rules\n" : NULL,
+		      sum.frames);
+	emit_unsigned(out, "discarded_bytes", NULL, sum.bytes);
+}
+
 /* Print the counts of the card. */
 static void emit_counted(const struct emit *out, const struct recording *recording)
 {
@@ -131,6 +146,7 @@ static void emit_counted(const struct emit *out, const struct recording *recordi
 	if (sum.bad.frames)
 		emit_text(out, "  bad          %llu, which are not recorded without --keep-bad\n",
 			  (unsigned long long)sum.bad.frames);
+	emit_discards(out, &recording->discards);
 	emit_unsigned(out, "limit_writes", NULL, recording->stats.limits);
 	emit_ports(out, &recording->stats);
 }
@@ -140,7 +156,7 @@ static void emit_nothing_counted(const struct emit *out)
 	static const char *const keys[] = {
 		"packets", "bytes", "bad", "bad_bytes", "lost_ring", "lost_ring_bytes",
 		"lost_staging", "lost_staging_bytes", "packets_per_s", "bytes_per_s",
-		"limit_writes", "ports",
+		"discarded", "discarded_bytes", "limit_writes", "ports",
 	};
 
 	emit_text(out, "  packets      unknown: the card's accounts could not be read\n");
@@ -148,11 +164,8 @@ static void emit_nothing_counted(const struct emit *out)
 		emit_null(out, keys[i]);
 }
 
-static void print(const struct emit *out, const void *result)
+static void emit_recording(const struct emit *out, const struct recording *recording)
 {
-	const struct recording *recording = result;
-
-	emit_text(out, "record         %s\n", out->util->device);
 	emit_files(out, &recording->output);
 	emit_unsigned(out, "ring_bytes", NULL, recording->config.ring_bytes);
 	emit_unsigned(out, "mbuf_bytes", NULL, recording->config.mbuf_bytes);
@@ -164,8 +177,29 @@ static void print(const struct emit *out, const void *result)
 		emit_nothing_counted(out);
 }
 
+/* One queue is an object by itself, and several are an array of such objects. */
+static void print(const struct emit *out, const void *result)
+{
+	const struct queues *queues = result;
+
+	emit_text(out, "record         %s\n", out->util->device);
+	if (!queues->several) {
+		emit_recording(out, queues->recordings);
+		return;
+	}
+	emit_array(out, "queues");
+	for (unsigned int n = 0; n < queues->count; n++) {
+		emit_object(out, NULL);
+		emit_unsigned(out, "queue", "queue %llu\n", n);
+		emit_recording(out, &queues->recordings[n]);
+		emit_object_end(out);
+	}
+	emit_array_end(out);
+}
+
 /* Options ------------------------------------------------------------------------------------- */
 
+static struct queues queues;
 static struct recording recording = {
 	.config.struct_size = sizeof(recording.config),
 	.generator.struct_size = sizeof(recording.generator),
@@ -247,32 +281,35 @@ static int refuse(struct util *util)
 	return status;
 }
 
-static int record_card(struct util *util)
+static int record_card(struct util *util, unsigned int count, char **targets)
 {
 	bool made = false;
 	int rc;
 
 	if (util_open(util)) {
-		rc = litepcie_capture_open(util->dev, &recording.config, &recording.capture);
+		rc = queues_open(util, &queues, &recording, targets, count);
 		if (rc == -EINVAL)
 			return refuse(util);
-		util_check(util, rc, "opening the capture");
-		made = rc == 0 && record(util, &recording);
-		if (recording.refused)
-			return refuse(util);
+		util_check(util, rc == -E2BIG ? 0 : rc, "opening the capture");
+		made = rc == 0 && record(util, queues.recordings, queues.count);
+		for (unsigned int n = 0; n < queues.count; n++)
+			if (queues.recordings[n].refused)
+				return refuse(util);
 	}
-	return util_emit(util, made ? &recording : NULL, print);
+	return util_emit(util, made ? &queues : NULL, print);
 }
 
 static int run(struct util *util, int argc, char **argv)
 {
 	int status;
 
-	(void)argc;
-	recording.target = argv[0];
-	status = record_card(util);
-	output_free(&recording.output);
-	free(recording.header);
+	if (argc > 1 && !queues.several)
+		return util_usage(util, "record takes one file or folder; with --queues it takes one "
+				  "for each queue");
+	if (queues.several && recording.config.queue)
+		return util_usage(util, "--queue and --queues: choose one of them");
+	status = record_card(util, (unsigned int)argc, argv);
+	queues_free(&queues);
 	return status;
 }
 
@@ -307,6 +344,25 @@ static const struct util_option options[] = {
 	  .to = &recording.config.link_type, .rule = NUMBER_RULE,
 	  .help = "what the frames are, in the header of files: 147 to 162 are the types of "
 		  "users, as for a sensor (1: Ethernet)" },
+	{ .name = "queue", .value = "N", .parse = option_number32, .to = &recording.config.queue,
+	  .rule = NUMBER_RULE,
+	  .help = "record queue N only (0). A queue other than 0 begins and ends with queue 0, "
+		  "which another program records" },
+	{ .name = "queues", .value = "N|all", .parse = queues_option_count, .to = &queues,
+	  .rule = "it must be a number from 1 to 16, or all",
+	  .help = "record so many queues, each by a thread of its own into files of its own. In "
+		  "one folder for all, queue n gets the folder qn" },
+	{ .name = "spread", .value = "HOW", .parse = option_choice, .to = &queues.spread,
+	  .choices = "hash port none", .rule = "it must be hash, port or none",
+	  .help = "how frames that no rule sends elsewhere get to the queues: by a hash of their "
+		  "addresses and ports, by the card's port, or all to queue 0 (hash)" },
+	{ .name = "rule", .value = "TEXT", .parse = queues_option_rule, .to = &queues,
+	  .rule = "there must be at most 16 rules",
+	  .help = "a rule of the card, like 'vlan=5 queue=2' or 'proto=udp dport=53 discard'. The "
+		  "first that a frame matches counts. litepcie_capture_rule(3) has the words" },
+	{ .name = "cpus", .value = "LIST", .parse = queues_option_cpus, .to = &queues,
+	  .rule = "it must be numbers with commas between, at most 16",
+	  .help = "run the thread of queue 0 on the first processor of LIST only, and so on" },
 	{ .name = "cpu", .value = "N", .parse = option_processor, .to = &recording.cpu,
 	  .rule = NUMBER_RULE,
 	  .help = "run on processor N only, best on the card's NUMA node" },
@@ -327,7 +383,7 @@ static const struct util_option options[] = {
 const struct command cmd_record = {
 	.name = "record",
 	.summary = "write what the card captures to files",
-	.usage = "record [-d DEVICE] [--json] [options] FOLDER|FILE",
+	.usage = "record [-d DEVICE] [--json] [options] FOLDER|FILE...",
 	.about =
 		"Record what the card captures until Ctrl-C. In a folder the files have the time\n"
 		"of the start in their names; a / behind a name that does not exist makes the\n"
@@ -340,10 +396,11 @@ const struct command cmd_record = {
 	.examples =
 		"examples:\n"
 		"  lanebox-capture record -d sim:build/board.sock --generate 69,0,9999 a.pcapng\n"
-		"  lanebox-capture record -d vfio:0000:22:00.0 --ring 1G --size 4G out/\n",
+		"  lanebox-capture record -d vfio:0000:22:00.0 --ring 1G --size 4G out/\n"
+		"  lanebox-capture record --queues all --rule 'proto=tcp dport=22 discard' out/\n",
 	.options = options,
 	.least = 1,
-	.most = 1,
-	.takes = "one file or folder",
+	.most = LITEPCIE_CAPTURE_QUEUES,
+	.takes = "a file or folder, or one for each queue",
 	.run = run,
 };

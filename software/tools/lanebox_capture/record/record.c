@@ -134,7 +134,8 @@ static int take(struct util *util, struct recording *recording, struct litepcie_
 			return -1;
 		rc = litepcie_capture_next(recording->capture, span, LOOK_MS);
 	}
-	if (rc == -EINTR)
+	recording->over = rc == -EPIPE;
+	if (rc == -EINTR || recording->over)
 		return 0;
 	util_check(util, rc, "recording");
 	if (rc <= 0)
@@ -180,6 +181,8 @@ static bool follow(struct util *util, struct recording *recording, struct litepc
 		double now;
 
 		rc = take(util, recording, &span, last, true);
+		if (recording->over)
+			break;
 		if (rc > 0 && recording->packets && span.records >= recording->packets)
 			break;
 		now = now_s();
@@ -279,10 +282,15 @@ static bool prepare(struct util *util, struct recording *recording)
 	return false;
 }
 
+/* Start the capture. A queue behind the first only gets ready: its run begins with the first's. */
 static bool start(struct util *util, struct recording *recording)
 {
-	int rc = litepcie_capture_start(recording->capture);
+	int rc = 0;
 
+	if (recording->sorting)
+		rc = litepcie_capture_sort(recording->capture, recording->sorting);
+	if (rc == 0)
+		rc = litepcie_capture_start(recording->capture);
 	if (rc == 0 && recording->generates)
 		rc = litepcie_capture_generate(recording->capture, &recording->generator);
 	if (rc == 0 && recording->play)
@@ -293,46 +301,122 @@ static bool start(struct util *util, struct recording *recording)
 	return rc == 0;
 }
 
+/* Read what became of all frames, and close the last file. */
+static void settle(struct util *util, struct recording *recording, const struct litepcie_span *last)
+{
+	int rc = litepcie_capture_stats(recording->capture, &recording->stats);
+
+	recording->discards.struct_size = sizeof(recording->discards);
+	if (rc == 0 && !recording->config.queue)
+		rc = litepcie_capture_discards(recording->capture, &recording->discards);
+	util_check(util, rc, "reading the accounts");
+	recording->counted = rc == 0;
+	take_last_time(recording, last);
+	if (!output_close(&recording->output))
+		disk_failed(util, recording);
+}
+
 static void run(struct util *util, struct recording *recording)
 {
 	struct litepcie_span last = { .struct_size = sizeof(last) };
 	bool right = follow(util, recording, &last) && end_generator(util, recording, &last) &&
 		     end_player(util, recording, &last) && end(util, recording, &last);
-	int rc;
 
 	/* After a failure nothing more is taken: the file would miss what came between. */
 	if (!right) {
-		litepcie_capture_generate(recording->capture, NULL);
+		if (!recording->config.queue)
+			litepcie_capture_generate(recording->capture, NULL);
 		litepcie_capture_stop(recording->capture);
 		if (recording->play) {
 			play_stop(recording->play);
 			play_end(util, recording->play);
 		}
 	}
-	rc = litepcie_capture_stats(recording->capture, &recording->stats);
-	util_check(util, rc, "reading the accounts");
-	recording->counted = rc == 0;
-	take_last_time(recording, &last);
-	if (!output_close(&recording->output))
-		disk_failed(util, recording);
+	settle(util, recording, &last);
 }
 
-bool record(struct util *util, struct recording *recording)
+/* Queues with threads of their own -------------------------------------------------------------- */
+
+/* Take what comes until the first queue has ended. After a failure the others go on. */
+static void *work(void *of)
+{
+	struct recording *recording = of;
+	struct litepcie_span span = { .struct_size = sizeof(span) };
+	struct litepcie_span last = { .struct_size = sizeof(last) };
+	struct util *util = recording->util;
+
+	if (recording->pinned)
+		processor_pin(util, recording->cpu);
+	while (!recording->over && take(util, recording, &span, &last, true) >= 0)
+		;
+	if (recording->over && (!output_finish(&recording->output) || !give_back(util, recording)))
+		disk_failed(util, recording);
+	settle(util, recording, &last);
+	return NULL;
+}
+
+static bool begin_thread(struct util *util, struct recording *recording)
+{
+	int rc;
+
+	recording->util = calloc(1, sizeof(*recording->util));
+	rc = recording->util ? pthread_create(&recording->thread, NULL, work, recording) : ENOMEM;
+	if (rc == 0)
+		return true;
+	free(recording->util);
+	recording->util = NULL;
+	util_fail(util, "the thread of queue %u: %s", recording->config.queue, strerror(rc));
+	return false;
+}
+
+/* Wait for the queue's thread, and take over its failures. */
+static void end_thread(struct util *util, struct recording *recording)
+{
+	struct util *own = recording->util;
+
+	if (!own)
+		return;
+	pthread_join(recording->thread, NULL);
+	for (unsigned int n = 0; n < own->failed && n < UTIL_FAILURES; n++)
+		util_fail(util, "queue %u: %.480s", recording->config.queue, own->failures[n]);
+	free(own);
+	recording->util = NULL;
+}
+
+/* Get all queues ready, the first one last, since with it the run of all begins. */
+static bool begin(struct util *util, struct recording *recordings, unsigned int count)
+{
+	for (unsigned int n = count; n--;) {
+		struct recording *recording = &recordings[n];
+
+		recording->first_ns = UINT64_MAX;
+		if (!prepare(util, recording) || !start(util, recording))
+			return false;
+	}
+	for (unsigned int n = 1; n < count; n++)
+		begin_thread(util, &recordings[n]);
+	return true;
+}
+
+bool record(struct util *util, struct recording *recordings, unsigned int count)
 {
 	int awake = processor_keep_awake();
-	bool begun;
+	bool begun = (!recordings->pinned || processor_pin(util, recordings->cpu)) &&
+		     begin(util, recordings, count), refused = false;
 
-	recording->first_ns = UINT64_MAX;
-	begun = (!recording->pinned || processor_pin(util, recording->cpu)) &&
-		prepare(util, recording) && start(util, recording);
 	if (begun)
-		run(util, recording);
-	else
-		output_discard(&recording->output);
+		run(util, recordings);
+	for (unsigned int n = 0; n < count; n++) {
+		end_thread(util, &recordings[n]);
+		if (!begun)
+			output_discard(&recordings[n].output);
+		refused |= recordings[n].refused;
+	}
 	/* The sentence about a refused setting is still wanted, so litepcie_close() ends it. */
-	if (!recording->refused)
-		litepcie_capture_close(recording->capture);
-	recording->capture = NULL;
+	for (unsigned int n = 0; n < count && !refused; n++) {
+		litepcie_capture_close(recordings[n].capture);
+		recordings[n].capture = NULL;
+	}
 	if (awake >= 0)
 		close(awake);
 	return begun;

@@ -8,6 +8,8 @@
 #ifndef LANEBOX_CAPTURE_RECORD_H
 #define LANEBOX_CAPTURE_RECORD_H
 
+#include <pthread.h>
+
 #include "../litepcie_util/util.h"
 #include "litepcie_capture.h"
 #include "disk/output.h"
@@ -25,6 +27,7 @@ struct recording {
 	uint64_t			packets;	/* 0: no limit */
 	bool				pinned;		/* the recorder runs on processor @cpu only */
 	uint32_t			cpu;
+	const struct litepcie_sorting	*sorting;	/* of queue 0; NULL: all frames go there */
 	/* what it became */
 	struct litepcie_capture		*capture;
 	struct output			output;
@@ -40,13 +43,19 @@ struct recording {
 	uint64_t			made;		/* frames that the generator has made */
 	bool				made_known;
 	bool				refused;	/* the library has refused a setting */
+	bool				over;		/* queue 0 has ended, and this one with it */
+	struct litepcie_discards	discards;	/* of queue 0 */
+	/* of a queue with a thread of its own: the thread, and its failures */
+	pthread_t			thread;
+	struct util			*util;
 };
 
 /*
- * Record until one of the limits, a signal or an error, and close the capture. Failures are noted.
- * Returns true if there are files to tell about.
+ * Record @count queues until one of the limits of the first, a signal or an error, and close their
+ * captures. Each queue behind the first has a thread of its own. Failures are noted. Returns true
+ * if there are files to tell about.
  */
-bool record(struct util *util, struct recording *recording);
+bool record(struct util *util, struct recording *recordings, unsigned int count);
 
 /*
  * Parse SIZE[,PERIOD[,COUNT]], the frames that the generator is to make. A number that is left out

@@ -1,0 +1,165 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/* The queues of a recording. queues.h says what each function promises. */
+#include "queues.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Options ------------------------------------------------------------------------------------- */
+
+bool queues_option_count(const struct util_option *option, const char *text)
+{
+	struct queues *queues = option->to;
+	uint64_t value = 0;
+
+	queues->several = true;
+	if (strcmp(text, "all") != 0 &&
+	    !util_parse_number(text, 1, LITEPCIE_CAPTURE_QUEUES, &value))
+		return false;
+	queues->wanted = (uint32_t)value;
+	return true;
+}
+
+bool queues_option_rule(const struct util_option *option, const char *text)
+{
+	struct queues *queues = option->to;
+
+	if (queues->rule_count == LITEPCIE_CAPTURE_RULES)
+		return false;
+	queues->rules[queues->rule_count++] = text;
+	return true;
+}
+
+bool queues_option_cpus(const struct util_option *option, const char *text)
+{
+	struct queues *queues = option->to;
+	char copy[128], *rest = copy, *word;
+	uint64_t value;
+
+	if (strlen(text) >= sizeof(copy))
+		return false;
+	strcpy(copy, text);
+	queues->cpu_count = 0;
+	while ((word = strsep(&rest, ","))) {
+		if (queues->cpu_count == LITEPCIE_CAPTURE_QUEUES ||
+		    !util_parse_number(word, 0, UINT32_MAX, &value))
+			return false;
+		queues->cpus[queues->cpu_count++] = (uint32_t)value;
+	}
+	return true;
+}
+
+/* Sorting ------------------------------------------------------------------------------------- */
+
+/* Make the rules and the spread: each entry of the table names the next queue, in turn. */
+static int sort(struct util *util, struct queues *queues)
+{
+	int rc = 0;
+
+	queues->sorting.struct_size = sizeof(queues->sorting);
+	queues->sorting.rules = queues->rule_count;
+	queues->sorting.by_port = queues->spread == SPREAD_PORT;
+	for (unsigned int n = 0; n < queues->rule_count && rc == 0; n++)
+		rc = litepcie_capture_rule(util->dev, queues->rules[n], queues->sorting.rule[n]);
+	if (queues->spread != SPREAD_NONE)
+		for (unsigned int n = 0; n < LITEPCIE_CAPTURE_SPREAD; n++)
+			queues->sorting.spread[n] = (uint8_t)(n % queues->count);
+	return rc;
+}
+
+/* Targets ------------------------------------------------------------------------------------- */
+
+static bool is_folder(const char *target)
+{
+	struct stat there;
+
+	return (*target && target[strlen(target) - 1] == '/') ||
+	       (stat(target, &there) == 0 && S_ISDIR(there.st_mode));
+}
+
+/* Of one folder for all queues, queue n gets the folder qn. */
+static bool share_folder(struct util *util, struct queues *queues, const char *target)
+{
+	if (mkdir(target, 0777) < 0 && errno != EEXIST) {
+		util_fail(util, "%s: %s", target, strerror(errno));
+		return false;
+	}
+	for (unsigned int n = 0; n < queues->count; n++) {
+		if (asprintf(&queues->folders[n], "%s/q%u/", target, n) < 0) {
+			queues->folders[n] = NULL;
+			util_fail(util, "%s", strerror(ENOMEM));
+			return false;
+		}
+		queues->recordings[n].target = queues->folders[n];
+	}
+	return true;
+}
+
+static bool give_targets(struct util *util, struct queues *queues, char **targets,
+			 unsigned int count)
+{
+	if (queues->several && count == 1 && queues->count > 1 && is_folder(targets[0]))
+		return share_folder(util, queues, targets[0]);
+	if (count != queues->count) {
+		util_fail(util, "%u queues and %u files or folders: it must be one for each queue, "
+			  "or with --queues one folder for all", queues->count, count);
+		return false;
+	}
+	for (unsigned int n = 0; n < count; n++)
+		queues->recordings[n].target = targets[n];
+	return true;
+}
+
+/* Opening ------------------------------------------------------------------------------------- */
+
+static int open_queue(struct util *util, struct queues *queues, unsigned int n)
+{
+	struct recording *recording = &queues->recordings[n];
+
+	if (n < queues->cpu_count) {
+		recording->pinned = true;
+		recording->cpu = queues->cpus[n];
+	}
+	if (n) {
+		recording->generates = false;
+		recording->config.queue = n;
+	}
+	return litepcie_capture_open(util->dev, &recording->config, &recording->capture);
+}
+
+int queues_open(struct util *util, struct queues *queues, const struct recording *like,
+		char **targets, unsigned int count)
+{
+	int rc = queues->several ? litepcie_capture_queues(util->dev) : 1;
+
+	if (rc < 0)
+		return rc;
+	queues->count = queues->several && queues->wanted ? queues->wanted : (unsigned int)rc;
+	for (unsigned int n = 0; n < queues->count; n++)
+		queues->recordings[n] = *like;
+	if (!give_targets(util, queues, targets, count))
+		return -E2BIG;
+	rc = sort(util, queues);
+	if (queues->count > 1 || queues->rule_count)
+		queues->recordings->sorting = &queues->sorting;
+	for (unsigned int n = 0; rc == 0 && n < queues->count; n++)
+		rc = open_queue(util, queues, n);
+	return rc;
+}
+
+void queues_free(struct queues *queues)
+{
+	for (unsigned int n = 0; n < queues->count; n++) {
+		output_free(&queues->recordings[n].output);
+		free(queues->recordings[n].header);
+		free(queues->folders[n]);
+	}
+}
