@@ -26,6 +26,7 @@ from ctypes import (
     c_int64,
     c_size_t,
     c_uint,
+    c_uint8,
     c_uint32,
     c_uint64,
     c_void_p,
@@ -42,6 +43,7 @@ FEATURES = ("streams", "packets", "user_interrupt", "slot_monitor", "bar_map")
 RECORD_LAST, RECORD_FLUSHED, RECORD_ERROR = 1, 2, 4
 BUFFER_SIZE, BUFFER_COUNT = 8192, 256
 PORTS = 16  # ports that a frame may come from
+RULES, RULE_WORDS, SPREAD = 16, 16, 128  # rules, words of a rule, entries of the spread
 LONGEST = (1 << 31) - 1  # longest timeout of a library call in milliseconds: the largest int of C
 
 
@@ -192,6 +194,17 @@ class CaptureConfigFields(Sized):
         *((name, c_uint32) for name in ("mbuf_bytes", "snap", "wait_ns")),
         *((name, c_bool) for name in ("keep_bad", "lossless", "newest")),
         ("link_type", c_uint32),
+        ("queue", c_uint32),
+    ]
+
+
+class SortingFields(Sized):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("rules", c_uint32),
+        ("by_port", c_bool),
+        ("rule", c_uint32 * RULE_WORDS * RULES),
+        ("spread", c_uint8 * SPREAD),
     ]
 
 
@@ -230,6 +243,14 @@ class CaptureStatsFields(Sized):
         *((name, c_uint64) for name in ("position", "records", "lost", "time_ns")),
         *((name, c_uint64) for name in ("released", "overwritten", "limits")),
         ("port", AccountsFields * PORTS),
+    ]
+
+
+class DiscardsFields(Sized):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("rule", AccountFields * RULES),
+        ("port", AccountFields * PORTS),
     ]
 
 
@@ -282,6 +303,10 @@ STATUS = {  # argument types of those library calls whose result is 0, a count, 
     "capture_stats": (HANDLE, POINTER(CaptureStatsFields)),
     "capture_header": (HANDLE, BYTES, c_size_t),
     "capture_generate": (HANDLE, POINTER(GeneratorFields)),
+    "capture_queues": (HANDLE,),
+    "capture_sort": (HANDLE, POINTER(SortingFields)),
+    "capture_rule": (HANDLE, c_char_p, WORD32),
+    "capture_discards": (HANDLE, POINTER(DiscardsFields)),
     "records": (POINTER(SpanFields), POINTER(c_size_t), BYTES, c_uint),
 }
 PLAIN = {

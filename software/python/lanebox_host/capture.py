@@ -15,11 +15,12 @@ the loop raises BufferError: copy() frames that are needed for longer.
 from __future__ import annotations
 
 import ctypes
+import errno
 import math
 import time
 import weakref
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from ctypes import byref
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
@@ -29,18 +30,22 @@ import numpy.typing as npt
 
 from lanebox_host._library import (
     HANDLE,
+    RULES,
+    SPREAD,
     AccountsFields,
     CaptureConfigFields,
     CaptureStatsFields,
+    DiscardsFields,
     GeneratorFields,
     Handle,
     PacketFields,
+    SortingFields,
     SpanFields,
     field_names,
     milliseconds,
 )
 from lanebox_host.block import WithBlock
-from lanebox_host.errors import WaitTimeout
+from lanebox_host.errors import LaneboxError, WaitTimeout
 
 HEADER_BYTES = 4096  # size of the header of a file
 LEAST_RECORD = 32  # bytes of a record without data, so a span has at most a frame for each of them
@@ -65,6 +70,11 @@ class CaptureOptions(TypedDict, total=False):
     lossless  False; True: frames wait where they would be lost, so their source must be able to
     newest    False; True: the card writes over the oldest frames
     link      1: link type of the frames, for files; 1: Ethernet, 147 to 162: users' own
+    queue     0: the card's queue. All queues run together: start the others before queue 0
+    rules     (): texts of up to 16 rules, as litepcie_capture_rule(3) has them; of queue 0 only
+    spread    (): queues of up to 128 entries, for frames without a rule that names a queue. The
+              table repeats them. Without rules and spread all frames go to queue 0
+    by_port   False; True: the entry of a frame is its port, and not a hash of its addresses
     timeout   -1: longest wait for a frame in seconds; negative: for ever
     """
 
@@ -76,6 +86,10 @@ class CaptureOptions(TypedDict, total=False):
     lossless: bool
     newest: bool
     link: int
+    queue: int
+    rules: Sequence[str]
+    spread: Sequence[int]
+    by_port: bool
     timeout: float
 
 
@@ -229,6 +243,10 @@ class Capture(WithBlock):
         lossless: bool = False,
         newest: bool = False,
         link: int = 1,
+        queue: int = 0,
+        rules: Sequence[str] = (),
+        spread: Sequence[int] = (),
+        by_port: bool = False,
         timeout: float = -1.0,
     ) -> None:
         """Prepare a capture, without starting it. The keywords are those of CaptureOptions."""
@@ -243,7 +261,9 @@ class Capture(WithBlock):
             lossless=lossless,
             newest=newest,
             link_type=link,
+            queue=queue,
         )
+        self._sorting = (tuple(rules), tuple(spread), by_port)
         self._capture = HANDLE()
         self._runs = False
         self._blocks: deque[Block] = deque()
@@ -252,16 +272,39 @@ class Capture(WithBlock):
 
     def __enter__(self) -> Capture:
         for part in list(self._handle.parts):
-            part.close()
+            if not isinstance(part, Capture) or part.queue == self.queue:
+                part.close()
         self._handle.call("capture_open", byref(self._config), byref(self._capture))
         self._handle.parts.append(self)
         try:
+            self._sort(*self._sorting)
             self._call("start")
         except BaseException:
             self.close()
             raise
         self._runs = True
         return self
+
+    @property
+    def queue(self) -> int:
+        """The number of the card's queue that is captured."""
+        return int(self._config.queue)
+
+    def _sort(self, rules: tuple[str, ...], spread: tuple[int, ...], by_port: bool) -> None:
+        """Tell the card how frames get to the queues, if anything was said about it."""
+        if not rules and not spread:
+            return
+        if len(rules) > RULES or len(spread) > SPREAD:
+            raise ValueError(
+                f"{len(rules)} rules and a spread of {len(spread)} entries: it must be at most "
+                f"{RULES} and {SPREAD}"
+            )
+        fields = SortingFields(rules=len(rules), by_port=by_port)
+        for number, text in enumerate(rules):
+            self._handle.call("capture_rule", text.encode(), fields.rule[number])
+        for entry in range(SPREAD if spread else 0):
+            fields.spread[entry] = spread[entry % len(spread)]
+        self._call("sort", byref(fields))
 
     def _stop(self) -> None:
         self.stop()
@@ -326,7 +369,12 @@ class Capture(WithBlock):
         span = SpanFields()
         while True:
             rest = max(0.0, deadline - time.monotonic())
-            found = self._call("next", byref(span), milliseconds(min(rest, SLICE)))
+            try:
+                found = self._call("next", byref(span), milliseconds(min(rest, SLICE)))
+            except LaneboxError as error:
+                if error.errno != errno.EPIPE:
+                    raise
+                self._runs, found = False, 0  # Queue 0 has ended, and this queue with it.
             if found:
                 self._blocks.append(Block(span))
                 return self._blocks[-1]
@@ -381,6 +429,13 @@ class Capture(WithBlock):
             size=size, period=period, count=count, seed=seed, port_mask=port_mask
         )
         self._call("generate", byref(fields))
+
+    @property
+    def discarded(self) -> tuple[Account, ...]:
+        """The frames that rules have discarded, by port."""
+        fields = DiscardsFields()
+        self._call("discards", byref(fields))
+        return tuple(Account(each.frames, each.bytes) for each in fields.port)
 
     @property
     def stats(self) -> CaptureStats:
