@@ -1,0 +1,47 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The queues of the driver's node of the capture block, on a card with four.
+
+The tests run in one guest that stays up. It has an IOMMU, so the board counts each access of the
+card to memory that the driver has taken from it.
+"""
+
+import pytest
+
+from sim.guest import run
+from sim.test.driver.driver_guest import PINNED
+from sim.test.driver.live_guest import LiveGuest
+from sim.test.driver.test_guest_driver_capture import IOMMU, NODE, NONE_PINNED
+
+pytestmark = pytest.mark.guest
+
+QUEUES = 4
+
+
+@pytest.fixture(scope="module")
+def guest(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run, "PLACE", tmp_path_factory.mktemp("guest"))
+        with LiveGuest(
+            programs=("queues",), capture=QUEUES, devices=IOMMU, append=("intel_iommu=on",)
+        ) as live:
+            yield live
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        pytest.param("spread", id="each queue has the frames of its port and its own accounts"),
+        pytest.param(
+            "refuse", id="a queue that is taken is refused, and what does not go together"
+        ),
+        pytest.param("alone", id="the stop of a queue seals it, and the others go on"),
+        pytest.param("killed", id="a killed owner costs queue 0 nothing, and its ring stays"),
+        pytest.param("left", id="the end of queue 0 wakes the others"),
+    ],
+)
+def test_a_file_has_a_queue(guest, part):
+    """The part of the C program `queues` passes, and leaves no page pinned."""
+    commands = [PINNED, NONE_PINNED, f"queues {part} {NODE} >/out/queues", NONE_PINNED]
+    assert guest.run(commands)["queues"] == f"{part}: ok\n".encode()
