@@ -123,6 +123,21 @@ int litepcie_capture_stats(struct litepcie_capture *capture, struct litepcie_cap
 	return card.stats_result;
 }
 
+/* The card has one queue: nothing sorts frames, and nothing discards them. */
+int litepcie_capture_sort(struct litepcie_capture *capture, const struct litepcie_sorting *sorting)
+{
+	(void)capture;
+	(void)sorting;
+	return 0;
+}
+
+int litepcie_capture_discards(struct litepcie_capture *capture, struct litepcie_discards *discards)
+{
+	(void)capture;
+	(void)discards;
+	return card.stats_result;
+}
+
 void litepcie_capture_close(struct litepcie_capture *capture)
 {
 	(void)capture;

@@ -278,7 +278,7 @@ static void record_mbufs(uint64_t mbufs, const char *path)
 	open_card(&recording);
 	card.end = mbufs * MBUF;
 	recording.packets = mbufs * card.in_mbuf;
-	CHECK(record(&util, &recording));
+	CHECK(record(&util, &recording, 1));
 	CHECK_EQUAL(util.failed, 0);
 	CHECK_EQUAL(recording.output.files[0].mbufs, mbufs);
 	was_async = recording.output.async;

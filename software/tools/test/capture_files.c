@@ -383,7 +383,7 @@ static unsigned int make(struct recording *recording, unsigned int full)
 	card.full = full;
 	card.given = card.released = card.stops = 0;
 	*recording = (struct recording) { .target = path, .output.fd = -1, .generates = true };
-	CHECK(record(&util, recording));
+	CHECK(record(&util, recording, 1));
 	CHECK(!card.runs && card.stops == 1);
 	return util.failed;
 }

@@ -302,7 +302,7 @@ static bool start(struct util *util, struct recording *recording)
 }
 
 /* Read what became of all frames, and close the last file. */
-static void settle(struct util *util, struct recording *recording, const struct litepcie_span *last)
+static void conclude(struct util *util, struct recording *recording, const struct litepcie_span *last)
 {
 	int rc = litepcie_capture_stats(recording->capture, &recording->stats);
 
@@ -332,7 +332,7 @@ static void run(struct util *util, struct recording *recording)
 			play_end(util, recording->play);
 		}
 	}
-	settle(util, recording, &last);
+	conclude(util, recording, &last);
 }
 
 /* Queues with threads of their own -------------------------------------------------------------- */
@@ -351,7 +351,7 @@ static void *work(void *of)
 		;
 	if (recording->over && (!output_finish(&recording->output) || !give_back(util, recording)))
 		disk_failed(util, recording);
-	settle(util, recording, &last);
+	conclude(util, recording, &last);
 	return NULL;
 }
 
