@@ -64,6 +64,15 @@ def test_a_recording_is_whole_whatever_the_disk_does(built, tmp_path):
     run_program(built.out / "test" / "capture_files", tmp_path)
 
 
+def test_each_queue_is_recorded_by_its_thread(built, tmp_path):
+    """The C test capture_threads.c passes: each queue's file has all its MBUFs, and a queue whose
+    disk fails is told and costs the others nothing.
+
+    The C test plays the queues.
+    """
+    run_program(built.out / "test" / "capture_threads", tmp_path)
+
+
 def load_layout():
     """Return the module liblitepcie/layout.py, imported by its path, since it belongs to no
     package.

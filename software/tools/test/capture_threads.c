@@ -1,0 +1,313 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * Test how lanebox-capture records several queues (record.c): each has a thread and a file of its
+ * own. The test plays the library, whose queues have a ring each. The argument is a folder that
+ * exists and is empty.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "../lanebox_capture/processor.c"
+#include "../lanebox_capture/disk/uring.c"
+#include "../lanebox_capture/disk/output.c"
+#include "../lanebox_capture/record/record.c"
+#include "capture_player.h"
+
+#define QUEUES	4u
+#define PAGE	((size_t)LITEPCIE_CAPTURE_HEADER_BYTES)
+#define MBUF	((size_t)16384)
+#define MBUFS	8u		/* of a ring */
+
+/* A queue: MBUF n is full of the byte first + n, and comes when the ring has room for it. */
+struct litepcie_capture {
+	unsigned int	number, full, given, released;
+	uint8_t		*ring;
+	bool		started, closed;
+};
+
+static struct litepcie_capture captures[QUEUES];
+static unsigned int done;	/* queues that have given all */
+static bool runs, over;
+
+static uint8_t byte_of(const struct litepcie_capture *capture, unsigned int mbuf)
+{
+	return (uint8_t)(0x20 + 50 * capture->number + mbuf);
+}
+
+/* The library --------------------------------------------------------------------------------- */
+
+int litepcie_capture_settings(const struct litepcie_capture *capture,
+			      struct litepcie_capture_config *config)
+{
+	config->ring_bytes = MBUFS * MBUF;
+	config->mbuf_bytes = (uint32_t)MBUF;
+	config->queue = capture->number;
+	return 0;
+}
+
+int litepcie_capture_header(const struct litepcie_capture *capture, void *buffer, size_t bytes)
+{
+	memset(buffer, (int)(0x11 * (capture->number + 1)), bytes);
+	return (int)bytes;
+}
+
+/* Queue 0 must be the last that is started. */
+int litepcie_capture_start(struct litepcie_capture *capture)
+{
+	CHECK(!runs);
+	capture->started = true;
+	runs = capture->number == 0;
+	for (unsigned int n = 0; runs && n < QUEUES; n++)
+		CHECK(captures[n].started);
+	return 0;
+}
+
+int litepcie_capture_next(struct litepcie_capture *capture, struct litepcie_span *span,
+			  int timeout_ms)
+{
+	struct timespec nap = { .tv_nsec = 1000000 };
+	unsigned int mbuf = capture->given;
+
+	if (mbuf == capture->full && capture->number && __atomic_load_n(&over, __ATOMIC_ACQUIRE))
+		return -EPIPE;
+	if (mbuf == capture->full || mbuf - capture->released == MBUFS) {
+		if (timeout_ms)
+			nanosleep(&nap, NULL);
+		return 0;
+	}
+	*span = (struct litepcie_span) {
+		.struct_size = sizeof(*span), .data = capture->ring + mbuf % MBUFS * MBUF,
+		.bytes = MBUF, .position = mbuf * MBUF, .mbuf = mbuf, .sealed = true,
+	};
+	memset(capture->ring + mbuf % MBUFS * MBUF, byte_of(capture, mbuf), MBUF);
+	if (++capture->given == capture->full)
+		__atomic_add_fetch(&done, 1, __ATOMIC_RELEASE);
+	return 1;
+}
+
+/* The card writes over what it gets back at once. */
+int litepcie_capture_release(struct litepcie_capture *capture, size_t bytes)
+{
+	for (; bytes; bytes -= MBUF)
+		memset(capture->ring + capture->released++ % MBUFS * MBUF, 0xee, MBUF);
+	return 0;
+}
+
+int litepcie_capture_stop(struct litepcie_capture *capture)
+{
+	CHECK_EQUAL(capture->number, 0);
+	runs = false;
+	__atomic_store_n(&over, true, __ATOMIC_RELEASE);
+	return 0;
+}
+
+int litepcie_capture_stats(struct litepcie_capture *capture, struct litepcie_capture_stats *stats)
+{
+	stats->position = capture->full * MBUF;
+	stats->records = capture->number;
+	return 0;
+}
+
+/* With queue 0, which is closed first, all have ended. */
+void litepcie_capture_close(struct litepcie_capture *capture)
+{
+	CHECK(!capture->number || captures[0].closed);
+	capture->closed = true;
+}
+
+int litepcie_capture_sort(struct litepcie_capture *capture, const struct litepcie_sorting *sorting)
+{
+	(void)capture;
+	(void)sorting;
+	return 0;
+}
+
+int litepcie_capture_discards(struct litepcie_capture *capture, struct litepcie_discards *discards)
+{
+	(void)discards;
+	CHECK_EQUAL(capture->number, 0);
+	return 0;
+}
+
+int litepcie_capture_generate(struct litepcie_capture *capture,
+			      const struct litepcie_generator *generator)
+{
+	(void)capture;
+	(void)generator;
+	return 0;
+}
+
+int litepcie_capture_generated(struct litepcie_capture *capture, uint64_t *frames)
+{
+	(void)capture;
+	*frames = 0;
+	return 1;
+}
+
+/* Utility ------------------------------------------------------------------------------------- */
+
+void util_fail(struct util *util, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	if (util->failed < UTIL_FAILURES)
+		vsnprintf(util->failures[util->failed], UTIL_SENTENCE, format, args);
+	va_end(args);
+	util->failed++;
+}
+
+void util_check(struct util *util, int rc, const char *doing)
+{
+	if (rc < 0)
+		util_fail(util, "%s: %s", doing, strerror(-rc));
+}
+
+/* Ctrl-C comes when all queues have given what they have. */
+bool util_interrupted(void)
+{
+	return __atomic_load_n(&done, __ATOMIC_ACQUIRE) == QUEUES;
+}
+
+/* Recordings ---------------------------------------------------------------------------------- */
+
+static char paths[QUEUES][256];
+static struct recording recordings[QUEUES];
+static struct util util;
+
+static void make(const char *folder, unsigned int full)
+{
+	memset(&util, 0, sizeof(util));
+	done = 0;
+	runs = over = false;
+	for (unsigned int n = 0; n < QUEUES; n++) {
+		captures[n] = (struct litepcie_capture) {
+			.number = n, .full = full + 3 * n, .ring = aligned_alloc(PAGE, MBUFS * MBUF),
+		};
+		if (!*paths[n])
+			snprintf(paths[n], sizeof(paths[n]), "%s/%u", folder, n);
+		recordings[n] = (struct recording) {
+			.target = paths[n], .output.fd = -1, .capture = &captures[n],
+			.pinned = recordings[n].pinned, .cpu = recordings[n].cpu,
+		};
+	}
+}
+
+/* The file of @queue has its header and its first @count MBUFs. */
+static void has_mbufs(unsigned int queue, unsigned int count)
+{
+	uint8_t *data = malloc(MBUF);
+	int fd = open(paths[queue], O_RDONLY);
+
+	CHECK_EQUAL(read(fd, data, PAGE), PAGE);
+	CHECK_EQUAL(data[PAGE - 1], 0x11 * (queue + 1));
+	for (unsigned int mbuf = 0; mbuf < count; mbuf++) {
+		CHECK_EQUAL(read(fd, data, MBUF), MBUF);
+		for (size_t n = 0; n < MBUF; n += MBUF - 1)
+			CHECK_EQUAL(data[n], byte_of(&captures[queue], mbuf));
+	}
+	CHECK_EQUAL(read(fd, data, 1), 0);
+	close(fd);
+	free(data);
+}
+
+static void clean(void)
+{
+	for (unsigned int n = 0; n < QUEUES; n++) {
+		CHECK(captures[n].closed);
+		unlink(paths[n]);
+		*paths[n] = '\0';
+		output_free(&recordings[n].output);
+		free(recordings[n].header);
+		free(captures[n].ring);
+		recordings[n].pinned = false;
+	}
+}
+
+/* Each queue's file has all its MBUFs, also those that came before the end of queue 0. */
+static void each_queue_has_its_file(const char *folder)
+{
+	make(folder, 20);
+	CHECK(record(&util, recordings, QUEUES));
+	CHECK_EQUAL(util.failed, 0);
+	for (unsigned int n = 0; n < QUEUES; n++) {
+		has_mbufs(n, 20 + 3 * n);
+		CHECK_EQUAL(captures[n].released, captures[n].full);
+		CHECK_EQUAL(recordings[n].stats.records, n);
+	}
+	clean();
+}
+
+/* Read the header and an MBUF of a pipe, and close it. */
+static void *read_a_little(void *path)
+{
+	uint8_t byte;
+	int fd = open(path, O_RDONLY);
+
+	for (size_t n = 0; n < PAGE + MBUF; n++)
+		CHECK_EQUAL(read(fd, &byte, 1), 1);
+	close(fd);
+	return NULL;
+}
+
+/* A queue whose disk fails is told, with its number, and costs the others nothing. */
+static void a_queue_that_fails_costs_the_others_nothing(const char *folder)
+{
+	pthread_t reader;
+
+	make(folder, 12);
+	/* It never gives all, so the test says so for it. */
+	done = 1;
+	captures[2].full = UINT32_MAX;
+	CHECK_EQUAL(mkfifo(paths[2], 0600), 0);
+	pthread_create(&reader, NULL, read_a_little, paths[2]);
+	CHECK(record(&util, recordings, QUEUES));
+	pthread_join(reader, NULL);
+	CHECK_EQUAL(util.failed, 1);
+	CHECK(strstr(util.failures[0], "queue 2: ") == util.failures[0]);
+	CHECK(strstr(util.failures[0], "Broken pipe: the file ends after"));
+	for (unsigned int n = 0; n < QUEUES; n++)
+		if (n != 2)
+			has_mbufs(n, 12 + 3 * n);
+	clean();
+}
+
+/* A processor that the machine does not have is told, and the queue is recorded all the same. */
+static void a_processor_that_is_none_is_told(const char *folder)
+{
+	recordings[1].pinned = true;
+	recordings[1].cpu = 99999;
+	make(folder, 5);
+	CHECK(record(&util, recordings, QUEUES));
+	CHECK_EQUAL(util.failed, 1);
+	CHECK(strstr(util.failures[0], "queue 1: --cpu 99999: this machine has no such processor"));
+	has_mbufs(1, 8);
+	clean();
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 2)
+		return 2;
+	signal(SIGPIPE, SIG_IGN);
+	each_queue_has_its_file(argv[1]);
+	a_queue_that_fails_costs_the_others_nothing(argv[1]);
+	a_processor_that_is_none_is_told(argv[1]);
+	return failed_checks != 0;
+}
