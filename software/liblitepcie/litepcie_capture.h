@@ -299,7 +299,10 @@ int litepcie_capture_stop(struct litepcie_capture *capture);
  */
 int litepcie_capture_stats(struct litepcie_capture *capture, struct litepcie_capture_stats *stats);
 
-/* Returns the number of capture queues of the card, 1 to 16, or -errno. Threads: any. */
+/*
+ * Find out how many capture queues the card has. Returns their number, 1 to 16, or -errno; -ENODEV:
+ * the card has no capture block. Threads: any.
+ */
 int litepcie_capture_queues(struct litepcie *dev);
 
 /*
@@ -313,18 +316,17 @@ int litepcie_capture_queues(struct litepcie *dev);
 int litepcie_capture_sort(struct litepcie_capture *capture, const struct litepcie_sorting *sorting);
 
 /*
- * Make a rule from @text, which has what a frame must be like and what is done with it, as words
- * with blanks between. Each word that is given must match:
+ * Make a rule from @text: words with blanks between, which say what a frame must be like and what
+ * is done with it.
  *
- *   port=N  vlan=N  ethertype=N  proto=N|tcp|udp|sctp|icmp  flags=N[/MASK]  length=N[-M]
- *   src=ADDRESS[/BITS]  dst=ADDRESS[/BITS]  sport=N[-M]  dport=N[-M]
- *   ipv4  ipv6  tagged  fragment  ports  (each with a ! before it: not so)
+ * A frame must match each of these words that is given: port=N, vlan=N, ethertype=N, proto=N or one
+ * of proto=tcp, udp, sctp and icmp, flags=N/MASK for those of TCP, length=N-M, sport=N-M, dport=N-M,
+ * src=ADDRESS/BITS and dst=ADDRESS/BITS. What stands behind - or / may be left out. The words ipv4,
+ * ipv6, tagged, fragment and ports say that the frame is so or has that, and with ! before it that
+ * it is or has not. Of an IPv6 address the first 64 bits are compared at most.
  *
- * Of an IPv6 address the first 64 bits are compared at most. A rule does one or two of these:
- *
- *   queue=N  the frame goes there, and not where the spread sends it
- *   snap=N   N bytes of it are kept
- *   discard  it is dropped and counted
+ * The frame goes to the queue of queue=N, and not where the spread sends it. snap=N keeps N bytes of
+ * it. The word discard, without these two, drops the frame and counts it. A rule needs one of them.
  *
  * Returns 0 and the words of the rule in @words, or -EINVAL with a sentence. Threads: any.
  */

@@ -170,7 +170,7 @@ def test_litepcies_own_programs_recompile(built, installed, tmp_path, name):
 # Manual -------------------------------------------------------------------------------------------
 
 # The examples that need a capture block, which the stand-in for a card does not have.
-OF_CAPTURE = {"record", "records", "player"}
+OF_CAPTURE = {"record", "records", "player", "sorting"}
 EXAMPLES = sorted((LIBRARY / "man" / "examples").glob("*.c"))
 
 
