@@ -414,6 +414,20 @@ static int set_up(struct litepcie_capture *capture, const struct litepcie_captur
 	return clear(capture);
 }
 
+/*
+ * Let a queue take part in the run that begins.  The card has forgotten what a
+ * file of the queue, which may sleep already, has asked for with WAKE.
+ */
+static void join(struct litepcie_capture_queue *queue)
+{
+	litepcie_capture_allow(queue, queue->first);
+	smp_store_release(&queue->status->run, queue->run);
+	spin_lock_irq(&queue->wait.lock);
+	if (queue->wake != U64_MAX)
+		litepcie_queue_put64(queue, LITEPCIE_CAPTURE_WAKE, queue->wake);
+	spin_unlock_irq(&queue->wait.lock);
+}
+
 static int begin_all(struct litepcie_capture *capture, const struct litepcie_capture_start *start)
 {
 	struct litepcie_capture_queue *queue;
@@ -430,10 +444,8 @@ static int begin_all(struct litepcie_capture *capture, const struct litepcie_cap
 	capture->snap = start->snap;
 	for (queue = capture->queue; queue; queue = litepcie_queue_after(queue)) {
 		WRITE_ONCE(queue->limit, 0);
-		if (!queue->used)
-			continue;
-		litepcie_capture_allow(queue, queue->first);
-		set_run(queue, queue->run, 0);
+		if (queue->used)
+			join(queue);
 	}
 	litepcie_cause_enable(capture->card, capture->cause, true);
 	capture->running = true;
