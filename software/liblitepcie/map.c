@@ -201,8 +201,10 @@ static void find_sorter(struct litepcie *dev)
 		&sorter->discard_bytes,
 	};
 
-	if (!block || block->version != 1 || block->parameters <= LITEPCIE_CAPTURE_QUEUES_QUEUES ||
-	    block->parameter[LITEPCIE_CAPTURE_QUEUES_QUEUES] - 1 >= LITEPCIE_QUEUES_MOST)
+	if (!block || block->version != 1 || block->parameters <= LITEPCIE_CAPTURE_QUEUES_ENTRIES ||
+	    block->parameter[LITEPCIE_CAPTURE_QUEUES_QUEUES] - 1 >= LITEPCIE_QUEUES_MOST ||
+	    block->parameter[LITEPCIE_CAPTURE_QUEUES_RULES] != 1u << LITEPCIE_CAPTURE_RULE_BITS ||
+	    block->parameter[LITEPCIE_CAPTURE_QUEUES_ENTRIES] != 1u << LITEPCIE_CAPTURE_SPREAD_BITS)
 		return;
 	sorter->queues = block->parameter[LITEPCIE_CAPTURE_QUEUES_QUEUES];
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)

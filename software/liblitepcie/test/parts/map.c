@@ -10,6 +10,19 @@
  */
 #include "words_card.h"
 
+/* Add the block of several capture queues, each of whose registers has two words. */
+static void add_queues(uint32_t offset, uint32_t queues, uint32_t rules, uint32_t entries)
+{
+	uint32_t *parameter = add_block(LITEPCIE_BLOCK_CAPTURE_QUEUES, offset, 11);
+
+	for (uint32_t n = 0; n < LITEPCIE_CAPTURE_QUEUES_QUEUES; n++)
+		parameter[n] = 8 * n;
+	parameter[LITEPCIE_CAPTURE_QUEUES_QUEUES] = queues;
+	parameter[LITEPCIE_CAPTURE_QUEUES_RULES] = rules;
+	parameter[LITEPCIE_CAPTURE_QUEUES_ENTRIES] = entries;
+	sign_table();
+}
+
 static void add_all_blocks(void)
 {
 	add_needed_blocks();
@@ -18,6 +31,7 @@ static void add_all_blocks(void)
 	add_block(LITEPCIE_BLOCK_SLOT, 0x5000, 2)[LITEPCIE_SLOT_WIDTH] = 48;
 	add_block(LITEPCIE_BLOCK_CAPTURE, 0x5800, 8)[LITEPCIE_CAPTURE_STAGING_BYTES] = 12345;
 	add_block(LITEPCIE_BLOCK_PLAYER, 0x6000, 0);
+	add_queues(0x6800, 4, 16, 128);
 	sign_table();
 }
 
@@ -46,6 +60,9 @@ static void all_registers_of_a_full_card_are_found(void)
 	CHECK(map->capture.control >= 0x5800 && map->capture.account_bytes > map->capture.control);
 	CHECK_EQUAL(map->capture.staging_bytes, 12345);
 	CHECK(map->player.control >= 0x6000 && map->player.ended > map->player.control);
+	CHECK_EQUAL(map->sorter.select, 0x6800);
+	CHECK_EQUAL(map->sorter.discard_bytes, 0x6838);
+	CHECK_EQUAL(map->sorter.queues, 4);
 	CHECK_EQUAL(map->user_cause, 1 << 6);
 	CHECK_EQUAL(map->h2c_cause, 1 << 3);
 	CHECK_EQUAL(map->c2h_cause, 1 << 4);
@@ -62,6 +79,7 @@ static void a_card_may_lack_what_not_every_card_has(void)
 	CHECK_EQUAL(dev.map.notices.control, 0);
 	CHECK_EQUAL(dev.map.slot.now, 0);
 	CHECK_EQUAL(dev.map.capture.control, 0);
+	CHECK_EQUAL(dev.map.sorter.queues, 0);
 	CHECK_EQUAL(dev.map.player.control, 0);
 	CHECK_EQUAL(dev.map.user_cause, 0);
 }
@@ -89,6 +107,22 @@ static void a_block_of_another_version_is_not_used(void)
 	CHECK_EQUAL(litepcie_map_build(&dev), 0);
 	CHECK_EQUAL(dev.map.slot.now, 0);
 	CHECK_EQUAL(dev.map.player.control, 0);
+}
+
+/* Rules and spread have a fixed size in the library's calls, so a card of another has one queue. */
+static void queues_of_another_size_are_not_used(void)
+{
+	static const uint32_t sizes[][3] = { { 0, 16, 128 }, { 17, 16, 128 }, { 4, 32, 128 },
+					     { 4, 16, 64 } };
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		begin_card();
+		add_needed_blocks();
+		add_queues(0x6800, sizes[i][0], sizes[i][1], sizes[i][2]);
+		know_card();
+		CHECK_EQUAL(litepcie_map_build(&dev), 0);
+		CHECK_EQUAL(dev.map.sorter.queues, 0);
+	}
 }
 
 /* A width that is no width of a counter is not a shift by all bits, which is undefined. */
@@ -156,6 +190,7 @@ int main(void)
 	a_card_may_lack_what_not_every_card_has();
 	records_without_room_are_not_used();
 	a_block_of_another_version_is_not_used();
+	queues_of_another_size_are_not_used();
 	any_width_of_the_slot_s_counters_has_a_mask();
 	a_channel_has_registers_of_its_own();
 	what_is_missing_is_named();
