@@ -252,6 +252,23 @@ static void a_queue_ends_alone(void)
 	litepcie_capture_close(first);
 }
 
+/* A queue cannot join a run: the card would write to its ring by the limit of an earlier run. */
+static void a_queue_cannot_join_a_run(void)
+{
+	struct litepcie_capture *first, *second;
+
+	make_card(QUEUES);
+	first = open_queue(0, false);
+	second = open_queue(1, false);
+	CHECK_EQUAL(litepcie_capture_start(first), 0);
+	CHECK_EQUAL(litepcie_capture_start(second), -EBUSY);
+	has_sentence("the capture of queue 0 runs: start queue 1 before it");
+	CHECK_EQUAL(litepcie_capture_stop(first), 0);
+	CHECK_EQUAL(litepcie_capture_start(second), 0);
+	litepcie_capture_close(second);
+	litepcie_capture_close(first);
+}
+
 /* Accounts are those of the capture's queue, whichever was selected before. */
 static void accounts_are_of_the_queue(void)
 {
@@ -398,6 +415,7 @@ int main(void)
 {
 	all_queues_run_together();
 	a_queue_ends_alone();
+	a_queue_cannot_join_a_run();
 	accounts_are_of_the_queue();
 	refusals_have_a_sentence();
 	the_card_sorts_only_while_it_runs();
