@@ -69,7 +69,7 @@ class LiveGuest:
     LiveGuest(programs=["stress"]) as guest: files = guest.run(["..."])`.
 
     options  the board's options
-    capture  true: a card with the capture block
+    capture  true: a card with the capture block; a number: with so many queues
     files    pairs (path or bytes, path in the guest), as run_guest() takes them
     board    a function that makes the board, in place of the usual one
     kernel   a kernel series
