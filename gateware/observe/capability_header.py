@@ -106,6 +106,11 @@ def c_header():
         "queue_place": capture_bits.QUEUES_SPREAD["queue"]})
     lines += _of_numbers("CAPTURE_QUEUE_BITS", "CAPTURE_RULE_BITS", "CAPTURE_WORD_BITS",
         "CAPTURE_SPREAD_BITS")
+    lines += ["", "/* Words of a rule; lowest bits of the fields in its words */"]
+    lines += _defines("CAPTURE_RULE_", capture_bits.RULE_WORDS)
+    for name, fields in (("FACT", capture_bits.RULE_FACTS), ("KIND", capture_bits.RULE_KINDS),
+        ("RANGE", capture_bits.RULE_RANGE), ("ACTION", capture_bits.RULE_ACTION)):
+        lines += _defines(f"CAPTURE_RULE_{name}_", fields)
     lines += ["", "/* The player: widths in bits of the registers player_rate and player_cost */"]
     lines += _of_numbers("PLAYER_RATE_BITS", "PLAYER_FRACTION_BITS", "PLAYER_COST_BITS")
     lines += ["", "/* Bits of a group's register enable: 0 is written, the others are read */"]

@@ -58,13 +58,6 @@ extern "C" {
 #define LITEPCIE_CAPTURE_RULES		16u	/* rules of a card with several queues */
 #define LITEPCIE_CAPTURE_SPREAD		128u	/* entries of the table of its spread */
 #define LITEPCIE_RULE_WORDS		16u	/* words of a rule */
-/* word of a rule with its action, and in it: bytes to keep, queue, has a queue, discard, is on */
-#define LITEPCIE_RULE_ACTION		15u
-#define LITEPCIE_RULE_SNAP_MOST		0x3fffu
-#define LITEPCIE_RULE_QUEUE		16u
-#define LITEPCIE_RULE_HAS_QUEUE		(1u << 20)
-#define LITEPCIE_RULE_DISCARDS		(1u << 21)
-#define LITEPCIE_RULE_ON		(1u << 31)
 
 /* Link types: Ethernet, and the first and last of those for users' own frames. */
 #define LITEPCIE_LINK_ETHERNET		1u
@@ -225,7 +218,8 @@ struct litepcie_generator {
  *
  * Returns 0 and the capture in @capture, or -errno; -EINVAL: a setting is out of its range,
  * -ENODEV: the card has no capture block, -EBUSY: this handle has a capture of this queue, or the
- * card may still write to the ring of an earlier one, -EOPNOTSUPP: the kernel driver is too old. Threads: alone.
+ * card may still write to the ring of an earlier one, -EOPNOTSUPP: the kernel driver is too old.
+ * Threads: alone.
  */
 int litepcie_capture_open(struct litepcie *dev, const struct litepcie_capture_config *config,
 			  struct litepcie_capture **capture);
@@ -351,8 +345,8 @@ int litepcie_capture_header(const struct litepcie_capture *capture, void *buffer
  * that runs is stopped first. A frame that waits for room, with `lossless`, must be let out before
  * the generator stops. It belongs to queue 0.
  *
- * Returns 0 or -errno; -EINVAL: a setting is out of its range, or this is another queue, -ETIMEDOUT: the
- * generator does not come to rest. Threads: one.
+ * Returns 0 or -errno; -EINVAL: a setting is out of its range, or this is another queue,
+ * -ETIMEDOUT: the generator does not come to rest. Threads: one.
  */
 int litepcie_capture_generate(struct litepcie_capture *capture,
 			      const struct litepcie_generator *generator);

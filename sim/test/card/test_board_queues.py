@@ -28,7 +28,7 @@ from sim.test.conftest import started_boards
 QUEUES = 4
 SORT, BY_PORT = (1 << bits.QUEUES_CONTROL[name] for name in ("sort", "by_port"))
 ANY_NUMBER = 0xFFFF_0000  # A range of a rule: from 0 to 65535.
-RULE_ON, RULE_DISCARDS = 1 << 31, 1 << 21
+RULE_ON, RULE_DISCARDS = (1 << bits.RULE_ACTION[name] for name in ("on", "discard"))
 
 
 @pytest.fixture

@@ -11,10 +11,11 @@
 
 #include "capture.h"
 
-/* a word of a rule names a queue: the bit that says so, and the queue's place */
-#define RULE_ACTION	15
-#define RULE_HAS_QUEUE	BIT(20)
-#define RULE_QUEUE(_word)	((_word) >> 16 & 0xf)
+/* the queue that the action of a rule names, if its bit says that it names one */
+#define NAMES_QUEUE	BIT(LITEPCIE_CAPTURE_RULE_ACTION_HAS_QUEUE)
+#define QUEUE_OF(_action)					\
+	((_action) >> LITEPCIE_CAPTURE_RULE_ACTION_QUEUE &	\
+	 (LITEPCIE_CAPTURE_MOST_QUEUES - 1))
 
 /* Sorting ----------------------------------------------------------------- */
 
@@ -26,9 +27,9 @@ static bool is_sort(const struct litepcie_capture *capture,
 	    memchr_inv(wanted->reserved, 0, sizeof(wanted->reserved)))
 		return false;
 	for (u32 n = 0; n < wanted->rules; n++) {
-		u32 action = wanted->rule[n][RULE_ACTION];
+		u32 action = wanted->rule[n][LITEPCIE_CAPTURE_RULE_ACTION];
 
-		if (action & RULE_HAS_QUEUE && RULE_QUEUE(action) >= capture->queues)
+		if (action & NAMES_QUEUE && QUEUE_OF(action) >= capture->queues)
 			return false;
 	}
 	for (unsigned int n = 0; n < LITEPCIE_CAPTURE_SPREAD_ENTRIES; n++)

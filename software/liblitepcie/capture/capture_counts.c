@@ -66,10 +66,11 @@ static int check_sorting(struct litepcie *dev, const struct litepcie_sorting *so
 			return litepcie_fail(dev, -EINVAL, "entry %u of the spread names queue %u: "
 					     "the card has %u queues", n, sorting->spread[n], queues);
 	for (unsigned int n = 0; n < sorting->rules; n++) {
-		uint32_t action = sorting->rule[n][LITEPCIE_RULE_ACTION];
-		unsigned int queue = action >> LITEPCIE_RULE_QUEUE & 0xf;
+		uint32_t action = sorting->rule[n][LITEPCIE_CAPTURE_RULE_ACTION];
+		unsigned int queue = action >> LITEPCIE_CAPTURE_RULE_ACTION_QUEUE &
+				     (LITEPCIE_CAPTURE_QUEUES - 1);
 
-		if (action & LITEPCIE_RULE_HAS_QUEUE && queue >= queues)
+		if (action & 1u << LITEPCIE_CAPTURE_RULE_ACTION_HAS_QUEUE && queue >= queues)
 			return litepcie_fail(dev, -EINVAL, "rule %u names queue %u: the card has "
 					     "%u queues", n, queue, queues);
 	}

@@ -15,14 +15,19 @@
 
 #define RULE_TEXT	256u
 /* words of a rule: facts and kinds have a mask behind them, and ranges have the most on top */
-#define FACTS		0u
-#define KINDS		2u
-#define SOURCE		4u
-#define DESTINATION	8u
-#define SOURCE_PORTS	12u
-#define DESTINATION_PORTS 13u
-#define LENGTHS		14u
-#define ANY		0xffff0000u
+#define FACTS		LITEPCIE_CAPTURE_RULE_FACTS
+#define KINDS		LITEPCIE_CAPTURE_RULE_KINDS
+#define SOURCE		LITEPCIE_CAPTURE_RULE_SOURCE
+#define DESTINATION	LITEPCIE_CAPTURE_RULE_DESTINATION
+#define SOURCE_PORTS	LITEPCIE_CAPTURE_RULE_SOURCE_PORTS
+#define DESTINATION_PORTS LITEPCIE_CAPTURE_RULE_DESTINATION_PORTS
+#define LENGTHS		LITEPCIE_CAPTURE_RULE_LENGTHS
+#define ACTION		LITEPCIE_CAPTURE_RULE_ACTION
+#define ANY		(0xffffu << LITEPCIE_CAPTURE_RULE_RANGE_MOST)
+/* bits of the word of the action */
+#define HAS_QUEUE	(1u << LITEPCIE_CAPTURE_RULE_ACTION_HAS_QUEUE)
+#define DISCARDS	(1u << LITEPCIE_CAPTURE_RULE_ACTION_DISCARD)
+#define IS_ON		(1u << LITEPCIE_CAPTURE_RULE_ACTION_ON)
 
 /* A field of facts or kinds: where it is, and the largest value. */
 struct field {
@@ -31,19 +36,19 @@ struct field {
 };
 
 static const struct field fields[] = {
-	{ "port", FACTS, 0, 15 },
-	{ "proto", FACTS, 8, 255 },
-	{ "vlan", FACTS, 16, 4095 },
-	{ "ethertype", KINDS, 0, 65535 },
-	{ "flags", KINDS, 16, 255 },
+	{ "port", FACTS, LITEPCIE_CAPTURE_RULE_FACT_PORT, 15 },
+	{ "proto", FACTS, LITEPCIE_CAPTURE_RULE_FACT_PROTOCOL, 255 },
+	{ "vlan", FACTS, LITEPCIE_CAPTURE_RULE_FACT_VLAN, 4095 },
+	{ "ethertype", KINDS, LITEPCIE_CAPTURE_RULE_KIND_ETHERTYPE, 65535 },
+	{ "flags", KINDS, LITEPCIE_CAPTURE_RULE_KIND_TCP_FLAGS, 255 },
 };
 
 static const struct field marks[] = {
-	{ "ipv4", FACTS, 4, 1 },
-	{ "ipv6", FACTS, 5, 1 },
-	{ "fragment", FACTS, 6, 1 },
-	{ "ports", FACTS, 7, 1 },
-	{ "tagged", FACTS, 28, 1 },
+	{ "ipv4", FACTS, LITEPCIE_CAPTURE_RULE_FACT_IPV4, 1 },
+	{ "ipv6", FACTS, LITEPCIE_CAPTURE_RULE_FACT_IPV6, 1 },
+	{ "fragment", FACTS, LITEPCIE_CAPTURE_RULE_FACT_FRAGMENT, 1 },
+	{ "ports", FACTS, LITEPCIE_CAPTURE_RULE_FACT_HAS_PORTS, 1 },
+	{ "tagged", FACTS, LITEPCIE_CAPTURE_RULE_FACT_TAGGED, 1 },
 };
 
 /* Words with a least and a most value. */
@@ -133,7 +138,8 @@ static int set_range(struct litepcie *dev, uint32_t *rule, const struct field *f
 	if (most < least)
 		return litepcie_fail(dev, -EINVAL, "%s=%s: the second number must not be below the "
 				     "first", field->name, value);
-	rule[field->word] = least | most << 16;
+	rule[field->word] = least << LITEPCIE_CAPTURE_RULE_RANGE_LEAST |
+			    most << LITEPCIE_CAPTURE_RULE_RANGE_MOST;
 	return 0;
 }
 
@@ -175,7 +181,8 @@ static int set_address(struct litepcie *dev, uint32_t *rule, uint32_t word, cons
 static int set_action(struct litepcie *dev, uint32_t *rule, const char *name, const char *value)
 {
 	bool queue = strcmp(name, "queue") == 0;
-	uint32_t most = queue ? LITEPCIE_CAPTURE_QUEUES - 1 : LITEPCIE_RULE_SNAP_MOST, found = 0;
+	uint32_t most = queue ? LITEPCIE_CAPTURE_QUEUES - 1 : LITEPCIE_CAPTURE_FRAME_LARGEST;
+	uint32_t found = 0;
 	const char *text = value;
 
 	if (!number(&text, 0, most, &found))
@@ -183,8 +190,8 @@ static int set_action(struct litepcie *dev, uint32_t *rule, const char *name, co
 	if (!queue && !found)
 		return litepcie_fail(dev, -EINVAL, "snap=0: it must be 1 or more; a rule without "
 				     "snap keeps what the others keep");
-	rule[LITEPCIE_RULE_ACTION] |= queue ? LITEPCIE_RULE_HAS_QUEUE | found << LITEPCIE_RULE_QUEUE :
-					      found;
+	rule[ACTION] |= queue ? HAS_QUEUE | found << LITEPCIE_CAPTURE_RULE_ACTION_QUEUE :
+				found << LITEPCIE_CAPTURE_RULE_ACTION_SNAP;
 	return 0;
 }
 
@@ -193,7 +200,7 @@ static int set_mark(struct litepcie *dev, uint32_t *rule, const char *word)
 	const struct field *mark = find(marks, COUNT(marks), word + (*word == '!'));
 
 	if (strcmp(word, "discard") == 0)
-		rule[LITEPCIE_RULE_ACTION] |= LITEPCIE_RULE_DISCARDS;
+		rule[ACTION] |= DISCARDS;
 	else if (mark)
 		set(rule, mark, *word != '!', 1);
 	else
@@ -232,7 +239,7 @@ int litepcie_capture_rule(struct litepcie *dev, const char *text,
 	uint32_t rule[LITEPCIE_RULE_WORDS] = {
 		[SOURCE_PORTS] = ANY, [DESTINATION_PORTS] = ANY, [LENGTHS] = ANY,
 	};
-	uint32_t *action = &rule[LITEPCIE_RULE_ACTION];
+	uint32_t *action = &rule[ACTION];
 	char copy[RULE_TEXT], *word, *rest = NULL;
 	int rc = 0;
 
@@ -245,10 +252,10 @@ int litepcie_capture_rule(struct litepcie *dev, const char *text,
 	if (rc == 0 && !*action)
 		rc = litepcie_fail(dev, -EINVAL, "the rule \"%s\" does nothing: it must have "
 				   "queue=, snap= or discard", text);
-	if (rc == 0 && *action & LITEPCIE_RULE_DISCARDS && *action != LITEPCIE_RULE_DISCARDS)
+	if (rc == 0 && *action & DISCARDS && *action != DISCARDS)
 		rc = litepcie_fail(dev, -EINVAL, "the rule \"%s\" discards frames, so it can have "
 				   "neither queue= nor snap=", text);
-	*action |= LITEPCIE_RULE_ON;
+	*action |= IS_ON;
 	if (rc == 0)
 		memcpy(words, rule, sizeof(rule));
 	return rc;

@@ -4,6 +4,8 @@
 
 """Tests of capture/queues/registers.py: the registers of a capture block with several queues."""
 
+import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -11,10 +13,13 @@ from litex.soc.interconnect.csr import CSRStorage
 from migen import run_simulation
 
 from gateware import numbers
+from gateware.capture import bits
 from gateware.capture.queues.registers import CaptureQueues
 from gateware.capture.registers import check_capture, needs_capture
 from gateware.vocabulary.spinal_instance import read_ports
 from tools.verilog.spinal_build import generate
+
+RULE = Path(bits.__file__).parent / "queues" / "Rule.scala"
 
 
 def made():
@@ -56,6 +61,44 @@ def test_an_index_names_a_rule_and_its_word():
 
     run_simulation(queues, write())
     assert seen == [(0, 0), (15, 3), (2, 15)]
+
+
+def places(text, name, widths):
+    """Return {field: lowest bit} of the concatenation `val name = ...` in Scala, in which fields
+    have one bit or that of `widths`. Its upper bits are zero."""
+    parts = re.search(rf"val {name} += ([^=]*?)\n    (?:val|def)", text)[1].split("##")
+    found, place = {}, 0
+    for part in reversed(parts):
+        field = part.strip().removeprefix("key.").removesuffix(".asBits")
+        found[field] = place
+        place += widths.get(field, 1)
+    return {field: place for field, place in found.items() if not field.startswith("B(0")}
+
+
+def test_software_has_the_rule_s_places_as_the_card_has_them():
+    """Words and fields of a rule are in bits.py where Rule.scala has them."""
+    text = RULE.read_text()
+    pairs = re.findall(
+        r"\((?:rule\.)?words\((\d+)\), (?:words\(\d+\), )?(?:half\()?(?:key\.)?(\w+)(?:, 0\))?\)",
+        text,
+    )
+    names = {"sourcePort": "source_ports", "destinationPort": "destination_ports"}
+    names |= {"length": "lengths"}
+    words = {names.get(name, name): int(number) for number, name in pairs}
+    words["action"] = int(re.search(r"val ActionWord = (\d+)", text)[1])
+    assert words == bits.RULE_WORDS
+    facts = places(text, "facts", {"port": 4, "protocol": 8, "vlan": 12})
+    facts["has_ports"] = facts.pop("hasPorts")
+    assert facts == bits.RULE_FACTS
+    kinds = places(text, "kinds", {"etherType": 16, "tcpFlags": 8})
+    assert {"ethertype": kinds["etherType"], "tcp_flags": kinds["tcpFlags"]} == bits.RULE_KINDS
+    action = {
+        name: int(low)
+        for name, low in re.findall(r"action\.(\w+) +:= word\((?:\d+ downto )?(\d+)\)", text)
+    }
+    action["has_queue"] = action.pop("hasQueue")
+    action["on"] = int(re.search(r"words\(Rule\.ActionWord\)\((\d+)\)", text)[1])
+    assert action == bits.RULE_ACTION
 
 
 @pytest.mark.parametrize("count", numbers.CAPTURE_QUEUES)
