@@ -17,7 +17,6 @@
 
 #define STATUS_BYTES	4096u		/* memory of the status line: a page of its own */
 #define REST_MS		30000		/* longest time in which the block must come to rest */
-#define FATES		4u	/* delivered, bad, lost for the ring, lost for the staging memory */
 #define GENERATE	(1u << LITEPCIE_CAPTURE_GENERATOR_CONTROL_RUN_OFFSET)
 
 /* Registers ----------------------------------------------------------------------------------- */
@@ -251,14 +250,18 @@ static int get_port(struct litepcie_capture *capture, unsigned int port,
 		    struct litepcie_port_accounts *found)
 {
 	const struct litepcie_capture_registers *registers = &capture->dev->map.capture;
-	struct litepcie_account *const fates[FATES] = {
-		&found->delivered, &found->bad, &found->lost_ring, &found->lost_staging,
+	struct litepcie_account *const fates[LITEPCIE_CAPTURE_FATES] = {
+		[LITEPCIE_CAPTURE_FATE_DELIVERED] = &found->delivered,
+		[LITEPCIE_CAPTURE_FATE_BAD] = &found->bad,
+		[LITEPCIE_CAPTURE_FATE_LOST_RING] = &found->lost_ring,
+		[LITEPCIE_CAPTURE_FATE_LOST_STAGING] = &found->lost_staging,
 	};
 	int rc = 0;
 
-	for (unsigned int fate = 0; rc == 0 && fate < FATES; fate++)
-		rc = get_account(capture, registers->account_control, FATES * port + fate,
-				 registers->account_frames, registers->account_bytes, fates[fate]);
+	for (unsigned int fate = 0; rc == 0 && fate < LITEPCIE_CAPTURE_FATES; fate++)
+		rc = get_account(capture, registers->account_control,
+				 LITEPCIE_CAPTURE_FATES * port + fate, registers->account_frames,
+				 registers->account_bytes, fates[fate]);
 	return rc;
 }
 
