@@ -14,7 +14,9 @@ import spinal.lib._
   * queue is full. `clear` sets all accounts to zero. It is also needed after reset, and takes as
   * long as a snapshot.
   *
-  * A large table is in block RAM, which gives an entry a cycle later than LUTRAM.
+  * A large table is in block RAM, which gives an entry a cycle later than LUTRAM. A snapshot of it
+  * takes longer, and the queue has room for a count in every second cycle of it. So no frame waits
+  * for a snapshot: a frame comes in every third cycle at the most.
   */
 case class AccountTable(width: Int) extends Component {
   val io = new Bundle {
@@ -36,7 +38,7 @@ case class AccountTable(width: Int) extends Component {
   io.account := shown
 
   // A frame's account is read, then written: in two cycles, or in three in a large table.
-  val queue = io.counts.queue(16).m2sPipe()
+  val queue = io.counts.queue(if (large) entries / 2 else 16).m2sPipe()
   val adds  = RegInit(False)
 
   val walk = new Area {

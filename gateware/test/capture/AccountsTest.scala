@@ -84,4 +84,50 @@ class AccountsTest extends AnyFunSuite {
       assert(copy().forall(_ == ((0L, 0L))))
     }
   }
+
+  test(s"no frame of four queues waits for a snapshot, seed ${Seed.value}") {
+    LaneboxSim(Accounts(queueWidth = 2)).doSim("queues", Seed.value) { dut =>
+      val r     = new Random(Seed.value)
+      val fates = dut.io.fates
+      val sums  = Array.fill(4 * Accounts.Entries)(0L)
+      for (input <- Seq(fates.valid, dut.io.snapshot)) input #= false
+      dut.io.clear #= true
+      dut.io.queue #= 0
+      dut.io.index #= 0
+      dut.clockDomain.forkStimulus(10)
+      dut.clockDomain.waitSampling(2)
+      dut.io.clear #= false
+      dut.clockDomain.waitSampling(300)
+
+      // MbufPlacer has a fate in each third cycle at the most.
+      for (cycle <- 0 until 3000) {
+        dut.io.snapshot #= cycle == 600
+        fates.valid #= cycle % 3 == 0
+        if (cycle % 3 == 0) {
+          val entry = r.nextInt(sums.size)
+          fates.payload.queue #= entry / Accounts.Entries
+          fates.port #= entry / 4 % Frames.Ports
+          fates.fate #= Accounts.Fate.elements(entry % 4)
+          fates.bytes #= 60
+          sums(entry) += 1
+        }
+        dut.clockDomain.waitSampling()
+        if (cycle == 700) assert(dut.io.busy.toBoolean, "no snapshot is copied")
+        if (cycle % 3 == 0) assert(fates.ready.toBoolean, s"a frame waits in cycle $cycle")
+      }
+      fates.valid #= false
+      dut.clockDomain.waitSampling(1000)
+      dut.io.snapshot #= true
+      dut.clockDomain.waitSampling()
+      dut.io.snapshot #= false
+      dut.clockDomain.waitSampling(300)
+      for ((sum, entry) <- sums.zipWithIndex) {
+        dut.io.queue #= entry / Accounts.Entries
+        dut.io.index #= entry % Accounts.Entries
+        dut.clockDomain.waitSampling(3)
+        val account = dut.io.account
+        assert(account.frames.toBigInt == sum && account.bytes.toBigInt == 60 * sum, s"$entry")
+      }
+    }
+  }
 }
