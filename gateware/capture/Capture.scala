@@ -26,8 +26,8 @@ import lanebox.vocabulary.Frames
   *                     +--- read, release -------------+   +-----------------+
   * }}}
   *
-  * All stages are there once, for all queues. What a stage knows of a queue is small, and
-  * QueueState keeps it. A frame is delivered whole or lost whole, and each frame is counted once,
+  * All stages are there once, for all queues. The state that a stage keeps of a queue is
+  * small, and is in a QueueState. A frame is delivered whole or lost whole, and each frame is counted once,
   * by its fate. Room in the ring and in the staging memory is reserved before a record is begun, so
   * of all stages behind MbufPlacer only HostWriter ever waits for the host.
   *

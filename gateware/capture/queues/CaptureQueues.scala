@@ -89,7 +89,7 @@ case class CaptureQueues(p: CaptureParam) extends CaptureBlock(p) {
   settings.run.allowOverride()
   settings.run := runs
 
-  // What is written for a queue that the build does not have is ignored.
+  // A write for a queue that the build does not have is ignored.
   val known   = sort.select.resize(Spread.QueueWidth + 1) < p.queues
   val capture = Capture(p)
   capture.several.queue         := route.kept.number

@@ -54,9 +54,9 @@ case class MbufPlacer(p: CaptureParam) extends Component {
   }
   import CaptureParam._
 
-  // A decision changes the state on which the queue's next decision depends. What is computed from
-  // the state is right again in the third cycle after it, or in the fourth if the decision is about
-  // a block that closes an MBUF. The same is so when another queue has its turn.
+  // A decision changes the state on which the queue's next decision depends. The registers that are
+  // computed from the state are right again in the third cycle after the decision, or in the fourth
+  // if it is about a block that closes an MBUF. The same is so when another queue has its turn.
   val decides, acts = Bool()
   val seals, uses   = Bool()
   val size          = UInt(BlockWidth bits)
@@ -164,7 +164,7 @@ case class MbufPlacer(p: CaptureParam) extends Component {
     */
   val decide = new Area {
     val ready = io.blocks.ready && io.fates.ready
-    // What is computed is about a queue that has its turn.
+    // `compare` is about the frame that has its turn, or a queue without a frame has the turn.
     val aims   = if (p.several) compare.valid || !turn.io.framed else True
     val ends   = closing.isAsked || io.stopped
     val seal   = settled && aims && mbuf.isBegun && ends

@@ -22,7 +22,7 @@ import lanebox.vocabulary.{LaneboxSim, Seed}
 class CaptureCampaign(dut: Capture, seed: Int) {
   import CaptureCampaign._
 
-  // What became of all frames of the campaign, for a report.
+  // The number of frames of each fate, and of other events of the campaign, for a report.
   val totals = mutable.Map[String, Long]().withDefaultValue(0L)
 
   def run(steps: Int): Unit = {

@@ -8,10 +8,11 @@ import spinal.core._
 
 /** Decides whether the driver is told of the used entries of the queue that is being served.
   *
-  * `used` is the queue's used index, and `told` that of the last decision. What is read behind the
-  * used index decides: the driver's event index, or without EVENT_IDX its flag. So a driver that
-  * looks for used entries after it has allowed interrupts misses none. A driver that wanted the last
-  * interrupt is told before that read, which then only tells whether to go on so.
+  * `used` is the queue's used index, and `told` that of the last decision. The driver's event index
+  * decides, or without EVENT_IDX its flag. The device reads either behind its write of the used
+  * index. So a driver that looks for used entries after it has allowed interrupts misses none. A
+  * driver that wanted the last interrupt is told before that read, which then only tells whether to
+  * go on so.
   */
 case class InterruptDecision(
     patience: Int,

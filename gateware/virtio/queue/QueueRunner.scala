@@ -25,9 +25,10 @@ import lanebox.vocabulary.ModuleName
   * States in brackets read host memory, and `next` waits until HeadReader has read the next chain.
   * When there is nothing more to do, the device asks to be notified of the next chain (`arm`) and
   * reads the available index again before it rests, since the driver may have added a chain before it
-  * saw that. What is read behind the used index decides about the interrupt, so a driver that looks
-  * for used entries after it has allowed interrupts misses none. A driver that wanted the last one
-  * gets the next one before that read, which then only tells whether to go on so.
+  * saw that. The event index or flag that the device reads behind its write of the used index
+  * decides about the interrupt, so a driver that looks for used entries after it has allowed
+  * interrupts misses none. A driver that wanted the last one gets the next one before that read,
+  * which then only tells whether to go on so.
   *
   * If a queue is not live any more, its chain is given up as soon as no read and no write of it is
   * under way. With `drain` and all queues at rest, a read that comes back shows that everything that

@@ -6,8 +6,8 @@ package lanebox.virtio
 
 import spinal.core._
 
-/** What the runner of one direction keeps of each of its queues. All indices are 16 bits wide, as in
-  * the rings, and wrap.
+/** The state that the runner of one direction keeps of each of its queues. All indices are 16 bits
+  * wide, as in the rings, and wrap.
   */
 case class QueueStates(p: EngineParam) extends Area {
   private def every[T <: Data](kind: HardType[T]): Vec[T] = Vec(Reg(kind()), p.pairs)
