@@ -21,8 +21,8 @@ import lanebox.vocabulary.HardBlock
   * The status line says up to which position host memory holds complete records. It is sent when
   * that position has changed and nothing else waits, or after 16 KiB of data since the last line.
   *
-  * With several queues WriterTurn says which queue is looked at, and a status line does not wait
-  * for the other queues' data.
+  * With several queues WriterTurn says which queue is looked at. A status line does not wait for
+  * the other queues' data. After records that were part of a cell, it goes before newer records.
   */
 case class TransferChooser(p: CaptureParam) extends Component {
   val io = new Bundle {
@@ -109,15 +109,20 @@ case class TransferChooser(p: CaptureParam) extends Component {
   }
 
   val choose = new Area {
-    // `looked`: with several queues what is registered is about the queue that has its turn.
+    // `looked`: with several queues the registers above are about the queue that has its turn.
     val looked  = if (p.several) io.pageValid && turn.io.valid else True
     val canData = io.pageValid
     val isFull  = if (p.several) io.full.valid && io.full.payload.queue === queue else io.full.valid
     val full    = isFull && canData
     val partial = waiting.ready && canData
-    val rests   = if (p.several) waiting.next else !io.busy
-    val owed    = report.now.changed && (report.often || !isFull && !waiting.ready && rests)
-    val line    = owed && !report.pending
+    // With one queue a line waits for newer records that can be sent at once. Each of several queues
+    // is looked at once in a round only, and may have newer records each time, so its line would
+    // wait for 16 KiB of data. There the line goes first. It also goes while full cells of its queue
+    // wait behind those of others, if no full cell was sent since the last line.
+    val newer = if (p.several) False else waiting.ready
+    val rests = if (p.several) waiting.next || report.now.cells === 0 else !io.busy
+    val owed  = report.now.changed && (report.often || !isFull && !newer && rests)
+    val line  = owed && !report.pending
     // Only one status line is on its way at a time. A queue that owes a line keeps its turn until
     // that line has left. Otherwise the lines of other queues could come first for ever.
     val holds = if (p.several) owed && report.pending else False

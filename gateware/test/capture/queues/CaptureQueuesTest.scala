@@ -142,6 +142,44 @@ class CaptureQueuesTest extends AnyFunSuite {
     }
   }
 
+  test("the line of records that did not wait comes in two rounds, before newer records") {
+    val setup =
+      CaptureSetup(limits = 1, segmentLog2 = 15, hostPauses = 0.7, mbufLog2 = 14, waits = 0)
+    run("newer", setup) { bench =>
+      bench.spread = ports
+      bench.byPort = true
+      bench.begin()
+      bench.offerSize(1400, 1500)
+      // Three queues saturate the host. One frame in twenty is a short one of queue 3, so this queue
+      // has new records whenever it is looked at, and sometimes a full cell behind the others'.
+      val frames = bench.source.toSeq.zipWithIndex.map { case (frame, i) =>
+        if (i % 20 > 0) frame.copy(port = frame.port % 3)
+        else frame.copy(port = 3, original = 100, data = frame.data.take(100))
+      }
+      bench.source.clear()
+      bench.source ++= frames
+      bench.cycles(10000)
+      val host               = bench.hosts(3)
+      var sent: Option[Long] = None // When a part of a cell was written that no line told of yet.
+      var lines              = host.lines
+      var partial            = host.partial
+      val before             = partial
+      var most               = 0L
+      while (bench.source.nonEmpty) {
+        bench.cycle()
+        if (host.lines > lines) sent = None
+        if (host.partial > partial && sent.isEmpty) sent = Some(host.cycles)
+        lines = host.lines
+        partial = host.partial
+        for (since <- sent) most = most max host.cycles - since
+      }
+      info(s"at most $most cycles from records to line")
+      // A round of four queues has at most eight cells of 128 beats, at 3 beats in 10 cycles.
+      assert(most < 2 * (8 * 128 * 10 / 3), s"$most cycles from records to line")
+      assert(partial - before > 4, s"only ${partial - before} parts of cells were written")
+    }
+  }
+
   test(s"nothing is written behind a reset in the middle of a recording, seed ${Seed.value}") {
     // Memories keep their content over a reset, and with 8 queues some turns pass until all of them
     // are cleared.
