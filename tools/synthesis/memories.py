@@ -133,7 +133,8 @@ def _style(attributes):
 def _primitives(netlist, path):
     """Return how many primitives of each kind the memory at `path` became.
 
-    Yosys' memory_libmap names its cells <memory>.<copy>.<part>.
+    Yosys' memory_libmap names its cells <memory>.<copy>.<part>. Where a part has a primitive for
+    each bit, as in single-port LUTRAM, the names have further words.
     """
-    name = re.compile(re.escape(path) + r"(\.\d+)+$")
+    name = re.compile(re.escape(path) + r"(\.\d+)+(\.|$)")
     return dict(Counter(cell.kind for cell in netlist.cells if name.match(cell.name)))

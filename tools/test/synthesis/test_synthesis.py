@@ -77,6 +77,14 @@ endmodule
 """
 
 
+SINGLE_PORT = """module single(input clk, we, input [5:0] a, input [7:0] d, output [7:0] q);
+    (* ram_style = "distributed" *) reg [7:0] store [0:63];
+    always @(posedge clk) if (we) store[a] <= d;
+    assign q = store[a];
+endmodule
+"""
+
+
 @pytest.fixture(scope="module")
 def yosys():
     return find_yosys()
@@ -161,6 +169,16 @@ def test_all_that_is_never_meant_is_a_problem(yosys, tmp_path):
     assert "floating" in said and "no driver" in said
     assert "shared (64 x 8 bit): became registers" in said
     assert "full" not in said, "a block RAM with contents is no problem"
+
+
+def test_single_port_lutram_is_told_as_lutram(yosys, tmp_path):
+    """A memory that is read and written at one address becomes a LUTRAM for each bit, and this is
+    no problem.
+    """
+    (tmp_path / "single.v").write_text(SINGLE_PORT)
+    found = report.analyse(Design("single", [tmp_path / "single.v"]), tmp_path / "out", yosys)
+    assert [memory.kind for memory in found.memories] == ["lutram"]
+    assert found.total("lutram") == 8 and found.problems == []
 
 
 def test_an_ultraram_with_contents_is_refused(yosys, tmp_path):
