@@ -70,7 +70,7 @@ class Bar:
 
     def __enter__(self) -> Bar:
         self.board.__enter__()
-        self.client = VfioClient(self.board.socket)
+        self.client = self.connect()
         sizes = (self.at.mps.bit_length() - 8) << 5 | (self.at.mrrs.bit_length() - 8) << 12
         for offset, value, count in (
             (BAR0_REGISTER, BAR0_ADDRESS, 4),
@@ -80,6 +80,10 @@ class Bar:
         ):
             self.client.write(CONFIG, offset, value.to_bytes(count, "little"))
         return self
+
+    def connect(self) -> VfioClient:
+        """Return a new client of the board."""
+        return VfioClient(self.board.socket)
 
     def __exit__(self, *error) -> None:
         self.client.close()

@@ -38,7 +38,6 @@ BY_CLIENT = (
     "capture/syscalls",
     "record/",
     "card/flash/",
-    "virtio/",
     "sim/",
 )
 

@@ -6,7 +6,9 @@
 A message goes out by the transmit queue and comes back by the receive queue, one at a time. The
 time is device time at the card's pins: from the beat of the notification on CQ (the doorbell) to
 the MSI for the answer. Reading and copying in the guest, its drivers and its programs are not in
-it. The number of dependent reads of host memory is the slope of this time over the time of a read.
+it. The driver's part takes no device time, and happens while the card rests, so a row does not
+depend on how busy the machine is. The number of dependent reads of host memory is the slope of this
+time over the time of a read.
 The device is the console, whose far side is an echo in the card. It guesses which descriptor comes
 next, and the rows say whether the driver's descriptors can be guessed.
 """
@@ -22,6 +24,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from gateware import numbers
+from sim.clients.resting import RestingClient
 from sim.clients.virtio import (
     MEMORY,
     MEMORY_STEP,
@@ -93,6 +96,14 @@ def pace(tlps: Iterable[Tlp], queue: int) -> float:
     return (times[-1] - times[0]) / (FRAMES - 1)
 
 
+class RestingBar(Bar):
+    """A board that gets a message of its client only when its card has no work."""
+
+    def connect(self) -> RestingClient:
+        """Return a new client of the board."""
+        return RestingClient(self.board)
+
+
 @dataclass(frozen=True)
 class Device:
     """The virtio device of a board that is measured: board, register map, and its driver.
@@ -131,7 +142,7 @@ class Device:
         """
         with tempfile.TemporaryDirectory(prefix="lanebox-") as folder:
             trace = Path(folder) / "trace.pcapng"
-            with Bar(self.board, self.csr, at, ["--tlp-log", str(trace)]) as bar:
+            with RestingBar(self.board, self.csr, at, ["--tlp-log", str(trace)]) as bar:
                 bar.register("pcie_msi_enable", 7 << numbers.VIRTIO_CAUSE)
                 driver = EchoDriver(
                     bar.client, self.page, self.notify, QUEUE_SIZE, BUFFER_BYTES, self.guessable

@@ -233,7 +233,7 @@ ELSEWHERE: Table = {
     "sim/clients": {
         "programs": "sim/test/commands/test_sim_run.py",
         "vfio": "sim/test/board/test_board_client.py",
-        "virtio": "sim/test/rows/test_virtio_rows.py",
+        "resting virtio": "sim/test/rows/test_virtio_rows.py",
     },
     "sim/differential": {
         REST: ("sim/test/model/test_differential.py", "They are the parts of a single proof."),

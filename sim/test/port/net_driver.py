@@ -10,17 +10,18 @@ from __future__ import annotations
 
 import time
 
-from sim.clients.virtio import RECEIVE, SECONDS, TRANSMIT, EchoDriver
+from sim.clients.virtio import RECEIVE, TRANSMIT, VirtioDriver
 
 # Bytes of virtio_net's header in front of a frame (VirtIO 1.2, 5.1.6). A driver sends zeros there.
 HEADER = 12
 QUEUE_SIZE, BUFFER_BYTES = 64, 2048
+SECONDS = 60  # A frame must leave or come within this many seconds of wall time.
 # The offset of the configuration's dword with the state of the link, and the bit that is set while
 # the link is up.
 STATUS_OFFSET, LINK_UP = 0x104, 1 << 16
 
 
-class NetDriver(EchoDriver):
+class NetDriver(VirtioDriver):
     """The net device of the card that a test's Card has, ready for use."""
 
     def __init__(self, card):
