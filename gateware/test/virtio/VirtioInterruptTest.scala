@@ -1,0 +1,73 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.virtio
+
+import scala.language.reflectiveCalls
+
+import lanebox.vocabulary.Seed
+
+/** Tests when the driver is told of used chains, and how often. */
+class VirtioInterruptTest extends ConsoleBench {
+  import VirtioParam.EventIndex
+
+  private def each(what: String, name: String)(body: ConsoleDriver => Unit): Unit =
+    for (bits <- Seq(Seq(), Seq(EventIndex)))
+      test(s"$what, features ${bits.mkString(" ")}, seed ${Seed.value}") {
+        run(s"$name${bits.mkString("_")}", features(bits: _*)) { driver =>
+          driver.initialise(16)
+          driver.step(500)
+          driver.interrupts(1)
+          body(driver)
+        }
+      }
+
+  /** Sends one chain and takes it back. Returns the interrupts that came. */
+  private def sendOne(driver: ConsoleDriver): Int = {
+    driver.send(40, parts = 1)
+    driver.publish(1)
+    driver.until("the used index")(driver.transmit.unseen)
+    driver.step(500)
+    driver.collect()
+    driver.interrupts(1)
+  }
+
+  each("a driver that wants every interrupt gets one for each chain", "each") { driver =>
+    for (n <- 1 to 12) {
+      driver.transmit.wantInterrupt(0)
+      assert(sendOne(driver) == 1, s"for chain $n")
+    }
+  }
+
+  each("a queue that always has chains leaves none that was used untold for long", "patience") {
+    driver =>
+      driver.host.steady = true
+      driver.host.latency = 4
+      var untold, most = 0 // Cycles since a chain was used that the driver was not told of.
+      for (_ <- 0 until 400) {
+        while (driver.transmit.room > 0) driver.send(4, parts = 1)
+        driver.transmit.publish()
+        driver.notify(1)
+        driver.step(9)
+        val used = driver.transmit.unseen
+        driver.collect()
+        driver.transmit.wantInterrupt(0)
+        untold = if (driver.interrupts(1) > 0) 0 else if (used || untold > 0) untold + 10 else 0
+        most = most max untold
+      }
+      assert(most > param.patience / 2, s"$most cycles: the queue had no chains for a time")
+      assert(most < param.patience + 150, s"$most cycles")
+  }
+
+  each("a queue that is set up anew knows nothing of what its driver wanted before", "anew") {
+    driver =>
+      driver.transmit.wantInterrupt(0)
+      assert(sendOne(driver) == 1)
+      driver.renew(1)
+      driver.transmit.wantInterrupt(9)
+      driver.transmit.forbidInterrupts(true)
+      driver.interrupts(1)
+      assert(sendOne(driver) == 0)
+  }
+}
