@@ -162,6 +162,33 @@ FIELDS = {
     },
 }
 
+# The fields of the tuser pins that the gateware does not use, in the same form. Software that reads
+# recorded traffic shows them, too (sim/differential/observation.py).
+UNUSED_FIELDS = {
+    "m_axis_cq_tuser": {
+        "tph":    [(42, 11)],
+        "parity": [(53, 32)],
+    },
+    "m_axis_rc_tuser": {
+        "parity": [(43, 32)],
+    },
+    "s_axis_rq_tuser": {
+        "address_offset": [(8, 3)],
+        "discontinue":    [(11, 1)],
+        "tph":            [(12, 12)],
+        "parity":         [(28, 32)],
+    },
+    "s_axis_cc_tuser": {
+        "discontinue": [(0, 1)],
+        "parity":      [(1, 32)],
+    },
+}
+
+def position(pin, field):
+    """Returns (lowest bit, width in bits) of a field of a `tuser` pin, used or not. Of a field in
+    several parts it is the lowest part."""
+    return {**FIELDS.get(pin, {}), **UNUSED_FIELDS[pin]}[field][0]
+
 # The gateware's side ------------------------------------------------------------------------------
 
 def parts(pin):

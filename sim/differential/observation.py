@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Turns the file of `pin_recorder.sv` into TLPs with every field of descriptor and tuser.
 
-The module knows the tables of PG213 (chapters "Descriptor formats", 256 bit) and nothing of either
-model.
+The module knows the descriptors' tables of PG213 (chapters "Descriptor formats", 256 bit) and
+nothing of either model. The positions of fields in tuser are those of gateware/phy/pins.py.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-DATA_DWORDS = 8
+from gateware.numbers import DWORDS_PER_BEAT as DATA_DWORDS
+from gateware.phy.pins import position
+
 CHANNELS = ("CQ", "CC", "RQ", "RC")
 
 # Fields of a descriptor as (name, lowest bit, width in bits). The descriptor's dwords are read as
@@ -77,30 +79,46 @@ RC = (
 )
 DESCRIPTORS = {"CQ": (4, CQ), "CC": (3, CC), "RQ": (4, RQ), "RC": (3, RC)}
 
+TUSER = {
+    "CQ": "m_axis_cq_tuser",
+    "CC": "s_axis_cc_tuser",
+    "RQ": "s_axis_rq_tuser",
+    "RC": "m_axis_rc_tuser",
+}
+
+
+def _field(channel: str, name: str, first: str = "", last: str = "") -> tuple[str, int, int]:
+    """Return (name, lowest bit, width in bits) of a field of the channel's tuser.
+
+    With `first` and `last` the field reaches from one field of the pin to another.
+    """
+    low, _ = position(TUSER[channel], first or name)
+    high, width = position(TUSER[channel], last or first or name)
+    return name, low, high + width - low
+
+
 # Fields of tuser as (name, lowest bit, width in bits). Those of FIRST_USER are valid in a TLP's
 # first beat only. Those of BEAT_USER belong to each beat.
 FIRST_USER = {
-    "CQ": (("first_be", 0, 4), ("last_be", 4, 4), ("tph", 42, 11)),
+    "CQ": tuple(_field("CQ", name) for name in ("first_be", "last_be", "tph")),
     "CC": (),
-    "RQ": (
-        ("first_be", 0, 4),
-        ("last_be", 4, 4),
-        ("address_offset", 8, 3),
-        ("tph", 12, 12),
-        ("sequence", 24, 4),
+    "RQ": tuple(
+        _field("RQ", name) for name in ("first_be", "last_be", "address_offset", "tph", "sequence")
     ),
     "RC": (),
 }
 BEAT_USER = {
-    "CQ": (("byte_enables", 8, 32), ("start", 40, 1), ("discontinue", 41, 1), ("parity", 53, 32)),
-    "CC": (("discontinue", 0, 1), ("parity", 1, 32)),
-    "RQ": (("discontinue", 11, 1), ("parity", 28, 32)),
+    "CQ": (
+        _field("CQ", "byte_enables", "byte_enable"),
+        *(_field("CQ", name) for name in ("start", "discontinue", "parity")),
+    ),
+    "CC": tuple(_field("CC", name) for name in ("discontinue", "parity")),
+    "RQ": tuple(_field("RQ", name) for name in ("discontinue", "parity")),
     "RC": (
-        ("byte_enables", 0, 32),
-        ("start", 32, 2),
-        ("end", 34, 8),
-        ("discontinue", 42, 1),
-        ("parity", 43, 32),
+        _field("RC", "byte_enables", "byte_enable"),
+        _field("RC", "start", "start_0", "start_1"),
+        _field("RC", "end", "end_0_valid", "end_1_dword"),
+        *(_field("RC", name) for name in ("discontinue", "parity")),
     ),
 }
 
@@ -195,8 +213,8 @@ class Straddle:
     def parts(self, beat: list) -> list:
         """Return the beats into which the completions that end in this RC beat are converted."""
         user = beat[2]
-        ends = [user >> low + 1 & 7 for low in (34, 38) if user >> low & 1]
-        starts = [0, 4][: bin(user >> 32 & 3).count("1")]
+        ends = [_rc(user, f"end_{n}_dword") for n in (0, 1) if _rc(user, f"end_{n}_valid")]
+        starts = [0, 4][: _rc(user, "start_0") + _rc(user, "start_1")]
         if len(starts) == 1 and self.dwords:
             starts = [4]
         return [part for piece in self._pieces(beat, starts, ends) for part in piece]
@@ -232,12 +250,27 @@ class Straddle:
             part = whole[at : at + DATA_DWORDS]
             last = at + DATA_DWORDS >= len(whole)
             enables = sum(mask << 4 * i for i, (_, mask) in enumerate(part))
-            flags = (at == 0) << 32 | (last and (1 | len(part) - 1 << 1)) << 34
-            data = sum(dword << 32 * i for i, (dword, _) in enumerate(part))
-            result.append(
-                [int(last), (1 << len(part)) - 1, user >> 42 << 42 | flags | enables, data]
+            tuser = _rc_tuser(
+                byte_enable=enables,
+                start_0=int(at == 0),
+                end_0_valid=int(last),
+                end_0_dword=len(part) - 1 if last else 0,
+                discontinue=_rc(user, "discontinue"),
+                parity=_rc(user, "parity"),
             )
+            data = sum(dword << 32 * i for i, (dword, _) in enumerate(part))
+            result.append([int(last), (1 << len(part)) - 1, tuser, data])
         return result
+
+
+def _rc(user: int, field: str) -> int:
+    """Return a field of RC's tuser."""
+    return _bits(user, *position(TUSER["RC"], field))
+
+
+def _rc_tuser(**fields: int) -> int:
+    """Return the value of RC's tuser that has these fields."""
+    return sum(value << position(TUSER["RC"], name)[0] for name, value in fields.items())
 
 
 def _bits(value: int, low: int, count: int) -> int:

@@ -6,19 +6,23 @@
 // folder: interface, cycle, tlast, tkeep, tuser, tdata. The module is bound into any module
 // `pcie_usp`, so that both models are recorded by the same code. A beat that is offered and not
 // taken is not written. cfg_* outputs are written when they change, interrupts when sent or failed.
+// The parameters are the widths of the pins that the module is bound to.
 
-module pin_recorder (
-    input         clk, reset,
-    input [255:0] rq_data, input [7:0] rq_keep, input [61:0] rq_user,
-    input         rq_last, rq_valid, rq_ready,
-    input [255:0] rc_data, input [7:0] rc_keep, input [74:0] rc_user,
-    input         rc_last, rc_valid, rc_ready,
-    input [255:0] cq_data, input [7:0] cq_keep, input [87:0] cq_user,
-    input         cq_last, cq_valid, cq_ready,
-    input [255:0] cc_data, input [7:0] cc_keep, input [32:0] cc_user,
-    input         cc_last, cc_valid, cc_ready,
-    input [31:0]  msi_int, input msi_sent, msi_fail,
-    input [31:0]  config_pins
+module pin_recorder #(
+    parameter DATA = 1, KEEP = 1, RQ_USER = 1, RC_USER = 1, CQ_USER = 1, CC_USER = 1,
+    parameter MSI = 1
+) (
+    input clk, reset,
+    input [DATA-1:0] rq_data, input [KEEP-1:0] rq_keep, input [RQ_USER-1:0] rq_user,
+    input rq_last, rq_valid, rq_ready,
+    input [DATA-1:0] rc_data, input [KEEP-1:0] rc_keep, input [RC_USER-1:0] rc_user,
+    input rc_last, rc_valid, rc_ready,
+    input [DATA-1:0] cq_data, input [KEEP-1:0] cq_keep, input [CQ_USER-1:0] cq_user,
+    input cq_last, cq_valid, cq_ready,
+    input [DATA-1:0] cc_data, input [KEEP-1:0] cc_keep, input [CC_USER-1:0] cc_user,
+    input cc_last, cc_valid, cc_ready,
+    input [MSI-1:0] msi_int, input msi_sent, msi_fail,
+    input [31:0] config_pins
 );
     integer file  = 0;
     integer cycle = 0;
@@ -51,7 +55,12 @@ endmodule
 
 // In the models of the hard block, tready of RQ and CC has one bit or four equal bits. The
 // recorder's port has one bit and takes the lowest.
-bind pcie_usp pin_recorder recorder (
+bind pcie_usp pin_recorder #(
+    .DATA($bits(s_axis_rq_tdata)), .KEEP($bits(s_axis_rq_tkeep)),
+    .RQ_USER($bits(s_axis_rq_tuser)), .RC_USER($bits(m_axis_rc_tuser)),
+    .CQ_USER($bits(m_axis_cq_tuser)), .CC_USER($bits(s_axis_cc_tuser)),
+    .MSI($bits(cfg_interrupt_msi_int))
+) recorder (
     .clk(user_clk), .reset(user_reset),
     .rq_data(s_axis_rq_tdata), .rq_keep(s_axis_rq_tkeep), .rq_user(s_axis_rq_tuser),
     .rq_last(s_axis_rq_tlast), .rq_valid(s_axis_rq_tvalid), .rq_ready(s_axis_rq_tready),
