@@ -94,6 +94,9 @@ def add_mac(soc):
         c2h.error.eq(0),
     ]
     soc.specials += Instance("frame_port",
+        p_DATA      = len(h2c.data),
+        p_BYTES     = len(h2c.bytes),
+        p_LENGTH    = len(c2h.head.kept),
         i_clk       = ClockSignal(),
         i_rst       = ResetSignal(),
         i_h2c_valid = h2c.valid,

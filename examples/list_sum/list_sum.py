@@ -17,11 +17,11 @@ from litex.soc.interconnect import stream
 from litex.soc.interconnect.csr import *
 from migen import *
 
+from gateware.numbers import ADDRESS_WIDTH
 from gateware.user.commands import UserCommands
 from gateware.vocabulary.layouts import stream_layout
 
 NODE_BYTES   = 16
-ADDRESS_BITS = 64
 VALUE_BITS   = 64
 MOST_NODES   = 1 << 20 # `user_limit` after a reset.
 
@@ -33,7 +33,7 @@ class ListSum(LiteXModule):
         self.irq      = Signal()                                # o
         self.busy     = Signal()                                # o: device time must run
         self.commands = commands = UserCommands()               # reads of host memory
-        self.head     = CSRStorage(ADDRESS_BITS, description="Address of the list's first node.")
+        self.head     = CSRStorage(ADDRESS_WIDTH, description="Address of the list's first node.")
         self.start    = CSRStorage(fields=[CSRField("go", size=1, pulse=True,
             description="Walk through the list at `head`, if no walk is under way.")])
         self.limit    = CSRStorage(32, reset=MOST_NODES, description="The most nodes of a walk.")
@@ -53,7 +53,7 @@ class ListSum(LiteXModule):
         # A read of a node -------------------------------------------------------------------------
 
         # The list ends with the address 0, so a node is asked for while `address` is another one.
-        address = Signal(ADDRESS_BITS)
+        address = Signal(ADDRESS_WIDTH)
         asked   = Signal() # The node at `address` was asked for.
         command, h2c, done = commands.command, commands.h2c, commands.done
         running = self.state.fields.running
@@ -72,8 +72,8 @@ class ListSum(LiteXModule):
 
         # The walk ---------------------------------------------------------------------------------
 
-        following = h2c.data[:ADDRESS_BITS]
-        value     = h2c.data[ADDRESS_BITS:ADDRESS_BITS + VALUE_BITS]
+        following = h2c.data[:ADDRESS_WIDTH]
+        value     = h2c.data[ADDRESS_WIDTH:ADDRESS_WIDTH + VALUE_BITS]
         begins, ends = Signal(), Signal()
         self.comb += [
             begins.eq(self.start.fields.go & ~running),

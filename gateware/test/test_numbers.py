@@ -18,7 +18,7 @@ from tools import numbers as written
 ROOT = Path(__file__).resolve().parents[2]
 
 # For each number of numbers.py: words in the name of a constant that stands for it. A name matches
-# if it has all words of one of the strings.
+# if it has all words of one of the strings. An entry of a dictionary is `NUMBER.key`.
 NAMES = {
     "DATA_WIDTH": ("data width",),
     "BAR0_SIZE": ("bar 0 size", "bar 0 bytes"),
@@ -74,7 +74,7 @@ NAMES = {
     "CAPTURE_SEGMENTS": ("capture segments", "most segments"),
     "CAPTURE_CELLS": ("capture cells", "staging cells"),
     "CAPTURE_CELLS_PER_LINE": ("cells line",),
-    "CAPTURE_LENGTH_BITS": ("length bits", "length width"),
+    "CAPTURE_LENGTH_BITS": ("length bits", "length width", "kept width"),
     "CAPTURE_PORT_BITS": ("port bits", "port width"),
     "CAPTURE_QUEUE_BITS": ("queue bits", "queue width"),
     "CAPTURE_SPREAD_BITS": ("spread bits", "spread width"),
@@ -112,7 +112,61 @@ NAMES = {
     "DWORDS_PER_BEAT": ("beat dwords", "dwords beat"),
     "STREAM_BYTES": ("stream bytes width",),
     "HEARTBEAT_BIT": ("heartbeat bit",),
+    "SYS_CLK_FREQ": ("sys clk freq", "sys clock freq", "user clock freq"),
+    "REFCLK_FREQ": ("refclk freq",),
+    "ADDRESS_WIDTH": ("address width", "address bits"),
+    "TAG_WIDTH": ("tag width", "tag bits"),
+    "STOCK_READ_TAGS": ("stock read tags",),
+    "DMA_CHANNELS": ("dma channels",),
+    "DMA_BUFFER_SIZE": ("dma buffer size", "dma buffer bytes"),
+    "DMA_ENABLE_RUN": ("enable run", "dma run"),
+    "STOCK_READ_AHEAD": ("read ahead",),
+    "CAPTURE_QUEUES": ("capture queues",),
+    "CAPTURE_WORD_BITS": ("word bits", "word width"),
+    "CAPTURE_WAIT_BITS": ("wait bits", "wait width"),
+    "CAPTURE_PERIOD_BITS": ("period bits", "period width"),
+    "IDCODES.xcku5p": ("idcode",),
+    "IDCODES.xcku3p": ("idcode",),
+    "FLASH_LAYOUT.application": ("application base", "application address"),
+    "FLASH_LAYOUT.room": ("flash room", "image room"),
+    "FLASH_LAYOUT.spare": ("flash spare",),
+    "FLASH_LAYOUT.unlock": ("unlock",),
+    "FLASH_LAYOUT.reboot": ("reboot word", "reboot key"),
+    "VIRTIO_MAC": ("virtio mac", "net mac"),
+    "ECHO_MAC": ("echo mac",),
+    "CSR_SIZE": ("csr size", "csr bytes"),
+    "MEMORY_BASES": ("memory bases",),
+    "MSIX_PENDING": ("msix pending",),
+    "MSIX_SIZE": ("msix size", "msix bytes"),
+    "CAPABILITY_SIZE": ("capability size", "capability bytes"),
+    "COMPLETION_TIMEOUT": ("completion timeout",),
+    "LONGEST_READ": ("longest read",),
+    "DWORD_WIDTH": ("dword width", "dword bits"),
+    **{
+        f"CSR_LOCATIONS.{name}": tuple(
+            " ".join([*re.findall(r"[a-z]+|[0-9]+", name), word]) for word in ("page", "location")
+        )
+        for name in numbers.CSR_LOCATIONS
+    },
 }
+
+# Names of numbers.py that no other file is searched for, each with the reason.
+EXCEPTIONS = {
+    "LINK_SPEED": "It is a word of LitePCIe's, not a number.",
+}
+
+
+def numbers_by_name():
+    """Return each value of numbers.py by its name. An entry of a dictionary is `NUMBER.key`."""
+    found = {}
+    for name, value in vars(numbers).items():
+        if name.isupper():
+            entries = value.items() if isinstance(value, dict) else ()
+            found.update({f"{name}.{key}": entry for key, entry in entries} or {name: value})
+    return found
+
+
+NUMBERS = numbers_by_name()
 
 # These files are not searched for repeated numbers: numbers.py itself, and files that are generated
 # from it.
@@ -121,9 +175,9 @@ SOURCES = (
     "software/uapi/litepcie_capability.h",
     "software/tools/litepcie_util/dma/limits_table.h",
 )
-SUFFIXES = (".scala", ".c", ".h", ".cpp", ".hpp", ".py")
+SUFFIXES = (".scala", ".c", ".h", ".cpp", ".hpp", ".py", ".sv", ".v")
 
-LITERAL = r"(?:0x[0-9a-fA-F']+|[0-9][0-9'_]*)[uUlL]*"
+LITERAL = r"(?:0x[0-9a-fA-F']+|[0-9][0-9'_]*(?:\.[0-9]+)?(?:e-?[0-9]+)?)[uUlL]*"
 VALUE = rf"\(?(?P<value>{LITERAL}(?:\s*(?:<<|\*)\s*{LITERAL})*)\)?"
 DEFINITIONS = (
     re.compile(rf"^\s*#\s*define\s+(?P<name>\w+)\s+{VALUE}(?=\s|$|/)"),
@@ -132,6 +186,15 @@ DEFINITIONS = (
     re.compile(
         rf"(?<![.\w])(?P<name>[A-Za-z]\w*)\s*(?::\s*\w+\s*)?=\s*{VALUE}(?=\s*(?:[,;)#]|//|/\*|$))"
     ),
+)
+# A list of numbers under one name: `A = (1, 2)`, `val A = Seq(1, 2)`, `a[] = {1, 2}`.
+LIST = re.compile(
+    rf"(?<![.\w])(?P<name>[A-Za-z]\w*)(?:\[\])?\s*(?::\s*\w+\s*)?=\s*(?:Seq|List)?"
+    rf"[({{\[](?P<values>{LITERAL}(?:,\s*{LITERAL})+)[)}}\]]"
+)
+# The width of a port in Verilog: `input [13:0] kept` is a constant called `kept_width`.
+RANGE = re.compile(
+    r"\b(?:input|output)(?: +reg| +bit)? +\[(?P<high>[0-9]+):0\]\s+(?P<name>[A-Za-z]\w*)"
 )
 PAIR = re.compile(rf"^\s*(?P<names>\w+(?:, \w+)+) = (?P<values>{LITERAL}.*?)\s*(?:#.*)?$")
 CONSTANT = re.compile(r"^(?:k?[A-Z]\w*|[A-Z][A-Z0-9_]*)$")
@@ -157,7 +220,11 @@ def words_of(name):
 
 
 def constants(line):
-    """Yield (name, value) of each constant that a line of Scala, C, C++ or Python defines."""
+    """Yield (name, value) of each constant that a line of source text defines, in any language."""
+    for found in RANGE.finditer(line):
+        yield f"{found['name']}_width", int(found["high"]) + 1
+    for found in LIST.finditer(line):
+        yield found["name"], tuple(map(value_of, re.split(r",\s*", found["values"])))
     pair = PAIR.match(line)
     if pair:
         yield from zip(
@@ -176,7 +243,7 @@ def written_again(text):
         for name, value in constants(line):
             words = words_of(name)
             for number, groups in NAMES.items():
-                if value == getattr(numbers, number) and any(
+                if value == NUMBERS[number] and any(
                     set(group.split()) <= words for group in groups
                 ):
                     yield place, name, number
@@ -223,6 +290,13 @@ def test_no_number_is_written_by_hand_again():
         ("#define LITEPCIE_BEAT_BYTES 32u", "BEAT_BYTES"),
         ("BEAT_BYTES = 8 * 4  # of the data path", "BEAT_BYTES"),
         ("IRQ_DISABLE, LAST_DISABLE = 1 << 24, 1 << 25", "DESCRIPTOR_LAST_DISABLE"),
+        ("COMPLETION_TIMEOUT = 20e-3", "COMPLETION_TIMEOUT"),
+        ("  val MemoryBases = Seq(0x10000, 0x14000)", "MEMORY_BASES"),
+        ("constexpr uint64_t kCaptureQueues[] = {1, 2, 4, 8, 16};", "CAPTURE_QUEUES"),
+        ("#define REBOOT_KEY 0x544f4f42u", "FLASH_LAYOUT.reboot"),
+        ("CAPTURE_PAGE = 18", "CSR_LOCATIONS.capture"),
+        ("    output reg [13:0]  c2h_kept,", "CAPTURE_LENGTH_BITS"),
+        ("    localparam TAG_BITS = 8;", "TAG_WIDTH"),
     ],
 )
 def test_a_number_that_is_written_again_is_found(line, number):
@@ -249,11 +323,10 @@ def test_other_constants_are_none_of_its_business(line):
     assert not list(written_again(line))
 
 
-def test_every_number_that_is_looked_for_exists():
-    """Each key of NAMES, the numbers that the test looks for in other files, is a name in
-    numbers.py.
-    """
-    assert [name for name in NAMES if not hasattr(numbers, name)] == []
+def test_every_number_is_looked_for():
+    """Every number of numbers.py is looked for in other files, or stands in EXCEPTIONS."""
+    assert not NAMES.keys() & EXCEPTIONS.keys()
+    assert NAMES.keys() | EXCEPTIONS.keys() == NUMBERS.keys()
 
 
 def test_scala_and_cpp_get_every_whole_number(tmp_path):

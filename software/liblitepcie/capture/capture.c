@@ -18,7 +18,6 @@
 
 #include "litepcie_capability.h"
 
-#define WAIT_BITS	24		/* width of the register capture_wait */
 #define DEFAULT_WAIT_NS	1000u
 #define NAP_MOST_US	1000u
 
@@ -95,10 +94,10 @@ static int check_config(struct litepcie *dev, const struct litepcie_capture_conf
 	if (config->link_type > UINT16_MAX)
 		return litepcie_fail(dev, -EINVAL, "link type %u: it must be at most 65535, like "
 				     "147 for a user's own frames", config->link_type);
-	if (wait_cycles(dev, config->wait_ns) >> WAIT_BITS)
+	if (wait_cycles(dev, config->wait_ns) >> LITEPCIE_CAPTURE_WAIT_BITS)
 		return litepcie_fail(dev, -EINVAL, "records that wait for %u ns: it must be at "
 				     "most %llu", config->wait_ns, (unsigned long long)
-				     ((UINT64_C(1) << WAIT_BITS) - 1) * 1000000000 /
+				     ((UINT64_C(1) << LITEPCIE_CAPTURE_WAIT_BITS) - 1) * 1000000000 /
 				     dev->card.clock_hz);
 	if (config->newest && config->lossless)
 		return litepcie_fail(dev, -EINVAL, "newest and lossless: a card that writes over "

@@ -7,7 +7,7 @@
 /* The accounts of a capture, what sorts frames into queues, and the generator of frames. */
 #include "capture.h"
 
-#define PERIOD_BITS	24	/* width of the register capture_generator_period */
+#include "litepcie_capability.h"
 
 /* Accounts ------------------------------------------------------------------------------------ */
 
@@ -104,10 +104,10 @@ static int check_generator(struct litepcie *dev, const struct litepcie_generator
 	if (!generator->size || generator->size > LITEPCIE_CAPTURE_FRAME_LARGEST)
 		return litepcie_fail(dev, -EINVAL, "frames of %u bytes: it must be 1 to %u",
 				     generator->size, LITEPCIE_CAPTURE_FRAME_LARGEST);
-	if (generator->period >> PERIOD_BITS)
+	if (generator->period >> LITEPCIE_CAPTURE_PERIOD_BITS)
 		return litepcie_fail(dev, -EINVAL, "a period of %u: it must be at most %u, in "
 				     "1/256 of a clock cycle",
-				     generator->period, (1u << PERIOD_BITS) - 1);
+				     generator->period, (1u << LITEPCIE_CAPTURE_PERIOD_BITS) - 1);
 	if (generator->port_mask >= LITEPCIE_CAPTURE_PORTS)
 		return litepcie_fail(dev, -EINVAL, "a port mask of %u: it must be at most %u",
 				     generator->port_mask, LITEPCIE_CAPTURE_PORTS - 1);
