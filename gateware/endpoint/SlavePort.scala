@@ -220,6 +220,8 @@ case class SlavePort(p: SlavePortParam) extends Component {
     completion.request.lastBe  := head.lastBe
     completion.fragment.data   := Vec(buffer.map(_.readAsync(sent))).asBits
 
+    // No stream operator fits: a read has several completions, and is taken with the last one's
+    // last beat. A failure ends it early.
     head.ready := completion.fire && completion.last && completion.final_
     when(completion.fire) {
       sent := sent + 1

@@ -36,6 +36,7 @@ case class WriteOrder(width: Int = 8) extends Component {
   behind.io.push.valid   := io.read
   behind.io.push.payload := accepted
   val reached = !(done - behind.io.pop.payload).msb
+  // Nothing is handed on here: an entry is dropped as soon as its read may start, or is given up.
   behind.io.pop.ready := reached || io.skip
 
   val free = Reg(UInt(log2Up(MmioParam.Slots + 1) bits)) init 0

@@ -85,6 +85,7 @@ case class CommandRequests() extends Component {
   combined.data       := write.turned
   io.request << combined.m2sPipe()
   val asked = isRead && (command.refused || store.fits && combined.ready)
+  // A command is taken when its read was asked for, or with the last beat of its write.
   io.command.ready := asked || write.ended
 
   io.read.valid   := asked

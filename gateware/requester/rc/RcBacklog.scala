@@ -44,7 +44,8 @@ case class RcBacklog[T <: Data](payloadType: HardType[T]) extends Component {
   back.ready           := near.io.push.ready
   far.io.push.valid    := io.push.valid && (behind || !near.io.push.ready)
   far.io.push.payload  := io.push.payload
-  io.push.ready        := far.io.push.ready
+  // `ready` does not depend on the queue that takes the beat, so it comes early in the cycle.
+  io.push.ready := far.io.push.ready
 }
 
 object RcBacklog {

@@ -81,6 +81,7 @@ case class RingReader(p: ReturnParam) extends Component {
   for (lane <- 0 until HardBlock.Dwords)
     io.beat.show(lane) := (!io.beat.lastOfRequest || read.lastDword >= lane) &&
       error === ReadError.none
+  // The read is taken with its last beat, or at once if it has no beat.
   current.ready := none || io.beat.ready && last
   when(io.beat.fire) {
     row  := row + 1
