@@ -11,6 +11,8 @@ environment.
 
 from dataclasses import dataclass
 
+from tools.words import pair
+
 # The pin is sure: a published design worked with it, or the package leaves no choice.
 HIGH     = "high"
 # One owner of the card has published the pin, and nobody else has confirmed it.
@@ -135,7 +137,7 @@ def constraints(board, lanes, cages=()):
             if level:
                 lines.append(f"set_property IOSTANDARD {level} [get_ports {{{name}}}]")
             for text in properties:
-                key, value = text.split("=")
+                key, value = pair(text)
                 lines.append(f"set_property {key} {value} [get_ports {{{name}}}]")
     clock = f"pcie_x{lanes}_clk_p"
     lines.append(f"create_clock -name pcie_refclk -period 10.000 [get_ports {clock}]")

@@ -34,6 +34,7 @@ from sim.guest.machine import Machine
 from sim.guest.packages import BUILD
 from sim.guest.supervise import GuestError, GuestTimeout
 from tools.progress import StepError
+from tools.words import pair
 
 HERE = Path(__file__).resolve().parent
 PLACE = BUILD / "guest"
@@ -185,7 +186,7 @@ def run_guest(
 
 def _facts(text: bytes) -> dict[str, str]:
     """Return a dictionary made from the lines NAME=VALUE that the guest left."""
-    return dict(line.split("=", 1) for line in text.decode().splitlines())
+    return dict(map(pair, text.decode().splitlines()))
 
 
 def _argv(machine: Machine, guest: Guest, work: Path, console: str, extra: tuple = ()) -> list:

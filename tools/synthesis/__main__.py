@@ -17,6 +17,7 @@ from pathlib import Path
 from tools.synthesis import report
 from tools.synthesis.yosys import Design, find_yosys
 from tools.verilog.spinal_build import BUILD, generate
+from tools.words import pair
 
 
 def parse_arguments():
@@ -39,9 +40,7 @@ def repeated(words):
     """Return `name=value` words as a dictionary of parameters, each with a list of its values."""
     parameters = {}
     for word in words:
-        name, equals, value = word.partition("=")
-        if not equals:
-            raise ValueError(f"{word} is not name=value")
+        name, value = pair(word)
         parameters.setdefault(name, []).append(value)
     return parameters
 

@@ -32,6 +32,7 @@ from pathlib import Path
 
 from tools.synthesis.cut import REGISTER, Cones, Cut, cut, data_of, register_bits, substitute
 from tools.synthesis.yosys import find_yosys
+from tools.words import pair
 
 SECONDS = 600  # A proof may take this many seconds. A module of 256 bits takes a few seconds.
 # Matches registers that have no name in SpinalHDL, which numbers such signals.
@@ -288,7 +289,7 @@ def main():
     )
     arguments = parser.parse_args()
     try:
-        renamed = dict(word.split("=", 1) for word in arguments.names)
+        renamed = dict(map(pair, arguments.names))
         over = arguments.pass_over
         prove(arguments.before, arguments.after, renamed, find_yosys(), print, over)
     except ValueError:
