@@ -114,7 +114,7 @@ board:
 
 bench:
 	@$(PREPARE) sim spinal synthesis $(if $(filter 1,$(VM)),guest)
-	@$(RUN) $(if $(filter 1,$(VM)),sim.host,$(if $(VIRTIO),sim.virtio,sim.bench) $(if $(SEED),--seed $(SEED)))
+	@$(RUN) $(if $(filter 1,$(VM)),sim.rows.host,$(if $(VIRTIO),sim.virtio,sim.bench) $(if $(SEED),--seed $(SEED)))
 
 ifeq ($(EXAMPLE),)
 test: lint setup

@@ -23,7 +23,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from gateware import numbers
-from sim import artefacts, host_record
+from sim import artefacts
 from sim.board.process import BoardProcess
 from sim.endpoints import DEFAULT
 from sim.errors import SimError, TestFailed
@@ -32,6 +32,7 @@ from sim.guest import run as guest_run
 from sim.guest.driver import DRIVERS, OURS
 from sim.guest.packages import SetupError
 from sim.guest.supervise import GuestError
+from sim.rows import host_record
 from sim.rows.limits import Limit
 from sim.rows.results import RESULTS, Row, merge, row, table
 from tools.progress import StepError
@@ -73,8 +74,8 @@ FIO_WRITE_RATE = 47
 FIO_LOOPS = (1, 1, 1, 9, 9, 9)
 # The setting of transparent huge pages in the guest's kernel for each run of fio.
 FIO_PAGES = {"fio": "never", "fio_huge": "always"}
-# What is compared: the ring's `disk` line in the output of `cost`, fio's `disk` line, and the id of
-# the row.
+# The counts that are compared: the ring's `disk` line in the output of `cost`, fio's `disk` line,
+# and the id of the row.
 O_DIRECT = (("ring", "fio", "host/o_direct"), ("own", "fio_huge", "host/o_direct/huge"))
 # glibc copies large blocks by `rep movsb`. QEMU counts each of its turns as an instruction, and a
 # real processor does not. This setting makes glibc use vector loads and stores instead.

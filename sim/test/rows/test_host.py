@@ -1,20 +1,20 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tests of sim/host.py, which counts in a guest the instructions, system calls and copies that the
-driver costs a host.
+"""Tests of sim/rows/host.py, which counts in a guest the instructions, system calls and copies that
+the driver costs a host.
 
-sim/host.py counts the same for stock LitePCIe's driver. A "way" is how a program takes c2h buffers:
-by poll() with counts in the index page, by poll() with counts by ioctl, or by read().
+sim/rows/host.py counts the same for stock LitePCIe's driver. A "way" is how a program takes c2h
+buffers: by poll() with counts in the index page, by poll() with counts by ioctl, or by read().
 """
 
 import re
 
 import pytest
 
-from sim import host
 from sim.errors import TestFailed
 from sim.guest import run
+from sim.rows import host
 
 TERSE = ";".join(["3", "fio-3.33", *["0"] * 45, "1000000", "0"])  # a line of fio's terse output
 CLOCK = "clock loop=1.0002 nothing=1000 idle_second=500\n"

@@ -14,8 +14,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from sim import bench, host, host_record
-from sim.rows import results
+from sim import bench
+from sim.rows import host, host_record, results
 from sim.rows.measure import Conditions
 from sim.rows.results import Row
 

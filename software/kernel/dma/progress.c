@@ -4,7 +4,7 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Keeps the driver's counts of how far the card is, and wakes the threads that wait for them.
- * Every interrupt takes this path, so sim/host.py counts its instructions.
+ * Every interrupt takes this path, so sim/rows/host.py counts its instructions.
  *
  * In LitePCIe's loop the card's register loop status has the index of the last descriptor that the
  * card is done with, and the number of rounds before.  Index plus rounds, counted in descriptors,
