@@ -24,7 +24,6 @@ from tools.verilog.litex_verilog import simulation_verilog
 
 TOP = "block"
 WORD = 32  # bits of a word on the bus of the registers (CSR bus)
-ROOT = Path(__file__).resolve().parents[2]
 
 
 class Region:
@@ -115,7 +114,6 @@ def write(user: str, folder: Path) -> None:
     `user` is MODULE:CLASS or FILE:CLASS of the logic. sources.txt lists the Verilog files,
     ports.txt the names of the ports.
     """
-    sys.path.append(str(ROOT / "targets"))
     platform = importlib.import_module("targets.sim_platform").Platform()
     occupant = make_occupant(find_occupant(user), platform)
     registers = occupant.get_csrs()
