@@ -125,7 +125,7 @@ CAPTURE_CELLS    = 256
 CAPTURE_CELLS_PER_LINE = 4
 CAPTURE_LENGTH_BITS    = 14 # Width of the length of a frame, in bytes.
 CAPTURE_PORT_BITS      = 4  # Width of the number of the port that a frame comes from.
-CAPTURE_QUEUES         = (1, 2, 4, 8, 16) # A capture block may have so many queues.
+CAPTURE_QUEUES         = (1, 2, 4, 8, 16) # The numbers of queues that a capture block may have.
 CAPTURE_QUEUE_BITS     = 4  # Width of the number of a queue.
 CAPTURE_SPREAD_BITS    = 7  # Width of the number of an entry of the table that names queues.
 CAPTURE_RULE_BITS      = 4  # Width of the number of a rule.
@@ -157,7 +157,7 @@ FLASH_LAYOUT = {
     # addresses.
     "application": 1 << 24,
     "room":        1 << 24,
-    # The last `spare` bytes of each room stay erased. A reboot begins so many bytes before the
+    # The last `spare` bytes of each room stay erased. A reboot begins this many bytes before the
     # application, because the part may skip up to 255 bytes from the address that it is given.
     "spare":       256,
     # Words that software writes so that it does nothing of the kind by mistake.

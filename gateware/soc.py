@@ -44,7 +44,7 @@ class LaneboxSoC(RegisterBridgeSoC):
     `pads` are the PCIe pins, `leds` the board's LEDs, `target` its name. `endpoint` is "lanebox" or
     "litepcie"; `mmio` is "bridge", or "litepcie" for LitePCIe's bus master. `user` is the class of
     the user slot's logic. `memories`: the first words of the two block memories. `msix` adds MSI-X,
-    `capture` a capture of so many queues, `virtio` a console and a net device with this far side.
+    `capture` a capture of this many queues, `virtio` a console and a net device with this far side.
     `card`: its cages ("a", "b"), or None; `firmware` of its CPU. `clock`: Hz. `compat`: windows.py.
     """
     csr_map = numbers.CSR_LOCATIONS

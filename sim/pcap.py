@@ -28,7 +28,7 @@ from sim.rows import limits
 from sim.rows.measure import Conditions
 from sim.rows.results import Row, row, table
 
-SECONDS = 3600  # The card may take so many seconds of wall time for a file.
+SECONDS = 3600  # The card may take this many seconds of wall time for a file.
 SECTION, INTERFACE, PACKET = 0x0A0D0D0A, 1, 6
 MICROSECONDS = 6  # The unit of the times of an interface that does not say one, as power of ten.
 

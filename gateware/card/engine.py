@@ -58,9 +58,9 @@ class PageBuffer(LiteXModule):
 class FlashEngine(LiteXModule):
     """Carries out one command at a time.
 
-    There are two page buffers. A program command takes the one that software has filled and leaves
-    it the other, two cycles after `start`. So software fills the next page meanwhile: an access
-    over the bus takes longer. Other commands leave the buffers as they are.
+    The engine has two page buffers. A program command takes the one that software has filled and
+    leaves it the other, two cycles after `start`. So software fills the next page meanwhile: an
+    access over the bus takes longer. Other commands leave the buffers as they are.
 
     After reset it takes over the pins, waits until the flash is ready, and reads the flash's
     identification: an erase may still be running if the reset came over PCIe.

@@ -64,7 +64,7 @@ class Flash(LiteXModule):
             CSRField("half", size=HALF_BITS, offset=0, reset=LEAST_HALF,
                 description="Half a period of SCK in cycles: 2 or more."),
             CSRField("late", size=LATE_BITS, offset=8, reset=3,
-                description="A bit is taken so many cycles, and one, after SCK has risen."),
+                description="A bit is taken this many cycles, and one more, after SCK has risen."),
         ])
         command, stop = self._command, self._command.fields.stop
         self.comb += [

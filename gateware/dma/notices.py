@@ -276,7 +276,7 @@ class Notices(LiteXModule):
         # be gathered.
         idle, asked = Signal(), Signal()
         self.comb  += idle.eq(~self.pending | (self.more & self.run))
-        # What the present write on the port carries: 0 (data), RECORDS, C2H_LINE or H2C_LINE.
+        # The contents of the present write on the port: 0 (data), RECORDS, C2H_LINE or H2C_LINE.
         self.which  = Signal(2)
         self.fsm = fsm = FSM(reset_state="DATA")
         # All notices that were due are written, so `hold` ends and data may be written again.

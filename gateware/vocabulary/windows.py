@@ -68,8 +68,8 @@ def check_compat(compat, endpoint, msix):
         raise ValueError(f"compat {compat!r} is unknown: choose one of "
             f"{', '.join(name for name in COMPAT if name)}, or none")
     if compat and endpoint != "lanebox":
-        raise ValueError(f"compat {compat!r} needs the bridge, which the endpoint {endpoint!r} has "
-            "not; choose the endpoint lanebox")
+        raise ValueError(f"compat {compat!r} needs the bridge, and the endpoint {endpoint!r} "
+            "has none; choose the endpoint lanebox")
     if compat and msix:
         raise ValueError(f"compat {compat!r} has registers where the table of MSI-X would be: "
             "choose one of the two")

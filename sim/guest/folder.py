@@ -42,7 +42,7 @@ SERIAL = "folder"
 # A file in the guest that holds the path at which the guest has the user's folder.
 MARK = "lib/folder"
 
-# What is compared of a file: its kind, and the facts that two equal files of that kind share.
+# The facts of a file that are compared: its kind, and those that two equal files of the kind share.
 State = tuple
 
 

@@ -13,7 +13,8 @@ from html import escape
 
 ECHO = re.compile(r"virtio/echo/(\d+)")
 SHARES = ("95", "99", "99.9")
-# The paper's round trips in us, by bytes of the payload: for each of SHARES, by virtio and by XDMA.
+# Round trips in us in Table I of Bandara et al., by payload bytes. Each has a pair (virtio, XDMA)
+# for the percentiles 95, 99 and 99.9.
 PAPER = {
     64: ((35.1, 51.3), (44.8, 70.1), (66.5, 85.8)),
     128: ((33.6, 51.4), (48.1, 60.0), (88.4, 88.2)),

@@ -29,7 +29,7 @@ LINE = 40  # Gb/s: four lanes of 10GBASE-R
 FCS, PREAMBLE, GAP = 4, 8, 12  # bytes that a frame has on the line and that are not recorded
 # The sizes on the line of the frames of a row; three sizes are a mix of 7, 4 and 1 of 12 frames.
 SIZES = {"64": (64,), "69": (69,), "1518": (1518,), "mix": (64, 594, 1518)}
-FULL = 1_000_000  # so many frames of 64 B come in DEVICE_NS
+FULL = 1_000_000  # this many frames of 64 B come in DEVICE_NS
 RING_LOG2 = 27  # The ring has 128 MiB, enough for all records of a row of DEVICE_NS.
 
 # In these rows the staging memory must hold the frames that come while the host takes no write.

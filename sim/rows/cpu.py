@@ -41,7 +41,8 @@ CYCLES = (
 # a sleeping CPU to a card without one.
 AWAKE, ASLEEP = 1.03, 1.00
 CYCLE = "lanebox::Gateware::tick*"  # the function that simulates one cycle
-SECONDS = 600  # Under callgrind each step of a board must end within so many seconds of wall time.
+# Under callgrind each step of a board must end within this many seconds of wall time.
+SECONDS = 600
 STATE = 7  # bits of the register management_status
 TOTAL = r"^(?:summary|totals): (\d+)"  # the line of a profile with the sum of instructions
 # Firmware for a CPU that never sleeps: it computes all the time, and gives a heartbeat in between.

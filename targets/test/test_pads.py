@@ -16,7 +16,7 @@ PAIRS = ("rx_p", "rx_n", "tx_p", "tx_n")
 
 
 def pins(lanes):
-    """Return the board's pins of a build with so many lanes."""
+    """Return the board's pins of a build with this many lanes."""
     return Record([("rst_n", 1), ("clk_p", 1), ("clk_n", 1), *((name, lanes) for name in PAIRS)])
 
 
@@ -84,7 +84,7 @@ def test_a_pin_is_given_once():
 
 
 class Joined(Module):
-    """The core's pads on a board with so many lanes."""
+    """The core's pads on a board with this many lanes."""
 
     def __init__(self, lanes):
         self.pins = pins(lanes)

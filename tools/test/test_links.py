@@ -31,6 +31,9 @@ def dead_links(page: Path) -> list[str]:
 
 
 def test_links_of_all_pages_lead_somewhere():
+    """Each link in a Markdown page of the repository leads to a file, and to a heading if it names
+    one.
+    """
     command = ["git", "ls-files", "*.md"]
     pages = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     dead = {name: dead_links(ROOT / name) for name in pages.split()}
@@ -39,6 +42,9 @@ def test_links_of_all_pages_lead_somewhere():
 
 
 def test_dead_links_are_found(tmp_path):
+    """A link to a missing file or heading is found. Links to headings that exist, and to other
+    sites, are not.
+    """
     page = tmp_path / "page.md"
     page.write_text(
         "# What it's for\n[a](page.md) [b](#what-its-for) [c](https://example.org)\n"

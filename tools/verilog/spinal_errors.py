@@ -23,8 +23,8 @@ TRACE = "SpinalHDL compiler exit stack"
 
 NOISE = re.compile(
     r"""
-    (\[error\]\ )?\s+at\  |                    # Frames of a stack trace,
-    [\w.$]+\(\w+(\.scala|\.java)(:\d+)?\)$ | # also without `at`.
+    (\[error\]\ )?\s+at\  |                    # A frame of a stack trace.
+    [\w.$]+\(\w+(\.scala|\.java)(:\d+)?\)$ | # A frame of a stack trace, without `at`.
     \[(info|Progress|Runtime|Done)\] |
     Exception\ in\ thread\ .*SpinalExit | Design's\ errors\ are\ listed\ above |
     \**$""",

@@ -57,7 +57,7 @@ STATES = {"held": 0, "checking": 1, "running": 2, "bad_image": 3, "given_up": 4}
 
 # So many user clock cycles awake without a heartbeat end a start. It is 1 ms.
 PATIENCE = 1 << 18
-STARTS   = 3 # After so many starts without a heartbeat the CPU stays in reset.
+STARTS   = 3 # After this many starts without a heartbeat the CPU stays in reset.
 
 # Image --------------------------------------------------------------------------------------------
 

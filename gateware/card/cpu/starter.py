@@ -26,7 +26,7 @@ from gateware.card.cpu.layout import (
 )
 from gateware.card.crc import Crc32
 
-# The CPU's clock runs for so many cycles after its reset has changed: that reset is synchronous.
+# The CPU's reset is synchronous, so its clock runs for this many cycles after each change of it.
 SETTLE = 31
 
 # Bits of an image that are summed in a cycle, and parts of a word.
@@ -101,7 +101,8 @@ class Starter(LiteXModule):
             self.state.eq(STATES["checking"]),
             crc.clear.eq(1),
             NextValue(word, 0),
-            # No image has so many words, so the check cannot end before the size's word was read.
+            # This limit is above the words of any image, so the check cannot end before the size's
+            # word was read.
             NextValue(length, 2**len(length) - 1),
             NextState("READ"),
         )

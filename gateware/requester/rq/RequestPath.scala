@@ -180,7 +180,9 @@ case class RequestPath(p: RequestParam) extends Component {
 
 object RequestPath {
 
-  /** The most beats of reads that a write waits for, about: as many as a write of 512 bytes has. */
+  /** A write waits for about this many beats of reads at most: as many beats as a write of 512 bytes
+    * has.
+    */
   val MostLead = 1 + RequestParam.MaxPayload / HardBlock.BeatBytes
 
   /** Tells the fences and the counters how far requests have gone. Each signal is a cycle late. */

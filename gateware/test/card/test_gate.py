@@ -51,7 +51,9 @@ def test_no_opcode_changes_the_golden_image_without_unlock(bench, address):
 
 
 def test_every_refusal_says_why(bench):
-    """A refusal has the number of its reason."""
+    """A flash command that the card refuses is answered with the code of the rule that it
+    breaks.
+    """
     bench.load_page(bytes(PAGE))
     assert bench.command(PROGRAM, APPLICATION - PAGE, PAGE) == Refusal.OUTSIDE
     assert bench.command(PROGRAM, 2 * APPLICATION, PAGE) == Refusal.OUTSIDE

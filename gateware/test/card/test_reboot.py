@@ -15,7 +15,7 @@ BOOT = numbers.FLASH_LAYOUT["reboot"]
 # The part may skip the 255 bytes before the application, so a reboot begins a page before it.
 START = APPLICATION - 256
 VALID, FALLBACK, BY_REBOOT, TIME_OUT, CRC_ERROR = 1, 2, 4, 1 << 3, 1 << 5
-PERIODS = 20  # The watchdog of an application in the tests ends after so many periods of 5.12 us.
+PERIODS = 20  # The watchdog of an application in the tests ends after this many periods of 5.12 us.
 PERIOD_CYCLES = 1280
 
 

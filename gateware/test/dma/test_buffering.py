@@ -39,7 +39,7 @@ class Bench(CsrBench):
         self.buffer = self.dut.h2c if way is H2C else self.dut.c2h
 
     def push(self, cycles):
-        """Offer a beat for so many cycles. Return how many beats were taken."""
+        """Offer a beat for this many cycles. Return how many beats were taken."""
         taken = 0
         yield self.sink.valid.eq(1)
         yield
@@ -52,7 +52,7 @@ class Bench(CsrBench):
         return taken
 
     def pull(self, cycles):
-        """Take beats for so many cycles. Return how many there were."""
+        """Take beats for this many cycles. Return how many there were."""
         taken = 0
         yield self.source.ready.eq(1)
         yield

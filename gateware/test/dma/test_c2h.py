@@ -4,7 +4,7 @@
 
 """Tests of dma/c2h.py: the c2h engine writes the user's stream to the buffers of its descriptors.
 
-What the engine writes is compared byte by byte with a model of host memory. test_c2h_packets.py has
+The engine's writes are compared byte by byte with a model of host memory. test_c2h_packets.py has
 the streams with packets in them.
 """
 

@@ -52,7 +52,7 @@ class SlavePortTest extends AnyFunSuite {
     // The dwords that the host has written, as accesses that the front end must get.
     val wanted                                                = mutable.ArrayBuffer[Access]()
     var answered, successes, unsupported, aborts, lateAnswers = 0
-    // What the slave port does if a front end fails, counted from signals inside the port: reads
+    // The slave port's acts when a front end fails, counted from signals inside the port: reads
     // that time out, writes that it drops, and answers that no read waits for.
     var expired, droppedWrites, unwanted = 0
     // Cycles in which the slave port did not take a read that was offered to it.

@@ -23,7 +23,7 @@ constexpr uint32_t kWatchImage = 1u << 31, kWatchConfiguration = 1 << 30, kCount
 // While an image runs, the watchdog counts the part's own clock of 50 MHz, divided by 256.
 constexpr Time kWatchPeriod = 5120 * kNanosecond;
 
-// The model gives up if so many images in a row only lead to another image (IPROG).
+// The model gives up if this many images in a row only lead to another image (IPROG).
 constexpr unsigned kHops = 8;
 // Clocks of ICAPE3 from a read of a register until its value is at the output.
 constexpr unsigned kReadClocks = 3;

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// What the board has counted since its start or the last clear(), as one line of JSON.
+// The board's counts since its start or the last clear(), as one line of JSON.
 #pragma once
 
 #include <string>

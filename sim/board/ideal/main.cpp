@@ -7,7 +7,7 @@
 // by stream and by bytes per TLP. A broken rule ends the program, since a rate that breaks a rule
 // means nothing.
 //
-//   ideal [CYCLES]    each rate is measured for so many cycles after a warm-up (100000)
+//   ideal [CYCLES]    each rate is measured for this many cycles after a warm-up (100000)
 #include <cstdio>
 #include <cstdlib>
 #include <functional>

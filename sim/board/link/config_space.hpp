@@ -28,7 +28,7 @@ class ConfigSpace {
 public:
     static constexpr unsigned kSize = 4096;
 
-    // What the MSI-X capability says about the MSI-X table. The table itself is in the gateware.
+    // The MSI-X capability's facts about the MSI-X table. The table itself is in the gateware.
     struct Msix {
         unsigned vectors = 0;
         unsigned bar = 0;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kBeat = WireBeat::kBytes;
 constexpr size_t kAhead = 2;  // the most frames that wait in the MAC, in each direction
-// Device time runs for so many cycles after the link has changed or a frame was given to the net
+// Device time runs for this many cycles after the link has changed or a frame was given to the net
 // device. From then on the net device itself says whether it has work.
 constexpr unsigned kSettle = 64;
 

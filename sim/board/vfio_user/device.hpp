@@ -12,7 +12,7 @@
 
 namespace lanebox::vfio_user {
 
-// What the client is told about the PCI device when it asks: sizes and the number of MSI-X vectors.
+// The facts about the PCI device that a client may ask for: sizes and the number of MSI-X vectors.
 // These never change.
 struct Shape {
     std::array<uint64_t, 6> bar_bytes{};  // bytes of each BAR; 0: the device does not have it

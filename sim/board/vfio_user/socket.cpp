@@ -2,6 +2,11 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
+// An accepted connection fails if its peer is silent for kPatience in the middle of a message, so
+// that no client can stop the board. A message of more than kMaxMessage bytes is not received. The
+// kernel drops the descriptors after the first kMaxFds. Each descriptor belongs to its message and
+// is closed with it, and no program that the board starts inherits one.
+
 #include "vfio_user/socket.hpp"
 
 #include <sys/socket.h>

@@ -24,8 +24,8 @@ from tools.testing.seeds import SHIFT
 # Cycles of device time after the last frame of a run: its beats, 64 cycles in which the net device
 # may notice it, and the end of the batch of cycles in which the board looks at its sockets.
 BESIDE = 150
-# The most frames that are under way. The net device has room for so many of the longest ones. More
-# may be lost, since its engine is slower than the line.
+# The most frames that are under way. The net device has room for this many of the longest ones.
+# More may be lost, since its engine is slower than the line.
 TOGETHER = 8
 LOST = 0xF04  # the net device's register Dropped, the number of frames that it has lost
 SECONDS = 60

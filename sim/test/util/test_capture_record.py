@@ -249,7 +249,7 @@ def test_what_a_slow_disk_cannot_take_is_lost_and_counted(tool, tmp_path):
     found = packets(recording, tmp_path)
     delivered = compare(report, frames, found)
     assert report["lost_ring"] == frames.count - len(delivered) > 1000
-    # There are several gaps, since the ring gets room again and again.
+    # The recording has several gaps, since the ring gets room again and again.
     assert sum(drops > 0 for _, _, _, drops, _ in found) > 2 * PORTS
     (checked,) = tool.check(recording)
     assert checked["lost"] == sum(drops for _, _, _, drops, _ in found) <= report["lost_ring"]

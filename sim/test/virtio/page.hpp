@@ -23,11 +23,11 @@ public:
     static constexpr uint64_t kBytes = 4096;
 
     struct Kind {
-        unsigned type;      // 1: net, 3: console
-        uint64_t features;  // beside those that every device here offers
-        Bytes configuration;
-        std::function<Bytes(Bytes)> answer;
-        bool is_stream;  // an answer may be cut to fit the driver's buffers
+        unsigned type;                       // 1: net, 3: console
+        uint64_t features;                   // beside those that every device here offers
+        Bytes configuration;                 // the device's configuration space
+        std::function<Bytes(Bytes)> answer;  // makes the answer to a message of the driver
+        bool is_stream;                      // an answer may be cut to fit the driver's buffers
     };
     struct Counts {
         uint64_t messages = 0;    // transmitted by the driver

@@ -19,7 +19,10 @@ import lanebox.vocabulary.{LaneboxSim, Seed}
 class FrameSorterTest extends AnyFunSuite {
   lazy val compiled = LaneboxSim(FrameSorter())
 
-  /** Sets rules and spread, and lets frames through. `pauses` is the chance that a side pauses. */
+  /** Drives a FrameSorter: writes its rules and its spread table (from a frame's hash to its queue),
+    * offers frames and takes them. `pauses` is the probability of a pause in a cycle, at the input
+    * and at the output.
+    */
   class Bench(dut: FrameSorter, r: Random, pauses: Double) {
     var rules   = Seq[RuleModel]()
     var spread  = IndexedSeq.fill(Spread.Entries)(0)
