@@ -72,11 +72,13 @@ def test_a_cut_header_file_says_how_much_is_there(read):
     ids=["empty", "program", "damaged", "partial"],
 )
 def test_other_files_are_refused(read, raw, reason):
+    """A file that is no bitstream of the part is refused, and the message has the reason."""
     with pytest.raises(BitstreamError, match=reason):
         read(raw)
 
 
 def test_a_missing_file_is_named(tmp_path):
+    """The error about a missing file has the file's name."""
     with pytest.raises(BitstreamError, match="gone.bit: No such file"):
         read_bitstream(tmp_path / "gone.bit")
 

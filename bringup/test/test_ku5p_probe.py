@@ -263,6 +263,7 @@ def test_other_pins_are_not_driven(probe, pin, reason):
 
 
 def test_nothing_is_driven_unheard(probe):
+    """A pin is driven only after --listen has heard it."""
     with pytest.raises(ProgramError, match="before --listen has heard"):
         probe(ku5p_probe.drive, boards(), drive="E25")
 
@@ -309,6 +310,7 @@ def test_a_clock_that_stopped_is_not_told_again(probe):
 
 
 def test_another_design_is_not_taken_for_the_probe(probe, monkeypatch):
+    """A design with other pins than the board's probe is refused."""
     monkeypatch.setattr(probe_design, "candidates", lambda board: PINS[1:])
     with pytest.raises(ProgramError, match="not the probe of this board"):
         probe(ku5p_probe.listen, boards())
@@ -358,6 +360,7 @@ def test_without_vivado_the_netlists_are_made(script, tmp_path):
 
 
 def test_without_a_bitstream_the_way_to_one_is_named(script):
+    """Without a bitstream the message names --build. Without an option the usage is shown."""
     result = script("--listen")
     assert result.returncode == 1 and "--build" in result.stderr
     assert "Traceback" not in result.stderr

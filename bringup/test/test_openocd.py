@@ -195,6 +195,7 @@ def test_a_missing_cable_is_told(load):
 
 
 def test_an_unknown_cable_names_the_known_ones(load):
+    """The error about an unknown cable lists the cables that OpenOCD knows."""
     result = load(1, None, "--cable", "digilent-hs9")
     assert result.returncode == 1
     assert "OpenOCD has no interface file of that name" in result.stderr
@@ -202,6 +203,7 @@ def test_an_unknown_cable_names_the_known_ones(load):
 
 
 def test_a_missing_openocd_names_the_package(load):
+    """If OpenOCD is not installed, the message names its package."""
     result = load(1, None, LANEBOX_OPENOCD="/nowhere/openocd")
     assert result.returncode == 1
     assert "apt-get install openocd" in result.stderr

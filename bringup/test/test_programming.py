@@ -61,6 +61,7 @@ def called(tmp_path):
 
 
 def test_without_a_bitstream_the_way_to_one_is_named(run):
+    """Without a bitstream --load fails, and the message names --build."""
     result = run("--load")
     assert result.returncode == 1
     assert "there is no" in result.stderr and "--build" in result.stderr
@@ -100,12 +101,14 @@ def test_openfpgaloader_may_load_what_it_has_detected(run, bitstream, tmp_path):
     ],
 )
 def test_openfpgaloader_may_not_load_another_part(run, bitstream, tmp_path, code, words):
+    """openFPGALoader is asked for the part first. Another part, or no answer, is not loaded."""
     result = run("--load", "--programmer", "openFPGALoader", programs=loader(code))
     assert result.returncode == 1 and words in result.stderr
     assert len(called(tmp_path)) == 1
 
 
 def test_openfpgaloaders_own_failure_is_shown(run, bitstream):
+    """The message of openFPGALoader about its failure is shown."""
     result = run(
         "--load",
         "--programmer",
@@ -116,6 +119,7 @@ def test_openfpgaloaders_own_failure_is_shown(run, bitstream):
 
 
 def test_a_missing_openfpgaloader_names_the_package(run, bitstream):
+    """If openFPGALoader is not installed, the message names its package."""
     result = run("--load", "--programmer", "openFPGALoader", path="/nowhere")
     assert result.returncode == 1 and "apt-get install openfpgaloader" in result.stderr
 
