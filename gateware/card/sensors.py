@@ -44,8 +44,7 @@ VCCINT            = (0.876, 0.825)
 VCCAUX            = (1.854, 1.746)
 VCCBRAM           = (0.876, 0.825)
 
-# The bits of the primitive's output ALM.
-ALARM_BITS = {"temperature": 0, "vccint": 1, "vccaux": 2, "vccbram": 3}
+ALARM_BITS = {"temperature": 0, "vccint": 1, "vccaux": 2, "vccbram": 3} # Of the output ALM.
 
 def temperature(code):
     """Returns the temperature in degrees Celsius that the 16-bit `code` stands for."""
@@ -69,9 +68,7 @@ def divider(clock):
 
 def settings(clock):
     """Returns the initial values of the primitive's registers that differ from LiteX's, by number.
-
-    `clock` is the frequency of DCLK in Hz.
-    """
+    `clock` is DCLK in Hz."""
     return {
         # Configuration register 1: sequence without end, calibration on, and alarms of VCCBRAM too,
         # which LiteX switches off.
@@ -94,8 +91,7 @@ def settings(clock):
     }
 
 def system_monitor(clock):
-    """Returns LiteX's USPSystemMonitor with the values of settings() in its primitive, and with a
-    name for the primitive's output EOS."""
+    """Returns LiteX's USPSystemMonitor with the values of settings(), and its EOS by name."""
     monitor = USPSystemMonitor()
     values  = {f"INIT_{number:02X}": value for number, value in settings(clock).items()}
     # Migen's get_fragment() would end the module, so that no parent could include it any more.
@@ -107,8 +103,7 @@ def system_monitor(clock):
     if values:
         raise ValueError(f"LiteX's SYSMONE4 has no parameters {', '.join(values)}")
     monitor.sequence_end = primitive.get_io("EOS")
-    # LiteX connects the number of the channel, which has 6 bits, to a signal of 8. Its upper bits
-    # would have no driver.
+    # LiteX connects the channel's 6 bits to a signal of 8, whose upper bits would have no driver.
     channel, = [item for item in primitive.items if getattr(item, "name", None) == "CHANNEL"]
     wide, channel.expr = channel.expr, Signal(CHANNEL_BITS)
     monitor.comb += wide.eq(channel.expr)
@@ -135,7 +130,7 @@ class Sensors(LiteXModule):
         self.add_csr(monitor, {"over_temperature": self.over_temperature, **alarms})
 
     def add_csr(self, monitor, alarms):
-        """Adds the registers of this block beside those of LiteX's `monitor`."""
+        """Adds this block's registers beside those of LiteX's `monitor`."""
         about = "{} is outside its limits{}."
         self.alarms = CSRStatus(fields=[CSRField(name, size=1, description=about.format(name, ""))
             for name in alarms])

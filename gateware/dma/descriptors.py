@@ -25,8 +25,7 @@ BEAT_BYTES  = numbers.BEAT_BYTES
 PIECE_BYTES = numbers.LARGEST_PAYLOAD
 PIECE_BEATS = PIECE_BYTES//BEAT_BYTES
 LENGTH_BITS = numbers.DESCRIPTOR_LENGTH_BITS
-# Bits of the counter of table resets, `epoch`. A descriptor carries the counter's value. So
-# descriptors that left the table before a reset are told from later ones.
+# Bits of the counter of table resets, `epoch`.
 EPOCH_BITS  = 2
 
 # Table --------------------------------------------------------------------------------------------
@@ -39,8 +38,7 @@ def owner_layout():
         # In loop mode (the table starts again at its end), the descriptor begins a round of the
         # table.
         ("round", 1),
-        # The number of table resets, modulo 4, when the descriptor left the table.
-        ("epoch", EPOCH_BITS),
+        ("epoch", EPOCH_BITS), # The table's epoch when the descriptor left it.
     ]
 
 class SettledTable(LitePCIeDMAScatterGather):
@@ -52,21 +50,15 @@ class SettledTable(LitePCIeDMAScatterGather):
     """
     def __init__(self, depth, address_width):
         LitePCIeDMAScatterGather.__init__(self, depth, address_width)
-        # o, one cycle: software resets the table, which empties it.
-        self.flush   = Signal()
+        self.flush   = Signal() # o, one cycle: software resets the table, which empties it.
         self.epoch   = Signal(EPOCH_BITS) # o, number of resets of the table so far, modulo 4.
         # o, the descriptor at `source` begins a round of the table. Set in loop mode only.
         self.round   = Signal()
         self.done    = Signal() # i, one cycle: a descriptor has ended.
-        # i, with `done`: the owner_layout() fields of the descriptor that has ended.
-        self.owner   = Record(owner_layout())
-        # o, with `done`: the descriptor that has ended counts, since it left the table after the
-        # table's last reset.
-        self.counted = Signal()
-        # o, with `done`: the descriptor that has ended counts and raises an interrupt.
-        self.irq     = Signal()
-        # o, the value of register `loop_status`: index in the table and, above it, rounds of the
-        # table.
+        self.owner   = Record(owner_layout()) # i, with `done`: fields of that descriptor.
+        self.counted = Signal() # o, with `done`: the descriptor counts.
+        self.irq     = Signal() # o, with `done`: it counts and raises an interrupt.
+        # o, the value of `loop_status`: index in the table and, above it, rounds of the table.
         self.settled = Signal(self.loop_status.size)
 
         # # #
@@ -106,23 +98,18 @@ class SettledTable(LitePCIeDMAScatterGather):
 # Pieces -------------------------------------------------------------------------------------------
 
 def _cut_layout():
-    """Returns the fields that say where in host memory a descriptor's piece begins, and how long
-    the piece is."""
+    """Returns the fields for a piece's place in host memory and its length."""
     return [
         ("address", numbers.ADDRESS_WIDTH),
         ("bytes",   bits_for(PIECE_BYTES)),
-        # Number of beats of the stream that the piece's bytes fill.
-        ("beats",   bits_for(PIECE_BEATS)),
-        # Bytes of the descriptor that are left, those of this piece included.
-        ("left",    LENGTH_BITS),
+        ("beats",   bits_for(PIECE_BEATS)), # On the stream.
+        ("left",    LENGTH_BITS), # Bytes of the descriptor from this piece on.
     ]
 
 def _kept_layout():
     """Returns the fields that have the same value in all pieces of a descriptor."""
     return [
-        # LitePCIe's bit of a descriptor: the stream's `last` does not end it (c2h), or it ends no
-        # packet on the stream (h2c).
-        ("last_disable", 1),
+        ("last_disable", 1), # numbers.DESCRIPTOR_LAST_DISABLE
         *owner_layout(),
     ]
 
@@ -150,15 +137,13 @@ class DescriptorCutter(LiteXModule):
     """
     def __init__(self, table):
         self.source    = source = stream.Endpoint(piece_layout()) # o
-        # i, the DMA engine runs. While low, pieces are dropped.
-        self.run       = Signal()
+        self.run       = Signal() # i, the DMA engine runs.
         # i, the piece at `source` is kept even while `run` is low, since the engine has offered it
         # to the endpoint.
         self.hold      = Signal()
         # i, when `source` is taken: the remaining pieces of its descriptor are dropped, since the
         # stream has ended the descriptor.
         self.terminate = Signal()
-        # i, the most bytes that a piece may have.
         self.largest   = Signal(bits_for(PIECE_BYTES), reset=PIECE_BYTES)
 
         # # #
@@ -168,8 +153,7 @@ class DescriptorCutter(LiteXModule):
         self.add_ahead(table)
         self.add_rest()
         ahead, rest = self.ahead.source, self.rest
-        # `source` is empty because the descriptor's next piece is still being computed.
-        self.waits  = Signal()
+        self.waits  = Signal() # The descriptor's next piece is still being computed.
         taken, ended, loads = Signal(), Signal(), Signal()
         self.comb += [
             # No stream operator fits: a descriptor becomes pieces. The next one is computed
@@ -203,8 +187,7 @@ class DescriptorCutter(LiteXModule):
         ]
 
     def cut_off(self, piece, enables):
-        """Returns the statements that load `source` with the piece `piece` and with its byte
-        enables, the fields of `enables`."""
+        """Returns the statements that load `source` with a piece and its byte enables."""
         source = self.source
         return [
             *(getattr(source, name).eq(getattr(piece, name)) for name, _ in _cut_layout()),
@@ -267,14 +250,11 @@ class DescriptorCutter(LiteXModule):
 # Enables ------------------------------------------------------------------------------------------
 
 def enables_layout():
-    """Returns the fields that say how many dwords and beats a piece's request has, and which byte
-    enables its first and last dword have."""
+    """Returns the fields for the length and the byte enables of a piece's request."""
     return [
         ("dwords", bits_for(PIECE_BYTES//4)), ("first_be", 4), ("last_be", 4),
-        # The number of the last beat of the piece's request, from 0 on.
-        ("end", bits_for(PIECE_BEATS)),
-        # The piece's request has one beat more than the piece has beats on the stream.
-        ("tail", 1),
+        ("end", bits_for(PIECE_BEATS)), # The number of the request's last beat, from 0 on.
+        ("tail", 1), # The request has one beat more than the piece has on the stream.
     ]
 
 class PieceEnables(LiteXModule):
@@ -290,9 +270,7 @@ class PieceEnables(LiteXModule):
         # # #
 
         offset = piece.address[:2]
-        # `behind` is the offset of the piece's end, in bytes from the start of the piece's first
-        # dword.
-        behind = Signal(bits_for(PIECE_BYTES) + 1)
+        behind = Signal(bits_for(PIECE_BYTES) + 1) # The piece's end from its first dword, in bytes.
         first, last, single = Signal(4), Signal(4), Signal()
         beats = Signal(bits_for(PIECE_BEATS))
         self.comb += [

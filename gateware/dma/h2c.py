@@ -62,10 +62,8 @@ class H2c(LiteXModule):
     """
     def __init__(self, endpoint, port, account=None, store_size=numbers.DMA_STORE_SIZE):
         self.source = stream.Endpoint(layouts.stream_layout()) # o
-        # o, one cycle: an interrupt for h2c descriptors that are done.
-        self.irq    = Signal()
-        # o, software has enabled the h2c engine.
-        self.enable = Signal()
+        self.irq    = Signal() # o, one cycle: an interrupt for descriptors that are done.
+        self.enable = Signal() # o, software has enabled the engine.
         self.busy   = Signal() # o, the h2c engine has work, so device time must run.
 
         self._enable = CSRStorage(3,
@@ -78,8 +76,7 @@ class H2c(LiteXModule):
         self.run     = Signal()
         self.idle    = Signal()
         self.depth   = store_size//BEAT_BYTES
-        # Beats of the h2c store that hold data or are reserved for data that was requested.
-        self.claimed = Signal(max=self.depth + 1)
+        self.claimed = Signal(max=self.depth + 1) # Beats of the store in use or reserved.
         resting      = Signal(reset=1)
         self.comb += [
             self.enable.eq(self._enable.storage[0]),
@@ -120,12 +117,10 @@ class H2c(LiteXModule):
         self.add_busy()
 
     def add_requests(self, phy, port):
-        """Sends a request for each piece to `port.source` when the store has room for all of its
-        data."""
+        """Sends a request for each piece when the store has room for all of its data."""
         piece, request, flight = self.cutter.source, port.source, self.flight.sink
         beats, room, begins    = Signal(len(piece.beats)), Signal(), Signal()
-        # A read request was offered to the endpoint and not taken yet, so it must stay offered.
-        offered                = Signal()
+        offered                = Signal() # A request was offered and not taken yet.
         self.comb += [
             beats.eq(Mux(piece.beats == 0, 1, piece.beats)),
             # No stream operator fits: an offered request stays, even if the room goes.
@@ -176,9 +171,8 @@ class H2c(LiteXModule):
         """
         store, sink, flight = self.store, port.sink, self.flight.source
         self.held   = held = stream.Endpoint(layouts.stream_layout())
-        self.failed = Signal() # The host failed to give data of the present h2c descriptor.
-        # The host failed to give data in an earlier beat of the h2c descriptor.
-        before = Signal()
+        self.failed = Signal() # The host failed to give data of the present descriptor,
+        before = Signal()      # and in an earlier beat of it.
         # The request's additional beat (`tail`) comes from the endpoint, so the beat in `held` is
         # the request's last on the stream.
         ends   = Signal()
@@ -189,9 +183,7 @@ class H2c(LiteXModule):
         # The beat in `held`, and behind it the first 3 bytes of the next beat.
         window = Signal(numbers.DATA_WIDTH + 24)
         self.comb += [
-            # The endpoint's data always has room in the h2c store, since the room was reserved with
-            # the request.
-            sink.ready.eq(1),
+            sink.ready.eq(1), # The room in the store was reserved with the request.
             store.reset.eq(~self.run),
             store.sink.valid.eq(held.valid & (whole | sink.valid | (shift == 0))),
             store.sink.first.eq(held.first),
@@ -200,8 +192,7 @@ class H2c(LiteXModule):
                 for n in range(4)}),
             store.source.connect(self.source),
 
-            # For an h2c descriptor of no bytes the engine has read one byte, so its beat has one
-            # valid byte.
+            # For a descriptor of no bytes the engine has read one byte.
             bytes.eq(Mux(flight.bytes == 0, 1, flight.bytes[:5])),
             self.failed.eq(before | (sink.valid & sink.err)),
             ends.eq(sink.last & flight.tail & ~whole),
@@ -231,12 +222,10 @@ class H2c(LiteXModule):
         ]
 
     def add_counts(self, port):
-        """Counts h2c descriptors. A descriptor is done when the last beat of its last read request
-        has come."""
+        """Counts descriptors: one is done when the last beat of its last request has come."""
         request, table, account = self.flight.source, self.table, self.account
         late = Signal()
         self.comb += [
-            # A read request counts as done with the last beat of its data.
             request.ready.eq(port.sink.valid & port.sink.ready & port.sink.last),
             table.done.eq(request.ready & request.last & self.run),
             [getattr(table.owner, name).eq(getattr(request, name)) for name, _ in owner_layout()],

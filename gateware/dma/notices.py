@@ -22,8 +22,8 @@ from gateware.dma.descriptors import LENGTH_BITS, PIECE_BYTES
 
 # Layouts ------------------------------------------------------------------------------------------
 
-# Bits of the word `flags` in a record (the card's report of a c2h descriptor that has ended). If no
-# bit is set, the buffer is full and its packet goes on in the next buffer.
+# Bits of the word `flags` in a record. If no bit is set, the buffer is full and its packet goes on
+# in the next buffer.
 RECORD_FLAGS = {
     "last":    1 << 0, # The stream's `last` has ended the c2h descriptor.
     "flushed": 1 << 1, # The flush time has ended the c2h descriptor.
@@ -53,11 +53,9 @@ MOST_ENTRIES  = 16
 BATCH       = numbers.RECORD_BATCH
 SMALL_BATCH = 8
 
-# While data of a direction is in flight, the card writes the direction's status line once in this
-# many cycles.
 LINE_INTERVAL = numbers.STATUS_CYCLES
 
-# Bits of the register `control` of the notices. Each bit turns on one kind of notice.
+# Bits of the register `control`. Each turns on one kind of notice.
 CONTROL = {"c2h_records": 1 << 0, "c2h_status": 1 << 1, "h2c_status": 1 << 2}
 
 # Accounts -----------------------------------------------------------------------------------------
@@ -70,18 +68,14 @@ class Account(LiteXModule):
     (H2c or C2h) drives the inputs. Signals without `i` or `o` are between Account and Notices.
     """
     def __init__(self):
-        # i, one cycle: a piece of a descriptor has ended.
+        # i, one cycle: a piece of a descriptor has ended. The next two are valid with it.
         self.piece    = Signal()
-        # i, with `piece`: number of bytes in the piece.
         self.bytes    = Signal(bits_for(PIECE_BYTES))
-        # i, with `piece`: it is its descriptor's last.
-        self.last     = Signal()
+        self.last     = Signal() # i, the piece is its descriptor's last.
         self.counted  = Signal() # i, one cycle: a descriptor ends and counts.
         self.failed   = Signal() # i, with `counted`: the descriptor failed.
-        # i, with `counted`: the descriptor wants an interrupt.
-        self.irq      = Signal()
-        # i, one cycle: software resets the table, so the counts restart at 0.
-        self.clear    = Signal()
+        self.irq      = Signal() # i, with `counted`: the descriptor wants an interrupt.
+        self.clear    = Signal() # i, one cycle: the table is reset, and the counts with it.
         # i, the direction's engine does not run, so the bytes of a descriptor that has not ended
         # are forgotten.
         self.drop     = Signal()
@@ -92,27 +86,21 @@ class Account(LiteXModule):
         self.buffers  = Signal(64)          # o, number of descriptors that counted.
         self.errors   = Signal(32)          # o, number of counted descriptors that failed.
 
-        # The signals between Account and Notices, which writes the status line.
         self.lines    = Signal() # Software has turned on the direction's status line.
         # The direction has notices, so its interrupts wait until the notices before them are
         # written.
         self.tells    = Signal()
         # A descriptor that has ended wants an interrupt, which was not sent yet.
         self.wanted   = Signal()
-        # One cycle: the wanted interrupt is sent behind the records, since the direction has no
-        # status line.
+        # One cycle: the interrupt is sent behind the records, as the direction has no status line.
         self.answered = Signal()
-        # A descriptor has ended since the last status line, so a new status line is due.
-        self.due      = Signal()
+        self.due      = Signal() # A descriptor has ended since the last status line.
         # A status line is due and must be written now: an interrupt waits for it, no data is in
         # flight, or LINE_INTERVAL has passed.
         self.go       = Signal()
-        # One cycle: the status line that is written next takes the present counts.
-        self.told     = Signal()
-        # A notice (record or status line) of a descriptor that has ended is not written yet.
-        self.waits    = Signal()
-        # One cycle: the notices are written, so the interrupt that waited for them is raised.
-        self.told_irq = Signal()
+        self.told     = Signal() # One cycle: the next status line takes the present counts.
+        self.waits    = Signal() # A notice of a descriptor that has ended is not written yet.
+        self.told_irq = Signal() # One cycle: the interrupt that waited for notices is raised.
 
         # # #
 
@@ -162,8 +150,7 @@ class Account(LiteXModule):
 # line.
 LINE = 8
 
-# Values of `which`, which says what the present write on the port carries: 0 is data, and the
-# others are records, the status line of c2h, and the status line of h2c.
+# Values of `which`, the contents of the present write on the port. 0 is data.
 RECORDS, C2H_LINE, H2C_LINE = 1, 2, 3
 
 class Notices(LiteXModule):
@@ -175,7 +162,7 @@ class Notices(LiteXModule):
     when all notices that were due have gone.
     """
     def __init__(self, phy, c2h, h2c):
-        # Software sets these inputs of Notices through NoticeRegisters, except `time`.
+        # Software sets these inputs through NoticeRegisters, except `time`.
         self.records = Signal()   # i, the card writes a record for each c2h descriptor.
         self.base    = Signal(64) # i, host address of the ring of records.
         self.entries = Signal(5)  # i, the ring has 2 to this power of records.
@@ -183,18 +170,15 @@ class Notices(LiteXModule):
         self.places  = {"c2h": Signal(64), "h2c": Signal(64)}
         self.time    = Signal(64) # i, device time in cycles.
 
-        # The c2h engine drives these inputs of Notices.
-        # i, flags for the record of the descriptor that counts in this cycle.
-        self.flags   = Signal(3)
-        # i, the present write of data ends a c2h descriptor that will count.
-        self.counts  = Signal()
+        # The c2h engine drives these inputs.
+        self.flags   = Signal(3) # i, flags for the record of the descriptor that counts now.
+        self.counts  = Signal() # i, the present write of data ends a descriptor that will count.
         self.asks    = Signal() # i, with `counts`: that c2h descriptor wants an interrupt.
         self.run     = Signal() # i, the c2h engine runs.
         self.more    = Signal() # i, a write of c2h data is ready to begin.
         self.begun   = Signal() # i, a write of c2h data has begun and not ended.
 
-        # These signals are the write of a notice (records or a status line), which is offered to
-        # the c2h engine's port until `done`.
+        # The write of a notice, which is offered to the c2h engine's port until `done`.
         self.hold    = Signal()  # o, no write of c2h data may begin.
         self.valid   = Signal()  # o, the write of a notice is offered.
         self.dwords  = Signal(7) # o, length of the notice's write in dwords.
@@ -208,9 +192,7 @@ class Notices(LiteXModule):
         # A tuple, because the Accounts are submodules of their engines: LiteX would make attributes
         # that are modules submodules of Notices, too.
         self.accounts = c2h, h2c
-        # Max_Payload_Size is below 256 bytes, so a write of records has at most SMALL_BATCH of
-        # them.
-        self.small = Signal()
+        self.small = Signal() # Max_Payload_Size allows no more than SMALL_BATCH records.
         self.sync += self.small.eq(phy.max_payload_size < RECORD_SIZE*BATCH)
         self.add_batch()
         self.add_turns()
@@ -225,18 +207,14 @@ class Notices(LiteXModule):
         batch crosses 4 KiB or the end of the ring.
         """
         c2h, h2c     = self.accounts
-        # A c2h descriptor has ended, and its record is stored in this cycle.
-        self.ended   = Signal()
-        self.record  = Signal(3) # Flags of the record that is stored in this cycle.
-        # Number of records that are gathered for the next write: 0 to 16.
-        self.count   = Signal(max=BATCH + 1)
+        self.ended   = Signal() # The record of a c2h descriptor is stored in this cycle.
+        self.record  = Signal(3) # Flags of that record.
+        self.count   = Signal(max=BATCH + 1) # Records gathered for the next write.
         # Number of the batch's first record since the table's reset, modulo 2^16.
         self.first   = Signal(MOST_ENTRIES)
         self.place   = Signal(MOST_ENTRIES) # Place in the ring of the batch's first record.
         self.last    = Signal(3)            # Number of the beat that holds the batch's last record.
-        # The present write of data ends a c2h descriptor, behind which notices must be written
-        # before more data.
-        self.full    = Signal()
+        self.full    = Signal() # Notices must be written behind the present write of data.
         self.pending = Signal() # At least one record waits to be written.
         self.batched = Signal() # One cycle: the batch of records has been written.
         place, fills = Signal(MOST_ENTRIES), Signal()
@@ -276,7 +254,6 @@ class Notices(LiteXModule):
         # be gathered.
         idle, asked = Signal(), Signal()
         self.comb  += idle.eq(~self.pending | (self.more & self.run))
-        # The contents of the present write on the port: 0 (data), RECORDS, C2H_LINE or H2C_LINE.
         self.which  = Signal(2)
         self.fsm = fsm = FSM(reset_state="DATA")
         # All notices that were due are written, so `hold` ends and data may be written again.
@@ -359,10 +336,9 @@ class Notices(LiteXModule):
         # `part` says what is stored in this cycle. 0: a record; 1: the first half of c2h's status
         # line; 2: the first half of h2c's; 3: the second half of a status line.
         part         = Signal(2)
-        first        = Signal() # The lower half of a beat (16 bytes) is stored in this cycle.
-        # The upper half of a beat (16 bytes) is stored in this cycle.
-        second       = Signal()
-        place        = Signal(4) # Row of the notices' memories in which the beat is stored.
+        first        = Signal() # The lower half of a beat is stored in this cycle.
+        second       = Signal() # The upper half is.
+        place        = Signal(4) # Row of the memories in which the beat is stored.
         self.comb += [
             If(ours, part.eq(1)),
             If(theirs, part.eq(2)),
@@ -399,12 +375,8 @@ class Notices(LiteXModule):
             ]
 
     def add_place(self):
-        """Computes the place of the batch of records in the ring, and the length of a notice's
-        write.
-
-        The base of the ring is a multiple of its size. So base and place can be ORed and need no
-        adder.
-        """
+        """Computes the place of the batch in the ring, which the base (a multiple of the ring's
+        size) is ORed with, and the length of a notice's write."""
         self.comb += [
             [self.place[n].eq(self.first[n] & (self.entries > n if n >= LEAST_ENTRIES else 1))
                 for n in range(MOST_ENTRIES)],

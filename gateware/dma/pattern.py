@@ -38,10 +38,8 @@ class PatternGenerator(LiteXModule):
     def __init__(self):
         self.sink   = sink   = stream.Endpoint(stream_layout()) # i
         self.source = source = stream.Endpoint(stream_layout()) # o
-        # i, the pattern takes the place of the sink's stream.
-        self.enable = Signal()
-        # i, the pattern's beats may be sent.
-        self.run    = Signal()
+        self.enable = Signal() # i
+        self.run    = Signal() # i
 
         # # #
 
@@ -67,13 +65,10 @@ class PatternChecker(LiteXModule):
     def __init__(self):
         self.sink        = sink   = stream.Endpoint(stream_layout()) # i
         self.source      = source = stream.Endpoint(stream_layout()) # o
-        # i, beats are taken and compared with the pattern.
-        self.enable      = Signal()
+        self.enable      = Signal() # i
         self.beats       = Signal(COUNTER_WIDTH) # o, number of compared beats
-        # o, number of beats with a wrong dword
-        self.errors      = Signal(DWORD_WIDTH)
-        # o, number of the first beat with a wrong dword
-        self.first_error = Signal(COUNTER_WIDTH)
+        self.errors      = Signal(DWORD_WIDTH) # o, number of beats with a wrong dword
+        self.first_error = Signal(COUNTER_WIDTH) # o, number of the first of them
 
         # # #
 
@@ -88,8 +83,7 @@ class PatternChecker(LiteXModule):
         self.sync += If(sink.valid, beat.eq(beat + 1))
         self.sync += If(~self.enable, beat.eq(0))
 
-        # A beat is compared in two steps with a register between them: eight comparisons of a dword
-        # each, then one of their eight results.
+        # A beat is compared in two steps: its eight dwords, then their eight results.
         enabled  = Signal()
         compared = Signal()
         wrong    = Signal(DWORDS_PER_BEAT)
@@ -132,12 +126,10 @@ class Pattern(LiteXModule):
         self.h2c = PatternChecker()
         self.c2h = PatternGenerator()
 
-        # `h2c_sink` comes from the DMA and `c2h_source` goes to it. `h2c_source` goes to the user
-        # slot and `c2h_sink` comes from it.
-        self.h2c_sink   = self.h2c.sink   # i
-        self.h2c_source = self.h2c.source # o
-        self.c2h_sink   = self.c2h.sink   # i
-        self.c2h_source = self.c2h.source # o
+        self.h2c_sink   = self.h2c.sink   # i, from the DMA
+        self.h2c_source = self.h2c.source # o, to the user slot
+        self.c2h_sink   = self.c2h.sink   # i, from the user slot
+        self.c2h_source = self.c2h.source # o, to the DMA
 
         # The DMA's c2h engine discards its stream while it is disabled. So the pattern starts only
         # when the engine runs, and dword 0 is the first that reaches the host.
@@ -149,8 +141,7 @@ class Pattern(LiteXModule):
             self.add_csr()
 
     def add_csr(self):
-        """Adds the registers that start the generator and the checker, and those with the result of
-        the check."""
+        """Adds the registers of the generator and the checker."""
         self._control = CSRStorage(name="control", fields=[
             CSRField("c2h_generate", size=1, offset=CONTROL["c2h_generate"],
                 description="Send the pattern instead of the user's stream, from dword 0 on."),

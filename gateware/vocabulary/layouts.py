@@ -26,8 +26,7 @@ from gateware.numbers import (
 
 
 def stream_layout():
-    """Returns the layout of the h2c and c2h streams between the DMA and the user slot, which carry
-    one beat of `data` (32 bytes) per cycle.
+    """Returns the layout of the h2c and c2h streams between the DMA and the user slot.
 
     `bytes` and `error` are valid with `last`. `bytes` says how many bytes of the beat are valid,
     from byte 0 on. 0 means all 32, so logic that never sets `bytes` sends whole beats. `error` says
@@ -72,8 +71,7 @@ def rc_layout():
         ("end_0", end), ("end_1", end), ("discontinue", 1)]
 
 def sequence_layout():
-    """Returns the fields for the numbers of up to two requests of the card that have left the hard
-    block in this cycle (PG213, pcie_rq_seq_num)."""
+    """Returns the fields for the numbers of up to two requests that have left (pcie_rq_seq_num)."""
     return [("number_0", 6), ("valid_0", 1), ("number_1", 6), ("valid_1", 1)]
 
 def link_settings_layout():
@@ -101,8 +99,7 @@ def msix_layout():
     return [("causes", MSI_WIDTH), ("busy", 1), ("sent", 1), ("registers", [("address", address),
         ("write", 1), ("write_data", 32), ("read_data", 32)])]
 
-# The layouts between the endpoint and its clients and targets follow. Requests.scala and
-# Targets.scala say what each field means.
+# Between the endpoint and its clients and targets (Requests.scala, Targets.scala).
 
 def request_layout():
     """Returns the fields of a beat of a client's request to host memory. A read is one beat."""

@@ -26,8 +26,7 @@ PORTAL_BASE = 0x8000_0000
 # The part of the portal that holds the CPU's own registers. Below it are the card's registers.
 OWN_BASE    = 0xc000_0000
 
-# The CPU's clock is the user clock divided by this number.
-CLOCK_DIVIDER = 4
+CLOCK_DIVIDER = 4 # The CPU's clock is the user clock divided by this number.
 
 # The CPU's own registers, by their offsets in bytes.
 OWN = {
@@ -93,5 +92,4 @@ MAILBOX = {
 }
 RINGS = {"in": (0x100, 0x100), "out": (0x200, 0x200), "log": (0x800, 0x800)}
 COMMANDS = {"version": 1, "peek": 2, "failures": 3}
-# The value of an answer to a command that the firmware does not know.
-UNKNOWN_COMMAND = 0xffffffff
+UNKNOWN_COMMAND = 0xffffffff # The value that answers a command the firmware does not know.

@@ -13,7 +13,7 @@
 //   mrd ADDRESS DWORDS TAG FIRST_BE LAST_BE       a memory read leaves the card's pins now
 //   mwr ADDRESS DWORDS ATTRIBUTES        a memory write leaves the card's pins now; a line `stored`
 //                                        is printed when host memory has it
-//   host OFFSET [BYTES]                  the host's CPU reads this many bytes of BAR0, 4 if not given
+//   host OFFSET [BYTES]                  the host's CPU reads BYTES bytes of BAR0 (default: 4)
 //   cpl TAG BYTE_COUNT DWORD             the card answers a read that `host` started
 //   peer read|write OFFSET SIZE COUNT TAGS GAP_NS      another PCIe device accesses the card's BAR0
 //   pcpl TAG LOW BYTE_COUNT DWORDS OFFSET         the card answers a read of that other device. Its
