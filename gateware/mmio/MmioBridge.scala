@@ -353,7 +353,7 @@ case class MmioBridge(p: MmioParam) extends Component {
     fetch.valid   := takeSlow || queued.valid || (passes && direct.valid)
     fetch.payload := passes ? direct.payload | queued.payload
     // StreamArbiter is not used, so that this choice does not depend on `direct` (above).
-    queued.ready  := fetch.ready && !takeSlow
+    queued.ready := fetch.ready && !takeSlow
     if (gated.nonEmpty) {
       when(takeSlow) { fetch.payload := slowest.payload }
       // A fetch from a slow target goes only in the cycles that `takeSlow` gives to it.

@@ -42,8 +42,8 @@ case class RequestFormer(p: CaptureParam) extends Component {
   beat.context    := 0
   beat.data       := transfer.line ? io.line | io.rows.payload
   // A row goes with its beat, a transfer with its last one. The status line takes no row.
-  io.rows.ready   := beat.fire && !transfer.line
-  transfer.ready  := beat.fire && beat.last
+  io.rows.ready  := beat.fire && !transfer.line
+  transfer.ready := beat.fire && beat.last
   when(beat.fire) { row := beat.last ? U(0) | row + 1 }
 
   io.lineSent := beat.fire && transfer.line
