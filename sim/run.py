@@ -87,7 +87,7 @@ MEASURES = {"c2h": measure.c2h, "h2c": measure.h2c, "duplex": measure.duplex}
 
 @dataclass(frozen=True)
 class Plan:
-    """What one run of `make sim` needs: board, conditions, and the guest if it has one."""
+    """The needs of one run of `make sim`: board, conditions, and the guest if it has one."""
 
     built: artefacts.Artefacts
     at: Conditions

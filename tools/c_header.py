@@ -32,7 +32,7 @@ CODES = {"uint8_t": "B", "uint16_t": "H", "uint32_t": "I", "uint64_t": "Q"}
 
 @dataclass(frozen=True)
 class Header:
-    """What was read from a C header: the members of all enumerations, and the structures' layouts.
+    """The contents of a C header: the members of all enumerations, and the structures' layouts.
 
     Both are by name. A layout is little endian and has no padding. A structure inside another one
     contributes its fields.

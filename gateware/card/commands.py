@@ -18,13 +18,13 @@ from enum import IntEnum
 
 
 class Data(IntEnum):
-    """What follows a command's address on the wire: nothing, or bytes in one direction."""
+    """The bytes behind a command's address on the wire: none, or bytes in one direction."""
     NONE  = 0
     READ  = 1
     WRITE = 2
 
 class Change(IntEnum):
-    """What a command changes in the flash: nothing, the place at its address, or everything."""
+    """The part of the flash that a command changes: none, the place at its address, or all."""
     NONE  = 0
     PLACE = 1
     ALL   = 2

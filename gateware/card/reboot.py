@@ -50,7 +50,7 @@ def _packet(operation, register, words=1):
     return operation | register << 13 | words
 
 class Step:
-    """What ICAPE3 gets for one of its clocks. CSIB is low while it is `selected`, RDWRB is high
+    """The inputs of ICAPE3 for one of its clocks. CSIB is low while it is `selected`, RDWRB is high
     while it `reads`. A `word` of None is the address of the image."""
     def __init__(self, word=ICAP_DUMMY, selected=True, reads=False):
         self.word, self.selected, self.reads = word, selected, reads

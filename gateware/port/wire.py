@@ -5,7 +5,7 @@
 """The wire: a far side of the net device that brings its frames to the client's side of a MAC.
 
 The target connects `transmit`, `receive` and `up`. In simulation they lead to the model of a MAC
-and its line (sim/board/port/). There is no MAC for a real card yet.
+and its line (sim/board/port/). No MAC for a real card exists yet.
 """
 
 from litex.gen import *

@@ -147,7 +147,7 @@ class CocotbHost:
         """Return `size` bytes of BAR0 at `offset` as a number. A refused read gives all ones."""
         try:
             data = await self.root.mem_read(self.bar + offset, size, timeout=NS_READ)
-        # Whatever the error of the read is, a processor sees all ones.
+        # A processor sees all ones for each error of a read.
         except Exception as refused:
             cocotb.log.info("read of %d at %#x: %r", size, offset, refused)
             data = b"\xff" * size

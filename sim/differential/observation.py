@@ -157,7 +157,7 @@ class Packet:
 
 
 class Observation:
-    """What was observed in one model's run: packets in the order of the pins, messages, cfg_*.
+    """The observation of one model's run: packets in the order of the pins, messages, cfg_*.
 
     `outcome` has the values that software saw.
     """

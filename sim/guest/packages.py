@@ -70,8 +70,8 @@ Dir::State::status "{home}/status";
 
 @dataclass(frozen=True)
 class Plan:
-    """What a download from Debian's archive will fetch: apt-get's arguments, and the size in bytes
-    of each file by its name.
+    """A download from Debian's archive: apt-get's arguments, and the size in bytes of each file by
+    its name.
     """
 
     argv: list[str]

@@ -56,8 +56,8 @@ What changed in it comes back after `exit`, but not after Ctrl-A X.
 
 @dataclass(frozen=True)
 class Guest:
-    """What is prepared once for any number of guest runs: QEMU, kernel and driver. prepare()
-    returns one.
+    """The parts that any number of guest runs share: QEMU, kernel and driver. prepare() returns
+    one.
     """
 
     qemu: Path

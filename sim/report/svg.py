@@ -43,7 +43,7 @@ class Axis:
 def linear(label: str, high: float, least: float = 0.0) -> Axis:
     """Return a linear axis from `least` or below to `high` or above.
 
-    Its ticks are multiples of a step of 1, 2 or 5 times a power of ten. There are at most eight
+    Its ticks are multiples of a step of 1, 2 or 5 times a power of ten. The axis has at most eight
     steps, or nine if `least` is no multiple of the step.
     """
     span = max(high - least, 1e-9)

@@ -5,7 +5,7 @@
 
 Both write a ring that was filled before to the same disk, in blocks of 1 MiB, from registered
 memory, with as many writes under way. Instructions are counted as for `host/o_direct`: in a guest
-whose clock counts them. What a short run takes is subtracted from what a long run takes, so neither
+whose clock counts them. The cost of a short run is subtracted from that of a long run, so neither
 program's start is in the result.
 
 The recorder is the loop of `lanebox-capture record`. The test program capture_cost.c plays the

@@ -32,7 +32,7 @@ SIDE = {"h2c": "sink", "c2h": "source"}
 
 @dataclass(frozen=True)
 class Passed:
-    """What passed between two marks (snapshots of counters): bytes by direction, and the counts of
+    """The traffic between two marks (snapshots of counters): bytes by direction, and the counts of
     the user slot's streams.
     """
 

@@ -31,8 +31,8 @@ class Cut:
     cells: dict
     inputs: dict = field(default_factory=dict)
     outputs: dict = field(default_factory=dict)
-    # What must be equal in both netlists: the parameters of each memory that was cut off, by its
-    # name, and the clock edges of the registers.
+    # The facts that must be equal in both netlists: the parameters of each memory that was cut off,
+    # by its name, and the clock edges of the registers.
     shapes: dict = field(default_factory=dict)
     # the module of each instance that was cut off, by the instance's name
     children: dict = field(default_factory=dict)

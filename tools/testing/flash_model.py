@@ -99,7 +99,7 @@ def new_chip(identification=0x20BB19, size=1 << 25, divisor=1000, seed=1):
 
 
 class Boot:
-    """What starts from a flash: the image's address, None if nothing does; its user id; BOOTSTS."""
+    """The start from a flash: the image's address, None if nothing does; its user id; BOOTSTS."""
 
     def __init__(self, address, user_id, status):
         self.address = None if address < 0 else address

@@ -25,7 +25,7 @@ def compile_alone(folder, source):
 
 
 class Mailbox:
-    """What a host does with the management CPU.
+    """A host's side of the management CPU's mailbox.
 
     A class that inherits it has peek(), poke(), read(), write() and settle(): words of BAR0 by
     offset, registers by name, and the wait until the CPU is awake no more.

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
 // Frames on a UNIX socket, framed as QEMU's `-netdev stream` does: 4 bytes with the length of the
-// frame, the most significant one first, and then the frame. There is one peer at a time.
+// frame, the most significant one first, and then the frame. The socket has one peer at a time.
 //
 // No function blocks. A frame that goes out waits for a peer that reads slowly, up to a limit.
 // Frames that come in wait in take()'s queue. If the queue is full, the socket is not read, so the
