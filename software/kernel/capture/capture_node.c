@@ -132,38 +132,56 @@ static const struct file_operations capture_fops = {
 /* The capture of a card --------------------------------------------------- */
 
 /*
- * Free the capture.  The kernel calls this when the capture's last reference is
- * put.
+ * Free the capture and what it has got so far.  The kernel calls this when the
+ * capture's last reference is put.
  */
 static void capture_free(struct device *dev)
 {
 	struct litepcie_capture *capture = container_of(dev, struct litepcie_capture, dev);
 
-	litepcie_allowance_put(capture->allowance);
-	put_page(virt_to_page(capture->status));
+	if (capture->allowance)
+		litepcie_allowance_put(capture->allowance);
+	if (capture->status)
+		put_page(virt_to_page(capture->status));
 	litepcie_card_put(capture->card);
 	kfree(capture);
 }
 
-static struct litepcie_capture *capture_alloc(void)
+/* Get what the capture needs of the kernel.  capture_free() gives it back. */
+static int fill_capture(struct litepcie_capture *capture)
 {
-	struct litepcie_capture *capture = kzalloc(sizeof(*capture), GFP_KERNEL);
-
-	if (!capture)
-		return NULL;
 	capture->status = (void *)get_zeroed_page(GFP_KERNEL);
 	if (!capture->status)
-		goto free;
+		return -ENOMEM;
 	capture->allowance = litepcie_allowance_alloc();
 	if (!capture->allowance)
-		goto free_status;
-	return capture;
+		return -ENOMEM;
+	return litepcie_chrdev_beside(&capture->dev, capture->card->chan[0], "capture");
+}
 
-free_status:
-	put_page(virt_to_page(capture->status));
-free:
-	kfree(capture);
-	return NULL;
+/*
+ * Allocate the capture of the card.  The caller frees the capture with
+ * put_device(&capture->dev).
+ */
+static struct litepcie_capture *capture_alloc(struct litepcie *card)
+{
+	struct litepcie_capture *capture = kzalloc(sizeof(*capture), GFP_KERNEL);
+	int err;
+
+	if (!capture)
+		return ERR_PTR(-ENOMEM);
+	litepcie_card_get(card);
+	capture->card = card;
+	device_initialize(&capture->dev);
+	capture->dev.release = capture_free;
+	cdev_init(&capture->cdev, &capture_fops);
+	capture->cdev.owner = THIS_MODULE;
+	err = fill_capture(capture);
+	if (err) {
+		put_device(&capture->dev);
+		return ERR_PTR(err);
+	}
+	return capture;
 }
 
 static void set_up_queues(struct litepcie_capture *capture)
@@ -195,7 +213,6 @@ int litepcie_capture_probe(struct litepcie *card)
 {
 	const struct litepcie_block *block = litepcie_block_find(card, LITEPCIE_BLOCK_CAPTURE, 0);
 	struct litepcie_capture *capture;
-	int err;
 
 	if (!block)
 		return 0;
@@ -203,10 +220,9 @@ int litepcie_capture_probe(struct litepcie *card)
 		dev_info(&card->pdev->dev, "the capture block's entry in the capability table is too old or too new for this driver: nothing can be captured\n");
 		return 0;
 	}
-	capture = capture_alloc();
-	if (!capture)
-		return -ENOMEM;
-	capture->card = card;
+	capture = capture_alloc(card);
+	if (IS_ERR(capture))
+		return PTR_ERR(capture);
 	capture->block = block;
 	capture->regs = card->bar0 + block->offset;
 	capture->cause = litepcie_parameter(block, LITEPCIE_CAPTURE_CAUSE);
@@ -214,16 +230,6 @@ int litepcie_capture_probe(struct litepcie *card)
 	spin_lock_init(&capture->select_lock);
 	set_up_queues(capture);
 	INIT_DELAYED_WORK(&capture->watchdog, litepcie_capture_watch);
-	litepcie_card_get(card);
-	device_initialize(&capture->dev);
-	capture->dev.release = capture_free;
-	cdev_init(&capture->cdev, &capture_fops);
-	capture->cdev.owner = THIS_MODULE;
-	err = litepcie_chrdev_beside(&capture->dev, card->chan[0], "capture");
-	if (err) {
-		put_device(&capture->dev);
-		return err;
-	}
 	snprintf(capture->irq_name, sizeof(capture->irq_name), "%s", dev_name(&capture->dev));
 	card->capture = capture;
 	return 0;

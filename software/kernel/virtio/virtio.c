@@ -120,11 +120,13 @@ int litepcie_virtio_halt(struct litepcie *card)
 
 /* Auxiliary devices ------------------------------------------------------- */
 
+/* Free a virtio device, whose last reference was put, and what it has got so far. */
 static void release(struct device *dev)
 {
 	struct litepcie_virtio *virtio = litepcie_virtio_of(to_auxiliary_dev(dev));
 
-	ida_free(&numbers, virtio->adev.id);
+	if (virtio->number >= 0)
+		ida_free(&numbers, virtio->number);
 	litepcie_card_put(virtio->card);
 	kfree(virtio);
 }
@@ -132,25 +134,21 @@ static void release(struct device *dev)
 static struct litepcie_virtio *add(struct litepcie *card, const struct litepcie_block *block)
 {
 	struct litepcie_virtio *virtio = kzalloc(sizeof(*virtio), GFP_KERNEL);
-	int err, number;
+	int err;
 
 	if (!virtio)
 		return ERR_PTR(-ENOMEM);
-	number = ida_alloc_max(&numbers, INT_MAX, GFP_KERNEL);
-	if (number < 0) {
-		kfree(virtio);
-		return ERR_PTR(number);
-	}
 	litepcie_card_get(card);
 	virtio->card = card;
 	virtio->page = card->bar0 + block->offset;
 	virtio->queues = litepcie_parameter(block, LITEPCIE_VIRTIO_QUEUES);
 	virtio->cause = litepcie_parameter(block, LITEPCIE_VIRTIO_CAUSE);
 	virtio->adev.name = LITEPCIE_VIRTIO_NAME;
-	virtio->adev.id = number;
 	virtio->adev.dev.parent = &card->pdev->dev;
 	virtio->adev.dev.release = release;
-	err = auxiliary_device_init(&virtio->adev);
+	virtio->number = ida_alloc_max(&numbers, INT_MAX, GFP_KERNEL);
+	virtio->adev.id = virtio->number;
+	err = virtio->number < 0 ? virtio->number : auxiliary_device_init(&virtio->adev);
 	if (err) {
 		release(&virtio->adev.dev);
 		return ERR_PTR(err);

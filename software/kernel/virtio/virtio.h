@@ -30,6 +30,8 @@ struct litepcie;
 struct litepcie_virtio {
 	struct auxiliary_device	adev;
 	struct litepcie		*card;
+	/* the N of its name litepcie.virtio.N, or the error for which it has none */
+	int			number;
 	/* registers of virtio-mmio version 2, see <uapi/linux/virtio_mmio.h> */
 	void __iomem		*page;
 	/*
