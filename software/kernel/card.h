@@ -24,7 +24,9 @@
  *   way->wait.lock	protects the counts of a way
  *   card->user.lock	protects whose the interrupt of the user's logic is
  *   card->irq_lock	protects which interrupt causes are enabled
- * No lock of this list is taken while card->files_lock or ring->lock is held.
+ * No lock of this list is taken while card->files_lock or ring->lock is held.  The file
+ * capture/capture.h lists the capture's locks.  While vdev->lock of virtio/virtio_device.h is held,
+ * no other lock is taken.
  */
 #ifndef LITEPCIE_CARD_H
 #define LITEPCIE_CARD_H

@@ -52,7 +52,7 @@ static u32 way_read(struct litepcie_way *way, unsigned int reg)
 void litepcie_master_off(struct litepcie *card, u32 cause)
 {
 	mutex_lock(&card->master_lock);
-	card->unquiet |= BIT(cause);
+	WRITE_ONCE(card->unquiet, card->unquiet | BIT(cause));
 	pci_clear_master(card->pdev);
 	mutex_unlock(&card->master_lock);
 }
@@ -62,7 +62,7 @@ void litepcie_master_on(struct litepcie *card, u32 cause)
 {
 	mutex_lock(&card->master_lock);
 	if (card->unquiet & BIT(cause)) {
-		card->unquiet &= ~BIT(cause);
+		WRITE_ONCE(card->unquiet, card->unquiet & ~BIT(cause));
 		if (!card->unquiet)
 			pci_set_master(card->pdev);
 	}

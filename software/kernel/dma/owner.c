@@ -204,7 +204,7 @@ void litepcie_owner_set(struct litepcie_way *way, struct litepcie_file *file)
 {
 	lockdep_assert_held(&way->mutex);
 
-	way->owner = file;
+	WRITE_ONCE(way->owner, file);
 	spin_lock_irq(&way->wait.lock);
 	way->sw_count = 0;
 	spin_unlock_irq(&way->wait.lock);
@@ -222,7 +222,7 @@ void litepcie_owner_forget(struct litepcie_way *way, bool live)
 
 	lockdep_assert_held(&way->mutex);
 
-	way->owner = NULL;
+	WRITE_ONCE(way->owner, NULL);
 	spin_lock_irq(&way->wait.lock);
 	swap(way->event, event);
 	way->error = 0;

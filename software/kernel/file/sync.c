@@ -183,7 +183,7 @@ int litepcie_stream_sync(struct litepcie_file *file)
 		if (!err && has_failed(&run))
 			err = -EIO;
 		litepcie_ring_put(run.ring);
-	} else if (way->owner == file) {
+	} else if (READ_ONCE(way->owner) == file) {
 		err = READ_ONCE(way->error);
 	}
 	mutex_unlock(&way->io);
