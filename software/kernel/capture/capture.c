@@ -21,7 +21,7 @@
 
 #define WATCH_INTERVAL		HZ
 #define POLL_US			10
-/* time without progress after which a frame is found to wait for room that nobody gives */
+/* If a stop makes no progress for this time, a frame waits for room: lossless is switched off. */
 #define WAITS_FOR_ROOM		msecs_to_jiffies(500)
 
 static void put(struct litepcie_capture *capture, u32 offset, u32 value)
@@ -469,7 +469,7 @@ int litepcie_capture_begin(struct litepcie_capture_queue *queue,
 
 	/*
 	 * If a part of the card did not stop, bus mastering is off, and its
-	 * last writes may still wait.  Only a reset of the card helps.
+	 * last writes may still wait.  As a rule only a reset of the card helps.
 	 */
 	if (READ_ONCE(capture->card->unquiet))
 		return -EIO;

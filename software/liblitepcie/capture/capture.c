@@ -8,7 +8,7 @@
  * Open, start and stop the card's capture block. litepcie_capture.h says what each call promises.
  *
  * This file has what is common to all back ends. struct litepcie_capture_access reaches the
- * card: by its registers (capture_registers.c), or by calls of the driver (kernel_capture.c).
+ * card: by its registers (capture_registers.c), or by calls of the driver (kernel/capture.c).
  */
 #include "capture.h"
 

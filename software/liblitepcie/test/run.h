@@ -5,9 +5,9 @@
  */
 
 /*
- * Runs of a card's streams for tests that look into the library: both streams are started by one
- * configuration, and buffers are reached by number, as often and in any order. The tests of the
- * public calls themselves are in streams.c and apart.c.
+ * Start both streams of a card by one configuration. A test reaches a buffer by its number, any
+ * number of times and in any order. The tests of the public calls themselves are in streams.c and
+ * apart.c.
  */
 #ifndef LITEPCIE_TEST_RUN_H
 #define LITEPCIE_TEST_RUN_H

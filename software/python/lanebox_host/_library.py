@@ -522,7 +522,8 @@ class Handle:
         used = [memory for part in self.parts for memory in part.leave()]
         if used:
             end = weakref.finalize(used[0], self._end, handle)
-            end.atexit = False  # type: ignore[misc]  # mypy's list of its attributes is short
+            # typeshed gives `finalize` an empty `__slots__`, so mypy refuses to set `atexit`.
+            end.atexit = False  # type: ignore[misc]
         else:
             LIBRARY.litepcie_close(handle)
 

@@ -4,7 +4,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* The processor on which a recorder runs: which one it is, and that it does not sleep deeply. */
+/*
+ * Bind a recorder to one processor, and keep all processors out of idle states that take long to
+ * leave.
+ */
 #ifndef LANEBOX_CAPTURE_PROCESSOR_H
 #define LANEBOX_CAPTURE_PROCESSOR_H
 

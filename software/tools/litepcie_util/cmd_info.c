@@ -5,8 +5,8 @@
  */
 
 /*
- * The command info: say what the gateware contains and how the card is connected. It only reads
- * from the card.
+ * The command info: say what the gateware contains and how the card is connected. Once the card is
+ * open, the command only reads from it.
  */
 
 #include "litepcie_capability.h"

@@ -30,7 +30,7 @@ struct json {
 
 struct emit {
 	const struct util	*util;
-	struct json		*json;	/* NULL: text */
+	struct json		*json;	/* writer of JSON; NULL: the output is text */
 };
 
 /* The key of a value that is an element of an array. */

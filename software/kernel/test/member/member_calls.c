@@ -139,8 +139,8 @@ static bool is_master(const char *config)
 }
 
 /*
- * While a direction has not stopped and may still write, bus mastering is off, so the card makes no
- * request. Bus mastering is on again when both directions have stopped.
+ * If a direction does not stop when told to, it may still access memory, so the driver has switched
+ * bus mastering off. Bus mastering is on again when both directions have stopped.
  */
 int stuck(const char *device, const char *parameter, const char *config)
 {

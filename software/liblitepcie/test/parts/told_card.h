@@ -86,7 +86,10 @@ static inline void put_record(uint64_t number, uint32_t bytes, uint32_t flags)
 	*entry(number) = (struct litepcie_entry) { bytes, flags, number + 1 };
 }
 
-/* True if there is an old record, or an old status line of c2h, which is the last. */
+/*
+ * Returns true if the memory has an old record or an old status line of c2h. The status line of
+ * h2c, which lies between the two, is not looked at.
+ */
 static inline bool any_old(void)
 {
 	const struct litepcie_memory *memory = card.memory[LITEPCIE_MEMORY_NOTICES];

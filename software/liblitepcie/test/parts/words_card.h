@@ -111,7 +111,10 @@ static inline uint32_t *add_block(unsigned int type, uint32_t offset, unsigned i
 	return add_block_at(type, 1, 0, 0, offset, count);
 }
 
-/* Add the blocks without which no card is opened. Each has a page of registers of its own. */
+/*
+ * Add the blocks that every build of the gateware has. The library opens no card without them,
+ * except the control block, which it does not use.
+ */
 static inline void add_needed_blocks(void)
 {
 	uint32_t *parameter;
