@@ -9,181 +9,167 @@
  * card is opened, so no access has to search for a name.
  */
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "backend.h"
 #include "litepcie_capability.h"
 
+#define PLACE(field)	offsetof(struct litepcie_map, field)
+
+/* The counters of one of the streams cq, cc, rq and rc. */
+#define STREAM(stream, number) \
+	{ LITEPCIE_BLOCK_COUNTERS, "pcie_counters_" stream "_beats", PLACE(streams[number][0]) }, \
+	{ LITEPCIE_BLOCK_COUNTERS, "pcie_counters_" stream "_stalls", PLACE(streams[number][1]) }, \
+	{ LITEPCIE_BLOCK_COUNTERS, "pcie_counters_" stream "_tlps", PLACE(streams[number][2]) }, \
+	{ LITEPCIE_BLOCK_COUNTERS, "pcie_counters_" stream "_payload_bytes", \
+	  PLACE(streams[number][3]) }, \
+	{ LITEPCIE_BLOCK_COUNTERS, "pcie_counters_" stream "_first", PLACE(streams[number][4]) }, \
+	{ LITEPCIE_BLOCK_COUNTERS, "pcie_counters_" stream "_last", PLACE(streams[number][5]) }
+
+/* The registers of one direction of the DMA. LitePCIe calls h2c "reader" and c2h "writer". */
+#define DIRECTION(way, theirs) \
+	{ LITEPCIE_BLOCK_DMA, "pcie_dma#_" theirs "_enable", PLACE(way.enable) }, \
+	{ LITEPCIE_BLOCK_DMA, "pcie_dma#_" theirs "_table_value", PLACE(way.value) }, \
+	{ LITEPCIE_BLOCK_DMA, "pcie_dma#_" theirs "_table_we", PLACE(way.push) }, \
+	{ LITEPCIE_BLOCK_DMA, "pcie_dma#_" theirs "_table_loop_prog_n", PLACE(way.loop) }, \
+	{ LITEPCIE_BLOCK_DMA, "pcie_dma#_" theirs "_table_loop_status", PLACE(way.loop_status) }, \
+	{ LITEPCIE_BLOCK_DMA, "pcie_dma#_" theirs "_table_reset", PLACE(way.flush) }
+
+#define SLOT_SIDE(way, number) \
+	{ LITEPCIE_BLOCK_SLOT, "slot_" way "_since", PLACE(slot.side[number][0]) }, \
+	{ LITEPCIE_BLOCK_SLOT, "slot_" way "_beats", PLACE(slot.side[number][1]) }, \
+	{ LITEPCIE_BLOCK_SLOT, "slot_" way "_packets", PLACE(slot.side[number][2]) }, \
+	{ LITEPCIE_BLOCK_SLOT, "slot_" way "_stalls", PLACE(slot.side[number][3]) }
+
+#define CAPTURE(field)	{ LITEPCIE_BLOCK_CAPTURE, "capture_" #field, PLACE(capture.field) }
+#define PLAYER(field)	{ LITEPCIE_BLOCK_PLAYER, "player_" #field, PLACE(player.field) }
+
+/* For each register: the type of its block, its name, and where the map has its offset. */
+static const struct {
+	unsigned int	type;
+	const char	*name;	/* the sign # stands for the number of the channel */
+	size_t		place;
+} wanted[] = {
+	{ LITEPCIE_BLOCK_DEVICE_TIME, "device_time_low", PLACE(time_low) },
+	{ LITEPCIE_BLOCK_DEVICE_TIME, "device_time_high", PLACE(time_high) },
+	{ LITEPCIE_BLOCK_ENDPOINT, "pcie_phy_link_status", PLACE(link_status) },
+	{ LITEPCIE_BLOCK_ENDPOINT, "pcie_phy_msi_enable", PLACE(phy_msi) },
+	{ LITEPCIE_BLOCK_ENDPOINT, "pcie_phy_max_payload_size", PLACE(mps) },
+	{ LITEPCIE_BLOCK_ENDPOINT, "pcie_phy_max_request_size", PLACE(mrrs) },
+	{ LITEPCIE_BLOCK_INTERRUPTS, "pcie_msi_enable", PLACE(irq_enable) },
+	{ LITEPCIE_BLOCK_INTERRUPTS, "pcie_msi_clear", PLACE(irq_clear) },
+	{ LITEPCIE_BLOCK_INTERRUPTS, "pcie_msi_vector", PLACE(irq_vector) },
+	{ LITEPCIE_BLOCK_COUNTERS, "pcie_counters_control", PLACE(counters_control) },
+	{ LITEPCIE_BLOCK_COUNTERS, "pcie_counters_time", PLACE(counters_time) },
+	STREAM("cq", 0), STREAM("cc", 1), STREAM("rq", 2), STREAM("rc", STREAM_RC),
+	{ LITEPCIE_BLOCK_PATTERN, "pattern_control", PLACE(pattern_control) },
+	{ LITEPCIE_BLOCK_PATTERN, "pattern_h2c_beats", PLACE(pattern_beats) },
+	{ LITEPCIE_BLOCK_PATTERN, "pattern_h2c_errors", PLACE(pattern_errors) },
+	{ LITEPCIE_BLOCK_PATTERN, "pattern_h2c_first_error", PLACE(pattern_first_error) },
+	DIRECTION(h2c, "reader"), DIRECTION(c2h, "writer"),
+	{ LITEPCIE_BLOCK_DMA, "pcie_dma#_loopback_enable", PLACE(loopback) },
+	{ LITEPCIE_BLOCK_RECORDS, "pcie_notices#_writer_records_base", PLACE(notices.records) },
+	{ LITEPCIE_BLOCK_RECORDS, "pcie_notices#_writer_records_entries", PLACE(notices.entries) },
+	{ LITEPCIE_BLOCK_RECORDS, "pcie_notices#_writer_status_base", PLACE(notices.line[1]) },
+	{ LITEPCIE_BLOCK_RECORDS, "pcie_notices#_reader_status_base", PLACE(notices.line[0]) },
+	{ LITEPCIE_BLOCK_RECORDS, "pcie_notices#_writer_flush", PLACE(notices.flush) },
+	{ LITEPCIE_BLOCK_RECORDS, "pcie_notices#_control", PLACE(notices.control) },
+	{ LITEPCIE_BLOCK_SLOT, "slot_now", PLACE(slot.now) },
+	{ LITEPCIE_BLOCK_SLOT, "slot_state", PLACE(slot.state) },
+	{ LITEPCIE_BLOCK_SLOT, "slot_time", PLACE(slot.time) },
+	SLOT_SIDE("h2c", 0), SLOT_SIDE("c2h", 1),
+	CAPTURE(control), CAPTURE(snap), CAPTURE(wait), CAPTURE(mbuf_log2), CAPTURE(segment_log2),
+	CAPTURE(last_segment), CAPTURE(status_base), CAPTURE(segment_base), CAPTURE(segment_index),
+	CAPTURE(limit), CAPTURE(generator_control), CAPTURE(generator_size),
+	CAPTURE(generator_period), CAPTURE(generator_count), CAPTURE(generator_seed),
+	CAPTURE(generator_port_mask), CAPTURE(generator_made), CAPTURE(status), CAPTURE(position),
+	CAPTURE(account_control), CAPTURE(account_frames), CAPTURE(account_bytes),
+	PLAYER(control), PLAYER(rate), PLAYER(cost), PLAYER(status), PLAYER(packets), PLAYER(bytes),
+	PLAYER(passed), PLAYER(skipped), PLAYER(empty), PLAYER(begun), PLAYER(ended),
+};
+
 /*
- * Find the registers of one direction of the DMA. @theirs is LitePCIe's name for that direction:
- * "reader" for h2c, "writer" for c2h.
+ * Returns true if the library uses the registers of this type of block. Every card must have most
+ * types, so a lack is found by the register's name. Records are used only if their ring has room
+ * for one for each descriptor of the card's table. If a slot, capture or player block is of another
+ * version, its registers may lie elsewhere, so it is not used.
  */
-static int find_direction(struct litepcie *dev, const char *theirs,
-			  struct litepcie_dma_registers *registers)
+static bool is_used(const struct litepcie *dev, unsigned int type)
 {
-	struct {
-		const char *name;
-		uint32_t *offset;
-	} wanted[] = {
-		{ "enable", &registers->enable },
-		{ "table_value", &registers->value },
-		{ "table_we", &registers->push },
-		{ "table_loop_prog_n", &registers->loop },
-		{ "table_loop_status", &registers->loop_status },
-		{ "table_reset", &registers->flush },
-	};
-	char name[64];
+	const struct litepcie_block *block =
+		litepcie_find_block(dev, type, type == LITEPCIE_BLOCK_RECORDS ? dev->channel : 0);
+
+	switch (type) {
+	case LITEPCIE_BLOCK_RECORDS:
+		return block && block->parameters > LITEPCIE_RECORDS_MOST_ENTRIES &&
+		       block->parameter[LITEPCIE_RECORDS_MOST_ENTRIES] >= dev->card.table_depth;
+	case LITEPCIE_BLOCK_SLOT:
+		return block && block->version == 1 && block->parameters > LITEPCIE_SLOT_WIDTH;
+	case LITEPCIE_BLOCK_CAPTURE:
+		return block && block->version == 1 &&
+		       block->parameters > LITEPCIE_CAPTURE_STAGING_BYTES;
+	case LITEPCIE_BLOCK_PLAYER:
+		return block && block->version == 1;
+	default:
+		return true;
+	}
+}
+
+static int find_registers(struct litepcie *dev)
+{
 	int rc = 0;
 
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
-		snprintf(name, sizeof(name), "pcie_dma%u_%s_%s", dev->channel, theirs,
-			 wanted[i].name);
-		litepcie_need(dev, name, wanted[i].offset, &rc);
+		const char *from = wanted[i].name, *mark = strchr(from, '#');
+		char name[64];
+
+		if (!is_used(dev, wanted[i].type))
+			continue;
+		if (mark)
+			snprintf(name, sizeof(name), "%.*s%u%s", (int)(mark - from), from,
+				 dev->channel, mark + 1);
+		litepcie_need(dev, mark ? name : from,
+			      (uint32_t *)((char *)&dev->map + wanted[i].place), &rc);
 	}
 	return rc;
 }
 
-static int find_dma(struct litepcie *dev)
+/* Take the facts from the parameters of the blocks. */
+static int find_parameters(struct litepcie *dev)
 {
-	const struct litepcie_block *block =
+	const struct litepcie_block *identifier =
+		litepcie_find_block(dev, LITEPCIE_BLOCK_IDENTIFIER, 0);
+	const struct litepcie_block *dma =
 		litepcie_find_block(dev, LITEPCIE_BLOCK_DMA, dev->channel);
+	const struct litepcie_block *user = litepcie_find_block(dev, LITEPCIE_BLOCK_USER, 0);
+	const struct litepcie_block *slot = litepcie_find_block(dev, LITEPCIE_BLOCK_SLOT, 0);
+	const struct litepcie_block *capture = litepcie_find_block(dev, LITEPCIE_BLOCK_CAPTURE, 0);
 	struct litepcie_map *map = &dev->map;
-	char name[64];
-	int rc;
 
-	if (!block || block->parameters <= LITEPCIE_DMA_H2C_BUFFERED)
+	if (!identifier)
+		return litepcie_fail(dev, -EPROTO, "%s: the card has no identifier", dev->name);
+	if (!dma || dma->parameters <= LITEPCIE_DMA_H2C_BUFFERED)
 		return litepcie_fail(dev, -EPROTO, "%s: the card has no DMA channel %u; it has %u",
 				     dev->name, dev->channel, dev->card.channels);
-	map->h2c_cause = 1u << (block->parameter[LITEPCIE_DMA_H2C_CAUSE] & 31);
-	map->c2h_cause = 1u << (block->parameter[LITEPCIE_DMA_C2H_CAUSE] & 31);
-	if (block->parameters <= LITEPCIE_DMA_H2C_SETTLED ||
-	    !block->parameter[LITEPCIE_DMA_H2C_SETTLED])
-		map->h2c_in_flight = block->parameter[LITEPCIE_DMA_H2C_BUFFERED];
-	map->h2c_tells_taken = block->parameters > LITEPCIE_DMA_H2C_TAKEN &&
-			       block->parameter[LITEPCIE_DMA_H2C_TAKEN];
-	rc = find_direction(dev, "reader", &map->h2c);
-	if (rc == 0)
-		rc = find_direction(dev, "writer", &map->c2h);
-	snprintf(name, sizeof(name), "pcie_dma%u_loopback_enable", dev->channel);
-	litepcie_need(dev, name, &map->loopback, &rc);
-	return rc;
-}
-
-/*
- * Find the registers of records, the card's reports of finished c2h buffers. Records are used only
- * if their ring has room for one for each descriptor of the card's table.
- */
-static int find_notices(struct litepcie *dev)
-{
-	const struct litepcie_block *block =
-		litepcie_find_block(dev, LITEPCIE_BLOCK_RECORDS, dev->channel);
-	struct litepcie_notice_registers *notices = &dev->map.notices;
-	struct {
-		const char *name;
-		uint32_t *offset;
-	} wanted[] = {
-		{ "writer_records_base", &notices->records },
-		{ "writer_records_entries", &notices->entries },
-		{ "writer_status_base", &notices->line[1] },
-		{ "reader_status_base", &notices->line[0] },
-		{ "writer_flush", &notices->flush },
-		{ "control", &notices->control },
-	};
-	char name[64];
-	int rc = 0;
-
-	if (!block || block->parameters <= LITEPCIE_RECORDS_MOST_ENTRIES ||
-	    block->parameter[LITEPCIE_RECORDS_MOST_ENTRIES] < dev->card.table_depth)
-		return 0;
-	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
-		snprintf(name, sizeof(name), "pcie_notices%u_%s", dev->channel, wanted[i].name);
-		litepcie_need(dev, name, wanted[i].offset, &rc);
-	}
-	return rc;
-}
-
-static void find_user(struct litepcie *dev)
-{
-	const struct litepcie_block *block = litepcie_find_block(dev, LITEPCIE_BLOCK_USER, 0);
-
-	if (block && block->parameters > LITEPCIE_USER_CAUSE)
-		dev->map.user_cause = 1u << (block->parameter[LITEPCIE_USER_CAUSE] & 31);
-}
-
-/*
- * Find the registers of the user slot's monitor. If the block is of another version, its registers
- * may lie elsewhere, so the monitor is not used.
- */
-static int find_slot(struct litepcie *dev)
-{
-	static const char *const counters[4] = { "since", "beats", "packets", "stalls" };
-	static const char *const sides[2] = { "h2c", "c2h" };
-	const struct litepcie_block *block = litepcie_find_block(dev, LITEPCIE_BLOCK_SLOT, 0);
-	struct litepcie_slot_registers *slot = &dev->map.slot;
-	char name[64];
-	int rc = 0;
-
-	if (!block || block->version != 1 || block->parameters <= LITEPCIE_SLOT_WIDTH)
-		return 0;
-	litepcie_need(dev, "slot_now", &slot->now, &rc);
-	litepcie_need(dev, "slot_state", &slot->state, &rc);
-	litepcie_need(dev, "slot_time", &slot->time, &rc);
-	for (int s = 0; s < 2; s++) {
-		for (int c = 0; c < 4; c++) {
-			snprintf(name, sizeof(name), "slot_%s_%s", sides[s], counters[c]);
-			litepcie_need(dev, name, &slot->side[s][c], &rc);
-		}
-	}
+	map->identifier = identifier->offset;
+	map->identifier_size = identifier->size;
+	map->h2c_cause = 1u << (dma->parameter[LITEPCIE_DMA_H2C_CAUSE] & 31);
+	map->c2h_cause = 1u << (dma->parameter[LITEPCIE_DMA_C2H_CAUSE] & 31);
+	if (dma->parameters <= LITEPCIE_DMA_H2C_SETTLED ||
+	    !dma->parameter[LITEPCIE_DMA_H2C_SETTLED])
+		map->h2c_in_flight = dma->parameter[LITEPCIE_DMA_H2C_BUFFERED];
+	map->h2c_tells_taken = dma->parameters > LITEPCIE_DMA_H2C_TAKEN &&
+			       dma->parameter[LITEPCIE_DMA_H2C_TAKEN];
+	if (user && user->parameters > LITEPCIE_USER_CAUSE)
+		map->user_cause = 1u << (user->parameter[LITEPCIE_USER_CAUSE] & 31);
 	/* counters of 64 bits need no mask, and a width of 0 is taken for 64 */
-	slot->mask = UINT64_MAX >> (-block->parameter[LITEPCIE_SLOT_WIDTH] & 63);
-	return rc;
-}
-
-/*
- * Find the registers of the capture block. If the block is of another version, its registers may
- * lie elsewhere, so it is not used.
- */
-static int find_capture(struct litepcie *dev)
-{
-	const struct litepcie_block *block =
-		litepcie_find_block(dev, LITEPCIE_BLOCK_CAPTURE, 0);
-	struct litepcie_capture_registers *capture = &dev->map.capture;
-	struct {
-		const char *name;
-		uint32_t *offset;
-	} wanted[] = {
-		{ "capture_control", &capture->control },
-		{ "capture_snap", &capture->snap },
-		{ "capture_wait", &capture->wait },
-		{ "capture_mbuf_log2", &capture->mbuf_log2 },
-		{ "capture_segment_log2", &capture->segment_log2 },
-		{ "capture_last_segment", &capture->last_segment },
-		{ "capture_status_base", &capture->status_base },
-		{ "capture_segment_base", &capture->segment_base },
-		{ "capture_segment_index", &capture->segment_index },
-		{ "capture_limit", &capture->limit },
-		{ "capture_generator_control", &capture->generator_control },
-		{ "capture_generator_size", &capture->generator_size },
-		{ "capture_generator_period", &capture->generator_period },
-		{ "capture_generator_count", &capture->generator_count },
-		{ "capture_generator_seed", &capture->generator_seed },
-		{ "capture_generator_port_mask", &capture->generator_port_mask },
-		{ "capture_generator_made", &capture->generator_made },
-		{ "capture_status", &capture->status },
-		{ "capture_position", &capture->position },
-		{ "capture_account_control", &capture->account_control },
-		{ "capture_account_frames", &capture->account_frames },
-		{ "capture_account_bytes", &capture->account_bytes },
-	};
-	int rc = 0;
-
-	if (!block || block->version != 1 ||
-	    block->parameters <= LITEPCIE_CAPTURE_STAGING_BYTES)
-		return 0;
-	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
-		litepcie_need(dev, wanted[i].name, wanted[i].offset, &rc);
-	capture->staging_bytes = block->parameter[LITEPCIE_CAPTURE_STAGING_BYTES];
-	return rc;
+	if (is_used(dev, LITEPCIE_BLOCK_SLOT))
+		map->slot.mask = UINT64_MAX >> (-slot->parameter[LITEPCIE_SLOT_WIDTH] & 63);
+	if (is_used(dev, LITEPCIE_BLOCK_CAPTURE))
+		map->capture.staging_bytes = capture->parameter[LITEPCIE_CAPTURE_STAGING_BYTES];
+	return 0;
 }
 
 /*
@@ -211,91 +197,10 @@ static void find_sorter(struct litepcie *dev)
 		*places[i] = (uint32_t)block->offset + block->parameter[i];
 }
 
-/* Find the registers of the player, which comes with the capture block. */
-static int find_player(struct litepcie *dev)
-{
-	const struct litepcie_block *block = litepcie_find_block(dev, LITEPCIE_BLOCK_PLAYER, 0);
-	struct litepcie_player_registers *player = &dev->map.player;
-	struct {
-		const char *name;
-		uint32_t *offset;
-	} wanted[] = {
-		{ "player_control", &player->control },
-		{ "player_rate", &player->rate },
-		{ "player_cost", &player->cost },
-		{ "player_status", &player->status },
-		{ "player_packets", &player->packets },
-		{ "player_bytes", &player->bytes },
-		{ "player_passed", &player->passed },
-		{ "player_skipped", &player->skipped },
-		{ "player_empty", &player->empty },
-		{ "player_begun", &player->begun },
-		{ "player_ended", &player->ended },
-	};
-	int rc = 0;
-
-	if (!block || block->version != 1)
-		return 0;
-	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
-		litepcie_need(dev, wanted[i].name, wanted[i].offset, &rc);
-	return rc;
-}
-
-static int find_streams(struct litepcie *dev)
-{
-	static const char *const streams[4] = { "cq", "cc", "rq", "rc" };
-	static const char *const counts[6] = {
-		"beats", "stalls", "tlps", "payload_bytes", "first", "last",
-	};
-	char name[64];
-	int rc = 0;
-
-	for (int s = 0; s < 4; s++) {
-		for (int c = 0; c < 6; c++) {
-			snprintf(name, sizeof(name), "pcie_counters_%s_%s", streams[s], counts[c]);
-			litepcie_need(dev, name, &dev->map.streams[s][c], &rc);
-		}
-	}
-	return rc;
-}
-
 int litepcie_map_build(struct litepcie *dev)
 {
-	const struct litepcie_block *identifier =
-		litepcie_find_block(dev, LITEPCIE_BLOCK_IDENTIFIER, 0);
-	struct litepcie_map *map = &dev->map;
-	int rc = 0;
+	int rc = find_parameters(dev);
 
-	if (!identifier)
-		return litepcie_fail(dev, -EPROTO, "%s: the card has no identifier", dev->name);
-	map->identifier = identifier->offset;
-	map->identifier_size = identifier->size;
-	litepcie_need(dev, "device_time_low", &map->time_low, &rc);
-	litepcie_need(dev, "device_time_high", &map->time_high, &rc);
-	litepcie_need(dev, "pcie_phy_link_status", &map->link_status, &rc);
-	litepcie_need(dev, "pcie_phy_msi_enable", &map->phy_msi, &rc);
-	litepcie_need(dev, "pcie_phy_max_payload_size", &map->mps, &rc);
-	litepcie_need(dev, "pcie_phy_max_request_size", &map->mrrs, &rc);
-	litepcie_need(dev, "pcie_msi_enable", &map->irq_enable, &rc);
-	litepcie_need(dev, "pcie_msi_clear", &map->irq_clear, &rc);
-	litepcie_need(dev, "pcie_msi_vector", &map->irq_vector, &rc);
-	litepcie_need(dev, "pcie_counters_control", &map->counters_control, &rc);
-	litepcie_need(dev, "pcie_counters_time", &map->counters_time, &rc);
-	litepcie_need(dev, "pattern_control", &map->pattern_control, &rc);
-	litepcie_need(dev, "pattern_h2c_beats", &map->pattern_beats, &rc);
-	litepcie_need(dev, "pattern_h2c_errors", &map->pattern_errors, &rc);
-	litepcie_need(dev, "pattern_h2c_first_error", &map->pattern_first_error, &rc);
-	find_user(dev);
-	if (rc == 0)
-		rc = find_streams(dev);
-	if (rc == 0)
-		rc = find_dma(dev);
-	if (rc == 0)
-		rc = find_slot(dev);
-	if (rc == 0)
-		rc = find_capture(dev);
-	if (rc == 0)
-		rc = find_player(dev);
 	find_sorter(dev);
-	return rc < 0 ? rc : find_notices(dev);
+	return rc < 0 ? rc : find_registers(dev);
 }
