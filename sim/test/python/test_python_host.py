@@ -95,9 +95,12 @@ def test_constants_are_the_headers(host):
     from lanebox_host import _library
 
     folder = ROOT / "software/liblitepcie"
-    text = (folder / "liblitepcie.h").read_text() + (folder / "litepcie_stream.h").read_text()
+    headers = ("liblitepcie.h", "litepcie_stream.h", "litepcie_capture.h")
+    text = "".join((folder / name).read_text() for name in headers)
     defined = dict(re.findall(r"#define LITEPCIE_(\w+)\s+(\d+)", text))
     assert int(defined["WHY_SIZE"]) == _library.WHY_SIZE
+    assert int(defined["CAPTURE_PORTS"]) == _library.PORTS
+    assert _library.WAYS == {"h2c": int(defined["H2C"]), "c2h": int(defined["C2H"])}
     flags = re.findall(r"#define LITEPCIE_HAS_(\w+)\s+\(UINT64_C\(1\) << (\d+)\)", text)
     assert flags == [(n.upper(), str(bit)) for bit, n in enumerate(_library.FEATURES)]
     names = ["H2C", "C2H", "RECORD_LAST", "RECORD_FLUSHED", "RECORD_ERROR"]

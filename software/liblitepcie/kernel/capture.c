@@ -23,9 +23,21 @@
 
 #include "capture/capture.h"
 #include "kernel.h"
+#include "litepcie_capability.h"
 #include "litepcie_capture_node.h"
 
 #define STATUS_BYTES	4096u
+
+_Static_assert(LITEPCIE_CAPTURE_RING_SMALLEST == LITEPCIE_CAPTURE_LEAST_RING &&
+	       LITEPCIE_CAPTURE_RING_LARGEST == LITEPCIE_CAPTURE_MOST_RING &&
+	       LITEPCIE_CAPTURE_MBUF_SMALLEST == LITEPCIE_CAPTURE_LEAST_MBUF &&
+	       LITEPCIE_CAPTURE_MBUF_LARGEST == LITEPCIE_CAPTURE_MOST_MBUF,
+	       "the library's limits of a capture's ring are the driver's");
+_Static_assert(LITEPCIE_CAPTURE_PORTS == LITEPCIE_CAPTURE_MOST_PORTS &&
+	       LITEPCIE_CAPTURE_PORTS == 1u << LITEPCIE_CAPTURE_PORT_BITS &&
+	       LITEPCIE_CAPTURE_FRAME_LARGEST == LITEPCIE_CAPTURE_MOST_FRAME &&
+	       LITEPCIE_CAPTURE_FRAME_LARGEST == (1u << LITEPCIE_CAPTURE_LENGTH_BITS) - 1,
+	       "ports and frames of library and driver are the card's");
 
 struct kernel_capture {
 	int				fd;
