@@ -61,7 +61,7 @@ static_assert(sizeof(struct litepcie_index_way) == 64);
 static_assert(sizeof(struct litepcie_index) == 128);
 static_assert(sizeof(struct litepcie_capture_status) == 64);
 
-/* What the card writes */
+/* Records and status lines, which the card writes */
 static_assert(sizeof(struct litepcie_record) == LITEPCIE_RECORD_SIZE);
 static_assert(sizeof(struct litepcie_record) == 16);
 static_assert(offsetof(struct litepcie_record, bytes) == LITEPCIE_RECORD_BYTES);

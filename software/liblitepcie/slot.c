@@ -161,8 +161,8 @@ static void say_h2c_slot(struct text *text, const struct litepcie *dev,
 }
 
 /*
- * Say whether the user's logic has taken all h2c data, if the enable register tells that. Used for
- * a card without a monitor of its slot.
+ * Say whether the user's logic has taken all h2c data, if the enable register tells that. This
+ * serves a card without a monitor of its slot.
  */
 static void say_h2c_taken(struct text *text, struct litepcie *dev)
 {

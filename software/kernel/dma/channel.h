@@ -52,7 +52,7 @@ struct litepcie_held {
 	u64	mask;
 };
 
-/* What an open file has set for one direction with LITEPCIE_IOCTL_PACKETS. */
+/* The settings of LITEPCIE_IOCTL_PACKETS that an open file has made for one direction. */
 struct litepcie_ends {
 	bool	packets;
 	u32	flush_us;

@@ -344,7 +344,7 @@ void litepcie_owner_give(struct litepcie_way *way, struct litepcie_file *file, b
 	mutex_unlock(&way->mutex);
 }
 
-/* close(): as litepcie_owner_give(), and drop the file's own ring, too. */
+/* Do for close() what litepcie_owner_give() does, and drop the file's own ring, too. */
 void litepcie_owner_leave(struct litepcie_way *way, struct litepcie_file *file, bool live)
 {
 	mutex_lock(&way->mutex);

@@ -42,7 +42,7 @@ int litepcie_mmap_pages(struct vm_area_struct *vma, struct litepcie_ring *ring, 
 
 		if (err)
 			return err;
-		/* A ring of a gigabyte takes long: let others run after each 2 MiB. */
+		/* To map a gigabyte takes long, so other tasks may run after each 2 MiB. */
 		if (!(at % SZ_2M))
 			cond_resched();
 	}

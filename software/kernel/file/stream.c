@@ -282,7 +282,7 @@ ssize_t litepcie_stream_write(const struct litepcie_run *run, struct iov_iter *f
 	return copied ? copied : -EFAULT;
 }
 
-/* Copy what needs no waiting.  Returns 0, or the error that keeps more from being copied. */
+/* Copy all that can be copied without waiting.  Returns 0, or the error that ended the copying. */
 static int transfer_ready(struct litepcie_run *run, struct iov_iter *iter)
 {
 	ssize_t part;

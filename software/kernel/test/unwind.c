@@ -140,7 +140,7 @@ static void capture_own(const char *node)
 	free(memory);
 }
 
-/* The header and the first blocks by read(), whose ring is the driver's own. */
+/* Read the header of a recording.  For the first read() the driver makes a ring of its own. */
 static void capture_read(const char *node)
 {
 	static char data[4096];

@@ -46,7 +46,7 @@ struct vfio {
 	int			iommu, group;
 	int			device;		/* descriptor of the VFIO device, or -1 */
 	uint32_t		space;		/* number of the address space in the iommufd */
-	uint64_t		config;		/* where configuration space is in the file */
+	uint64_t		config;		/* offset of configuration space in the file */
 	struct litepcie_window	bar[LITEPCIE_BARS];
 	int			events;		/* epoll on @message and @request, or -1 */
 	/* eventfd by which the kernel asks the program to close the device; -1: not open */

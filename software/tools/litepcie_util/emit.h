@@ -21,7 +21,7 @@
 
 struct util;
 
-/* How far the JSON text is. It begins with zeros behind @file. */
+/* The state of the JSON text. All members but @file begin as zero. */
 struct json {
 	FILE	*file;
 	int	depth;		/* number of objects and arrays that have begun and not ended */
@@ -36,7 +36,7 @@ struct emit {
 /* The key of a value that is an element of an array. */
 #define EMIT_ELEMENT	""
 
-/* Print text alone, which JSON does not have. */
+/* Print to the output as text. JSON gets nothing. */
 __attribute__((format(printf, 2, 3)))
 void emit_text(const struct emit *emit, const char *format, ...);
 
@@ -45,15 +45,15 @@ void emit_string(const struct emit *emit, const char *key, const char *format, c
 void emit_unsigned(const struct emit *emit, const char *key, const char *format, uint64_t value);
 void emit_number(const struct emit *emit, const char *key, const char *format, double value);
 
-/* Values that the text does not have, or says in words of its own. */
+/* Write a value to JSON. Text leaves it out, or has it in words of its own. */
 void emit_bool(const struct emit *emit, const char *key, bool value);
-/* A number that is null in JSON if it is below 0. */
+/* Write a number to JSON, or null if the number is below 0. */
 void emit_known(const struct emit *emit, const char *key, int64_t value);
 void emit_null(const struct emit *emit, const char *key);
 
 /*
- * Begin and end an object or an array of JSON. Text has nothing there. With a NULL key it is an
- * element of an array, or the whole result.
+ * Begin and end an object or an array of JSON. Text gets nothing. With a NULL key the object or
+ * array is an element of an array, or the whole result.
  */
 void emit_object(const struct emit *emit, const char *key);
 void emit_object_end(const struct emit *emit);

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* What the parts of the test program `calls` have in common. */
+/* Declares what the parts of the test program `calls` share. */
 #ifndef LITEPCIE_TEST_CALLS_H
 #define LITEPCIE_TEST_CALLS_H
 

@@ -78,7 +78,9 @@ static void h2c_announces_the_end_of_a_short_batch(void)
 
 /* Packets and lengths ------------------------------------------------------------------------- */
 
-/* True if the card whose BAR0 the test has loaded writes records. Packets need records. */
+/*
+ * Returns true if the card whose BAR0 the test has loaded writes records. Packets need records.
+ */
 static bool has_records(void)
 {
 	struct litepcie *dev = open_card();
@@ -90,8 +92,8 @@ static bool has_records(void)
 }
 
 /*
- * What a card can do is known without a call that fails, behind a driver that tells it, behind one
- * from before that call, and behind LitePCIe's.
+ * litepcie_features() is right with each of three drivers: Lanebox's, an earlier one of Lanebox's
+ * without the call FEATURES, and LitePCIe's. The program needs no call that fails.
  */
 static void features_are_told(bool able)
 {

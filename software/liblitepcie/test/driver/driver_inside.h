@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* What the files of the stand-in for the driver share. Tests use driver.h only. */
+/* Declares what the files of the driver's stand-in share. Tests include driver.h only. */
 #ifndef LITEPCIE_TEST_DRIVER_INSIDE_H
 #define LITEPCIE_TEST_DRIVER_INSIDE_H
 
@@ -30,7 +30,7 @@ extern int driver_bar0;
 /* descriptor of a memory file with the driver's pages for status, index and records */
 extern int driver_pages;
 
-/* True if @fd is an open device file of the stand-in. */
+/* Returns true if @fd is an open device file of the stand-in. */
 bool driver_is(int fd);
 
 /* The functions of the C library in whose place the linker puts those of the stand-in. */

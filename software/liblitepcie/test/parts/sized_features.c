@@ -43,7 +43,10 @@ static void an_old_program_gets_and_sets_what_it_knows(void)
 	CHECK_EQUAL(theirs.behind, 99);
 }
 
-/* What the library does not know is set to 0, and must be 0 when it comes from the program. */
+/*
+ * A newer program's struct has members that the library does not know. The library sets them to 0,
+ * and refuses them if the program has set them.
+ */
 static void a_newer_program_hears_of_what_is_too_new(void)
 {
 	struct newer theirs = { sizeof(theirs), 1, 2, 0, 0 };
@@ -85,7 +88,7 @@ static uint64_t no_held_runs(const struct litepcie *unused)
 	return 0;
 }
 
-/* What a card can do follows from its blocks, and from what the way to it can do. */
+/* The features follow from the card's blocks and from what the back end's channel can do. */
 static void features_follow_from_card_and_channel(void)
 {
 	static const struct litepcie_channel all, none = { .able = no_held_runs };

@@ -22,7 +22,7 @@
 #define PART		256
 /* Ctrl-D ends the console at a terminal, since Ctrl-D never reaches a raw terminal as an end. */
 #define CONTROL_D	4
-/* So many looks without news after the end of the input, and the CPU has said everything. */
+/* If so many looks after the end of the input find nothing new, the CPU has said everything. */
 #define QUIET_LOOKS	5u
 
 struct console {

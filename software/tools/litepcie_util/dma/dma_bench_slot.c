@@ -40,7 +40,7 @@ struct stretch {
 
 /* Moving buffers ------------------------------------------------------------------------------ */
 
-/* Acquire and release all buffers that are ready. Returns how many that were, or -errno. */
+/* Acquire and release all buffers that are ready. Returns their number, or -errno. */
 static int pass_on(struct litepcie_stream *stream)
 {
 	struct litepcie_buffer buffer = { .struct_size = sizeof(buffer) };
@@ -55,8 +55,8 @@ static int pass_on(struct litepcie_stream *stream)
 }
 
 /*
- * Send every free h2c buffer and release every filled c2h buffer. Returns how many buffers that
- * were, or -errno.
+ * Send every free h2c buffer and release every filled c2h buffer. Returns the number of these
+ * buffers, or -errno.
  */
 static int pump(const struct dma_run *run)
 {

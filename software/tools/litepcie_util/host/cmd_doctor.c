@@ -195,8 +195,8 @@ static void print(const struct emit *out, const void *result)
 /* Command ------------------------------------------------------------------------------------- */
 
 /*
- * True if config space allows the card more than 32 tags (numbers of reads in flight). If config
- * space cannot be read, assume that it does.
+ * Returns true if config space allows the card more than 32 tags (numbers of reads in flight), or
+ * if config space cannot be read.
  */
 static bool extended_tags(const struct doctor_host *host)
 {
