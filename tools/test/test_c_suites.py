@@ -1,0 +1,74 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Each C source of software is held by a test that c_suites.py names."""
+
+import subprocess
+
+import pytest
+
+from tools.testing.c_suites import HELD, problems, sources
+from tools.testing.repository import ROOT
+
+
+def listed():
+    """Return the C sources of the repository."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return sources(name for name in names.splitlines() if (ROOT / name).is_file())
+
+
+def text(name):
+    """Return the text of a file of the repository, or None if there is none of this name."""
+    return (ROOT / name).read_text() if (ROOT / name).is_file() else None
+
+
+def test_every_c_source_is_held_by_a_test_that_is_there():
+    """No C source of software is without a test, and no entry names what is not there."""
+    assert problems(listed(), text, HELD) == []
+
+
+def test_c_sources_of_each_part_are_found_and_tests_are_not():
+    """Sources of driver, library, tools, examples and manual are found, and no test program."""
+    found = listed()
+    assert {
+        "software/kernel/file/chrdev.c",
+        "software/liblitepcie/vfio/type1.c",
+        "software/liblitepcie/man/examples/keep.c",
+        "software/tools/litepcie_util/mmio/mmio_ways.c",
+        "software/examples/request.c",
+    } <= set(found)
+    assert not [name for name in found if "/test/" in name]
+
+
+# The rules, with made-up files --------------------------------------------------------------------
+
+ONE = "software/kernel/one.c"
+TESTS = {"test_one.py": "def test_it(guest):\n    pass\n"}
+HELD_ONE = {"test_one.py": {"test_it": "kernel/one"}}
+
+
+def test_a_source_with_a_test_is_no_problem():
+    """A source is held if its entry names a test that the file defines."""
+    assert problems([ONE], TESTS.get, HELD_ONE) == []
+
+
+@pytest.mark.parametrize(
+    "names, held, problem",
+    [
+        ([ONE, "software/kernel/two.c"], HELD_ONE, "software/kernel/two.c is held by no test"),
+        ([], HELD_ONE, "software/kernel/one.c has an entry, but there is no such source"),
+        ([ONE], {**HELD_ONE, "test_gone.py": {}}, "test_gone.py has entries, but there is no such"),
+        ([ONE], {"test_one.py": {"test_i": "kernel/one"}}, "test_one.py has no test test_i, which"),
+        ([ONE], {"test_one.py": {"test_it": "kernel/one kernel/one"}}, "one.c has 2 entries"),
+        (
+            [ONE],
+            {"test_one.py": {"test_it": "kernel/one"}, "test_two.py": {"test_it": ""}},
+            "test_two.py: test_it has an entry without a source",
+        ),
+    ],
+)
+def test_what_is_not_right_is_one_sentence(names, held, problem):
+    """A source without a test, and an entry with a wrong name, are told by their names."""
+    (said,) = problems(names, {**TESTS, "test_two.py": TESTS["test_one.py"]}.get, held)
+    assert problem in said

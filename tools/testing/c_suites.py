@@ -1,0 +1,357 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which test holds each C source of software: the table HELD, with the test's file and name.
+
+Most tests of the driver, the library and the tools run a whole program, so a source has no test
+file of its own name, as suites.py wants it of Scala, Python and C++. A test in HELD runs the code
+of its sources and fails if what they promise is wrong. Several tests may run one source; HELD has
+only one of them.
+
+Programs of the folders `test` are not sources. If such a program tests a source, HELD names the
+test in Python that starts the program.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+
+# {file of tests: {test: sources}}. The names of sources begin below software/ and lack their `.c`.
+Table = dict[str, dict[str, str]]
+
+SOURCES = re.compile(r"software/(?!.*/test/).*\.c$")
+
+HELD: Table = {
+    # The driver
+    "sim/test/driver/test_guest_driver_abi.py": {
+        "test_structures_have_the_same_size_in_every_program": "kernel/abi",
+    },
+    "sim/test/driver/test_guest_driver_capture.py": {
+        "test_frames_come_into_the_program_s_own_memory": "kernel/capture/capture",
+        "test_what_is_no_capture_is_refused": "kernel/capture/capture_node",
+        "test_a_process_that_forks_or_is_killed_does_no_harm": "kernel/capture/capture_owner",
+        "test_read_gives_header_and_blocks": "kernel/capture/capture_read",
+        "test_a_recording_through_the_driver_has_every_frame": "liblitepcie/kernel/capture",
+        "test_a_ring_lies_in_huge_pages": "liblitepcie/kernel/pages",
+    },
+    "sim/test/driver/test_guest_driver_refusal.py": {
+        "test_a_card_without_a_sound_table_is_refused": "kernel/capability",
+    },
+    "sim/test/driver/test_guest_driver_rights.py": {
+        "test_a_member_of_the_group_keeps_to_what_is_its_own": (
+            "kernel/rights kernel/dma/charge kernel/dma/owner"
+        ),
+        "test_no_place_of_an_interrupt_breaks_the_timer": "kernel/moderation",
+        "test_counts_go_on_behind_their_wrap": "kernel/dma/progress",
+        "test_each_call_reaches_its_function_with_the_card_entered": "kernel/file/ioctl",
+    },
+    "sim/test/driver/test_guest_driver_short.py": {
+        "test_rings_have_the_shape_that_was_asked_for": "kernel/dma/ring kernel/file/setup",
+        "test_read_gives_what_the_card_has_written": "kernel/file/rw",
+        "test_a_ring_goes_to_a_disk_and_back_without_a_copy": "kernel/file/mmap",
+        "test_registers_are_mapped_uncached_and_taken_away": "kernel/bar",
+        "test_another_device_reads_the_ring_in_place": "kernel/dma/dmabuf",
+        "test_interrupts_of_the_loop_that_come_fast_become_one": "kernel/throttle",
+        "test_a_held_direction_loses_nothing": "kernel/dma/held kernel/file/sync",
+        "test_a_node_is_a_stream_of_bytes": "kernel/file/stream",
+        "test_packets_keep_their_bytes_and_their_ends": "kernel/file/packets",
+        "test_a_ring_lies_in_memory_of_the_program_s_own": "kernel/dma/memory",
+        "test_a_card_may_go_while_it_is_used": "kernel/card kernel/file/chrdev",
+        "test_a_reset_stops_the_dma_and_the_card_goes_on": "kernel/dma/dma",
+        "test_loading_and_binding_under_traffic": "kernel/main",
+        "test_a_pcie_error_ends_in_recovery": "kernel/pci",
+        "test_what_happens_is_told": "kernel/sysfs kernel/trace",
+        "test_each_interrupt_is_taken_once": "kernel/irq",
+        "test_counts_in_memory_are_looked_at_whatever_the_causes_are": "kernel/dma/notices",
+    },
+    "sim/test/driver/test_guest_driver_short_iommu.py": {
+        "test_the_user_s_interrupt_is_an_event": "kernel/user",
+    },
+    "sim/test/driver/test_guest_built.py": {
+        "test_a_disk_reads_and_writes_the_card_s_memory": "kernel/p2pmem",
+    },
+    "sim/test/virtio/test_guest_virtio.py": {
+        "test_a_reset_makes_the_devices_anew": "kernel/virtio/virtio",
+        "test_the_stock_drivers_take_the_features_of_the_card": "kernel/virtio/virtio_device",
+        "test_an_interrupt_costs_no_register_read_of_the_transport": "kernel/virtio/virtio_queues",
+    },
+    # The library
+    "software/test/test_software_parts.py": {
+        "test_a_capability_table_is_read_as_written_or_refused": "liblitepcie/capability",
+        "test_registers_are_known_by_the_blocks_of_a_card": "liblitepcie/names",
+        "test_the_registers_that_the_library_uses_are_found": "liblitepcie/map",
+        "test_names_of_a_file_are_taken_over_as_a_whole_or_not": "liblitepcie/csr_file",
+        "test_structs_of_older_and_newer_programs_are_copied_as_far_as_they_reach": (
+            "liblitepcie/sized liblitepcie/features"
+        ),
+        "test_the_memory_of_a_ring_lives_until_its_last_user_drops_it": "liblitepcie/dma/memory",
+    },
+    "software/test/test_software_library.py": {
+        "test_records_are_found_and_broken_ones_noticed": (
+            "liblitepcie/capture/capture_records tools/lanebox_capture/check/check "
+            "tools/lanebox_capture/check/check_recording"
+        ),
+        "test_a_capture_survives_any_card": (
+            "liblitepcie/capture/capture liblitepcie/capture/capture_registers "
+            "liblitepcie/capture/capture_ring"
+        ),
+        "test_a_recording_is_whole_whatever_the_disk_does": (
+            "tools/lanebox_capture/disk/output tools/lanebox_capture/record/record"
+        ),
+        "test_rings_hand_out_only_what_is_theirs": "liblitepcie/dma/dma liblitepcie/dma/open",
+        "test_records_and_status_lines_are_believed_as_far_as_they_can_be": (
+            "liblitepcie/engine/notices liblitepcie/engine/engine"
+        ),
+        "test_a_direction_that_waits_for_a_lost_read_is_waited_for": "liblitepcie/table/table_run",
+        "test_a_wait_for_ever_ends_by_data_a_stop_or_a_signal": (
+            "liblitepcie/dma/dma_wait liblitepcie/clock"
+        ),
+        "test_the_kernel_s_calls_are_made_as_its_drivers_answer_them": (
+            "liblitepcie/kernel/backend liblitepcie/kernel/channel liblitepcie/kernel/map_bars "
+            "liblitepcie/kernel/ring liblitepcie/kernel/sysfs liblitepcie/kernel/wait"
+        ),
+        "test_what_hangs_is_named": "liblitepcie/slot liblitepcie/dma/dma_drain",
+        "test_counts_go_on_behind_their_wrap": "liblitepcie/table/table",
+        "test_rings_lie_where_and_news_come_as_a_program_says": (
+            "liblitepcie/dma/place liblitepcie/table/table_looks"
+        ),
+        "test_the_user_s_logic_calls": "liblitepcie/user",
+    },
+    "software/test/test_software_installed.py": {
+        "test_examples_of_the_manual_run": (
+            "liblitepcie/man/examples/information liblitepcie/man/examples/interrupts "
+            "liblitepcie/man/examples/keep liblitepcie/man/examples/memory "
+            "liblitepcie/man/examples/messages liblitepcie/man/examples/place "
+            "liblitepcie/man/examples/play liblitepcie/man/examples/registers "
+            "liblitepcie/man/examples/share"
+        ),
+    },
+    "software/test/test_software_util.py": {
+        "test_a_device_that_cannot_be_opened_is_one_sentence": (
+            "liblitepcie/error liblitepcie/litepcie liblitepcie/sim/vfio_user_socket"
+        ),
+        "test_info_shows_what_was_negotiated": "liblitepcie/card tools/litepcie_util/cmd_info",
+        "test_mps_defaults_to_what_the_card_advertises_and_may_not_exceed_it": (
+            "liblitepcie/sim/config"
+        ),
+        "test_a_board_that_reads_host_memory_by_message_is_served": (
+            "liblitepcie/sim/backend liblitepcie/sim/vfio_user"
+        ),
+        "test_a_peer_that_is_no_card_is_refused_at_open": "liblitepcie/sim/vfio_user_wire",
+        "test_help_names_every_command_and_the_exit_statuses": "tools/litepcie_util/main",
+        "test_scratch_test_reports_a_stuck_bit": "tools/litepcie_util/cmd_scratch",
+    },
+    "sim/test/util/test_capture_record.py": {
+        "test_a_recording_has_every_frame_at_its_time": (
+            "tools/lanebox_capture/record/cmd_record tools/lanebox_capture/disk/uring"
+        ),
+        "test_info_has_the_accounts_of_each_port": "tools/lanebox_capture/cmd_info",
+        "test_the_recorder_stays_on_its_processor_and_awake": "tools/lanebox_capture/processor",
+        "test_the_capture_calls_do_what_they_say": (
+            "liblitepcie/capture/capture_counts liblitepcie/capture/capture_file"
+        ),
+        "test_the_manual_s_examples_record": (
+            "liblitepcie/man/examples/capture liblitepcie/man/examples/record "
+            "liblitepcie/man/examples/records"
+        ),
+    },
+    "sim/test/util/test_capture_play.py": {
+        "test_what_others_made_comes_back": (
+            "tools/lanebox_capture/play/cmd_play tools/lanebox_capture/play/play"
+        ),
+        "test_the_library_s_calls_do_what_they_say": "liblitepcie/capture/player",
+        "test_the_manual_s_example_plays": "liblitepcie/man/examples/player",
+    },
+    "sim/test/util/test_user_board.py": {
+        "test_the_library_on_the_board": "liblitepcie/bar",
+        "test_a_stream_is_watched_without_a_register": "liblitepcie/table/table_notices",
+    },
+    "sim/test/util/test_user_guest.py": {
+        "test_every_way_to_a_card_passes_the_same_suite": (
+            "liblitepcie/access liblitepcie/vfio/backend liblitepcie/vfio/type1"
+        ),
+        "test_rings_through_vfio_lie_in_huge_pages": "liblitepcie/vfio/memory",
+        "test_every_cause_has_its_own_message_where_the_card_offers_that": "liblitepcie/vfio/irq",
+        "test_a_direction_that_somebody_uses_has_a_sentence": "liblitepcie/kernel/users",
+        "test_what_is_in_the_way_of_vfio_has_a_sentence": "liblitepcie/vfio/open",
+    },
+    "sim/test/util/test_user_iommufd.py": {
+        "test_iommufd_passes_the_same_suite": "liblitepcie/vfio/iommufd",
+    },
+    # The tools
+    "software/test/test_capture_tool.py": {
+        "test_usage_errors_end_with_2_and_point_to_help": "tools/lanebox_capture/main",
+        "test_any_pcapng_is_walked_through": "tools/lanebox_capture/check/cmd_check",
+    },
+    "software/test/test_capture_search.py": {
+        "test_a_rate_that_the_disk_holds_loses_nothing": "tools/lanebox_capture/disk/cmd_disk",
+        "test_a_filter_finds_its_packets_and_no_others": (
+            "tools/lanebox_capture/find/cmd_find tools/lanebox_capture/find/filter"
+        ),
+    },
+    "software/test/test_capture_source.py": {
+        "test_a_file_that_the_card_would_refuse_has_a_sentence": (
+            "tools/lanebox_capture/play/source"
+        ),
+    },
+    "sim/test/util/test_capture_extcap.py": {
+        "test_the_cards_are_in_the_list_of_interfaces": "tools/lanebox_capture/extcap",
+    },
+    "sim/test/util/test_capture_live.py": {
+        "test_live_tells_the_losses_of_each_port": "tools/lanebox_capture/cmd_live",
+    },
+    "software/test/test_util_parts.py": {
+        "test_random_samples_and_data_are_judged_exactly": (
+            "tools/litepcie_util/histogram tools/litepcie_util/dma/dma_data"
+        ),
+        "test_lines_from_and_to_the_terminal_are_as_the_manual_says": (
+            "tools/litepcie_util/options tools/litepcie_util/progress tools/litepcie_util/util"
+        ),
+        "test_a_result_is_printed_as_text_or_as_json": "tools/litepcie_util/emit",
+    },
+    "software/test/test_util_bitstream.py": {
+        "test_a_file_is_judged_alike": "tools/litepcie_util/card/bitstream",
+    },
+    "software/test/test_util_flash.py": {
+        "test_an_image_is_written_and_verified": (
+            "tools/litepcie_util/card/cmd_flash tools/litepcie_util/card/flash"
+        ),
+    },
+    "software/test/test_util_registers.py": {
+        "test_dump_lists_registers_by_the_beginning_of_their_names": "tools/litepcie_util/cmd_dump",
+        "test_a_register_has_a_name_and_a_place": "tools/litepcie_util/cmd_peek",
+    },
+    "software/test/test_util_limits.py": {
+        "test_every_limit_is_the_formulas": "tools/litepcie_util/dma/limits",
+    },
+    "software/test/test_software_dma.py": {
+        "test_dma_test_compares_every_buffer_it_was_asked_for": (
+            "tools/litepcie_util/dma/cmd_dma_test tools/litepcie_util/streams"
+        ),
+        "test_one_flipped_bit_fails_the_run_and_is_named": "tools/litepcie_util/dma/dma_judge",
+        "test_dma_test_ends_after_the_duration": "tools/litepcie_util/dma/dma_run",
+        "test_dma_test_rate_is_that_of_the_steady_state": "tools/litepcie_util/dma/dma_window",
+    },
+    "software/test/test_util_bench.py": {
+        "test_dma_bench_tells_how_it_goes_on": (
+            "tools/litepcie_util/dma/cmd_dma_bench tools/litepcie_util/dma/dma_bench_interval "
+            "tools/litepcie_util/dma/dma_watch"
+        ),
+        "test_dma_bench_sweeps_over_sizes": "tools/litepcie_util/dma/dma_bench_sweep",
+        "test_mmio_bench_measures_every_size_that_is_answered_rightly": (
+            "tools/litepcie_util/mmio/cmd_mmio_bench"
+        ),
+        "test_times_are_in_the_ticks_of_the_card": "tools/litepcie_util/mmio/mmio_measure",
+        "test_mmio_bench_gives_no_number_for_a_size_that_is_answered_wrongly": (
+            "tools/litepcie_util/mmio/mmio_ways"
+        ),
+    },
+    "sim/test/rows/test_user_rows.py": {
+        "test_dma_bench_says_the_same_by_software": "tools/litepcie_util/dma/dma_bench_slot",
+    },
+    "software/test/test_util_pci.py": {
+        "test_reset_goes_through_the_kernel_and_says_when_it_cannot": (
+            "tools/litepcie_util/cmd_reset"
+        ),
+        "test_list_shows_each_card_with_the_name_to_open_it_by": (
+            "tools/litepcie_util/host/cmd_list"
+        ),
+        "test_list_knows_the_cards_that_the_driver_knows": "tools/litepcie_util/host/pci",
+        "test_rescan_removes_the_card_and_looks_again": "tools/litepcie_util/host/cmd_rescan",
+        "test_bind_does_what_the_kernel_wants_in_its_order": "tools/litepcie_util/host/cmd_vfio",
+        "test_unbind_names_who_has_the_card_and_changes_nothing": "tools/litepcie_util/host/holder",
+    },
+    "sim/test/util/test_util_doctor.py": {
+        "test_a_whole_link_reaches_its_own_limits": "tools/litepcie_util/rates",
+        "test_what_was_planted_around_the_card_is_named": (
+            "tools/litepcie_util/host/cmd_doctor tools/litepcie_util/host/doctor_judge"
+        ),
+        "test_the_slot_that_narrows_the_link_is_named": "tools/litepcie_util/host/doctor_host",
+    },
+    "sim/test/util/test_util_latency.py": {
+        "test_the_times_are_those_of_the_trace": "tools/litepcie_util/latency/latency_measure",
+        "test_the_times_to_the_interrupt_are_those_of_the_trace": (
+            "tools/litepcie_util/latency/latency_transfer"
+        ),
+        "test_percentiles_are_in_order_and_the_histogram_is_whole": (
+            "tools/litepcie_util/latency/cmd_latency"
+        ),
+    },
+    "sim/test/util/test_util_guest.py": {
+        "test_latency_behind_the_driver_is_that_of_packets": (
+            "tools/litepcie_util/latency/latency_packet"
+        ),
+    },
+    "sim/test/services/test_board_firmware.py": {
+        "test_the_console_passes_input_and_prints_the_answers": (
+            "tools/litepcie_util/card/cmd_console"
+        ),
+        "test_an_image_is_loaded_by_the_tool": (
+            "tools/litepcie_util/card/cmd_firmware tools/litepcie_util/card/management"
+        ),
+    },
+    "sim/test/services/test_board_flash.py": {
+        "test_an_update_runs_after_a_reboot": "tools/litepcie_util/card/cmd_reboot",
+    },
+    "sim/test/services/test_board_modules.py": {
+        "test_a_module_says_what_its_memory_holds": (
+            "tools/litepcie_util/card/cmd_module tools/litepcie_util/card/module_memory"
+        ),
+        "test_text_of_a_module_with_a_stretched_clock_and_cmis": (
+            "tools/litepcie_util/card/module_decode"
+        ),
+    },
+    "sim/test/services/test_board_sensors.py": {
+        "test_the_command_prints_what_the_board_measures": "tools/litepcie_util/card/cmd_sensors",
+    },
+    "sim/test/util/test_software_examples.py": {
+        "test_a_capture_is_what_the_card_sent": "examples/capture",
+        "test_every_request_is_answered": "examples/request",
+        "test_a_spectrum_has_the_sine_that_went_out": "examples/spectrum",
+        "test_registers_are_written_and_read_by_name": "examples/registers",
+        "test_each_interrupt_of_the_user_s_logic_ends_one_wait": "examples/interrupt",
+    },
+}
+
+
+def sources(listed: Iterable[str]) -> list[str]:
+    """Return the C sources of software among the names of files. Tests are no sources."""
+    return [name for name in listed if SOURCES.match(name)]
+
+
+def _named(held: Table) -> Iterator[tuple[str, str, str]]:
+    """Yield (source, file of tests, test) for each entry."""
+    for file, tests in held.items():
+        for test, names in tests.items():
+            for name in names.split():
+                yield f"software/{name}.c", file, test
+
+
+def problems(listed: Iterable[str], tests: Callable[[str], str | None], held: Table) -> list[str]:
+    """Return a sentence for each source that no test holds, and for each entry that is not right.
+
+    `tests` returns the text of a file of tests, or None if there is no such file.
+    """
+    listed, named = list(listed), list(_named(held))
+    found = [
+        f"{source} is held by no test: write one, or name one that runs it in HELD"
+        for source in sorted(set(listed) - {source for source, _, _ in named})
+    ]
+    for source, times in Counter(source for source, _, _ in named).items():
+        if source not in listed:
+            found.append(f"{source} has an entry, but there is no such source")
+        elif times > 1:
+            found.append(f"{source} has {times} entries: leave one")
+    for file, tested in held.items():
+        text = tests(file)
+        if text is None:
+            found.append(f"{file} has entries, but there is no such file")
+            continue
+        for test, names in tested.items():
+            if not re.search(rf"^def {test}\(", text, re.MULTILINE):
+                found.append(f"{file} has no test {test}, which is to hold {names}")
+            elif not names.split():
+                found.append(f"{file}: {test} has an entry without a source")
+    return found
