@@ -103,7 +103,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: %s [-d] vfio:ADDRESS|sim:SOCKET\n", argv[0]);
 		return 2;
 	}
-	if (litepcie_open(&dev, argv[argc - 1], why))
+	if (litepcie_open(&dev, argv[argc - 1], why, sizeof(why)))
 		FAIL("%s", why);
 	/* No buffer of this stream goes to the card, so its ring is memory for the list. */
 	check(litepcie_stream_open(dev, LITEPCIE_H2C, NULL, &h2c));

@@ -126,7 +126,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: %s [-d] /dev/litepcieN|sim:SOCKET\n", argv[0]);
 		return 2;
 	}
-	rc = litepcie_open(&dev, argv[argc - 1], why);
+	rc = litepcie_open(&dev, argv[argc - 1], why, sizeof(why));
 	if (rc) {
 		fprintf(stderr, "%s\n", why);
 		return 1;

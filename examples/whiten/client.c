@@ -125,7 +125,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: %s [-d] /dev/litepcieN|sim:SOCKET\n", argv[0]);
 		return 2;
 	}
-	if (litepcie_open(&dev, argv[argc - 1], why))
+	if (litepcie_open(&dev, argv[argc - 1], why, sizeof(why)))
 		FAIL("%s", why);
 	check(litepcie_writel(dev, CSR_USER_KEY_ADDR, KEY));
 	check(litepcie_readl(dev, CSR_USER_PACKETS_ADDR, &before));

@@ -139,7 +139,7 @@ static inline struct litepcie *begin(int argc, char **argv,
 	}
 	if (argc - optind < least || argc - optind > most)
 		usage(stderr, 2);
-	if (litepcie_open(&opened, value_of['d'], why) < 0)
+	if (litepcie_open(&opened, value_of['d'], why, sizeof(why)) < 0)
 		FAIL("%s", why);
 	atexit(leave);
 	return opened;

@@ -89,11 +89,6 @@ int litepcie_mmio_write_burst(struct litepcie *dev, uint32_t offset, size_t size
 	return rc;
 }
 
-uint64_t litepcie_bar_size(const struct litepcie *dev, unsigned int bar)
-{
-	return bar < LITEPCIE_BARS ? dev->bar_size[bar] : 0;
-}
-
 static int check_bar(struct litepcie *dev, unsigned int bar)
 {
 	if (bar >= LITEPCIE_BARS)
@@ -103,6 +98,15 @@ static int check_bar(struct litepcie *dev, unsigned int bar)
 		return litepcie_fail(dev, -ENOENT, "BAR%u: the card has none there, or it cannot "
 				     "be reached this way", bar);
 	return 0;
+}
+
+int litepcie_bar_size(struct litepcie *dev, unsigned int bar, uint64_t *size)
+{
+	int rc = check_bar(dev, bar);
+
+	if (rc == 0)
+		*size = dev->bar_size[bar];
+	return rc;
 }
 
 static int check_window(struct litepcie *dev, unsigned int bar, uint64_t offset, size_t size)

@@ -20,9 +20,9 @@
  * library, which the header litepcie_helpers.h defines, print and abort, as LitePCIe's do.
  *
  * A call that waits for data takes a timeout. A call that stops something takes none, since the
- * card must first come to rest: a stream stops within 3 s, a capture or the player within 30 s. Any
- * other call waits only for the card's answer. A simulated board may take as long for each answer
- * as the device string's timeout says, also while something is being stopped.
+ * card may write to the program's memory until it has come to rest. Each such call says how long it
+ * takes at most. Any other call waits only for the card's answer. A simulated board may take as
+ * long for each answer as the device string's timeout says, also while something is being stopped.
  *
  * A timeout is in milliseconds, as poll()'s: with 0 a call looks and does not wait, with a negative
  * timeout it waits for ever. When the time is over, a wait for buffers, frames or interrupts
@@ -177,13 +177,15 @@ struct litepcie_window {
  * addresses, maximum sizes (by default what the card advertises as payload, and 512 for reads), MSI
  * and DMA memory.
  *
- * Returns 0 and the handle in @dev, or -errno; @why, if not NULL, then gets a sentence of at most
- * LITEPCIE_WHY_SIZE bytes. Threads: any.
+ * Returns 0 and the handle in @dev, or -errno; @why, if not NULL, then gets the reason in a
+ * sentence, cut to @why_size bytes and always terminated. LITEPCIE_WHY_SIZE bytes are enough for
+ * each sentence. Threads: any.
  */
-int litepcie_open(struct litepcie **dev, const char *name, char *why);
+int litepcie_open(struct litepcie **dev, const char *name, char *why, size_t why_size);
 
 /*
- * Close the streams, leave the card quiet and free everything. @dev may be NULL. Threads: alone.
+ * Close the capture and the streams, leave the card quiet and free everything. That takes as long
+ * as the stops of what runs take together. @dev may be NULL. Threads: alone.
  */
 void litepcie_close(struct litepcie *dev);
 
@@ -325,11 +327,11 @@ int litepcie_register_read(struct litepcie *dev, const char *name, uint64_t *val
 int litepcie_register_write(struct litepcie *dev, const char *name, uint64_t value);
 
 /*
- * Returns the size of a BAR in bytes, as the library found it when it opened the card. The size is
- * 0 if the card has no such BAR, or if this back end cannot reach the BAR. Like litepcie_name(),
- * the call tells a fact and cannot fail. Threads: any.
+ * Get the size of a BAR in bytes, as the library found it when it opened the card. An error leaves
+ * @size as it is. Returns 0 or -errno; -EINVAL: no card has a BAR of this number, -ENOENT: the card
+ * has no such BAR, or this back end cannot reach it. Threads: any.
  */
-uint64_t litepcie_bar_size(const struct litepcie *dev, unsigned int bar);
+int litepcie_bar_size(struct litepcie *dev, unsigned int bar, uint64_t *size);
 
 /*
  * Make one read of @size 1, 2, 4, 8, 16, 32 or 64 bytes, aligned to @size, from any BAR. With

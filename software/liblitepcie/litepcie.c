@@ -98,7 +98,7 @@ static struct litepcie *new_handle(const char *name)
 	return dev;
 }
 
-int litepcie_open(struct litepcie **result, const char *name, char *why)
+int litepcie_open(struct litepcie **result, const char *name, char *why, size_t why_size)
 {
 	struct litepcie *dev;
 	char *sentence = litepcie_sentence();
@@ -119,7 +119,7 @@ int litepcie_open(struct litepcie **result, const char *name, char *why)
 	if (!*sentence)
 		snprintf(sentence, LITEPCIE_WHY_SIZE, "%s", litepcie_strerror(rc));
 	if (why)
-		memcpy(why, sentence, LITEPCIE_WHY_SIZE);
+		snprintf(why, why_size, "%s", sentence);
 	if (dev)
 		free_handle(dev);
 	return rc;

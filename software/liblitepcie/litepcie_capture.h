@@ -225,8 +225,9 @@ int litepcie_capture_open(struct litepcie *dev, const struct litepcie_capture_co
 			  struct litepcie_capture **capture);
 
 /*
- * End the capture and free its memory. Spans of it are not valid any more. @capture may be NULL.
- * While queue 0 runs, the memory of another queue is kept until queue 0 stops.
+ * Stop the generator and the capture, which takes as long as litepcie_capture_generate() and
+ * litepcie_capture_stop(), and free the capture's memory. Spans of it are not valid any more.
+ * @capture may be NULL. While queue 0 runs, the memory of another queue is kept until queue 0 stops.
  * Threads: alone.
  */
 void litepcie_capture_close(struct litepcie_capture *capture);
@@ -281,8 +282,10 @@ int litepcie_capture_release(struct litepcie_capture *capture, size_t bytes);
  * captured are not counted. The stop of queue 0 ends all queues. That of another queue ends that
  * queue only: its MBUF is sealed, and what the card writes behind it is not given.
  *
- * Returns 0 or -errno; -ETIMEDOUT: the card does not come to rest, -EIO:
- * it does not answer, its status line cannot be true, or it ended inside an MBUF. Threads: one.
+ * The call waits until the card has come to rest, and then for the last status line of each queue,
+ * for 30 s each at most. It takes no timeout, since the card may write to the rings until then.
+ * Returns 0 or -errno; -ETIMEDOUT: the card does not come to rest, -EIO: it does not answer, its
+ * status line cannot be true, or it ended inside an MBUF. Threads: one.
  */
 int litepcie_capture_stop(struct litepcie_capture *capture);
 
@@ -343,7 +346,8 @@ int litepcie_capture_header(const struct litepcie_capture *capture, void *buffer
 /*
  * Start the generator in the card, from frame 0 on, or stop it if @generator is NULL. A generator
  * that runs is stopped first. A frame that waits for room, with `lossless`, must be let out before
- * the generator stops. It belongs to queue 0.
+ * the generator stops. If a frame is leaving, the call may wait for it, for 30 s at most. The
+ * generator belongs to queue 0.
  *
  * Returns 0 or -errno; -EINVAL: a setting is out of its range, or this is another queue,
  * -ETIMEDOUT: the generator does not come to rest. Threads: one.
@@ -411,7 +415,8 @@ struct litepcie_played {
  * with a multiple of 32 bytes. h2c must not run when the player is started or stopped. A block that
  * breaks a rule stops the player: it plays the frames before that block, and drops what comes
  * behind. A frame that waits for room in the capture block keeps the player busy: release a part
- * of the capture's ring before the player is started again.
+ * of the capture's ring before the player is started again. A start waits for a frame of an earlier
+ * one for 1 s at most. A stop waits for nothing: the frame that has begun still leaves.
  *
  * Returns 0 or -errno; -EINVAL: a setting is out of its range, -ENODEV: the card has no player,
  * -ETIMEDOUT: a frame of the last start is still leaving. Threads: one.

@@ -203,13 +203,18 @@ int litepcie_stream_start(struct litepcie_stream *stream);
 /*
  * Stop the stream. Data in the ring is lost. A stream that does not run stays as it is. The other
  * stream goes on. If another thread waits for a buffer of this stream, its call ends with
- * -ECANCELED. Returns 0 or -errno. Threads: any.
+ * -ECANCELED.
+ *
+ * The call waits until the card has come to rest: for microseconds as a rule, for 3 s at most. It
+ * takes no timeout, since the card may write to the ring until then. Returns 0 or -errno; -EIO: the
+ * card did not come to rest. Threads: any.
  */
 int litepcie_stream_stop(struct litepcie_stream *stream);
 
 /*
- * Stop the stream and close it. @stream may be NULL. The ring's memory goes, unless it is the
- * program's own or litepcie_stream_keep() keeps it. Threads: per direction.
+ * Stop the stream and close it, which takes as long as litepcie_stream_stop(). @stream may be NULL.
+ * The ring's memory goes, unless it is the program's own or litepcie_stream_keep() keeps it.
+ * Threads: per direction.
  */
 void litepcie_stream_close(struct litepcie_stream *stream);
 

@@ -144,7 +144,7 @@ static inline int litepcie_dma_init(struct litepcie_dma_ctrl *dma, const char *d
 	dma->kept_read = dma->kept_write = 0;
 	dma->reader_hw_count = dma->reader_sw_count = 0;
 	dma->writer_hw_count = dma->writer_sw_count = 0;
-	if (litepcie_open(&dma->dev, other ? other : device_name, why) < 0) {
+	if (litepcie_open(&dma->dev, other ? other : device_name, why, sizeof(why)) < 0) {
 		fprintf(stderr, "%s\n", why);
 		return -1;
 	}

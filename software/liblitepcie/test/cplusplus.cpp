@@ -36,7 +36,7 @@ static bool works(const char *device) {
     struct litepcie *dev;
     uint64_t value = 0;
 
-    if (litepcie_open(&dev, device, why) < 0) {
+    if (litepcie_open(&dev, device, why, sizeof(why)) < 0) {
         std::fprintf(stderr, "%s\n", why);
         return false;
     }

@@ -256,6 +256,7 @@ static void the_card_says_what_it_is(struct litepcie *dev)
 static void wide_accesses_stay_inside(struct litepcie *dev)
 {
 	uint8_t out[64], in[64];
+	uint64_t bytes = 0;
 
 	for (size_t size = 4; size <= 64; size *= 2) {
 		for (size_t i = 0; i < size; i++)
@@ -272,11 +273,16 @@ static void wide_accesses_stay_inside(struct litepcie *dev)
 	CHECK_EQUAL(litepcie_bar_read(dev, 0, 0, in, 128), -EINVAL);
 	CHECK_EQUAL(litepcie_bar_read(dev, 0, 0, in, 0), -EINVAL);
 	CHECK_EQUAL(litepcie_bar_read(dev, 0, 8, in, 16), -EINVAL);
-	CHECK_EQUAL(litepcie_bar_read(dev, 0, litepcie_bar_size(dev, 0), in, 4), -EINVAL);
+	CHECK_EQUAL(litepcie_bar_size(dev, 0, &bytes), 0);
+	CHECK_EQUAL(litepcie_bar_read(dev, 0, bytes, in, 4), -EINVAL);
 	CHECK_EQUAL(litepcie_bar_read(dev, 0, UINT64_MAX - 63, in, 64), -EINVAL);
 	CHECK_EQUAL(litepcie_bar_read(dev, 6, 0, in, 4), -EINVAL);
 	CHECK_EQUAL(litepcie_bar_read(dev, 5, 0, in, 4), -ENOENT);
-	CHECK_EQUAL(litepcie_bar_size(dev, 6), 0);
+	bytes = 7;
+	CHECK_EQUAL(litepcie_bar_size(dev, 6, &bytes), -EINVAL);
+	CHECK_EQUAL(litepcie_bar_size(dev, 5, &bytes), -ENOENT);
+	CHECK(strstr(litepcie_why(dev), "BAR5: the card has none there"));
+	CHECK_EQUAL(bytes, 7);
 }
 
 static void time_goes_on(struct litepcie *dev)

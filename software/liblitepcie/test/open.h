@@ -22,7 +22,7 @@ static inline bool open_device(struct litepcie **dev, bool complete, const char 
 {
 	char why[LITEPCIE_WHY_SIZE];
 
-	if (complete && litepcie_open(dev, name, why) == 0)
+	if (complete && litepcie_open(dev, name, why, sizeof(why)) == 0)
 		return true;
 	fprintf(stderr, "%s\n", complete ? why : usage);
 	return false;

@@ -108,8 +108,8 @@ int main(int argc, char **argv)
 {
 	char why[LITEPCIE_WHY_SIZE];
 
-	if (argc != 2 || litepcie_open(&dev, argv[1], why) < 0 ||
-	    litepcie_open(&other, argv[1], why) < 0) {
+	if (argc != 2 || litepcie_open(&dev, argv[1], why, sizeof(why)) < 0 ||
+	    litepcie_open(&other, argv[1], why, sizeof(why)) < 0) {
 		fprintf(stderr, "%s\n", argc != 2 ? "usage: resets /dev/litepcieN" : why);
 		return 2;
 	}

@@ -263,7 +263,7 @@ class GeneratorFields(Sized):
 
 HANDLE, BYTES, WORD32, WORD64 = c_void_p, c_void_p, POINTER(c_uint32), POINTER(c_uint64)
 STATUS = {  # argument types of those library calls whose result is 0, a count, or -errno
-    "open": (POINTER(HANDLE), c_char_p, c_char_p),
+    "open": (POINTER(HANDLE), c_char_p, c_char_p, c_size_t),
     "reset": (HANDLE,),
     "card": (HANDLE, POINTER(CardFields)),
     "time": (HANDLE, WORD64),
@@ -277,6 +277,7 @@ STATUS = {  # argument types of those library calls whose result is 0, a count, 
     "register_find": (HANDLE, c_char_p, POINTER(RegisterFields)),
     "register_read": (HANDLE, c_char_p, WORD64),
     "register_write": (HANDLE, c_char_p, c_uint64),
+    "bar_size": (HANDLE, c_uint, POINTER(c_uint64)),
     "bar_read": (HANDLE, c_uint, c_uint64, BYTES, c_size_t),
     "bar_write": (HANDLE, c_uint, c_uint64, BYTES, c_size_t),
     "user_enable": (HANDLE, c_bool),
@@ -318,7 +319,6 @@ PLAIN = {
     "why": (c_char_p, HANDLE),
     "strerror": (c_char_p, c_int),
     "features": (c_uint64, HANDLE),
-    "bar_size": (c_uint64, HANDLE, c_uint),
     "diagnose": (None, HANDLE, c_uint, c_char_p, c_size_t),
 }
 
@@ -403,7 +403,7 @@ class Handle:
         self.parts: list[Part] = []
         self._handle = HANDLE()
         why = ctypes.create_string_buffer(WHY_SIZE)
-        code = LIBRARY.litepcie_open(byref(self._handle), os.fsencode(name), why)
+        code = LIBRARY.litepcie_open(byref(self._handle), os.fsencode(name), why, WHY_SIZE)
         if code < 0:
             self._handle = HANDLE()
             fail(-code, why.value.decode(errors="replace"))

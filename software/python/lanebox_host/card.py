@@ -300,8 +300,13 @@ class Card(WithBlock):
     # Memory ---------------------------------------------------------------------------------------
 
     def bar_size(self, bar: int) -> int:
-        """Return the size of a BAR in bytes, or 0 if the card does not have this BAR."""
-        return int(self._handle.plain("bar_size", bar))
+        """Return the size of a BAR in bytes.
+
+        Raises LaneboxError if the card does not have this BAR, or if the library cannot reach it.
+        """
+        size = ctypes.c_uint64()
+        self._handle.call("bar_size", bar, byref(size))
+        return int(size.value)
 
     def read(self, offset: int, size: int = 4, bar: int = 0) -> bytes:
         """Read `size` bytes from a BAR with one access of 1, 2, 4, 8, 16, 32 or 64 bytes."""

@@ -121,10 +121,13 @@ static void read_registers(struct util *util, struct dump *dump)
 
 static void read_bytes(struct util *util, struct dump *dump)
 {
-	uint64_t bytes = litepcie_bar_size(util->dev, (unsigned int)dump->bar);
-	uint64_t at = 0;
-	int rc = 0;
+	uint64_t bytes, at = 0;
+	int rc = litepcie_bar_size(util->dev, (unsigned int)dump->bar, &bytes);
 
+	if (rc < 0) {
+		util_fail(util, "%s", litepcie_why(util->dev));
+		return;
+	}
 	if (dump->offset + dump->length > bytes) {
 		util_fail(util, "BAR%llu has 0x%llx bytes here, and 0x%llx to 0x%llx were asked for",
 			  (unsigned long long)dump->bar, (unsigned long long)bytes,

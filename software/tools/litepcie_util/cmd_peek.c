@@ -44,7 +44,8 @@ static void print(const struct emit *out, const void *result)
 
 static bool find_offset(struct util *util)
 {
-	uint64_t bytes = litepcie_bar_size(util->dev, (unsigned int)place.bar);
+	uint64_t bytes = 0;
+	int rc = litepcie_bar_size(util->dev, (unsigned int)place.bar, &bytes);
 
 	if (!place.size)
 		place.size = 4;
@@ -53,9 +54,8 @@ static bool find_offset(struct util *util)
 	else if (place.offset % place.size)
 		util_fail(util, "0x%llx is not a multiple of the access's %u bytes",
 			  (unsigned long long)place.offset, (unsigned int)place.size);
-	else if (!bytes)
-		util_fail(util, "BAR%u cannot be reached: the card has none there, or this way to "
-			  "it has not", (unsigned int)place.bar);
+	else if (rc < 0)
+		util_fail(util, "%s", litepcie_why(util->dev));
 	else if (place.offset + place.size > bytes)
 		util_fail(util, "0x%llx is behind the end of BAR%u, which has 0x%llx bytes",
 			  (unsigned long long)place.offset, (unsigned int)place.bar,

@@ -49,7 +49,7 @@ const char *util_csr(const char *option)
 bool util_open(struct util *util)
 {
 	char why[LITEPCIE_WHY_SIZE];
-	int rc = litepcie_open(&util->dev, util->device, why);
+	int rc = litepcie_open(&util->dev, util->device, why, sizeof(why));
 
 	if (rc < 0) {
 		util_fail(util, "%s", why);

@@ -24,14 +24,16 @@ int main(int argc, char **argv)
 	uint8_t line[64], back[64];
 	struct litepcie *dev;
 	uint32_t word = 0x12345678, value = 0;
+	uint64_t bytes;
 
-	if (litepcie_open(&dev, argc > 1 ? argv[1] : "/dev/litepcie0", why) < 0 ||
-	    litepcie_block_find(dev, MEMORY, 0, &memory) < 0) {
+	if (litepcie_open(&dev, argc > 1 ? argv[1] : "/dev/litepcie0", why, sizeof(why)) < 0 ||
+	    litepcie_block_find(dev, MEMORY, 0, &memory) < 0 ||
+	    litepcie_bar_size(dev, memory.bar, &bytes) < 0) {
 		fprintf(stderr, "%s\n", litepcie_why(NULL));
 		return 1;
 	}
 	printf("%u bytes at BAR%u + 0x%x of %llu, by %s\n", memory.size, memory.bar, memory.offset,
-	       (unsigned long long)litepcie_bar_size(dev, memory.bar), litepcie_mmio_path(dev));
+	       (unsigned long long)bytes, litepcie_mmio_path(dev));
 
 	litepcie_bar_write(dev, memory.bar, memory.offset, &word, sizeof(word));
 	litepcie_bar_read(dev, memory.bar, memory.offset, &value, sizeof(value));

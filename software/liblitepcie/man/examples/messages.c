@@ -43,7 +43,7 @@ int main(int argc, char **argv)
 	struct litepcie *dev;
 	int rc;
 
-	if (litepcie_open(&dev, argc > 1 ? argv[1] : "/dev/litepcie0", why) < 0) {
+	if (litepcie_open(&dev, argc > 1 ? argv[1] : "/dev/litepcie0", why, sizeof(why)) < 0) {
 		fprintf(stderr, "%s\n", why);
 		return 1;
 	}

@@ -36,7 +36,8 @@ int main(int argc, char **argv)
 	char why[LITEPCIE_WHY_SIZE];
 	struct litepcie *dev;
 
-	if (!memory || litepcie_open(&dev, argc > 1 ? argv[1] : "/dev/litepcie0", why) < 0) {
+	if (!memory ||
+	    litepcie_open(&dev, argc > 1 ? argv[1] : "/dev/litepcie0", why, sizeof(why)) < 0) {
 		fprintf(stderr, "%s\n", memory ? why : "no memory");
 		return 1;
 	}

@@ -29,7 +29,7 @@ static inline struct litepcie *open_card(void)
 	char why[LITEPCIE_WHY_SIZE];
 	struct litepcie *dev;
 
-	if (litepcie_open(&dev, DRIVER_DEVICE, why) < 0) {
+	if (litepcie_open(&dev, DRIVER_DEVICE, why, sizeof(why)) < 0) {
 		fprintf(stderr, "%s\n", why);
 		exit(1);
 	}

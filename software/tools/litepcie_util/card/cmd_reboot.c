@@ -153,7 +153,7 @@ static bool wait_back(struct util *util, const struct reboot *reboot)
 		return false;
 	}
 	for (long waited = 0; waited < WAIT_S * 1000000000L / STEP_NS; waited++) {
-		if (litepcie_open(&util->dev, util->device, why) == 0)
+		if (litepcie_open(&util->dev, util->device, why, sizeof(why)) == 0)
 			return true;
 		util->dev = NULL;
 		if (util_interrupted())
