@@ -37,7 +37,7 @@ int main(int argc, char **argv)
 	struct litepcie *dev;
 	pthread_t thread;
 
-	if (litepcie_open(&dev, argc > 1 ? argv[1] : NULL, NULL) < 0)
+	if (litepcie_open(&dev, argc > 1 ? argv[1] : NULL, NULL, 0) < 0)
 		return 1;
 	if (litepcie_capture_queues(dev) < 2 ||
 	    litepcie_capture_rule(dev, "proto=udp dport=53 queue=1", sorting.rule[0]) < 0 ||
