@@ -46,12 +46,14 @@ static void tell_locked(struct litepcie_capture_queue *queue, bool ended)
 {
 	lockdep_assert_held(&queue->wait.lock);
 
-	wake_up_locked(&queue->wait);
 	/*
-	 * An interrupt may have been on its way when a later position was asked
-	 * for, which has not been passed.
+	 * The interrupt may be that of another queue, or may have been on its
+	 * way when a later position was asked for, which has not been passed.
 	 */
-	if (queue->wake == U64_MAX || (!ended && litepcie_capture_position(queue) <= queue->wake))
+	if (!ended && (queue->wake == U64_MAX || litepcie_capture_position(queue) <= queue->wake))
+		return;
+	wake_up_locked(&queue->wait);
+	if (queue->wake == U64_MAX)
 		return;
 	if (queue->event)
 		litepcie_eventfd_signal(queue->event);
@@ -92,14 +94,16 @@ void litepcie_capture_interrupt(struct litepcie *card)
 }
 
 /*
- * Ask the card for an interrupt when the position has passed @position.  The
- * caller is between litepcie_enter() and litepcie_exit().
+ * Ask the card for an interrupt when the position has passed *@position.  The
+ * caller is between litepcie_enter() and litepcie_exit().  The position is
+ * loaded with the lock held: otherwise a thread that was delayed could replace
+ * the later position of another one.
  */
-void litepcie_capture_arm(struct litepcie_capture_queue *queue, u64 position)
+void litepcie_capture_arm(struct litepcie_capture_queue *queue, const u64 *position)
 {
 	spin_lock_irq(&queue->wait.lock);
-	queue->wake = position;
-	litepcie_queue_put64(queue, LITEPCIE_CAPTURE_WAKE, position);
+	queue->wake = READ_ONCE(*position);
+	litepcie_queue_put64(queue, LITEPCIE_CAPTURE_WAKE, queue->wake);
 	spin_unlock_irq(&queue->wait.lock);
 }
 

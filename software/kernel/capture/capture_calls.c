@@ -56,7 +56,7 @@ static int arm(struct litepcie_capture_file *file, u64 position, struct eventfd_
 		spin_lock_irq(&queue->wait.lock);
 		swap(queue->event, *event);
 		spin_unlock_irq(&queue->wait.lock);
-		litepcie_capture_arm(queue, position);
+		litepcie_capture_arm(queue, &file->wake);
 		/* a capture that has ended raises no interrupt, so wake the waiters here */
 		if (!queue->run)
 			litepcie_capture_news(capture);

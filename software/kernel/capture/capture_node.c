@@ -81,7 +81,7 @@ static __poll_t capture_poll(struct file *filp, struct poll_table_struct *table)
 
 	poll_wait(filp, &queue->wait, table);
 	if (!has_news(file) && READ_ONCE(file->header) && !litepcie_enter(card)) {
-		litepcie_capture_arm(queue, READ_ONCE(file->at));
+		litepcie_capture_arm(queue, &file->at);
 		litepcie_exit(card);
 	}
 	if (litepcie_is_gone(card))

@@ -253,17 +253,23 @@ static bool has_more(const struct litepcie_capture_file *file)
 	return litepcie_capture_position(file->queue) > READ_ONCE(file->at);
 }
 
-/* Sleep until the card calls, which it does when the position has passed. */
-static int wait_for_more(struct litepcie_capture_file *file)
+/* Let the card call when the position has passed the file's one. */
+static int ask_for_more(struct litepcie_capture_file *file)
 {
-	struct litepcie_capture_queue *queue = file->queue;
-	struct litepcie *card = queue->capture->card;
+	struct litepcie *card = file->queue->capture->card;
 	int err = litepcie_enter(card);
 
 	if (err)
 		return err;
-	litepcie_capture_arm(queue, READ_ONCE(file->at));
+	litepcie_capture_arm(file->queue, &file->at);
 	litepcie_exit(card);
+	return 0;
+}
+
+static int wait_for_more(struct litepcie_capture_file *file)
+{
+	struct litepcie_capture_queue *queue = file->queue;
+
 	if (wait_event_interruptible(queue->wait, has_more(file) || has_ended(queue)))
 		return -ERESTARTSYS;
 	return 0;
@@ -277,6 +283,7 @@ ssize_t litepcie_capture_read_iter(struct kiocb *iocb, struct iov_iter *to)
 {
 	struct litepcie_capture_file *file = iocb->ki_filp->private_data;
 	bool nonblock = iocb->ki_flags & IOCB_NOWAIT || iocb->ki_filp->f_flags & O_NONBLOCK;
+	bool asked = false;
 	ssize_t done;
 	int err;
 
@@ -290,9 +297,13 @@ ssize_t litepcie_capture_read_iter(struct kiocb *iocb, struct iov_iter *to)
 			return -ENODEV;
 		if (has_ended(file->queue) && !has_more(file))
 			return READ_ONCE(file->queue->error);
-		if (nonblock)
+		/* Edge-triggered epoll calls poll() no more, so the card is asked here. */
+		if (nonblock && asked)
 			return -EAGAIN;
-		err = wait_for_more(file);
+		err = ask_for_more(file);
+		asked = true;
+		if (!err && !nonblock)
+			err = wait_for_more(file);
 		if (err)
 			return err;
 	}
