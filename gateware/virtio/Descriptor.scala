@@ -33,6 +33,15 @@ case class Descriptor() extends Bundle {
     found.badNext  := more && next >= limit
     found
   }
+
+  /** This is a buffer of a transmit queue, and the only one of its chain. It has bytes behind the
+    * header of a frame, and a frame store has room for it.
+    */
+  def isPlain: Bool = {
+    import VirtioParam.{PlainBytes, PlainLeast}
+    val fits = bytes < PlainBytes && bytes >= PlainLeast
+    fits && !more && !write && !indirect
+  }
 }
 
 object Descriptor {

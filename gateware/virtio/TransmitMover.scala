@@ -14,7 +14,10 @@ import spinal.lib._
   * and counts the bytes: a console's driver waits for its buffer with interrupts off, so the device
   * must not wait for the driver. `lacks` says until the chain's end that bytes were dropped.
   *
-  * `moved` comes when all data of the buffer has come.
+  * `moved` comes when all data of the buffer has come. If the buffer is `alone` in its chain, and
+  * there is room for it, the mover takes the next buffer while data of this one is still out. Then
+  * `done` comes in place of `moved`, when the chain's data has come. Between `done` and the data of
+  * the next chain is a cycle, so that BytePacker can end a frame there: `pause` asks for it.
   */
 case class TransmitMover(p: EngineParam) extends Component {
   import HostRequests.{Place, Returned}
@@ -22,16 +25,24 @@ case class TransmitMover(p: EngineParam) extends Component {
   import VirtioParam.ChunkBeats
 
   val io = new Bundle {
-    val buffer  = slave(Stream(HostBuffer()))
-    val moved   = master(Flow(Moved(p.frameWidth)))
-    val ends    = in Bool ()                  // The chain has ended, or was given up.
-    val free    = in UInt (p.rowWidth + 1 bits)
-    val skip    = in UInt (4 bits)
-    val lacks   = out Bool ()
-    val request = master(Stream(Place(9)))
-    val data    = slave(Flow(Fragment(Returned())))
-    val piece   = master(Flow(BytePacker.Piece()))
-    val dropped = master(Flow(UInt(32 bits))) // Bytes of a buffer that were dropped.
+    val buffer = slave(Stream(HostBuffer()))
+    val alone  = in Bool ()
+    val idle   = out Bool () // A buffer is taken at once.
+    val quiet  = out Bool () // No buffer, and no data of one, is under way.
+    val moved  = master(Flow(Moved(p.frameWidth)))
+    val done   = out Bool ()
+    val failed = out Bool () // The host has not given all data of the chain.
+    val pause  = out Bool ()
+    val ends   = in Bool ()  // The chain has ended, or was given up.
+    val free   = in UInt (p.rowWidth + 1 bits)
+    val skip   = in UInt (4 bits)
+    // Rows that may still come for the reads that are out.
+    val reserved = out UInt (p.rowWidth + 1 bits)
+    val lacks    = out Bool ()
+    val request  = master(Stream(Place(9)))
+    val data     = slave(Flow(Fragment(Returned())))
+    val piece    = master(Flow(BytePacker.Piece()))
+    val dropped  = master(Flow(UInt(32 bits))) // Bytes of a buffer that were dropped.
   }
 
   val ask = new Area {
@@ -44,19 +55,22 @@ case class TransmitMover(p: EngineParam) extends Component {
     val failed   = RegInit(False)
     val left     = Reg(UInt(4 bits)) init 0 // Bytes of the chain that are still to be skipped.
     val fresh    = RegInit(True)            // The next buffer is the first one of its chain.
-    io.lacks := dropping
+    val alone    = Reg(Bool())
+    val reserved = Reg(UInt(p.rowWidth + 1 bits)) init 0
+    io.lacks    := dropping
+    io.reserved := reserved
 
-    // A read may end in one row more than it has beats, and `free` is some cycles old.
-    val needs = ((inFlight +^ 2) * (ChunkBeats + 2)).resize(p.rowWidth + 1)
-    val room  = RegNext(io.free > needs) init False
-    val may   = RegNext(inFlight < Chunks - 1) init False
-    val asks  = RegInit(False) // The next read is offered, until it is taken.
+    // `free` is some cycles old, and the next read needs rows, too.
+    val room = RegNext(io.free > reserved + 2 * (ChunkBeats + 2)) init False
+    val may  = RegNext(inFlight < Chunks - 1) init False
+    val asks = RegInit(False) // The next read is offered, until it is taken.
 
     io.buffer.ready := !active
     when(io.buffer.fire) {
       active := True
       buffer := io.buffer.payload
-      fresh  := False
+      alone  := io.alone
+      fresh  := io.alone
       when(fresh) { left := io.skip }
     }
     val ended   = buffer.bytes === 0
@@ -94,11 +108,14 @@ case class TransmitMover(p: EngineParam) extends Component {
     when(io.dropped.valid) {
       buffer.bytes := 0
     }
-    io.moved.valid  := active && ended && nothing && !asks
+    io.idle         := !active
+    io.quiet        := !active && nothing
+    io.moved.valid  := active && ended && nothing && !asks && !alone
     io.moved.bytes  := 0
     io.moved.ended  := False
     io.moved.failed := failed
-    when(io.moved.valid) { active := False }
+    when(io.moved.valid || (active && ended && !asks && alone)) { active := False }
+    assert(!(active && alone && dropping), "a chain was begun without room for it")
     when(io.ends) {
       dropping := False
       failed   := False
@@ -112,6 +129,7 @@ case class TransmitMover(p: EngineParam) extends Component {
     chunks.io.push.valid := io.request.fire
     chunks.io.push.start := io.request.address(1 downto 0)
     chunks.io.push.bytes := io.request.bytes
+    chunks.io.push.last  := ask.alone && ask.buffer.bytes(PlainWidth - 1 downto 0) === ask.size
     val first = RegNextWhen(io.data.last, io.data.valid) init True
     val left  = Reg(UInt(9 bits)) // Bytes of the read behind this beat.
     val chunk = chunks.io.pop.payload
@@ -131,14 +149,26 @@ case class TransmitMover(p: EngineParam) extends Component {
     when(io.data.valid && io.data.failed) { ask.failed := True }
     val ends = io.data.valid && io.data.last
     ask.inFlight := ask.inFlight + io.request.fire.asUInt - ends.asUInt
+    ask.reserved := ask.reserved + rows(io.request.bytes).andMask(io.request.fire) -
+      rows(chunk.bytes).andMask(ends)
+
+    val last = ends && chunk.last
+    io.pause  := RegNext(last) init False
+    io.done   := RegNext(io.pause) init False
+    io.failed := ask.failed
   }
 }
 
 object TransmitMover {
-  val Chunks = 8 // The most reads in flight, and one.
+  val Chunks     = 32 // The most reads in flight, and one.
+  val PlainWidth = log2Up(VirtioParam.PlainBytes)
 
   case class Chunk() extends Bundle {
     val start = UInt(2 bits)
     val bytes = UInt(9 bits)
+    val last  = Bool() // It ends a chain whose only buffer it belongs to.
   }
+
+  /** Returns the most rows for a read of `bytes` bytes: one more than it has beats. */
+  private def rows(bytes: UInt): UInt = (bytes >> 5) +^ U(2, 2 bits)
 }

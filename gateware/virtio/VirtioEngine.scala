@@ -8,7 +8,7 @@ import spinal.core._
 import spinal.lib._
 
 import lanebox.interrupt.RegisterPort
-import lanebox.vocabulary.{ReadData, Request}
+import lanebox.vocabulary.{HardBlock, ReadData, Request}
 
 /** Serves the queues of all virtio devices of a card.
   *
@@ -41,8 +41,6 @@ case class VirtioEngine(p: EngineParam) extends Component {
     val busy      = out Bool ()                   // A device has work, or a reset is under way.
     val far       = Vec(master(FarPort(p)), p.pairs)
   }
-  io.data.ready := True
-
   val far = io.far.toSeq
 
   val registers = for ((device, n) <- p.devices.zipWithIndex) yield {
@@ -83,7 +81,8 @@ case class VirtioEngine(p: EngineParam) extends Component {
     heads.io.features := runner.io.features
     heads.io.known    := runner.io.known
     heads.io.take     := runner.io.take
-    runner.io.heads   := heads.io.heads
+    heads.io.pair     := runner.io.pair
+    runner.io.head    := heads.io.head
     runner.io.read    := heads.io.valid
     runner.io.reading := heads.io.reading
 
@@ -116,16 +115,26 @@ case class VirtioEngine(p: EngineParam) extends Component {
     mover.io.buffer << runner.io.buffer
     runner.io.moved << mover.io.moved
     runner.io.frames := far.map(_.room).asBits()
+    mover.io.alone   := runner.io.alone
     mover.io.ends    := runner.io.ended || runner.io.gaveUp
-    mover.io.free    := present(far.map(_.free))
-    mover.io.skip    := present(p.owners.map(n => U(p.devices(n).header, 4 bits)))
+    runner.io.idle   := mover.io.idle
+    runner.io.quiet  := mover.io.quiet
+    runner.io.done   := mover.io.done
+    runner.io.failed := mover.io.failed
+    // `free` is some cycles old, and a read's rows are not reserved at once.
+    val spare = (2 * VirtioParam.PlainBytes / HardBlock.BeatBytes) min (p.rows - 1)
+    runner.io.room :=
+      far.map(side => RegNext(side.free > mover.io.reserved + spare) init False).asBits()
+    mover.io.free := present(far.map(_.free))
+    mover.io.skip := present(p.owners.map(n => U(p.devices(n).header, 4 bits)))
     mover.io.data << returned(Payload)
     val payload = HostRequests.read(mover.io.request, context(Payload))
     // A frame that lacks bytes is none. A console's driver gets the bytes that are there.
     val frames = present(p.owners.map(n => Bool(p.devices(n).frames)))
     val void   = frames && mover.io.lacks
     packer.io.piece << mover.io.piece
-    packer.io.end    := runner.io.ended && !void
+    val done = mover.io.done && !mover.io.failed && !runner.io.voids
+    packer.io.end    := (runner.io.ended && !void) || done
     packer.io.forget := runner.io.gaveUp || (runner.io.ended && void)
     // The pair of a row that leaves the packer.
     val pair = Delay(runner.io.pair, BytePacker.Latency)
@@ -136,8 +145,16 @@ case class VirtioEngine(p: EngineParam) extends Component {
     }
   }
 
+  io.data.ready := !transmit.mover.io.pause
+
   val receive = new Direction(false) {
     val mover = ReceiveMover(p)
+    // A frame is written to one chain after the other.
+    runner.io.room   := 0
+    runner.io.idle   := False
+    runner.io.quiet  := True
+    runner.io.done   := False
+    runner.io.failed := False
     mover.io.buffer << runner.io.buffer
     runner.io.moved << mover.io.moved
     runner.io.frames       := far.map(_.frame.valid).asBits()

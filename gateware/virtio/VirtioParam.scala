@@ -100,6 +100,12 @@ object VirtioParam {
   val ChunkBytes = 256
   val ChunkBeats = ChunkBytes / HardBlock.BeatBytes
 
+  /** A chain whose only buffer has fewer bytes than PlainBytes, and PlainLeast at least, may begin
+    * while earlier chains wait for their data. No header is as long as PlainLeast.
+    */
+  val PlainBytes = 2048
+  val PlainLeast = 16
+
   /** More rows than the reads in flight of a frame can need beside its own rows. */
   val FlightRows = 80
 

@@ -9,16 +9,26 @@ import spinal.lib._
 
 import lanebox.vocabulary.{ModuleName, Request}
 
-/** Reads the next chain of each queue of one direction ahead: its entry in the available ring, and
-  * its first descriptor. So a receive queue has a buffer ready before its frame comes.
+/** Reads the next chains of each queue of one direction ahead: their entries in the available ring,
+  * and their first descriptors. So a receive queue has buffers ready before its frames come, and a
+  * transmit queue has many chains to begin with.
   *
-  * The number of the descriptor is guessed, so that both reads go out one behind the other. Drivers
-  * either use the head again that was given back last, or the one behind it, and the guess is the
-  * way that was right last. If the entry names another descriptor, that one is read. A guess is
-  * always inside the table. The descriptor of a right guess is valid, since the driver has written
-  * it before it showed the entry.
+  * {{{
+  *   known --> ask --- reads of entries, up to 8 in a line -------------> entry
+  *                                                                          |
+  *                                                                        lines
+  *                                                                          |
+  *   heads <-- descriptor <--- reads of descriptors, one for each entry --- list
+  * }}}
   *
-  * If a queue is not live any more, what was read for it is dropped.
+  * When nothing is under way, the descriptor of a line's first entry is asked for right behind the
+  * line, so its number is guessed. Drivers either use the head again that was given back last, or the
+  * one behind it, and the guess is the way that was right last. If the entry names another
+  * descriptor, that one is read. A guess is always inside the table. The descriptor of a right guess
+  * is valid, since the driver has written it before it showed the entry.
+  *
+  * If a queue is not live any more, what was read for it is dropped. While reads for it are under way
+  * the queue is stale: nothing more is read for it.
   */
 case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
   ModuleName(this, if (transmit) "transmit" else "receive")
@@ -31,141 +41,353 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
     val live     = in Bits (p.pairs bits)
     val features = in(Vec(RingFeatures(), p.pairs))
     val known    = in(Vec(UInt(16 bits), p.pairs)) // The available index as far as it is known.
-    val take     = in Bits (p.pairs bits)          // The head of a queue was taken.
-    val heads    = out(Vec(Head(p.sizeWidth), p.pairs))
-    val valid    = out Bits (p.pairs bits)         // These heads were read.
+    val pair     = in UInt (p.pairWidth bits)
+    val head     = out(Head(p.sizeWidth))          // The next head of `pair`.
+    val take     = in Bool ()                      // It was taken.
+    val valid    = out Bits (p.pairs bits)         // These pairs have a head.
     val request  = master(Stream(Fragment(Request())))
     val entry, descriptor = slave(Flow(Fragment(Returned())))
-    val reading           = out Bits (p.pairs bits) // A read for a queue is under way.
+    val reading           = out Bits (p.pairs bits) // Reads for these queues are under way.
     val busy              = out Bool ()
   }
   val number = HardType(UInt(p.sizeWidth - 1 bits))
 
-  /** The state of each queue. */
+  def of[T <: Data](parts: Vec[T], pair: UInt): T   = if (p.pairs == 1) parts(0) else parts(pair)
+  def bit(bits: Bits, pair: UInt): Bool             = if (p.pairs == 1) bits(0) else bits(pair)
+  def mask(context: QueueContext): UInt             = (context.size - 1).resize(p.sizeWidth - 1)
+  def at(context: QueueContext, number: UInt): UInt = context.descriptors + (number @@ U"0000")
+
+  /** The state of each queue. Numbers of chains are modulo twice the number of slots. */
   val state = new Area {
     def every[T <: Data](kind: HardType[T]): Vec[T] = Vec(Reg(kind()), p.pairs)
     val next    = every(UInt(16 bits))           // The index of the chain that is read next.
-    val last    = every(number)                  // The head that was read last.
+    val last    = every(number)                  // The head that was named last.
     val upwards = Reg(Bits(p.pairs bits)) init 0 // Heads follow one another.
-    val valid   = Reg(Bits(p.pairs bits)) init 0
-    val heads   = every(Head(p.sizeWidth))
+    val stale   = Reg(Bits(p.pairs bits)) init 0
+    val asked, stored, taken = every(UInt(log2Up(Slots) + 1 bits)) // Chains so far.
+    for (each <- asked ++ stored ++ taken) each init 0
   }
-  for (n <- 0 until p.pairs) {
-    when(io.take(n)) {
-      state.valid(n) := False
-      state.next(n)  := state.next(n) + 1
-    }
+
+  /** Asks for lines of entries. */
+  val ask = new Area {
+    val phase   = RegInit(Step.rest)
+    val pair    = Reg(UInt(p.pairWidth bits)) init 0
+    val entryAt = Reg(UInt(64 bits))               // Address of the line's first entry.
+    val source  = Reg(UInt(64 bits))               // Address of the descriptor that is guessed.
+    val ahead   = Reg(UInt(16 bits))               // Chains that are known and not read.
+    val room    = Reg(UInt(log2Up(Line + 1) bits)) // Entries up to the line's end.
+    val guesses = Reg(Bool())
+    val guess   = Reg(number)
+
+    val context = of(io.contexts, pair)
+    val next    = of(state.next, pair)
+    val within  = mask(context)
+    val likely  = (of(state.last, pair) + bit(state.upwards, pair).asUInt) & within
+    val place   = (next.resize(p.sizeWidth - 1) & within) @@ U"0"
+    val ends    = within.resize(log2Up(Line)) // The last entry of a line.
+    val count   = (ahead < room) ? ahead.resize(widthOf(room)) | room
+    val onEntry = phase === Step.entry
+    val offer   = Stream(Fragment(Request()))
+    val begins  = offer.fire && onEntry
   }
-  io.heads := state.heads
-  io.valid := state.valid
+  val reading = Vec((0 until p.pairs).map { n =>
+    state.asked(n) =/= state.stored(n) || (ask.phase =/= Step.rest && ask.pair === n)
+  }).asBits
+  // A queue is read on when its slots have room for a line.
   val lacks = Vec((0 until p.pairs).map { n =>
-    io.live(n) && !state.valid(n) && state.next(n) =/= io.known(n)
+    val full = state.asked(n) - state.taken(n) > Slots - Line
+    io.live(n) && !state.stale(n) && state.next(n) =/= io.known(n) && !full
   }).asBits
 
-  val pair                             = Reg(UInt(p.pairWidth bits)) init 0
-  def of[T <: Data](vector: Vec[T]): T = if (p.pairs == 1) vector(0) else vector(pair)
-  def bit(bits: Bits): Bool            = if (p.pairs == 1) bits(0) else bits(pair)
+  /** Lines that were asked for, in the order in which they are listed. */
+  val lines = new Area {
+    val Bytes               = 2 * (Line + 1) // The first entry may be in the middle of a dword.
+    val asked, came, listed = Reg(UInt(log2Up(Lines) + 1 bits)) init 0
+    val plans               = Mem(Plan(p.pairWidth), Lines)
+    val words               = Mem(Bits(8 * Bytes + 1 bits), Lines)
+    Seq(plans, words).foreach(_.addAttribute("ram_style", "distributed"))
+    val full = asked - listed === Lines
+    val some = came =/= listed
+    val plan = plans.readAsync(listed.resized)
+    val line = words.readAsync(listed.resized)
 
-  val context = of(io.contexts)
-  val mask    = (context.size - 1).resize(p.sizeWidth - 1)
-  val phase   = RegInit(Step.rest)
-  val cut     = Reg(Bool())        // The queue was not live at some time since it was chosen.
-  val entryAt = Reg(UInt(64 bits)) // Address of the entry.
-  val source  = Reg(UInt(64 bits)) // Address of the descriptor.
-  val guess   = Reg(number)
-
-  // The entry comes before the descriptor, since the data of reads keeps their order.
-  val entry = new Area {
-    val word   = Reg(UInt(16 bits))
-    val failed = Reg(Bool())
-    when(io.entry.valid) {
-      // In a dword's upper half if its address is no multiple of 4.
-      word   := io.entry.data.subdivideIn(16 bits)(entryAt(1).asUInt.resized).asUInt
-      failed := io.entry.failed
-    }
-    val head    = word.resize(p.sizeWidth - 1)
-    val tooHigh = word >= context.size
-    val wrong   = head =/= guess && !tooHigh && !failed // Another descriptor was guessed.
+    val asks = Plan(p.pairWidth)
+    asks.pair    := ask.pair
+    asks.odd     := ask.entryAt(1)
+    asks.count   := ask.count
+    asks.guessed := ask.guesses
+    plans.write(asked.resized, asks, ask.begins)
+    words.write(
+      came.resized,
+      io.entry.failed ## io.entry.data(8 * Bytes - 1 downto 0),
+      io.entry.valid
+    )
+    when(ask.begins) { asked := asked + 1 }
+    when(io.entry.valid) { came := came + 1 }
   }
 
-  io.request.valid      := phase === Step.entry || phase === Step.descriptor
-  io.request.last       := True
-  io.request.write      := False
-  io.request.address    := ((phase === Step.entry) ? entryAt | source)(63 downto 2) @@ U"00"
-  io.request.dwords     := (phase === Step.entry) ? U(1, 11 bits) | U(4, 11 bits)
-  io.request.firstBe    := B"1111"
-  io.request.lastBe     := B"1111".andMask(phase === Step.descriptor)
-  io.request.attributes := 0
-  io.request.context := HostRequests.context(
-    transmit,
-    (phase === Step.entry) ? U(HostRequests.Entry, 2 bits) | U(HostRequests.Descriptor, 2 bits)
-  )
-  io.request.data := 0
+  // The descriptors that were asked for, but for the guessed one.
+  val named = StreamFifo(Named(p.pairWidth, p.sizeWidth), Slots, latency = 1)
 
-  when(!bit(io.live)) { cut := True }
-  val likely = (of(state.last) + bit(state.upwards).asUInt) & mask
-  val place  = (of(state.next).resize(p.sizeWidth - 1) & mask) @@ U"0"
-  switch(phase) {
+  /** Asks for the descriptors that the entries of a line name, one behind the other. */
+  val list = new Area {
+    val step    = RegInit(Turn.load)
+    val done    = Reg(UInt(log2Up(Line + 1) bits)) init 0 // Entries that are done with.
+    val word    = Reg(UInt(16 bits))
+    val failed  = Reg(Bool())
+    val source  = Reg(UInt(64 bits))
+    val pair    = lines.plan.pair
+    val context = of(io.contexts, pair)
+    val dropped = bit(state.stale, pair) || !bit(io.live, pair)
+    val names   = Named(p.pairWidth, p.sizeWidth)
+    names.pair    := pair
+    names.number  := word.resize(p.sizeWidth - 1) & mask(context)
+    names.tooHigh := word >= context.size
+    names.failed  := failed
+    val offer = Stream(Fragment(Request()))
+    val drops = False // What is left of the line is dropped.
+    val ends  = False // The line has no more entries.
+  }
+
+  /** The descriptor that was guessed. Its line is the only one until it comes. */
+  val guess = new Area {
+    val under   = RegInit(False) // It was asked for, and has not come.
+    val checked = RegInit(False) // It has come.
+    val number  = Reg(HeadReader.this.number)
+    val odd     = Reg(Bool())    // Its entry is in the upper half of a dword.
+    val wrong   = list.names.number =/= number && !list.names.tooHigh && !list.failed
+    val waits   = lines.plan.guessed && !checked
+    val comes   = under && io.descriptor.valid
+  }
+
+  ask.offer << read(
+    ask.phase =/= Step.rest,
+    ask.onEntry,
+    ask.onEntry ? ask.entryAt | ask.source,
+    ask.onEntry ? ((ask.room +^ ask.entryAt(1).asUInt + 1) >> 1).resize(3) | U(4, 3 bits)
+  )
+  list.offer << read(
+    list.step === Turn.ask && named.io.push.ready,
+    False,
+    list.source,
+    U(4, 3 bits)
+  )
+  io.request << StreamArbiterFactory().lowerFirst.transactionLock.on(Seq(ask.offer, list.offer))
+
+  switch(ask.phase) {
     is(Step.rest) {
-      entryAt := context.available + (place +^ U(RingHead, 4 bits))
-      guess   := likely
-      source  := context.descriptors + (likely @@ U"0000")
-      cut     := False
-      when(bit(lacks)) { phase := Step.entry } elsewhen (lacks.orR) {
-        pair := (if (p.pairs == 1) U(0, 1 bits) else OHToUInt(OHMasking.first(lacks)).resized)
+      val low = ask.next.resize(log2Up(Line)) & ask.ends
+      ask.entryAt := ask.context.available + (ask.place +^ U(RingHead, 4 bits))
+      ask.ahead   := of(io.known, ask.pair) - ask.next
+      ask.room    := (ask.ends - low) +^ U(1, 1 bits)
+      ask.guess   := ask.likely
+      ask.source  := at(ask.context, ask.likely)
+      ask.guesses := lines.asked === lines.listed && !named.io.pop.valid
+      when(!lines.full) {
+        when(bit(lacks, ask.pair)) { ask.phase := Step.entry } elsewhen (lacks.orR) {
+          ask.pair := (if (p.pairs == 1) U(0) else OHToUInt(OHMasking.first(lacks))).resized
+        }
       }
     }
-    is(Step.entry)(when(io.request.ready) { phase := Step.descriptor })
-    is(Step.descriptor)(when(io.request.ready) { phase := Step.await })
-    is(Step.await)(when(io.descriptor.valid) {
-      guess  := entry.head
-      source := context.descriptors + (entry.head @@ U"0000")
-      phase  := (entry.wrong && !cut) ? Step.descriptor | Step.rest
+    is(Step.entry)(when(ask.offer.ready) {
+      ask.phase := ask.guesses ? Step.guess | Step.rest
+      when(ask.guesses) { guess.odd := ask.entryAt(1) }
+    })
+    is(Step.guess)(when(ask.offer.ready) {
+      ask.phase    := Step.rest
+      guess.under  := True
+      guess.number := ask.guess
     })
   }
 
-  val found = Head(p.sizeWidth)
-  found.number     := entry.head
-  found.tooHigh    := entry.tooHigh
-  found.failed     := entry.failed || io.descriptor.failed
-  found.descriptor := Descriptor(io.descriptor.data(127 downto 0))
-  found.faults     := found.descriptor.faults(transmit, of(io.features), context.size, False)
-
-  val keeps  = phase === Step.await && io.descriptor.valid && !cut && !entry.wrong
-  val behind = of(state.last) + 1
-  for (n <- 0 until p.pairs) {
-    when(keeps && pair === n) {
-      state.valid(n) := True
-      state.heads(n) := found
-      state.last(n)  := found.number
-      when(found.number === behind) { state.upwards(n) := True }
-      when(found.number === state.last(n)) { state.upwards(n) := False }
+  switch(list.step) {
+    is(Turn.load) {
+      val entries = lines.line(8 * lines.Bytes - 1 downto 0).subdivideIn(16 bits)
+      when(lines.some) {
+        when(guess.waits) {
+          list.source := at(list.context, list.names.number)
+          when(guess.comes) {
+            guess.checked := True
+            when(!list.dropped) {
+              when(guess.wrong) { list.step := Turn.ask } otherwise { list.done := 1 }
+            }
+          }
+        } elsewhen (list.dropped) {
+          // The count of a queue's heads changes once in a cycle.
+          list.drops := !io.descriptor.valid
+        } elsewhen (list.done === lines.plan.count) {
+          list.ends := True
+        } otherwise {
+          list.word   := entries((list.done + lines.plan.odd.asUInt).resized).asUInt
+          list.failed := lines.line.msb
+          list.step   := Turn.point
+        }
+      }
     }
-    when(!io.live(n)) {
-      state.valid(n) := False
+    is(Turn.point) {
+      list.source := at(list.context, list.names.number)
+      list.step   := list.dropped ? Turn.load | Turn.ask
+    }
+    is(Turn.ask)(when(list.offer.fire) {
+      list.done := list.done + 1
+      list.step := Turn.load
+    })
+  }
+  // The entry comes before the guessed descriptor, since the data of reads keeps their order.
+  when(io.entry.valid && (guess.under || ask.phase === Step.guess)) {
+    list.word   := io.entry.data.subdivideIn(16 bits)(guess.odd.asUInt.resized).asUInt
+    list.failed := io.entry.failed
+  }
+  when(guess.comes) { guess.under := False }
+  when(list.drops || list.ends) {
+    lines.listed  := lines.listed + 1
+    list.done     := 0
+    guess.checked := False
+  }
+  named.io.push.valid   := list.offer.fire
+  named.io.push.payload := list.names
+
+  /** A descriptor that came: the guessed one, or the next one of those that were named. */
+  val come = new Area {
+    val which   = guess.under ? list.names | named.io.pop.payload
+    val context = of(io.contexts, which.pair)
+    val head    = Head(p.sizeWidth)
+    head.number     := which.number
+    head.tooHigh    := which.tooHigh
+    head.failed     := which.failed || io.descriptor.failed
+    head.descriptor := Descriptor(io.descriptor.data(127 downto 0))
+    head.faults :=
+      head.descriptor.faults(transmit, of(io.features, which.pair), context.size, False)
+    head.plain := Bool(transmit) && head.descriptor.isPlain && !head.failed && !head.tooHigh
+    val right = guess.comes && !guess.wrong && !list.dropped
+    val keeps = io.descriptor.valid && (!guess.under || right)
+    named.io.pop.ready := io.descriptor.valid && !guess.under
+  }
+
+  /** Heads that were read, in slots of their queues. */
+  val slots = new Area {
+    val memory = Mem(Bits(Head.width(p.sizeWidth) bits), p.pairs * Slots)
+    memory.addAttribute("ram_style", "distributed")
+    def place(pair: UInt, counts: Vec[UInt]): UInt = {
+      val slot = of(counts, pair).resize(log2Up(Slots))
+      if (p.pairs == 1) slot else (pair @@ slot).resize(memory.addressWidth)
+    }
+    memory.write(place(come.which.pair, state.stored), come.head.packed, come.keeps)
+    io.head.unpack(memory.readAsync(place(io.pair, state.taken)))
+  }
+
+  val behind = of(state.last, list.pair) + 1
+  for (n <- 0 until p.pairs) {
+    when(ask.begins && ask.pair === n) {
+      state.next(n)  := state.next(n) + ask.count
+      state.asked(n) := state.asked(n) + ask.count
+    }
+    when(come.keeps && come.which.pair === n) { state.stored(n) := state.stored(n) + 1 }
+    when(list.drops && list.pair === n) {
+      state.stored(n) := state.stored(n) + (lines.plan.count - list.done)
+    }
+    when((list.offer.fire || come.right) && list.pair === n) {
+      state.last(n) := list.names.number
+      when(list.names.number === behind) { state.upwards(n) := True }
+      when(list.names.number === state.last(n)) { state.upwards(n) := False }
+    }
+    when(io.take && io.pair === n) { state.taken(n) := state.taken(n) + 1 }
+    state.stale(n) := reading(n) && (state.stale(n) || !io.live(n))
+    when(state.stale(n) || !io.live(n)) {
+      state.taken(n) := state.stored(n)
       state.next(n)  := 0
       state.last(n)  := 0
     }
+    io.valid(n) := state.stored(n) =/= state.taken(n) && !state.stale(n)
   }
-  io.reading := UIntToOh(pair, p.pairs).andMask(phase =/= Step.rest)
-  io.busy    := phase =/= Step.rest || lacks.orR
+  io.reading := reading
+  io.busy    := reading.orR || lacks.orR
+
+  /** Returns a read of whole dwords: of a line of entries, or of a descriptor. */
+  private def read(
+      offers: Bool,
+      entry: Bool,
+      address: UInt,
+      dwords: UInt
+  ): Stream[Fragment[Request]] = {
+    val request = Stream(Fragment(Request()))
+    request.valid      := offers
+    request.last       := True
+    request.write      := False
+    request.address    := address(63 downto 2) @@ U"00"
+    request.dwords     := dwords.resize(11)
+    request.firstBe    := B"1111"
+    request.lastBe     := B"1111".andMask(dwords =/= 1)
+    request.attributes := 0
+    request.data       := 0
+    request.context := HostRequests.context(
+      transmit,
+      entry ? U(HostRequests.Entry, 2 bits) | U(HostRequests.Descriptor, 2 bits)
+    )
+    request
+  }
 }
 
 object HeadReader {
+  val Slots = 32 // Chains of a queue that are read ahead at the most. A power of two.
+  val Line  = 8  // Entries of a line at the most. A line ends at a multiple of this.
+  val Lines = 8  // Lines that are under way at the most.
 
   /** The first descriptor of a chain, and its number in the table. */
   case class Head(sizeWidth: Int) extends Bundle {
     val number     = UInt(sizeWidth - 1 bits)
     val tooHigh    = Bool() // The number in the ring is beyond the table.
     val failed     = Bool() // A read of it failed.
-    val descriptor = Descriptor()
+    val plain      = Bool() // Nothing is wrong with it, and its descriptor is plain.
     val faults     = Descriptor.Faults()
+    val descriptor = Descriptor()
+
+    private def parts: Seq[Data] = Seq(number, tooHigh, failed, plain, faults) ++
+      descriptor.elements.collect { case (_, part) if part ne descriptor.reserved => part }
+
+    /** Returns all bits but the reserved ones. */
+    def packed: Bits = Cat(parts)
+
+    /** Takes over the bits that `packed` gives. */
+    def unpack(bits: Bits): Unit = {
+      descriptor.reserved := 0
+      for ((part, at) <- parts.zip(parts.scanLeft(0)(_ + widthOf(_))))
+        part.assignFromBits(bits(at, widthOf(part) bits))
+    }
+  }
+  object Head {
+    def width(sizeWidth: Int): Int = sizeWidth - 1 + 3 + widthOf(Descriptor.Faults()) + 128 - 13
   }
 
-  /** `rest` waits for a chain, `entry` and `descriptor` ask for a read each, and `await` waits for the
-    * data of both.
+  /** What is to be done with a line: its first entry is in the upper half of a dword if it is `odd`,
+    * and it has `count` entries. The first one's descriptor was `guessed`.
+    */
+  case class Plan(pairWidth: Int) extends Bundle {
+    val pair    = UInt(pairWidth bits)
+    val odd     = Bool()
+    val count   = UInt(log2Up(Line + 1) bits)
+    val guessed = Bool()
+  }
+
+  /** A descriptor that an entry names. `failed` says that the entry's read failed. */
+  case class Named(pairWidth: Int, sizeWidth: Int) extends Bundle {
+    val pair    = UInt(pairWidth bits)
+    val number  = UInt(sizeWidth - 1 bits)
+    val tooHigh = Bool()
+    val failed  = Bool()
+  }
+
+  /** `rest` waits for chains, `entry` asks for a line, and `guess` for the descriptor that its first
+    * entry is likely to name.
     */
   object Step extends SpinalEnum {
-    val rest, entry, descriptor, await = newElement()
+    val rest, entry, guess = newElement()
+  }
+
+  /** `load` takes the next entry of a line, `point` computes where its descriptor is, and `ask` asks
+    * for it.
+    */
+  object Turn extends SpinalEnum {
+    val load, point, ask = newElement()
   }
 }

@@ -14,13 +14,19 @@ import lanebox.vocabulary.ModuleName
   * HeadReader, gives the buffers to a mover, and writes the used ring.
   *
   * {{{
-  *   pick -> serve -+-> [index] -> next -> check -> move -> element, count
-  *     ^            +---------------^ ^     ^         |             |
-  *     |                              |     +---------+             |
-  *     |                              |  [further descriptors]      |
-  *     |                              +-----------------------------+
+  *   pick -> serve -+-> [index] -> next -> check -> move -> elements, count
+  *     ^            +---------------^ ^    ^ ^       | ^             |  |
+  *     |                              |    | +-------+ +-------------+  |
+  *     |                              |    +---------+  (chains in Flight)
+  *     |                              |  [further descriptors]          |
+  *     |                              +---------------------------------+
   *     +---- decide <- [index] <- [event] <- arm <- settle <- (no more chains, or no frame)
   * }}}
+  *
+  * A transmit queue's chain of one plain buffer need not end before the next one begins: `move` goes
+  * on with the next chain if that is plain, too, and the frame store has room for both. Their data
+  * comes in order. When no chain can begin, the elements of all chains whose data has come are
+  * written, and then one used index for them. A queue is left when no data is on its way.
   *
   * States in brackets read host memory, and `next` waits until HeadReader has read the next chain.
   * When there is nothing more to do, the device asks to be notified of the next chain (`arm`) and
@@ -47,18 +53,29 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
     val kick     = slave(Flow(Kick(p.pairWidth)))
     val drain    = in Bits (p.pairs bits)
     val drained  = out Bits (p.pairs bits)
-    // The heads that HeadReader has read, for those pairs for which it has. It is told how far it
-    // may read, and when a head was taken.
-    val heads   = in(Vec(HeadReader.Head(p.sizeWidth), p.pairs))
+    // The next head that HeadReader has read for `pair`, and those pairs for which it has one. It is
+    // told how far it may read, and when a head was taken.
+    val head    = in(HeadReader.Head(p.sizeWidth))
     val read    = in Bits (p.pairs bits)
     val reading = in Bits (p.pairs bits) // HeadReader reads for these pairs.
-    val take    = out Bits (p.pairs bits)
+    val take    = out Bool ()
     val known   = out(Vec(UInt(16 bits), p.pairs))
     val ask     = master(Stream(HostRequests.Place(5)))
     val answer  = slave(Flow(RingReader.Answer()))
     val write   = master(Stream(RingWriter.Write()))
     val buffer  = master(Stream(HostBuffer()))
     val moved   = slave(Flow(Moved(p.frameWidth)))
+    // The buffer is `alone` in its chain, and the next chain may begin while its data is out. The
+    // mover is `idle` when it takes a buffer at once, and tells with `done` when the data of the
+    // oldest of these chains has come, or that a read has `failed`. It is `quiet` when no data is
+    // out. `voids` says that no chain of the queue ends any more.
+    val alone  = out Bool ()
+    val room   = in Bits (p.pairs bits) // There is room for such a chain beside all others.
+    val idle   = in Bool ()
+    val done   = in Bool ()
+    val failed = in Bool ()
+    val quiet  = in Bool ()
+    val voids  = out Bool ()
     // For each pair: a frame waits for buffers, or there is room for one. Without it no chain is
     // begun.
     val frames = in Bits (p.pairs bits)
@@ -83,10 +100,11 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
 
   /** A queue that always has chains gives way to the other ones, and to a reset, after some chains. */
   val turn = new Area {
-    val chains = Reg(UInt(log2Up(ChainsInTurn) + 1 bits)) init 0
-    val rivals = RegNext(wanted) init 0
-    val others = (rivals & ~UIntToOh(queue, p.pairs)).orR || (io.drain & ~clean).orR
-    val over   = RegNext(chains === ChainsInTurn && others) init False
+    val chains        = Reg(UInt(log2Up(ChainsInTurn) + 1 bits)) init 0
+    val rivals        = RegNext(wanted) init 0
+    val others        = (rivals & ~UIntToOh(queue, p.pairs)).orR || (io.drain & ~clean).orR
+    val over          = RegNext(chains === ChainsInTurn && others) init False
+    def count(): Unit = when(chains =/= ChainsInTurn) { chains := chains + 1 }
   }
 
   // The queue behind the one that was served last goes first.
@@ -123,6 +141,8 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
   io.chains := pending.resize(8) + 1
 
   val aim = RingAim(context)
+  def aimElement(slot: UInt): Unit =
+    aim(Ring.used, ((slot.resize(p.sizeWidth - 1) & mask) @@ U"000") +^ U(RingHead, 4 bits))
 
   val chain = new Area {
     val head    = Reg(UInt(p.sizeWidth - 1 bits)) // Number of the first descriptor.
@@ -133,8 +153,12 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
     val bytes = Reg(UInt(32 bits)) // Bytes that were written to the chain.
     val more  = Reg(Bool())        // Another descriptor follows.
     val split = Reg(Bool())        // The frame goes on in the next chain.
+    val alone = RegInit(False)     // The next chain may begin before the data of this one comes.
     val tiny  = bytes < VirtioParam.NetHeader
   }
+
+  val flight = Flight(chain.head, io.done, io.failed)
+  io.voids := cut || flight.broken
 
   val answer = Reg(RingReader.Answer())
   when(io.answer.valid) { answer := io.answer.payload }
@@ -144,7 +168,7 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
   val loops      = chain.count === size
   val faults     = Reg(Descriptor.Faults())
   faults := descriptor.faults(transmit, features, chain.limit, chain.inTable)
-  val first = of(io.heads) // The head of the next chain.
+  val first = io.head // That of the next chain.
 
   val goesOn   = if (transmit) False else !io.moved.ended && bit(B(p.whole, p.pairs bits))
   val overruns = goesOn && !features.merge
@@ -171,7 +195,7 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
     default         -> U(4, 5 bits)
   )
   val word = puts.mux(
-    Put.element -> chain.bytes ## chain.head.resize(32),
+    Put.element -> chain.bytes ## (flight.some ? flight.oldest | chain.head).resize(32),
     Put.count   -> B(0, 32 bits) ## used ## B(0, 16 bits),
     Put.event   -> taken.asBits.resize(64)
   )
@@ -186,9 +210,10 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
   io.buffer.valid      := False
   io.buffer.address    := descriptor.address
   io.buffer.bytes      := descriptor.bytes
+  io.alone             := chain.alone
   io.ended             := False
   io.gaveUp            := False
-  io.take              := 0
+  io.take              := False
   io.overran           := False
   io.announced         := 0
   io.violation.valid   := False
@@ -212,9 +237,27 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
       goto(leave)
     }
 
+    /** Takes the next head, whose descriptor `check` looks at. */
+    def begin(alone: Bool): Unit = {
+      io.take             := True
+      answer.data         := first.descriptor.asBits
+      answer.failed       := first.failed
+      faults              := first.faults
+      chain.head          := first.number
+      chain.alone         := alone
+      chain.split         := False
+      if (transmit) taken := taken + 1
+      turn.count()
+    }
+    // The chains of a turn end with the turn.
+    val overlaps =
+      bit(io.read) && first.plain && bit(io.room) && frame && io.idle && !flight.full &&
+        !interrupt.waits.over && !turn.over
+
     def announce(): Unit = for (n <- 0 until p.pairs) io.announced(n) := queue === n
 
     pick.whenIsActive {
+      flight.clear()
       cut                := False
       interrupt.hurried  := False
       interrupt.settling := False
@@ -278,7 +321,6 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
       }
     }
     next.whenIsActive {
-      chain.head    := first.number
       chain.inTable := False
       chain.limit   := size.resized
       chain.count   := 0
@@ -293,10 +335,7 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
           goto(settle)
         }
       } elsewhen (spent)(violate(Violation.index)) elsewhen (bit(io.read)) {
-        for (n <- 0 until p.pairs) io.take(n) := queue === n
-        answer.data   := first.descriptor.asBits
-        answer.failed := first.failed
-        faults        := first.faults
+        begin(first.plain && bit(io.room))
         when(first.tooHigh && !first.failed)(violate(Violation.head)) otherwise goto(check)
       }
     }
@@ -323,9 +362,9 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
         violate(Violation.next)
       } otherwise {
         io.buffer.valid := True
-        aim(Ring.used, ((slot.resize(p.sizeWidth - 1) & mask) @@ U"000") +^ U(RingHead, 4 bits))
+        when(!flight.some)(aimElement(slot))
         when(io.buffer.ready) {
-          chain.count          := chain.count + 1
+          when(chain.alone) { flight.begins := True } otherwise { chain.count := chain.count + 1 }
           if (!transmit) wrote := True
           goto(move)
         }
@@ -333,7 +372,14 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
     }
     move.whenIsActive {
       puts := Put.element
-      when(io.moved.valid) {
+      when(chain.alone) {
+        when(cut)(goto(leave)) elsewhen (flight.broken)(
+          violate(Violation.read)
+        ) elsewhen (overlaps) {
+          begin(True)
+          goto(check)
+        } elsewhen (flight.due)(goto(put))
+      } elsewhen (io.moved.valid) {
         chain.bytes := chain.bytes + io.moved.bytes
         when(cut)(goto(leave)) elsewhen (io.moved.failed)(violate(Violation.read)) elsewhen (
           chain.more && !io.moved.ended
@@ -356,17 +402,22 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
           is(Put.element) {
             // The element may be one of a queue that was made anew since. That begins with 0.
             when(!cut) {
-              taken   := taken + 1
-              used    := chain.split ? used | (slot + 1)
-              pending := chain.split ? (pending + 1) | U(0, p.sizeWidth bits)
+              if (!transmit) taken := taken + 1
+              used                 := chain.split ? used | (slot + 1)
+              pending              := chain.split ? (pending + 1) | U(0, p.sizeWidth bits)
             }
-            when(turn.chains =/= ChainsInTurn) { turn.chains := turn.chains + 1 }
-            when(!chain.split) {
+            flight.uses := True
+            when(flight.some && flight.more && !cut) {
+              aimElement(slot + 1)
+            } elsewhen (!chain.split) {
               puts := Put.count
               aim(Ring.used, 0)
             } elsewhen (chain.tiny)(violate(Violation.tiny)) otherwise goto(next)
           }
-          is(Put.count)(goto(next))
+          is(Put.count) {
+            aimElement(slot)
+            when(flight.some)(goto(move)) otherwise goto(next)
+          }
           is(Put.event)(goto(question))
         }
       }
@@ -400,8 +451,11 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
       }
     }
     leave.whenIsActive {
-      io.gaveUp := True
-      goto(pick)
+      io.voids := True
+      when(io.quiet) {
+        io.gaveUp := True
+        goto(pick)
+      }
     }
     always {
       when(!bit(io.live) && !isActive(pick)) { cut := True }

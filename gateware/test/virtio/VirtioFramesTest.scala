@@ -1,0 +1,146 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.virtio
+
+import scala.collection.mutable
+import scala.language.reflectiveCalls
+import spinal.core.sim._
+
+import lanebox.capture.TestFrame
+import lanebox.vocabulary.Seed
+
+/** Tests how many cycles a message takes of many that one notification sends, while each read of
+  * host memory takes long, and that all of them come back. A batch needs larger queues than other
+  * suites have, so the devices are compiled for this suite alone.
+  */
+class VirtioFramesTest extends NetBench {
+  import VirtioParam.{EventIndex, NetHeader, NotificationData}
+
+  val Latency = 177 // Cycles of a read: 600 ns in the host, and the endpoint's 27.
+  val Batch   = 32
+  val agreed  = features(EventIndex, NotificationData)
+
+  /** Notes the cycles in which elements of these queues become used. */
+  class Pace(driver: ConsoleDriver, dut: VirtioDevices) {
+    private val times = Seq.fill(2)(mutable.ArrayBuffer[Long]())
+    private var now   = 0L
+    driver.everyCycle {
+      now += 1
+      val request = dut.io.request
+      if (request.valid.toBoolean && request.ready.toBoolean && request.write.toBoolean) {
+        val at = request.address.toBigInt.toLong
+        for ((queue, n) <- driver.queues.zipWithIndex) {
+          val first = queue.used + 4
+          if (at >= first && at < first + 8 * queue.size) times(n) += now
+        }
+      }
+    }
+
+    /** Returns the cycles from one used element of queue `n` to the next one. */
+    def cycles(n: Int): Double = {
+      assert(times(n).size == Batch, s"queue $n used ${times(n).size} chains of $Batch")
+      (times(n).last - times(n).head) / (Batch - 1.0)
+    }
+    def clear(): Unit = times.foreach(_.clear())
+  }
+
+  def settle(driver: ConsoleDriver): Unit = {
+    driver.host.steady = true
+    driver.host.latency = Latency
+    driver.initialise(64)
+    driver.queues.foreach(_.inOrder(stacked = false))
+  }
+
+  for ((bytes, most) <- Seq(64 -> (14, 28), 256 -> (20, 42), 1024 -> (85, 110)))
+    test(s"$Batch messages of $bytes bytes to the console and back, seed ${Seed.value}") {
+      VirtioFramesTest.compiled.doSim(s"console$bytes", Seed.value) { dut =>
+        val random = new scala.util.Random(simRandom.nextLong())
+        val driver = new ConsoleDriver(dut, random, agreed, 0)
+        settle(driver)
+        val pace = new Pace(driver, dut)
+        for (_ <- 0 until 3) {
+          while (driver.receive.room > 0)
+            driver.receive.add(Seq((driver.memory.make(1024, 64), 1024)))
+          driver.publish(0)
+          driver.step(3000)
+          pace.clear()
+          for (_ <- 0 until Batch) {
+            val data = Seq.fill(bytes)(random.nextInt().toByte)
+            val at   = driver.memory.make(bytes, 64)
+            driver.memory.put(at, data)
+            driver.sent ++= data
+            driver.transmit.add(Seq((at, bytes)))
+          }
+          driver.transmit.publish()
+          driver.notify(1)
+          driver.until("all bytes") {
+            driver.collect()
+            driver.received.size == driver.sent.size
+          }
+          driver.step(1000)
+          driver.collect()
+          assert(driver.received == driver.sent, "other bytes came back")
+          println(s"console, $bytes bytes: cycles for a message: transmit ${pace.cycles(1)}, " +
+            s"receive ${pace.cycles(0)}")
+        }
+        assert(pace.cycles(1) <= most._1 && pace.cycles(0) <= most._2)
+      }
+    }
+
+  for ((bytes, most) <- Seq(60 -> (18, 28), 1514 -> (65, 140)))
+    test(s"$Batch frames of $bytes bytes in both directions, seed ${Seed.value}") {
+      VirtioFramesTest.compiled.doSim(s"net$bytes", Seed.value) { dut =>
+        val random = new scala.util.Random(simRandom.nextLong())
+        val driver = new NetDriver(dut, random, agreed, 1)
+        val far    = new FarSide(dut, random)
+        far.stalls = 0
+        settle(driver)
+        val pace  = new Pace(driver, dut)
+        val whole = NetHeader + bytes
+        for (_ <- 0 until 3) {
+          while (driver.receive.room > 0)
+            driver.receive.add(Seq((driver.memory.make(1600, 64), 1600)))
+          driver.publish(0)
+          driver.step(3000)
+          pace.clear()
+          far.taken.clear()
+          driver.frames.clear()
+          val sent = Seq.fill(Batch)(IndexedSeq.fill(bytes)(random.nextInt().toByte))
+          for (frame <- sent) {
+            val at = driver.memory.make(whole, 64)
+            driver.memory.put(at, Seq.fill(NetHeader)(0.toByte) ++ frame)
+            driver.transmit.add(Seq((at, whole)))
+          }
+          val input =
+            Seq.fill(Batch)(TestFrame(0, 0, bytes, IndexedSeq.fill(bytes)(random.nextInt().toByte)))
+          driver.transmit.publish()
+          driver.notify(1)
+          for (one <- input) {
+            far.input += one
+            // The frame store has room for ten of the largest frames.
+            if (bytes > 1000) driver.step(120)
+          }
+          driver.until("all frames") {
+            driver.collect()
+            far.taken.size == Batch && driver.frames.size == Batch
+          }
+          driver.step(1000)
+          driver.collect()
+          assert(far.taken == sent && driver.frames == input.map(_.data), "other frames came")
+          println(s"net, $bytes bytes: cycles for a frame: transmit ${pace.cycles(1)}, " +
+            s"receive ${pace.cycles(0)}")
+        }
+        assert(pace.cycles(1) <= most._1 && pace.cycles(0) <= most._2)
+      }
+    }
+}
+
+object VirtioFramesTest {
+
+  /** The simulation of both devices with queues of more chains than a batch has. */
+  lazy val compiled = lanebox.vocabulary.LaneboxSim(
+    VirtioDevices(VirtioDevices.all.map(_.copy(queueSize = 64)))
+  )
+}

@@ -1,0 +1,48 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.virtio
+
+import spinal.core._
+import spinal.lib._
+
+/** The chains of a transmit queue that have begun while the data of earlier ones was on its way, in
+  * the order in which they become used. Each has one buffer.
+  *
+  * `number` is the head of the chain that begins. `done` says that the data of the oldest chain
+  * without data has come, and `failed` with it that a read has failed. No chain ends behind that one.
+  */
+case class Flight(number: UInt, done: Bool, failed: Bool) extends Area {
+  import Flight.Chains
+
+  val begun, ended, used = Reg(UInt(log2Up(Chains) + 1 bits)) init 0
+  val stopped            = RegInit(False)
+  val heads              = Mem(number, Chains)
+  heads.addAttribute("ram_style", "distributed")
+
+  val broken = stopped || (done && failed)
+  val ends   = done && !broken
+  val due    = ends || ended =/= used // The data of the oldest chain has come.
+  val more   = ended - used > 1       // That of the next one, too.
+  val some   = begun =/= used
+  val full   = begun - used === Chains
+  val oldest = heads.readAsync(used.resized)
+  val begins = False
+  val uses   = False
+  heads.write(begun.resized, number, begins)
+  stopped := broken
+  when(begins) { begun := begun + 1 }
+  when(ends) { ended := ended + 1 }
+  when(uses && some) { used := used + 1 }
+
+  /** Forgets all chains. */
+  def clear(): Unit = {
+    Seq(begun, ended, used).foreach(_ := 0)
+    stopped := False
+  }
+}
+
+object Flight {
+  val Chains = 32 // The most chains. A power of two.
+}
