@@ -249,7 +249,6 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
       if (transmit) taken := taken + 1
       turn.count()
     }
-    // The chains of a turn end with the turn.
     val overlaps =
       bit(io.read) && first.plain && bit(io.room) && frame && io.idle && !flight.full &&
         !interrupt.waits.over && !turn.over
