@@ -38,6 +38,7 @@ def guest(tmp_path_factory):
         ),
         pytest.param("alone", id="the stop of a queue seals it, and the others go on"),
         pytest.param("killed", id="a killed owner costs queue 0 nothing, and its ring stays"),
+        pytest.param("woken", id="one interrupt wakes every queue once"),
         pytest.param("left", id="the end of queue 0 wakes the others"),
     ],
 )

@@ -3,18 +3,21 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Tests the queues of the capture's node, on a card with four, for the tests in sim/test. Frame n of
- * the card's generator comes from port n & 3, and the spread sends port n to queue n. Bytes 16 to 19
- * of a frame have its number.
+ * Tests the queues of the capture's node, on a card with four, for the tests in sim/test. Frame n
+ * of the card's generator comes from port n & 3, and the spread sends port n to queue n. Bytes 16
+ * to 19 of a frame have its number.
  */
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "../uapi/litepcie_capability.h"
 #include "../uapi/litepcie_capture_node.h"
 #include "calls.h"
 
@@ -26,6 +29,8 @@
 #define SIZE		64u
 #define CYCLE		256u		/* unit of the generator's period, a clock cycle */
 #define PATIENCE_MS	60000
+#define ROUNDS		10u
+#define QUICK_NS	500000000	/* half the period in which the driver looks for lost interrupts */
 
 #define need(_true, ...)	do { if (!(_true)) fail(__VA_ARGS__); } while (0)
 
@@ -96,11 +101,13 @@ static int sort(const struct queue *queue, unsigned int rules)
 
 	for (unsigned int n = 0; n < LITEPCIE_CAPTURE_SPREAD_ENTRIES; n++)
 		wanted.spread[n] = n % QUEUES;
-	wanted.rule[0][0] = 3;
-	wanted.rule[0][1] = 0xf;
-	for (unsigned int n = 12; n < 15; n++)
-		wanted.rule[0][n] = 0xffff0000;
-	wanted.rule[0][15] = 1u << 31 | 1u << 21;
+	wanted.rule[0][LITEPCIE_CAPTURE_RULE_FACTS] = 3u << LITEPCIE_CAPTURE_RULE_FACT_PORT;
+	wanted.rule[0][LITEPCIE_CAPTURE_RULE_FACTS + 1] = 0xfu << LITEPCIE_CAPTURE_RULE_FACT_PORT;
+	for (unsigned int n = LITEPCIE_CAPTURE_RULE_SOURCE_PORTS; n <= LITEPCIE_CAPTURE_RULE_LENGTHS;
+	     n++)
+		wanted.rule[0][n] = 0xffffu << LITEPCIE_CAPTURE_RULE_RANGE_MOST;
+	wanted.rule[0][LITEPCIE_CAPTURE_RULE_ACTION] = 1u << LITEPCIE_CAPTURE_RULE_ACTION_ON |
+						      1u << LITEPCIE_CAPTURE_RULE_ACTION_DISCARD;
 	return ioctl(queue->fd, LITEPCIE_IOCTL_CAPTURE_SORT, &wanted);
 }
 
@@ -111,6 +118,14 @@ static struct litepcie_capture_info info(const struct queue *queue)
 	found = (struct litepcie_capture_info) { .ask = LITEPCIE_CAPTURE_ASK_ACCOUNTS };
 	need(!ioctl(queue->fd, LITEPCIE_IOCTL_CAPTURE_INFO, &found), "INFO: %s", strerror(errno));
 	return found;
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
 /* Queues -------------------------------------------------------------------------------------- */
@@ -322,6 +337,55 @@ static int left(void)
 	return 0;
 }
 
+/* Arm WAKE of all queues, send a frame to each, and return the ns until all have been woken. */
+static int64_t wake_all(const struct queue *queues, const int *events)
+{
+	int64_t begin;
+
+	for (unsigned int n = 0; n < QUEUES; n++) {
+		struct litepcie_capture_wake wake = {
+			.position = queues[n].status->position, .fd = events[n],
+		};
+
+		need(!ioctl(queues[n].fd, LITEPCIE_IOCTL_CAPTURE_WAKE, &wake), "WAKE %u: %s", n,
+		     strerror(errno));
+	}
+	begin = now_ns();
+	need(!generate(queues, PORTS), "GENERATE: %s", strerror(errno));
+	for (unsigned int n = 0; n < QUEUES; n++) {
+		struct pollfd poller = { .fd = events[n], .events = POLLIN };
+		uint64_t signals = 0;
+
+		need(poll(&poller, 1, PATIENCE_MS) == 1, "queue %u is not woken", n);
+		need(read(events[n], &signals, 8) == 8 && signals == 1, "%llu signals of queue %u",
+		     (unsigned long long)signals, n);
+	}
+	return now_ns() - begin;
+}
+
+/*
+ * The one interrupt of the capture wakes each queue, once. The driver makes up for a lost interrupt
+ * once a second, so most rounds must be faster than that.
+ */
+static int woken(void)
+{
+	struct queue queues[QUEUES];
+	unsigned int quick = 0;
+	int events[QUEUES];
+
+	start_all(queues, 0, 0);
+	for (unsigned int n = 0; n < QUEUES; n++) {
+		events[n] = eventfd(0, EFD_CLOEXEC);
+		need(events[n] >= 0, "eventfd: %s", strerror(errno));
+	}
+	for (unsigned int round = 0; round < ROUNDS; round++)
+		quick += wake_all(queues, events) < QUICK_NS;
+	need(!stop(queues, NULL), "STOP");
+	need(quick > ROUNDS / 2, "only %u of %u rounds were quick", quick, ROUNDS);
+	printf("woken: ok\n");
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	need(argc == 3, "usage: queues PART NODE");
@@ -336,5 +400,7 @@ int main(int argc, char **argv)
 		return killed();
 	if (!strcmp(argv[1], "left"))
 		return left();
+	if (!strcmp(argv[1], "woken"))
+		return woken();
 	fail("no part %s", argv[1]);
 }
