@@ -228,7 +228,8 @@ case class MbufPlacer(p: CaptureParam) extends Component {
     val wants = decide.begin || decide.close || decide.others ||
       decide.open && (compare.record || compare.noRing || compare.noCell) ||
       decide.stuck && compare.loses
-    turn.io.stuck := since.andR && decide.aims && !wants
+    // A cycle late, since the path is long. It must still be about the same turn then.
+    turn.io.stuck := RegNext(since.andR && decide.aims && !wants, init = False) && since.andR
   }
 
   drops.counts.write(drops.place, measure.earlier + 1, lost)
