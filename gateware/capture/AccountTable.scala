@@ -11,8 +11,8 @@ import spinal.lib._
   *
   * `snapshot` copies all accounts as they are at one moment, and `account` shows entry `index` of
   * the copy a cycle later. While the copy is made, counts wait in a queue, and frames wait if the
-  * queue is full. `clear` sets all accounts to zero. It is also needed after reset, and takes as
-  * long as a snapshot.
+  * queue is full. `clear` sets all accounts to zero, also those of the copy. It is also needed after
+  * reset, and takes twice as long as a snapshot.
   *
   * A large table is in block RAM, which gives an entry a cycle later than LUTRAM. A snapshot of it
   * takes longer, and the queue has room for a count in every second cycle of it. So no frame waits
@@ -42,23 +42,24 @@ case class AccountTable(width: Int) extends Component {
   val adds  = RegInit(False)
 
   val walk = new Area {
-    // Number of accounts that the running snapshot or clear has not visited yet.
-    val left   = Reg(UInt(width + 1 bits)) init 0
-    val clears = RegInit(False)
+    // Number of accounts that the running snapshot or clear has not visited yet. A clear visits all
+    // of them twice: they become zero, and then they are copied.
+    val left   = Reg(UInt(width + 2 bits)) init 0
+    val next   = left - 1
     val active = left =/= 0
+    val clears = active && next(width)
     // A frame that is being counted is counted before.
     val steps = if (large) active && !adds else active
-    when(steps) { left := left - 1 }
-    when(!active) { clears := False }
-    when(io.clear || io.snapshot) { left := entries }
-    when(io.clear) { clears := True }
-    val entry = (left - 1).resize(width)
+    when(steps) { left := next }
+    when(io.snapshot) { left := entries }
+    when(io.clear) { left := 2 * entries }
+    val entry = next.resize(width)
   }
-  // When the walk has read an entry.
+  // When the walk has read an entry that is copied.
   val visited = new Area {
-    val valid  = if (large) RegNext(walk.steps) init False else walk.steps
+    val copies = walk.steps && !walk.clears
+    val valid  = if (large) RegNext(copies) init False else copies
     val entry  = if (large) RegNext(walk.entry) else walk.entry
-    val clears = if (large) RegNext(walk.clears) else walk.clears
   }
   io.busy := walk.active || visited.valid
 
@@ -67,6 +68,11 @@ case class AccountTable(width: Int) extends Component {
   val sum     = Reg(Account())
   sum.frames := before.frames + 1
   sum.bytes  := before.bytes + queue.bytes
+  // A register that is reset costs no LUT, other than zeros in front of a memory.
+  when(io.clear || walk.clears) {
+    sum.frames := 0
+    sum.bytes  := 0
+  }
   val reads  = large generate RegInit(False)
   val free   = if (large) !adds && !reads else !adds
   val begins = queue.valid && free && !walk.active && !io.clear && !io.snapshot
@@ -75,16 +81,13 @@ case class AccountTable(width: Int) extends Component {
   adds        := (if (large) reads else begins)
   queue.ready := adds
 
-  val zero = Account()
-  zero.frames := 0
-  zero.bytes  := 0
   val clears = walk.steps && walk.clears
   accounts.write(
     address = clears ? walk.entry | queue.entry,
-    data = clears ? zero | sum,
+    data = sum,
     enable = adds || clears
   )
-  copies.write(visited.entry, visited.clears ? zero | before, visited.valid)
+  copies.write(visited.entry, before, visited.valid)
 }
 
 object AccountTable {

@@ -18,7 +18,7 @@ import lanebox.vocabulary.{Frames, Numbers}
   * frames of a port = delivered + bad + lostRing + lostNoCell
   *
   * holds for the frames whose fate was decided, and their bytes. `clear` sets all accounts to zero.
-  * It is also needed after reset, and takes as long as a snapshot.
+  * It is also needed after reset, and takes twice as long as a snapshot.
   */
 case class Accounts(queueWidth: Int = 0) extends Component {
   val io = new Bundle {

@@ -12,12 +12,16 @@ import spinal.core._
   * `now` is the state of the queue `at`. While `writes` is high it becomes `next`, which is the
   * same as `now` until somebody assigns something else. `walk` gives all queues the state `begin`.
   * A register is 0 at reset.
+  *
+  * With `late` LUTRAM is written a cycle later. Then `begin` costs no LUT, since the register in
+  * front of the LUTRAM is set to it.
   */
 class QueueState[T <: Data](
     kind: HardType[T],
     at: UInt,
     writes: Bool,
     walk: QueueState.Walk,
+    late: Boolean,
     begin: UInt => T
 ) extends Area {
   val several = at.getWidth > 0
@@ -29,11 +33,11 @@ class QueueState[T <: Data](
 
   if (several) {
     memory.addAttribute("ram_style", "distributed")
-    memory.write(
-      address = walk.active ? walk.queue | at,
-      data = walk.active ? begin(walk.queue) | next,
-      enable = walk.active || writes
-    )
+    val address = walk.active ? walk.queue | at
+    val data    = walk.active ? begin(walk.queue) | next
+    val enable  = walk.active || writes
+    if (late) memory.write(RegNext(address), RegNext(data), RegNext(enable) init False)
+    else memory.write(address, data, enable)
   }
 
   private def register(): T = {
@@ -53,9 +57,13 @@ class QueueState[T <: Data](
 }
 
 object QueueState {
-  def apply[T <: Data](kind: HardType[T], at: UInt, writes: Bool, walk: Walk)(
-      begin: UInt => T
-  ): QueueState[T] = new QueueState(kind, at, writes, walk, begin)
+  def apply[T <: Data](
+      kind: HardType[T],
+      at: UInt,
+      writes: Bool,
+      walk: Walk,
+      late: Boolean = false
+  )(begin: UInt => T): QueueState[T] = new QueueState(kind, at, writes, walk, late, begin)
 
   /** Zeros of a type, with which most states begin. */
   def zero[T <: Data](kind: HardType[T]): UInt => T = _ => {
@@ -67,17 +75,21 @@ object QueueState {
   /** Goes to each queue in turn when `starts` is high. Memories have no reset, so a walk over
     * several queues begins at reset, too. One queue needs one cycle, and registers have a reset.
     */
-  class Walk(queueWidth: Int, starts: Bool) extends Area {
-    val left   = (queueWidth > 0) generate (Reg(UInt(queueWidth + 1 bits)) init 1 << queueWidth)
-    val active = if (queueWidth > 0) left =/= 0 else starts
+  class Walk(queueWidth: Int, starts: Bool, none: Boolean) extends Area {
+    val several = queueWidth > 0 && !none
+    val left    = several generate (Reg(UInt(queueWidth + 1 bits)) init 1 << queueWidth)
+    val active  = if (several) left =/= 0 else starts
     // Queue 0 comes first, since it has the first turn after a reset.
-    val queue = if (queueWidth > 0) (~(left - 1)).resize(queueWidth) else U(0, 0 bits)
-    if (queueWidth > 0) {
+    val queue = if (several) (~(left - 1)).resize(queueWidth) else U(0, queueWidth bits)
+    if (several) {
       when(active) { left := left - 1 }
       when(starts) { left := 1 << queueWidth }
     }
   }
   object Walk {
-    def apply(queueWidth: Int, starts: Bool): Walk = new Walk(queueWidth, starts)
+    def apply(queueWidth: Int, starts: Bool): Walk = new Walk(queueWidth, starts, none = false)
+
+    /** No walk, for a state that is not read before it was written. */
+    def none(queueWidth: Int): Walk = new Walk(queueWidth, False, none = true)
   }
 }

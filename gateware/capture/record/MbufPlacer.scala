@@ -84,7 +84,7 @@ case class MbufPlacer(p: CaptureParam) extends Component {
     val left    = RegNext(usable - fill)
     val begun   = QueueFlags(p)
     val isBegun = begun.of(queue)
-    val numbers = QueueState(UInt(64 bits), queue, seals, cleared)(_ => U(0, 64 bits))
+    val numbers = QueueState(UInt(64 bits), queue, seals, cleared, late = true)(_ => U(0, 64 bits))
     val number  = numbers.now
   }
 
@@ -236,7 +236,9 @@ case class MbufPlacer(p: CaptureParam) extends Component {
   when(lost) { drops.pendings.next(drops.port) := True }
   when(records) { drops.pendings.next(drops.port) := False }
 
-  /** The sums that seals and status lines tell. They change a cycle after a decision. */
+  /** The sums that seals and status lines tell. They change a cycle after a decision, or with several
+    * queues two cycles after it: long before the queue's next decision about a seal.
+    */
   val counts = new Area {
     val of       = if (p.several) RegNext(queue) else queue
     val original = RegNext(io.frames.head.original)
@@ -244,7 +246,7 @@ case class MbufPlacer(p: CaptureParam) extends Component {
       Seq(records, decide.noRing, decide.noCell).map(RegNext(_) init False)
     val lost = noRing || noCell
     private def sum(bits: Int, grows: Bool) =
-      QueueState(UInt(bits bits), of, grows, cleared)(_ => U(0, bits bits))
+      QueueState(UInt(bits bits), of, grows, cleared, late = true)(_ => U(0, bits bits))
     val delivered  = sum(64, record)
     val bytes      = sum(64, record)
     val lostRing   = sum(32, noRing)

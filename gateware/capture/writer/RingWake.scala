@@ -36,18 +36,20 @@ case class RingWake(p: CaptureParam = CaptureParam()) extends Component {
   val queue = if (p.several) turn else U(0, 0 bits)
   val last  = if (p.several) RegNext(turn) init 0 else queue
 
-  val never = QueueState.Walk(p.queueWidth, False)
-  val clear = QueueState.Walk(p.queueWidth, io.clear)
+  // Both are read only if they were written: `armed` and `told` say so.
+  val none = QueueState.Walk.none(p.queueWidth)
   val wakes =
-    QueueState(UInt(64 bits), io.select, io.wake.valid, never)(QueueState.zero(UInt(64 bits)))
+    QueueState(UInt(64 bits), io.select, io.wake.valid, none)(QueueState.zero(UInt(64 bits)))
   val tolds =
-    QueueState(UInt(64 bits), io.lineOf, io.lineSent.valid, clear)(QueueState.zero(UInt(64 bits)))
+    QueueState(UInt(64 bits), io.lineOf, io.lineSent.valid, none)(QueueState.zero(UInt(64 bits)))
   wakes.next := io.wake.payload
   tolds.next := io.lineSent.payload
   val armed = QueueFlags(p)
+  val told  = QueueFlags(p)
+  when(io.lineSent.valid) { told.set(io.lineOf) }
 
   // `passed` is a cycle late, so a result for an older `wake` is not taken.
-  val beyond = tolds.of(queue) > wakes.of(queue)
+  val beyond = told.of(queue) && tolds.of(queue) > wakes.of(queue)
   val passed = RegNext(armed.of(queue) && beyond && !io.lineWaits && !io.wake.valid) init False
   val call   = passed && armed.of(last)
   io.call := call
@@ -55,6 +57,7 @@ case class RingWake(p: CaptureParam = CaptureParam()) extends Component {
   when(io.wake.valid) { armed.set(io.select) }
   when(io.clear) {
     armed.clearAll()
+    told.clearAll()
     passed := False
   }
 

@@ -30,7 +30,7 @@ class AccountsTest extends AnyFunSuite {
       dut.clockDomain.waitSampling(2)
       dut.io.clear #= false
       dut.clockDomain.waitSampling()
-      dut.clockDomain.waitSamplingWhere(100)(!dut.io.busy.toBoolean)
+      dut.clockDomain.waitSamplingWhere(200)(!dut.io.busy.toBoolean)
 
       var share = 0.0
       def cycle(): Unit = {
@@ -80,7 +80,7 @@ class AccountsTest extends AnyFunSuite {
       dut.io.clear #= true
       cycle()
       dut.io.clear #= false
-      for (_ <- 0 until 100) cycle()
+      for (_ <- 0 until 200) cycle()
       assert(copy().forall(_ == ((0L, 0L))))
     }
   }
@@ -97,13 +97,13 @@ class AccountsTest extends AnyFunSuite {
       dut.clockDomain.forkStimulus(10)
       dut.clockDomain.waitSampling(2)
       dut.io.clear #= false
-      dut.clockDomain.waitSampling(300)
+      dut.clockDomain.waitSampling(600)
 
       // MbufPlacer has a fate in each third cycle at the most.
       for (cycle <- 0 until 3000) {
         dut.io.snapshot #= cycle == 600
         fates.valid #= cycle % 3 == 0
-        if (cycle % 3 == 0) {
+        if (cycle            % 3 == 0) {
           val entry = r.nextInt(sums.size)
           fates.payload.queue #= entry / Accounts.Entries
           fates.port #= entry / 4 % Frames.Ports

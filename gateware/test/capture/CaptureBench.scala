@@ -174,7 +174,7 @@ class CaptureBench(dut: Capture, val random: Random, setup: CaptureSetup) {
     dut.io.clear #= true
     dut.clockDomain.waitSampling()
     dut.io.clear #= false
-    dut.clockDomain.waitSampling(100)
+    dut.clockDomain.waitSamplingWhere(2000)(!dut.io.accountsBusy.toBoolean)
     if (!newest) {
       dut.io.limit.valid #= true
       host.limit = host.size

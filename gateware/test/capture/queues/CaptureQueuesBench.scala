@@ -203,7 +203,7 @@ class CaptureQueuesBench(dut: CaptureQueues, val random: Random, setup: CaptureS
     dut.io.clear #= true
     dut.clockDomain.waitSampling()
     dut.io.clear #= false
-    dut.clockDomain.waitSampling(100)
+    dut.clockDomain.waitSamplingWhere(2000)(!dut.io.accountsBusy.toBoolean)
     if (!setup.newest) {
       for (queue <- 0 until placed) raise(queue)
       cycles(placed + 10)
