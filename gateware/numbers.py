@@ -144,6 +144,20 @@ PLAYER_RATE_BITS     = 24 # Width of the register player_rate, in bytes a cycle.
 PLAYER_FRACTION_BITS = 16 # Bits of that register below one byte a cycle.
 PLAYER_COST_BITS     = 8  # Width of each of the two lengths in the register player_cost.
 
+# The types of pcapng's blocks in a recording (draft-ietf-opsawg-pcapng, section 4).
+PCAPNG_SECTION     = 0x0a0d0d0a
+PCAPNG_INTERFACE   = 1
+PCAPNG_RECORD      = 6 # A frame. pcapng calls the block "enhanced packet".
+# The types of two more blocks that the card writes: a seal is the last block of an MBUF, and a
+# filler fills room up. pcapng keeps these types for local use, and programs skip such blocks
+# without a warning.
+PCAPNG_SEAL        = 0x80004c42
+PCAPNG_FILLER      = 0x80004c46
+# The word by which a section tells its byte order, and the number of the option if_tsresol, which
+# tells the unit of an interface's times.
+PCAPNG_ORDER_MAGIC = 0x1a2b3c4d
+PCAPNG_TSRESOL     = 9
+
 # JTAG IDCODE of each part, without the revision in the upper four bits. Source: OpenOCD's
 # cpld/xilinx-xcu.cfg.
 IDCODE_KU5P = 0x4a62093

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from gateware import numbers
 from sim import artefacts
 from sim.board.process import BoardProcess
 from sim.endpoints import DEFAULT
@@ -29,7 +30,6 @@ from sim.rows.measure import Conditions
 from sim.rows.results import Row, row, table
 
 SECONDS = 3600  # The card may take this many seconds of wall time for a file.
-SECTION, INTERFACE, PACKET = 0x0A0D0D0A, 1, 6
 MICROSECONDS = 6  # The unit of the times of an interface that does not say one, as power of ten.
 
 
@@ -75,13 +75,13 @@ def packets(data: bytes) -> Iterator[Packet]:
     """Yield the packets of a pcapng file that have a time, in the file's order."""
     units: list[tuple[int, int]] = []
     for kind, body in blocks(data):
-        if kind == SECTION:
-            if body[:4] != struct.pack("<I", 0x1A2B3C4D):
+        if kind == numbers.PCAPNG_SECTION:
+            if body[:4] != struct.pack("<I", numbers.PCAPNG_ORDER_MAGIC):
                 raise NotPcapng("the section is not in little endian")
             units = []
-        elif kind == INTERFACE:
+        elif kind == numbers.PCAPNG_INTERFACE:
             units.append(_unit(body[8:]))
-        elif kind == PACKET:
+        elif kind == numbers.PCAPNG_RECORD:
             number, high, low, kept, original = struct.unpack_from("<5I", body)
             up, down = units[number]
             time = (high << 32 | low) * up // down % 2**64

@@ -31,8 +31,6 @@ RULE_FACTS  = {"port": 0, "ipv4": 4, "ipv6": 5, "fragment": 6, "has_ports": 7, "
 RULE_KINDS  = {"ethertype": 0, "tcp_flags": 16}
 RULE_RANGE  = {"least": 0, "most": 16}
 RULE_ACTION = {"snap": 0, "queue": 16, "has_queue": 20, "discard": 21, "on": 31}
-# The type of the pcapng block that fills a ring up. pcapng keeps such types for local use.
-FILLER = 0x80004c46
 # The values of the player's field `pace`, in the order of PlayerPace.scala.
 PACES = ("fast", "recorded", "rate")
 

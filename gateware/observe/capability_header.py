@@ -92,9 +92,12 @@ def c_header():
     lines += _defines("CAPTURE_", {"fates": len(capture_bits.FATES)})
     lines += _defines("CAPTURE_FATE_", {fate: n for n, fate in enumerate(capture_bits.FATES)})
     lines += _of_numbers("CAPTURE_PORT_BITS")
-    lines += ["", "/* Bits of a frame's length, of wait and generator_period; a filler's type */"]
+    lines += ["", "/* Bits of a frame's length, of wait and generator_period */"]
     lines += _of_numbers("CAPTURE_LENGTH_BITS", "CAPTURE_WAIT_BITS", "CAPTURE_PERIOD_BITS")
-    lines += _defines("CAPTURE_", {"filler": f"{capture_bits.FILLER:#x}"})
+    lines += ["", "/* pcapng: types of blocks, the word for the byte order, an option's number */"]
+    lines += _of_numbers("PCAPNG_SECTION", "PCAPNG_SEAL", "PCAPNG_FILLER", "PCAPNG_ORDER_MAGIC",
+        form="{:#010x}")
+    lines += _of_numbers("PCAPNG_INTERFACE", "PCAPNG_RECORD", "PCAPNG_TSRESOL")
     lines += ["", "/* Bits of the pattern block's register control */"]
     lines += _defines("PATTERN_BIT_", {name: f"(1u << {bit})"
         for name, bit in pattern.CONTROL.items()})

@@ -16,12 +16,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from gateware import numbers
 from sim.errors import SimError
 
-SECTION, INTERFACE, PACKET = 0x0A0D0D0A, 1, 6
-BYTE_ORDER = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}
+BYTE_ORDER = {struct.pack(order + "I", numbers.PCAPNG_ORDER_MAGIC): order for order in "<>"}
 LINK_TYPE_USER0 = 147
-OPTION_COMMENT, OPTION_NAME, OPTION_RESOLUTION = 1, 2, 9
+OPTION_COMMENT, OPTION_NAME = 1, 2
 SPAN = re.compile(rb"pins (\d+) ns")
 MICROSECONDS = 6  # An interface without the option for it has time stamps in units of 10^-6 s.
 
@@ -47,11 +47,11 @@ def packets(path: Path) -> Iterator[tuple[str, int, bytes, int | None]]:
     """
     interfaces: list[Interface] = []
     for kind, order, body in _blocks(path):
-        if kind == SECTION:
+        if kind == numbers.PCAPNG_SECTION:
             interfaces = []
-        elif kind == INTERFACE:
+        elif kind == numbers.PCAPNG_INTERFACE:
             interfaces.append(_interface(path, body, order))
-        elif kind == PACKET:
+        elif kind == numbers.PCAPNG_RECORD:
             number, high, low, captured = struct.unpack_from(order + "IIII", body)
             interface = interfaces[number]
             ticks = high << 32 | low
@@ -95,7 +95,7 @@ def _interface(path: Path, body: bytes, order: str) -> Interface:
             f"{path}: interface {name!r} has link type {link_type}, and a trace of TLPs has "
             f"{LINK_TYPE_USER0} (USER0): this capture is not from the board"
         )
-    resolution = options.get(OPTION_RESOLUTION, bytes([MICROSECONDS]))[0]
+    resolution = options.get(numbers.PCAPNG_TSRESOL, bytes([MICROSECONDS]))[0]
     if resolution & 0x80:
         raise TraceError(f"{path}: times of interface {name!r} are in powers of two, not of ten")
     return Interface(name, link_type, resolution)

@@ -36,6 +36,9 @@
 #include <stdint.h>
 #include <string.h>
 
+/* LITEPCIE_PCAPNG_RECORD, _SEAL and _FILLER: the types of pcapng blocks in a ring. */
+#include "litepcie_capability.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -63,11 +66,6 @@ extern "C" {
 #define LITEPCIE_LINK_ETHERNET		1u
 #define LITEPCIE_LINK_USER0		147u
 #define LITEPCIE_LINK_USER15		162u
-
-/* The types of pcapng blocks in a ring. */
-#define LITEPCIE_PCAPNG_RECORD		6u
-#define LITEPCIE_PCAPNG_SEAL		0x80004c42u
-#define LITEPCIE_PCAPNG_FILLER		0x80004c46u
 
 struct litepcie;
 struct litepcie_capture;

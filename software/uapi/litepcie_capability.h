@@ -302,11 +302,19 @@
 #define LITEPCIE_CAPTURE_FATE_LOST_STAGING      3
 #define LITEPCIE_CAPTURE_PORT_BITS              4
 
-/* Bits of a frame's length, of wait and generator_period; a filler's type */
+/* Bits of a frame's length, of wait and generator_period */
 #define LITEPCIE_CAPTURE_LENGTH_BITS            14
 #define LITEPCIE_CAPTURE_WAIT_BITS              24
 #define LITEPCIE_CAPTURE_PERIOD_BITS            24
-#define LITEPCIE_CAPTURE_FILLER                 0x80004c46
+
+/* pcapng: types of blocks, the word for the byte order, an option's number */
+#define LITEPCIE_PCAPNG_SECTION                 0x0a0d0d0a
+#define LITEPCIE_PCAPNG_SEAL                    0x80004c42
+#define LITEPCIE_PCAPNG_FILLER                  0x80004c46
+#define LITEPCIE_PCAPNG_ORDER_MAGIC             0x1a2b3c4d
+#define LITEPCIE_PCAPNG_INTERFACE               1
+#define LITEPCIE_PCAPNG_RECORD                  6
+#define LITEPCIE_PCAPNG_TSRESOL                 9
 
 /* Bits of the pattern block's register control */
 #define LITEPCIE_PATTERN_BIT_C2H_GENERATE       (1u << 0)

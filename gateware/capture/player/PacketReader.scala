@@ -7,7 +7,7 @@ package lanebox.capture.player
 import spinal.core._
 import spinal.lib._
 
-import lanebox.vocabulary.Frames
+import lanebox.vocabulary.{Frames, Numbers}
 
 /** Reads pcapng blocks and finds the packets in them.
   *
@@ -160,10 +160,10 @@ case class PacketReader() extends Component {
 }
 
 object PacketReader {
-  val Packet        = 6
-  val Section       = 0x0a0d0d0a
-  val Magic         = 0x1a2b3c4d
-  val ReversedMagic = 0x4d3c2b1a
+  val Packet        = Numbers.PcapngRecord
+  val Section       = Numbers.PcapngSection
+  val Magic         = Numbers.PcapngOrderMagic
+  val ReversedMagic = java.lang.Integer.reverseBytes(Magic)
   val LeastLength   = 12 // Bytes of a block without content.
 
   /** The rules that a block may break. The numbers are those that software reads. */

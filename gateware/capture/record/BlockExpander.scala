@@ -8,7 +8,7 @@ import spinal.core._
 import spinal.lib._
 
 import lanebox.capture.CaptureParam
-import lanebox.vocabulary.{Frames, HardBlock}
+import lanebox.vocabulary.{Frames, HardBlock, Numbers}
 
 /** Lays a pcapng block out: header, data, and the tail of options, zeros and length.
   *
@@ -133,11 +133,9 @@ case class BlockExpander(queueWidth: Int = 0) extends Component {
 }
 
 object BlockExpander {
-  val Record = BigInt(6)
-  // The block types of seal and filler are for local use. Programs that read pcapng skip blocks of
-  // such types without a warning.
-  val Seal   = BigInt("80004c42", 16)
-  val Filler = BigInt("80004c46", 16)
+  val Record = BigInt(Numbers.PcapngRecord)
+  val Seal   = BigInt(Numbers.PcapngSeal)
+  val Filler = BigInt(Numbers.PcapngFiller)
 
   /** The third dword of a seal (the last block of an MBUF): the letters "LB" and version 1. */
   val SealMagic = 0x4c420001

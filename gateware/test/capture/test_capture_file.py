@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from gateware.numbers import PCAPNG_FILLER
 from tools.testing.seeds import SHIFT
 from tools.verilog import spinal_build
 
@@ -25,7 +26,6 @@ pytestmark = pytest.mark.spinal
 RECORDINGS = ("calm", "lossy", "snapped")
 PORTS = 4
 PAGE = 4096
-FILLER = 0x80004C46
 NANOSECOND = 0xA1B23C4D  # The magic number of a pcap file whose packet times are in ns.
 
 
@@ -53,7 +53,7 @@ def header():
     section = block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
     interface = block(1, struct.pack("<HHI", 1, 0, 0) + struct.pack("<HHI", 9, 1, 9) + bytes(4))
     blocks = section + PORTS * interface
-    return blocks + block(FILLER, bytes(PAGE - len(blocks) - 12))
+    return blocks + block(PCAPNG_FILLER, bytes(PAGE - len(blocks) - 12))
 
 
 def expected(line):

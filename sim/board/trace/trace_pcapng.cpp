@@ -4,18 +4,17 @@
 
 #include "trace/trace_pcapng.hpp"
 
+#include "link/numbers.hpp"
 #include "link/wire_header.hpp"
 
 namespace lanebox {
 
 namespace {
 
-// Block types and options of the pcapng format, by draft-ietf-opsawg-pcapng.
+// Options of the pcapng format, by draft-ietf-opsawg-pcapng.
 
-constexpr uint32_t kSectionHeader = 0x0a0d0d0a, kInterface = 1, kEnhancedPacket = 6;
-constexpr uint32_t kByteOrder = 0x1a2b3c4d;
 constexpr uint16_t kLinkTypeUser0 = 147;
-constexpr uint16_t kOptionName = 2, kOptionSpeed = 8, kOptionResolution = 9;
+constexpr uint16_t kOptionName = 2, kOptionSpeed = 8;
 constexpr uint16_t kOptionComment = 1, kOptionFlags = 2;
 // Direction of a packet as the card sees it: inbound comes from the host.
 constexpr uint32_t kInbound = 1, kOutbound = 2;
@@ -38,8 +37,8 @@ unsigned interface_number(const char *name, const Tlp &tlp) {
 }
 
 struct SectionHeaderBlock {
-    uint32_t type = kSectionHeader, length = 28;
-    uint32_t byte_order = kByteOrder;
+    uint32_t type = numbers::kPcapngSection, length = 28;
+    uint32_t byte_order = numbers::kPcapngOrderMagic;
     uint16_t major = 1, minor = 0;
     // The section of the pcapng file has an unknown length, since the file may end at any time.
     uint32_t section_length[2] = {~0u, ~0u};
@@ -48,14 +47,14 @@ struct SectionHeaderBlock {
 static_assert(sizeof(SectionHeaderBlock) == 28);
 
 struct InterfaceBlock {
-    uint32_t type = kInterface, length = sizeof(InterfaceBlock);
+    uint32_t type = numbers::kPcapngInterface, length = sizeof(InterfaceBlock);
     uint16_t link_type = kLinkTypeUser0, reserved = 0;
     uint32_t snap_length = 0;  // A snap length of 0: packets may have any length.
     uint16_t name_code = kOptionName, name_length = 0;
     char name[4] = {};
     uint16_t speed_code = kOptionSpeed, speed_length = 8;
     uint32_t speed[2] = {static_cast<uint32_t>(kSpeed), static_cast<uint32_t>(kSpeed >> 32)};
-    uint16_t resolution_code = kOptionResolution, resolution_length = 1;
+    uint16_t resolution_code = numbers::kPcapngTsresol, resolution_length = 1;
     uint8_t resolution[4] = {9, 0, 0, 0};  // Time stamps are in units of 10^-9 s.
     uint32_t end_of_options = 0;
     uint32_t length_again = sizeof(InterfaceBlock);
@@ -63,7 +62,7 @@ struct InterfaceBlock {
 static_assert(sizeof(InterfaceBlock) == 52);
 
 struct PacketHead {
-    uint32_t type = kEnhancedPacket, length;
+    uint32_t type = numbers::kPcapngRecord, length;
     uint32_t interface;
     uint32_t time_high, time_low;
     uint32_t captured, original;

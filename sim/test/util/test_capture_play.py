@@ -17,6 +17,7 @@ import time
 
 import pytest
 
+from gateware import numbers
 from sim import artefacts
 from sim.board.process import BoardProcess
 from sim.endpoints import DEFAULT
@@ -31,7 +32,6 @@ from tools.testing.seeds import SHIFT
 
 SECONDS = 300  # seconds of wall time that a command may take
 PAGE = 4096  # bytes of the header of a recording
-SEAL = 0x80004C42  # block type of the last block of an MBUF
 KINDS = ("arp", "dns", "ip", "udp", "syslog", "nbns")  # randpkt's types of Ethernet packets
 
 
@@ -111,7 +111,7 @@ def test_a_recording_plays_again_to_the_same_bytes(run, tmp_path):
 
     def without_seal_times(path):
         return [
-            (kind, body[:16] + body[24:] if kind == SEAL else body)
+            (kind, body[:16] + body[24:] if kind == numbers.PCAPNG_SEAL else body)
             for kind, body in blocks(path.read_bytes())
         ]
 

@@ -19,9 +19,6 @@
 
 #include "capture.h"
 
-#define SECTION		0x0a0d0d0a
-#define ORDER_MAGIC	0x1a2b3c4d
-#define INTERFACE	1
 #define ETHERNET	1
 #define NANOSECONDS	9
 
@@ -29,7 +26,6 @@
 #define SHB_HARDWARE	2
 #define SHB_USERAPPL	4
 #define IF_NAME		2
-#define IF_TSRESOL	9
 
 /* how often in a round of the ring the card is told of new room */
 #define LIMIT_STEPS	8
@@ -84,8 +80,8 @@ static void put_section(struct header *header, const struct litepcie *card)
 	char hardware[64];
 
 	snprintf(hardware, sizeof(hardware), "Lanebox card, %s", card->target);
-	begin_block(header, SECTION);
-	put32(header, ORDER_MAGIC);
+	begin_block(header, LITEPCIE_PCAPNG_SECTION);
+	put32(header, LITEPCIE_PCAPNG_ORDER_MAGIC);
 	put32(header, 1);	/* version 1.0 */
 	put32(header, ~0u);	/* the section's length is not known */
 	put32(header, ~0u);
@@ -101,11 +97,11 @@ static void put_interface(struct header *header, unsigned int port)
 	char name[16];
 
 	snprintf(name, sizeof(name), "port%u", port);
-	begin_block(header, INTERFACE);
+	begin_block(header, LITEPCIE_PCAPNG_INTERFACE);
 	put32(header, ETHERNET);
 	put32(header, 0);	/* no snap length: frames are whole */
 	put_text(header, IF_NAME, name);
-	put_option(header, IF_TSRESOL, &resolution, sizeof(resolution));
+	put_option(header, LITEPCIE_PCAPNG_TSRESOL, &resolution, sizeof(resolution));
 	put32(header, 0);
 	end_block(header);
 }
@@ -120,7 +116,7 @@ static u8 *make_header(const struct litepcie *card)
 	put_section(&header, card);
 	for (unsigned int port = 0; port < LITEPCIE_CAPTURE_MOST_PORTS; port++)
 		put_interface(&header, port);
-	begin_block(&header, LITEPCIE_CAPTURE_FILLER);
+	begin_block(&header, LITEPCIE_PCAPNG_FILLER);
 	header.at = LITEPCIE_CAPTURE_HEADER - sizeof(u32);
 	end_block(&header);
 	return header.page;

@@ -14,16 +14,12 @@
 
 #include <stdio.h>
 
-#define SECTION		0x0a0d0d0au
-#define ORDER_MAGIC	0x1a2b3c4du
-#define INTERFACE	1u
 #define NANOSECONDS	9u	/* of if_tsresol: time is in 10^-9 s */
 
 /* Options of a section and of an interface. */
 #define SHB_HARDWARE	2u
 #define SHB_USERAPPL	4u
 #define IF_NAME		2u
-#define IF_TSRESOL	9u
 
 static void put(uint8_t **to, const void *data, size_t size)
 {
@@ -69,9 +65,9 @@ static void put_section(const struct litepcie_capture *capture, uint8_t **to)
 	char hardware[64];
 	int length = snprintf(hardware, sizeof(hardware), "Lanebox card, %s",
 			      capture->dev->card.target);
-	uint8_t *block = begin(to, SECTION);
+	uint8_t *block = begin(to, LITEPCIE_PCAPNG_SECTION);
 
-	put32(to, ORDER_MAGIC);
+	put32(to, LITEPCIE_PCAPNG_ORDER_MAGIC);
 	put32(to, 1);	/* version 1.0 */
 	put(to, &unknown, sizeof(unknown));
 	put_option(to, SHB_HARDWARE, hardware, (uint32_t)length);
@@ -85,12 +81,12 @@ static void put_interface(const struct litepcie_capture *capture, uint8_t **to, 
 	const uint8_t resolution = NANOSECONDS;
 	char name[16];
 	int length = snprintf(name, sizeof(name), "port%u", port);
-	uint8_t *block = begin(to, INTERFACE);
+	uint8_t *block = begin(to, LITEPCIE_PCAPNG_INTERFACE);
 
 	put32(to, capture->config.link_type);
 	put32(to, capture->config.snap);
 	put_option(to, IF_NAME, name, (uint32_t)length);
-	put_option(to, IF_TSRESOL, &resolution, sizeof(resolution));
+	put_option(to, LITEPCIE_PCAPNG_TSRESOL, &resolution, sizeof(resolution));
 	put32(to, 0);
 	end(to, block);
 }

@@ -9,6 +9,7 @@ import scala.collection.mutable
 import scala.util.Random
 
 import lanebox.capture.TestFrame
+import lanebox.vocabulary.Numbers
 
 /** The frames that the player must make of a stream, and the results that it must tell. PlayerModel
   * computes them with code of its own for the player's rules and for pcapng.
@@ -108,7 +109,7 @@ object PlayerModel {
     block(6, out.array)
   }
 
-  def section(magic: Int = 0x1a2b3c4d): Array[Byte] = {
+  def section(magic: Int = Numbers.PcapngOrderMagic): Array[Byte] = {
     val body = buffer(new Array[Byte](16))
     body.putInt(magic).putInt(1).putLong(-1)
     block(0x0a0d0d0a, body.array)

@@ -15,13 +15,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SECTION		0x0a0d0d0au
-#define ORDER_MAGIC	0x1a2b3c4du
-#define INTERFACE	1u
+#define SECTION		LITEPCIE_PCAPNG_SECTION
+#define ORDER_MAGIC	LITEPCIE_PCAPNG_ORDER_MAGIC
+#define INTERFACE	LITEPCIE_PCAPNG_INTERFACE
 #define PACKET		2u	/* obsolete, but there are files with it */
 #define SIMPLE		3u
 
-#define IF_TSRESOL	9u
+#define IF_TSRESOL	LITEPCIE_PCAPNG_TSRESOL
 #define PACKET_DROPS	4u
 #define DEFAULT_RESOLUTION 6	/* of an interface without if_tsresol: microseconds */
 

@@ -22,8 +22,8 @@
 #include "litepcie_capture.h"
 #include "play/source.h"
 
-#define SECTION		0x0a0d0d0au
-#define INTERFACE	1u
+#define SECTION		LITEPCIE_PCAPNG_SECTION
+#define INTERFACE	LITEPCIE_PCAPNG_INTERFACE
 #define STDOUT		"-"
 
 struct search {

@@ -23,21 +23,21 @@
 #include "litepcie_capture.h"
 
 /* Types of blocks (draft-ietf-opsawg-pcapng, 10.1). */
-#define SECTION		0x0a0d0d0au
-#define INTERFACE	1u
+#define SECTION		LITEPCIE_PCAPNG_SECTION
+#define INTERFACE	LITEPCIE_PCAPNG_INTERFACE
 #define OLD_PACKET	2u
 #define SIMPLE_PACKET	3u
 #define PACKET		LITEPCIE_PCAPNG_RECORD
 
-#define ORDER_MAGIC	0x1a2b3c4du
-#define REVERSED_MAGIC	0x4d3c2b1au
+#define ORDER_MAGIC	LITEPCIE_PCAPNG_ORDER_MAGIC
+#define REVERSED_MAGIC	__builtin_bswap32(ORDER_MAGIC)
 #define ETHERNET	1u
 #define BLOCK_LEAST	12u
 #define BLOCK_MOST	((1u << 24) - 1)
 #define PACKET_REST	32u		/* bytes of a packet's block beside its data */
 #define ORIGINAL_MOST	65535u
 
-#define IF_TSRESOL	9u
+#define IF_TSRESOL	LITEPCIE_PCAPNG_TSRESOL
 #define IF_TSOFFSET	14u
 #define MICROSECONDS	6u		/* of an interface that does not say its unit */
 #define BEAT		32u
