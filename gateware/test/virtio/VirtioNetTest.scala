@@ -47,16 +47,19 @@ class VirtioNetTest extends NetBench {
       driver.initialise(16)
       far.stalls = 1
       val sent = mutable.ArrayBuffer[IndexedSeq[Byte]]()
-      for (_ <- 0 until 60) {
-        if (driver.transmit.room >= 4) {
+      var held = 0 // Turns in a row in which the driver had no room for a frame.
+      while (held < 5) {
+        held = if (driver.transmit.room < 4) held + 1 else 0
+        if (held == 0) {
           sent += frame(driver.random).data
           driver.sendFrame(sent.last)
         }
+        assert(sent.size < 1000, "the driver is never held up")
         driver.publish(1)
         driver.onInterrupts(0)
         driver.step(500)
       }
-      assert(far.taken.isEmpty && driver.transmit.room < 4)
+      assert(far.taken.isEmpty)
       far.stalls = 0
       driver.until("all frames", 100000)(far.taken.size == sent.size)
       assert(far.taken == sent && driver.read(Dropped) == 0)
