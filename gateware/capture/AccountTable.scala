@@ -51,7 +51,7 @@ case class AccountTable(width: Int) extends Component {
     // A frame that is being counted is counted before.
     val steps = if (large) active && !adds else active
     when(steps) { left := next }
-    when(io.snapshot) { left := entries }
+    when(io.snapshot && !clears) { left := entries } // A clear ends with a copy anyway.
     when(io.clear) { left := 2 * entries }
     val entry = next.resize(width)
   }

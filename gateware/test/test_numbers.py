@@ -159,6 +159,7 @@ NAMES = {
 # Names of numbers.py that no other file is searched for, each with the reason.
 EXCEPTIONS = {
     "LINK_SPEED": "It is a word of LitePCIe's, not a number.",
+    "PCAPNG_INTERFACE": "It is 1, and many other things called interface are, too.",
 }
 
 

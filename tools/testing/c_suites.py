@@ -36,6 +36,12 @@ HELD: Table = {
         "test_a_recording_through_the_driver_has_every_frame": "liblitepcie/kernel/capture",
         "test_a_ring_lies_in_huge_pages": "liblitepcie/kernel/pages",
     },
+    "sim/test/driver/test_guest_driver_queues.py": {
+        "test_a_file_has_a_queue": (
+            "kernel/capture/capture_calls kernel/capture/capture_registers "
+            "kernel/capture/capture_sort"
+        ),
+    },
     "sim/test/driver/test_guest_driver_refusal.py": {
         "test_a_card_without_a_sound_table_is_refused": "kernel/capability",
     },
@@ -125,6 +131,7 @@ HELD: Table = {
             "liblitepcie/man/examples/keep liblitepcie/man/examples/memory "
             "liblitepcie/man/examples/messages liblitepcie/man/examples/place "
             "liblitepcie/man/examples/play liblitepcie/man/examples/registers "
+            "liblitepcie/man/examples/sorting "
             "liblitepcie/man/examples/share"
         ),
     },
@@ -156,6 +163,12 @@ HELD: Table = {
             "liblitepcie/man/examples/capture liblitepcie/man/examples/record "
             "liblitepcie/man/examples/records"
         ),
+    },
+    "sim/test/util/test_capture_queues.py": {
+        "test_each_queue_has_a_file_with_its_ports": (
+            "tools/lanebox_capture/record/queues liblitepcie/capture/capture_run"
+        ),
+        "test_rules_send_cut_and_discard_frames": "liblitepcie/capture/capture_rule",
     },
     "sim/test/util/test_capture_play.py": {
         "test_what_others_made_comes_back": (

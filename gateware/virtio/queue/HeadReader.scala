@@ -273,7 +273,9 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
       if (p.pairs == 1) slot else (pair @@ slot).resize(memory.addressWidth)
     }
     memory.write(place(come.which.pair, state.stored), come.head.packed, come.keeps)
-    io.head.unpack(memory.readAsync(place(io.pair, state.taken)))
+    val first = place(io.pair, state.taken)
+    val found = memory.readAsync(first)
+    io.head.unpack(found)
   }
 
   val behind = of(state.last, list.pair) + 1

@@ -10,8 +10,8 @@ import spinal.lib.fsm._
 
 import lanebox.vocabulary.ModuleName
 
-/** Serves the queues of one direction, one chain after the other: it takes the chain's head from
-  * HeadReader, gives the buffers to a mover, and writes the used ring.
+/** Serves the queues of one direction, one queue after the other: it takes the heads of chains from
+  * HeadReader, gives their buffers to a mover, and writes the used ring.
   *
   * {{{
   *   pick -> serve -+-> [index] -> next -> check -> move -> elements, count
@@ -126,7 +126,6 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
   val used     = of(state.used)
   val told     = of(state.told)
   val size     = context.size
-  val mask     = (size - 1).resize(p.sizeWidth - 1)
   val frame    = bit(io.frames)
   val cut      = RegInit(False) // The queue was not live at some time since it was picked.
   val wrote    = RegInit(False) // Something was written since it last was surely in host memory.
@@ -141,8 +140,6 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
   io.chains := pending.resize(8) + 1
 
   val aim = RingAim(context)
-  def aimElement(slot: UInt): Unit =
-    aim(Ring.used, ((slot.resize(p.sizeWidth - 1) & mask) @@ U"000") +^ U(RingHead, 4 bits))
 
   val chain = new Area {
     val head    = Reg(UInt(p.sizeWidth - 1 bits)) // Number of the first descriptor.
@@ -196,7 +193,7 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
   )
   val word = puts.mux(
     Put.element -> chain.bytes ## (flight.some ? flight.oldest | chain.head).resize(32),
-    Put.count   -> B(0, 32 bits) ## used ## B(0, 16 bits),
+    Put.count   -> B(0, 32 bits) ## aim.index ## B(0, 16 bits),
     Put.event   -> taken.asBits.resize(64)
   )
   io.ask.valid         := False
@@ -361,7 +358,7 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
         violate(Violation.next)
       } otherwise {
         io.buffer.valid := True
-        when(!flight.some)(aimElement(slot))
+        when(!flight.some)(aim.element(slot))
         when(io.buffer.ready) {
           when(chain.alone) { flight.begins := True } otherwise { chain.count := chain.count + 1 }
           if (!transmit) wrote := True
@@ -407,14 +404,14 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
             }
             flight.uses := True
             when(flight.some && flight.more && !cut) {
-              aimElement(slot + 1)
+              aim.element(slot + 1)
             } elsewhen (!chain.split) {
               puts := Put.count
               aim(Ring.used, 0)
             } elsewhen (chain.tiny)(violate(Violation.tiny)) otherwise goto(next)
           }
           is(Put.count) {
-            aimElement(slot)
+            aim.element(slot)
             when(flight.some)(goto(move)) otherwise goto(next)
           }
           is(Put.event)(goto(question))

@@ -13,6 +13,7 @@ import spinal.core._
   */
 case class RingAim(context: QueueContext) extends Area {
   import RingAim.Ring
+  import VirtioParam.RingHead
 
   val ring   = Reg(Ring())
   val offset = Reg(UInt(21 bits))
@@ -23,6 +24,9 @@ case class RingAim(context: QueueContext) extends Area {
     Ring.used        -> context.used,
     Ring.indirect    -> table
   )
+  // The used index behind the element that was aimed at last. It is that of these rings, also when
+  // the queue has been made anew meanwhile and begins with 0.
+  val index   = Reg(UInt(16 bits))
   val address = RegNext(base + offset)
   val ready   = RegNext(True) init False
 
@@ -31,6 +35,15 @@ case class RingAim(context: QueueContext) extends Area {
     ring   := at
     offset := by.resized
     ready  := False
+  }
+
+  /** Aims at the used element number `slot`, of 16 bits: modulo the queue's size, behind the head of
+    * the used ring.
+    */
+  def element(slot: UInt): Unit = {
+    val mask = (context.size - 1).resize(widthOf(context.size) - 1)
+    index := slot + 1
+    apply(Ring.used, ((slot.resize(widthOf(mask)) & mask) @@ U"000") +^ U(RingHead, 4 bits))
   }
 }
 
