@@ -80,6 +80,9 @@ class AccountsTest extends AnyFunSuite {
       dut.io.clear #= true
       cycle()
       dut.io.clear #= false
+      for (_ <- 0 until 5) cycle()
+      // A snapshot during a clear does not end it.
+      assert(copy().forall(_ == ((0L, 0L))))
       for (_ <- 0 until 200) cycle()
       assert(copy().forall(_ == ((0L, 0L))))
     }

@@ -344,7 +344,7 @@ object HeadReader {
     val faults     = Descriptor.Faults()
     val descriptor = Descriptor()
 
-    private def parts: Seq[Data] = Seq(number, tooHigh, failed, plain, faults) ++
+    private def parts: Seq[Data] = Seq(number, tooHigh, failed, plain) ++ faults.flatten ++
       descriptor.elements.collect { case (_, part) if part ne descriptor.reserved => part }
 
     /** Returns all bits but the reserved ones. */
