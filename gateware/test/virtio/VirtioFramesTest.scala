@@ -135,6 +135,39 @@ class VirtioFramesTest extends NetBench {
         assert(pace.cycles(1) <= most._1 && pace.cycles(0) <= most._2)
       }
     }
+
+  test(s"the used index never goes back when a queue with many chains stops, seed ${Seed.value}") {
+    VirtioFramesTest.compiled.doSim("stopped", Seed.value) { dut =>
+      val random = new scala.util.Random(simRandom.nextLong())
+      val driver = new ConsoleDriver(dut, random, agreed, 0)
+      var cuts   = 0 // Rounds in which the queue stopped between its first and its last used chain.
+      for (round <- 0 until 60) {
+        driver.host.silent = false
+        settle(driver)
+        for (_ <- 0 until Batch) driver.send(64, parts = 1)
+        val ring = driver.transmit.used
+        var last = 0
+        driver.host.watch = () => {
+          val index = driver.memory.number(ring + 2, 2).toInt
+          assert(last <= index && index <= Batch, s"the used index goes from $last to $index")
+          last = index
+        }
+        driver.transmit.publish()
+        driver.notify(1)
+        driver.until("the first used chain")(last > 0)
+        driver.step(random.nextInt(200))
+        driver.host.steady = round % 3 != 0
+        if (round % 2 == 0) {
+          driver.exchange(1)
+          driver.step(1500)
+        }
+        driver.reset()
+        if (last < Batch) cuts += 1
+        driver.host.watch = () => ()
+      }
+      assert(cuts > 10, s"$cuts cuts")
+    }
+  }
 }
 
 object VirtioFramesTest {
