@@ -33,6 +33,8 @@ def faults(message: str) -> list[str]:
     """Return what is wrong with the message of a commit, a sentence for each fault."""
     lines = [line for line in message.splitlines() if not line.startswith("#")]
     subject, *rest = lines or [""]
+    if subject.startswith("Merge "):
+        return []
     found = []
     match = SUBJECT.fullmatch(subject)
     if not match:
@@ -53,8 +55,10 @@ def messages(begin: str) -> dict[str, str]:
 
     A source tree without git has none.
     """
+    if not (ROOT / ".git").exists():
+        return {}
     command = ["git", "log", f"--since={begin}", "--no-merges", "--format=%h%x00%B%x01"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     entries = (entry.strip().split("\0", 1) for entry in done.stdout.split("\1") if entry.strip())
     return dict((key, text) for key, text in entries)
 

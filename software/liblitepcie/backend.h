@@ -235,6 +235,8 @@ struct litepcie_capture_run {
 struct litepcie {
 	const struct litepcie_backend	*backend;
 	pthread_mutex_t			lock;
+	/* taken before @lock: one thread at a time copies the capture's accounts and reads the copy */
+	pthread_mutex_t			counting;
 	pthread_cond_t			woken;	/* signalled when the sleeping thread has news */
 	/* true: a thread sleeps on behalf of all threads that wait for the card */
 	bool				sleeper;

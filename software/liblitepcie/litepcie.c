@@ -69,6 +69,7 @@ static void free_handle(struct litepcie *dev)
 		close(dev->news);
 	pthread_cond_destroy(&dev->woken);
 	pthread_mutex_destroy(&dev->lock);
+	pthread_mutex_destroy(&dev->counting);
 	free(dev->blocks);
 	free(dev->registers);
 	free(dev->name);
@@ -91,6 +92,7 @@ static struct litepcie *new_handle(const char *name)
 	dev->timer = dev->news = dev->interrupt = -1;
 	litepcie_streams_init(dev);
 	pthread_mutex_init(&dev->lock, NULL);
+	pthread_mutex_init(&dev->counting, NULL);
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&dev->woken, &monotonic);

@@ -237,7 +237,8 @@ struct litepcie_capture_info {
 #define LITEPCIE_CAPTURE_SPREAD_ENTRIES	128u
 
 /*
- * QUEUE: let the file's calls be about queue @queue.
+ * QUEUE: let the file's calls be about queue @queue.  A program chooses the queue before it adds the
+ * file to an epoll, which goes on to hear of the queue that the file had then.
  *
  * Errors:
  *   -EINVAL	the card has no such queue (INFO says how many it has)

@@ -118,6 +118,7 @@ def test_without_rules_all_frames_go_to_queue_0(card):
         ({"rules": ["port=16 discard"]}, "port=16: it must be a number from 0 to 15"),
         ({"rules": ["port=1"]}, "it must have queue=, snap= or discard"),
         ({"spread": [0, 4]}, "entry 1 of the spread names queue 4"),
+        ({"spread": [257]}, "a spread names queue 257"),
         ({"queue": 1, "spread": [0]}, "belongs to the capture of queue 0, and this is queue 1"),
         ({"rules": ["discard"] * 17}, "17 rules"),
     ],

@@ -60,17 +60,23 @@ static void tell_locked(struct litepcie_capture_queue *queue, bool ended)
 	queue->wake = U64_MAX;
 }
 
+/* Wake the threads that wait for a queue whose run has ended. */
+void litepcie_queue_news(struct litepcie_capture_queue *queue)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&queue->wait.lock, flags);
+	tell_locked(queue, true);
+	spin_unlock_irqrestore(&queue->wait.lock, flags);
+}
+
 /* Wake the threads that wait, because the run has ended or the card has gone. */
 void litepcie_capture_news(struct litepcie_capture *capture)
 {
 	struct litepcie_capture_queue *queue;
-	unsigned long flags;
 
-	for (queue = capture->queue; queue; queue = litepcie_queue_after(queue)) {
-		spin_lock_irqsave(&queue->wait.lock, flags);
-		tell_locked(queue, true);
-		spin_unlock_irqrestore(&queue->wait.lock, flags);
-	}
+	for (queue = capture->queue; queue; queue = litepcie_queue_after(queue))
+		litepcie_queue_news(queue);
 }
 
 /*
@@ -351,14 +357,18 @@ static void put_ring(struct litepcie_capture_queue *queue, size_t segment)
 }
 
 /*
- * Set the positions back to 0.  The lines are cleared first, so that no program
- * takes the line of an earlier run for one of this run.
+ * Set the positions back to 0.  The lines of the queues that run are cleared
+ * first, so that no program takes the line of an earlier run for one of this
+ * run.  The program of another queue may still read what came before.
  */
 static int clear(struct litepcie_capture *capture)
 {
+	struct litepcie_capture_queue *queue;
 	int err;
 
-	memset(capture->status, 0, capture->queues * sizeof(*capture->status));
+	for (queue = capture->queue; queue; queue = litepcie_queue_after(queue))
+		if (queue->used)
+			memset(queue->status, 0, sizeof(*queue->status));
 	put(capture, 0, LITEPCIE_CAPTURE_BIT_CONTROL_CLEAR);
 	err = litepcie_capture_await(capture, LITEPCIE_CAPTURE_BIT_STATUS_ACCOUNTS_BUSY, 0);
 	if (err == -EIO)

@@ -172,6 +172,7 @@ int litepcie_capture_finish(struct litepcie_capture *capture, int error, bool li
 int litepcie_capture_part(struct litepcie_capture_queue *queue, u64 *end);
 void litepcie_capture_allow(struct litepcie_capture_queue *queue, u64 limit);
 void litepcie_capture_arm(struct litepcie_capture_queue *queue, const u64 *position);
+void litepcie_queue_news(struct litepcie_capture_queue *queue);
 void litepcie_capture_news(struct litepcie_capture *capture);
 
 /* The functions that follow are defined in capture_sort.c. */

@@ -59,7 +59,7 @@ static int arm(struct litepcie_capture_file *file, u64 position, struct eventfd_
 		litepcie_capture_arm(queue, &file->wake);
 		/* a capture that has ended raises no interrupt, so wake the waiters here */
 		if (!queue->run)
-			litepcie_capture_news(capture);
+			litepcie_queue_news(queue);
 	}
 	mutex_unlock(&capture->mutex);
 	return err;

@@ -388,7 +388,8 @@ static void forget_owner(struct litepcie_capture_queue *queue, bool stopped)
 
 /*
  * For a file that is being closed: end its part of the capture, and free the ring.
- * No frame waits for room in it any more, since nobody will give room.
+ * Nobody will give room in it any more, so no frame waits for room: if the run
+ * goes on, the card writes over what is there.  The ring stays until its end.
  */
 void litepcie_capture_leave(struct litepcie_capture_file *file)
 {
@@ -410,6 +411,8 @@ void litepcie_capture_leave(struct litepcie_capture_file *file)
 		 * stopped.
 		 */
 		live = entered && !litepcie_is_gone(capture->card);
+		if (live && queue->used)
+			litepcie_capture_allow(queue, U64_MAX);
 		forget_owner(queue, live && !queue->used);
 		if (live && !queue->number)
 			drop_left(capture);

@@ -127,6 +127,8 @@ int litepcie_capture_allow(struct litepcie_capture *capture, uint64_t limit);
  * the card takes the value over with the lower half.
  */
 int litepcie_queue_put(struct litepcie_capture *capture, uint32_t offset, uint32_t value);
+/* The same, called with the lock held. */
+int litepcie_queue_put_locked(struct litepcie_capture *capture, uint32_t offset, uint32_t value);
 int litepcie_queue_put64(struct litepcie_capture *capture, uint32_t offset, uint64_t value);
 int litepcie_queue_get64(struct litepcie_capture *capture, uint32_t offset, uint64_t *value);
 

@@ -32,6 +32,7 @@ static struct litepcie_post *select_queue(const struct litepcie_capture *capture
 	return litepcie_post_add(post, sorter->select, capture->config.queue);
 }
 
+/* Called with the lock held. */
 static int put(struct litepcie_capture *capture, uint32_t offset, const uint32_t *words,
 	       uint32_t count)
 {
@@ -40,20 +41,26 @@ static int put(struct litepcie_capture *capture, uint32_t offset, const uint32_t
 
 	for (uint32_t i = 0; i < count; i++)
 		end = litepcie_post_add(end, offset + 4 * i, words[i]);
-	litepcie_lock(dev);
-	return litepcie_unlock(dev, dev->backend->post(dev, posts, (size_t)(end - posts)));
+	return dev->backend->post(dev, posts, (size_t)(end - posts));
+}
+
+int litepcie_queue_put_locked(struct litepcie_capture *capture, uint32_t offset, uint32_t value)
+{
+	return put(capture, offset, &value, 1);
 }
 
 int litepcie_queue_put(struct litepcie_capture *capture, uint32_t offset, uint32_t value)
 {
-	return put(capture, offset, &value, 1);
+	litepcie_lock(capture->dev);
+	return litepcie_unlock(capture->dev, litepcie_queue_put_locked(capture, offset, value));
 }
 
 int litepcie_queue_put64(struct litepcie_capture *capture, uint32_t offset, uint64_t value)
 {
 	const uint32_t words[2] = { (uint32_t)(value >> 32), (uint32_t)value };
 
-	return put(capture, offset, words, 2);
+	litepcie_lock(capture->dev);
+	return litepcie_unlock(capture->dev, put(capture, offset, words, 2));
 }
 
 /* Called with the lock held. */
@@ -268,10 +275,13 @@ static int get_port(struct litepcie_capture *capture, unsigned int port,
 static int accounts_by_registers(struct litepcie_capture *capture,
 				 struct litepcie_port_accounts *ports)
 {
-	int rc = snapshot(capture);
+	int rc;
 
+	pthread_mutex_lock(&capture->dev->counting);
+	rc = snapshot(capture);
 	for (unsigned int port = 0; rc == 0 && port < LITEPCIE_CAPTURE_PORTS; port++)
 		rc = get_port(capture, port, &ports[port]);
+	pthread_mutex_unlock(&capture->dev->counting);
 	return rc;
 }
 
@@ -279,12 +289,15 @@ static int discards_by_registers(struct litepcie_capture *capture,
 				 struct litepcie_discards *discards)
 {
 	const struct litepcie_sorter_registers *sorter = &capture->dev->map.sorter;
-	int rc = snapshot(capture);
+	int rc;
 
+	pthread_mutex_lock(&capture->dev->counting);
+	rc = snapshot(capture);
 	for (unsigned int n = 0; rc == 0 && n < LITEPCIE_CAPTURE_RULES + LITEPCIE_CAPTURE_PORTS; n++)
 		rc = get_account(capture, sorter->discard_index, n, sorter->discard_frames,
 				 sorter->discard_bytes, n < LITEPCIE_CAPTURE_RULES ?
 				 &discards->rule[n] : &discards->port[n - LITEPCIE_CAPTURE_RULES]);
+	pthread_mutex_unlock(&capture->dev->counting);
 	return rc;
 }
 

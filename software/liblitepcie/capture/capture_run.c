@@ -344,8 +344,11 @@ static int stop_all(struct litepcie_capture *capture)
 	struct litepcie *dev = capture->dev;
 	int rc;
 
+	/* With one lock, as in stop_part(): a thread that seals its queue also writes RUN. */
+	litepcie_lock(dev);
 	set_state(dev, LITEPCIE_RUN_STOPS);
-	rc = litepcie_writel(dev, dev->map.capture.control, control_of(capture));
+	rc = litepcie_unlock(dev, litepcie_put(dev, dev->map.capture.control,
+					       control_of(capture)));
 	if (rc == 0)
 		rc = come_to_rest(capture);
 	if (rc == 0)
@@ -358,16 +361,32 @@ static int stop_all(struct litepcie_capture *capture)
 	return rc < 0 ? rc : litepcie_capture_look(capture);
 }
 
+/*
+ * Let the card seal the MBUF of the queue. Returns 1, or 0 if the run is over. The state is looked
+ * at under the lock of the write, since a run that another thread stops must not begin again.
+ */
+static int seal(struct litepcie_capture *capture)
+{
+	struct litepcie *dev = capture->dev;
+	int rc;
+
+	litepcie_lock(dev);
+	if (!is_on(capture))
+		return litepcie_unlock(dev, 0);
+	rc = litepcie_queue_put_locked(capture, dev->map.capture.control,
+				       control_of(dev->captures[0]) | RUN | SEAL);
+	return litepcie_unlock(dev, rc < 0 ? rc : 1);
+}
+
 /* The card seals the MBUF of the queue, and the queue's part of the run ends behind the seal. */
 static int stop_part(struct litepcie_capture *capture)
 {
-	const struct litepcie_capture_registers *registers = &capture->dev->map.capture;
 	uint64_t position = 0, mbuf = capture->config.mbuf_bytes;
-	int rc = litepcie_queue_put(capture, registers->control,
-				    control_of(capture->dev->captures[0]) | RUN | SEAL);
+	int rc = seal(capture);
 
-	if (rc == 0)
-		rc = litepcie_queue_get64(capture, registers->position, &position);
+	if (rc <= 0)
+		return rc;
+	rc = litepcie_queue_get64(capture, capture->dev->map.capture.position, &position);
 	position = (position + mbuf - 1) / mbuf * mbuf;
 	if (rc == 0)
 		rc = await_line(capture, position);
@@ -379,5 +398,5 @@ int litepcie_run_stop(struct litepcie_capture *capture)
 {
 	if (!capture->config.queue)
 		return stop_all(capture);
-	return is_on(capture) ? stop_part(capture) : 0;
+	return stop_part(capture);
 }

@@ -299,6 +299,9 @@ class Capture(WithBlock):
                 f"{len(rules)} rules and a spread of {len(spread)} entries: it must be at most "
                 f"{RULES} and {SPREAD}"
             )
+        for queue in spread:
+            if not 0 <= queue <= 0xFF:
+                raise ValueError(f"a spread names queue {queue}: queues are numbers from 0 on")
         fields = SortingFields(rules=len(rules), by_port=by_port)
         for number, text in enumerate(rules):
             self._handle.call("capture_rule", text.encode(), fields.rule[number])
