@@ -144,7 +144,7 @@ class VirtioFramesTest extends NetBench {
       for (round <- 0 until 60) {
         driver.host.silent = false
         settle(driver)
-        for (_ <- 0 until Batch) driver.send(64, parts = 1)
+        for (_ <- 0 until Batch) driver.transmit.add(Seq((driver.memory.make(64, 64), 64)))
         val ring = driver.transmit.used
         var last = 0
         driver.host.watch = () => {
