@@ -84,8 +84,8 @@ def test_every_structure_is_the_compilers(host, tmp_path):
         '#define P(s, f, o, n) printf(#s " " #f " %zu %zu\\n", (size_t)(o), (size_t)(n));\n'
         "int main(void) {" + "\n".join(lines) + "return 0; }\n"
     )
-    header = ROOT / "software" / "liblitepcie"
-    subprocess.run(["gcc", f"-I{header}", "-o", tmp_path / "places", source], check=True)
+    folders = [f"-I{ROOT / 'software' / name}" for name in ("liblitepcie", "uapi")]
+    subprocess.run(["gcc", *folders, "-o", tmp_path / "places", source], check=True)
     found = subprocess.run([tmp_path / "places"], capture_output=True, text=True).stdout
     assert [(s, f, int(o), int(n)) for s, f, o, n in map(str.split, found.splitlines())] == wanted
 

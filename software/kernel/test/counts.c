@@ -30,7 +30,8 @@
 static u64 ends[DEPTH];
 static struct litepcie_ring ring;
 static struct litepcie_status_way status;
-static struct litepcie_file file;
+static struct litepcie_chan channel = { .card = &channel };
+static struct litepcie_file file = { .way.chan = &channel };
 static struct litepcie_way *const way = &file.way;
 /* value that a read of the card's register loop_status returns to the driver */
 static u32 loop_status;
@@ -122,10 +123,11 @@ static void *litepcie_of(struct litepcie_way *way)
 	return way;
 }
 
-static void litepcie_check_lost(void *card)
+static bool litepcie_check_lost(void *card)
 {
 	(void)card;
 	suspected++;
+	return true;
 }
 
 static void litepcie_moderation_interrupt(struct litepcie_way *way)

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/epoll.h>
 
 #include "uapi/litepcie.h"
 
@@ -33,6 +34,9 @@ enum litepcie_direction { LITEPCIE_H2C, LITEPCIE_C2H };
 #define lockdep_assert_held(_lock)		((void)0)
 #define waitqueue_active(_wait)			false
 #define wake_up_locked(_wait)			((void)0)
+#define wq_has_sleeper(_wait)			(!(_wait))
+#define wake_up_poll(_wait, _events)		((void)(_events))
+#define litepcie_is_gone(_card)			(!(_card))
 #define spin_lock(_lock)			((void)0)
 #define spin_unlock(_lock)			((void)0)
 #define spin_lock_irq(_lock)			((void)0)
@@ -63,7 +67,13 @@ struct litepcie_ends {
 	bool packets;
 };
 
+struct litepcie_chan {
+	void	*card;
+	bool	pollers;
+};
+
 struct litepcie_way {
+	struct litepcie_chan		*chan;
 	enum litepcie_direction		id;
 	bool				told;
 	struct litepcie_ends		ends;

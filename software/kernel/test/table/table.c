@@ -123,6 +123,11 @@ static int litepcie_dma_start(struct litepcie_way *way, struct litepcie_file *ou
 	return reach(way->id == LITEPCIE_C2H ? "start c2h" : "start h2c");
 }
 
+static void litepcie_dma_news(struct litepcie_way *way)
+{
+	(void)way;
+}
+
 static int litepcie_dma_end(struct litepcie_way *way, struct litepcie_file *ours)
 {
 	(void)ours;
