@@ -226,7 +226,8 @@ def test_the_manual_s_example_plays(program, board, tmp_path):
     flags = ["-std=c11", "-pedantic", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined"]
     source = library / "man" / "examples" / "player.c"
     archive = [program.parent / "liblitepcie.a", "-pthread"]
-    subprocess.run(["gcc", *flags, f"-I{library}", source, *archive, "-o", example], check=True)
+    flags += [f"-I{library}", f"-I{ROOT / 'software' / 'uapi'}"]
+    subprocess.run(["gcc", *flags, source, *archive, "-o", example], check=True)
     done = subprocess.run(
         [example, f"sim:{board.socket}"], capture_output=True, text=True, timeout=SECONDS
     )

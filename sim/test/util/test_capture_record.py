@@ -448,10 +448,11 @@ def test_the_manual_s_examples_record(checked, board, tool, tmp_path):
     file = tmp_path / "a.pcapng"
     flags = ["-std=c11", "-pedantic", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined"]
     library = [checked / "liblitepcie.a", "-pthread"]
-    include, said = f"-I{headers}", {}
+    flags += [f"-I{headers}", f"-I{ROOT / 'software' / 'uapi'}"]
+    said = {}
     for name in ("record", "records"):
         program, source = tmp_path / name, headers / "man" / "examples" / f"{name}.c"
-        subprocess.run(["gcc", *flags, include, source, *library, "-o", program], check=True)
+        subprocess.run(["gcc", *flags, source, *library, "-o", program], check=True)
         done = subprocess.run(
             [program, f"sim:{board.socket}", file], capture_output=True, text=True, timeout=SECONDS
         )

@@ -144,6 +144,7 @@ def test_the_scale_client_says_that_logic_is_wrong(start_board, built, tmp_path)
             "-Werror",
             f"-I{tmp_path}",
             f"-I{ROOT / 'software/liblitepcie'}",
+            f"-I{ROOT / 'software/uapi'}",
             ROOT / "examples/scale/client.c",
             "-o",
             client,
