@@ -12,10 +12,11 @@ import subprocess
 import tarfile
 from pathlib import Path
 
+from gateware import numbers
 from gateware.numbers import CAPTURE_LENGTH_BITS
 from sim.guest import SetupError, mirror
 from sim.guest.packages import Archive
-from sim.pcap import PACKET, blocks
+from sim.pcap import blocks
 
 ETHERNET = 1
 LONGEST = 2**CAPTURE_LENGTH_BITS - 1
@@ -82,7 +83,7 @@ def convert(path: Path, target: Path) -> bool:
 def fitting(data: bytes):
     """Yield the blocks of a pcapng file, but those of packets that the card cannot play."""
     for kind, body in blocks(data):
-        if kind == PACKET and struct.unpack_from("<I", body, 16)[0] > ORIGINAL:
+        if kind == numbers.PCAPNG_RECORD and struct.unpack_from("<I", body, 16)[0] > ORIGINAL:
             continue
         length = struct.pack("<I", len(body) + 12)
         yield struct.pack("<I", kind) + length + body + length
