@@ -337,21 +337,6 @@ static void run(struct util *util, struct recording *recording)
 
 /* Queues with threads of their own -------------------------------------------------------------- */
 
-/*
- * Give back what comes without writing it, until the first queue has ended. With --lossless a frame
- * would wait for room in this queue otherwise, and hold the other queues up.
- */
-static void discard(struct recording *recording, struct litepcie_span *span)
-{
-	int rc = 0;
-
-	while (rc >= 0 || rc == -EINTR) {
-		rc = litepcie_capture_next(recording->capture, span, LOOK_MS);
-		if (rc > 0)
-			rc = litepcie_capture_release(recording->capture, span->bytes);
-	}
-}
-
 /* Take what comes until the first queue has ended. After a failure the others go on. */
 static void *work(void *of)
 {
@@ -364,9 +349,7 @@ static void *work(void *of)
 		processor_pin(util, recording->cpu);
 	while (!recording->over && take(util, recording, &span, &last, true) >= 0)
 		;
-	if (!recording->over)
-		discard(recording, &span);
-	else if (!output_finish(&recording->output) || !give_back(util, recording))
+	if (recording->over && (!output_finish(&recording->output) || !give_back(util, recording)))
 		disk_failed(util, recording);
 	conclude(util, recording, &last);
 	return NULL;
