@@ -156,8 +156,9 @@ class VirtioFramesTest extends NetBench {
         driver.notify(1)
         driver.until("the first used chain")(last > 0)
         driver.step(random.nextInt(200))
+        val anew = round % 2 == 0 // The queue is made anew before the reset.
         driver.host.steady = round % 3 != 0
-        if (round % 2 == 0) {
+        if (anew) {
           driver.exchange(1)
           driver.step(1500)
         }

@@ -361,8 +361,8 @@ object HeadReader {
     def width(sizeWidth: Int): Int = sizeWidth - 1 + 3 + widthOf(Descriptor.Faults()) + 128 - 13
   }
 
-  /** What is to be done with a line: its first entry is in the upper half of a dword if it is `odd`,
-    * and it has `count` entries. The first one's descriptor was `guessed`.
+  /** A task for a line of entries: the first one is in the upper half of a dword if it is `odd`,
+    * and the line has `count` entries. The first one's descriptor was `guessed`.
     */
   case class Plan(pairWidth: Int) extends Bundle {
     val pair    = UInt(pairWidth bits)
