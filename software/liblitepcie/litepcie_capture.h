@@ -316,7 +316,7 @@ int litepcie_capture_sort(struct litepcie_capture *capture, const struct litepci
  *
  * A frame must match each of these words that is given: port=N, vlan=N, ethertype=N, proto=N or one
  * of proto=tcp, udp, sctp and icmp, flags=N/MASK for those of TCP, length=N-M, sport=N-M, dport=N-M,
- * src=ADDRESS/BITS and dst=ADDRESS/BITS. What stands behind - or / may be left out. The words ipv4,
+ * src=ADDRESS/BITS and dst=ADDRESS/BITS. A range may lack -M, an address /BITS. The words ipv4,
  * ipv6, tagged, fragment and ports say that the frame is so or has that, and with ! before it that
  * it is or has not. Of an IPv6 address the first 64 bits are compared at most.
  *

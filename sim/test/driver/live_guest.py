@@ -3,10 +3,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A guest that stays up while several tests run their commands in it, one test after another.
 
-Each test gets its own files in /out and its own kernel log. What its commands print is the file
-"said". After each test the card must be bound,
-every lock of the driver must be free, and no rule of the hard block may have been broken. A test
-that fails, panics or hangs ends the guest and the board. The next test gets new ones.
+Each test gets its own files in /out and its own kernel log. The file "said" has what the commands
+print. After each test the card must be bound, every lock of the driver must be free, and no rule of
+the hard block may have been broken. A test that fails, panics or hangs ends the guest and the
+board. The next test gets new ones.
 
 A task in the guest that waits for a lock must get it within 30 to 60 s (PATIENCE). If it does not,
 the kernel panics, and its trace shows which task waits where.

@@ -215,7 +215,7 @@ static void all_queues_run_together(void)
 	CHECK(!litepcie_has_capture(&dev));
 }
 
-/* A queue can end alone. What the card writes behind its seal is not given. */
+/* A queue can end alone. The library does not give data behind its seal. */
 static void a_queue_ends_alone(void)
 {
 	struct litepcie_capture *first, *second;
