@@ -11,12 +11,13 @@
  * A back end says how registers and DMA memory are reached. All other code is common to the back
  * ends. The code of the DMA stands in folders, one above the other:
  *   dma      the calls of a stream: who owns which buffer, and waits
- *   engine   a run: which buffers the card gets, which of them raise interrupts, lost interrupts
- *   table, kernel/channel.c
+ *   dma/engine
+ *            a run: which buffers the card gets, which of them raise interrupts, lost interrupts
+ *   dma/table, kernel/channel.c
  *            the two channels (struct litepcie_channel), which give the card descriptors and read
- *            its counts. The folder table has the channel of every back end that reaches registers
- *            and memory itself: it uses the card's own descriptor table. The channel of the folder
- *            kernel uses calls of the driver.
+ *            its counts. The folder dma/table has the channel of every back end that reaches
+ *            registers and memory itself: it uses the card's own descriptor table. The channel of
+ *            the folder kernel uses calls of the driver.
  *   vfio, sim, kernel
  *            the three back ends
  * The callers of these functions have checked all arguments.
@@ -28,7 +29,7 @@
 
 #include "liblitepcie.h"
 #include "litepcie_diagnostics.h"
-#include "engine/notices.h"
+#include "dma/engine/notices.h"
 #include "dma/stream.h"
 
 /* longest time in ms from one look at the card's progress to the next, in a thread that waits */
@@ -244,7 +245,7 @@ struct litepcie {
 	void				*priv;
 	/* how accesses to registers are made, in a word for litepcie_mmio_path(); set by open() */
 	const char			*mmio_path;
-	/* readable when the card interrupts, for the channel of the folder table; or -1 */
+	/* readable when the card interrupts, for the channel of the folder dma/table; or -1 */
 	int				interrupt;
 	char				*name;
 	unsigned int			channel;	/* number of the DMA channel in use */

@@ -108,9 +108,9 @@ HELD: Table = {
         ),
         "test_rings_hand_out_only_what_is_theirs": "liblitepcie/dma/dma liblitepcie/dma/open",
         "test_records_and_status_lines_are_believed_as_far_as_they_can_be": (
-            "liblitepcie/engine/notices liblitepcie/engine/engine"
+            "liblitepcie/dma/engine/notices liblitepcie/dma/engine/engine"
         ),
-        "test_a_direction_that_waits_for_a_lost_read_is_waited_for": "liblitepcie/table/table_run",
+        "test_a_direction_that_waits_for_a_lost_read_is_waited_for": "liblitepcie/dma/table/table_run",
         "test_a_wait_for_ever_ends_by_data_a_stop_or_a_signal": (
             "liblitepcie/dma/dma_wait liblitepcie/clock"
         ),
@@ -119,9 +119,9 @@ HELD: Table = {
             "liblitepcie/kernel/ring liblitepcie/kernel/sysfs liblitepcie/kernel/wait"
         ),
         "test_what_hangs_is_named": "liblitepcie/slot liblitepcie/dma/dma_drain",
-        "test_counts_go_on_behind_their_wrap": "liblitepcie/table/table",
+        "test_counts_go_on_behind_their_wrap": "liblitepcie/dma/table/table",
         "test_rings_lie_where_and_news_come_as_a_program_says": (
-            "liblitepcie/dma/place liblitepcie/table/table_looks"
+            "liblitepcie/dma/place liblitepcie/dma/table/table_looks"
         ),
         "test_the_user_s_logic_calls": "liblitepcie/user",
     },
@@ -179,7 +179,7 @@ HELD: Table = {
     },
     "sim/test/util/test_user_board.py": {
         "test_the_library_on_the_board": "liblitepcie/bar",
-        "test_a_stream_is_watched_without_a_register": "liblitepcie/table/table_notices",
+        "test_a_stream_is_watched_without_a_register": "liblitepcie/dma/table/table_notices",
     },
     "sim/test/util/test_user_guest.py": {
         "test_every_way_to_a_card_passes_the_same_suite": (

@@ -15,7 +15,7 @@
  */
 #include <errno.h>
 
-#include "engine/engine.h"
+#include "dma/engine/engine.h"
 
 /* Start, stop --------------------------------------------------------------------------------- */
 

@@ -12,7 +12,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "engine/engine.h"
+#include "dma/engine/engine.h"
 #include "litepcie_capability.h"
 
 /* longest time in ms from one check whether all h2c data has arrived to the next */

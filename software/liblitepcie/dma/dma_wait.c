@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <time.h>
 
-#include "engine/engine.h"
+#include "dma/engine/engine.h"
 
 #define GLANCES	16u	/* of so many looks at the counts in memory, one also takes interrupts */
 

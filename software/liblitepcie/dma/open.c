@@ -10,7 +10,7 @@
  */
 #include <errno.h>
 
-#include "engine/engine.h"
+#include "dma/engine/engine.h"
 #include "litepcie_capability.h"
 
 /* The default ring is that of LitePCIe's driver, whose numbers are generated for all programs. */

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "engine/engine.h"
+#include "dma/engine/engine.h"
 
 /* The program's own memory -------------------------------------------------------------------- */
 

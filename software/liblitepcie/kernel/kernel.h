@@ -15,7 +15,7 @@
 
 #include <sys/types.h>
 
-#include "engine/engine.h"
+#include "dma/engine/engine.h"
 #include "litepcie.h"
 
 struct kernel {

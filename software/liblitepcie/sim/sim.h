@@ -6,12 +6,12 @@
 
 /*
  * The inside of the "sim" back end: backend.c reaches the simulated board, config.c brings
- * the card up as a BIOS and an operating system would, and the folder table is its DMA channel.
+ * the card up as a BIOS and an operating system would, and the folder dma/table is its DMA channel.
  */
 #ifndef LITEPCIE_SIM_H
 #define LITEPCIE_SIM_H
 
-#include "table/table.h"
+#include "dma/table/table.h"
 #include "vfio_user.h"
 
 struct sim {

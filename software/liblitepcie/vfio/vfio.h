@@ -14,7 +14,7 @@
 
 #include <linux/vfio.h>
 
-#include "table/table.h"
+#include "dma/table/table.h"
 
 #define VFIO_ADDRESS	16	/* bytes of a PCI address like "0000:22:00.0", with its zero */
 #define VFIO_DEVICES	"/sys/bus/pci/devices"

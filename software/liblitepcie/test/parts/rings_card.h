@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "engine/engine.h"
+#include "dma/engine/engine.h"
 #include "run.h"
 
 #define COUNT	256u

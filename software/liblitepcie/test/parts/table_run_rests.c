@@ -14,7 +14,7 @@
 
 #include "check.h"
 #include "litepcie_capability.h"
-#include "table/table.h"
+#include "dma/table/table.h"
 #include "run.h"
 
 #define H2C_ENABLE	0x100u

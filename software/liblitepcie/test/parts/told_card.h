@@ -19,7 +19,7 @@
 
 #include "check.h"
 #include "litepcie_capability.h"
-#include "table/table.h"
+#include "dma/table/table.h"
 #include "run.h"
 
 /* number of entries of the descriptor table of the stand-in for the card */

@@ -13,7 +13,7 @@
 #ifndef LITEPCIE_TABLE_H
 #define LITEPCIE_TABLE_H
 
-#include "engine/engine.h"
+#include "dma/engine/engine.h"
 #include "litepcie_capability.h"
 
 extern const struct litepcie_channel litepcie_table_channel;
