@@ -5,8 +5,8 @@
  */
 
 /*
- * The handle: open and close a card. bar.c makes accesses, card.c
- * reads registers, and the folder dma has the streams.
+ * The handle: open and close a card. bar.c makes accesses, the folder describe has what the card
+ * says of itself, and the folder dma has the streams.
  */
 #include <errno.h>
 #include <pthread.h>

@@ -74,10 +74,10 @@ def test_each_queue_is_recorded_by_its_thread(built, tmp_path):
 
 
 def load_layout():
-    """Return the module liblitepcie/layout.py, imported by its path, since it belongs to no
+    """Return the module describe/layout.py, imported by its path, since it belongs to no
     package.
     """
-    spec = importlib.util.spec_from_file_location("layout", LIBRARY / "layout.py")
+    spec = importlib.util.spec_from_file_location("layout", LIBRARY / "describe/layout.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -354,7 +354,7 @@ def test_the_layout_of_blocks_is_the_builds(built):
     for build in (built.csr_json.parent, *more):
         now |= set(layout.rows(json.loads((build / "csr.json").read_text())))
         now |= set(layout.fields((build / "include" / "csr.h").read_text()))
-    kept = (LIBRARY / "layout.h").read_text()
+    kept = (LIBRARY / "describe/layout.h").read_text()
     written = re.findall(r"^(\tR\(.*\))|^(#define LITEPCIE_\w+ +\d+)$", kept, re.MULTILINE)
     rows = {row or field for row, field in written}
     assert len(rows) > 80
@@ -402,7 +402,7 @@ def test_a_wrong_csr_file_is_refused_with_a_sentence(built, tmp_path, text, sent
 def test_the_library_never_prints_or_exits():
     """The library's sources contain no call that prints or ends the program."""
     calls = re.compile(r"\b(printf|fprintf|puts|perror|exit|abort|assert)\s*\(")
-    folders = ("", "dma", "dma/engine", "dma/table", "capture", "kernel", "vfio", "sim")
+    folders = ("", "dma", "dma/engine", "dma/table", "describe", "capture", "kernel", "vfio", "sim")
     sources = [path for folder in folders for path in (LIBRARY / folder).glob("*.c")]
     assert len(sources) > 40
     for source in sources:

@@ -85,12 +85,12 @@ HELD: Table = {
     },
     # The library
     "software/test/test_software_parts.py": {
-        "test_a_capability_table_is_read_as_written_or_refused": "liblitepcie/capability",
-        "test_registers_are_known_by_the_blocks_of_a_card": "liblitepcie/names",
-        "test_the_registers_that_the_library_uses_are_found": "liblitepcie/map",
-        "test_names_of_a_file_are_taken_over_as_a_whole_or_not": "liblitepcie/csr_file",
+        "test_a_capability_table_is_read_as_written_or_refused": "liblitepcie/describe/capability",
+        "test_registers_are_known_by_the_blocks_of_a_card": "liblitepcie/describe/names",
+        "test_the_registers_that_the_library_uses_are_found": "liblitepcie/describe/map",
+        "test_names_of_a_file_are_taken_over_as_a_whole_or_not": "liblitepcie/describe/csr_file",
         "test_structs_of_older_and_newer_programs_are_copied_as_far_as_they_reach": (
-            "liblitepcie/sized liblitepcie/features"
+            "liblitepcie/sized liblitepcie/describe/features"
         ),
         "test_the_memory_of_a_ring_lives_until_its_last_user_drops_it": "liblitepcie/dma/memory",
     },
@@ -110,7 +110,9 @@ HELD: Table = {
         "test_records_and_status_lines_are_believed_as_far_as_they_can_be": (
             "liblitepcie/dma/engine/notices liblitepcie/dma/engine/engine"
         ),
-        "test_a_direction_that_waits_for_a_lost_read_is_waited_for": "liblitepcie/dma/table/table_run",
+        "test_a_direction_that_waits_for_a_lost_read_is_waited_for": (
+            "liblitepcie/dma/table/table_run"
+        ),
         "test_a_wait_for_ever_ends_by_data_a_stop_or_a_signal": (
             "liblitepcie/dma/dma_wait liblitepcie/clock"
         ),
@@ -118,7 +120,7 @@ HELD: Table = {
             "liblitepcie/kernel/backend liblitepcie/kernel/channel liblitepcie/kernel/map_bars "
             "liblitepcie/kernel/ring liblitepcie/kernel/sysfs liblitepcie/kernel/wait"
         ),
-        "test_what_hangs_is_named": "liblitepcie/slot liblitepcie/dma/dma_drain",
+        "test_what_hangs_is_named": "liblitepcie/describe/slot liblitepcie/dma/dma_drain",
         "test_counts_go_on_behind_their_wrap": "liblitepcie/dma/table/table",
         "test_rings_lie_where_and_news_come_as_a_program_says": (
             "liblitepcie/dma/place liblitepcie/dma/table/table_looks"
@@ -139,7 +141,9 @@ HELD: Table = {
         "test_a_device_that_cannot_be_opened_is_one_sentence": (
             "liblitepcie/error liblitepcie/litepcie liblitepcie/sim/vfio_user_socket"
         ),
-        "test_info_shows_what_was_negotiated": "liblitepcie/card tools/litepcie_util/cmd_info",
+        "test_info_shows_what_was_negotiated": (
+            "liblitepcie/describe/card tools/litepcie_util/cmd_info"
+        ),
         "test_mps_defaults_to_what_the_card_advertises_and_may_not_exceed_it": (
             "liblitepcie/sim/config"
         ),

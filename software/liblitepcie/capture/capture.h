@@ -15,7 +15,7 @@
 #define LITEPCIE_CAPTURE_INTERNAL_H
 
 #include "backend.h"
-#include "layout.h"
+#include "describe/layout.h"
 #include "litepcie_capability.h"
 #include "litepcie_capture.h"
 

@@ -13,7 +13,7 @@
 
 #include <stdatomic.h>
 
-#include "map.h"
+#include "describe/map.h"
 #include "litepcie_stream.h"
 
 /*

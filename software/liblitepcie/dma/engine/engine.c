@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "layout.h"
+#include "describe/layout.h"
 #include "litepcie_capability.h"
 
 /* Default number of DMA buffers from one interrupt to the next: that of LitePCIe's driver. */

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "layout.h"
+#include "describe/layout.h"
 #include "litepcie_capability.h"
 #include "module_decode.h"
 #include "module_memory.h"

@@ -12,7 +12,7 @@
 
 #include "bitstream_format.h"
 #include "flash.h"
-#include "layout.h"
+#include "describe/layout.h"
 #include "litepcie_capability.h"
 #include "progress.h"
 #include "util.h"

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "layout.h"
+#include "describe/layout.h"
 #include "litepcie_capability.h"
 
 #define NAP_NS		100000

@@ -8,8 +8,8 @@ The table says which blocks a card has and where. Which registers lie inside a b
 block's type and version. Their offsets and sizes come from the csr.json and csr.h of builds, so no
 number is written in this file. Each block is taken from the first build that has it. The header
 goes to standard output:
-    python software/liblitepcie/layout.py build/sim build/sim-capture build/sim-card \
-        > software/liblitepcie/layout.h
+    python software/liblitepcie/describe/layout.py build/sim build/sim-capture build/sim-card \
+        > software/liblitepcie/describe/layout.h
 """
 
 import json
