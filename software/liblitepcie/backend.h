@@ -71,6 +71,32 @@ static inline struct litepcie_post *litepcie_post_add(struct litepcie_post *post
 	return post + 1;
 }
 
+/* How a back end makes writes to BAR0. */
+enum litepcie_post_by {
+	/* a write of the library: the kernel's driver makes it and has the right card for sure */
+	LITEPCIE_POST_OWN,
+	/* the same, but the write may go out with the next access, which comes soon */
+	LITEPCIE_POST_LATER,
+	/* a write of the program: made by a mapping of the BAR, if there is one */
+	LITEPCIE_POST_PROGRAM,
+};
+
+/* Where the counts of finished buffers are read. */
+enum litepcie_ask {
+	/* the cheapest source: memory, if the card or the driver writes its counts there */
+	LITEPCIE_ASK_MEMORY,
+	/* the card itself, which also finds out whether it is still there */
+	LITEPCIE_ASK_CARD,
+};
+
+/* What a back end does about the interrupt of the user's logic. */
+enum litepcie_user {
+	LITEPCIE_USER_OFF,
+	LITEPCIE_USER_ON,
+	/* set dev->user_raised if such an interrupt has come */
+	LITEPCIE_USER_LOOK,
+};
+
 struct litepcie_capture_access;
 
 /*
@@ -78,11 +104,8 @@ struct litepcie_capture_access;
  * held, and releases the lock only while it sleeps.
  */
 struct litepcie_channel {
-	/* Reserve the direction for this handle, and release it. NULL: nobody else can have it. */
-	int (*take)(struct litepcie_stream *stream);
-	int (*give)(struct litepcie_stream *stream);
-	/* Returns those of LITEPCIE_HAS_STREAMS and _PACKETS that it can do. NULL: both. */
-	uint64_t (*able)(const struct litepcie *dev);
+	/* Reserve the direction for this handle, or release it. NULL: nobody else can have it. */
+	int (*own)(struct litepcie_stream *stream, bool on);
 	/*
 	 * Make the ring that the options say, or check that the driver can make one at the start.
 	 * Returns -EOPNOTSUPP with a sentence if the driver has no held runs, in which the card
@@ -104,11 +127,9 @@ struct litepcie_channel {
 	int (*post)(struct litepcie_stream *stream, uint64_t first, uint64_t count);
 	/*
 	 * Bring hw (the count of finished buffers) of the active streams up to date, and call
-	 * litepcie_engine_done(). With @ask the card itself is asked, which also finds out whether
-	 * it is still there. Without @ask the cheapest source is used: memory, if the card or the
-	 * driver writes its counts there.
+	 * litepcie_engine_done().
 	 */
-	int (*progress)(struct litepcie *dev, bool ask);
+	int (*progress)(struct litepcie *dev, enum litepcie_ask ask);
 	/*
 	 * Sleep until there may be news of @directions, at most @timeout_ms, and clear the
 	 * descriptor of event_fd(). Returns 1 for news, or 0 when the time is over. The caller then
@@ -127,12 +148,6 @@ struct litepcie_channel {
 	int (*event_fd)(struct litepcie *dev);
 	/* Returns a descriptor of the memory of an active ring, or -errno with a sentence. */
 	int (*export)(const struct litepcie_stream *stream);
-	/*
-	 * user_enable() switches the interrupts of the user's logic on or off. user_look() sets
-	 * dev->user_raised if such an interrupt has come.
-	 */
-	int (*user_enable)(struct litepcie *dev, bool on);
-	int (*user_look)(struct litepcie *dev);
 };
 
 struct litepcie_backend {
@@ -153,18 +168,14 @@ struct litepcie_backend {
 	/* Reset the card. Its registers are then reachable, and the caller calls attach(). */
 	int (*reset)(struct litepcie *dev);
 
-	int (*readl)(struct litepcie *dev, uint32_t offset, uint32_t *value);
-	/* Read consecutive words without side effects. NULL: readl() is called for each. */
+	/* Read consecutive words of BAR0. If there are several, reading them has no side effects. */
 	int (*read_words)(struct litepcie *dev, uint32_t offset, uint32_t *words, size_t count);
-	/* Write a 32-bit word of BAR0. NULL: post() is called with one write. */
-	int (*writel)(struct litepcie *dev, uint32_t offset, uint32_t value);
-	/* Make one write that may go out with the next access, soon. NULL: writel() is used. */
-	int (*defer)(struct litepcie *dev, uint32_t offset, uint32_t value);
 	/*
 	 * Make writes to BAR0 in order. The writes may still be on their way to the card when this
 	 * returns. A later read comes after all of them.
 	 */
-	int (*post)(struct litepcie *dev, const struct litepcie_post *posts, size_t count);
+	int (*post)(struct litepcie *dev, const struct litepcie_post *posts, size_t count,
+		    enum litepcie_post_by by);
 	int (*bar_read)(struct litepcie *dev, unsigned int bar, uint64_t offset, void *data,
 			size_t size);
 	int (*bar_write)(struct litepcie *dev, unsigned int bar, uint64_t offset, const void *data,
@@ -202,10 +213,13 @@ struct litepcie_backend {
 	 * controller of a CPU. The number of interrupts is then not exact.
 	 */
 	bool merges;
-	/* Returns -ENODEV with a sentence if the kernel wants the device back. NULL: never. */
-	int (*asked_back)(struct litepcie *dev);
-	/* True if the card is gone, which an earlier call has reported. NULL: it never is. */
-	bool (*gone)(const struct litepcie *dev);
+	/*
+	 * Returns 1 if the card is gone, which an earlier call has reported, or -ENODEV with a
+	 * sentence if the kernel wants the device back, else 0. NULL: always 0.
+	 */
+	int (*state)(struct litepcie *dev);
+	/* Do @what about the interrupt of the user's logic. Called with dev->lock held. */
+	int (*user)(struct litepcie *dev, enum litepcie_user what);
 };
 
 extern const struct litepcie_backend litepcie_kernel_backend;
@@ -245,6 +259,8 @@ struct litepcie {
 	void				*priv;
 	/* how accesses to registers are made, in a word for litepcie_mmio_path(); set by open() */
 	const char			*mmio_path;
+	/* those of LITEPCIE_HAS_STREAMS and _PACKETS that the way to the card can do */
+	uint64_t			able;
 	/* readable when the card interrupts, for the channel of the folder dma/table; or -1 */
 	int				interrupt;
 	char				*name;
@@ -305,6 +321,14 @@ static inline int litepcie_unlock(struct litepcie *dev, int rc)
 {
 	pthread_mutex_unlock(&dev->lock);
 	return rc;
+}
+
+/* Returns -ENODEV with a sentence if the kernel wants the card back. The lock is held. */
+static inline int litepcie_check_wanted(struct litepcie *dev)
+{
+	int state = dev->backend->state ? dev->backend->state(dev) : 0;
+
+	return state < 0 ? state : 0;
 }
 
 /* Read or write registers of BAR0 from inside the library. The caller holds the handle's lock. */

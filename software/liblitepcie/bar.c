@@ -83,7 +83,7 @@ int litepcie_mmio_write_burst(struct litepcie *dev, uint32_t offset, size_t size
 				.offset = offset, .size = (uint32_t)size, .value = *values++,
 			};
 		begin_access(dev);
-		rc = end_access(dev, dev->backend->post(dev, posts, n));
+		rc = end_access(dev, dev->backend->post(dev, posts, n, LITEPCIE_POST_PROGRAM));
 		count -= n;
 	}
 	return rc;
@@ -164,20 +164,14 @@ const char *litepcie_mmio_path(const struct litepcie *dev)
 
 int litepcie_get(struct litepcie *dev, uint32_t offset, uint32_t *value)
 {
-	int rc = check_access(dev, 0, offset, 4, 4);
-
-	return rc < 0 ? rc : dev->backend->readl(dev, offset, value);
+	return litepcie_get_words(dev, offset, value, 1);
 }
 
 int litepcie_get_words(struct litepcie *dev, uint32_t offset, uint32_t *words, size_t count)
 {
 	int rc = check_access(dev, 0, offset, 4, 4 * count);
 
-	if (rc == 0 && dev->backend->read_words)
-		return dev->backend->read_words(dev, offset, words, count);
-	for (size_t i = 0; rc == 0 && i < count; i++)
-		rc = dev->backend->readl(dev, offset + 4 * (uint32_t)i, &words[i]);
-	return rc;
+	return rc < 0 ? rc : dev->backend->read_words(dev, offset, words, count);
 }
 
 int litepcie_put(struct litepcie *dev, uint32_t offset, uint32_t value)
@@ -185,9 +179,7 @@ int litepcie_put(struct litepcie *dev, uint32_t offset, uint32_t value)
 	const struct litepcie_post post = { .offset = offset, .size = 4, .value = value };
 	int rc = check_access(dev, 0, offset, 4, 4);
 
-	if (rc == 0 && dev->backend->writel)
-		return dev->backend->writel(dev, offset, value);
-	return rc < 0 ? rc : dev->backend->post(dev, &post, 1);
+	return rc < 0 ? rc : dev->backend->post(dev, &post, 1, LITEPCIE_POST_OWN);
 }
 
 /*

@@ -90,6 +90,7 @@ static struct litepcie *new_handle(const char *name)
 		return NULL;
 	}
 	dev->timer = dev->news = dev->interrupt = -1;
+	dev->able = LITEPCIE_HAS_STREAMS | LITEPCIE_HAS_PACKETS;
 	litepcie_streams_init(dev);
 	pthread_mutex_init(&dev->lock, NULL);
 	pthread_mutex_init(&dev->counting, NULL);

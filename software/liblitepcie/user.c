@@ -29,7 +29,8 @@ int litepcie_user_enable(struct litepcie *dev, bool on)
 		return rc;
 	litepcie_lock(dev);
 	dev->user_raised = false;
-	return litepcie_unlock(dev, dev->backend->channel->user_enable(dev, on));
+	return litepcie_unlock(dev, dev->backend->user(dev, on ? LITEPCIE_USER_ON :
+								 LITEPCIE_USER_OFF));
 }
 
 /*
@@ -39,7 +40,7 @@ int litepcie_user_enable(struct litepcie *dev, bool on)
 static int wait_for_user(struct litepcie *dev, int timeout_ms)
 {
 	int64_t deadline = litepcie_deadline(timeout_ms), looked = litepcie_now_ms();
-	int rc = dev->backend->channel->user_look(dev);
+	int rc = dev->backend->user(dev, LITEPCIE_USER_LOOK);
 
 	while (rc >= 0 && !dev->user_raised) {
 		int slice = litepcie_slice(deadline);
@@ -55,7 +56,7 @@ static int wait_for_user(struct litepcie *dev, int timeout_ms)
 		 * read the register of the user's interrupt.
 		 */
 		if (rc == 0 && litepcie_now_ms() - looked >= slice) {
-			rc = dev->backend->channel->user_look(dev);
+			rc = dev->backend->user(dev, LITEPCIE_USER_LOOK);
 			looked = litepcie_now_ms();
 		}
 	}

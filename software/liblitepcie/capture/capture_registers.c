@@ -41,7 +41,7 @@ static int put(struct litepcie_capture *capture, uint32_t offset, const uint32_t
 
 	for (uint32_t i = 0; i < count; i++)
 		end = litepcie_post_add(end, offset + 4 * i, words[i]);
-	return dev->backend->post(dev, posts, (size_t)(end - posts));
+	return dev->backend->post(dev, posts, (size_t)(end - posts), LITEPCIE_POST_OWN);
 }
 
 int litepcie_queue_put_locked(struct litepcie_capture *capture, uint32_t offset, uint32_t value)
@@ -81,7 +81,7 @@ int litepcie_queue_get64(struct litepcie_capture *capture, uint32_t offset, uint
 
 	litepcie_lock(dev);
 	if (select_queue(capture, &post) > &post)
-		rc = dev->backend->post(dev, &post, 1);
+		rc = dev->backend->post(dev, &post, 1, LITEPCIE_POST_OWN);
 	if (rc == 0)
 		rc = get64(dev, offset, value);
 	return litepcie_unlock(dev, rc);
@@ -95,10 +95,10 @@ static int get_status(struct litepcie_capture *capture, uint32_t *status)
 
 	if (rc == 0)
 		rc = litepcie_readl(dev, dev->map.capture.status, status);
-	if (rc < 0 || !dev->backend->asked_back)
+	if (rc < 0)
 		return rc;
 	litepcie_lock(dev);
-	return litepcie_unlock(dev, dev->backend->asked_back(dev));
+	return litepcie_unlock(dev, litepcie_check_wanted(dev));
 }
 
 /* Called to bring the card to rest: a signal does not end this wait, only the time. */
@@ -236,7 +236,7 @@ static int get_account(struct litepcie_capture *capture, uint32_t index, uint32_
 
 	end = litepcie_post_add(end, index, number);
 	litepcie_lock(dev);
-	rc = dev->backend->post(dev, posts, (size_t)(end - posts));
+	rc = dev->backend->post(dev, posts, (size_t)(end - posts), LITEPCIE_POST_OWN);
 	if (rc == 0)
 		rc = get64(dev, frames, &account->frames);
 	if (rc == 0)

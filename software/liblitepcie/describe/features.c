@@ -12,14 +12,10 @@
 
 uint64_t litepcie_features(const struct litepcie *dev)
 {
-	const struct litepcie_channel *channel = dev->backend->channel;
-	uint64_t able = LITEPCIE_HAS_STREAMS | LITEPCIE_HAS_PACKETS, found = 0;
+	uint64_t found = dev->able & LITEPCIE_HAS_STREAMS;
 
-	if (channel->able)
-		able = channel->able(dev);
-	found |= able & LITEPCIE_HAS_STREAMS;
 	if (dev->map.notices.control)
-		found |= able & LITEPCIE_HAS_PACKETS;
+		found |= dev->able & LITEPCIE_HAS_PACKETS;
 	if (dev->map.user_cause && found & LITEPCIE_HAS_STREAMS)
 		found |= LITEPCIE_HAS_USER_INTERRUPT;
 	if (dev->map.slot.now)

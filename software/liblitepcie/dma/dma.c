@@ -77,8 +77,8 @@ static int stop(struct litepcie_stream *stream)
 	rc = litepcie_engine_stop(stream);
 	if (stream->options.pattern)
 		error = litepcie_pattern_set(stream, false);
-	if (dev->backend->channel->give)
-		dev->backend->channel->give(stream);
+	if (dev->backend->channel->own)
+		dev->backend->channel->own(stream, false);
 	stream->active = false;
 	stream->stops++;
 	dev->stopping = false;
@@ -99,7 +99,7 @@ static int start(struct litepcie_stream *stream)
 		return rc;
 	reset(stream);
 	litepcie_engine_configure(stream);
-	rc = channel->take ? channel->take(stream) : 0;
+	rc = channel->own ? channel->own(stream, true) : 0;
 	if (rc < 0)
 		return rc;
 	stream->active = true;

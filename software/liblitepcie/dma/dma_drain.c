@@ -35,8 +35,8 @@ static int look_for_bytes(struct litepcie *dev, uint64_t wanted, uint64_t *recei
 		rc = litepcie_engine_received(dev, received);
 	/* The check of the card's progress also brings hw and the counts of the run up to date. */
 	if (rc == 0)
-		rc = dev->notices.records ? litepcie_engine_progress(dev) :
-					    litepcie_engine_look(dev);
+		rc = litepcie_engine_progress(dev, dev->notices.records ? LITEPCIE_ASK_MEMORY :
+									  LITEPCIE_ASK_CARD);
 	if (rc < 0)
 		return rc;
 	if (!dev->map.h2c_in_flight)

@@ -127,7 +127,7 @@ int litepcie_sleep_once(struct litepcie *dev, unsigned int directions, int timeo
 		return follow(dev, timeout_ms);
 	dev->sleeper = true;
 	woken = litepcie_engine_wait(dev, directions, timeout_ms);
-	rc = woken < 0 ? woken : litepcie_engine_progress(dev);
+	rc = woken < 0 ? woken : litepcie_engine_progress(dev, LITEPCIE_ASK_MEMORY);
 	dev->sleeper = false;
 	pthread_cond_broadcast(&dev->woken);
 	return rc < 0 ? rc : woken;
@@ -148,7 +148,7 @@ int litepcie_stopped(struct litepcie *dev)
 static int glance(struct litepcie *dev, unsigned int directions, uint64_t before)
 {
 	bool memory = dev->notices.records && dev->backend->channel->shared;
-	int rc = memory && !dev->watched ? litepcie_engine_progress(dev) : 0;
+	int rc = memory && !dev->watched ? litepcie_engine_progress(dev, LITEPCIE_ASK_MEMORY) : 0;
 
 	if (rc == 0 && finished(dev, directions) != before && ++dev->glances % GLANCES == 0)
 		rc = litepcie_sleep_once(dev, directions, 0);

@@ -112,9 +112,13 @@ static int access_register(struct litepcie *dev, uint32_t offset, uint32_t *valu
 	return rc;
 }
 
-static int kernel_readl(struct litepcie *dev, uint32_t offset, uint32_t *value)
+static int kernel_read_words(struct litepcie *dev, uint32_t offset, uint32_t *words, size_t count)
 {
-	return access_register(dev, offset, value, false);
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < count; i++)
+		rc = access_register(dev, offset + 4 * (uint32_t)i, &words[i], false);
+	return rc;
 }
 
 static uint8_t *place(struct litepcie *dev, unsigned int bar, uint64_t offset)
@@ -136,25 +140,26 @@ static int refuse(struct litepcie *dev)
 			     "and %s", kernel_of(dev)->bar_why);
 }
 
-/* Write a register through the driver, which checks whether this user may write to it. */
-static int kernel_writel(struct litepcie *dev, uint32_t offset, uint32_t value)
-{
-	return access_register(dev, offset, &value, true);
-}
-
-static int kernel_post(struct litepcie *dev, const struct litepcie_post *posts, size_t count)
+/*
+ * The library's own writes go through the driver, which checks whether this user may write to the
+ * register.
+ */
+static int kernel_post(struct litepcie *dev, const struct litepcie_post *posts, size_t count,
+		       enum litepcie_post_by by)
 {
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < count; i++) {
-		uint8_t *to = place_to_write(dev, 0, posts[i].offset);
+		uint8_t *to = by == LITEPCIE_POST_PROGRAM ?
+			      place_to_write(dev, 0, posts[i].offset) : NULL;
+		uint32_t value = (uint32_t)posts[i].value;
 
 		if (to)
 			rc = litepcie_store(dev, to, &posts[i].value, posts[i].size);
 		else if (posts[i].size == 8)
 			rc = refuse(dev);
 		else
-			rc = kernel_writel(dev, posts[i].offset, (uint32_t)posts[i].value);
+			rc = access_register(dev, (uint32_t)posts[i].offset, &value, true);
 	}
 	return rc;
 }
@@ -202,8 +207,7 @@ const struct litepcie_backend litepcie_kernel_backend = {
 	.channel = &litepcie_kernel_channel,
 	.open = kernel_open,
 	.close = kernel_close,
-	.readl = kernel_readl,
-	.writel = kernel_writel,
+	.read_words = kernel_read_words,
 	.post = kernel_post,
 	.bar_read = kernel_bar_read,
 	.bar_write = kernel_bar_write,
@@ -212,4 +216,5 @@ const struct litepcie_backend litepcie_kernel_backend = {
 	.capture = &litepcie_kernel_capture,
 	.sleep = kernel_sleep,
 	.merges = true,
+	.user = kernel_user,
 };

@@ -85,15 +85,16 @@ static int ask_way(struct litepcie_stream *stream)
 }
 
 /*
- * Read the counts in memory, or with @ask ask the card for them, through the driver. If no
- * direction runs, asking only finds out whether the card is there.
+ * Read the counts in memory, or ask the card for them through the driver. If no direction runs,
+ * asking only finds out whether the card is there.
  */
-int kernel_progress(struct litepcie *dev, bool ask)
+int kernel_progress(struct litepcie *dev, enum litepcie_ask ask)
 {
-	int (*update)(struct litepcie_stream *stream) = ask ? ask_way : poll_way;
+	bool card = ask == LITEPCIE_ASK_CARD;
+	int (*update)(struct litepcie_stream *stream) = card ? ask_way : poll_way;
 	int rc = 0;
 
-	if (dev->h2c.active || (ask && !dev->c2h.active))
+	if (dev->h2c.active || (card && !dev->c2h.active))
 		rc = update(&dev->h2c);
 	if (rc == 0 && dev->c2h.active)
 		rc = update(&dev->c2h);
@@ -271,9 +272,7 @@ static int kernel_stop(struct litepcie_stream *stream)
 }
 
 const struct litepcie_channel litepcie_kernel_channel = {
-	.take = kernel_take,
-	.give = kernel_give,
-	.able = kernel_able,
+	.own = kernel_own,
 	.setup = kernel_setup,
 	.free = kernel_free,
 	.start = kernel_start,
@@ -284,6 +283,4 @@ const struct litepcie_channel litepcie_kernel_channel = {
 	.sleep = kernel_wait,
 	.event_fd = kernel_event_fd,
 	.export = kernel_export,
-	.user_enable = kernel_user_enable,
-	.user_look = kernel_user_look,
 };

@@ -77,30 +77,25 @@ void kernel_dma_unmap(struct litepcie *dev);
 /* Returns 0, or -EOPNOTSUPP with a sentence if the driver has no held runs. */
 int kernel_check_held(struct litepcie *dev);
 
-/* Returns what the driver can do, as LITEPCIE_HAS_ flags. */
-uint64_t kernel_able(const struct litepcie *dev);
-
 /* Returns the driver's number of the stream's direction. */
 unsigned int kernel_way(const struct litepcie_stream *stream);
 
 /*
- * kernel_take() takes the direction of a stream and makes its ring. kernel_give() releases the
- * direction. kernel_free() unmaps the ring. kernel_export() returns a dma-buf of the ring.
+ * kernel_own() takes the direction of a stream and makes its ring, or releases the direction.
+ * kernel_free() unmaps the ring. kernel_export() returns a dma-buf of the ring.
  */
-int kernel_take(struct litepcie_stream *stream);
-int kernel_give(struct litepcie_stream *stream);
+int kernel_own(struct litepcie_stream *stream, bool on);
 void kernel_free(struct litepcie_stream *stream);
 int kernel_export(const struct litepcie_stream *stream);
 
 /*
- * These functions are members of struct litepcie_channel, but for kernel_sleep(), which is the back
- * end's sleep().
+ * These functions are members of struct litepcie_channel, but for kernel_sleep() and kernel_user(),
+ * which are the back end's sleep() and user().
  */
-int kernel_progress(struct litepcie *dev, bool ask);
+int kernel_progress(struct litepcie *dev, enum litepcie_ask ask);
 int kernel_wait(struct litepcie *dev, unsigned int directions, int timeout_ms);
 int kernel_event_fd(struct litepcie *dev);
-int kernel_user_enable(struct litepcie *dev, bool on);
-int kernel_user_look(struct litepcie *dev);
+int kernel_user(struct litepcie *dev, enum litepcie_user what);
 int kernel_sleep(struct litepcie *dev, int timeout_ms);
 
 /* Memory for a ring that the driver pins. */

@@ -141,15 +141,6 @@ static bool has_held_runs(const struct kernel *kernel)
 	return ioctl(kernel->fd, LITEPCIE_IOCTL_COUNTS, &counts) == 0 || errno != ENOTTY;
 }
 
-uint64_t kernel_able(const struct litepcie *dev)
-{
-	const struct kernel *kernel = dev->priv;
-
-	/* the driver gives out its records if it can use them, and packets need them */
-	return (kernel->held ? LITEPCIE_HAS_STREAMS : 0) |
-	       (dev->notices.records ? LITEPCIE_HAS_PACKETS : 0);
-}
-
 /*
  * Map the counts of Lanebox's driver, which alone has held runs. Both Lanebox's and LitePCIe's
  * driver know the call MMAP_DMA_INFO.
@@ -163,7 +154,11 @@ int kernel_dma_map(struct litepcie *dev)
 	if (rc < 0)
 		return rc;
 	kernel->held = has_held_runs(kernel);
-	return kernel->held ? map_counts(dev) : 0;
+	rc = kernel->held ? map_counts(dev) : 0;
+	/* the driver gives out its records if it can use them, and packets need them */
+	dev->able = (kernel->held ? LITEPCIE_HAS_STREAMS : 0) |
+		    (dev->notices.records ? LITEPCIE_HAS_PACKETS : 0);
+	return rc;
 }
 
 void kernel_dma_unmap(struct litepcie *dev)
@@ -266,7 +261,7 @@ static int prepare(struct litepcie_stream *stream)
 
 /* Taking and giving back a direction ---------------------------------------------------------- */
 
-int kernel_give(struct litepcie_stream *stream)
+static int give(struct litepcie_stream *stream)
 {
 	bool h2c = stream->direction == LITEPCIE_H2C;
 	struct litepcie_ioctl_lock unlock = {
@@ -276,7 +271,7 @@ int kernel_give(struct litepcie_stream *stream)
 	return kernel_ioctl(stream->dev, LITEPCIE_IOCTL_LOCK, &unlock, "DMA unlock");
 }
 
-int kernel_take(struct litepcie_stream *stream)
+static int take(struct litepcie_stream *stream)
 {
 	bool h2c = stream->direction == LITEPCIE_H2C;
 	struct litepcie_ioctl_lock lock = {
@@ -295,6 +290,11 @@ int kernel_take(struct litepcie_stream *stream)
 	}
 	rc = prepare(stream);
 	if (rc < 0)
-		kernel_give(stream);
+		give(stream);
 	return rc;
+}
+
+int kernel_own(struct litepcie_stream *stream, bool on)
+{
+	return on ? take(stream) : give(stream);
 }

@@ -73,14 +73,14 @@ static int wait_for_news(struct litepcie *dev, unsigned int directions, int time
 		return litepcie_fail(dev, -error, "the wait for an interrupt: %s", strerror(error));
 	if (!directions && rc)
 		/* no interrupt of the user's logic is found if another thread has looked first */
-		kernel_user_look(dev);
+		kernel_user(dev, LITEPCIE_USER_LOOK);
 	if (!(fd.revents & (POLLERR | POLLHUP)))
 		return rc;
 	/*
 	 * poll() always wakes after the end of a run, and when the card is gone, so ask the driver
 	 * which of the two has happened.
 	 */
-	error = kernel_progress(dev, true);
+	error = kernel_progress(dev, LITEPCIE_ASK_CARD);
 	return error < 0 ? error : rc;
 }
 
@@ -140,7 +140,7 @@ int kernel_event_fd(struct litepcie *dev)
 
 /* Interrupts of the user's logic -------------------------------------------------------------- */
 
-int kernel_user_enable(struct litepcie *dev, bool on)
+static int user_enable(struct litepcie *dev, bool on)
 {
 	struct kernel *kernel = kernel_of(dev);
 	int rc = kernel_check_held(dev);
@@ -159,10 +159,16 @@ int kernel_user_enable(struct litepcie *dev, bool on)
 	return rc;
 }
 
-int kernel_user_look(struct litepcie *dev)
+static int user_look(struct litepcie *dev)
 {
 	if (!take_event(kernel_of(dev)->user))
 		return 0;
 	dev->user_raised = true;
 	return 1;
+}
+
+int kernel_user(struct litepcie *dev, enum litepcie_user what)
+{
+	return what == LITEPCIE_USER_LOOK ? user_look(dev) :
+					    user_enable(dev, what == LITEPCIE_USER_ON);
 }

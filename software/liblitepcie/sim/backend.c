@@ -220,15 +220,12 @@ static int sim_open(struct litepcie *dev)
 
 /* Register and BAR accesses ------------------------------------------------------------------- */
 
-static int sim_readl(struct litepcie *dev, uint32_t offset, uint32_t *value)
-{
-	return vfio_user_read(&sim_of(dev)->vu, VFIO_USER_BAR0, offset, value, sizeof(*value));
-}
-
 static int sim_read_words(struct litepcie *dev, uint32_t offset, uint32_t *words, size_t count)
 {
 	int rc = 0;
 
+	if (count == 1)
+		return vfio_user_read(&sim_of(dev)->vu, VFIO_USER_BAR0, offset, words, 4);
 	while (rc == 0 && count) {
 		size_t n = count < VFIO_USER_READS ? count : VFIO_USER_READS;
 
@@ -240,17 +237,12 @@ static int sim_read_words(struct litepcie *dev, uint32_t offset, uint32_t *words
 	return rc;
 }
 
-static int sim_post(struct litepcie *dev, const struct litepcie_post *posts, size_t count)
+static int sim_post(struct litepcie *dev, const struct litepcie_post *posts, size_t count,
+		    enum litepcie_post_by by)
 {
+	if (by == LITEPCIE_POST_LATER && count == 1)
+		return vfio_user_hold(&sim_of(dev)->vu, posts);
 	return vfio_user_post(&sim_of(dev)->vu, posts, count);
-}
-
-static int sim_defer(struct litepcie *dev, uint32_t offset, uint32_t value)
-{
-	struct litepcie_post write;
-
-	litepcie_post_add(&write, offset, value);
-	return vfio_user_hold(&sim_of(dev)->vu, &write);
 }
 
 static int sim_bar_read(struct litepcie *dev, unsigned int bar, uint64_t offset, void *data,
@@ -267,7 +259,7 @@ static int sim_bar_write(struct litepcie *dev, unsigned int bar, uint64_t offset
 
 /* Interrupts ---------------------------------------------------------------------------------- */
 
-static bool sim_gone(const struct litepcie *dev)
+static int sim_state(struct litepcie *dev)
 {
 	return sim_of(dev)->vu.fd < 0;
 }
@@ -321,9 +313,7 @@ const struct litepcie_backend litepcie_sim_backend = {
 	.open = sim_open,
 	.attach = sim_attach,
 	.close = sim_close,
-	.readl = sim_readl,
 	.read_words = sim_read_words,
-	.defer = sim_defer,
 	.post = sim_post,
 	.bar_read = sim_bar_read,
 	.bar_write = sim_bar_write,
@@ -333,5 +323,6 @@ const struct litepcie_backend litepcie_sim_backend = {
 	.memory = sim_memory,
 	.memory_free = sim_memory_free,
 	.sleep = sim_sleep,
-	.gone = sim_gone,
+	.state = sim_state,
+	.user = litepcie_table_user,
 };

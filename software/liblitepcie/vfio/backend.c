@@ -151,21 +151,29 @@ static int check_gone(struct litepcie *dev)
  * A lost card reads as all ones, as few registers do. After such a value, configuration space tells
  * whether the card is lost.
  */
-static int vfio_readl(struct litepcie *dev, uint32_t offset, uint32_t *value)
+static int vfio_read_words(struct litepcie *dev, uint32_t offset, uint32_t *words, size_t count)
 {
-	int rc = litepcie_load(dev, place(dev, 0, offset), value, sizeof(*value));
+	const uint8_t *from = place(dev, 0, offset);
+	int rc = 0;
 
-	return rc == 0 && *value == UINT32_MAX ? check_gone(dev) : rc;
+	for (size_t i = 0; rc == 0 && i < count; i++) {
+		rc = litepcie_load(dev, from + 4 * i, &words[i], sizeof(words[i]));
+		if (rc == 0 && words[i] == UINT32_MAX)
+			rc = check_gone(dev);
+	}
+	return rc;
 }
 
 /*
  * Write registers in order. The fence makes sure that memory that the card will read is written
  * before the doorbell.
  */
-static int vfio_post(struct litepcie *dev, const struct litepcie_post *posts, size_t count)
+static int vfio_post(struct litepcie *dev, const struct litepcie_post *posts, size_t count,
+		     enum litepcie_post_by by)
 {
 	int rc = 0;
 
+	(void)by;
 	atomic_thread_fence(memory_order_seq_cst);
 	for (size_t i = 0; rc == 0 && i < count; i++)
 		rc = litepcie_store(dev, place(dev, 0, posts[i].offset), &posts[i].value,
@@ -191,11 +199,6 @@ static int vfio_bar_map(struct litepcie *dev, unsigned int bar, struct litepcie_
 	return 0;
 }
 
-static bool vfio_gone(const struct litepcie *dev)
-{
-	return vfio_of(dev)->gone;
-}
-
 const struct litepcie_backend litepcie_vfio_backend = {
 	.name = "vfio",
 	.channel = &litepcie_table_channel,
@@ -203,7 +206,7 @@ const struct litepcie_backend litepcie_vfio_backend = {
 	.attach = vfio_attach,
 	.close = vfio_close,
 	.reset = vfio_reset,
-	.readl = vfio_readl,
+	.read_words = vfio_read_words,
 	.post = vfio_post,
 	.bar_read = vfio_bar_read,
 	.bar_write = vfio_bar_write,
@@ -212,6 +215,6 @@ const struct litepcie_backend litepcie_vfio_backend = {
 	.memory_free = vfio_memory_free,
 	.sleep = vfio_sleep,
 	.merges = true,
-	.asked_back = vfio_asked_back,
-	.gone = vfio_gone,
+	.state = vfio_state,
+	.user = litepcie_table_user,
 };

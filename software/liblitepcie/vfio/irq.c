@@ -197,14 +197,16 @@ int vfio_sleep(struct litepcie *dev, int timeout_ms)
 }
 
 /*
- * Returns -ENODEV with a sentence if the kernel wants the device back. The eventfd is not read, so
- * every thread and every wait sees the request.
+ * Returns 1 if the card is gone, or -ENODEV with a sentence if the kernel wants it back. The eventfd
+ * is not read, so every thread and every wait sees the request.
  */
-int vfio_asked_back(struct litepcie *dev)
+int vfio_state(struct litepcie *dev)
 {
 	struct vfio *vfio = vfio_of(dev);
 	struct pollfd request = { .fd = vfio->request, .events = POLLIN };
 
+	if (vfio->gone)
+		return 1;
 	if (vfio->request < 0 || poll(&request, 1, 0) <= 0)
 		return 0;
 	return litepcie_fail(dev, -ENODEV, "%s is asked back: somebody unbinds or removes it, and "

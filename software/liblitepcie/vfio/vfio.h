@@ -92,6 +92,6 @@ void vfio_memory_free_all(struct litepcie *dev);
 int vfio_irq_enable(struct litepcie *dev);
 void vfio_irq_disable(struct litepcie *dev);
 int vfio_sleep(struct litepcie *dev, int timeout_ms);
-int vfio_asked_back(struct litepcie *dev);
+int vfio_state(struct litepcie *dev);
 
 #endif /* LITEPCIE_VFIO_H */

@@ -145,7 +145,7 @@ static int card_nap(const struct timespec *nap, struct timespec *left)
 #include "../lanebox_capture/disk/uring.c"
 #include "capture_player.h"
 
-static int card_readl(struct litepcie *ours, uint32_t offset, uint32_t *value)
+static void card_readl(struct litepcie *ours, uint32_t offset, uint32_t *value)
 {
 	const struct litepcie_capture_registers *registers = &ours->map.capture;
 	bool runs = *word(registers->control) & 1u << LITEPCIE_CAPTURE_CONTROL_RUN_OFFSET;
@@ -157,11 +157,19 @@ static int card_readl(struct litepcie *ours, uint32_t offset, uint32_t *value)
 		*value = (uint32_t)(card.line->position >> 32);
 	if (offset == registers->position + 4)
 		*value = (uint32_t)card.line->position;
+}
+
+static int card_read_words(struct litepcie *ours, uint32_t offset, uint32_t *words, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		card_readl(ours, offset + 4 * (uint32_t)i, &words[i]);
 	return 0;
 }
 
-static int card_post(struct litepcie *ours, const struct litepcie_post *posts, size_t count)
+static int card_post(struct litepcie *ours, const struct litepcie_post *posts, size_t count,
+		     enum litepcie_post_by by)
 {
+	(void)by;
 	(void)ours;
 	for (size_t i = 0; i < count; i++)
 		*word(posts[i].offset) = (uint32_t)posts[i].value;
@@ -205,15 +213,15 @@ static void card_memory_free(struct litepcie *ours, unsigned int kind)
 	(void)kind;
 }
 
-static int card_asked_back(struct litepcie *ours)
+static int card_state(struct litepcie *ours)
 {
 	(void)ours;
 	return 0;
 }
 
 static const struct litepcie_backend fake = {
-	.name = "fake", .readl = card_readl, .post = card_post, .memory = card_memory,
-	.memory_free = card_memory_free, .asked_back = card_asked_back,
+	.name = "fake", .read_words = card_read_words, .post = card_post, .memory = card_memory,
+	.memory_free = card_memory_free, .state = card_state,
 };
 
 static struct litepcie_block block = {

@@ -205,31 +205,26 @@ static int look_if_silent(struct litepcie *dev)
 	int64_t now;
 
 	if (!dev->notices.records)
-		return dev->poll_us ? 0 : litepcie_engine_look(dev);
+		return dev->poll_us ? 0 : litepcie_engine_progress(dev, LITEPCIE_ASK_CARD);
 	now = litepcie_now_ms();
 	if (!dev->silent_ms)
 		dev->silent_ms = now;
 	if (now - dev->silent_ms < LITEPCIE_WAIT_SLICE_MS)
 		return 0;
 	dev->silent_ms = now;
-	return litepcie_engine_look(dev);
+	return litepcie_engine_progress(dev, LITEPCIE_ASK_CARD);
 }
 
-int litepcie_engine_look(struct litepcie *dev)
+int litepcie_engine_progress(struct litepcie *dev, enum litepcie_ask ask)
 {
-	return dev->backend->channel->progress(dev, true);
-}
-
-int litepcie_engine_progress(struct litepcie *dev)
-{
-	return dev->backend->channel->progress(dev, false);
+	return dev->backend->channel->progress(dev, ask);
 }
 
 int litepcie_engine_peek(struct litepcie *dev)
 {
 	int rc = look_if_silent(dev);
 
-	return rc < 0 ? rc : litepcie_engine_progress(dev);
+	return rc < 0 ? rc : litepcie_engine_progress(dev, LITEPCIE_ASK_MEMORY);
 }
 
 static int received_bytes(struct litepcie *dev, uint64_t *bytes)
@@ -276,7 +271,7 @@ static int look_for_lost(struct litepcie *dev)
 	int rc, came = dev->backend->sleep(dev, 0);
 	uint64_t asked = dev->h2c.asked + dev->c2h.asked;
 
-	rc = came < 0 ? came : litepcie_engine_look(dev);
+	rc = came < 0 ? came : litepcie_engine_progress(dev, LITEPCIE_ASK_CARD);
 	if (rc < 0)
 		return rc;
 	if (came || dev->h2c.asked + dev->c2h.asked == asked)
@@ -413,7 +408,7 @@ int litepcie_engine_stop(struct litepcie_stream *stream)
 	struct litepcie *dev = stream->dev;
 	int settled, rc;
 
-	if (dev->backend->gone && dev->backend->gone(dev))
+	if (dev->backend->state && dev->backend->state(dev) > 0)
 		return 0;
 	settled = settle_interrupts(stream);
 	litepcie_notices_errors(dev);

@@ -40,12 +40,8 @@ void litepcie_engine_h2c_length(struct litepcie_stream *stream, uint64_t number,
 uint64_t litepcie_engine_h2c_bytes(const struct litepcie_stream *stream, uint64_t first,
 				   uint64_t end);
 
-/*
- * Bring hw (the count of finished buffers) of the active streams up to date.
- * litepcie_engine_progress() does so in the cheapest way, and litepcie_engine_look() asks the card.
- */
-int litepcie_engine_progress(struct litepcie *dev);
-int litepcie_engine_look(struct litepcie *dev);
+/* Bring hw (the count of finished buffers) of the active streams up to date. */
+int litepcie_engine_progress(struct litepcie *dev, enum litepcie_ask ask);
 
 /*
  * Bring hw up to date in place of a sleep. On a card with records this reads memory alone, unless

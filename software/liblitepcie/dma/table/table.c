@@ -110,7 +110,8 @@ int litepcie_table_post(struct litepcie_stream *stream, uint64_t first, uint64_t
 		if (stream->uneven)
 			add_lengths(posts, p, stream->lengths,
 				    stop - (uint64_t)(p - posts) / 3, mask);
-		rc = stream->dev->backend->post(stream->dev, posts, (size_t)(p - posts));
+		rc = stream->dev->backend->post(stream->dev, posts, (size_t)(p - posts),
+						LITEPCIE_POST_OWN);
 	}
 	return rc;
 }
@@ -224,10 +225,10 @@ static int ask_card(struct litepcie *dev)
 	return rc;
 }
 
-int litepcie_table_progress(struct litepcie *dev, bool ask)
+int litepcie_table_progress(struct litepcie *dev, enum litepcie_ask ask)
 {
 	bool told = dev->notices.records;
-	int rc = told && ask ? ask_card(dev) : 0;
+	int rc = told && ask == LITEPCIE_ASK_CARD ? ask_card(dev) : 0;
 
 	if (rc < 0)
 		return rc;

@@ -38,7 +38,10 @@ int litepcie_table_setup(struct litepcie_stream *stream);
 void litepcie_table_free(struct litepcie_stream *stream);
 int litepcie_table_export(const struct litepcie_stream *stream);
 int litepcie_table_post(struct litepcie_stream *stream, uint64_t first, uint64_t count);
-int litepcie_table_progress(struct litepcie *dev, bool ask);
+int litepcie_table_progress(struct litepcie *dev, enum litepcie_ask ask);
+
+/* The back end's user(), by the registers of the interrupts. */
+int litepcie_table_user(struct litepcie *dev, enum litepcie_user what);
 
 /*
  * Switch on the interrupts of the active streams, or off while dev->looking is set. The interrupt

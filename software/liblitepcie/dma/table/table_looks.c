@@ -100,7 +100,7 @@ int litepcie_looks_tick(struct litepcie *dev)
 	if (!dev->looking || read(dev->timer, &ticks, sizeof(ticks)) != sizeof(ticks) ||
 	    !dev->adaptive)
 		return 0;
-	rc = litepcie_table_progress(dev, false);
+	rc = litepcie_table_progress(dev, LITEPCIE_ASK_MEMORY);
 	dev->looked = dev->h2c.done + dev->c2h.done;
 	return rc < 0 || dev->looked != before ? rc : end(dev);
 }

@@ -118,7 +118,7 @@ int litepcie_table_notices_start(struct litepcie_stream *stream)
 		p = litepcie_post_add(p, registers->flush, flush_cycles(stream));
 	}
 	p = litepcie_post_add(p, registers->control, control(dev));
-	return dev->backend->post(dev, posts, (size_t)(p - posts));
+	return dev->backend->post(dev, posts, (size_t)(p - posts), LITEPCIE_POST_OWN);
 }
 
 int litepcie_table_notices_set(struct litepcie *dev)

@@ -37,7 +37,7 @@ static uint32_t own_causes(const struct litepcie *dev)
  * cleared in the card. So an interrupt that still finds it set comes before this function returns,
  * and what the logic wrote to memory before that interrupt is seen by the program.
  */
-static int table_user_look(struct litepcie *dev)
+static int user_look(struct litepcie *dev)
 {
 	uint32_t raised = 0, enabled;
 	int rc = litepcie_get(dev, dev->map.irq_vector, &raised);
@@ -50,6 +50,26 @@ static int table_user_look(struct litepcie *dev)
 	return rc < 0 ? rc : litepcie_get(dev, dev->map.irq_enable, &enabled);
 }
 
+static int user_enable(struct litepcie *dev, bool on)
+{
+	uint32_t cause = dev->map.user_cause, enabled;
+	int rc = litepcie_get(dev, dev->map.irq_enable, &enabled);
+
+	/* forget an interrupt of the user's logic that was raised before this call */
+	if (rc == 0)
+		rc = litepcie_put(dev, dev->map.irq_clear, cause);
+	if (rc == 0)
+		rc = litepcie_put(dev, dev->map.irq_enable, on ? enabled | cause : enabled & ~cause);
+	dev->user_enabled = rc == 0 && on;
+	return rc;
+}
+
+int litepcie_table_user(struct litepcie *dev, enum litepcie_user what)
+{
+	return what == LITEPCIE_USER_LOOK ? user_look(dev) :
+					    user_enable(dev, what == LITEPCIE_USER_ON);
+}
+
 /*
  * Clear the DMA's interrupt causes, so that the vector register does not show old ones. The counts
  * say how far the card is, so the causes are not read. The write may go out together with the look
@@ -57,9 +77,10 @@ static int table_user_look(struct litepcie *dev)
  */
 static int clear_own(struct litepcie *dev)
 {
-	if (dev->backend->defer)
-		return dev->backend->defer(dev, dev->map.irq_clear, own_causes(dev));
-	return litepcie_put(dev, dev->map.irq_clear, own_causes(dev));
+	struct litepcie_post clear;
+
+	litepcie_post_add(&clear, dev->map.irq_clear, own_causes(dev));
+	return dev->backend->post(dev, &clear, 1, LITEPCIE_POST_LATER);
 }
 
 /*
@@ -68,15 +89,14 @@ static int clear_own(struct litepcie *dev)
  */
 static int table_sleep(struct litepcie *dev, unsigned int directions, int timeout_ms)
 {
-	int rc = dev->backend->sleep(dev, timeout_ms), asked = 0;
+	int rc = dev->backend->sleep(dev, timeout_ms), wanted;
 
 	/* both DMA directions share one interrupt, so either of them wakes this thread */
 	(void)directions;
 	if (rc == 0)
 		rc = litepcie_looks_tick(dev);
-	if (rc >= 0 && dev->backend->asked_back)
-		asked = dev->backend->asked_back(dev);
-	return asked < 0 ? asked : rc;
+	wanted = rc < 0 ? rc : litepcie_check_wanted(dev);
+	return wanted < 0 ? wanted : rc;
 }
 
 static int table_woken(struct litepcie *dev)
@@ -85,7 +105,7 @@ static int table_woken(struct litepcie *dev)
 
 	if (rc == 0)
 		rc = litepcie_looks_begin(dev);
-	return rc == 0 && dev->user_enabled ? table_user_look(dev) : rc;
+	return rc == 0 && dev->user_enabled ? user_look(dev) : rc;
 }
 
 /* Start, stop --------------------------------------------------------------------------------- */
@@ -235,20 +255,6 @@ static int table_stop(struct litepcie_stream *stream)
 	return rc;
 }
 
-static int table_user_enable(struct litepcie *dev, bool on)
-{
-	uint32_t cause = dev->map.user_cause, enabled;
-	int rc = litepcie_get(dev, dev->map.irq_enable, &enabled);
-
-	/* forget an interrupt of the user's logic that was raised before this call */
-	if (rc == 0)
-		rc = litepcie_put(dev, dev->map.irq_clear, cause);
-	if (rc == 0)
-		rc = litepcie_put(dev, dev->map.irq_enable, on ? enabled | cause : enabled & ~cause);
-	dev->user_enabled = rc == 0 && on;
-	return rc;
-}
-
 static int table_event_fd(struct litepcie *dev)
 {
 	return dev->poll_us ? dev->news : dev->interrupt;
@@ -267,6 +273,4 @@ const struct litepcie_channel litepcie_table_channel = {
 	.shared = true,
 	.event_fd = table_event_fd,
 	.export = litepcie_table_export,
-	.user_enable = table_user_enable,
-	.user_look = table_user_look,
 };

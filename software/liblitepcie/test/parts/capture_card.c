@@ -75,7 +75,7 @@ static uint32_t status(void)
 	return (idle ? CAPTURE_IDLE : 0) | CAPTURE_GENERATOR_IDLE;
 }
 
-static int card_readl(struct litepcie *ours, uint32_t offset, uint32_t *value)
+static void card_readl(struct litepcie *ours, uint32_t offset, uint32_t *value)
 {
 	const struct litepcie_capture_registers *registers = &ours->map.capture;
 
@@ -90,11 +90,19 @@ static int card_readl(struct litepcie *ours, uint32_t offset, uint32_t *value)
 		*value = (uint32_t)card.line->position;
 	if (card.gone)
 		*value = UINT32_MAX;
+}
+
+static int card_read_words(struct litepcie *ours, uint32_t offset, uint32_t *words, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		card_readl(ours, offset + 4 * (uint32_t)i, &words[i]);
 	return 0;
 }
 
-static int card_post(struct litepcie *ours, const struct litepcie_post *posts, size_t count)
+static int card_post(struct litepcie *ours, const struct litepcie_post *posts, size_t count,
+		     enum litepcie_post_by by)
 {
+	(void)by;
 	(void)ours;
 	for (size_t i = 0; i < count; i++) {
 		bool ran = is_running();
@@ -126,14 +134,14 @@ static void card_memory_free(struct litepcie *ours, unsigned int kind)
 	memories[kind].base = NULL;
 }
 
-static int card_asked_back(struct litepcie *ours)
+static int card_state(struct litepcie *ours)
 {
 	return card.asked ? litepcie_fail(ours, -ENODEV, "the card is asked back") : 0;
 }
 
 static const struct litepcie_backend fake = {
-	.name = "fake", .readl = card_readl, .post = card_post, .memory = card_memory,
-	.memory_free = card_memory_free, .asked_back = card_asked_back,
+	.name = "fake", .read_words = card_read_words, .post = card_post, .memory = card_memory,
+	.memory_free = card_memory_free, .state = card_state,
 };
 
 static struct litepcie_block block = {

@@ -51,7 +51,7 @@ static struct queue *selected(void)
 	return &card.queue[*word(dev.map.sorter.select) % QUEUES];
 }
 
-static int card_readl(struct litepcie *ours, uint32_t offset, uint32_t *value)
+static void card_readl(struct litepcie *ours, uint32_t offset, uint32_t *value)
 {
 	const struct litepcie_capture_registers *registers = &ours->map.capture;
 	bool runs = *word(registers->control) & RUN;
@@ -67,6 +67,12 @@ static int card_readl(struct litepcie *ours, uint32_t offset, uint32_t *value)
 	}
 	if (offset == registers->account_frames + 4)
 		*value = 1000 * *word(ours->map.sorter.select) + *word(registers->account_control);
+}
+
+static int card_read_words(struct litepcie *ours, uint32_t offset, uint32_t *words, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		card_readl(ours, offset + 4 * (uint32_t)i, &words[i]);
 	return 0;
 }
 
@@ -89,8 +95,10 @@ static void take_over(uint32_t offset)
 	}
 }
 
-static int card_post(struct litepcie *ours, const struct litepcie_post *posts, size_t count)
+static int card_post(struct litepcie *ours, const struct litepcie_post *posts, size_t count,
+		     enum litepcie_post_by by)
 {
+	(void)by;
 	(void)ours;
 	for (size_t i = 0; i < count; i++) {
 		*word(posts[i].offset) = (uint32_t)posts[i].value;
@@ -124,7 +132,7 @@ static void card_memory_free(struct litepcie *ours, unsigned int kind)
 }
 
 static const struct litepcie_backend fake = {
-	.name = "fake", .readl = card_readl, .post = card_post, .memory = card_memory,
+	.name = "fake", .read_words = card_read_words, .post = card_post, .memory = card_memory,
 	.memory_free = card_memory_free,
 };
 

@@ -41,18 +41,26 @@ static struct {
  * Stand in for a register read: every register reads as one half of card.received, and the upper
  * half is at the lower offset.
  */
-static int fake_readl(struct litepcie *dev, uint32_t offset, uint32_t *value)
+static void fake_readl(struct litepcie *dev, uint32_t offset, uint32_t *value)
 {
 	(void)dev;
 	*value = (uint32_t)(offset & 4 ? card.received : card.received >> 32);
+}
+
+static int fake_read_words(struct litepcie *ours, uint32_t offset, uint32_t *words, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		fake_readl(ours, offset + 4 * (uint32_t)i, &words[i]);
 	return 0;
 }
 
-static int fake_writel(struct litepcie *dev, uint32_t offset, uint32_t value)
+static int fake_write(struct litepcie *dev, const struct litepcie_post *posts, size_t count,
+		      enum litepcie_post_by by)
 {
 	(void)dev;
-	(void)offset;
-	(void)value;
+	(void)posts;
+	(void)count;
+	(void)by;
 	return 0;
 }
 
@@ -62,7 +70,7 @@ static int fake_run(struct litepcie_stream *stream)
 	return 0;
 }
 
-static int fake_progress(struct litepcie *dev, bool ask)
+static int fake_progress(struct litepcie *dev, enum litepcie_ask ask)
 {
 	(void)ask;
 	dev->h2c.hw = card.h2c;
@@ -130,7 +138,7 @@ static const struct litepcie_channel channel = {
 };
 
 static const struct litepcie_backend fake = {
-	.name = "fake", .channel = &channel, .readl = fake_readl, .writel = fake_writel,
+	.name = "fake", .channel = &channel, .read_words = fake_read_words, .post = fake_write,
 	.sleep = fake_sleep,
 };
 

@@ -31,25 +31,35 @@ static bool at_rest(void)
 	return !card.enabled && card.now_ns >= card.rests_ns;
 }
 
-static int fake_readl(struct litepcie *dev, uint32_t offset, uint32_t *value)
+static void fake_readl(struct litepcie *dev, uint32_t offset, uint32_t *value)
 {
 	(void)dev;
 	card.now_ns += ACCESS_NS;
 	*value = offset == H2C_ENABLE && !at_rest() ? 0 : LITEPCIE_DMA_ENABLE_IDLE;
+}
+
+static int fake_read_words(struct litepcie *ours, uint32_t offset, uint32_t *words, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		fake_readl(ours, offset + 4 * (uint32_t)i, &words[i]);
 	return 0;
 }
 
-static int fake_writel(struct litepcie *dev, uint32_t offset, uint32_t value)
+static int fake_post(struct litepcie *dev, const struct litepcie_post *posts, size_t count,
+		     enum litepcie_post_by by)
 {
-	if (offset == H2C_ENABLE)
-		card.enabled = value & LITEPCIE_DMA_ENABLE_RUN;
-	if (offset == dev->map.h2c.flush)
-		card.flushed_busy |= !at_rest();
+	(void)by;
+	for (size_t i = 0; i < count; i++) {
+		if (posts[i].offset == H2C_ENABLE)
+			card.enabled = posts[i].value & LITEPCIE_DMA_ENABLE_RUN;
+		if (posts[i].offset == dev->map.h2c.flush)
+			card.flushed_busy |= !at_rest();
+	}
 	return 0;
 }
 
 static const struct litepcie_backend fake = {
-	.name = "fake", .readl = fake_readl, .writel = fake_writel,
+	.name = "fake", .read_words = fake_read_words, .post = fake_post,
 };
 
 /*

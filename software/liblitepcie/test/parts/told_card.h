@@ -100,7 +100,7 @@ static inline bool any_old(void)
 	return false;
 }
 
-static inline int fake_readl(struct litepcie *unused, uint32_t offset, uint32_t *value)
+static inline void fake_readl(struct litepcie *unused, uint32_t offset, uint32_t *value)
 {
 	(void)unused;
 	card.reads++;
@@ -112,6 +112,12 @@ static inline int fake_readl(struct litepcie *unused, uint32_t offset, uint32_t 
 		card.word[CLOCK / 4]++;
 	if (card.dead)
 		*value = NO_ANSWER;
+}
+
+static inline int fake_read_words(struct litepcie *ours, uint32_t offset, uint32_t *words, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		fake_readl(ours, offset + 4 * (uint32_t)i, &words[i]);
 	return 0;
 }
 
@@ -129,9 +135,10 @@ static inline bool is_late(uint32_t offset)
 }
 
 static inline int fake_post(struct litepcie *unused, const struct litepcie_post *posts,
-			    size_t count)
+			    size_t count, enum litepcie_post_by by)
 {
 	(void)unused;
+	(void)by;
 	for (size_t i = 0; i < count; i++) {
 		uint32_t offset = posts[i].offset;
 
@@ -195,16 +202,16 @@ static inline int fake_sleep(struct litepcie *unused, int timeout_ms)
 	return raised != 0;
 }
 
-static inline int fake_asked_back(struct litepcie *unused)
+static inline int fake_state(struct litepcie *unused)
 {
 	(void)unused;
 	return card.wanted ? -ENODEV : 0;
 }
 
 static const struct litepcie_backend fake = {
-	.name = "fake", .channel = &litepcie_table_channel, .readl = fake_readl, .post = fake_post,
+	.name = "fake", .channel = &litepcie_table_channel, .read_words = fake_read_words, .post = fake_post,
 	.memory = fake_memory, .memory_free = fake_memory_free, .sleep = fake_sleep,
-	.asked_back = fake_asked_back,
+	.state = fake_state, .user = litepcie_table_user,
 };
 
 static inline struct litepcie_dma_registers direction(uint32_t base)

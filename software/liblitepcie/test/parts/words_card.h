@@ -31,25 +31,35 @@ static struct {
 
 static struct litepcie dev;
 
-static int card_readl(struct litepcie *unused, uint32_t offset, uint32_t *value)
+static void card_readl(struct litepcie *unused, uint32_t offset, uint32_t *value)
 {
 	(void)unused;
 	*value = card.silent ? UINT32_MAX : card.word[offset / 4];
 	card.silent -= card.silent > 0;
+}
+
+static int card_read_words(struct litepcie *ours, uint32_t offset, uint32_t *words, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		card_readl(ours, offset + 4 * (uint32_t)i, &words[i]);
 	return 0;
 }
 
-static int card_writel(struct litepcie *unused, uint32_t offset, uint32_t value)
+static int card_post(struct litepcie *unused, const struct litepcie_post *posts, size_t count,
+		     enum litepcie_post_by by)
 {
 	(void)unused;
-	memcpy(card.written[1], card.written[0], sizeof(card.written[0]));
-	card.written[0][0] = offset;
-	card.written[0][1] = value;
+	(void)by;
+	for (size_t i = 0; i < count; i++) {
+		memcpy(card.written[1], card.written[0], sizeof(card.written[0]));
+		card.written[0][0] = (uint32_t)posts[i].offset;
+		card.written[0][1] = (uint32_t)posts[i].value;
+	}
 	return 0;
 }
 
 static const struct litepcie_backend words_backend = {
-	.name = "words", .readl = card_readl, .writel = card_writel,
+	.name = "words", .read_words = card_read_words, .post = card_post,
 };
 
 static inline uint32_t *table(void)
