@@ -387,8 +387,8 @@ int main(int argc, char **argv)
 	modes_are_the_driver_s();
 	a_start_that_fails_is_undone();
 	litepcies_driver_is_for_registers();
-	test_waits();
+	failed_checks += test_waits();
 	driver_reset();
-	test_buffers();
+	failed_checks += test_buffers();
 	return failed_checks != 0;
 }

@@ -20,9 +20,9 @@
 #include "litepcie_capability.h"
 #include "../run.h"
 
-/* Run the tests of calls_buffers.c and calls_waits.c. */
-void test_buffers(void);
-void test_waits(void);
+/* Run the tests of calls_buffers.c and calls_waits.c. Each returns how many checks have failed. */
+int test_buffers(void);
+int test_waits(void);
 
 static inline struct litepcie *open_card(void)
 {

@@ -235,7 +235,7 @@ static void buffers_have_lengths(void)
 	litepcie_close(dev);
 }
 
-void test_buffers(void)
+int test_buffers(void)
 {
 	c2h_is_handed_over_in_batches();
 	h2c_announces_the_end_of_a_short_batch();
@@ -246,4 +246,5 @@ void test_buffers(void)
 		records_come_without_a_call();
 		buffers_have_lengths();
 	}
+	return failed_checks;
 }

@@ -367,7 +367,7 @@ static void the_user_s_interrupt_is_an_event(void)
 	litepcie_close(dev);
 }
 
-void test_waits(void)
+int test_waits(void)
 {
 	interrupts_are_the_drivers_own_count();
 	for (unsigned int way = LITEPCIE_H2C; way <= LITEPCIE_C2H; way++) {
@@ -384,4 +384,5 @@ void test_waits(void)
 	a_card_that_goes_ends_a_wait();
 	more_than_was_given_is_refused();
 	the_user_s_interrupt_is_an_event();
+	return failed_checks;
 }
