@@ -20,6 +20,7 @@
  *            the folder kernel uses calls of the driver.
  *   vfio, sim, kernel
  *            the three back ends
+ * The folder describe reads what a card says of itself: its blocks, registers and identity.
  * The callers of these functions have checked all arguments.
  */
 #ifndef LITEPCIE_BACKEND_H
@@ -323,6 +324,12 @@ static inline int litepcie_unlock(struct litepcie *dev, int rc)
 	return rc;
 }
 
+/* Do what the back end's attach() does, if it has one. */
+static inline int litepcie_attach(struct litepcie *dev)
+{
+	return dev->backend->attach ? dev->backend->attach(dev) : 0;
+}
+
 /* Returns -ENODEV with a sentence if the kernel wants the card back. The lock is held. */
 static inline int litepcie_check_wanted(struct litepcie *dev)
 {
@@ -337,6 +344,8 @@ int litepcie_get64(struct litepcie *dev, uint32_t offset, uint64_t *value);
 /* Read 64 bits of a copy of counters that the card has made, and that does not change meanwhile. */
 int litepcie_get_copy64(struct litepcie *dev, uint32_t offset, uint64_t *value);
 int litepcie_put(struct litepcie *dev, uint32_t offset, uint32_t value);
+/* Read a register, and write it with the bits @clear cleared and the bits @set set. */
+int litepcie_change(struct litepcie *dev, uint32_t offset, uint32_t clear, uint32_t set);
 int litepcie_get_words(struct litepcie *dev, uint32_t offset, uint32_t *words, size_t count);
 
 /* Do what litepcie_time() does, for a caller that holds the handle's lock. */
@@ -378,6 +387,9 @@ const struct litepcie_block *litepcie_find_block(const struct litepcie *dev, uns
 /* Add a register. Returns -EPROTO if its name is known with another place or size. */
 int litepcie_register_add(struct litepcie *dev, const struct litepcie_register *entry);
 void litepcie_registers_sort(struct litepcie *dev);
+
+/* Write the name @pattern to @name, with @number in place of the sign #. */
+void litepcie_register_name(char *name, size_t size, const char *pattern, unsigned int number);
 
 /*
  * Find the offset of a register by name. If there is no such register, *@rc becomes -EPROTO, unless
@@ -444,5 +456,15 @@ int64_t litepcie_deadline(int timeout_ms);
  * Returns 0 if @deadline has passed.
  */
 int litepcie_slice(int64_t deadline);
+
+/*
+ * Release the handle's lock for a poll() of @count descriptors. Returns what poll() returns, or
+ * -errno with a sentence.
+ */
+struct pollfd;
+int litepcie_poll(struct litepcie *dev, struct pollfd *fds, unsigned int count, int timeout_ms);
+
+/* Clear an eventfd or a timer. Returns how often it was raised; 0: not at all, or @fd is -1. */
+uint64_t litepcie_take_event(int fd);
 
 #endif /* LITEPCIE_BACKEND_H */

@@ -182,6 +182,14 @@ int litepcie_put(struct litepcie *dev, uint32_t offset, uint32_t value)
 	return rc < 0 ? rc : dev->backend->post(dev, &post, 1, LITEPCIE_POST_OWN);
 }
 
+int litepcie_change(struct litepcie *dev, uint32_t offset, uint32_t clear, uint32_t set)
+{
+	uint32_t value;
+	int rc = litepcie_get(dev, offset, &value);
+
+	return rc < 0 ? rc : litepcie_put(dev, offset, (value & ~clear) | set);
+}
+
 /*
  * Read a 64-bit counter of two words. LiteX has the upper half in the first word. If the lower half
  * carries into the upper half between the two reads, the counter is read again.
@@ -193,10 +201,7 @@ int litepcie_get64(struct litepcie *dev, uint32_t offset, uint64_t *value)
 
 	do {
 		before = high;
-		if (rc == 0)
-			rc = litepcie_get(dev, offset + 4, &low);
-		if (rc == 0)
-			rc = litepcie_get(dev, offset, &high);
+		rc = rc ?: litepcie_get(dev, offset + 4, &low) ?: litepcie_get(dev, offset, &high);
 	} while (rc == 0 && high != before);
 	if (rc == 0)
 		*value = (uint64_t)high << 32 | low;
@@ -205,13 +210,11 @@ int litepcie_get64(struct litepcie *dev, uint32_t offset, uint64_t *value)
 
 int litepcie_get_copy64(struct litepcie *dev, uint32_t offset, uint64_t *value)
 {
-	uint32_t high, low;
-	int rc = litepcie_get(dev, offset, &high);
+	uint32_t words[2];
+	int rc = litepcie_get_words(dev, offset, words, 2);
 
 	if (rc == 0)
-		rc = litepcie_get(dev, offset + 4, &low);
-	if (rc == 0)
-		*value = (uint64_t)high << 32 | low;
+		*value = (uint64_t)words[0] << 32 | words[1];
 	return rc;
 }
 
@@ -244,8 +247,7 @@ int litepcie_writeq(struct litepcie *dev, uint32_t offset, uint64_t value)
 	int rc;
 
 	litepcie_lock(dev);
-	rc = litepcie_put(dev, offset, (uint32_t)(value >> 32));
-	if (rc == 0)
-		rc = litepcie_put(dev, offset + 4, (uint32_t)value);
+	rc = litepcie_put(dev, offset, (uint32_t)(value >> 32)) ?:
+	     litepcie_put(dev, offset + 4, (uint32_t)value);
 	return litepcie_unlock(dev, rc);
 }

@@ -4,8 +4,15 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* The time by which waits end. The monotonic clock is never set back or forward. */
+/*
+ * The time by which waits end, and the sleep of a wait. The monotonic clock is never set back or
+ * forward.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "backend.h"
 
@@ -29,4 +36,24 @@ int litepcie_slice(int64_t deadline)
 	if (left <= 0)
 		return 0;
 	return left < LITEPCIE_WAIT_SLICE_MS ? (int)left : LITEPCIE_WAIT_SLICE_MS;
+}
+
+int litepcie_poll(struct litepcie *dev, struct pollfd *fds, unsigned int count, int timeout_ms)
+{
+	int rc, error;
+
+	litepcie_unlock(dev, 0);
+	rc = poll(fds, count, timeout_ms);
+	error = errno;
+	litepcie_lock(dev);
+	if (rc < 0)
+		return litepcie_fail(dev, -error, "the wait for an interrupt: %s", strerror(error));
+	return rc;
+}
+
+uint64_t litepcie_take_event(int fd)
+{
+	uint64_t count;
+
+	return fd >= 0 && read(fd, &count, sizeof(count)) == sizeof(count) ? count : 0;
 }

@@ -24,15 +24,8 @@
 /* Read the card's description before a write to the card: it may not be a Lanebox card. */
 static int know_card(struct litepcie *dev)
 {
-	int rc = litepcie_capability_read(dev);
-
-	if (rc == 0)
-		rc = litepcie_registers_build(dev);
-	if (rc == 0)
-		rc = litepcie_map_build(dev);
-	if (rc == 0)
-		rc = litepcie_identifier_read(dev);
-	return rc;
+	return litepcie_capability_read(dev) ?: litepcie_registers_build(dev) ?:
+	       litepcie_map_build(dev) ?: litepcie_identifier_read(dev);
 }
 
 static int open_backend(struct litepcie *dev)
@@ -53,9 +46,7 @@ static int open_backend(struct litepcie *dev)
 	rc = dev->backend->open(dev);
 	if (rc < 0)
 		return rc;
-	rc = know_card(dev);
-	if (rc == 0 && dev->backend->attach)
-		rc = dev->backend->attach(dev);
+	rc = know_card(dev) ?: litepcie_attach(dev);
 	if (rc < 0)
 		dev->backend->close(dev);
 	return rc;

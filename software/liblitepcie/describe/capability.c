@@ -77,11 +77,9 @@ static int check_header(struct litepcie *dev, const uint32_t *words)
 
 static int read_table(struct litepcie *dev, uint32_t *words)
 {
-	int rc = read_words(dev, words, 0, LITEPCIE_CAP_HEADER_WORDS);
+	int rc = read_words(dev, words, 0, LITEPCIE_CAP_HEADER_WORDS) ?: check_header(dev, words);
 	unsigned int count;
 
-	if (rc == 0)
-		rc = check_header(dev, words);
 	if (rc < 0)
 		return rc;
 	count = words[LITEPCIE_CAP_HEADER_BYTES] / 4;
@@ -188,10 +186,8 @@ static void describe(struct litepcie *dev, const uint32_t *words)
 int litepcie_capability_read(struct litepcie *dev)
 {
 	uint32_t words[LITEPCIE_CAP_SIZE / 4] = { 0 };
-	int rc = read_table(dev, words);
+	int rc = read_table(dev, words) ?: parse_blocks(dev, words);
 
-	if (rc == 0)
-		rc = parse_blocks(dev, words);
 	if (rc == 0)
 		describe(dev, words);
 	if (rc == 0 && !dev->card.tick_ps)
@@ -216,10 +212,7 @@ int litepcie_card_check(struct litepcie *dev)
 		if (first != NO_ANSWER || litepcie_now_ms() > deadline)
 			break;
 	}
-	if (rc == 0)
-		rc = read_words(dev, words, 0, LITEPCIE_CAP_HEADER_WORDS);
-	if (rc == 0)
-		rc = check_header(dev, words);
+	rc = rc ?: read_words(dev, words, 0, LITEPCIE_CAP_HEADER_WORDS) ?: check_header(dev, words);
 	if (rc == 0 && words[LITEPCIE_CAP_HEADER_CRC] != dev->table_crc)
 		return litepcie_fail(dev, -EIO, "%s: after the reset it is another card: open it "
 				     "again", dev->name);

@@ -56,10 +56,9 @@ int litepcie_time_read(struct litepcie *dev, uint64_t *ticks)
 {
 	uint32_t low, high;
 	/* a read of the lower half of the device time latches its upper half */
-	int rc = litepcie_get(dev, dev->map.time_low, &low);
+	int rc = litepcie_get(dev, dev->map.time_low, &low) ?:
+		 litepcie_get(dev, dev->map.time_high, &high);
 
-	if (rc == 0)
-		rc = litepcie_get(dev, dev->map.time_high, &high);
 	if (rc == 0)
 		*ticks = (uint64_t)high << 32 | low;
 	return rc;
@@ -79,14 +78,11 @@ static unsigned int field(uint32_t word, unsigned int offset, unsigned int size)
 static int read_conditions(struct litepcie *dev, struct litepcie_conditions *conditions)
 {
 	uint32_t link, mps, mrrs, msi;
-	int rc = litepcie_get(dev, dev->map.link_status, &link);
+	int rc = litepcie_get(dev, dev->map.link_status, &link) ?:
+		 litepcie_get(dev, dev->map.mps, &mps) ?:
+		 litepcie_get(dev, dev->map.mrrs, &mrrs) ?:
+		 litepcie_get(dev, dev->map.phy_msi, &msi);
 
-	if (rc == 0)
-		rc = litepcie_get(dev, dev->map.mps, &mps);
-	if (rc == 0)
-		rc = litepcie_get(dev, dev->map.mrrs, &mrrs);
-	if (rc == 0)
-		rc = litepcie_get(dev, dev->map.phy_msi, &msi);
 	if (rc < 0)
 		return rc;
 
@@ -137,10 +133,9 @@ static int read_counters(struct litepcie *dev, struct litepcie_counters *counter
 	struct litepcie_tlp_stream *streams[4] = {
 		&counters->cq, &counters->cc, &counters->rq, &counters->rc,
 	};
-	int rc = litepcie_put(dev, dev->map.counters_control, COUNTERS_SNAPSHOT);
+	int rc = litepcie_put(dev, dev->map.counters_control, COUNTERS_SNAPSHOT) ?:
+		 litepcie_get_copy64(dev, dev->map.counters_time, &counters->time);
 
-	if (rc == 0)
-		rc = litepcie_get_copy64(dev, dev->map.counters_time, &counters->time);
 	for (int i = 0; i < 4 && rc == 0; i++)
 		rc = read_stream(dev, dev->map.streams[i], streams[i]);
 	return rc;
@@ -165,14 +160,6 @@ int litepcie_counters_clear(struct litepcie *dev)
 
 /* Pattern ------------------------------------------------------------------------------------- */
 
-static int change_control(struct litepcie *dev, uint32_t clear, uint32_t set)
-{
-	uint32_t control;
-	int rc = litepcie_get(dev, dev->map.pattern_control, &control);
-
-	return rc < 0 ? rc : litepcie_put(dev, dev->map.pattern_control, (control & ~clear) | set);
-}
-
 /*
  * Empty the path between the DMA and the pattern checker. Data that an earlier run left there would
  * be compared, too. So run the checker until it has consumed all of that data, then switch it off.
@@ -181,14 +168,14 @@ static int change_control(struct litepcie *dev, uint32_t clear, uint32_t set)
 static int flush_h2c(struct litepcie *dev)
 {
 	uint64_t before = UINT64_MAX, beats = 0;
-	int rc = change_control(dev, 0, PATTERN_H2C_CHECK);
+	int rc = litepcie_change(dev, dev->map.pattern_control, 0, PATTERN_H2C_CHECK);
 
 	while (rc == 0 && beats != before) {
 		before = beats;
 		rc = litepcie_get64(dev, dev->map.pattern_beats, &beats);
 	}
 	if (rc == 0)
-		rc = change_control(dev, PATTERN_H2C_CHECK, 0);
+		rc = litepcie_change(dev, dev->map.pattern_control, PATTERN_H2C_CHECK, 0);
 	return rc;
 }
 
@@ -196,22 +183,19 @@ int litepcie_pattern_set(struct litepcie_stream *stream, bool on)
 {
 	bool h2c = stream->direction == LITEPCIE_H2C;
 	uint32_t own = h2c ? PATTERN_H2C_CHECK : PATTERN_C2H_GENERATE;
-	int rc = change_control(stream->dev, own, 0);
+	struct litepcie *dev = stream->dev;
+	int rc = litepcie_change(dev, dev->map.pattern_control, own, 0);
 
 	if (rc == 0 && on && h2c)
-		rc = flush_h2c(stream->dev);
-	return rc == 0 && on ? change_control(stream->dev, 0, own) : rc;
+		rc = flush_h2c(dev);
+	return rc == 0 && on ? litepcie_change(dev, dev->map.pattern_control, 0, own) : rc;
 }
 
 static int read_pattern(struct litepcie *dev, struct litepcie_pattern *pattern)
 {
-	int rc = litepcie_get64(dev, dev->map.pattern_beats, &pattern->beats);
-
-	if (rc == 0)
-		rc = litepcie_get(dev, dev->map.pattern_errors, &pattern->errors);
-	if (rc == 0)
-		rc = litepcie_get64(dev, dev->map.pattern_first_error, &pattern->first_error);
-	return rc;
+	return litepcie_get64(dev, dev->map.pattern_beats, &pattern->beats) ?:
+	       litepcie_get(dev, dev->map.pattern_errors, &pattern->errors) ?:
+	       litepcie_get64(dev, dev->map.pattern_first_error, &pattern->first_error);
 }
 
 int litepcie_pattern(struct litepcie *dev, struct litepcie_pattern *pattern)

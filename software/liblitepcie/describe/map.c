@@ -10,8 +10,6 @@
  */
 #include <errno.h>
 #include <stddef.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "backend.h"
 #include "litepcie_capability.h"
@@ -122,16 +120,12 @@ static int find_registers(struct litepcie *dev)
 	int rc = 0;
 
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
-		const char *from = wanted[i].name, *mark = strchr(from, '#');
 		char name[64];
 
 		if (!is_used(dev, wanted[i].type))
 			continue;
-		if (mark)
-			snprintf(name, sizeof(name), "%.*s%u%s", (int)(mark - from), from,
-				 dev->channel, mark + 1);
-		litepcie_need(dev, mark ? name : from,
-			      (uint32_t *)((char *)&dev->map + wanted[i].place), &rc);
+		litepcie_register_name(name, sizeof(name), wanted[i].name, dev->channel);
+		litepcie_need(dev, name, (uint32_t *)((char *)&dev->map + wanted[i].place), &rc);
 	}
 	return rc;
 }

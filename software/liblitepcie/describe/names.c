@@ -68,6 +68,16 @@ void litepcie_registers_sort(struct litepcie *dev)
 		qsort(dev->registers, dev->register_count, sizeof(*dev->registers), by_place);
 }
 
+void litepcie_register_name(char *name, size_t size, const char *pattern, unsigned int number)
+{
+	const char *mark = strchr(pattern, '#');
+
+	if (mark)
+		snprintf(name, size, "%.*s%u%s", (int)(mark - pattern), pattern, number, mark + 1);
+	else
+		snprintf(name, size, "%s", pattern);
+}
+
 static int add_row(struct litepcie *dev, const struct litepcie_block *block, const struct row *row)
 {
 	struct litepcie_register entry = {
@@ -75,13 +85,8 @@ static int add_row(struct litepcie *dev, const struct litepcie_block *block, con
 		.words = row->words,
 		.writable = row->writable,
 	};
-	const char *mark = strchr(row->name, '#');
 
-	if (mark)
-		snprintf(entry.name, sizeof(entry.name), "%.*s%u%s", (int)(mark - row->name),
-			 row->name, block->index, mark + 1);
-	else
-		snprintf(entry.name, sizeof(entry.name), "%s", row->name);
+	litepcie_register_name(entry.name, sizeof(entry.name), row->name, block->index);
 	return litepcie_register_add(dev, &entry);
 }
 

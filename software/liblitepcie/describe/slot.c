@@ -50,18 +50,13 @@ static int read_once(struct litepcie *dev, struct litepcie_slot *slot)
 	uint32_t now, state;
 	uint64_t again = 0;
 	/* this read of the register `now` makes the slot monitor copy its counters */
-	int rc = litepcie_get(dev, registers->now, &now);
+	int rc = litepcie_get(dev, registers->now, &now) ?:
+		 litepcie_get_copy64(dev, registers->time, &slot->time) ?:
+		 litepcie_get(dev, registers->state, &state) ?:
+		 read_side(dev, registers->side[0], state, &slot->h2c) ?:
+		 read_side(dev, registers->side[1], state >> 2, &slot->c2h) ?:
+		 litepcie_get_copy64(dev, registers->time, &again);
 
-	if (rc == 0)
-		rc = litepcie_get_copy64(dev, registers->time, &slot->time);
-	if (rc == 0)
-		rc = litepcie_get(dev, registers->state, &state);
-	if (rc == 0)
-		rc = read_side(dev, registers->side[0], state, &slot->h2c);
-	if (rc == 0)
-		rc = read_side(dev, registers->side[1], state >> 2, &slot->c2h);
-	if (rc == 0)
-		rc = litepcie_get_copy64(dev, registers->time, &again);
 	slot->h2c.since = unwrapped(dev, slot->time, slot->h2c.since);
 	slot->c2h.since = unwrapped(dev, slot->time, slot->c2h.since);
 	return rc < 0 ? rc : again == slot->time;

@@ -135,11 +135,7 @@ int litepcie_reset(struct litepcie *dev)
 		return rc;
 	litepcie_lock(dev);
 	dev->user_enabled = false;
-	rc = dev->backend->reset(dev);
-	if (rc == 0)
-		rc = litepcie_card_check(dev);
-	if (rc == 0 && dev->backend->attach)
-		rc = dev->backend->attach(dev);
+	rc = dev->backend->reset(dev) ?: litepcie_card_check(dev) ?: litepcie_attach(dev);
 	return litepcie_unlock(dev, rc);
 }
 

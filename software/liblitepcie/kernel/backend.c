@@ -128,16 +128,23 @@ static uint8_t *place(struct litepcie *dev, unsigned int bar, uint64_t offset)
 	return base ? (uint8_t *)base + offset : NULL;
 }
 
-/* Returns where @offset is mapped, or NULL if that page is not mapped for writing. */
-static uint8_t *place_to_write(struct litepcie *dev, unsigned int bar, uint64_t offset)
-{
-	return kernel_bar_writable(kernel_of(dev), bar, offset) ? place(dev, bar, offset) : NULL;
-}
-
 static int refuse(struct litepcie *dev)
 {
 	return litepcie_fail(dev, -EOPNOTSUPP, "the driver makes 4-byte accesses to BAR0 only, "
 			     "and %s", kernel_of(dev)->bar_why);
+}
+
+static int kernel_bar_write(struct litepcie *dev, unsigned int bar, uint64_t offset,
+			    const void *data, size_t size)
+{
+	uint32_t word;
+
+	if (kernel_bar_writable(kernel_of(dev), bar, offset))
+		return litepcie_store(dev, place(dev, bar, offset), data, size);
+	if (bar || size != 4)
+		return refuse(dev);
+	memcpy(&word, data, sizeof(word));
+	return access_register(dev, (uint32_t)offset, &word, true);
 }
 
 /*
@@ -150,14 +157,10 @@ static int kernel_post(struct litepcie *dev, const struct litepcie_post *posts, 
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < count; i++) {
-		uint8_t *to = by == LITEPCIE_POST_PROGRAM ?
-			      place_to_write(dev, 0, posts[i].offset) : NULL;
 		uint32_t value = (uint32_t)posts[i].value;
 
-		if (to)
-			rc = litepcie_store(dev, to, &posts[i].value, posts[i].size);
-		else if (posts[i].size == 8)
-			rc = refuse(dev);
+		if (by == LITEPCIE_POST_PROGRAM)
+			rc = kernel_bar_write(dev, 0, posts[i].offset, &posts[i].value, posts[i].size);
 		else
 			rc = access_register(dev, (uint32_t)posts[i].offset, &value, true);
 	}
@@ -178,20 +181,6 @@ static int kernel_bar_read(struct litepcie *dev, unsigned int bar, uint64_t offs
 	rc = access_register(dev, (uint32_t)offset, &word, false);
 	memcpy(data, &word, sizeof(word));
 	return rc;
-}
-
-static int kernel_bar_write(struct litepcie *dev, unsigned int bar, uint64_t offset,
-			    const void *data, size_t size)
-{
-	uint8_t *to = place_to_write(dev, bar, offset);
-	uint32_t word;
-
-	if (to)
-		return litepcie_store(dev, to, data, size);
-	if (bar || size != 4)
-		return refuse(dev);
-	memcpy(&word, data, sizeof(word));
-	return access_register(dev, (uint32_t)offset, &word, true);
 }
 
 static int kernel_bar_map(struct litepcie *dev, unsigned int bar, struct litepcie_window *window)

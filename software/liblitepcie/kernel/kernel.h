@@ -64,6 +64,9 @@ bool kernel_bar_writable(const struct kernel *kernel, unsigned int bar, uint64_t
 /* Reset the card's PCI function through the kernel, which also tells the driver. */
 int sysfs_reset(struct litepcie *dev);
 
+/* Returns the number in the file @name of the device file's folder in sysfs, or -1. */
+int64_t sysfs_number(unsigned int minor, const char *name);
+
 /* Returns the driver's count of a direction's interrupts, or -1 if the driver has none. */
 int64_t sysfs_interrupts(const struct litepcie_stream *stream);
 

@@ -11,7 +11,6 @@
  * that the fork splits no huge page.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -34,31 +33,17 @@ static const struct {
 	{ HUGE_BYTES, 0 },
 };
 
-/* Returns the card's NUMA node, or -1 if the machine has one node or does not say. */
-static int node_of(struct litepcie *dev)
+/*
+ * Bind memory to the card's NUMA node. Without a node in sysfs the machine has only one. A kernel
+ * without NUMA refuses mbind(): then all memory is equally near.
+ */
+static void bind_to_node(struct litepcie *dev, void *base, size_t size)
 {
-	char path[80];
-	int node = -1;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/sys/class/litepcie/litepcie%u/device/numa_node",
-		 kernel_of(dev)->minor);
-	file = fopen(path, "r");
-	if (!file)
-		return -1;
-	if (fscanf(file, "%d", &node) != 1 || node >= NODES)
-		node = -1;
-	fclose(file);
-	return node;
-}
-
-/* A kernel without NUMA refuses mbind(). Then all memory is equally near. */
-static void bind_to(int node, void *base, size_t size)
-{
+	int64_t node = sysfs_number(kernel_of(dev)->minor, "device/numa_node");
 	unsigned long mask[NODES / (8 * sizeof(unsigned long))] = { 0 };
 	unsigned int bits = 8 * sizeof(mask[0]);
 
-	if (node < 0)
+	if (node < 0 || node >= NODES)
 		return;
 	mask[(unsigned int)node / bits] = 1ul << ((unsigned int)node % bits);
 	syscall(SYS_mbind, base, size, PREFERRED, mask, (unsigned long)NODES + 1, 0);
@@ -104,7 +89,7 @@ int kernel_pages_get(struct litepcie *dev, struct kernel_pages *pages, unsigned 
 	if (!pages->base)
 		return -ENOMEM;
 	pages->size = size;
-	bind_to(node_of(dev), pages->base, size);
+	bind_to_node(dev, pages->base, size);
 	if (!kinds[kind].flags)
 		madvise(pages->base, size, MADV_HUGEPAGE);
 	if (madvise(pages->base, size, MADV_POPULATE_WRITE) < 0 && errno != EINVAL) {

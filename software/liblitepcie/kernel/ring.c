@@ -45,6 +45,14 @@ void kernel_free(struct litepcie_stream *stream)
 	stream->base = NULL;
 }
 
+/* Make @size bytes at @base the ring. @placed says that they are the program's own memory. */
+static int take_memory(struct litepcie_stream *stream, void *base, size_t size, bool placed)
+{
+	stream->memory = litepcie_memory_new(stream->dev, base, size, -1, placed);
+	stream->base = stream->memory ? base : NULL;
+	return stream->memory ? 0 : -ENOMEM;
+}
+
 static int map_ring(struct litepcie_stream *stream, uint64_t offset, uint64_t size)
 {
 	struct litepcie *dev = stream->dev;
@@ -54,21 +62,7 @@ static int map_ring(struct litepcie_stream *stream, uint64_t offset, uint64_t si
 	if (base == MAP_FAILED)
 		return litepcie_fail(dev, -errno, "%s: the driver's DMA buffers cannot be mapped: "
 				     "%s", dev->name, strerror(errno));
-	stream->memory = litepcie_memory_new(dev, base, size, -1, false);
-	if (!stream->memory)
-		return -ENOMEM;
-	stream->base = base;
-	return 0;
-}
-
-static int use_place(struct litepcie_stream *stream)
-{
-	void *place = stream->options.memory;
-
-	stream->memory = litepcie_memory_new(stream->dev, place, litepcie_ring_bytes(stream), -1,
-					     true);
-	stream->base = stream->memory ? place : NULL;
-	return stream->memory ? 0 : -ENOMEM;
+	return take_memory(stream, base, size, false);
 }
 
 /* Export the ring as a dma-buf. Its descriptor keeps the ring's memory after the end of the run. */
@@ -252,7 +246,8 @@ static int prepare(struct litepcie_stream *stream)
 	kernel_free(stream);
 	rc = set_shape(stream);
 	if (rc == 0 && stream->options.memory)
-		return use_place(stream);
+		return take_memory(stream, stream->options.memory, litepcie_ring_bytes(stream),
+				   true);
 	if (rc == 0)
 		rc = kernel_ioctl(stream->dev, LITEPCIE_IOCTL_RING_INFO, &info,
 				  "place of a DMA ring");

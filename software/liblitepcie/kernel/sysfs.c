@@ -138,9 +138,9 @@ int sysfs_reset(struct litepcie *dev)
 				      rc == -EACCES ? "; run as root" : "") : 0;
 }
 
-static int64_t read_count(unsigned int minor, const char *name)
+int64_t sysfs_number(unsigned int minor, const char *name)
 {
-	long long count = -1;
+	long long number = -1;
 	char path[96];
 	FILE *file;
 
@@ -148,10 +148,10 @@ static int64_t read_count(unsigned int minor, const char *name)
 	file = fopen(path, "re");
 	if (!file)
 		return -1;
-	if (fscanf(file, "%lld", &count) != 1)
-		count = -1;
+	if (fscanf(file, "%lld", &number) != 1)
+		number = -1;
 	fclose(file);
-	return count;
+	return number;
 }
 
 int64_t sysfs_interrupts(const struct litepcie_stream *stream)
@@ -159,5 +159,5 @@ int64_t sysfs_interrupts(const struct litepcie_stream *stream)
 	char name[32];
 
 	snprintf(name, sizeof(name), "%s_interrupts", stream->name);
-	return read_count(kernel_of(stream->dev)->minor, name);
+	return sysfs_number(kernel_of(stream->dev)->minor, name);
 }

@@ -12,7 +12,6 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "kernel.h"
 
@@ -65,16 +64,11 @@ static int wait_for_news(struct litepcie *dev, unsigned int directions, int time
 	if (!timeout_ms)
 		return 0;
 	ask_for_news(dev, directions);
-	litepcie_unlock(dev, 0);
-	rc = poll(&fd, 1, timeout_ms);
-	error = errno;
-	litepcie_lock(dev);
-	if (rc < 0)
-		return litepcie_fail(dev, -error, "the wait for an interrupt: %s", strerror(error));
-	if (!directions && rc)
+	rc = litepcie_poll(dev, &fd, 1, timeout_ms);
+	if (!directions && rc > 0)
 		/* no interrupt of the user's logic is found if another thread has looked first */
 		kernel_user(dev, LITEPCIE_USER_LOOK);
-	if (!(fd.revents & (POLLERR | POLLHUP)))
+	if (rc < 0 || !(fd.revents & (POLLERR | POLLHUP)))
 		return rc;
 	/*
 	 * poll() always wakes after the end of a run, and when the card is gone, so ask the driver
@@ -82,13 +76,6 @@ static int wait_for_news(struct litepcie *dev, unsigned int directions, int time
 	 */
 	error = kernel_progress(dev, LITEPCIE_ASK_CARD);
 	return error < 0 ? error : rc;
-}
-
-static bool take_event(int fd)
-{
-	uint64_t count;
-
-	return fd >= 0 && read(fd, &count, sizeof(count)) == sizeof(count);
 }
 
 /*
@@ -101,7 +88,7 @@ int kernel_wait(struct litepcie *dev, unsigned int directions, int timeout_ms)
 
 	/* A wait for the user's logic looks at no count, so it leaves the DMA's event to others. */
 	if (directions)
-		take_event(kernel_of(dev)->event);
+		litepcie_take_event(kernel_of(dev)->event);
 	return rc;
 }
 
@@ -149,7 +136,7 @@ static int user_enable(struct litepcie *dev, bool on)
 		rc = open_event(dev, &kernel->user);
 	if (rc == 0)
 		/* forget an interrupt of the user's logic that came before this call */
-		take_event(kernel->user);
+		litepcie_take_event(kernel->user);
 	if (rc == 0 && (on || dev->user_enabled))
 		rc = watch(dev, LITEPCIE_EVENT_USER, on ? kernel->user : -1);
 	dev->user_enabled = rc == 0 && on;
@@ -161,7 +148,7 @@ static int user_enable(struct litepcie *dev, bool on)
 
 static int user_look(struct litepcie *dev)
 {
-	if (!take_event(kernel_of(dev)->user))
+	if (!litepcie_take_event(kernel_of(dev)->user))
 		return 0;
 	dev->user_raised = true;
 	return 1;

@@ -91,11 +91,6 @@ static void free_memory(struct sim *sim, unsigned int kind)
 	sim->memory[kind] = NULL;
 }
 
-static int no_memory(struct litepcie *dev, size_t size)
-{
-	return litepcie_fail(dev, -errno, "%zu bytes of DMA memory: %s", size, strerror(errno));
-}
-
 static bool write_all(int fd, const uint8_t *data, size_t size)
 {
 	while (size) {
@@ -146,7 +141,8 @@ static int sim_memory(struct litepcie *dev, unsigned int kind, void *place, size
 	if (fd >= 0)
 		base = map_file(fd, size, place);
 	if (base == MAP_FAILED) {
-		rc = no_memory(dev, size);
+		rc = litepcie_fail(dev, -errno, "%zu bytes of DMA memory: %s", size,
+				   strerror(errno));
 		if (fd >= 0)
 			close(fd);
 		return rc;
@@ -159,20 +155,12 @@ static int sim_memory(struct litepcie *dev, unsigned int kind, void *place, size
 /* Stop DMA that an earlier client left running, before bus mastering is switched on. */
 static int sim_attach(struct litepcie *dev)
 {
-	int rc = litepcie_table_quiesce(dev);
-
-	if (rc == 0)
-		rc = sim_enable_msi(dev);
-	if (rc == 0)
-		rc = sim_set_master(dev, true);
-	return rc;
+	return litepcie_table_quiesce(dev) ?: sim_enable_msi(dev) ?: sim_set_master(dev, true);
 }
 
 static int sim_reset(struct litepcie *dev)
 {
-	int rc = vfio_user_reset(&sim_of(dev)->vu);
-
-	return rc < 0 ? rc : sim_bring_up(dev);
+	return vfio_user_reset(&sim_of(dev)->vu) ?: sim_bring_up(dev);
 }
 
 /* Undo what sim_open() has set up, or has set up in part before it failed. */
@@ -278,21 +266,18 @@ static int sim_sleep(struct litepcie *dev, int timeout_ms)
 		{ .fd = litepcie_timer(dev), .events = POLLIN },
 	};
 	uint64_t count;
-	int rc = vfio_user_flush(&sim->vu), error;
+	int rc = vfio_user_flush(&sim->vu);
 
 	if (rc < 0)
 		return rc;
 	do {
 		int64_t left = deadline - litepcie_now_ms();
 
-		litepcie_unlock(dev, 0);
-		rc = poll(fds, 3, left > 0 ? (int)left : 0);
-		error = errno;
-		litepcie_lock(dev);
+		rc = litepcie_poll(dev, fds, 3, left > 0 ? (int)left : 0);
 		if (rc < 0)
-			return litepcie_fail(dev, -error, "the wait for an interrupt: %s",
-					     strerror(error));
-		if (read(sim->msi, &count, sizeof(count)) == sizeof(count)) {
+			return rc;
+		count = litepcie_take_event(sim->msi);
+		if (count) {
 			dev->stats.interrupts += (int64_t)count;
 			return 1;
 		}

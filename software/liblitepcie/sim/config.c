@@ -88,10 +88,9 @@ static int set_device_control(struct litepcie *dev)
 	uint32_t capabilities;
 	uint16_t control;
 	unsigned int largest;
-	int rc = config_read(sim, sim->pcie_cap + PCI_EXP_DEVCAP, &capabilities, sizeof(capabilities));
+	int rc = config_read(sim, sim->pcie_cap + PCI_EXP_DEVCAP, &capabilities, 4) ?:
+		 config_read(sim, sim->pcie_cap + PCI_EXP_DEVCTL, &control, 2);
 
-	if (rc == 0)
-		rc = config_read(sim, sim->pcie_cap + PCI_EXP_DEVCTL, &control, sizeof(control));
 	if (rc < 0)
 		return rc;
 	largest = 128u << (capabilities & PCI_EXP_DEVCAP_PAYLOAD);
@@ -119,17 +118,12 @@ int sim_enable_msi(struct litepcie *dev)
 	int rc = config_read(sim, cap + PCI_MSI_FLAGS, &control, sizeof(control));
 	bool wide = control & PCI_MSI_FLAGS_64BIT;
 
-	if (rc == 0)
-		rc = vfio_user_set_msi(&sim->vu, sim->msi);
-	if (rc == 0)
-		rc = config_write32(sim, cap + PCI_MSI_ADDRESS_LO, MSI_HOST_ADDRESS);
+	rc = rc ?: vfio_user_set_msi(&sim->vu, sim->msi) ?:
+	     config_write32(sim, cap + PCI_MSI_ADDRESS_LO, MSI_HOST_ADDRESS);
 	if (rc == 0 && wide)
 		rc = config_write32(sim, cap + PCI_MSI_ADDRESS_HI, 0);
-	if (rc == 0)
-		rc = config_write16(sim, cap + (wide ? PCI_MSI_DATA_64 : PCI_MSI_DATA_32), 0);
-	if (rc == 0)
-		rc = config_write16(sim, cap + PCI_MSI_FLAGS, control | PCI_MSI_FLAGS_ENABLE);
-	return rc;
+	return rc ?: config_write16(sim, cap + (wide ? PCI_MSI_DATA_64 : PCI_MSI_DATA_32), 0) ?:
+	       config_write16(sim, cap + PCI_MSI_FLAGS, control | PCI_MSI_FLAGS_ENABLE);
 }
 
 /* Bringing the card up ------------------------------------------------------------------------ */
@@ -139,12 +133,10 @@ static int check_device(struct litepcie *dev)
 	struct sim *sim = sim_of(dev);
 	uint64_t size = 0;
 	uint32_t id = 0;
-	int rc = vfio_user_check_device(&sim->vu);
+	int rc = vfio_user_check_device(&sim->vu) ?:
+		 vfio_user_region_size(&sim->vu, VFIO_USER_BAR0, &size) ?:
+		 config_read(sim, PCI_VENDOR_ID, &id, sizeof(id));
 
-	if (rc == 0)
-		rc = vfio_user_region_size(&sim->vu, VFIO_USER_BAR0, &size);
-	if (rc == 0)
-		rc = config_read(sim, PCI_VENDOR_ID, &id, sizeof(id));
 	if (rc < 0)
 		return rc;
 	if (id == UINT32_MAX)
@@ -184,17 +176,13 @@ int sim_bring_up(struct litepcie *dev)
 {
 	struct sim *sim = sim_of(dev);
 	uint32_t address = BAR0_ADDRESS;
-	int rc = check_device(dev);
+	int rc = check_device(dev) ?: config_write16(sim, PCI_COMMAND, 0);
 
-	if (rc == 0)
-		rc = config_write16(sim, PCI_COMMAND, 0);
 	for (unsigned int bar = 0; rc == 0 && bar < LITEPCIE_BARS; bar++) {
 		if (!dev->bar_size[bar])
 			continue;
 		rc = config_write32(sim, PCI_BASE_ADDRESS_0 + 4 * bar, address);
 		address += BAR_DISTANCE;
 	}
-	if (rc == 0)
-		rc = set_device_control(dev);
-	return rc < 0 ? rc : sim_set_master(dev, false);
+	return rc ?: set_device_control(dev) ?: sim_set_master(dev, false);
 }

@@ -77,7 +77,8 @@ static void vfio_close(struct litepcie *dev)
 	if (vfio->device >= 0)
 		set_command(dev, 0, PCI_COMMAND_MASTER);
 	vfio_irq_disable(dev);
-	vfio_memory_free_all(dev);
+	for (unsigned int kind = 0; kind < LITEPCIE_MEMORIES; kind++)
+		vfio_memory_free(dev, kind);
 	for (unsigned int n = 0; n < LITEPCIE_BARS; n++)
 		if (vfio->bar[n].base)
 			munmap((void *)vfio->bar[n].base, vfio->bar[n].size);
@@ -95,11 +96,8 @@ static int vfio_open(struct litepcie *dev)
 	dev->priv = vfio;
 	dev->mmio_path = "bar";
 	vfio->iommu = vfio->group = vfio->device = vfio->events = vfio->request = -1;
-	rc = vfio_open_device(dev);
-	if (rc == 0)
-		rc = set_command(dev, PCI_COMMAND_MEMORY, PCI_COMMAND_MASTER);
-	if (rc == 0)
-		rc = map_bars(dev);
+	rc = vfio_open_device(dev) ?:
+	     set_command(dev, PCI_COMMAND_MEMORY, PCI_COMMAND_MASTER) ?: map_bars(dev);
 	if (rc < 0)
 		vfio_close(dev);
 	return rc;
@@ -108,10 +106,8 @@ static int vfio_open(struct litepcie *dev)
 /* Stop DMA that an earlier program may have left running, before bus mastering is switched on. */
 static int vfio_attach(struct litepcie *dev)
 {
-	int rc = litepcie_table_quiesce(dev);
+	int rc = litepcie_table_quiesce(dev) ?: vfio_irq_enable(dev);
 
-	if (rc == 0)
-		rc = vfio_irq_enable(dev);
 	dev->interrupt = vfio_of(dev)->events;
 	return rc < 0 ? rc : set_command(dev, PCI_COMMAND_MASTER, 0);
 }

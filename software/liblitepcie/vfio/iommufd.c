@@ -12,7 +12,6 @@
  * this file, as in the kernel's include/uapi/linux/vfio.h and iommufd.h.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -74,13 +73,9 @@ struct device_attach {
 static int bind_failed(struct litepcie *dev, int error)
 {
 	struct vfio *vfio = vfio_of(dev);
-	char others[160];
 
-	vfio_list_others(vfio, others, sizeof(others));
-	if (*others)
-		return litepcie_fail(dev, -EPERM, "IOMMU group %d is not viable: drivers of the "
-				     "host have devices in it:%s. Unbind them, or put the card "
-				     "into another slot", vfio->group_number, others);
+	if (vfio_check_viable(dev, false) < 0)
+		return -EPERM;
 	if (error == EBUSY || error == EINVAL)
 		return litepcie_fail(dev, -EBUSY, "%s: another program has this card; let it "
 				     "finish first", vfio->address);
@@ -112,14 +107,12 @@ static int bind_device(struct litepcie *dev, int device)
 static int iommufd_open(struct litepcie *dev)
 {
 	struct vfio *vfio = vfio_of(dev);
-	char path[64];
 	int device, rc;
 
-	snprintf(path, sizeof(path), "/dev/vfio/devices/vfio%d", vfio_device_number(vfio));
 	vfio->iommu = vfio_open_file(dev, "/dev/iommu");
 	if (vfio->iommu < 0)
 		return vfio->iommu;
-	device = vfio_open_file(dev, path);
+	device = vfio_open_file(dev, vfio->file);
 	if (device < 0)
 		return device;
 	rc = bind_device(dev, device);
@@ -128,16 +121,6 @@ static int iommufd_open(struct litepcie *dev)
 	else
 		vfio->device = device;
 	return rc;
-}
-
-static void iommufd_close(struct litepcie *dev)
-{
-	struct vfio *vfio = vfio_of(dev);
-
-	if (vfio->device >= 0)
-		close(vfio->device);
-	if (vfio->iommu >= 0)
-		close(vfio->iommu);
 }
 
 static int iommufd_map(struct litepcie *dev, void *memory, size_t size, uint64_t iova)
@@ -164,7 +147,6 @@ static void iommufd_unmap(struct litepcie *dev, size_t size, uint64_t iova)
 const struct vfio_interface vfio_iommufd = {
 	.name = "iommufd",
 	.open = iommufd_open,
-	.close = iommufd_close,
 	.map = iommufd_map,
 	.unmap = iommufd_unmap,
 };

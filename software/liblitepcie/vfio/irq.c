@@ -166,12 +166,9 @@ void vfio_irq_disable(struct litepcie *dev)
 static int64_t take_messages(const struct vfio *vfio)
 {
 	int64_t taken = 0;
-	uint64_t count;
 
 	for (unsigned int n = 0; n < vfio->messages; n++)
-		if (vfio->message[n] >= 0 &&
-		    read(vfio->message[n], &count, sizeof(count)) == sizeof(count))
-			taken += (int64_t)count;
+		taken += (int64_t)litepcie_take_event(vfio->message[n]);
 	return taken;
 }
 
@@ -183,14 +180,10 @@ int vfio_sleep(struct litepcie *dev, int timeout_ms)
 		{ .fd = litepcie_timer(dev), .events = POLLIN },
 	};
 	int64_t taken;
-	int rc, error;
+	int rc = litepcie_poll(dev, events, 2, timeout_ms);
 
-	litepcie_unlock(dev, 0);
-	rc = poll(events, 2, timeout_ms);
-	error = errno;
-	litepcie_lock(dev);
 	if (rc < 0)
-		return litepcie_fail(dev, -error, "the wait for an interrupt: %s", strerror(error));
+		return rc;
 	taken = take_messages(vfio);
 	dev->stats.interrupts += taken;
 	return taken > 0;

@@ -132,9 +132,3 @@ int vfio_memory(struct litepcie *dev, unsigned int kind, void *place, size_t byt
 	*iova = litepcie_iova(kind);
 	return 0;
 }
-
-void vfio_memory_free_all(struct litepcie *dev)
-{
-	for (unsigned int kind = 0; kind < LITEPCIE_MEMORIES; kind++)
-		vfio_memory_free(dev, kind);
-}

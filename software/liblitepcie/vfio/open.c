@@ -125,7 +125,8 @@ static int check_sysfs(struct litepcie *dev)
 	return 0;
 }
 
-void vfio_list_others(const struct vfio *vfio, char *names, size_t size)
+/* List the drivers that stand in the way of the IOMMU group, with a space before each. */
+static void list_others(const struct vfio *vfio, char *names, size_t size)
 {
 	char path[PATH_MAX], driver[64];
 	struct dirent *entry;
@@ -144,6 +145,18 @@ void vfio_list_others(const struct vfio *vfio, char *names, size_t size)
 	}
 	if (folder)
 		closedir(folder);
+}
+
+int vfio_check_viable(struct litepcie *dev, bool said)
+{
+	char others[160];
+
+	list_others(vfio_of(dev), others, sizeof(others));
+	if (!said && !*others)
+		return 0;
+	return litepcie_fail(dev, -EPERM, "IOMMU group %d is not viable: drivers of the host have "
+			     "devices in it:%s. Unbind them, or put the card into another slot",
+			     vfio_of(dev)->group_number, others);
 }
 
 int vfio_open_file(struct litepcie *dev, const char *path)
@@ -170,21 +183,21 @@ int vfio_open_file(struct litepcie *dev, const char *path)
 
 /* Choice of the interface --------------------------------------------------------------------- */
 
-int vfio_device_number(const struct vfio *vfio)
+/* Find the device's own file, /dev/vfio/devices/vfioN. Without it vfio->file is empty. */
+static void find_file(struct vfio *vfio)
 {
 	char path[PATH_MAX];
 	struct dirent *entry;
-	int number = -1;
+	int number;
 	DIR *folder;
 
 	snprintf(path, sizeof(path), VFIO_DEVICES "/%s/vfio-dev", vfio->address);
 	folder = opendir(path);
-	while (folder && number < 0 && (entry = readdir(folder)))
-		if (sscanf(entry->d_name, "vfio%d", &number) != 1)
-			number = -1;
+	while (folder && !*vfio->file && (entry = readdir(folder)))
+		if (sscanf(entry->d_name, "vfio%d", &number) == 1)
+			snprintf(vfio->file, sizeof(vfio->file), "/dev/vfio/devices/vfio%d", number);
 	if (folder)
 		closedir(folder);
-	return number;
 }
 
 static bool may_open(const char *path)
@@ -199,14 +212,12 @@ static bool may_open(const char *path)
 static int choose_interface(struct litepcie *dev)
 {
 	struct vfio *vfio = vfio_of(dev);
-	int number = vfio_device_number(vfio);
-	char path[64];
 
-	snprintf(path, sizeof(path), "/dev/vfio/devices/vfio%d", number);
+	find_file(vfio);
 	if (!vfio->interface)
-		vfio->interface = number >= 0 && may_open("/dev/iommu") && may_open(path) ?
+		vfio->interface = may_open("/dev/iommu") && may_open(vfio->file) ?
 				  &vfio_iommufd : &vfio_type1;
-	if (vfio->interface == &vfio_iommufd && (number < 0 || access(path, F_OK) < 0))
+	if (vfio->interface == &vfio_iommufd && access(vfio->file, F_OK) < 0)
 		return litepcie_fail(dev, -EOPNOTSUPP, "%s: this kernel has no iommufd for VFIO "
 				     "devices (CONFIG_VFIO_DEVICE_CDEV; Debian's have not): leave "
 				     "the option out, type1 does the same", dev->name);
@@ -267,21 +278,16 @@ static int read_config(struct litepcie *dev)
 
 int vfio_open_device(struct litepcie *dev)
 {
-	int rc = parse_name(dev);
-
-	if (rc == 0)
-		rc = check_sysfs(dev);
-	if (rc == 0)
-		rc = choose_interface(dev);
-	if (rc == 0)
-		rc = vfio_of(dev)->interface->open(dev);
-	return rc < 0 ? rc : read_config(dev);
+	return parse_name(dev) ?: check_sysfs(dev) ?: choose_interface(dev) ?:
+	       vfio_of(dev)->interface->open(dev) ?: read_config(dev);
 }
 
 void vfio_close_device(struct litepcie *dev)
 {
 	struct vfio *vfio = vfio_of(dev);
+	const int fds[] = { vfio->device, vfio->group, vfio->iommu };
 
-	if (vfio->interface)
-		vfio->interface->close(dev);
+	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
 }

@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "vfio.h"
 
@@ -39,7 +38,7 @@ static int join_group(struct litepcie *dev)
 {
 	struct vfio *vfio = vfio_of(dev);
 	struct vfio_group_status status = { .argsz = sizeof(status) };
-	char path[64], others[160];
+	char path[64];
 
 	snprintf(path, sizeof(path), "/dev/vfio/%d", vfio->group_number);
 	vfio->group = vfio_open_file(dev, path);
@@ -47,12 +46,8 @@ static int join_group(struct litepcie *dev)
 		return vfio->group;
 	if (ioctl(vfio->group, VFIO_GROUP_GET_STATUS, &status) < 0)
 		return litepcie_fail(dev, -errno, "%s: %s", path, strerror(errno));
-	if (!(status.flags & VFIO_GROUP_FLAGS_VIABLE)) {
-		vfio_list_others(vfio, others, sizeof(others));
-		return litepcie_fail(dev, -EPERM, "IOMMU group %d is not viable: drivers of the "
-				     "host have devices in it:%s. Unbind them, or put the card "
-				     "into another slot", vfio->group_number, others);
-	}
+	if (!(status.flags & VFIO_GROUP_FLAGS_VIABLE))
+		return vfio_check_viable(dev, true);
 	if (ioctl(vfio->group, VFIO_GROUP_SET_CONTAINER, &vfio->iommu) < 0 ||
 	    ioctl(vfio->iommu, VFIO_SET_IOMMU, TYPE1) < 0)
 		return litepcie_fail(dev, -errno, "IOMMU group %d: %s%s", vfio->group_number,
@@ -65,10 +60,8 @@ static int join_group(struct litepcie *dev)
 static int type1_open(struct litepcie *dev)
 {
 	struct vfio *vfio = vfio_of(dev);
-	int rc = open_container(dev);
+	int rc = open_container(dev) ?: join_group(dev);
 
-	if (rc == 0)
-		rc = join_group(dev);
 	if (rc < 0)
 		return rc;
 	vfio->device = ioctl(vfio->group, VFIO_GROUP_GET_DEVICE_FD, vfio->address);
@@ -76,16 +69,6 @@ static int type1_open(struct litepcie *dev)
 		return litepcie_fail(dev, -errno, "%s: VFIO does not hand it out: %s",
 				     vfio->address, strerror(errno));
 	return 0;
-}
-
-static void type1_close(struct litepcie *dev)
-{
-	struct vfio *vfio = vfio_of(dev);
-	const int fds[] = { vfio->device, vfio->group, vfio->iommu };
-
-	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
-		if (fds[i] >= 0)
-			close(fds[i]);
 }
 
 static int type1_map(struct litepcie *dev, void *memory, size_t size, uint64_t iova)
@@ -110,7 +93,6 @@ static void type1_unmap(struct litepcie *dev, size_t size, uint64_t iova)
 const struct vfio_interface vfio_type1 = {
 	.name = "type1",
 	.open = type1_open,
-	.close = type1_close,
 	.map = type1_map,
 	.unmap = type1_unmap,
 };

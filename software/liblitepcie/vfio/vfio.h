@@ -25,11 +25,10 @@
 struct vfio_interface {
 	const char *name;
 	/*
-	 * Open the device and set vfio->device, or return -errno with a sentence. close() closes
-	 * what is open at that moment.
+	 * Open the device and set vfio->device, or return -errno with a sentence. What is open at
+	 * that moment is closed by vfio_close_device().
 	 */
 	int (*open)(struct litepcie *dev);
-	void (*close)(struct litepcie *dev);
 	/* Map memory for DMA of the card. Returns 0, or -errno without a sentence. */
 	int (*map)(struct litepcie *dev, void *memory, size_t size, uint64_t iova);
 	void (*unmap)(struct litepcie *dev, size_t size, uint64_t iova);
@@ -42,6 +41,8 @@ struct vfio {
 	char			address[VFIO_ADDRESS];
 	const struct vfio_interface *interface;	/* NULL: none is chosen yet */
 	int			group_number;
+	/* the device's own file, which only iommufd uses; empty: there is none */
+	char			file[64];
 	/* descriptors, or -1: the container (type1) or the iommufd; the IOMMU group (type1) */
 	int			iommu, group;
 	int			device;		/* descriptor of the VFIO device, or -1 */
@@ -74,11 +75,11 @@ bool vfio_answers(const struct vfio *vfio);
 /* Open a file of /dev. On failure the sentence says how to get the right to open it. */
 int vfio_open_file(struct litepcie *dev, const char *path);
 
-/* List in @names, with spaces between, the drivers that stand in the way of the IOMMU group. */
-void vfio_list_others(const struct vfio *vfio, char *names, size_t size);
-
-/* Returns the N of the device's own file /dev/vfio/devices/vfioN, or -1 if there is none. */
-int vfio_device_number(const struct vfio *vfio);
+/*
+ * Returns -EPERM with a sentence that names the drivers which stand in the way of the IOMMU group.
+ * If there are none, it returns 0, unless the kernel has @said that the group is not viable.
+ */
+int vfio_check_viable(struct litepcie *dev, bool said);
 
 /*
  * Map memory of @kind for the card at *@iova: the program's memory at @place, or new memory if
@@ -87,7 +88,6 @@ int vfio_device_number(const struct vfio *vfio);
 int vfio_memory(struct litepcie *dev, unsigned int kind, void *place, size_t bytes,
 		struct litepcie_memory **memory, uint64_t *iova);
 void vfio_memory_free(struct litepcie *dev, unsigned int kind);
-void vfio_memory_free_all(struct litepcie *dev);
 
 int vfio_irq_enable(struct litepcie *dev);
 void vfio_irq_disable(struct litepcie *dev);

@@ -229,11 +229,8 @@ int litepcie_engine_peek(struct litepcie *dev)
 
 static int received_bytes(struct litepcie *dev, uint64_t *bytes)
 {
-	int rc = litepcie_put(dev, dev->map.counters_control, COUNTERS_SNAPSHOT);
-
-	if (rc == 0)
-		rc = litepcie_get64(dev, dev->map.streams[STREAM_RC][STREAM_PAYLOAD_BYTES], bytes);
-	return rc;
+	return litepcie_put(dev, dev->map.counters_control, COUNTERS_SNAPSHOT) ?:
+	       litepcie_get64(dev, dev->map.streams[STREAM_RC][STREAM_PAYLOAD_BYTES], bytes);
 }
 
 int litepcie_engine_received(struct litepcie *dev, uint64_t *bytes)

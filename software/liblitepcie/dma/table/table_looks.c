@@ -13,7 +13,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
-#include <unistd.h>
 
 #include "table.h"
 
@@ -94,11 +93,10 @@ static int end(struct litepcie *dev)
 
 int litepcie_looks_tick(struct litepcie *dev)
 {
-	uint64_t ticks, before = dev->looked;
+	uint64_t before = dev->looked;
 	int rc;
 
-	if (!dev->looking || read(dev->timer, &ticks, sizeof(ticks)) != sizeof(ticks) ||
-	    !dev->adaptive)
+	if (!dev->looking || !litepcie_take_event(dev->timer) || !dev->adaptive)
 		return 0;
 	rc = litepcie_table_progress(dev, LITEPCIE_ASK_MEMORY);
 	dev->looked = dev->h2c.done + dev->c2h.done;

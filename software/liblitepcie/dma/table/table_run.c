@@ -52,14 +52,11 @@ static int user_look(struct litepcie *dev)
 
 static int user_enable(struct litepcie *dev, bool on)
 {
-	uint32_t cause = dev->map.user_cause, enabled;
-	int rc = litepcie_get(dev, dev->map.irq_enable, &enabled);
-
+	uint32_t cause = dev->map.user_cause;
 	/* forget an interrupt of the user's logic that was raised before this call */
-	if (rc == 0)
-		rc = litepcie_put(dev, dev->map.irq_clear, cause);
-	if (rc == 0)
-		rc = litepcie_put(dev, dev->map.irq_enable, on ? enabled | cause : enabled & ~cause);
+	int rc = litepcie_put(dev, dev->map.irq_clear, cause) ?:
+		 litepcie_change(dev, dev->map.irq_enable, cause, on ? cause : 0);
+
 	dev->user_enabled = rc == 0 && on;
 	return rc;
 }
@@ -101,10 +98,8 @@ static int table_sleep(struct litepcie *dev, unsigned int directions, int timeou
 
 static int table_woken(struct litepcie *dev)
 {
-	int rc = clear_own(dev);
+	int rc = clear_own(dev) ?: litepcie_looks_begin(dev);
 
-	if (rc == 0)
-		rc = litepcie_looks_begin(dev);
 	return rc == 0 && dev->user_enabled ? user_look(dev) : rc;
 }
 
@@ -124,10 +119,7 @@ static int disable(struct litepcie *dev, const struct litepcie_dma_registers *re
 		if (rc == 0 && state & LITEPCIE_DMA_ENABLE_IDLE)
 			break;
 	}
-	if (rc == 0)
-		rc = litepcie_put(dev, registers->flush, 1);
-	if (rc == 0)
-		rc = litepcie_put(dev, registers->loop, 0);
+	rc = rc ?: litepcie_put(dev, registers->flush, 1) ?: litepcie_put(dev, registers->loop, 0);
 	if (rc == 0 && !(state & LITEPCIE_DMA_ENABLE_IDLE))
 		return litepcie_fail(dev, -EIO, "the DMA does not come to rest (enable register "
 				     "0x%x); start the board again", state);
@@ -150,25 +142,12 @@ static int let_reads_settle(struct litepcie *dev)
 	return rc;
 }
 
-/*
- * Enable those DMA interrupt causes that are in @mask, and disable the other DMA causes of this
- * channel. The user's interrupt stays as it is.
- */
-static int enable_interrupts(struct litepcie *dev, uint32_t mask)
-{
-	uint32_t enabled;
-	int rc = litepcie_get(dev, dev->map.irq_enable, &enabled);
-
-	enabled = (enabled & ~own_causes(dev)) | mask;
-	return rc < 0 ? rc : litepcie_put(dev, dev->map.irq_enable, enabled);
-}
-
 int litepcie_table_interrupts(struct litepcie *dev)
 {
 	uint32_t mask = (dev->h2c.active ? dev->map.h2c_cause : 0) |
 			(dev->c2h.active ? dev->map.c2h_cause : 0);
 
-	return enable_interrupts(dev, dev->looking ? 0 : mask);
+	return litepcie_change(dev, dev->map.irq_enable, own_causes(dev), dev->looking ? 0 : mask);
 }
 
 static uint32_t cause_of(const struct litepcie_stream *stream)
@@ -181,17 +160,10 @@ static uint32_t cause_of(const struct litepcie_stream *stream)
 /* Called when no stream is active, so no notices are left on. */
 int litepcie_table_quiesce(struct litepcie *dev)
 {
-	int rc = disable(dev, &dev->map.h2c);
-
-	if (rc == 0)
-		rc = disable(dev, &dev->map.c2h);
-	if (rc == 0)
-		rc = litepcie_put(dev, dev->map.loopback, 0);
-	if (rc == 0)
-		rc = litepcie_table_notices_set(dev);
-	if (rc == 0)
-		rc = enable_interrupts(dev, 0);
-	return rc < 0 ? rc : litepcie_capture_quiesce(dev);
+	return disable(dev, &dev->map.h2c) ?: disable(dev, &dev->map.c2h) ?:
+	       litepcie_put(dev, dev->map.loopback, 0) ?: litepcie_table_notices_set(dev) ?:
+	       litepcie_change(dev, dev->map.irq_enable, own_causes(dev), 0) ?:
+	       litepcie_capture_quiesce(dev);
 }
 
 /* Clear an earlier run's interrupts from the eventfd, so that the counts are this run's. */
@@ -204,11 +176,8 @@ static int start_interrupts(struct litepcie_stream *stream, bool first)
 		dev->stats.interrupts = 0;
 		dev->stats.interrupts_expected = 0;
 	}
-	if (rc >= 0)
-		rc = litepcie_put(dev, dev->map.irq_clear, cause_of(stream));
-	if (rc == 0)
-		rc = litepcie_table_interrupts(dev);
-	return rc;
+	return rc < 0 ? rc : litepcie_put(dev, dev->map.irq_clear, cause_of(stream)) ?:
+			     litepcie_table_interrupts(dev);
 }
 
 static int table_start(struct litepcie_stream *stream)
@@ -217,13 +186,8 @@ static int table_start(struct litepcie_stream *stream)
 	bool first = !litepcie_both_run(dev);
 	int rc = first ? litepcie_looks_start(dev) : 0;
 
-	if (rc == 0)
-		rc = start_interrupts(stream, first);
-	if (rc == 0)
-		rc = litepcie_table_notices_start(stream);
-	if (rc == 0 && first)
-		rc = litepcie_put(dev, dev->map.loopback, stream->options.loopback);
-	return rc;
+	rc = rc ?: start_interrupts(stream, first) ?: litepcie_table_notices_start(stream);
+	return rc || !first ? rc : litepcie_put(dev, dev->map.loopback, stream->options.loopback);
 }
 
 static int table_run(struct litepcie_stream *stream)
@@ -246,10 +210,7 @@ static int table_stop(struct litepcie_stream *stream)
 	/* the stream's own bits are left out from here on, so its last status line is read before */
 	litepcie_notices_errors(dev);
 	stream->active = false;
-	if (rc == 0)
-		rc = litepcie_table_notices_set(dev);
-	if (rc == 0)
-		rc = litepcie_table_interrupts(dev);
+	rc = rc ?: litepcie_table_notices_set(dev) ?: litepcie_table_interrupts(dev);
 	if (rc == 0 && in_flight && dev->map.h2c_in_flight)
 		rc = let_reads_settle(dev);
 	return rc;
