@@ -151,7 +151,9 @@ HELD: Table = {
             "liblitepcie/sim/backend liblitepcie/sim/vfio_user"
         ),
         "test_a_peer_that_is_no_card_is_refused_at_open": "liblitepcie/sim/vfio_user_wire",
-        "test_help_names_every_command_and_the_exit_statuses": "tools/litepcie_util/main",
+        "test_help_names_every_command_and_the_exit_statuses": (
+            "tools/litepcie_util/main tools/litepcie_util/program"
+        ),
         "test_scratch_test_reports_a_stuck_bit": "tools/litepcie_util/cmd_scratch",
     },
     "sim/test/util/test_capture_record.py": {

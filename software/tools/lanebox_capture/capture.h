@@ -24,25 +24,20 @@ extern const struct command cmd_find;
 extern const struct command cmd_live;
 extern const struct command cmd_disk;
 
-/* The options that every command has, before the command or behind it. */
-struct capture_common {
-	const char	*device;
-	bool		json;
-};
-
-extern struct capture_common capture_common;
+/* Tables of options point to it, so it is a global. */
+extern struct util capture_util;
 
 /* number of files that a command takes: as many as there are */
 #define CAPTURE_FILES	UINT_MAX
 
 /* Ends of tables of options: of a command that opens no card, and of one that does. */
 #define JSON_OPTION \
-	{ .name = "json", .to = &capture_common.json, \
+	{ .name = "json", .to = &capture_util.json, \
 	  .help = "one JSON object on stdout instead of text" }, \
 	{ 0 }
 #define CARD_OPTIONS \
 	{ .name = "device", .letter = 'd', .value = "DEVICE", .parse = option_text, \
-	  .to = &capture_common.device, \
+	  .to = &capture_util.device, \
 	  .help = "the card, as lanebox-capture --help explains it (/dev/litepcie0)" }, \
 	JSON_OPTION
 

@@ -95,13 +95,11 @@ static bool ask(struct util *util, struct info *info)
 	return rc == 0;
 }
 
-static int run(struct util *util, int argc, char **argv)
+static int run(struct util *util)
 {
 	struct info info = { 0 };
 	bool known;
 
-	(void)argc;
-	(void)argv;
 	known = util_open(util) && ask(util, &info);
 	return util_emit(util, known ? &info : NULL, print);
 }

@@ -199,7 +199,7 @@ static int finish(struct util *util)
 	return status;
 }
 
-static int run(struct util *util, int argc, char **argv)
+static int run(struct util *util)
 {
 	struct litepcie_capture_config config = {
 		.struct_size = sizeof(config), .ring_bytes = LITEPCIE_CAPTURE_RING_SMALLEST,
@@ -208,8 +208,6 @@ static int run(struct util *util, int argc, char **argv)
 	struct litepcie_capture *capture = NULL;
 	int rc;
 
-	(void)argc;
-	(void)argv;
 	if (util_open(util)) {
 		rc = litepcie_capture_open(util->dev, &config, &capture);
 		util_check(util, rc, "asking the capture block");

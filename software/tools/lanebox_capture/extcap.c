@@ -312,7 +312,6 @@ static int parse(struct util *util, int argc, char **argv, struct request *reque
 	};
 	int option, status;
 
-	opterr = 0;
 	/* in glibc, 0 lets getopt start anew */
 	optind = 0;
 	while ((option = getopt_long(argc, argv, ":", options, NULL)) != -1) {

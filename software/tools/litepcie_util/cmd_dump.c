@@ -152,8 +152,11 @@ static void read_bytes(struct util *util, struct dump *dump)
 /*
  * Parse the arguments of dump that give a range of a BAR. Returns -1 to go on, or an exit status.
  */
-static int parse_range(struct util *util, struct dump *dump, int count, char **words)
+static int parse_range(struct util *util, struct dump *dump)
 {
+	char **words = util->words;
+	int count = util->word_count;
+
 	if (!isdigit((unsigned char)words[0][0])) {
 		dump->prefix = words[0];
 		return count == 1 ? -1 : util_usage(util, "dump takes one beginning of a name");
@@ -179,9 +182,9 @@ static const struct util_option options[] = {
 	{ 0 },
 };
 
-static int run(struct util *util, int argc, char **argv)
+static int run(struct util *util)
 {
-	int status = argc ? parse_range(util, &dump, argc, argv) : -1;
+	int status = util->word_count ? parse_range(util, &dump) : -1;
 
 	if (status >= 0)
 		return status;

@@ -113,12 +113,10 @@ static void print(const struct emit *out, const void *result)
 	emit_string(out, "mmio_path", "mmio path      %s\n", info->path);
 }
 
-static int run(struct util *util, int argc, char **argv)
+static int run(struct util *util)
 {
 	struct info info = { 0 };
 
-	(void)argc;
-	(void)argv;
 	if (!util_open(util))
 		return util_emit(util, NULL, print);
 	info.link = util->conditions;

@@ -125,12 +125,12 @@ static const struct util_option options[] = {
 };
 
 /* poke has a second word, the value. */
-static int run(struct util *util, int argc, char **argv)
+static int run(struct util *util)
 {
-	place.text = argv[0];
-	place.writes = argc == 2;
-	if (place.writes && !util_parse_number(argv[1], 0, UINT64_MAX, &place.value))
-		return util_usage(util, "%s: the value must be a number", argv[1]);
+	place.text = util->words[0];
+	place.writes = util->word_count == 2;
+	if (place.writes && !util_parse_number(util->words[1], 0, UINT64_MAX, &place.value))
+		return util_usage(util, "%s: the value must be a number", util->words[1]);
 	if (util_open(util) && (isdigit((unsigned char)*place.text) ? find_offset(util) :
 								       find_name(util)))
 		util_check(util, place.writes ? write_place(util) : read_place(util), place.text);

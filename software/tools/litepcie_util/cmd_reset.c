@@ -56,12 +56,10 @@ static bool reset_function(struct util *util, struct reset *reset)
 	return rc == 0;
 }
 
-static int run(struct util *util, int argc, char **argv)
+static int run(struct util *util)
 {
 	struct reset reset = { 0 };
 
-	(void)argc;
-	(void)argv;
 	if (!reset_function(util, &reset) || (!util->dev && !util_open(util)))
 		return util_emit(util, NULL, print);
 	util_check(util, litepcie_identifier(util->dev, reset.identifier, sizeof(reset.identifier)),

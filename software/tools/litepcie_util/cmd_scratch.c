@@ -77,12 +77,10 @@ static void print(const struct emit *out, const void *result)
 	emit_object_end(out);
 }
 
-static int run(struct util *util, int argc, char **argv)
+static int run(struct util *util)
 {
 	struct scratch scratch = { 0 };
 
-	(void)argc;
-	(void)argv;
 	if (!util_open(util))
 		return util_emit(util, NULL, print);
 	util_check(util, test(util, &scratch), "the scratch register");

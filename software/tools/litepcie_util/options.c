@@ -21,7 +21,7 @@ static unsigned int count_of(const struct util_option *options)
 {
 	unsigned int count = 0;
 
-	while (options && options[count].name)
+	while (options && (options[count].name || options[count].letter))
 		count++;
 	return count;
 }
@@ -82,20 +82,21 @@ static void prepare(const struct util_option *options, char *letters, struct opt
 {
 	unsigned int count = count_of(options);
 
-	*letters++ = ':';
 	*letters++ = 'h';
 	for (unsigned int n = 0; n < count; n++) {
 		int value = options[n].parse ? required_argument : no_argument;
 
-		names[n] = (struct option) { options[n].name, value, NULL, NUMBERED + (int)n };
+		if (options[n].name)
+			*names++ = (struct option) { options[n].name, value, NULL,
+						     NUMBERED + (int)n };
 		if (options[n].letter)
 			*letters++ = options[n].letter;
 		if (options[n].letter && options[n].parse)
 			*letters++ = ':';
 	}
 	*letters = '\0';
-	names[count] = (struct option) { "help", no_argument, NULL, 'h' };
-	names[count + 1] = (struct option) { 0 };
+	names[0] = (struct option) { "help", no_argument, NULL, 'h' };
+	names[1] = (struct option) { 0 };
 }
 
 static const struct util_option *find(const struct util_option *options, int found)
@@ -111,10 +112,13 @@ static const struct util_option *find(const struct util_option *options, int fou
 
 static int take(struct util *util, const struct util_option *option)
 {
+	const char letter[] = { option->letter, '\0' };
+
 	if (!option->parse)
 		*(bool *)option->to = true;
 	else if (!option->parse(option, optarg))
-		return util_usage(util, "--%s %s: %s", option->name, optarg, option->rule);
+		return util_usage(util, "-%s%s %s: %s", option->name ? "-" : "",
+				  option->name ? option->name : letter, optarg, option->rule);
 	return -1;
 }
 
@@ -130,14 +134,17 @@ static int check_words(struct util *util, const struct command *command, unsigne
 
 int options_parse(struct util *util, const struct command *command, int *argc, char ***argv)
 {
-	char letters[2 * MOST_OPTIONS + 3];
+	/* "+" ends the program's own options at the first word, which is the command */
+	char letters[2 * MOST_OPTIONS + 4] = "+:";
 	struct option names[MOST_OPTIONS + 2];
+	const char *form = command->name ? letters + 1 : letters;
 	int found, status = -1;
 
-	prepare(command->options, letters, names);
-	while (status < 0 && (found = getopt_long(*argc, *argv, letters, names, NULL)) != -1) {
+	prepare(command->options, letters + 2, names);
+	optind = 0;	/* in glibc, 0 lets getopt start again */
+	while (status < 0 && (found = getopt_long(*argc, *argv, form, names, NULL)) != -1) {
 		if (found == 'h')
-			status = util_help(command);
+			status = util_help(util, command);
 		else if (found == ':' || found == '?')
 			status = util_bad_option(util, found, (*argv)[optind - 1]);
 		else

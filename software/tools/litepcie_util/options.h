@@ -17,9 +17,9 @@
 struct command;
 struct util;
 
-/* An option of a command. A table of options ends with an entry without a name. */
+/* An option. A table of options ends with an entry that has neither a name nor a letter. */
 struct util_option {
-	const char	*name;		/* the long form, without its two dashes */
+	const char	*name;		/* the long form, without its two dashes; NULL: none */
 	char		letter;		/* the short form, without its dash; 0: there is none */
 	const char	*value;		/* stands for the value in --help; NULL: it is a flag */
 	/*
@@ -52,7 +52,7 @@ bool option_text(const struct util_option *option, const char *text);
 bool option_choice(const struct util_option *option, const char *text);
 
 /*
- * Parse the options of @command. *@argc and *@argv get the words behind them. Returns -1 to go on,
+ * Parse the options of @command, or those of the program if @command has no name. *@argc and *@argv get the words behind them. Returns -1 to go on,
  * or an exit status: --help was asked for, or the command line is wrong.
  */
 int options_parse(struct util *util, const struct command *command, int *argc, char ***argv);

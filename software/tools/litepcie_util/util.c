@@ -7,7 +7,7 @@
 /*
  * The beginning and the end of every command of litepcie_util, and the numbers of the command line.
  */
-#include "util.h"
+#include "program.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -79,9 +79,10 @@ double util_tick_ns(const struct litepcie *dev)
 static void print_failures(const struct util *util)
 {
 	for (unsigned int i = 0; i < util->failed && i < UTIL_FAILURES; i++)
-		fprintf(stderr, "%s: %s: %s\n", util->program, util->command, util->failures[i]);
+		fprintf(stderr, "%s: %s: %s\n", util->program->name,
+			util->command, util->failures[i]);
 	if (util->failed > UTIL_FAILURES)
-		fprintf(stderr, "%s: %s: and %u failures more\n", util->program, util->command,
+		fprintf(stderr, "%s: %s: and %u failures more\n", util->program->name, util->command,
 			util->failed - UTIL_FAILURES);
 }
 

@@ -37,9 +37,14 @@ struct util_stock {
 	double		duration_s;
 };
 
+struct program;
+
 struct util {
-	const char			*program;	/* name of the program, for its messages */
+	const struct program		*program;
 	const char			*command;
+	/* the words behind the options of the command */
+	char				**words;
+	int				word_count;
 	const char			*device;
 	bool				json;
 	struct util_stock		stock;
@@ -56,17 +61,14 @@ struct util {
 struct command {
 	const char *name;
 	const char *summary;
-	/* the text of --help: what is behind "usage: litepcie_util ", what it does, examples */
+	/* the text of --help: what is behind "usage: NAME ", what it does, examples */
 	const char *usage, *about, *examples;
 	const struct util_option *options;	/* NULL: it has none but --help */
 	/* least and most words behind the options, and what they are: "NAME takes ..." */
 	unsigned int least, most;
 	const char *takes;
-	/*
-	 * Run the command: open the card, do the work. @argv has the @argc words behind the
-	 * options. Returns an exit status.
-	 */
-	int (*run)(struct util *util, int argc, char **argv);
+	/* Run the command: open the card, do the work. Returns an exit status. */
+	int (*run)(struct util *util);
 };
 
 /* The commands of litepcie_util. */
@@ -125,7 +127,7 @@ bool util_has_block(struct litepcie *dev, unsigned int type);
 /* Returns the length in ns of a tick of the card's device time. */
 double util_tick_ns(const struct litepcie *dev);
 
-/* Print "litepcie_util: MESSAGE", and where to find help, on standard error. Returns EXIT_USAGE. */
+/* Print "NAME: MESSAGE" with the program's name, and where to find help, on standard error. Returns EXIT_USAGE. */
 __attribute__((format(printf, 2, 3)))
 int util_usage(const struct util *util, const char *format, ...);
 
@@ -136,10 +138,10 @@ int util_usage(const struct util *util, const char *format, ...);
 int util_bad_option(const struct util *util, int option, const char *word);
 
 /*
- * Print the help of the command on stdout. Returns EXIT_OK, or EXIT_FAILED if stdout cannot be
- * written.
+ * Print the help of the command on stdout, or that of the program if the command has no name.
+ * Returns EXIT_OK, or EXIT_FAILED if stdout cannot be written.
  */
-int util_help(const struct command *command);
+int util_help(const struct util *util, const struct command *command);
 
 /*
  * Parse a number or a size from the command line. A size may end in K, M or G and is not 0. Both

@@ -33,8 +33,9 @@ int util_bad_option(const struct util *util, int option, const char *word)
 	return util_usage(util, "%s %s", word, option == ':' ? "needs a value" : "is unknown");
 }
 
-int util_help(const struct command *command)
+int util_help(const struct util *util, const struct command *command)
 {
+	(void)util;
 	(void)command;
 	return EXIT_OK;
 }

@@ -152,9 +152,9 @@ static void check_file(struct util *util, struct checked_file *file)
 		close(fd);
 }
 
-static int run(struct util *util, int argc, char **argv)
+static int run(struct util *util)
 {
-	struct checked checked = { .count = argc };
+	struct checked checked = { .count = util->word_count };
 	int status, done;
 
 	util->device = NULL;	/* no card is opened */
@@ -162,7 +162,7 @@ static int run(struct util *util, int argc, char **argv)
 	if (!checked.files)
 		return EXIT_FAILED;
 	for (done = 0; done < checked.count && !util_interrupted(); done++) {
-		checked.files[done].path = argv[done];
+		checked.files[done].path = util->words[done];
 		check_file(util, &checked.files[done]);
 	}
 	if (done < checked.count)

@@ -280,17 +280,16 @@ static bool option_power(const struct util_option *option, const char *text)
 	return option_size(option, text) && !(*bytes & (*bytes - 1));
 }
 
-static int run(struct util *util, int argc, char **argv)
+static int run(struct util *util)
 {
 	int status;
 
-	(void)argc;
 	util->device = NULL;	/* no card is opened */
 	if (trial.mbuf_bytes > trial.ring_bytes / 4)
 		return util_usage(util, "--mbuf %llu: it must be a quarter of --ring %llu at most",
 				  (unsigned long long)trial.mbuf_bytes,
 				  (unsigned long long)trial.ring_bytes);
-	trial.folder = argv[0];
+	trial.folder = util->words[0];
 	if (prepare(util, &trial) && !try_disk(&trial))
 		disk_failed(util, &trial);
 	if (trial.lost)

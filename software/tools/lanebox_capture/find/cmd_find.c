@@ -209,14 +209,14 @@ static bool option_time(const struct util_option *option, const char *text)
 	return end != text && !*end && seconds >= 0;
 }
 
-static int run(struct util *util, int argc, char **argv)
+static int run(struct util *util)
 {
 	bool told = !search.target || strcmp(search.target, STDOUT);
 
 	util->device = NULL;	/* no card is opened */
-	search.files = argv;
-	search.count = argc - 1;
-	search.text = argv[argc - 1];
+	search.files = util->words;
+	search.count = util->word_count - 1;
+	search.text = util->words[util->word_count - 1];
 	if (!told && util->json)
 		return util_usage(util, "--write -: packets and --json would both go to stdout");
 	find(util, &search);

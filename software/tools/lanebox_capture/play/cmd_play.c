@@ -264,7 +264,7 @@ static int play_card(struct util *util)
 	return rc == -EINVAL ? refuse(util) : util_emit(util, made ? &playing : NULL, print);
 }
 
-static int run(struct util *util, int argc, char **argv)
+static int run(struct util *util)
 {
 	struct litepcie_player *player = &playing.play.settings;
 	int status;
@@ -273,8 +273,8 @@ static int run(struct util *util, int argc, char **argv)
 		return util_usage(util, "only one of --fast, --recorded and --rate sets the pace");
 	if (recorded)
 		player->pace = LITEPCIE_PACE_RECORDED;
-	playing.play.count = (unsigned int)argc;
-	status = open_files(util, argv) ? play_card(util) : util_emit(util, NULL, print);
+	playing.play.count = (unsigned int)util->word_count;
+	status = open_files(util, util->words) ? play_card(util) : util_emit(util, NULL, print);
 	for (unsigned int i = 0; playing.play.sources && i < playing.play.count; i++)
 		source_close(&playing.play.sources[i]);
 	free(playing.play.sources);

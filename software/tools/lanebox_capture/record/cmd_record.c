@@ -299,16 +299,16 @@ static int record_card(struct util *util, unsigned int count, char **targets)
 	return util_emit(util, made ? &queues : NULL, print);
 }
 
-static int run(struct util *util, int argc, char **argv)
+static int run(struct util *util)
 {
 	int status;
 
-	if (argc > 1 && !queues.several)
+	if (util->word_count > 1 && !queues.several)
 		return util_usage(util, "record takes one file or folder; with --queues it takes one "
 				  "for each queue");
 	if (queues.several && recording.config.queue)
 		return util_usage(util, "--queue and --queues: choose one of them");
-	status = record_card(util, (unsigned int)argc, argv);
+	status = record_card(util, (unsigned int)util->word_count, util->words);
 	queues_free(&queues);
 	return status;
 }

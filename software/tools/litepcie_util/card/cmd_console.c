@@ -162,13 +162,11 @@ static void print(const struct emit *out, const void *result)
 	emit_string(out, "output", NULL, console->output ? console->output : "");
 }
 
-static int run(struct util *util, int argc, char **argv)
+static int run(struct util *util)
 {
 	struct console console = { 0 };
 	int status;
 
-	(void)argc;
-	(void)argv;
 	if (util_open(util) && management_find(util, &console.cpu) && is_answered(&console)) {
 		begin_terminal(&console);
 		talk(&console);

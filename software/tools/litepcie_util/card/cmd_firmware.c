@@ -103,20 +103,20 @@ static void look(struct management *cpu, struct firmware *firmware)
 			  "stays in reset", firmware->status.failures);
 }
 
-static int run(struct util *util, int argc, char **argv)
+static int run(struct util *util)
 {
-	struct firmware firmware = { .verb = argc ? argv[0] : "info" };
+	struct firmware firmware = { .verb = util->word_count ? util->words[0] : "info" };
 	bool loads = strcmp(firmware.verb, "load") == 0;
 	struct management cpu;
 
-	if (loads && argc != 2)
+	if (loads && util->word_count != 2)
 		return util_usage(util, "firmware load takes one file");
-	if (!loads && (strcmp(firmware.verb, "info") != 0 || argc == 2))
+	if (!loads && (strcmp(firmware.verb, "info") != 0 || util->word_count == 2))
 		return util_usage(util, "firmware takes info, or load and a file");
 	if (util_open(util) && management_find(util, &cpu)) {
 		firmware.built = cpu.block.parameter[LITEPCIE_MANAGEMENT_FIRMWARE];
 		if (loads)
-			load(&cpu, &firmware, argv[1]);
+			load(&cpu, &firmware, util->words[1]);
 		if (!util->failed)
 			look(&cpu, &firmware);
 	}

@@ -344,17 +344,18 @@ static const struct util_option options[] = {
 };
 
 /* Set the verb and the file. Returns -1 to go on, or an exit status. */
-static int take_words(struct util *util, int argc, char **argv, size_t *verb)
+static int take_words(struct util *util, size_t *verb)
 {
+	char **words = util->words;
 	bool ranged = work.address != UINT64_MAX || work.bytes;
 
-	for (*verb = 0; *verb < VERBS && strcmp(verbs[*verb].name, argv[0]) != 0;)
+	for (*verb = 0; *verb < VERBS && strcmp(verbs[*verb].name, words[0]) != 0;)
 		++*verb;
 	if (*verb == VERBS)
-		return util_usage(util, "%s: flash has info, read, write, verify", argv[0]);
-	work.verb = argv[0];
-	work.file = argv[1];
-	if (argc != (verbs[*verb].takes_file ? 2 : 1))
+		return util_usage(util, "%s: flash has info, read, write, verify", words[0]);
+	work.verb = words[0];
+	work.file = words[1];
+	if (util->word_count != (verbs[*verb].takes_file ? 2 : 1))
 		return util_usage(util, "flash %s takes %s", work.verb,
 				  verbs[*verb].takes_file ? "one file" : "no file");
 	if (ranged && verbs[*verb].run != do_read)
@@ -362,10 +363,10 @@ static int take_words(struct util *util, int argc, char **argv, size_t *verb)
 	return -1;
 }
 
-static int run(struct util *util, int argc, char **argv)
+static int run(struct util *util)
 {
 	size_t verb;
-	int status = take_words(util, argc, argv, &verb);
+	int status = take_words(util, &verb);
 
 	if (status >= 0)
 		return status;

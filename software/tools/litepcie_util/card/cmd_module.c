@@ -191,16 +191,16 @@ static void read_cages(struct util *util, struct modules *modules, bool all)
 			read_cage(util, modules, i);
 }
 
-static int run(struct util *util, int argc, char **argv)
+static int run(struct util *util)
 {
 	struct modules modules = { 0 };
 
 	for (unsigned int i = 0; i < CAGES; i++)
-		modules.wanted[i] = !argc || strcmp(argv[0], letters[i]) == 0;
+		modules.wanted[i] = !util->word_count || strcmp(util->words[0], letters[i]) == 0;
 	if (!modules.wanted[0] && !modules.wanted[1])
-		return util_usage(util, "%s: a cage is A or B", argv[0]);
+		return util_usage(util, "%s: a cage is A or B", util->words[0]);
 	if (util_open(util))
-		read_cages(util, &modules, !argc);
+		read_cages(util, &modules, !util->word_count);
 	return util_emit(util, util->failed || util_interrupted() ? NULL : &modules, print);
 }
 

@@ -200,13 +200,13 @@ static void look(struct util *util, struct reboot *reboot)
 	judge(util, reboot);
 }
 
-static int run(struct util *util, int argc, char **argv)
+static int run(struct util *util)
 {
 	static struct reboot reboot;
 	int status;
 
-	if ((!argc || bitstream_read(util, argv[0], &reboot.image)) && util_open(util) &&
-	    prepare(util, &reboot) && tell(util, &reboot) && wait_back(util, &reboot))
+	if ((!util->word_count || bitstream_read(util, util->words[0], &reboot.image)) &&
+	    util_open(util) && prepare(util, &reboot) && tell(util, &reboot) && wait_back(util, &reboot))
 		look(util, &reboot);
 	status = util_emit(util, util->failed ? NULL : &reboot, print);
 	bitstream_free(&reboot.image);

@@ -164,13 +164,11 @@ static void print(const struct emit *out, const void *result)
 
 /* The command --------------------------------------------------------------------------------- */
 
-static int run(struct util *util, int argc, char **argv)
+static int run(struct util *util)
 {
 	struct sensors sensors = { 0 };
 	struct litepcie_block block = { .struct_size = sizeof(block) };
 
-	(void)argc;
-	(void)argv;
 	if (!util_open(util))
 		return util_emit(util, NULL, print);
 	if (litepcie_block_find(util->dev, LITEPCIE_BLOCK_SENSORS, 0, &block) < 0)

@@ -180,12 +180,10 @@ static const struct util_option options[] = {
 	{ 0 },
 };
 
-static int run(struct util *util, int argc, char **argv)
+static int run(struct util *util)
 {
 	int status = complete(util, &bench);
 
-	(void)argc;
-	(void)argv;
 	if (status >= 0)
 		return status;
 	if (!util_open(util))

@@ -248,10 +248,8 @@ static const struct util_option options[] = {
 	{ 0 },
 };
 
-static int run(struct util *util, int argc, char **argv)
+static int run(struct util *util)
 {
-	(void)argc;
-	(void)argv;
 	result.run.util = util;
 	set_direction(&result.run, result.options.direction);
 	if (result.options.duration_s <= 0)

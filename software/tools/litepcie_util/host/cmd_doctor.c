@@ -296,10 +296,8 @@ static const struct util_option options[] = {
 	{ 0 },
 };
 
-static int run(struct util *util, int argc, char **argv)
+static int run(struct util *util)
 {
-	(void)argc;
-	(void)argv;
 	return examine(util, *address ? address : NULL, !only_look);
 }
 

@@ -113,13 +113,11 @@ static void print(const struct emit *out, const void *result)
 			  "-d sim:SOCKET\n");
 }
 
-static int run(struct util *util, int argc, char **argv)
+static int run(struct util *util)
 {
 	static struct list list;
 	int rc = pci_each(visit, &list);
 
-	(void)argc;
-	(void)argv;
 	/* a machine without PCI has no card, which is not a failure */
 	if (rc < 0 && rc != -ENOENT)
 		util_fail(util, "the PCI devices cannot be listed: %s", strerror(-rc));

@@ -111,13 +111,13 @@ bool rescan_card(struct util *util, const char *address)
 	return util->failed == before;
 }
 
-static int run(struct util *util, int argc, char **argv)
+static int run(struct util *util)
 {
 	struct rescan rescan = { 0 };
 
-	if (argc && !pci_parse_address(argv[0], rescan.address))
-		return util_usage(util, "%s: an address is like 0000:22:00.0", argv[0]);
-	if (!argc && pci_of_device(util->device, rescan.address) < 0)
+	if (util->word_count && !pci_parse_address(util->words[0], rescan.address))
+		return util_usage(util, "%s: an address is like 0000:22:00.0", util->words[0]);
+	if (!util->word_count && pci_of_device(util->device, rescan.address) < 0)
 		util_fail(util, "%s is no PCI function of this machine; name the card's address, "
 			  "as in: litepcie_util rescan 22:00.0", util->device);
 	else

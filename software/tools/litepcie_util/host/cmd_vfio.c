@@ -406,17 +406,16 @@ static int work(struct util *util, const char *verb, const char *address)
 	return util_emit(util, known ? &vfio : NULL, print);
 }
 
-static int run(struct util *util, int argc, char **argv)
+static int run(struct util *util)
 {
 	char address[PCI_ADDRESS];
-	const char *verb = argv[0];
+	const char *verb = util->words[0];
 
-	(void)argc;
 	if (strcmp(verb, "bind") != 0 && strcmp(verb, "unbind") != 0 && strcmp(verb, "status") != 0)
 		return util_usage(util, "vfio %s: there are bind, unbind and status", verb);
-	if (!pci_parse_address(argv[1], address))
+	if (!pci_parse_address(util->words[1], address))
 		return util_usage(util, "%s: an address is like 0000:22:00.0, see litepcie_util list",
-				  argv[1]);
+				  util->words[1]);
 	return work(util, verb, address);
 }
 

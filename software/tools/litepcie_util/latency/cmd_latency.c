@@ -112,10 +112,8 @@ static const struct util_option options[] = {
 	{ 0 },
 };
 
-static int run(struct util *util, int argc, char **argv)
+static int run(struct util *util)
 {
-	(void)argc;
-	(void)argv;
 	set_up(&latency);
 	latency.count = count;
 	latency.samples = calloc(2 * count, sizeof(latency.samples[0]));

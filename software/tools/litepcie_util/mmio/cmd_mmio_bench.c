@@ -175,13 +175,11 @@ static const struct util_option options[] = {
 	{ 0 },
 };
 
-static int run(struct util *util, int argc, char **argv)
+static int run(struct util *util)
 {
 	struct mmio_bench *bench = &result.bench;
 	int rc;
 
-	(void)argc;
-	(void)argv;
 	bench->count = count;
 	set_up(bench);
 	bench->samples = calloc(bench->count, sizeof(bench->samples[0]));

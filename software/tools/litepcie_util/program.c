@@ -1,0 +1,118 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * The command line of a program with commands: program.h and util.h say what each function
+ * promises.
+ */
+#include "program.h"
+
+#include <getopt.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <string.h>
+
+/* Signals that end the program ---------------------------------------------------------------- */
+
+/*
+ * A signal came that asks the program to end. This is a global, since a signal handler gets no
+ * context.
+ */
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int number)
+{
+	(void)number;
+	interrupted = 1;
+}
+
+bool util_interrupted(void)
+{
+	return interrupted;
+}
+
+/*
+ * Without SA_RESTART a signal ends a wait for the card. SA_RESETHAND lets a second Ctrl-C kill the
+ * program.
+ */
+void program_begin(const struct program *program, struct util *util)
+{
+	struct sigaction action = { .sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND };
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	opterr = 0;
+	util->program = program;
+}
+
+/* Usage --------------------------------------------------------------------------------------- */
+
+static void print_help(const struct program *program)
+{
+	printf("%s\ncommands:\n", program->about);
+	for (const struct command *const *command = program->commands; *command; command++)
+		printf("  %-14s %s\n", (*command)->name, (*command)->summary);
+	printf("\n%s", program->more);
+}
+
+int util_help(const struct util *util, const struct command *command)
+{
+	printf("usage: %s ", util->program->name);
+	if (command->name)
+		options_help(command);
+	else
+		print_help(util->program);
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return EXIT_OK;
+	fprintf(stderr, "%s: the text could not be written to stdout\n", util->program->name);
+	return EXIT_FAILED;
+}
+
+int util_usage(const struct util *util, const char *format, ...)
+{
+	const char *name = util->program->name;
+	va_list args;
+
+	fprintf(stderr, "%s: ", name);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fprintf(stderr, "\ntry: %s %s%s--help\n", name, util->command ? util->command : "",
+		util->command ? " " : "");
+	return EXIT_USAGE;
+}
+
+int util_bad_option(const struct util *util, int option, const char *word)
+{
+	if (option == ':')
+		return util_usage(util, "%s needs a value", word);
+	return util_usage(util, "%s: there is no such option%s", word,
+			  util->command ? "" : " before the command");
+}
+
+/* The command --------------------------------------------------------------------------------- */
+
+int program_run(struct util *util, int argc, char **argv)
+{
+	const struct command whole = { .options = util->program->options, .most = UINT_MAX };
+	const struct command *const *command = util->program->commands;
+	int status = options_parse(util, &whole, &argc, &argv);
+
+	if (status >= 0)
+		return status;
+	if (!argc)
+		return util_usage(util, "a command is missing");
+	while (*command && strcmp((*command)->name, argv[0]) != 0)
+		command++;
+	if (!*command)
+		return util_usage(util, "%s: there is no such command", argv[0]);
+	util->command = (*command)->name;
+	status = options_parse(util, *command, &argc, &argv);
+	util->words = argv;
+	util->word_count = argc;
+	return status < 0 ? (*command)->run(util) : status;
+}

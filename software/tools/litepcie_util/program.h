@@ -1,0 +1,39 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * The command line of a program with commands, as litepcie_util and lanebox-capture have it: options
+ * of the program, then a command with options of its own.
+ */
+#ifndef LITEPCIE_UTIL_PROGRAM_H
+#define LITEPCIE_UTIL_PROGRAM_H
+
+#include "util.h"
+
+#define PROGRAM_DEVICE	"/dev/litepcie0"	/* the card of a command line that names none */
+
+struct program {
+	const char			*name;
+	/*
+	 * text of --help: what is behind "usage: NAME " and before the list of commands, and what
+	 * is behind the list
+	 */
+	const char			*about, *more;
+	/* options before the command; those without a long name have a letter alone */
+	const struct util_option	*options;
+	const struct command *const	*commands;	/* ends with NULL */
+};
+
+/*
+ * Prepare @util for the program, and let SIGINT and SIGTERM end its commands in order:
+ * util_interrupted().
+ */
+void program_begin(const struct program *program, struct util *util);
+
+/* Run the command that the command line names. Returns an exit status. */
+int program_run(struct util *util, int argc, char **argv);
+
+#endif /* LITEPCIE_UTIL_PROGRAM_H */
