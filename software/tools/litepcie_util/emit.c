@@ -94,7 +94,7 @@ void emit_string(const struct emit *emit, const char *key, const char *format, c
 		fputc('"', file);
 	} else if (file) {
 		fputs("null", file);
-	} else if (!emit->json && format) {
+	} else if (!emit->json && format && value) {
 		printf(format, value);
 	}
 }
@@ -117,7 +117,7 @@ void emit_number(const struct emit *emit, const char *key, const char *format, d
 		fprintf(file, "%.9g", value);
 	else if (file)
 		fputs("null", file);
-	else if (!emit->json && format)
+	else if (!emit->json && format && isfinite(value))
 		printf(format, value);
 }
 

@@ -8,9 +8,9 @@
  * Print the result of a command, as text or as JSON. A call gives a value once: the key that it has
  * in JSON, and the format by which it is printed as text. Each call prints at once.
  *
- * A value with a NULL key is not in JSON, and one with a NULL format is not in the text. JSON has
- * null for a NULL string and for a number that is not finite. Strings are escaped in JSON, keys
- * must need no escaping.
+ * A value with a NULL key is not in JSON, and one with a NULL format is not in the text. A NULL
+ * string and a number that is not finite are null in JSON, and are not in the text. Strings are
+ * escaped in JSON, keys must need no escaping.
  */
 #ifndef LITEPCIE_UTIL_EMIT_H
 #define LITEPCIE_UTIL_EMIT_H

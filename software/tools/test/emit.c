@@ -17,12 +17,12 @@ static void print(const struct emit *out)
 	emit_object(out, NULL);
 	emit_string(out, "plain", "plain %s\n", "words");
 	emit_string(out, "escaped", NULL, "\"quoted\" \\ \t\x01\x7f \xc3\xa4");
-	emit_string(out, "absent", NULL, emit_filled(""));
+	emit_string(out, "absent", "absent %s\n", emit_filled(""));
 	emit_string(out, NULL, "text alone: %s\n", "words");
 	emit_unsigned(out, "largest", "%llu\n", UINT64_MAX);
 	emit_unsigned(out, NULL, "%llu of text alone\n", 2);
 	emit_number(out, "third", "%.3f\n", 1.0 / 3);
-	emit_number(out, "not_finite", NULL, INFINITY);
+	emit_number(out, "not_finite", "not finite %.3f\n", INFINITY);
 	emit_number(out, "not_a_number", NULL, NAN);
 	emit_bool(out, "yes", true);
 	emit_bool(out, "no", false);

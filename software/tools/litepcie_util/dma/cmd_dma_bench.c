@@ -46,12 +46,11 @@ void bench_emit_rate(const struct emit *out, const struct rate *rate, const char
 	else if (!binds)
 		binds = rates_binds(rate);
 	emit_string(out, "id", NULL, id);
-	emit_number(out, "value", valid ? "%8.2f" : NULL, valid ? rate->gb_per_s : NAN);
+	emit_number(out, "value", "%8.2f", valid ? rate->gb_per_s : NAN);
 	emit_string(out, "unit", valid ? "  %s" : NULL, "GB/s");
-	emit_number(out, "limit", valid ? "  %6.2f" : NULL, valid ? rate->limit.value : NAN);
-	emit_number(out, "ratio", valid ? "  %7.3f" : NULL,
-		    valid ? rate->gb_per_s / rate->limit.value : NAN);
-	emit_string(out, "binds", valid ? "  %s\n" : NULL, valid ? binds : NULL);
+	emit_number(out, "limit", "  %6.2f", valid ? rate->limit.value : NAN);
+	emit_number(out, "ratio", "  %7.3f", valid ? rate->gb_per_s / rate->limit.value : NAN);
+	emit_string(out, "binds", "  %s\n", valid ? binds : NULL);
 	emit_unsigned(out, "bytes", NULL, rate->bytes);
 	emit_unsigned(out, "cycles", NULL, rate->cycles);
 	emit_unsigned(out, "stall_cycles", NULL, rate->rq_stalls);

@@ -71,9 +71,8 @@ static void print_rates(const struct emit *out, const struct dma_run *run, const
 	emit_string(out, NULL, "  %s  ", name);
 	if (!known)
 		emit_text(out, "     - GB/s       - B/cycle");
-	emit_number(out, "gb_per_s", known ? "%6.2f GB/s  " : NULL, gb_per_s(run, bytes));
-	emit_number(out, "bytes_per_cycle", known ? "%6.2f B/cycle" : NULL,
-		    bytes_per_cycle(&run->window, bytes));
+	emit_number(out, "gb_per_s", "%6.2f GB/s  ", gb_per_s(run, bytes));
+	emit_number(out, "bytes_per_cycle", "%6.2f B/cycle", bytes_per_cycle(&run->window, bytes));
 	emit_unsigned(out, "window_bytes", NULL, known ? bytes : 0);
 	emit_unsigned(out, "moved_bytes", NULL, moved);
 	emit_unsigned(out, "compared_bytes", NULL, checked);

@@ -110,7 +110,7 @@ void bench_sweep_emit(const struct emit *out, const struct rates *rates,
 
 		emit_object(out, NULL);
 		emit_unsigned(out, "size_bytes", "  %8llu  ", size[i].bytes);
-		emit_number(out, NULL, valid ? "%8.3f M  " : NULL, millions);
+		emit_number(out, NULL, "%8.3f M  ", millions);
 		emit_number(out, "transfers_per_s", NULL, millions * 1e6);
 		emit_string(out, "reason", NULL, valid ? NULL : size[i].reason);
 		if (valid || out->json) {

@@ -20,16 +20,18 @@
 /* Filling h2c buffers ------------------------------------------------------------------------- */
 
 /*
- * Returns the number of h2c buffers to fill now, or 0 until a whole batch is free. Whole batches
- * keep the interrupts at regular distances.
+ * Returns the number of buffers of a direction to fill or to check now, or 0 until a whole batch of
+ * the @available ones is there. Whole batches keep the interrupts at regular distances.
  */
-static uint64_t fill_count(const struct dma_run *run, uint64_t first, uint64_t available)
+static uint64_t count_of(const struct dma_run *run, const struct dma_direction *direction,
+			 int available)
 {
-	uint64_t left = run->h2c.target - first, batch = run->batch - first % run->batch;
+	uint64_t left = direction->target - direction->done;
+	uint64_t batch = run->batch - direction->done % run->batch;
 
 	if (left < batch)
 		batch = left;
-	return available < batch ? 0 : batch;
+	return (uint64_t)available < batch ? 0 : batch;
 }
 
 /*
@@ -60,7 +62,7 @@ static int fill(struct dma_run *run)
 
 	if (rc <= 0)
 		return rc;
-	count = fill_count(run, run->h2c.done, (uint64_t)rc);
+	count = count_of(run, &run->h2c, rc);
 	for (uint64_t i = 0; rc > 0 && i < count; i++) {
 		rc = litepcie_stream_acquire(run->streams.h2c, &buffer, 0);
 		if (rc > 0)
@@ -119,20 +121,6 @@ static void add_batch(struct dma_run *run, const struct batch *batch, uint64_t c
 }
 
 /*
- * Returns the number of c2h buffers to check now, or 0 until a whole batch is filled: see
- * fill_count().
- */
-static uint64_t check_count(const struct dma_run *run, uint64_t first, uint64_t available)
-{
-	uint64_t left = run->c2h.target > first ? run->c2h.target - first : 0;
-	uint64_t batch = run->batch - first % run->batch;
-
-	if (left < batch)
-		batch = left;
-	return available < batch ? 0 : batch;
-}
-
-/*
  * Compare the filled c2h buffers and release them. Returns the number of buffers taken, or -errno.
  */
 static int check(struct dma_run *run)
@@ -144,7 +132,7 @@ static int check(struct dma_run *run)
 
 	if (rc <= 0)
 		return rc;
-	count = check_count(run, run->c2h.done, (uint64_t)rc);
+	count = count_of(run, &run->c2h, rc);
 	for (uint64_t i = 0; rc >= 0 && i < count; i++) {
 		rc = litepcie_stream_acquire(run->streams.c2h, &buffer, 0);
 		if (rc > 0) {

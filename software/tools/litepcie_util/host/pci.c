@@ -12,6 +12,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <linux/pci_regs.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -23,15 +24,15 @@
 
 /* Files of sysfs ------------------------------------------------------------------------------ */
 
+/* Returns false with errno set if the path is too long. */
 static bool join(char path[PATH_MAX], const char *format, va_list args)
 {
 	const char *root = getenv("LITEPCIE_ROOT");
-	int used = snprintf(path, PATH_MAX, "%s", root ? root : "");
-	int more;
+	int used = snprintf(path, PATH_MAX, "%s", root ? root : ""), more = -1;
 
-	if (used < 0 || used >= PATH_MAX)
-		return false;
-	more = vsnprintf(path + used, (size_t)(PATH_MAX - used), format, args);
+	errno = ENAMETOOLONG;
+	if (used >= 0 && used < PATH_MAX)
+		more = vsnprintf(path + used, (size_t)(PATH_MAX - used), format, args);
 	return more >= 0 && more < PATH_MAX - used;
 }
 
@@ -46,54 +47,50 @@ bool pci_path(char path[PATH_MAX], const char *format, ...)
 	return fits;
 }
 
+/* Read the beginning of a file. Returns the number of bytes, or -errno. */
+static ssize_t read_file(const char *path, void *data, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t length = fd < 0 ? -1 : read(fd, data, size);
+
+	if (length < 0)
+		length = -errno;
+	if (fd >= 0)
+		close(fd);
+	return length;
+}
+
 int pci_read_text(char *text, size_t size, const char *format, ...)
 {
 	char path[PATH_MAX];
+	ssize_t length = -ENAMETOOLONG;
 	va_list args;
-	ssize_t length;
-	bool fits;
-	int fd;
 
-	text[0] = '\0';
 	va_start(args, format);
-	fits = join(path, format, args);
+	if (join(path, format, args))
+		length = read_file(path, text, size - 1);
 	va_end(args);
-	if (!fits)
-		return -ENAMETOOLONG;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	length = read(fd, text, size - 1);
-	if (length < 0)
-		length = -errno;
-	close(fd);
-	if (length < 0)
-		return (int)length;
-	text[length] = '\0';
+	text[length < 0 ? 0 : length] = '\0';
 	text[strcspn(text, "\n")] = '\0';
-	return 0;
+	return length < 0 ? (int)length : 0;
 }
 
 int pci_write_text(const char *text, const char *format, ...)
 {
+	ssize_t length = (ssize_t)strlen(text), written = -1;
 	char path[PATH_MAX];
 	va_list args;
-	ssize_t length;
-	bool fits;
-	int fd, rc = 0;
+	int fd = -1, rc;
 
 	va_start(args, format);
-	fits = join(path, format, args);
+	if (join(path, format, args))
+		fd = open(path, O_WRONLY | O_CLOEXEC);
 	va_end(args);
-	if (!fits)
-		return -ENAMETOOLONG;
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	length = write(fd, text, strlen(text));
-	if (length != (ssize_t)strlen(text))
-		rc = length < 0 ? -errno : -EIO;
-	close(fd);
+	if (fd >= 0)
+		written = write(fd, text, (size_t)length);
+	rc = written < 0 ? -errno : written == length ? 0 : -EIO;
+	if (fd >= 0)
+		close(fd);
 	return rc;
 }
 
@@ -109,24 +106,20 @@ static long read_number(const char *address, const char *name, long otherwise)
 }
 
 /*
- * Get the last part of the target of a symbolic link in the sysfs folder of a function. @text is
- * empty if there is no such link.
+ * Get the last part of the target of a symbolic link in sysfs. @text is empty if there is no such
+ * link.
  */
-static void read_link(const char *address, const char *name, char *text, size_t size)
+__attribute__((format(printf, 3, 4)))
+static void read_link(char *text, size_t size, const char *format, ...)
 {
-	char path[PATH_MAX], target[PATH_MAX];
-	const char *last;
-	ssize_t length;
+	char path[PATH_MAX], target[PATH_MAX] = "";
+	va_list args;
 
-	text[0] = '\0';
-	if (!pci_path(path, DEVICES "/%s/%s", address, name))
-		return;
-	length = readlink(path, target, sizeof(target) - 1);
-	if (length < 0)
-		return;
-	target[length] = '\0';
-	last = strrchr(target, '/');
-	snprintf(text, size, "%.*s", (int)size - 1, last ? last + 1 : target);
+	va_start(args, format);
+	if (!join(path, format, args) || readlink(path, target, sizeof(target) - 1) < 0)
+		target[0] = '\0';
+	va_end(args);
+	snprintf(text, size, "%.*s", (int)size - 1, *target ? basename(target) : "");
 }
 
 /* PCI functions ------------------------------------------------------------------------------- */
@@ -135,16 +128,10 @@ static void read_config(struct pci_function *function)
 {
 	char path[PATH_MAX];
 	ssize_t length = -1;
-	int fd;
 
-	if (!pci_path(path, DEVICES "/%s/config", function->address))
-		return;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	length = read(fd, function->config, sizeof(function->config));
+	if (pci_path(path, DEVICES "/%s/config", function->address))
+		length = read_file(path, function->config, sizeof(function->config));
 	function->config_size = length > 0 ? (size_t)length : 0;
-	close(fd);
 }
 
 int pci_load(struct pci_function *function, const char *address)
@@ -158,8 +145,8 @@ int pci_load(struct pci_function *function, const char *address)
 	if (!function->vendor)
 		return -ENOENT;
 	function->numa = (int)read_number(address, "numa_node", -1);
-	read_link(address, "driver", function->driver, sizeof(function->driver));
-	read_link(address, "iommu_group", group, sizeof(group));
+	read_link(function->driver, sizeof(function->driver), DEVICES "/%s/driver", address);
+	read_link(group, sizeof(group), DEVICES "/%s/iommu_group", address);
 	if (*group)
 		function->iommu_group = atoi(group);
 	read_config(function);
@@ -226,44 +213,28 @@ int pci_each(int (*visit)(void *context, const char *address), void *context)
 
 int pci_parent(const char *address, char parent[PCI_ADDRESS])
 {
-	char path[PATH_MAX], *real, *last;
-	int rc = -ENOENT;
+	char path[PATH_MAX], *real = NULL;
+	bool found;
 
-	if (!pci_path(path, DEVICES "/%s", address))
-		return -ENAMETOOLONG;
-	real = realpath(path, NULL);
+	if (pci_path(path, DEVICES "/%s", address))
+		real = realpath(path, NULL);
 	if (!real)
 		return -errno;
-	last = strrchr(real, '/');
-	if (last) {
-		*last = '\0';
-		last = strrchr(real, '/');
-		if (last && pci_parse_address(last + 1, parent))
-			rc = 0;
-	}
+	found = pci_parse_address(basename(dirname(real)), parent);
 	free(real);
-	return rc;
+	return found ? 0 : -ENOENT;
 }
 
 int pci_of_device(const char *device, char address[PCI_ADDRESS])
 {
-	char path[PATH_MAX], *real;
-	const char *name = strrchr(device, '/'), *last;
-	int rc = -ENOENT;
+	const char *name = strrchr(device, '/');
+	char text[32] = "";
 
-	if (strncmp(device, "vfio:", 5) == 0) {
-		snprintf(path, sizeof(path), "%.*s", (int)strcspn(device + 5, ","), device + 5);
-		return pci_parse_address(path, address) ? 0 : -ENOENT;
-	}
-	if (!name || strncmp(device, "sim:", 4) == 0 ||
-	    !pci_path(path, "/sys/class/litepcie/%s/device", name + 1))
-		return -ENOENT;
-	real = realpath(path, NULL);
-	last = real ? strrchr(real, '/') : NULL;
-	if (last && pci_parse_address(last + 1, address))
-		rc = 0;
-	free(real);
-	return rc;
+	if (strncmp(device, "vfio:", 5) == 0)
+		snprintf(text, sizeof(text), "%.*s", (int)strcspn(device + 5, ","), device + 5);
+	else if (name && strncmp(device, "sim:", 4) != 0)
+		read_link(text, sizeof(text), "/sys/class/litepcie/%s/device", name + 1);
+	return pci_parse_address(text, address) ? 0 : -ENOENT;
 }
 
 /* Config space -------------------------------------------------------------------------------- */

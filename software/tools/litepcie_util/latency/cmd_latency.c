@@ -24,20 +24,20 @@
 static bool has_software(const struct latency *latency)
 {
 	for (int i = 0; i < LATENCY_ROWS; i++)
-		if (latency->row[i].valid && !isnan(latency->row[i].software))
+		if (!latency->row[i].reason && !isnan(latency->row[i].software))
 			return true;
 	return false;
 }
 
 static void print_row(const struct emit *out, const struct latency_row *row, bool software)
 {
-	bool valid = row->valid;
+	bool valid = !row->reason;
 
 	emit_string(out, "id", "  %-16s ", row->id);
 	emit_unsigned(out, "size_bytes", NULL, row->size);
 	emit_string(out, "unit", NULL, "ns");
 	emit_number(out, "value", NULL, valid ? row->hardware.median : NAN);
-	emit_string(out, "reason", NULL, valid ? NULL : row->reason);
+	emit_string(out, "reason", NULL, row->reason);
 	if (!valid && !out->json) {
 		emit_text(out, "no value: ");
 		util_fill(29, 21, row->reason);
@@ -62,7 +62,7 @@ static void print_histograms(const struct emit *out, const struct latency *laten
 	for (int i = 0; i < LATENCY_ROWS; i++) {
 		const struct latency_row *row = &latency->row[i];
 
-		if (!row->valid)
+		if (row->reason)
 			continue;
 		emit_text(out, "  %s\n", row->id);
 		histogram_emit(out, &row->hardware, "ns");

@@ -37,8 +37,8 @@ struct latency_row {
 	enum latency_end	end;
 	/* bytes of the transfer to the card, which the card sends back */
 	size_t			size;
-	bool			valid;
-	char			reason[UTIL_SENTENCE];
+	/* sentence that says why this row has no value; NULL if it has one */
+	const char		*reason;
 	/* distribution of the latency in the card, in ns of the card's clock */
 	struct histogram	hardware;
 	double			p90, p999;

@@ -29,7 +29,6 @@ static void fill_row(struct latency *latency, struct latency_row *row)
 	row->p90 = latency->samples[(latency->count - 1) * 90 / 100];
 	row->p999 = latency->samples[(latency->count - 1) * 999 / 1000];
 	row->software = NAN;
-	row->valid = true;
 }
 
 /*
@@ -81,25 +80,18 @@ static int measure_row(struct transfer *transfer, struct latency *latency, struc
 	return 0;
 }
 
-static void refuse(struct latency_row *row, const char *reason)
-{
-	snprintf(row->reason, sizeof(row->reason), "%s", reason);
-}
-
 static int measure_or_refuse(struct transfer *transfer, struct latency *latency,
 			     struct latency_row *row)
 {
 	if (transfer->driven &&
-	    (row->end != LATENCY_DMA || !packet_fits(transfer->dev, row->size))) {
-		refuse(row, "this takes a descriptor of its own in the card's table, which the kernel "
-		       "driver keeps for itself; give the card to VFIO (litepcie_util vfio bind)");
-		return 0;
-	}
-	if (row->end != LATENCY_INTERRUPT || transfer->stamped)
-		return measure_row(transfer, latency, row);
-	refuse(row, "this card does not stamp doorbell and interrupt: its gateware is older than "
-	       "version 1.1 of the capability table");
-	return 0;
+	    (row->end != LATENCY_DMA || !packet_fits(transfer->dev, row->size)))
+		row->reason = "this takes a descriptor of its own in the card's table, which the "
+			      "kernel driver keeps for itself; give the card to VFIO (litepcie_util "
+			      "vfio bind)";
+	else if (row->end == LATENCY_INTERRUPT && !transfer->stamped)
+		row->reason = "this card does not stamp doorbell and interrupt: its gateware is "
+			      "older than version 1.1 of the capability table";
+	return row->reason ? 0 : measure_row(transfer, latency, row);
 }
 
 /*

@@ -26,7 +26,6 @@ struct mmio_row {
 	const char		*id;
 	bool			write;
 	size_t			size;
-	bool			valid;
 	/* sentence that says why this row has no value; empty if it has one */
 	char			reason[UTIL_SENTENCE];
 	/* distribution of the time of one MMIO access, in ns */
@@ -64,9 +63,5 @@ int mmio_measure(struct litepcie *dev, struct mmio_bench *bench);
  */
 int mmio_clock(struct litepcie *dev, const struct mmio_bench *bench, uint32_t *ticks);
 double mmio_elapsed_ns(const struct mmio_bench *bench, uint32_t from, uint32_t to);
-
-/* Mark the row of the report as without a value, and keep the reason as a sentence. */
-__attribute__((format(printf, 2, 3)))
-void mmio_refuse(struct mmio_row *row, const char *format, ...);
 
 #endif /* LITEPCIE_UTIL_MMIO_BENCH_H */

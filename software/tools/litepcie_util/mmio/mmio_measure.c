@@ -14,8 +14,8 @@
  * answered accesses of that size correctly.
  */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "mmio_bench.h"
 
@@ -39,16 +39,6 @@ double mmio_elapsed_ns(const struct mmio_bench *bench, uint32_t from, uint32_t t
 
 /* Proof that accesses of a size work ---------------------------------------------------------- */
 
-void mmio_refuse(struct mmio_row *row, const char *format, ...)
-{
-	va_list args;
-
-	row->valid = false;
-	va_start(args, format);
-	vsnprintf(row->reason, sizeof(row->reason), format, args);
-	va_end(args);
-}
-
 /*
  * Check a read of the clock. The clock moves on, so a right answer lies between the two 4-byte
  * reads around it.
@@ -65,9 +55,9 @@ static int prove_clock(struct litepcie *dev, const struct mmio_bench *bench,
 	if (rc == 0)
 		rc = mmio_clock(dev, bench, &after);
 	if (rc == 0 && (uint32_t)((uint32_t)value - before) > after - before)
-		mmio_refuse(row, "the card answers a %zu-byte read wrongly: 0x%0*llx, which is not "
-			    "a time between 0x%08x and 0x%08x", row->size, (int)row->size * 2,
-			    (unsigned long long)value, before, after);
+		snprintf(row->reason, UTIL_SENTENCE, "the card answers a %zu-byte read wrongly: "
+			 "0x%0*llx, which is not a time between 0x%08x and 0x%08x", row->size,
+			 (int)row->size * 2, (unsigned long long)value, before, after);
 	return rc;
 }
 
@@ -107,41 +97,41 @@ static int prove_words(struct litepcie *dev, struct mmio_bench *bench, struct mm
 	size_t words = bench->spread ? PROOF_WORDS : 1, size = row->write ? 4 : row->size;
 	int rc = write_proof(dev, bench->offset, words, row->write ? row->size : 4);
 
-	for (size_t i = 0; rc == 0 && row->valid && i < words; i += size / 4) {
+	for (size_t i = 0; rc == 0 && !*row->reason && i < words; i += size / 4) {
 		uint64_t expected = proof_value(i, size), got = 0;
 
 		rc = litepcie_bar_read(dev, 0, bench->offset + 4 * i, &got, size);
 		if (rc == 0 && got != expected)
-			mmio_refuse(row, "the card %s %zu bytes wrongly: at BAR0 + 0x%zx 0x%0*llx "
-				    "was written, 0x%0*llx read",
-				    row->write ? "stores a write of" : "answers a read of",
-				    row->size, bench->offset + 4 * i, (int)size * 2,
-				    (unsigned long long)expected, (int)size * 2,
-				    (unsigned long long)got);
+			snprintf(row->reason, UTIL_SENTENCE, "the card %s %zu bytes wrongly: at "
+				 "BAR0 + 0x%zx 0x%0*llx was written, 0x%0*llx read",
+				 row->write ? "stores a write of" : "answers a read of", row->size,
+				 bench->offset + 4 * i, (int)size * 2,
+				 (unsigned long long)expected, (int)size * 2,
+				 (unsigned long long)got);
 	}
 	return rc;
 }
 
 static int prove(struct litepcie *dev, struct mmio_bench *bench, struct mmio_row *row)
 {
-	int rc;
+	const char *refused = NULL;
+	int rc = 0;
 
-	row->valid = true;
-	if (bench->target == MMIO_SCRATCH && row->size != 4) {
-		mmio_refuse(row, "scratch is a single 4-byte register");
-		return 0;
-	}
-	if (bench->target == MMIO_TIME && row->write) {
-		mmio_refuse(row, "device time can only be read");
-		return 0;
-	}
-	rc = bench->target == MMIO_TIME ? prove_clock(dev, bench, row) : prove_words(dev, bench, row);
+	*row->reason = '\0';
+	if (bench->target == MMIO_SCRATCH && row->size != 4)
+		refused = "scratch is a single 4-byte register";
+	else if (bench->target == MMIO_TIME && row->write)
+		refused = "device time can only be read";
+	else if (bench->target == MMIO_TIME)
+		rc = prove_clock(dev, bench, row);
+	else
+		rc = prove_words(dev, bench, row);
 	/* this access path to the card cannot make accesses of this size */
-	if (rc == -EOPNOTSUPP) {
-		mmio_refuse(row, "%s", litepcie_why(dev));
-		return 0;
-	}
-	return rc;
+	if (rc == -EOPNOTSUPP)
+		refused = litepcie_why(dev);
+	if (refused)
+		snprintf(row->reason, UTIL_SENTENCE, "%s", refused);
+	return refused ? 0 : rc;
 }
 
 /* Measurement --------------------------------------------------------------------------------- */
@@ -206,7 +196,7 @@ static int measure_row(struct litepcie *dev, struct mmio_bench *bench, struct mm
 {
 	int rc = prove(dev, bench, row);
 
-	for (size_t i = 0; rc == 0 && row->valid && i < bench->count; i++) {
+	for (size_t i = 0; rc == 0 && !*row->reason && i < bench->count; i++) {
 		double ns = 0;
 
 		if (util_interrupted())
@@ -221,8 +211,8 @@ static int measure_row(struct litepcie *dev, struct mmio_bench *bench, struct mm
 		bench->samples[i] = ns > 0 ? ns : 0;
 	}
 	if (rc < 0)
-		mmio_refuse(row, MMIO_CUT_SHORT);
-	else if (row->valid)
+		strcpy(row->reason, MMIO_CUT_SHORT);
+	else if (!*row->reason)
 		histogram_make(&row->ns, bench->samples, bench->count);
 	return rc;
 }

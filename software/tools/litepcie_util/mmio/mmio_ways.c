@@ -14,7 +14,6 @@
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "litepcie_capability.h"
@@ -138,17 +137,6 @@ _Static_assert(sizeof(all_ways) / sizeof(all_ways[0]) <= MMIO_WAYS_MAX, "a row f
 
 /* Proof that a way works ---------------------------------------------------------------------- */
 
-__attribute__((format(printf, 2, 3)))
-static void refuse(struct mmio_way_row *row, const char *format, ...)
-{
-	va_list args;
-
-	row->valid = false;
-	va_start(args, format);
-	vsnprintf(row->reason, sizeof(row->reason), format, args);
-	va_end(args);
-}
-
 static int region(struct litepcie *dev, const struct mmio_ways *ways, uint32_t *words, bool write)
 {
 	int rc = 0;
@@ -179,10 +167,10 @@ static int prove(struct litepcie *dev, const struct mmio_ways *ways, const struc
 			       way->write ? &sent[i / 4] : &got[i / 4]);
 	for (size_t i = 0; rc == 0 && i < length && way->write; i += 4)
 		rc = litepcie_bar_read(dev, ways->bar, ways->offset + i, &got[i / 4], 4);
-	for (size_t i = 0; rc == 0 && row->valid && i < length / 4; i++)
+	for (size_t i = 0; rc == 0 && !*row->reason && i < length / 4; i++)
 		if (got[i] != sent[i])
-			refuse(row, "wrong data: at +0x%zx 0x%08x was written, 0x%08x read", 4 * i,
-			       sent[i], got[i]);
+			snprintf(row->reason, UTIL_SENTENCE, "wrong data: at +0x%zx 0x%08x was "
+				 "written, 0x%08x read", 4 * i, sent[i], got[i]);
 	return rc;
 }
 
@@ -297,30 +285,27 @@ static int measure(struct litepcie *dev, struct mmio_ways *ways, const struct wa
 static int do_row(struct litepcie *dev, struct mmio_ways *ways, const struct way *way)
 {
 	struct mmio_way_row *row = &ways->row[ways->rows++];
-	int rc;
+	const char *refused = NULL;
+	int rc = 0;
 
-	*row = (struct mmio_way_row) { .write = way->write, .size = way->size, .valid = true };
-	snprintf(row->id, sizeof(row->id), "%s", way->id);
-	if (way->mapped && !ways->window.base) {
-		refuse(row, "%.480s", ways->unmapped);
-		return 0;
-	}
-	if (way->combined && !ways->window.write_combining) {
-		refuse(row, "this mapping is uncached; only the kernel driver of Lanebox maps memory "
-		       "write-combined");
-		return 0;
-	}
-	rc = prove(dev, ways, way, row);
-	if (rc == 0 && row->valid)
+	*row = (struct mmio_way_row) { .id = way->id, .write = way->write, .size = way->size };
+	if (way->mapped && !ways->window.base)
+		refused = ways->unmapped;
+	else if (way->combined && !ways->window.write_combining)
+		refused = "this mapping is uncached; only the kernel driver of Lanebox maps memory "
+			  "write-combined";
+	else
+		rc = prove(dev, ways, way, row);
+	if (rc == 0 && !refused && !*row->reason)
 		rc = measure(dev, ways, way, row);
-	if (rc == -EOPNOTSUPP) {	/* this path to the card cannot make accesses of this way */
-		refuse(row, "%.480s", litepcie_why(dev));
-		return 0;
-	}
-	if (rc < 0)
+	if (rc == -EOPNOTSUPP)	/* this path to the card cannot make accesses of this way */
+		refused = litepcie_why(dev);
+	else if (rc < 0)
 		/* drop the row of this way, as it has neither a value nor a reason */
 		ways->rows--;
-	return rc;
+	if (refused)
+		snprintf(row->reason, UTIL_SENTENCE, "%s", refused);
+	return refused ? 0 : rc;
 }
 
 /*
@@ -387,19 +372,18 @@ int mmio_ways_measure(struct litepcie *dev, struct mmio_ways *ways)
 
 static void print_row(const struct emit *out, const struct mmio_way_row *row)
 {
-	bool valid = row->valid;
+	bool valid = !*row->reason;
 
 	emit_string(out, "id", "  %-18s ", row->id);
 	emit_string(out, "op", NULL, row->write ? "write" : "read");
 	emit_unsigned(out, "size_bytes", NULL, row->size);
 	emit_string(out, "unit", NULL, "MB/s");
-	emit_number(out, "access_ns", valid ? "%8.1f " : NULL, valid ? row->ns : NAN);
-	emit_number(out, "value", valid ? "%9.1f " : NULL, valid ? row->mb_per_s : NAN);
-	emit_number(out, "limit", valid ? "%8.1f " : NULL, valid ? row->limit.value : NAN);
-	emit_number(out, "ratio", valid ? "%7.3f  " : NULL,
-		    valid ? row->mb_per_s / row->limit.value : NAN);
-	emit_string(out, "binds", valid ? "%s\n" : NULL, valid ? row->limit.binds : NULL);
-	emit_string(out, "reason", NULL, valid ? NULL : row->reason);
+	emit_number(out, "access_ns", "%8.1f ", valid ? row->ns : NAN);
+	emit_number(out, "value", "%9.1f ", valid ? row->mb_per_s : NAN);
+	emit_number(out, "limit", "%8.1f ", valid ? row->limit.value : NAN);
+	emit_number(out, "ratio", "%7.3f  ", valid ? row->mb_per_s / row->limit.value : NAN);
+	emit_string(out, "binds", "%s\n", valid ? row->limit.binds : NULL);
+	emit_string(out, "reason", NULL, emit_filled(row->reason));
 	if (!valid && !out->json) {
 		emit_text(out, "cannot be done: ");
 		util_fill(37, 23, row->reason);

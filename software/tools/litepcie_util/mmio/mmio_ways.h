@@ -19,11 +19,11 @@
 #define MMIO_REGION	4096u
 
 struct mmio_way_row {
-	char		id[32];
+	const char	*id;
 	bool		write;
 	/* bytes that software moves in one call of the row's way of access */
 	size_t		size;
-	bool		valid;
+	/* sentence that says why this row has no value; empty if it has one */
 	char		reason[UTIL_SENTENCE];
 	double		ns;		/* time in ns that one access takes software */
 	double		mb_per_s;
