@@ -37,14 +37,6 @@ struct rates {
 	uint64_t	all_lost;		/* frames since the recording began */
 };
 
-static double clock_s(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 /* Rates --------------------------------------------------------------------------------------- */
 
 static uint64_t lost_of(const struct litepcie_port_accounts *port)
@@ -155,7 +147,7 @@ static bool ask(struct util *util, struct litepcie_capture *capture, struct live
 	live->before_s = live->now_s;
 	live->now.struct_size = sizeof(live->now);
 	rc = litepcie_capture_stats(capture, &live->now);
-	live->now_s = clock_s();
+	live->now_s = util_now();
 	util_check(util, rc, "reading the accounts");
 	return rc == 0;
 }

@@ -13,7 +13,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +42,7 @@ struct interfaces {
 /* What Wireshark wants. */
 struct request {
 	bool				lists, links, settings, captures;
-	const char			*interface, *fifo, *filter;
+	const char			*version, *interface, *fifo, *filter;
 	struct litepcie_capture_config	config;
 	struct litepcie_generator	generator;
 };
@@ -215,112 +214,39 @@ static int capture_frames(struct util *util, const struct request *request)
 
 /* Options ------------------------------------------------------------------------------------- */
 
-enum { INTERFACES = 256, VERSION, INTERFACE, LINKS, SETTINGS, FILTER, CAPTURE, FIFO, SNAP, WAIT,
-       RING, KEEP_BAD, GENERATE };
+static struct request request = {
+	.config.struct_size = sizeof(request.config),
+	.generator.struct_size = sizeof(request.generator),
+};
 
-static int parse_number(struct util *util, const char *option, uint64_t most, uint32_t *number)
+/* Frames of the generator; an empty text stands for none. */
+static bool option_frames(const struct util_option *option, const char *text)
 {
-	uint64_t value;
-
-	if (!util_parse_number(optarg, 0, most, &value))
-		return util_usage(util, "%s %s: it must be a number up to %llu", option, optarg,
-				  (unsigned long long)most);
-	*number = (uint32_t)value;
-	return -1;
+	return !*text || record_generator(text, option->to);
 }
 
-/* Take one of the settings that list_settings() offers. Returns -1 to go on, or an exit status. */
-static int parse_setting(struct util *util, int option, const char *word, struct request *request)
-{
-	struct litepcie_capture_config *config = &request->config;
-	int status;
-
-	switch (option) {
-	case SNAP:
-		return parse_number(util, "--snap", LITEPCIE_CAPTURE_FRAME_LARGEST, &config->snap);
-	case WAIT:
-		status = parse_number(util, "--wait", UINT32_MAX, &config->wait_ns);
-		if (!config->wait_ns)
-			config->wait_ns = LITEPCIE_CAPTURE_AT_ONCE;
-		return status;
-	case RING:
-		if (util_parse_size(optarg, &config->ring_bytes))
-			return -1;
-		return util_usage(util, "--ring %s: it must be a number of bytes; K, M and G may "
-				  "follow", optarg);
-	case KEEP_BAD:
-		config->keep_bad = true;
-		return -1;
-	case GENERATE:
-		if (!*optarg || record_generator(optarg, &request->generator))
-			return -1;
-		return util_usage(util, "--generate %s: it must be SIZE[,PERIOD[,COUNT]], like "
-				  "64,1000,20000", optarg);
-	default:
-		return util_bad_option(util, option, word);
-	}
-}
-
-static int parse_option(struct util *util, int option, const char *word, struct request *request)
-{
-	switch (option) {
-	case INTERFACES:
-		request->lists = true;
-		return -1;
-	case VERSION:
-		return -1;
-	case INTERFACE:
-		request->interface = optarg;
-		return -1;
-	case LINKS:
-		request->links = true;
-		return -1;
-	case SETTINGS:
-		request->settings = true;
-		return -1;
-	case FILTER:
-		request->filter = *optarg ? optarg : NULL;
-		return -1;
-	case CAPTURE:
-		request->captures = true;
-		return -1;
-	case FIFO:
-		request->fifo = optarg;
-		return -1;
-	default:
-		return parse_setting(util, option, word, request);
-	}
-}
-
-static int parse(struct util *util, int argc, char **argv, struct request *request)
-{
-	static const struct option options[] = {
-		{ "extcap-interfaces", no_argument, NULL, INTERFACES },
-		{ "extcap-version", optional_argument, NULL, VERSION },
-		{ "extcap-interface", required_argument, NULL, INTERFACE },
-		{ "extcap-dlts", no_argument, NULL, LINKS },
-		{ "extcap-config", no_argument, NULL, SETTINGS },
-		{ "extcap-capture-filter", required_argument, NULL, FILTER },
-		{ "capture", no_argument, NULL, CAPTURE },
-		{ "fifo", required_argument, NULL, FIFO },
-		{ "snap", required_argument, NULL, SNAP },
-		{ "wait", required_argument, NULL, WAIT },
-		{ "ring", required_argument, NULL, RING },
-		{ "keep-bad", no_argument, NULL, KEEP_BAD },
-		{ "generate", required_argument, NULL, GENERATE },
-		{ 0 }
-	};
-	int option, status;
-
-	/* in glibc, 0 lets getopt start anew */
-	optind = 0;
-	while ((option = getopt_long(argc, argv, ":", options, NULL)) != -1) {
-		status = parse_option(util, option, argv[optind - 1], request);
-		if (status >= 0)
-			return status;
-	}
-	return -1;
-}
+/* The options of Wireshark, and those that list_settings() offers. */
+static const struct util_option options[] = {
+	{ .name = "extcap-interfaces", .to = &request.lists },
+	{ .name = "extcap-version", .parse = option_text, .optional = true,
+	  .to = &request.version },
+	{ .name = "extcap-interface", .parse = option_text, .to = &request.interface },
+	{ .name = "extcap-dlts", .to = &request.links },
+	{ .name = "extcap-config", .to = &request.settings },
+	{ .name = "extcap-capture-filter", .parse = option_text, .to = &request.filter },
+	{ .name = "capture", .to = &request.captures },
+	{ .name = "fifo", .parse = option_text, .to = &request.fifo },
+	{ .name = "snap", .parse = option_number32, .to = &request.config.snap,
+	  .high = LITEPCIE_CAPTURE_FRAME_LARGEST, .rule = "it must be a number up to 16383" },
+	{ .name = "wait", .parse = record_wait, .to = &request.config.wait_ns,
+	  .rule = "it must be a number up to 4294967295" },
+	{ .name = "ring", .parse = option_size, .to = &request.config.ring_bytes,
+	  .rule = "it must be a number of bytes; K, M and G may follow" },
+	{ .name = "keep-bad", .to = &request.config.keep_bad },
+	{ .name = "generate", .parse = option_frames, .to = &request.generator,
+	  .rule = "it must be SIZE[,PERIOD[,COUNT]], like 64,1000,20000" },
+	{ 0 },
+};
 
 bool extcap_asks(int argc, char **argv)
 {
@@ -332,12 +258,9 @@ bool extcap_asks(int argc, char **argv)
 
 int extcap(struct util *util, int argc, char **argv)
 {
-	struct request request = {
-		.config.struct_size = sizeof(request.config),
-		.generator.struct_size = sizeof(request.generator),
-	};
+	const struct command answer = { .options = options, .most = UINT_MAX };
 	struct interfaces found;
-	int status = parse(util, argc, argv, &request);
+	int status = options_parse(util, &answer, &argc, &argv);
 
 	if (status >= 0)
 		return status;
@@ -359,7 +282,7 @@ int extcap(struct util *util, int argc, char **argv)
 		list_settings();
 	if (!request.captures)
 		return EXIT_OK;
-	if (request.filter)
+	if (request.filter && *request.filter)
 		return util_usage(util, "capture filter %s: the card cannot filter for Wireshark; "
 				  "use a display filter", request.filter);
 	if (!request.fifo)

@@ -47,6 +47,26 @@ bool option_size(const struct util_option *option, const char *text)
 	return util_parse_size(text, to) && is_within(option, *to);
 }
 
+static bool store32(const struct util_option *option, uint64_t value)
+{
+	*(uint32_t *)option->to = (uint32_t)value;
+	return value <= UINT32_MAX && is_within(option, value);
+}
+
+bool option_number32(const struct util_option *option, const char *text)
+{
+	uint64_t value;
+
+	return util_parse_number(text, 0, UINT32_MAX, &value) && store32(option, value);
+}
+
+bool option_size32(const struct util_option *option, const char *text)
+{
+	uint64_t value;
+
+	return util_parse_size(text, &value) && store32(option, value);
+}
+
 bool option_seconds(const struct util_option *option, const char *text)
 {
 	return util_parse_seconds(text, option->to);
@@ -84,7 +104,8 @@ static void prepare(const struct util_option *options, char *letters, struct opt
 
 	*letters++ = 'h';
 	for (unsigned int n = 0; n < count; n++) {
-		int value = options[n].parse ? required_argument : no_argument;
+		int value = !options[n].parse ? no_argument :
+			    options[n].optional ? optional_argument : required_argument;
 
 		if (options[n].name)
 			*names++ = (struct option) { options[n].name, value, NULL,

@@ -27,6 +27,8 @@ struct util_option {
 	 * function: its @to is a bool, which becomes true.
 	 */
 	bool		(*parse)(const struct util_option *option, const char *text);
+	/* the long form may stand without its value, and @parse then gets NULL */
+	bool		optional;
 	void		*to;
 	uint64_t	low, high;	/* least and largest value; @high 0: there is no largest */
 	const char	*choices;	/* words that option_choice() takes, with spaces between */
@@ -40,13 +42,16 @@ struct util_option {
 };
 
 /*
- * Values of options: a number (uint64_t), a size with K, M or G (uint64_t), seconds (double), a
- * text (const char *), or one of the choices (unsigned int, which gets the number of the word).
+ * Values of options: a number (uint64_t or uint32_t), a size with K, M or G (also both), seconds
+ * (double), a text (const char *), or one of the choices (unsigned int, which gets the number of
+ * the word).
  */
 #define OPTION_SECONDS	"it must be a number of seconds above 0"
 
 bool option_number(const struct util_option *option, const char *text);
 bool option_size(const struct util_option *option, const char *text);
+bool option_number32(const struct util_option *option, const char *text);
+bool option_size32(const struct util_option *option, const char *text);
 bool option_seconds(const struct util_option *option, const char *text);
 bool option_text(const struct util_option *option, const char *text);
 bool option_choice(const struct util_option *option, const char *text);

@@ -9,23 +9,16 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "util.h"
+
 #define EVERY_S	0.2
-
-double progress_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
 
 void progress_begin(struct progress *progress, const char *what, const char *unit, double total,
 		    double seconds)
 {
-	double now = progress_now();
+	double now = util_now();
 
 	*progress = (struct progress) {
 		.what = what, .unit = unit, .total = total, .seconds = seconds,
@@ -72,7 +65,7 @@ void progress_text(const struct progress *progress, double done, double elapsed,
 
 void progress_show(struct progress *progress, double done)
 {
-	double now = progress_now();
+	double now = util_now();
 	char text[128];
 
 	if (now - progress->shown < EVERY_S || !isatty(STDERR_FILENO))

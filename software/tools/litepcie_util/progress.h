@@ -22,9 +22,6 @@ struct progress {
 	double		began, shown;
 };
 
-/* Returns the time of the monotonic clock in seconds. */
-double progress_now(void);
-
 void progress_begin(struct progress *progress, const char *what, const char *unit, double total,
 		    double seconds);
 void progress_show(struct progress *progress, double done);

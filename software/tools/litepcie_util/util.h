@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "emit.h"
 #include "liblitepcie.h"
@@ -155,6 +156,15 @@ bool util_parse_size(const char *text, uint64_t *bytes);
  * number.
  */
 bool util_parse_seconds(const char *text, double *seconds);
+
+/* Returns the time of the monotonic clock in seconds. */
+static inline double util_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
 
 /* Returns the 32-bit word of 4 bytes of a file or of a memory, the lowest byte first. */
 static inline uint32_t util_word(const uint8_t *bytes)

@@ -15,11 +15,6 @@
 #include "check.h"
 #include "open.h"
 
-double progress_now(void)
-{
-	return 0;
-}
-
 double util_tick_ns(const struct litepcie *dev)
 {
 	(void)dev;

@@ -49,14 +49,6 @@ struct trial {
 	uint64_t	lost;		/* bytes for which the ring had no room */
 };
 
-static double now_s(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 /* The trial ----------------------------------------------------------------------------------- */
 
 static bool disk_failed(struct util *util, const struct trial *trial)
@@ -180,7 +172,7 @@ static uint64_t come_by(struct trial *trial, double elapsed)
 static bool try_disk(struct trial *trial)
 {
 	const struct timespec nap = { .tv_nsec = NAP_NS };
-	double begun = now_s(), now = begun;
+	double begun = util_now(), now = begun;
 	struct slice slice = { .begun = begun };
 	bool right = true;
 
@@ -191,12 +183,12 @@ static bool try_disk(struct trial *trial)
 		trial->done += (uint64_t)output_done(&trial->output) * trial->mbuf_bytes;
 		if (trial->given == before)
 			nanosleep(&nap, NULL);
-		now = now_s();
+		now = util_now();
 		end_slice(trial, &slice, now, SLICE_S);
 	}
 	right = right && output_finish(&trial->output);
 	trial->done += (uint64_t)output_done(&trial->output) * trial->mbuf_bytes;
-	now = now_s();
+	now = util_now();
 	end_slice(trial, &slice, now, SHORTEST * SLICE_S);
 	trial->took = now - begun;
 	trial->ran = true;
@@ -245,9 +237,7 @@ static void print(const struct emit *out, const void *result)
 	emit_bool(out, "io_uring", output->async);
 	emit_text(out, ", %.3f GB/s%s%s\n", rate / 1e9, output->direct ? ", by O_DIRECT" : "",
 		  output->async ? " and io_uring" : "");
-	emit_string(out, "note", NULL, emit_filled(output->note));
-	if (*output->note)
-		emit_text(out, "  note         %s\n", output->note);
+	emit_string(out, "note", "  note         %s\n", emit_filled(output->note));
 	emit_number(out, "slowest_bytes_per_s", NULL, trial->slowest > 0 ? trial->slowest : NAN);
 	if (trial->slowest > 0)
 		emit_text(out, "  slowest      %.3f GB/s in a second\n", trial->slowest / 1e9);

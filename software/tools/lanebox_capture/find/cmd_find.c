@@ -41,14 +41,6 @@ struct search {
 	uint64_t	first_ns, last_ns;	/* of the packets that were found */
 };
 
-static uint32_t word(const uint8_t *data)
-{
-	uint32_t value;
-
-	memcpy(&value, data, sizeof(value));
-	return value;
-}
-
 /* The search ---------------------------------------------------------------------------------- */
 
 static bool is_in_time(const struct search *search, uint64_t time_ns)
@@ -61,16 +53,17 @@ static bool is_in_time(const struct search *search, uint64_t time_ns)
 /* Look at a packet. @block has its time in ns. Returns true if it was sought. */
 static bool look_at(struct search *search, const uint8_t *block)
 {
-	uint64_t time_ns = (uint64_t)word(block + 12) << 32 | word(block + 16);
+	uint64_t time_ns = (uint64_t)util_word(block + 12) << 32 | util_word(block + 16);
 
 	search->packets++;
 	if (!is_in_time(search, time_ns) ||
-	    !filter_takes(search->filter, block + SOURCE_HEAD, word(block + 20), word(block + 24)))
+	    !filter_takes(search->filter, block + SOURCE_HEAD, util_word(block + 20),
+			  util_word(block + 24)))
 		return false;
 	if (!search->found++)
 		search->first_ns = time_ns;
 	search->last_ns = time_ns;
-	search->bytes += word(block + 24);
+	search->bytes += util_word(block + 24);
 	return true;
 }
 
@@ -84,7 +77,7 @@ static bool look_through(struct search *search, struct source *source)
 	size_t room = 0;
 
 	while (source->at < source->size && !util_interrupted()) {
-		uint32_t length = word(source->data + source->at + 4), type;
+		uint32_t length = util_word(source->data + source->at + 4), type;
 		bool wanted;
 
 		if (length > room) {
@@ -97,7 +90,7 @@ static bool look_through(struct search *search, struct source *source)
 		}
 		if (source_take(source, block, length) != length)
 			break;
-		type = word(block);
+		type = util_word(block);
 		wanted = type == SECTION || type == INTERFACE ||
 			 (type == LITEPCIE_PCAPNG_RECORD && look_at(search, block));
 		if (wanted && search->out && fwrite(block, 1, length, search->out) != length) {

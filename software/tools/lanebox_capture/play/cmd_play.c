@@ -241,18 +241,6 @@ static bool play_recorded(struct util *util, struct playing *playing, int *rc)
 	return made && !recording->refused;
 }
 
-/*
- * End a command whose settings the library has refused: that is an error of the command line, which
- * the sentence is about.
- */
-static int refuse(struct util *util)
-{
-	int status = util_usage(util, "%s", litepcie_why(util->dev));
-
-	litepcie_close(util->dev);
-	return status;
-}
-
 static int play_card(struct util *util)
 {
 	bool made = false;
@@ -261,7 +249,7 @@ static int play_card(struct util *util)
 	if (util_open(util))
 		made = playing.recording.target ? play_recorded(util, &playing, &rc) :
 						  play_alone(util, &playing.play, &rc);
-	return rc == -EINVAL ? refuse(util) : util_emit(util, made ? &playing : NULL, print);
+	return rc == -EINVAL ? record_refuse(util) : util_emit(util, made ? &playing : NULL, print);
 }
 
 static int run(struct util *util)

@@ -20,6 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../litepcie_util/util.h"
 #include "litepcie_capture.h"
 
 /* Types of blocks (draft-ietf-opsawg-pcapng, 10.1). */
@@ -41,14 +42,6 @@
 #define IF_TSOFFSET	14u
 #define MICROSECONDS	6u		/* of an interface that does not say its unit */
 #define BEAT		32u
-
-static uint32_t word(const uint8_t *data)
-{
-	uint32_t value;
-
-	memcpy(&value, data, sizeof(value));
-	return value;
-}
 
 /* Say why the file cannot be played. Returns false. */
 __attribute__((format(printf, 2, 3)))
@@ -72,7 +65,7 @@ static void take_options(struct source_interface *interface, const uint8_t *data
 			 const uint8_t *end)
 {
 	while (end - data >= 4) {
-		uint32_t code = word(data) & 0xffff, bytes = word(data) >> 16;
+		uint32_t code = util_word(data) & 0xffff, bytes = util_word(data) >> 16;
 
 		data += 4;
 		if (!code || ((bytes + 3) & ~3u) > (size_t)(end - data))
@@ -122,7 +115,7 @@ static bool look_at_begin(struct source *source)
 
 	if (source->size < BLOCK_LEAST)
 		return refuse(source, "it has %zu bytes, and so is no pcapng file", source->size);
-	first = word(source->data);
+	first = util_word(source->data);
 	switch (first) {
 	case SECTION:
 		return true;
@@ -137,7 +130,7 @@ static bool look_at_begin(struct source *source)
 
 static bool look_at_section(struct source *source, const uint8_t *block)
 {
-	uint32_t magic = word(block + 8);
+	uint32_t magic = util_word(block + 8);
 
 	source->count = 0;
 	if (magic == ORDER_MAGIC)
@@ -152,7 +145,7 @@ static bool look_at_section(struct source *source, const uint8_t *block)
 
 static bool look_at_interface(struct source *source, const uint8_t *block, uint32_t length)
 {
-	uint32_t link = word(block + 8) & 0xffff;
+	uint32_t link = util_word(block + 8) & 0xffff;
 
 	if (length < 20)
 		return refuse(source, "offset %zu: an interface of %u bytes: it has 20 or more",
@@ -167,13 +160,13 @@ static bool look_at_interface(struct source *source, const uint8_t *block, uint3
 static bool look_at_packet(struct source *source, const uint8_t *block, uint32_t length,
 			   bool any_port)
 {
-	uint32_t interface = word(block + 8), kept, original;
+	uint32_t interface = util_word(block + 8), kept, original;
 
 	if (length < PACKET_REST)
 		return refuse(source, "offset %zu: a packet's block of %u bytes: it has %u or more",
 			      source->at, length, PACKET_REST);
-	kept = word(block + 20);
-	original = word(block + 24);
+	kept = util_word(block + 20);
+	original = util_word(block + 24);
 	if (kept > length - PACKET_REST)
 		return refuse(source, "offset %zu: a packet of %u bytes in a block of %u: it "
 			      "reaches beyond its block", source->at, kept, length);
@@ -206,20 +199,20 @@ static bool look_at_block(struct source *source, bool any_port)
 
 	if (left < BLOCK_LEAST)
 		return refuse(source, "offset %zu: the file ends inside a block", source->at);
-	type = word(block);
+	type = util_word(block);
 	/* The length of a section with another byte order has another byte order, too. */
 	if (type == SECTION && !look_at_section(source, block))
 		return false;
-	length = word(block + 4);
+	length = util_word(block + 4);
 	if (length < BLOCK_LEAST || length % 4 || length > BLOCK_MOST)
 		return refuse(source, "offset %zu: a block of %u bytes: it must be a multiple of 4 "
 			      "from %u to %u", source->at, length, BLOCK_LEAST, BLOCK_MOST & ~3u);
 	if (length > left)
 		return refuse(source, "offset %zu: the file ends inside a block of %u bytes",
 			      source->at, length);
-	if (word(block + length - 4) != length)
+	if (util_word(block + length - 4) != length)
 		return refuse(source, "offset %zu: a block of %u bytes has the length %u at its "
-			      "end", source->at, length, word(block + length - 4));
+			      "end", source->at, length, util_word(block + length - 4));
 	source->blocks++;
 	source->timeless += type == OLD_PACKET || type == SIMPLE_PACKET;
 	if (type == INTERFACE && !look_at_interface(source, block, length))
@@ -288,7 +281,7 @@ void source_close(struct source *source)
 /* Prepare the copy of a block: a packet's time in ns goes into @head. */
 static bool begin_block(struct source *source, const uint8_t *block, uint32_t length)
 {
-	uint32_t type = word(block), high, low;
+	uint32_t type = util_word(block), high, low;
 	uint64_t time;
 
 	if (type == SECTION)
@@ -298,8 +291,8 @@ static bool begin_block(struct source *source, const uint8_t *block, uint32_t le
 	if (type != PACKET)
 		return true;
 	memcpy(source->head, block, SOURCE_HEAD);
-	time = nanoseconds(&source->interfaces[word(block + 8)],
-			   (uint64_t)word(block + 12) << 32 | word(block + 16));
+	time = nanoseconds(&source->interfaces[util_word(block + 8)],
+			   (uint64_t)util_word(block + 12) << 32 | util_word(block + 16));
 	high = (uint32_t)(time >> 32);
 	low = (uint32_t)time;
 	memcpy(source->head + 12, &high, sizeof(high));
@@ -313,12 +306,12 @@ size_t source_take(struct source *source, uint8_t *to, size_t room)
 
 	while (taken < room && source->at < source->size) {
 		const uint8_t *block = source->data + source->at, *from = block + source->given;
-		uint32_t length = word(block + 4);
+		uint32_t length = util_word(block + 4);
 		size_t part = length - source->given;
 
 		if (!source->given && !begin_block(source, block, length))
 			break;
-		if (word(block) == PACKET && source->given < SOURCE_HEAD) {
+		if (util_word(block) == PACKET && source->given < SOURCE_HEAD) {
 			from = source->head + source->given;
 			part = SOURCE_HEAD - source->given;
 		}

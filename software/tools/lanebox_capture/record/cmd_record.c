@@ -68,11 +68,9 @@ static void emit_files(const struct emit *out, const struct output *output)
 	}
 	emit_array_end(out);
 	emit_bool(out, "o_direct", output->direct);
-	emit_string(out, "note", NULL, emit_filled(output->note));
 	emit_text(out, "  written      %llu bytes: %llu MBUFs%s\n", (unsigned long long)bytes,
 		  (unsigned long long)mbufs, output->direct ? ", by O_DIRECT" : "");
-	if (*output->note)
-		emit_text(out, "  note         %s\n", output->note);
+	emit_string(out, "note", "  note         %s\n", emit_filled(output->note));
 }
 
 /* The accounts of a port, or of all. Those of one port are in JSON only. */
@@ -232,28 +230,7 @@ static bool option_generator(const struct util_option *option, const char *text)
 	return record_generator(text, option->to);
 }
 
-/* A size, or a number, of 32 bits. */
-static bool option_size32(const struct util_option *option, const char *text)
-{
-	uint64_t value;
-
-	if (!util_parse_size(text, &value) || value > UINT32_MAX)
-		return false;
-	*(uint32_t *)option->to = (uint32_t)value;
-	return true;
-}
-
-static bool option_number32(const struct util_option *option, const char *text)
-{
-	uint64_t value;
-
-	if (!util_parse_number(text, 0, UINT32_MAX, &value))
-		return false;
-	*(uint32_t *)option->to = (uint32_t)value;
-	return true;
-}
-
-static bool option_wait(const struct util_option *option, const char *text)
+bool record_wait(const struct util_option *option, const char *text)
 {
 	uint32_t *ns = option->to;
 	bool right = option_number32(option, text);
@@ -269,11 +246,7 @@ static bool option_processor(const struct util_option *option, const char *text)
 	return option_number32(option, text);
 }
 
-/*
- * End a command whose settings the library has refused: that is an error of the command line, which
- * the sentence is about.
- */
-static int refuse(struct util *util)
+int record_refuse(struct util *util)
 {
 	int status = util_usage(util, "%s", litepcie_why(util->dev));
 
@@ -289,12 +262,12 @@ static int record_card(struct util *util, unsigned int count, char **targets)
 	if (util_open(util)) {
 		rc = queues_open(util, &queues, &recording, targets, count);
 		if (rc == -EINVAL)
-			return refuse(util);
+			return record_refuse(util);
 		util_check(util, rc == -E2BIG ? 0 : rc, "opening the capture");
 		made = rc == 0 && record(util, queues.recordings, queues.count);
 		for (unsigned int n = 0; n < queues.count; n++)
 			if (queues.recordings[n].refused)
-				return refuse(util);
+				return record_refuse(util);
 	}
 	return util_emit(util, made ? &queues : NULL, print);
 }
@@ -333,7 +306,7 @@ static const struct util_option options[] = {
 	  .help = "end when N packets are in the ring; there may be more" },
 	{ .name = "snap", .value = "BYTES", .parse = option_size32, .to = &recording.config.snap,
 	  .rule = SIZE_RULE, .help = "keep so many bytes of a packet at most (all)" },
-	{ .name = "wait", .value = "NS", .parse = option_wait, .to = &recording.config.wait_ns,
+	{ .name = "wait", .value = "NS", .parse = record_wait, .to = &recording.config.wait_ns,
 	  .rule = NUMBER_RULE,
 	  .help = "time for which packets wait in the card for more (1000)" },
 	{ .name = "keep-bad", .to = &recording.config.keep_bad,

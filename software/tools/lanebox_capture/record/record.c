@@ -29,14 +29,6 @@
 #define LOOK_MS		1	/* the library's own wait behind it, which looks after the card */
 #define ASK_S		0.02	/* time from one look at the generator to the next */
 
-static double now_s(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 static void disk_failed(struct util *util, const struct recording *recording)
 {
 	util_fail(util, "%s", recording->output.why);
@@ -174,7 +166,7 @@ static bool has_ended(struct util *util, struct recording *recording)
 static bool follow(struct util *util, struct recording *recording, struct litepcie_span *last)
 {
 	struct litepcie_span span = { .struct_size = sizeof(span) };
-	double begun = now_s(), asked = begun;
+	double begun = util_now(), asked = begun;
 	int rc = 0;
 
 	while (rc >= 0 && !util_interrupted()) {
@@ -185,7 +177,7 @@ static bool follow(struct util *util, struct recording *recording, struct litepc
 			break;
 		if (rc > 0 && recording->packets && span.records >= recording->packets)
 			break;
-		now = now_s();
+		now = util_now();
 		if (recording->seconds > 0 && now - begun >= recording->seconds)
 			break;
 		if (now - asked >= ASK_S && has_ended(util, recording))

@@ -63,4 +63,13 @@ bool record(struct util *util, struct recording *recordings, unsigned int count)
  */
 bool record_generator(const char *text, struct litepcie_generator *generator);
 
+/* A value of options: ns for which packets wait in the card. */
+bool record_wait(const struct util_option *option, const char *text);
+
+/*
+ * End a command whose settings the library has refused: that is an error of the command line, which
+ * the sentence is about. Returns EXIT_USAGE.
+ */
+int record_refuse(struct util *util);
+
 #endif /* LANEBOX_CAPTURE_RECORD_H */

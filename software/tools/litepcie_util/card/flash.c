@@ -182,7 +182,7 @@ static bool patient(struct flash *flash, uint64_t *since)
  */
 static bool wait_for(struct flash *flash, enum flash_work work)
 {
-	double began = progress_now(), usual = flash->usual[work];
+	double began = util_now(), usual = flash->usual[work];
 	uint32_t status = BUSY;
 	uint64_t since = 0;
 
@@ -202,7 +202,7 @@ static bool wait_for(struct flash *flash, enum flash_work work)
 		if (!looks && !(status & BUSY))
 			usual *= 0.9;
 	}
-	flash->usual[work] = usual < progress_now() - began ? usual + (progress_now() - began - usual) / 2
+	flash->usual[work] = usual < util_now() - began ? usual + (util_now() - began - usual) / 2
 							     : usual;
 	status = status >> LITEPCIE_FLASH_STATUS_REFUSAL_OFFSET &
 		 ((1u << LITEPCIE_FLASH_STATUS_REFUSAL_SIZE) - 1);

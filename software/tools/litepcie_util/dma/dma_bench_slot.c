@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "dma_bench.h"
-#include "progress.h"
 
 /* longest wait for the card in ms, before the clock and Ctrl-C are checked again */
 #define WAIT_MS		100
@@ -100,7 +99,7 @@ static int run_stretch(struct dma_run *run, struct stretch *stretch)
 	unsigned int ways = (run->h2c.active ? LITEPCIE_H2C : 0) |
 			    (run->c2h.active ? LITEPCIE_C2H : 0);
 	struct dma_window *window = &stretch->window;
-	double last = progress_now();
+	double last = util_now();
 	uint64_t before = 0, now = 0;
 	int rc = 0;
 
@@ -110,8 +109,8 @@ static int run_stretch(struct dma_run *run, struct stretch *stretch)
 			rc = litepcie_dma_wait(run->util->dev, ways, WAIT_MS);
 		now = moved(run);
 		if (now != before)
-			last = progress_now();
-		else if (progress_now() - last > SILENT_S)
+			last = util_now();
+		else if (util_now() - last > SILENT_S)
 			break;
 		before = now;
 		if (rc >= 0 && !window->open && now >= ring) {

@@ -221,8 +221,8 @@ static int wait_for_card(struct dma_run *run, double *idle_since)
 	if (rc == -EINTR && !util_interrupted())
 		rc = 0;
 	if (rc > 0)
-		*idle_since = progress_now();
-	if (rc == 0 && progress_now() - *idle_since > run->timeout_s) {
+		*idle_since = util_now();
+	if (rc == 0 && util_now() - *idle_since > run->timeout_s) {
 		report_stall(run);
 		return -ETIMEDOUT;
 	}
@@ -249,7 +249,7 @@ static int step(struct dma_run *run)
 static int loop(struct dma_run *run)
 {
 	const struct dma_direction *way = run->c2h.active ? &run->c2h : &run->h2c;
-	double start = progress_now(), idle_since = start;
+	double start = util_now(), idle_since = start;
 	struct progress progress;
 	int rc = dma_watch_begin(run, start);
 
@@ -257,8 +257,8 @@ static int loop(struct dma_run *run)
 		       run->duration_s);
 
 	while (rc >= 0) {
-		if (run->duration_s > 0 && progress_now() - start >= run->duration_s) {
-			rc = dma_watch_end(run, progress_now());
+		if (run->duration_s > 0 && util_now() - start >= run->duration_s) {
+			rc = dma_watch_end(run, util_now());
 			if (rc == 0)
 				rc = dma_window_end(run);
 			set_end(run);
@@ -272,12 +272,12 @@ static int loop(struct dma_run *run)
 		if (rc >= 0)
 			rc = dma_window_step(run);
 		if (rc >= 0)
-			rc = dma_watch_step(run, progress_now());
+			rc = dma_watch_step(run, util_now());
 		if (!run->watch)
 			progress_show(&progress, mib_done(run, way->done));
 	}
 	progress_end(&progress);
-	return rc < 0 || util_interrupted() ? rc : dma_watch_end(run, progress_now());
+	return rc < 0 || util_interrupted() ? rc : dma_watch_end(run, util_now());
 }
 
 /* Start and end of a run ---------------------------------------------------------------------- */
@@ -311,13 +311,13 @@ static int start(struct dma_run *run)
 static int finish_h2c(struct dma_run *run)
 {
 	struct litepcie *dev = run->util->dev;
-	double deadline = progress_now() + run->timeout_s;
+	double deadline = util_now() + run->timeout_s;
 	int rc = litepcie_stream_drain(run->streams.h2c, run->timeout_s * 1000);
 
 	while (rc == 0 && dma_h2c_by_pattern(run)) {
 		run->pattern.struct_size = sizeof(run->pattern);
 		rc = litepcie_pattern(dev, &run->pattern);
-		if (run->pattern.beats >= dma_target_beats(run) || progress_now() > deadline)
+		if (run->pattern.beats >= dma_target_beats(run) || util_now() > deadline)
 			break;
 	}
 	return rc;
@@ -326,7 +326,7 @@ static int finish_h2c(struct dma_run *run)
 void dma_run(struct dma_run *run)
 {
 	struct util *util = run->util;
-	double begin = progress_now();
+	double begin = util_now();
 	int rc, stopped;
 
 	if (!run->buffer_size)
@@ -354,7 +354,7 @@ void dma_run(struct dma_run *run)
 	stopped = streams_stop(&run->streams);
 	run->stats.struct_size = sizeof(run->stats);
 	litepcie_stats(util->dev, &run->stats);
-	run->wall_s = progress_now() - begin;
+	run->wall_s = util_now() - begin;
 
 	if (util_interrupted())
 		util_fail(util, "interrupted after %llu buffers compared",

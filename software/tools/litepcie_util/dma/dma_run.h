@@ -151,7 +151,7 @@ uint64_t dma_window_c2h_bytes(const struct dma_run *run, const struct dma_window
 
 /*
  * Call the reporting functions of run->watch while the run goes on. @now is in seconds, from
- * progress_now(). The functions do nothing if run->watch is NULL. Each returns 0 or -errno.
+ * util_now(). The functions do nothing if run->watch is NULL. Each returns 0 or -errno.
  */
 int dma_watch_begin(struct dma_run *run, double now);
 int dma_watch_step(struct dma_run *run, double now);

@@ -11,7 +11,6 @@
 
 #include "latency_packet.h"
 #include "litepcie_capability.h"
-#include "progress.h"
 
 #define BUFFERS	16u
 #define LOOK_S	10.0	/* seconds after which a packet that has not come back counts as lost */
@@ -47,10 +46,10 @@ int packet_begin(struct transfer *transfer)
  */
 static int wait_for_packet(struct transfer *transfer, struct litepcie_buffer *buffer)
 {
-	double began = progress_now();
+	double began = util_now();
 	int rc = 0;
 
-	while (rc == 0 && progress_now() - began < LOOK_S)
+	while (rc == 0 && util_now() - began < LOOK_S)
 		rc = litepcie_dma_wait(transfer->dev, LITEPCIE_C2H, 0);
 	if (rc > 0)
 		rc = litepcie_stream_acquire(transfer->streams.c2h, buffer, 0);
@@ -74,12 +73,12 @@ int packet_to_memory(struct transfer *transfer, size_t size, struct shot *shot)
 		rc = litepcie_counters_clear(dev);
 	if (rc == 0 && litepcie_stream_acquire(transfer->streams.h2c, &buffer, 0) < 1)
 		rc = -ETIMEDOUT;
-	began = progress_now();
+	began = util_now();
 	if (rc == 0)
 		rc = litepcie_stream_send(transfer->streams.h2c, size);
 	if (rc == 0)
 		rc = wait_for_packet(transfer, &buffer);
-	shot->whole_ns = (progress_now() - began) * 1e9;
+	shot->whole_ns = (util_now() - began) * 1e9;
 	if (rc == 0)
 		rc = litepcie_counters(dev, &counters);
 	if (rc == 0)

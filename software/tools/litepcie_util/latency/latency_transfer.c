@@ -13,7 +13,6 @@
 
 #include "latency_transfer.h"
 #include "litepcie_capability.h"
-#include "progress.h"
 
 #define PAGE		4096u
 #define FEWEST		16u
@@ -221,13 +220,13 @@ int transfer_to_memory(struct transfer *transfer, size_t size, struct shot *shot
 		rc = post(transfer, &transfer->c2h, size, LITEPCIE_DESCRIPTOR_IRQ_DISABLE);
 	if (rc == 0)
 		rc = litepcie_counters_clear(dev);
-	began = progress_now();
+	began = util_now();
 	if (rc == 0)
 		rc = post(transfer, &transfer->h2c, size, LITEPCIE_DESCRIPTOR_IRQ_DISABLE);
 	now = before;
 	for (unsigned int i = 0; rc == 0 && now == before; i++)
 		rc = i < POLLS ? litepcie_readl(dev, transfer->c2h.status, &now) : -ETIMEDOUT;
-	shot->whole_ns = (progress_now() - began) * 1e9;
+	shot->whole_ns = (util_now() - began) * 1e9;
 	/*
 	 * The count of finished descriptors goes up when the last write has entered the endpoint.
 	 * The completion of a second read leaves the card after that write, so the counters include
@@ -281,7 +280,7 @@ static int wait_for_message(struct transfer *transfer, double *woken)
 
 	while (rc == 0 && waiting) {
 		rc = wait_readable(transfer->dev);
-		*woken = progress_now();
+		*woken = util_now();
 		if (rc == 0)
 			rc = litepcie_readl(transfer->dev, transfer->waiting, &waiting);
 		if (rc == 0)
@@ -297,7 +296,7 @@ int transfer_to_interrupt(struct transfer *transfer, size_t size, struct shot *s
 	double began, woken = 0;
 	int rc = post(transfer, &transfer->c2h, size, 0);
 
-	began = progress_now();
+	began = util_now();
 	if (rc == 0)
 		rc = post(transfer, &transfer->h2c, size, LITEPCIE_DESCRIPTOR_IRQ_DISABLE);
 	if (rc == 0)
