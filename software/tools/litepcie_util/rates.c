@@ -209,6 +209,15 @@ void rates_measure(struct util *util, struct rates *rates, const struct rates_pl
 		util_fail(util, "interrupted");
 }
 
+void rates_learn_host(struct util *util, struct rates *rates, int timeout_s)
+{
+	const struct rates_plan plan = {
+		.ways = 1u << RATES_H2C, .bytes = RATES_LEAST_BYTES, .timeout_s = timeout_s,
+	};
+
+	rates_measure(util, rates, &plan);
+}
+
 void rates_measure_size(struct util *util, struct rates *rates, const struct rates_plan *plan,
 			size_t size, struct rate *rate)
 {

@@ -72,6 +72,12 @@ struct rates {
 void rates_measure(struct util *util, struct rates *rates, const struct rates_plan *plan);
 
 /*
+ * Measure a short run of h2c, which finds the host's round trip. The limits of h2c and of packets
+ * depend on it.
+ */
+void rates_learn_host(struct util *util, struct rates *rates, int timeout_s);
+
+/*
  * Measure the rate of packets of @size bytes, or of whole buffers if @size is 0, there and back
  * through the loopback, with @plan->bytes each way. The limit includes the host's round trip only
  * if a run of h2c was measured before.

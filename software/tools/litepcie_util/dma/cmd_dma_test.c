@@ -26,9 +26,6 @@ struct options {
 	unsigned int	direction;	/* a value of enum direction */
 	/* number of bytes to move in each direction; 0: the command line does not say it */
 	uint64_t	size;
-	/* duration of the run in seconds; 0: the command line does not say it */
-	double		duration_s;
-	uint64_t	seed;
 	uint64_t	timeout_s;
 };
 
@@ -174,7 +171,7 @@ static void print(const struct emit *out, const void *data)
 	emit_string(out, "direction", "%s, ", directions[result->options.direction]);
 	emit_text(out, "MPS %u, MRRS %u\n", out->util->conditions.mps, out->util->conditions.mrrs);
 	emit_unsigned(out, "size_bytes", NULL, result->options.size);
-	emit_number(out, "duration_s", NULL, result->options.duration_s);
+	emit_number(out, "duration_s", NULL, run->duration_s);
 	emit_unsigned(out, "seed", NULL, run->data.seed);
 	emit_unsigned(out, "buffer_bytes", NULL, run->data.size);
 	print_c2h(out, run);
@@ -210,7 +207,7 @@ static void set_targets(struct result *result, size_t buffer_size)
 	struct options *options = &result->options;
 	uint64_t buffers = DMA_NO_END;
 
-	if (!options->size && options->duration_s <= 0)
+	if (!options->size && result->run.duration_s <= 0)
 		options->size = DEFAULT_SIZE;
 	if (options->size) {
 		buffers = (options->size + buffer_size - 1) / buffer_size;
@@ -220,7 +217,9 @@ static void set_targets(struct result *result, size_t buffer_size)
 	result->run.c2h.target = buffers;
 }
 
-static struct result result = { .options = { .seed = 1, .timeout_s = DEFAULT_TIMEOUT_S } };
+static struct result result = {
+	.options.timeout_s = DEFAULT_TIMEOUT_S, .run.data.seed = 1,
+};
 
 static const struct util_option options[] = {
 	{ .name = "direction", .letter = 'D', .value = "WAY", .parse = option_choice,
@@ -236,9 +235,9 @@ static const struct util_option options[] = {
 	  .help = "each way; K, M and G may follow; rounded up to whole buffers of 8 KiB (16M, or "
 		  "no end with --duration)" },
 	{ .name = "duration", .letter = 't', .value = "S", .parse = option_seconds,
-	  .to = &result.options.duration_s, .rule = OPTION_SECONDS,
+	  .to = &result.run.duration_s, .rule = OPTION_SECONDS,
 	  .help = "end after S seconds of the host's clock, or at the size" },
-	{ .name = "seed", .value = "N", .parse = option_number, .to = &result.options.seed,
+	{ .name = "seed", .value = "N", .parse = option_number, .to = &result.run.data.seed,
 	  .rule = "it must be a number", .help = "of the random data (1)" },
 	{ .name = "timeout", .value = "S", .parse = option_number,
 	  .to = &result.options.timeout_s, .low = 1, .high = MAX_SECONDS,
@@ -251,16 +250,14 @@ static int run(struct util *util)
 {
 	result.run.util = util;
 	set_direction(&result.run, result.options.direction);
-	if (result.options.duration_s <= 0)
-		result.options.duration_s = util->stock.duration_s;
+	if (result.run.duration_s <= 0)
+		result.run.duration_s = util->stock.duration_s;
 	if (!util_open(util))
 		return util_emit(util, NULL, print);
 	if (!util->conditions.msi)
 		util_fail(util, "the host has not enabled MSI for the card, so DMA cannot be "
 			  "followed; load the driver again and see the kernel's messages");
 	result.run.data.random = result.run.loopback;
-	result.run.data.seed = result.options.seed;
-	result.run.duration_s = result.options.duration_s;
 	result.run.timeout_s = (int)result.options.timeout_s;
 	set_targets(&result, LITEPCIE_BUFFER_SIZE);
 	if (!util->failed)

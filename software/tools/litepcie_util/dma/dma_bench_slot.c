@@ -96,8 +96,6 @@ static int read_end(struct litepcie *dev, struct litepcie_counters *counters,
 static int run_stretch(struct dma_run *run, struct stretch *stretch)
 {
 	unsigned int ring = run->buffer_count;
-	unsigned int ways = (run->h2c.active ? LITEPCIE_H2C : 0) |
-			    (run->c2h.active ? LITEPCIE_C2H : 0);
 	struct dma_window *window = &stretch->window;
 	double last = util_now();
 	uint64_t before = 0, now = 0;
@@ -106,7 +104,7 @@ static int run_stretch(struct dma_run *run, struct stretch *stretch)
 	while (rc >= 0 && !window->closed && !util_interrupted()) {
 		rc = pump(run);
 		if (rc == 0)
-			rc = litepcie_dma_wait(run->util->dev, ways, WAIT_MS);
+			rc = litepcie_dma_wait(run->util->dev, dma_directions(run), WAIT_MS);
 		now = moved(run);
 		if (now != before)
 			last = util_now();
@@ -218,8 +216,6 @@ static void measure(struct util *util, struct rates *rates, enum rates_way way, 
 		.h2c = { .active = way != RATES_C2H }, .c2h = { .active = way != RATES_H2C },
 	};
 	const struct litepcie_stream_options options = { .struct_size = sizeof(options) };
-	unsigned int directions = (run.h2c.active ? LITEPCIE_H2C : 0) |
-				  (run.c2h.active ? LITEPCIE_C2H : 0);
 	struct stretch stretch = { .from.struct_size = sizeof(stretch.from) };
 	int rc = litepcie_counters_clear(util->dev);
 
@@ -233,11 +229,11 @@ static void measure(struct util *util, struct rates *rates, enum rates_way way, 
 		rc = dma_window_begin(&run);
 	stretch.window.told = run.window.told;
 	if (rc == 0)
-		rc = streams_start(util->dev, directions, &options, &run.streams);
+		rc = streams_start(util->dev, dma_directions(&run), &options, &run.streams);
 	if (rc == 0) {
 		rc = run_stretch(&run, &stretch);
 		if (rc == 0 && !stretch.window.closed)
-			litepcie_diagnose(util->dev, directions, found->words,
+			litepcie_diagnose(util->dev, dma_directions(&run), found->words,
 					  sizeof(found->words));
 		streams_stop(&run.streams);
 	}
@@ -249,15 +245,7 @@ static void measure(struct util *util, struct rates *rates, enum rates_way way, 
 void bench_slot(struct util *util, struct rates *rates, const struct rates_plan *plan,
 		struct bench_slot found[RATES_WAYS])
 {
-	/*
-	 * The limit of h2c depends on the host's round trip, which a run of h2c with the card's
-	 * pattern finds.
-	 */
-	const struct rates_plan first = {
-		.ways = 1u << RATES_H2C, .bytes = RATES_LEAST_BYTES, .timeout_s = plan->timeout_s,
-	};
-
-	rates_measure(util, rates, &first);
+	rates_learn_host(util, rates, plan->timeout_s);
 	for (int way = 0; way < RATES_WAYS; way++) {
 		found[way].wanted = !plan->ways || plan->ways & 1u << way;
 		if (found[way].wanted && !util->failed && !util_interrupted())

@@ -64,16 +64,10 @@ static void measure_size(struct util *util, struct rates *rates, struct rates_pl
 	rates_measure_size(util, rates, &plan, packet ? size->bytes : 0, &size->rate);
 }
 
-/*
- * Measure all sizes. The limit of small transfers depends on the host's round trip, so a run of h2c
- * comes first and finds that round trip.
- */
+/* Measure all sizes. The limit of small transfers depends on the host's round trip. */
 void bench_sweep(struct util *util, struct rates *rates, uint64_t bytes, int timeout_s,
 		 struct bench_size size[BENCH_SIZES])
 {
-	const struct rates_plan first = {
-		.ways = 1u << RATES_H2C, .bytes = RATES_LEAST_BYTES, .timeout_s = timeout_s,
-	};
 	const struct rates_plan plan = { .bytes = bytes, .timeout_s = timeout_s };
 
 	for (unsigned int i = 0; i < BENCH_SIZES; i++) {
@@ -82,7 +76,7 @@ void bench_sweep(struct util *util, struct rates *rates, uint64_t bytes, int tim
 		snprintf(size[i].reason, sizeof(size[i].reason), "not measured");
 		size[i].rate.id = size[i].id;
 	}
-	rates_measure(util, rates, &first);
+	rates_learn_host(util, rates, timeout_s);
 	for (unsigned int i = 0; i < BENCH_SIZES && !util->failed; i++) {
 		measure_size(util, rates, plan_of(plan, &size[i]), &size[i]);
 		size[i].rate.id = size[i].id;

@@ -284,8 +284,6 @@ static int loop(struct dma_run *run)
 
 static int start(struct dma_run *run)
 {
-	unsigned int directions = (run->h2c.active ? LITEPCIE_H2C : 0) |
-				  (run->c2h.active ? LITEPCIE_C2H : 0);
 	struct litepcie_stream_options options = {
 		.struct_size = sizeof(options),
 		.buffer_size = run->buffer_size,
@@ -299,7 +297,7 @@ static int start(struct dma_run *run)
 	int rc = dma_window_begin(run);
 
 	if (rc == 0)
-		rc = streams_start(run->util->dev, directions, &options, &run->streams);
+		rc = streams_start(run->util->dev, dma_directions(run), &options, &run->streams);
 	run->started = rc == 0;
 	return rc;
 }

@@ -114,6 +114,12 @@ void dma_run(struct dma_run *run);
 /* Report to run->util the failures of a DMA run that came to its end. */
 void dma_judge(struct dma_run *run);
 
+/* Returns the directions (LITEPCIE_H2C, LITEPCIE_C2H) that are active. */
+static inline unsigned int dma_directions(const struct dma_run *run)
+{
+	return (run->h2c.active ? LITEPCIE_H2C : 0) | (run->c2h.active ? LITEPCIE_C2H : 0);
+}
+
 /*
  * True if the card's pattern checker compares the h2c data. In loopback the host compares the data
  * that comes back instead.

@@ -8,8 +8,8 @@
  * The command vfio: bind a card to vfio-pci, give it back to its own driver, or say what prevents
  * that. A bound card is opened as vfio:ADDRESS, without Lanebox's kernel module.
  */
-#include <dirent.h>
 #include <errno.h>
+#include <glob.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,9 +25,6 @@
 
 struct vfio {
 	struct pci_function	function;
-	/* PCI functions in the card's IOMMU group that are bound to a driver other than VFIO's */
-	struct pci_function	others[8];
-	unsigned int		other_count;
 	/*
 	 * path of the device file /dev/vfio/GROUP of the card's IOMMU group, for VFIO's interface
 	 * type1
@@ -63,7 +60,7 @@ static void find(struct vfio *vfio, const char *format, ...)
 /* What keeps VFIO from taking the card -------------------------------------------------------- */
 
 /*
- * Note a PCI function that keeps VFIO from taking the card's IOMMU group. Bridges may keep their
+ * Find a PCI function that keeps VFIO from taking the card's IOMMU group. Bridges may keep their
  * driver (pcieport): VFIO requires only the endpoints of a group to be free.
  */
 static int visit_group(void *context, const char *address)
@@ -72,11 +69,13 @@ static int visit_group(void *context, const char *address)
 	struct pci_function other;
 
 	if (strcmp(address, vfio->function.address) == 0 || pci_load(&other, address) < 0 ||
-	    other.iommu_group != vfio->function.iommu_group || vfio->other_count == 8)
+	    other.iommu_group != vfio->function.iommu_group)
 		return 0;
 	if (*other.driver && strcmp(other.driver, VFIO_DRIVER) != 0 &&
 	    strcmp(other.driver, "pcieport") != 0 && strcmp(other.driver, "pci-stub") != 0)
-		vfio->others[vfio->other_count++] = other;
+		find(vfio, "%s shares IOMMU group %d and is driven by %s: VFIO takes a group only "
+		     "as a whole; unbind it, or put the card into another slot", other.address,
+		     other.iommu_group, other.driver);
 	return 0;
 }
 
@@ -89,10 +88,6 @@ static void check_group(struct vfio *vfio)
 	}
 	snprintf(vfio->node, sizeof(vfio->node), "/dev/vfio/%d", vfio->function.iommu_group);
 	pci_each(visit_group, vfio);
-	for (unsigned int i = 0; i < vfio->other_count; i++)
-		find(vfio, "%s shares IOMMU group %d and is driven by %s: VFIO takes a group only "
-		     "as a whole; unbind it, or put the card into another slot",
-		     vfio->others[i].address, vfio->function.iommu_group, vfio->others[i].driver);
 }
 
 /*
@@ -121,20 +116,15 @@ static void check_power(struct vfio *vfio)
  */
 static void find_device_node(struct vfio *vfio)
 {
-	const struct dirent *entry;
 	char path[PATH_MAX];
-	int number;
-	DIR *folder;
+	glob_t found;
 
-	if (!pci_path(path, "/sys/bus/pci/devices/%s/vfio-dev", vfio->function.address))
+	if (!pci_path(path, "/sys/bus/pci/devices/%s/vfio-dev/vfio[0-9]*", vfio->function.address))
 		return;
-	folder = opendir(path);
-	while (folder && (entry = readdir(folder)))
-		if (sscanf(entry->d_name, "vfio%d", &number) == 1)
-			snprintf(vfio->device_node, sizeof(vfio->device_node),
-				 "/dev/vfio/devices/vfio%d", number);
-	if (folder)
-		closedir(folder);
+	if (glob(path, 0, NULL, &found) == 0)
+		snprintf(vfio->device_node, sizeof(vfio->device_node), "/dev/vfio/devices/%.16s",
+			 strrchr(found.gl_pathv[0], '/') + 1);
+	globfree(&found);
 }
 
 /* Returns 0 if this user may read and write @file, or else -errno of access(). */

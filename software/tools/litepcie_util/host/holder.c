@@ -7,33 +7,12 @@
 /* Find the program that has a file open. holder.h says what the function promises. */
 #include "holder.h"
 
-#include <dirent.h>
+#include <glob.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "pci.h"
-
-static bool has_open(int process, const char *wanted)
-{
-	char folder[32], target[PATH_MAX];
-	struct dirent *entry;
-	bool found = false;
-	DIR *files;
-
-	snprintf(folder, sizeof(folder), "/proc/%d/fd", process);
-	files = opendir(folder);
-	while (files && !found && (entry = readdir(files))) {
-		ssize_t length = readlinkat(dirfd(files), entry->d_name, target, sizeof(target));
-
-		found = length == (ssize_t)strlen(wanted) &&
-			memcmp(target, wanted, (size_t)length) == 0;
-	}
-	if (files)
-		closedir(files);
-	return found;
-}
 
 static void read_name(struct holder *holder)
 {
@@ -51,19 +30,20 @@ static void read_name(struct holder *holder)
 
 bool holder_find(struct holder *holder, const char *path)
 {
-	DIR *processes = opendir("/proc");
-	char wanted[PATH_MAX];
-	struct dirent *entry;
+	char wanted[PATH_MAX], target[PATH_MAX];
+	glob_t files = { 0 };
 	bool found = false;
 
-	if (!pci_path(wanted, "%s", path))
-		wanted[0] = '\0';
-	while (processes && !found && (entry = readdir(processes))) {
-		holder->process = atoi(entry->d_name);
-		found = holder->process > 0 && has_open(holder->process, wanted);
+	if (pci_path(wanted, "%s", path))
+		glob("/proc/[0-9]*/fd/*", GLOB_NOSORT, NULL, &files);
+	for (size_t i = 0; i < files.gl_pathc && !found; i++) {
+		ssize_t length = readlink(files.gl_pathv[i], target, sizeof(target));
+
+		found = length == (ssize_t)strlen(wanted) &&
+			memcmp(target, wanted, (size_t)length) == 0 &&
+			sscanf(files.gl_pathv[i], "/proc/%d", &holder->process) == 1;
 	}
-	if (processes)
-		closedir(processes);
+	globfree(&files);
 	if (found)
 		read_name(holder);
 	return found;
