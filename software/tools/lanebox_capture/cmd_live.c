@@ -19,7 +19,7 @@
 #define CLEAR_TERMINAL	"\033[H\033[J"
 
 struct live {
-	/* what the card says now, and what it said before */
+	/* the card's accounts of the last two reads, and the host's times of these reads */
 	struct litepcie_capture_stats	now, before;
 	double				now_s, before_s;
 	bool				clears;		/* stdout is a terminal */
@@ -31,10 +31,11 @@ static struct {
 	uint64_t	count;	/* of tables; 0: until a signal comes */
 } wanted = { .interval_s = 1 };
 
-/* What became of the frames of one port, or of all, in one interval. */
+/* Rates of one port, or of all ports, in one interval. */
 struct rates {
-	double		packets, bytes, lost;	/* each in a second */
-	uint64_t	all_lost;		/* frames since the recording began */
+	/* frames delivered, their bytes, and frames lost, each in a second */
+	double		packets, bytes, lost;
+	uint64_t	all_lost;	/* frames lost since the recording began */
 };
 
 /* Rates --------------------------------------------------------------------------------------- */
@@ -44,7 +45,10 @@ static uint64_t lost_of(const struct litepcie_port_accounts *port)
 	return port->lost_ring.frames + port->lost_staging.frames;
 }
 
-/* Returns what came since the count was @before. A new recording begins at 0 again. */
+/*
+ * Returns by how much a count has grown since it was @before. A count that is lower now is that of
+ * a new recording, which has begun at 0.
+ */
 static double since(uint64_t now, uint64_t before)
 {
 	return (double)(now < before ? now : now - before);

@@ -26,7 +26,8 @@
 #define NAME_SIZE	32
 #define DEVICE_SIZE	256
 #define MOST		32u	/* interfaces that are listed */
-#define WAIT_MS		200	/* longest wait for frames before a look whether to end */
+/* longest wait in ms for frames, before it is checked whether a signal has come */
+#define WAIT_MS		200
 
 /* An interface as Wireshark calls it, and the card behind it. */
 struct interface {
@@ -39,7 +40,7 @@ struct interfaces {
 	unsigned int		count;
 };
 
-/* What Wireshark wants. */
+/* A request of Wireshark: the values of its options. */
 struct request {
 	bool				lists, links, settings, captures;
 	const char			*version, *interface, *fifo, *filter;
@@ -137,7 +138,10 @@ static void list_settings(void)
 
 /* Frames -------------------------------------------------------------------------------------- */
 
-/* Write all of it. Returns false at the end: a failure, which is noted, or Wireshark has stopped. */
+/*
+ * Write @bytes to the FIFO. Returns false if Wireshark has stopped, or after a failure, which is
+ * noted.
+ */
 static bool write_all(struct util *util, int fd, const uint8_t *data, size_t bytes)
 {
 	while (bytes) {
@@ -156,7 +160,7 @@ static bool write_all(struct util *util, int fd, const uint8_t *data, size_t byt
 	return true;
 }
 
-/* Write what comes, as soon as it comes, until Wireshark stops or the card fails. */
+/* Write the card's data as soon as it is in the ring, until Wireshark stops or the card fails. */
 static void follow(struct util *util, struct litepcie_capture *capture, int fd)
 {
 	struct litepcie_span span = { .struct_size = sizeof(span) };

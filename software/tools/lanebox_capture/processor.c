@@ -5,9 +5,10 @@
  */
 
 /*
- * A processor in a deep idle state takes up to some hundred microseconds to leave it. The kernel
- * keeps the states away whose exit takes longer than what is written to /dev/cpu_dma_latency, for
- * as long as the file is open. So nothing stays set when the recorder ends, however it ends.
+ * A processor in a deep idle state takes up to some hundred microseconds to leave it. A program
+ * writes the longest exit time that it can bear to /dev/cpu_dma_latency. The kernel then avoids the
+ * idle states whose exit takes longer, while the file is open. So the setting ends with the
+ * recorder, also if the recorder is killed.
  */
 #include "processor.h"
 

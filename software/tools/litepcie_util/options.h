@@ -57,8 +57,9 @@ bool option_text(const struct util_option *option, const char *text);
 bool option_choice(const struct util_option *option, const char *text);
 
 /*
- * Parse the options of @command, or those of the program if @command has no name. *@argc and *@argv get the words behind them. Returns -1 to go on,
- * or an exit status: --help was asked for, or the command line is wrong.
+ * Parse the options of @command, or those of the program if @command has no name. *@argc and *@argv
+ * get the words behind them. Returns -1 to go on, or an exit status: --help was asked for, or the
+ * command line is wrong.
  */
 int options_parse(struct util *util, const struct command *command, int *argc, char ***argv);
 

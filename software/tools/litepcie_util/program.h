@@ -5,8 +5,8 @@
  */
 
 /*
- * The command line of a program with commands, as litepcie_util and lanebox-capture have it: options
- * of the program, then a command with options of its own.
+ * The command line of a program with commands, as litepcie_util and lanebox-capture have it:
+ * options of the program, then a command with options of its own.
  */
 #ifndef LITEPCIE_UTIL_PROGRAM_H
 #define LITEPCIE_UTIL_PROGRAM_H

@@ -82,8 +82,8 @@ static void print_failures(const struct util *util)
 		fprintf(stderr, "%s: %s: %s\n", util->program->name,
 			util->command, util->failures[i]);
 	if (util->failed > UTIL_FAILURES)
-		fprintf(stderr, "%s: %s: and %u failures more\n", util->program->name, util->command,
-			util->failed - UTIL_FAILURES);
+		fprintf(stderr, "%s: %s: and %u failures more\n", util->program->name,
+			util->command, util->failed - UTIL_FAILURES);
 }
 
 /* Print what every result has in JSON. Text has none of it: print_failures() prints the failures. */

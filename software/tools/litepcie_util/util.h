@@ -128,7 +128,10 @@ bool util_has_block(struct litepcie *dev, unsigned int type);
 /* Returns the length in ns of a tick of the card's device time. */
 double util_tick_ns(const struct litepcie *dev);
 
-/* Print "NAME: MESSAGE" with the program's name, and where to find help, on standard error. Returns EXIT_USAGE. */
+/*
+ * Print "NAME: MESSAGE" with the program's name, and where to find help, on standard error. Returns
+ * EXIT_USAGE.
+ */
 __attribute__((format(printf, 2, 3)))
 int util_usage(const struct util *util, const char *format, ...);
 

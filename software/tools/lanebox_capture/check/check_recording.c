@@ -9,7 +9,7 @@
 
 #define FILLER_MOST	4096u
 #define SEAL_BYTES	64u
-#define SEAL_LONG	72u	/* a seal where 8 bytes would be left in front of it */
+#define SEAL_LONG	72u	/* bytes of a seal that also fills 8 bytes left in front of it */
 #define SEAL_MAGIC	0x4c420001u
 #define SEAL_STOPPED	2u	/* reason of a seal */
 #define UNIT		8u	/* each block of a recording is a multiple of so many bytes */

@@ -25,26 +25,31 @@
 #include "output.h"
 
 #define PAGE		LITEPCIE_CAPTURE_HEADER_BYTES
-#define BATCH_PART	8u	/* the kernel is told of this part of the ring at a time, as in record */
-#define NAP_NS		500000	/* between two looks at a disk that has nothing to do */
-#define SLICE_S		1.0	/* the slowest part of the trial is sought among parts this long */
-#define SHORTEST	0.5	/* a last part counts if it has this share of SLICE_S */
+/* MBUFs are handed to the kernel together when they are an eighth of the ring, as in record.c */
+#define BATCH_PART	8u
+#define NAP_NS		500000	/* sleep in ns while no whole MBUF waits for the disk */
+/* length in s of the parts of the trial, among which the slowest is reported */
+#define SLICE_S		1.0
+/* share of SLICE_S; if the last part of the trial is shorter, it is not counted */
+#define SHORTEST	0.5
 
 struct trial {
-	/* what the command line wants */
+	/* what is to be tried, by the command line */
 	const char	*folder;
 	double		rate;		/* bytes a second; 0: as fast as the disk takes them */
 	double		seconds;
 	uint64_t	ring_bytes, mbuf_bytes;
-	/* what it became */
+	/* The members from here on are state and results of the trial. */
 	struct output	output;
 	uint8_t		*ring;
 	void		*header;
 	char		*path;
 	bool		ran;
-	double		took;		/* s until the last byte was on the disk */
-	double		slowest;	/* bytes a second in the slowest part; 0: too short for one */
-	uint64_t	given, done;	/* bytes that went to the disk, and that are there */
+	double		took;		/* time in s until the last byte was on the disk */
+	/* rate of the slowest part in bytes a second; 0: the trial was too short for a part */
+	double		slowest;
+	/* bytes whose write was begun, and bytes whose write has ended */
+	uint64_t	given, done;
 	uint64_t	most_waiting;	/* the most bytes that were in the ring at a time */
 	uint64_t	lost;		/* bytes for which the ring had no room */
 };
@@ -131,10 +136,10 @@ static bool give(struct trial *trial, uint64_t come)
 	return output_push(&trial->output);
 }
 
-/* The place of the trial in time, and the part of it that is looked at now. */
+/* The part of the trial whose rate is being measured. */
 struct slice {
 	double		begun;
-	uint64_t	done;		/* when the part began */
+	uint64_t	done;		/* value of trial->done when the part began */
 };
 
 static void end_slice(struct trial *trial, struct slice *slice, double now, double least)

@@ -104,8 +104,8 @@ static void leave_direct(struct output *output, const char *why)
 }
 
 /*
- * Cut the file behind its last whole MBUF. A pipe keeps what it has. A later write could succeed,
- * but it would leave a gap, so there is none.
+ * Cut the file behind its last whole MBUF. A pipe keeps what it has. No later write is made: it
+ * could succeed and would leave a gap.
  */
 static bool cut(struct output *output, int error)
 {
@@ -150,7 +150,7 @@ static bool write_all(struct output *output, const void *data, size_t left)
 	return true;
 }
 
-/* The bytes of an MBUF, or of the header, are in the file. */
+/* Count the bytes of an MBUF, or of the header, which have been written to the file. */
 static void count(struct output *output, size_t bytes)
 {
 	struct output_file *file = last(output);
@@ -204,8 +204,9 @@ static bool write_again(struct output *output, const struct output_write *write)
 }
 
 /*
- * A write has failed, was short, or could not be begun. All others are awaited, and what is missing
- * is written again in order, which also finds the sentence. From then on each write is awaited.
+ * Recover after a write that has failed, was short, or could not be begun. All others are awaited.
+ * What is missing is then written again in order; if that fails, the reason is known. From then on
+ * each write is awaited.
  */
 static bool recover(struct output *output)
 {
@@ -223,7 +224,7 @@ static bool recover(struct output *output)
 	return lseek(output->fd, (off_t)last(output)->bytes, SEEK_SET) >= 0 || cut(output, errno);
 }
 
-/* The oldest write has ended, and is not whole. */
+/* True if the oldest write has ended, but has not written all its bytes. */
 static bool has_failed(struct output *output)
 {
 	return output->first < output->next && write_of(output, output->first)->ended;

@@ -27,18 +27,18 @@
 #define STDOUT		"-"
 
 struct search {
-	/* what the command line wants */
+	/* what is looked for, and where, by the command line */
 	char		**files;
 	int		count;
-	const char	*text;		/* of the filter */
+	const char	*text;		/* the filter in tcpdump's language */
 	const char	*target;	/* file to write, or NULL */
 	double		from_s, to_s;	/* least and largest time of a packet, in s */
-	/* what it became */
+	/* The members from here on are state and results of the search. */
 	struct filter	*filter;
 	FILE		*out;
 	bool		failed;		/* a write has failed */
 	uint64_t	packets, found, bytes;
-	uint64_t	first_ns, last_ns;	/* of the packets that were found */
+	uint64_t	first_ns, last_ns;	/* times of the first and the last packet found */
 };
 
 /* The search ---------------------------------------------------------------------------------- */
@@ -50,7 +50,10 @@ static bool is_in_time(const struct search *search, uint64_t time_ns)
 	return time_s >= search->from_s && time_s <= search->to_s;
 }
 
-/* Look at a packet. @block has its time in ns. Returns true if it was sought. */
+/*
+ * Count a packet. @block is its block, with the time in ns. Returns true if the packet is in time
+ * and the filter takes it.
+ */
 static bool look_at(struct search *search, const uint8_t *block)
 {
 	uint64_t time_ns = (uint64_t)util_word(block + 12) << 32 | util_word(block + 16);

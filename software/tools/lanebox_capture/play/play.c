@@ -15,8 +15,8 @@
 #include <string.h>
 #include <time.h>
 
-#define LOOK_MS		50	/* a wait ends after this time, to see whether it shall go on */
-#define BATCH		8	/* buffers of which the card is told at once */
+#define LOOK_MS		50	/* longest wait in ms, before play->stops is checked again */
+#define BATCH		8	/* number of buffers of which the card is told together */
 
 /* Copy the text of the library's last failure in this thread. */
 static bool failed(struct play *play, const char *doing)
@@ -41,7 +41,7 @@ static size_t fill(struct play *play, unsigned int *next, uint64_t *sent, uint8_
 	return bytes;
 }
 
-/* Send all bytes. Returns false when the thread shall end, or after a failure. */
+/* Send all bytes. Returns false if the thread is to end, or after a failure. */
 static bool send_all(struct play *play)
 {
 	size_t size = LITEPCIE_BUFFER_SIZE, bytes = size, rest = 0, at = 0;

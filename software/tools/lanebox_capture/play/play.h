@@ -20,21 +20,21 @@
 #define PLAY_WHY	512
 
 struct play {
-	/* what the command line wants */
+	/* the files to play, and how */
 	struct source		*sources;
 	unsigned int		count;
 	struct litepcie_player	settings;
-	/* the thread; @why may be read when it has ended */
+	/* state of the thread that sends the files to the card */
 	struct litepcie		*dev;
 	struct litepcie_stream	*h2c;
 	pthread_t		thread;
 	bool			begun;
-	atomic_bool		stops;		/* the thread shall end */
-	atomic_bool		ended;		/* nothing more will be played */
-	char			why[PLAY_WHY];	/* what has failed; empty if nothing has */
-	/* what it became; the player has told @played */
-	uint64_t		blocks;		/* in the stream */
-	struct litepcie_played	played;
+	atomic_bool		stops;		/* true: the thread is to end */
+	atomic_bool		ended;		/* true: the thread plays nothing more */
+	/* sentence about the thread's failure, to be read when it has ended; empty: none */
+	char			why[PLAY_WHY];
+	uint64_t		blocks;		/* number of blocks in the stream of all files */
+	struct litepcie_played	played;		/* the card's counts of what it has played */
 };
 
 /* Start the player and the thread. Returns 0, or an error of the library. */

@@ -4,13 +4,16 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* What a command line says about the queues of a recording. */
+/* The queues of a recording: the options about them, and their captures. */
 #ifndef LANEBOX_CAPTURE_QUEUES_H
 #define LANEBOX_CAPTURE_QUEUES_H
 
 #include "record.h"
 
-/* How frames that no rule sends elsewhere get to the queues, in the order of the option's words. */
+/*
+ * Values of the option --spread, which says how frames get to the queues if no rule sends them to
+ * one. The numbers are those of the option's words.
+ */
 #define SPREAD_HASH	0u
 #define SPREAD_PORT	1u
 #define SPREAD_NONE	2u
@@ -18,16 +21,17 @@
 struct queues {
 	struct recording	recordings[LITEPCIE_CAPTURE_QUEUES];
 	unsigned int		count;
-	/* what the command line wants */
-	bool			several;	/* all queues, or those from 0 to @wanted - 1 */
-	uint32_t		wanted;		/* 0: all */
+	/* true: the queues 0 to @wanted - 1 are recorded, or all if @wanted is 0; false: one is */
+	bool			several;
+	uint32_t		wanted;
 	const char		*rules[LITEPCIE_CAPTURE_RULES];
 	unsigned int		rule_count;
-	unsigned int		spread;		/* SPREAD_ */
+	unsigned int		spread;		/* SPREAD_HASH, SPREAD_PORT or SPREAD_NONE */
 	uint32_t		cpus[LITEPCIE_CAPTURE_QUEUES];
 	unsigned int		cpu_count;
 	struct litepcie_sorting	sorting;
-	char			*folders[LITEPCIE_CAPTURE_QUEUES];	/* of a target for all queues */
+	/* path of each queue's folder, if all queues have one target; NULL otherwise */
+	char			*folders[LITEPCIE_CAPTURE_QUEUES];
 };
 
 /* Parse the values of --queues, --rule and --cpus into @option->to. */

@@ -21,13 +21,17 @@
 
 #include "processor.h"
 
-/* a wait for data is as long as the card takes to fill this part of a ring, at this rate */
-#define NAP_PART	4u
-#define BATCH_PART	8u	/* MBUFs are told to the kernel as this part of a ring, or more often */
+/* bytes in a us that the card writes at most */
 #define BYTES_PER_US	7200u
-#define NAP_MOST_US	20000u	/* and ends after this time at the latest, to look at the limits */
-#define LOOK_MS		1	/* the library's own wait behind it, which looks after the card */
-#define ASK_S		0.02	/* time from one look at the generator to the next */
+/* Without data the recorder sleeps for as long as the card takes to fill a quarter of the ring. */
+#define NAP_PART	4u
+/* longest such sleep in us, so that the limits of the recording are checked in time */
+#define NAP_MOST_US	20000u
+/* wait of the library in ms behind each sleep, in which it checks that the card still answers */
+#define LOOK_MS		1
+/* MBUFs are handed to the kernel together when they are an eighth of the ring, or earlier */
+#define BATCH_PART	8u
+#define ASK_S		0.02	/* time in s from one look at the generator to the next */
 
 static void disk_failed(struct util *util, const struct recording *recording)
 {
@@ -36,7 +40,7 @@ static void disk_failed(struct util *util, const struct recording *recording)
 
 /* Data ---------------------------------------------------------------------------------------- */
 
-/* Take the times of a span: the first packet's if there was none before, and the last one's. */
+/* Keep the time of the recording's first packet, if it is in this span. */
 static void take_times(struct recording *recording, const struct litepcie_span *span)
 {
 	struct litepcie_packet packet;
@@ -77,7 +81,7 @@ static bool give_back(struct util *util, struct recording *recording)
 	return rc >= 0;
 }
 
-/* Nothing is in the ring: begin what is left to be written, and sleep until more may have come. */
+/* Begin the writes that are left, since the ring has no data, and sleep until it may have some. */
 static bool rest(struct util *util, struct recording *recording)
 {
 	uint64_t us = recording->config.ring_bytes / NAP_PART / BYTES_PER_US;
@@ -93,7 +97,10 @@ static bool rest(struct util *util, struct recording *recording)
 	return true;
 }
 
-/* Begin to write the MBUF that ends with @span. The first one also says where the ring is. */
+/*
+ * Begin to write the MBUF that ends with @span. The place of the first MBUF also gives the address
+ * of the ring.
+ */
 static bool write_mbuf(struct recording *recording, const struct litepcie_span *span,
 		       struct litepcie_span *last)
 {
@@ -293,7 +300,7 @@ static bool start(struct util *util, struct recording *recording)
 	return rc == 0;
 }
 
-/* Read what became of all frames, and close the last file. */
+/* Read the accounts of the frames, and close the last file. */
 static void conclude(struct util *util, struct recording *recording, const struct litepcie_span *last)
 {
 	int rc = litepcie_capture_stats(recording->capture, &recording->stats);
@@ -329,7 +336,10 @@ static void run(struct util *util, struct recording *recording)
 
 /* Queues with threads of their own -------------------------------------------------------------- */
 
-/* Take what comes until the first queue has ended. After a failure the others go on. */
+/*
+ * Record a queue behind the first, until the recording of the first has ended. After a failure of
+ * this queue the recordings of the others go on.
+ */
 static void *work(void *of)
 {
 	struct recording *recording = of;

@@ -16,23 +16,25 @@
 #include "play/play.h"
 
 struct recording {
-	/* what the command line wants */
-	const char			*target;
+	/* The members up to @sorting say what is to be recorded, and where to. */
+	const char			*target;	/* path of the file or folder */
 	struct litepcie_capture_config	config;
 	struct litepcie_generator	generator;
 	bool				generates;
-	struct play			*play;		/* files to play meanwhile, or NULL */
+	/* files that the card plays during the recording; NULL: none */
+	struct play			*play;
 	uint64_t			file_bytes;	/* most bytes of a file; 0: no limit */
 	double				seconds;	/* 0: no limit */
 	uint64_t			packets;	/* 0: no limit */
 	bool				pinned;		/* the recorder runs on processor @cpu only */
 	uint32_t			cpu;
 	const struct litepcie_sorting	*sorting;	/* of queue 0; NULL: all frames go there */
-	/* what it became */
+	/* The members from here on are state and results of the recording. */
 	struct litepcie_capture		*capture;
 	struct output			output;
 	void				*header;
-	const uint8_t			*ring;		/* known when the first MBUF is full */
+	/* address of the capture's ring; NULL until the first MBUF is full */
+	const uint8_t			*ring;
 	struct litepcie_capture_stats	stats;
 	bool				counted;	/* @stats could be read */
 	/*
@@ -43,9 +45,11 @@ struct recording {
 	uint64_t			made;		/* frames that the generator has made */
 	bool				made_known;
 	bool				refused;	/* the library has refused a setting */
-	bool				over;		/* queue 0 has ended, and this one with it */
-	struct litepcie_discards	discards;	/* of queue 0 */
-	/* of a queue with a thread of its own: the thread, and its failures */
+	/* the recording of queue 0 has ended, and with it that of this queue */
+	bool				over;
+	/* frames that rules have discarded; only queue 0 counts them */
+	struct litepcie_discards	discards;
+	/* thread of a queue behind the first, and the failures that it notes */
 	pthread_t			thread;
 	struct util			*util;
 };

@@ -30,7 +30,7 @@ struct console {
 	struct termios		before;		/* the terminal's settings before the command */
 	bool			terminal;
 	bool			ended;		/* the input has ended */
-	char			waiting[PART];	/* typed, and not yet given to the CPU */
+	char			waiting[PART];	/* bytes that were typed, but not sent yet */
 	size_t			waits;
 	char			*output;	/* with --json: everything that the CPU has printed */
 	size_t			length;
@@ -58,7 +58,7 @@ static void end_terminal(const struct console *console)
 	putchar('\n');
 }
 
-/* Read what has been typed, for which there is room, within LOOK_MS. */
+/* Read bytes that are typed within LOOK_MS, as many as console->waiting has room for. */
 static void listen(struct console *console)
 {
 	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };

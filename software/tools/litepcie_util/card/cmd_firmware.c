@@ -22,7 +22,7 @@ struct firmware {
 	const char			*verb;
 	uint32_t			built;	/* version of the firmware that the gateware has */
 	struct management_status	status;
-	size_t				bytes;	/* of the image that was loaded */
+	size_t				bytes;	/* size of the image that was loaded; 0: none was */
 };
 
 static void print(const struct emit *out, const void *result)

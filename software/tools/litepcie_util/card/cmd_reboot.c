@@ -37,7 +37,7 @@ struct reboot {
 	/* the card's function before the reboot; its address is empty if the kernel has none */
 	struct pci_function	function;
 	char			before[65];	/* digest before the reboot */
-	struct litepcie_card	card;		/* what came back */
+	struct litepcie_card	card;		/* the card's table after the reboot */
 	uint32_t		bootsts;
 };
 
@@ -164,7 +164,7 @@ static bool wait_back(struct util *util, const struct reboot *reboot)
 	return false;
 }
 
-/* Note it if another image runs than the one that was named. */
+/* Note a failure if the card runs another image than the one that was named. */
 static void judge(struct util *util, struct reboot *reboot)
 {
 	char first[9];
@@ -206,7 +206,8 @@ static int run(struct util *util)
 	int status;
 
 	if ((!util->word_count || bitstream_read(util, util->words[0], &reboot.image)) &&
-	    util_open(util) && prepare(util, &reboot) && tell(util, &reboot) && wait_back(util, &reboot))
+	    util_open(util) && prepare(util, &reboot) && tell(util, &reboot) &&
+	    wait_back(util, &reboot))
 		look(util, &reboot);
 	status = util_emit(util, util->failed ? NULL : &reboot, print);
 	bitstream_free(&reboot.image);

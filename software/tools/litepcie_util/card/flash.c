@@ -20,7 +20,7 @@
 #define OPCODE_ERASE	0xdcu
 #define OPCODE_PROGRAM	0x12u
 #define OPCODE_READ	0x0cu
-/* the same with data on two lines, in half the time */
+/* a read whose data comes on two lines, in half the time */
 #define OPCODE_READ_PAIRS	0x3cu
 
 /* result of a read of a card that has gone */

@@ -26,7 +26,7 @@
 
 struct module_facts {
 	unsigned int	identifier;		/* SFF-8024's number of the form of module */
-	const char	*form;			/* its name */
+	const char	*form;			/* name of the form of module */
 	bool		cmis;			/* the memory is laid out by CMIS, not by SFF-8636 */
 	bool		known;			/* the layout of the memory is known */
 	char		vendor[MODULE_TEXT], part[MODULE_TEXT], serial[MODULE_TEXT];

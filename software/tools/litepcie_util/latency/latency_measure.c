@@ -86,8 +86,8 @@ static int measure_or_refuse(struct transfer *transfer, struct latency *latency,
 	if (transfer->driven &&
 	    (row->end != LATENCY_DMA || !packet_fits(transfer->dev, row->size)))
 		row->reason = "this takes a descriptor of its own in the card's table, which the "
-			      "kernel driver keeps for itself; give the card to VFIO (litepcie_util "
-			      "vfio bind)";
+			      "kernel driver keeps for itself; give the card to VFIO "
+			      "(litepcie_util vfio bind)";
 	else if (row->end == LATENCY_INTERRUPT && !transfer->stamped)
 		row->reason = "this card does not stamp doorbell and interrupt: its gateware is "
 			      "older than version 1.1 of the capability table";
