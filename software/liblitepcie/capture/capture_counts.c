@@ -4,7 +4,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* The accounts of a capture, what sorts frames into queues, and the generator of frames. */
+/*
+ * The accounts of a capture, the rules and the spread that sort frames into queues, and the
+ * generator of frames.
+ */
 #include "capture.h"
 
 #include "litepcie_capability.h"

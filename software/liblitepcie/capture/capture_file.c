@@ -14,7 +14,7 @@
 
 #include <stdio.h>
 
-#define NANOSECONDS	9u	/* of if_tsresol: time is in 10^-9 s */
+#define NANOSECONDS	9u	/* value of the option if_tsresol: times are in units of 10^-9 s */
 
 /* Options of a section and of an interface. */
 #define SHB_HARDWARE	2u

@@ -13,11 +13,11 @@ int litepcie_records(const struct litepcie_span *span, size_t *at, struct litepc
 	unsigned int found = 0;
 	int rc = 1;
 
-	/* The result is an int, so a table has at most so many entries. */
+	/* The number of entries is returned as an int, so no more than this are filled in. */
 	if (count > INT32_MAX)
 		count = INT32_MAX;
 	while (found < count && (rc = litepcie_record_next(span, at, &packets[found])) == 1)
 		found++;
-	/* A bad block is told when all frames before it have been given. */
+	/* A bad block is an error of the next call, which finds it before any frame. */
 	return rc < 0 && !found ? rc : (int)found;
 }

@@ -87,7 +87,10 @@ int litepcie_queue_get64(struct litepcie_capture *capture, uint32_t offset, uint
 	return litepcie_unlock(dev, rc);
 }
 
-/* Check that the card answers, and that the kernel does not want it back. */
+/*
+ * Read the register capture_status. Check that the card answers, and that the kernel does not want
+ * the card back.
+ */
 static int get_status(struct litepcie_capture *capture, uint32_t *status)
 {
 	struct litepcie *dev = capture->dev;
@@ -101,7 +104,7 @@ static int get_status(struct litepcie_capture *capture, uint32_t *status)
 	return litepcie_unlock(dev, litepcie_check_wanted(dev));
 }
 
-/* Called to bring the card to rest: a signal does not end this wait, only the time. */
+/* The wait brings the card to rest. So a signal does not end it, and only the time-out does. */
 int litepcie_capture_await(struct litepcie_capture *capture, uint32_t mask, uint32_t value,
 			   const char *what)
 {
@@ -204,7 +207,10 @@ static int open_registers(struct litepcie_capture *capture)
 		return litepcie_fail(dev, -EBUSY, "%s: the card may still write to the last ring "
 				     "of queue %u: stop the capture of queue 0 first", dev->name,
 				     capture->config.queue);
-	/* The block may still write for an earlier program, to addresses that get memory now. */
+	/*
+	 * The capture block may still run for an earlier program. It would then write to the memory
+	 * that gets its addresses now.
+	 */
 	if (!dev->run.state)
 		rc = litepcie_capture_await(capture, CAPTURE_IDLE, CAPTURE_IDLE,
 					    "the capture of an earlier program");
@@ -320,7 +326,7 @@ static int put_rules(struct litepcie *dev, const struct litepcie_sorting *sortin
 	return rc;
 }
 
-/* The card uses them from the next start on. */
+/* Write rules and spread to the card. They count from the next start on. */
 static int sort_by_registers(struct litepcie_capture *capture,
 			     const struct litepcie_sorting *sorting)
 {
@@ -371,7 +377,7 @@ static int generate_by_registers(struct litepcie_capture *capture,
 	return rc;
 }
 
-/* The count comes after the state: an idle generator has counted its last frame. */
+/* Read the count after the state, since a generator that is idle has counted its last frame. */
 static int generated_by_registers(struct litepcie_capture *capture, uint32_t *made)
 {
 	struct litepcie *dev = capture->dev;

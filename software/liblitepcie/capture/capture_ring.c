@@ -150,7 +150,10 @@ static int look_for_more(struct litepcie_capture *capture)
 {
 	int rc;
 
-	/* What was seen already needs no look, unless the card may have written over it. */
+	/*
+	 * Data below the position that was read last is there, unless the card may have written
+	 * over it, as with `newest`.
+	 */
 	if (capture->given < capture->seen.position && !capture->config.newest)
 		return 1;
 	rc = litepcie_capture_look(capture);
@@ -161,8 +164,8 @@ static int look_for_more(struct litepcie_capture *capture)
 }
 
 /*
- * Look whether the card is still there, if nothing has come for a while. Waits of any length count,
- * so that a program whose waits are short notices, too.
+ * Check that the card still answers, if it has written nothing for LITEPCIE_WAIT_SLICE_MS. That
+ * time goes on over several waits, so a program with short waits notices a lost card, too.
  */
 static int check_card(struct litepcie_capture *capture)
 {

@@ -14,7 +14,10 @@
 #include <stdlib.h>
 
 #define RULE_TEXT	256u
-/* words of a rule: facts and kinds have a mask behind them, and ranges have the most on top */
+/*
+ * Words of a rule. The word behind the facts, and that behind the kinds, is its mask. The word of a
+ * range has the least value in its lower half and the largest in its upper half.
+ */
 #define FACTS		LITEPCIE_CAPTURE_RULE_FACTS
 #define KINDS		LITEPCIE_CAPTURE_RULE_KINDS
 #define SOURCE		LITEPCIE_CAPTURE_RULE_SOURCE
@@ -29,7 +32,7 @@
 #define DISCARDS	(1u << LITEPCIE_CAPTURE_RULE_ACTION_DISCARD)
 #define IS_ON		(1u << LITEPCIE_CAPTURE_RULE_ACTION_ON)
 
-/* A field of facts or kinds: where it is, and the largest value. */
+/* A field of a rule. @word is its word, @place its lowest bit, and @most its largest value. */
 struct field {
 	const char *name;
 	uint32_t word, place, most;
@@ -51,7 +54,7 @@ static const struct field marks[] = {
 	{ "tagged", FACTS, LITEPCIE_CAPTURE_RULE_FACT_TAGGED, 1 },
 };
 
-/* Words with a least and a most value. */
+/* Ranges, each of which is a word of the rule. */
 static const struct field ranges[] = {
 	{ "sport", SOURCE_PORTS, 0, 65535 },
 	{ "dport", DESTINATION_PORTS, 0, 65535 },
@@ -103,7 +106,10 @@ static int set_field(struct litepcie *dev, uint32_t *rule, const struct field *f
 	static const struct { const char *name; uint32_t number; } names[] = {
 		{ "icmp", 1 }, { "tcp", 6 }, { "udp", 17 }, { "sctp", 132 },
 	};
-	/* Flags of TCP are compared where the mask says so, which is the value if there is none. */
+	/*
+	 * Flags of TCP are compared if their bits in the mask are set. Without a mask these are the
+	 * flags that the value sets.
+	 */
 	bool masked = field->word == KINDS && field->place;
 	uint32_t found = 0, mask = field->most;
 	const char *text = value;
@@ -143,7 +149,10 @@ static int set_range(struct litepcie *dev, uint32_t *rule, const struct field *f
 	return 0;
 }
 
-/* Set a prefix of @word's address. It also says which version of IP a frame must have. */
+/*
+ * Set the address that begins at @word, and its mask. The address also sets the version of IP that
+ * a frame must have.
+ */
 static int set_address(struct litepcie *dev, uint32_t *rule, uint32_t word, const char *name,
 		       const char *value)
 {

@@ -28,7 +28,7 @@
 #define SEAL		(1u << LITEPCIE_CAPTURE_CONTROL_SEAL_OFFSET)
 
 #define REST_MS		30000		/* longest time in which the block must come to rest */
-/* time in which a stop finds that a frame waits for room that nobody gives back */
+/* time in ms without progress, after which a stop takes it that a frame waits for room */
 #define STUCK_MS	500
 #define NO_ANSWER	UINT32_MAX
 
@@ -61,8 +61,8 @@ static bool is_over(const struct litepcie_capture *capture)
 }
 
 /*
- * The state is asked before and behind the register: another thread may start or stop the run in
- * between.
+ * The state of the run is read before the register and again behind it, since another thread may
+ * start or stop the run in between.
  */
 int litepcie_run_answers(struct litepcie_capture *capture)
 {
@@ -113,7 +113,7 @@ static uint32_t control_of(const struct litepcie_capture *capture)
 	       (config->newest ? NEWEST : 0);
 }
 
-/* The card has one register for these settings of all queues. */
+/* Check the settings for which the card has one register for all queues. */
 static int check_alike(struct litepcie_capture *capture)
 {
 	const struct litepcie_capture_config *ours = &capture->config;
@@ -127,8 +127,8 @@ static int check_alike(struct litepcie_capture *capture)
 }
 
 /*
- * With `newest` the card heeds no limit, and would write to the last ring of a queue that has none
- * now.
+ * Check that all queues are started. With `newest` the card heeds no limit. So it would write the
+ * frames of a queue that has no ring now to the last ring that the queue had.
  */
 static int check_newest(struct litepcie *dev)
 {
@@ -216,7 +216,7 @@ static int start_all(struct litepcie_capture *capture)
 }
 
 /*
- * The memory of the status line is zero when the card begins, so that the line of an earlier start
+ * The memory of the status line is cleared before the card begins. So the line of an earlier start
  * cannot be taken for one of this start.
  */
 int litepcie_run_start(struct litepcie_capture *capture)
@@ -246,8 +246,8 @@ static bool is_full(const struct litepcie_capture *capture)
 
 /*
  * Let no frame wait for room any longer, if the ring is full and stands still: only the program
- * could give room, and it waits for the stop. With a status line that cannot be true nobody knows
- * how full the ring is, so it counts as full. Of several queues any may be full.
+ * could give room, and it waits for the stop. If the status line is not valid, the ring counts as
+ * full. With several queues the ring of any may be full, so only the standstill counts.
  */
 static void unblock(struct litepcie_capture *capture, int64_t *moved_ms, uint64_t *position)
 {
@@ -298,8 +298,9 @@ static int come_to_rest(struct litepcie_capture *capture)
 }
 
 /*
- * Wait until the status line in memory says @position or more. The last one may come after the
- * register says that the block is idle. Of another queue another thread may look at the line, too.
+ * Wait until the status line in memory says @position or more. The last line may come after the
+ * register says that the block is idle. Another thread may use the capture of a queue other than 0,
+ * so only its memory is read here, and capture->seen is left alone.
  */
 static int await_line(struct litepcie_capture *capture, uint64_t position)
 {
@@ -338,13 +339,16 @@ static int await_last_line(struct litepcie_capture *capture)
 	return rc;
 }
 
-/* A later run with `newest` would write to the rings of this one, if it still sorted frames. */
+/*
+ * Stop the run of all queues, and at its end the sorting. If the card still sorted frames, a later
+ * run with `newest` would write to the rings of this one.
+ */
 static int stop_all(struct litepcie_capture *capture)
 {
 	struct litepcie *dev = capture->dev;
 	int rc;
 
-	/* With one lock, as in stop_part(): a thread that seals its queue also writes RUN. */
+	/* One lock covers state and register, since seal() in another thread also writes RUN. */
 	litepcie_lock(dev);
 	set_state(dev, LITEPCIE_RUN_STOPS);
 	rc = litepcie_unlock(dev, litepcie_put(dev, dev->map.capture.control,
@@ -378,7 +382,7 @@ static int seal(struct litepcie_capture *capture)
 	return litepcie_unlock(dev, rc < 0 ? rc : 1);
 }
 
-/* The card seals the MBUF of the queue, and the queue's part of the run ends behind the seal. */
+/* Let the card seal the queue's MBUF. The queue's part of the run ends behind that seal. */
 static int stop_part(struct litepcie_capture *capture)
 {
 	uint64_t position = 0, mbuf = capture->config.mbuf_bytes;

@@ -25,7 +25,7 @@
 #define ERROR_MASK	((1u << LITEPCIE_PLAYER_STATUS_ERROR_SIZE) - 1)
 
 #define RATE_MOST	((1u << LITEPCIE_PLAYER_RATE_BITS) - 1)
-/* largest overhead, and largest least length */
+/* largest value in bytes of each of the settings overhead and least */
 #define COST_MOST	((1u << LITEPCIE_PLAYER_COST_BITS) - 1)
 #define REST_MS		1000		/* longest time in which the last frame must leave */
 
@@ -84,7 +84,7 @@ static int values_of(struct litepcie *dev, const struct litepcie_player *player,
 		rc = rate_of(dev, (double)player->bytes_per_s, &values[1]);
 		break;
 	case LITEPCIE_PACE_PACKETS:
-		/* A packet costs as many bytes as it may, so that the rate is as fine as it can. */
+		/* Each packet has the largest cost, which gives the rate its finest step. */
 		values[0] |= AT_RATE | PER_PACKET;
 		values[2] = COST_MOST;
 		rc = rate_of(dev, player->packets_per_s * COST_MOST, &values[1]);
