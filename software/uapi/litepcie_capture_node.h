@@ -27,7 +27,8 @@
  * read() without a RING uses a ring of the driver's.  It returns a page with
  * the header of a pcapng file, and then the blocks.  It starts the capture,
  * waits for blocks, and gives their room back to the card.  With O_NONBLOCK it
- * fails with -EAGAIN instead of waiting.
+ * fails with -EAGAIN instead of waiting.  When the card has been reset it returns
+ * the blocks from before, and then fails with -EIO.
  *
  * Structures are padded by hand.  The caller sets reserved fields to 0, or the
  * call fails with -EINVAL.  Arguments of calls have the byte order of the host.
@@ -157,7 +158,7 @@ struct litepcie_capture_limit {
  * WAKE: ask for one wake-up when the position has passed @position, at once if
  * it has already.  poll() then says POLLIN, and the eventfd @fd is signalled (-1:
  * none).  A caller asks, looks at the position once more, and then sleeps.  The
- * end of the capture wakes, too.
+ * end of the capture wakes, too: with a @position of 2^64 - 1, only the end does.
  */
 struct litepcie_capture_wake {
 	__u64 position;
@@ -237,8 +238,8 @@ struct litepcie_capture_info {
 #define LITEPCIE_CAPTURE_SPREAD_ENTRIES	128u
 
 /*
- * QUEUE: let the file's calls be about queue @queue.  A program chooses the queue before it adds the
- * file to an epoll, which goes on to hear of the queue that the file had then.
+ * QUEUE: let the file's calls be about queue @queue.  An epoll to which the file was added before
+ * hears of @queue, too, and of every other queue, so a program better chooses the queue first.
  *
  * Errors:
  *   -EINVAL	the card has no such queue (INFO says how many it has)
@@ -251,8 +252,8 @@ struct litepcie_capture_choice {
 
 /*
  * SORT: say how frames get to the queues, from the next START of queue 0 on until
- * the file is closed.  The caller must have queue 0.  Without SORT all frames go to
- * queue 0.
+ * the file is closed, also behind a reset or a sleep of the card.  The caller must
+ * have queue 0.  Without SORT all frames go to queue 0.
  *
  *   @flags	LITEPCIE_CAPTURE_SORT_
  *   @rules	rules in use, from rule 0 on.  The first that a frame matches counts.

@@ -103,12 +103,13 @@ void litepcie_capture_interrupt(struct litepcie *card)
  * Ask the card for an interrupt when the position has passed *@position.  The
  * caller is between litepcie_enter() and litepcie_exit().  The position is
  * loaded with the lock held: otherwise a thread that was delayed could replace
- * the later position of another one.
+ * the later position of another one.  The last position of all is left out, as
+ * it stands for no wake-up: a caller that asks for it gets the end of the run.
  */
 void litepcie_capture_arm(struct litepcie_capture_queue *queue, const u64 *position)
 {
 	spin_lock_irq(&queue->wait.lock);
-	queue->wake = READ_ONCE(*position);
+	queue->wake = min(READ_ONCE(*position), U64_MAX - 1);
 	litepcie_queue_put64(queue, LITEPCIE_CAPTURE_WAKE, queue->wake);
 	spin_unlock_irq(&queue->wait.lock);
 }
@@ -356,19 +357,11 @@ static void put_ring(struct litepcie_capture_queue *queue, size_t segment)
 				     queue->number * sizeof(*queue->status));
 }
 
-/*
- * Set the positions back to 0.  The lines of the queues that run are cleared
- * first, so that no program takes the line of an earlier run for one of this
- * run.  The program of another queue may still read what came before.
- */
+/* Set the positions and the accounts back to 0. */
 static int clear(struct litepcie_capture *capture)
 {
-	struct litepcie_capture_queue *queue;
 	int err;
 
-	for (queue = capture->queue; queue; queue = litepcie_queue_after(queue))
-		if (queue->used)
-			memset(queue->status, 0, sizeof(*queue->status));
 	put(capture, 0, LITEPCIE_CAPTURE_BIT_CONTROL_CLEAR);
 	err = litepcie_capture_await(capture, LITEPCIE_CAPTURE_BIT_STATUS_ACCOUNTS_BUSY, 0);
 	if (err == -EIO)
@@ -405,7 +398,7 @@ static int check_queues(struct litepcie_capture *capture)
 		queue->used = queue->run;
 		if (queue->used && queue->flags != flags)
 			return -EINVAL;
-		if (!queue->used && capture->sort && flags & LITEPCIE_CAPTURE_NEWEST)
+		if (!queue->used && capture->sort.flags && flags & LITEPCIE_CAPTURE_NEWEST)
 			return -EINVAL;
 	}
 	return fits(capture, segment_of(capture)) ? 0 : -EINVAL;
@@ -423,8 +416,8 @@ static int set_up(struct litepcie_capture *capture, const struct litepcie_captur
 	put(capture, LITEPCIE_CAPTURE_GROUP_MBUF_LOG2, ilog2(capture->mbuf_bytes));
 	put(capture, LITEPCIE_CAPTURE_GROUP_SNAP, start->snap);
 	put(capture, LITEPCIE_CAPTURE_GROUP_WAIT, start->wait_cycles);
-	if (capture->sorter)
-		litepcie_sorter_put(capture, LITEPCIE_CAPTURE_QUEUES_CONTROL, capture->sort);
+	if (capture->sort.flags)
+		litepcie_capture_put_sort(capture);
 	return clear(capture);
 }
 
@@ -491,6 +484,7 @@ int litepcie_capture_begin(struct litepcie_capture_queue *queue,
 		return -EBUSY;
 	queue->flags = start->flags;
 	queue->first = start->limit;
+	/* No program may take the line of an earlier run for one of this run. */
 	memset(queue->status, 0, sizeof(*queue->status));
 	set_run(queue, run, 0);
 	if (!queue->number)

@@ -91,8 +91,8 @@ struct litepcie_capture {
 	/* flags of queue 0's START, LITEPCIE_CAPTURE_, and its snap */
 	u32				flags;
 	u32				snap;
-	/* value of the sorter's control register while the capture runs */
-	u32				sort;
+	/* what the file of queue 0 wants with SORT; its flags are 0 if frames are not sorted */
+	struct litepcie_capture_sort	sort;
 
 	/*
 	 * delayed work that checks once a second whether the card is still
@@ -178,6 +178,7 @@ void litepcie_capture_news(struct litepcie_capture *capture);
 /* The functions that follow are defined in capture_sort.c. */
 int litepcie_capture_sort(struct litepcie_capture *capture,
 			  const struct litepcie_capture_sort *wanted);
+void litepcie_capture_put_sort(struct litepcie_capture *capture);
 void litepcie_capture_silence(struct litepcie_capture *capture);
 int litepcie_capture_generate(struct litepcie_capture *capture,
 			      const struct litepcie_capture_generate *wanted);

@@ -70,6 +70,24 @@ static bool has_news(const struct litepcie_capture_file *file)
 }
 
 /*
+ * Let poll() be woken by the file's queue.  A file that has no queue yet may
+ * choose another one, and an epoll asks only once what to wait for.  So until
+ * then the file is woken by all queues.
+ */
+static void wait_for_queues(struct file *filp, struct poll_table_struct *table)
+{
+	struct litepcie_capture_file *file = filp->private_data;
+	struct litepcie_capture_queue *queue = READ_ONCE(file->queue);
+
+	if (READ_ONCE(queue->owner) == file) {
+		poll_wait(filp, &queue->wait, table);
+		return;
+	}
+	for (queue = queue->capture->queue; queue; queue = litepcie_queue_after(queue))
+		poll_wait(filp, &queue->wait, table);
+}
+
+/*
  * poll() asks the card to wake it, unless there is news already.  A program
  * with a ring of its own has to call WAKE before.
  */
@@ -79,8 +97,10 @@ static __poll_t capture_poll(struct file *filp, struct poll_table_struct *table)
 	struct litepcie_capture_queue *queue = READ_ONCE(file->queue);
 	struct litepcie *card = queue->capture->card;
 
-	poll_wait(filp, &queue->wait, table);
-	if (!has_news(file) && READ_ONCE(file->header) && !litepcie_enter(card)) {
+	wait_for_queues(filp, table);
+	/* Until the file has its queue, another thread may choose one, so none is asked. */
+	if (READ_ONCE(queue->owner) == file && READ_ONCE(file->header) && !has_news(file) &&
+	    !litepcie_enter(card)) {
 		litepcie_capture_arm(queue, &file->at);
 		litepcie_exit(card);
 	}

@@ -384,6 +384,8 @@ static void forget_owner(struct litepcie_capture_queue *queue, bool stopped)
 		eventfd_ctx_put(event);
 	if (stopped || (queue->ring && !queue->ring->dev))
 		drop_ring(queue);
+	/* poll() of other files says that a queue is free. */
+	litepcie_queue_news(queue);
 }
 
 /*
@@ -400,7 +402,7 @@ void litepcie_capture_leave(struct litepcie_capture_file *file)
 	mutex_lock(&capture->mutex);
 	if (queue->owner == file) {
 		if (!queue->number)
-			capture->sort = 0;
+			capture->sort.flags = 0;
 		if (!queue->number && entered) {
 			litepcie_capture_silence(capture);
 			/* litepcie_capture_halt() itself logs a failure */

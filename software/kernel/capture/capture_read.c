@@ -126,7 +126,7 @@ static u8 *make_header(const struct litepcie *card)
 
 /*
  * Begin to read: make the header and start the capture, unless the file has done
- * so.  Returns 0 if the file has the capture and may read.
+ * so.  Returns 0 if the file has the capture.  The capture may have ended since.
  */
 static int begin(struct litepcie_capture_file *file)
 {
@@ -135,7 +135,7 @@ static int begin(struct litepcie_capture_file *file)
 	int err;
 
 	if (file->header)
-		return READ_ONCE(file->queue->error);
+		return 0;
 	header = make_header(capture->card);
 	if (!header)
 		return -ENOMEM;

@@ -38,10 +38,7 @@ static bool is_sort(const struct litepcie_capture *capture,
 	return true;
 }
 
-/*
- * Write rules and spread.  The capture is at rest, and then the card does not use
- * them: litepcie_capture_begin() switches them on.
- */
+/* Let rules and spread be @wanted from the next start of the capture on. */
 int litepcie_capture_sort(struct litepcie_capture *capture,
 			  const struct litepcie_capture_sort *wanted)
 {
@@ -53,25 +50,39 @@ int litepcie_capture_sort(struct litepcie_capture *capture,
 		return -EBUSY;
 	if (!is_sort(capture, wanted))
 		return -EINVAL;
-	capture->sort = 0;
+	capture->sort = *wanted;
 	if (!(wanted->flags & LITEPCIE_CAPTURE_SORT_ON))
-		return 0;
-	for (u32 n = 0; n < wanted->rules << LITEPCIE_CAPTURE_WORD_BITS; n++) {
+		capture->sort.flags = 0;
+	return 0;
+}
+
+/*
+ * Write rules and spread, and switch them on.  The capture is at rest, and then
+ * the card does not use them.  They are written at each start of the capture: a
+ * card whose power was cut while it slept has forgotten them.
+ */
+void litepcie_capture_put_sort(struct litepcie_capture *capture)
+{
+	const struct litepcie_capture_sort *sort = &capture->sort;
+
+	lockdep_assert_held(&capture->mutex);
+
+	for (u32 n = 0; n < sort->rules << LITEPCIE_CAPTURE_WORD_BITS; n++) {
 		litepcie_sorter_put(capture, LITEPCIE_CAPTURE_QUEUES_RULE_DATA,
-				    (&wanted->rule[0][0])[n]);
+				    (&sort->rule[0][0])[n]);
 		litepcie_sorter_put(capture, LITEPCIE_CAPTURE_QUEUES_RULE_INDEX, n);
 	}
 	for (u32 n = 0; n < LITEPCIE_CAPTURE_SPREAD_ENTRIES; n++) {
-		u32 queue = wanted->spread[n];
+		u32 queue = sort->spread[n];
 
 		litepcie_sorter_put(capture, LITEPCIE_CAPTURE_QUEUES_SPREAD,
 				    n | queue << LITEPCIE_CAPTURE_QUEUES_QUEUE_PLACE);
 	}
-	capture->sort = LITEPCIE_CAPTURE_QUEUES_BIT_SORT |
-			(wanted->flags & LITEPCIE_CAPTURE_SORT_BY_PORT ?
-				 LITEPCIE_CAPTURE_QUEUES_BIT_BY_PORT : 0) |
-			wanted->rules << LITEPCIE_CAPTURE_QUEUES_RULES_PLACE;
-	return 0;
+	litepcie_sorter_put(capture, LITEPCIE_CAPTURE_QUEUES_CONTROL,
+			    LITEPCIE_CAPTURE_QUEUES_BIT_SORT |
+			    (sort->flags & LITEPCIE_CAPTURE_SORT_BY_PORT ?
+				     LITEPCIE_CAPTURE_QUEUES_BIT_BY_PORT : 0) |
+			    sort->rules << LITEPCIE_CAPTURE_QUEUES_RULES_PLACE);
 }
 
 /* Generator --------------------------------------------------------------- */

@@ -1,0 +1,27 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The driver's files of capture and virtio in user space, each on a card that a program makes up.
+
+The programs include the driver's sources and stand for the kernel, so they take seconds where a
+guest takes minutes. They are deterministic, so they have no seed.
+"""
+
+import subprocess
+
+import pytest
+
+from sim.test.driver.driver_guest import program
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("node", id="the capture's queues, their owners, calls and rings"),
+    ],
+)
+def test_the_driver_keeps_its_promises_to_a_made_up_card(name):
+    """Each test of the program holds. A check that fails has a sentence on stderr."""
+    done = subprocess.run([program(name)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"{name}: ok\n"

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * The made-up card of the program node: the registers of the capture block and of its queues, as
+ * gateware/capture has them. A queue's registers are those that `select` names, and the card writes
+ * only to rings and status lines that it was told of.
+ */
+#include "node_card.h"
+
+#define BLOCK	0x1000u
+#define SORTER	0x2000u
+#define LINE	32	/* bytes of a status line that the card writes */
+
+static const u32 parameters[] = {
+	[LITEPCIE_CAPTURE_CONTROL] = 0, [LITEPCIE_CAPTURE_LIMIT] = 0x20,
+	[LITEPCIE_CAPTURE_SEGMENT_BASE] = 0x28, [LITEPCIE_CAPTURE_STATUS_BASE] = 0x38,
+	[LITEPCIE_CAPTURE_ACCOUNT_CONTROL] = 0x40, [LITEPCIE_CAPTURE_GENERATOR_CONTROL] = 0x60,
+	[LITEPCIE_CAPTURE_SEGMENTS] = SEGMENTS, [LITEPCIE_CAPTURE_STAGING_BYTES] = 1u << 20,
+	[LITEPCIE_CAPTURE_STATUS] = 0x80, [LITEPCIE_CAPTURE_WAKE] = 0x90,
+	[LITEPCIE_CAPTURE_CAUSE] = CAUSE,
+};
+static const u32 sorter_parameters[] = {
+	0, 4, 8, 0xc, 0x10, 0x14, 0x18, 0x20, QUEUES, LITEPCIE_CAPTURE_MOST_RULES,
+	LITEPCIE_CAPTURE_SPREAD_ENTRIES,
+};
+static const struct litepcie_block blocks[] = {
+	{ LITEPCIE_BLOCK_CAPTURE, 1, 0, 0, BLOCK, 0x1000, ARRAY_SIZE(parameters), parameters },
+	{ LITEPCIE_BLOCK_CAPTURE_QUEUES, 1, 0, 0, SORTER, 0x1000, ARRAY_SIZE(sorter_parameters),
+	  sorter_parameters },
+};
+static u8 bar0[0x3000];
+static struct pci_dev pdev;
+
+struct made_card made;
+struct litepcie card = { .pdev = &pdev, .bar0 = bar0, .target = "test" };
+bool outside;
+const char *part;
+
+void need(bool holds, const char *what)
+{
+	if (holds)
+		return;
+	fprintf(stderr, "node: %s: %s\n", part, what);
+	exit(1);
+}
+
+/* The power of the card is cut: it has forgotten all. */
+void power_cut(void)
+{
+	memset(&made, 0, sizeof(made));
+}
+
+/* Status lines -------------------------------------------------------------------------------- */
+
+static void write_line(struct made_queue *queue)
+{
+	u64 line[LINE / 8] = { queue->position };
+
+	if (!queue->status_base || made.master_off)
+		return;
+	memcpy((void *)(uintptr_t)queue->status_base, line, LINE);
+}
+
+static void write_lines(void)
+{
+	for (unsigned int n = 0; n < QUEUES; n++)
+		write_line(&made.queue[n]);
+}
+
+/* Some time passes: MBUFs are sealed, and the last status lines may arrive. */
+void end_of_late_lines(void)
+{
+	for (unsigned int n = 0; n < QUEUES; n++)
+		if (made.queue[n].sealing) {
+			made.queue[n].sealing = false;
+			made.queue[n].position = round_up(made.queue[n].position,
+							  1ull << made.mbuf_log2);
+			write_line(&made.queue[n]);
+		}
+	if (made.late && !--made.late)
+		write_lines();
+}
+
+static void call_host(struct made_queue *queue)
+{
+	if (!queue->armed || queue->position <= queue->wake)
+		return;
+	queue->armed = false;
+	if (made.enabled && !made.deaf)
+		litepcie_capture_interrupt(&card);
+}
+
+/* Frames -------------------------------------------------------------------------------------- */
+
+static struct made_queue *queue_for(unsigned int port)
+{
+	need(!(made.sort & LITEPCIE_CAPTURE_QUEUES_BIT_SORT) ||
+	     made.sort & LITEPCIE_CAPTURE_QUEUES_BIT_BY_PORT, "frames are sorted by their hash");
+	return &made.queue[made.sort ? made.spread[port] : 0];
+}
+
+/* A frame of the port comes, with a record of so many bytes, each of which is the port + 1. */
+void frame(unsigned int port, u64 bytes)
+{
+	struct made_queue *queue = queue_for(port);
+	u64 segment = 1ull << made.segment_log2;
+	u64 ring_bytes = (queue->last_segment + 1) * segment;
+
+	need(made.control & LITEPCIE_CAPTURE_BIT_CONTROL_RUN, "a frame comes, but no run began");
+	if (!(made.control & LITEPCIE_CAPTURE_BIT_CONTROL_NEWEST) &&
+	    round_up(queue->position + bytes, 1ull << made.mbuf_log2) > queue->limit) {
+		made.lost++;
+		return;
+	}
+	for (; bytes; bytes--, queue->position++) {
+		u64 offset = queue->position & (ring_bytes - 1);
+		u64 base = queue->segment[offset >> made.segment_log2];
+
+		need(base, "the card was not told where a segment of the ring is");
+		*(u8 *)(uintptr_t)(base + (offset & (segment - 1))) = (u8)(port + 1);
+	}
+	if (made.quiet)
+		return;
+	write_line(queue);
+	call_host(queue);
+}
+
+/* Registers ----------------------------------------------------------------------------------- */
+
+static u32 offset_of(const u8 *address)
+{
+	need(lock_held(RANK_LIVE) || outside, "a register is used outside litepcie_enter()");
+	return (u32)(address - bar0);
+}
+
+/* The queue whose registers are behind the selection. */
+static struct made_queue *selected(void)
+{
+	need(lock_held(RANK_SELECT),
+	     "a queue's register is used without the lock of the selection");
+	need(made.select < QUEUES, "a queue is selected that the card does not have");
+	return &made.queue[made.select];
+}
+
+static u32 half(u64 value, u32 place)
+{
+	return place % 8 ? lower_32_bits(value) : upper_32_bits(value);
+}
+
+static u32 status(void)
+{
+	bool waits = made.blocked && made.control & LITEPCIE_CAPTURE_BIT_CONTROL_LOSSLESS;
+	bool idle = !(made.control & LITEPCIE_CAPTURE_BIT_CONTROL_RUN) && !made.stuck && !waits;
+
+	return (idle ? LITEPCIE_CAPTURE_BIT_STATUS_IDLE : 0) |
+	       (made.generator[0] ? 0 : LITEPCIE_CAPTURE_BIT_STATUS_GENERATOR_IDLE);
+}
+
+static u32 read_block(u32 at)
+{
+	switch (at) {
+	case 0x80:
+		return status();
+	case 0x84: case 0x88:
+		return half(selected()->position, at - 0x84);
+	case 0x44: case 0x48:
+		need(made.snapshot, "an account is read that was not copied");
+		return half(1000 * (made.select + 1) + made.account, at - 0x44);
+	case 0x4c: case 0x50:
+		return half(selected()->position, at - 0x4c);
+	case 0x78:
+		return 7;
+	}
+	need(false, "a register of the block is read that the driver has no use for");
+	return 0;
+}
+
+static u32 read_sorter(u32 at)
+{
+	need(at >= 0x18 && at < 0x28, "a register of the sorter is read that tells nothing");
+	need(made.snapshot, "an account of discarded frames is read that was not copied");
+	return half(at < 0x20 ? made.discard_index : made.discard_index + 100, at);
+}
+
+u32 readl(const u8 *address)
+{
+	u32 at = offset_of(address);
+
+	if (made.gone)
+		return ~0u;
+	return at < SORTER ? read_block(at - BLOCK) : read_sorter(at - SORTER);
+}
+
+static void write_control(u32 value)
+{
+	if (value & LITEPCIE_CAPTURE_BIT_CONTROL_SEAL) {
+		selected()->sealing = true;
+		selected()->seals++;
+	}
+	if (value & LITEPCIE_CAPTURE_BIT_CONTROL_CLEAR)
+		for (unsigned int n = 0; n < QUEUES; n++) {
+			made.queue[n].position = made.queue[n].limit = 0;
+			made.queue[n].armed = false;
+		}
+	if (made.control & ~value & LITEPCIE_CAPTURE_BIT_CONTROL_RUN && !made.late)
+		write_lines();
+	made.control = value;
+}
+
+static void write_generator(u32 number, u32 value)
+{
+	need(number || !value || (made.generator[1] && made.generator[1] <= 16383),
+	     "the generator starts without a size");
+	made.generator[number] = value;
+}
+
+static void write_block(u32 at, u32 value)
+{
+	switch (at) {
+	case 0x00: write_control(value); break;
+	case 0x04: made.snap = value; break;
+	case 0x08: made.wait = value; break;
+	case 0x0c: made.mbuf_log2 = value; break;
+	case 0x10: made.segment_log2 = value; break;
+	case 0x14: selected()->last_segment = value; break;
+	case 0x20: case 0x28: case 0x38: case 0x90: made.upper = value; break;
+	case 0x24: selected()->limit = (u64)made.upper << 32 | value; break;
+	case 0x2c: made.segment_upper = made.upper; made.rule_data = value; break;
+	case 0x30:
+		selected()->segment[value] = (u64)made.segment_upper << 32 | made.rule_data;
+		break;
+	case 0x3c: selected()->status_base = (u64)made.upper << 32 | value; break;
+	case 0x40:
+		made.snapshot = made.snapshot || value & LITEPCIE_CAPTURE_BIT_ACCOUNT_SNAPSHOT;
+		made.account = value & ~LITEPCIE_CAPTURE_BIT_ACCOUNT_SNAPSHOT;
+		break;
+	case 0x94:
+		selected()->wake = (u64)made.upper << 32 | value;
+		selected()->armed = true;
+		break;
+	default:
+		need(at >= 0x60 && at < 0x78, "a register of the block is written that is none");
+		write_generator((at - 0x60) / 4, value);
+	}
+}
+
+static void write_sorter(u32 at, u32 value)
+{
+	bool rests = !(made.control & LITEPCIE_CAPTURE_BIT_CONTROL_RUN);
+
+	switch (at) {
+	case 0x00: made.select = value; break;
+	case 0x04:
+		need(rests, "the way of frames changes while they are taken");
+		made.sort = value;
+		break;
+	case 0x08: made.rule_data = value; break;
+	case 0x0c: made.rule[value] = made.rule_data; break;
+	case 0x10:
+		need(rests, "the spread changes while frames are taken");
+		made.spread[value & 127] =
+			(u8)(value >> LITEPCIE_CAPTURE_QUEUES_QUEUE_PLACE);
+		break;
+	case 0x14: made.discard_index = value; break;
+	default: need(false, "a register of the sorter is written that is none");
+	}
+}
+
+void writel(u32 value, u8 *address)
+{
+	u32 at = offset_of(address);
+
+	if (made.gone)
+		return;
+	if (at < SORTER)
+		write_block(at - BLOCK, value);
+	else
+		write_sorter(at - SORTER, value);
+}
+
+/* The driver's other files -------------------------------------------------------------------- */
+
+u64 litepcie_load_told(const __le64 *word)
+{
+	return *word;
+}
+
+u32 litepcie_parameter(const struct litepcie_block *block, unsigned int n)
+{
+	return n < block->parameters ? block->parameter[n] : 0;
+}
+
+const struct litepcie_block *litepcie_block_find(struct litepcie *ours, u16 type,
+						 unsigned int index)
+{
+	(void)ours, (void)index;
+	return type == LITEPCIE_BLOCK_CAPTURE ? &blocks[0] :
+	       type == LITEPCIE_BLOCK_CAPTURE_QUEUES ? &blocks[1] : NULL;
+}
+
+u64 litepcie_cycles(struct litepcie *ours, u32 microseconds)
+{
+	(void)ours;
+	return microseconds * 250;
+}
+
+bool litepcie_check_lost(struct litepcie *ours)
+{
+	if (made.gone && !ours->lost) {
+		ours->lost = true;
+		litepcie_capture_news(ours->capture);
+	}
+	return ours->lost;
+}
+
+bool litepcie_is_gone(const struct litepcie *ours)
+{
+	return ours->lost;
+}
+
+void litepcie_master_on(struct litepcie *ours, u32 cause)
+{
+	need(cause == CAUSE, "bus mastering is switched for another part of the card");
+	ours->unquiet = 0;
+	made.master_off = false;
+}
+
+void litepcie_master_off(struct litepcie *ours, u32 cause)
+{
+	need(cause == CAUSE, "bus mastering is switched for another part of the card");
+	ours->unquiet = 1;
+	made.master_off = true;
+}
+
+void litepcie_cause_enable(struct litepcie *ours, u32 cause, bool enable)
+{
+	(void)ours;
+	need(cause == CAUSE, "another interrupt cause is switched");
+	made.enabled = enable;
+}
+
+static struct litepcie_allowance allowance;
+
+struct litepcie_allowance *litepcie_allowance_alloc(void) { return &allowance; }
+void litepcie_allowance_put(struct litepcie_allowance *ours) { (void)ours; }
+void litepcie_card_get(struct litepcie *ours) { (void)ours; }
+void litepcie_card_put(struct litepcie *ours) { (void)ours; }

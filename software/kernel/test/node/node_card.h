@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * Declares the made-up card of the program node, and the tests' access to the driver's node.
+ */
+#ifndef NODE_CARD_H
+#define NODE_CARD_H
+
+#include "node.h"
+#include "../../capture/capture.h"
+
+#define QUEUES		4u
+#define SEGMENTS	64u	/* most segments of a ring */
+#define CAUSE		5u
+#define MBUF		4096u
+#define BYTES		65536u	/* size of a ring */
+
+struct made_queue {
+	u64	limit, wake, position, status_base, upper;
+	bool	armed;
+	u32	last_segment;
+	u64	segment[SEGMENTS];
+	u64	seals;
+	bool	sealing;
+};
+
+/* The card's registers, and what the tests let it do. */
+struct made_card {
+	struct made_queue queue[LITEPCIE_CAPTURE_MOST_QUEUES];
+	u32	control, segment_log2, mbuf_log2, snap, wait, select, upper, segment_upper;
+	u32	sort, rule_data, rule[LITEPCIE_CAPTURE_MOST_RULES * LITEPCIE_CAPTURE_RULE_WORDS];
+	u8	spread[LITEPCIE_CAPTURE_SPREAD_ENTRIES];
+	u32	discard_index, account, generator[7];
+	bool	snapshot;	/* the accounts have been copied since the test set this to false */
+	bool	enabled;	/* the interrupt cause is enabled */
+	bool	stuck;		/* the block does not become idle */
+	bool	gone;		/* all registers read as all ones */
+	bool	deaf;		/* interrupts are lost */
+	bool	master_off;
+	u32	late;		/* looks at the status until the last status lines arrive */
+	bool	quiet;		/* frames have no status lines yet */
+	bool	blocked;	/* a frame waits for room, if the run is LOSSLESS */
+	u64	lost;		/* frames without room */
+};
+
+extern struct made_card made;
+extern struct litepcie card;
+extern int entry_error;		/* error of litepcie_enter(), or 0 */
+extern bool outside;		/* the driver may use registers outside litepcie_enter() */
+extern const char *part;	/* the test that runs */
+extern struct eventfd_ctx events[2];	/* the eventfds, whose descriptors are 0 and 1 */
+extern unsigned int pinned, mapped;
+extern size_t contiguous;	/* least size of the pieces of which a ring is made */
+
+void need(bool holds, const char *what);
+void power_cut(void);
+void frame(unsigned int port, u64 bytes);
+void end_of_late_lines(void);
+
+/* The node's file operations, in node.c. */
+struct file *node_open(void);
+long node_call(struct file *filp, unsigned int number, void *argument);
+ssize_t node_read(struct file *filp, void *to, size_t bytes, bool wait);
+__poll_t node_poll(struct file *filp, struct poll_table_struct *table);
+int node_mmap(struct file *filp, unsigned long flags, unsigned long bytes);
+void node_close(struct file *filp);
+
+/* The tests of node_read.c and node_leave.c */
+void test_reading(void);
+void test_reading_ends_with_an_error(void);
+void test_reading_waits(void);
+void test_closing(void);
+void test_dead_owners(void);
+void test_a_reset(void);
+void test_a_power_cut(void);
+void test_a_lost_card(void);
+void test_a_stuck_card(void);
+
+/* Short forms that the tests share, in node_tests.c */
+struct file *file_of(unsigned int queue);
+long choose(struct file *filp, unsigned int queue);
+long ring(struct file *filp, u32 mbuf);
+long start(struct file *filp, u32 flags);
+long stop(struct file *filp, u64 *position);
+long limit(struct file *filp, u64 to);
+long wake(struct file *filp, u64 position, int fd);
+long sort(struct file *filp);
+struct litepcie_capture_queue *queue_of(unsigned int n);
+
+#endif /* NODE_CARD_H */

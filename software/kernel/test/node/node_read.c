@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * Tests read() of the capture's node, for the program node.
+ */
+#include "node_card.h"
+
+#define RING	0x400000u	/* size of the ring of read() */
+#define MANY	0x8000u		/* bytes of a record that fills an MBUF of read() by half */
+
+static u8 bytes[RING];
+
+/* Read the header in two pieces. */
+static struct file *reader(unsigned int queue)
+{
+	struct file *filp = file_of(queue);
+
+	need(node_read(filp, bytes, 100, false) == 100, "the header's first bytes");
+	need(node_read(filp, bytes + 100, RING, false) == LITEPCIE_CAPTURE_HEADER - 100,
+	     "the header is not a page");
+	return filp;
+}
+
+static u32 word(size_t at)
+{
+	u32 value;
+
+	memcpy(&value, bytes + at, sizeof(value));
+	return value;
+}
+
+static void frame_comes(void)
+{
+	frame(0, 64);
+}
+
+void test_reading(void)
+{
+	struct file *filp = reader(0);
+	unsigned int blocks = 0;
+
+	for (size_t at = 0; at < LITEPCIE_CAPTURE_HEADER; at += word(at + 4), blocks++)
+		need(word(at + 4) >= 12 && word(at + word(at + 4) - 4) == word(at + 4),
+		     "a block of the header has no end");
+	need(blocks == 2 + LITEPCIE_CAPTURE_MOST_PORTS, "not an interface for each port");
+	need(word(0) == LITEPCIE_PCAPNG_SECTION && word(8) == LITEPCIE_PCAPNG_ORDER_MAGIC, "magic");
+	need(node_read(filp, bytes, RING, false) == -EAGAIN, "data that nobody wrote");
+	for (unsigned int n = 0; n < 3 * RING / MANY; n++) {
+		frame(0, MANY);
+		need(node_read(filp, bytes, 1000, false) == 1000, "a piece of a record");
+		need(node_read(filp, bytes + 1000, RING, false) == MANY - 1000, "the rest of it");
+		need(bytes[0] == 1 && bytes[MANY - 1] == 1, "other bytes than the card's");
+	}
+	need(!made.lost, "the room of what was read is not given back");
+	need(ring(filp, MBUF) == -EBUSY && wake(filp, 1, -1) == -EBUSY, "two kinds of runs");
+	frame(0, 64);
+	need(!stop(filp, NULL), "STOP");
+	need(node_read(filp, bytes, RING, true) == 64, "data from before STOP");
+	need(node_read(filp, bytes, RING, true) == 0, "no end of file behind STOP");
+	node_close(filp);
+}
+
+void test_reading_waits(void)
+{
+	struct file *filp = reader(0);
+	struct poll_table_struct table = { 0 };
+	unsigned int woken;
+
+	asleep = frame_comes;
+	need(node_read(filp, bytes, RING, true) == 64, "read() does not wait");
+	asleep = NULL;
+	need(!node_poll(filp, &table) && table.count == 1, "poll() has news");
+	woken = table.wait[0]->woken;
+	frame(0, 64);
+	need(table.wait[0]->woken == woken + 1 && node_poll(filp, NULL) & EPOLLIN,
+	     "poll() does not let the card call");
+	need(node_read(filp, bytes, RING, false) == 64 &&
+	     node_read(filp, bytes, 1, false) == -EAGAIN,
+	     "a read that does not wait");
+	woken = table.wait[0]->woken;
+	frame(0, 64);
+	need(table.wait[0]->woken == woken + 1, "edge-triggered epoll sleeps for ever");
+	node_close(filp);
+}
+
+/* What the card wrote before a reset is returned before the error. */
+void test_reading_ends_with_an_error(void)
+{
+	struct file *filp = reader(0);
+
+	frame(0, 64);
+	need(node_read(filp, bytes, 10, false) == 10, "a piece");
+	outside = true;
+	litepcie_capture_abort(&card, -EIO);
+	outside = false;
+	need(node_read(filp, bytes, RING, true) == 54, "an error hides data from before it");
+	need(node_read(filp, bytes, RING, true) == -EIO, "no error behind the data");
+	need(!stop(filp, NULL) && node_read(filp, bytes, RING, true) == 0, "STOP");
+	node_close(filp);
+}
