@@ -18,6 +18,7 @@ from sim.test.driver.driver_guest import program
     "name",
     [
         pytest.param("node", id="the capture's queues, their owners, calls and rings"),
+        pytest.param("transport", id="the transport of virtio, and the devices of the card"),
     ],
 )
 def test_the_driver_keeps_its_promises_to_a_made_up_card(name):

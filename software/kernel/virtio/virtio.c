@@ -104,7 +104,9 @@ int litepcie_virtio_halt(struct litepcie *card)
 			continue;
 		cause = litepcie_parameter(block, LITEPCIE_VIRTIO_CAUSE);
 		status = card->bar0 + block->offset + VIRTIO_MMIO_STATUS;
-		writel(0, status);
+		/* A device that is reset already would ignore writes for some cycles. */
+		if (readl(status))
+			writel(0, status);
 		if (readl_poll_timeout(status, value, !value, RESET_POLL_US, RESET_TIMEOUT_US)) {
 			if (value == ~0u && litepcie_check_lost(card))
 				return -ENODEV;

@@ -61,13 +61,17 @@ static void set_status(struct virtio_device *vdev, u8 status)
  * Reset the device.  The reset ends when the device's reads of host memory have ended.  If it does
  * not end, bus mastering is switched off for the whole card, since the kernel is about to free the
  * queues' memory.
+ *
+ * A device whose status is 0 is reset already.  To write 0 would begin another reset, whose end the
+ * status does not show, and the card would ignore the next writes.
  */
 static void reset(struct virtio_device *vdev)
 {
 	struct litepcie_vdev *d = litepcie_vdev_of(vdev);
 	u8 status;
 
-	set_status(vdev, 0);
+	if (read_status(vdev))
+		set_status(vdev, 0);
 	d->stuck = readx_poll_timeout(read_status, vdev, status, !status,
 				      RESET_POLL_US, RESET_TIMEOUT_US);
 	litepcie_virtio_quiet(d->virtio, !d->stuck);

@@ -24,6 +24,8 @@ struct litepcie_vdev {
 	bool			packed;		/* true if the queues are packed ones */
 	/* true if the device's last reset did not end: bus mastering is off */
 	bool			stuck;
+	/* true while changes of the configuration interrupt */
+	bool			listens;
 	/* protects @vq, and the used rings while give_back() writes to them */
 	spinlock_t		lock;
 	struct virtqueue	*vq[LITEPCIE_VIRTIO_QUEUES_MAX];

@@ -201,6 +201,7 @@ int litepcie_queues_find(struct virtio_device *vdev, unsigned int count,
 
 	if (err)
 		return err;
+	d->listens = true;
 	for (unsigned int n = 0; n < count; n++) {
 		vqs[n] = NULL;
 		if (!info[n].name)
@@ -229,11 +230,17 @@ static void stop(struct litepcie_vdev *d, struct virtqueue *vq)
 	readl(page + VIRTIO_MMIO_QUEUE_READY);
 }
 
+/*
+ * Delete the queues and what litepcie_queues_find() has got for them.  A driver whose resume fails
+ * may have none any more when it is removed.
+ */
 void litepcie_queues_delete(struct virtio_device *vdev)
 {
 	struct litepcie_vdev *d = litepcie_vdev_of(vdev);
 
-	litepcie_virtio_ignore(d->virtio, d->virtio->queues, d);
+	if (d->listens)
+		litepcie_virtio_ignore(d->virtio, d->virtio->queues, d);
+	d->listens = false;
 	for (unsigned int index = 0; index < d->virtio->queues; index++) {
 		struct virtqueue *vq = d->vq[index];
 

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * Includes the sources of litepcie_virtio.ko for the program transport. transport_parent.c includes
+ * litepcie.ko's part.
+ */
+#include "transport_card.h"
+
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#pragma GCC diagnostic ignored "-Wsign-compare"
+#include "../../virtio/virtio_device.c"
+#include "../../virtio/virtio_queues.c"

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * Declares the made-up card of the program transport, and the kernel's side that its tests look at.
+ */
+#ifndef TRANSPORT_CARD_H
+#define TRANSPORT_CARD_H
+
+#include "transport.h"
+#include "../../virtio/virtio.h"
+
+#define DEVICES		2u	/* virtio devices: a net device, and a console */
+#define QUEUES		4u	/* queues of each */
+#define SIZE		8u	/* most entries of a queue */
+#define OFFSET		0x4000u	/* BAR0's page of device 0; device 1 has the next */
+#define CONFIG_BYTES	16u
+
+struct made_queue {
+	u32	num, ready;
+	u64	address[3];	/* descriptors, available ring, used ring */
+};
+
+struct made_device {
+	u32	magic, version, id, status, generation;
+	u64	offered, accepted;
+	u32	device_sel, driver_sel, queue_sel;
+	u32	most;		/* most entries of a queue */
+	u8	config[CONFIG_BYTES];
+	struct made_queue queue[QUEUES];
+	/* the last doorbell, and how many there were */
+	u32	doorbell, doorbells;
+	u32	status_reads;
+	/* looks at the status until a reset ends; ~0: it does not end */
+	u32	reset_takes;
+	u32	resetting;	/* looks that are left of the reset under way */
+	u16	used;		/* used index of queue 1 at the end of the last reset */
+};
+
+struct made_irq {
+	irq_handler_t	handler;
+	void		*data;
+};
+
+extern struct made_device made[DEVICES];
+extern struct litepcie card;
+extern struct pci_dev pdev;
+extern bool gone;		/* all registers read as all ones */
+extern bool master_off;
+extern struct made_irq irqs[LITEPCIE_CAUSES_MAX];
+extern unsigned int synchronized;	/* calls of synchronize_irq() */
+extern unsigned int refused_irq;	/* vector whose request is refused, or 0 */
+extern const char *part;		/* the test that runs */
+extern struct litepcie_block blocks[DEVICES];
+extern u32 parameters[DEVICES][3];
+/* The virtio device that was registered last, its queues, and how many queues there are. */
+extern struct virtio_device *vdev;
+extern struct virtqueue *queues[QUEUES];
+extern unsigned int live_queues;
+/* The queues that the kernel's virtio driver asks for, and whether it has callbacks. */
+extern const char *names[QUEUES];
+extern vq_callback_t *callbacks[QUEUES];
+extern unsigned int wanted;
+/* Called by unregister_virtio_device(), as a virtio driver would still use its queues. */
+extern void (*on_unregister)(void);
+
+void on_buffer(struct virtqueue *vq);
+void add_buffer(struct virtqueue *vq, u16 head);
+void raise(unsigned int cause);
+void power_on(void);
+unsigned int requested(void);
+
+#endif /* TRANSPORT_CARD_H */
