@@ -168,87 +168,41 @@ static int get_discards(struct litepcie_capture_file *file,
 
 /* Arguments --------------------------------------------------------------- */
 
-/* The arguments that are too large for the stack */
-union large {
-	struct litepcie_capture_info		info;
-	struct litepcie_capture_sort		sort;
-	struct litepcie_capture_discards	discards;
-};
-
-static int run_large(struct litepcie_capture_file *file, unsigned int cmd, union large *argument)
-{
-	struct litepcie *card = READ_ONCE(file->queue)->capture->card;
-	int err = litepcie_enter(card);
-
-	if (err)
-		return err;
-	if (cmd == LITEPCIE_IOCTL_CAPTURE_INFO)
-		err = get_info(file, &argument->info);
-	else if (cmd == LITEPCIE_IOCTL_CAPTURE_SORT)
-		err = set_sort(file, &argument->sort);
-	else
-		err = get_discards(file, &argument->discards);
-	litepcie_exit(card);
-	return err;
-}
-
-static int ioctl_large(struct litepcie_capture_file *file, unsigned int cmd, void __user *user)
-{
-	union large *argument = kzalloc(sizeof(*argument), GFP_KERNEL_ACCOUNT);
-	size_t size = _IOC_SIZE(cmd);
-	int err;
-
-	if (!argument)
-		return -ENOMEM;
-	if (_IOC_DIR(cmd) & _IOC_WRITE && copy_from_user(argument, user, size))
-		err = -EFAULT;
-	else
-		err = run_large(file, cmd, argument);
-	if (!err && _IOC_DIR(cmd) & _IOC_READ && copy_to_user(user, argument, size))
-		err = -EFAULT;
-	kfree(argument);
-	return err;
-}
-
-union argument {
-	struct litepcie_capture_ring		ring;
-	struct litepcie_capture_start		start;
-	struct litepcie_capture_stop		stop;
-	struct litepcie_capture_limit		limit;
-	struct litepcie_capture_wake		wake;
-	struct litepcie_capture_generate	generate;
-	struct litepcie_capture_choice		choice;
-};
-
 /* The calls that reach the card: between litepcie_enter() and litepcie_exit(). */
-static int dispatch(struct litepcie_capture_file *file, unsigned int cmd, union argument *argument)
+static int dispatch(struct litepcie_capture_file *file, unsigned int cmd, void *argument)
 {
 	switch (cmd) {
 	case LITEPCIE_IOCTL_CAPTURE_START:
-		return litepcie_capture_start_file(file, &argument->start);
+		return litepcie_capture_start_file(file, argument);
 	case LITEPCIE_IOCTL_CAPTURE_STOP:
-		return litepcie_capture_stop_file(file, &argument->stop);
+		return litepcie_capture_stop_file(file, argument);
 	case LITEPCIE_IOCTL_CAPTURE_LIMIT:
-		return set_limit(file, &argument->limit);
+		return set_limit(file, argument);
 	case LITEPCIE_IOCTL_CAPTURE_WAKE:
-		return set_wake(file, &argument->wake);
+		return set_wake(file, argument);
+	case LITEPCIE_IOCTL_CAPTURE_INFO:
+		return get_info(file, argument);
 	case LITEPCIE_IOCTL_CAPTURE_GENERATE:
-		return generate(file, &argument->generate);
+		return generate(file, argument);
 	case LITEPCIE_IOCTL_CAPTURE_QUEUE:
-		return litepcie_capture_choose(file, &argument->choice);
+		return litepcie_capture_choose(file, argument);
+	case LITEPCIE_IOCTL_CAPTURE_SORT:
+		return set_sort(file, argument);
+	case LITEPCIE_IOCTL_CAPTURE_DISCARDS:
+		return get_discards(file, argument);
 	default:
 		return -ENOTTY;
 	}
 }
 
-static int run_call(struct litepcie_capture_file *file, unsigned int cmd, union argument *argument)
+static int run_call(struct litepcie_capture_file *file, unsigned int cmd, void *argument)
 {
 	struct litepcie *card = READ_ONCE(file->queue)->capture->card;
 	int err;
 
 	/* RING enters the card itself, behind the pinning of memory. */
 	if (cmd == LITEPCIE_IOCTL_CAPTURE_RING)
-		return litepcie_capture_use_memory(file, &argument->ring);
+		return litepcie_capture_use_memory(file, argument);
 	err = litepcie_enter(card);
 	if (err)
 		return err;
@@ -257,25 +211,28 @@ static int run_call(struct litepcie_capture_file *file, unsigned int cmd, union 
 	return err;
 }
 
+/* The arguments of the calls that a program makes often have room on the stack. */
 long litepcie_capture_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 {
-	struct litepcie_capture_file *file = filp->private_data;
 	void __user *user = (void __user *)arg;
-	union argument argument = { };
 	size_t size = _IOC_SIZE(cmd);
+	u64 small[6] = { };
+	void *argument = small;
 	int err;
 
-	if (cmd == LITEPCIE_IOCTL_CAPTURE_INFO || cmd == LITEPCIE_IOCTL_CAPTURE_SORT ||
-	    cmd == LITEPCIE_IOCTL_CAPTURE_DISCARDS)
-		return ioctl_large(file, cmd, user);
-	if (_IOC_TYPE(cmd) != LITEPCIE_IOCTL || size > sizeof(argument))
+	if (_IOC_TYPE(cmd) != LITEPCIE_IOCTL)
 		return -ENOTTY;
-	if (_IOC_DIR(cmd) & _IOC_WRITE && copy_from_user(&argument, user, size))
-		return -EFAULT;
-	err = run_call(file, cmd, &argument);
-	if (err)
-		return err;
-	if (_IOC_DIR(cmd) & _IOC_READ && copy_to_user(user, &argument, size))
-		return -EFAULT;
-	return 0;
+	if (size > sizeof(small))
+		argument = kzalloc(size, GFP_KERNEL_ACCOUNT);
+	if (!argument)
+		return -ENOMEM;
+	if (_IOC_DIR(cmd) & _IOC_WRITE && copy_from_user(argument, user, size))
+		err = -EFAULT;
+	else
+		err = run_call(filp->private_data, cmd, argument);
+	if (!err && _IOC_DIR(cmd) & _IOC_READ && copy_to_user(user, argument, size))
+		err = -EFAULT;
+	if (argument != small)
+		kfree(argument);
+	return err;
 }

@@ -28,7 +28,7 @@ struct virtqueue *queues[QUEUES];
 unsigned int live_queues, wanted;
 const char *names[QUEUES];
 vq_callback_t *callbacks[QUEUES];
-void (*on_unregister)(void);
+void (*on_leave)(void);
 
 void need(bool holds, const char *what)
 {
@@ -64,7 +64,7 @@ void power_on(void)
 	card = (struct litepcie){ .pdev = &pdev, .bar0 = bar0 };
 	gone = master_off = false;
 	vdev = NULL;
-	on_unregister = NULL;
+	on_leave = NULL;
 	live_queues = synchronized = refused_irq = 0;
 	said[0] = 0;
 }

@@ -62,8 +62,8 @@ extern unsigned int live_queues;
 extern const char *names[QUEUES];
 extern vq_callback_t *callbacks[QUEUES];
 extern unsigned int wanted;
-/* Called by unregister_virtio_device(), as a virtio driver would still use its queues. */
-extern void (*on_unregister)(void);
+/* Called where a virtio driver would use its queues for the last time. */
+extern void (*on_leave)(void);
 
 void on_buffer(struct virtqueue *vq);
 void add_buffer(struct virtqueue *vq, u16 head);

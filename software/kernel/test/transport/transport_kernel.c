@@ -94,6 +94,7 @@ void vring_del_virtqueue(struct virtqueue *vq)
 irqreturn_t vring_interrupt(int irq, void *vq)
 {
 	(void)irq;
+	need(live_queues, "the handler of a queue that is gone is called");
 	((struct virtqueue *)vq)->calls++;
 	return 0;
 }
@@ -121,6 +122,7 @@ void vring_transport_features(struct virtio_device *device)
 
 void virtio_config_changed(struct virtio_device *device)
 {
+	need(vdev, "a device that is gone hears of its configuration");
 	device->changed++;
 }
 
@@ -167,8 +169,8 @@ static void leave(struct virtio_device *device)
 
 void unregister_virtio_device(struct virtio_device *device)
 {
-	if (on_unregister)
-		on_unregister();
+	if (on_leave)
+		on_leave();
 	leave(device);
 	vdev = NULL;
 	put_device(&device->dev);
@@ -176,6 +178,8 @@ void unregister_virtio_device(struct virtio_device *device)
 
 int virtio_device_freeze(struct virtio_device *device)
 {
+	if (on_leave)
+		on_leave();
 	leave(device);
 	return 0;
 }

@@ -120,14 +120,17 @@ static void test_queues_that_cannot_be_made_leave_nothing(void)
 {
 	unsigned int way;
 
-	for (way = 0; way < 4; way++) {
+	for (way = 0; way < 5; way++) {
 		power_on();
 		pdev.msix_enabled = true;
 		wanted = way == 0 ? QUEUES : 3;
 		names[3] = "more";
 		parameters[0][1] = way == 0 ? 3 : QUEUES;
 		made[0].most = way == 1 ? 0 : SIZE;
-		refused_irq = way < 2 ? 0 : parameters[0][2] + (way == 2 ? 2 : QUEUES);
+		refused_irq = way == 2 ? parameters[0][2] + 2 :
+			      way == 3 ? parameters[0][2] + QUEUES : 0;
+		/* The card uses a queue that was not given back. */
+		made[0].queue[1].ready = way == 4;
 		bring_up(0);
 		need(vdev && !(made[0].status & VIRTIO_CONFIG_S_DRIVER_OK), "the device is driven");
 		need(!live_queues && !requested() && !card.enabled,
@@ -283,20 +286,33 @@ static void check_given_back(void)
 	}
 }
 
-static void test_a_card_that_vanishes_keeps_nobody_waiting(void)
+static void vanish(bool in_sleep)
 {
+	struct auxiliary_device *adev;
+
 	callbacks[2] = NULL;
 	drive(1);
+	adev = &card.virtio[1].device->adev;
 	for (unsigned int n = 0; n < 3; n++) {
 		add_buffer(queues[n], 3);
 		add_buffer(queues[n], 1);
 		queues[n]->vring.used->flags = VRING_USED_F_NO_NOTIFY;
 	}
 	gone = true;
-	on_unregister = check_given_back;
+	on_leave = check_given_back;
+	if (in_sleep)
+		transport_driver->driver.pm->suspend(&adev->dev);
+	on_leave = in_sleep ? NULL : on_leave;
 	litepcie_virtio_del(&card);
 	need(card.lost && !live_queues, "nobody notices that the card has gone");
 	need(!master_off && !strstr(said, "does not end"), "a card that has gone is waited for");
+}
+
+static void test_a_card_that_vanishes_keeps_nobody_waiting(void)
+{
+	vanish(false);
+	power_on();
+	vanish(true);
 }
 
 static void test_a_doorbell_of_a_card_that_is_gone_ends_the_wait(void)
