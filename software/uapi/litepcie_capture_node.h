@@ -93,6 +93,8 @@ struct litepcie_capture_ring {
 /*
  * START: begin to take frames, at position 0 and with all accounts at 0.
  *
+ * @snap and @wait_cycles of queue 0 are those of all queues.
+ *
  *   @flags	LITEPCIE_CAPTURE_
  *   @snap	bytes to keep of a frame, at most LITEPCIE_CAPTURE_MOST_FRAME; 0: all
  *   @wait_cycles	clock cycles that whole records may wait on the card for more, at

@@ -62,7 +62,11 @@ static bool behind;
  * has news
  */
 static unsigned int seen;
+/* true: the driver has looked for progress since it enabled the cause */
+static bool looked;
+static bool owed;	/* the driver has found news, and has told nobody */
 
+void litepcie_moderation_start(struct litepcie_way *way);
 void litepcie_moderation_interrupt(struct litepcie_way *way);
 
 static void fail(const char *what)
@@ -136,6 +140,7 @@ static void litepcie_cause_enable(struct litepcie *card, unsigned int cause, boo
 	(void)cause;
 	way.cause = enable;
 	way.posted = enable;
+	looked = looked && !enable;
 	step();
 }
 
@@ -159,15 +164,18 @@ static bool litepcie_dma_progress(struct litepcie_way *way)
 	step();
 	if (way->told && way->posted)
 		fail("memory is read before the card has got the cause that was switched on");
-	news = seen & 1;
+	news = seen & 1 && way->run;
 	seen >>= 1;
+	looked = true;
+	owed = owed || news;
 	step();
-	return news && way->run;
+	return news;
 }
 
 static void litepcie_dma_news(struct litepcie_way *way)
 {
 	(void)way;
+	owed = false;
 	step();
 }
 
@@ -202,6 +210,7 @@ static void run_callback(unsigned int mode, unsigned int answers, void (*elsewhe
 		way.run = true;
 		way.cause = false;
 		way.posted = false;
+		owed = false;
 		/*
 		 * as the kernel does, take the timer from its queue before the callback is called
 		 */
@@ -210,6 +219,12 @@ static void run_callback(unsigned int mode, unsigned int answers, void (*elsewhe
 			way.timer.queued = true;
 		if (way.run && !way.cause && !way.timer.queued)
 			fail("a running direction will get neither an interrupt nor its timer");
+		if (way.run && way.cause && !way.timer.queued && !looked)
+			fail("progress from before the cause was enabled would never be seen");
+		if (mode == LITEPCIE_MODE_ADAPTIVE && way.cause && way.timer.queued)
+			fail("the cause is enabled beside the timer, so each event interrupts");
+		if (owed)
+			fail("nobody is told of news");
 		if (way.run && way.told && behind && !way.timer.queued)
 			fail("no timer looks for a status line that is on its way");
 		/*
@@ -224,6 +239,18 @@ static void run_callback(unsigned int mode, unsigned int answers, void (*elsewhe
 	}
 }
 
+/* A run begins with the timer in poll mode, and with the cause otherwise. */
+static void start(unsigned int mode)
+{
+	way.mode = mode;
+	way.run = true;
+	way.cause = way.timer.queued = false;
+	strike = NULL;
+	litepcie_moderation_start(&way);
+	if (way.timer.queued != (mode == LITEPCIE_MODE_POLL) || way.cause == way.timer.queued)
+		fail("a run begins without its timer or its cause");
+}
+
 int main(void)
 {
 	litepcie_moderation_init(&way);
@@ -234,7 +261,8 @@ int main(void)
 			run_callback(mode, answers & 3, interrupt_elsewhere);
 			run_callback(mode, answers & 3, stop_elsewhere);
 		}
-	litepcie_moderation_start(&way);
+	for (unsigned int mode = LITEPCIE_MODE_INTERRUPT; mode <= LITEPCIE_MODE_POLL; mode++)
+		start(mode);
 	printf("timer: ok\n");
 	return 0;
 }
