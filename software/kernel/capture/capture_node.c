@@ -233,6 +233,7 @@ int litepcie_capture_probe(struct litepcie *card)
 {
 	const struct litepcie_block *block = litepcie_block_find(card, LITEPCIE_BLOCK_CAPTURE, 0);
 	struct litepcie_capture *capture;
+	u32 cause;
 
 	if (!block)
 		return 0;
@@ -240,12 +241,18 @@ int litepcie_capture_probe(struct litepcie *card)
 		dev_info(&card->pdev->dev, "the capture block's entry in the capability table is too old or too new for this driver: nothing can be captured\n");
 		return 0;
 	}
+	cause = litepcie_parameter(block, LITEPCIE_CAPTURE_CAUSE);
+	if (card->cause[cause] || card->virtio_causes & BIT(cause)) {
+		dev_info(&card->pdev->dev, "the capture block has the interrupt cause %u of another block: nothing can be captured\n",
+			 cause);
+		return 0;
+	}
 	capture = capture_alloc(card);
 	if (IS_ERR(capture))
 		return PTR_ERR(capture);
 	capture->block = block;
 	capture->regs = card->bar0 + block->offset;
-	capture->cause = litepcie_parameter(block, LITEPCIE_CAPTURE_CAUSE);
+	capture->cause = cause;
 	mutex_init(&capture->mutex);
 	spin_lock_init(&capture->select_lock);
 	set_up_queues(capture);

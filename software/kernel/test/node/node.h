@@ -236,7 +236,8 @@ struct litepcie {
 	u8			*bar0;
 	char			target[8];
 	bool			lost;
-	u32			unquiet;
+	u32			unquiet, virtio_causes;
+	void			*cause[LITEPCIE_CAUSES_MAX];
 	struct litepcie_capture	*capture;
 	struct litepcie_chan	*chan[1];
 };

@@ -159,6 +159,19 @@ static void test_arguments_are_checked(void)
 	node_close(first);
 }
 
+/* A stop of the capture would disable the interrupt of the other block. */
+static void test_a_cause_of_another_block_is_refused(void)
+{
+	struct litepcie other = { .pdev = card.pdev, .bar0 = card.bar0 };
+
+	other.cause[CAUSE] = &other;
+	need(!litepcie_capture_probe(&other) && !other.capture, "a channel's cause is taken");
+	need(strstr(said, "interrupt cause 5 of another block"), "no sentence");
+	other.cause[CAUSE] = NULL;
+	other.virtio_causes = BIT(CAUSE);
+	need(!litepcie_capture_probe(&other) && !other.capture, "a virtio device's cause is taken");
+}
+
 /* Runs ---------------------------------------------------------------------------------------- */
 
 static void test_each_register_is_that_of_its_queue(void)
@@ -368,6 +381,7 @@ int main(void)
 {
 	RUN(test_a_queue_has_one_file);
 	RUN(test_arguments_are_checked);
+	RUN(test_a_cause_of_another_block_is_refused);
 	RUN(test_each_register_is_that_of_its_queue);
 	RUN(test_queues_of_a_run_have_the_same_flags);
 	RUN(test_the_stop_of_a_queue_seals_it);
