@@ -252,7 +252,7 @@ int litepcie_owner_steer(struct litepcie_file *file, struct litepcie_chan *chan,
 			 void __iomem *reg, u32 value, const u32 acts_on[LITEPCIE_WAYS]);
 
 /* Defined in held.c */
-bool litepcie_held_update(struct litepcie_way *way, bool *lost);
+int litepcie_held_update(struct litepcie_way *way);
 bool litepcie_held_is_behind(struct litepcie_way *way);
 void litepcie_held_look(struct litepcie_way *way);
 void litepcie_held_append(struct litepcie_way *way, u64 offset, u32 bytes, bool irq, bool last);

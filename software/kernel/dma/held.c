@@ -50,14 +50,13 @@ static u64 settled(const struct litepcie_way *way)
 
 /*
  * Called when the card counts more descriptors than it was handed, which is impossible.  The run
- * fails with -EIO, and *@lost asks the caller to check whether the card has gone.
+ * fails with -EIO, which is also what the function returns.
  */
-static bool lose(struct litepcie_way *way, bool *lost)
+static int lose(struct litepcie_way *way)
 {
 	way->error = -EIO;
 	way->status->error = -EIO;
-	*lost = true;
-	return true;
+	return -EIO;
 }
 
 /*
@@ -66,28 +65,28 @@ static bool lose(struct litepcie_way *way, bool *lost)
  * function.  So the position is loaded before the count: the position then never includes a buffer
  * that the count lacks.
  */
-static bool look_at_line(struct litepcie_way *way, bool *lost)
+static int look_at_line(struct litepcie_way *way)
 {
 	u64 position = litepcie_load_told(&way->status->position);
 	u64 done = litepcie_load_told(&way->status->buffers);
 
 	if (unlikely(done > way->held.advanced))
-		return lose(way, lost);
+		return lose(way);
 	way->held.position = position;
 	/* litepcie_held_look() may already have counted more descriptors from the records. */
 	if (done <= way->held.done)
-		return false;
+		return 0;
 	way->held.done = done;
 	way->hw_count = done;
 	trace_litepcie_progress(way, way->hw_count, way->sw_count);
-	return true;
+	return 1;
 }
 
 /*
- * Bring the counts of a held run up to date.  Returns true if they have changed. *@lost is set if
+ * Bring the counts of a held run up to date.  Returns 1 if they have changed, 0 if not, or -EIO if
  * the card counts descriptors that it was never handed, and so may have gone.
  */
-bool litepcie_held_update(struct litepcie_way *way, bool *lost)
+int litepcie_held_update(struct litepcie_way *way)
 {
 	void __iomem *status = way->regs + LITEPCIE_DMA_GROUP_TABLE_LOOP_STATUS;
 	struct litepcie_held *held = &way->held;
@@ -96,10 +95,10 @@ bool litepcie_held_update(struct litepcie_way *way, bool *lost)
 
 	lockdep_assert_held(&way->wait.lock);
 	if (way->told)
-		return look_at_line(way, lost);
+		return look_at_line(way);
 	news = readl(status) - (u32)held->done;
 	if (unlikely(news > held->advanced - held->done))
-		return lose(way, lost);
+		return lose(way);
 	/*
 	 * The endpoint may still hold posted writes of data that it has counted.  The completion of
 	 * a second read arrives after those writes.
@@ -109,13 +108,13 @@ bool litepcie_held_update(struct litepcie_way *way, bool *lost)
 	held->done += news;
 	count = settled(way);
 	if (count == way->hw_count)
-		return false;
+		return 0;
 	way->hw_count = count;
 	trace_litepcie_progress(way, way->hw_count, way->sw_count);
 	way->status->position = cpu_to_le64(end_of(way, count));
 	/* Programs poll the word @buffers: c2h data must be visible before it. */
 	smp_store_release(&way->status->buffers, cpu_to_le64(count));
-	return true;
+	return 1;
 }
 
 /*

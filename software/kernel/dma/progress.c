@@ -25,23 +25,22 @@
 #define ROUNDS	BIT_ULL(16)
 
 /*
- * Ask the card how far it is.  Returns true if it is further than at the last call.  *@lost is set
- * if the card may have gone.  The caller then calls litepcie_check_lost() after it has dropped
- * wait.lock, since that function takes the lock to wake the waiters.
+ * Ask the card how far it is.  Returns 1 if it is further than at the last call, 0 if it is not, or
+ * -EIO if its answer cannot be true, so that it may have gone.  After -EIO the caller calls
+ * litepcie_check_lost() when it has dropped wait.lock, since that function takes the lock to wake
+ * the waiters.
  */
-static __always_inline bool update_locked(struct litepcie_way *way, bool *lost)
+static __always_inline int update_locked(struct litepcie_way *way)
 {
 	u64 position, before = way->position;
 	u32 status, count = way->count;
 
 	lockdep_assert_held(&way->wait.lock);
 	if (way->run != LITEPCIE_RUN_LOOP)
-		return way->run && litepcie_held_update(way, lost);
+		return way->run ? litepcie_held_update(way) : 0;
 	status = readl(way->regs + LITEPCIE_DMA_GROUP_TABLE_LOOP_STATUS);
-	if (unlikely((status & 0xffff) >= count)) {
-		*lost = true;
-		return false;
-	}
+	if (unlikely((status & 0xffff) >= count))
+		return -EIO;
 	position = (u64)(status >> 16) * count + (status & 0xffff);
 	way->hw_count += position - before + (position < before ? count * ROUNDS : 0);
 	way->position = position;
@@ -54,8 +53,10 @@ static __always_inline bool update_locked(struct litepcie_way *way, bool *lost)
 
 /*
  * Wake those who wait by poll() for this direction, and all of them if an error has to be reported.
+ * The loss of the card wakes all of them in card.c.
  * The barrier of wq_has_sleeper() pairs with that of poll_wait(): either the counts are seen by who
- * polls, or the sleeper is seen here.
+ * polls, or the sleeper is seen here.  Interrupts are off already, so the queue's lock is taken
+ * without the saving of flags that wake_up_poll() does.
  */
 static __always_inline void tell_pollers(struct litepcie_way *way)
 {
@@ -64,9 +65,11 @@ static __always_inline void tell_pollers(struct litepcie_way *way)
 
 	if (!wq_has_sleeper(&chan->pollers))
 		return;
-	if (way->error || litepcie_is_gone(chan->card))
+	if (way->error)
 		news |= EPOLLERR | EPOLLHUP;
-	wake_up_poll(&chan->pollers, news);
+	spin_lock(&chan->pollers.lock);
+	wake_up_locked_poll(&chan->pollers, news);
+	spin_unlock(&chan->pollers.lock);
 }
 
 static __always_inline void tell_locked(struct litepcie_way *way)
@@ -82,20 +85,22 @@ static __always_inline void tell_locked(struct litepcie_way *way)
 }
 
 /*
- * Ask the card how far it is, in any context.  Returns true if it is further than before.  The card
- * is asked with wait.lock held: otherwise an older answer could be stored after a newer one.
+ * Ask the card how far it is, in any context.  Returns true if it is further than before, or if
+ * the run has failed.  The card is asked with wait.lock held: otherwise an older answer could be
+ * stored after a newer one.
  */
 bool litepcie_dma_progress(struct litepcie_way *way)
 {
-	bool news, lost = false;
 	unsigned long flags;
+	int news;
 
 	spin_lock_irqsave(&way->wait.lock, flags);
-	news = update_locked(way, &lost);
+	news = update_locked(way);
 	spin_unlock_irqrestore(&way->wait.lock, flags);
-	if (unlikely(lost))
+	if (unlikely(news < 0))
 		litepcie_check_lost(litepcie_of(way));
-	return news;
+	/* A held run fails by an answer that cannot be true, and LitePCIe's loop goes on. */
+	return news > 0 || (news < 0 && READ_ONCE(way->error));
 }
 
 /* Wake the threads that wait for this DMA direction, and signal its eventfd. */
@@ -127,16 +132,16 @@ void litepcie_dma_ask(struct litepcie_way *way)
  */
 void litepcie_dma_interrupt(struct litepcie_way *way)
 {
-	bool lost = false;
+	int news;
 
 	if (READ_ONCE(way->mode) == LITEPCIE_MODE_ADAPTIVE)
 		litepcie_moderation_interrupt(way);
 	/* spin_lock() is enough, since interrupts are off in every interrupt handler */
 	spin_lock(&way->wait.lock);
-	update_locked(way, &lost);
+	news = update_locked(way);
 	way->interrupts++;
 	tell_locked(way);
 	spin_unlock(&way->wait.lock);
-	if (unlikely(lost))
+	if (unlikely(news < 0))
 		litepcie_check_lost(litepcie_of(way));
 }

@@ -121,14 +121,18 @@ static __always_inline bool is_ready(struct litepcie_way *way, const struct lite
 {
 	if (READ_ONCE(way->indexed))
 		return has_news(way, file, id);
-	if (READ_ONCE(way->run) == LITEPCIE_RUN_HELD)
+	switch (READ_ONCE(way->run)) {
+	case LITEPCIE_RUN_HELD:
 		return has_buffers(way);
-	if (READ_ONCE(way->run) == LITEPCIE_RUN_STREAM)
+	case LITEPCIE_RUN_STREAM:
 		return litepcie_stream_ready(way);
-	/* At rest and without an owner: read() and write() would start the direction. */
-	if (READ_ONCE(way->run) == LITEPCIE_RUN_REST && !READ_ONCE(way->owner))
-		return true;
-	return has_enough(way, id);
+	case LITEPCIE_RUN_REST:
+		/* Without an owner read() and write() would start the direction. */
+		return !READ_ONCE(way->owner) || has_enough(way, id);
+	case LITEPCIE_RUN_LOOP:
+		return has_enough(way, id);
+	}
+	return false;
 }
 
 /*
@@ -146,22 +150,30 @@ static __always_inline __poll_t poll_way(struct litepcie_file *file, enum litepc
 	return id == LITEPCIE_C2H ? EPOLLIN | EPOLLRDNORM : EPOLLOUT | EPOLLWRNORM;
 }
 
+/* Returns what poll() reports for a program that waits for neither direction: only an error. */
+static __poll_t errors(struct litepcie_chan *chan)
+{
+	return READ_ONCE(chan->way[LITEPCIE_C2H].error) || READ_ONCE(chan->way[LITEPCIE_H2C].error) ?
+		       EPOLLERR : 0;
+}
+
 /*
  * poll() for one direction wakes for that direction only. poll() for neither direction wakes when
- * the card goes away.
+ * a direction fails or the card goes away.
  */
 static __poll_t litepcie_poll(struct file *filp, struct poll_table_struct *table)
 {
 	struct litepcie_file *file = filp->private_data;
 	__poll_t wanted = poll_requested_events(table);
-	bool c2h = wanted & (EPOLLIN | EPOLLRDNORM), h2c = wanted & (EPOLLOUT | EPOLLWRNORM);
 	__poll_t mask = 0;
 
 	poll_wait(filp, &file->chan->pollers, table);
-	if (c2h || !h2c)
+	if (wanted & (EPOLLIN | EPOLLRDNORM))
 		mask |= poll_way(file, LITEPCIE_C2H);
-	if (h2c || !c2h)
+	if (wanted & (EPOLLOUT | EPOLLWRNORM))
 		mask |= poll_way(file, LITEPCIE_H2C);
+	if (!(wanted & (EPOLLIN | EPOLLRDNORM | EPOLLOUT | EPOLLWRNORM)))
+		mask |= errors(file->chan);
 	return litepcie_is_gone(file->chan->card) ? EPOLLHUP | EPOLLERR : mask;
 }
 

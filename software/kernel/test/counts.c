@@ -164,7 +164,7 @@ static void litepcie_dma_describe(struct litepcie_way *way, u64 offset, u32 byte
 	raises[described++ % DEPTH] = irq;
 }
 
-bool litepcie_held_update(struct litepcie_way *way, bool *lost);
+int litepcie_held_update(struct litepcie_way *way);
 bool litepcie_dma_progress(struct litepcie_way *way);
 
 /*

@@ -35,7 +35,7 @@ enum litepcie_direction { LITEPCIE_H2C, LITEPCIE_C2H };
 #define waitqueue_active(_wait)			false
 #define wake_up_locked(_wait)			((void)0)
 #define wq_has_sleeper(_wait)			(!(_wait))
-#define wake_up_poll(_wait, _events)		((void)(_events))
+#define wake_up_locked_poll(_wait, _events)	((void)(_events))
 #define litepcie_is_gone(_card)			(!(_card))
 #define spin_lock(_lock)			((void)0)
 #define spin_unlock(_lock)			((void)0)
