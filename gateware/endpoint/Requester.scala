@@ -23,6 +23,7 @@ import lanebox.vocabulary.{EventCounter, HardBlock, ReadData, Request}
 case class Requester(p: RequesterParam) extends Component {
   setDefinitionName("Requester")
   val readers = p.requests.readers
+  val told    = p.requests.told
   val msix    = p.msixVectors > 0
 
   val io = new Bundle {
@@ -35,8 +36,11 @@ case class Requester(p: RequesterParam) extends Component {
     val rcb128, busMaster          = in Bool ()
     val timeoutCycles              = in UInt (32 bits) // Cycles until a read times out; 0: never.
 
-    val clients   = Vec(slave(Stream(Fragment(Request()))), p.clients.size)
-    val returns   = Vec(master(Stream(Fragment(ReadData()))), readers.size)
+    val clients = Vec(slave(Stream(Fragment(Request()))), p.clients.size)
+    val returns = Vec(master(Stream(Fragment(ReadData()))), readers.size)
+    // Bit i is for client told(i). A pulse says that all writes that the client had handed over by
+    // the pulse before have left the hard block. Pulses go on for ever.
+    val sent      = told.nonEmpty generate (out Bits (told.size bits))
     val interrupt = slave(Stream(Bits(8 bits)))
     val fenced    = master(Stream(Bits(8 bits)))
 
@@ -102,6 +106,18 @@ case class Requester(p: RequesterParam) extends Component {
     fence.io.message << message
   }
   io.fenced << StreamCombinerSequential(fences.map(_.io.passed))
+
+  // A client that is told has a fence of its own, to which the next message comes when the message
+  // before has passed.
+  for ((client, i) <- told.zipWithIndex) {
+    val fence = Fence(p.requests, Fence.Sent, only = Some(client))
+    fence.io.progress        := path.io.progress
+    fence.io.delivered       := returns.io.delivered
+    fence.io.message.valid   := True
+    fence.io.message.payload := 0
+    fence.io.passed.ready    := True
+    io.sent(i)               := fence.io.passed.valid
+  }
 
   val messages = msix generate new Area {
     val table = MsixTable(p.msixVectors)

@@ -31,12 +31,12 @@ case class RequesterParam(
 }
 
 object RequesterParam {
-  private val Kinds   = Seq("r", "w", "rw", "ru", "rwu")
+  private val Kinds   = Seq("r", "w", "rw", "ru", "rwu", "ws", "rws", "rwus")
   private val Returns = ReturnParam(clients = 1)
 
   /** Parses the `key=value` words of a build. The keys are clients (for each client r, w or rw,
-    * like clients=rw,w,r, and u behind that if the client is not fenced), msixVectors, readTags,
-    * ringBytes and completionPool (true or false).
+    * like clients=rw,w,r, then u if the client is not fenced, then s if it is told when its writes
+    * have been sent), msixVectors, readTags, ringBytes and completionPool (true or false).
     */
   def apply(words: Seq[String]): RequesterParam = {
     val arguments =
@@ -59,7 +59,8 @@ object RequesterParam {
         s"$kind$i",
         reads = kind.contains('r'),
         writes = kind.contains('w'),
-        fenced = !kind.contains('u')
+        fenced = !kind.contains('u'),
+        told = kind.contains('s')
       )
     }
 }

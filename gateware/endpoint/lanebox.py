@@ -46,14 +46,15 @@ class Crossbar:
         self.masters = []
         self.slaves  = []
 
-    def get_master_port(self, write_only=False, read_only=False, fenced=True):
+    def get_master_port(self, write_only=False, read_only=False, fenced=True, told=False):
         """Makes and returns a MasterPort, through which a front end requests reads and writes of
         host memory.
 
         If interrupts of the front end never speak of a read whose data it has not taken, it says
-        `fenced=False`: then no interrupt waits for its reads.
+        `fenced=False`: then no interrupt waits for its reads. A front end that must know when its
+        writes have left the card says `told=True`.
         """
-        port = MasterPort(len(self.masters), not read_only, not write_only, fenced)
+        port = MasterPort(len(self.masters), not read_only, not write_only, fenced, told)
         self.masters.append(port)
         return port
 
@@ -263,12 +264,17 @@ class LaneboxEndpoint(LiteXModule):
             self.submodules += adapter
             self.comb += port.source.connect(adapter.sink)
             ports.update(stream_ports(f"clients_{n}", adapter.source, "sink"))
-            clients.append("r"*port.reads + "w"*port.writes + "u"*(not port.fenced))
+            clients.append("r"*port.reads + "w"*port.writes + "u"*(not port.fenced) +
+                "s"*port.told)
         for n, port in enumerate(port for port in self.crossbar.masters if port.reads):
             adapter = DataAdapter(port.channel)
             self.submodules += adapter
             self.comb += adapter.source.connect(port.sink)
             ports.update(stream_ports(f"returns_{n}", adapter.sink, "source"))
+        told = [port.sent for port in self.crossbar.masters if port.told]
+        if told:
+            ports["o_sent"] = sent = Signal(len(told))
+            self.comb += Cat(told).eq(sent)
         self._instance("endpoint.Requester", dict(
             clients     = ",".join(clients),
             readTags    = numbers.READ_TAGS,

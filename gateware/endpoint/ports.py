@@ -62,14 +62,20 @@ class MasterPort:
     an address that it still reads, it must wait for the data. No read passes an earlier write.
 
     Interrupts wait for the data of earlier reads only if the port is `fenced`.
+
+    Only a port that is `told` has pulses of `sent`. Each pulse says that all writes whose last beat
+    was taken by the pulse before (in its cycle, or earlier) have left the hard block. So at the
+    second pulse behind a write, this write has left. Pulses go on for ever.
     """
-    def __init__(self, channel, writes, reads, fenced=True):
+    def __init__(self, channel, writes, reads, fenced=True, told=False):
         self.channel = channel
         self.writes  = writes
         self.reads   = reads
         self.fenced  = fenced
+        self.told    = told
         self.source  = stream.Endpoint(port_request_layout())
         self.sink    = stream.Endpoint(port_completion_layout())
+        self.sent    = Signal()
 
 class SlavePort:
     """A front end's port for the host's requests to BAR0. Requests come at `sink`, and the front

@@ -17,9 +17,12 @@ import lanebox.vocabulary.ModuleName
   * write TLPs of later requests that went to RQ before the last TLP of an earlier request. The fence
   * holds one message at a time. `delivered` pulses when a reading client has taken the last data of
   * a request.
+  *
+  * With `only` the fence waits for the writes of the client with that number, for no other client's
+  * and for no read.
   */
-case class Fence(p: RequestParam, kind: Fence.Kind) extends Component {
-  ModuleName(this, s"$kind")
+case class Fence(p: RequestParam, kind: Fence.Kind, only: Option[Int] = None) extends Component {
+  ModuleName(this, (s"$kind" +: only.map(p.clients(_).name).toSeq).mkString("_"))
   val io = new Bundle {
     val progress  = in(RequestPath.Progress(p))
     val delivered = in Vec (Bool(), p.readers.size)
@@ -41,9 +44,12 @@ case class Fence(p: RequestParam, kind: Fence.Kind) extends Component {
     inside := now
     when(begins)(ahead := now) elsewhen (done && ahead =/= 0)(ahead := ahead - 1)
   }
-  val writes = for (client <- p.writers)
+  val writes = for (client <- only.fold[Seq[Int]](p.writers)(Seq(_)))
     yield Before(io.progress.writeEntered(client), io.progress.writeIssued(client))
-  val reads = for ((client, delivered) <- p.readers.zip(io.delivered) if p.clients(client).fenced)
+  def fenced = p.readers.zip(io.delivered).filter { case (client, _) =>
+    only.isEmpty && p.clients(client).fenced
+  }
+  val reads = for ((client, delivered) <- fenced)
     yield Before(io.progress.readEntered(client), RegNext(delivered) init False)
   // Returns a register that says whether all requests of `before` are done. It stays set until the
   // next message, which alone sets `ahead`.

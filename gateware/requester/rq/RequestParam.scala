@@ -20,6 +20,8 @@ case class RequestParam(
 ) {
   val readers = clients.indices.filter(clients(_).reads)
   val writers = clients.indices.filter(clients(_).writes)
+  // The clients that the Requester tells how far their writes have gone.
+  val told = clients.indices.filter(clients(_).told)
   // The number of sources of write TLPs. MSI-X messages, if there are any, are the last source.
   val sources = writers.size + (if (messages) 1 else 0)
   require(readers.nonEmpty && writers.nonEmpty, "a card that only reads or only writes")

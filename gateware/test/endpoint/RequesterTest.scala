@@ -29,7 +29,7 @@ import lanebox.vocabulary.{
   */
 class RequesterTest extends AnyFunSuite {
   val vectors = 32
-  val param   = RequesterParam(Seq("clients=rw,w", s"msixVectors=$vectors"))
+  val param   = RequesterParam(Seq("clients=rws,ws", s"msixVectors=$vectors"))
   // Number of dwords of host memory, from address 0 on, that client 0 writes and reads back.
   val area = 1 << 14
   // Byte address in host memory of the page that client 1 writes, behind the dwords of client 0.
@@ -59,8 +59,10 @@ class RequesterTest extends AnyFunSuite {
     var blocks = false
     var now    = 0
     // The cycle in which the latest interrupt message was first offered on RQ.
-    var shown           = 0
-    private val numbers = mutable.Queue[Int]()
+    var shown = 0
+    // Dwords of each client's write TLPs that have left the model of the hard block.
+    val left            = Array(0, 0)
+    private val numbers = mutable.Queue[RequestTlp]()
     private val dwords  = mutable.ArrayBuffer[Long]()
     private var head    = (0, 0, 0)
     // The hard block took an interrupt message on RQ in the cycle before.
@@ -93,7 +95,12 @@ class RequesterTest extends AnyFunSuite {
       val number = dut.io.sequence.numbers(0)
       val shows  = numbers.nonEmpty && !holds
       number.valid #= shows
-      if (shows) number.payload #= numbers.dequeue()
+      if (shows) leave(numbers.dequeue())
+    }
+
+    private def leave(tlp: RequestTlp): Unit = {
+      dut.io.sequence.numbers(0).payload #= tlp.sequence
+      if (tlp.write && tlp.address < messages) left(if (tlp.address < ring) 0 else 1) += tlp.dwords
     }
 
     private def toMessages(rq: Stream[Fragment[HardBlock.RqBeat]]): Boolean =
@@ -101,7 +108,7 @@ class RequesterTest extends AnyFunSuite {
 
     private def take(tlp: RequestTlp): Unit = {
       RequestModel.check(tlp, 256, 512)
-      numbers += tlp.sequence
+      numbers += tlp
       message = tlp.address >= messages
       if (message) {
         assert(tlp.write && tlp.dwords == 1 && tlp.firstBe == 0xf && tlp.attributes == 0)
@@ -336,6 +343,43 @@ class RequesterTest extends AnyFunSuite {
       bench.finish(0)
   }
 
+  check("a told client learns when its own writes have left, and not before", 0) { (dut, bench) =>
+    import bench.{host, random, senders}
+    val handed   = Array(0, 0) // Dwords of the writes that each client has handed over.
+    val due      = Array(0, 0) // The same, at the client's pulse of `sent` before.
+    val age      = Array(0, 0) // Cycles since all that was due has left.
+    val rounds   = Array(0, 0) // Pulses of `sent` for which a write was due.
+    val promptly = 100
+    val least    = 100
+    for ((sender, i) <- senders.zipWithIndex)
+      sender.onTaken = request => if (request.write) handed(i) += request.dwords
+    dut.clockDomain.onSamplings {
+      for (i <- senders.indices) {
+        val over = host.left(i) >= due(i)
+        age(i) = if (over && !host.holds && !host.blocks) age(i) + 1 else 0
+        assert(age(i) < promptly, s"client $i waits although its writes have left")
+        if ((dut.io.sent.toInt & 1 << i) != 0) {
+          assert(over, s"client $i: ${host.left(i)} dwords have left, ${due(i)} were due")
+          if (handed(i) > due(i)) rounds(i) += 1
+          due(i) = handed(i)
+          age(i) = 0
+        }
+      }
+    }
+    bench.toAsk = Int.MaxValue
+    for (_ <- 1 to 150) {
+      for (_ <- 0 until random.nextInt(6)) {
+        senders(1).queue += RequestModel
+          .random(random, write = true, ring, RequestModel.anyDwords(random))
+      }
+      host.blocks = random.nextInt(4) == 0
+      host.holds = random.nextInt(4) == 0
+      dut.clockDomain.waitSampling(1 + random.nextInt(400))
+    }
+    info(s"${rounds.mkString(" and ")} rounds with writes")
+    assert(rounds.forall(_ > least))
+  }
+
   check("clear sets every counter to zero", 0) { (dut, bench) =>
     bench.host.holds = true
     bench.toAsk = 100
@@ -372,13 +416,14 @@ class RequesterTest extends AnyFunSuite {
     bench.finish(200)
   }
 
-  test("the words of a build say of each client what it does and whether its reads are fenced") {
-    val clients = RequesterParam(Seq("clients=r,w,rw,ru,rwu")).clients
-    assert(clients.map(_.reads) == Seq(true, false, true, true, true))
-    assert(clients.map(_.writes) == Seq(false, true, true, false, true))
-    assert(clients.map(_.fenced) == Seq(true, true, true, false, false))
+  test("the words of a build say of each client what it does, if it is fenced and if it is told") {
+    val clients = RequesterParam(Seq("clients=r,w,rw,ru,rwus,ws")).clients
+    assert(clients.map(_.reads) == Seq(true, false, true, true, true, false))
+    assert(clients.map(_.writes) == Seq(false, true, true, false, true, true))
+    assert(clients.map(_.fenced) == Seq(true, true, true, false, false, true))
+    assert(clients.map(_.told) == Seq(false, false, false, false, true, true))
     val error = intercept[IllegalArgumentException](RequesterParam(Seq("clients=rw,wu")))
-    assert(error.getMessage.contains("client wu: must be one of r, w, rw, ru, rwu"))
+    assert(error.getMessage.contains("client wu: must be one of r, w, rw, ru, rwu, ws, rws, rwus"))
   }
 
   test("a Requester with one client, and with none that both reads and writes, can be built") {
