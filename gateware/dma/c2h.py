@@ -32,7 +32,7 @@ from gateware.dma.descriptors import (
     enables_layout,
     owner_layout,
 )
-from gateware.dma.notices import Account, Notices
+from gateware.dma.notices import H2C_LINE, Account, Notices
 from gateware.vocabulary import layouts
 
 # Beats in the c2h store, a FIFO of data that waits to be written. It has room for four of the
@@ -57,8 +57,9 @@ class C2h(LiteXModule):
 
     When the engine is disabled, it finishes the write that has begun, writes the notices of
     descriptors that have ended, and drops all other data. While disabled it takes the stream's
-    beats and drops them. Bit 1 of its enable register says that it rests. It does not start again
-    before.
+    beats and drops them. It rests when all of its writes have left the hard block, so that the
+    memory can be freed then. Bit 1 of its enable register says that it rests. It does not start
+    again before.
 
     `notices` writes records and status lines for the host through the same port. `h2c` is the
     Account of the h2c engine, for the status line of h2c.
@@ -73,7 +74,8 @@ class C2h(LiteXModule):
         self.busy       = Signal() # o, the c2h engine has work, so device time must run.
 
         self._enable = CSRStorage(2,
-            description="Bit 0: write what the table says. Bit 1 (read): no write is under way.")
+            description="Bit 0: write what the table says. "
+                "Bit 1 (read): no write is under way, and the last one has left the card.")
         self.table = SettledTable(numbers.DMA_TABLE_DEPTH, numbers.ADDRESS_WIDTH)
 
         # # #
@@ -249,6 +251,14 @@ class C2h(LiteXModule):
                 (header.valid & header.none & self.run & ~notice.hold)),
             notice.beat.eq(beat),
             notice.done.eq(notice.valid & source.ready & told),
+        ]
+        # A status line of h2c goes by c2h's port, and h2c waits for it.
+        ours, h2c = notice.accounts
+        for_h2c   = notice.which == H2C_LINE
+        self.comb += [
+            ours.departure.taken.eq(fire & source.last & ~for_h2c),
+            h2c.departure.taken.eq(notice.done & for_h2c),
+            [account.departure.sent.eq(port.sent) for account in notice.accounts],
         ]
         self.sync += [
             If(fire,

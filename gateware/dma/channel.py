@@ -57,8 +57,9 @@ class DmaChannel(LiteXModule):
         # # #
 
         h2c            = Account()
-        self.writer    = C2h(endpoint, endpoint.crossbar.get_master_port(write_only=True), h2c)
-        self.reader    = H2c(endpoint, endpoint.crossbar.get_master_port(read_only=True), h2c)
+        crossbar       = endpoint.crossbar
+        self.writer    = C2h(endpoint, crossbar.get_master_port(write_only=True, told=True), h2c)
+        self.reader    = H2c(endpoint, crossbar.get_master_port(read_only=True), h2c)
         self.loopback  = DmaLoopback()
         self.buffering = Buffering(numbers.DMA_BUFFER_SIZE)
         self.comb += [

@@ -56,7 +56,7 @@ class H2c(LiteXModule):
     channel's notices tell the host about h2c (notices.py).
 
     When the engine is disabled, it drops all data that it has asked for or that waits for the user.
-    It comes to rest when no data is in flight and the notices of ended descriptors are written. Bit
+    It comes to rest when no data is in flight and the notices of ended descriptors have left. Bit
     1 of its enable register says that it rests. It does not start again before it rests. Bit 2 says
     that no data is in flight or waits for the user, so disabling the engine then loses nothing.
     """

@@ -19,6 +19,7 @@ from migen import *
 
 from gateware import numbers
 from gateware.dma.descriptors import LENGTH_BITS, PIECE_BYTES
+from gateware.endpoint.departure import Departure
 
 # Layouts ------------------------------------------------------------------------------------------
 
@@ -99,7 +100,11 @@ class Account(LiteXModule):
         # flight, or LINE_INTERVAL has passed.
         self.go       = Signal()
         self.told     = Signal() # One cycle: the next status line takes the present counts.
-        self.waits    = Signal() # A notice of a descriptor that has ended is not written yet.
+        # A notice of a descriptor that has ended is not written yet, or a write of the direction
+        # has not left the card.
+        self.waits    = Signal()
+        # The writes of the direction: c2h's data and notices, or h2c's status lines.
+        self.departure = Departure()
         self.told_irq = Signal() # One cycle: the interrupt that waited for notices is raised.
 
         # # #
@@ -315,9 +320,9 @@ class Notices(LiteXModule):
             )
         self.sync += self.hold.eq(Mux(self.hold, ~free, self.full | ~idle | c2h.go | h2c.go))
         self.comb += [
-            c2h.waits.eq(self.pending | c2h.due | c2h.wanted |
+            c2h.waits.eq(self.pending | c2h.due | c2h.wanted | c2h.departure.leaving |
                 fsm.ongoing("C2H-ERRORS") | fsm.ongoing("C2H-LINE")),
-            h2c.waits.eq(h2c.due | h2c.wanted |
+            h2c.waits.eq(h2c.due | h2c.wanted | h2c.departure.leaving |
                 fsm.ongoing("H2C-ERRORS") | fsm.ongoing("H2C-LINE")),
         ]
 

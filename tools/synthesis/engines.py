@@ -69,6 +69,7 @@ class DmaEngines(LiteXModule):
             phy.max_request_size,
             phy.max_payload_size,
             self.c2h.notices.time,
+            writes.sent,
             *(signal for side in streams for signal in side[0]),
         ]
         watch = [

@@ -48,6 +48,8 @@ class Bench(DmaBench):
         """
         source, data = self.port.source, []
         offered = None
+        # All writes leave the hard block at once.
+        yield self.port.sent.eq(1)
         while True:
             now = ((yield source.valid), (yield source.adr), (yield from self.counts(len(data))))
             if offered:

@@ -83,16 +83,19 @@ class Bench:
     """Drive both DMA engines as software does. `log` has all events of both engines in order.
 
     With `pace` the port takes beats only as fast as RQ would: RQ cuts a write at MPS and adds 16
-    bytes to each TLP, and a read takes a beat. Up to QUEUE beats may wait in front of RQ.
+    bytes to each TLP, and a read takes a beat. Up to QUEUE beats may wait in front of RQ. `leaves`
+    is the share of cycles in which the port gives a pulse of `sent`.
     """
 
-    def __init__(self, seed, mps=256, entries=4, pace=False, ready=1.0, density=1.0, latency=30):
+    def __init__(
+        self, seed, mps=256, entries=4, pace=False, ready=1.0, density=1.0, latency=30, leaves=1.0
+    ):
         print(f"seed {seed}")
         self.dut = Channel(mps)
         self.bank = CsrBench(self.dut)
         self.rng = random.Random(seed)
         self.mps, self.entries, self.pace, self.latency = mps, entries, pace, latency
-        self.ready, self.density = ready, density
+        self.ready, self.density, self.leaves = ready, density, leaves
         self.now = 0
         # Events of the test bench, as tuples (kind, cycle of the first offer, cycle of the end,
         # ...).
@@ -106,6 +109,7 @@ class Bench:
         self.busy = []  # One value for each cycle: whether the h2c or the c2h engine was busy.
         self.rest = {}  # For each disabled direction, the cycle in which its engine became idle.
         self.queue = 0  # Number of beats that wait in front of RQ.
+        self.pulses = []  # The cycles in which the endpoint has given a pulse of `sent`.
         self.requests = deque()
         self.fails = lambda address: False
 
@@ -225,6 +229,16 @@ class Bench:
             yield
 
     @passive
+    def sent(self):
+        """Give the pulses of `sent` at random, as an endpoint does whose writes wait for RQ."""
+        sent = self.dut.writes.sent
+        while True:
+            if (yield sent):
+                self.pulses.append(self.now)
+            yield sent.eq(self.rng.random() < self.leaves)
+            yield
+
+    @passive
     def clock(self):
         while True:
             yield
@@ -299,6 +313,7 @@ class Bench:
                 self.asked(),
                 self.answered(),
                 self.user(),
+                self.sent(),
                 self.clock(),
             ],
         )

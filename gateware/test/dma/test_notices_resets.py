@@ -10,6 +10,7 @@ import random
 
 import pytest
 
+from gateware.endpoint.departure import PULSES
 from gateware.test.dma.notice_bench import (
     ALL,
     C2H_LINE,
@@ -144,10 +145,15 @@ def test_a_reset_may_come_in_any_cycle(way, control):
 def test_at_rest_all_is_told(seed):
     """A disabled DMA direction reports every buffer that it has counted.
 
-    Then it is idle and writes nothing more.
+    Then it is idle and writes nothing more, and all of its writes have left the card.
     """
     rng = random.Random(seed)
-    bench = Bench(seed, ready=rng.choice([0.2, 0.5, 1.0]), density=rng.choice([0.5, 1.0]))
+    bench = Bench(
+        seed,
+        ready=rng.choice([0.2, 0.5, 1.0]),
+        density=rng.choice([0.5, 1.0]),
+        leaves=rng.choice([0.01, 0.2, 1.0]),
+    )
     buffers = {
         way: [(n << 20, rng.choice([64, 512]), rng.random() < 0.2) for n in range(1, 60)]
         for way in WAYS
@@ -177,6 +183,9 @@ def test_at_rest_all_is_told(seed):
         if kind in ("write", "irq"):
             way = what if kind == "irq" else "h2c" if min(what) == LINES["h2c"] else "c2h"
             assert ended <= bench.rest[way], f"{way} sends after it has said that it is idle"
+        if kind == "write":
+            pulses = sum(ended < pulse < bench.rest[way] for pulse in bench.pulses)
+            assert pulses >= PULSES, f"{way} says that it is idle before its write has left"
     host = Host(bench, buffers)
     assert len(host.records) == counts["c2h"]
     for way, count in counts.items():
