@@ -16,6 +16,7 @@ from migen import *
 from gateware import numbers
 from gateware.capture.bits import ACCOUNT_CONTROL, CONTROL, GENERATOR_CONTROL, STATUS
 from gateware.capture.queues.registers import CaptureQueues
+from gateware.endpoint.departure import Departure
 from gateware.vocabulary import layouts
 from gateware.vocabulary.spinal_instance import spinal_instance
 from gateware.vocabulary.spinal_ports import stream_ports
@@ -70,6 +71,9 @@ class Capture(LiteXModule):
 
         # # #
 
+        # The logic has no request, and its last one was taken by the endpoint.
+        idle    = Signal()
+        works   = Signal() # The logic has work.
         request = stream.Endpoint(layouts.request_layout())
         slot    = {} if frames is None else stream_ports("slot", frames, "sink")
         sort    = {} if queues is None else queues.ports(self)
@@ -114,10 +118,10 @@ class Capture(LiteXModule):
             o_call                   = self.irq,
             i_now                    = self.nanoseconds(time, cycle_ns),
             o_position               = self._position.status,
-            o_idle                   = self._status.fields.idle,
+            o_idle                   = idle,
             o_made                   = self._generator_made.status,
             o_silent                 = self._status.fields.generator_idle,
-            o_busy                   = self.busy,
+            o_busy                   = works,
             i_snapshot               = accounts.snapshot,
             o_accountsBusy           = self._status.fields.accounts_busy,
             i_index                  = accounts.index,
@@ -129,6 +133,13 @@ class Capture(LiteXModule):
             **sort,
         )
         self.connect_port(request, port)
+        self.departure = departure = Departure()
+        self.comb += [
+            departure.taken.eq(request.valid & request.ready & request.last),
+            departure.sent.eq(port.sent),
+            self._status.fields.idle.eq(idle & ~departure.leaving),
+            self.busy.eq(works | departure.leaving),
+        ]
 
     def add_settings(self):
         """Adds the registers with which software sets the ring, its limit, and the modes of
@@ -189,7 +200,7 @@ class Capture(LiteXModule):
         the ring, and the accounts (counts of frames by port and fate)."""
         self._status = CSRStatus(fields=[
             CSRField("idle", size=1, offset=STATUS["idle"],
-                description="It has stopped, and nothing more will be written."),
+                description="It has stopped, and its last write has left the card."),
             CSRField("accounts_busy", size=1, offset=STATUS["accounts_busy"],
                 description="Accounts are being copied or cleared."),
             CSRField("generator_idle", size=1, offset=STATUS["generator_idle"],
@@ -260,7 +271,7 @@ def add_capture(soc, count):
     if not count:
         return
     soc.capture_queues = CaptureQueues(count) if count > 1 else None
-    port = soc.pcie_endpoint.crossbar.get_master_port(write_only=True)
+    port = soc.pcie_endpoint.crossbar.get_master_port(write_only=True, told=True)
     soc.capture = Capture(soc.platform, port, soc.device_time.time, soc.player,
         cycle_ns = round(1e9/soc.sys_clk_freq), frames=soc.user.frames, queues=soc.capture_queues)
     soc.busy = soc.busy | soc.capture.busy
