@@ -42,12 +42,7 @@ RULES = (
 )
 # Arrows of a circle that is known and stays for now, each with the reason. They are left out when
 # the parts are put in order.
-_CAPTURE = "CaptureParam and the bundles of all parts still lie in the folder that wires the parts."
 KNOWN = {
-    ("gateware/capture/player", "gateware/capture"): "bits.py still lies beside the wiring.",
-    ("gateware/capture/queues", "gateware/capture"): _CAPTURE,
-    ("gateware/capture/record", "gateware/capture"): _CAPTURE,
-    ("gateware/capture/writer", "gateware/capture"): _CAPTURE,
     ("gateware/card/cpu", "gateware/card"): "starter.py uses crc.py of the services.",
 }
 # The package of an import. Packages begin with a small letter, and have the names of their folders.

@@ -7,7 +7,10 @@ package lanebox.capture
 import spinal.core._
 import spinal.lib._
 
+import lanebox.capture.accounts.Accounts
 import lanebox.capture.record.{FrameTrim, MbufPlacer, RecordBuilder, RecordSizer}
+import lanebox.capture.staging.Staging
+import lanebox.capture.vocabulary.CaptureParam
 import lanebox.capture.writer.{HostWriter, RingLimit}
 import lanebox.vocabulary.Frames
 

@@ -7,6 +7,8 @@ package lanebox.capture
 import spinal.core._
 import spinal.lib._
 
+import lanebox.capture.accounts.{AccountTable, Accounts}
+import lanebox.capture.vocabulary.CaptureParam
 import lanebox.capture.writer.RingSegments
 import lanebox.vocabulary.{Frames, Request}
 

@@ -7,9 +7,10 @@ package lanebox.capture
 import spinal.core._
 import spinal.lib._
 
+import lanebox.capture.accounts.{AccountTable, Accounts}
 import lanebox.capture.generator.Generator
 import lanebox.capture.player.{FrameSources, Player, SlotFrames}
-import lanebox.capture.queues.CaptureQueues
+import lanebox.capture.vocabulary.CaptureParam
 import lanebox.capture.writer.RingSegments
 import lanebox.vocabulary.{Frames, Request}
 

@@ -4,6 +4,7 @@
 
 package lanebox.capture
 
+import lanebox.capture.vocabulary.CaptureParam
 import lanebox.vocabulary.{Arguments, LaneboxConfig}
 
 /** Writes CaptureUnit.v into the folder args(0). Further words may be `fromSlot=true`

@@ -4,6 +4,7 @@
 
 package lanebox.capture
 
+import lanebox.capture.vocabulary.CaptureParam
 import lanebox.vocabulary.LaneboxConfig
 
 /** Writes Capture.v into the folder args(0). Further words may be `cells=N` and `segments=N`. */

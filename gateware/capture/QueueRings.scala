@@ -6,6 +6,8 @@ package lanebox.capture
 
 import spinal.core._
 
+import lanebox.capture.vocabulary.{CaptureParam, QueueFlags}
+
 /** Keeps for each queue the address of its status line and the number of its ring's last segment.
   *
   * The selected queue gets them when they are written. `ownStatus` and `ownLast` are those of the

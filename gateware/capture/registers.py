@@ -14,8 +14,8 @@ from litex.soc.interconnect.csr import *
 from migen import *
 
 from gateware import numbers
-from gateware.capture.bits import ACCOUNT_CONTROL, CONTROL, GENERATOR_CONTROL, STATUS
 from gateware.capture.queues.registers import CaptureQueues
+from gateware.capture.vocabulary.bits import ACCOUNT_CONTROL, CONTROL, GENERATOR_CONTROL, STATUS
 from gateware.endpoint.departure import Departure
 from gateware.vocabulary import layouts
 from gateware.vocabulary.spinal_instance import spinal_instance

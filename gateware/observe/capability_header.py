@@ -5,7 +5,7 @@
 """The numbers of the capability table, and others that card and software share, as a C header."""
 
 from gateware import numbers
-from gateware.capture import bits as capture_bits
+from gateware.capture.vocabulary import bits as capture_bits
 from gateware.card import sensors
 from gateware.card.commands import Refusal
 from gateware.card.cpu import layout as cpu_layout

@@ -28,7 +28,7 @@ from pathlib import Path
 import numpy as np
 
 from gateware import numbers
-from gateware.capture import bits
+from gateware.capture.vocabulary import bits
 from sim.errors import TestFailed
 from sim.rows import limits
 from sim.rows.capture_line import FCS, GAP, LINE, PREAMBLE, RING_LOG2, limit_of, line_kind, loss_row

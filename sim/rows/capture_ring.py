@@ -15,7 +15,7 @@ import struct
 import time
 from dataclasses import dataclass
 
-from gateware.capture import bits
+from gateware.capture.vocabulary import bits
 from sim.errors import TestFailed
 from sim.rows import limits
 from sim.rows.peer import START, Bar

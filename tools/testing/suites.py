@@ -31,12 +31,13 @@ REST = "*"  # all other sources of the folder
 # REST has a suite and the reason why one suite is right for a whole folder.
 ELSEWHERE: Table = {
     "gateware/capture": {
-        "CaptureBlock CaptureParam": "CaptureTest.scala",
-        "AccountTable": "AccountsTest.scala",
-        "CaptureUnit bits registers": "sim/test/card/test_board_capture.py",
+        "CaptureBlock": "CaptureTest.scala",
+        "CaptureUnit registers": "sim/test/card/test_board_capture.py",
         "CaptureUnitVerilog CaptureVerilog": "gateware/test/vocabulary/test_spinal_instance.py",
-        "QueueFlags QueueRings QueueState": "gateware/test/capture/queues/CaptureQueuesTest.scala",
-        "StagingMemory": "StagingTest.scala",
+        "CaptureQueues QueueRings": "gateware/test/capture/queues/CaptureQueuesTest.scala",
+    },
+    "gateware/capture/accounts": {
+        "AccountTable": "AccountsTest.scala",
     },
     "gateware/capture/generator": {
         "GeneratorVerilog": "gateware/test/vocabulary/test_spinal_instance.py",
@@ -56,6 +57,14 @@ ELSEWHERE: Table = {
         "Block BlockExpander": "RecordBuilderTest.scala",
         "PlacerTurn": "gateware/test/capture/queues/CaptureQueuesTest.scala",
         "QueueCells": "MbufPlacerTest.scala",
+    },
+    "gateware/capture/staging": {
+        "StagingMemory": "StagingTest.scala",
+    },
+    "gateware/capture/vocabulary": {
+        "CaptureParam": "gateware/test/capture/CaptureTest.scala",
+        "QueueFlags QueueState": "gateware/test/capture/queues/CaptureQueuesTest.scala",
+        "bits": "sim/test/card/test_board_capture.py",
     },
     "gateware/capture/writer": {
         "CellReader RequestFormer TransferChooser": "HostWriterTest.scala",

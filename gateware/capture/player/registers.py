@@ -13,8 +13,8 @@ from litex.soc.interconnect.csr import *
 from migen import *
 
 from gateware import numbers
-from gateware.capture.bits import PLAYER_CONTROL, PLAYER_STATUS
 from gateware.capture.player.h2c_switch import H2cSwitch
+from gateware.capture.vocabulary.bits import PLAYER_CONTROL, PLAYER_STATUS
 
 # The values of the field `error`: which rule a block broke. test_player_errors.py holds names and
 # order to those of PacketReader.scala.

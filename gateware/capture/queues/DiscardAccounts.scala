@@ -7,7 +7,7 @@ package lanebox.capture.queues
 import spinal.core._
 import spinal.lib._
 
-import lanebox.capture.AccountTable
+import lanebox.capture.accounts.AccountTable
 import lanebox.vocabulary.Frames
 
 /** Counts the frames that rules discard, once by rule and once by the frame's port.

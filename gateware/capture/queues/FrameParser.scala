@@ -28,6 +28,8 @@ case class FrameParser() extends Component {
   val step   = RegInit(Step.rest)
   val window = Reg(HeaderWindow.Headers())
   val loads  = Bool()
+  // No stream operator fits: a frame takes several steps, and its key is still held in those of
+  // the next frame.
   io.window.ready := loads
   when(loads && io.window.valid) { window := io.window.payload }
 

@@ -50,12 +50,9 @@ case class FrameSorter(units: Int = 4, key: BigInt = Toeplitz.Symmetric) extends
     fifo.addAttribute("ram_style", "distributed")
 
   val room = RegNext(beats.io.availability > 1) init False
-  val come = io.frames.continueWhen(room && window.io.ready)
-  come.ready             := True
-  window.io.beat.valid   := come.valid
-  window.io.beat.payload := come.payload
-  beats.io.push.valid    := come.valid
-  beats.io.push.payload  := come.payload
+  val come = io.frames.continueWhen(room && window.io.ready).toFlow
+  window.io.beat << come
+  beats.io.push << come.toStream
   parser.io.window << window.io.window
 
   // The parser goes on with the next frame while the rules are compared with this one.
@@ -71,15 +68,15 @@ case class FrameSorter(units: Int = 4, key: BigInt = Toeplitz.Symmetric) extends
     * the rules are.
     */
   val judge = new Area {
-    val result = rules.io.result
-    results.io.push.valid := result.valid
-    val verdict = results.io.push.payload
+    val result  = rules.io.result
+    val verdict = Verdict()
     verdict.rule    := result.rule
     verdict.matched := result.matched
     verdict.discard := result.action.discard
     verdict.snap    := result.action.snap
     verdict.queue   := result.action.hasQueue ? result.action.queue | spread.io.queue
     verdict.hash    := spread.io.hash
+    results.io.push << result.translateWith(verdict).toStream
   }
 
   val leave = new Area {
@@ -89,6 +86,7 @@ case class FrameSorter(units: Int = 4, key: BigInt = Toeplitz.Symmetric) extends
     val frame   = beats.io.pop.haltWhen(!results.io.pop.valid)
     io.sorted << frame
     when(cut) { io.sorted.head.kept := verdict.snap }
+    // No stream operator fits: a verdict leaves with the last beat of its frame.
     results.io.pop.ready := frame.fire && frame.last
     io.verdict           := verdict
     io.leaves            := results.io.pop.ready

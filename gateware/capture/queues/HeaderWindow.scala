@@ -44,6 +44,7 @@ case class HeaderWindow() extends Component {
     when(io.beat.last) { at := 0 }
   }
 
+  // No stream operator fits: up to four beats become one window.
   io.window.valid := full
   io.window.bytes := beats.asBits
   io.window.facts := head

@@ -40,6 +40,7 @@ case class RuleTable(units: Int = 4) extends Component {
     val row  = Reg(UInt(rowWidth bits)) init 0
     val ends = row === last
     when(io.key.valid) { row := ends ? U(0) | row + 1 }
+    // No stream operator fits: a key is compared with each row, and leaves with the last one.
     io.key.ready := ends
     val valid  = RegNext(io.key.valid) init False
     val first  = RegNext(row === 0)

@@ -14,7 +14,7 @@ from litex.soc.interconnect.csr import *
 from migen import *
 
 from gateware import numbers
-from gateware.capture.bits import QUEUES_CONTROL, QUEUES_SPREAD
+from gateware.capture.vocabulary.bits import QUEUES_CONTROL, QUEUES_SPREAD
 
 QUEUE_BITS = numbers.CAPTURE_QUEUE_BITS
 RULE_BITS  = numbers.CAPTURE_RULE_BITS

@@ -6,7 +6,7 @@ package lanebox.capture.record
 
 import spinal.core._
 
-import lanebox.capture.CaptureParam
+import lanebox.capture.vocabulary.CaptureParam
 import lanebox.vocabulary.Frames
 
 /** Describes one pcapng block, of which RecordBuilder then makes the bytes. */

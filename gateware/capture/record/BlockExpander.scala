@@ -7,7 +7,7 @@ package lanebox.capture.record
 import spinal.core._
 import spinal.lib._
 
-import lanebox.capture.CaptureParam
+import lanebox.capture.vocabulary.CaptureParam
 import lanebox.vocabulary.{Frames, HardBlock, Numbers}
 
 /** Lays a pcapng block out: header, data, and the tail of options, zeros and length.

@@ -7,7 +7,7 @@ package lanebox.capture.record
 import spinal.core._
 import spinal.lib._
 
-import lanebox.capture.CaptureParam
+import lanebox.capture.vocabulary.CaptureParam
 import lanebox.vocabulary.{Frames, HardBlock}
 
 /** Takes frames while `run` is on, and cuts them to the length that is to be kept.

@@ -7,7 +7,8 @@ package lanebox.capture.record
 import spinal.core._
 import spinal.lib._
 
-import lanebox.capture.{Accounts, CaptureParam, QueueFlags, QueueState}
+import lanebox.capture.accounts.Accounts
+import lanebox.capture.vocabulary.{CaptureParam, QueueFlags, QueueState}
 import lanebox.vocabulary.Frames
 
 /** Decides for each frame whether there is room for its record, and closes MBUFs.

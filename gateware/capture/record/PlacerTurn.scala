@@ -7,7 +7,7 @@ package lanebox.capture.record
 import spinal.core._
 import spinal.lib._
 
-import lanebox.capture.CaptureParam
+import lanebox.capture.vocabulary.CaptureParam
 
 /** Says which queue MbufPlacer decides on: that of the frame that waits, or one whose MBUF must be
   * closed although no frame of that queue waits.

@@ -7,7 +7,7 @@ package lanebox.capture.record
 import spinal.core._
 import spinal.lib._
 
-import lanebox.capture.{CaptureParam, QueueState}
+import lanebox.capture.vocabulary.{CaptureParam, QueueState}
 
 /** Counts the cells of the staging memory that `queue` may still take: `free`. The queue takes
   * `taken` of them while `takes` is high, and one comes back to each queue that `freed` names.

@@ -7,7 +7,7 @@ package lanebox.capture.record
 import spinal.core._
 import spinal.lib._
 
-import lanebox.capture.CaptureParam
+import lanebox.capture.vocabulary.CaptureParam
 import lanebox.vocabulary.HardBlock
 
 /** Makes the bytes of blocks: a beat in every cycle, if the frames' data is there.

@@ -7,7 +7,7 @@ package lanebox.capture.record
 import spinal.core._
 import spinal.lib._
 
-import lanebox.capture.CaptureParam
+import lanebox.capture.vocabulary.CaptureParam
 import lanebox.vocabulary.Frames
 
 /** Computes how long a frame's Enhanced Packet Block will be.

@@ -7,7 +7,8 @@ package lanebox.capture.writer
 import spinal.core._
 import spinal.lib._
 
-import lanebox.capture.{CaptureParam, Staging}
+import lanebox.capture.staging.Staging
+import lanebox.capture.vocabulary.CaptureParam
 import lanebox.vocabulary.HardBlock
 
 /** Reads the rows of a transfer from the staging memory, one in each cycle, into a queue.

@@ -7,7 +7,8 @@ package lanebox.capture.writer
 import spinal.core._
 import spinal.lib._
 
-import lanebox.capture.{CaptureParam, Staging}
+import lanebox.capture.staging.Staging
+import lanebox.capture.vocabulary.CaptureParam
 import lanebox.vocabulary.{HardBlock, Request}
 
 /** Writes the staging memory's cells to the queues' rings in host memory, and each status line

@@ -7,7 +7,7 @@ package lanebox.capture.writer
 import spinal.core._
 import spinal.lib._
 
-import lanebox.capture.CaptureParam
+import lanebox.capture.vocabulary.CaptureParam
 import lanebox.vocabulary.{HardBlock, Request}
 
 /** Makes each transfer a request to host memory, in the order of the transfers.

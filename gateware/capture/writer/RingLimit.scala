@@ -7,7 +7,7 @@ package lanebox.capture.writer
 import spinal.core._
 import spinal.lib._
 
-import lanebox.capture.{CaptureParam, QueueState}
+import lanebox.capture.vocabulary.{CaptureParam, QueueState}
 
 /** Says whether a queue's ring has room for the next MBUF.
   *

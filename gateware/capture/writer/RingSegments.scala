@@ -7,7 +7,7 @@ package lanebox.capture.writer
 import spinal.core._
 import spinal.lib._
 
-import lanebox.capture.{CaptureParam, QueueState}
+import lanebox.capture.vocabulary.{CaptureParam, QueueState}
 
 /** Computes the address in host memory to which the next cell is written.
   *

@@ -7,7 +7,7 @@ package lanebox.capture.writer
 import spinal.core._
 import spinal.lib._
 
-import lanebox.capture.{CaptureParam, QueueFlags, QueueState}
+import lanebox.capture.vocabulary.{CaptureParam, QueueFlags, QueueState}
 
 /** Calls the host once when a status line has told of a position beyond `wake`.
   *

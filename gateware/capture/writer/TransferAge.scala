@@ -7,7 +7,7 @@ package lanebox.capture.writer
 import spinal.core._
 import spinal.lib._
 
-import lanebox.capture.{CaptureParam, QueueState}
+import lanebox.capture.vocabulary.{CaptureParam, QueueState}
 
 /** Says whether a queue's complete records have waited for `patience` cycles. Of each queue it
   * keeps when they were first seen, so a queue needs no counter of its own.

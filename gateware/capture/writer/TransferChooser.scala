@@ -7,7 +7,8 @@ package lanebox.capture.writer
 import spinal.core._
 import spinal.lib._
 
-import lanebox.capture.{CaptureParam, QueueState, Staging}
+import lanebox.capture.staging.Staging
+import lanebox.capture.vocabulary.{CaptureParam, QueueState}
 import lanebox.vocabulary.HardBlock
 
 /** Chooses the next write to host memory: a full cell, else complete records that have waited for

@@ -7,7 +7,7 @@ package lanebox.capture.writer
 import spinal.core._
 import spinal.lib._
 
-import lanebox.capture.CaptureParam
+import lanebox.capture.vocabulary.CaptureParam
 
 /** Says which queue TransferChooser looks at: that of the oldest full cell, and after each of these
   * one more queue, in turn. A queue that has little to send is so not held up by those that have

@@ -9,6 +9,8 @@ import scala.language.reflectiveCalls
 import scala.util.Random
 import spinal.core.sim._
 
+import lanebox.capture.accounts.Accounts
+
 /** Settings of a capture block in a test, and how often the frame source and the host pause. */
 case class CaptureSetup(
     mbufLog2: Int = 12,

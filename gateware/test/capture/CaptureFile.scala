@@ -9,6 +9,7 @@ import java.nio.file.{Files, Path}
 import scala.language.reflectiveCalls
 import scala.util.Random
 
+import lanebox.capture.vocabulary.CaptureParam
 import lanebox.vocabulary.{LaneboxSim, Seed}
 import spinal.core.sim._
 

@@ -8,6 +8,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import scala.language.reflectiveCalls
 import spinal.core.sim._
 
+import lanebox.capture.vocabulary.CaptureParam
 import lanebox.vocabulary.LaneboxSim
 
 /** The capture block writes records as fast as the link takes them, or as fast as RecordBuilder can

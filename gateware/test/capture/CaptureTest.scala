@@ -8,6 +8,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import scala.language.reflectiveCalls
 import scala.util.Random
 
+import lanebox.capture.vocabulary.CaptureParam
 import lanebox.vocabulary.{LaneboxSim, Seed}
 import spinal.core.sim._
 

@@ -8,6 +8,7 @@ import spinal.core._
 import spinal.lib._
 
 import lanebox.capture.generator.Generator
+import lanebox.capture.vocabulary.CaptureParam
 import lanebox.requester.rq.{ClientConfig, RequestParam, RequestPath}
 import lanebox.vocabulary.HardBlock
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import pytest
 
 from gateware import numbers
-from gateware.capture import bits
+from gateware.capture.vocabulary import bits
 from gateware.test.capture.test_capture_file import by_bytes, by_fields, header, run
 from sim.test.board.board_builds import build_executable, build_gateware, register_map
 from sim.test.board.board_client import HIGH_MEMORY, wait_until

@@ -7,7 +7,7 @@ rings of four queues, or discard them.
 
 import pytest
 
-from gateware.capture import bits
+from gateware.capture.vocabulary import bits
 from sim.test.board.board_builds import build_executable, register_map
 from sim.test.board.board_client import HIGH_MEMORY, wait_until
 from sim.test.card.test_board_capture import (

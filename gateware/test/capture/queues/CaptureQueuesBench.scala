@@ -10,6 +10,7 @@ import scala.util.Random
 import spinal.core.sim._
 
 import lanebox.capture._
+import lanebox.capture.accounts.AccountTable
 
 /** Test bench of a CaptureQueues: a source of frames, and for each queue a ring in host memory with
   * a program of its own, which raises that queue's limit.

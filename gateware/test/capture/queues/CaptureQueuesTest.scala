@@ -8,7 +8,8 @@ import org.scalatest.funsuite.AnyFunSuite
 import scala.util.Random
 import spinal.core.sim._
 
-import lanebox.capture.{CaptureParam, CaptureSetup}
+import lanebox.capture.vocabulary.CaptureParam
+import lanebox.capture.{CaptureQueues, CaptureSetup}
 import lanebox.vocabulary.{LaneboxSim, Seed}
 
 /** Every frame is recorded in the queue that rules and spread choose, lost there, or discarded by a

@@ -13,13 +13,13 @@ from litex.soc.interconnect.csr import CSRStorage
 from migen import run_simulation
 
 from gateware import numbers
-from gateware.capture import bits
 from gateware.capture.queues.registers import CaptureQueues
 from gateware.capture.registers import check_capture, needs_capture
+from gateware.capture.vocabulary import bits
 from gateware.vocabulary.spinal_instance import read_ports
 from tools.verilog.spinal_build import generate
 
-RULE = Path(bits.__file__).parent / "queues" / "Rule.scala"
+RULE = Path(bits.__file__).parents[1] / "queues" / "Rule.scala"
 
 
 def made():

@@ -10,7 +10,8 @@ import scala.language.reflectiveCalls
 import scala.util.Random
 import spinal.core.sim._
 
-import lanebox.capture.{Accounts, CaptureParam}
+import lanebox.capture.accounts.Accounts
+import lanebox.capture.vocabulary.CaptureParam
 import lanebox.vocabulary.{LaneboxSim, Seed}
 
 /** MbufPlacer places a record wherever it fits, and loses a frame only if it does not. Fillers and

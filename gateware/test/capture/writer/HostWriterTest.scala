@@ -10,7 +10,8 @@ import scala.language.reflectiveCalls
 import scala.util.Random
 import spinal.core.sim._
 
-import lanebox.capture.{CaptureParam, RingHost, TestFrame}
+import lanebox.capture.vocabulary.CaptureParam
+import lanebox.capture.{RingHost, TestFrame}
 import lanebox.vocabulary.{LaneboxSim, Seed}
 
 /** Tests that HostWriter writes a full cell (4 KiB of the ring) to host memory at once, and part of

@@ -9,7 +9,7 @@ import scala.language.reflectiveCalls
 import scala.util.Random
 import spinal.core.sim._
 
-import lanebox.capture.CaptureParam
+import lanebox.capture.vocabulary.CaptureParam
 import lanebox.vocabulary.{LaneboxSim, Seed}
 
 /** Tests that RingSegments gives the ring's cells (4 KiB each) their places in host memory: segment

@@ -8,7 +8,8 @@ import spinal.core._
 import spinal.lib._
 
 import lanebox.capture.record.RecordBuilder
-import lanebox.capture.{CaptureParam, Staging}
+import lanebox.capture.staging.Staging
+import lanebox.capture.vocabulary.CaptureParam
 import lanebox.vocabulary.Request
 
 /** The components Staging and HostWriter, connected as in Capture. The test bench makes the pcapng

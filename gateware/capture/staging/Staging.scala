@@ -2,12 +2,13 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.capture
+package lanebox.capture.staging
 
 import spinal.core._
 import spinal.lib._
 
 import lanebox.capture.record.RecordBuilder
+import lanebox.capture.vocabulary.{CaptureParam, QueueState}
 import lanebox.vocabulary.{FreeNumbers, HardBlock}
 
 /** The staging memory, in which blocks wait to be written to the host. It consists of cells of 4
@@ -37,11 +38,10 @@ case class Staging(p: CaptureParam) extends Component {
   // A cell for each queue is in use at reset: it is filled first.
   val free = FreeNumbers(p.cells, first = p.queues)
   memory.io.read << io.read
-  io.data              := memory.io.data
-  free.io.free.valid   := io.release.valid
-  free.io.free.payload := io.release.cell
-  io.freed.valid       := Delay(io.release.valid, ReleaseLatency, init = False)
-  io.freed.payload     := Delay(io.release.payload.queue, ReleaseLatency)
+  io.data := memory.io.data
+  free.io.free << io.release.translateWith(io.release.cell)
+  io.freed.valid   := Delay(io.release.valid, ReleaseLatency, init = False)
+  io.freed.payload := Delay(io.release.payload.queue, ReleaseLatency)
 
   /** The cell that the beat's queue fills, and how far it is filled. */
   val current = new Area {
@@ -92,6 +92,7 @@ case class Staging(p: CaptureParam) extends Component {
         next.open.whole.records := beat.packet.asUInt.resized
       }
     }
+    // No stream operator fits: a cell is taken when a beat fills the one before.
     free.io.take.ready := fills
     assert(!fills || free.io.take.valid, "a beat whose cell was not reserved")
   }

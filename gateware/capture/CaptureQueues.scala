@@ -2,12 +2,14 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.capture.queues
+package lanebox.capture
 
 import spinal.core._
 import spinal.lib._
 
-import lanebox.capture._
+import lanebox.capture.accounts.AccountTable
+import lanebox.capture.queues.{DiscardAccounts, FrameSorter, RuleTable, Spread}
+import lanebox.capture.vocabulary.CaptureParam
 import lanebox.vocabulary.Frames
 
 /** Sorts frames into several queues, each of which has a ring of its own in host memory.

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.capture
+package lanebox.capture.staging
 
 import org.scalatest.funsuite.AnyFunSuite
 import scala.collection.mutable
@@ -10,6 +10,8 @@ import scala.language.reflectiveCalls
 import scala.util.Random
 import spinal.core.sim._
 
+import lanebox.capture.TestFrame
+import lanebox.capture.vocabulary.CaptureParam
 import lanebox.vocabulary.{LaneboxSim, Seed}
 
 /** Tests the staging memory, the capture block's buffer of cells (4 KiB each). It gives back the

@@ -2,11 +2,12 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.capture
+package lanebox.capture.staging
 
 import spinal.core._
 import spinal.lib._
 
+import lanebox.capture.vocabulary.CaptureParam
 import lanebox.vocabulary.HardBlock
 
 /** UltraRAM of four lanes of 64 bits, each with a row address of its own.
