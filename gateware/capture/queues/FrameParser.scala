@@ -93,15 +93,21 @@ case class FrameParser() extends Component {
     val flagged               = RegNext(place + TcpFlagsDword < window.dwords)
   }
 
-  /** Step 3: the header has ports, is passed over, or ends the search. */
+  /** Step 3: the header has ports, is passed over, or ends the search.
+    *
+    * The protocol is compared in step 2, since the end of the search lets a beat into HeaderWindow
+    * in the same cycle, and the path from there to the sources of frames is long.
+    */
   val decide = new Area {
-    import read.{flagged, flags, here, word}
+    import read.{here, word}
     def speaks(protocols: Int*): Bool = protocols.map(key.protocol === _).reduce(_ || _)
-    val isFragment                    = speaks(Fragment) && key.ipv6
-    val isAhead                       = speaks(Authentication)
-    val isOption                      = speaks(Extensions: _*) && key.ipv6
+    val isFragment                    = RegNext(speaks(Fragment) && key.ipv6)
+    val isAhead                       = RegNext(speaks(Authentication))
+    val isOption                      = RegNext(speaks(Extensions: _*) && key.ipv6)
+    val isTcp                         = RegNext(speaks(Tcp))
+    val hasPorts                      = RegNext(speaks(Tcp, Udp, Sctp))
     val passes                        = here && (isFragment || isAhead || isOption)
-    val ports                         = here && speaks(Tcp, Udp, Sctp)
+    val ports                         = here && hasPorts
 
     val length = word(23 downto 16).asUInt
     val size   = UInt(PlaceWidth bits)
@@ -117,8 +123,7 @@ case class FrameParser() extends Component {
     key.hasPorts        := decide.ports
     key.sourcePort      := decide.ports ? read.word(31 downto 16).asUInt | U(0)
     key.destinationPort := decide.ports ? read.word(15 downto 0).asUInt | U(0)
-    val isTcp = decide.ports && decide.speaks(Tcp) && read.flagged
-    key.tcpFlags := isTcp ? read.flags | B(0, 8 bits)
+    key.tcpFlags        := (read.here && decide.isTcp && read.flagged) ? read.flags | B(0, 8 bits)
     when(decide.passes) {
       key.protocol := read.word(31 downto 24)
       place        := decide.next

@@ -58,6 +58,8 @@ case class MbufPlacer(p: CaptureParam) extends Component {
   // A decision changes the state on which the queue's next decision depends. The registers that are
   // computed from the state are right again in the third cycle after the decision, or in the fourth
   // if it is about a block that closes an MBUF. The same is so when another queue has its turn.
+  // Also the flags of the queue are registered on the way to a decision: they are right in the
+  // second cycle.
   val decides, acts = Bool()
   val seals, uses   = Bool()
   val size          = UInt(BlockWidth bits)
@@ -84,7 +86,7 @@ case class MbufPlacer(p: CaptureParam) extends Component {
     // Units of 8 bytes in the MBUF that are free, not counting the seal's room.
     val left    = RegNext(usable - fill)
     val begun   = QueueFlags(p)
-    val isBegun = begun.of(queue)
+    val isBegun = RegNext(begun.of(queue)) init False
     val numbers = QueueState(UInt(64 bits), queue, seals, cleared, late = true)(_ => U(0, 64 bits))
     val number  = numbers.now
   }
@@ -105,8 +107,8 @@ case class MbufPlacer(p: CaptureParam) extends Component {
   val closing = new Area {
     val active   = QueueFlags(p)
     val asked    = QueueFlags(p)
-    val isActive = active.of(queue)
-    val isAsked  = asked.of(queue)
+    val isActive = RegNext(active.of(queue)) init False
+    val isAsked  = RegNext(asked.of(queue)) init False
     val begins   = Bool()
     val reasons  = QueueState(Bits(2 bits), queue, begins, cleared)(_ => B(0, 2 bits))
     val reason   = Block.SealReason()

@@ -113,7 +113,10 @@ case class TransferChooser(p: CaptureParam) extends Component {
     // `looked`: with several queues the registers above are about the queue that has its turn.
     val looked  = if (p.several) io.pageValid && turn.io.valid else True
     val canData = io.pageValid
-    val isFull  = if (p.several) io.full.valid && io.full.payload.queue === queue else io.full.valid
+    // Registered, since the path is long. No data is chosen in the cycles after a full cell has left
+    // or the turn has changed, so it is about the same cell and queue when it is used.
+    val isOwn   = if (p.several) io.full.payload.queue === queue else True
+    val isFull  = RegNext(io.full.valid && isOwn) init False
     val full    = isFull && canData
     val partial = waiting.ready && canData
     // With one queue a line waits for newer records that can be sent at once. Each of several queues
