@@ -98,7 +98,7 @@ class CaptureQueuesBench(dut: CaptureQueues, val random: Random, setup: CaptureS
       val queue = random.nextInt(queues)
       if (!stopped(queue)) raise(queue)
     }
-    if (random.nextDouble() < setup.seals) select(random.nextInt(queues))(dut.io.seal #= true)
+    if (random.nextDouble() < setup.seals) seal(random.nextInt(queues))
     if (acts.nonEmpty) {
       val (queue, act) = acts.dequeue()
       dut.sort.select #= queue
@@ -111,6 +111,9 @@ class CaptureQueuesBench(dut: CaptureQueues, val random: Random, setup: CaptureS
     dut.io.wake.valid #= true
     dut.io.wake.payload #= position
   }
+
+  /** Asks for a seal of the queue's MBUF. */
+  def seal(queue: Int): Unit = select(queue)(dut.io.seal #= true)
 
   /** The host of `queue` has read its ring up to the card's position. */
   def raise(queue: Int): Unit = select(queue) {

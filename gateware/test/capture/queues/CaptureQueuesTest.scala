@@ -9,7 +9,7 @@ import scala.util.Random
 import spinal.core.sim._
 
 import lanebox.capture.vocabulary.CaptureParam
-import lanebox.capture.{CaptureQueues, CaptureSetup}
+import lanebox.capture.{CaptureQueues, CaptureSetup, Pcapng}
 import lanebox.vocabulary.{LaneboxSim, Seed}
 
 /** Every frame is recorded in the queue that rules and spread choose, lost there, or discarded by a
@@ -178,6 +178,71 @@ class CaptureQueuesTest extends AnyFunSuite {
       // A round of four queues has at most eight cells of 128 beats, at 3 beats in 10 cycles.
       assert(most < 2 * (8 * 128 * 10 / 3), s"$most cycles from records to line")
       assert(partial - before > 4, s"only ${partial - before} parts of cells were written")
+    }
+  }
+
+  test("each queue may use its part of the staging memory, and no more") {
+    val setup =
+      CaptureSetup(limits = 1, mbufLog2 = 16, segmentLog2 = 16, segments = 1, hostPauses = 1)
+    run("parts", setup) { bench =>
+      bench.spread = ports
+      bench.byPort = true
+      bench.begin()
+      bench.offerSize(4 * 60, 1000)
+      bench.drain(20000)
+      bench.cycles(200)
+      // Eight cells of 4 KiB hold 31 records of 1032 bytes.
+      val (own, _) = bench.accounts()
+      assert(own.map(_.values.map(_.delivered._1).sum) == Seq.fill(4)(31))
+      assert(own.map(_.values.map(_.lostNoCell._1).sum) == Seq.fill(4)(29))
+      bench.hosts.head.pauses = 0
+      bench.stop()
+      bench.check()
+    }
+  }
+
+  test("a seal that is asked for closes the MBUF of its queue only, and tells why") {
+    run("seal", CaptureSetup(limits = 0.5)) { bench =>
+      bench.spread = ports
+      bench.byPort = true
+      bench.begin()
+      bench.offerSize(8, 100)
+      bench.drain(1000)
+      bench.cycles(400)
+      bench.seal(queue = 1)
+      // A frame of another queue waits for nothing while queue 1 is closed.
+      bench.cycles(20)
+      bench.offerSize(1, 100)
+      bench.cycles(1000)
+      assert(bench.hosts.map(_.position == 4096) == Seq(false, true, false, false))
+      bench.stop()
+      bench.check()
+      val seals = bench.hosts.map { host =>
+        Pcapng.read(host.stream.toArray).collect { case seal: Pcapng.Sealed => seal }
+      }
+      assert(seals.map(_.map(_.reason)) == Seq(Seq(2), Seq(1), Seq(2), Seq(2)))
+      assert(seals.map(_.map(_.queue)) == Seq(Seq(0), Seq(1), Seq(2), Seq(3)))
+    }
+  }
+
+  test("each queue counts the losses of a port for itself") {
+    run("drops", CaptureSetup(limits = 1, segments = 1)) { bench =>
+      // Of one port, short frames go to queue 1 and long ones to queue 0.
+      bench.rules = Seq(RuleModel(lengths = (0, 99), queue = Some(1)))
+      bench.begin()
+      bench.stopped ++= Seq(0, 1)
+      def offer(count: Int): Unit = {
+        for (_ <- 0 until count) for (size <- Seq(60, 120, 120)) bench.offerSize(1, size)
+        bench.source.mapInPlace(_.copy(port = 2))
+        bench.drain(10000)
+      }
+      offer(200)
+      bench.stopped.clear()
+      bench.cycles(1000)
+      offer(2)
+      bench.stop()
+      val drops = bench.check().take(2).map(_.map(_.drops).filter(_ > 0))
+      assert(drops.map(_.size) == Seq(1, 1) && drops.flatten.forall(_ > 50), s"$drops")
     }
   }
 
