@@ -123,6 +123,12 @@ class CaptureQueuesBench(dut: CaptureQueues, val random: Random, setup: CaptureS
     dut.io.limit.payload #= host.limit
   }
 
+  /** Writes the limit 0, which is below the present one, so the card must ignore it. */
+  def stale(queue: Int): Unit = select(queue) {
+    dut.io.limit.valid #= true
+    dut.io.limit.payload #= 0
+  }
+
   /** Sets all inputs to their values at rest, starts the clock, and resets the block. */
   def reset(first: Boolean = true): Unit = {
     val sort = dut.sort
@@ -273,11 +279,16 @@ class CaptureQueuesBench(dut: CaptureQueues, val random: Random, setup: CaptureS
     (own, dropped)
   }
 
-  /** Holds every recording and every account against the frames that were sent. Returns for each
-    * queue the frames whose records are in its ring.
+  /** Holds every recording, position and account against the frames that were sent. Returns for
+    * each queue the frames whose records are in its ring.
     */
   def check(): Seq[Seq[Delivered]] = {
     val (own, dropped) = accounts()
+    for ((host, queue) <- hosts.zipWithIndex) {
+      dut.sort.select #= queue
+      dut.clockDomain.waitSampling(3)
+      assert(dut.io.position.toBigInt == host.position, s"the register position of queue $queue")
+    }
     def sum(frames: Iterable[TestFrame]): Entry =
       (frames.size.toLong, frames.map(_.original.toLong).sum)
     for (number <- 0 until 16) {

@@ -275,6 +275,20 @@ class CaptureQueuesTest extends AnyFunSuite {
     }
   }
 
+  test("a queue ignores a limit that is below its own") {
+    run("smaller", CaptureSetup(limits = 0)) { bench =>
+      bench.spread = ports
+      bench.byPort = true
+      bench.begin()
+      for (queue <- 0 until 4) bench.stale(queue)
+      bench.cycles(20)
+      bench.offerSize(40, 100)
+      bench.drain(1000)
+      bench.stop()
+      assert(bench.check().map(_.size) == Seq.fill(4)(10))
+    }
+  }
+
   test("without sorting all frames go to queue 0, whatever the rules say") {
     run("unsorted", CaptureSetup(limits = 0.5)) { bench =>
       bench.rules = Seq(RuleModel(discard = true))
