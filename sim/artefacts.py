@@ -53,7 +53,7 @@ def build(
     memories: dict[int, str] | None = None,
     msix: bool = False,
     completion_pool: bool = False,
-    capture: bool = False,
+    capture: int = 0,
     card: bool = False,
     virtio: bool = False,
     firmware: str = "none",
@@ -62,9 +62,9 @@ def build(
     """Build gateware and board for `endpoint`, with `example` in the user slot. Return their paths.
 
     `waves` makes a board that can record waves, `msix` gateware with MSI-X. `capture` adds the
-    capture block and its generator of frames, `card` the card services, `virtio` the virtio
-    devices with the far side `port`, `firmware` the management CPU of the card services
-    (targets/sim.py --firmware).
+    capture block with so many queues and its generator of frames, `card` the card services,
+    `virtio` the virtio devices with the far side `port`, `firmware` the management CPU of the card
+    services (targets/sim.py --firmware).
     `completion_pool` makes the gateware count completion headers and data in one pool.
     `memories` has the files with the contents of memory 0 and 1 (.hex, .coe, .bin; see
     mmio/memory.py).
@@ -72,7 +72,7 @@ def build(
     variant = [example.name] if example else [endpoint] if endpoint != DEFAULT else []
     variant += ["msix"] if msix else []
     variant += ["pool"] if completion_pool else []
-    variant += ["capture"] if capture else []
+    variant += [f"capture{capture if capture > 1 else ''}"] if capture else []
     variant += ["card"] if card else []
     variant += ["virtio"] if virtio else []
     variant += [port] if port != "echo" else []
@@ -94,7 +94,7 @@ def build(
     if completion_pool:
         command.append("--completion-pool")
     if capture:
-        command.append("--capture")
+        command += ["--capture", str(int(capture))]
     if card:
         command.append("--card")
     if virtio:

@@ -31,6 +31,7 @@ from sim.rows import (
     capture_cost,
     capture_host,
     capture_line,
+    capture_queues,
     commands,
     cpu,
     flash,
@@ -120,6 +121,8 @@ def rows_of(bench: Bench) -> Iterator[Row]:
         built = artefacts.build(bench.endpoint, capture=True)
         for module in (capture, capture_line, capture_both, capture_cost):
             yield from module.rows(built.board, built.gateware / "csr.json", bench.at())
+        built = artefacts.build(bench.endpoint, capture=capture_queues.QUEUES)
+        yield from capture_queues.rows(built.board, built.gateware / "csr.json", bench.at())
         yield from capture_host.rows()
         built = artefacts.build(bench.endpoint, card=True)
         yield from flash.rows(built.board, built.gateware / "csr.json", bench.at())

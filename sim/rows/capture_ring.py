@@ -95,16 +95,18 @@ class Ring:
 
     mbuf = 1 << MBUF_LOG2  # bytes of an MBUF
 
-    def __init__(self, bar: Bar, log2: int, wait: int | None = None):
+    def __init__(
+        self, bar: Bar, log2: int, wait: int | None = None, ring: int = RING, status: int = STATUS
+    ):
         self.bar = bar
-        self.data = self._memory(RING, 1 << log2)
-        self.status = self._memory(STATUS, mmap.PAGESIZE)
-        bar.register64("capture_segment_base", RING)
+        self.data = self._memory(ring, 1 << log2)
+        self.status = self._memory(status, mmap.PAGESIZE)
+        bar.register64("capture_segment_base", ring)
         bar.register("capture_segment_index", 0)
         bar.register("capture_last_segment", 0)
         bar.register("capture_segment_log2", log2)
         bar.register("capture_mbuf_log2", MBUF_LOG2)
-        bar.register64("capture_status_base", STATUS)
+        bar.register64("capture_status_base", status)
         if wait is not None:
             bar.register("capture_wait", wait)
         bar.register("capture_control", CLEAR)
