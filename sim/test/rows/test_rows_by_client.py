@@ -103,6 +103,7 @@ def faked(monkeypatch):
     monkeypatch.setattr(bench.capture_line, "rows", rows("capture/line/4x10/64"))
     monkeypatch.setattr(bench.capture_both, "rows", rows("capture/both/4x10/64"))
     monkeypatch.setattr(bench.capture_cost, "rows", rows("capture/latency/64"))
+    monkeypatch.setattr(bench.capture_queues, "rows", rows("capture/fair/4q/1518"))
     programs = [by_software(f"capture/{name}") for name in ("insn/packet", "syscalls")]
     monkeypatch.setattr(
         bench.capture_host, "rows", lambda: (row for each in programs for row in each())
