@@ -83,13 +83,15 @@ case class CaptureQueues(p: CaptureParam) extends CaptureBlock(p) {
   }
 
   // `busy` of the sorter is a cycle late, and frames may be between two stages in this cycle.
-  val lingers = Seq(1, 2, 3).map(Delay(route.busy, _, init = False)).reduce(_ || _)
+  val wasBusy = Reg(Bits(3 bits)) init 0
+  wasBusy := wasBusy(1 downto 0) ## route.busy
+  val lingers = wasBusy.orR
   val runs    = RegNext(io.settings.run || route.busy || lingers) init False
 
-  val settings = Capture.Settings(p)
-  settings := io.settings
-  settings.run.allowOverride()
-  settings.run := runs
+  val given = Capture.Settings(p)
+  given := io.settings
+  given.run.allowOverride()
+  given.run := runs
 
   // A write for a queue that the build does not have is ignored.
   val known   = sort.select.resize(Spread.QueueWidth + 1) < p.queues
@@ -98,7 +100,7 @@ case class CaptureQueues(p: CaptureParam) extends CaptureBlock(p) {
   capture.several.select        := sort.select.resized
   capture.several.statusWritten := sort.statusWritten && known
   capture.several.lastWritten   := sort.lastWritten && known
-  capture.io.settings           := settings
+  capture.io.settings           := given
   capture.io.clear              := io.clear
   capture.io.seal               := io.seal && known
   capture.io.limit << io.limit.takeWhen(known)
@@ -113,7 +115,8 @@ case class CaptureQueues(p: CaptureParam) extends CaptureBlock(p) {
   io.request << capture.io.request
   io.position := capture.io.position
   io.account  := capture.io.account
-  io.idle     := RegNext(!io.settings.run && !runs && capture.io.idle) init False
+  val atRest = RegNext(!io.settings.run && !runs && capture.io.idle) init False
+  io.idle := atRest
 
   discards.io.clear    := io.clear
   discards.io.snapshot := io.snapshot

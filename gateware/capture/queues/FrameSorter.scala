@@ -49,8 +49,9 @@ case class FrameSorter(units: Int = 4, key: BigInt = Toeplitz.Symmetric) extends
   for (fifo <- Seq(beats.logic.ram, results.logic.ram))
     fifo.addAttribute("ram_style", "distributed")
 
-  val room = RegNext(beats.io.availability > 1) init False
-  val come = io.frames.continueWhen(room && window.io.ready).toFlow
+  val room  = RegNext(beats.io.availability > 1) init False
+  val takes = room && window.io.ready
+  val come  = io.frames.continueWhen(takes).toFlow
   window.io.beat << come
   beats.io.push << come.toStream
   parser.io.window << window.io.window
@@ -91,7 +92,8 @@ case class FrameSorter(units: Int = 4, key: BigInt = Toeplitz.Symmetric) extends
     io.verdict           := verdict
     io.leaves            := results.io.pop.ready
   }
-  io.busy := RegNext(beats.io.occupancy =/= 0 || io.frames.valid) init False
+  val works = RegNext(beats.io.occupancy =/= 0 || io.frames.valid) init False
+  io.busy := works
 }
 
 object FrameSorter {

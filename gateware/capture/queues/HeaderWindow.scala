@@ -27,11 +27,11 @@ case class HeaderWindow() extends Component {
   val full  = RegInit(False)
   val at    = Reg(UInt(log2Up(Beats + 1) bits)) init 0 // Beats of the present frame; at most 4.
 
-  val inside = at < Beats
+  val isKept = at < Beats
   io.ready := !full || io.window.ready
   when(io.window.ready) { full := False }
   when(io.beat.valid) {
-    when(inside) {
+    when(isKept) {
       beats(at.resized) := io.beat.data
       full              := io.beat.last || at === Beats - 1
       at                := at + 1

@@ -26,9 +26,9 @@ case class Spread(key: BigInt = Toeplitz.Symmetric) extends Component {
     val hash   = out Bits (Toeplitz.HashBits bits)
   }
   import Spread._
-  val table = Mem(UInt(QueueWidth bits), Entries)
-  table.addAttribute("ram_style", "distributed")
-  table.write(io.write.entry, io.write.queue, io.write.valid)
+  val entries = Mem(UInt(QueueWidth bits), Entries)
+  entries.addAttribute("ram_style", "distributed")
+  entries.write(io.write.entry, io.write.queue, io.write.valid)
 
   val hash = Toeplitz(key)
   val input = new Area {
@@ -39,10 +39,13 @@ case class Spread(key: BigInt = Toeplitz.Symmetric) extends Component {
     hash.io.input := io.key.ipv6 ? six | (four ## B(0, Toeplitz.InputBits - 96 bits))
   }
 
-  val port  = Delay(io.key.port, 2)
-  val entry = io.byPort ? port.resize(log2Up(Entries)) | hash.io.hash.asUInt.resize(log2Up(Entries))
-  io.queue := RegNext(table.readAsync(entry))
-  io.hash  := RegNext(hash.io.hash)
+  val framePort = Delay(io.key.port, 2)
+  val entry =
+    io.byPort ? framePort.resize(log2Up(Entries)) | hash.io.hash.asUInt.resize(log2Up(Entries))
+  val chosen     = RegNext(entries.readAsync(entry))
+  val chosenHash = RegNext(hash.io.hash)
+  io.queue := chosen
+  io.hash  := chosenHash
 }
 
 object Spread {

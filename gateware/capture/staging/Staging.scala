@@ -109,7 +109,9 @@ case class Staging(p: CaptureParam) extends Component {
   entries.io.push << entry.m2sPipe().toStream
   io.full << entries.io.pop.m2sPipe()
 
-  io.open := RegNext(current.state.of(io.look).open)
+  val looked = current.state.of(io.look)
+  val shown  = RegNext(looked.open)
+  io.open := shown
 }
 
 object Staging {

@@ -177,7 +177,8 @@ case class TransferChooser(p: CaptureParam) extends Component {
   }
   when(fired && line) { report.pending := True }
   val position = report.state.of(io.select).position
-  io.position := (if (p.several) RegNext(position) else position)
+  val shown    = if (p.several) RegNext(position) else position
+  io.position := shown
   val content = RegNextWhen(
     io.now.asBits ## io.lost.asBits ## report.now.records.asBits ## report.now.position.asBits,
     fired && line

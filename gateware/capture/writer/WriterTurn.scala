@@ -21,18 +21,18 @@ case class WriterTurn(p: CaptureParam) extends Component {
     val changes = out Bool () // In the next cycle it is another queue's turn.
     val valid   = out Bool () // `queue` has its turn.
   }
-  val next   = Reg(UInt(p.queueWidth bits)) init 0
-  val queue  = Reg(UInt(p.queueWidth bits)) init 0
-  val picks  = RegInit(True)
-  val isFull = RegInit(False) // This turn is that of a full cell.
+  val following = Reg(UInt(p.queueWidth bits)) init 0
+  val queue     = Reg(UInt(p.queueWidth bits)) init 0
+  val picks     = RegInit(True)
+  val isFull    = RegInit(False) // This turn is that of a full cell.
 
   val takesFull = io.full.valid && !isFull
   when(io.done) { picks := True }
   when(picks) {
     picks  := False
     isFull := takesFull
-    queue  := takesFull ? io.full.payload | next
-    when(!takesFull) { next := next + 1 }
+    queue  := takesFull ? io.full.payload | following
+    when(!takesFull) { following := following + 1 }
   }
   io.queue   := queue
   io.changes := picks
