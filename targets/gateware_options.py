@@ -40,7 +40,8 @@ def add_gateware_options(target, firmware, firmware_default, wire):
         help="logic in the user slot; MODULE is a dotted name or a .py file (default: loopback)")
 
 def check_gateware_options(arguments, with_mac=False):
-    """Raise ValueError if options contradict each other, or if a value is none that they may have.
+    """Raise ValueError if options contradict each other, or if an option has a value that
+    it may not have.
 
     `with_mac`: the target has a MAC behind the net device.
     """

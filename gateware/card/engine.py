@@ -78,7 +78,8 @@ class FlashEngine(LiteXModule):
         self.refusal        = Signal(max=len(Refusal)) # o, of the last command
         self.refusals       = Signal(32)               # o, count since reset
         self.identification = Signal(24)               # o
-        self.ready_status   = Signal(8)                # o, the status that was read last
+        # o, the flash's status register, as it was read last
+        self.ready_status   = Signal(8)
 
         self.index      = Signal(max=PAGE_BYTES//WORD_BYTES) # i, word of software's page buffer
         self.word_write = Signal()                           # i
@@ -90,7 +91,7 @@ class FlashEngine(LiteXModule):
         self.add_module("page1", self.pages[1])
         self.gate     = FlashGate()
         self.transfer = SpiTransfer()
-        self.crc      = Crc32() # Of the bytes that the last command read.
+        self.crc      = Crc32() # The CRC of the bytes that the last command read.
 
         # # #
 

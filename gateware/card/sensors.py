@@ -44,7 +44,8 @@ VCCINT            = (0.876, 0.825)
 VCCAUX            = (1.854, 1.746)
 VCCBRAM           = (0.876, 0.825)
 
-ALARM_BITS = {"temperature": 0, "vccint": 1, "vccaux": 2, "vccbram": 3} # Of the output ALM.
+# The bit of each alarm in the primitive's output ALM.
+ALARM_BITS = {"temperature": 0, "vccint": 1, "vccaux": 2, "vccbram": 3}
 
 def temperature(code):
     """Returns the temperature in degrees Celsius that the 16-bit `code` stands for."""

@@ -228,6 +228,7 @@ case class AxiReader(p: MmioParam) extends Component {
     val bad    = !done(number) || entry.failed || failed
     val known  = waiting && (done(number) || expired)
 
+    // No stream operator fits: the answers of a burst, or its timeout, become one fetch.
     val fetch = Stream(Fetch(p))
     fetch.valid    := known && !abort
     fetch.slot     := entry.slot

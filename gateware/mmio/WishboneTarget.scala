@@ -285,6 +285,7 @@ case class WishboneTarget(p: MmioParam) extends Component {
       offered  := False
       fetching := True
     }
+    // No stream operator fits: many answers of the bus become one fetch.
     io.fetch.valid   := offered
     io.fetch.payload := start
   }

@@ -91,7 +91,8 @@ class AxiMemory(LiteXModule):
             ripe.enters.eq(ar.valid & ar.ready),
             go.eq(ripe.any & ~self.hold & (~r.valid | r.ready)),
             last.eq(beat == command.len),
-            # A request is taken with the last beat of its data.
+            # connect() does not fit: a request is taken with the last beat of its data, and its
+            # answer waits until `ripe` has counted the latency.
             command.ready.eq(go & last),
             ripe.taken.eq(command.ready),
             port.adr.eq(command.row + beat),
@@ -123,7 +124,7 @@ class AxiMemory(LiteXModule):
             port.dat_w.eq(w.data),
             If(w.valid & w.ready, port.we.eq(w.strb)),
             ends.eq(w.valid & w.ready & w.last),
-            # A request is taken with the last beat of its data.
+            # As with reads, a request is taken with the last beat of its data.
             command.ready.eq(ends),
             done.sink.valid.eq(ends),
             done.sink.id.eq(command.id),

@@ -166,7 +166,7 @@ object TransmitMover {
   case class Chunk() extends Bundle {
     val start = UInt(2 bits)
     val bytes = UInt(9 bits)
-    val last  = Bool() // It ends a chain whose only buffer it belongs to.
+    val last  = Bool() // This read is the last one of a chain of a single buffer.
   }
 
   /** Returns the most rows for a read of `bytes` bytes: one more than it has beats. */

@@ -30,9 +30,14 @@ case class Arguments(words: Seq[String], known: String*) {
   def list[T](key: String, default: Seq[T])(read: String => T): Seq[T] =
     if (all(key).isEmpty) default else all(key).map(read)
 
+  /** Returns the last value that the build gave for `key`, or `default`. */
   def text(key: String, default: String): String = all(key).lastOption.getOrElse(default)
+
+  /** Returns the number that the build gave for `key`, or `default`. */
   def int(key: String, default: Int): Int =
     all(key).lastOption.fold(default)(Arguments.number(_).toInt)
+
+  /** Returns whether the build set `key` to true, or `default`. Raises an error for other words. */
   def flag(key: String, default: Boolean): Boolean =
     all(key).lastOption.fold(default) {
       case "true"  => true
@@ -42,6 +47,8 @@ case class Arguments(words: Seq[String], known: String*) {
 }
 
 object Arguments {
+
+  /** Returns the number in `text`: decimal, or hexadecimal after 0x. */
   def number(text: String): BigInt =
     if (text.startsWith("0x")) BigInt(text.drop(2), 16) else BigInt(text)
 }

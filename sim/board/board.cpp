@@ -12,7 +12,8 @@ namespace lanebox {
 
 namespace {
 
-// The board polls its sockets after this many cycles of device time.
+// The board polls its sockets after this many cycles of device time at the latest. An answered read
+// ends the batch earlier.
 constexpr unsigned kBatch = 32;
 
 }  // namespace

@@ -59,7 +59,8 @@ def answers(side: Observation) -> list[Packet]:
 
 
 def completions_of_reads(side: Observation) -> list[dict]:
-    """Return the result of each read on RQ, from its completions on RC.
+    """Return a result for each read on RQ, in order, and one with a fault for each completion
+    whose tag no read has.
 
     The result has the data, the COMMON fields, and faults.
     """
@@ -134,6 +135,7 @@ class _Read:
             self.faults.append(f"{name} {got}, not {right}")
 
     def result(self) -> dict:
+        """Return the data, the first fault, and the fields of all completions of the read."""
         result = {"data": self.data.hex(), "faults": tuple(self.faults[:1])}
         for i, name in enumerate(COMMON):
             result[name] = tuple(common[i] for common in self.common)

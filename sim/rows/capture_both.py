@@ -147,7 +147,8 @@ class Playing:
         self.bar.board.command(f"at {START} write {enable:#x} 1")
 
     def finish(self, seconds: float = SECONDS) -> float:
-        """Wait until the card has told of all packets, and stop it. Returns the ns of the playing.
+        """Wait until the card has told of all packets, and stop it. Returns how long the card
+        played, in ns of device time.
 
         The host only looks at its own memory meanwhile.
         """

@@ -31,7 +31,8 @@ SNAPSHOT = bits.mask(bits.ACCOUNT_CONTROL, "snapshot")
 GENERATE, MIX = (bits.mask(bits.GENERATOR_CONTROL, name) for name in ("run", "mix"))
 FATES = bits.FATES
 PORTS = 4  # The generator gives frame n to port n % PORTS.
-# Of a longer measurement: its device time in ns, and the most seconds of wall time for it.
+# The longer measurement: how long it runs in device time, in ns, and the limit on its wall time, in
+# seconds.
 DEVICE_NS, SECONDS = 17e6, 600
 
 

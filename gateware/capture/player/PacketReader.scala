@@ -56,7 +56,8 @@ case class PacketReader() extends Component {
     val begun   = RegNextWhen(length, in.valid && in.opens)
     val header  = in.opens && dwords(0) === Packet
     val section = in.opens && dwords(0) === Section
-    // If this is the block's last beat: the length at its end differs from the one at its begin.
+    // Valid with a block's last beat: the length at the block's end differs from the one at its
+    // beginning.
     val differs    = dwords(in.end).asUInt =/= (in.opens ? length | begun)
     val longPacket = (dwords(5) >> Frames.LengthWidth) =/= 0
     // Bytes of the block beside its header, its packet, and the length at its end.

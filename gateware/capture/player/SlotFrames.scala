@@ -37,7 +37,8 @@ case class SlotFrames() extends Component {
 
   /** Measures the present packet, beat by beat. */
   val packet = new Area {
-    val count  = Reg(UInt(LongestWidth bits)) init 0 // Its earlier beats; stays at its most.
+    // Beats of the packet before this one. The count stops at its largest value.
+    val count  = Reg(UInt(LongestWidth bits)) init 0
     val begun  = Reg(UInt(64 bits))
     val first  = count === 0
     val stores = count < MostBeats

@@ -42,7 +42,8 @@ case class FrameParser() extends Component {
     def holds(dwords: Int): Bool = window.dwords >= window.tags +^ U(dwords, DwordWidth bits)
     val words                    = Vec((0 until Ipv6Dwords).map(word))
     val version                  = words(0)(31 downto 28)
-    val size                     = words(0)(27 downto 24).asUInt // Of an IPv4 header, in dwords.
+    // The length of the IPv4 header, in dwords.
+    val size = words(0)(27 downto 24).asUInt
     val ipv4 =
       window.etherType === Ipv4Type && version === 4 && size >= Ipv4Dwords && holds(Ipv4Dwords)
     val ipv6   = window.etherType === Ipv6Type && version === 6 && holds(Ipv6Dwords)

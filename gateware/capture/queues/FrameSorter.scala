@@ -31,7 +31,7 @@ case class FrameSorter(units: Int = 4, key: BigInt = Toeplitz.Symmetric) extends
     val spread = slave(Flow(Spread.Write()))
     val frames = slave(Frames())
     val sorted = master(Frames())
-    // Of the frame whose beat `sorted` offers.
+    // The verdict about the frame whose beat `sorted` offers.
     val verdict = out(FrameSorter.Verdict())
     // A pulse for each frame that leaves, with its verdict.
     val leaves = out Bool ()

@@ -49,6 +49,8 @@ case class CompletionCredits(pooled: Boolean = false) extends Component {
     space.data    := count(4)
     space
   }
+
+  /** Returns the space that all completions of a read may need. */
   def needs(read: ReadExtent): Space =
     pieces(read.address, read.address + read.dwords, read.rcb128, True)
 

@@ -7,10 +7,9 @@ package lanebox.requester.rq
 import spinal.core._
 import spinal.lib._
 
-/** A round robin arbiter of requests to RQ. A turn ends when the input's payload was taken, not
-  * when it was offered.
+/** A round robin arbiter of requests to RQ. While an input waits, each other input has at most one
+  * turn, whatever the rhythm of `ready`.
   *
-  * So while an input waits, each other input has at most one turn, whatever the rhythm of `ready`.
   * The last input is an exception: with `again` it may have several turns running. The output may
   * change while it is offered and not taken, so a register must follow.
   */
@@ -23,6 +22,8 @@ case class RequestArbiter[T <: Data](payload: HardType[T], ways: Int) extends Co
     // If the last input has this turn, it may also have the next one.
     val again = in Bool ()
   }
+  // StreamArbiter is not used: its turn ends when the input is offered. Here a turn ends when the
+  // input's payload was taken.
   val offered = B(io.inputs.map(_.valid))
   // Bit i is set if input i comes after the input that had the last turn.
   val behind = Reg(Bits(ways bits)) init 0

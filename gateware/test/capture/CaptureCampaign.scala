@@ -156,7 +156,7 @@ object CaptureCampaign {
     )
   }
 
-  /** Runs so many steps, and prints what became of the frames. */
+  /** Runs this many steps, and prints what became of the frames. */
   def campaign(steps: Int): Map[String, Long] = {
     var found = Map[String, Long]()
     println(s"capture campaign: $steps steps, seed ${Seed.value}")

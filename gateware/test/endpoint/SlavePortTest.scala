@@ -41,7 +41,7 @@ class SlavePortTest extends AnyFunSuite {
     var cycle                       = 0L
     var requestGap, completionStall = 0.3
     var delay                       = 6
-    // Says of an access whether the front end keeps its answer back until `awake` is set.
+    // Returns whether the front end keeps the answer to an access back until `awake` is set.
     var hang: Access => Boolean = _ => false
     // While true, the front end gives the answers that it has kept back.
     var awake           = false

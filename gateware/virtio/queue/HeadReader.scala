@@ -145,14 +145,14 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
     names.tooHigh := word >= context.size
     names.failed  := failed
     val offer = Stream(Fragment(Request()))
-    val drops = False // What is left of the line is dropped.
+    val drops = False // The rest of the line is dropped.
     val ends  = False // The line has no more entries.
   }
 
   /** The descriptor that was guessed. Its line is the only one until it comes. */
   val guess = new Area {
-    val under   = RegInit(False) // It was asked for, and has not come.
-    val checked = RegInit(False) // It has come.
+    val under   = RegInit(False) // The guessed descriptor was asked for and has not come.
+    val checked = RegInit(False) // The guessed descriptor has come.
     val number  = Reg(HeadReader.this.number)
     val odd     = Reg(Bool())    // Its entry is in the upper half of a dword.
     val wrong   = list.names.number =/= number && !list.names.tooHigh && !list.failed

@@ -31,7 +31,7 @@ case class InterruptDecision(
   val passed = RegNext((used - event - 1) < (used - told))
   // The driver wants to know of the used entries that it was not told of.
   val announces = untold && (eventIndex ? passed | !silent)
-  // It wanted to know the last time, so it is told at once of used entries.
+  // The driver wanted to know of the last used entry, so it is told of new ones at once.
   val hasty = untold && eager
 
   /** Used entries may wait for `patience` cycles while more chains follow. */

@@ -165,7 +165,7 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
   val loops      = chain.count === size
   val faults     = Reg(Descriptor.Faults())
   faults := descriptor.faults(transmit, features, chain.limit, chain.inTable)
-  val first = io.head // That of the next chain.
+  val first = io.head // The head of the next chain, which HeadReader has read ahead.
 
   val goesOn   = if (transmit) False else !io.moved.ended && bit(B(p.whole, p.pairs bits))
   val overruns = goesOn && !features.merge
@@ -264,7 +264,8 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
         queue       := chosen
         context     := (if (p.pairs == 1) io.contexts(0) else io.contexts(chosen))
         turn.chains := 0
-        turn.over   := False // It was about the queue before.
+        // `turn.over` was computed for the queue that was served before.
+        turn.over := False
         val kicked = if (p.pairs == 1) state.kicked(0) else state.kicked(chosen)
         when(kicked)(goto(enter)) otherwise goto(next)
       }

@@ -24,6 +24,7 @@ using Digest = std::array<uint32_t, 8>;
 // An image with a defect never brings its link up, or its management CPU never gives a heartbeat.
 enum class Defect { None, NoLink, NoFirmware };
 
+// Returns the defect that the image's digest names, or None.
 Defect defect_of(const Image &image);
 
 // Returns the digest in an image for the simulator; nothing for another image.

@@ -27,8 +27,11 @@ public:
     using ReadDone = std::function<void(const uint8_t *data)>;
     // Reads 1 to 4096 bytes of a BAR. `done` is called once, when the card has answered.
     virtual void bar_read(unsigned bar, uint64_t offset, unsigned bytes, ReadDone done) = 0;
+    // Writes `bytes` bytes of a BAR. The call returns before the card has them.
     virtual void bar_write(unsigned bar, uint64_t offset, const void *data, unsigned bytes) = 0;
+    // Reads `bytes` bytes of configuration space from `offset` on.
     virtual void config_read(unsigned offset, void *data, unsigned bytes) = 0;
+    // Writes `bytes` bytes of configuration space from `offset` on.
     virtual void config_write(unsigned offset, const void *data, unsigned bytes) = 0;
     // Resets the card. Returns false if the card did not acknowledge the reset in time.
     virtual bool reset() = 0;

@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.guest, pytest.mark.soak]  # the test of this file take
 # Number of random calls of the driver, and seconds of wall time that they may take.
 CALLS, SECONDS = (1_000_000, 7200) if FULL else (20_000, 600)
 
-# {system call of the driver that the program `fuzz` makes: all results with which it may end}
+# {driver call that the program `fuzz` makes: the results of which each must occur, and no other}
 EXPECTED = {
     "reg": {"ok", "EPERM", "EBUSY", "EFAULT", "EINVAL", "ENODEV", "EIO"},
     "loopback": {"ok", "EFAULT", "EBUSY", "ENODEV", "EIO"},
@@ -55,7 +55,7 @@ EXPECTED = {
     "poll": {"ok"},
     "open": {"ok", "ENODEV", "EIO"},
 }
-# {(driver call, result)} that may also occur. mmap() itself refuses an offset beyond a file's
+# {(driver call, result)} that may occur and need not: mmap() refuses an offset beyond a file's
 # largest, and a reset may end the wait of fsync().
 ALSO = {("mmap", "EOVERFLOW"), ("sync", "EIO")}
 

@@ -137,8 +137,8 @@ RECORDED = "packets 9 bytes 9 naps 1 io_uring 1 fixed 1 direct 1\n"
 
 
 def recorded(each, ways=RECORDED):
-    """Return the counts of a recorder and of fio that take so many instructions for a byte, and
-    another number for their start."""
+    """Return the counts of a recorder and of fio that take this many instructions for a byte,
+    and another number for their start."""
     text = "clock loop=1 nothing=0 idle_second=0\n" + ways
     for name, start in (("recorder", 10**9), ("fio_record", 5)):
         for size in (1000, 3000):

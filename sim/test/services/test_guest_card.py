@@ -140,8 +140,9 @@ def test_a_member_looks_at_all_services(driven):
 
 
 def test_a_member_is_refused_what_changes_the_card(driven):
-    """Commands of the flash, a reboot, and writes to other registers of the services are refused
-    with one sentence, and no command reaches the flash engine."""
+    """A member of the card's group, who is not root, may not give flash commands, reboot, or write
+    to registers of other services. Each attempt ends with one sentence, and no command reaches the
+    flash engine."""
     for n, words in enumerate(REFUSED.values()):
         (said,) = report(driven, f"refused{n}")["failures"]
         assert words in said, said

@@ -296,8 +296,8 @@ def test_ctrl_c_ends_a_recording_in_order(tool, tmp_path):
 
 @pytest.mark.parametrize("limit", [("--packets", 400), ("--seconds", 0.7)])
 def test_a_recording_ends_at_its_limit(tool, tmp_path, limit):
-    """--packets and --seconds end a recording of a generator without end. It has at least so many
-    packets, and takes at least so long."""
+    """--packets and --seconds end a recording of a generator without end. It has at least
+    this many packets, and takes at least this long."""
     begun = time.monotonic()
     report = tool.run("record", "--generate", "64,60000", *limit, tmp_path / "a.pcapng")
     assert report["packets"] >= (400 if limit[0] == "--packets" else 1)

@@ -30,7 +30,7 @@ TARGET = ROOT / "build" / "virtio_crate"
 RUST = (1, 85)
 PAGES = 256  # pages of memory that the card and the crate share
 BUILD_SECONDS, SECONDS = 900, 300
-# The pattern of sizes in main.rs, which begins anew after so many messages.
+# The pattern of sizes in main.rs, which begins anew after this many messages.
 ROUND, ROUND_BYTES = 8, 1 + 3 + 64 + 255 + 1024 + 1500 + 4095 + 4096
 
 

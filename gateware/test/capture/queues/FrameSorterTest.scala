@@ -36,7 +36,7 @@ class FrameSorterTest extends AnyFunSuite {
     val driver  = new FrameDriver(dut.io.frames, r)(Option.when(source.nonEmpty)(source.dequeue()))
     driver.pauses = pauses
     driver.begun = frame => waiting += frame
-    // Of the frame that is leaving, as its first beat told them.
+    // The head of the frame that is leaving, from its first beat.
     private var head = (BigInt(0), 0, 0, 0)
 
     def reset(): Unit = {
