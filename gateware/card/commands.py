@@ -94,5 +94,7 @@ class Refusal(IntEnum):
     LENGTH  = 6 # A page has 1 to 256 bytes.
     BUSY    = 7 # Another command is still running.
 
+STATUS_BUSY = 0 # The bit of the register `flash_status` that is 1 while a command runs.
+
 # Last byte of the identification of flashes with 32 MiB or more. Vendors count in three ways.
 LARGE = (*range(0x19, 0x1d), *range(0x20, 0x23), *range(0x39, 0x3d))

@@ -9,6 +9,7 @@ from litex.soc.interconnect.csr import *
 from migen import *
 
 from gateware import numbers
+from gateware.card.commands import STATUS_BUSY
 from gateware.card.engine import FlashEngine
 from gateware.card.gate import ADDRESS_BITS, LENGTH_BITS, PAGE_BYTES
 from gateware.card.spi import HALF_BITS, LATE_BITS, LEAST_HALF
@@ -102,7 +103,7 @@ class Flash(LiteXModule):
         """Adds the registers with the results of a command."""
         engine = self.engine
         self._status = CSRStatus(fields=[
-            CSRField("busy", size=1, offset=0, description="A command is running."),
+            CSRField("busy", size=1, offset=STATUS_BUSY, description="A command is running."),
             CSRField("unlocked", size=1, offset=1, description="The golden image may be changed."),
             CSRField("refusal", size=3, offset=4,
                 description="Why the last command was refused (Refusal in commands.py); 0: sent."),

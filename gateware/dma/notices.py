@@ -18,6 +18,7 @@ from litex.soc.interconnect.csr import *
 from migen import *
 
 from gateware import numbers
+from gateware.dma.bits import NOTICES_CONTROL
 from gateware.dma.descriptors import LENGTH_BITS, PIECE_BYTES
 from gateware.endpoint.departure import Departure
 
@@ -56,8 +57,8 @@ SMALL_BATCH = 8
 
 LINE_INTERVAL = numbers.STATUS_CYCLES
 
-# Bits of the register `control`. Each turns on one kind of notice.
-CONTROL = {"c2h_records": 1 << 0, "c2h_status": 1 << 1, "h2c_status": 1 << 2}
+# Masks of the register `control`.
+CONTROL = {name: 1 << bit for name, bit in NOTICES_CONTROL.items()}
 
 # Accounts -----------------------------------------------------------------------------------------
 
@@ -420,8 +421,8 @@ class NoticeRegisters(LiteXModule):
         self.writer_flush = CSRStorage(32,
             description="Cycles without data after which c2h ends a buffer that has some; 0: none.")
         self.control = CSRStorage(fields=[
-            CSRField(name, size=1, offset=log2_int(bit), description=about)
-            for (name, bit), about in zip(CONTROL.items(), (
+            CSRField(name, size=1, offset=bit, description=about)
+            for (name, bit), about in zip(NOTICES_CONTROL.items(), (
                 "Write a record for each c2h descriptor that has ended.",
                 "Write the status line of c2h.",
                 "Write the status line of h2c.",

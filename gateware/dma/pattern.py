@@ -14,12 +14,11 @@ from litex.soc.interconnect import stream
 from litex.soc.interconnect.csr import *
 from migen import *
 
+from gateware.dma.bits import PATTERN_CONTROL
 from gateware.numbers import COUNTER_WIDTH, DWORD_WIDTH, DWORDS_PER_BEAT
 from gateware.vocabulary.layouts import stream_layout
 
 LANE_BITS = log2_int(DWORDS_PER_BEAT)
-# Bits of the register `control`, for software, too (capability_header.py).
-CONTROL = {"c2h_generate": 0, "h2c_check": 1}
 
 def pattern_dwords(beat):
     """Returns the pattern's eight dwords in beat number `beat`. The low three bits of a dword are
@@ -143,9 +142,9 @@ class Pattern(LiteXModule):
     def add_csr(self):
         """Adds the registers of the generator and the checker."""
         self._control = CSRStorage(name="control", fields=[
-            CSRField("c2h_generate", size=1, offset=CONTROL["c2h_generate"],
+            CSRField("c2h_generate", size=1, offset=PATTERN_CONTROL["c2h_generate"],
                 description="Send the pattern instead of the user's stream, from dword 0 on."),
-            CSRField("h2c_check", size=1, offset=CONTROL["h2c_check"],
+            CSRField("h2c_check", size=1, offset=PATTERN_CONTROL["h2c_check"],
                 description="Consume and compare the stream instead of passing it to the user."),
         ])
         self._h2c_beats = CSRStatus(COUNTER_WIDTH, name="h2c_beats",

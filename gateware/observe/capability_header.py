@@ -10,7 +10,8 @@ from gateware.card import sensors
 from gateware.card.commands import Refusal
 from gateware.card.cpu import layout as cpu_layout
 from gateware.card.module import ERRORS
-from gateware.dma import moderation, notices, pattern
+from gateware.dma import bits as dma_bits
+from gateware.dma import moderation, notices
 from gateware.observe.capability import (
     BLOCK_TYPES,
     CAPTURE_GROUPS,
@@ -100,7 +101,7 @@ def c_header():
     lines += _of_numbers("PCAPNG_INTERFACE", "PCAPNG_RECORD", "PCAPNG_TSRESOL")
     lines += ["", "/* Bits of the pattern block's register control */"]
     lines += _defines("PATTERN_BIT_", {name: f"(1u << {bit})"
-        for name, bit in pattern.CONTROL.items()})
+        for name, bit in dma_bits.PATTERN_CONTROL.items()})
     lines += ["", "/* Bits of the queues' registers: control and spread; widths of numbers */"]
     lines += _defines("CAPTURE_QUEUES_BIT_", {name: f"(1u << {capture_bits.QUEUES_CONTROL[name]})"
         for name in ("sort", "by_port")})

@@ -13,6 +13,7 @@ from litex.soc.interconnect.csr import *
 from migen import *
 
 from gateware.numbers import COUNTER_WIDTH
+from gateware.observe.bits import COUNTERS_CONTROL
 
 COUNTERS = {
     "beats":         "Beats accepted.",
@@ -101,9 +102,9 @@ class PcieCounters(LiteXModule):
         """Adds the registers of PcieCounters: one to take a snapshot or clear the counters, and one
         for each copied counter."""
         self._control = CSRStorage(name="control", fields=[
-            CSRField("snapshot", size=1, offset=0, pulse=True,
+            CSRField("snapshot", size=1, offset=COUNTERS_CONTROL["snapshot"], pulse=True,
                 description="Copy every counter at one instant into the registers below."),
-            CSRField("clear", size=1, offset=1, pulse=True,
+            CSRField("clear", size=1, offset=COUNTERS_CONTROL["clear"], pulse=True,
                 description="Set every counter, not its copy, to zero."),
         ])
         # The pulses `snapshot` and `clear` come from registers, since each of them drives some

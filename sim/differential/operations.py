@@ -13,6 +13,7 @@ import random
 from dataclasses import dataclass, field
 
 from gateware import numbers
+from gateware.dma.bits import PATTERN_CONTROL
 
 # Bus addresses of two parts of host memory: 32-bit addresses reach LOW, and HIGH needs 64 bits.
 LOW, HIGH = 0x9000_0000, 0x2_4000_0000
@@ -26,7 +27,7 @@ CAP_MSI, CAP_EXPRESS = 0x05, 0x10
 # Bits of Device Control: Extended Tag Enable, and the fields that this test sets (MPS and MRRS).
 EXTENDED_TAGS, LINK_FIELDS = 0x100, 0x70E0
 IRQ_DISABLE, LAST_DISABLE = numbers.DESCRIPTOR_IRQ_DISABLE, numbers.DESCRIPTOR_LAST_DISABLE
-C2H_GENERATE = 1
+C2H_GENERATE = 1 << PATTERN_CONTROL["c2h_generate"]
 DRAIN_READS = 16
 # A ReadMany operation makes this many reads of BAR0 at once. The card has credits for fewer reads,
 # so it must give credits back meanwhile.

@@ -20,7 +20,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from gateware import numbers
-from gateware.card.commands import ERASE_SECTOR, PROGRAM, READ_PAIRS
+from gateware.card.commands import ERASE_SECTOR, PROGRAM, READ_PAIRS, STATUS_BUSY
 from sim.errors import TestFailed
 from sim.rows import limits
 from sim.rows.measure import Conditions
@@ -37,7 +37,7 @@ ERASE_MS, PROGRAM_MS = 150, 0.12
 # A byte takes eight periods of SCK on the one line to the flash, and four on the two lines back. A
 # period takes four cycles at 62.5 MHz.
 CYCLES_OUT, CYCLES_IN = 32, 16
-BUSY = 1  # bit of the register flash_status
+BUSY = 1 << STATUS_BUSY
 # Seconds of wall time for a command. The longest reads 256 KiB, which are 4.2 million cycles.
 SECONDS = 900
 # Seconds of wall time before the first look at the status of a page. A look that comes too early

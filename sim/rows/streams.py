@@ -24,6 +24,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gateware import numbers
+from gateware.dma.bits import NOTICES_CONTROL, PATTERN_CONTROL
+from gateware.observe.bits import COUNTERS_CONTROL
 from sim.clients.vfio import BAR0
 from sim.errors import TestFailed
 from sim.rows import limits
@@ -51,10 +53,13 @@ LINES = {"c2h": 0, "h2c": 64}
 RECORDS = 4096  # The offset of the card's records in the memory at NOTICES, in bytes.
 # A record, the card's report of a finished buffer: bytes, flags, sequence number from 1 on.
 RECORD = struct.Struct("<IIQ")
-C2H_GENERATE, H2C_CHECK = 1, 2  # bits of the register pattern_control
-# Bits of the register pcie_notices0_control: records and status lines of c2h, status lines of h2c.
-CONTROL = {"c2h": 0b011, "h2c": 0b100}
-SNAPSHOT, CLEAR = 1, 2  # bits of the register pcie_counters_control
+C2H_GENERATE, H2C_CHECK = (1 << PATTERN_CONTROL[name] for name in ("c2h_generate", "h2c_check"))
+# The bits of the register pcie_notices0_control that turn a direction's notices on.
+CONTROL = {
+    way: sum(1 << bit for name, bit in NOTICES_CONTROL.items() if name.startswith(way))
+    for way in ("c2h", "h2c")
+}
+SNAPSHOT, CLEAR = (1 << COUNTERS_CONTROL[name] for name in ("snapshot", "clear"))
 CHUNK = 64  # the most descriptors that are sent to the board in one message
 
 

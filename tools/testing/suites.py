@@ -85,6 +85,7 @@ ELSEWHERE: Table = {
         REST: ("CompleterTest.scala", "They are the stages of Completer, which connects them."),
     },
     "gateware/dma": {
+        "bits": "test_pattern.py",
         "channel": "sim/test/dma/test_board_dma.py",
         "descriptors": "test_c2h.py",
     },
@@ -103,6 +104,7 @@ ELSEWHERE: Table = {
         REST: ("MmioBridgeTest.scala", "They are the stages of MmioBridge, which connects them."),
     },
     "gateware/observe": {
+        "bits": "test_counters.py",
         "capability_blocks capability_header": "test_capability.py",
     },
     "gateware/phy": {

@@ -51,10 +51,13 @@ EVENTS = {"doorbell": 0, "tick": 1, "hot": 2, "cool": 3}
 # them. A firmware that runs wild reaches neither DMA nor flash, and boots nothing.
 WRITABLE = ("sensors", "module0", "module1")
 
-# States of the CPU, as in the field `state` of the register `management_status`.
+# States of the CPU, as in the field `state` of the register `management_status`, and the width of
+# that field, which is the lowest one.
 STATES = {"held": 0, "checking": 1, "running": 2, "bad_image": 3, "given_up": 4}
+STATE_BITS = 3
 
-# So many user clock cycles awake without a heartbeat end a start. It is 1 ms.
+# If the CPU is awake for this many cycles of the user clock (1 ms) without a heartbeat, the start
+# has failed.
 PATIENCE = 1 << 18
 STARTS   = 3 # After this many starts without a heartbeat the CPU stays in reset.
 

@@ -14,7 +14,7 @@ from migen import *
 from gateware import numbers
 from gateware.card.cpu.core import Core, core_verilog
 from gateware.card.cpu.image import make_image
-from gateware.card.cpu.layout import CLOCK_DIVIDER, STATES, TICKS, WRITABLE
+from gateware.card.cpu.layout import CLOCK_DIVIDER, STATE_BITS, STATES, TICKS, WRITABLE
 from gateware.card.cpu.memory import CpuMemory
 from gateware.card.cpu.portal import Portal
 from gateware.card.cpu.starter import Starter
@@ -63,7 +63,7 @@ class Management(LiteXModule):
                 "meanwhile, and is checked and started when the bit is cleared."),
         ])
         self._status = CSRStatus(fields=[
-            CSRField("state", size=3, offset=0,
+            CSRField("state", size=STATE_BITS, offset=0,
                 description=", ".join(f"{value} {name}" for name, value in STATES.items()) + "."),
             CSRField("awake", size=1, offset=3, description="The CPU's clock runs."),
             CSRField("failures", size=2, offset=4,

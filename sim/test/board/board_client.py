@@ -18,6 +18,8 @@ import select
 import time
 
 from gateware import numbers
+from gateware.dma.bits import PATTERN_CONTROL
+from gateware.observe.bits import COUNTERS_CONTROL
 from sim.clients.vfio import BAR0, CONFIG, READABLE, WRITABLE, VfioClient
 
 BAR0_ADDRESS = 0xE000_0000
@@ -38,8 +40,8 @@ READ_TIMEOUT = 5000
 
 IRQ_DISABLE, LAST_DISABLE = numbers.DESCRIPTOR_IRQ_DISABLE, numbers.DESCRIPTOR_LAST_DISABLE
 TABLE_DEPTH = 256
-SNAPSHOT, CLEAR = 1, 2
-C2H_GENERATE, H2C_CHECK = 1, 2
+SNAPSHOT, CLEAR = (1 << COUNTERS_CONTROL[name] for name in ("snapshot", "clear"))
+C2H_GENERATE, H2C_CHECK = (1 << PATTERN_CONTROL[name] for name in ("c2h_generate", "h2c_check"))
 STREAMS = ("cq", "cc", "rq", "rc")
 
 # Prefixes of the names of the DMA registers. LitePCIe calls c2h "writer" and h2c "reader".

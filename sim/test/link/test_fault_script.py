@@ -6,6 +6,7 @@ refused."""
 
 import pytest
 
+from gateware.numbers import MEMORY_BASES
 from sim.test.board.board_client import C2H_GENERATE, H2C_CHECK, HIGH_MEMORY, pattern, slices
 from sim.test.board.board_process import run_board
 
@@ -54,7 +55,7 @@ def test_a_line_strikes_at_a_time(start_board, tmp_path):
     with start_board("--faults", script(tmp_path, "at 20000 wrong-be\n"), log=True) as board:
         card = board.card()
         for i in range(60):
-            card.mmio_write(0x10000 + 4 * i, i)
+            card.mmio_write(MEMORY_BASES[0] + 4 * i, i)
             card.read("ctrl_scratch")
         assert board.stats()["faults"] == 1
     writes = board.tlps().on("CQ", "MWr")

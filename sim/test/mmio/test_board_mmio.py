@@ -99,7 +99,7 @@ def test_identifier_names_the_gateware(start_board):
 def test_each_access_is_one_tlp_with_exact_byte_enables(start_board):
     """An aligned host access of 1, 2, 4 or 8 bytes is one TLP, whose byte enables cover exactly
     these bytes."""
-    accesses = [(0x10000 + at, count) for at, count in natural_accesses(16)]
+    accesses = [(MEMORY_BASES[0] + at, count) for at, count in natural_accesses(16)]
     expected = []
     with start_board(log=True) as board:
         card = board.card()
@@ -114,7 +114,7 @@ def test_each_access_is_one_tlp_with_exact_byte_enables(start_board):
 
 def test_a_write_burst_goes_back_to_back(start_board):
     """The host writes of one vfio-user message appear on CQ in their order, at most 40 ns apart."""
-    writes = [(0x10000 + 4 * i, bytes([i] * 4)) for i in range(64)]
+    writes = [(MEMORY_BASES[0] + 4 * i, bytes([i] * 4)) for i in range(64)]
     with start_board(log=True) as board:
         card = board.card()
         card.client.write_multi(writes)
@@ -131,8 +131,10 @@ def test_many_reads_in_flight_are_all_answered(start_board, credits):
     with start_board("--np-credits", credits, "--mmio-rtt", 100_000) as board:
         card = board.card()
         for i in range(IN_FLIGHT):
-            card.mmio_write(0x10000 + 4 * i, i)
-        answers = card.client.read_many(BAR0, range(0x10000, 0x10000 + 4 * IN_FLIGHT, 4), 4)
+            card.mmio_write(MEMORY_BASES[0] + 4 * i, i)
+        answers = card.client.read_many(
+            BAR0, range(MEMORY_BASES[0], MEMORY_BASES[0] + 4 * IN_FLIGHT, 4), 4
+        )
         assert [int.from_bytes(a, "little") for a in answers] == list(range(IN_FLIGHT))
         assert board.stats()["mmio_errors"] == 0
 
