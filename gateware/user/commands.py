@@ -12,8 +12,7 @@ User logic declares the four streams by `self.commands = UserCommands()`:
     h2c      i  the data of reads: a packet for each command
     done     i  the end of each command, with its `context` and an error code
 
-HostCommands.scala carries them out, through a master port of the endpoint of its own.
-"""
+HostCommands.scala carries them out, through a master port of the endpoint of its own."""
 
 from litex.gen import *
 from litex.soc.interconnect import stream
@@ -35,8 +34,7 @@ def command_layout():
         ("context", numbers.COMMAND_CONTEXT_BITS)]
 
 def done_layout():
-    """Returns the fields of a command's end. `error` is 0, or a ReadError (Requests.scala), or
-    COMMAND_REFUSED."""
+    """Returns the fields of a command's end. `error` is a ReadError (Scala) or COMMAND_REFUSED."""
     return [("write", 1), ("context", numbers.COMMAND_CONTEXT_BITS), ("error", 3)]
 
 class UserCommands:

@@ -150,10 +150,12 @@ ELSEWHERE: Table = {
         ),
     },
     "gateware/vocabulary": {
-        "ByteEnables Targets": "gateware/test/completer/CompleterTest.scala",
+        "ByteEnables ErrorInformation RequesterId TargetCompletion TargetRequest": (
+            "gateware/test/completer/CompleterTest.scala"
+        ),
         "EventCounter": "gateware/test/mmio/MmioErrorTest.scala",
         "Frames": "gateware/test/capture/record/FrameTrimTest.scala",
-        "HardBlock Requests": "gateware/test/endpoint/RequesterTest.scala",
+        "HardBlock ReadData ReadError Request": "gateware/test/endpoint/RequesterTest.scala",
         "LaneboxConfig PortsFile": "test_spinal_instance.py",
         "MessagePort": "gateware/test/interrupt/MsixTableTest.scala",
         "LargestRead ReadClaim": "gateware/test/requester/rc/ReturnPathTest.scala",

@@ -23,6 +23,7 @@ from sim.test.board.board_builds import build_gateware
 from sim.test.board.board_client import C2H_GENERATE, H2C_CHECK, pattern, slices, wait_until
 from sim.test.board.board_process import WatchedBoard
 from sim.test.virtio.virtio_driver import Console
+from tools.testing.scala_values import elements
 from tools.testing.seeds import SHIFT, each_seed
 
 # The list lies above the memory of the DMA's buffers and of the console's queues.
@@ -30,7 +31,10 @@ LIST, LIST_BYTES = 0x5_0000_0000, 1 << 20
 SOURCE, SINK, DMA_BYTES = 0x6_0000_0000, 0x7_0000_0000, 1 << 18
 NOWHERE = 0xDEAD_0000_0000  # No memory is mapped at this address.
 NODE = struct.Struct("<QQ")
-UNSUPPORTED, ABORTED, POISONED, TIMEOUT = 1, 2, 3, 4  # ReadError in Requests.scala
+UNSUPPORTED, ABORTED, POISONED, TIMEOUT = (
+    elements("vocabulary/ReadError.scala")[name]
+    for name in ("unsupported", "aborted", "poisoned", "timeout")
+)
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,16 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.vocabulary
+
+import spinal.core._
+
+/** The fields of a host's request that its error completion repeats, beside those in RequesterId
+  * (PG213, "Completer Completion Descriptor").
+  */
+case class ErrorInformation() extends Bundle {
+  val address         = UInt(64 bits)
+  val dwords          = UInt(11 bits)
+  val firstBe, lastBe = Bits(4 bits)
+}
