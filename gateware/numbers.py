@@ -134,6 +134,13 @@ CAPTURE_WAIT_BITS      = 24 # Width of the longest wait of records for more, in 
 CAPTURE_PERIOD_BITS    = 24 # Width of the time between the generator's frames, in 1/256 cycle.
 CAPTURE_FATE_BITS      = 2  # Width of the number of what became of a frame (Accounts.scala).
 
+# A rule of the capture block (Rule.scala): the numbers of its words, and the lowest bit of each
+# field in a word. capture/bits.py has their names, in this order.
+CAPTURE_RULE_WORDS  = (0, 2, 4, 8, 12, 13, 14, 15)
+CAPTURE_RULE_FACTS  = (0, 4, 5, 6, 7, 8, 16, 28)
+CAPTURE_RULE_KINDS  = (0, 16)
+CAPTURE_RULE_ACTION = (0, 16, 20, 21, 31)
+
 # The player of pcapng files. A block's length has this many bits: a block has less than 16 MiB, as
 # in Wireshark.
 PLAYER_BLOCK_BITS    = 24
@@ -198,7 +205,7 @@ VIRTIO_PATIENCE   = 12500
 
 # Commands of the user slot ------------------------------------------------------------------------
 
-# A command of user logic reads or writes host memory. The dwords that it touches are at most so
+# A command of user logic reads or writes host memory. The dwords that it touches are at most this
 # many bytes.
 COMMAND_BYTES        = 4096
 COMMAND_BYTES_BITS   = 13
@@ -209,7 +216,7 @@ COMMANDS             = 512
 # The beats of the store in which the data of reads waits for user logic: eight reads of 4 KiB.
 COMMAND_STORE_BEATS  = 1024
 # The error code of a command that breaks a rule and was not carried out. Lower codes are those of
-# ReadError (Requests.scala).
+# ReadError (ReadError.scala).
 COMMAND_REFUSED      = 7
 
 # Bus: BAR0 + 0 is bus address 0 -------------------------------------------------------------------

@@ -9,19 +9,17 @@ import spinal.core._
 import lanebox.vocabulary.{Frames, Numbers}
 
 /** A rule: what a frame must be like, and what is done with it. It has 16 words of 32 bits, which
-  * the host writes one by one.
+  * the host writes one by one. capture/bits.py has the places of words and fields.
   *
   * {{{
-  *    0, 1   value and mask: port (bits 0-3), IPv4 (4), IPv6 (5), fragment (6), has ports (7),
-  *           protocol (8-15), VLAN (16-27), has a tag (28)
-  *    2, 3   value and mask: EtherType (0-15), TCP flags (16-23)
-  *    4, 5   source address, first and second 32 bits; 6, 7: their masks
-  *    8, 9   destination address, in the same way; 10, 11: their masks
-  *   12      source port: the least (0-15) and the most (16-31)
-  *   13      destination port, in the same way
-  *   14      length of the frame at its source, in the same way
-  *   15      action: bytes to keep (0-13; 0: no change), queue (16-19), has a queue (20), discard
-  *           (21), the rule is on (31)
+  *   facts               value and mask: port, IPv4, IPv6, fragment, has ports, protocol, VLAN, tag
+  *   kinds               value and mask: EtherType, TCP flags
+  *   source              address, first and second 32 bits, and the masks of both
+  *   destination         address, in the same way
+  *   source_ports        the least and the most
+  *   destination_ports   in the same way
+  *   lengths             of the frame at its source, in the same way
+  *   action              bytes to keep (0: no change), queue, has a queue, discard, the rule is on
   * }}}
   *
   * A bit is compared where its mask is 1. Of an IPv6 address the first 64 bits are compared, which
@@ -30,21 +28,32 @@ import lanebox.vocabulary.{Frames, Numbers}
 case class Rule() extends Bundle {
   val words = Vec(Bits(32 bits), Rule.Words)
 
+  private def act(field: Int): Int = Numbers.CaptureRuleAction(field)
+
   def action: Rule.Action = {
-    val word   = words(Rule.ActionWord)
+    val word   = words(Rule.actionWord)
     val action = Rule.Action()
-    action.snap     := word(13 downto 0).asUInt
-    action.queue    := word(19 downto 16).asUInt
-    action.hasQueue := word(20)
-    action.discard  := word(21)
+    action.snap     := word(act(0), widthOf(action.snap) bits).asUInt
+    action.queue    := word(act(1), widthOf(action.queue) bits).asUInt
+    action.hasQueue := word(act(2))
+    action.discard  := word(act(3))
     action
   }
-  def on: Bool = words(Rule.ActionWord)(31)
+  def on: Bool = words(Rule.actionWord)(act(4))
 }
 
 object Rule {
-  val Words      = 1 << Numbers.CaptureWordBits
-  val ActionWord = 15
+  val Words = 1 << Numbers.CaptureWordBits
+  val Seq(
+    factsWord,
+    kindsWord,
+    sourceWord,
+    destinationWord,
+    sourcePortsWord,
+    destinationPortsWord,
+    lengthsWord,
+    actionWord
+  ) = Numbers.CaptureRuleWords
 
   /** The action of a rule on each frame that matches it first. */
   case class Action() extends Bundle {
@@ -54,27 +63,42 @@ object Rule {
     val discard  = Bool()
   }
 
+  /** Returns a word of 32 bits with each field at its place. `places` has the fields' lowest bits,
+    * in rising order.
+    */
+  private def word(places: Seq[Int], values: Data*): Bits = {
+    val ends = values.zip(places).map { case (value, place) => place + widthOf(value) }
+    val gaps = (places.tail :+ 32).zip(ends).map { case (next, end) => next - end }
+    val parts = values.map(_.asBits).zip(gaps).flatMap { case (value, gap) =>
+      value +: Seq.fill(if (gap > 0) 1 else 0)(B(0, gap bits))
+    }
+    parts.reverse.reduce(_ ## _)
+  }
+
   /** Pairs of what a rule has, as value and mask, and what a frame has in the same bits. */
   def ternaries(rule: Rule, key: FlowKey): Seq[(Bits, Bits, Bits)] = {
-    import rule.words
-    val facts = B(0, 3 bits) ## key.tagged ## key.vlan ## key.protocol ## key.hasPorts ##
-      key.fragment ## key.ipv6 ## key.ipv4 ## key.port.asBits
-    val kinds                       = B(0, 8 bits) ## key.tcpFlags ## key.etherType
-    def half(address: Bits, i: Int) = address(127 - 32 * i downto 96 - 32 * i)
+    import key.{destination, etherType, fragment, hasPorts, ipv4, ipv6, port, protocol}
+    import key.{source, tagged, tcpFlags, vlan}
+    val facts =
+      word(Numbers.CaptureRuleFacts, port, ipv4, ipv6, fragment, hasPorts, protocol, vlan, tagged)
+    val kinds                             = word(Numbers.CaptureRuleKinds, etherType, tcpFlags)
+    def half(address: Bits, i: Int): Bits = address(127 - 32 * i downto 96 - 32 * i)
+    def compared(word: Int, mask: Int, value: Bits): (Bits, Bits, Bits) =
+      (rule.words(word), rule.words(mask), value)
     Seq(
-      (words(0), words(1), facts),
-      (words(2), words(3), kinds),
-      (words(4), words(6), half(key.source, 0)),
-      (words(5), words(7), half(key.source, 1)),
-      (words(8), words(10), half(key.destination, 0)),
-      (words(9), words(11), half(key.destination, 1))
+      compared(factsWord, factsWord + 1, facts),
+      compared(kindsWord, kindsWord + 1, kinds),
+      compared(sourceWord, sourceWord + 2, half(source, 0)),
+      compared(sourceWord + 1, sourceWord + 3, half(source, 1)),
+      compared(destinationWord, destinationWord + 2, half(destination, 0)),
+      compared(destinationWord + 1, destinationWord + 3, half(destination, 1))
     )
   }
 
   /** Pairs of a word with a least and a most value, and the number that must be between them. */
   def ranges(rule: Rule, key: FlowKey): Seq[(Bits, UInt)] = Seq(
-    (rule.words(12), key.sourcePort),
-    (rule.words(13), key.destinationPort),
-    (rule.words(14), key.length)
+    (rule.words(sourcePortsWord), key.sourcePort),
+    (rule.words(destinationPortsWord), key.destinationPort),
+    (rule.words(lengthsWord), key.length)
   )
 }

@@ -5,10 +5,10 @@
 """Bit numbers of the fields of the capture block's registers.
 
 registers.py makes the registers with them. The C header litepcie_capability.h and the programs that
-drive the simulated card get them from here, too. This module imports nothing, so that a program
-need not load LiteX for it. Rule.scala has the same numbers for the words of a rule, and a test
-compares them.
-"""
+drive the simulated card get them from here, too. This module imports only numbers, so that a
+program need not load LiteX for it. The places in a rule are those of Rule.scala, too."""
+
+from gateware import numbers
 
 CONTROL           = {"run": 0, "keep_bad": 1, "lossless": 2, "newest": 3, "clear": 8, "seal": 9}
 STATUS            = {"idle": 0, "accounts_busy": 1, "generator_idle": 2}
@@ -24,13 +24,14 @@ PLAYER_STATUS     = {"error": 0, "in_block": 8, "idle": 9}
 FATES = ("delivered", "bad", "lost_ring", "lost_staging")
 # The words of a rule by their numbers. The word behind `facts` and `kinds` is their mask. Of an
 # address the two words have two words of masks behind them.
-RULE_WORDS  = {"facts": 0, "kinds": 2, "source": 4, "destination": 8, "source_ports": 12,
-    "destination_ports": 13, "lengths": 14, "action": 15}
-RULE_FACTS  = {"port": 0, "ipv4": 4, "ipv6": 5, "fragment": 6, "has_ports": 7, "protocol": 8,
-    "vlan": 16, "tagged": 28}
-RULE_KINDS  = {"ethertype": 0, "tcp_flags": 16}
+RULE_WORDS  = dict(zip(("facts", "kinds", "source", "destination", "source_ports",
+    "destination_ports", "lengths", "action"), numbers.CAPTURE_RULE_WORDS))
+RULE_FACTS  = dict(zip(("port", "ipv4", "ipv6", "fragment", "has_ports", "protocol", "vlan",
+    "tagged"), numbers.CAPTURE_RULE_FACTS))
+RULE_KINDS  = dict(zip(("ethertype", "tcp_flags"), numbers.CAPTURE_RULE_KINDS))
 RULE_RANGE  = {"least": 0, "most": 16}
-RULE_ACTION = {"snap": 0, "queue": 16, "has_queue": 20, "discard": 21, "on": 31}
+RULE_ACTION = dict(zip(("snap", "queue", "has_queue", "discard", "on"),
+    numbers.CAPTURE_RULE_ACTION))
 # The values of the player's field `pace`, in the order of PlayerPace.scala.
 PACES = ("fast", "recorded", "rate")
 

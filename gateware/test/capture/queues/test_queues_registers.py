@@ -17,6 +17,7 @@ from gateware.capture.queues.registers import CaptureQueues
 from gateware.capture.registers import check_capture, needs_capture
 from gateware.capture.vocabulary import bits
 from gateware.vocabulary.spinal_instance import read_ports
+from tools import numbers as written
 from tools.verilog.spinal_build import generate
 
 RULE = Path(bits.__file__).parents[1] / "queues" / "Rule.scala"
@@ -63,42 +64,33 @@ def test_an_index_names_a_rule_and_its_word():
     assert seen == [(0, 0), (15, 3), (2, 15)]
 
 
-def places(text, name, widths):
-    """Return {field: lowest bit} of the concatenation `val name = ...` in Scala, in which fields
-    have one bit or that of `widths`. Its upper bits are zero."""
-    parts = re.search(rf"val {name} += ([^=]*?)\n    (?:val|def)", text)[1].split("##")
-    found, place = {}, 0
-    for part in reversed(parts):
-        field = part.strip().removeprefix("key.").removesuffix(".asBits")
-        found[field] = place
-        place += widths.get(field, 1)
-    return {field: place for field, place in found.items() if not field.startswith("B(0")}
+def snake(name):
+    """Return a name of Scala as bits.py has it: `hasPorts` is `has_ports`."""
+    return re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", name)
+
+
+def in_word(text, name):
+    """Return {field: lowest bit} of the word that Rule.scala makes of a key for this number."""
+    fields = re.search(rf"word\(Numbers\.{written.camel(name)}, ([^)]*)\)", text)[1]
+    return dict(zip(map(snake, re.findall(r"\w+", fields)), getattr(numbers, name), strict=True))
 
 
 def test_software_has_the_rule_s_places_as_the_card_has_them():
-    """Words and fields of a rule are in bits.py where Rule.scala has them."""
+    """Words and fields of a rule have the names in bits.py that they have in Rule.scala."""
     text = RULE.read_text()
-    pairs = re.findall(
-        r"\((?:rule\.)?words\((\d+)\), (?:words\(\d+\), )?(?:half\()?(?:key\.)?(\w+)(?:, 0\))?\)",
-        text,
+    words = re.search(r"val Seq\(([^)]*)\) = Numbers\.CaptureRuleWords", text)[1]
+    names = [snake(name.removesuffix("Word")) for name in re.findall(r"\w+", words)]
+    assert dict(zip(names, numbers.CAPTURE_RULE_WORDS, strict=True)) == bits.RULE_WORDS
+    assert in_word(text, "CAPTURE_RULE_FACTS") == bits.RULE_FACTS
+    kinds = in_word(text, "CAPTURE_RULE_KINDS")
+    assert {name.replace("ether_type", "ethertype"): bit for name, bit in kinds.items()} == (
+        bits.RULE_KINDS
     )
-    names = {"sourcePort": "source_ports", "destinationPort": "destination_ports"}
-    names |= {"length": "lengths"}
-    words = {names.get(name, name): int(number) for number, name in pairs}
-    words["action"] = int(re.search(r"val ActionWord = (\d+)", text)[1])
-    assert words == bits.RULE_WORDS
-    facts = places(text, "facts", {"port": 4, "protocol": 8, "vlan": 12})
-    facts["has_ports"] = facts.pop("hasPorts")
-    assert facts == bits.RULE_FACTS
-    kinds = places(text, "kinds", {"etherType": 16, "tcpFlags": 8})
-    assert {"ethertype": kinds["etherType"], "tcp_flags": kinds["tcpFlags"]} == bits.RULE_KINDS
-    action = {
-        name: int(low)
-        for name, low in re.findall(r"action\.(\w+) +:= word\((?:\d+ downto )?(\d+)\)", text)
-    }
-    action["has_queue"] = action.pop("hasQueue")
-    action["on"] = int(re.search(r"words\(Rule\.ActionWord\)\((\d+)\)", text)[1])
-    assert action == bits.RULE_ACTION
+    action = dict(re.findall(r"action\.(\w+) +:= word\(act\((\d)\)", text))
+    action["on"] = re.search(r"words\(Rule\.actionWord\)\(act\((\d)\)\)", text)[1]
+    assert {
+        snake(name): numbers.CAPTURE_RULE_ACTION[int(field)] for name, field in action.items()
+    } == bits.RULE_ACTION
 
 
 @pytest.mark.parametrize("count", numbers.CAPTURE_QUEUES)
