@@ -76,8 +76,7 @@ class Card:
 
     def show(self, *arguments: str) -> int:
         """Run one command of litepcie_util with its output on this terminal. Return its exit
-        status.
-        """
+        status."""
         command = [self.util, "-d", self.device, *arguments]
         try:
             return subprocess.run(command, timeout=TIMEOUT).returncode

@@ -5,8 +5,7 @@
 
 The file NAME/NAME.py has the logic. The files client.c, client.py and test_*.py are its clients and
 its tests; each of them may be missing. The folder is one of examples/, or a user's own in any other
-place. The class of the logic is named after the folder: spinal_scale has SpinalScale.
-"""
+place. The class of the logic is named after the folder: spinal_scale has SpinalScale."""
 
 from __future__ import annotations
 
@@ -23,8 +22,7 @@ DIGITS = 8  # hexadecimal digits of the hash that tells two folders of the same 
 class Example:
     """A folder with logic for the user slot.
 
-    The properties of an Example are paths of the files in it.
-    """
+    The properties of an Example are paths of the files in it."""
 
     folder: Path
 
@@ -38,8 +36,7 @@ class Example:
         """Return the name under which the example's builds are kept.
 
         For a folder outside examples/ the name has a hash of the path, since a folder in examples/
-        may have the same name.
-        """
+        may have the same name."""
         if self.folder.parent == EXAMPLES:
             return self.title
         return f"{self.title}-{hashlib.sha256(str(self.folder).encode()).hexdigest()[:DIGITS]}"
@@ -47,8 +44,7 @@ class Example:
     @property
     def user(self) -> str:
         """Return FILE:CLASS of the example's logic, the value of the option --user of
-        targets/sim.py.
-        """
+        targets/sim.py."""
         occupant = "".join(part.capitalize() for part in self.title.split("_"))
         return f"{self.folder / self.title}.py:{occupant}"
 
@@ -96,8 +92,7 @@ def _next_step(folder: Path) -> str:
     """Return what to say about an example's folder that does not exist.
 
     The text names a folder of a similar name in the same place, if there is one, and the command
-    that makes a new example.
-    """
+    that makes a new example."""
     beside = folder.parent.iterdir() if folder.parent.is_dir() else ()
     blocks = [each.name for each in beside if (each / f"{each.name}.py").is_file()]
     near = get_close_matches(folder.name, blocks, n=1)
@@ -108,8 +103,7 @@ def _next_step(folder: Path) -> str:
 def find(text: str) -> Example:
     """Return the example called `text` or, if `text` has a slash, the example in that folder.
 
-    Raises ValueError with a message that says what is missing.
-    """
+    Raises ValueError with a message that says what is missing."""
     if "/" not in text:
         if text in names():
             return Example(EXAMPLES / text)

@@ -7,8 +7,7 @@ With a guest (the default) a Debian kernel boots in QEMU, loads our driver and r
 With --vm 0 the same utility talks to the board's socket. Either way the numbers are counted by the
 card and the data is compared. With --driver stock the guest loads LitePCIe's driver, whose rings
 our library does not use. Then our utility only measures registers, and LitePCIe's own utility moves
-the data. Exit status: 0 ok, 1 failed, 2 usage, 130 interrupted.
-"""
+the data. Exit status: 0 ok, 1 failed, 2 usage, 130 interrupted."""
 
 from __future__ import annotations
 
@@ -102,15 +101,13 @@ class Plan:
     def board(self, *more: str) -> BoardProcess:
         """Return a context manager that runs the board of this plan.
 
-        `more` are further options of the board.
-        """
+        `more` are further options of the board."""
         return BoardProcess(self.built.board, [*self.at.board_options(), *self.options, *more])
 
     def run_guest(self, board: BoardProcess, commands, files, **choices) -> guest_run.Result:
         """Run a guest connected to the board, with the tools and the example's folder.
 
-        Returns what the guest left behind.
-        """
+        Returns what the guest left behind."""
         example = self.built.example
         folder = Folder(example.folder) if isinstance(example, Example) else None
         if self.debian:
@@ -153,8 +150,7 @@ class Plan:
     def programs(self) -> Callable[[Initramfs], None] | None:
         """Return a function that adds Debian's programs and lanebox_host to the guest's initramfs.
 
-        Returns None if GUEST=debian was not asked for.
-        """
+        Returns None if GUEST=debian was not asked for."""
         if not self.debian:
             return None
         package = ROOT / "software" / "python" / "lanebox_host"
@@ -164,8 +160,7 @@ class Plan:
     def python_client(self) -> bool:
         """Say whether the example has a client.py that works with this driver.
 
-        LitePCIe's driver does not work with our library.
-        """
+        LitePCIe's driver does not work with our library."""
         example = self.built.example
         here = isinstance(example, Example) and (example.folder / "client.py").is_file()
         return here and self.at.driver != "stock"
@@ -180,8 +175,7 @@ class Plan:
 def rows_of(reports: dict[str, dict], at: Conditions, violations: dict[str, int]) -> list[Row]:
     """Return the rows of the short set of benchmarks, in the order of the reports.
 
-    `reports` has the JSON of each test, and `violations` how often it broke rules.
-    """
+    `reports` has the JSON of each test, and `violations` how often it broke rules."""
     rows: list[Row] = []
     for name, report in reports.items():
         if name == "mmio":
@@ -199,8 +193,7 @@ def without_guest(plan: Plan) -> list[Row]:
 
     litepcie_util moves the data and compares it. Its speed depends on the machine's load, and its
     register writes share the link. The rates therefore come from sim/rows/streams.py, where no
-    software takes part.
-    """
+    software takes part."""
     built = plan.built
     util = artefacts.utility(built.headers)
     with Card(built.board, util, plan.at, plan.options) as card:
@@ -230,8 +223,7 @@ def in_guest(plan: Plan) -> list[Row]:
     """Measure the short set of benchmarks in a guest.
 
     With our driver all benchmarks of the set run. With LitePCIe's driver only those of registers
-    run.
-    """
+    run."""
     if plan.at.driver == "stock":
         result, *rest = _boot(plan, STOCK_PACE)
         _check_stock(result.files.get("stock", b"").decode())
@@ -249,8 +241,7 @@ def in_guest(plan: Plan) -> list[Row]:
 def _check_stock(text: str) -> None:
     """Raise TestFailed if the output of LitePCIe's dma_test shows an error or no data.
 
-    The exit status of dma_test is 0 even after errors.
-    """
+    The exit status of dma_test is 0 even after errors."""
     lines = [line.split() for line in text.splitlines()]
     found = [line for line in lines if len(line) == 5 and line[0].replace(".", "").isdigit()]
     if not found or not int(found[-1][2]) or any(int(line[4]) for line in found):
@@ -260,8 +251,7 @@ def _check_stock(text: str) -> None:
 def _rows(plan: Plan, result: guest_run.Result, stats: dict, memory: int) -> list[Row]:
     """Return the rows of what one guest measured.
 
-    Raises TestFailed if anything failed in the guest.
-    """
+    Raises TestFailed if anything failed in the guest."""
     reports = _reports(result)
     for report in reports.values():
         measure.check(report)
@@ -308,8 +298,7 @@ def _commands(plan: Plan) -> tuple[list[str], list[tuple[Path, str]]]:
 def _reports(result: guest_run.Result) -> dict[str, dict]:
     """Return the JSON reports that the guest wrote, by the name of the test.
 
-    The guest stops at the first command that fails, so later tests have no report.
-    """
+    The guest stops at the first command that fails, so later tests have no report."""
     files = {name: result.files.get(f"{name}.json") for name in TESTS}
     return {name: json.loads(text) for name, text in files.items() if text}
 
@@ -407,8 +396,7 @@ def parse() -> argparse.Namespace:
 def board_extras(args: argparse.Namespace) -> list[str]:
     """Return the board's options for trace, faults and waves, which are not in Conditions.
 
-    With --waves the layout file for GTKWave is written as well.
-    """
+    With --waves the layout file for GTKWave is written as well."""
     extras = ["--tlp-log", args.tlp_log] if args.tlp_log else []
     for fault in args.fault:
         extras += ["--fault", fault]
@@ -443,8 +431,7 @@ def _guest(args: argparse.Namespace, built: artefacts.Artefacts) -> guest_run.Gu
 def _parts(args: argparse.Namespace) -> int:
     """Return how many parts this run has: build, guest, measurement and report page.
 
-    The display of the progress shows the present part and this number.
-    """
+    The display of the progress shows the present part and this number."""
     if args.board or args.shell:
         return 2 if args.shell and args.vm == "1" else 1
     return 4 if args.vm == "1" else 3

@@ -4,8 +4,7 @@
 """make board: runs a board until Ctrl-C, for programs that the user starts.
 
 Its socket is build/board.sock. Several clients may use the board one after the other. A second
-client at the same time is refused with EBUSY.
-"""
+client at the same time is refused with EBUSY."""
 
 from __future__ import annotations
 
@@ -51,8 +50,7 @@ def hints(built: artefacts.Artefacts, util: Path) -> list[str]:
     """Return commands for the user to type in another terminal while the board runs.
 
     They are litepcie_util's `info` and `dump`, and a Python program: the client of the example, or
-    software/examples/stream.py if the slot has no example.
-    """
+    software/examples/stream.py if the slot has no example."""
     words = [shown(util), "-d", f"sim:{shown(SOCKET)}"]
     names = shown(built.gateware / "csr.json")
     lines = [shlex.join([*words, "info"]), shlex.join([*words, "dump", "--csr", names])]
@@ -68,8 +66,7 @@ def hints(built: artefacts.Artefacts, util: Path) -> list[str]:
 def reachable(board: BoardProcess, gateware: Path) -> Iterator[None]:
     """Link the board's socket and gateware to fixed paths in build/ while the board runs.
 
-    The board's own folder has a random name that a user could not know.
-    """
+    The board's own folder has a random name that a user could not know."""
     links = {SOCKET: board.socket, GATEWARE: gateware}
     try:
         for link, place in links.items():
@@ -84,8 +81,7 @@ def reachable(board: BoardProcess, gateware: Path) -> Iterator[None]:
 def running() -> Path:
     """Return the folder of the gateware that the running board simulates.
 
-    Raises SimError if `make board` is not running.
-    """
+    Raises SimError if `make board` is not running."""
     if not SOCKET.exists():
         raise SimError("no board runs: `make board` starts one, in another terminal")
     return GATEWARE.resolve()
@@ -94,8 +90,7 @@ def running() -> Path:
 def serve(board: BoardProcess, built: artefacts.Artefacts) -> int:
     """Run the board until Ctrl-C. Return the exit status 0.
 
-    If the board ends by itself, raise TestFailed with the end of the board's log.
-    """
+    If the board ends by itself, raise TestFailed with the end of the board's log."""
     util = artefacts.utility(built.headers)
     with alone(), board, reachable(board, built.gateware):
         print(f"The board is at sim:{shown(SOCKET)}. In another terminal, for example:\n")

@@ -3,5 +3,4 @@
 # SPDX-License-Identifier: BSD-2-Clause
 
 """Tables of the supported boards (pins and FPGA parts), and one script for each board that builds
-its gateware and loads it into the card.
-"""
+its gateware and loads it into the card."""

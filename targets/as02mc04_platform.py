@@ -3,8 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 
 """Define the table of the board AS02MC04 of Alibaba Cloud: a KU3P, PCIe Gen3 x8, two SFP28
-cages.
-"""
+cages."""
 
 from targets.nets import HIGH, UNKNOWN, Board, Net
 

@@ -4,15 +4,13 @@
 
 """The options by which every target chooses what is in its gateware, and the rules that they keep.
 
-The gateware is imported inside of functions, because --help must work without its packages.
-"""
+The gateware is imported inside of functions, because --help must work without its packages."""
 
 def add_gateware_options(target, firmware, firmware_default, wire):
     """Add the options to the group `target` of an argparse parser.
 
     `firmware` is the default of --firmware, which the text `firmware_default` describes. The text
-    `wire` says what `--port wire` does on this target.
-    """
+    `wire` says what `--port wire` does on this target."""
     target.add_argument("--endpoint", default="lanebox", metavar="NAME",
         help="PCIe endpoint: lanebox (default) or litepcie, the stock one")
     target.add_argument("--msix", action="store_true",
@@ -43,8 +41,7 @@ def check_gateware_options(arguments, with_mac=False):
     """Raise ValueError if options contradict each other, or if an option has a value that
     it may not have.
 
-    `with_mac`: the target has a MAC behind the net device.
-    """
+    `with_mac`: the target has a MAC behind the net device."""
     from gateware.capture.registers import check_capture
     from gateware.card.upkeep import check_upkeep
     from gateware.endpoint.endpoints import check_endpoint
@@ -60,8 +57,7 @@ def check_gateware_options(arguments, with_mac=False):
 def gateware_key(arguments, user, firmware, *others):
     """Return the key of a build: a hash of its sources, its options and `others`.
 
-    `user` is the class in the user slot. `firmware` is the management CPU's, or None.
-    """
+    `user` is the class in the user slot. `firmware` is the management CPU's, or None."""
     from gateware.user.slot import occupant_sources
     from tools.environment import ROOT
     from tools.verilog.build import build_key

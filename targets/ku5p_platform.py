@@ -7,8 +7,7 @@ x8.
 
 No schematic is public. The nets come from a design that worked at x1, from the designs of an owner
 of the same card (who calls it XCKU5P_DUAL_QSFP), from the package, and from boards whose known pins
-agree. Seen from behind the PC, cage B is next to the PCIe connector, and cage A is beyond it.
-"""
+agree. Seen from behind the PC, cage B is next to the PCIe connector, and cage A is beyond it."""
 
 from targets.nets import CAGE_SIGNALS, HIGH, INFERRED, REPORTED, UNKNOWN, Board, Net
 

@@ -11,8 +11,7 @@ and drives nothing. A pin that follows both pulls is free; something drives any 
 clocks are counted against the configuration clock. --drive PIN has one free pin send its name as a
 UART, weakly, for ten seconds, so that you can find it with a probe; --decode reads a recording.
 
-The risks are in targets/README.md: read them first. The exit status is as for ku5p.py.
-"""
+The risks are in targets/README.md: read them first. The exit status is as for ku5p.py."""
 
 import sys
 from pathlib import Path

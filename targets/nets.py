@@ -6,8 +6,7 @@
 
 The same table gives a build its pins and constraints, and targets/README.md its list of nets. This
 module needs only Python's standard library, so --help and the table work without the build
-environment.
-"""
+environment."""
 
 from dataclasses import dataclass
 
@@ -32,8 +31,7 @@ CONFIDENCES = (HIGH, REPORTED, INFERRED, UNKNOWN)
 class Net:
     """One row of a board's table: a net, or several nets that belong together.
 
-    `pins` lists package pins separated by spaces. For a bus, lane or bit 0 comes first.
-    """
+    `pins` lists package pins separated by spaces. For a bus, lane or bit 0 comes first."""
     name:       str
     pins:       str
     standard:   str
@@ -66,8 +64,7 @@ class Board:
         """Return the net called `name`.
 
         Raise LookupError if the board has no such net, or if a design must not use it. The message
-        then says what is known about the net.
-        """
+        then says what is known about the net."""
         found = {net.name: net for net in self.nets}
         if name not in found:
             raise LookupError(f"{self.title} has no net {name!r}: there are {', '.join(found)}")
@@ -79,8 +76,7 @@ class Board:
     def lane_pins(self, name, lanes):
         """Return the pins of the first `lanes` lanes of pcie.<name>.
 
-        Lane 0, which a published design has used, comes first.
-        """
+        Lane 0, which a published design has used, comes first."""
         if lanes not in self.lanes:
             raise LookupError(f"{self.title} has no {lanes} lanes: choose "
                 f"{' or '.join(map(str, self.lanes))}")
@@ -95,8 +91,7 @@ class Board:
 
     def resources(self, lanes, cages=()):
         """Return (port, pins, I/O standard) of each port of a build with `lanes` PCIe lanes and
-        these cages on this board.
-        """
+        these cages on this board."""
         name  = f"pcie_x{lanes}"
         ports = [(f"{name}.{pin}", self.net(f"pcie.{pin}").pins.split(),
             self.net(f"pcie.{pin}").standard) for pin in ("rst_n", "clk_p", "clk_n")]
@@ -127,8 +122,7 @@ def constraints(board, lanes, cages=()):
     """Return the constraints of a build as text: pins, I/O standards and the 100 MHz PCIe reference
     clock.
 
-    Every synthesis tool for this part can read this form (XDC).
-    """
+    Every synthesis tool for this part can read this form (XDC)."""
     lines = []
     for port, pins, standard in board.resources(lanes, cages):
         level, *properties = standard.split() or [""]

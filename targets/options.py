@@ -16,8 +16,7 @@ def parse_arguments(board, description):
     """Return the parsed command line of the target of `board`.
 
     The program ends with status 2 and a sentence if options contradict each other, or if no option
-    asks for an action.
-    """
+    asks for an action."""
     parser = argparse.ArgumentParser(description=description,
         formatter_class=argparse.RawDescriptionHelpFormatter)
     target = parser.add_argument_group("target options")

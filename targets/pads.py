@@ -11,8 +11,7 @@ def make_platform(board, lanes, cages=()):
     """Return LiteX's platform with the pins of `board` that a build with `lanes` PCIe lanes and
     these cages uses.
 
-    If a design requests another net of the board, an error says what is known about that net.
-    """
+    If a design requests another net of the board, an error says what is known about that net."""
     from litex.build.generic_platform import ConstraintError, IOStandard, Misc, Pins, Subsignal
     from litex.build.xilinx import XilinxUSPPlatform
 
@@ -46,8 +45,7 @@ def make_platform(board, lanes, cages=()):
 
 def connect_cage(platform, name, pins):
     """Return the Migen statements and the specials that join the signals `pins` of cage `name`
-    (gateware/card/module.py) to the board's pins.
-    """
+    (gateware/card/module.py) to the board's pins."""
     from litex.build.io import Tristate
 
     pads = platform.request(f"qsfp_{name}")
@@ -72,8 +70,7 @@ class CorePads:
 
     def connect(self, pins):
         """Return the Migen statements that join these eight lanes to the board's pins, which may be
-        fewer.
-        """
+        fewer."""
         return [
             self.rx_p.eq(pins.rx_p), self.rx_n.eq(pins.rx_n),
             pins.tx_p.eq(self.tx_p), pins.tx_n.eq(self.tx_n),

@@ -8,8 +8,7 @@
 
 Builds the SoC that the simulator runs, for the card: gateware, register map, and a netlist with
 its report. Exit status 0: done; 1: something is wrong; 2: no environment; 3: all is done that
-needs no vendor tool.
-"""
+needs no vendor tool."""
 
 import sys
 from pathlib import Path

@@ -4,8 +4,7 @@
 
 """Define the table of the board RK-XCKU5P-F V1.2: a KU5P with PCIe Gen3 x4 on an x8 edge.
 
-The board's schematic is public.
-"""
+The board's schematic is public."""
 
 from targets.nets import HIGH, Board, Net
 

@@ -38,8 +38,7 @@ EDITION   = "Vivado ML Standard, which costs nothing, from 2021.1 on"
 
 def say_what_differs(board, lanes):
     """Print the board's clock if it is not the usual 250 MHz, and the lanes whose pins are not
-    proven.
-    """
+    proven."""
     from gateware import numbers
 
     if board.clock != numbers.SYS_CLK_FREQ:
@@ -54,8 +53,7 @@ def say_what_differs(board, lanes):
 def build_proxy(board, output):
     """Make Verilog and netlist of the SPI proxy, the design through which the flash is written.
 
-    Return their folder, `output`/spi_proxy.
-    """
+    Return their folder, `output`/spi_proxy."""
     from bringup.jtag import spi_proxy
     from bringup.jtag.design import make_platform, synthesise_design, write_design
     from tools.synthesis.yosys import find_yosys
@@ -70,8 +68,7 @@ def build_proxy(board, output):
 
 def say_what_is_ready(board, output):
     """Print which files are ready without Vivado, which are missing, and the command that
-    resumes.
-    """
+    resumes."""
     print(f"\n{board.title}: the netlist is ready, a bitstream is not: Vivado was not found by "
         f"PATH or LITEX_ENV_VIVADO. {EDITION}, knows {board.part}.\n"
         f"  ready    in {output}: synthesis/netlist.edif and netlist.v, report.json, "
@@ -85,8 +82,7 @@ def say_what_is_ready(board, output):
 def build(board, arguments):
     """Build what the options ask for: gateware, driver, netlist and bitstream.
 
-    Return False if a bitstream was asked for and Vivado is missing.
-    """
+    Return False if a bitstream was asked for and Vivado is missing."""
     output, built = build_gateware(board, arguments)
     print(f"{output}: {'built' if built else 'up to date'}", flush=True)
     say_which_cages(board, arguments)
@@ -113,8 +109,7 @@ def build(board, arguments):
 
 def main(board, description):
     """Run the target of `board`: do what the options of the command line ask for, and end the
-    program.
-    """
+    program."""
     arguments = parse_arguments(board, description)
     # With this handler SIGTERM raises KeyboardInterrupt, as Ctrl-C does, so both end the program
     # tidily.

@@ -18,8 +18,7 @@ def cages_of(board, arguments):
 
 def say_which_cages(board, arguments):
     """Print a sentence if the card services are asked for on a board whose cages' pins are not
-    known, or known by one report only.
-    """
+    known, or known by one report only."""
     if not arguments.card:
         return
     cages = board.cages()
@@ -74,8 +73,7 @@ def build_gateware(board, arguments):
     """Write Verilog, register map, pins and the PCIe core's properties to the output folder.
 
     Return the folder, and whether anything was built anew. Raise ValueError if options contradict
-    each other.
-    """
+    each other."""
     from gateware.card.cpu.image import choose_firmware
     from gateware.user.slot import find_occupant
     from tools.verilog.build import build_cached

@@ -7,8 +7,7 @@
 """Target: the simulated KU5P card.
 
 Builds the same SoC as the card's own target, as Verilog above the PCIe hard block's user pins. It
-does not compile the simulation: the board process in sim/board/ does, from what this writes.
-"""
+does not compile the simulation: the board process in sim/board/ does, from what this writes."""
 
 import logging
 import sys
@@ -25,8 +24,7 @@ from tools.environment import enter_environment
 def make_soc(arguments, user, memories, firmware):
     """Return the simulated card's SoC with the options of the command line in `arguments`.
 
-    `memories` are the initial contents of the two 4 KiB memories in BAR0.
-    """
+    `memories` are the initial contents of the two 4 KiB memories in BAR0."""
     from migen import Cat
 
     from gateware.card.upkeep import CAGES
@@ -118,8 +116,7 @@ def add_mac(soc):
 def build(arguments):
     """Check all options and read all input files, then build the gateware if it is not up to date.
 
-    Return whether anything was built.
-    """
+    Return whether anything was built."""
     # The gateware is imported here, because finding the environment and showing --help must work
     # without its packages.
     from gateware.card.cpu.image import choose_firmware
@@ -139,8 +136,7 @@ def build(arguments):
 
 def main():
     """Build the simulated card's gateware. If the build fails, end the program with a message that
-    says why.
-    """
+    says why."""
     arguments = parse_arguments(__doc__)
     enter_environment()
     logging.basicConfig(level=logging.WARNING) # With a lower level LiteX would print its whole log.

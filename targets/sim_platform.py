@@ -5,8 +5,7 @@
 """LiteX's platform of the simulated card: the KU5P part, and the pins that the simulation drives.
 
 The part is the real card's part, because LiteX and LitePCIe choose primitives and TLP formats by
-it. The pins have no locations, since a simulated design is never placed.
-"""
+it. The pins have no locations, since a simulated design is never placed."""
 
 from litex.build.generic_platform import Pins, Subsignal
 from litex.build.xilinx import XilinxUSPPlatform
@@ -37,7 +36,6 @@ _io = [
 
 class Platform(XilinxUSPPlatform):
     """LiteX's platform of the simulated card. It has the pins of the PCIe link, clock, reset and
-    LEDs.
-    """
+    LEDs."""
     def __init__(self):
         XilinxUSPPlatform.__init__(self, DEVICE, _io, toolchain="vivado")

@@ -63,23 +63,20 @@ class FlashEngine(LiteXModule):
     access over the bus takes longer. Other commands leave the buffers as they are.
 
     After reset it takes over the pins, waits until the flash is ready, and reads the flash's
-    identification: an erase may still be running if the reset came over PCIe.
-    """
+    identification: an erase may still be running if the reset came over PCIe."""
     def __init__(self):
         self.opcode   = Signal(8)            # i, these three are taken with `start`
         self.address  = Signal(ADDRESS_BITS) # i
         self.length   = Signal(LENGTH_BITS)  # i, bytes to read or to program
         self.start    = Signal()             # i, one cycle
-        # i, ends waiting and reading. A change whose waiting was stopped is not sent.
-        self.stop     = Signal()
+        self.stop     = Signal() # i, ends waiting and reading; a change that waits is not sent.
         self.unlocked = Signal()             # i
 
         self.busy           = Signal(reset=1)          # o
         self.refusal        = Signal(max=len(Refusal)) # o, of the last command
         self.refusals       = Signal(32)               # o, count since reset
         self.identification = Signal(24)               # o
-        # o, the flash's status register, as it was read last
-        self.ready_status   = Signal(8)
+        self.ready_status   = Signal(8) # o, the flash's status register, as it was read last
 
         self.index      = Signal(max=PAGE_BYTES//WORD_BYTES) # i, word of software's page buffer
         self.word_write = Signal()                           # i

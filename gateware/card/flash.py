@@ -24,8 +24,7 @@ class Flash(LiteXModule):
     words while a page is being programmed. `length` stays.
 
     The lock is closed by every reset of the card's logic, so by a power cycle, a reboot, and a
-    reset of PCIe.
-    """
+    reset of PCIe."""
     def __init__(self):
         self.engine = engine = FlashEngine()
         self.pins   = pins   = FlashPins()

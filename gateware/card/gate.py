@@ -20,8 +20,7 @@ class FlashGate(LiteXModule):
     While locked, a command may only change the application's half of the flash, from FLASH_LAYOUT's
     `application` on for `room` bytes. A flash has fewer address bits than a command, so an address
     beyond the flash's end wraps around to the golden image. The gate therefore asks for an upper
-    bound, and for a flash that says that it is large enough.
-    """
+    bound, and for a flash that says that it is large enough."""
     def __init__(self):
         self.opcode         = Signal(8)                 # i
         self.address        = Signal(ADDRESS_BITS)      # i

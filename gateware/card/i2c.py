@@ -13,8 +13,7 @@ each phase:
     SDA       1 1 0 0   b b b b   0 0 1 1      b: the bit
 
 A phase with SCL released begins when SCL is high, so a slave may stretch the clock. LiteX's
-I2CMaster goes on by its own clock whatever SCL does, so it cannot be used here.
-"""
+I2CMaster goes on by its own clock whatever SCL does, so it cannot be used here."""
 
 from litex.gen import *
 from migen import *
@@ -36,8 +35,7 @@ class I2cBus(LiteXModule):
     """Sends one symbol for each cycle of `go`, and pulses `done` at its end.
 
     `phase_cycles` and `stretch_cycles` are lengths in cycles of the clock. `scl` and `sda` are the
-    lines, synchronised by the user of this block.
-    """
+    lines, synchronised by the user of this block."""
     def __init__(self, phase_cycles, stretch_cycles):
         self.symbol   = Signal(2) # i, with `go`: START, BIT or STOP.
         self.bit      = Signal()  # i, with `go`: value of a bit; 1 to read one.

@@ -9,8 +9,7 @@ module's memory at a time, and its low-speed pins (SFF-8679).
 
 A transfer selects the module, waits until the module may be spoken to, frees the bus if a module
 holds SDA low, reads or writes, and lets the module go. The module stays selected only if software
-asked for that with `keep`.
-"""
+asked for that with `keep`."""
 
 from litex.gen import *
 from litex.gen.genlib.misc import WaitTimer
@@ -21,10 +20,8 @@ from migen.genlib.cdc import MultiReg
 from gateware.card.i2c import BIT, PHASE_SECONDS, START, STOP, STRETCH_SECONDS, I2cBus
 
 BUFFER_BYTES = 128 # Bytes of half a page of a module's memory, which is the most at a time.
-# A module listens this many seconds after it was selected (SFF-8679).
-SELECT_SECONDS  = 2e-3
-# A module must stay selected for this many seconds after a transfer (SFF-8679).
-HOLD_SECONDS    = 10e-6
+SELECT_SECONDS  = 2e-3  # From a module's selection until it listens (SFF-8679).
+HOLD_SECONDS    = 10e-6 # From a transfer until a module may be deselected (SFF-8679).
 RECOVERY_CLOCKS = 9 # This many clocks end any byte in which a module holds SDA low.
 BYTE_BITS       = 8
 ADDRESS         = 0x50 # I2C address of every module.
@@ -50,8 +47,7 @@ def cage_pins():
 class ByteSender(LiteXModule):
     """Sends or receives the eight bits of a byte, then the acknowledgement.
 
-    A clock that is stretched for too long ends the byte at once; then `bus.stuck` is high.
-    """
+    A clock that is stretched for too long ends the byte at once; then `bus.stuck` is high."""
     def __init__(self, bus):
         self.go      = Signal()          # i
         self.read    = Signal()          # i, with `go`
@@ -101,8 +97,7 @@ class Module(LiteXModule):
     """A cage's registers and pins. `clock` is the frequency of the user clock in Hz.
 
     `quiet` holds the module in reset and in low power, whatever the registers say. `busy` is high
-    during a transfer, so device time must run. `select_seconds` is shorter in tests alone.
-    """
+    during a transfer, so device time must run. `select_seconds` is shorter in tests alone."""
     def __init__(self, clock, select_seconds=SELECT_SECONDS):
         self.pins  = cage_pins()
         self.quiet = Signal() # i

@@ -39,8 +39,7 @@ from gateware import numbers
 # Cycles of half a period of ICAPE3's clock. At 250 MHz that clock has 15.6 MHz, far below its
 # limit, so the words around its edges need no constraint.
 HALF = 8
-# Clocks of a read until the register's value is at the output.
-READ_CLOCKS = 8
+READ_CLOCKS = 8 # Clocks of a read until the register's value is at the output.
 # Value of TIMER during a reboot: bit 30 lets it count clocks of CCLK until the part has found the
 # header of an image, whose own value then counts. A part reads a bit in each, so it looks at the
 # 128 KiB behind the address.
@@ -82,8 +81,7 @@ REBOOT = [
     Step(ICAP_NOOP), Step(ICAP_NOOP), Step(selected=False),
 ]
 STEPS      = READ_BOOTSTS + DISARM + REBOOT
-# The step in whose clock BOOTSTS is taken.
-TAKE       = len(SYNCHRONISE) + 5 + READ_CLOCKS - 1
+TAKE       = len(SYNCHRONISE) + 5 + READ_CLOCKS - 1 # In this step's clock BOOTSTS is taken.
 LAST_READ  = len(READ_BOOTSTS) - 1
 DISARMED   = LAST_READ + len(DISARM) # The last step of DISARM.
 FIRST_BOOT = DISARMED + 1
@@ -93,8 +91,7 @@ class Reboot(LiteXModule):
 
     While `hold` is set, a reboot waits: the part could read nothing from a busy flash, and would
     find no image at all. `link` and `alive` together say that the card is healthy, which disarms
-    the part's watchdog.
-    """
+    the part's watchdog."""
     def __init__(self):
         self.hold  = Signal() # i, the flash is busy.
         self.link  = Signal(reset=1) # i, the PCIe link is up.

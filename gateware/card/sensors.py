@@ -8,8 +8,7 @@ LiteX's USPSystemMonitor drives the vendor's primitive SYSMONE4. It measures wit
 the newest value of each channel. LiteX sets the primitive up for another clock and an older
 temperature formula, so SETTINGS and the clock divider replace some of its values.
 
-Free-running conversions are not work, so in simulation they do not keep device time running.
-"""
+Free-running conversions are not work, so in simulation they do not keep device time running."""
 
 import math
 
@@ -68,8 +67,7 @@ def divider(clock):
     return math.ceil(clock/CONVERTER_CLOCK)
 
 def settings(clock):
-    """Returns the initial values of the primitive's registers that differ from LiteX's, by number.
-    `clock` is DCLK in Hz."""
+    """Returns {register: initial value} where LiteX has another. `clock` is DCLK in Hz."""
     return {
         # Configuration register 1: sequence without end, calibration on, and alarms of VCCBRAM too,
         # which LiteX switches off.
@@ -111,11 +109,8 @@ def system_monitor(clock):
     return monitor
 
 class Sensors(LiteXModule):
-    """The sensors' registers: the newest value of each channel, and the alarms.
-
-    `clock` is the frequency of the user clock in Hz. `over_temperature` is for logic that must act
-    without a host.
-    """
+    """The sensors' registers. `clock` is the user clock in Hz. `over_temperature` is for logic that
+    must act without a host."""
     value_bits = VALUE_BITS
 
     def __init__(self, clock, monitor=None):

@@ -5,8 +5,7 @@
 """An SPI master (mode 0): bytes, and transfers made of bytes.
 
 Each direction has one data line, D00 to the flash and D01 from it. A flash may also send data on
-both lines, the higher bit of each pair on D01; then the master does not drive D00.
-"""
+both lines, the higher bit of each pair on D01; then the master does not drive D00."""
 
 from litex.gen import *
 from litex.soc.interconnect import stream
@@ -27,8 +26,7 @@ class SpiBytes(LiteXModule):
     `half` is half a period of SCK in cycles, at least LEAST_HALF. A bit from the flash is taken
     `late` + 1 cycles after SCK rose. The flash gave it out when SCK fell, half a period earlier,
     and it took the time of STARTUPE3, flash and board to arrive. With half = 2 and late = 3 at
-    250 MHz that time may be from 8 to 24 ns.
-    """
+    250 MHz that time may be from 8 to 24 ns."""
     def __init__(self):
         self.half = Signal(HALF_BITS, reset=LEAST_HALF) # i
         self.late = Signal(LATE_BITS, reset=3)          # i
@@ -102,8 +100,7 @@ class SpiTransfer(LiteXModule):
     Data is `length` bytes that are sent (`writes`) or taken (`reads`). With `polls` bytes are taken
     until bit 0 of one is 0: such a transfer reads a flash's status until it is ready. `stop` ends a
     transfer that takes bytes, after the next byte. A transfer with `silent` has no CS#: only SCK
-    moves.
-    """
+    moves."""
     def __init__(self):
         self.start   = Signal() # i, one cycle, at the earliest in the cycle after `done`
         self.stop    = Signal() # i

@@ -12,8 +12,7 @@ class FlashPins(LiteXModule):
     """Connects an SPI master to the configuration flash. The part may only have one STARTUPE3.
 
     After a configuration the first clocks on `sck` do not reach the pin (three, by UG570): a design
-    makes some with CS# high before its first transfer.
-    """
+    makes some with CS# high before its first transfer."""
     def __init__(self):
         self.cs_n    = Signal(reset=1) # i
         self.sck     = Signal()        # i

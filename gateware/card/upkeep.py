@@ -5,8 +5,7 @@
 """Adds the sensors to the SoC, and for each module's cage a block that controls the module.
 
 While the FPGA is at its limit of temperature, all modules are held in reset and in low power. This
-needs neither a host nor a processor.
-"""
+needs neither a host nor a processor."""
 
 from gateware.card.module import Module
 from gateware.card.sensors import Sensors

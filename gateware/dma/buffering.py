@@ -6,8 +6,7 @@
 
 Software sets how many bytes a buffer may hold. Software can read how many bytes are in the buffer
 now, or (register field `level_mode`) the lowest (h2c) or highest (c2h) fill level since it last
-wrote to the status register.
-"""
+wrote to the status register."""
 
 from litex.gen import *
 from litex.soc.interconnect import stream
@@ -46,8 +45,7 @@ class StreamBuffer(LiteXModule):
     """A FIFO of `size` bytes between DMA and user logic for one direction, with its two registers
     `control` and `status`.
 
-    With `lowest` the status register can keep the lowest fill level, otherwise the highest.
-    """
+    With `lowest` the status register can keep the lowest fill level, otherwise the highest."""
     def __init__(self, size, control, status, lowest):
         self.sink   = stream.Endpoint(stream_layout()) # i
         self.source = stream.Endpoint(stream_layout()) # o

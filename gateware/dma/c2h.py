@@ -12,8 +12,7 @@ Two events end a descriptor early, unless its `last_disable` is set. The stream'
 behind the valid bytes of the beat that has `last`. The flush time ends it when so many cycles have
 passed without a beat. The next beat then begins the next descriptor. If a descriptor ends in the
 middle of a beat because its buffer is full, the rest of that beat is lost. So a buffer for packets
-should have a multiple of 32 bytes.
-"""
+should have a multiple of 32 bytes."""
 
 from litex.gen import *
 from litex.soc.interconnect import stream
@@ -62,8 +61,7 @@ class C2h(LiteXModule):
     again before.
 
     `notices` writes records and status lines for the host through the same port. `h2c` is the
-    Account of the h2c engine, for the status line of h2c.
-    """
+    Account of the h2c engine, for the status line of h2c."""
     def __init__(self, endpoint, port, h2c):
         self.sink       = stream.Endpoint(layouts.stream_layout()) # i
         self.irq        = Signal() # o, one cycle: an interrupt for c2h descriptors that are done.

@@ -7,8 +7,7 @@
 Table, registers and descriptors are those of LitePCIe, so LitePCIe's software sees no difference. A
 descriptor may begin at any byte and have any number of bytes. On the stream a descriptor's data
 begins with a new beat and takes as many beats as its bytes need. In the last beat, bytes behind the
-descriptor's end are undefined.
-"""
+descriptor's end are undefined."""
 
 from litepcie.frontend.dma import LitePCIeDMAScatterGather
 from litex.gen import *
@@ -20,24 +19,19 @@ from migen import *
 from gateware import numbers
 
 BEAT_BYTES  = numbers.BEAT_BYTES
-# A piece is the part of a descriptor that one request to the host carries. It has at most this many
-# bytes.
+# The most bytes of a piece, the part of a descriptor that one request to the host carries.
 PIECE_BYTES = numbers.LARGEST_PAYLOAD
 PIECE_BEATS = PIECE_BYTES//BEAT_BYTES
 LENGTH_BITS = numbers.DESCRIPTOR_LENGTH_BITS
-# Bits of the counter of table resets, `epoch`.
-EPOCH_BITS  = 2
+EPOCH_BITS  = 2 # Bits of the counter of table resets, `epoch`.
 
 # Table --------------------------------------------------------------------------------------------
 
 def owner_layout():
-    """Returns the fields of a descriptor that each of its pieces carries, since they are needed
-    when the descriptor ends."""
+    """Returns the fields of a descriptor that are needed when its last piece ends."""
     return [
         ("irq",   1), # The descriptor raises an interrupt when it ends.
-        # In loop mode (the table starts again at its end), the descriptor begins a round of the
-        # table.
-        ("round", 1),
+        ("round", 1), # In loop mode, the descriptor begins a round of the table.
         ("epoch", EPOCH_BITS), # The table's epoch when the descriptor left it.
     ]
 
@@ -46,14 +40,12 @@ class SettledTable(LitePCIeDMAScatterGather):
     have ended. The register of LitePCIe's own table counts those that have left the table.
 
     A descriptor carries the `epoch` in which it left the table. If software has emptied the table
-    since, the descriptor neither counts nor raises an interrupt when it ends.
-    """
+    since, the descriptor neither counts nor raises an interrupt when it ends."""
     def __init__(self, depth, address_width):
         LitePCIeDMAScatterGather.__init__(self, depth, address_width)
         self.flush   = Signal() # o, one cycle: software resets the table, which empties it.
         self.epoch   = Signal(EPOCH_BITS) # o, number of resets of the table so far, modulo 4.
-        # o, the descriptor at `source` begins a round of the table. Set in loop mode only.
-        self.round   = Signal()
+        self.round   = Signal() # o, in loop mode, `source` begins a round of the table.
         self.done    = Signal() # i, one cycle: a descriptor has ended.
         self.owner   = Record(owner_layout()) # i, with `done`: fields of that descriptor.
         self.counted = Signal() # o, with `done`: the descriptor counts.
@@ -64,8 +56,7 @@ class SettledTable(LitePCIeDMAScatterGather):
         # # #
 
         self.index, self.count = index, count = Signal(16), Signal(16)
-        # In loop mode, the first round of the table has begun. LitePCIe's table does not count the
-        # begin of that round, so this table does not either.
+        # The first round of the table has begun, which LitePCIe's table does not count either.
         counting = Signal()
         self.comb += [
             self.flush.eq(self.reset.re & self.reset.storage),
@@ -91,8 +82,7 @@ class SettledTable(LitePCIeDMAScatterGather):
                 )
             ),
         ]
-        # LiteX makes the register `loop_status` from this signal when the SoC is finalized, so the
-        # counts of ended descriptors take the place of LitePCIe's.
+        # LiteX makes the register from this signal when the SoC is finalized.
         self.loop_status.status = self.settled
 
 # Pieces -------------------------------------------------------------------------------------------
@@ -119,8 +109,7 @@ def piece_layout():
 
     A request is for whole dwords, with byte enables. `first` and `last` mark the first and the last
     piece of a descriptor. `tail` says that the request's dwords take one beat more than the piece's
-    bytes take on the stream. A descriptor of no bytes has one piece of no bytes.
-    """
+    bytes take on the stream. A descriptor of no bytes has one piece of no bytes."""
     return EndpointDescription([*_cut_layout(), *_kept_layout(), *enables_layout()])
 
 class DescriptorCutter(LiteXModule):
@@ -133,16 +122,13 @@ class DescriptorCutter(LiteXModule):
     A descriptor of one piece takes one cycle. Pieces of a longer descriptor come in every fourth
     cycle, which is enough, since their data takes longer. The first piece of the next descriptor is
     ready before it is needed. While `run` is low nothing is taken from the table, and the pieces in
-    the cutter are dropped.
-    """
+    the cutter are dropped."""
     def __init__(self, table):
         self.source    = source = stream.Endpoint(piece_layout()) # o
         self.run       = Signal() # i, the DMA engine runs.
-        # i, the piece at `source` is kept even while `run` is low, since the engine has offered it
-        # to the endpoint.
+        # i, the piece at `source` stays without `run`, since the endpoint has been offered it.
         self.hold      = Signal()
-        # i, when `source` is taken: the remaining pieces of its descriptor are dropped, since the
-        # stream has ended the descriptor.
+        # i, with `source` taken: the stream has ended the descriptor, so its rest is dropped.
         self.terminate = Signal()
         self.largest   = Signal(bits_for(PIECE_BYTES), reset=PIECE_BYTES)
 
@@ -156,8 +142,7 @@ class DescriptorCutter(LiteXModule):
         self.waits  = Signal() # The descriptor's next piece is still being computed.
         taken, ended, loads = Signal(), Signal(), Signal()
         self.comb += [
-            # No stream operator fits: a descriptor becomes pieces. The next one is computed
-            # while the present one is offered.
+            # No stream operator fits: a piece is computed while the one before is offered.
             taken.eq(source.valid & source.ready),
             ended.eq(taken & (source.last | self.terminate)),
             loads.eq(ended | ~(source.valid | self.waits)),
@@ -196,8 +181,7 @@ class DescriptorCutter(LiteXModule):
         ]
 
     def measure(self, piece, address, length):
-        """Returns the statements that set `piece` to the first piece of `length` bytes of host
-        memory from byte address `address` on."""
+        """Returns the statements that set `piece` to the first piece of a part of host memory."""
         most = Mux(address[:2] != 0, self.shifted_largest, self.largest)
         last = Signal()
         size = Signal(bits_for(PIECE_BYTES))
@@ -214,8 +198,7 @@ class DescriptorCutter(LiteXModule):
         ]
 
     def add_ahead(self, table):
-        """Prepares the first piece of the next descriptor. Registers separate it from `source`, so
-        that the path back to the table's `ready` is short."""
+        """Prepares the next descriptor's first piece, in registers, for a short path to `ready`."""
         layout     = EndpointDescription([*_cut_layout(), *_kept_layout()])
         self.ahead = ResetInserter()(stream.Buffer(layout, pipe_valid=True, pipe_ready=True))
         sink       = self.ahead.sink
@@ -261,8 +244,7 @@ class PieceEnables(LiteXModule):
     """Computes the fields of enables_layout() for a piece. A piece of no bytes is treated as a
     piece of one byte.
 
-    A request of a single dword has only first byte enables (base specification 2.2.5).
-    """
+    A request of a single dword has only first byte enables (base specification 2.2.5)."""
     def __init__(self, piece):
         for name, width in enables_layout():
             setattr(self, name, Signal(width, name=name)) # o
@@ -290,8 +272,7 @@ class ShortPiece(LiteXModule):
     """Computes the fields of enables_layout(), and `bytes`, for a piece that the stream ends early.
 
     The piece has `beat` whole beats of the stream and `count` bytes of the next beat: 1 to 32, or 0
-    if no next beat belongs to it.
-    """
+    if no next beat belongs to it."""
     def __init__(self, offset, beat, count):
         for name, width in enables_layout():
             setattr(self, name, Signal(width, name=name))  # o
@@ -299,8 +280,7 @@ class ShortPiece(LiteXModule):
 
         # # #
 
-        # `behind` is the offset of the short piece's end, in bytes from the start of beat number
-        # `beat` of its request.
+        # The offset of the piece's end, in bytes from the start of its request's beat `beat`.
         behind = Signal(bits_for(BEAT_BYTES + 3))
         dwords = Signal(bits_for(BEAT_BYTES//4 + 1))
         after  = Signal(bits_for(PIECE_BEATS))

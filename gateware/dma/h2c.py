@@ -13,8 +13,7 @@ buffers alone for longer, and this limits how much that engine may have in fligh
 Unless its `last_disable` is set, a descriptor is a packet: its last beat has `last`, and `bytes`
 says how many bytes of that beat are valid. If the host fails to give data, zeros come instead, the
 endpoint counts the failed read, and the packet's `last` comes with `error`. For a descriptor of no
-bytes the engine reads one byte, and one beat comes on the stream.
-"""
+bytes the engine reads one byte, and one beat comes on the stream."""
 
 from litex.gen import *
 from litex.soc.interconnect import stream
@@ -58,8 +57,7 @@ class H2c(LiteXModule):
     When the engine is disabled, it drops all data that it has asked for or that waits for the user.
     It comes to rest when no data is in flight and the notices of ended descriptors have left. Bit
     1 of its enable register says that it rests. It does not start again before it rests. Bit 2 says
-    that no data is in flight or waits for the user, so disabling the engine then loses nothing.
-    """
+    that no data is in flight or waits for the user, so disabling the engine then loses nothing."""
     def __init__(self, endpoint, port, account=None, store_size=numbers.DMA_STORE_SIZE):
         self.source = stream.Endpoint(layouts.stream_layout()) # o
         self.irq    = Signal() # o, one cycle: an interrupt for descriptors that are done.
@@ -167,8 +165,7 @@ class H2c(LiteXModule):
         """Moves data from `port.sink` to `source`, shifted so that a descriptor begins in lane 0.
 
         While `run` is low data is dropped. A beat from the endpoint waits in `held`, because the
-        stream's beat may end in the endpoint's next beat.
-        """
+        stream's beat may end in the endpoint's next beat."""
         store, sink, flight = self.store, port.sink, self.flight.source
         self.held   = held = stream.Endpoint(layouts.stream_layout())
         self.failed = Signal() # The host failed to give data of the present descriptor,
@@ -247,8 +244,7 @@ class H2c(LiteXModule):
         waits for the user. In loop mode it always runs.
 
         A descriptor appears in the table only two cycles after its doorbell, so `busy` begins with
-        the doorbell.
-        """
+        the doorbell."""
         table, cutter = self.table, self.cutter
         rung = Signal()
         self.sync += rung.eq(table.we.re)

@@ -3,8 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 
 """The loopback inside a DMA channel, from h2c to c2h. It has the register of LitePCIe's loopback,
-but its streams have packets.
-"""
+but its streams have packets."""
 
 from litex.gen import *
 from litex.soc.interconnect import stream

@@ -8,8 +8,7 @@ several.
 An interrupt passes at once if the last one was sent `interval` cycles ago or earlier, so a slow
 stream is not delayed. An interrupt that is raised sooner waits for the end of the interval, or
 until `count` interrupts wait. Software finds in memory or in registers what an interrupt announces,
-so one later interrupt can announce all of it.
-"""
+so one later interrupt can announce all of it."""
 
 from litex.gen import *
 from litex.soc.interconnect.csr import *
@@ -35,8 +34,7 @@ class Moderation(LiteXModule):
 
         # # #
 
-        # `wanted` comes late in the cycle from the engines. So only `irq` uses `wanted` directly.
-        # All other logic uses `asked`, its register.
+        # `wanted` comes late in the cycle, so all logic but `irq` uses `asked`, its register.
         asked, sent = Signal(), Signal()
         left  = Signal(INTERVAL_BITS)
         past  = Signal(reset=1)    # The moderation interval has ended before this cycle.
@@ -76,8 +74,7 @@ def _moderation_register(name, way):
     ])
 
 class ModerationRegisters(LiteXModule):
-    """The registers with which software sets interrupt moderation, one for each DMA direction.
-    After reset moderation is off."""
+    """The registers for moderation, one for each DMA direction. After reset it is off."""
     def __init__(self, h2c, c2h):
         self.reader = _moderation_register("reader", "h2c")
         self.writer = _moderation_register("writer", "c2h")

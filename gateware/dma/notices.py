@@ -10,8 +10,7 @@ c2h) has come. Both are little endian. Software sets their addresses while the d
 
 The order on the port is data, record, status line, interrupt, so nothing is announced before it is
 true. An interrupt that waits for a status line stands for all descriptors that have asked for one
-since the status line before.
-"""
+since the status line before."""
 
 from litex.gen import *
 from litex.soc.interconnect.csr import *
@@ -67,8 +66,7 @@ class Account(LiteXModule):
     whether its status line is due.
 
     A descriptor comes in pieces and counts as a whole, with its last piece. The direction's engine
-    (H2c or C2h) drives the inputs. Signals without `i` or `o` are between Account and Notices.
-    """
+    (H2c or C2h) drives the inputs. Signals without `i` or `o` are between Account and Notices."""
     def __init__(self):
         # i, one cycle: a piece of a descriptor has ended. The next two are valid with it.
         self.piece    = Signal()
@@ -165,8 +163,7 @@ class Notices(LiteXModule):
     `hold` stops new writes of data. It is set when records wait but no data is ready, and when a
     status line must wait no longer. It is also set when a write of data ends a descriptor after
     which notices must go before more data. A write of data that has begun ends first. Data goes on
-    when all notices that were due have gone.
-    """
+    when all notices that were due have gone."""
     def __init__(self, phy, c2h, h2c):
         # Software sets these inputs through NoticeRegisters, except `time`.
         self.records = Signal()   # i, the card writes a record for each c2h descriptor.
@@ -210,8 +207,7 @@ class Notices(LiteXModule):
         the cycle after its descriptor has counted.
 
         A batch ends where the next record's place in the ring is a multiple of a full batch. So no
-        batch crosses 4 KiB or the end of the ring.
-        """
+        batch crosses 4 KiB or the end of the ring."""
         c2h, h2c     = self.accounts
         self.ended   = Signal() # The record of a c2h descriptor is stored in this cycle.
         self.record  = Signal(3) # Flags of that record.
@@ -253,8 +249,7 @@ class Notices(LiteXModule):
         """Chooses which notice is written: records first, then the status line of c2h, then that of
         h2c. A notice that is not due is left out.
 
-        After a reset of the table, no notice about descriptors from before the reset is begun.
-        """
+        After a reset of the table, no notice about descriptors from before the reset is begun."""
         c2h, h2c = self.accounts
         # `idle` is set if no record waits, or if more c2h data is ready, so that more records may
         # be gathered.
@@ -332,8 +327,7 @@ class Notices(LiteXModule):
         status line is two halves; the second one is stored a cycle after the first.
 
         A status line's count of errors is taken together with its first half, so that both halves
-        tell of the same moment.
-        """
+        tell of the same moment."""
         c2h, h2c     = self.accounts
         fsm          = self.fsm
         lower, upper = Signal(64), Signal(64)

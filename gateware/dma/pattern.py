@@ -2,12 +2,8 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Generates and checks a known data pattern, with which the DMA is measured and checked without the
-user's logic.
-
-In the pattern, dword i of a stream has the value i modulo 2^32, little endian. A beat has eight
-dwords.
-"""
+"""Generates and checks the pattern with which the DMA is measured without the user's logic: dword i
+of a stream is i modulo 2^32, little endian."""
 
 from litex.gen import *
 from litex.soc.interconnect import stream
@@ -21,8 +17,7 @@ from gateware.vocabulary.layouts import stream_layout
 LANE_BITS = log2_int(DWORDS_PER_BEAT)
 
 def pattern_dwords(beat):
-    """Returns the pattern's eight dwords in beat number `beat`. The low three bits of a dword are
-    its lane and the bits above are the beat's number, so no adder is needed."""
+    """Returns the eight dwords of beat `beat`: its number above the lane, without an adder."""
     return [Cat(C(lane, LANE_BITS), beat) for lane in range(DWORDS_PER_BEAT)]
 
 # Generator ----------------------------------------------------------------------------------------
@@ -32,8 +27,7 @@ class PatternGenerator(LiteXModule):
     meanwhile.
 
     The pattern has no `last`, because `last` would end a DMA descriptor early. Beats are offered
-    while `enable` and `run` are set. Each time both become set, the pattern starts at dword 0.
-    """
+    while `enable` and `run` are set. Each time both become set, the pattern starts at dword 0."""
     def __init__(self):
         self.sink   = sink   = stream.Endpoint(stream_layout()) # i
         self.source = source = stream.Endpoint(stream_layout()) # o
@@ -59,8 +53,7 @@ class PatternChecker(LiteXModule):
     errors. While disabled, it passes the stream on unchanged.
 
     Each time the checker is enabled, the counts start again at 0. They stay readable after it is
-    disabled. The counts are two cycles late.
-    """
+    disabled. The counts are two cycles late."""
     def __init__(self):
         self.sink        = sink   = stream.Endpoint(stream_layout()) # i
         self.source      = source = stream.Endpoint(stream_layout()) # o
@@ -119,8 +112,7 @@ class Pattern(LiteXModule):
 
     Software should switch the pattern while the DMA is idle. A c2h beat that the user logic offers
     when the pattern is switched on stays with the user logic. An h2c beat that then waits for the
-    user logic goes to the checker.
-    """
+    user logic goes to the checker."""
     def __init__(self, with_csr=True):
         self.h2c = PatternChecker()
         self.c2h = PatternGenerator()

@@ -15,8 +15,7 @@ so every LitePCIe front end attaches to either of them. Each endpoint also has
 
 An MSI counts as sent when the hard block answers `cfg_interrupt_msi_sent`: by PG213 it has then
 been transmitted on the link. An MSI-X message is one of the card's writes. It counts as sent when
-RQ takes it; after that it still has to pass through the hard block to the link.
-"""
+RQ takes it; after that it still has to pass through the hard block to the link."""
 
 from litepcie.core import LitePCIeEndpoint
 from migen import *
@@ -33,8 +32,7 @@ def _litepcie(phy, completion_pool):
     )
     # LiteX finds the PHY through the endpoint and would map the PHY's registers a second time.
     endpoint.autocsr_exclude = {"phy"}
-    # LitePCIe's endpoint sends an MSI at once, so the MSI may reach the host before data that was
-    # written earlier.
+    # LitePCIe's endpoint sends an MSI at once, so it may overtake data that was written earlier.
     endpoint.interrupt       = phy.msi
     endpoint.busy            = Signal()
     endpoint.interrupt_sent  = Signal()
@@ -49,11 +47,7 @@ def _lanebox(phy, completion_pool):
 ENDPOINTS = {"lanebox": _lanebox, "litepcie": _litepcie}
 
 def check_endpoint(name, completion_pool=False):
-    """Raises ValueError if no endpoint is called `name`. The message lists the names that exist.
-
-    The function also raises ValueError if `completion_pool` is set for LitePCIe's endpoint, which
-    does not count completion space.
-    """
+    """Raises ValueError if no endpoint is called `name`, or if it cannot have `completion_pool`."""
     if completion_pool and name == "litepcie":
         raise ValueError("--completion-pool: LitePCIe's endpoint does not count completions; "
             "leave it out, or build with --endpoint lanebox")
@@ -61,7 +55,6 @@ def check_endpoint(name, completion_pool=False):
         raise ValueError(f"endpoint {name!r} is unknown: choose one of {', '.join(ENDPOINTS)}")
 
 def make_endpoint(name, phy, completion_pool=False):
-    """Makes the endpoint called `name` on the PHY `phy`. LaneboxEndpoint explains
-    `completion_pool`."""
+    """Makes the endpoint `name` on the PHY `phy`. LaneboxEndpoint explains `completion_pool`."""
     check_endpoint(name, completion_pool)
     return ENDPOINTS[name](phy, completion_pool)

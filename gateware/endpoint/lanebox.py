@@ -40,8 +40,7 @@ from tools.verilog.spinal_build import generate
 
 class Crossbar:
     """Makes the ports that front ends ask for, and collects them in `masters` and `slaves`. It has
-    the two methods of LitePCIe's crossbar that front ends call.
-    """
+    the two methods of LitePCIe's crossbar that front ends call."""
     def __init__(self):
         self.masters = []
         self.slaves  = []
@@ -60,8 +59,7 @@ class Crossbar:
 
     def get_slave_port(self, address_decoder):
         """Makes a front end's port for the host's requests to parts of BAR0 that no target has. The
-        port gets the requests for which `address_decoder(address)` is 1.
-        """
+        port gets the requests for which `address_decoder(address)` is 1."""
         port = SlavePort(address_decoder)
         self.slaves.append(port)
         return port
@@ -114,8 +112,7 @@ class LaneboxEndpoint(LiteXModule):
 
     With `completion_pool` the endpoint takes it that headers and data of the host's completions
     share the hard block's room, 2048 units of 16 bytes. Without it the hard block has room for 256
-    headers and, apart from these, for 2048 units of data (PG213).
-    """
+    headers and, apart from these, for 2048 units of data (PG213)."""
     def __init__(self, phy, completion_pool=False):
         self.phy                  = phy
         self.max_pending_requests = MAX_PENDING_REQUESTS
@@ -153,8 +150,7 @@ class LaneboxEndpoint(LiteXModule):
 
     def add_msix(self):
         """Adds the port of the MSI-X table; the MSI at `interrupt` stays. Returns the port, a
-        Record of msix_layout().
-        """
+        Record of msix_layout()."""
         self.msix = Record(layouts.msix_layout())
         return self.msix
 
@@ -163,16 +159,14 @@ class LaneboxEndpoint(LiteXModule):
         tuples (BAR, offset, size) in bytes.
 
         The field `window` of the port's requests has one bit for each window, in the order of
-        `windows`.
-        """
+        `windows`."""
         target = Target(windows)
         self._targets.append(target)
         return target
 
     def do_finalize(self):
         """Adds the Instances of Completer and Requester. LiteX calls this method when all ports
-        have been asked for.
-        """
+        have been asked for."""
         completer_idle, requester_idle = Signal(), Signal()
         self._add_completer(completer_idle)
         self._add_requester(requester_idle)
@@ -224,8 +218,7 @@ class LaneboxEndpoint(LiteXModule):
 
     def _add_slave_ports(self):
         """Adds one port of the completer, which all slave ports share, as in LitePCIe's crossbar.
-        It gets the parts of BAR0 that no target has.
-        """
+        It gets the parts of BAR0 that no target has."""
         slaves = self.crossbar.slaves
         source = stream.Endpoint(slave_request_layout())
         sink   = stream.Endpoint(slave_completion_layout())
@@ -308,8 +301,7 @@ class LaneboxEndpoint(LiteXModule):
 
 def msix_ports(msix, control):
     """Returns the arguments of the Requester's Instance for its MsixTable. `msix` is a Record of
-    msix_layout(), `control` one of msix_control_layout().
-    """
+    msix_layout(), `control` one of msix_control_layout()."""
     registers = msix.registers
     return {
         "i_msixEnable":              control.enable,
@@ -325,8 +317,7 @@ def msix_ports(msix, control):
 
 def sequence_ports(sequence):
     """Returns the arguments of the Requester's Instance for SequencePins, the sequence numbers of
-    requests that have left the hard block.
-    """
+    requests that have left the hard block."""
     return {
         f"i_sequence_numbers_{n}_{name}": getattr(sequence, f"{field}_{n}")
         for n in range(2) for name, field in (("valid", "valid"), ("payload", "number"))

@@ -7,9 +7,7 @@ fields added to their layouts.
 
 A front end that knows only LitePCIe's layouts attaches unchanged. It leaves `with_be` at its reset
 value 0, which means whole dwords. A front end that sets `with_be` gives byte enables. `error` says
-why data is missing (ReadError in Requests.scala). LitePCIe's own `err` only says that data is
-missing.
-"""
+why data is missing (ReadError.scala). LitePCIe's own `err` only says that data is missing."""
 
 from litepcie.common import completion_layout, request_layout
 from litex.gen import *
@@ -28,23 +26,20 @@ CONTEXT_USER_ID = slice(0, 8)
 
 def port_request_layout():
     """Returns the layout of LitePCIe's request, with byte enables for the first and the last dword
-    added. They count only if `with_be` is set.
-    """
+    added. They count only if `with_be` is set."""
     base = request_layout(numbers.DATA_WIDTH, numbers.ADDRESS_WIDTH)
     return EndpointDescription([*base.payload_layout,
         ("with_be", 1), ("first_be", 4), ("last_be", 4)])
 
 def port_completion_layout():
     """Returns the layout of LitePCIe's completion, with `error` added, a ReadError code that says
-    why `err` is set.
-    """
+    why `err` is set."""
     base = completion_layout(numbers.DATA_WIDTH, numbers.ADDRESS_WIDTH)
     return EndpointDescription([*base.payload_layout, ("error", 3)])
 
 def slave_request_layout():
     """Returns the layout of SlaveRequest.scala: LitePCIe's request with byte enables, which are
-    always valid.
-    """
+    always valid."""
     base = request_layout(numbers.DATA_WIDTH)
     return EndpointDescription([*base.payload_layout, ("first_be", 4), ("last_be", 4)])
 
@@ -79,8 +74,7 @@ class MasterPort:
 
 class SlavePort:
     """A front end's port for the host's requests to BAR0. Requests come at `sink`, and the front
-    end sends its answers to `source`.
-    """
+    end sends its answers to `source`."""
     def __init__(self, address_decoder):
         self.address_decoder = address_decoder
         self.sink            = stream.Endpoint(port_request_layout())
@@ -90,8 +84,7 @@ def join_master_port(request, data, port):
     """Returns the statements that join a SpinalHDL client to the master port `port`.
 
     The client's requests leave at `request`, the data of its reads comes at `data`. Both have the
-    layouts of vocabulary/layouts.py, and the port has LitePCIe's.
-    """
+    layouts of vocabulary/layouts.py, and the port has LitePCIe's."""
     source, sink = port.source, port.sink
     return [
         request.connect(source, keep={"valid", "ready", "last"}),
@@ -115,8 +108,7 @@ def join_master_port(request, data, port):
 
 class RequestAdapter(LiteXModule):
     """Translates requests of a front end from the layout of a master port's `source` to the
-    endpoint's layout Request.
-    """
+    endpoint's layout Request."""
     def __init__(self):
         self.sink   = sink   = stream.Endpoint(port_request_layout())      # i
         self.source = source = stream.Endpoint(layouts.request_layout())   # o
@@ -144,8 +136,7 @@ class RequestAdapter(LiteXModule):
 
 class DataAdapter(LiteXModule):
     """Translates read data from the endpoint's ReadData to the layout of a master port's `sink`.
-    The data of each read request is one packet.
-    """
+    The data of each read request is one packet."""
     def __init__(self, channel):
         self.sink   = sink   = stream.Endpoint(layouts.read_data_layout()) # i
         self.source = source = stream.Endpoint(port_completion_layout())   # o

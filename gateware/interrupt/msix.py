@@ -7,8 +7,7 @@ one MSI message stands for all causes.
 
 MsixTable.scala has the table and the pending bits. It is part of the endpoint, since its messages
 are writes that must follow the data they announce. This file puts the table on the Wishbone bus.
-With MSI and with MSI-X, LitePCIeMSI's registers enable the causes.
-"""
+With MSI and with MSI-X, LitePCIeMSI's registers enable the causes."""
 
 from litex.gen import *
 from litex.soc.integration.soc import SoCRegion
@@ -23,8 +22,7 @@ class Msix(LiteXModule):
     disabled it gives `msi`'s message to the endpoint instead.
 
     The Wishbone bus `bus` shows the table and the pending bits in whole dwords. A write of fewer
-    bytes is ignored.
-    """
+    bytes is ignored."""
     def __init__(self, msi, endpoint):
         self.bus = wishbone.Interface(data_width=32, address_width=32, addressing="word")
 
@@ -53,13 +51,11 @@ class Msix(LiteXModule):
 # SoC ----------------------------------------------------------------------------------------------
 
 def add_msi(soc):
-    """Adds MSI to the SoC without MSI-X. One MSI message (vector 0) stands for all interrupt
-    causes."""
+    """Adds MSI to the SoC without MSI-X: vector 0 stands for all interrupt causes."""
     soc.comb += soc.pcie_msi.source.connect(soc.pcie_endpoint.interrupt)
 
 def add_msix(soc):
-    """Adds MSI-X to the SoC, with a vector for each cause and the table on the bus. MSI stays
-    possible."""
+    """Adds MSI-X to the SoC, with its table on the bus. MSI stays possible."""
     soc.pcie_endpoint.add_msix()
     soc.msix = Msix(soc.pcie_msi, soc.pcie_endpoint)
     soc.bus.add_slave("msix", soc.msix.bus,

@@ -11,8 +11,7 @@ at BAR2 + AXI_BASE.
 
 User logic may answer in any order and may interleave the beats of reads. The bridge never holds off
 `b` or `r`. A burst stays inside 4 KiB and may start at any dword. Its beats have 32 bytes, but a
-read of a single dword is one beat of 4 bytes. Addresses count from the window's start.
-"""
+read of a single dword is one beat of 4 bytes. Addresses count from the window's start."""
 
 from litex.gen import *
 from litex.soc.interconnect import axi
@@ -32,8 +31,7 @@ CHANNELS = {
 }
 
 def user_axi():
-    """Makes an AXI4 bus of the widths that the MMIO bridge needs. User logic declares its bus by
-    `self.axi = user_axi()`."""
+    """Makes an AXI4 bus for user logic: `self.axi = user_axi()`."""
     return axi.AXIInterface(
         data_width    = DATA_WIDTH,
         address_width = bits_for(AXI_SIZE - 1),

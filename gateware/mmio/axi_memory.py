@@ -3,8 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 
 """A memory on the AXI4 bus of user logic, with a latency that can be chosen. It answers as the
-memory controller of a card would.
-"""
+memory controller of a card would."""
 
 from litex.gen import *
 from litex.soc.interconnect import stream
@@ -41,8 +40,7 @@ class AxiMemory(LiteXModule):
 
     The first beat of a read comes `latency` cycles after the request, or later if earlier reads are
     still being answered. Then a beat comes in every cycle. The response to a write comes about
-    `latency` cycles after its last beat. Answers keep the order of requests.
-    """
+    `latency` cycles after its last beat. Answers keep the order of requests."""
     def __init__(self, size, latency=LEAST_CYCLES):
         if latency < LEAST_CYCLES:
             raise ValueError(f"an AXI memory with a latency of {latency} cycles; it must be "

@@ -11,8 +11,7 @@ to its targets.
 Memories and the AXI4 bus write every enabled byte and no other. LiteX's registers have no byte
 enables: they take a whole dword or nothing. So the bridge refuses a write of only some bytes of a
 register's dword, changes nothing, and counts it in `writes_refused`. A write without any enabled
-byte (a zero-length write) does nothing and is not counted.
-"""
+byte (a zero-length write) does nothing and is not counted."""
 
 from functools import reduce
 from operator import or_
@@ -30,8 +29,7 @@ from gateware.vocabulary.spinal_ports import camel, stream_ports
 from gateware.vocabulary.windows import BLOCK, BUS, default_windows
 from tools.verilog.spinal_build import generate
 
-# Counters of MmioStatistics.scala, by the names of their registers, with the registers'
-# descriptions.
+# {name of the register: its description} of each counter of MmioStatistics.scala.
 COUNTERS = {
     "writes":         "Write requests.",
     "reads":          "Read requests.",
@@ -43,8 +41,7 @@ COUNTERS = {
     "writes_failed":  "Writes that a target answered with an error or not at all.",
 }
 
-# Counters that were added later. Their registers are placed behind all others, so that no older
-# register's address moves.
+# Later counters. Their registers are behind all others, so that no older one's address moves.
 LATER_COUNTERS = {
     "writes_refused": "Dwords of registers that were not written, because not all four of their "
         "bytes were enabled: registers take whole dwords.",
@@ -72,8 +69,7 @@ def card_memories(images):
     memories. The capability table is filled later, when the SoC is complete.
 
     Both block memories are one LaneMemory, because each memory that the bridge reads costs it 256
-    multiplexers.
-    """
+    multiplexers."""
     words = numbers.MEMORY_SIZE//4
     block = [word for image in images for word in [*image, *[0]*(words - len(image))]]
     return {
@@ -88,12 +84,10 @@ class MmioBridge(LiteXModule):
     `windows` (see windows.py) say at which BAR offsets memories and bus are. None stands for the
     card's own windows. `axi` is the AXI4 bus of user logic, if it has one (see axi.py). No write
     has more bytes than the payload size that the card advertises, because the completer drops
-    larger writes.
-    """
+    larger writes."""
     def __init__(self, endpoint, memories, axi=None, windows=None):
         self.wishbone = wishbone.Interface(data_width=32, address_width=32, addressing="word")
-        # o, a host read is inside the MMIO bridge, or a host write is under way.
-        self.busy     = Signal()
+        self.busy     = Signal() # o, a host read is inside, or a host write is under way.
 
         self._control = CSRStorage(fields=[
             CSRField("strict", size=1, offset=0,
@@ -134,10 +128,8 @@ class MmioBridge(LiteXModule):
         idle   = Signal()
         self.comb += self.busy.eq(~idle)
 
-        # Some address bits are 0 in every window of the Wishbone bus. Synthesis cannot see that
-        # behind the bridge's queues. So the address is masked, and the bus's decoders need not
-        # compare these bits.
-        # Dword address on the Wishbone bus, as MmioBridge.scala gives it, before the mask.
+        # Some address bits are 0 in every window of the bus, which synthesis cannot see behind the
+        # bridge's queues. With the mask, the bus's decoders need not compare these bits.
         address = Signal(len(self.wishbone.adr))
         shown   = reduce(or_, (w.target_base | (w.size - 1) for w in windows if w.target == BUS), 0)
         self.comb += self.wishbone.adr.eq(address & (shown >> 2))

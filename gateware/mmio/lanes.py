@@ -6,8 +6,7 @@
 
 A lane memory has eight lanes of 32 bits, each with its own row address. So an access reaches any 32
 bytes, from any dword on, in one cycle. Lane l of row r is the memory's 32-bit word 8 r + l. A dword
-is always in its own lane, and the bridge rotates it into the order of the TLP.
-"""
+is always in its own lane, and the bridge rotates it into the order of the TLP."""
 
 from litex.gen import *
 from migen import *
@@ -30,8 +29,7 @@ class LaneMemory(LiteXModule):
     `kind` is "block" (block RAM), "rom" (read only; the synthesis tool chooses what it is made of)
     or "ultra" (UltraRAM, with two rows in one of its words). `image` has the initial 32-bit words,
     from the memory's start on; UltraRAM takes no image. A read sees all writes of earlier cycles.
-    If a row is written in the very cycle in which it is read, the read returns the old bytes.
-    """
+    If a row is written in the very cycle in which it is read, the read returns the old bytes."""
     def __init__(self, size, image=None, kind="block"):
         if kind not in LATENCY:
             raise ValueError(f"a lane memory of kind {kind!r}; it must be one of "
@@ -81,10 +79,8 @@ class LaneMemory(LiteXModule):
             array.init = words[lane::LANES]
 
     def add_array(self, lane, width, depth, init, style):
-        """Adds one array of `depth` words of `width` bits. Returns its read port and its write
-        port, which is None for a ROM."""
-        # LiteX writes an array's initial contents to a file named after the array, so each array
-        # needs a name of its own.
+        """Returns the read port and the write port (None for a ROM) of a new array."""
+        # LiteX names the file with an array's initial contents after the array.
         array = Memory(width, depth, init=init, name=f"lane{lane}")
         if style is not None:
             array.attr = {("ram_style", style)}
@@ -100,8 +96,7 @@ class LaneMemory(LiteXModule):
         return read, write
 
     def add_block_lane(self, rows, lane, data, mask, words):
-        """Adds one lane (32 bits of each row) in block RAM. It has one array, which is read and
-        written at rows of the lane's own."""
+        """Adds one lane (32 bits of each row) in block RAM, with rows of its own."""
         style       = "block" if self.kind == "block" else None
         read, write = self.add_array(lane, DWORD_WIDTH, rows, words, style)
         self.comb += [
@@ -117,8 +112,7 @@ class LaneMemory(LiteXModule):
             ]
 
     def add_ultra_lane(self, rows, lane, data, mask):
-        """Adds one lane in UltraRAM. An UltraRAM is always 72 bits wide, so two rows of the 32-bit
-        lane share one word."""
+        """Adds one lane in UltraRAM, whose words of 72 bits hold two rows of 32 bits."""
         read, write = self.add_array(lane, 2*DWORD_WIDTH, rows//2, None, "ultra")
         word        = Signal(2*DWORD_WIDTH)
         # `halves` says which half of its UltraRAM word holds the row that was read. It is delayed
@@ -145,13 +139,11 @@ class LaneMemory(LiteXModule):
     # Attachment to the bridge ---------------------------------------------------------------------
 
     def parameter(self, name):
-        """Returns the text that describes this memory, under the name `name`, to the generator of
-        MmioBridge.scala: name, size in bytes, latency, rw or ro."""
+        """Returns NAME,BYTES,LATENCY,rw or ro of this memory, for MmioBridge.scala's generator."""
         return f"{name},{self.size},{self.latency},{'rw' if self.writable else 'ro'}"
 
     def pins(self, name):
-        """Returns the arguments of the MMIO bridge's Instance that connect this memory under the
-        name `name`."""
+        """Returns the arguments of the bridge's Instance that connect this memory as `name`."""
         prefix = f"memory_{name}"
         return {
             **{f"o_{prefix}_writeRows_{n}": row for n, row in enumerate(self.write_rows)},

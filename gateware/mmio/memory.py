@@ -12,8 +12,7 @@
 
 The file fills the memory from its start, and the words behind the file's last one are zero. If
 anything in the file is doubtful, a ValueError names the file and the rule, and where it can the
-line and the value. A memory is never filled with a guess.
-"""
+line and the value. A memory is never filled with a guess."""
 
 import re
 import struct
@@ -26,8 +25,7 @@ WORD_MAX   = 2**(8*WORD_BYTES) - 1
 COE_RADIX  = "memory_initialization_radix"
 COE_VECTOR = "memory_initialization_vector"
 
-# The image of a memory without a file: all zero. The zeros are written out as initial contents, so
-# that simulation and silicon start alike.
+# A memory without a file is written with zeros, so that simulation and silicon start alike.
 BLANK_IMAGE = [0]*(MEMORY_SIZE//WORD_BYTES)
 
 def read_image(filename, size=MEMORY_SIZE):

@@ -2,8 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The bridge from the Wishbone bus to LiteX's registers (CSRs). It replaces LiteX's own bridge and
-is faster in two ways.
+"""The bridge from the Wishbone bus to LiteX's registers, which is faster than LiteX's in two ways.
 
 LiteX's bridge shows an address to the registers only during an access. So the bus's `cyc` is in
 front of the multiplexers of all registers, and that was the deepest path of the card. This bridge
@@ -11,8 +10,7 @@ always shows the bus's address. The strobes `we` and `re` say when the address i
 strobe the data is not used.
 
 LiteX's bridge answers a write in the next cycle, like a read. This bridge answers a write in the
-same cycle, so the three registers of a doorbell are written in three cycles.
-"""
+same cycle, so the three registers of a doorbell are written in three cycles."""
 
 from litex.gen import *
 from litex.soc.integration.soc import SoCRegion
@@ -26,8 +24,7 @@ class RegisterBridge(LiteXModule):
 
     A write is answered in the same cycle, a read with its data in the next. The master has one
     access at a time. Registers act on the strobes only, so an address without a strobe has no
-    effect.
-    """
+    effect."""
     def __init__(self, address_width=32, csr_address_width=14):
         self.wishbone = bus = wishbone.Interface(data_width=32, address_width=address_width,
             addressing="word")
@@ -48,15 +45,12 @@ class RegisterBridge(LiteXModule):
         self.sync += shown.eq(access & ~bus.we & ~shown)
 
 class RegisterBridgeSoC(SoCMini):
-    """LiteX's SoC without a CPU. If `mmio` is not None, RegisterBridge replaces LiteX's bridge
-    between the bus and the registers."""
+    """LiteX's SoC without a CPU. RegisterBridge replaces LiteX's own if there is an MMIO bridge."""
     mmio = None # The MmioBridge, or None if the SoC has no MMIO bridge.
 
     def add_csr_bridge(self, name="csr", origin=None, register=False):
-        """Adds the bridge from the bus to the registers: RegisterBridge if the SoC has an MMIO
-        bridge, otherwise LiteX's own. LiteX calls this method when it finalizes the SoC."""
-        # A build with LitePCIe's endpoint is for comparison, so it keeps LiteX's own bridge to the
-        # registers.
+        """Adds the bridge to the registers. LiteX calls this method when it finalizes the SoC."""
+        # A build with LitePCIe's endpoint is for comparison, so it keeps LiteX's own bridge.
         if self.mmio is None:
             SoCMini.add_csr_bridge(self, name, origin, register)
             return

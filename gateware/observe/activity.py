@@ -16,8 +16,7 @@ class Activity(LiteXModule):
     """Sets `busy` while any of the given signals is high.
 
     A free-running counter is not work. TLPs in the hard block's streams are not included here,
-    because the simulation sees them itself at the hard block's pins.
-    """
+    because the simulation sees them itself at the hard block's pins."""
     def __init__(self, *sources):
         self.busy = Signal() # o
 

@@ -36,9 +36,7 @@ DIGEST_WORDS = 8 # 32-bit words of the field `digest`, a SHA-256 over the gatewa
 TARGET_WORDS = 8
 # Bytes of a page of registers. LiteX places the registers of each module on a page of their own.
 CSR_PAGE = WORD*numbers.CSR_PAGE_WORDS
-# Bytes of a page of the host, which is the unit in which a host maps a BAR and gives programs
-# access to it.
-HOST_PAGE = 4096
+HOST_PAGE = 4096 # Bytes of the unit in which a host maps a BAR and gives programs access to it.
 
 # The number of the 32-bit word at which each field of the capability table's header begins.
 HEADER = {
@@ -46,36 +44,29 @@ HEADER = {
     "version": 1, # Version of the capability table: MAJOR << 16 | MINOR.
     "bytes":   2, # Size of the whole capability table in bytes.
     "crc":     3, # CRC-32 of the whole capability table, computed with this word as 0.
-    # Number of blocks of the gateware. The capability table has an entry for each block.
-    "blocks":  4,
+    "blocks":  4, # Number of blocks of the gateware, each of which has an entry.
     "digest":  6,
     "target":  6 + DIGEST_WORDS,
 }
 HEADER_WORDS = HEADER["target"] + TARGET_WORDS
 
-# The number of the 32-bit word of each field in a block's entry. The block's parameters follow
-# these words.
+# The number of each field's 32-bit word in a block's entry. The block's parameters follow.
 ENTRY = {
     "type":   0, # Version of the block << 16 | number of the block's type.
-    # Index of the block among those of its type << 24 | number of its BAR << 16 | bytes of this
-    # entry.
-    "length": 1,
+    "length": 1, # Index among the blocks of its type << 24 | BAR << 16 | bytes of this entry.
     "offset": 2, # Offset of the block in its BAR, in bytes.
     "size":   3, # Number of bytes that the block has in its BAR.
 }
 ENTRY_WORDS = len(ENTRY)
-# An entry has a multiple of this many bytes.
-ENTRY_ALIGNMENT = 8
+ENTRY_ALIGNMENT = 8 # An entry has a multiple of this many bytes.
 # The lowest bits of the parts of the words `type` and `length` above their lower 16 bits. The BAR's
 # number has the bits below those of the index.
 ENTRY_SHIFT = {"version": 16, "bar": 16, "index": 24}
 
 @dataclass(frozen=True)
 class BlockType:
-    """A type of block: the number that stands for it in the table, and its parameters in order.
-
-    A parameter that names a register holds the register's offset in bytes from the block's start.
-    """
+    """A type of block: its number in the table, and its parameters in order. One that names a
+    register holds the register's offset in bytes from the block's start."""
     number:     int
     parameters: tuple
     about:      str
@@ -199,8 +190,7 @@ class Block:
     version:    int | None = None # None: the version of the block's type.
 
     def words(self):
-        """Returns the 32-bit words of the entry. Raises ValueError if its parameters are not
-        exactly those of its type."""
+        """Returns the entry's 32-bit words. Other parameters than its type's raise ValueError."""
         kind = BLOCK_TYPES[self.type]
         if set(self.parameters) != set(kind.parameters):
             raise ValueError(f"block {self.type}: parameters are {sorted(self.parameters)}; they "
@@ -223,8 +213,7 @@ def check_pages(blocks, banks):
     """Raises ValueError if a block that users map shares a host page with anything else, or does
     not consist of whole host pages.
 
-    `banks` is what register_banks() returns: offset and size of the registers of every module.
-    """
+    `banks` is what register_banks() returns: offset and size of the registers of every module."""
     for block in (b for b in blocks if b.type in MAPPED_BY_USERS):
         if block.offset % HOST_PAGE or block.size % HOST_PAGE:
             raise ValueError(f"block {block.type}: {block.size:#x} bytes at {block.offset:#x} of "

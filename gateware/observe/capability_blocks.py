@@ -3,8 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 
 """The entries of the capability table (capability.py), made from a finalized SoC: its registers'
-addresses, its interrupt causes and its parameters.
-"""
+addresses, its interrupt causes and its parameters."""
 
 from dataclasses import replace
 
@@ -34,9 +33,8 @@ def _round_up(value, step):
     return -(-value//step)*step
 
 class Registers:
-    """The registers of one module of the SoC, with the offsets that LiteX gave them (those in
-    csr.h). An index by a register's name gives its offset in bytes from the module's first
-    register."""
+    """The registers of one module of the SoC. An index by a register's name gives its offset in
+    bytes from the module's first register, as in csr.h."""
     def __init__(self, soc, name):
         region = soc.csr.regions[name]
         # `origin` is an address on the SoC's bus, which equals the offset in BAR0.
@@ -64,8 +62,7 @@ class Registers:
         return Block(type, self.offset, CSR_PAGE, values, index)
 
 def _dma_group(registers, theirs):
-    """Returns the offset, in bytes, at which the register group of one DMA direction starts.
-    `theirs` is LitePCIe's name of the direction: reader (h2c) or writer (c2h)."""
+    """Returns the byte offset of the registers of `theirs`: reader (h2c) or writer (c2h)."""
     start  = registers[f"{theirs}_enable"]
     places = {name: registers[f"{theirs}_{name}"] - start for name in DMA_GROUP}
     if places != DMA_GROUP:
@@ -126,8 +123,7 @@ def _user_blocks(soc):
 
     Logic with commands reaches all host memory that the card reaches, and its registers may have
     addresses. So its block has a version of its own: the driver gives ordinary users no right to
-    write to a version that it does not know (software/kernel/rights.c).
-    """
+    write to a version that it does not know (software/kernel/rights.c)."""
     if "user" not in soc.csr.regions:
         return []
     registers = Registers(soc, "user")

@@ -5,8 +5,7 @@
 """Counts beats, stalls, TLPs and payload bytes of the PHY's four TLP streams CQ, CC, RQ and RC.
 
 The counters only watch the streams, through TlpEvents: no handshake passes through them. They do
-not see what the hard block does below the streams (credits, replays, link state).
-"""
+not see what the hard block does below the streams (credits, replays, link state)."""
 
 from litex.gen import *
 from litex.soc.interconnect.csr import *
@@ -65,21 +64,17 @@ class PcieCounters(LiteXModule):
 
     A snapshot copies every counter and the device time at one clock edge, so the values of one
     snapshot belong together. If the same register write sets `clear`, the counters start again at
-    that edge, so no event is lost between two intervals.
-    """
+    that edge, so no event is lost between two intervals."""
     def __init__(self, events, time, with_csr=True):
-        # i, one cycle: every counter is copied for software to read.
-        self.snapshot  = Signal()
-        # i, one cycle: every counter restarts at 0, but its copy stays.
-        self.clear     = Signal()
+        self.snapshot  = Signal() # i, one cycle: every counter is copied for software to read.
+        self.clear     = Signal() # i, one cycle: every counter restarts at 0, but its copy stays.
         # o, the counters copied by the last snapshot, by name
         self.latched   = {}
         self.time_late = Signal(COUNTER_WIDTH) # o, device time of the cycle before, in cycles
 
         # # #
 
-        # TlpEvents come one cycle late, so the device time noted with them must be a cycle late,
-        # too.
+        # TlpEvents come one cycle late, so the device time noted with them does, too.
         self.sync += self.time_late.eq(time)
         self._latch("time", self.time_late)
 
@@ -99,8 +94,7 @@ class PcieCounters(LiteXModule):
         self.sync += If(self.snapshot, latched.eq(value))
 
     def add_csr(self):
-        """Adds the registers of PcieCounters: one to take a snapshot or clear the counters, and one
-        for each copied counter."""
+        """Adds the register for snapshot and clear, and one for each copied counter."""
         self._control = CSRStorage(name="control", fields=[
             CSRField("snapshot", size=1, offset=COUNTERS_CONTROL["snapshot"], pulse=True,
                 description="Copy every counter at one instant into the registers below."),

@@ -4,8 +4,7 @@
 
 """Device time: the card's own clock, in ticks of one cycle since reset (4 ns at 250 MHz).
 
-All measurements of Lanebox on the card are in device time. Its 64 bits last 2,300 years.
-"""
+All measurements of Lanebox on the card are in device time. Its 64 bits last 2,300 years."""
 
 from litex.gen import *
 from litex.soc.interconnect.csr import *
@@ -18,12 +17,10 @@ class DeviceTime(LiteXModule):
     """Counts cycles since reset. Software reads all 64 bits of one instant through a 32-bit bus.
 
     Software must read `low` first: that read latches the upper half of the same instant into
-    `high`.
-    """
+    `high`."""
     def __init__(self, with_csr=True):
         self.time  = Signal(COUNTER_WIDTH) # o, device time in cycles
-        # i, one cycle: the upper half of device time is copied to `high`.
-        self.latch = Signal()
+        self.latch = Signal() # i, one cycle: the upper half of device time is copied to `high`.
         # o, upper half of device time at the last `latch`
         self.high  = Signal(COUNTER_WIDTH - DWORD_WIDTH)
 

@@ -2,11 +2,8 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Makes the identifier text of the gateware from the target's name and the sources alone.
-
-The same sources give the same text on every machine and at any time, since the text has no date,
-path or user.
-"""
+"""Makes the identifier text of the gateware from the target's name and the sources alone. It has no
+date, path or user, so the same sources give the same text everywhere."""
 
 from pathlib import Path
 

@@ -14,8 +14,7 @@ class Leds(LiteXModule):
     """Drives two LEDs; 1 lights an LED. A board with inverted LEDs must invert the pads.
 
     LED 0 blinks with device time and so shows that the user clock runs. LED 1 is on while the PCIe
-    link is up. Further LEDs stay dark.
-    """
+    link is up. Further LEDs stay dark."""
     def __init__(self, pads, time, link_up):
         # # #
 

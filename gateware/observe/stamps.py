@@ -8,8 +8,7 @@ The doorbell is a write of the host that gives a DMA direction a descriptor or s
 time is that of the cycle in which the register has the new value. The interrupt's time is that of
 the cycle in which the message counts as sent, whatever its cause: see `interrupt_sent` in
 gateware/endpoint/endpoints.py. The pair does not include the time that the host takes for sending
-the doorbell and for handling the interrupt.
-"""
+the doorbell and for handling the interrupt."""
 
 from litex.gen import *
 from litex.soc.interconnect.csr import *
@@ -26,23 +25,18 @@ class Stamps(LiteXModule):
     s (2^32 cycles of 4 ns).
 
     The inputs `rung` and `sent` must come a cycle after their events, and `time` must be device
-    time of the cycle before.
-    """
+    time of the cycle before."""
     def __init__(self, with_csr=True):
         self.time      = Signal(DWORD_WIDTH) # i, device time of the cycle before
         self.rung      = Signal()            # i, one cycle: software rang a doorbell of the DMA.
-        # i, one cycle: an interrupt message to the host was sent.
-        self.sent      = Signal()
+        self.sent      = Signal()            # i, one cycle: an interrupt message was sent.
         self.doorbell  = Signal(DWORD_WIDTH) # o, device time of the last doorbell
-        # o, device time of the first interrupt message after the doorbell
-        self.interrupt = Signal(DWORD_WIDTH)
-        # o, no interrupt message has followed the last doorbell yet.
-        self.waiting   = Signal()
+        self.interrupt = Signal(DWORD_WIDTH) # o, device time of the first message after it
+        self.waiting   = Signal()            # o, no message has followed the doorbell yet.
 
         # # #
 
-        # An interrupt message in the doorbell's own cycle cannot be the doorbell's effect, so it is
-        # not taken.
+        # A message in the doorbell's own cycle cannot be its effect, so it is not taken.
         self.sync += If(self.rung,
             self.doorbell.eq(self.time),
             self.waiting.eq(1),

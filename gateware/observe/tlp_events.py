@@ -6,8 +6,7 @@
 
 Every event comes one cycle late, from a register, so the counters do not lengthen any path of the
 stream. Payload bytes are computed from the TLP's length field: a TLP with one dword of payload
-counts four bytes, whatever its byte enables are.
-"""
+counts four bytes, whatever its byte enables are."""
 
 from litex.gen import *
 from migen import *
@@ -130,8 +129,7 @@ class StraddledEvents(TlpEvents):
         ]
 
 def tlp_events(phy):
-    """Returns the TlpEvents of the PHY's four streams by name: cq, cc, rq and rc. `phy` is a
-    Pcie4Phy or one of LitePCIe's PHYs."""
+    """Returns the TlpEvents of cq, cc, rq and rc of `phy`, a Pcie4Phy or one of LitePCIe's."""
     if isinstance(phy, Pcie4Phy):
         return {
             "cq": RequestEvents(phy.cq),

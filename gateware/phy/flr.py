@@ -27,19 +27,15 @@ class FunctionLevelReset(LiteXModule):
 
     If an answer to a read arrived after the reset, it could be taken for the answer to a later
     read. So the card waits for all answers before it resets its logic. The wait ends after
-    `drain_seconds` at the latest, because the host waits for 100 ms at most.
-    """
+    `drain_seconds` at the latest, because the host waits for 100 ms at most."""
     def __init__(self, clock=SYS_CLK_FREQ, drain_seconds=DRAIN_SECONDS):
-        # i, the hard block asks for a function level reset (pin cfg_flr_in_process).
-        self.in_process = Signal()
+        self.in_process = Signal() # i, the hard block asks for a reset (cfg_flr_in_process).
         # i, no TLP of the card is half sent, and no read of host memory is outstanding.
         self.idle       = Signal()
         self.stop       = Signal() # o, the card may begin no TLP.
         self.reset      = Signal() # o, all logic of the card is held in reset.
-        # o, one cycle: the card acknowledges the reset (pin cfg_flr_done).
-        self.done       = Signal()
-        # o, a function level reset is under way, so device time must run.
-        self.busy       = Signal()
+        self.done       = Signal() # o, one cycle: the reset is acknowledged (cfg_flr_done).
+        self.busy       = Signal() # o, a reset is under way, so device time must run.
 
         # # #
 
@@ -64,8 +60,7 @@ class FunctionLevelReset(LiteXModule):
                 NextState("ACKNOWLEDGED")
             )
         )
-        # The hard block withdraws its request for a function level reset some cycles after the
-        # acknowledgement.
+        # The hard block withdraws its request some cycles after the acknowledgement.
         fsm.act("ACKNOWLEDGED",
             If(~self.in_process, NextState("RUN"))
         )

@@ -11,8 +11,7 @@
                 never copied: the wrapper carries a vendor's notice
 
 Simulation and silicon differ only below the PHY: in the modules named in `LEAVES`. On silicon they
-are the vendor's, in simulation a model's. Everything above is the same in both.
-"""
+are the vendor's, in simulation a model's. Everything above is the same in both."""
 
 from litepcie.phy.usppciephy import USPPCIEPHY
 from litex.gen import *
@@ -21,8 +20,7 @@ from migen import *
 from gateware.numbers import BAR0_SIZE, DATA_WIDTH, LINK_SPEED, SYS_CLK_FREQ
 from gateware.phy.pcie4 import Pcie4Phy
 
-# Verilog modules that the PHY instantiates and that no source file of the gateware defines: the
-# vendor's PCIe core and primitives.
+# Modules that the PHY instantiates and no source of the gateware defines: core and primitives.
 LEAVES = ("pcie_usp", "IBUFDS_GTE4", "FDPE")
 
 # The configuration that the hard block must have for each endpoint, as constants of the SoC. No pin
@@ -48,11 +46,8 @@ def _litepcie(platform, pads, msix, clock):
     return phy
 
 def make_phy(endpoint, platform, pads, msix=False, clock=SYS_CLK_FREQ):
-    """Makes the PHY for the endpoint called `endpoint`, on `pads` (reference clock, reset, lanes).
-    All streams and registers of the PHY are in the user clock domain.
-
-    `clock` is the user clock in Hz, which depends on the link's greatest speed and width.
-    """
+    """Makes the endpoint's PHY on `pads` (reference clock, reset, lanes), in the user clock domain.
+    `clock` is that clock in Hz, which depends on the link's greatest speed and width."""
     return {"lanebox": Pcie4Phy, "litepcie": _litepcie}[endpoint](platform, pads, msix, clock)
 
 # User clock ---------------------------------------------------------------------------------------
@@ -61,8 +56,7 @@ class UserClock(LiteXModule):
     """Takes clock and reset of the whole SoC (`sys`) from the hard block's user clock and reset.
 
     LiteX's soft reset (ctrl_reset) is not connected, on purpose. It would cut a TLP in half on its
-    way into the hard block, and it cannot reset the hard block's side of the streams.
-    """
+    way into the hard block, and it cannot reset the hard block's side of the streams."""
     def __init__(self, phy):
         self.cd_sys = ClockDomain()
 

@@ -15,17 +15,13 @@ class MsiSender(LiteXModule):
 
     The hard block answers each pulse on `pulse` with `sent` or `fail`. A message that failed is
     sent again as long as MSI is enabled. A message that comes while MSI is disabled waits at
-    `sink`. So no message is lost.
-    """
+    `sink`. So no message is lost."""
     def __init__(self):
         self.sink   = stream.Endpoint(msi_layout()) # i
         self.enable = Signal()                      # i, the host has enabled MSI.
-        # i, pin cfg_interrupt_msi_sent of the hard block.
-        self.sent   = Signal()
-        # i, pin cfg_interrupt_msi_fail of the hard block.
-        self.fail   = Signal()
-        # o, pin cfg_interrupt_msi_int[0] of the hard block.
-        self.pulse  = Signal()
+        self.sent   = Signal() # i, pin cfg_interrupt_msi_sent of the hard block.
+        self.fail   = Signal() # i, pin cfg_interrupt_msi_fail of the hard block.
+        self.pulse  = Signal() # o, pin cfg_interrupt_msi_int[0] of the hard block.
         # o, an MSI message is on its way to the link, or begins in this cycle.
         self.busy   = Signal()
 

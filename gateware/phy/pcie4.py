@@ -11,8 +11,7 @@ LitePCIe front end needs of its PHY: `id`, `data_width`, `max_payload_size`, `ma
 silicon, the model in simulation. LitePCIe's own PHY is not in the path.
 
 The streams and registers are in the clock domain `pcie`, whose clock is the core's user clock. The
-domain is reset by the core's user reset, and by a function level reset (see flr.py).
-"""
+domain is reset by the core's user reset, and by a function level reset (see flr.py)."""
 
 from litepcie.common import get_bar_mask, msi_layout
 from litex.gen import *
@@ -33,8 +32,7 @@ class Pcie4Phy(LiteXModule):
     LitePCIe PHY.
 
     `pads` are the PCIe pins of `platform`. `msix` says that the core has MSI-X beside MSI. `clock`
-    is the user clock in Hz.
-    """
+    is the user clock in Hz."""
     endianness    = "little"
     qword_aligned = False
 
@@ -48,16 +46,12 @@ class Pcie4Phy(LiteXModule):
         # Side-bands -------------------------------------------------------------------------------
         # i, bit 0 grants the hard block a credit for one more non-posted request of the host.
         self.np_request = Signal(2)
-        # o, sequence numbers of the requests of the card that have left the hard block.
-        self.sequence   = Record(layouts.sequence_layout())
-        # o, settings that the host has programmed, such as Max_Payload_Size.
-        self.settings   = Record(layouts.link_settings_layout())
-        # A port through which the card reads its PCIe configuration space.
-        self.cfg_mgmt   = Record(layouts.cfg_mgmt_layout())
+        self.sequence   = Record(layouts.sequence_layout())      # o, of requests that have left
+        self.settings   = Record(layouts.link_settings_layout()) # o, as the host has set them
+        self.cfg_mgmt   = Record(layouts.cfg_mgmt_layout())      # reads the configuration space
         # o, enable and mask bit of MSI-X for function 0. They stay 0 if MSI-X is not built.
         self.msix       = Record(layouts.msix_control_layout())
-        # o, the card may begin no TLP, since it is about to be reset by a function level reset.
-        self.stop       = Signal()
+        self.stop       = Signal() # o, the card may begin no TLP: a function level reset comes.
         # i, no TLP of the card is half sent, and no read of host memory is outstanding.
         self.idle       = Signal()
 
@@ -70,13 +64,10 @@ class Pcie4Phy(LiteXModule):
         self.data_width       = numbers.DATA_WIDTH
         self.bar0_size        = numbers.BAR0_SIZE
         self.bar0_mask        = get_bar_mask(numbers.BAR0_SIZE)
-        # The requester ID that front ends write into their requests. It stays 0, since the hard
-        # block fills in the card's own ID.
+        # The requester ID in requests. It stays 0, since the hard block fills in the card's own.
         self.id               = Signal(16)
-        # o, the most bytes that one read request of the card may ask for.
-        self.max_request_size = Signal(16)
-        # o, the most payload bytes that one write TLP of the card may have.
-        self.max_payload_size = Signal(16)
+        self.max_request_size = Signal(16) # o, the most bytes that one read may ask for
+        self.max_payload_size = Signal(16) # o, the most payload bytes of one write TLP
 
         self._link_status = CSRStatus(fields=[
             CSRField("status",     size=1, description="Link up."),
@@ -95,8 +86,7 @@ class Pcie4Phy(LiteXModule):
 
         # Clock and resets -------------------------------------------------------------------------
         self.cd_block = ClockDomain() # The hard block's user clock, with its user reset.
-        # The hard block's user clock, with a reset that a function level reset sets, too.
-        self.cd_pcie  = ClockDomain()
+        self.cd_pcie  = ClockDomain() # The same, reset by a function level reset, too.
 
         self.flr = ClockDomainsRenamer("block")(FunctionLevelReset(clock))
         self.comb += [
@@ -148,8 +138,7 @@ class Pcie4Phy(LiteXModule):
         )
 
     def connect_settings(self, core):
-        """Drives `settings`, the two sizes and the PHY's registers from `core`, a CoreStatus with
-        the hard block's status outputs."""
+        """Drives `settings`, the two sizes and the PHY's registers from `core`, a CoreStatus."""
         status = self._link_status.fields
         self.comb += [
             self.settings.max_payload.eq(core.max_payload),
@@ -172,8 +161,7 @@ class Pcie4Phy(LiteXModule):
         ]
 
     def connect_interrupts(self, core):
-        """Connects `msi`, `msix` and the sender of MSI to `core`, a CoreStatus with the hard
-        block's status outputs."""
+        """Connects `msi`, `msix` and the sender of MSI to `core`, a CoreStatus."""
         self.comb += [
             self.msi.connect(self.msi_sender.sink),
             self.msi_sender.enable.eq(core.msi_enable[0]),
@@ -187,9 +175,8 @@ class Pcie4Phy(LiteXModule):
 # Sizes --------------------------------------------------------------------------------------------
 
 def decode_size(code, size):
-    """Returns a statement that sets `size` to the number of bytes that the PCIe field `code` stands
-    for (128 << code), but to no more than LARGEST_PAYLOAD, which the endpoint's stores are made
-    for."""
+    """Returns a statement that sets `size` to the bytes that the PCIe field `code` stands for
+    (128 << code), or to LARGEST_PAYLOAD if the endpoint's stores hold no more."""
     return Case(code, {
         **{n: size.eq(min(128 << n, numbers.LARGEST_PAYLOAD)) for n in range(3)},
         "default": size.eq(numbers.LARGEST_PAYLOAD),

@@ -5,8 +5,7 @@
 """Connects signals of the gateware to the hard block's pins, by the pins' names.
 
 If no function of this file names an input of the hard block, the input's feature is not used, and
-it gets the value that the table in pins.py has for it.
-"""
+it gets the value that the table in pins.py has for it."""
 
 from migen import *
 
@@ -143,8 +142,7 @@ def msix_pins(core):
 def control_pins(core, flr):
     """Returns {pin: signal} for the pins for function level resets and power states.
 
-    The power state is acknowledged in the cycle in which the hard block asks.
-    """
+    The power state is acknowledged in the cycle in which the hard block asks."""
     in_process = Signal(4)
     flr.comb += flr.in_process.eq(in_process[0])
     return {

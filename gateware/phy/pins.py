@@ -7,8 +7,7 @@
 No other file lists the pins with their widths. Three things are made from this table: the hard
 block's instance in the gateware (pcie4_pins.py), the module that stands for the hard block in
 simulation and in synthesis (pins_verilog.py), and the code between Verilog and C++ in the simulated
-card (sim/board/border.py). Only this file knows the positions of fields in `tuser`.
-"""
+card (sim/board/border.py). Only this file knows the positions of fields in `tuser`."""
 
 import difflib
 from dataclasses import dataclass
@@ -24,8 +23,7 @@ class Pin:
     inputs.
 
     `tie` is the value that PG213 asks for at an input whose feature is not used. If it is None, the
-    gateware must connect the input.
-    """
+    gateware must connect the input."""
     name:   str
     width:  int
     output: bool
@@ -207,8 +205,7 @@ def tuser(pin, **signals):
     that has its name. Raises ValueError if the fields do not fit.
 
     Unused bits of an input pin are 0. Unused bits of an output pin go to signals that nothing
-    reads.
-    """
+    reads."""
     filler = Signal if PINS[pin].output else (lambda width: C(0, width))
     total  = {field: sum(width for _, width in pieces) for field, pieces in FIELDS[pin].items()}
     widths = {field: len(signal) for field, signal in signals.items()}
@@ -227,8 +224,7 @@ def instance_ports(**connected):
     other inputs are tied to the table's values.
 
     Raises ValueError if a name is no pin, if a signal has another width than its pin, or if an
-    input that must be connected is not.
-    """
+    input that must be connected is not."""
     ports = {}
     for name, signal in connected.items():
         if name not in PINS:

@@ -3,8 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 
 """Writes the hard block as a Verilog module with the ports of pins.py. The module is called
-pcie_usp, as in LitePCIe.
-"""
+pcie_usp, as in LitePCIe."""
 
 import re
 
@@ -18,8 +17,7 @@ def ports(registers=(), widths=None):
     """Returns the hard block's list of ports in Verilog, without the brackets around it.
 
     `registers` are the outputs that the module's body assigns in an always or initial block.
-    `widths` has the widths, in bits, of pins that are narrower than on the hard block, by name.
-    """
+    `widths` has the widths, in bits, of pins that are narrower than on the hard block, by name."""
     widths  = widths or {}
     unknown = {*registers, *widths} - PINS.keys()
     if unknown:
@@ -45,8 +43,7 @@ def fill(text, widths=None):
     """Returns `text`, a Verilog module with its body, with the hard block's ports in place of its
     line PLACE.
 
-    Outputs that the body assigns in an always or initial block become registers.
-    """
+    Outputs that the body assigns in an always or initial block become registers."""
     if text.count(f"{PLACE}\n") != 1:
         raise ValueError(f"the module must have one line `{PLACE}`")
     assigned = {name for name in ASSIGNED.findall(text) if name in PINS}

@@ -4,8 +4,7 @@
 
 """The echo: a far side of the net device that answers ARP, ICMP echo and UDP at line rate.
 
-Echo.scala has the logic.
-"""
+Echo.scala has the logic."""
 
 from litex.gen import *
 from litex.soc.interconnect import stream

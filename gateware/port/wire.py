@@ -5,8 +5,7 @@
 """The wire: a far side of the net device that brings its frames to the client's side of a MAC.
 
 The target connects `transmit`, `receive` and `up`. In simulation they lead to the model of a MAC
-and its line (sim/board/port/). No MAC for a real card exists yet.
-"""
+and its line (sim/board/port/). No MAC for a real card exists yet."""
 
 from litex.gen import *
 from litex.soc.interconnect import stream
@@ -20,8 +19,7 @@ class Wire(LiteXModule):
 
     A MAC that is not ready makes the frames of `sink` wait. The frames of `receive` must not wait:
     a MAC has no room for them. `source` is always ready but for a cycle in a frame, so one beat of
-    room in the MAC is enough.
-    """
+    room in the MAC is enough."""
     def __init__(self, platform):
         self.sink   = sink   = stream.Endpoint(layouts.frame_layout()) # i
         self.source = source = stream.Endpoint(layouts.frame_layout()) # o

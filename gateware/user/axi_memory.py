@@ -6,8 +6,7 @@
 
 `MemoryOnAxi` is an example of what user logic can do with its AXI4 bus. `SlowMemoryOnAxi` answers
 as late as a DRAM behind its controller. It exists for `make bench` only, since a delay is of no use
-on a card.
-"""
+on a card."""
 
 from litex.soc.interconnect.csr import CSRStorage
 
@@ -31,8 +30,7 @@ class SlowMemoryOnAxi(MemoryOnAxi):
     """User logic that shows 64 KiB of memory with a latency of 50 cycles (200 ns at 250 MHz).
     Software can set the register `hold`, so that the memory answers no read.
 
-    The logic raises an interrupt for each write that the memory has answered.
-    """
+    The logic raises an interrupt for each write that the memory has answered."""
     latency = 50
 
     def __init__(self, platform):

@@ -6,8 +6,7 @@
 `slot.commands` measures with it how fast commands are carried out.
 
 Read n begins at `user_base` + 64*(n modulo 1024), and has `user_size` bytes. The logic drops all
-data, and counts reads, errors and cycles.
-"""
+data, and counts reads, errors and cycles."""
 
 from litex.gen import *
 from litex.soc.interconnect import stream

@@ -6,8 +6,7 @@
 one is misspelt.
 
 A traceback ends in Migen or LiteX, whose files the user has never opened. The useful line is the
-traceback's last one in the user's own folder.
-"""
+traceback's last one in the user's own folder."""
 
 import builtins
 import inspect
@@ -25,9 +24,8 @@ ROOT    = Path(__file__).resolve().parents[2]
 LANEBOX = (ROOT/"gateware", ROOT/"tools")
 
 def _line(occupant_class, *patterns):
-    """Returns FILE:LINE of a line of the class. The patterns are tried in order, and the first line
-    that matches a pattern is taken. If no line matches any, it is the line where the class begins.
-    """
+    """Returns FILE:LINE of the first line of the class that matches the first pattern, or else the
+    next one. If none matches any, it is the line where the class begins."""
     try:
         file         = inspect.getsourcefile(occupant_class)
         lines, first = inspect.getsourcelines(occupant_class)
@@ -41,8 +39,7 @@ def _line(occupant_class, *patterns):
     return f"{file}:{first}"
 
 def place(occupant_class, attribute=None):
-    """Returns FILE:LINE where the class sets `self.ATTRIBUTE`. If the class does not set it, it is
-    the line where the class begins."""
+    """Returns FILE:LINE where the class sets `self.ATTRIBUTE`, or where the class begins."""
     given = [rf"\bself\.{attribute}\b[^=\n]*=(?!=)"] if attribute else []
     return _line(occupant_class, *given)
 
@@ -56,14 +53,12 @@ def nearest(name, names):
     """Returns a question that proposes the one of `names` that is nearest to `name`; empty if none
     is near.
 
-    `name` itself is never proposed, since `names` may come from another object that has it.
-    """
+    `name` itself is never proposed, since `names` may come from another object that has it."""
     found = get_close_matches(str(name), [each for each in names if each != name], n=1)
     return f" Did you mean `{found[0]}`?" if found else ""
 
 def _stream_of(record, frames):
-    """Returns the stream whose payload or parameters are `record`. It is looked for among the local
-    variables of the Python frames. Returns None if it is not there."""
+    """Returns the stream that has `record` and is a local variable of the frames, or None."""
     values = [value for frame in frames for value in frame.f_locals.values()]
     values = [each for value in values for each in (value if type(value) is tuple else [value])]
     for each in values:
@@ -72,8 +67,7 @@ def _stream_of(record, frames):
     return None
 
 def _stream_fields(name, endpoint):
-    """Returns the text for a field `name` that the stream does not have. The text proposes the name
-    that may be meant, and lists the fields that the stream has."""
+    """Returns a sentence that proposes a field for the unknown `name`, and lists all fields."""
     layout = endpoint.description
     fields = ["valid", "ready", "first", "last"]
     fields += [field[0] for field in layout.payload_layout + layout.param_layout]
@@ -83,9 +77,7 @@ def _stream_fields(name, endpoint):
         f"{', '.join(fields)}{more}.")
 
 def _names_inside(error, frames):
-    """Returns the names that may be meant after an AttributeError. They are the attributes of the
-    object in the error and of `self` in each Python frame, and the attributes of those attributes.
-    """
+    """Returns the attributes, and theirs, of the error's object and of `self` in each frame."""
     names, owners = [], [getattr(error, "obj", None)]
     owners += [frame.f_locals["self"] for frame in frames if "self" in frame.f_locals]
     for owner in owners:
@@ -112,8 +104,7 @@ def _question(error, frame, below):
 def located(folder):
     """Turns an error in the Python files of `folder` into a ValueError that names file and line.
 
-    An error that Lanebox itself raises already says what is wrong, so it passes unchanged.
-    """
+    An error that Lanebox itself raises already says what is wrong, so it passes unchanged."""
     try:
         yield
     except SyntaxError as error:

@@ -11,8 +11,7 @@ logic causes stalls. In c2h the DMA causes them, when it has no room or no buffe
 `valid` is no stall.
 
 Only the card's reset clears the counters. Software takes two readings and subtracts. So several
-programs may read at the same time, and none needs the right to write.
-"""
+programs may read at the same time, and none needs the right to write."""
 
 from litex.gen import *
 from litex.soc.interconnect.csr import *
@@ -38,8 +37,7 @@ FIELDS = {
 class SideMonitor(LiteXModule):
     """Watches one stream of the user slot, `endpoint`. All outputs show its state two cycles ago.
 
-    `time` must be device time of the cycle before.
-    """
+    `time` must be device time of the cycle before."""
     def __init__(self, endpoint, time):
         self.valid = Signal() # o
         self.ready = Signal() # o
@@ -67,13 +65,11 @@ class SlotMonitor(LiteXModule):
     Reading the register `now` copies all counters at one clock edge, so the registers read after it
     belong together. Another program may take a copy meanwhile. So a program reads the register
     `time` first and again at the end. If `time` is unchanged, all values that the program has read
-    are of one copy. The argument `time` must be device time of the cycle before.
-    """
+    are of one copy. The argument `time` must be device time of the cycle before."""
     def __init__(self, sink, source, time, with_csr=True):
         self.h2c   = SideMonitor(sink, time)
         self.c2h   = SideMonitor(source, time)
-        # i, one cycle: state, time and all counters are copied for software.
-        self.copy  = Signal()
+        self.copy  = Signal() # i, one cycle: state, time and all counters are copied for software.
         # o, present valid and ready of the h2c stream, then of the c2h stream
         self.now   = Signal(len(FIELDS))
         self.state = Signal(len(FIELDS))        # o, value of `now` in the last copy
@@ -101,8 +97,7 @@ class SlotMonitor(LiteXModule):
             self.add_csr()
 
     def add_csr(self):
-        """Adds the registers with the present state of both streams, and those with the copy: the
-        state, the time and the counters."""
+        """Adds the registers with the present state and those with the copy."""
         self._now   = CSRStatus(name="now", fields=self._fields(),
             description="What both streams do now. Reading it takes the copy that follows.")
         self._state = CSRStatus(name="state", fields=self._fields(),

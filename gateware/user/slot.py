@@ -25,8 +25,7 @@ and any CSRs, which software sees with the prefix `user_`. The occupant is in th
 `last` ends a packet, `bytes` is how many bytes of that beat count (0: all 32), and `error` says
 that the packet is not as it should be. h2c has these three where the host asks for packets. In c2h
 `last` ends the buffer in host memory where the host wants that. Logic without packets does not
-drive these fields, or has streams of plain_stream_layout(), which is LitePCIe's `dma_layout`.
-"""
+drive these fields, or has streams of plain_stream_layout(), which is LitePCIe's `dma_layout`."""
 
 import importlib
 import importlib.util
@@ -53,8 +52,7 @@ from tools.verilog.sources import source_files
 def _import(module):
     if not module.endswith(".py"):
         return importlib.import_module(module)
-    # The user's module gets a name of its own, since its file may be called like an installed
-    # package.
+    # The user's file may be called like an installed package, so its module has another name.
     name = f"lanebox_user_logic_{Path(module).stem}"
     spec = importlib.util.spec_from_file_location(name, module)
     code = sys.modules[name] = importlib.util.module_from_spec(spec)
@@ -62,8 +60,7 @@ def _import(module):
     return code
 
 def find_occupant(text):
-    """Returns the class of user logic that `text` names as MODULE:CLASS, where MODULE is a dotted
-    name or a .py file. Raises ValueError if there is no such class."""
+    """Returns the class that `text` names as MODULE:CLASS; raises ValueError if there is none."""
     module, separator, name = text.rpartition(":")
     if not (separator and module and name):
         raise ValueError(f"user logic {text!r} must be MODULE:CLASS, like "
@@ -82,8 +79,7 @@ def find_occupant(text):
     return getattr(code, name)
 
 def occupant_sources(occupant_class):
-    """Returns the source files in the folder of the occupant class's file. If any of them changes,
-    the gateware is built anew."""
+    """Returns the files beside the occupant's own. The gateware is built anew if one changes."""
     return source_files(Path(inspect.getfile(occupant_class)).parent, pattern="*")
 
 # Check --------------------------------------------------------------------------------------------
@@ -150,8 +146,7 @@ def _check_commands(occupant, with_commands):
             f"{occupant.commands!r}; it must be UserCommands() of gateware.user.commands")
 
 class _Narrowing(NodeVisitor):
-    """Visits Migen statements and collects in `found` each assignment of a signal to a narrower
-    one, as a pair (target, source)."""
+    """Collects in `found` each assignment of a signal to a narrower one: (target, source)."""
     def __init__(self):
         self.found = []
 
@@ -161,8 +156,8 @@ class _Narrowing(NodeVisitor):
             self.found.append((target, source))
 
 def _name_of(occupant, signal):
-    """Returns the signal's name as the occupant's class writes it: self.NAME, or self.NAME.FIELD
-    for a field of a stream. A signal that is no attribute has the name that Migen gives it."""
+    """Returns self.NAME, or self.NAME.FIELD of a stream, as the occupant's class writes it. A
+    signal that is no attribute has the name that Migen gives it."""
     for attribute, value in vars(occupant).items():
         if value is signal:
             return f"self.{attribute}"
@@ -177,8 +172,7 @@ def _check_widths(occupant):
     """Raises ValueError if the occupant assigns a signal to a narrower one without a slice.
 
     Migen would silently drop the upper bits. Only the occupant's own statements are checked, not
-    those of its submodules.
-    """
+    those of its submodules."""
     narrowing = _Narrowing()
     for statements in (occupant._fragment.comb, *occupant._fragment.sync.values()):
         narrowing.visit(statements)
@@ -199,8 +193,7 @@ def check_built(occupant, regions):
     """Raises ValueError if a finalized occupant would build, but then hang or hide a register.
 
     `regions` are the SoC's register regions by name. The occupant's region, if it has registers, is
-    called `user`.
-    """
+    called `user`."""
     if occupant.sink.ready not in _driven(occupant._fragment):
         raise ValueError(f"{_subject(occupant, 'sink')}: nothing drives `sink.ready`, so h2c would "
             "hang with the first beat. Logic that wants nothing from the host takes and drops it: "
@@ -218,8 +211,7 @@ def check_built(occupant, regions):
             "of its own")
 
 def _widen(occupant, *attributes):
-    """Replaces each of these streams of the occupant that has LitePCIe's layout by a stream with
-    stream_layout(). The new stream carries whole beats only, and no error."""
+    """Replaces these streams, if they have LitePCIe's layout, by ones of whole beats, no error."""
     for attribute in attributes:
         inner = getattr(occupant, attribute)
         if _fields(inner.description) == _fields(stream_layout()):
@@ -234,8 +226,7 @@ def make_occupant(occupant_class, platform, with_axi=True, with_commands=True):
 
     `with_axi` says that the gateware has a master for an AXI4 bus of user logic. Only Lanebox's
     MMIO bridge is such a master. `with_commands` says that the endpoint can carry out commands of
-    user logic. Only Lanebox's endpoint can.
-    """
+    user logic. Only Lanebox's endpoint can."""
     with located(Path(inspect.getfile(occupant_class)).parent):
         occupant = occupant_class(platform)
     if not isinstance(occupant, LiteXModule):
@@ -262,7 +253,6 @@ def make_occupant(occupant_class, platform, with_axi=True, with_commands=True):
 # SoC ----------------------------------------------------------------------------------------------
 
 def add_slot(soc):
-    """Adds what belongs to the user's logic to the SoC: the block that carries out its commands, if
-    it has any, and the monitor of the slot's two streams, with its registers."""
+    """Adds the block for the commands of user logic and the monitor of its streams to the SoC."""
     add_commands(soc)
     soc.slot = SlotMonitor(soc.user.sink, soc.user.source, soc.pcie_counters.time_late)

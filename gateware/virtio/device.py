@@ -5,8 +5,7 @@
 """The virtio devices in the SoC: their pages on the Wishbone bus, their interrupt causes, and their
 master port of the endpoint. The far side of the net device is connected here.
 
-VirtioDevices.scala has the logic. gateware/virtio/README.md describes the devices.
-"""
+VirtioDevices.scala has the logic. gateware/virtio/README.md describes the devices."""
 
 from typing import NamedTuple
 
@@ -26,8 +25,7 @@ from tools.verilog.spinal_build import generate
 
 class Device(NamedTuple):
     """A virtio device: its name on the bus, its virtio device ID (VirtIO 1.2, 5), its queues, its
-    page's address on the bus and the interrupt cause of its queue 0.
-    """
+    page's address on the bus and the interrupt cause of its queue 0."""
     name:   str
     id:     int
     queues: int
@@ -59,8 +57,7 @@ class VirtioDevices(LiteXModule):
 
     Host memory is reached through the master port `port`. The Wishbone buses `buses` show the page
     of registers of each device in whole dwords. A write of fewer bytes is ignored. `h2c` has the
-    frames that the net driver sends, and `c2h` takes those that it receives (Frames.scala).
-    """
+    frames that the net driver sends, and `c2h` takes those that it receives (Frames.scala)."""
     def __init__(self, platform, port):
         self.h2c   = stream.Endpoint(layouts.frame_layout()) # o
         self.c2h   = stream.Endpoint(layouts.frame_layout()) # i
@@ -107,8 +104,7 @@ class VirtioDevices(LiteXModule):
 def add_virtio(soc, far_side):
     """Adds the virtio devices to the SoC, with interrupt causes behind those of the card. The net
     device is connected to the far side that is called `far_side`. If this is None, nothing is
-    added.
-    """
+    added."""
     if far_side is None:
         return
     # A used element is written when the data of its chain has come, and interrupts wait for that

@@ -6,8 +6,7 @@
 
 The fields of a SpinalHDL component's ports are repeated in this file. Logic in Migen needs them
 before the component is generated, which happens when the SoC is finalized. spinal_instance.py then
-compares each name, direction and width with the component's own.
-"""
+compares each name, direction and width with the component's own."""
 
 from litepcie.common import dma_layout
 from litex.soc.interconnect.stream import EndpointDescription
@@ -30,8 +29,7 @@ def stream_layout():
 
     `bytes` and `error` are valid with `last`. `bytes` says how many bytes of the beat are valid,
     from byte 0 on. 0 means all 32, so logic that never sets `bytes` sends whole beats. `error` says
-    that something is wrong with the packet that ends with this beat.
-    """
+    that something is wrong with the packet that ends with this beat."""
     return EndpointDescription([("data", DATA_WIDTH), ("bytes", STREAM_BYTES), ("error", 1)])
 
 def plain_stream_layout():
@@ -64,8 +62,7 @@ def rq_layout():
     return [*_BEAT, ("first_be", 4), ("last_be", 4), ("sequence", 6)]
 
 def rc_layout():
-    """Returns the fields of a beat on RC, completions of the card's reads. One may end in a beat in
-    which another one begins."""
+    """Returns the fields of a beat on RC. One completion may end in it and another one begin."""
     end = [("valid", 1), ("dword", 3)]
     return [*_BEAT, ("byte_enable", DATA_WIDTH//8), ("start_0", 1), ("start_1", 1),
         ("end_0", end), ("end_1", end), ("discontinue", 1)]
@@ -75,9 +72,8 @@ def sequence_layout():
     return [("number_0", 6), ("valid_0", 1), ("number_1", 6), ("valid_1", 1)]
 
 def link_settings_layout():
-    """Returns the fields for the host's settings. `max_payload` and `max_read_request` are the
-    codes of MPS and MRRS (128 bytes << code). `rcb_128` says that the RCB is 128 bytes and not 64.
-    """
+    """Returns the fields for the host's settings. MPS and MRRS are codes (128 bytes << code).
+    `rcb_128` says that the RCB is 128 bytes and not 64."""
     return [("max_payload", 3), ("max_read_request", 3), ("rcb_128", 1), ("bus_master", 1)]
 
 def cfg_mgmt_layout():
@@ -93,13 +89,13 @@ def msix_layout():
     """Returns the fields of the port to MsixTable.scala. A pulse in `causes` raises the interrupt
     cause of its bit. `sent` is a pulse, a cycle late, for each message that RQ took. `registers` is
     a port of 32-bit words to the table and the pending bits."""
-    # `address` has one bit more than the MSI-X table needs. The upper half of the addresses is for
-    # the pending bits.
+    # The upper half of the addresses is for the pending bits.
     address = bits_for(4*MSI_WIDTH - 1) + 1
     return [("causes", MSI_WIDTH), ("busy", 1), ("sent", 1), ("registers", [("address", address),
         ("write", 1), ("write_data", 32), ("read_data", 32)])]
 
-# Between the endpoint and its clients and targets (Requests.scala, Targets.scala).
+# Between the endpoint and its clients (Request.scala, ReadData.scala) and targets
+# (TargetRequest.scala, TargetCompletion.scala).
 
 def request_layout():
     """Returns the fields of a beat of a client's request to host memory. A read is one beat."""
@@ -116,8 +112,7 @@ def requester_layout():
         ("function", 8)]
 
 def target_request_layout():
-    """Returns the fields of a beat of a host's request to a target. In `window` the bit of
-    the BAR window is set that holds the request."""
+    """Returns the fields of a beat of a host's request. `window` has a bit for each BAR window."""
     return [("write", 1), ("bar", 3), ("window", TARGET_WINDOWS), ("offset", 32), ("dwords", 11),
         ("first_be", 4), ("last_be", 4), ("address", 64), ("requester", requester_layout()),
         ("data", DATA_WIDTH)]

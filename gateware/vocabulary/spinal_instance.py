@@ -6,8 +6,7 @@
 
 PortsFile.scala writes a list of the ports beside the Verilog. So a layout in Python that repeats a
 Bundle in Scala is checked as soon as an instance is made. A field that is missing, unknown or of
-another width is an error then, and not a warning of Verilator or Vivado later.
-"""
+another width is an error then, and not a warning of Verilator or Vivado later."""
 
 import json
 from difflib import get_close_matches
@@ -28,8 +27,7 @@ def spinal_instance(verilog, left_open=None, domain="sys", **ports):
     `ports` are as for Migen's Instance: i_NAME for an input, o_NAME for an output. The clock and
     the reset are those of the clock domain `domain`. Every port of the component must be given,
     with its direction and width. `left_open` maps the name of each output that nothing needs to the
-    reason.
-    """
+    reason."""
     ports     = {"i_clk": ClockSignal(domain), "i_reset": ResetSignal(domain), **ports}
     left_open = left_open or {}
     component = read_ports(verilog)

@@ -6,8 +6,7 @@
 
 SpinalHDL writes a Stream(Fragment(T)) called `cq` as the Verilog ports cq_valid, cq_ready,
 cq_payload_last and cq_payload_fragment_<field>. Fields are camelCase in Scala and snake_case in
-Python.
-"""
+Python."""
 
 import re
 
@@ -30,8 +29,7 @@ def _fields(record):
             yield camel(name), value
 
 def record_ports(prefix, record, direction):
-    """Returns the Instance arguments for all fields of `record`. `direction` says whether the
-    fields are inputs ("i") or outputs ("o") of the component."""
+    """Returns the Instance arguments for all fields of `record`: inputs ("i") or outputs ("o")."""
     return {f"{direction}_{prefix}_{name}": signal for name, signal in _fields(record)}
 
 def stream_ports(name, endpoint, role, packets=True):
@@ -39,16 +37,14 @@ def stream_ports(name, endpoint, role, packets=True):
     `endpoint`.
 
     `role` is the component's: a "sink" takes beats from `endpoint`, a "source" gives beats to it.
-    With `packets` the SpinalHDL type is Stream(Fragment(T)), otherwise Stream(T).
-    """
+    With `packets` the SpinalHDL type is Stream(Fragment(T)), otherwise Stream(T)."""
     given, taken = {"sink": ("i", "o"), "source": ("o", "i")}[role]
     ports = {f"{given}_{name}_valid": endpoint.valid, f"{taken}_{name}_ready": endpoint.ready}
     if packets:
         ports[f"{given}_{name}_payload_last"] = endpoint.last
         return {**ports, **record_ports(f"{name}_payload_fragment", endpoint.payload, given)}
     fields = list(_fields(endpoint.payload))
-    # The SpinalHDL type is Stream(Bits(n bits)), whose payload is a single port without field
-    # names.
+    # The payload of a Stream(Bits(n bits)) is a single port without field names.
     if len(fields) == 1:
         return {**ports, f"{given}_{name}_payload": fields[0][1]}
     return {**ports, **record_ports(f"{name}_payload", endpoint.payload, given)}

@@ -10,8 +10,7 @@
     BAR2  0x000000, 0x004000  the two block memories     0x080000  512 KiB     0x100000  user's AXI4
 
 The block memories are in both BARs: a driver that maps only BAR0 must reach them, and BAR2 is
-prefetchable, so it may be mapped write-combining.
-"""
+prefetchable, so it may be mapped write-combining."""
 
 from dataclasses import dataclass
 
@@ -19,8 +18,7 @@ from gateware import numbers
 
 BUS   = "wishbone"
 AXI   = "axi"
-# Name of the MMIO bridge's target that holds both block memories (MEMORY_BASES), one behind the
-# other.
+# The target that holds both block memories (MEMORY_BASES), one behind the other.
 BLOCK = "block_memory"
 
 @dataclass(frozen=True)
@@ -89,18 +87,16 @@ class Window:
         return f"{self.bar},{self.base},{self.size},{self.target},{self.target_base}"
 
 def block_windows(bar, bases):
-    """Returns the windows of a BAR that show the block memories, one window at each of `bases`."""
+    """Returns the windows of a BAR, at `bases`, that show the block memories."""
     size = numbers.MEMORY_SIZE
     return [Window(bar, base, size, BLOCK, size*n) for n, base in enumerate(bases)]
 
 def bus_window(base, size):
-    """Returns a window of BAR0 that shows the Wishbone bus. An address on the bus is the same as
-    the offset in BAR0."""
+    """Returns a window of BAR0 that shows the bus. A bus address is the offset in BAR0."""
     return Window(0, base, size, BUS, base)
 
 def default_windows(axi=None, msix=False, compat=None, virtio=False, cpu=False):
-    """Returns all BAR windows of a card. `axi` is the AXI4 bus of user logic, or None if it has
-    none."""
+    """Returns all BAR windows of a card. `axi` is the AXI4 bus of user logic, or None."""
     bar0 = COMPAT[compat]
     return [
         *[bus_window(base, size) for base, size in bar0.windows],
@@ -117,8 +113,7 @@ def default_windows(axi=None, msix=False, compat=None, virtio=False, cpu=False):
     ]
 
 def gaps(size, taken):
-    """Returns the parts of BAR0, which has `size` bytes, that no window in `taken` covers. A window
-    is a tuple (BAR, base, size), and so is each part in the result."""
+    """Returns the (BAR, base, size) of what none of the windows `taken` covers in `size` bytes."""
     free, at = [], 0
     for _, base, length in sorted(taken, key=lambda window: window[1]):
         if base > at:

@@ -8,8 +8,7 @@ ready for one, with probability `flow`. The test fails if a beat that the logic 
 or goes away before it is taken. The bench works with cocotb 1.9 and 2.
 
 The word PYTEST_DONT_REWRITE stops pytest from rewriting this module's assertions. Otherwise pytest
-would add the text of a failed condition to the message.
-"""
+would add the text of a failed condition to the message."""
 
 from __future__ import annotations
 
@@ -42,8 +41,7 @@ class Bench:
     without `last`; a test with longer packets must set more.
 
     A test may have only one bench, because the streams of two would drive the same ports. A second
-    one raises RuntimeError.
-    """
+    one raises RuntimeError."""
 
     # The task that drives the streams of the block under test. It ends when its test ends.
     _streams = None
@@ -108,8 +106,7 @@ class Bench:
         """Wait for the next `count` packets of the logic's stream `source`, and return them.
 
         Raises AssertionError if no beat has moved for SILENCE cycles, or if a packet has grown to
-        `endless` bytes.
-        """
+        `endless` bytes."""
         self.quiet = 0
         while len(self._received) < count:
             assert self.quiet < SILENCE, self._hangs(count)
@@ -121,8 +118,7 @@ class Bench:
     async def write(self, register: str, value: int) -> None:
         """Write the logic's register `user_REGISTER` as software does.
 
-        Raises ValueError if the logic has no such register.
-        """
+        Raises ValueError if the logic has no such register."""
         _check_register(register)
         await FallingEdge(self.dut.clk)
         strobe = getattr(self.dut, f"user_{register}_write")
@@ -138,8 +134,7 @@ class Bench:
     async def read(self, register: str) -> int:
         """Read the logic's register `user_REGISTER` as software does, and return its value.
 
-        Raises ValueError if the logic has no such register.
-        """
+        Raises ValueError if the logic has no such register."""
         _check_register(register)
         await FallingEdge(self.dut.clk)
         strobe = getattr(self.dut, f"user_{register}_read")
@@ -162,8 +157,7 @@ class Bench:
         """Drive and sample the logic's ports in each cycle.
 
         Inputs are driven on the falling edge of the clock. The values that the logic will see at
-        the rising edge are sampled before that edge.
-        """
+        the rising edge are sampled before that edge."""
         dut = self.dut
         while True:
             await FallingEdge(dut.clk)
@@ -228,8 +222,7 @@ class Bench:
     def _hangs(self, count: int) -> str:
         """Return the message for a test in which no beat moves any more.
 
-        The message says which side waits for what.
-        """
+        The message says which side waits for what."""
         where = []
         if self._sink_valid:
             where.append("sink.ready is low, and a beat waits")

@@ -3,8 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Runs an example's cocotb tests on its logic alone.
 
-Compiled simulations are kept in build/blocks.
-"""
+Compiled simulations are kept in build/blocks."""
 
 from __future__ import annotations
 
@@ -59,8 +58,7 @@ def test(example: Example, seed: int, waves: bool = False) -> list[Outcome]:
     """Run the example's cocotb tests of its logic alone. Return the outcome of each.
 
     With `waves`, waves are written to waves_of(example). Raises BuildError, with file and line, if
-    the example's logic cannot be built.
-    """
+    the example's logic cannot be built."""
     folder = CACHE / example.name
     sources = _verilog(example, folder)
     with alone():
@@ -86,8 +84,7 @@ def test(example: Example, seed: int, waves: bool = False) -> list[Outcome]:
 def outcomes(results: str, output: str) -> list[Outcome]:
     """Return the outcome of each test in cocotb's results file.
 
-    The problem of a failed test comes from cocotb's log, `output`.
-    """
+    The problem of a failed test comes from cocotb's log, `output`."""
     problems = _problems(output)
     return [
         Outcome(
@@ -102,8 +99,7 @@ def outcomes(results: str, output: str) -> list[Outcome]:
 
 def _problems(output: str) -> dict[str, str]:
     """Return what cocotb's log says about each failed test (the text behind `NAME failed`), by the
-    test's name.
-    """
+    test's name."""
     found, name = {}, None
     for line in output.splitlines():
         if logged := LOGGED.match(line):
@@ -117,8 +113,7 @@ def _problems(output: str) -> dict[str, str]:
 def _readable(lines: list[str]) -> str:
     """Return a traceback as lines `FILE:LINE: STATEMENT`, with the error at the end.
 
-    The frames of bench.py are left out.
-    """
+    The frames of bench.py are left out."""
     kept, lines = [], iter(lines)
     for line in lines:
         if frame := FRAME.match(line):
@@ -133,8 +128,7 @@ def _readable(lines: list[str]) -> str:
 def _verilog(example: Example, folder: Path) -> list[Path]:
     """Write the Verilog of the example's logic into `folder`.
 
-    Return all files that a simulation of it needs.
-    """
+    Return all files that a simulation of it needs."""
     command = [sys.executable, "-m", "sim.block.verilog", example.user, folder]
     _run(command, "gateware of the block")
     return [Path(line) for line in (folder / "sources.txt").read_text().splitlines()]
@@ -144,8 +138,7 @@ def _environment(waves: bool) -> dict[str, str]:
     """Return the environment variables for simulate.py.
 
     `make WAVES=1` sets WAVES, which cocotb 2 would read as well, so it is replaced by
-    LANEBOX_WAVES.
-    """
+    LANEBOX_WAVES."""
     kept = {name: value for name, value in os.environ.items() if name != "WAVES"}
     return {**kept, **({"LANEBOX_WAVES": "1"} if waves else {})}
 
@@ -153,8 +146,7 @@ def _environment(waves: bool) -> dict[str, str]:
 def _simulation(example: Example, python: Path, sources: list[Path], waves: bool) -> Path:
     """Return the folder of the compiled simulation.
 
-    It is compiled if no earlier run had the same sources and tools.
-    """
+    It is compiled if no earlier run had the same sources and tools."""
     tools = f"{python} {cocotb_version()} {verilator_version()}{' waves' if waves else ''}"
     digest = hashlib.sha256(tools.encode())
     for path in [*sources, SIMULATE]:
@@ -177,8 +169,7 @@ def _simulation(example: Example, python: Path, sources: list[Path], waves: bool
 def check(log: str, example: Example) -> None:
     """Raise WrongPins if Verilator's log tells of a port that does not fit.
 
-    The error names the line in the example's own file.
-    """
+    The error names the line in the example's own file."""
     try:
         check_pins(log)
     except WrongPins as error:
@@ -191,8 +182,7 @@ def _run(
     """Run a command and return its output.
 
     With `checked`, the output is Verilator's, and is checked for wrong ports of this example. It is
-    checked even if the command has failed, since WrongPins explains more than the failure.
-    """
+    checked even if the command has failed, since WrongPins explains more than the failure."""
     try:
         output = run(command, what, tie=True, cwd=ROOT, patience=PATIENCE, env=environment)
     except StepError as error:

@@ -5,8 +5,7 @@
 
 Its ports are `clk`, `reset`, `sink_*`, `source_*`, `irq` and `busy`. Each register has ports for
 software's accesses: `user_NAME_data` (written value), `user_NAME_write` and `user_NAME_read`
-(strobes, a bit for each 32-bit word), and `user_NAME_value`. An AXI4 bus of the logic gets none.
-"""
+(strobes, a bit for each 32-bit word), and `user_NAME_value`. An AXI4 bus of the logic gets none."""
 
 from __future__ import annotations
 
@@ -29,8 +28,7 @@ WORD = 32  # bits of a word on the bus of the registers (CSR bus)
 class Region:
     """Stands for LiteX's register region in check_built() of the user slot.
 
-    It has only the attribute that check_built() reads.
-    """
+    It has only the attribute that check_built() reads."""
 
     def __init__(self, registers):
         self.obj = registers
@@ -39,8 +37,7 @@ class Region:
 class Block(LiteXModule):
     """The user logic as a top module.
 
-    It has ports in place of the slot's streams and of software's register accesses.
-    """
+    It has ports in place of the slot's streams and of software's register accesses."""
 
     def __init__(self, occupant):
         self.occupant = occupant
@@ -62,16 +59,14 @@ class Block(LiteXModule):
 
     def port(self, name, width):
         """Return a new signal of `width` bits that becomes a port of the Verilog module, called
-        `name`.
-        """
+        `name`."""
         self.ports[name] = Signal(width, name_override=name)
         return self.ports[name]
 
     def add_stream(self, name, stream):
         """Add the ports of a stream.
 
-        They are inputs for `sink` and outputs for `source`; `ready` has the opposite direction.
-        """
+        They are inputs for `sink` and outputs for `source`; `ready` has the opposite direction."""
         fields = {
             "valid": stream.valid,
             "ready": stream.ready,
@@ -85,8 +80,7 @@ class Block(LiteXModule):
 
     def add_register(self, register):
         """Add the ports of a register, which is split into 32-bit words as LiteX's CSR bank does
-        it.
-        """
+        it."""
         if isinstance(register, CSR):
             words = [register]
         else:
@@ -112,8 +106,7 @@ def write(user: str, folder: Path) -> None:
     """Write block.v, its memories' contents, sources.txt and ports.txt into `folder`.
 
     `user` is MODULE:CLASS or FILE:CLASS of the logic. sources.txt lists the Verilog files,
-    ports.txt the names of the ports.
-    """
+    ports.txt the names of the ports."""
     platform = importlib.import_module("targets.sim_platform").Platform()
     occupant = make_occupant(find_occupant(user), platform)
     registers = occupant.get_csrs()
@@ -136,8 +129,7 @@ def write(user: str, folder: Path) -> None:
 
 def main() -> None:
     """Write the Verilog of a user's logic, with plain ports, to the folder that the command line
-    names.
-    """
+    names."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("user", metavar="MODULE:CLASS")
     parser.add_argument("folder", type=Path)

@@ -11,8 +11,7 @@ gateware/phy/pins.py.
 
 Two files are written: pcie_usp.sv is the module, with its ports, the body from block/pcie_usp.sv.in
 and the packing of inputs and outputs. pcie_border.hpp has the structs, with their sizes asserted.
-Both files lie in one folder, which is named after a hash of their contents.
-"""
+Both files lie in one folder, which is named after a hash of their contents."""
 
 from __future__ import annotations
 
@@ -93,8 +92,7 @@ class Member:
     """A member of a struct that crosses the border between Verilog and C++.
 
     `name` is its name in C++ and `width` its bits. For an input, `verilog` is the Verilog
-    expression of its value.
-    """
+    expression of its value."""
 
     name: str
     width: int
@@ -146,8 +144,7 @@ def _bits(members: list[Member]) -> int:
 def layout() -> int:
     """Return a number that changes if the name, width or order of any struct member changes.
 
-    Verilog passes it to C++, which refuses a struct of another layout.
-    """
+    Verilog passes it to C++, which refuses a struct of another layout."""
     members = [f"{member.name}:{member.width}" for member in (*_inputs(), *_outputs())]
     # Verilog's `int` has a sign. The shift keeps the checksum positive in Verilog, too.
     return zlib.crc32(" ".join(members).encode()) >> 1
@@ -159,8 +156,7 @@ def layout() -> int:
 def _packed(members: list[Member]) -> str:
     """Return the Verilog expression that packs all members into one vector.
 
-    The last member has the highest bits.
-    """
+    The last member has the highest bits."""
     lines = []
     for member in reversed(members):
         fill = member.words * WORD - member.width
@@ -172,8 +168,7 @@ def _packed(members: list[Member]) -> str:
 def _tuser(pin: str, places: dict[str, int]) -> str:
     """Return the Verilog expression of a tuser pin, made from the words of its fields.
 
-    Bits that belong to no field are 0.
-    """
+    Bits that belong to no field are 0."""
     pieces, at = [], 0
     for low, width, field, inside in parts(pin):
         if low > at:
@@ -230,8 +225,7 @@ def _struct(name: str, members: list[Member]) -> str:
 def header() -> str:
     """Return the text of pcie_border.hpp, the two structs that cross the border.
 
-    C++ gets BorderInputs from Verilog, and gives BorderOutputs back.
-    """
+    C++ gets BorderInputs from Verilog, and gives BorderOutputs back."""
     return "\n".join(
         [
             "// Written by sim/board/border.py from gateware/phy/pins.py.",

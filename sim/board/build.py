@@ -7,8 +7,7 @@
 A board is kept under build/board/ by the hash of its Verilog, C++ sources, tools and flags, and is
 not compiled again while these stay the same. Memory images are not compiled in: they lie beside the
 executable, which reads them when it starts. The file `gateware.options` lies there, too. It has the
-options with which the model of the hard block is as this gateware expects it.
-"""
+options with which the model of the hard block is as this gateware expects it."""
 
 from __future__ import annotations
 
@@ -88,8 +87,7 @@ def build_board(
 
     Returns the executable. Nothing is compiled if the same content was built before. With
     `sanitize` the board fails at the first error that AddressSanitizer or UBSan finds, and at its
-    end if memory has leaked; it is several times slower. Raises BuildError.
-    """
+    end if memory has leaked; it is several times slower. Raises BuildError."""
     sources = _gateware_sources(gateware)
     images = {path.name: path.read_bytes() for path in (gateware / "gateware").glob("*.init")}
     images["gateware.options"] = _options(gateware).encode()
@@ -126,8 +124,7 @@ def _is_kept(binary: Path) -> bool:
 def _options(gateware: Path) -> str:
     """Return the text of the file gateware.options, made from the SoC's constants.
 
-    It has one option of the board a line: NAME [VALUE].
-    """
+    It has one option of the board a line: NAME [VALUE]."""
     described = gateware / "csr.json"
     constants = json.loads(described.read_text())["constants"] if described.exists() else {}
     lines = ["straddle"] if constants.get("pcie_rc_straddle") else []
@@ -167,8 +164,7 @@ def numbers_header() -> Path:
     """Write the header link/numbers.hpp, if it is not there, and return its path.
 
     The header has the numbers of gateware/numbers.py for C++. Its folder is named after a hash of
-    its content.
-    """
+    its content."""
     text = numbers.cpp()
     folder = ROOT / "build" / "numbers" / hashlib.sha256(text.encode()).hexdigest()[:16]
     header = folder / "link" / "numbers.hpp"
@@ -189,8 +185,7 @@ def include_flags() -> list[str]:
 def model_files(suffix: str) -> list[Path]:
     """Return the source files of the hard block's model (link, host, pins) with this suffix.
 
-    The Verilated gateware and the vfio-user server are not among them.
-    """
+    The Verilated gateware and the vfio-user server are not among them."""
     made = [numbers_header()] if suffix == ".hpp" else []
     return [path for part in MODEL for path in sorted((BOARD / part).glob(f"*{suffix}"))] + made
 
@@ -280,8 +275,7 @@ def check_verilate_log(log: str) -> None:
     """Raise BuildError if Verilator's log has a warning that makes the simulation wrong.
 
     Such a warning is about a port that does not fit its module, or about an always block that
-    Verilator would never run.
-    """
+    Verilator would never run."""
     check_pins(log)
     found = DEADLY_WARNINGS.search(log)
     if found:
@@ -301,8 +295,7 @@ def _run(
     """Run `command` as a step of the progress display. Its output goes to the file `log`.
 
     `check` gets the output before the exit status is looked at, since an error that it raises
-    explains more than the exit status.
-    """
+    explains more than the exit status."""
     with Step(what, patience=math.inf if quiet else 0) as step, log.open("w") as out:
         child = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT)
         try:

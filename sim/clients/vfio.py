@@ -5,8 +5,7 @@
 
 Every reply is matched by its message number, because the reply to a BAR read may come after that to
 a later message. Requests from the server are served whenever the client waits. The client is not
-made for speed.
-"""
+made for speed."""
 
 from __future__ import annotations
 
@@ -48,8 +47,7 @@ class VfioClient:
     """A connection to a board as its vfio-user client.
 
     `memory_of(address, count)` answers the server's request DMA_READ. Without it the client does
-    not announce that the server may ask for its memory.
-    """
+    not announce that the server may ask for its memory."""
 
     def __init__(self, path, memory_of=None, greet=True):
         self.socket = socket.socket(socket.AF_UNIX)
@@ -73,8 +71,7 @@ class VfioClient:
     def send(self, command, body=b"", fds=(), flags=0, size=None):
         """Send a request and return its message number.
 
-        `size` overrides the size in the header.
-        """
+        `size` overrides the size in the header."""
         self._number = (self._number + 1) & 0x7FFF
         size = HEADER.size + len(body) if size is None else size
         message = HEADER.pack(self._number, command, size, flags, 0) + body
@@ -87,8 +84,7 @@ class VfioClient:
     def reply(self, number):
         """Wait for the reply to request `number`, and return the reply's body.
 
-        An error in the reply is raised as OSError.
-        """
+        An error in the reply is raised as OSError."""
         while number not in self._replies:
             self._receive()
         flags, error, body = self._replies.pop(number)
@@ -100,8 +96,7 @@ class VfioClient:
     def call(self, command, body=b"", fds=()):
         """Send a request and return the body of its reply.
 
-        Raises OSError with the reply's error.
-        """
+        Raises OSError with the reply's error."""
         return self.reply(self.send(command, body, fds))
 
     def _receive_exactly(self, count):
@@ -137,8 +132,7 @@ class VfioClient:
     def closed_within(self, seconds):
         """Return whether the board ends the connection within `seconds`.
 
-        Replies that are still in the socket are read first.
-        """
+        Replies that are still in the socket are read first."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             if not select.select([self.socket], [], [], 0.05)[0]:
@@ -154,8 +148,7 @@ class VfioClient:
     def greet(self, capabilities=None):
         """Agree with the board on the protocol's version and on the capabilities.
 
-        Without `capabilities` the client announces its usual ones.
-        """
+        Without `capabilities` the client announces its usual ones."""
         if capabilities is None:
             capabilities = {"max_msg_fds": 8}
             if self.memory_of:
@@ -166,8 +159,7 @@ class VfioClient:
 
     def device_info(self):
         """Return what the device says about itself: (flags, number of regions, number of interrupt
-        kinds).
-        """
+        kinds)."""
         info = LAYOUTS["device_info"]
         return info.unpack(self.call(DEVICE_INFO, info.pack(info.size, 0, 0, 0)))[1:]
 
@@ -189,15 +181,13 @@ class VfioClient:
 
     def send_read(self, region, offset, count):
         """Send a read and do not wait for its reply. Return the message number, which reply()
-        needs.
-        """
+        needs."""
         return self.send(REGION_READ, ACCESS.pack(offset, region, count))
 
     def read_many(self, region, offsets, count):
         """Send a read of `count` bytes for each offset, as fast as the board takes them.
 
-        Returns the data of the reads, in order.
-        """
+        Returns the data of the reads, in order."""
         numbers = []
         for offset in offsets:
             # Replies that have arrived are read before the next request, so that the socket has
@@ -210,8 +200,7 @@ class VfioClient:
     def write(self, region, offset, data, posted=False):
         """Write bytes to a region.
 
-        A posted write has no reply, so the client does not see its errors.
-        """
+        A posted write has no reply, so the client does not see its errors."""
         body = ACCESS.pack(offset, region, len(data)) + data
         if posted:
             self.send(REGION_WRITE, body, flags=FLAG_NO_REPLY)
@@ -221,8 +210,7 @@ class VfioClient:
     def write_multi(self, writes):
         """Send several writes to BAR0 in one message.
 
-        `writes` is [(offset, data), ...], where data has at most 8 bytes.
-        """
+        `writes` is [(offset, data), ...], where data has at most 8 bytes."""
         body = struct.pack("<Q", len(writes))
         for offset, data in writes:
             body += ACCESS.pack(offset, BAR0, len(data)) + data.ljust(8, b"\0")
@@ -232,8 +220,7 @@ class VfioClient:
         """Let the device reach `size` bytes of memory at a bus address.
 
         The memory is that of the file `fd` from `offset` on. Without a file the device could reach
-        it by messages only.
-        """
+        it by messages only."""
         body = LAYOUTS["dma_map"].pack(32, flags, offset, address, size)
         self.call(DMA_MAP, body, [] if fd is None else [fd])
 

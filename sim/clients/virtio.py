@@ -6,8 +6,7 @@
 It sets the device up as VirtIO 1.2 says in 3.1.1, by the device's page of registers in BAR0. Its
 chains have one descriptor each. Like virtio_net it wants no interrupt for what it has transmitted,
 and gives a receive buffer back without a notification if the device asks for none. EchoDriver
-writes and reads host memory only while device time stands still.
-"""
+writes and reads host memory only while device time stands still."""
 
 from __future__ import annotations
 
@@ -75,8 +74,7 @@ class Queue:
     def offer(self, head: int) -> bool:
         """Make chain `head` available. Return whether the device wants to be notified of it.
 
-        The device then asks with `avail_event` (VirtIO 1.2, 2.7.10).
-        """
+        The device then asks with `avail_event` (VirtIO 1.2, 2.7.10)."""
         self.put(self.available + 4 + 2 * (self.index % self.size), "<H", head)
         self.index = (self.index + 1) & 0xFFFF
         self.put(self.available + 2, "<H", self.index)
@@ -101,8 +99,7 @@ class VirtioDriver:
 
     `page` is the place of its registers in BAR0. With `notify` the driver chooses
     NOTIFICATION_DATA, so that the device need not read the available index. Its interrupt causes
-    must be enabled.
-    """
+    must be enabled."""
 
     def __init__(self, client: VfioClient, page: int, notify: bool, size: int, buffer_bytes: int):
         self.client, self.page, self.notify = client, page, notify
@@ -180,8 +177,7 @@ class EchoDriver(VirtioDriver):
     """A virtio device whose far side sends every message back.
 
     With `guessable` the descriptors that it sends with follow one another. Otherwise each is
-    neither the one before nor the one behind it.
-    """
+    neither the one before nor the one behind it."""
 
     def __init__(
         self,
@@ -200,8 +196,7 @@ class EchoDriver(VirtioDriver):
         """Send messages with one notification, and wait until the card has no more work. There may
         be as many as the queue has entries, but for two. Raise TestFailed if an answer differs.
 
-        The buffers are ready for the next messages then.
-        """
+        The buffers are ready for the next messages then."""
         receive, transmit = self.queues
         self.rest()
         # `ask` with this index asks for an interrupt only when the whole ring was sent once more.

@@ -3,8 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Runs a plan of operations against the gateware on cocotbext-pcie's models, from outside cocotb.
 
-The compiled simulation is kept under build/cocotb/ in a folder named by a hash of its sources.
-"""
+The compiled simulation is kept under build/cocotb/ in a folder named by a hash of its sources."""
 
 from __future__ import annotations
 
@@ -35,8 +34,7 @@ SIMULATE = HERE / "cocotb_simulate.py"
 def gateware_sources(gateware: Path) -> list[Path]:
     """Return the Verilog files of the gateware in a folder.
 
-    Raises BuildError if the gateware was not built.
-    """
+    Raises BuildError if the gateware was not built."""
     listing = gateware / "gateware" / "sources.txt"
     if not listing.exists():
         raise BuildError(f"{listing} is missing: run targets/sim.py --build first")
@@ -46,8 +44,7 @@ def gateware_sources(gateware: Path) -> list[Path]:
 def stub() -> Path:
     """Write the Verilog module with the hard block's pins that cocotb drives. Return its path.
 
-    In this module tready of RQ and CC has one bit, not four.
-    """
+    In this module tready of RQ and CC has one bit, not four."""
     text = pins_verilog.fill(
         STUB.read_text(), {f"s_axis_{name}_tready": 1 for name in ("rq", "cc")}
     )
@@ -63,8 +60,7 @@ def stub() -> Path:
 def build(gateware: Path) -> tuple[Path, Path]:
     """Compile the simulation if its sources have changed.
 
-    Returns the Python of the cocotb environment and the folder of the simulation.
-    """
+    Returns the Python of the cocotb environment and the folder of the simulation."""
     model = [ROOT / "sim" / "board" / "block" / "primitives.v", stub(), RECORDER]
     sources = [*gateware_sources(gateware), *model]
     with alone():
@@ -95,8 +91,7 @@ def observe(gateware: Path, directory: Path, seed: int, length: int, split: bool
     """Run the plan on cocotbext-pcie's models and return its outcome.
 
     The beats are left in the file pins.txt in `directory`. With `split` the root complex completes
-    reads in pieces of 64 B instead of as few as it can.
-    """
+    reads in pieces of 64 B instead of as few as it can."""
     csr = json.loads((gateware / "csr.json").read_text())
     plan = directory / "plan.json"
     plan.write_text(json.dumps({"csr": csr, "seed": seed, "length": length, "split": split}))

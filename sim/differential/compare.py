@@ -10,8 +10,7 @@ read on RC.
 These may differ between two right models, so they are not compared: time, the interleaving of
 directions and channels, where a root complex splits completions, and which free tag it takes.
 Instead each side's completions must be well formed by themselves, and each answer must echo its own
-request. Data in lanes that no byte enable covers is ignored.
-"""
+request. Data in lanes that no byte enable covers is ignored."""
 
 from __future__ import annotations
 
@@ -36,8 +35,7 @@ class Disagreement:
     """A pair of values that differ between the two models at the place `what`, such as
     "cq.requester".
 
-    A pair that occurs several times is one disagreement.
-    """
+    A pair that occurs several times is one disagreement."""
 
     what: str
     ours: str
@@ -49,8 +47,7 @@ class Disagreement:
 
 def compare(ours: Observation, theirs: Observation) -> list[Disagreement]:
     """Return the disagreements of our model and cocotbext-pcie, each once, in the order of
-    discovery.
-    """
+    discovery."""
     found: dict[Disagreement, None] = {}
     for what, mine, other in _differences(ours, theirs):
         if mine != other:
@@ -93,8 +90,7 @@ def _software(ours: dict, theirs: dict) -> Iterator[tuple]:
 def _configs(ours: list, theirs: list) -> Iterator[tuple]:
     """Yield the sequence of (MPS, MRRS) of both models.
 
-    For each cfg_* output yield the set of its values as well.
-    """
+    For each cfg_* output yield the set of its values as well."""
     sizes = [[(c["max_payload"], c["max_read_req"]) for c in side] for side in (ours, theirs)]
     yield "cfg.sizes", *sizes
     for name in ours[0]:
@@ -104,8 +100,7 @@ def _configs(ours: list, theirs: list) -> Iterator[tuple]:
 def _packets(name: str, ours: list, theirs: list, ignore: tuple) -> Iterator[tuple]:
     """Yield the pairs of values of two lists of TLPs, field by field.
 
-    A different number of TLPs is one disagreement. TLPs without a partner are not compared.
-    """
+    A different number of TLPs is one disagreement. TLPs without a partner are not compared."""
     yield f"{name}.count", len(ours), len(theirs)
     for mine, other in zip(ours, theirs):
         for field in mine.fields:
@@ -126,8 +121,7 @@ def _tag_is_free(packet: Packet) -> bool:
 
 def _reads(ours: list, theirs: list) -> Iterator[tuple]:
     """Yield (name, ours, theirs) for each fact about each of the card's reads, taken from all its
-    completions together.
-    """
+    completions together."""
     yield "rc.reads", len(ours), len(theirs)
     nothing = {"faults": ("no completion",)}
     for mine, other in zip_longest(ours, theirs, fillvalue=nothing):

@@ -46,8 +46,7 @@ def load(endpoint: str | None = None, path: Path = TABLE) -> list[Known]:
 
 def judge(found: list[Disagreement], known: list[Known]) -> tuple[list, list]:
     """Return the disagreements that no row of disagreements.md covers, and the rows that cover
-    none.
-    """
+    none."""
     unlisted = [one for one in found if not any(row.covers(one) for row in known)]
     gone = [row for row in known if not any(row.covers(one) for one in found)]
     return unlisted, gone

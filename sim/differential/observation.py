@@ -4,8 +4,7 @@
 """Turns the file of `pin_recorder.sv` into TLPs with every field of descriptor and tuser.
 
 The module knows the descriptors' tables of PG213 (chapters "Descriptor formats", 256 bit) and
-nothing of either model. The positions of fields in tuser are those of gateware/phy/pins.py.
-"""
+nothing of either model. The positions of fields in tuser are those of gateware/phy/pins.py."""
 
 from __future__ import annotations
 
@@ -90,8 +89,7 @@ TUSER = {
 def _field(channel: str, name: str, first: str = "", last: str = "") -> tuple[str, int, int]:
     """Return (name, lowest bit, width in bits) of a field of the channel's tuser.
 
-    With `first` and `last` the field reaches from one field of the pin to another.
-    """
+    With `first` and `last` the field reaches from one field of the pin to another."""
     low, _ = position(TUSER[channel], first or name)
     high, width = position(TUSER[channel], last or first or name)
     return name, low, high + width - low
@@ -140,8 +138,7 @@ class Packet:
     """A TLP as it passed the hard block's pins. `fields` has its descriptor and tuser, by name.
 
     A field is a number. A field of BEAT_USER is a tuple with a number for each beat. A field can
-    also be read as an attribute of the packet.
-    """
+    also be read as an attribute of the packet."""
 
     channel: str
     cycle: int
@@ -159,8 +156,7 @@ class Packet:
 class Observation:
     """The observation of one model's run: packets in the order of the pins, messages, cfg_*.
 
-    `outcome` has the values that software saw.
-    """
+    `outcome` has the values that software saw."""
 
     def __init__(self, directory: Path, outcome: dict):
         self.outcome = outcome
@@ -201,8 +197,7 @@ class Straddle:
     """Converts RC beats with PG213's straddle option into beats of one completion each.
 
     With the option tlast is never set, and is_eof says where a completion ends. A start or an end
-    at a place that PG213 does not allow raises ValueError.
-    """
+    at a place that PG213 does not allow raises ValueError."""
 
     def __init__(self):
         # Every value of tkeep that was seen on RC. Straddle does not use tkeep.
@@ -221,8 +216,7 @@ class Straddle:
 
     def _pieces(self, beat: list, starts: list, ends: list):
         """Yield, for each completion that ends in this RC beat, the list of all beats of that
-        completion.
-        """
+        completion."""
         _, keep, user, data = beat
         self.keeps.add(keep)
         for lane in range(DATA_DWORDS):
@@ -242,8 +236,7 @@ class Straddle:
     def _beats(self, user: int) -> list:
         """Return the beats of the completion that has ended.
 
-        `user` is tuser of the last RC beat: discontinue and parity are taken from it.
-        """
+        `user` is tuser of the last RC beat: discontinue and parity are taken from it."""
         whole, self.dwords = self.dwords, []
         result = []
         for at in range(0, len(whole), DATA_DWORDS):

@@ -4,8 +4,7 @@
 """The operations on the card, as data. Every host that executes them gets the same list.
 
 No operation depends on time: no counting register is read, and no register is polled. So the
-requests that the host sends are the same however long an answer takes.
-"""
+requests that the host sends are the same however long an answer takes."""
 
 from __future__ import annotations
 
@@ -46,8 +45,7 @@ class Link:
 class ConfigRead:
     """An operation: read `size` bytes at `offset` of a capability, masked with `mask`.
 
-    If `capability` is None, the header of configuration space is read.
-    """
+    If `capability` is None, the header of configuration space is read."""
 
     capability: int | None
     offset: int
@@ -99,16 +97,14 @@ class AwaitMemory:
 @dataclass(frozen=True)
 class AwaitInterrupts:
     """An operation of the plan: wait until `total` interrupt messages have come since the
-    beginning.
-    """
+    beginning."""
 
     total: int
 
 
 class Registers:
     """Makes read and write operations on the card's registers by name, from the gateware's
-    csr.json.
-    """
+    csr.json."""
 
     def __init__(self, csr: dict):
         self.csr, self.memories = csr["csr_registers"], csr["memories"]
@@ -116,21 +112,18 @@ class Registers:
 
     def write(self, name: str, value: int, at: int = 0) -> Write:
         """Return an operation that writes a word of the card: `at` bytes behind the start of a
-        register.
-        """
+        register."""
         return Write(self.csr[name]["addr"] + at, value)
 
     def read(self, name: str, at: int = 0) -> Read:
         """Return an operation that reads a word of the card: `at` bytes behind the start of a
-        register.
-        """
+        register."""
         return Read(self.csr[name]["addr"] + at)
 
     def program(self, channel: str, descriptors: list, interrupt: bool) -> list:
         """Return the operations that fill a DMA table with descriptors (address, bytes).
 
-        With `interrupt` the last descriptor raises an interrupt.
-        """
+        With `interrupt` the last descriptor raises an interrupt."""
         name = f"pcie_dma0_{channel}"
         before = (("enable", 0), ("table_reset", 1), ("table_loop_prog_n", 0))
         steps = [self.write(f"{name}_{register}", value) for register, value in before]
@@ -148,8 +141,7 @@ class Registers:
         """Return the operations that stop both directions and empty the streams.
 
         The streams are connected to the user slot. A stopped writer drops a beat a cycle. The reads
-        of registers that follow only take time, in which it does so.
-        """
+        of registers that follow only take time, in which it does so."""
         names = (
             "pcie_dma0_writer_enable",
             "pcie_dma0_reader_enable",
@@ -163,8 +155,7 @@ class Registers:
 class Plan:
     """Builds the list of operations.
 
-    `length` scales the number of random accesses and of DMA runs.
-    """
+    `length` scales the number of random accesses and of DMA runs."""
 
     def __init__(self, csr: dict, seed: int, length: int):
         self.registers = Registers(csr)
@@ -175,8 +166,7 @@ class Plan:
 
     def build(self) -> list:
         """Return all operations of the plan: configuration space, registers, and DMA at each MPS
-        and MRRS.
-        """
+        and MRRS."""
         self.steps += configuration_reads()
         self.steps.append(Link(256, 512))
         self.mmio()
@@ -192,8 +182,7 @@ class Plan:
 
     def mmio(self) -> None:
         """Add accesses to a register, to both memories in every lane and at random, and off the
-        map.
-        """
+        map."""
         registers = self.registers
         self.steps += [
             registers.read("ctrl_scratch"),
@@ -215,8 +204,7 @@ class Plan:
 
     def descriptors(self, base: int) -> list:
         """Return four descriptors (address, bytes) from the address `base` on, one in each 4 KiB
-        page.
-        """
+        page."""
         counts = [self.random.choice((4096, 4096, 2048, 1024, 512)) for _ in range(4)]
         return [(base + 4096 * i, count) for i, count in enumerate(counts)]
 
@@ -249,8 +237,7 @@ class Plan:
 
     def loopback(self, memory: int) -> None:
         """Add the operations of a run in loopback: random bytes go to the card and back, in both
-        directions at once.
-        """
+        directions at once."""
         registers = self.registers
         descriptors = self.descriptors(memory)
         back = [(address + PIECE // 2, count) for address, count in descriptors]
@@ -271,8 +258,7 @@ class Plan:
     def refused(self) -> None:
         """Add a read by the card that ends in Unsupported Request.
 
-        This read comes last, since LitePCIe's endpoint does not recover from it.
-        """
+        This read comes last, since LitePCIe's endpoint does not recover from it."""
         registers = self.registers
         self.steps += [
             *registers.program("reader", [(NOWHERE, 256)], interrupt=False),
@@ -284,8 +270,7 @@ class Plan:
 def configuration_reads() -> list:
     """Return reads of the configuration fields that enumeration and drivers use.
 
-    The fields are sizes, link and MSI. Identifiers are not read.
-    """
+    The fields are sizes, link and MSI. Identifiers are not read."""
     return [
         # PCI Express Capabilities: device type (endpoint)
         ConfigRead(CAP_EXPRESS, 0x00, 4, 0x00F0_00FF),

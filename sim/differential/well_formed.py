@@ -4,8 +4,7 @@
 """Checks of each model's run by itself, for facts in which two right models may differ.
 
 The completions of one read must bring its bytes once, in order, each with the right address and
-count (base specification 2.3.1.1). An answer must belong to a request that waits for it.
-"""
+count (base specification 2.3.1.1). An answer must belong to a request that waits for it."""
 
 from __future__ import annotations
 
@@ -44,8 +43,7 @@ def answers(side: Observation) -> list[Packet]:
     """Return the packets of CC with an added field `answers`.
 
     The field has the number of the read on CQ that the completion answers, or -1 if no read waits
-    for it.
-    """
+    for it."""
     waiting: dict = {}
     reads, answered = 0, []
     for packet in side.packets:
@@ -62,8 +60,7 @@ def completions_of_reads(side: Observation) -> list[dict]:
     """Return a result for each read on RQ, in order, and one with a fault for each completion
     whose tag no read has.
 
-    The result has the data, the COMMON fields, and faults.
-    """
+    The result has the data, the COMMON fields, and faults."""
     reads: list = []
     waiting: dict = {}
     for packet in side.packets:
@@ -97,8 +94,7 @@ class _Read:
     def add(self, packet: Packet) -> None:
         """Check a completion and take its data.
 
-        The card reads whole dwords only.
-        """
+        The card reads whole dwords only."""
         if packet.status:
             return self.refuse(packet)
         left = self.request.dwords * 4 - len(self.data)
@@ -124,8 +120,7 @@ class _Read:
     def refuse(self, packet: Packet) -> None:
         """Check an error completion and keep it.
 
-        An error completion has no data and is the last one of its read.
-        """
+        An error completion has no data and is the last one of its read."""
         self._must("completed", packet.completed, 1)
         self._must("payload", packet.payload, ())
         self.refusals.append(packet)
@@ -149,8 +144,7 @@ def _end_flags(packet: Packet) -> str:
     """Return what is_eof of the beats says about the end of the packet.
 
     The text is "none" if is_eof is never set. It is "right" if only the last beat has is_eof, with
-    the lane of the last dword. Otherwise the text has the values.
-    """
+    the lane of the last dword. Otherwise the text has the values."""
     last = packet.keep[-1].bit_length() - 1
     right = (0,) * (len(packet.keep) - 1) + (1 | last << 1,)
     if not any(packet.fields["end"]):
@@ -166,8 +160,7 @@ def _whole(dwords: int) -> tuple:
 def _lane_bytes(packet: Packet) -> bytes:
     """Return the payload bytes that tuser's byte enables cover, in lane order.
 
-    The bytes of the descriptor are left out.
-    """
+    The bytes of the descriptor are left out."""
     data, at = b"", 0
     for mask, keep in zip(packet.byte_enables, packet.keep):
         for lane in range(8):

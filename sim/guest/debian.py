@@ -6,8 +6,7 @@
 Promises: the packages come from the same release as the kernel, and apt has verified them. No step
 needs root or runs a maintainer script. No program needs files of the host. Programs lie in usr/bin,
 with exactly the libraries that their own loader asks for. They are fetched once, into build/debian.
-Limits: documentation and translations are left out, and so are Python's tests and its editor.
-"""
+Limits: documentation and translations are left out, and so are Python's tests and its editor."""
 
 from __future__ import annotations
 
@@ -63,8 +62,7 @@ def loader(root: Path) -> Path:
 def libraries(root: Path, files: Iterable[Path]) -> dict[str, Path]:
     """Return the libraries that the tree's loader finds for these files.
 
-    The keys are the names that the files ask for, the values the libraries' paths.
-    """
+    The keys are the names that the files ask for, the values the libraries' paths."""
     program = loader(root)
     folders = ":".join(sorted({str(path.parent) for path in root.rglob("*.so*")}))
     found: dict[str, Path] = {}
@@ -119,8 +117,7 @@ def _copy(source: Path, target: Path) -> None:
 def _compile(root: Path) -> None:
     """Compile Python's modules on the host; in the guest that would take a minute.
 
-    The guest's Python does not compare the bytecode with the sources ("unchecked-hash").
-    """
+    The guest's Python does not compare the bytecode with the sources ("unchecked-hash")."""
     argv = [
         root / LOADER_PLACE,
         "--library-path",
@@ -160,8 +157,7 @@ def ensure() -> Path:
 def put(root: Initramfs, package: Path, library: Path) -> None:
     """Add Debian's programs, the card's Python package and its library to a guest's root.
 
-    `package` is the folder of lanebox_host, `library` the path of liblitepcie.
-    """
+    `package` is the folder of lanebox_host, `library` the path of liblitepcie."""
     tree = ensure()
     libraries_of(tree, library)
     root.tree(tree)
@@ -172,8 +168,7 @@ def put(root: Initramfs, package: Path, library: Path) -> None:
 def libraries_of(tree: Path, library: Path) -> None:
     """Raise SetupError if `library` needs a newer C library than the guest has.
 
-    The library was built on this machine, whose C library may be newer.
-    """
+    The library was built on this machine, whose C library may be newer."""
     try:
         libraries(tree, [library])
     except SetupError as error:

@@ -7,8 +7,7 @@ Promises: our driver is software/kernel. It asks the card which parts it has, so
 every gateware. LitePCIe's driver is that of the installed litepcie package, unpatched, with the
 gateware's register headers. A module is kept in build/driver/<hash> for each content of sources,
 headers, kernel and compiler. LitePCIe's liteuart.c is not built: it does not compile from Linux
-6.12 on, and the board has no UART.
-"""
+6.12 on, and the board has no UART."""
 
 from __future__ import annotations
 
@@ -73,8 +72,7 @@ def our_inputs() -> dict[str, Path]:
 def stock_inputs(headers: Path) -> dict[str, Path]:
     """Return every source file of LitePCIe's module, by its name.
 
-    `headers` is the folder with the gateware's csr.h, soc.h and mem.h.
-    """
+    `headers` is the folder with the gateware's csr.h, soc.h and mem.h."""
     files = {name: source_directory() / name for name in SOURCES}
     files.update({name: Path(headers) / name for name in GENERATED})
     for path in files.values():
@@ -100,8 +98,7 @@ def compiler(kernel: Kernel) -> str:
 def content_hash(files: dict[str, Path], kernel: Kernel, program: str) -> str:
     """Return a hash of the module's sources, the kernel and the compiler.
 
-    The hash names the folder of the module's build.
-    """
+    The hash names the folder of the module's build."""
     gcc = subprocess.run([program, "-dumpfullversion"], capture_output=True, text=True, check=True)
     parts = [kernel.release, kernel.version, program, gcc.stdout, KBUILD, *OPTIONS]
     for name, path in sorted(files.items()):
@@ -112,8 +109,7 @@ def content_hash(files: dict[str, Path], kernel: Kernel, program: str) -> str:
 def ensure(kernel: Kernel, headers: Path = HEADERS, driver: str = DRIVERS[0]) -> Path:
     """Return the path of litepcie.ko for this kernel. Build it if it is not there.
 
-    Only LitePCIe's driver needs `headers`.
-    """
+    Only LitePCIe's driver needs `headers`."""
     if driver not in DRIVERS:
         raise SetupError(f"DRIVER={driver}: choose one of {', '.join(DRIVERS)}.")
     files = stock_inputs(headers) if driver == "stock" else our_inputs()
@@ -122,8 +118,7 @@ def ensure(kernel: Kernel, headers: Path = HEADERS, driver: str = DRIVERS[0]) ->
 
 def ensure_virtio(kernel: Kernel) -> Path:
     """Return the path of our module litepcie_virtio.ko for this kernel. Build it if it is not
-    there.
-    """
+    there."""
     module = ensure(kernel).with_name("litepcie_virtio.ko")
     if not module.exists():
         raise SetupError(
@@ -137,8 +132,7 @@ def ensure_module(kernel: Kernel, files: dict[str, Path], name: str) -> Path:
     """Return the path of NAME.ko for this kernel. Build it if it is not there.
 
     `files` are the sources: {place in the build: host path}. Other modules that their Kbuild makes
-    lie beside NAME.ko.
-    """
+    lie beside NAME.ko."""
     program = compiler(kernel)
     module = BUILD / "driver" / content_hash(files, kernel, program) / f"{name}.ko"
     with locked(BUILD / ".driver.lock"):
@@ -156,8 +150,7 @@ def build(
     work: Path, files: dict[str, Path], kernel: Kernel, program: str, name: str
 ) -> list[Path]:
     """Compile the kernel module NAME.ko in `work`, an empty folder, with the other modules of its
-    Kbuild. Return the paths of all modules.
-    """
+    Kbuild. Return the paths of all modules."""
     for place, path in files.items():
         (work / place).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, work / place)

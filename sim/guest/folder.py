@@ -12,8 +12,7 @@ guest is replaced as a whole. A file that changed on both sides stays as it is, 
 is written beside it. A file that was deleted in the guest stays, and the user is told its name.
 Nothing is written outside of the folder, whatever the archive says: neither an absolute path, nor
 `..`, nor a symbolic link leads out of it. Limits: contents, links and permissions are compared, but
-not owners and times. `.git` and `__pycache__` are not copied.
-"""
+not owners and times. `.git` and `__pycache__` are not copied."""
 
 from __future__ import annotations
 
@@ -49,8 +48,7 @@ State = tuple
 class Folder:
     """A folder of the user's that goes into the guest.
 
-    Call put() before the guest starts, and take_back() when it has ended.
-    """
+    Call put() before the guest starts, and take_back() when it has ended."""
 
     def __init__(self, path: Path | str, place: str = ""):
         self.path = Path(path).expanduser().resolve()
@@ -62,8 +60,7 @@ class Folder:
     def put(self, root: Initramfs) -> None:
         """Add the folder to the guest's root, and remember the folder's state.
 
-        Raises SetupError if the folder has more than MOST MiB.
-        """
+        Raises SetupError if the folder has more than MOST MiB."""
         root.directory(self.place)
         root.file(MARK, f"/{self.place}\n")
         size, self.before = 0, {}
@@ -98,8 +95,7 @@ class Folder:
         """Return QEMU's arguments for the disk that brings the folder back: a sparse file, `path`.
 
         `memory` is the guest's memory in MiB. The folder cannot be larger, as the guest keeps it in
-        memory.
-        """
+        memory."""
         with open(path, "wb") as file:
             file.truncate((memory + 64) << 20)
         drive = f"file={str(path).replace(',', ',,')},if=none,id=folder,format=raw"
@@ -110,8 +106,7 @@ class Folder:
 
         Returns sentences for the user, or none if nothing changed. `whole`: the guest says that the
         whole folder is in `archive`. `keep` is the path to which the archive is copied if a file
-        could not be written.
-        """
+        could not be written."""
         if not whole:
             return ["the guest was ended before it handed the folder over: nothing came back"]
         journey = _Journey(self.path, self.before)
@@ -126,8 +121,7 @@ class Folder:
 
 class _Journey:
     """Copies the members of one archive from the guest back to the user's folder, and collects the
-    sentences for the user.
-    """
+    sentences for the user."""
 
     def __init__(self, path: Path, before: dict[str, State]):
         self.path, self.before = path, before
@@ -198,8 +192,7 @@ class _Journey:
 
     def sentences(self) -> list[str]:
         """Return a sentence for the user about each kind of change, and about each member that was
-        not copied.
-        """
+        not copied."""
         deleted = [name for name in self.before if name not in self.seen]
         said = []
         if self.back:
@@ -216,8 +209,7 @@ class _Journey:
 def _walk(path: Path) -> Iterator[tuple[str, Path]]:
     """Yield (relative name, path) of all files below `path`, parents first.
 
-    Symbolic links are not followed.
-    """
+    Symbolic links are not followed."""
     for folder, folders, files in os.walk(path):
         folders[:] = sorted(name for name in folders if name not in LEFT_OUT)
         for name in [*folders, *sorted(files)]:
@@ -247,8 +239,7 @@ def _file(mode: int, data: bytes) -> State:
 def _state_of(tar: tarfile.TarFile, member: tarfile.TarInfo) -> tuple[State, bytes]:
     """Return state and contents of one member of the archive.
 
-    A hard link counts as the file that it is linked to.
-    """
+    A hard link counts as the file that it is linked to."""
     if member.issym():
         return ("link", member.linkname), b""
     if member.isdir():
@@ -264,8 +255,7 @@ def _state_of(tar: tarfile.TarFile, member: tarfile.TarInfo) -> tuple[State, byt
 
 def _free(path: Path) -> Path:
     """Return a path beside `path` that no file has, with a name ending in BESIDE or BESIDE and a
-    number.
-    """
+    number."""
     number, found = 1, path.with_name(path.name + BESIDE)
     while os.path.lexists(found):
         number += 1

@@ -5,8 +5,7 @@
 
 Promises: missing parent directories are added. All files belong to the guest's user root. The same
 content gives the same bytes. The archive is not compressed: QEMU hands it over in memory, and
-unpacking would cost the guest time.
-"""
+unpacking would cost the guest time."""
 
 from __future__ import annotations
 
@@ -20,8 +19,7 @@ Entry = tuple  # An entry of the archive for the guest's root: (mode, data, (maj
 class Initramfs:
     """The entries of a newc archive by guest path.
 
-    Adding a path again replaces its entry.
-    """
+    Adding a path again replaces its entry."""
 
     def __init__(self) -> None:
         self.entries: dict[str, Entry] = {}
@@ -33,8 +31,7 @@ class Initramfs:
     def file(self, path: str, data: bytes | str | Path, mode: int | None = None) -> None:
         """Add a file to the archive. Its content is bytes, text, or that of a host file.
 
-        A host file keeps its permissions unless `mode` is given.
-        """
+        A host file keeps its permissions unless `mode` is given."""
         if isinstance(data, Path):
             mode = data.stat().st_mode & 0o777 if mode is None else mode
             data = data.read_bytes()
@@ -45,20 +42,17 @@ class Initramfs:
     def link(self, path: str, target: str) -> None:
         """Add a symbolic link at `path` to the archive of the guest's root.
 
-        The link leads to `target`.
-        """
+        The link leads to `target`."""
         self._add(path, stat.S_IFLNK | 0o777, target.encode())
 
     def device(self, path: str, major: int, minor: int, mode: int = 0o600) -> None:
         """Add a character device with these major and minor numbers to the archive of the guest's
-        root.
-        """
+        root."""
         self._add(path, stat.S_IFCHR | mode, b"", (major, minor))
 
     def tree(self, folder: Path, place: str = "", wanted=lambda path: True) -> None:
         """Add to the archive all files and links below a folder of the host whose paths `wanted`
-        accepts.
-        """
+        accepts."""
         for path in sorted(folder.iterdir()):
             name = f"{place}/{path.name}".lstrip("/")
             if not wanted(path):

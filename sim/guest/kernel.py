@@ -10,8 +10,7 @@ virtual machine boots from are built in, and the image has a third of the size o
 
 The variable KERNEL names the series. Debian 12 has 6.1 (the default) and 6.12 (from its security
 archive). Debian 13 has 6.12 and, in its backports, the newest series. These come from the same
-mirror, whether or not the machine's own apt uses backports.
-"""
+mirror, whether or not the machine's own apt uses backports."""
 
 from __future__ import annotations
 
@@ -47,8 +46,7 @@ class Kernel:
 def choose(archive: Archive, series: str) -> tuple[str, dict[str, str]]:
     """Return the release name and the control fields of the header package of this series.
 
-    A `series` of "" stands for the release's default.
-    """
+    A `series` of "" stands for the release's default."""
     offered = _offered(archive)
     metas = [f"linux-headers-{series}-{FLAVOUR}"] if series else []
     for meta in [*metas, f"linux-headers-{FLAVOUR}"]:
@@ -78,8 +76,7 @@ def series_of(release: str) -> str:
 def _offered(archive: Archive) -> dict[str, list[str]]:
     """Return the kernel releases of which the archive has both image and headers, by series.
 
-    The headers of a backport may be in the archive days before its image.
-    """
+    The headers of a backport may be in the archive days before its image."""
     pattern = re.compile(rf"linux-image-((\d+\.\d+)\..*-{FLAVOUR})")
     offered: dict[str, list[str]] = {}
     for name in filter(None, map(pattern.fullmatch, archive.names("linux-image-"))):
@@ -95,8 +92,7 @@ def _numbers(release: str) -> list[int]:
 def plan(archive: Archive, series: str) -> tuple[dict, Plan]:
     """Return what to fetch for a kernel of this series.
 
-    It is (release and version for the manifest, the packages to fetch).
-    """
+    It is (release and version for the manifest, the packages to fetch)."""
     release, fields = choose(archive, series)
     version = fields["Version"]
     # Of the packages that the headers depend on, only the common headers and kbuild are fetched.
@@ -111,8 +107,7 @@ def part_of_image(archive: Archive, release: str, part: str) -> str:
     """Return the name of the package with the image (`part` "binary") or its modules ("modules").
 
     Up to Linux 6 that is linux-image itself. From Linux 7 on, linux-image only depends on the
-    packages with image and modules.
-    """
+    packages with image and modules."""
     image = f"linux-image-{release}"
     name = f"linux-{part}-{release}"
     return name if f"{name} (" in archive.control(image).get("Depends", "") else image
@@ -147,8 +142,7 @@ def make_movable(root: Path, release: str) -> None:
 def ensure(series: str | None = None) -> Kernel:
     """Return the guest's kernel. Fetch it if it is not there.
 
-    `series` is by default $KERNEL, or the default of the release.
-    """
+    `series` is by default $KERNEL, or the default of the release."""
     series = series or os.environ.get("KERNEL") or DEFAULT.get(mirror.suite(), "")
     if series and not re.fullmatch(r"\d+\.\d+", series):
         raise SetupError(f"KERNEL={series}: a series is two numbers, such as 6.1 or 6.12.")
@@ -175,8 +169,7 @@ def fetch(directory: Path, series: str) -> dict:
 def load(directory: Path, content: dict) -> Kernel:
     """Return the kernel in an unpacked folder.
 
-    Raises SetupError if a part of it is missing.
-    """
+    Raises SetupError if a part of it is missing."""
     root, release = directory / "root", content["release"]
     merged = root / "usr/bin/busybox"  # Debian has busybox in this place since release 13.
     kernel = Kernel(

@@ -5,8 +5,7 @@
 
 Promises: no mirror's name is in this source. On a machine that is not Debian the user names a
 mirror: DEBIAN_MIRROR is its URL, DEBIAN_SUITE the release whose kernel to take. The default is
-bookworm: its kernel is built with gcc 12, and the machine's compiler must not be older.
-"""
+bookworm: its kernel is built with gcc 12, and the machine's compiler must not be older."""
 
 from __future__ import annotations
 
@@ -38,8 +37,7 @@ def is_debian() -> bool:
 def suite() -> str:
     """Return the name of the Debian release from which the guest's kernel comes.
 
-    It is $DEBIAN_SUITE, otherwise this machine's own release, otherwise STRANGER.
-    """
+    It is $DEBIAN_SUITE, otherwise this machine's own release, otherwise STRANGER."""
     own = os_release().get("VERSION_CODENAME") if is_debian() else None
     return os.environ.get("DEBIAN_SUITE") or own or STRANGER
 
@@ -48,8 +46,7 @@ def configured() -> list[tuple[str, str]]:
     """Return pairs (mirror, suite) of every `main` component in the machine's apt configuration.
 
     `apt-get update --print-uris` only reads the configuration. So it works as any user, and on a
-    machine that never ran an update.
-    """
+    machine that never ran an update."""
     if not shutil.which("apt-get"):
         raise SetupError(
             "there is no apt-get on this machine, and QEMU and the guest's kernel come from "
@@ -95,6 +92,5 @@ def backports() -> list[tuple[str, str]]:
 def debian() -> str:
     """Return the mirror from which the guest's kernel comes.
 
-    It has Debian's other releases, too.
-    """
+    It has Debian's other releases, too."""
     return sources()[0][0]

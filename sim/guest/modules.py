@@ -63,8 +63,7 @@ def ensure(kernel: Kernel, wanted: str) -> list[Path]:
 
 def dependencies(module: Path) -> list[str]:
     """Return the names of the kernel modules that this module depends on, from its section
-    .modinfo.
-    """
+    .modinfo."""
     found = re.search(rb"\0depends=([^\0]*)\0", module.read_bytes())
     return [name.decode().replace("-", "_") for name in found.group(1).split(b",") if name]
 

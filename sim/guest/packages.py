@@ -7,8 +7,7 @@ build/.
 Promises: no package is installed, and no file of the machine's apt is written. The proxies and
 credentials of the machine's apt are used. apt checks every signature against Debian's keyring
 (DEBIAN_KEYRING names another file). A folder with a manifest is complete and is never fetched
-again. The manifest names its packages (file, size, SHA-256). Maintainer scripts are not run.
-"""
+again. The manifest names its packages (file, size, SHA-256). Maintainer scripts are not run."""
 
 from __future__ import annotations
 
@@ -71,8 +70,7 @@ Dir::State::status "{home}/status";
 @dataclass(frozen=True)
 class Plan:
     """A download from Debian's archive: apt-get's arguments, and the size in bytes of each file by
-    its name.
-    """
+    its name."""
 
     argv: list[str]
     files: dict[str, int]
@@ -81,8 +79,7 @@ class Plan:
 class Archive:
     """An apt with its state in the folder `home`.
 
-    This apt sees the given suites, and no installed package.
-    """
+    This apt sees the given suites, and no installed package."""
 
     def __init__(self, home: Path, sources: list[tuple[str, str]]):
         self.home = home
@@ -108,8 +105,7 @@ class Archive:
     def _ask(self, program: str, *arguments: str) -> str:
         """Return what the apt program prints.
 
-        Each call reads all package indexes, which takes seconds.
-        """
+        Each call reads all package indexes, which takes seconds."""
         try:
             return run(
                 self._argv(program, *arguments),
@@ -126,8 +122,7 @@ class Archive:
     def update(self, what: str) -> None:
         """Fetch the package indexes of all suites.
 
-        `what` names the purpose in messages to the user.
-        """
+        `what` names the purpose in messages to the user."""
 
         def fetched(line: str) -> str | None:
             amount = re.match(r"Fetched ([\d.,]+ \w+) in", line)
@@ -152,8 +147,7 @@ class Archive:
     def control(self, package: str) -> dict[str, str]:
         """Return the control fields of a package's candidate version.
 
-        The result is {} if the suites lack the package.
-        """
+        The result is {} if the suites lack the package."""
         argv = self._argv("apt-cache", "show", "--no-all-versions", package)
         result = subprocess.run(argv, capture_output=True, text=True, env=_environment())
         first = result.stdout.split("\n\n")[0]
@@ -166,8 +160,7 @@ class Archive:
 
     def plan_closure(self, suite: str, *names: str) -> Plan:
         """Plan to fetch these packages of the suite with all packages that they depend on, even
-        libc.
-        """
+        libc."""
         return self._plan("install", "--download-only", "-y", "-t", suite, *names)
 
     def plan_exact(self, packages: list[str]) -> Plan:
@@ -182,8 +175,7 @@ class Archive:
     def fetch(self, plan: Plan, what: str) -> list[Path]:
         """Fetch the plan's packages and return the .deb files.
 
-        Raise SetupError if one did not come.
-        """
+        Raise SetupError if one did not come."""
         run(
             self._argv("apt-get", *plan.argv),
             f"{what}: {len(plan.files)} packages",
@@ -253,8 +245,7 @@ def unpack(
 
     `what` names the packages in messages. `finish` gets the unpacked tree, and returns further
     entries of the manifest. The tree is made beside `directory` and renamed when it is complete, so
-    that an interrupted run leaves no folder that looks complete.
-    """
+    that an interrupted run leaves no folder that looks complete."""
     if platform.machine() != "x86_64":
         raise SetupError(f"the guest is an x86-64 machine, and this one is {platform.machine()}.")
     with locked(BUILD / ".packages.lock"):

@@ -7,8 +7,7 @@
 Promises: QEMU, kernel and driver are fetched or built first if they are missing. The commands run
 with the driver loaded, and with MPS and MRRS programmed as asked. Files that they leave in /out
 come back byte for byte. The sizes that were programmed are reported. Nothing is left running. The
-board must be listening already.
-"""
+board must be listening already."""
 
 from __future__ import annotations
 
@@ -57,8 +56,7 @@ What changed in it comes back after `exit`, but not after Ctrl-A X.
 @dataclass(frozen=True)
 class Guest:
     """The parts that any number of guest runs share: QEMU, kernel and driver. prepare() returns
-    one.
-    """
+    one."""
 
     qemu: Path
     kernel: Kernel
@@ -91,8 +89,7 @@ class Result:
 
     def summary(self) -> str:
         """Return a line with the kernel, the card, its MPS and MRRS, and the seconds that the run
-        took.
-        """
+        took."""
         card = "no card"
         if "mps" in self.facts:
             card = f"card {self.facts['id']}, MPS {self.mps}, MRRS {self.mrrs}"
@@ -109,8 +106,7 @@ def prepare(
     """Fetch and build QEMU, kernel and driver for runs of a guest.
 
     `kernel` is a series such as "6.12", `choice` one of driver.DRIVERS. `headers` is the folder of
-    the gateware's register headers, which only LitePCIe's driver needs.
-    """
+    the gateware's register headers, which only LitePCIe's driver needs."""
     program = qemu.ensure()
     chosen = guest_kernel.ensure(kernel)
     module = driver.ensure(chosen, headers, choice) if with_driver else None
@@ -148,8 +144,7 @@ def run_guest(
     logs         pairs (name, path) of logs whose last lines an error quotes, such as the board's
     powers_off   False: it is no failure if the guest has handed over its results and then does not
                  power off, as a guest that was suspended may
-    choices      fields of `Machine`: mps, mrrs, memory, accel, icount, share, append
-    """
+    choices      fields of `Machine`: mps, mrrs, memory, accel, icount, share, append"""
     machine = Machine(socket=None if socket is None else Path(socket), **choices)
     guest = guest or prepare()
     root = _root(guest, commands, files, folder)
@@ -197,8 +192,7 @@ def _argv(machine: Machine, guest: Guest, work: Path, console: str, extra: tuple
 def _interact(machine: Machine, guest: Guest, work: Path) -> bytes:
     """Boot with this terminal as the console.
 
-    Return b"", since the console's text is not recorded.
-    """
+    Return b"", since the console's text is not recorded."""
     # The guest cannot ask a serial line for the size of the terminal, so the size is passed to it.
     size = shutil.get_terminal_size()
     extra = ("shell=1", f"rows={size.lines}", f"columns={size.columns}")
@@ -241,8 +235,7 @@ def _root(
 def _workplace(logs: Iterable[tuple[str, Path]]) -> Iterator[Path]:
     """Make a folder for one run. After a failed run the folder is kept as build/guest/failed.
 
-    Only the folder of the last failed run is kept.
-    """
+    Only the folder of the last failed run is kept."""
     PLACE.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(prefix="run-", dir=PLACE))
     try:
@@ -263,8 +256,7 @@ def _workplace(logs: Iterable[tuple[str, Path]]) -> Iterator[Path]:
 def _results(path: Path) -> dict[str, bytes]:
     """Return the files of the archive that came over the second serial port, by name.
 
-    The result is {} if no archive came.
-    """
+    The result is {} if no archive came."""
     try:
         with tarfile.open(path) as archive:
             members = [member for member in archive if member.isfile()]

@@ -2,8 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 """Draws captured frames: records in GB/s and frames in millions a second against the frame's size,
-over the limits of link, pins and record builder, and a table with what became of all frames.
-"""
+over the limits of link, pins and record builder, and a table with what became of all frames."""
 
 from __future__ import annotations
 

@@ -5,8 +5,7 @@
 trace.
 
 A curve shows the percentage of accesses that took no longer than a time. Transfers by size have two
-figures: one with a curve for each size, and one with median, 99 % and limit over the size.
-"""
+figures: one with a curve for each size, and one with median, 99 % and limit over the size."""
 
 from __future__ import annotations
 
@@ -43,8 +42,7 @@ def read_times(tlps: Iterable[Tlp]) -> list[int]:
 def curve(bins: list[Bin]) -> list[tuple[float, float]]:
     """Return the points (ns, % that took no longer) of a curve.
 
-    Within a bin the curve is a straight line.
-    """
+    Within a bin the curve is a straight line."""
     total = sum(count for _, _, count in bins)
     points, done = [(bins[0][0], 0.0)], 0
     for low, high, count in bins:
@@ -57,8 +55,7 @@ def curve(bins: list[Bin]) -> list[tuple[float, float]]:
 def draw(title: str, text: str, bins: list[Bin], marks: list[tuple[str, str, float]]) -> str:
     """Return one figure with the curve of `bins` as HTML.
 
-    `marks` are (style, name, ns). They are drawn as vertical lines.
-    """
+    `marks` are (style, name, ns). They are drawn as vertical lines."""
     x = _ns_axis([bins[0][0], bins[-1][1], *(at for _, _, at in marks)])
     plot = Plot(title, x, linear(TOGETHER, 100))
     for style, name, at in marks:
@@ -85,8 +82,7 @@ def draw(title: str, text: str, bins: list[Bin], marks: list[tuple[str, str, flo
 def of_sizes(end: str, title: str, rows: list[dict]) -> str:
     """Return one figure with a curve for each of the rows latency/END/SIZE as HTML.
 
-    If fewer than two such rows have a histogram, the result is "".
-    """
+    If fewer than two such rows have a histogram, the result is ""."""
     found = {}
     for row in rows:
         size = row["id"].removeprefix(f"latency/{end}/")
@@ -115,8 +111,7 @@ def of_sizes(end: str, title: str, rows: list[dict]) -> str:
 def by_size(end: str, title: str, rows: list[dict]) -> str:
     """Return one figure of the rows latency/END/SIZE as HTML: median, 99 % and limit over the size.
 
-    If fewer than two such rows have a value, the result is "".
-    """
+    If fewer than two such rows have a value, the result is ""."""
     found = {}
     for row in rows:
         size = row["id"].removeprefix(f"latency/{end}/")
@@ -157,8 +152,7 @@ def _bins(row: dict) -> list[Bin]:
 def widened(entry: Bin) -> Bin:
     """Return the histogram bin `entry` as (low, high, count), wide enough to be drawn.
 
-    A bin whose values are all the same has no width. It becomes one clock cycle wide.
-    """
+    A bin whose values are all the same has no width. It becomes one clock cycle wide."""
     low, high, count = entry
     return (low, high, count) if high > low else (low - CYCLE_NS / 2, low + CYCLE_NS / 2, count)
 
@@ -166,8 +160,7 @@ def widened(entry: Bin) -> Bin:
 def _ns_axis(values: list[float]) -> Axis:
     """Return an axis around these values.
 
-    It does not begin at zero, since they differ by little.
-    """
+    It does not begin at zero, since they differ by little."""
     pad = max((max(values) - min(values)) * 0.04, 4)
     low, high = min(values) - pad, max(values) + pad
     axis = linear("ns", high, low)

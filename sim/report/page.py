@@ -134,8 +134,7 @@ def body(rows: list[dict], recording: Recording) -> str:
 
 def render(rows: list[dict], recording: Recording) -> str:
     """Return the whole HTML of the report page, made from the benchmark rows and the recorded
-    traces.
-    """
+    traces."""
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'

@@ -3,8 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Draws plots as inline SVG: axes, lines and marks. Colours and font sizes come from page.css.
 
-A plot takes coordinates in the data's own units. Its elements are kept as text until `render`.
-"""
+A plot takes coordinates in the data's own units. Its elements are kept as text until `render`."""
 
 from __future__ import annotations
 
@@ -22,8 +21,7 @@ MARK = 4.2  # The radius of a circle that marks a point, in SVG units. The other
 class Axis:
     """An axis from `low` to `high`, with a label at each of `ticks`.
 
-    The labels are `names`, or the numbers if `names` is None.
-    """
+    The labels are `names`, or the numbers if `names` is None."""
 
     label: str
     low: float
@@ -44,8 +42,7 @@ def linear(label: str, high: float, least: float = 0.0) -> Axis:
     """Return a linear axis from `least` or below to `high` or above.
 
     Its ticks are multiples of a step of 1, 2 or 5 times a power of ten. The axis has at most eight
-    steps, or nine if `least` is no multiple of the step.
-    """
+    steps, or nine if `least` is no multiple of the step."""
     span = max(high - least, 1e-9)
     magnitude = 10 ** math.floor(math.log10(span))
     step = next(s for s in (m * magnitude / 10 for m in (1, 2, 5, 10, 20, 50)) if span / s <= 8)
@@ -137,8 +134,7 @@ class Plot:
 def symbol(x: float, y: float, style: str, shape: str, note: str = "") -> str:
     """Return a mark as SVG: a circle, a square or a diamond.
 
-    The shapes let a reader tell marks apart without their colours.
-    """
+    The shapes let a reader tell marks apart without their colours."""
     title = f"<title>{escape(note)}</title>" if note else ""
     if shape == "circle":
         return f'<circle class="mark {style}" cx="{x:.1f}" cy="{y:.1f}" r="{MARK}">{title}</circle>'
@@ -157,6 +153,5 @@ def symbol(x: float, y: float, style: str, shape: str, note: str = "") -> str:
 def number(value: float) -> str:
     """Return a number as text with four significant digits.
 
-    From 1000 on the number is whole and has commas.
-    """
+    From 1000 on the number is whole and has commas."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"

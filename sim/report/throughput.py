@@ -4,8 +4,7 @@
 """Draws throughput against its limits: a panel for each stream, points over the limits' curves.
 
 The curves are computed for every size. The points are rows of the results that have a value. A
-panel without a point is not drawn; its title is listed below the others.
-"""
+panel without a point is not drawn; its title is listed below the others."""
 
 from __future__ import annotations
 
@@ -35,8 +34,7 @@ class Panel:
     """A figure of throughput in the report.
 
     `curves` are (style, name, y as a function of x), drawn at each of `xs`. `patterns` are (style,
-    pattern of a row's id whose group 1 is x).
-    """
+    pattern of a row's id whose group 1 is x)."""
 
     title: str
     text: str
@@ -132,8 +130,7 @@ def panels() -> list[Panel]:
 def small() -> list[Panel]:
     """Return the panels of small transfers, each by a descriptor of its own.
 
-    Their limits are taken from the rows.
-    """
+    Their limits are taken from the rows."""
     x = powers("bytes of one transfer", TRANSFERS)
     return [
         Panel(
@@ -229,8 +226,7 @@ def best(rows: list[dict], panel: Panel) -> str:
 def measured(panel: Panel, rows: list[dict]) -> bool:
     """Return whether the panel has a point of an endpoint.
 
-    Points of ideal user logic do not count.
-    """
+    Points of ideal user logic do not count."""
     return any(
         True for style, pattern in panel.patterns if style != "ideal" for _ in found(rows, pattern)
     )

@@ -5,8 +5,7 @@
 
 The TLPs are from a trace. A figure has a lane for each interface and a box for each TLP, from its
 first beat to its last. The steps are listed below the figure. All times are those of the trace;
-none is estimated.
-"""
+none is estimated."""
 
 from __future__ import annotations
 
@@ -49,8 +48,7 @@ def access(tlps: Sequence[Tlp]) -> Story | None:
     """Return the last read by the host that is followed at once by another one, as a figure.
 
     Its steps are the time in the card and the time in the host. Returns None if the trace has no
-    such pair of reads.
-    """
+    such pair of reads."""
     pairs = [(tlp, read) for tlp, read in matched(tlps)]
     asked = [read for tlp, read in pairs if tlp.kind == "MRd" and tlp.interface == "CQ"]
     whole = [
@@ -78,8 +76,7 @@ def _between(tlps: Sequence[Tlp], first: int, last: int) -> bool:
 def transfer(tlps: Sequence[Tlp]) -> Story | None:
     """Return the first buffer through the card and back, from doorbell to interrupt, as a figure.
 
-    Returns None if the trace does not have the whole transfer.
-    """
+    Returns None if the trace does not have the whole transfer."""
     reads = _of(tlps, "RQ", "MRd")
     if not reads:
         return None
@@ -122,8 +119,7 @@ def _of(tlps: Sequence[Tlp], interface: str, kind: str) -> list[Tlp]:
 def draw(story: Story) -> str:
     """Return one figure as HTML, with a drawing for a screen and one for a phone.
 
-    The style sheet shows only one of the two drawings.
-    """
+    The style sheet shows only one of the two drawings."""
     return (
         f'<figure class="wide"><figcaption><b>{escape(story.title)}</b> <span class="quiet">'
         f"{escape(story.text)}</span></figcaption>"
@@ -213,8 +209,7 @@ def _steps(story: Story) -> str:
 def section(alone: Sequence[Tlp], one: Sequence[Tlp]) -> str:
     """Return HTML with the figures of an access and a transfer.
 
-    If the traces have neither, the HTML is a sentence that says so.
-    """
+    If the traces have neither, the HTML is a sentence that says so."""
     stories = [story for story in (access(alone), transfer(one)) if story]
     if not stories:
         return (

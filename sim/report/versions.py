@@ -51,8 +51,7 @@ def conditions(rows: list[dict]) -> dict[str, list[str]]:
 
 def commits(rows: list[dict]) -> dict[str, int]:
     """Return the number of benchmark rows that were measured at each commit, the largest number
-    first.
-    """
+    first."""
     counts: dict[str, int] = {}
     for row in rows:
         counts[row["commit"] or "unknown"] = counts.get(row["commit"] or "unknown", 0) + 1

@@ -3,8 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Draws seed 002's table: what a message through a virtio device takes, with the figures of the
 paper beside it (Bandara et al., "Performance Evaluation of VirtIO Device Drivers for Host-FPGA PCIe
-Communication", Table I).
-"""
+Communication", Table I)."""
 
 from __future__ import annotations
 

@@ -3,12 +3,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Rows `area/*` and `depth/*`: cells and logic depth of the gateware, as Yosys synthesises it.
 
-The first thing measured is the endpoint with the MMIO bridge, without DMA engines and
-target memories; LitePCIe's endpoint is measured beside it. The others are each of the two DMA
-engines, the user slot's monitor, the block that carries out its commands, the capture block, the
-card services and the management CPU, which have budgets of cells, and the depth of the whole
-gateware.
-A synthesis takes a minute or two, and its result is kept until the gateware changes.
+The first thing measured is the endpoint with the MMIO bridge, without DMA engines and target
+memories; LitePCIe's endpoint is measured beside it. The others are each of the two DMA engines, the
+user slot's monitor, the block that carries out its commands, the capture block, the card services
+and the management CPU, which have budgets of cells, and the depth of the whole gateware. A
+synthesis takes a minute or two, and its result is kept until the gateware changes.
 """
 
 from __future__ import annotations
@@ -33,8 +32,7 @@ from tools.synthesis.gateware import (
 
 def rows(gateware: Path) -> Iterator[Row]:
     """Synthesise the gateware in this folder and LitePCIe's endpoint, and yield the rows of their
-    area.
-    """
+    area."""
     print("bench: Yosys takes some four minutes, unless nothing has changed", file=sys.stderr)
     try:
         found = endpoint_rows(gateware) + engine_rows(gateware / "engines")

@@ -52,8 +52,7 @@ def callgrind(folder: str, *functions: str) -> list[str]:
 
 def counted(prefix: list[str], pattern: str, *command: str) -> tuple[int, dict[str, str]]:
     """Run the program; return the number that `pattern` finds in the tool's output, and what the
-    program prints as pairs of a name and a number.
-    """
+    program prints as pairs of a name and a number."""
     done = subprocess.run([*prefix, *command], capture_output=True, text=True, timeout=SECONDS)
     found = re.search(pattern, done.stderr, re.MULTILINE)
     if done.returncode or not found:
@@ -72,8 +71,7 @@ def walked(made: Path) -> float:
 
 def recorded(made: Path, folder: str, prefix: list[str], pattern: str) -> tuple[float, dict]:
     """Return what a long recording has more than a short one, for each byte, and the program's
-    report of the long one.
-    """
+    report of the long one."""
     used = []
     for mbufs in MBUFS:
         file = Path(folder) / "a.pcapng"

@@ -8,8 +8,7 @@ callgrind counts the instructions inside the function that simulates one cycle, 
 board's sockets nor the load of the machine count. Each board runs twice, for a different number of
 cycles without traffic, and the difference is the cost of the cycles. `sim/cpu/awake` compares a CPU
 that never sleeps with one that sleeps, and `sim/cpu/asleep` compares that one with a gateware
-without a CPU.
-"""
+without a CPU."""
 
 from __future__ import annotations
 
@@ -68,8 +67,7 @@ def busy_image() -> bytes:
 def load(bar: Bar, raw: bytes) -> None:
     """Give the CPU an image, and let it start.
 
-    The image can be written when the check of the one before has ended.
-    """
+    The image can be written when the check of the one before has ended."""
     bar.register("management_control", 1)
     deadline = time.monotonic() + SECONDS
     while bar.read_register("management_status") & STATE != layout.STATES["held"]:
@@ -83,8 +81,7 @@ def load(bar: Bar, raw: bytes) -> None:
 def counted(built: Artefacts, at: Conditions, cycles: int, raw: bytes | None) -> tuple[int, int]:
     """Run a board for `cycles` cycles, with the image `raw` in its CPU if there is one.
 
-    Return the instructions that callgrind counted inside CYCLE, and the board's cycles.
-    """
+    Return the instructions that callgrind counted inside CYCLE, and the board's cycles."""
     with tempfile.TemporaryDirectory() as name:
         profile, stats = Path(name) / "profile", Path(name) / "stats"
         bar = Bar(built.board, built.gateware / "csr.json", at, ["--stats", str(stats)])
@@ -118,8 +115,7 @@ def per_cycle(built: Artefacts, at: Conditions, raw: bytes | None = None) -> flo
 def rows(without: Artefacts, built: Artefacts, at: Conditions) -> Iterator[Row]:
     """Yield both rows. `built` is a card with the management CPU, `without` the same without it.
 
-    The rows have no value if callgrind or the compiler of the firmware is not there.
-    """
+    The rows have no value if callgrind or the compiler of the firmware is not there."""
     missing = [] if shutil.which("valgrind") else ["valgrind"]
     missing += [] if image.compiler() else [f"{image.PREFIX}gcc"]
     if missing:

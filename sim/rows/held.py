@@ -35,8 +35,7 @@ Measure = Callable[[Conditions, Job], tuple[dict, Conditions, int]]
 
 def rows(measure: Measure, at: Conditions) -> Iterator[Row]:
     """Yield the benchmark rows of c2h, h2c and both together, and then of small packets at full
-    rate.
-    """
+    rate."""
     for size, window in BUFFERS:
         for ways in WAYS:
             for suffix, latency in LATENCIES:

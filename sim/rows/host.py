@@ -6,8 +6,7 @@
 Instructions, system calls and copied bytes are counted, since a guest's time says nothing about a
 real machine's. QEMU runs with -icount, where one instruction takes one nanosecond of the guest's
 clock. The instructions of an idle guest and of the measurement itself are subtracted. Waiting for
-data counts as cost. Both drivers are counted by the same programs.
-"""
+data counts as cost. Both drivers are counted by the same programs."""
 
 from __future__ import annotations
 
@@ -109,8 +108,7 @@ def program() -> Path:
 def generator(gateware: Path) -> str:
     """Return address and value of the register write that starts the card's pattern generator.
 
-    The generator then fills the c2h ring. The text has the form `0xADDRESS 1`.
-    """
+    The generator then fills the c2h ring. The text has the form `0xADDRESS 1`."""
     registers = json.loads((gateware / "csr.json").read_text())["csr_registers"]
     return f"{registers['pattern_control']['addr']:#x} 1"
 
@@ -118,8 +116,7 @@ def generator(gateware: Path) -> str:
 def commands(driver: str, gateware: Path, buffers: int) -> list[str]:
     """Return the shell commands that count in a guest with this driver.
 
-    The commands leave their results as files in the guest's folder /out.
-    """
+    The commands leave their results as files in the guest's folder /out."""
     rest = f"/dev/litepcie0 {generator(gateware)} {buffers}"
     counted = [f"cost {way} {rest}" for way in WAYS] * TIMES
     counted += [f"cost calls {way} {rest}" for way in WAYS]
@@ -134,8 +131,7 @@ def commands(driver: str, gateware: Path, buffers: int) -> list[str]:
 def fio_commands() -> list[str]:
     """Return the commands that let fio write the whole disk once in a run, and nine times.
 
-    The difference of the two runs does not contain fio's start and end.
-    """
+    The difference of the two runs does not contain fio's start and end."""
     commands = []
     for name, pages in FIO_PAGES.items():
         commands.append(f"echo {pages} >/sys/kernel/mm/transparent_hugepage/enabled")
@@ -150,8 +146,7 @@ def fio_commands() -> list[str]:
 def count(driver: str, built: artefacts.Artefacts, buffers: int = BUFFERS) -> dict[str, str]:
     """Boot a guest with this driver, and count instructions there.
 
-    Return the text of each file in its /out, by name.
-    """
+    Return the text of each file in its /out, by name."""
     guest = guest_run.prepare(headers=built.headers, choice=driver)
     files = [(program(), "bin/cost")]
     if driver == "lanebox":
@@ -184,8 +179,7 @@ class Counted:
     """Costs of one driver for the host: instructions, system calls, copied bytes, a wake-up.
 
     The first three are from the output of the guest's program `cost`. The instructions of a wake-up
-    are from the kernel's trace.
-    """
+    are from the kernel's trace."""
 
     def __init__(self, texts: dict[str, str]):
         self.texts = texts
@@ -208,8 +202,7 @@ class Counted:
 
     def instructions(self, found: dict[str, str]) -> float:
         """Return the instructions for each gigabyte, without those of the measurement and idle
-        guest.
-        """
+        guest."""
         idle = self.idle * int(found["nanoseconds"]) / 1e9
         used = int(found["instructions"]) - self.nothing - idle
         return used / int(found["bytes"]) * GIGABYTE
@@ -217,8 +210,7 @@ class Counted:
     def taking(self, way: str) -> float:
         """Return the median number of instructions for each gigabyte taken in this way.
 
-        Waiting for data is included.
-        """
+        Waiting for data is included."""
         found = self._all("cost", way)
         for line in found:
             most = line.get("most", "an unknown number of")
@@ -231,8 +223,7 @@ class Counted:
 
     def calls(self, way: str) -> tuple[float, float]:
         """Return how many system calls a gigabyte takes in this way, and how many bytes they
-        copied.
-        """
+        copied."""
         found = self._one("calls", way)
         scale = GIGABYTE / int(found["bytes"])
         return int(found["calls"]) * scale, int(found["copied"]) * scale
@@ -240,8 +231,7 @@ class Counted:
     def disk(self, name: str) -> list[dict[str, str]]:
         """Return the fields of every `disk` line with this name.
 
-        Each line is about one write of the disk.
-        """
+        Each line is about one write of the disk."""
         return self._all("disk", name)
 
     def wakeup(self) -> float:
@@ -251,8 +241,7 @@ class Counted:
         Most of them are the kernel's own: it wakes the program, starts its tick again and switches
         to the program. A driver whose handler and poll() took no instruction would reach 0.954 of
         the 5428 instructions of LitePCIe's driver. A driver that only clears the cause, reads the
-        count and wakes the program, with no lock and no check, reaches 0.962.
-        """
+        count and wakes the program, with no lock and no check, reaches 0.962."""
         events = re.findall(r" (\d+): (irq_handler_entry|sys_exit)", self.texts["trace"])
         pairs = zip(events, events[1:])
         took = [int(b[0]) - int(a[0]) for a, b in pairs if a[1] != b[1] and b[1] == "sys_exit"]
@@ -264,8 +253,7 @@ class Counted:
 def rows(ours: Counted, stock: Counted) -> list[Row]:
     """Return all benchmark rows.
 
-    A row that LitePCIe's driver has, too, has the ratio to its value.
-    """
+    A row that LitePCIe's driver has, too, has the ratio to its value."""
     found = [
         _compared(
             f"host/insn_per_gb/{way}",
@@ -295,8 +283,7 @@ def _without_calls(ours: Counted, stock: Counted) -> list[Row]:
     """Return the rows of system calls and copied bytes.
 
     The values are those of our driver's fastest way, polling the index page. The conditions of the
-    rows have the values of other ways.
-    """
+    rows have the values of other ways."""
     calls, copied = ours.calls(SPINNING)
     others = {way: ours.calls(way)[0] for way in WAYS}
     path = "index page, looked at again and again: it never sleeps"
@@ -324,8 +311,7 @@ def _compared(name: str, unit: str, value: float, stock: float, **conditions) ->
 
 def _whole(ours: Counted, turns: list[dict[str, str]]) -> tuple[float, float]:
     """Return the median of the instructions for each gigabyte written, and the median of the rates
-    in MB/s.
-    """
+    in MB/s."""
     rates = [int(turn["bytes"]) / int(turn["nanoseconds"]) * 1e3 for turn in turns]
     return statistics.median(map(ours.instructions, turns)), statistics.median(rates)
 
@@ -334,8 +320,7 @@ def _further(ours: Counted, turns: list[dict[str, str]]) -> float:
     """Return the instructions for each gigabyte, computed from short and long runs of fio.
 
     Only the bytes and instructions that a long run has more than a short one are counted. So the
-    cost of fio's start is not in the result.
-    """
+    cost of fio's start is not in the result."""
 
     def of(number: str, size: int) -> float:
         return statistics.median(
@@ -363,8 +348,7 @@ def o_direct(ours: Counted) -> list[Row]:
     compared. The speed of a simulated disk says nothing, so it is only noted. The first row has
     pages of 4 KiB on both sides: the driver maps its ring with such pages, and fio's memory is kept
     at that size. The second row has huge pages on both sides, so that the kernel pins fewer pages:
-    here the program allocates the ring's memory itself.
-    """
+    here the program allocates the ring's memory itself."""
     found = []
     for kind, peer, name in O_DIRECT:
         ring = _whole(ours, ours.disk(kind))
@@ -384,8 +368,7 @@ def recorder(ours: Counted) -> Row:
     """Return the row of the recorder of packets beside fio, which writes as much to the same disk.
 
     Raises TestFailed if the recorder has not written as it should: by io_uring, from registered
-    memory, past the page cache.
-    """
+    memory, past the page cache."""
     ways = set(re.findall(r"io_uring (\d) fixed (\d) direct (\d)", ours.texts["cost"]))
     if ways != {("1", "1", "1")}:
         raise TestFailed(f"the recorder wrote by (io_uring, fixed, direct) = {ways or 'no way'}")
@@ -401,8 +384,7 @@ def recorder(ours: Counted) -> Row:
 
 def ladder(ours: Counted, rung: dict[str, str]) -> Row:
     """Return the benchmark row of one way from ring to disk: bounce or direct, chunk size in KiB,
-    number of threads.
-    """
+    number of threads."""
     bounce = rung in ours.disk("bounce")
     size = f"{int(rung['chunk']) >> 10}K"
     name = f"host/ladder/{'bounce' if bounce else 'direct'}/{size}/x{rung['threads']}"
@@ -414,8 +396,7 @@ def ladder(ours: Counted, rung: dict[str, str]) -> Row:
 def measure(progress: Callable[[str], object] = lambda text: None) -> list[Row]:
     """Count instructions with our driver and with LitePCIe's, in one guest each.
 
-    Return every benchmark row.
-    """
+    Return every benchmark row."""
     built = artefacts.build(DEFAULT)
     counted = {}
     for driver in DRIVERS:
@@ -427,8 +408,7 @@ def measure(progress: Callable[[str], object] = lambda text: None) -> list[Row]:
 def main() -> int:
     """Measure the host's cost, print the table and merge the rows into the results.
 
-    Return the exit status.
-    """
+    Return the exit status."""
     try:
         found = measure(lambda text: print(text, file=sys.stderr, flush=True))
     except (SimError, SetupError, StepError, GuestError) as error:

@@ -48,8 +48,7 @@ def program() -> Path:
 
 def commands() -> list[str]:
     """Return the commands that count both programs, with lines `disk recorder` and `disk fio_...`
-    as output. Neither has huge pages.
-    """
+    as output. Neither has huge pages."""
     found = ["echo never >/sys/kernel/mm/transparent_hugepage/enabled"]
     for mbufs in sorted(MBUFS * TIMES):
         size = mbufs * BLOCK

@@ -67,8 +67,7 @@ def cycles(board: Path, csr: Path, at: Conditions) -> dict[str, list[int]]:
 
 def rows(board: Path, csr: Path, at: Conditions) -> Iterator[Row]:
     """Yield a row for each place that the host reads: its longest read in cycles, with the budget
-    as limit.
-    """
+    as limit."""
     for name, taken in cycles(board, csr, at).items():
         most = MOST[name]
         yield row(

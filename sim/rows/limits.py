@@ -6,8 +6,7 @@
 Two things bound every stream. The wire has 8 GT/s x 8 lanes x 128/130, less DLLPs and skips, less
 each TLP's overhead. The hard block's user interface has whole beats of 32 B, one TLP a beat, and a
 descriptor in front of the data. Rates are in GB/s (1e9 B/s), sizes in bytes, times in ns. Sources:
-PCI Express base specification 3.1, chapters 2 to 4; PG213, "Descriptor formats".
-"""
+PCI Express base specification 3.1, chapters 2 to 4; PG213, "Descriptor formats"."""
 
 from __future__ import annotations
 
@@ -46,8 +45,7 @@ class Limit:
     """The limit of a row and what sets it.
 
     `value` is the largest possible value, or for times the smallest one. `binds` names what sets
-    the limit, for example "wire" or "interface".
-    """
+    the limit, for example "wire" or "interface"."""
 
     value: float
     binds: str
@@ -66,8 +64,7 @@ def wire(payload: int, overhead: int, mps: int) -> float:
 def interface(payload: int, descriptor: int, slot: int = BEAT_BYTES) -> float:
     """Return the payload rate in GB/s at the hard block's user pins.
 
-    A TLP starts on a multiple of `slot` bytes: 32 on most interfaces, 16 on RC with straddle.
-    """
+    A TLP starts on a multiple of `slot` bytes: 32 on most interfaces, 16 on RC with straddle."""
     taken = math.ceil((descriptor + payload) / slot) * slot
     return payload / (taken / BEAT_BYTES * CYCLE_NS)
 
@@ -93,8 +90,7 @@ def h2c(
 
     The card reserves room for the most headers that the host may send: one for each `rcb` bytes.
     With `pool`, headers and data share COMPLETION_POOL units. With an `rtt_ns` of 0 the number of
-    reads in flight does not limit the rate.
-    """
+    reads in flight does not limit the rate."""
     in_flight = min(tags * mrrs, _room(1, rcb, pool) * rcb)
     slot = 16 if straddle else BEAT_BYTES
     return _least(
@@ -107,8 +103,7 @@ def h2c(
 def _room(headers: int, space: int, pool: bool) -> float:
     """Return how many reads fit into the completion buffer.
 
-    Each read needs `headers` headers and `space` bytes of data.
-    """
+    Each read needs `headers` headers and `space` bytes of data."""
     if pool:
         return COMPLETION_POOL / (headers + space / 16)
     return min(COMPLETION_HEADERS / headers, COMPLETION_SPACE / space)
@@ -117,8 +112,7 @@ def _room(headers: int, space: int, pool: bool) -> float:
 def h2c_interface(completion: int) -> Limit:
     """Return the limit of h2c() in bytes per cycle, on a link on which bytes take no time.
 
-    RC has straddle.
-    """
+    RC has straddle."""
     rate = interface(completion, COMPLETION_DESCRIPTOR, slot=16)
     return Limit(rate * CYCLE_NS, "interface")
 
@@ -126,16 +120,14 @@ def h2c_interface(completion: int) -> Limit:
 def _pieces(size: int, most: int) -> list[int]:
     """Return the lengths of the pieces of `size` bytes, cut at multiples of `most`.
 
-    The first piece begins at an aligned address.
-    """
+    The first piece begins at an aligned address."""
     return [min(most, size - start) for start in range(0, size, most)]
 
 
 def _cycles(payloads: list[int], descriptor: int, slot: int) -> float:
     """Return how many cycles TLPs with these payloads, in bytes, take at the user pins.
 
-    A TLP starts on a multiple of `slot` bytes.
-    """
+    A TLP starts on a multiple of `slot` bytes."""
     return sum(math.ceil((descriptor + size) / slot) * slot for size in payloads) / BEAT_BYTES
 
 
@@ -144,8 +136,7 @@ def small_c2h(size: int, mps: int) -> Limit:
 
     On RQ a TLP begins with a beat, and 16 bytes of descriptor stand before its data (PG213). So a
     write of 64 B takes 3 beats. The wire adds 24 bytes to each TLP (base specification 2.2, 3.3).
-    If MPS does not divide a descriptor's size, its last TLP is shorter.
-    """
+    If MPS does not divide a descriptor's size, its last TLP is shorter."""
     writes = _pieces(size, mps)
     return _least(
         wire=RAW * (1 - DLLP_AND_SKIP_TAX[mps]) * size / (size + WRITE_OVERHEAD * len(writes)),
@@ -162,8 +153,7 @@ def told_c2h(size: int, mps: int, lines: int = 1) -> Limit:
 
     The card writes a record for each descriptor, and status lines. A data write of 64 B takes 3
     beats of RQ, 16 records together take 9, a status line takes 2. `lines` is the number of
-    directions that write status lines.
-    """
+    directions that write status lines."""
     batch = min(RECORD_BATCH, mps // RECORD)
     cycles = _cycles(_pieces(size, mps), REQUEST_DESCRIPTOR, BEAT_BYTES)
     cycles += _cycles([RECORD * batch], REQUEST_DESCRIPTOR, BEAT_BYTES) / batch
@@ -193,8 +183,7 @@ def capture(size: int, mps: int) -> Limit:
 
     The builder makes one beat of a record in each cycle, and a short last beat takes a whole cycle.
     On RQ and on the wire the ring is written in TLPs of MPS bytes, and a status line of 32 bytes
-    follows each 16 KiB.
-    """
+    follows each 16 KiB."""
     record = capture_record(size)
     builder = record / (max(BUILDER_CYCLES, -(-record // BEAT_BYTES)) * CYCLE_NS)
     writes = [*_pieces(CAPTURE_LINE, mps), STATUS_LINE]
@@ -221,8 +210,7 @@ def played(
     `lengths` are the bytes of the file's blocks, `sizes` those of its packets. The time is from the
     first frame's begin to the last one's end in the player. Blocks come at a beat a cycle, each in
     beats of its own. What lies in the card's memories at the begin and at the end takes no time on
-    the link. Returns None for a file that is too short.
-    """
+    the link. Returns None for a file that is too short."""
     if sum(lengths) < LEAST_PLAYED:
         return None
     records = [capture_record(size) for size in sizes]
@@ -262,8 +250,7 @@ def small_h2c(
     (PG213). On RQ a read takes a beat. The number of reads in flight is bound by the tags and by
     the space for their completions: a read needs a header for each `rcb` bytes, and data space
     rounded up to 16 bytes. With `pool`, headers and data share COMPLETION_POOL units. With an
-    `rtt_ns` of 0 the number of reads in flight does not limit the rate.
-    """
+    `rtt_ns` of 0 the number of reads in flight does not limit the rate."""
     reads = _pieces(size, mrrs)
     completions = [piece for read in reads for piece in _pieces(read, completion)]
     headers = sum(math.ceil(read / rcb) for read in reads)
@@ -281,8 +268,7 @@ def small_h2c(
 
 def cc(completion: int, mps: int) -> Limit:
     """Return the limit of the card's answers to the host's reads, in completions of `completion`
-    bytes (CC).
-    """
+    bytes (CC)."""
     return _least(
         wire=wire(completion, COMPLETION_OVERHEAD, mps),
         interface=interface(completion, COMPLETION_DESCRIPTOR),
@@ -292,8 +278,7 @@ def cc(completion: int, mps: int) -> Limit:
 def duplex_parts(mps: int, mrrs: int) -> tuple[float, float]:
     """Return the wire's share of the raw rate, and the interface's rate in GB/s, of duplex().
 
-    Both are for one direction.
-    """
+    Both are for one direction."""
     # The beats that RQ needs for each byte that the card reads and writes back.
     beats = math.ceil((REQUEST_DESCRIPTOR + mps) / BEAT_BYTES) / mps + 1 / mrrs
     on_wire = 1 + WRITE_OVERHEAD / mps + READ_OVERHEAD / mrrs
@@ -311,8 +296,7 @@ def duplex_share(mps: int, mrrs: int, share: float) -> Limit:
     reads.
 
     With a share of 1 the limit is that of duplex(). Read requests and writes share the beats of RQ
-    and the wire.
-    """
+    and the wire."""
     beats = share * math.ceil((REQUEST_DESCRIPTOR + mps) / BEAT_BYTES) / mps + 1 / mrrs
     on_wire = share * (1 + WRITE_OVERHEAD / mps) + READ_OVERHEAD / mrrs
     return _least(
@@ -323,8 +307,7 @@ def duplex_share(mps: int, mrrs: int, share: float) -> Limit:
 def packet_parts(size: int, mps: int) -> tuple[float, float]:
     """Return a packet stream's share of the wire's raw rate, and its interface rate in GB/s.
 
-    packets() makes its limit from them.
-    """
+    packets() makes its limit from them."""
     batch = min(RECORD_BATCH, mps // RECORD)
     writes = _pieces(size, mps)
     cycles = 1 + _cycles(writes, REQUEST_DESCRIPTOR, BEAT_BYTES)
@@ -342,8 +325,7 @@ def packets(size: int, mps: int) -> Limit:
 
     For each packet the card sends one read (if MRRS allows it), the writes of its data, and a
     sixteenth of a write with 16 records (fewer below MPS 256). Each direction also writes status
-    lines, which are counted on RQ but not on the wire.
-    """
+    lines, which are counted on RQ but not on the wire."""
     share, interface_rate = packet_parts(size, mps)
     return _least(wire=RAW * share, interface=interface_rate)
 
@@ -357,8 +339,7 @@ def duplex_apart(
     that c2h does not use, so h2c has the whole limit of h2c(). The read requests of h2c share RQ
     and the wire with the writes of c2h. Each `mrrs` bytes of h2c cost a beat of RQ and 24 bytes of
     the wire, so c2h gets what they leave. `h2c_rate` is the rate that h2c reached in GB/s. If that
-    is below the limit of h2c, the limit of c2h is higher.
-    """
+    is below the limit of h2c, the limit of c2h is higher."""
     h2c_limit = h2c(completion, mps, EXTENDED_TAGS, mrrs, 0, straddle=True)
     requests = (h2c_rate or h2c_limit.value) / mrrs  # the card's read requests per nanosecond
     beats = math.ceil((REQUEST_DESCRIPTOR + mps) / BEAT_BYTES)
@@ -374,8 +355,7 @@ def mmio_read_ns(host_rtt_ns: float, mps: int, size: int) -> Limit:
     """Return the least time in ns of one read by the host.
 
     The time is the host's own share, the time on both directions of the wire, one beat into the
-    card and one beat out.
-    """
+    card and one beat out."""
     both_ways = READ_OVERHEAD - SHORT_HEADER + COMPLETION_OVERHEAD + size
     wires = both_ways / (RAW * (1 - DLLP_AND_SKIP_TAX[mps]))
     return Limit(host_rtt_ns + wires + 2 * CYCLE_NS, "host round trip")
@@ -386,8 +366,7 @@ def transfer_ns(host_rtt_ns: float, mps: int, size: int) -> Limit:
 
     The time is one round trip and then the time on RQ. Every beat that arrives is taken to leave at
     once. The doorbell before the read and the interrupt after the last write are taken to need no
-    time.
-    """
+    time."""
     pins = size / interface(min(size, mps), REQUEST_DESCRIPTOR)
     return Limit(host_rtt_ns + pins, "host round trip")
 

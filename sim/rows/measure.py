@@ -5,8 +5,7 @@
 
 A report is the JSON of litepcie_util, or has the same form if streams.py has measured. Each
 function adds the limit that belongs to the conditions. A report that is not "ok" raises TestFailed,
-so a failed measurement never becomes a row.
-"""
+so a failed measurement never becomes a row."""
 
 from __future__ import annotations
 
@@ -112,16 +111,14 @@ class Conditions:
 
 def negotiated(at: Conditions, host: str, mps: int, mrrs: int) -> Conditions:
     """Return the conditions `at` with the host's name, and with the MPS and MRRS that the guest has
-    set.
-    """
+    set."""
     return replace(at, host=host, mps=mps, mrrs=mrrs)
 
 
 def share(violations: dict[str, int], name: str) -> int:
     """Return how many of the broken rules of a run the test called `name` may have caused.
 
-    The run has several tests. The name of a rule says which tests can break it.
-    """
+    The run has several tests. The name of a rule says which tests can break it."""
     mmio, reads = (sum(violations.get(rule, 0) for rule in of) for of in (OF_MMIO, OF_READS))
     others = sum(violations.values()) - mmio - reads
     return {"mmio": mmio, "c2h": others}.get(name, reads + others)
@@ -130,8 +127,7 @@ def share(violations: dict[str, int], name: str) -> int:
 def shares(violations: dict[str, int], names: list[str]) -> dict[str, int | None]:
     """Return the number of broken rules for each test of a run of several tests.
 
-    A test gets None if it and another test may have caused the same breach.
-    """
+    A test gets None if it and another test may have caused the same breach."""
     reading = [name for name in names if name in ("h2c", "duplex")]
     found = {name: share(violations, name) for name in names}
     unclear = len(reading) > 1 and any(found[name] for name in reading)
@@ -141,8 +137,7 @@ def shares(violations: dict[str, int], names: list[str]) -> dict[str, int | None
 def check(report: dict) -> dict:
     """Return litepcie_util's report if its test passed.
 
-    Otherwise raise TestFailed with the reasons.
-    """
+    Otherwise raise TestFailed with the reasons."""
     if not report.get("ok"):
         raise TestFailed("; ".join(report.get("failures") or ["litepcie_util gave no reason"]))
     return report
@@ -191,8 +186,7 @@ def h2c_ideal(report: dict, at: Conditions, violations: int | None) -> Row:
 def small(report: dict, at: Conditions, violations: int | None, name: str, size: int) -> Row:
     """Return the row of one direction with descriptors of `size` bytes.
 
-    The limit assumes all 256 tags, so a card with fewer tags stays below the limit.
-    """
+    The limit assumes all 256 tags, so a card with fewer tags stays below the limit."""
     if (way := report["direction"]) == "c2h":
         limit = limits.small_c2h(size, at.mps)
     else:
@@ -213,8 +207,7 @@ def small(report: dict, at: Conditions, violations: int | None, name: str, size:
 def duplex_apart(report: dict, at: Conditions, violations: int | None) -> list[Row]:
     """Return a row for each direction, both measured in one run.
 
-    The limit of c2h is what the read requests of h2c leave.
-    """
+    The limit of c2h is what the read requests of h2c leave."""
     reached = check(report)["h2c"]["gb_per_s"]
     bounds = limits.duplex_apart(at.mps, at.mrrs, at.completion, reached)
     return [
@@ -259,8 +252,7 @@ def _access_limit(size: int, write: bool, at: Conditions) -> limits.Limit | None
     """Return the limit of one access in ns (reads) or MB/s (writes).
 
     The limit is None for a guest's writes: each store is a message to the board, so such writes
-    measure the guest.
-    """
+    measure the guest."""
     if not write:
         return limits.mmio_read_ns(at.mmio_rtt_ns, at.mps, size)
     if at.host != "client":
@@ -291,8 +283,7 @@ def _access(found: dict, at: Conditions, violations: int | None) -> Row:
 def latency(report: dict, at: Conditions, violations: int | None) -> list[Row]:
     """Return a row for each time in the report of `litepcie_util latency`.
 
-    The times run from the doorbell to the interrupt, and from the doorbell to the last byte.
-    """
+    The times run from the doorbell to the interrupt, and from the doorbell to the last byte."""
     return [
         row(
             f"{at.card.prefix}latency/{found['id']}",

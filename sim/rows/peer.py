@@ -5,8 +5,7 @@
 
 The peer sits behind the root complex and sends requests without a break, so the card or the link
 limits the rate. The rate of reads is min(interface, wire, non-posted credits x size / loop). The
-loop is the card's time from a read on CQ to the return of its non-posted credit.
-"""
+loop is the card's time from a read on CQ to the return of its non-posted credit."""
 
 from __future__ import annotations
 
@@ -60,8 +59,7 @@ class Bar:
     """A board whose card has BAR addresses, MPS and MRRS, so that the peer may access its BARs.
 
     Use: `with Bar(board, csr, conditions) as bar:`. `csr` is the path of the gateware's register
-    map, csr.json.
-    """
+    map, csr.json."""
 
     def __init__(self, board: Path, csr: Path, at: Conditions, more: list[str] | None = None):
         self.at = at
@@ -92,8 +90,7 @@ class Bar:
     def register(self, name: str, value: int) -> None:
         """Write one of the card's registers and wait for the board's answer.
 
-        The write reaches the card before any later access.
-        """
+        The write reaches the card before any later access."""
         address = self.csr["csr_registers"][name]["addr"]
         self.client.write(BAR0, address, value.to_bytes(4, "little"))
 
@@ -116,8 +113,7 @@ class Bar:
     def run(self, what: str, at: Place, size: int, count: int = COUNT) -> tuple[float, dict]:
         """Let the peer carry out one job now. Return its rate in GB/s and the board's statistics.
 
-        `what` is "read" or "write", `size` the bytes of a request.
-        """
+        `what` is "read" or "write", `size` the bytes of a request."""
         self.board.command("clear")
         self.board.command(f"peer {what} bar{at.bar} {at.offset} {size} {count} {TAGS}")
         return self._finish(what, size, count)
@@ -136,15 +132,13 @@ class Bar:
     def fill(self, at: Place, size: int) -> None:
         """Let the peer write the page of the card.
 
-        Its later reads compare the page with the same data.
-        """
+        Its later reads compare the page with the same data."""
         self.run("write", at, size)
 
     def read(self, at: Place, size: int) -> tuple[float, dict]:
         """Let the peer fill a page, and read it from cycle START on. Call this on a new board.
 
-        Returns the rate in GB/s and the board's statistics.
-        """
+        Returns the rate in GB/s and the board's statistics."""
         self.board.command("clear")
         job = f"bar{at.bar} {at.offset} {size}"
         self.board.command(f"at {FILL} peer write {job} {PAGE // size} {TAGS}")
@@ -154,8 +148,7 @@ class Bar:
     def read_row(self, name: str, at: Place, size: int, limit: limits.Limit) -> Row:
         """Return the row of the peer's reads of `size` bytes on a new board.
 
-        The peer compares all data. Raises TestFailed if a dword was wrong.
-        """
+        The peer compares all data. Raises TestFailed if a dword was wrong."""
         rate, stats = self.read(at, size)
         if stats["peer"]["mismatches"]:
             raise TestFailed(f"{name}: {stats['peer']['mismatches']} dwords were wrong")
@@ -166,8 +159,7 @@ class Bar:
         job.
 
         The peer's own count runs ahead of CQ: at the end of its job some writes are still in
-        queues.
-        """
+        queues."""
         self.board.command("clear")
         self.board.command(f"at {START} peer write bar{at.bar} {at.offset} {size} {WRITES} {TAGS}")
         for cycle in WRITE_WINDOW:
@@ -204,8 +196,7 @@ class Bar:
 def with_credits(size: int, mps: int, credits: int, loop_cycles: float) -> limits.Limit:
     """Return the limit of reads of `size` bytes with `credits` non-posted credits.
 
-    The formula is in the docstring of this module.
-    """
+    The formula is in the docstring of this module."""
     ceiling = limits.cc(size, mps)
     latency = credits * size / (loop_cycles * limits.CYCLE_NS)
     return ceiling if ceiling.value <= latency else limits.Limit(latency, "credits x size / loop")
@@ -214,8 +205,7 @@ def with_credits(size: int, mps: int, credits: int, loop_cycles: float) -> limit
 def rows(board: Path, csr: Path, at: Conditions) -> Iterator[Row]:
     """Yield rows of the peer's reads by size, of its writes, and of its reads by number of credits.
 
-    Each row is measured on a new board.
-    """
+    Each row is measured on a new board."""
     for mps, sizes in SIZES:
         for size in sizes:
             with Bar(board, csr, replace(at, mps=mps)) as bar:
@@ -228,8 +218,7 @@ def rows(board: Path, csr: Path, at: Conditions) -> Iterator[Row]:
 def axi_rows(board: Path, csr: Path, at: Conditions) -> Iterator[Row]:
     """Yield rows of the peer's reads of a memory on the user slot's AXI4 bus.
 
-    The memory has a latency of 50 cycles.
-    """
+    The memory has a latency of 50 cycles."""
     window = Place(2, numbers.AXI_BASE)
     for mps, sizes in SIZES:
         for size in sizes:
@@ -242,8 +231,7 @@ def credit_rows(board: Path, csr: Path, at: Conditions) -> Iterator[Row]:
     """Yield rows of the peer's reads by the number of non-posted credits that the endpoint grants.
 
     The loop time of the formula in this module's docstring is measured with one credit, where
-    nothing else can limit the rate.
-    """
+    nothing else can limit the rate."""
     for size in (64, 256):
         loop = None
         for credits in (1, 2, 4, 8, 16, 32):

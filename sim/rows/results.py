@@ -5,8 +5,7 @@
 
 Rows are merged by id into build/results.json, and printed as a table. A row without a value stays
 in the table, and its `reason` says why it has no value. In a row with a value `reason` may say how
-to understand the value.
-"""
+to understand the value."""
 
 from __future__ import annotations
 
@@ -55,8 +54,7 @@ TIMES = ("ns", "us", "s", "cycles")
 class Row:
     """A measured row of the benchmark table.
 
-    `ratio` is value / limit, or limit / value if `lower_is_better`.
-    """
+    `ratio` is value / limit, or limit / value if `lower_is_better`."""
 
     id: str
     value: float | None
@@ -96,8 +94,7 @@ def row(
 def by_client(name: str) -> bool:
     """Return whether the value of the row with this id may differ from run to run.
 
-    The prefixes in BY_CLIENT decide it.
-    """
+    The prefixes in BY_CLIENT decide it."""
     return name.removeprefix("stock/").startswith(BY_CLIENT)
 
 
@@ -105,8 +102,7 @@ def beyond(rows: list[Row]) -> list[Row]:
     """Return the rows whose value is better than their limit.
 
     In such a row the measurement or the limit is wrong. Rows with a budget are left out, since a
-    value may be better than its budget.
-    """
+    value may be better than its budget."""
     return [entry for entry in rows if (entry.ratio or 0) > ROUNDING and entry.binds not in BUDGETS]
 
 
@@ -114,16 +110,14 @@ def broken(rows: list[Row]) -> list[Row]:
     """Return the rows in which the card broke a rule of PCIe.
 
     The rule rc-backpressure, which never fails a run, counts too. Rows of LitePCIe's endpoint are
-    left out: it is known to break rules, and its rows say how often.
-    """
+    left out: it is known to break rules, and its rows say how often."""
     return [entry for entry in rows if entry.violations and not entry.id.startswith("stock/")]
 
 
 def commit() -> str:
     """Return the commit of git that is measured, or "unknown".
 
-    A `+` is appended if the tree differs from the commit.
-    """
+    A `+` is appended if the tree differs from the commit."""
     git = ["git", "-C", str(ROOT)]
     try:
         head = subprocess.run(
@@ -138,8 +132,7 @@ def commit() -> str:
 def merge(rows: list[Row], path: Path = RESULTS) -> None:
     """Write benchmark rows into the results file.
 
-    Rows in the file with other ids stay as they are.
-    """
+    Rows in the file with other ids stay as they are."""
     known = {entry["id"]: entry for entry in load(path)}
     known.update({entry.id: asdict(entry) for entry in rows})
     document = {"schema": SCHEMA, "results": [known[key] for key in sorted(known)]}
@@ -151,8 +144,7 @@ def merge(rows: list[Row], path: Path = RESULTS) -> None:
 
 def load(path: Path = RESULTS) -> list[dict]:
     """Return the rows in the results file. Return none if the file is missing or has another
-    schema.
-    """
+    schema."""
     try:
         document = json.loads(path.read_text())
     except (OSError, ValueError):
@@ -165,8 +157,7 @@ def table(rows: list[Row]) -> str:
 
     The table has the limit that binds and the number of broken rules. A column that would be empty
     is left out. A rate is given as a share of its limit, a time as its distance above its smallest
-    possible value. If a row does not fit, its name gets a line of its own.
-    """
+    possible value. If a row does not fit, its name gets a line of its own."""
     body = [_cells(entry) for entry in rows]
     shown = [i for i in range(len(HEAD)) if i < FIXED or any(cells[i] for cells in body)]
     names = [cells[0] for cells in body]
@@ -208,8 +199,7 @@ def _cells(entry: Row) -> tuple[str, ...]:
 def reached(unit: str, value: float | None, limit: float | None, ratio: float | None) -> str:
     """Return how near a row's value came to its limit, as text.
 
-    For a rate the text is its share of the limit, for a time its distance above the limit.
-    """
+    For a rate the text is its share of the limit, for a time its distance above the limit."""
     if ratio is None or value is None or limit is None:
         return ""
     return f"{value - limit:+.3g} {unit}" if unit in TIMES else f"{ratio:.3f}"

@@ -8,8 +8,7 @@ the measurement. The card loops over the table. If the job is held, the table do
 lasts longer than the window. The start of the card and both ends of the window are planned for
 cycles of device time, and every run has a board of its own. So a value is the same to the last
 digit however busy the machine is. Bytes are counted at the hard block's pins. The card's own
-counters must agree with that count, and the data in the ring must be right.
-"""
+counters must agree with that count, and the data in the ring must be right."""
 
 from __future__ import annotations
 
@@ -66,8 +65,7 @@ CHUNK = 64  # the most descriptors that are sent to the board in one message
 @dataclass(frozen=True)
 class Job:
     """A measurement: the directions that run, the bytes of a descriptor, and the cycles that are
-    measured.
-    """
+    measured."""
 
     ways: tuple[str, ...]
     size: int = BUFFER
@@ -87,8 +85,7 @@ class Job:
     def stride(self) -> int:
         """Return the distance in bytes from one descriptor's memory to the next.
 
-        The distance is a power of two, so that no descriptor of up to 4 KiB crosses a page.
-        """
+        The distance is a power of two, so that no descriptor of up to 4 KiB crosses a page."""
         return 1 << (self.size - 1).bit_length()
 
     @property
@@ -106,8 +103,7 @@ class Job:
 class Stream(Bar):
     """A board whose card runs one job.
 
-    Use: `with Stream(board, csr, conditions, job) as stream: report, broken = stream.run()`.
-    """
+    Use: `with Stream(board, csr, conditions, job) as stream: report, broken = stream.run()`."""
 
     def __init__(self, board: Path, csr: Path, at: Conditions, job: Job, more=()):
         super().__init__(board, csr, at, list(more))
@@ -129,8 +125,7 @@ class Stream(Bar):
         """Run the job.
 
         Returns a report in the form of `litepcie_util dma_test`, and how often the card broke a
-        rule in the window.
-        """
+        rule in the window."""
         for way in self.job.ways:
             self._map(way)
             self._fill_table(way)
@@ -158,8 +153,7 @@ class Stream(Bar):
     def _map(self, way: str) -> None:
         """Map the ring of one direction: memory that the card and this process share.
 
-        The ring of h2c gets the pattern that the card's checker expects.
-        """
+        The ring of h2c gets the pattern that the card's checker expects."""
         fd = os.memfd_create("lanebox-stream")
         self._open.callback(os.close, fd)
         size = max(DESCRIPTORS * self.job.stride, mmap.PAGESIZE)
@@ -174,8 +168,7 @@ class Stream(Bar):
 
     def _tell(self) -> None:
         """Map memory for the card's records and status lines, and write the addresses to the card's
-        registers.
-        """
+        registers."""
         fd = os.memfd_create("lanebox-notices")
         self._open.callback(os.close, fd)
         size = RECORDS + DESCRIPTORS * RECORD.size
@@ -218,8 +211,7 @@ class Stream(Bar):
     def _plan(self) -> tuple[dict, dict]:
         """Plan the start of the card, a mark at both ends of the window, and the stop of the card.
 
-        Returns the board's counters at both marks, when all of the plan has been carried out.
-        """
+        Returns the board's counters at both marks, when all of the plan has been carried out."""
         begin = START + SETTLED + 4 * self.at.longest_read_ns // limits.CYCLE_NS
         end = begin + self.job.window
         for cycle in (begin, end):
@@ -245,8 +237,7 @@ class Stream(Bar):
 
     def _agree(self) -> None:
         """Raise TestFailed if the card's own counters of bytes differ from what the board counted
-        at the pins.
-        """
+        at the pins."""
         self.register("pcie_counters_control", SNAPSHOT)
         stats = self.board.stats()
         for way in self.job.ways:
@@ -276,8 +267,7 @@ class Stream(Bar):
 
     def _compare_ring(self) -> int:
         """Compare the ring of c2h with what the card wrote there last. Return how many bytes it
-        has.
-        """
+        has."""
         if self.job.told:
             return self._compare_told()
         sent = self.board.stats()["rq"]["payload_bytes"]
@@ -293,8 +283,7 @@ class Stream(Bar):
         done.
 
         The card may have begun the next turn of the ring when it was stopped, so a record and its
-        data may already be those of the next turn. Returns the bytes compared.
-        """
+        data may already be those of the next turn. Returns the bytes compared."""
         size, ring = self.job.size, self.rings["c2h"]
         done = int.from_bytes(self.notices[8:16], "little")
         if not done or self.job.held and done >= DESCRIPTORS:
@@ -316,8 +305,7 @@ class Stream(Bar):
 
         `start` is the descriptor's place in the ring, in bytes. The card may have stopped inside a
         descriptor. The front of that descriptor's memory then has data of the last turn of the
-        ring, and the back has data of the turn before.
-        """
+        ring, and the back has data of the turn before."""
         ring, size = self.job.ring, self.job.size
         turn = (sent - start) // ring
         new = min(size, sent - start - turn * ring)
@@ -329,8 +317,7 @@ class Stream(Bar):
     def _sent(self, start: int, size: int) -> bytes:
         """Return `size` bytes of the c2h stream from byte `start` on.
 
-        In loopback the stream repeats the ring of h2c.
-        """
+        In loopback the stream repeats the ring of h2c."""
         if start < 0:  # Before the card has filled the ring once, the ring's memory is zero.
             return bytes(size)
         return pattern(start % self.job.ring if self.job.loopback else start, size)
@@ -376,8 +363,7 @@ class Stream(Bar):
 def pattern(start: int, size: int) -> bytes:
     """Return `size` bytes of the card's pattern from byte `start` on.
 
-    Each dword of the pattern is the dword's number in the stream.
-    """
+    Each dword of the pattern is the dword's number in the stream."""
     first = start // 4
     return array(
         "I", [number & 0xFFFF_FFFF for number in range(first, first + size // 4)]
@@ -388,8 +374,7 @@ def measure(board: Path, csr: Path, at: Conditions, job: Job, *more: str):
     """Run a job on a new board.
 
     Returns (report, conditions, broken rules), as the functions of sim.rows.measure take them.
-    `more` are further options of the board.
-    """
+    `more` are further options of the board."""
     with Stream(board, csr, at, job, more) as stream:
         report, violations = stream.run()
     return report, at, violations

@@ -7,8 +7,7 @@ In the row h2c only h2c runs, and the card drops what the logic sends. In the ro
 with what the logic sends by itself. In the row duplex both run. Bytes are counted at the hard
 block's pins between two planned cycles, beats and stalls at the slot in the same cycles. This
 module does not compare the data: the logic's own client does that. If the logic takes or sends
-nothing, the row has no value and says so.
-"""
+nothing, the row has no value and says so."""
 
 from __future__ import annotations
 
@@ -33,8 +32,7 @@ SIDE = {"h2c": "sink", "c2h": "source"}
 @dataclass(frozen=True)
 class Passed:
     """The traffic between two marks (snapshots of counters): bytes by direction, and the counts of
-    the user slot's streams.
-    """
+    the user slot's streams."""
 
     cycles: int
     bytes: dict[str, int]
@@ -52,8 +50,7 @@ class Passed:
 
         The slot holds h2c up when its `ready` is low, and c2h when it has no beat to send. If both
         directions run, the logic also stops taking h2c while the card does not take c2h. Those
-        cycles are subtracted, as the card causes them.
-        """
+        cycles are subtracted, as the card causes them."""
         sink, source = self.slot["sink"], self.slot["source"]
         if way == "h2c":
             cycles = sink["stalls"] - (source["stalls"] if both else 0)
@@ -71,8 +68,7 @@ class Passed:
 class SlotStream(Stream):
     """A board whose DMA streams go through the user slot.
 
-    The card's pattern generator and checker are off.
-    """
+    The card's pattern generator and checker are off."""
 
     def pass_slot(self) -> Passed:
         """Run the job once through the user slot. Return what passed in the measured window."""
@@ -99,8 +95,7 @@ class SlotStream(Stream):
 
 def rows(board: Path, csr: Path, at: Conditions) -> Iterator[Row]:
     """Yield the benchmark rows of c2h, h2c and both directions, each measured on a board of its
-    own.
-    """
+    own."""
     for name, ways in WAYS.items():
         with (
             Step(f"measure user/{name}") as step,
@@ -115,8 +110,7 @@ def row_of(name: str, passed: Passed, at: Conditions) -> Row:
     """Return the row of one run through the user slot: its rate and the link's limit.
 
     The row also says whether link or slot limits the rate. If a direction moved nothing, rate and
-    limit are None.
-    """
+    limit are None."""
     ways = [way for way in WAYS[name] if passed.bytes[way]]
     moved = len(ways) == len(WAYS[name])
     counted = _counted(passed, ways)
@@ -145,8 +139,7 @@ def _counted(passed: Passed, ways: list[str]) -> str | None:
 
     If both directions run and the logic sends as many beats as it takes, the row has the slower
     direction. If the numbers of beats differ, the row has h2c, whose limit takes the share of c2h
-    into account.
-    """
+    into account."""
     if len(ways) == 2:
         return min(ways, key=passed.rate) if _even(passed) else "h2c"
     return ways[0] if ways else None
@@ -174,8 +167,7 @@ def _limit(passed: Passed, ways: list[str], at: Conditions) -> limits.Limit:
 def _holding(passed: Passed, ways: list[str]) -> bool:
     """Return whether the slot holds a stream up.
 
-    If both directions run, h2c is examined, since c2h waits for h2c anyway.
-    """
+    If both directions run, h2c is examined, since c2h waits for h2c anyway."""
     return passed.held(_first(ways), len(ways) == 2) > NOTED
 
 
@@ -185,8 +177,7 @@ def _first(ways: list[str]) -> str:
 
 def _words(name: str, passed: Passed, ways: list[str]) -> Iterator[str]:
     """Yield remarks for the row's `reason`: a stream of the user slot stood still, was held up, or
-    is uneven.
-    """
+    is uneven."""
     for way in WAYS[name]:
         if way not in ways:
             yield _stands_still(name, way, passed.end[SIDE[way]])
@@ -202,8 +193,7 @@ def _words(name: str, passed: Passed, ways: list[str]) -> Iterator[str]:
 def _stands_still(name: str, way: str, side: dict[str, int]) -> str:
     """Return the remark on a direction in which nothing passed.
 
-    `side` is the state of the slot's stream at the second mark.
-    """
+    `side` is the state of the slot's stream at the second mark."""
     if name == "c2h":
         after = f" after {side['beats']} beats" if side["beats"] else ""
         return f"the logic sends nothing by itself{after}"

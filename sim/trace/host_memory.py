@@ -31,8 +31,7 @@ class Page:
 
 class HostMemory:
     """Host memory as a trace of TLPs shows it: everything that the card read from it or wrote to
-    it.
-    """
+    it."""
 
     def __init__(self, tlps: Iterable[Tlp]):
         self.pages: dict[int, Page] = {}  # the pages of host memory by their bus address

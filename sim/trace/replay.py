@@ -11,8 +11,7 @@ Compared: every completion (CC), the card's reads and its writes with their data
 the number of interrupts. Not compared: times, and how reads, writes and completions interleave. A
 free-running ring cannot be replayed: the host's software refills it, which no TLP shows. `--ignore`
 names registers whose values depend on time, by prefixes of their names. Exit status: 0 the same, 1
-not.
-"""
+not."""
 
 from __future__ import annotations
 
@@ -50,8 +49,7 @@ class Access:
     """A host request of the trace: `offset` in BAR0 and `size`, both in bytes.
 
     `data` has the bytes of a write, and is None for a read. `before` is the number of TLPs that the
-    card had sent on RQ before the request.
-    """
+    card had sent on RQ before the request."""
 
     offset: int
     size: int
@@ -138,8 +136,7 @@ class Host:
     def play(self) -> None:
         """Make the recorded host requests again.
 
-        Each request waits until the card has sent as many TLPs as came before it in the trace.
-        """
+        Each request waits until the card has sent as many TLPs as came before it in the trace."""
         for access in self.recorded.accesses:
             self.wait_for(access.before)
             if access.data is None:
@@ -186,8 +183,7 @@ def play(recorded: Recorded, executable: Path, mps: int, mrrs: int, options: lis
 def card_side(tlps: list[Tlp], ignored: set[int]) -> dict[str, list[tuple]]:
     """Return the values of the card's TLPs that are compared, by kind.
 
-    The data of reads from the bus addresses in `ignored` is left out.
-    """
+    The data of reads from the bus addresses in `ignored` is left out."""
     found = defaultdict(list)
     for tlp, read in matched(tlps):
         if tlp.interface == "CC":
@@ -222,8 +218,7 @@ def _show(fields: tuple) -> str:
 
 def addresses(gateware: Path, prefixes: list[str], bar0: int) -> set[int]:
     """Return the bus addresses of all registers of the card whose names begin with one of
-    `prefixes`.
-    """
+    `prefixes`."""
     registers = json.loads((gateware / "csr.json").read_text())["csr_registers"]
     found = set()
     for prefix in prefixes:
@@ -262,8 +257,7 @@ def parse() -> argparse.Namespace:
 def run(args: argparse.Namespace) -> int:
     """Replay a trace on a new board and print the differences.
 
-    Returns the exit status: 0 if both traces are the same, else 1.
-    """
+    Returns the exit status: 0 if both traces are the same, else 1."""
     recorded = Recorded(args.file)
     built = artefacts.build(DEFAULT)
     ignored = addresses(built.gateware, args.ignore, recorded.bar0)

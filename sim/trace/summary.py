@@ -15,8 +15,7 @@ from sim.trace.tlp import Read, Tlp, matched
 @dataclass
 class Tally:
     """Counts the TLPs of one kind on one interface: number, payload bytes, first and last time in
-    ns.
-    """
+    ns."""
 
     first: int
     last: int = 0

@@ -12,25 +12,26 @@ import pytest
 
 from tools.graph import ROOT, is_test, tracked
 
-# The most comment lines of 100 that are not blank, in each folder. Tests do not count, nor does the
-# table of facts numbers.py. The aim for
-# gateware/ is 25.
-MOST = {"gateware": 28, "sim": 23, "targets": 24, "tools": 23}
+# The most lines of 100 that have a comment or a docstring and no code, in each folder. Blank lines
+# and tests do not count, nor does the table of facts numbers.py.
+MOST = {"gateware": 20, "sim": 20, "targets": 20, "tools": 22}
 FACTS = "gateware/numbers.py"
 LICENCE = ("# This file is part of", "# Copyright", "# SPDX-")
 
 
 def comment_lines(text):
     """Return (comment lines, all lines) of a Python source. Blank lines and the licence are left
-    out. A line with code and a comment is a comment line, and so is each line of a docstring.
+    out. A comment line has only a comment, or is part of a docstring.
     """
+    rows = text.splitlines()
     lines = {
         number
-        for number, line in enumerate(text.splitlines(), 1)
+        for number, line in enumerate(rows, 1)
         if line.strip() and not line.startswith(LICENCE)
     }
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)
-    found = {token.start[0] for token in tokens if token.type == tokenize.COMMENT}
+    comments = (token.start for token in tokens if token.type == tokenize.COMMENT)
+    found = {row for row, column in comments if not rows[row - 1][:column].strip()}
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(
             node
@@ -41,7 +42,7 @@ def comment_lines(text):
 
 @pytest.mark.parametrize("folder", MOST)
 def test_comments_do_not_outgrow_the_code(folder):
-    """In each folder the share of comment lines is at most that of MOST."""
+    """In each folder the share of lines without code is at most that of MOST."""
     sums = [
         comment_lines((ROOT / path).read_text())
         for path in tracked()
@@ -53,8 +54,8 @@ def test_comments_do_not_outgrow_the_code(folder):
 
 
 def test_comments_of_each_kind_are_counted():
-    """Own lines, trailing comments and docstrings count. Blank lines, strings, licence do not."""
+    """Own lines and docstrings count. Code, blank lines, strings and the licence do not."""
     text = (
         '# SPDX-x\n"""a\n\nb"""\n\n# c\nx = 1  # d\ny = "# no"\ndef f():\n    "e"\n    return 1\n'
     )
-    assert comment_lines(text) == (5, 8)
+    assert comment_lines(text) == (4, 8)

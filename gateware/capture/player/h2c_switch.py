@@ -15,8 +15,7 @@ class H2cSwitch(LiteXModule):
     """Passes the h2c stream on to one of two sources. The other one has no beats meanwhile.
 
     A beat that the user logic has been offered and has not taken when the player starts goes to the
-    player. So software should start and stop the player while no h2c data is on its way.
-    """
+    player. So software should start and stop the player while no h2c data is on its way."""
     def __init__(self):
         self.sink    = stream.Endpoint(stream_layout()) # i, the h2c stream
         self.slot    = stream.Endpoint(stream_layout()) # o, beats for the user slot

@@ -2,12 +2,10 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""VexRiscv Min with its memory's port and the CPU's half of the portal: all in the clock domain
-`cpu`.
+"""VexRiscv Min with its memory's port and its half of the portal, in the clock domain `cpu`.
 
 The core is unmodified Verilog from the package pythondata-cpu-vexriscv. Its interrupts are not
-connected: the firmware waits for events by its register `sleep`.
-"""
+connected: the firmware waits for events by its register `sleep`."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -58,9 +56,8 @@ class Core(LiteXModule):
         }
 
     def add_memory(self, port, portal):
-        """Gives the memory to the data bus before the instruction bus, one access at a time, and
-        lets the portal answer data accesses from PORTAL_BASE on. Memory answers in the next cycle.
-        """
+        """Gives the memory to the data bus before the instruction bus. It answers in the next
+        cycle. The portal answers data accesses from PORTAL_BASE on."""
         fetch, data = self.instructions, self.data
         outside = data.adr[log2_int(PORTAL_BASE//WORD)]
         load    = Signal() # The data bus has the memory in this cycle.

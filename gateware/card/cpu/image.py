@@ -5,8 +5,7 @@
 """Compiles the firmware for one SoC: header with its registers' addresses, compiler, image.
 
 The result is kept under build/firmware/ by a hash of all that it depends on. It has no date and no
-path, so the same sources give the same image on every machine with the same compiler.
-"""
+path, so the same sources give the same image on every machine with the same compiler."""
 
 import argparse
 import hashlib
@@ -64,8 +63,7 @@ def choose_firmware(name, card):
     """Returns the Firmware that the option --firmware NAME means, or None for a build without CPU.
 
     `card` says whether the build has card services. Without the compiler the default firmware
-    becomes none, with a sentence. Raises ValueError if the option cannot be met.
-    """
+    becomes none, with a sentence. Raises ValueError if the option cannot be met."""
     if name == "none":
         return None
     if not card:

@@ -11,8 +11,7 @@
     0x8000_0000    the card's registers          0
     0xc000_0000    the CPU's own registers       -
 
-The firmware and the tools get these numbers as generated headers: image.py and capability.py.
-"""
+The firmware and the tools get these numbers as generated headers: image.py and capability.py."""
 
 from gateware import numbers
 
@@ -21,29 +20,23 @@ MEMORY_BYTES = 1 << 14
 DATA_BASE    = numbers.CPU_IMAGE_SIZE
 MAILBOX_BASE = MEMORY_BYTES - numbers.CPU_MAILBOX_SIZE
 
-# Addresses of the CPU from this one on are outside its memory, and ask the portal (portal.py).
-PORTAL_BASE = 0x8000_0000
-# The part of the portal that holds the CPU's own registers. Below it are the card's registers.
-OWN_BASE    = 0xc000_0000
+PORTAL_BASE = 0x8000_0000 # From here on an address asks the portal (portal.py).
+OWN_BASE    = 0xc000_0000 # The CPU's own registers. Those of the card are below.
 
 CLOCK_DIVIDER = 4 # The CPU's clock is the user clock divided by this number.
 
 # The CPU's own registers, by their offsets in bytes.
 OWN = {
-    # Events that have come, a bit each (EVENTS). Writing 1 clears a bit.
-    "events":    0x00,
-    # A write is answered when an event of the written mask has come. The clock stands until then.
-    "sleep":     0x04,
+    "events":    0x00, # A bit for each of EVENTS that has come. Writing 1 clears it.
+    "sleep":     0x04, # A write stops the clock until an event of the written mask comes.
     "heartbeat": 0x08, # A write says that the firmware works.
-    # The periods in which the event `tick` comes, a bit each (TICKS); 0: none. Written only.
-    "tick":      0x0c,
+    "tick":      0x0c, # Write only: a bit for each of TICKS in which the event `tick` comes.
     "doorbell":  0x10, # A write interrupts the host.
     "hot":       0x14, # Bit 0: the FPGA is at its limit of temperature.
     "failures":  0x18, # Starts since the last heartbeat that ended without one.
 }
-# {period of the tick: (its bit in the register `tick`, n)}. The period is about 1 s / 2^n. The tick
-# comes when a bit of device time falls, so a period is a power of two of cycles, and a second is
-# 1.07 s at 250 MHz. The first tick after a write may come early.
+# {period of the tick: (its bit in the register `tick`, n)}: about 1 s / 2^n. A bit of device time
+# falls then, so a second is 1.07 s at 250 MHz. The first tick after a write may come early.
 TICKS = {"second": (0, 0), "short": (1, 8), "shortest": (2, 16)}
 EVENTS = {"doorbell": 0, "tick": 1, "hot": 2, "cool": 3}
 
@@ -51,8 +44,7 @@ EVENTS = {"doorbell": 0, "tick": 1, "hot": 2, "cool": 3}
 # them. A firmware that runs wild reaches neither DMA nor flash, and boots nothing.
 WRITABLE = ("sensors", "module0", "module1")
 
-# States of the CPU, as in the field `state` of the register `management_status`, and the width of
-# that field, which is the lowest one.
+# States of the CPU: the field `state`, the lowest of `management_status`, has STATE_BITS bits.
 STATES = {"held": 0, "checking": 1, "running": 2, "bad_image": 3, "given_up": 4}
 STATE_BITS = 3
 

@@ -25,8 +25,7 @@ class Management(LiteXModule):
 
     `busy` is high while its clock runs or its image is checked. A CPU that sleeps or is held is not
     work, and neither is the tick that will wake it. `firmware` is the Firmware that it starts with,
-    and `words` a function that returns the words of its image.
-    """
+    and `words` a function that returns the words of its image."""
     def __init__(self, firmware, words):
         self.firmware = firmware
         self.words    = words

@@ -9,8 +9,7 @@ while the CPU is held. A reset of the card clears nothing, so the log outlives i
 
 On silicon a read in the very moment of the other port's write of the same word may return neither
 the old nor the new word. So a reader of a counter in the mailbox reads it again until two reads
-give the same value.
-"""
+give the same value."""
 
 from litex.gen import *
 from litex.soc.interconnect import wishbone

@@ -13,8 +13,7 @@ Each side takes the other's signals into registers first. No logic depends on bo
 simulation computes that of the core at the core's clock only, and that of the registers' bus never
 for it.
 
-The CPU's clock stops in one place only: while a write to `sleep` waits for an event.
-"""
+The CPU's clock stops in one place only: while a write to `sleep` waits for an event."""
 
 from functools import reduce
 from operator import or_
@@ -28,11 +27,8 @@ from gateware.card.cpu.layout import EVENTS, OWN, OWN_BASE, PORTAL_BASE, TICKS, 
 
 
 class Portal(LiteXModule):
-    """Passes the CPU's accesses to `bus`, and answers those to the CPU's own registers.
-
-    `writable` has the register pages to which the CPU may write. A write to another one is dropped
-    and counted.
-    """
+    """Passes the CPU's accesses to `bus`, and answers those to the CPU's own registers. A write to
+    a page of registers that is not in `writable` is dropped and counted."""
     def __init__(self, writable):
         # Signals of the clock domain `cpu`.
         self.request = Signal()   # i, held with the next three until `ack`.

@@ -8,8 +8,7 @@
                         `-> bad image
 
 The image is checked before each start, two bits in a cycle and 18 cycles a word. Four bits in a
-cycle would take more logic, and the check of a full image takes no more than 0.15 ms.
-"""
+cycle would take more logic, and the check of a full image takes no more than 0.15 ms."""
 
 from litex.gen import *
 from migen import *
@@ -38,8 +37,7 @@ class Starter(LiteXModule):
 
     `hold` keeps the CPU in reset and forgets earlier failures. It ends a check, too: an image that
     changes under its check must be checked from its beginning. `patience` is a power of two, and
-    is shorter in tests.
-    """
+    is shorter in tests."""
     def __init__(self, patience=PATIENCE):
         self.hold      = Signal()   # i
         self.heartbeat = Signal()   # i, a pulse
