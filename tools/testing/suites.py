@@ -72,7 +72,7 @@ ELSEWHERE: Table = {
     },
     "gateware/card": {
         "commands": "test_gate.py",
-        "crc flash spi startup": "test_engine.py",
+        "crc flash startup": "test_engine.py",
         "services": "sim/test/services/test_board_flash.py",
         "i2c": "test_module.py",
         "upkeep": "sim/test/services/test_board_modules.py",
@@ -105,10 +105,9 @@ ELSEWHERE: Table = {
     },
     "gateware/observe": {
         "bits": "test_counters.py",
-        "capability_blocks capability_header": "test_capability.py",
     },
     "gateware/phy": {
-        "pcie4 pcie4_pins": "test_hard_block.py",
+        "pcie4_pins": "test_hard_block.py",
         "pins_verilog": "test_phy_pins.py",
     },
     "gateware/requester/rc": {

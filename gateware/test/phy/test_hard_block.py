@@ -10,13 +10,10 @@ from pathlib import Path
 
 import litepcie
 import pytest
-from litex.build.generic_platform import Pins, Subsignal
-from litex.build.xilinx import XilinxUSPPlatform
 
-from gateware.endpoint.endpoints import make_endpoint
 from gateware.numbers import COMPLETION_TIMEOUT, LONGEST_READ, SYS_CLK_FREQ
 from gateware.phy.flr import DRAIN_SECONDS, RESET_CYCLES
-from gateware.phy.hard_block import LEAVES, make_phy
+from gateware.phy.hard_block import LEAVES
 
 # Seconds for which a host leaves a function alone after it has asked for its function level reset
 # (PCIe base specification 6.6.2).
@@ -69,30 +66,6 @@ def test_only_the_leaves_are_missing(endpoint, request):
     )
     missing = set(re.findall("Cannot find file containing module: '(.*?)'", lint.stderr))
     assert missing and missing <= set(LEAVES)
-
-
-@pytest.mark.parametrize("clock", [250e6, 125e6])
-def test_times_are_the_same_at_another_clock(clock):
-    """At another clock frequency the endpoint's timeouts last as many seconds, so they have other
-    cycles.
-    """
-    pads = [
-        Subsignal(name, Pins(width))
-        for name, width in (
-            ("rst_n", 1),
-            ("clk_p", 1),
-            ("clk_n", 1),
-            ("rx_p", 8),
-            ("rx_n", 8),
-            ("tx_p", 8),
-            ("tx_n", 8),
-        )
-    ]
-    platform = XilinxUSPPlatform("xcku5p-ffvb676-2-i", [("pcie_x8", 0, *pads)])
-    phy = make_phy("lanebox", platform, platform.request("pcie_x8"), clock=clock)
-    endpoint = make_endpoint("lanebox", phy)
-    assert endpoint._timeout.storage.reset.value == 20e-3 * clock
-    assert phy.flr.drain_cycles == 40e-3 * clock
 
 
 def test_a_function_level_reset_outlasts_a_lost_read():
