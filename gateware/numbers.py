@@ -160,10 +160,15 @@ PCAPNG_RECORD      = 6 # A frame. pcapng calls the block "enhanced packet".
 # without a warning.
 PCAPNG_SEAL        = 0x80004c42
 PCAPNG_FILLER      = 0x80004c46
-# The word by which a section tells its byte order, and the number of the option if_tsresol, which
-# tells the unit of an interface's times.
-PCAPNG_ORDER_MAGIC = 0x1a2b3c4d
-PCAPNG_TSRESOL     = 9
+PCAPNG_ORDER_MAGIC = 0x1a2b3c4d # The word by which a section tells its byte order.
+# Numbers of options. pcapng numbers the options of each type of block anew.
+PCAPNG_HARDWARE    = 2  # Option shb_hardware of a section: the card.
+PCAPNG_USERAPPL    = 4  # Option shb_userappl of a section: the program that wrote it.
+PCAPNG_NAME        = 2  # Option if_name of an interface.
+PCAPNG_TSRESOL     = 9  # Option if_tsresol: the unit of an interface's times.
+PCAPNG_TSOFFSET    = 14 # Option if_tsoffset: seconds to add to an interface's times.
+PCAPNG_FLAGS       = 2  # Option epb_flags of a record.
+PCAPNG_DROPPED     = 4  # Option epb_dropcount of a record: frames lost before it.
 
 # JTAG IDCODE of each part, without the revision in the upper four bits. Source: OpenOCD's
 # cpld/xilinx-xcu.cfg.

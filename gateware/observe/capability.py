@@ -41,7 +41,7 @@ HOST_PAGE = 4096 # Bytes of the unit in which a host maps a BAR and gives progra
 # The number of the 32-bit word at which each field of the capability table's header begins.
 HEADER = {
     "magic":   0,
-    "version": 1, # Version of the capability table: MAJOR << 16 | MINOR.
+    "version": 1, # Version of the capability table: MAJOR above HEADER_SHIFT, MINOR below it.
     "bytes":   2, # Size of the whole capability table in bytes.
     "crc":     3, # CRC-32 of the whole capability table, computed with this word as 0.
     "blocks":  4, # Number of blocks of the gateware, each of which has an entry.
@@ -49,6 +49,8 @@ HEADER = {
     "target":  6 + DIGEST_WORDS,
 }
 HEADER_WORDS = HEADER["target"] + TARGET_WORDS
+# The lowest bit of the upper part of the word `version`.
+HEADER_SHIFT = {"major": 16}
 
 # The number of each field's 32-bit word in a block's entry. The block's parameters follow.
 ENTRY = {
@@ -243,7 +245,7 @@ def table(target, digest, entries):
     body  = [word for entry in entries for word in entry.words()]
     words = [0]*HEADER_WORDS + body
     words[HEADER["magic"]]   = MAGIC
-    words[HEADER["version"]] = MAJOR << 16 | MINOR
+    words[HEADER["version"]] = MAJOR << HEADER_SHIFT["major"] | MINOR
     words[HEADER["bytes"]]   = WORD*len(words)
     words[HEADER["blocks"]]  = len(entries)
     words[HEADER["digest"]:HEADER["target"]] = struct.unpack(f"<{DIGEST_WORDS}I",

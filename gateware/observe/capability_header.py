@@ -25,6 +25,7 @@ from gateware.observe.capability import (
     ENTRY_SHIFT,
     ENTRY_WORDS,
     HEADER,
+    HEADER_SHIFT,
     HEADER_WORDS,
     MAGIC,
     MAJOR,
@@ -66,8 +67,9 @@ def c_header():
         "digest_words": DIGEST_WORDS, "target_words": TARGET_WORDS,
         "header_words": HEADER_WORDS, "entry_words": ENTRY_WORDS,
     })
-    lines += ["", "/* Word numbers in the header of the capability table */"]
+    lines += ["", "/* Word numbers in the header of the capability table; a part's lowest bit */"]
     lines += _defines("CAP_HEADER_", HEADER)
+    lines += _defines("CAP_HEADER_SHIFT_", HEADER_SHIFT)
     lines += ["", "/* Word numbers in an entry of the table; its parameters follow these words */"]
     lines += _defines("CAP_ENTRY_", ENTRY)
     lines += ["", "/* Bytes that an entry has a multiple of; lowest bits of parts of its words */"]
@@ -95,10 +97,11 @@ def c_header():
     lines += _of_numbers("CAPTURE_PORT_BITS")
     lines += ["", "/* Bits of a frame's length, of wait and generator_period */"]
     lines += _of_numbers("CAPTURE_LENGTH_BITS", "CAPTURE_WAIT_BITS", "CAPTURE_PERIOD_BITS")
-    lines += ["", "/* pcapng: types of blocks, the word for the byte order, an option's number */"]
+    lines += ["", "/* pcapng: types of blocks, the word for the byte order, numbers of options */"]
     lines += _of_numbers("PCAPNG_SECTION", "PCAPNG_SEAL", "PCAPNG_FILLER", "PCAPNG_ORDER_MAGIC",
         form="{:#010x}")
-    lines += _of_numbers("PCAPNG_INTERFACE", "PCAPNG_RECORD", "PCAPNG_TSRESOL")
+    lines += _of_numbers("PCAPNG_INTERFACE", "PCAPNG_RECORD", "PCAPNG_HARDWARE", "PCAPNG_USERAPPL",
+        "PCAPNG_NAME", "PCAPNG_TSRESOL", "PCAPNG_TSOFFSET", "PCAPNG_FLAGS", "PCAPNG_DROPPED")
     lines += ["", "/* Bits of the pattern block's register control */"]
     lines += _defines("PATTERN_BIT_", {name: f"(1u << {bit})"
         for name, bit in dma_bits.PATTERN_CONTROL.items()})

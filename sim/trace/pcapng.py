@@ -21,7 +21,7 @@ from sim.errors import SimError
 
 BYTE_ORDER = {struct.pack(order + "I", numbers.PCAPNG_ORDER_MAGIC): order for order in "<>"}
 LINK_TYPE_USER0 = 147
-OPTION_COMMENT, OPTION_NAME = 1, 2
+OPTION_COMMENT = 1
 SPAN = re.compile(rb"pins (\d+) ns")
 MICROSECONDS = 6  # An interface without the option for it has time stamps in units of 10^-6 s.
 
@@ -89,7 +89,7 @@ def _blocks(path: Path) -> Iterator[tuple[int, str, bytes]]:
 def _interface(path: Path, body: bytes, order: str) -> Interface:
     (link_type,) = struct.unpack_from(order + "H", body)
     options = dict(_options(body[8:], order))
-    name = options.get(OPTION_NAME, b"").decode(errors="replace")
+    name = options.get(numbers.PCAPNG_NAME, b"").decode(errors="replace")
     if link_type != LINK_TYPE_USER0:
         raise TraceError(
             f"{path}: interface {name!r} has link type {link_type}, and a trace of TLPs has "

@@ -17,6 +17,7 @@
 #include "card.h"
 
 #define CAP(word)	(LITEPCIE_CAP_OFFSET + 4 * (word))
+#define MINOR_MASK	((1u << LITEPCIE_CAP_HEADER_SHIFT_MAJOR) - 1)
 
 static u32 header(struct litepcie *card, unsigned int word)
 {
@@ -45,9 +46,10 @@ static int check_header(struct litepcie *card, u32 *bytes)
 		return -ENODEV;
 	}
 	version = header(card, LITEPCIE_CAP_HEADER_VERSION);
-	if (version >> 16 != LITEPCIE_CAP_MAJOR) {
+	if (version >> LITEPCIE_CAP_HEADER_SHIFT_MAJOR != LITEPCIE_CAP_MAJOR) {
 		dev_err(dev, "the capability table has version %u.%u, this driver knows %u: update the driver\n",
-			version >> 16, version & 0xffff, LITEPCIE_CAP_MAJOR);
+			version >> LITEPCIE_CAP_HEADER_SHIFT_MAJOR, version & MINOR_MASK,
+			LITEPCIE_CAP_MAJOR);
 		return -ENODEV;
 	}
 	*bytes = header(card, LITEPCIE_CAP_HEADER_BYTES);

@@ -458,9 +458,9 @@ static inline int litepcie_record_options(const uint8_t *data, const uint8_t *en
 			break;
 		if (bytes > (size_t)(end - data))
 			return -EBADMSG;
-		if (head == 0x00040002)
+		if (head == (4u << 16 | LITEPCIE_PCAPNG_FLAGS))
 			packet->flags = litepcie_record_word(data);
-		else if (head == 0x00080004)
+		else if (head == (8u << 16 | LITEPCIE_PCAPNG_DROPPED))
 			packet->dropped = litepcie_record_word(data) |
 					  (uint64_t)litepcie_record_word(data + 4) << 32;
 		bytes = (bytes + 3) & ~3u;

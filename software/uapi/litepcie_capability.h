@@ -22,7 +22,7 @@
 #define LITEPCIE_CAP_HEADER_WORDS               22
 #define LITEPCIE_CAP_ENTRY_WORDS                4
 
-/* Word numbers in the header of the capability table */
+/* Word numbers in the header of the capability table; a part's lowest bit */
 #define LITEPCIE_CAP_HEADER_MAGIC               0
 #define LITEPCIE_CAP_HEADER_VERSION             1
 #define LITEPCIE_CAP_HEADER_BYTES               2
@@ -30,6 +30,7 @@
 #define LITEPCIE_CAP_HEADER_BLOCKS              4
 #define LITEPCIE_CAP_HEADER_DIGEST              6
 #define LITEPCIE_CAP_HEADER_TARGET              14
+#define LITEPCIE_CAP_HEADER_SHIFT_MAJOR         16
 
 /* Word numbers in an entry of the table; its parameters follow these words */
 #define LITEPCIE_CAP_ENTRY_TYPE                 0
@@ -307,14 +308,20 @@
 #define LITEPCIE_CAPTURE_WAIT_BITS              24
 #define LITEPCIE_CAPTURE_PERIOD_BITS            24
 
-/* pcapng: types of blocks, the word for the byte order, an option's number */
+/* pcapng: types of blocks, the word for the byte order, numbers of options */
 #define LITEPCIE_PCAPNG_SECTION                 0x0a0d0d0a
 #define LITEPCIE_PCAPNG_SEAL                    0x80004c42
 #define LITEPCIE_PCAPNG_FILLER                  0x80004c46
 #define LITEPCIE_PCAPNG_ORDER_MAGIC             0x1a2b3c4d
 #define LITEPCIE_PCAPNG_INTERFACE               1
 #define LITEPCIE_PCAPNG_RECORD                  6
+#define LITEPCIE_PCAPNG_HARDWARE                2
+#define LITEPCIE_PCAPNG_USERAPPL                4
+#define LITEPCIE_PCAPNG_NAME                    2
 #define LITEPCIE_PCAPNG_TSRESOL                 9
+#define LITEPCIE_PCAPNG_TSOFFSET                14
+#define LITEPCIE_PCAPNG_FLAGS                   2
+#define LITEPCIE_PCAPNG_DROPPED                 4
 
 /* Bits of the pattern block's register control */
 #define LITEPCIE_PATTERN_BIT_C2H_GENERATE       (1u << 0)

@@ -141,6 +141,6 @@ object BlockExpander {
   val SealMagic = 0x4c420001
 
   /** The first dword of a pcapng option: its code in the lower 16 bits, its bytes in the upper. */
-  val FlagsOption = 0x00040002
-  val DropsOption = 0x00080004
+  val FlagsOption = 4 << 16 | Numbers.PcapngFlags
+  val DropsOption = 8 << 16 | Numbers.PcapngDropped
 }

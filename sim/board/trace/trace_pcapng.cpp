@@ -14,8 +14,7 @@ namespace {
 // Options of the pcapng format, by draft-ietf-opsawg-pcapng.
 
 constexpr uint16_t kLinkTypeUser0 = 147;
-constexpr uint16_t kOptionName = 2, kOptionSpeed = 8;
-constexpr uint16_t kOptionComment = 1, kOptionFlags = 2;
+constexpr uint16_t kOptionComment = 1, kOptionSpeed = 8;
 // Direction of a packet as the card sees it: inbound comes from the host.
 constexpr uint32_t kInbound = 1, kOutbound = 2;
 // Speed of each traced interface in bits per second: 256 bits at 250 MHz.
@@ -50,7 +49,7 @@ struct InterfaceBlock {
     uint32_t type = numbers::kPcapngInterface, length = sizeof(InterfaceBlock);
     uint16_t link_type = kLinkTypeUser0, reserved = 0;
     uint32_t snap_length = 0;  // A snap length of 0: packets may have any length.
-    uint16_t name_code = kOptionName, name_length = 0;
+    uint16_t name_code = numbers::kPcapngName, name_length = 0;
     char name[4] = {};
     uint16_t speed_code = kOptionSpeed, speed_length = 8;
     uint32_t speed[2] = {static_cast<uint32_t>(kSpeed), static_cast<uint32_t>(kSpeed >> 32)};
@@ -70,7 +69,7 @@ struct PacketHead {
 static_assert(sizeof(PacketHead) == 28);
 
 struct PacketFlags {
-    uint16_t code = kOptionFlags, length = 4;
+    uint16_t code = numbers::kPcapngFlags, length = 4;
     uint32_t flags;
 };
 static_assert(sizeof(PacketFlags) == 8);

@@ -22,11 +22,6 @@
 #define ETHERNET	1
 #define NANOSECONDS	9
 
-/* Options of a section and of an interface */
-#define SHB_HARDWARE	2
-#define SHB_USERAPPL	4
-#define IF_NAME		2
-
 /* how often in a round of the ring the card is told of new room */
 #define LIMIT_STEPS	8
 
@@ -85,8 +80,8 @@ static void put_section(struct header *header, const struct litepcie *card)
 	put32(header, 1);	/* version 1.0 */
 	put32(header, ~0u);	/* the section's length is not known */
 	put32(header, ~0u);
-	put_text(header, SHB_HARDWARE, hardware);
-	put_text(header, SHB_USERAPPL, LITEPCIE_NAME);
+	put_text(header, LITEPCIE_PCAPNG_HARDWARE, hardware);
+	put_text(header, LITEPCIE_PCAPNG_USERAPPL, LITEPCIE_NAME);
 	put32(header, 0);
 	end_block(header);
 }
@@ -100,7 +95,7 @@ static void put_interface(struct header *header, unsigned int port)
 	begin_block(header, LITEPCIE_PCAPNG_INTERFACE);
 	put32(header, ETHERNET);
 	put32(header, 0);	/* no snap length: frames are whole */
-	put_text(header, IF_NAME, name);
+	put_text(header, LITEPCIE_PCAPNG_NAME, name);
 	put_option(header, LITEPCIE_PCAPNG_TSRESOL, &resolution, sizeof(resolution));
 	put32(header, 0);
 	end_block(header);

@@ -21,8 +21,13 @@
 #include "compat.h"
 #include "trace.h"
 
-/* number of rounds of the ring after which the card's 16-bit counter of rounds wraps to 0 */
-#define ROUNDS	BIT_ULL(16)
+/*
+ * The register loop_status has the index below ROUNDS_SHIFT, and above it the card's counter of
+ * rounds, which wraps to 0 after ROUNDS of them.
+ */
+#define ROUNDS_SHIFT	16
+#define INDEX_MASK	((1u << ROUNDS_SHIFT) - 1)
+#define ROUNDS		BIT_ULL(32 - ROUNDS_SHIFT)
 
 /*
  * Ask the card how far it is.  Returns 1 if it is further than at the last call, 0 if it is not, or
@@ -39,9 +44,9 @@ static __always_inline int update_locked(struct litepcie_way *way)
 	if (way->run != LITEPCIE_RUN_LOOP)
 		return way->run ? litepcie_held_update(way) : 0;
 	status = readl(way->regs + LITEPCIE_DMA_GROUP_TABLE_LOOP_STATUS);
-	if (unlikely((status & 0xffff) >= count))
+	if (unlikely((status & INDEX_MASK) >= count))
 		return -EIO;
-	position = (u64)(status >> 16) * count + (status & 0xffff);
+	position = (u64)(status >> ROUNDS_SHIFT) * count + (status & INDEX_MASK);
 	way->hw_count += position - before + (position < before ? count * ROUNDS : 0);
 	way->position = position;
 	trace_litepcie_progress(way, way->hw_count, way->sw_count);

@@ -19,6 +19,9 @@
 #include "litepcie_capability.h"
 #include "litepcie_capture.h"
 
+/* longest time in which the block must come to rest */
+#define LITEPCIE_CAPTURE_REST_MS	30000
+
 /* Bits of the registers capture_status and capture_account_control. */
 #define CAPTURE_IDLE		(1u << LITEPCIE_CAPTURE_STATUS_IDLE_OFFSET)
 #define CAPTURE_ACCOUNTS_BUSY	(1u << LITEPCIE_CAPTURE_STATUS_ACCOUNTS_BUSY_OFFSET)

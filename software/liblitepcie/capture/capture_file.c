@@ -16,11 +16,6 @@
 
 #define NANOSECONDS	9u	/* value of the option if_tsresol: times are in units of 10^-9 s */
 
-/* Options of a section and of an interface. */
-#define SHB_HARDWARE	2u
-#define SHB_USERAPPL	4u
-#define IF_NAME		2u
-
 static void put(uint8_t **to, const void *data, size_t size)
 {
 	memcpy(*to, data, size);
@@ -70,8 +65,8 @@ static void put_section(const struct litepcie_capture *capture, uint8_t **to)
 	put32(to, LITEPCIE_PCAPNG_ORDER_MAGIC);
 	put32(to, 1);	/* version 1.0 */
 	put(to, &unknown, sizeof(unknown));
-	put_option(to, SHB_HARDWARE, hardware, (uint32_t)length);
-	put_option(to, SHB_USERAPPL, program, sizeof(program) - 1);
+	put_option(to, LITEPCIE_PCAPNG_HARDWARE, hardware, (uint32_t)length);
+	put_option(to, LITEPCIE_PCAPNG_USERAPPL, program, sizeof(program) - 1);
 	put32(to, 0);
 	end(to, block);
 }
@@ -85,7 +80,7 @@ static void put_interface(const struct litepcie_capture *capture, uint8_t **to, 
 
 	put32(to, capture->config.link_type);
 	put32(to, capture->config.snap);
-	put_option(to, IF_NAME, name, (uint32_t)length);
+	put_option(to, LITEPCIE_PCAPNG_NAME, name, (uint32_t)length);
 	put_option(to, LITEPCIE_PCAPNG_TSRESOL, &resolution, sizeof(resolution));
 	put32(to, 0);
 	end(to, block);

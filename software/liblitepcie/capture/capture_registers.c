@@ -16,7 +16,6 @@
 #include <string.h>
 
 #define STATUS_BYTES	4096u		/* memory of the status line: a page of its own */
-#define REST_MS		30000		/* longest time in which the block must come to rest */
 #define GENERATE	(1u << LITEPCIE_CAPTURE_GENERATOR_CONTROL_RUN_OFFSET)
 
 /* Registers ----------------------------------------------------------------------------------- */
@@ -108,7 +107,7 @@ static int get_status(struct litepcie_capture *capture, uint32_t *status)
 int litepcie_capture_await(struct litepcie_capture *capture, uint32_t mask, uint32_t value,
 			   const char *what)
 {
-	int64_t deadline = litepcie_deadline(REST_MS);
+	int64_t deadline = litepcie_deadline(LITEPCIE_CAPTURE_REST_MS);
 	unsigned int nap_us = 10;
 	uint32_t status = 0;
 	int rc = get_status(capture, &status);
@@ -116,7 +115,7 @@ int litepcie_capture_await(struct litepcie_capture *capture, uint32_t mask, uint
 	while (rc == 0 && (status & mask) != value) {
 		if (!litepcie_slice(deadline))
 			return litepcie_fail(capture->dev, -ETIMEDOUT, "%s: %s did not end within "
-					     "%d s", capture->dev->name, what, REST_MS / 1000);
+					     "%d s", capture->dev->name, what, LITEPCIE_CAPTURE_REST_MS / 1000);
 		litepcie_capture_nap(capture, &nap_us);
 		rc = get_status(capture, &status);
 	}

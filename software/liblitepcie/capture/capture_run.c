@@ -27,7 +27,6 @@
 #define CLEAR		(1u << LITEPCIE_CAPTURE_CONTROL_CLEAR_OFFSET)
 #define SEAL		(1u << LITEPCIE_CAPTURE_CONTROL_SEAL_OFFSET)
 
-#define REST_MS		30000		/* longest time in which the block must come to rest */
 /* time in ms without progress, after which a stop takes it that a frame waits for room */
 #define STUCK_MS	500
 #define NO_ANSWER	UINT32_MAX
@@ -279,7 +278,7 @@ static int get_status(struct litepcie_capture *capture, uint32_t *status)
 
 static int come_to_rest(struct litepcie_capture *capture)
 {
-	int64_t deadline = litepcie_deadline(REST_MS), moved_ms = litepcie_now_ms();
+	int64_t deadline = litepcie_deadline(LITEPCIE_CAPTURE_REST_MS), moved_ms = litepcie_now_ms();
 	uint64_t position = capture->seen.position;
 	unsigned int nap_us = 10;
 	uint32_t status = 0;
@@ -289,7 +288,7 @@ static int come_to_rest(struct litepcie_capture *capture)
 		if (!litepcie_slice(deadline))
 			return litepcie_fail(capture->dev, -ETIMEDOUT, "%s: the capture did not "
 					     "come to rest within %d s: reset the card",
-					     capture->dev->name, REST_MS / 1000);
+					     capture->dev->name, LITEPCIE_CAPTURE_REST_MS / 1000);
 		unblock(capture, &moved_ms, &position);
 		litepcie_capture_nap(capture, &nap_us);
 		rc = get_status(capture, &status);
@@ -304,7 +303,7 @@ static int come_to_rest(struct litepcie_capture *capture)
  */
 static int await_line(struct litepcie_capture *capture, uint64_t position)
 {
-	int64_t deadline = litepcie_deadline(REST_MS);
+	int64_t deadline = litepcie_deadline(LITEPCIE_CAPTURE_REST_MS);
 	const uint64_t *line = &capture->line->position;
 	unsigned int nap_us = 10;
 	uint32_t status;

@@ -27,7 +27,7 @@
 #define RATE_MOST	((1u << LITEPCIE_PLAYER_RATE_BITS) - 1)
 /* largest value in bytes of each of the settings overhead and least */
 #define COST_MOST	((1u << LITEPCIE_PLAYER_COST_BITS) - 1)
-#define REST_MS		1000		/* longest time in which the last frame must leave */
+#define FRAME_MS	1000		/* longest time in which the last frame must leave */
 
 const char *litepcie_play_error(uint32_t error)
 {
@@ -121,7 +121,7 @@ static int check_card(struct litepcie *dev)
 /* Wait until the last frame of an earlier start has left. */
 static int await_idle(struct litepcie *dev)
 {
-	int64_t deadline = litepcie_deadline(REST_MS);
+	int64_t deadline = litepcie_deadline(FRAME_MS);
 	uint32_t status = 0;
 	int rc;
 

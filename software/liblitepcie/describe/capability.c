@@ -20,8 +20,7 @@
 #define CRC_POLYNOMIAL	0xedb88320u	/* polynomial of the CRC-32 of IEEE 802.3, reflected */
 #define NO_ANSWER	UINT32_MAX
 #define RESET_MS	1000
-/* The table and each of its entries are whole numbers of so many bytes. */
-#define ALIGNMENT	8u
+#define MINOR_MASK	((1u << LITEPCIE_CAP_HEADER_SHIFT_MAJOR) - 1)
 
 /* Table --------------------------------------------------------------------------------------- */
 
@@ -63,15 +62,18 @@ static int check_header(struct litepcie *dev, const uint32_t *words)
 		return litepcie_fail(dev, -EPROTO, "%s: no capability table at BAR0 + 0x%x (0x%08x "
 				     "instead of 0x%08x): this is not Lanebox's gateware",
 				     dev->name, LITEPCIE_CAP_OFFSET, magic, LITEPCIE_CAP_MAGIC);
-	if (version >> 16 != LITEPCIE_CAP_MAJOR)
+	if (version >> LITEPCIE_CAP_HEADER_SHIFT_MAJOR != LITEPCIE_CAP_MAJOR)
 		return litepcie_fail(dev, -EPROTO, "%s: the card's capability table has version "
 				     "%u.%u, this library understands %u.x: use the library that "
-				     "came with the gateware", dev->name, version >> 16,
-				     version & 0xffff, LITEPCIE_CAP_MAJOR);
-	if (bytes % ALIGNMENT || bytes < 4 * LITEPCIE_CAP_HEADER_WORDS || bytes > LITEPCIE_CAP_SIZE)
+				     "came with the gateware", dev->name,
+				     version >> LITEPCIE_CAP_HEADER_SHIFT_MAJOR,
+				     version & MINOR_MASK, LITEPCIE_CAP_MAJOR);
+	if (bytes % LITEPCIE_CAP_ENTRY_ALIGNMENT || bytes < 4 * LITEPCIE_CAP_HEADER_WORDS ||
+	    bytes > LITEPCIE_CAP_SIZE)
 		return litepcie_fail(dev, -EIO, "%s: the capability table claims %u bytes: it must "
 				     "be %u to %u, in whole words of %u", dev->name, bytes,
-				     4 * LITEPCIE_CAP_HEADER_WORDS, LITEPCIE_CAP_SIZE, ALIGNMENT);
+				     4 * LITEPCIE_CAP_HEADER_WORDS, LITEPCIE_CAP_SIZE,
+				     LITEPCIE_CAP_ENTRY_ALIGNMENT);
 	return 0;
 }
 
@@ -97,10 +99,10 @@ static struct litepcie_block parse_block(const uint32_t *entry, unsigned int wor
 {
 	uint32_t type = entry[LITEPCIE_CAP_ENTRY_TYPE], length = entry[LITEPCIE_CAP_ENTRY_LENGTH];
 	struct litepcie_block block = {
-		.type = type & 0xffff,
-		.version = type >> 16,
-		.index = length >> 24,
-		.bar = length >> 16 & 0xff,
+		.type = (uint16_t)type,
+		.version = type >> LITEPCIE_CAP_ENTRY_SHIFT_VERSION,
+		.index = length >> LITEPCIE_CAP_ENTRY_SHIFT_INDEX,
+		.bar = (uint8_t)(length >> LITEPCIE_CAP_ENTRY_SHIFT_BAR),
 		.offset = entry[LITEPCIE_CAP_ENTRY_OFFSET],
 		.size = entry[LITEPCIE_CAP_ENTRY_SIZE],
 		.parameters = words - LITEPCIE_CAP_ENTRY_WORDS,
@@ -128,9 +130,9 @@ static int parse_blocks(struct litepcie *dev, const uint32_t *words)
 		unsigned int length = 0;
 
 		if (at + LITEPCIE_CAP_ENTRY_WORDS <= end)
-			length = words[at + LITEPCIE_CAP_ENTRY_LENGTH] & 0xffff;
-		if (length % ALIGNMENT || length < 4 * LITEPCIE_CAP_ENTRY_WORDS ||
-		    length > 4 * (end - at))
+			length = (uint16_t)words[at + LITEPCIE_CAP_ENTRY_LENGTH];
+		if (length % LITEPCIE_CAP_ENTRY_ALIGNMENT ||
+		    length < 4 * LITEPCIE_CAP_ENTRY_WORDS || length > 4 * (end - at))
 			return litepcie_fail(dev, -EIO, "%s: block %u of the capability table has "
 					     "%u bytes: reads of the card go wrong", dev->name, i,
 					     length);

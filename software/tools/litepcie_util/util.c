@@ -166,14 +166,12 @@ bool util_parse_size(const char *text, uint64_t *bytes)
 	return true;
 }
 
-#define MAX_SECONDS	1000000
-
 bool util_parse_seconds(const char *text, double *seconds)
 {
 	char *end;
 
 	*seconds = strtod(text, &end);
-	return end != text && !*end && *seconds > 0 && *seconds <= MAX_SECONDS;
+	return end != text && !*end && *seconds > 0 && *seconds <= UTIL_MAX_SECONDS;
 }
 
 /* Wrapped text -------------------------------------------------------------------------------- */

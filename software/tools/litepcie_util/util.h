@@ -27,6 +27,10 @@
 #define UTIL_FAILURES	8
 #define UTIL_SENTENCE	512
 
+/* largest values of options: a time in seconds, and how often a measurement is repeated */
+#define UTIL_MAX_SECONDS	1000000
+#define UTIL_MAX_COUNT		1000000
+
 /* Options of LitePCIe's own utility, which stand before the command. dma_test uses them. */
 struct util_stock {
 	/*

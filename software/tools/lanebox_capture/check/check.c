@@ -21,8 +21,6 @@
 #define PACKET		2u	/* obsolete, but there are files with it */
 #define SIMPLE		3u
 
-#define IF_TSRESOL	LITEPCIE_PCAPNG_TSRESOL
-#define PACKET_DROPS	4u
 #define DEFAULT_RESOLUTION 6	/* of an interface without if_tsresol: microseconds */
 
 bool broken(struct walk *walk, uint64_t offset, const char *format, ...)
@@ -91,13 +89,13 @@ static void ignore(struct walk *walk, uint16_t code, const uint8_t *value, uint1
 
 static void take_resolution(struct walk *walk, uint16_t code, const uint8_t *value, uint16_t bytes)
 {
-	if (code == IF_TSRESOL && bytes >= 1)
+	if (code == LITEPCIE_PCAPNG_TSRESOL && bytes >= 1)
 		walk->resolutions[walk->interfaces] = *value;
 }
 
 static void take_drops(struct walk *walk, uint16_t code, const uint8_t *value, uint16_t bytes)
 {
-	if (code == PACKET_DROPS && bytes == 8)
+	if (code == LITEPCIE_PCAPNG_DROPPED && bytes == 8)
 		walk->check->lost += get64(walk, value);
 }
 

@@ -38,8 +38,6 @@
 #define PACKET_REST	32u		/* bytes of a packet's block beside its data */
 #define ORIGINAL_MOST	65535u
 
-#define IF_TSRESOL	LITEPCIE_PCAPNG_TSRESOL
-#define IF_TSOFFSET	14u
 #define MICROSECONDS	6u		/* of an interface that does not say its unit */
 #define BEAT		32u
 
@@ -70,9 +68,9 @@ static void take_options(struct source_interface *interface, const uint8_t *data
 		data += 4;
 		if (!code || ((bytes + 3) & ~3u) > (size_t)(end - data))
 			break;
-		if (code == IF_TSRESOL && bytes == 1)
+		if (code == LITEPCIE_PCAPNG_TSRESOL && bytes == 1)
 			interface->resolution = *data;
-		if (code == IF_TSOFFSET && bytes == 8)
+		if (code == LITEPCIE_PCAPNG_TSOFFSET && bytes == 8)
 			memcpy(&interface->offset_s, data, sizeof(interface->offset_s));
 		data += (bytes + 3) & ~3u;
 	}

@@ -16,7 +16,6 @@
 
 #define DEFAULT_SIZE		(16u << 20)
 #define DEFAULT_TIMEOUT_S	30
-#define MAX_SECONDS		1000000
 
 enum direction { LOOPBACK, C2H, H2C, BOTH };
 
@@ -240,7 +239,7 @@ static const struct util_option options[] = {
 	{ .name = "seed", .value = "N", .parse = option_number, .to = &result.run.data.seed,
 	  .rule = "it must be a number", .help = "of the random data (1)" },
 	{ .name = "timeout", .value = "S", .parse = option_number,
-	  .to = &result.options.timeout_s, .low = 1, .high = MAX_SECONDS,
+	  .to = &result.options.timeout_s, .low = 1, .high = UTIL_MAX_SECONDS,
 	  .rule = "it must be a number of seconds from 1 to 1000000",
 	  .help = "give up when the card finishes no buffer for S seconds (30)" },
 	{ 0 },

@@ -14,7 +14,6 @@
 #include "latency.h"
 
 #define DEFAULT_COUNT	200
-#define MAX_COUNT	1000000
 
 /*
  * True if any row has a software time, which is the time by the host's clock less the time by the
@@ -107,7 +106,7 @@ static uint64_t count = DEFAULT_COUNT;
 
 static const struct util_option options[] = {
 	{ .name = "count", .letter = 'n', .value = "N", .parse = option_number, .to = &count,
-	  .low = 1, .high = MAX_COUNT, .rule = "it must be a number from 1 to 1000000",
+	  .low = 1, .high = UTIL_MAX_COUNT, .rule = "it must be a number from 1 to 1000000",
 	  .help = "transfers in each row, 1 to 1000000 (200)" },
 	{ 0 },
 };

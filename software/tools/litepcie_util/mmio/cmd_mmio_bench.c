@@ -18,7 +18,6 @@
 #include "mmio_ways.h"
 
 #define DEFAULT_COUNT	256
-#define MAX_COUNT	1000000
 
 static const char *const target_names[] = { "memory0", "scratch", "time" };
 
@@ -163,7 +162,7 @@ static const struct util_option options[] = {
 	{ .name = "all", .letter = 'a', .to = &result.bench.all,
 	  .help = "every way of access, in the card's largest memory" },
 	{ .name = "count", .letter = 'n', .value = "N", .parse = option_number, .to = &count,
-	  .low = 1, .high = MAX_COUNT, .rule = "it must be a number from 1 to 1000000",
+	  .low = 1, .high = UTIL_MAX_COUNT, .rule = "it must be a number from 1 to 1000000",
 	  .help = "samples in each row, 1 to 1000000 (256); a sample is one read, or 64 writes "
 		  "back to back" },
 	{ .name = "target", .letter = 't', .value = "NAME", .parse = option_choice,
