@@ -316,9 +316,10 @@ int litepcie_capture_sort(struct litepcie_capture *capture, const struct litepci
  *
  * A frame must match each of these words that is given: port=N, vlan=N, ethertype=N, proto=N or one
  * of proto=tcp, udp, sctp and icmp, flags=N/MASK for those of TCP, length=N-M, sport=N-M, dport=N-M,
- * src=ADDRESS/BITS and dst=ADDRESS/BITS. A range may lack -M, an address /BITS. The words ipv4,
- * ipv6, tagged, fragment and ports say that the frame is so or has that, and with ! before it that
- * it is or has not. Of an IPv6 address the first 64 bits are compared at most.
+ * src=ADDRESS/BITS and dst=ADDRESS/BITS. -M and /BITS may be left out. The words ipv4, ipv6,
+ * tagged, fragment and ports match a frame of that version of IP, with a VLAN tag, that is a
+ * fragment, or that has port numbers. A word with ! before it matches all other frames. Of an IPv6
+ * address the first 64 bits are compared at most.
  *
  * The frame goes to the queue of queue=N, and not where the spread sends it. snap=N keeps N bytes of
  * it. The word discard, without these two, drops the frame and counts it. A rule needs one of them.

@@ -120,7 +120,7 @@ def test_a_file_that_is_no_pcapng_is_told(tool, tmp_path):
     assert f"{tmp_path}/empty: offset 0: the file is empty" in done.stderr
     assert f"{tmp_path}/cut: offset 48: the block has 36 bytes, but the file ends" in done.stderr
     assert f"{tmp_path}/none: No such file or directory" in done.stderr
-    assert f"{tmp_path}: it is no file" in done.stderr
+    assert f"{tmp_path}: a pipe, folder or device cannot be checked" in done.stderr
     assert done.stdout.count("result       broken") == 3
 
 
@@ -210,10 +210,12 @@ def test_a_block_of_4_gib_is_passed_over(tool, tmp_path):
 
 
 def test_a_pipe_is_refused_and_not_waited_for(tool, tmp_path):
-    """A pipe that nobody writes to is told at once."""
+    """`check` of a pipe fails at once with a sentence. It does not wait until a program opens the
+    pipe for writing.
+    """
     os.mkfifo(tmp_path / "pipe")
     done = tool.run("check", tmp_path / "pipe")
-    assert done.returncode == 1 and "it is no file that can be checked" in done.stderr
+    assert done.returncode == 1 and "only a regular file" in done.stderr
 
 
 def test_files_that_a_signal_left_out_are_told(tool, tmp_path):

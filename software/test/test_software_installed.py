@@ -65,7 +65,7 @@ def declared():
 
 
 def test_the_shared_library_has_the_headers_calls_and_no_others(installed):
-    """The shared library exports exactly the public header's functions, with versions and a fixed
+    """The shared library exports exactly the public headers' functions, with versions and a fixed
     soname.
     """
     library = installed / "lib" / "liblitepcie.so"

@@ -66,8 +66,8 @@ static int arm(struct litepcie_capture_file *file, u64 position, struct eventfd_
 }
 
 /*
- * On success the queue keeps the reference to the new eventfd, and the
- * reference to the one before is put.
+ * On success the queue owns the reference to the new eventfd, and the reference to
+ * the previous eventfd is dropped.
  */
 static int set_wake(struct litepcie_capture_file *file, const struct litepcie_capture_wake *wanted)
 {

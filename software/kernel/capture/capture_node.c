@@ -49,8 +49,8 @@ static int capture_release(struct inode *inode, struct file *filp)
 }
 
 /*
- * Returns true if read() or the ring has blocks beyond what @file knows.  For a
- * queue that belongs to nobody read() would start one.
+ * Returns true if read() or the ring has blocks beyond what @file knows.  If no file
+ * has the queue, read() would start a capture, so the file counts as readable.
  */
 static bool has_news(const struct litepcie_capture_file *file)
 {

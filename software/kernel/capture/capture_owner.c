@@ -34,7 +34,8 @@
 /* Rings ------------------------------------------------------------------- */
 
 /*
- * Take the ring from the queue, whose capture must be at rest.  Its DMA mapping ends
+ * Take the ring from the queue.  The card must not write to it any more: the capture
+ * is at rest, or the queue takes no part in the run.  The ring's DMA mapping ends
  * here, since it must not outlive the device.
  */
 static void drop_ring(struct litepcie_capture_queue *queue)
@@ -359,9 +360,9 @@ int litepcie_capture_take_to_read(struct litepcie_capture_file *file)
 /* The end of a file, and of the card -------------------------------------- */
 
 /*
- * Take the queue from its owner.  @stopped says that the capture is known to have
- * stopped, so the ring is dropped.  Otherwise a ring that is mapped for the card
- * stays, since the card may still write to it, and so does the status line.
+ * Take the queue from its owner.  @stopped says that the card is known to write no
+ * more to the ring, so the ring is dropped.  Otherwise a ring that is mapped for the
+ * card stays, since the card may still write to it, and so does the status line.
  */
 static void forget_owner(struct litepcie_capture_queue *queue, bool stopped)
 {

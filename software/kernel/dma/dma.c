@@ -156,8 +156,8 @@ static int fill_table(struct litepcie_way *way)
 		return 0;
 	if (litepcie_check_lost(litepcie_of(way)))
 		return -ENODEV;
-	dev_err(litepcie_dev(way), "%s took %u of %u descriptors\n", litepcie_way_name(way),
-		level, count);
+	dev_err(litepcie_dev(way), "%s: the card's table holds only %u of %u descriptors: the direction is not started\n",
+		litepcie_way_name(way), level, count);
 	return -EIO;
 }
 

@@ -46,7 +46,10 @@ static void set_wanted(const struct litepcie_run *run, u64 bytes)
 		way->stream.wanted = bytes;
 	}
 	spin_unlock_irq(&way->wait.lock);
-	/* There may be room now for which another thread waits in poll(). */
+	/*
+	 * This write() needs less room than the last one, so the room that is free may now be
+	 * enough: wake the threads in poll().
+	 */
 	if (less)
 		litepcie_dma_news(way);
 }

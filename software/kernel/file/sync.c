@@ -209,7 +209,7 @@ void litepcie_stream_close(struct litepcie_file *file)
 		spin_unlock_irq(&way->wait.lock);
 	}
 	if (err == -ETIMEDOUT)
-		dev_warn(litepcie_dev(way), "closed after %u ms with data that the card (%llu bytes) or its logic has not taken: it is dropped\n",
+		dev_warn(litepcie_dev(way), "close() has waited %u ms: %llu bytes that the card has not fetched are dropped, and data that the user's logic has not taken\n",
 			 close_timeout_ms, left);
 	litepcie_ring_put(run.ring);
 }

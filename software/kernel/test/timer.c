@@ -182,8 +182,8 @@ static void litepcie_dma_news(struct litepcie_way *way)
 #include "../moderation.c"
 
 /*
- * An interrupt on another processor. So much time passes after it that the timer which it starts
- * is due before the callback ends.
+ * An interrupt on another processor. After it, time goes on until the timer that it starts is due,
+ * before the callback ends.
  */
 static void interrupt_elsewhere(void)
 {

@@ -4,7 +4,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* The frames of a span as a table. */
+/*
+ * litepcie_records(): the frames of a span as a table. litepcie_capture.h says what the call
+ * promises.
+ */
 #include "capture.h"
 
 int litepcie_records(const struct litepcie_span *span, size_t *at, struct litepcie_packet *packets,
@@ -13,11 +16,11 @@ int litepcie_records(const struct litepcie_span *span, size_t *at, struct litepc
 	unsigned int found = 0;
 	int rc = 1;
 
-	/* The number of entries is returned as an int, so no more than this are filled in. */
+	/* The number of frames is returned as an int, so no more than INT32_MAX are taken. */
 	if (count > INT32_MAX)
 		count = INT32_MAX;
 	while (found < count && (rc = litepcie_record_next(span, at, &packets[found])) == 1)
 		found++;
-	/* A bad block is an error of the next call, which finds it before any frame. */
+	/* The frames before a bad block are returned first. The next call then returns -EBADMSG. */
 	return rc < 0 && !found ? rc : (int)found;
 }

@@ -151,8 +151,8 @@ static int look_for_more(struct litepcie_capture *capture)
 	int rc;
 
 	/*
-	 * Data below the position that was read last is there, unless the card may have written
-	 * over it, as with `newest`.
+	 * Blocks below seen.position are in the ring, so the status line is not read for them.
+	 * With `newest` it is, since the card may have overwritten them.
 	 */
 	if (capture->given < capture->seen.position && !capture->config.newest)
 		return 1;

@@ -130,7 +130,10 @@ static int find_registers(struct litepcie *dev)
 	return rc;
 }
 
-/* Take the facts from the parameters of the blocks. */
+/*
+ * Fill in those members of dev->map that are parameters of blocks and not registers. Fails if the
+ * card lacks an identifier or the DMA channel.
+ */
 static int find_parameters(struct litepcie *dev)
 {
 	const struct litepcie_block *identifier =

@@ -341,7 +341,9 @@ class Send(Run):
         return held
 
     def _next(self) -> Array:
-        """Return the bytes of the oldest h2c buffer that is not sent yet. Waits for one."""
+        """Wait for a free h2c buffer, and return the bytes of the one that submit() sends next, as
+        an array to fill.
+        """
         ring = self._bytes[H2C]
         return ring[self._free()[0] % len(ring)]
 

@@ -29,7 +29,10 @@
 /* longest wait in ms for frames, before it is checked whether a signal has come */
 #define WAIT_MS		200
 
-/* An interface as Wireshark calls it, and the card behind it. */
+/*
+ * An interface as Wireshark calls it, and the card behind it. Wireshark keeps an interface's
+ * settings by @name, so the name must not change from one start to the next.
+ */
 struct interface {
 	char	name[NAME_SIZE];
 	char	device[DEVICE_SIZE];

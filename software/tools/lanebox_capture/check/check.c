@@ -154,6 +154,10 @@ static bool take_time(struct walk *walk, const struct block *block, uint32_t int
 	uint64_t ns = nanoseconds(walk->resolutions[interface], units);
 	struct check *check = walk->check;
 
+	/*
+	 * The card writes the frames of a queue in the order of their times. Other programs
+	 * need not, so that their files are right all the same.
+	 */
 	if (check->timed && ns < check->last_ns) {
 		check->unordered = true;
 		if (check->ours)

@@ -37,6 +37,10 @@ static void emit_mbufs(const struct emit *out, const struct check *found)
 	emit_unsigned(out, "lost_ring", "  lost so far  %llu for the ring", found->lost_ring);
 	emit_unsigned(out, "lost_staging", ", %llu for the staging memory\n",
 		      found->lost_staging);
+	/*
+	 * A file whose last seal has the flag stopped ends a recording; any other goes on in the
+	 * next file.
+	 */
 	emit_bool(out, "stopped", found->stopped);
 	emit_text(out, "  end          %s\n",
 		  found->stopped ? "stopped" : "goes on in the next file");
@@ -145,7 +149,8 @@ static void check_file(struct util *util, struct checked_file *file)
 	if (fd < 0 || fstat(fd, &found) < 0)
 		util_fail(util, "%s: %s", file->path, strerror(errno));
 	else if (!S_ISREG(found.st_mode))
-		util_fail(util, "%s: it is no file that can be checked", file->path);
+		util_fail(util, "%s: a pipe, folder or device cannot be checked, only a regular "
+			  "file", file->path);
 	else
 		file->read = check_mapped(util, file, fd, (size_t)found.st_size);
 	if (fd >= 0)

@@ -136,10 +136,13 @@ static bool give(struct trial *trial, uint64_t come)
 	return output_push(&trial->output);
 }
 
-/* The part of the trial whose rate is being measured. */
+/*
+ * The second of the trial that is being measured: @begun is the host's time at which it began,
+ * @done the bytes that were in the file then.
+ */
 struct slice {
 	double		begun;
-	uint64_t	done;		/* value of trial->done when the part began */
+	uint64_t	done;
 };
 
 static void end_slice(struct trial *trial, struct slice *slice, double now, double least)

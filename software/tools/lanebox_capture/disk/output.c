@@ -104,8 +104,8 @@ static void leave_direct(struct output *output, const char *why)
 }
 
 /*
- * Cut the file behind its last whole MBUF. A pipe keeps what it has. No later write is made: it
- * could succeed and would leave a gap.
+ * Cut the file behind its last whole MBUF. A pipe keeps what it has. No later MBUF is written: its
+ * write could succeed, and would leave a gap.
  */
 static bool cut(struct output *output, int error)
 {
@@ -246,7 +246,7 @@ static bool settle(struct output *output, unsigned int most)
 	return !output->ended;
 }
 
-/* The disk's next part of the file is reserved in steps of so many bytes. */
+/* Room for the file is reserved on the disk in steps of this many bytes. */
 #define RESERVED_STEP	((uint64_t)256 << 20)
 
 /*
@@ -368,7 +368,7 @@ bool output_open(struct output *output, const char *target, uint64_t most, void 
 	return next_file(output);
 }
 
-/* Returns the bytes of the open file with all that was begun. */
+/* Returns the size that the open file has when all writes under way have ended. */
 static uint64_t end_of(const struct output *output)
 {
 	return output->async ? output->offset : last(output)->bytes;

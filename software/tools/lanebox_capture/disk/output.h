@@ -51,7 +51,8 @@ struct output {
 	int			fd;		/* the open file, or -1 */
 	bool			direct;		/* O_DIRECT is on */
 	bool			regular;	/* a file, not a pipe or a device */
-	bool			ended;		/* a write has failed, so nothing more is written */
+	/* a write, or the change to the next file, has failed: nothing more is written */
+	bool			ended;
 	struct uring		uring;
 	bool			async;		/* the open file is written by @uring */
 	unsigned int		batch;		/* MBUFs of which the kernel is told together */

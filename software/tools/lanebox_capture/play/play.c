@@ -25,7 +25,7 @@ static bool failed(struct play *play, const char *doing)
 	return false;
 }
 
-/* Fill a buffer from the files, of which @next is the number of the first that is not empty yet. */
+/* Fill a buffer from the files. @next is the number of the first file that has bytes left. */
 static size_t fill(struct play *play, unsigned int *next, uint64_t *sent, uint8_t *to, size_t room)
 {
 	size_t bytes = 0;

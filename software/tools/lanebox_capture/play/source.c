@@ -117,6 +117,7 @@ static bool look_at_begin(struct source *source)
 	switch (first) {
 	case SECTION:
 		return true;
+	/* pcap's four magic numbers: big and little endian, microseconds and nanoseconds. */
 	case 0xa1b2c3d4u: case 0xd4c3b2a1u: case 0xa1b23c4du: case 0x4d3cb2a1u:
 		return refuse(source, "it is a file of the older format pcap, and the card reads "
 			      "pcapng: editcap -F pcapng %s NEW converts it", source->path);
@@ -149,12 +150,15 @@ static bool look_at_interface(struct source *source, const uint8_t *block, uint3
 		return refuse(source, "offset %zu: an interface of %u bytes: it has 20 or more",
 			      source->at, length);
 	if (link != ETHERNET)
-		return refuse(source, "offset %zu: interface %u has the link type %u, and a "
-			      "recording of the card has only Ethernet, 1", source->at,
-			      source->count, link);
+		return refuse(source, "offset %zu: interface %u has the link type %u, and the "
+			      "card plays only Ethernet, 1", source->at, source->count, link);
 	return add_interface(source, block, length);
 }
 
+/*
+ * The player has the same rules in hardware. They are checked here first, so that nothing is played
+ * if a later file is wrong.
+ */
 static bool look_at_packet(struct source *source, const uint8_t *block, uint32_t length,
 			   bool any_port)
 {

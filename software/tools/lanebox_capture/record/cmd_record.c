@@ -149,6 +149,7 @@ static void emit_counted(const struct emit *out, const struct recording *recordi
 	emit_ports(out, &recording->stats);
 }
 
+/* The JSON of a recording has the same keys whatever is known, so the unknown values are null. */
 static void emit_nothing_counted(const struct emit *out)
 {
 	static const char *const keys[] = {

@@ -59,7 +59,10 @@ bool queues_option_cpus(const struct util_option *option, const char *text)
 
 /* Sorting ------------------------------------------------------------------------------------- */
 
-/* Make the rules and the spread: each entry of the table names the next queue, in turn. */
+/*
+ * Make the rules and the spread. The spread's 128 entries name the queues in turn, so with 3 queues
+ * two of them get 43 entries and one 42.
+ */
 static int sort(struct util *util, struct queues *queues)
 {
 	int rc = 0;

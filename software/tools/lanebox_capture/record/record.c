@@ -119,9 +119,9 @@ static bool write_mbuf(struct recording *recording, const struct litepcie_span *
 }
 
 /*
- * Take the next span, and sleep first if none is there and @waits. When it ends an MBUF, the whole
- * MBUF is written, and those are given back that are in the file. Returns 1, 0 if none came in
- * time, or -1 after a failure, which is noted.
+ * Take the next span, and sleep first if none is there and @waits. If the span ends an MBUF, the
+ * write of that MBUF is begun, and the MBUFs that are in the file already are given back to the
+ * card. Returns 1, 0 if none came in time, or -1 after a failure, which is noted.
  */
 static int take(struct util *util, struct recording *recording, struct litepcie_span *span,
 		struct litepcie_span *last, bool waits)
