@@ -178,8 +178,9 @@ def test_without_a_rate_the_disk_gets_what_it_takes(tool, tmp_path):
         (["--rate", "1000G", "--seconds", "100000"], "choose a lower --rate or fewer --seconds"),
         (["none"], "none: No such file or directory"),
         (["file"], "file: it is no folder"),
+        (["file/below"], "file/below: Not a directory"),
     ],
-    ids=["room", "none", "file"],
+    ids=["room", "none", "file", "below"],
 )
 def test_a_folder_that_cannot_be_tried_is_refused(tool, tmp_path, arguments, sentence):
     """A trial that the disk has no room for, and a folder that is none, end with a sentence before

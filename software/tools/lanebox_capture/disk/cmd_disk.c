@@ -97,9 +97,12 @@ static bool prepare(struct util *util, struct trial *trial)
 {
 	struct stat found;
 
-	if (stat(trial->folder, &found) < 0 || !S_ISDIR(found.st_mode)) {
-		util_fail(util, "%s: %s", trial->folder,
-			  errno == ENOENT ? strerror(ENOENT) : "it is no folder");
+	if (stat(trial->folder, &found) < 0) {
+		util_fail(util, "%s: %s", trial->folder, strerror(errno));
+		return false;
+	}
+	if (!S_ISDIR(found.st_mode)) {
+		util_fail(util, "%s: it is no folder", trial->folder);
 		return false;
 	}
 	if (!has_room(util, trial))
