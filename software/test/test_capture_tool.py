@@ -313,6 +313,13 @@ def test_the_manual_page_knows_every_option_and_every_key(tool):
     assert len(keys) > 20 and keys - words == set()
 
 
+def test_the_manual_page_begins_with_the_usage_of_every_command():
+    """The section SYNOPSIS of the manual page has every command."""
+    text = (TOOLS / "lanebox-capture.1").read_text()
+    synopsis = text.partition(".Sh SYNOPSIS\n")[2].partition(".Sh ")[0]
+    assert set(re.findall(r"^\.Cm (\w+)", synopsis, re.MULTILINE)) == set(COMMANDS)
+
+
 def test_the_manual_page_is_well_formed():
     """groff reports no warning for the manual page."""
     command = ["groff", "-mdoc", "-Tutf8", "-ww", TOOLS / "lanebox-capture.1"]

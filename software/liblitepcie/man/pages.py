@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 
 """Make the manual pages of liblitepcie, one for each call, from the comments
-of liblitepcie.h, litepcie_diagnostics.h and litepcie_capture.h.
+of its public headers, which NAMES lists.
 
 A fact is written once: in the headers, which say what a call does, or in
 examples/, whose programs are compiled and run by tests. The sentences of a
