@@ -9,7 +9,7 @@
 
 #include <linux/module.h>
 
-#include "card.h"
+#include "capture/capture.h"
 #include "compat.h"
 
 int litepcie_user_init(struct litepcie *card)
@@ -23,7 +23,8 @@ int litepcie_user_init(struct litepcie *card)
 		return 0;
 	user->cause = litepcie_parameter(block, LITEPCIE_USER_CAUSE);
 	if (user->cause >= LITEPCIE_CAUSES_MAX || card->cause[user->cause] ||
-	    card->virtio_causes & BIT(user->cause))
+	    card->virtio_causes & BIT(user->cause) ||
+	    (card->capture && card->capture->cause == user->cause))
 		return -EINVAL;
 	snprintf(user->irq_name, sizeof(user->irq_name), "%s-user",
 		 dev_name(&card->chan[0]->dev));

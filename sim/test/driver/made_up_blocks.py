@@ -1,13 +1,16 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Entries of the capability table of cards that tests make up: interrupts and a DMA channel."""
+"""Entries of the capability table of cards that tests make up: interrupts, a DMA channel and a
+capture.
+"""
 
 from gateware.observe import capability
 from gateware.observe.capability import Block
 
 INTERRUPTS_AT = 0x1800  # offset of the block in BAR0, in bytes
 DMA_AT = 0x2000
+CAPTURE_AT = 0x3000
 
 
 def interrupts(delivery: int = capability.DELIVERY_MSI) -> Block:
@@ -32,3 +35,13 @@ def dma(**changes: int) -> Block:
         "h2c_taken": 1,
     }
     return Block("dma", DMA_AT, 0x800, {**parameters, **changes})
+
+
+def capture(cause: int) -> Block:
+    """Return the entry of a capture with this interrupt cause, each of whose register groups has
+    128 bytes.
+    """
+    names = capability.BLOCK_TYPES["capture"].parameters
+    groups = {name: 0x80 * n for n, name in enumerate(names)}
+    counts = {"segments": 64, "staging_bytes": 0x10000, "cause": cause}
+    return Block("capture", CAPTURE_AT, 0x800, {**groups, **counts})

@@ -17,7 +17,7 @@ from gateware.observe import capability
 from gateware.observe.capability import HEADER, HEADER_WORDS, Block
 from sim.guest import run
 from sim.test.driver.driver_guest import boot, kernels
-from sim.test.driver.made_up_blocks import dma, interrupts
+from sim.test.driver.made_up_blocks import capture, dma, interrupts
 
 pytestmark = pytest.mark.guest
 KERNELS = [None, *(pytest.param(series, marks=pytest.mark.soak) for series in kernels()[1:])]
@@ -72,6 +72,14 @@ TABLES = {
     "loopback": (sealed([INTERRUPTS, dma(loopback=0x800)]), "no DMA channel that can be driven"),
     "depth": (sealed([INTERRUPTS, dma(table_depth=4)]), "no DMA channel that can be driven"),
     "no-irq": (sealed([dma()]), "no usable interrupt block"),
+    "capture": (
+        sealed([INTERRUPTS, dma(), capture(cause=1)]),
+        "the capture block's interrupt cause 1 is also that of another block",
+    ),
+    "user": (
+        sealed([INTERRUPTS, dma(), capture(cause=2), Block("user", 0x4000, 0x1000, {"cause": 2})]),
+        "the interrupt of the capability table's user block is not free",
+    ),
     # This table is valid, but the display has no MSI. So the driver's probe must undo what it has
     # done.
     "no-msi": (sealed([[0x103E7, 24, 0, 0, 1, 2], INTERRUPTS, dma()]), "gives this card no MSI"),

@@ -227,7 +227,8 @@ static void set_up_queues(struct litepcie_capture *capture)
 
 /*
  * Set up the capture of the card, if the card has a capture block.  The channels
- * must have been made.  An error means that the card cannot be driven.
+ * must have been made and the virtio devices found, since a cause that is theirs
+ * would never reach the capture.  An error means that the card cannot be driven.
  */
 int litepcie_capture_probe(struct litepcie *card)
 {
@@ -243,7 +244,7 @@ int litepcie_capture_probe(struct litepcie *card)
 	}
 	cause = litepcie_parameter(block, LITEPCIE_CAPTURE_CAUSE);
 	if (card->cause[cause] || card->virtio_causes & BIT(cause)) {
-		dev_info(&card->pdev->dev, "the capture block has the interrupt cause %u of another block: nothing can be captured\n",
+		dev_warn(&card->pdev->dev, "the capture block's interrupt cause %u is also that of another block: nothing can be captured\n",
 			 cause);
 		return 0;
 	}
