@@ -68,7 +68,7 @@ struct litepcie_user {
 	spinlock_t		lock;
 	/* eventfd that the user logic's interrupt signals, or NULL */
 	struct eventfd_ctx	*event;
-	/* open file that has set the eventfd @event, or NULL */
+	/* open file that has set the eventfd @event, or NULL; may be read without a lock */
 	struct litepcie_file	*file;
 	char			irq_name[24];
 };
@@ -115,7 +115,7 @@ struct litepcie {
 	struct rw_semaphore	live;		/* lock: protects the card's state */
 	enum litepcie_state	state;
 
-	/* lock: protects the mask of enabled interrupt causes */
+	/* lock: protects the mask of enabled causes, which the handler reads without a lock */
 	spinlock_t		irq_lock;
 	u32			irq_enabled;
 	void __iomem		*irq_enable, *irq_clear, *irq_vector;

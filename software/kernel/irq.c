@@ -128,9 +128,9 @@ void litepcie_cause_enable(struct litepcie *card, u32 cause, bool enable)
 
 	spin_lock_irqsave(&card->irq_lock, flags);
 	if (enable)
-		card->irq_enabled |= BIT(cause);
+		WRITE_ONCE(card->irq_enabled, card->irq_enabled | BIT(cause));
 	else
-		card->irq_enabled &= ~BIT(cause);
+		WRITE_ONCE(card->irq_enabled, card->irq_enabled & ~BIT(cause));
 	writel(card->irq_enabled, card->irq_enable);
 	spin_unlock_irqrestore(&card->irq_lock, flags);
 }
@@ -150,7 +150,7 @@ void litepcie_irq_silence(struct litepcie *card)
 	unsigned long flags;
 
 	spin_lock_irqsave(&card->irq_lock, flags);
-	card->irq_enabled = 0;
+	WRITE_ONCE(card->irq_enabled, 0);
 	writel(0, card->irq_enable);
 	spin_unlock_irqrestore(&card->irq_lock, flags);
 	for (unsigned int n = 0; n < card->messages; n++)

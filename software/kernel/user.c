@@ -66,7 +66,7 @@ static int swap_event(struct litepcie_file *file, struct eventfd_ctx **event, bo
 		/* Drop an interrupt that the user's logic raised before an eventfd was set. */
 		if (live && *event && !user->event)
 			writel(BIT(user->cause), card->irq_clear);
-		user->file = *event ? file : NULL;
+		WRITE_ONCE(user->file, *event ? file : NULL);
 		swap(user->event, *event);
 		if (live)
 			litepcie_cause_enable(card, user->cause, user->event);
@@ -113,7 +113,7 @@ void litepcie_user_forget(struct litepcie *card)
 
 	spin_lock_irq(&user->lock);
 	swap(user->event, event);
-	user->file = NULL;
+	WRITE_ONCE(user->file, NULL);
 	spin_unlock_irq(&user->lock);
 	if (event)
 		eventfd_ctx_put(event);

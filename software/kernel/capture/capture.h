@@ -56,7 +56,8 @@ struct litepcie_capture_queue {
 
 	/* wait.lock protects the fields from @wait to @event */
 	wait_queue_head_t		wait;
-	u32				run;	/* LITEPCIE_CAPTURE_RUN_ */
+	/* LITEPCIE_CAPTURE_RUN_; changes with capture->mutex and wait.lock held */
+	u32				run;
 	/* position that a caller waits to be passed; U64_MAX: none */
 	u64				wake;
 	/* eventfd that is signalled when @wake has been passed, or NULL */

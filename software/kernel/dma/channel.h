@@ -114,7 +114,9 @@ struct litepcie_way {
 
 	/*
 	 * wait.lock protects the fields from @wait to @event.  It is also the lock of the queue of
-	 * waiters, so an interrupt that changes counts and wakes takes only one lock.
+	 * waiters, so an interrupt that changes counts and wakes takes only one lock.  @run, @count
+	 * and @mode change with @mutex held, too.  poll() and blocked calls read single fields
+	 * without a lock (READ_ONCE).
 	 */
 	wait_queue_head_t	wait;
 	/* this direction's part of the channel's status page, which programs map read-only */

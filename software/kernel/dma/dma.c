@@ -225,27 +225,28 @@ static void set_run(struct litepcie_way *way, u32 run, int error)
 	lockdep_assert_held(&way->mutex);
 
 	spin_lock_irq(&way->wait.lock);
-	way->run = run;
-	way->error = error;
-	way->generation++;
-	way->indexed = false;
+	WRITE_ONCE(way->run, run);
+	WRITE_ONCE(way->error, error);
+	WRITE_ONCE(way->generation, way->generation + 1);
+	WRITE_ONCE(way->indexed, false);
 	if (run) {
 		const struct litepcie_geometry *geometry = &way->ring->geometry;
+		u32 mode = geometry->mode;
 
-		way->count = geometry->count;
-		way->mode = geometry->mode;
+		WRITE_ONCE(way->count, geometry->count);
 		way->interval_us = geometry->interval_us;
 		/*
 		 * In a stream every descriptor asks for an interrupt.  Adaptive mode is used
 		 * instead of interrupt mode, since one interrupt then serves all descriptors that
 		 * follow closely.
 		 */
-		if (run == LITEPCIE_RUN_STREAM && way->mode == LITEPCIE_MODE_INTERRUPT) {
-			way->mode = LITEPCIE_MODE_ADAPTIVE;
+		if (run == LITEPCIE_RUN_STREAM && mode == LITEPCIE_MODE_INTERRUPT) {
+			mode = LITEPCIE_MODE_ADAPTIVE;
 			way->interval_us = STREAM_INTERVAL_US;
 		}
+		WRITE_ONCE(way->mode, mode);
 		way->stream = (struct litepcie_stream){ };
-		way->indexed = geometry->flags & LITEPCIE_RING_INDEXED;
+		WRITE_ONCE(way->indexed, geometry->flags & LITEPCIE_RING_INDEXED);
 		way->held.advanced = 0;
 		way->held.done = 0;
 		way->held.bytes = 0;

@@ -54,7 +54,7 @@ static u64 settled(const struct litepcie_way *way)
  */
 static int lose(struct litepcie_way *way)
 {
-	way->error = -EIO;
+	WRITE_ONCE(way->error, -EIO);
 	way->status->error = -EIO;
 	return -EIO;
 }

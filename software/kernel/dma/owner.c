@@ -225,7 +225,7 @@ void litepcie_owner_forget(struct litepcie_way *way, bool live)
 	WRITE_ONCE(way->owner, NULL);
 	spin_lock_irq(&way->wait.lock);
 	swap(way->event, event);
-	way->error = 0;
+	WRITE_ONCE(way->error, 0);
 	*way->status = (struct litepcie_status_way){ };
 	way->hw_count = 0;
 	way->sw_count = 0;
