@@ -75,13 +75,24 @@ static int check_kind(const struct litepcie_memory *memory)
 }
 
 /*
+ * Give back the first @pinned pages of @memory, its charge and the memory itself.  @dirty: the card
+ * or write() may have written the pages.
+ */
+static void memory_release(struct litepcie_memory *memory, unsigned long pinned, bool dirty)
+{
+	unpin_user_pages_dirty_lock(memory->page, pinned, dirty);
+	litepcie_discharge(&memory->charge);
+	kvfree(memory);
+}
+
+/*
  * Pin memory of the calling process for writing by the card, and charge it to the process.
  * @address and @bytes are multiples of the page size.  The caller holds no lock of the driver,
  * since pages may have to be read from a disk.
  */
 struct litepcie_memory *litepcie_memory_pin(unsigned long address, size_t bytes)
 {
-	unsigned long pages = bytes / PAGE_SIZE;
+	unsigned long pages = bytes / PAGE_SIZE, pinned = 0;
 	struct litepcie_memory *memory;
 	unsigned long end;
 	int err;
@@ -93,22 +104,18 @@ struct litepcie_memory *litepcie_memory_pin(unsigned long address, size_t bytes)
 		return ERR_PTR(-ENOMEM);
 	memory->pages = pages;
 	err = litepcie_charge(&memory->charge, pages, NULL);
+	if (!err)
+		err = pin(memory, address);
 	if (err)
-		goto free;
-	err = pin(memory, address);
-	if (err)
-		goto discharge;
+		goto release;
+	pinned = pages;
 	err = check_kind(memory);
 	if (err)
-		goto unpin;
+		goto release;
 	return memory;
 
-unpin:
-	unpin_user_pages(memory->page, pages);
-discharge:
-	litepcie_discharge(&memory->charge);
-free:
-	kvfree(memory);
+release:
+	memory_release(memory, pinned, false);
 	return ERR_PTR(err);
 }
 
@@ -118,9 +125,7 @@ free:
  */
 void litepcie_memory_unpin(struct litepcie_memory *memory)
 {
-	unpin_user_pages_dirty_lock(memory->page, memory->pages, true);
-	litepcie_discharge(&memory->charge);
-	kvfree(memory);
+	memory_release(memory, memory->pages, true);
 }
 
 /*
