@@ -14,6 +14,8 @@
 #ifndef LITEPCIE_CAPTURE_INTERNAL_H
 #define LITEPCIE_CAPTURE_INTERNAL_H
 
+#include <stddef.h>
+
 #include "backend.h"
 #include "describe/layout.h"
 #include "litepcie_capability.h"
@@ -35,6 +37,10 @@ struct litepcie_capture_line {
 	uint64_t	lost;
 	uint64_t	time;		/* device time in ns */
 };
+
+_Static_assert(offsetof(struct litepcie_capture_line, records) == 8, "status line");
+_Static_assert(offsetof(struct litepcie_capture_line, lost) == 16, "status line");
+_Static_assert(offsetof(struct litepcie_capture_line, time) == 24, "status line");
 
 struct litepcie_capture;
 

@@ -26,6 +26,8 @@ struct version {
 	char json[128];
 };
 
+_Static_assert(offsetof(struct version, json) == 4, "VERSION on the wire");
+
 /* Keep a sentence for litepcie_why() and return @error. */
 __attribute__((format(printf, 3, 4)))
 int vfio_user_fail(struct vfio_user *vu, int error, const char *format, ...);

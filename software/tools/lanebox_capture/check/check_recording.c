@@ -4,7 +4,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* The rules of a recording, which gateware/capture/README.md has. */
+/*
+ * The rules of a recording, which gateware/capture/README.md has. check_walk.h declares what this
+ * file shares with check.c.
+ */
 #include "check_walk.h"
 
 #define FILLER_MOST	4096u

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* Read and check bitstreams. */
+/* Read and check bitstreams. bitstream.h says what each function promises. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

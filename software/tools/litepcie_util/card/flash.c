@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* Commands of the card's configuration flash. */
+/* Commands of the card's configuration flash. flash.h says what each function promises. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
