@@ -45,13 +45,23 @@ def test_a_capture_survives_any_card(built):
     run_program(built.out / "test" / "capture_card")
 
 
-def test_queues_have_registers_of_their_own_and_one_run(built):
-    """The C test capture_queues.c passes: each queue gets its own ring, limit and accounts, queue 0
-    begins and ends the run of all, and rules have the words of Rule.scala.
+@pytest.mark.parametrize("checks", ["built", "raced"])
+def test_queues_have_registers_of_their_own_and_one_run(request, checks):
+    """The C test capture_queues.c passes: each queue gets its own ring, limit and accounts, and
+    queue 0 begins and ends the run of all. The same holds if two threads end their queues, or ask
+    for accounts, at the same time.
 
     The C test plays the card, so none is needed.
     """
-    run_program(built.out / "test" / "capture_queues")
+    found = request.getfixturevalue(checks)
+    run_program((found.out / "test" if checks == "built" else found) / "capture_queues")
+
+
+def test_rules_become_words_or_a_sentence(built):
+    """The C test capture_rule.c passes: rules have the words of Rule.scala, and a wrong rule has a
+    sentence.
+    """
+    run_program(built.out / "test" / "capture_rule")
 
 
 def test_a_recording_is_whole_whatever_the_disk_does(built, tmp_path):

@@ -240,7 +240,7 @@ int litepcie_capture_start(struct litepcie_capture *capture)
 	capture->end = UINT64_MAX;
 	capture->ended = false;
 	rc = capture->access->start(capture);
-	capture->running = rc == 0;
+	__atomic_store_n(&capture->running, rc == 0, __ATOMIC_RELAXED);
 	return rc;
 }
 
@@ -252,7 +252,7 @@ int litepcie_capture_stop(struct litepcie_capture *capture)
 	if (!capture->running)
 		return 0;
 	rc = capture->access->answers(capture);
-	capture->running = false;
+	__atomic_store_n(&capture->running, false, __ATOMIC_RELAXED);
 	if (rc == 0 && capture->ended)
 		return litepcie_capture_look(capture);
 	/* Tell the card of all room there is, so that frames that wait for it can come. */

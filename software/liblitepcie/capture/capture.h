@@ -115,6 +115,7 @@ struct litepcie_capture {
 	bool					ended;
 	/* time at which a wait looks whether the card is still there, in ms; 0: data came last */
 	int64_t					check_ms;
+	/* written by the capture's thread; that of queue 0 reads it, too (__ATOMIC_RELAXED) */
 	bool					running;
 };
 

@@ -90,7 +90,8 @@ static int each(struct litepcie *dev, int (*function)(struct litepcie_capture *c
 	for (unsigned int queue = 0; rc == 0 && queue < LITEPCIE_QUEUES_MOST; queue++) {
 		struct litepcie_capture *capture = dev->captures[queue];
 
-		if (capture && (capture->running || !queue) &&
+		if (capture &&
+		    (!queue || __atomic_load_n(&capture->running, __ATOMIC_RELAXED)) &&
 		    capture->run == dev->captures[0]->run)
 			rc = function(capture);
 	}

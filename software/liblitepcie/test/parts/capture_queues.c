@@ -5,10 +5,11 @@
  */
 
 /*
- * Test the captures of several queues of one card, and the words of rules. The test plays the card:
- * the registers of one queue are those of the queue that was selected last.
+ * Test the captures of several queues of one card, also by two threads. The test plays the card: the
+ * registers of one queue are those of the queue that was selected last.
  */
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,7 @@
 #define QUEUES		4u
 #define RING		65536u
 #define MBUF		16384u
+#define ROUNDS		50u		/* of a test in which two threads meet */
 #define REGISTERS	0x1000u
 #define SORTER		0x2000u
 #define RUN		(1u << LITEPCIE_CAPTURE_CONTROL_RUN_OFFSET)
@@ -35,7 +37,10 @@ static struct {
 	struct queue	queue[QUEUES];
 	uint32_t	words[0x1000];
 	unsigned int	seals;		/* of queue 1 */
-	unsigned int	accounts_of;	/* queue whose accounts were read last */
+	/* the copy of the accounts is being made; accounts of it that nobody has read yet */
+	bool		copying;
+	unsigned int	unread;
+	unsigned int	overwritten;	/* copies that replaced one which was being read */
 } card;
 
 static struct litepcie dev;
@@ -51,20 +56,39 @@ static struct queue *selected(void)
 	return &card.queue[*word(dev.map.sorter.select) % QUEUES];
 }
 
+/* The card writes the line while another thread may look at it. */
+static void put_position(uint64_t position)
+{
+	__atomic_store_n(&selected()->line->position, position, __ATOMIC_RELEASE);
+}
+
+/* The library's lock is held here. Another thread gets the processor, and has to wait for it. */
+static void let_others_come(void)
+{
+	sched_yield();
+}
+
 static void card_readl(struct litepcie *ours, uint32_t offset, uint32_t *value)
 {
 	const struct litepcie_capture_registers *registers = &ours->map.capture;
 	bool runs = *word(registers->control) & RUN;
 
 	*value = *word(offset);
-	if (offset == registers->status)
-		*value = (runs ? 0 : CAPTURE_IDLE) | CAPTURE_GENERATOR_IDLE;
+	if (offset == registers->control)
+		let_others_come();
+	if (offset == registers->status) {
+		*value = (runs ? 0 : CAPTURE_IDLE) | CAPTURE_GENERATOR_IDLE |
+			 (card.copying ? CAPTURE_ACCOUNTS_BUSY : 0);
+		card.copying = false;
+	}
 	if (offset == registers->position + 4 && selected()->line) {
 		*value = (uint32_t)selected()->line->position;
 		/* More frames come right behind a seal. */
 		if (card.seals && selected() == &card.queue[1])
-			selected()->line->position = *value + 64;
+			put_position(*value + 64);
 	}
+	if (offset == registers->account_bytes + 4)
+		card.unread--;
 	if (offset == registers->account_frames + 4)
 		*value = 1000 * *word(ours->map.sorter.select) + *word(registers->account_control);
 }
@@ -91,7 +115,12 @@ static void take_over(uint32_t offset)
 				      *word(registers->segment_base + 4);
 	if (offset == registers->control && *word(offset) & SEAL && selected() == &card.queue[1]) {
 		card.seals++;
-		selected()->line->position = (selected()->line->position + MBUF - 1) / MBUF * MBUF;
+		put_position((selected()->line->position + MBUF - 1) / MBUF * MBUF);
+	}
+	if (offset == registers->account_control && *word(offset) & CAPTURE_SNAPSHOT) {
+		card.overwritten += card.unread != 0;
+		card.unread = LITEPCIE_CAPTURE_PORTS * LITEPCIE_CAPTURE_FATES;
+		card.copying = true;
 	}
 }
 
@@ -100,6 +129,7 @@ static int card_post(struct litepcie *ours, const struct litepcie_post *posts, s
 {
 	(void)by;
 	(void)ours;
+	let_others_come();
 	for (size_t i = 0; i < count; i++) {
 		*word(posts[i].offset) = (uint32_t)posts[i].value;
 		take_over((uint32_t)posts[i].offset);
@@ -160,6 +190,7 @@ static void make_card(uint32_t queues)
 	dev.map.capture.staging_bytes = 4096;
 	dev.map.sorter.queues = queues;
 	pthread_mutex_init(&dev.lock, NULL);
+	pthread_mutex_init(&dev.counting, NULL);
 }
 
 static struct litepcie_capture *open_queue(unsigned int queue, bool newest)
@@ -351,72 +382,72 @@ static void the_card_sorts_only_while_it_runs(void)
 	litepcie_capture_close(capture);
 }
 
-/* Rules --------------------------------------------------------------------------------------- */
+/* Threads ------------------------------------------------------------------------------------- */
 
-static void rules_have_their_words(void)
+static pthread_barrier_t begin;
+
+static void *stop_queue(void *capture)
 {
-	static const struct {
-		const char *text;
-		struct { unsigned int at; uint32_t value; } words[6];
-	} rules[] = {
-		{ "port=3 queue=2", { { 0, 3 }, { 1, 0xf }, { 15, 0x80120000 } } },
-		{ "vlan=5 tagged discard", { { 0, 0x10050000 }, { 1, 0x1fff0000 },
-					     { 15, 0x80200000 } } },
-		{ "!ipv4, ipv6 snap=96", { { 0, 0x20 }, { 1, 0x30 }, { 15, 0x80000060 } } },
-		{ "proto=udp dport=53 sport=1024-65535 discard",
-		  { { 0, 0x1100 }, { 1, 0xff00 }, { 12, 0xffff0400 }, { 13, 0x350035 },
-		    { 15, 0x80200000 } } },
-		{ "ethertype=0x88b5 queue=1", { { 2, 0x88b5 }, { 3, 0xffff }, { 15, 0x80110000 } } },
-		{ "flags=2 queue=1", { { 2, 0x20000 }, { 3, 0x20000 }, { 15, 0x80110000 } } },
-		{ "flags=0x10/0x12 queue=1", { { 2, 0x100000 }, { 3, 0x120000 },
-					       { 15, 0x80110000 } } },
-		{ "src=10.1.2.3/8 queue=1", { { 0, 0x10 }, { 1, 0x10 }, { 4, 0x0a000000 },
-					      { 6, 0xff000000 }, { 15, 0x80110000 } } },
-		{ "dst=192.168.1.2 queue=1", { { 0, 0x10 }, { 1, 0x10 }, { 8, 0xc0a80102 },
-					       { 10, 0xffffffff }, { 15, 0x80110000 } } },
-		{ "dst=2001:db8:1::/48 queue=1", { { 0, 0x20 }, { 1, 0x20 }, { 8, 0x20010db8 },
-						   { 9, 0x00010000 }, { 10, 0xffffffff },
-						   { 11, 0xffff0000 } } },
-		{ "length=60-1514 snap=64 queue=0", { { 14, 0x05ea003c }, { 15, 0x80100040 } } },
-	};
-
-	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
-		uint32_t words[LITEPCIE_RULE_WORDS];
-
-		CHECK_EQUAL(litepcie_capture_rule(&dev, rules[i].text, words), 0);
-		for (size_t n = 0; n < 6 && (!n || rules[i].words[n].at); n++) {
-			CHECK_EQUAL(words[rules[i].words[n].at], rules[i].words[n].value);
-			words[rules[i].words[n].at] = 0;
-		}
-	}
+	pthread_barrier_wait(&begin);
+	return (void *)(intptr_t)litepcie_capture_stop(capture);
 }
 
-static void wrong_rules_have_a_sentence(void)
+/* A thread that ends its queue begins no run again that another thread has just ended. */
+static void a_run_that_has_ended_stays_so(void)
 {
-	static const char *const wrong[][2] = {
-		{ "port=16 discard", "port=16: it must be a number from 0 to 15" },
-		{ "vlan=x discard", "vlan=x: it must be a number from 0 to 4095" },
-		{ "vlan= discard", "vlan=: it must be a number" },
-		{ "port=3", "does nothing: it must have queue=, snap= or discard" },
-		{ "", "does nothing" },
-		{ "queue=1 discard", "discards frames, so it can have neither" },
-		{ "queue=16", "queue=16: it must be a number from 0 to 15" },
-		{ "snap=0", "snap=0: it must be 1 or more" },
-		{ "sport=5-4 discard", "sport=5-4: the second number must not be below the first" },
-		{ "src=10.1 discard", "src=10.1: it must be an address" },
-		{ "src=10.0.0.0/33 discard", "src=10.0.0.0/33: the card compares from 0 to 32 bits" },
-		{ "dst=::1/65 discard", "the card compares from 0 to 64 bits" },
-		{ "colour=red discard", "colour: there is no such word of a rule" },
-		{ "blue discard", "blue: there is no such word of a rule" },
-		{ "proto=ospf discard", "proto=ospf: it must be a number from 0 to 255" },
-	};
+	make_card(QUEUES);
+	pthread_barrier_init(&begin, NULL, 2);
+	for (unsigned int round = 0; round < ROUNDS && !failed_checks; round++) {
+		struct litepcie_capture *first = open_queue(0, false);
+		struct litepcie_capture *second = open_queue(1, false);
+		pthread_t thread;
+		void *stopped;
 
-	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-		uint32_t words[LITEPCIE_RULE_WORDS];
-
-		CHECK_EQUAL(litepcie_capture_rule(&dev, wrong[i][0], words), -EINVAL);
-		has_sentence(wrong[i][1]);
+		CHECK_EQUAL(litepcie_capture_start(second), 0);
+		CHECK_EQUAL(litepcie_capture_start(first), 0);
+		CHECK_EQUAL(pthread_create(&thread, NULL, stop_queue, second), 0);
+		pthread_barrier_wait(&begin);
+		CHECK_EQUAL(litepcie_capture_stop(first), 0);
+		CHECK_EQUAL(pthread_join(thread, &stopped), 0);
+		CHECK(!stopped);
+		CHECK(!(*word(dev.map.capture.control) & RUN));
+		litepcie_capture_close(second);
+		litepcie_capture_close(first);
 	}
+	pthread_barrier_destroy(&begin);
+}
+
+/* Returns NULL if all calls end well. */
+static void *ask_for_accounts(void *capture)
+{
+	struct litepcie_capture_stats stats = { .struct_size = sizeof(stats) };
+	int rc = 0;
+
+	pthread_barrier_wait(&begin);
+	for (unsigned int round = 0; rc == 0 && round < ROUNDS; round++)
+		rc = litepcie_capture_stats(capture, &stats);
+	return (void *)(intptr_t)rc;
+}
+
+/* Of two threads that ask for accounts each reads its copy before the other makes one. */
+static void accounts_are_of_one_moment(void)
+{
+	struct litepcie_capture *first, *third;
+	pthread_t thread;
+	void *failed;
+
+	make_card(QUEUES);
+	pthread_barrier_init(&begin, NULL, 2);
+	first = open_queue(0, false);
+	third = open_queue(2, false);
+	CHECK_EQUAL(pthread_create(&thread, NULL, ask_for_accounts, third), 0);
+	CHECK(!ask_for_accounts(first));
+	CHECK_EQUAL(pthread_join(thread, &failed), 0);
+	CHECK(!failed);
+	CHECK_EQUAL(card.overwritten, 0);
+	litepcie_capture_close(third);
+	litepcie_capture_close(first);
+	pthread_barrier_destroy(&begin);
 }
 
 int main(void)
@@ -427,7 +458,7 @@ int main(void)
 	accounts_are_of_the_queue();
 	refusals_have_a_sentence();
 	the_card_sorts_only_while_it_runs();
-	rules_have_their_words();
-	wrong_rules_have_a_sentence();
+	a_run_that_has_ended_stays_so();
+	accounts_are_of_one_moment();
 	return failed_checks != 0;
 }
