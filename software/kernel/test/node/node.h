@@ -85,6 +85,7 @@ typedef unsigned int __poll_t;
 
 #define dev_dbg(_dev, ...)		((void)(_dev), snprintf(said, sizeof(said), __VA_ARGS__))
 #define dev_info			dev_dbg
+#define dev_warn			dev_dbg
 #define dev_err				dev_dbg
 
 extern char said[256];			/* the driver's last message */
