@@ -14,9 +14,9 @@ object Violation extends SpinalEnum(binarySequential) {
   val setup = newElement() // A queue was made ready with a size or an address that is not allowed.
   val index = newElement() // The available index is more than the queue's size ahead.
   val head  = newElement() // A head, the number of a chain's first descriptor, is too large.
-  val next  = newElement() // The number of a chain's next descriptor is too large.
-  val loop  = newElement() // A chain has more descriptors than the queue.
-  val empty = newElement() // A buffer has no bytes.
+  val nextEntry = newElement() // The number of a chain's next descriptor is too large.
+  val endless   = newElement() // A chain has more descriptors than the queue.
+  val empty     = newElement() // A buffer has no bytes.
   val direction =
     newElement() // A receive queue has a buffer to read, or a transmit queue one to write.
   val indirect = newElement() // An indirect table is nested, empty, or not allowed where it is.

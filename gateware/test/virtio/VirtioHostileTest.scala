@@ -91,16 +91,16 @@ class VirtioHostileTest extends ConsoleBench {
       driver.transmit.publish()
       driver.notify(1)
     }
-  stops("a next descriptor beyond the table", Violation.next)(driver =>
+  stops("a next descriptor beyond the table", Violation.nextEntry)(driver =>
     chain(driver, 1)((buffer(driver), 1, Size))
   )
-  stops("a next descriptor beyond an indirect table", Violation.next)(driver =>
+  stops("a next descriptor beyond an indirect table", Violation.nextEntry)(driver =>
     chain(driver, 1)((table(driver)((buffer(driver), 1, 2), (buffer(driver), 0, 0)), 4, 0))
   )
-  stops("a chain of two descriptors without end", Violation.loop)(driver =>
+  stops("a chain of two descriptors without end", Violation.endless)(driver =>
     chain(driver, 1)((buffer(driver), 1, 1), (buffer(driver), 1, 0))
   )
-  stops("a receive chain that points at itself", Violation.loop, before = 0) { driver =>
+  stops("a receive chain that points at itself", Violation.endless, before = 0) { driver =>
     chain(driver, 0)((buffer(driver, 1), 3, 0))
     driver.send(900)
     driver.send(900)
@@ -108,7 +108,7 @@ class VirtioHostileTest extends ConsoleBench {
     driver.transmit.publish()
     driver.notify(1)
   }
-  stops("an indirect table without end", Violation.loop)(driver =>
+  stops("an indirect table without end", Violation.endless)(driver =>
     chain(driver, 1)((table(driver)((buffer(driver), 1, 0)), 4, 0))
   )
   stops("a buffer of no bytes", Violation.empty)(driver =>

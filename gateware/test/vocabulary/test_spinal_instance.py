@@ -237,8 +237,7 @@ def test_verilog_has_every_name_as_scala_has_it(component):
     assert ports_file(component)["renamed"] == []
 
 
-# The engine of the virtio devices still has elements with the names of keywords.
-@pytest.mark.parametrize("component", sorted(COMPONENTS.keys() - {"virtio.VirtioDevices"}))
+@pytest.mark.parametrize("component", COMPONENTS)
 def test_verilog_has_every_value_as_scala_has_it(component):
     """SpinalHDL renames no element of an enumeration of our components in the Verilog."""
     assert ports_file(component)["renamedValues"] == []

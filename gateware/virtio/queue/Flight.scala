@@ -23,10 +23,14 @@ case class Flight(number: UInt, done: Bool, failed: Bool) extends Area {
 
   val broken = stopped || (done && failed)
   val ends   = done && !broken
-  val due    = ends || ended =/= used // The data of the oldest chain has come.
-  val more   = ended - used > 1       // That of the next one, too.
-  val some   = begun =/= used
-  val full   = begun - used === Chains
+  // These comparisons are a cycle old. Two cycles at least are from the begin of a chain to that of
+  // the next one, and from one used element to the next. The runner looks at them only between. The
+  // comparison `full` does not know of the chain that has just begun, so it leaves room for one.
+  val landed = RegNext(ends || ended =/= used) init False
+  val due    = ends || landed            // The data of the oldest chain has come.
+  val more   = RegNext(ended - used > 1) // That of the next one, too.
+  val some   = RegNext(begun =/= used) init False
+  val full   = RegNext(begun - used >= Chains - 1)
   val oldest = heads.readAsync(used.resized)
   val begins = False
   val uses   = False

@@ -155,9 +155,17 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
     val checked = RegInit(False) // The guessed descriptor has come.
     val number  = Reg(HeadReader.this.number)
     val odd     = Reg(Bool())    // Its entry is in the upper half of a dword.
-    val wrong   = list.names.number =/= number && !list.names.tooHigh && !list.failed
-    val waits   = lines.plan.guessed && !checked
-    val comes   = under && io.descriptor.valid
+    val pair    = Reg(UInt(p.pairWidth bits))
+    val within  = Reg(HeadReader.this.number)
+    // What the entry names, without a look at its line: the way from the entry is deep.
+    val names = Named(p.pairWidth, p.sizeWidth)
+    names.pair    := pair
+    names.number  := list.word.resize(p.sizeWidth - 1) & within
+    names.tooHigh := (list.word & ~within.resize(16)) =/= 0
+    names.failed  := list.failed
+    val wrong = names.number =/= number && !names.tooHigh && !list.failed
+    val waits = lines.plan.guessed && !checked
+    val comes = under && io.descriptor.valid
   }
 
   ask.offer << read(
@@ -197,6 +205,8 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
       ask.phase    := Step.rest
       guess.under  := True
       guess.number := ask.guess
+      guess.pair   := ask.pair
+      guess.within := ask.within
     })
   }
 
@@ -244,12 +254,13 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
     list.done     := 0
     guess.checked := False
   }
+  // By hand: an offer is made only if there is room here, so both are taken in the same cycle.
   named.io.push.valid   := list.offer.fire
   named.io.push.payload := list.names
 
   /** A descriptor that came: the guessed one, or the next one of those that were named. */
   val come = new Area {
-    val which   = guess.under ? list.names | named.io.pop.payload
+    val which   = guess.under ? guess.names | named.io.pop.payload
     val context = of(io.contexts, which.pair)
     val head    = Head(p.sizeWidth)
     head.number     := which.number
@@ -305,7 +316,9 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
   io.reading := reading
   io.busy    := reading.orR || lacks.orR
 
-  /** Returns a read of whole dwords: of a line of entries, or of a descriptor. */
+  /** Returns a read of whole dwords: of a line of entries, or of a descriptor. Its `valid` is set by
+    * hand, since the state of a small machine is the offer.
+    */
   private def read(
       offers: Bool,
       entry: Bool,

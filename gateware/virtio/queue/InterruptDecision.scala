@@ -18,7 +18,8 @@ case class InterruptDecision(
     patience: Int,
     used: UInt,
     told: UInt,
-    eager: Bool, // The driver wanted to know of the last used entry.
+    untold: Bool, // `used` was not `told` in the cycle before.
+    eager: Bool,  // The driver wanted to know of the last used entry.
     eventIndex: Bool
 ) extends Area {
   val event    = Reg(UInt(16 bits)) // The driver's event index.
@@ -26,7 +27,6 @@ case class InterruptDecision(
   val hurried  = RegInit(False)     // The driver was told before it was asked.
   val settling = RegInit(False)     // No chain is begun until the interrupt is decided.
 
-  val untold = used =/= told
   // VirtIO 1.2, 2.7.10: the driver wants an interrupt when the used index passes its event index.
   val passed = RegNext((used - event - 1) < (used - told))
   // The driver wants to know of the used entries that it was not told of.
@@ -37,7 +37,8 @@ case class InterruptDecision(
   /** Used entries may wait for `patience` cycles while more chains follow. */
   val waits = new Area {
     val cycles = Reg(UInt(log2Up(patience + 1) bits)) init 0
-    val over   = cycles === patience
+    val over   = RegInit(False)
     when(!untold) { cycles := 0 } elsewhen (!over) { cycles := cycles + 1 }
+    over := (over || cycles === patience) && untold
   }
 }

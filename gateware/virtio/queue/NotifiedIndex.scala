@@ -33,6 +33,7 @@ case class NotifiedIndex(
   val judged = Bool()
   for (n <- 0 until p.pairs) when(adds && pair === n && !judged) {
     states.known(n)  := index
+    states.empty(n)  := False
     states.kicked(n) := False
     states.hinted(n) := False
   }

@@ -14,7 +14,7 @@ import lanebox.vocabulary.ModuleName
   * HeadReader, gives their buffers to a mover, and writes the used ring.
   *
   * {{{
-  *   pick -> serve -+-> [index] -> next -> check -> move -> elements, count
+  *   pick -> serve -+-> [index] -> head -> check -> move -> elements, count
   *     ^            +---------------^ ^    ^ ^       | ^             |  |
   *     |                              |    | +-------+ +-------------+  |
   *     |                              |    +---------+  (chains in Flight)
@@ -28,7 +28,7 @@ import lanebox.vocabulary.ModuleName
   * comes in order. When no chain can begin, the elements of all chains whose data has come are
   * written, and then one used index for them. A queue is left when no data is on its way.
   *
-  * States in brackets read host memory, and `next` waits until HeadReader has read the next chain.
+  * States in brackets read host memory, and `head` waits until HeadReader has read the next chain.
   * When there is nothing more to do, the device asks to be notified of the next chain (`arm`) and
   * reads the available index again before it rests, since the driver may have added a chain before it
   * saw that. The event index or flag that the device reads behind its write of the used index
@@ -43,6 +43,7 @@ import lanebox.vocabulary.ModuleName
 case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
   ModuleName(this, if (transmit) "transmit" else "receive")
   import QueueRunner._
+  import RingAccess.{Put, Task}
   import RingAim.Ring
   import VirtioParam.RingHead
 
@@ -110,6 +111,7 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
   // The queue behind the one that was served last goes first.
   val chosen =
     if (p.pairs == 1) U(0, 1 bits)
+    else if (p.pairs == 2) wanted(~queue) ? ~queue | queue
     else {
       val behind = UIntToOh(queue, p.pairs).rotateLeft(1)
       OHToUInt(OHMasking.roundRobin(wanted, behind)).resize(p.pairWidth)
@@ -136,7 +138,8 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
 
   val pending = of(state.pending)
   val slot    = RegNext(used + pending) // Where the next element is written.
-  val spent   = pending === size        // The frame under way has all chains of the queue.
+  // The frame under way has all chains of the queue. This is a cycle old, so `check` looks at it.
+  val spent = if (transmit) False else RegNext(pending === size)
   io.chains := pending.resize(8) + 1
 
   val aim = RingAim(context)
@@ -162,66 +165,66 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
 
   // The descriptor in `answer`, and what is wrong with it in the cycle behind.
   val descriptor = Descriptor(answer.data)
-  val loops      = chain.count === size
-  val faults     = Reg(Descriptor.Faults())
+  val loops      = Reg(Bool())
+  loops := chain.count === size
+  val faults = Reg(Descriptor.Faults())
   faults := descriptor.faults(transmit, features, chain.limit, chain.inTable)
   val first = io.head // The head of the next chain, which HeadReader has read ahead.
 
   val goesOn   = if (transmit) False else !io.moved.ended && bit(B(p.whole, p.pairs bits))
   val overruns = goesOn && !features.merge
-  // Comparisons of 16-bit indices, a cycle behind the indices.
-  val compare = new Area {
-    val ahead      = answer.data(31 downto 16).asUInt - taken
-    val knownAhead = known - taken
-    val tooFar     = RegNext(ahead > size)
-    val further    = RegNext(ahead > knownAhead)
-    val hint       = RegNext(of(state.hint)) // The one that the results below are for.
-    val hintAhead  = of(state.hint) - taken
-    val hintFits   = RegNext(bit(state.hinted) && hintAhead =/= 0 && hintAhead <= size)
-    val hintAdds   = RegNext(hintAhead > knownAhead)
-    val empty      = taken === known
-  }
+  val newest   = answer.data(31 downto 16).asUInt // The available index, if that was read.
+  val compare =
+    IndexComparison(size, taken, known, newest, of(state.hint), bit(state.hinted))
+  val empty = bit(state.empty)
   val interrupt =
-    InterruptDecision(p.patience, used, told, bit(state.eager), features.eventIndex)
-  val goal = Reg(Task()) // The runner reads this.
-  val puts = Reg(Put())  // The runner writes this.
+    InterruptDecision(
+      p.patience,
+      used,
+      told,
+      bit(state.untold),
+      bit(state.eager),
+      features.eventIndex
+    )
+  val goal   = Reg(Task()) // The runner reads this.
+  val puts   = Reg(Put())  // The runner writes this.
+  val length = RingAccess.bytes(goal)
 
-  val length = goal.mux(
-    Task.descriptor -> U(16, 5 bits),
-    Task.event      -> U(2, 5 bits),
-    default         -> U(4, 5 bits)
-  )
   val word = puts.mux(
-    Put.element -> chain.bytes ## (flight.some ? flight.oldest | chain.head).resize(32),
-    Put.count   -> B(0, 32 bits) ## aim.index ## B(0, 16 bits),
-    Put.event   -> taken.asBits.resize(64)
+    Put.element    -> chain.bytes ## (flight.some ? flight.oldest | chain.head).resize(32),
+    Put.count      -> B(0, 32 bits) ## aim.index ## B(0, 16 bits),
+    Put.eventIndex -> taken.asBits.resize(64)
   )
-  io.ask.valid         := False
-  io.ask.address       := aim.address
-  io.ask.bytes         := length
-  io.write.valid       := False
-  io.write.address     := aim.address
-  io.write.pair        := puts === Put.element
-  io.write.half        := puts === Put.event
-  io.write.data        := word
-  io.buffer.valid      := False
-  io.buffer.address    := descriptor.address
-  io.buffer.bytes      := descriptor.bytes
-  io.alone             := chain.alone
-  io.ended             := False
-  io.gaveUp            := False
-  io.take              := False
-  io.overran           := False
-  io.announced         := 0
-  io.violation.valid   := False
-  io.violation.payload := Violation.none
+  io.ask.valid      := False
+  io.ask.address    := aim.address
+  io.ask.bytes      := length
+  io.write.valid    := False
+  io.write.address  := aim.address
+  io.write.pair     := puts === Put.element
+  io.write.half     := puts === Put.eventIndex
+  io.write.data     := word
+  io.buffer.valid   := False
+  io.buffer.address := descriptor.address
+  io.buffer.bytes   := descriptor.bytes
+  io.alone          := chain.alone
+  io.ended          := False
+  io.gaveUp         := False
+  io.take           := False
+  io.overran        := False
+  io.announced      := 0
+  // A cycle later the runner still has the queue, and leaves it.
+  val violation = Flow(Violation())
+  io.violation << violation.m2sPipe
+  violation.valid   := False
+  violation.payload := Violation.none
   val heard = False // The queue's notification is being acted on.
 
   val hint = NotifiedIndex(p, state, io.contexts, io.kick)
 
   val machine = new StateMachine {
+    setEncoding(binaryOneHot) // The ways from the state to the endpoint's port are deep.
     val pick                                                      = new State with EntryPoint
-    val serve, ask, await, look, judge, next, follow, check, move = new State
+    val serve, ask, await, look, judge, head, follow, check, move = new State
     val put, settle, question, decide, conclude, leave, enter     = new State
     // An answer is in `answer` for a cycle before the registers of its checks are valid.
     def read(what: Task.E): Unit = {
@@ -229,9 +232,15 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
       goto(ask)
     }
     def violate(what: Violation.E): Unit = {
-      io.violation.valid   := True
-      io.violation.payload := what
+      violation.valid   := True
+      violation.payload := what
       goto(leave)
+    }
+
+    /** Takes over an available index that is ahead of the one that was known. */
+    def learn(index: UInt): Unit = {
+      known := index
+      for (n <- 0 until p.pairs) when(queue === n) { state.empty(n) := False }
     }
 
     /** Takes the next head, whose descriptor `check` looks at. */
@@ -267,7 +276,7 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
         // `turn.over` was computed for the queue that was served before.
         turn.over := False
         val kicked = if (p.pairs == 1) state.kicked(0) else state.kicked(chosen)
-        when(kicked)(goto(enter)) otherwise goto(next)
+        when(kicked)(goto(enter)) otherwise goto(head)
       }
     }
     // The hint of the queue that was picked is compared here, so a later notification is served the
@@ -278,8 +287,8 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
     }
     serve.whenIsActive {
       when(cut)(goto(leave)) elsewhen (compare.hintFits) {
-        when(compare.hintAdds) { known := compare.hint }
-        goto(next)
+        when(compare.hintAdds)(learn(compare.hintIndex))
+        goto(head)
       } otherwise {
         aim(Ring.available, 0)
         read(Task.index)
@@ -302,14 +311,14 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
         switch(goal) {
           is(Task.index) {
             when(compare.tooFar)(violate(Violation.index)) otherwise {
-              when(compare.further) { known := answer.data(31 downto 16).asUInt }
+              when(compare.further)(learn(newest))
               interrupt.silent := answer.data(0)
-              when(interrupt.settling)(goto(decide)) otherwise goto(next)
+              when(interrupt.settling)(goto(decide)) otherwise goto(head)
             }
           }
           default { // The event index
             interrupt.event := answer.data(15 downto 0).asUInt
-            when(compare.empty) {
+            when(empty) {
               aim(Ring.available, 0)
               read(Task.index)
             } otherwise goto(decide)
@@ -317,13 +326,14 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
         }
       }
     }
-    next.whenIsActive {
+    head.whenIsActive {
       chain.inTable := False
       chain.limit   := size.resized
       chain.count   := 0
       chain.bytes   := 0
+      loops         := False // `count` was that of the chain before.
       when(cut)(goto(leave)) elsewhen (
-        compare.empty || !frame || interrupt.waits.over || turn.over
+        empty || !frame || interrupt.waits.over || turn.over
       ) {
         // An interrupt passes no write that was handed over before it.
         when(!interrupt.hasty || io.posted) {
@@ -331,7 +341,7 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
           when(interrupt.hasty)(announce())
           goto(settle)
         }
-      } elsewhen (spent)(violate(Violation.index)) elsewhen (bit(io.read)) {
+      } elsewhen (bit(io.read)) {
         begin(first.plain && bit(io.room))
         when(first.tooHigh && !first.failed)(violate(Violation.head)) otherwise goto(check)
       }
@@ -345,7 +355,9 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
     check.whenIsActive {
       chain.more  := descriptor.more
       chain.entry := descriptor.next
-      when(cut)(goto(leave)) elsewhen (answer.failed)(violate(Violation.read)) elsewhen (
+      when(cut)(goto(leave)) elsewhen (spent)(violate(Violation.index)) elsewhen (
+        answer.failed
+      )(violate(Violation.read)) elsewhen (
         descriptor.indirect
       ) {
         aim.table     := descriptor.address
@@ -355,8 +367,8 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
         when(faults.badTable)(violate(Violation.indirect)) otherwise goto(follow)
       } elsewhen (faults.empty)(violate(Violation.empty)) elsewhen (faults.wrongWay) {
         violate(Violation.direction)
-      } elsewhen (loops)(violate(Violation.loop)) elsewhen (faults.badNext) {
-        violate(Violation.next)
+      } elsewhen (loops)(violate(Violation.endless)) elsewhen (faults.badNext) {
+        violate(Violation.nextEntry)
       } otherwise {
         io.buffer.valid := True
         when(!flight.some)(aim.element(slot))
@@ -409,29 +421,29 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
             } elsewhen (!chain.split) {
               puts := Put.count
               aim(Ring.used, 0)
-            } elsewhen (chain.tiny)(violate(Violation.tiny)) otherwise goto(next)
+            } elsewhen (chain.tiny)(violate(Violation.tiny)) otherwise goto(head)
           }
           is(Put.count) {
             aim.element(slot)
-            when(flight.some)(goto(move)) otherwise goto(next)
+            when(flight.some)(goto(move)) otherwise goto(head)
           }
-          is(Put.event)(goto(question))
+          is(Put.eventIndex)(goto(question))
         }
       }
     }
     settle.whenIsActive {
       interrupt.settling := True
-      puts               := Put.event
+      puts               := Put.eventIndex
       aim(Ring.used, (size @@ U"000") + U(RingHead, 4 bits))
-      when(cut)(goto(leave)) elsewhen (features.eventIndex && compare.empty) {
+      when(cut)(goto(leave)) elsewhen (features.eventIndex && empty) {
         goto(put)
       } otherwise goto(question)
     }
     question.whenIsActive {
       when(features.eventIndex && interrupt.untold) {
         aim(Ring.available, (size @@ U"0") + U(RingHead, 4 bits))
-        read(Task.event)
-      } elsewhen (interrupt.untold || compare.empty) {
+        read(Task.eventIndex)
+      } elsewhen (interrupt.untold || empty) {
         aim(Ring.available, 0)
         read(Task.index)
       } otherwise goto(decide)
@@ -444,6 +456,8 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
         for (n <- 0 until p.pairs)
           when(queue === n && interrupt.untold) { state.eager(n) := interrupt.announces }
         told := used
+        for (n <- 0 until p.pairs) when(queue === n) { state.untold(n) := False }
+        interrupt.waits.over := False
         goto(pick)
       }
     }
@@ -482,18 +496,4 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
 
 object QueueRunner {
   val ChainsInTurn = 8
-
-  /** The runner reads one of these from host memory. The answer of `flush` only shows that earlier
-    * writes have arrived.
-    */
-  object Task extends SpinalEnum {
-    val index, descriptor, event, flush = newElement()
-  }
-
-  /** The runner writes one of these to the used ring: an element, the used index, or the index for
-    * notifications.
-    */
-  object Put extends SpinalEnum {
-    val element, count, event = newElement()
-  }
 }

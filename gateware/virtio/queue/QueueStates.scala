@@ -22,8 +22,17 @@ case class QueueStates(p: EngineParam) extends Area {
   val eager = Reg(Bits(p.pairs bits)) init 0 // The driver wanted to know of the last used entry.
   // Chains that hold the beginning of a frame. Their elements are written behind the used index.
   val pending = every(UInt(p.sizeWidth bits))
-  // These queues have chains that were not taken.
-  val waiting = Vec((0 until p.pairs).map(n => taken(n) =/= known(n))).asBits
+  // Comparisons of indices, which are a cycle old, since the choice of the runner's next state is
+  // deep. Logic that moves `known` ahead clears `empty` in the same cycle, and logic that sets `told`
+  // clears `untold`. An `empty` that is too late to rise is harmless: a chain begins only if
+  // HeadReader has a head for it.
+  val empty   = Reg(Bits(p.pairs bits)) // All chains that are known were taken.
+  val untold  = Reg(Bits(p.pairs bits)) // Entries were used since the last decision.
+  val waiting = ~empty
+  for (n <- 0 until p.pairs) {
+    empty(n)  := taken(n) === known(n)
+    untold(n) := used(n) =/= told(n)
+  }
 
   /** A queue that is not live begins anew. It is looked at once without a notification when it
     * becomes live.
@@ -31,6 +40,8 @@ case class QueueStates(p: EngineParam) extends Area {
   def begin(n: Int): Unit = {
     Seq(taken, known, used, told).foreach(_(n) := 0)
     pending(n) := 0
+    empty(n)   := True
+    untold(n)  := False
     kicked(n)  := True
     hinted(n)  := False
     eager(n)   := False

@@ -1,0 +1,31 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.virtio
+
+import spinal.core._
+
+/** Compares 16-bit indices of the queue that is being served, which has `size` entries. All results
+  * are a cycle behind the indices.
+  *
+  * `taken` and `known` are the device's indices. `answer` is the available index that was read, and
+  * `hint` is the one that came with a notification, if `hinted` says that one came.
+  */
+case class IndexComparison(
+    size: UInt,
+    taken: UInt,
+    known: UInt,
+    answer: UInt,
+    hint: UInt,
+    hinted: Bool
+) extends Area {
+  val ahead      = answer - taken
+  val knownAhead = known - taken
+  val tooFar     = RegNext(ahead > size)
+  val further    = RegNext(ahead > knownAhead)
+  val hintIndex  = RegNext(hint) // The one that the results below are for.
+  val hintAhead  = hint - taken
+  val hintFits   = RegNext(hinted && hintAhead =/= 0 && hintAhead <= size)
+  val hintAdds   = RegNext(hintAhead > knownAhead)
+}
