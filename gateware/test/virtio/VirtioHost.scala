@@ -23,7 +23,9 @@ class VirtioHost(dut: VirtioDevices, random: Random, memory: HostMemory) {
   var fails         = 0.0   // Share of the reads that fail.
   var reads, writes = 0
   var payloads      = 0     // Reads of buffers.
-  var silent        = false // No request may come any more.
+  // The read of a buffer that fails: so many reads of buffers are before it.
+  var failing: Option[Int] = None
+  var silent               = false // No request may come any more.
   // Called after each write: a driver may look at its queues at any time.
   var watch: () => Unit = () => ()
   // Interrupts of each cause that have come and that the driver has not seen yet.
@@ -35,7 +37,8 @@ class VirtioHost(dut: VirtioDevices, random: Random, memory: HostMemory) {
       context: Int,
       due: Long,
       behind: Int, // Number of the last write before it.
-      early: Option[Seq[BigInt]]
+      early: Option[Seq[BigInt]],
+      fails: Boolean
   )
   private val asked   = mutable.Queue[Read]()
   private val beats   = mutable.Queue[(BigInt, Boolean, Int, Boolean)]()
@@ -45,6 +48,9 @@ class VirtioHost(dut: VirtioDevices, random: Random, memory: HostMemory) {
   // Writes on their way to the memory: the cycle in which they arrive, their number, their bytes.
   private val posted  = mutable.Queue[(Long, Int, Seq[(Long, Byte)])]()
   private var stalled = 0 // Cycles for which no request is taken.
+
+  /** The reads that are out and have no data yet. */
+  def out: Int = asked.size
 
   /** No read is out. */
   def rests: Boolean = asked.isEmpty && beats.isEmpty
@@ -99,7 +105,9 @@ class VirtioHost(dut: VirtioDevices, random: Random, memory: HostMemory) {
       assert(request.last.toBoolean)
       reads += 1
       // The kind of the read is above bit 0 of its context.
-      if ((request.context.toInt >> 1) == HostRequests.Payload) payloads += 1
+      val payload = (request.context.toInt >> 1) == HostRequests.Payload
+      val unlucky = payload && failing.contains(payloads)
+      if (payload) payloads += 1
       if (random.nextBoolean()) land(writes)
       val now   = (0 until dwords).map(i => memory.readDword(address + 4 * i))
       val early = if (posted.isEmpty) Some(now) else None
@@ -109,7 +117,8 @@ class VirtioHost(dut: VirtioDevices, random: Random, memory: HostMemory) {
         request.context.toInt,
         this.now + (if (steady) latency else 2 + random.nextInt(latency)),
         writes,
-        early
+        early,
+        unlucky
       )
     } else {
       val word = request.data.toBigInt
@@ -137,7 +146,7 @@ class VirtioHost(dut: VirtioDevices, random: Random, memory: HostMemory) {
 
   private def answer(read: Read): Unit = {
     land(read.behind) // No read passes a write.
-    val failed = random.nextDouble() < fails
+    val failed = read.fails || random.nextDouble() < fails
     // A buffer may belong to the driver again when a device that broke its rules is still reading.
     val words =
       if (failed) Seq.fill(read.dwords)(BigInt(0))

@@ -1,0 +1,183 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.virtio
+
+import scala.language.reflectiveCalls
+import spinal.core.sim._
+
+import lanebox.vocabulary.{LaneboxSim, Seed}
+
+/** Tests many plain chains of a transmit queue that are on their way together: a read that fails
+  * among them, a reset, more of them than the device has slots, and a chain with a fault behind them.
+  * A queue of full size has room for all of them, so the console is compiled for this suite alone.
+  */
+class VirtioFlightTest extends ConsoleBench {
+  import VirtioRegisters._
+
+  override def compiled = VirtioFlightTest.compiled
+
+  val Size = VirtioFlightTest.console.queueSize
+
+  /** Offers a buffer for each answer, and waits until the device has read about some of them. */
+  def prepare(driver: ConsoleDriver): Unit = {
+    driver.initialise(Size)
+    driver.transmit.inOrder(stacked = false)
+    offerAll(driver)
+    driver.step(1000)
+  }
+
+  def offerAll(driver: ConsoleDriver): Unit = {
+    while (driver.receive.room > 0) driver.receive.add(Seq((driver.memory.make(128, 1), 128)))
+    driver.publish(0)
+  }
+
+  /** Adds `count` chains of one buffer of 16 to `most` bytes. */
+  def add(driver: ConsoleDriver, count: Int, most: Int): Unit = for (_ <- 0 until count) {
+    val bytes = 16 + driver.random.nextInt(most - 15)
+    val at    = driver.memory.make(bytes, 1)
+    val data  = Seq.fill(bytes)(driver.random.nextInt().toByte)
+    driver.memory.put(at, data)
+    driver.sent ++= data
+    driver.transmit.add(Seq((at, bytes)))
+  }
+
+  def usedIndex(driver: ConsoleDriver): Int =
+    driver.memory.number(driver.transmit.used + 2, 2).toInt
+
+  def stops(driver: ConsoleDriver, reason: Violation.E): Unit = {
+    driver.until("NEEDS_RESET")((driver.read(Status) & 0x40) != 0)
+    assert(driver.read(Reason) == reason.position)
+    driver.step(1500)
+  }
+
+  def worksAgain(driver: ConsoleDriver): Unit = {
+    driver.reset()
+    driver.step(300)
+    driver.host.silent = false
+    driver.initialise(16)
+    traffic(driver, 20, 100)()
+  }
+
+  test(s"no chain from a read that failed on becomes used, seed ${Seed.value}") {
+    run("failed") { driver =>
+      for (_ <- 0 until 12) {
+        driver.host.silent = false
+        driver.host.latency = 200
+        driver.host.steady = driver.random.nextBoolean()
+        prepare(driver)
+        // Each chain is read at once, or in two parts, so this read is of a chain in the middle.
+        val fails = 2 + driver.random.nextInt(20)
+        driver.host.failing = Some(driver.host.payloads + fails)
+        add(driver, 32, 200)
+        val ends = driver.transmit.chains.size
+        driver.publish(1)
+        var together = 0
+        driver.until("NEEDS_RESET") {
+          together = together max driver.host.out
+          (driver.read(Status) & 0x40) != 0
+        }
+        assert(together > 2, s"$together reads at a time")
+        stops(driver, Violation.read)
+        val used = usedIndex(driver)
+        assert(used <= fails && used < ends, s"$used chains are used, and read $fails failed")
+        driver.collect()
+        assert(driver.sent.startsWith(driver.received), "other bytes came back")
+        driver.host.failing = None
+        worksAgain(driver)
+        driver.reset()
+      }
+    }
+  }
+
+  test(s"a reset ends many chains that are on their way, seed ${Seed.value}") {
+    run("reset") { driver =>
+      var busy = 0 // Rounds in which the reset came while many reads were out.
+      for (_ <- 0 until 40) {
+        driver.host.silent = false
+        driver.host.latency = 200
+        driver.host.steady = driver.random.nextBoolean()
+        prepare(driver)
+        add(driver, 60, 200)
+        driver.publish(1)
+        driver.step(driver.random.nextInt(900))
+        if (driver.host.out > 8) busy += 1
+        driver.reset()
+        driver.step(driver.random.nextInt(400))
+        assert(driver.host.interrupts.sum == 0, "an interrupt after the reset")
+      }
+      assert(busy > 5, s"$busy resets with many reads out")
+      driver.host.silent = false
+      driver.initialise(16)
+      traffic(driver, 30, 300)()
+    }
+  }
+
+  test(s"slots and indices wrap with more chains than slots, seed ${Seed.value}") {
+    run("wrap") { driver =>
+      driver.host.latency = 150
+      driver.initialise(Size)
+      driver.step(500)
+      driver.startAt(0xff80)
+      for (round <- 0 until 6) {
+        driver.host.steady = round % 2 == 0
+        offerAll(driver)
+        add(driver, 130 + driver.random.nextInt(70), 60)
+        driver.publish(1)
+        driver.until(s"all bytes of round $round", 60000) {
+          driver.onInterrupts(0)
+          driver.received.size == driver.sent.size
+        }
+        assert(driver.received == driver.sent, "other bytes came back")
+        driver.until("the used chains")(driver.transmit.chains.isEmpty || {
+          driver.collect(); false
+        })
+      }
+    }
+  }
+
+  /** Faults in a chain behind plain ones, with what the chain is and the reason. */
+  for (
+    (name, flags, next, reason) <- Seq(
+      ("a next descriptor beyond the table", 1, Size, Violation.nextEntry),
+      ("a buffer to write", 2, 0, Violation.direction),
+      ("an indirect table that is ragged", 4, 0, Violation.indirect)
+    )
+  )
+    test(s"$name behind plain chains stops the device behind them, seed ${Seed.value}") {
+      run(name.replace(' ', '_')) { driver =>
+        for (_ <- 0 until 4) {
+          driver.host.silent = false
+          driver.host.latency = 200
+          driver.host.steady = driver.random.nextBoolean()
+          prepare(driver)
+          val plain = 1 + driver.random.nextInt(40)
+          add(driver, plain, 100)
+          val queue = driver.transmit
+          val place = (driver.memory.make(70, 16), 70)
+          driver.memory.grant(place._1, place._2, 1)
+          queue.descriptor(queue.descriptors, Size - 1, place, flags, next)
+          queue.offer(Size - 1)
+          add(driver, 3, 100)
+          driver.publish(1)
+          stops(driver, reason)
+          assert(usedIndex(driver) == plain, s"not all of $plain chains are used")
+          driver.collect()
+          assert(driver.sent.startsWith(driver.received), "other bytes came back")
+          worksAgain(driver)
+          driver.reset()
+        }
+      }
+    }
+}
+
+object VirtioFlightTest {
+  val console = VirtioParam.console.copy(patience = 200)
+
+  lazy val compiled = LaneboxSim {
+    val dut = VirtioDevices(Seq(console))
+    ConsoleBench.indices(dut).foreach(_.simPublic())
+    dut
+  }
+}
