@@ -19,8 +19,8 @@ import lanebox.vocabulary.{HardBlock, Request}
   * `chains` is the number of chains that the frame has so far. The frame says in its header that it
   * has one. If there are more when it ends, their number is written there, behind all other bytes.
   *
-  * `moved` comes when all writes to a buffer have been taken at `request`, so what is asked for later
-  * is behind them.
+  * `moved` comes when all beats of all writes to a buffer are in `queue`, from which they go to
+  * `request`. While it `holds` beats, what is asked for behind them must wait.
   */
 case class ReceiveMover(p: EngineParam) extends Component {
   val io = new Bundle {
@@ -36,6 +36,7 @@ case class ReceiveMover(p: EngineParam) extends Component {
     val read    = out UInt (p.rowWidth bits)
     val data    = in Bits (HardBlock.DataWidth bits)
     val request = master(Stream(Fragment(Request())))
+    val holds   = out Bool () // Beats wait for `request`.
   }
   val BeatWidth = log2Up(VirtioParam.ChunkBeats + 2)
   val Bytes     = HardBlock.BeatBytes
@@ -46,9 +47,14 @@ case class ReceiveMover(p: EngineParam) extends Component {
   // Bytes of the frame of each pair that are written.
   val positions = Vec(Reg(UInt(p.frameWidth bits)) init 0, p.pairs)
   val position  = if (p.pairs == 1) positions(0) else positions(io.pair)
-  val queue     = StreamFifo(Fragment(Request()), 16, latency = 1)
+  val queue     = StreamFifo(Fragment(Request()), 32, latency = 1)
+  // Room for the beats of a write. The beats of the write before are in the queue by then.
+  val room = RegNext(queue.io.availability > VirtioParam.ChunkBeats + 2) init False
+  io.holds := queue.io.pop.valid
 
-  /** One write is prepared, carried out, and has left before the next one is prepared. */
+  /** One write is prepared and carried out before the next one is prepared. Its rows are read while
+    * its size is computed.
+    */
   val step = new Area {
     val count = Reg(UInt(3 bits)) init 0
     val left  = RegNext(io.frame.payload - position)
@@ -57,9 +63,12 @@ case class ReceiveMover(p: EngineParam) extends Component {
     // Cycles until `size` fits `buffer` and `position`. For a new buffer `left` fits already.
     val sized    = count === 4
     val copies   = RegInit(False)
-    val finished = RegInit(False) // All writes of the buffer have left.
+    val finished = RegInit(False) // All writes of the buffer are in the queue.
     val tells    = RegInit(False) // The number of chains is being written.
-    when(active && !sized && !copies) { count := count + 1 }
+    val rests    = !active || copies || tells || finished
+    // `position` and the buffer's address fit, and the rows may be read.
+    val starts = !rests && count === 2 && room
+    when(!rests && !sized && (count =/= 2 || room)) { count := count + 1 }
 
     io.buffer.ready := !active && io.frame.valid
     when(io.buffer.fire) {
@@ -68,7 +77,7 @@ case class ReceiveMover(p: EngineParam) extends Component {
       moved  := 0
       count  := 2
     }
-    val begins = active && sized && !copies && !tells && !finished
+    val begins = !rests && sized
     val over   = RegNextWhen(size === most, begins) // This write is the last one of its buffer.
     val ended  = RegNextWhen(most === left, begins) // This buffer has the end of the frame.
     val done   = finished
@@ -84,7 +93,7 @@ case class ReceiveMover(p: EngineParam) extends Component {
     }
     when(io.forget || io.lose) { position := U(0, p.frameWidth bits) }
     for ((each, n) <- positions.zipWithIndex) {
-      val served = active && io.pair === n // The chain is given up when its write has left.
+      val served = active && io.pair === n // The chain is given up when its write is in the queue.
       when(io.clear(n) || (!io.live(n) && !served)) { each := 0 }
     }
   }
@@ -121,20 +130,23 @@ case class ReceiveMover(p: EngineParam) extends Component {
     val asked  = Reg(UInt(BeatWidth bits)) init 0
     val reads  = RegInit(False)
     io.read := row
-    when(step.begins) {
-      step.copies := True
-      reads       := True
-      asked       := 0
-      row         := (origin >> 5).resize(p.rowWidth)
+    when(step.begins) { step.copies := True }
+    when(step.starts) {
+      reads := True
+      asked := 0
+      row   := (origin >> 5).resize(p.rowWidth)
     }
+    // `beats` is valid while the write `copies`. Until then at most two rows too many are read.
     when(reads) {
       row   := row + 1
       asked := asked + 1
-      when(asked === beats) { reads := False }
+      when(step.copies && asked >= beats) { reads := False }
     }
     // `data` follows `read` by three cycles. The first row alone makes no beat.
-    val makes  = Delay(reads && asked =/= 0, 3, init = False)
-    val ends   = Delay(reads && asked === beats, 3, init = False)
+    val comes  = Delay(reads, 3, init = False)
+    val number = Delay(asked, 3)
+    val makes  = comes && number =/= 0 && number <= beats
+    val ends   = comes && number === beats
     val before = RegNext(io.data)
     val old    = RegNext(Vec((0 until Bytes).map(turn <= _)).asBits)
     val both = Vec((0 until Bytes).map { n =>
@@ -157,6 +169,7 @@ case class ReceiveMover(p: EngineParam) extends Component {
       end.mux(0 -> B"1111", 1 -> B"0001", 2 -> B"0011", 3 -> B"0111"),
       step.begins
     )
+    // By hand: a row that was asked for comes some cycles later, whether it is taken or not.
     val push = queue.io.push
     push.valid      := (RegNext(copy.makes) init False) || tell.pushes
     push.last       := RegNext(copy.ends) || tell.pushes
@@ -174,11 +187,10 @@ case class ReceiveMover(p: EngineParam) extends Component {
       push.lastBe            := 0
       push.data(31 downto 0) := Seq.fill(4)(io.chains.asBits).reduce(_ ## _)
     }
-    assert(!push.valid || push.ready, "a beat has no room, although the queue was empty")
+    assert(!push.valid || push.ready, "a beat has no room, although it was kept for it")
     io.request << queue.io.pop
 
-    // The write has left when its last beat is taken.
-    val leaves = io.request.fire && io.request.last
+    val leaves = push.valid && push.last
     val merged = step.over && step.ended && tell.merged
     when(leaves && step.tells) {
       step.tells    := False

@@ -176,10 +176,12 @@ case class VirtioEngine(p: EngineParam) extends Component {
   }
 
   val merge = new Area {
+    // Used elements are behind the data, and no read of the runner passes data.
+    val holds = receive.mover.io.holds
     val requests = Seq(
       receive.mover.io.request,
-      receive.writes,
-      receive.reads,
+      receive.writes.haltWhen(holds),
+      receive.reads.haltWhen(holds),
       receive.heads.io.request,
       transmit.payload,
       transmit.writes,

@@ -53,7 +53,7 @@ class VirtioFramesTest extends NetBench {
     driver.queues.foreach(_.inOrder(stacked = false))
   }
 
-  for ((bytes, most) <- Seq(64 -> (14, 28), 256 -> (20, 42), 1024 -> (85, 110)))
+  for ((bytes, most) <- Seq(64 -> (14, 22), 256 -> (20, 38), 1024 -> (85, 100)))
     test(s"$Batch messages of $bytes bytes to the console and back, seed ${Seed.value}") {
       VirtioFramesTest.compiled.doSim(s"console$bytes", Seed.value) { dut =>
         val random = new scala.util.Random(simRandom.nextLong())
@@ -89,7 +89,7 @@ class VirtioFramesTest extends NetBench {
       }
     }
 
-  for ((bytes, most) <- Seq(60 -> (18, 28), 1514 -> (65, 140)))
+  for ((bytes, most) <- Seq(60 -> (18, 24), 1514 -> (65, 140)))
     test(s"$Batch frames of $bytes bytes in both directions, seed ${Seed.value}") {
       VirtioFramesTest.compiled.doSim(s"net$bytes", Seed.value) { dut =>
         val random = new scala.util.Random(simRandom.nextLong())
