@@ -36,6 +36,7 @@ case class FrameStore(p: EngineParam) extends Component {
   memory.write(head.resized, io.row.data, io.row.valid)
   val rows  = (head - start).resize(p.rowWidth)
   val bytes = (io.row.bytes === 0) ? U(HardBlock.BeatBytes, 6 bits) | io.row.bytes.resize(6)
+  // By hand: rows come without a handshake, and there is always room.
   lengths.io.push.valid   := io.row.valid && io.row.last
   lengths.io.push.payload := (rows @@ U(0, 5 bits)) +^ bytes
   when(io.row.valid) {

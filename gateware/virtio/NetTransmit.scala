@@ -46,6 +46,7 @@ case class NetTransmit(p: EngineParam) extends Component {
   }
 
   val answer = new Area {
+    // By hand: a row that was asked for comes some cycles later, and `room` is kept for it.
     val push = queue.io.push
     push.valid := Delay(ask.asks, ReadLatency, init = False)
     push.last  := Delay(ask.last, ReadLatency)

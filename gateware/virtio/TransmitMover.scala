@@ -126,6 +126,7 @@ case class TransmitMover(p: EngineParam) extends Component {
   val answer = new Area {
     // For each read in flight: its first byte in a dword, and its bytes.
     val chunks = StreamFifo(Chunk(), Chunks, latency = 1)
+    // By hand: `may` counts the reads, so there is room, and a request waits for nothing else.
     chunks.io.push.valid := io.request.fire
     chunks.io.push.start := io.request.address(1 downto 0)
     chunks.io.push.bytes := io.request.bytes
