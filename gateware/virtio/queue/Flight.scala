@@ -28,7 +28,7 @@ case class Flight(number: UInt, done: Bool, failed: Bool) extends Area {
   // comparison `full` does not know of the chain that has just begun, so it leaves room for one.
   val landed = RegNext(ends || ended =/= used) init False
   val due    = ends || landed            // The data of the oldest chain has come.
-  val more   = RegNext(ended - used > 1) // That of the next one, too.
+  val more   = RegNext(ended - used > 1) // The data of the chain behind it, too.
   val some   = RegNext(begun =/= used) init False
   val full   = RegNext(begun - used >= Chains - 1)
   val oldest = heads.readAsync(used.resized)
