@@ -92,6 +92,16 @@ static void let_reads_settle(struct litepcie_way *way)
 }
 
 /*
+ * Returns true if @value, read from the enable register, says that the direction is at rest, or if
+ * the card is lost.  A read that the root port has given up gives all ones, too.  It says nothing.
+ */
+static bool is_at_rest(struct litepcie_way *way, u32 value)
+{
+	return value == ~0u ? litepcie_check_lost(litepcie_of(way)) :
+			      value & LITEPCIE_DMA_ENABLE_IDLE;
+}
+
+/*
  * Stop the direction, whatever its state.  The direction makes no request when this function
  * returns.  Returns:
  *   0		the direction has stopped
@@ -105,14 +115,13 @@ int litepcie_dma_halt(struct litepcie_way *way)
 	way_write(way, LITEPCIE_DMA_GROUP_TABLE_LOOP_PROG_N, 0);
 	way_write(way, LITEPCIE_DMA_GROUP_ENABLE, 0);
 	if (readl_poll_timeout(way->regs + LITEPCIE_DMA_GROUP_ENABLE, value,
-			       value & LITEPCIE_DMA_ENABLE_IDLE,
-			       IDLE_POLL_US, IDLE_TIMEOUT_US)) {
+			       is_at_rest(way, value), IDLE_POLL_US, IDLE_TIMEOUT_US)) {
 		litepcie_master_off(litepcie_of(way), way->cause);
 		dev_err(litepcie_dev(way), "%s does not stop (enable register %#x): bus mastering is off until the card is reset\n",
 			litepcie_way_name(way), value);
 		return -EIO;
 	}
-	if (value == ~0u && litepcie_check_lost(litepcie_of(way)))
+	if (value == ~0u)
 		return -ENODEV;
 	if (way->in_flight)
 		let_reads_settle(way);

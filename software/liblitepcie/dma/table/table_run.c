@@ -107,7 +107,8 @@ static int table_woken(struct litepcie *dev)
 
 /*
  * Disable a direction. The card finishes the requests that it has begun. When the direction is at
- * rest, its descriptor table is emptied.
+ * rest, its descriptor table is emptied. A read that the root port has given up gives all ones,
+ * which does not say that the direction is at rest.
  */
 static int disable(struct litepcie *dev, const struct litepcie_dma_registers *registers)
 {
@@ -116,7 +117,7 @@ static int disable(struct litepcie *dev, const struct litepcie_dma_registers *re
 
 	for (unsigned int i = 0; rc == 0 && i < IDLE_READS; i++) {
 		rc = litepcie_get(dev, registers->enable, &state);
-		if (rc == 0 && state & LITEPCIE_DMA_ENABLE_IDLE)
+		if (rc == 0 && state != UINT32_MAX && state & LITEPCIE_DMA_ENABLE_IDLE)
 			break;
 	}
 	rc = rc ?: litepcie_put(dev, registers->flush, 1) ?: litepcie_put(dev, registers->loop, 0);
