@@ -54,7 +54,7 @@ static enum hrtimer_restart look(struct hrtimer *timer)
 	struct litepcie_way *way = container_of(timer, struct litepcie_way, timer);
 	bool news = litepcie_dma_progress(way), behind;
 
-	if (!news && way->mode == LITEPCIE_MODE_ADAPTIVE) {
+	if (!news && READ_ONCE(way->mode) == LITEPCIE_MODE_ADAPTIVE) {
 		cause_on(way);
 		/*
 		 * Progress made before the cause was enabled raises no interrupt, so ask the card

@@ -26,6 +26,7 @@
 #ifndef LITEPCIE_BACKEND_H
 #define LITEPCIE_BACKEND_H
 
+#include <errno.h>
 #include <pthread.h>
 
 #include "liblitepcie.h"
@@ -215,8 +216,8 @@ struct litepcie_backend {
 	 */
 	bool merges;
 	/*
-	 * Returns 1 if the card is gone, which an earlier call has reported, or -ENODEV with a
-	 * sentence if the kernel wants the device back, else 0. NULL: always 0.
+	 * Returns 1 if the card is gone, which an earlier call has reported, or -ENODEV if the kernel
+	 * wants the device back, else 0. NULL: always 0. litepcie_check_wanted() has the sentence.
 	 */
 	int (*state)(struct litepcie *dev);
 	/* Do @what about the interrupt of the user's logic. Called with dev->lock held. */
@@ -330,14 +331,6 @@ static inline int litepcie_attach(struct litepcie *dev)
 	return dev->backend->attach ? dev->backend->attach(dev) : 0;
 }
 
-/* Returns -ENODEV with a sentence if the kernel wants the card back. The lock is held. */
-static inline int litepcie_check_wanted(struct litepcie *dev)
-{
-	int state = dev->backend->state ? dev->backend->state(dev) : 0;
-
-	return state < 0 ? state : 0;
-}
-
 /* Read or write registers of BAR0 from inside the library. The caller holds the handle's lock. */
 int litepcie_get(struct litepcie *dev, uint32_t offset, uint32_t *value);
 int litepcie_get64(struct litepcie *dev, uint32_t offset, uint64_t *value);
@@ -354,6 +347,15 @@ int litepcie_time_read(struct litepcie *dev, uint64_t *ticks);
 /* Keep a sentence for litepcie_why() and return the -errno @error: `return litepcie_fail(...)`. */
 __attribute__((format(printf, 3, 4)))
 int litepcie_fail(struct litepcie *dev, int error, const char *format, ...);
+
+/* Returns -ENODEV with a sentence if the kernel wants the card back. The lock is held. */
+static inline int litepcie_check_wanted(struct litepcie *dev)
+{
+	if (!dev->backend->state || dev->backend->state(dev) >= 0)
+		return 0;
+	return litepcie_fail(dev, -ENODEV, "%s is asked back: somebody unbinds or removes it, and "
+			     "waits until this program has closed it", dev->name);
+}
 
 /*
  * Copy a struct that begins with its size in from the program. Members that the program's struct

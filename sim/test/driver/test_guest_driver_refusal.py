@@ -72,6 +72,7 @@ TABLES = {
     "loopback": (sealed([INTERRUPTS, dma(loopback=0x800)]), "no DMA channel that can be driven"),
     "depth": (sealed([INTERRUPTS, dma(table_depth=4)]), "no DMA channel that can be driven"),
     "no-irq": (sealed([dma()]), "no usable interrupt block"),
+    # Here the driver only warns, and refuses the card because it gets no MSI.
     "capture": (
         sealed([INTERRUPTS, dma(), capture(cause=1)]),
         "the capture block's interrupt cause 1 is also that of another block",

@@ -156,11 +156,12 @@ static bool is_full(struct litepcie_capture *capture)
  * Get the positions that the card has reached, all added up, in @sum.  Returns
  * true if the block is idle and the last status lines have arrived.  The block
  * says that it is idle once it has handed its last write to the endpoint, so the
- * lines may come later.  A queue that no run uses has no line.
+ * lines may come later.  A queue that no run uses has no line.  A read of the
+ * status that the root port has given up gives all ones, and says nothing.
  */
 static bool is_at_rest(struct litepcie_capture *capture, u32 status, u64 *sum)
 {
-	bool rests = status & LITEPCIE_CAPTURE_BIT_STATUS_IDLE;
+	bool rests = status != ~0u && status & LITEPCIE_CAPTURE_BIT_STATUS_IDLE;
 	struct litepcie_capture_queue *queue;
 
 	*sum = 0;

@@ -72,19 +72,22 @@ static bool has_news(const struct litepcie_capture_file *file)
 /*
  * Let poll() be woken by the file's queue.  A file that has no queue yet may
  * choose another one, and an epoll asks only once what to wait for.  So until
- * then the file is woken by all queues.
+ * then the file is woken by all queues.  Returns the queue that the file had at
+ * that moment: poll() must ask about no other one.
  */
-static void wait_for_queues(struct file *filp, struct poll_table_struct *table)
+static struct litepcie_capture_queue *wait_for_queues(struct file *filp,
+						      struct poll_table_struct *table)
 {
 	struct litepcie_capture_file *file = filp->private_data;
-	struct litepcie_capture_queue *queue = READ_ONCE(file->queue);
+	struct litepcie_capture_queue *queue = READ_ONCE(file->queue), *other;
 
 	if (READ_ONCE(queue->owner) == file) {
 		poll_wait(filp, &queue->wait, table);
-		return;
+		return queue;
 	}
-	for (queue = queue->capture->queue; queue; queue = litepcie_queue_after(queue))
-		poll_wait(filp, &queue->wait, table);
+	for (other = queue->capture->queue; other; other = litepcie_queue_after(other))
+		poll_wait(filp, &other->wait, table);
+	return queue;
 }
 
 /*
@@ -94,10 +97,9 @@ static void wait_for_queues(struct file *filp, struct poll_table_struct *table)
 static __poll_t capture_poll(struct file *filp, struct poll_table_struct *table)
 {
 	struct litepcie_capture_file *file = filp->private_data;
-	struct litepcie_capture_queue *queue = READ_ONCE(file->queue);
+	struct litepcie_capture_queue *queue = wait_for_queues(filp, table);
 	struct litepcie *card = queue->capture->card;
 
-	wait_for_queues(filp, table);
 	/* Until the file has its queue, another thread may choose one, so none is asked. */
 	if (READ_ONCE(queue->owner) == file && READ_ONCE(file->header) && !has_news(file) &&
 	    !litepcie_enter(card)) {

@@ -179,7 +179,7 @@ int litepcie_capture_await(struct litepcie_capture *capture, u32 mask, u32 value
 		status = litepcie_capture_status(capture);
 		if (status == ~0u && litepcie_check_lost(capture->card))
 			return -ENODEV;
-		if ((status & mask) == value)
+		if (status != ~0u && (status & mask) == value)
 			return 0;
 		usleep_range(POLL_US, 2 * POLL_US);
 	} while (!litepcie_is_stuck(&patience));

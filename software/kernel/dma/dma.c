@@ -256,14 +256,14 @@ static void set_run(struct litepcie_way *way, u32 run, int error)
 		WRITE_ONCE(way->mode, mode);
 		way->stream = (struct litepcie_stream){ };
 		WRITE_ONCE(way->indexed, geometry->flags & LITEPCIE_RING_INDEXED);
-		way->held.advanced = 0;
-		way->held.done = 0;
+		WRITE_ONCE(way->held.advanced, 0);
+		WRITE_ONCE(way->held.done, 0);
 		way->held.bytes = 0;
 		way->held.position = 0;
 	}
 	way->position = 0;
-	way->hw_count = 0;
-	way->sw_count = 0;
+	WRITE_ONCE(way->hw_count, 0);
+	WRITE_ONCE(way->sw_count, 0);
 	show_run(way);
 	spin_unlock_irq(&way->wait.lock);
 	trace_litepcie_run(way, run, error);

@@ -76,8 +76,8 @@ static int look_at_line(struct litepcie_way *way)
 	/* litepcie_held_look() may already have counted more descriptors from the records. */
 	if (done <= way->held.done)
 		return 0;
-	way->held.done = done;
-	way->hw_count = done;
+	WRITE_ONCE(way->held.done, done);
+	WRITE_ONCE(way->hw_count, done);
 	trace_litepcie_progress(way, way->hw_count, way->sw_count);
 	return 1;
 }
@@ -105,11 +105,11 @@ int litepcie_held_update(struct litepcie_way *way)
 	 */
 	if (news && way->id == LITEPCIE_C2H)
 		readl(status);
-	held->done += news;
+	WRITE_ONCE(held->done, held->done + news);
 	count = settled(way);
 	if (count == way->hw_count)
 		return 0;
-	way->hw_count = count;
+	WRITE_ONCE(way->hw_count, count);
 	trace_litepcie_progress(way, way->hw_count, way->sw_count);
 	way->status->position = cpu_to_le64(end_of(way, count));
 	/* Programs poll the word @buffers: c2h data must be visible before it. */
@@ -144,9 +144,9 @@ void litepcie_held_look(struct litepcie_way *way)
 	if (way->told && way->id == LITEPCIE_C2H) {
 		spin_lock_irq(&way->wait.lock);
 		while (held->done < held->advanced && litepcie_notices_ended(way, held->done))
-			held->done++;
+			WRITE_ONCE(held->done, held->done + 1);
 		news |= way->hw_count != held->done;
-		way->hw_count = held->done;
+		WRITE_ONCE(way->hw_count, held->done);
 		spin_unlock_irq(&way->wait.lock);
 	}
 	if (news)
@@ -165,7 +165,7 @@ void litepcie_held_append(struct litepcie_way *way, u64 offset, u32 bytes, bool 
 	spin_lock_irq(&way->wait.lock);
 	held->bytes += bytes;
 	held->end[held->advanced & held->mask] = held->bytes;
-	held->advanced++;
+	WRITE_ONCE(held->advanced, held->advanced + 1);
 	spin_unlock_irq(&way->wait.lock);
 	litepcie_dma_describe(way, offset, bytes, irq, last);
 }

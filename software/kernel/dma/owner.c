@@ -206,7 +206,7 @@ void litepcie_owner_set(struct litepcie_way *way, struct litepcie_file *file)
 
 	WRITE_ONCE(way->owner, file);
 	spin_lock_irq(&way->wait.lock);
-	way->sw_count = 0;
+	WRITE_ONCE(way->sw_count, 0);
 	spin_unlock_irq(&way->wait.lock);
 }
 
@@ -227,8 +227,8 @@ void litepcie_owner_forget(struct litepcie_way *way, bool live)
 	swap(way->event, event);
 	WRITE_ONCE(way->error, 0);
 	*way->status = (struct litepcie_status_way){ };
-	way->hw_count = 0;
-	way->sw_count = 0;
+	WRITE_ONCE(way->hw_count, 0);
+	WRITE_ONCE(way->sw_count, 0);
 	spin_unlock_irq(&way->wait.lock);
 	/* Another open file may wait until this DMA direction has no owner, so wake it. */
 	litepcie_dma_news(way);

@@ -37,7 +37,7 @@
  */
 static __always_inline int update_locked(struct litepcie_way *way)
 {
-	u64 position, before = way->position;
+	u64 position, done, before = way->position;
 	u32 status, count = way->count;
 
 	lockdep_assert_held(&way->wait.lock);
@@ -47,12 +47,13 @@ static __always_inline int update_locked(struct litepcie_way *way)
 	if (unlikely((status & INDEX_MASK) >= count))
 		return -EIO;
 	position = (u64)(status >> ROUNDS_SHIFT) * count + (status & INDEX_MASK);
-	way->hw_count += position - before + (position < before ? count * ROUNDS : 0);
+	done = way->hw_count + position - before + (position < before ? count * ROUNDS : 0);
+	WRITE_ONCE(way->hw_count, done);
 	way->position = position;
-	trace_litepcie_progress(way, way->hw_count, way->sw_count);
+	trace_litepcie_progress(way, done, way->sw_count);
 	/* Programs poll the word @buffers: c2h data must be visible before it. */
-	way->status->position = cpu_to_le64(way->hw_count * way->ring->geometry.size);
-	smp_store_release(&way->status->buffers, cpu_to_le64(way->hw_count));
+	way->status->position = cpu_to_le64(done * way->ring->geometry.size);
+	smp_store_release(&way->status->buffers, cpu_to_le64(done));
 	return position != before;
 }
 

@@ -177,7 +177,7 @@ static int set_sw_count(struct litepcie_file *file, enum litepcie_direction id, 
 	if (!err && way->owner) {
 		spin_lock_irq(&way->wait.lock);
 		back = sw_count < way->sw_count;
-		way->sw_count = sw_count;
+		WRITE_ONCE(way->sw_count, sw_count);
 		spin_unlock_irq(&way->wait.lock);
 	}
 	mutex_unlock(&way->mutex);

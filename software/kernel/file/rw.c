@@ -148,7 +148,7 @@ static bool next_data(struct run *run, u32 *buffer)
 	found = way->generation == run->generation && has_data(way);
 	if (found && way->hw_count - way->sw_count > margin(run->ring)) {
 		run->lost += way->hw_count - way->sw_count - margin(run->ring);
-		way->sw_count = way->hw_count - margin(run->ring);
+		WRITE_ONCE(way->sw_count, way->hw_count - margin(run->ring));
 	}
 	*buffer = buffer_of(run, way->sw_count);
 	spin_unlock_irq(&way->wait.lock);
@@ -170,7 +170,7 @@ static bool next_room(struct run *run, u32 *buffer, size_t *late, size_t most)
 	found = way->generation == run->generation && has_room(way);
 	if (found && way->sw_count < way->hw_count) {
 		*late = min_t(u64, way->hw_count - way->sw_count, most);
-		way->sw_count += *late;
+		WRITE_ONCE(way->sw_count, way->sw_count + *late);
 		run->lost += *late;
 	}
 	*buffer = buffer_of(run, way->sw_count);
@@ -182,7 +182,7 @@ static void done_with(struct run *run)
 {
 	spin_lock_irq(&run->way->wait.lock);
 	if (run->way->generation == run->generation)
-		run->way->sw_count++;
+		WRITE_ONCE(run->way->sw_count, run->way->sw_count + 1);
 	spin_unlock_irq(&run->way->wait.lock);
 }
 

@@ -36,7 +36,6 @@ enum litepcie_direction { LITEPCIE_H2C, LITEPCIE_C2H };
 #define wake_up_locked(_wait)			((void)0)
 #define wq_has_sleeper(_wait)			(!(_wait))
 #define wake_up_locked_poll(_wait, _events)	((void)(_events))
-#define litepcie_is_gone(_card)			(!(_card))
 #define spin_lock(_lock)			((void)0)
 #define spin_unlock(_lock)			((void)0)
 #define spin_lock_irq(_lock)			((void)0)

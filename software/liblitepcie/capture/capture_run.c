@@ -135,7 +135,8 @@ static int check_newest(struct litepcie *dev)
 	for (unsigned int queue = 1; queue < dev->map.sorter.queues; queue++) {
 		const struct litepcie_capture *capture = dev->captures[queue];
 
-		if (!capture || !capture->running || capture->run != dev->captures[0]->run)
+		if (!capture || !__atomic_load_n(&capture->running, __ATOMIC_RELAXED) ||
+		    capture->run != dev->captures[0]->run)
 			return litepcie_fail(dev, -EINVAL, "newest and rules or a spread: start "
 					     "all queues before queue 0; queue %u is not", queue);
 	}
@@ -285,7 +286,8 @@ static int come_to_rest(struct litepcie_capture *capture)
 	uint32_t status = 0;
 	int rc = get_status(capture, &status);
 
-	while (rc == 0 && !(status & CAPTURE_IDLE)) {
+	/* A read that the root port has given up gives all ones, and says nothing. */
+	while (rc == 0 && (status == NO_ANSWER || !(status & CAPTURE_IDLE))) {
 		if (!litepcie_slice(deadline))
 			return litepcie_fail(capture->dev, -ETIMEDOUT, "%s: the capture did not "
 					     "come to rest within %d s: reset the card",

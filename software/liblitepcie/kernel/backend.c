@@ -149,7 +149,8 @@ static int kernel_bar_write(struct litepcie *dev, unsigned int bar, uint64_t off
 
 /*
  * The library's own writes go through the driver, which checks whether this user may write to the
- * register.
+ * register. Those of the program (LITEPCIE_POST_PROGRAM) are made by the mapping, if that page is
+ * mapped for writing.
  */
 static int kernel_post(struct litepcie *dev, const struct litepcie_post *posts, size_t count,
 		       enum litepcie_post_by by)

@@ -190,8 +190,8 @@ int vfio_sleep(struct litepcie *dev, int timeout_ms)
 }
 
 /*
- * Returns 1 if the card is gone, or -ENODEV with a sentence if the kernel wants it back. The eventfd
- * is not read, so every thread and every wait sees the request.
+ * Returns 1 if the card is gone, or -ENODEV if the kernel wants it back. The eventfd is not read, so
+ * every thread and every wait sees the request.
  */
 int vfio_state(struct litepcie *dev)
 {
@@ -200,8 +200,5 @@ int vfio_state(struct litepcie *dev)
 
 	if (vfio->gone)
 		return 1;
-	if (vfio->request < 0 || poll(&request, 1, 0) <= 0)
-		return 0;
-	return litepcie_fail(dev, -ENODEV, "%s is asked back: somebody unbinds or removes it, and "
-			     "waits until this program has closed it", vfio->address);
+	return vfio->request >= 0 && poll(&request, 1, 0) > 0 ? -ENODEV : 0;
 }

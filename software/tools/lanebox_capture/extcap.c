@@ -232,6 +232,8 @@ static bool option_frames(const struct util_option *option, const char *text)
 	return !*text || record_generator(text, option->to);
 }
 
+_Static_assert(LITEPCIE_CAPTURE_FRAME_LARGEST == 16383, "the rule of --snap says 16383");
+
 /* The options of Wireshark, and those that list_settings() offers. */
 static const struct util_option options[] = {
 	{ .name = "extcap-interfaces", .to = &request.lists },

@@ -4,7 +4,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* Parse and explain the options of a command. options.h says what each function promises. */
+/*
+ * Parse and explain the options of litepcie_util and lanebox-capture, and of their commands.
+ * options.h says what each function promises.
+ */
 #include "options.h"
 
 #include <getopt.h>

@@ -5,7 +5,8 @@
  */
 
 /*
- * The beginning and the end of every command of litepcie_util, and the numbers of the command line.
+ * The beginning and the end of every command of litepcie_util and lanebox-capture, and the numbers
+ * of the command line.
  */
 #include "program.h"
 
@@ -78,12 +79,14 @@ double util_tick_ns(const struct litepcie *dev)
 
 static void print_failures(const struct util *util)
 {
+	/* Wireshark starts lanebox-capture without a command. */
+	const char *command = util->command ? util->command : "extcap";
+
 	for (unsigned int i = 0; i < util->failed && i < UTIL_FAILURES; i++)
-		fprintf(stderr, "%s: %s: %s\n", util->program->name,
-			util->command, util->failures[i]);
+		fprintf(stderr, "%s: %s: %s\n", util->program->name, command, util->failures[i]);
 	if (util->failed > UTIL_FAILURES)
-		fprintf(stderr, "%s: %s: and %u failures more\n", util->program->name,
-			util->command, util->failed - UTIL_FAILURES);
+		fprintf(stderr, "%s: %s: and %u failures more\n", util->program->name, command,
+			util->failed - UTIL_FAILURES);
 }
 
 /* Print what every result has in JSON. Text has none of it: print_failures() prints the failures. */

@@ -162,7 +162,10 @@ static u32 read_block(u32 at)
 {
 	switch (at) {
 	case 0x80:
-		return status();
+		if (!made.given_up)
+			return status();
+		made.given_up--;
+		return ~0u;
 	case 0x84: case 0x88:
 		return half(selected()->position, at - 0x84);
 	case 0x44: case 0x48:

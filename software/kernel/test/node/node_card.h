@@ -37,6 +37,7 @@ struct made_card {
 	bool	enabled;	/* the interrupt cause is enabled */
 	bool	stuck;		/* the block does not become idle */
 	bool	gone;		/* all registers read as all ones */
+	u32	given_up;	/* reads of the status that the root port gives up: all ones */
 	bool	deaf;		/* interrupts are lost */
 	bool	master_off;
 	u32	late;		/* looks at the status until the last status lines arrive */

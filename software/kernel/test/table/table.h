@@ -38,6 +38,7 @@ typedef __s64 compat_s64 __attribute__((aligned(4)));
 #define PTR_ERR(_pointer)		((int)(intptr_t)(_pointer))
 #define CAP_SYS_RAWIO			17
 #define capable(_what)			false
+#define WRITE_ONCE(_x, _value)		((_x) = (_value))
 #define mutex_lock(_lock)		((void)0)
 #define mutex_unlock(_lock)		((void)0)
 #define spin_lock_irq(_lock)		((void)0)

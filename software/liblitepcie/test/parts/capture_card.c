@@ -136,7 +136,8 @@ static void card_memory_free(struct litepcie *ours, unsigned int kind)
 
 static int card_state(struct litepcie *ours)
 {
-	return card.asked ? litepcie_fail(ours, -ENODEV, "the card is asked back") : 0;
+	(void)ours;
+	return card.asked ? -ENODEV : 0;
 }
 
 static const struct litepcie_backend fake = {

@@ -23,6 +23,7 @@
 
 static struct {
 	uint64_t	now_ns, rests_ns;
+	unsigned int	given_up;	/* reads that are given up before one is answered */
 	bool		enabled, flushed_busy;
 } card;
 
@@ -36,6 +37,10 @@ static void fake_readl(struct litepcie *dev, uint32_t offset, uint32_t *value)
 	(void)dev;
 	card.now_ns += ACCESS_NS;
 	*value = offset == H2C_ENABLE && !at_rest() ? 0 : LITEPCIE_DMA_ENABLE_IDLE;
+	if (card.given_up) {
+		card.given_up--;
+		*value = UINT32_MAX;
+	}
 }
 
 static int fake_read_words(struct litepcie *ours, uint32_t offset, uint32_t *words, size_t count)
@@ -63,10 +68,10 @@ static const struct litepcie_backend fake = {
 };
 
 /*
- * Stop a running card whose h2c comes to rest at @rests_ns of its time. Returns the result of the
- * stop.
+ * Stop a running card whose h2c comes to rest at @rests_ns of its time. The root port gives up the
+ * first @given_up reads. Returns the result of the stop.
  */
-static int quiesce(uint64_t rests_ns)
+static int quiesce_blocked(uint64_t rests_ns, unsigned int given_up)
 {
 	static struct litepcie dev;
 
@@ -74,11 +79,17 @@ static int quiesce(uint64_t rests_ns)
 	memset(&dev, 0, sizeof(dev));
 	card.enabled = true;
 	card.rests_ns = rests_ns;
+	card.given_up = given_up;
 	dev.backend = &fake;
 	dev.bar_size[0] = 0x20000;
 	dev.map.h2c = (struct litepcie_dma_registers) { .enable = H2C_ENABLE, .flush = 0x104 };
 	dev.map.c2h = (struct litepcie_dma_registers) { .enable = C2H_ENABLE, .flush = 0x204 };
 	return litepcie_table_quiesce(&dev);
+}
+
+static int quiesce(uint64_t rests_ns)
+{
+	return quiesce_blocked(rests_ns, 0);
 }
 
 static void a_lost_read_is_waited_for(void)
@@ -98,8 +109,17 @@ static void a_direction_that_never_rests_is_an_error(void)
 	CHECK(card.now_ns < 10 * LITEPCIE_LONGEST_READ_US * UINT64_C(1000));
 }
 
+static void a_read_that_is_given_up_says_nothing(void)
+{
+	CHECK_EQUAL(quiesce_blocked(20 * ACCESS_NS, 5), 0);
+	CHECK(!card.flushed_busy);
+	CHECK_EQUAL(quiesce_blocked(0, UINT32_MAX), -EIO);
+	CHECK(strstr(litepcie_sentence(), "does not come to rest"));
+}
+
 int main(void)
 {
+	a_read_that_is_given_up_says_nothing();
 	a_lost_read_is_waited_for();
 	a_direction_that_never_rests_is_an_error();
 	return failed_checks != 0;
