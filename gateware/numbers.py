@@ -88,8 +88,8 @@ DESCRIPTOR_LAST_DISABLE = 1 << 25
 # Bits of the register `enable` of a DMA direction. Software writes only RUN. It reads the other
 # bits.
 DMA_ENABLE_RUN   = 1 << 0
-# The DMA engine rests: no request or data is in flight, and no notice (record or status line) is
-# due.
+# The DMA engine rests: no request or data is in flight, no notice (record or status line) is due,
+# and its last write has left the hard block. LitePCIe's engine has only handed that write over.
 DMA_ENABLE_IDLE  = 1 << 1
 # User logic has taken all h2c data. Only Lanebox's h2c engine has this bit, not LitePCIe's.
 DMA_ENABLE_TAKEN = 1 << 2
@@ -135,7 +135,7 @@ CAPTURE_PERIOD_BITS    = 24 # Width of the time between the generator's frames, 
 CAPTURE_FATE_BITS      = 2  # Width of the number of what became of a frame (Accounts.scala).
 
 # A rule of the capture block (Rule.scala): the numbers of its words, and the lowest bit of each
-# field in a word. capture/bits.py has their names, in this order.
+# field in a word. capture/vocabulary/bits.py has their names, in this order.
 CAPTURE_RULE_WORDS  = (0, 2, 4, 8, 12, 13, 14, 15)
 CAPTURE_RULE_FACTS  = (0, 4, 5, 6, 7, 8, 16, 28)
 CAPTURE_RULE_KINDS  = (0, 16)

@@ -62,7 +62,7 @@ def build(
     """Build gateware and board for `endpoint`, with `example` in the user slot. Return their paths.
 
     `waves` makes a board that can record waves, `msix` gateware with MSI-X. `capture` adds the
-    capture block with so many queues and its generator of frames, `card` the card services,
+    capture block with this many queues and its generator of frames, `card` the card services,
     `virtio` the virtio devices with the far side `port`, `firmware` the management CPU of the card
     services (targets/sim.py --firmware).
     `completion_pool` makes the gateware count completion headers and data in one pool.

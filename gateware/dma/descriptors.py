@@ -181,7 +181,8 @@ class DescriptorCutter(LiteXModule):
         ]
 
     def measure(self, piece, address, length):
-        """Returns the statements that set `piece` to the first piece of a part of host memory."""
+        """Returns the statements that set `piece` to the first piece of `length` bytes from byte
+        `address` on."""
         most = Mux(address[:2] != 0, self.shifted_largest, self.largest)
         last = Signal()
         size = Signal(bits_for(PIECE_BYTES))

@@ -65,7 +65,8 @@ class H2c(LiteXModule):
         self.busy   = Signal() # o, the h2c engine has work, so device time must run.
 
         self._enable = CSRStorage(3,
-            description="Bit 0: read what the table says. Bit 1 (read): nothing is in flight. "
+            description="Bit 0: read what the table says. "
+                "Bit 1 (read): no data is in flight, and the last status line has left the card. "
                 "Bit 2 (read): nor does anything wait for the user.")
         self.table = SettledTable(numbers.DMA_TABLE_DEPTH, numbers.ADDRESS_WIDTH)
 

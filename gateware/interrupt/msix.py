@@ -55,7 +55,8 @@ def add_msi(soc):
     soc.comb += soc.pcie_msi.source.connect(soc.pcie_endpoint.interrupt)
 
 def add_msix(soc):
-    """Adds MSI-X to the SoC, with its table on the bus. MSI stays possible."""
+    """Adds MSI-X to the SoC, with a vector for each cause and the table on the bus. MSI stays
+    possible."""
     soc.pcie_endpoint.add_msix()
     soc.msix = Msix(soc.pcie_msi, soc.pcie_endpoint)
     soc.bus.add_slave("msix", soc.msix.bus,

@@ -80,7 +80,8 @@ class LaneMemory(LiteXModule):
 
     def add_array(self, lane, width, depth, init, style):
         """Returns the read port and the write port (None for a ROM) of a new array."""
-        # LiteX names the file with an array's initial contents after the array.
+        # LiteX names the file with an array's initial contents after the array, so each has its own
+        # name.
         array = Memory(width, depth, init=init, name=f"lane{lane}")
         if style is not None:
             array.attr = {("ram_style", style)}

@@ -26,8 +26,8 @@ import lanebox.vocabulary.{HardBlock, ReadData, Request}
   *   receive:  HeadReader ---> QueueRunner --- buffers ---> ReceiveMover <--- frames
   * }}}
   *
-  * Requests of one direction come one behind the other, so the arbiter keeps their order: data, used
-  * element, used index.
+  * Requests of a transmit queue come one behind the other, so the arbiter keeps their order. For a
+  * receive queue `holds` keeps used elements and the runner's reads behind the data.
   */
 case class VirtioEngine(p: EngineParam) extends Component {
   import HostRequests.{Descriptor, Entry, Payload, Ring}
@@ -176,7 +176,9 @@ case class VirtioEngine(p: EngineParam) extends Component {
   }
 
   val merge = new Area {
-    // Used elements are behind the data, and no read of the runner passes data.
+    // Used elements are behind the data, and no read of the runner passes data. `holds` never rises
+    // while the runner offers a request, since it waits in `move` while beats are pushed: the arbiter
+    // would stay with an input that is halted.
     val holds = receive.mover.io.holds
     val requests = Seq(
       receive.mover.io.request,
@@ -218,7 +220,8 @@ case class VirtioEngine(p: EngineParam) extends Component {
     page.dropped := count
   }
   val works = RegNext(
-    Seq(transmit, receive).flatMap(way => Seq(way.runner.io.busy, way.heads.io.busy)).orR
+    (Seq(transmit, receive).flatMap(way => Seq(way.runner.io.busy, way.heads.io.busy)) :+
+      receive.mover.io.holds).orR
   ) init False
   io.busy := works
 }

@@ -112,7 +112,7 @@ def requester_layout():
         ("function", 8)]
 
 def target_request_layout():
-    """Returns the fields of a beat of a host's request. `window` has a bit for each BAR window."""
+    """Returns the fields of a beat of a host's request. In `window` its BAR window's bit is set."""
     return [("write", 1), ("bar", 3), ("window", TARGET_WINDOWS), ("offset", 32), ("dwords", 11),
         ("first_be", 4), ("last_be", 4), ("address", 64), ("requester", requester_layout()),
         ("data", DATA_WIDTH)]

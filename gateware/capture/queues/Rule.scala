@@ -9,7 +9,8 @@ import spinal.core._
 import lanebox.vocabulary.{Frames, Numbers}
 
 /** A rule: what a frame must be like, and what is done with it. It has 16 words of 32 bits, which
-  * the host writes one by one. capture/bits.py has the places of words and fields.
+  * the host writes one by one. numbers.py has the places of words and fields, and
+  * capture/vocabulary/bits.py their names.
   *
   * {{{
   *   facts               value and mask: port, IPv4, IPv6, fragment, has ports, protocol, VLAN, tag

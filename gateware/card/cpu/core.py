@@ -56,8 +56,8 @@ class Core(LiteXModule):
         }
 
     def add_memory(self, port, portal):
-        """Gives the memory to the data bus before the instruction bus. It answers in the next
-        cycle. The portal answers data accesses from PORTAL_BASE on."""
+        """Gives the memory to the data bus before the instruction bus, one access at a time. The
+        memory answers in the next cycle. The portal answers data accesses from PORTAL_BASE on."""
         fetch, data = self.instructions, self.data
         outside = data.adr[log2_int(PORTAL_BASE//WORD)]
         load    = Signal() # The data bus has the memory in this cycle.

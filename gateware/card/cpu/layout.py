@@ -30,7 +30,7 @@ OWN = {
     "events":    0x00, # A bit for each of EVENTS that has come. Writing 1 clears it.
     "sleep":     0x04, # A write stops the clock until an event of the written mask comes.
     "heartbeat": 0x08, # A write says that the firmware works.
-    "tick":      0x0c, # Write only: a bit for each of TICKS in which the event `tick` comes.
+    "tick":      0x0c, # Write only: a bit for each period (TICKS) of the event `tick`; 0: none.
     "doorbell":  0x10, # A write interrupts the host.
     "hot":       0x14, # Bit 0: the FPGA is at its limit of temperature.
     "failures":  0x18, # Starts since the last heartbeat that ended without one.

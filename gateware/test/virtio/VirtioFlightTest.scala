@@ -33,14 +33,15 @@ class VirtioFlightTest extends ConsoleBench {
     driver.publish(0)
   }
 
-  /** Adds `count` chains of one buffer of 16 to `most` bytes. */
-  def add(driver: ConsoleDriver, count: Int, most: Int): Unit = for (_ <- 0 until count) {
+  /** Adds `count` chains of one buffer of 16 to `most` bytes. Returns (address, bytes) of each. */
+  def add(driver: ConsoleDriver, count: Int, most: Int) = for (_ <- 0 until count) yield {
     val bytes = 16 + driver.random.nextInt(most - 15)
     val at    = driver.memory.make(bytes, 1)
     val data  = Seq.fill(bytes)(driver.random.nextInt().toByte)
     driver.memory.put(at, data)
     driver.sent ++= data
     driver.transmit.add(Seq((at, bytes)))
+    (at, bytes)
   }
 
   def usedIndex(driver: ConsoleDriver): Int =
@@ -70,8 +71,8 @@ class VirtioFlightTest extends ConsoleBench {
         // Each chain is read at once, or in two parts, so this read is of a chain in the middle.
         val fails = 2 + driver.random.nextInt(20)
         driver.host.failing = Some(driver.host.payloads + fails)
-        add(driver, 32, 200)
-        val ends = driver.transmit.chains.size
+        driver.host.failedAt = -1
+        val buffers = add(driver, 32, 200)
         driver.publish(1)
         var together = 0
         driver.until("NEEDS_RESET") {
@@ -81,7 +82,9 @@ class VirtioFlightTest extends ConsoleBench {
         assert(together > 2, s"$together reads at a time")
         stops(driver, Violation.read)
         val used = usedIndex(driver)
-        assert(used <= fails && used < ends, s"$used chains are used, and read $fails failed")
+        val at   = driver.host.failedAt
+        val bad  = buffers.indexWhere { case (from, bytes) => at + 3 >= from && at < from + bytes }
+        assert(bad >= 0 && used <= bad, s"$used chains are used, and the read of chain $bad failed")
         driver.collect()
         assert(driver.sent.startsWith(driver.received), "other bytes came back")
         driver.host.failing = None

@@ -17,14 +17,14 @@ import lanebox.vocabulary.ReadError
   * what the memory has in a cycle between.
   */
 class VirtioHost(dut: VirtioDevices, random: Random, memory: HostMemory) {
-  var latency       = 30    // Most cycles from a read to its data.
-  var steady        = false // All reads take `latency`, and all requests are taken at once.
-  var pauses        = 0.2   // Share of the cycles in which no request is taken.
-  var fails         = 0.0   // Share of the reads that fail.
-  var reads, writes = 0
-  var payloads      = 0     // Reads of buffers.
-  // The read of a buffer that fails: so many reads of buffers are before it.
-  var failing: Option[Int] = None
+  var latency              = 30    // Most cycles from a read to its data.
+  var steady               = false // All reads take `latency`, and all requests are taken at once.
+  var pauses               = 0.2   // Share of the cycles in which no request is taken.
+  var fails                = 0.0   // Share of the reads that fail.
+  var reads, writes        = 0
+  var payloads             = 0     // Reads of buffers.
+  var failing: Option[Int] = None  // The buffer read that fails, counted from 0.
+  var failedAt             = -1L   // Its address; -1: it has not come yet.
   var silent               = false // No request may come any more.
   // Called after each write: a driver may look at its queues at any time.
   var watch: () => Unit = () => ()
@@ -108,6 +108,7 @@ class VirtioHost(dut: VirtioDevices, random: Random, memory: HostMemory) {
       val payload = (request.context.toInt >> 1) == HostRequests.Payload
       val unlucky = payload && failing.contains(payloads)
       if (payload) payloads += 1
+      if (unlucky) failedAt = address
       if (random.nextBoolean()) land(writes)
       val now   = (0 until dwords).map(i => memory.readDword(address + 4 * i))
       val early = if (posted.isEmpty) Some(now) else None

@@ -36,8 +36,9 @@ import lanebox.vocabulary.ModuleName
   * interrupts misses none. A driver that wanted the last one gets the next one before that read,
   * which then only tells whether to go on so.
   *
-  * If a queue is not live any more, its chain is given up as soon as no read and no write of it is
-  * under way. With `drain` and all queues at rest, a read that comes back shows that everything that
+  * If a queue is not live any more, its chain is given up as soon as no read of it is under way and
+  * its data is in ReceiveMover's queue. That data still leaves, ahead of what the runner asks for
+  * later. With `drain` and all queues at rest, a read that comes back shows that everything that
   * was written is in host memory: no read passes a write. Then `drained` rises.
   */
 case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
