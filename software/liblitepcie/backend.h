@@ -194,7 +194,8 @@ struct litepcie_backend {
 	bool exchanges;
 
 	/*
-	 * Provide memory of @kind (a LITEPCIE_MEMORY_ value) for table.c. The card reaches it at
+	 * Provide memory of @kind (a LITEPCIE_MEMORY_ value) for the folder dma/table and for
+	 * capture_registers.c. The card reaches it at
 	 * *@iova. The memory is all zeros, unless it lies at @place: then its contents are kept. It
 	 * replaces the last memory of the same kind, and belongs to the back end.
 	 */
@@ -278,7 +279,7 @@ struct litepcie {
 	struct litepcie_map		map;
 	struct litepcie_stream		h2c, c2h;
 	struct litepcie_notices		notices;
-	/* bus address of the notices (records and status lines); used by table.c only */
+	/* bus address of the notices (records and status lines); used by table_notices.c */
 	uint64_t			notices_iova;
 	uint32_t			poll_us;	/* us between two looks; 0: interrupts */
 	/* true: adaptive mode, in which the looks at the card begin after an interrupt */

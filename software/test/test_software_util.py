@@ -7,6 +7,7 @@
 The card is a stand-in, with and without faults. The tests in sim/test use the real gateware.
 """
 
+import errno
 import json
 import re
 import socket
@@ -250,6 +251,15 @@ def test_a_board_that_reads_host_memory_by_message_is_served(util, card, device)
     with card(ask_memory=True) as standin:
         assert util.run("-d", device, "dma_test", "--size", "1M").returncode == 0
     assert standin.asked == bytes(4096)
+
+
+def test_a_write_by_message_that_lacks_its_bytes_is_an_error(util, card, device):
+    """If a board asks to write host memory and sends fewer bytes than it says, the library answers
+    with EINVAL, and goes on.
+    """
+    with card(ask_memory="short") as standin:
+        assert util.run("-d", device, "dma_test", "--size", "1M").returncode == 0
+    assert standin.error == errno.EINVAL
 
 
 def test_a_request_that_comes_with_an_answer_is_served_at_once(util, card, device):

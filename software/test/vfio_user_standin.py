@@ -37,7 +37,8 @@ COMMANDS = {
 }
 VERSION, DMA_MAP, DMA_UNMAP = (COMMANDS[n] for n in ("VERSION", "DMA_MAP", "DMA_UNMAP"))
 GET_INFO, GET_REGION_INFO = COMMANDS["GET_INFO"], COMMANDS["GET_REGION_INFO"]
-SET_IRQS, DMA_READ, DEVICE_RESET = (COMMANDS[n] for n in ("SET_IRQS", "DMA_READ", "DEVICE_RESET"))
+SET_IRQS, DEVICE_RESET = COMMANDS["SET_IRQS"], COMMANDS["DEVICE_RESET"]
+DMA_READ, DMA_WRITE = COMMANDS["DMA_READ"], COMMANDS["DMA_WRITE"]
 REGION_READ, REGION_WRITE = COMMANDS["REGION_READ"], COMMANDS["REGION_WRITE"]
 REGION_WRITE_MULTI = COMMANDS["REGION_WRITE_MULTI"]
 REPLY, NO_REPLY = WIRE.numbers["TYPE_REPLY"], WIRE.numbers["FLAG_NO_REPLY"]
@@ -58,7 +59,7 @@ SERVER_FAULTS = {
     "garbage": None,
     # True: the board reads a page of host memory by message. "behind": it sends that request
     # together with each answer to a read of loop_status, and asserts that the client answers it
-    # before its next message.
+    # before its next message. "short": it asks to write a page, and sends none of its bytes.
     "ask_memory": False,
     # False: the board does not support the vfio-user command REGION_WRITE_MULTI
     "write_multi": True,
@@ -92,7 +93,8 @@ class Standin:
         # word
         self.preset = {}
         self.card = None
-        self.asked = None  # the client's answer to the DMA_READ that the fault ask_memory sends
+        self.asked = None  # the client's answer to the request that the fault ask_memory sends
+        self.error = None  # the error in the head of that answer; 0: none
         self.requested = False  # True once that DMA_READ was sent within a write of the client
         # True while the client owes the answer to the board's own request; no other message may
         # come before that answer
@@ -213,10 +215,10 @@ class Standin:
 
     def _serve_message(self):
         head, fds = self._receive(HEADER.size)
-        number, command, size, flags, _ = HEADER.unpack(head)
+        number, command, size, flags, error = HEADER.unpack(head)
         body, more = self._receive(size - HEADER.size) if size > HEADER.size else (b"", [])
         if flags & REPLY:
-            self.asked, self.due = body[16:], False
+            self.asked, self.error, self.due = body[16:], error, False
             return
         assert not self.due, f"command {command} before the answer to what was asked"
         if self.fault["garbage"] is not None:
@@ -297,10 +299,11 @@ class Standin:
 
     def _request(self):
         """Return a DMA_READ message for the first 4096 bytes of the memory that the client has
-        mapped.
+        mapped, or a DMA_WRITE without its bytes.
         """
+        command = DMA_WRITE if self.fault["ask_memory"] == "short" else DMA_READ
         request = struct.pack("<QQ", min(self.card.memory), 4096)
-        return HEADER.pack(0xFFFF, DMA_READ, HEADER.size + len(request), 0, 0) + request
+        return HEADER.pack(0xFFFF, command, HEADER.size + len(request), 0, 0) + request
 
     def _behind(self, command, body):
         """Return the board's own request that is sent together with an answer, or nothing.

@@ -240,8 +240,8 @@ struct litepcie_capture_info {
 #define LITEPCIE_CAPTURE_SPREAD_ENTRIES	128u
 
 /*
- * QUEUE: let the file's calls be about queue @queue.  An epoll to which the file was added before
- * hears of @queue, too, and of every other queue, so a program better chooses the queue first.
+ * QUEUE: let the file's calls be about queue @queue.  Call it before the file is added to an epoll:
+ * an epoll that has the file already is woken by all queues of the card, @queue among them.
  *
  * Errors:
  *   -EINVAL	the card has no such queue (INFO says how many it has)

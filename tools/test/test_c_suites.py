@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from tools.testing.c_suites import HELD, problems, sources
+from tools.testing.c_suites import HELD, driver_programs, problems, slow, sources
 from tools.testing.repository import ROOT
 
 
@@ -28,6 +28,16 @@ def test_every_c_source_is_held_by_a_test_that_is_there():
     assert problems(listed(), text, HELD) == []
 
 
+def test_the_driver_s_sources_are_held_by_the_programs_that_include_them():
+    """If a program of software/kernel/test includes a source, HELD names a test that starts it."""
+    folder = ROOT / "software/kernel/test"
+    files = [path for path in folder.rglob("*.c") if len(path.relative_to(folder).parts) <= 2]
+    programs = driver_programs({str(path.relative_to(ROOT)): path.read_text() for path in files})
+    assert programs["software/kernel/capture/capture_node.c"] == {"node"}
+    assert programs["software/kernel/dma/held.c"] == {"counts"}
+    assert slow(programs, text, HELD) == []
+
+
 def test_c_sources_of_each_part_are_found_and_tests_are_not():
     """Sources of driver, library, tools, examples and manual are found, and no test program."""
     found = listed()
@@ -46,6 +56,15 @@ def test_c_sources_of_each_part_are_found_and_tests_are_not():
 ONE = "software/kernel/one.c"
 TESTS = {"test_one.py": "def test_it(guest):\n    pass\n"}
 HELD_ONE = {"test_one.py": {"test_it": "kernel/one"}}
+
+
+def test_a_guest_does_not_hold_what_a_program_runs_in_seconds():
+    """An entry whose file of tests does not start the program gets a sentence with both names."""
+    programs = driver_programs({"software/kernel/test/few/few.c": '#include "../../one.c"\n'})
+    assert programs == {ONE: {"few"}}
+    (sentence,) = slow(programs, TESTS.get, HELD_ONE)
+    assert sentence.startswith(f"{ONE} runs in seconds in the program few: test_one.py does not")
+    assert slow(programs, {"test_one.py": 'program("few")'}.get, HELD_ONE) == []
 
 
 def test_a_source_with_a_test_is_no_problem():

@@ -136,4 +136,6 @@ def test_a_bad_option_has_a_sentence(tool, tmp_path, options, sentence):
 def test_too_few_files_are_refused(tool, tmp_path):
     """Several queues need a folder, or a file for each."""
     report = tool.run("record", "--queues", "all", tmp_path / "a", tmp_path / "b", status=1)
-    assert "4 queues and 2 files or folders: it must be one for each" in report["failures"][0]
+    assert (
+        "4 queues are recorded, and 2 files or folders are named: name one" in report["failures"][0]
+    )

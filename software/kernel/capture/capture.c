@@ -115,8 +115,8 @@ void litepcie_capture_arm(struct litepcie_capture_queue *queue, const u64 *posit
 }
 
 /*
- * Look once a second whether the card is still there.  An interrupt that was
- * lost is made up for.
+ * Look once a second whether the card is still there.  If an interrupt was lost,
+ * the threads that waited for it are woken here.
  */
 void litepcie_capture_watch(struct work_struct *work)
 {

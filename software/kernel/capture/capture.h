@@ -107,9 +107,12 @@ struct litepcie_capture {
 
 /* An open file of the capture's device node. */
 struct litepcie_capture_file {
-	/* the file's queue, which stays the same while the file has it; mutex */
+	/* changes with capture->mutex held, and not while the file has the queue */
 	struct litepcie_capture_queue *queue;
-	/* lock: held by a read() of the file; protects @at and @header_at */
+	/*
+	 * lock: held by a read() of the file; protects @at and @header_at.  poll() reads them,
+	 * @header and @wake without a lock.
+	 */
 	struct mutex		io;
 	/* the file's header of a recording, a page; NULL: the file has not called read() */
 	u8			*header;

@@ -49,12 +49,13 @@ static int capture_release(struct inode *inode, struct file *filp)
 }
 
 /*
- * Returns true if read() or the ring has blocks beyond what @file knows.  If no file
- * has the queue, read() would start a capture, so the file counts as readable.
+ * Returns true if read() or the ring has blocks of @queue beyond what @file knows.
+ * If no file has the queue, read() would start a capture, so the file counts as
+ * readable.
  */
-static bool has_news(const struct litepcie_capture_file *file)
+static bool has_news(const struct litepcie_capture_file *file,
+		     const struct litepcie_capture_queue *queue)
 {
-	const struct litepcie_capture_queue *queue = READ_ONCE(file->queue);
 	const struct litepcie_capture_file *owner = READ_ONCE(queue->owner);
 	u64 position = litepcie_capture_position(queue);
 
@@ -101,7 +102,7 @@ static __poll_t capture_poll(struct file *filp, struct poll_table_struct *table)
 	struct litepcie *card = queue->capture->card;
 
 	/* Until the file has its queue, another thread may choose one, so none is asked. */
-	if (READ_ONCE(queue->owner) == file && READ_ONCE(file->header) && !has_news(file) &&
+	if (READ_ONCE(queue->owner) == file && READ_ONCE(file->header) && !has_news(file, queue) &&
 	    !litepcie_enter(card)) {
 		litepcie_capture_arm(queue, &file->at);
 		litepcie_exit(card);
@@ -110,7 +111,7 @@ static __poll_t capture_poll(struct file *filp, struct poll_table_struct *table)
 		return EPOLLHUP | EPOLLERR;
 	if (READ_ONCE(queue->owner) == file && READ_ONCE(queue->error))
 		return EPOLLERR;
-	return has_news(file) ? EPOLLIN | EPOLLRDNORM : 0;
+	return has_news(file, queue) ? EPOLLIN | EPOLLRDNORM : 0;
 }
 
 /*

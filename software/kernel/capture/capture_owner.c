@@ -268,7 +268,7 @@ int litepcie_capture_start_file(struct litepcie_capture_file *file,
 	if (!err && !is_start(file->queue, start))
 		err = -EINVAL;
 	if (!err) {
-		file->wake = 0;
+		WRITE_ONCE(file->wake, 0);
 		err = litepcie_capture_begin(file->queue, start, LITEPCIE_CAPTURE_RUN_RING);
 	}
 	mutex_unlock(&capture->mutex);

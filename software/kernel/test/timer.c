@@ -149,7 +149,10 @@ static void litepcie_throttle_start(struct litepcie_way *started)
 	(void)started;
 }
 
-/* Stands for a read of the card's own count, which the write before it has reached by then. */
+/*
+ * Stands for litepcie_held_is_behind(), which reads the card's count. The read pushes posted writes
+ * in front of it, so the cause that was switched on has reached the card when the read returns.
+ */
 static bool litepcie_held_is_behind(struct litepcie_way *way)
 {
 	way->posted = false;

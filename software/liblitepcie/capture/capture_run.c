@@ -368,8 +368,9 @@ static int stop_all(struct litepcie_capture *capture)
 }
 
 /*
- * Let the card seal the MBUF of the queue. Returns 1, or 0 if the run is over. The state is looked
- * at under the lock of the write, since a run that another thread stops must not begin again.
+ * Let the card seal the MBUF of the queue. Returns 1, 0 if the run is over, or -errno. The state is
+ * looked at with the handle's lock held, as the write is: otherwise this write could begin a run
+ * again that another thread has just stopped.
  */
 static int seal(struct litepcie_capture *capture)
 {

@@ -137,7 +137,7 @@ static uint8_t *find_memory(const struct vfio_user *vu, const struct memory_acce
 
 /*
  * Answer a request of the peer to read or write host memory. If the access is outside of the mapped
- * memory, the answer is EFAULT.
+ * memory, the answer is EFAULT. If a write has fewer bytes than it says, the answer is EINVAL.
  */
 static int serve_memory(struct vfio_user *vu, struct header *header, uint8_t *body, size_t size)
 {
@@ -158,7 +158,11 @@ static int serve_memory(struct vfio_user *vu, struct header *header, uint8_t *bo
 	} else if (header->command == CMD_DMA_READ) {
 		memcpy(body + sizeof(access), memory, access.count);
 		reply += access.count;
-	} else if (access.count <= size - sizeof(access)) {
+	} else if (access.count > size - sizeof(access)) {
+		header->flags |= FLAG_ERROR;
+		header->error = EINVAL;
+		reply = 0;
+	} else {
 		memcpy(memory, body + sizeof(access), access.count);
 	}
 	header->size = (uint32_t)(sizeof(*header) + reply);

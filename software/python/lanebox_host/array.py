@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-# What Python and NumPy ask an array for without looking at its data. An array that has ended still
-# answers, so that it can be freed and its class be found.
+# Attributes that Python and NumPy read of an array without a look at its data. An array that has
+# ended still has them, so that it can be freed and its class be found.
 _HARMLESS = frozenset(
     ("__array_finalize__", "__array_priority__", "__class__", "__del__", "__dict__", "_lease")
 )

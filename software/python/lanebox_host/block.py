@@ -9,7 +9,8 @@ from types import TracebackType
 
 
 class WithBlock:
-    """What a `with` block ends: it is stopped, and closed even if the stop fails."""
+    """Base class of objects that a `with` block ends: the object is stopped, and then closed even
+    if the stop fails."""
 
     def _stop(self) -> None:
         """Stop what runs. By default nothing runs."""

@@ -6,7 +6,7 @@
 
 /*
  * Print the limits that litepcie_util computes for the conditions on standard input, one set of
- * conditions in each line. test/test_util_limits.py compares the limits with sim/rows/limits.py. No
+ * conditions in each line. software/test/test_util_limits.py compares the limits with sim/rows/limits.py. No
  * card is needed.
  */
 #include <stdio.h>

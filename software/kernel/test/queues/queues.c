@@ -225,7 +225,10 @@ static int spread(void)
 	return 0;
 }
 
-/* What belongs together is refused apart, and a queue that is taken is told. */
+/*
+ * Calls that need a ring, or queue 0, fail without it. A queue that another file has is refused with
+ * EBUSY.
+ */
 static int refuse(void)
 {
 	struct queue first = open_queue(0), second = open_queue(1), other = open_queue(1);

@@ -82,8 +82,9 @@ bool output_open(struct output *output, const char *target, uint64_t most, void 
 		 size_t header_bytes);
 
 /*
- * Tell that MBUFs come from @memory of @bytes, so that the kernel looks its pages up only once, and
- * has @batch MBUFs together at most. Without this call each MBUF is told by itself.
+ * Register @memory, which has @bytes and from which all MBUFs come, with the kernel, so that it
+ * looks its pages up only once. Up to @batch writes then share a system call. Without this call each
+ * write has a system call of its own.
  */
 void output_memory(struct output *output, const void *memory, size_t bytes, unsigned int batch);
 

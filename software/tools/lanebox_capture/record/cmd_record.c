@@ -112,7 +112,10 @@ static void emit_rate(const struct emit *out, double seconds,
 			  "time\n", rate / 1e6, bytes * 8 / 1e9, seconds);
 }
 
-/* What rules have discarded, of all ports. A queue other than 0 has none. */
+/*
+ * Print how many frames rules have discarded, of all ports together. Only the recording of queue 0
+ * has this count.
+ */
 static void emit_discards(const struct emit *out, const struct litepcie_discards *discards)
 {
 	struct litepcie_account sum = { 0 };

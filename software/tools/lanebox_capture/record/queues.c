@@ -88,7 +88,7 @@ static bool is_folder(const char *target)
 	       (stat(target, &there) == 0 && S_ISDIR(there.st_mode));
 }
 
-/* Of one folder for all queues, queue n gets the folder qn. */
+/* If one folder was named for all queues, the files of queue n go into its subfolder qn. */
 static bool share_folder(struct util *util, struct queues *queues, const char *target)
 {
 	if (mkdir(target, 0777) < 0 && errno != EEXIST) {
@@ -112,8 +112,8 @@ static bool give_targets(struct util *util, struct queues *queues, char **target
 	if (queues->several && count == 1 && queues->count > 1 && is_folder(targets[0]))
 		return share_folder(util, queues, targets[0]);
 	if (count != queues->count) {
-		util_fail(util, "%u queues and %u files or folders: it must be one for each queue, "
-			  "or with --queues one folder for all", queues->count, count);
+		util_fail(util, "%u queues are recorded, and %u files or folders are named: name one "
+			  "for each queue, or with --queues one folder for all", queues->count, count);
 		return false;
 	}
 	for (unsigned int n = 0; n < count; n++)
