@@ -33,7 +33,7 @@ case class FrameSorter(units: Int = 4, key: BigInt = Toeplitz.Symmetric) extends
     val sorted = master(Frames())
     // The verdict about the frame whose beat `sorted` offers.
     val verdict = out(FrameSorter.Verdict())
-    // A pulse for each frame that leaves, with its verdict.
+    // A pulse with the last beat of each frame that leaves. `verdict` is that frame's then.
     val leaves = out Bool ()
     val busy   = out Bool ()
   }

@@ -24,7 +24,7 @@ case class PlacerTurn(p: CaptureParam) extends Component {
     val stuck  = in Bool ()                           // Nothing can be decided.
     val queue  = out UInt (p.queueWidth bits)
     val framed = out Bool ()                          // It is the frame's turn.
-    // In the next cycle another one has its turn.
+    // In the next cycle the turn is that of the other side: the frames, or the closing queues.
     val changes = out Bool ()
   }
   val framed = RegInit(True)

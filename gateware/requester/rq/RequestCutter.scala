@@ -66,8 +66,9 @@ case class RequestCutter(p: RequestParam) extends Component {
   }
 
   val restComes = cutValid && !cutLast
-  // A request may enter `rest` in the cycle in which the last part of the request before it leaves.
-  // A pipeline stage has no such rule.
+  // A request may enter `rest` in the cycle in which a `small` request leaves it. Behind any other
+  // request it enters a cycle later, when `cut` says that no part is left. No pipeline stage has
+  // such a rule.
   io.request.ready      := (restValid ? (moves && rest.small) | !restComes)
   when(moves)(restValid := False)
   when(io.request.fire) {

@@ -17,7 +17,8 @@ import lanebox.vocabulary.ReadError
   * what the memory has in a cycle between.
   */
 class VirtioHost(dut: VirtioDevices, random: Random, memory: HostMemory) {
-  var latency              = 30    // Most cycles from a read to its data.
+  // Data is ready 2 to `latency` + 1 cycles after its read, unless that of an older read delays it.
+  var latency              = 30
   var steady               = false // All reads take `latency`, and all requests are taken at once.
   var pauses               = 0.2   // Share of the cycles in which no request is taken.
   var fails                = 0.0   // Share of the reads that fail.

@@ -223,7 +223,8 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
             }
           }
         } elsewhen (list.dropped) {
-          // The count of a queue's heads changes once in a cycle.
+          // A head that comes in this cycle changes `stored`, too, and one of the changes would be
+          // lost. So the rest of the line is dropped in a cycle in which no head comes.
           list.drops := !io.descriptor.valid
         } elsewhen (list.done === lines.plan.count) {
           list.ends := True

@@ -13,8 +13,8 @@ DIVISOR = 10_000  # An erase divided as in the row would take a minute.
 
 
 def test_the_engine_s_own_time_is_about_a_tenth_of_the_flash_s():
-    """Writing and verifying takes the engine about a tenth of the flash's typical times, and a page
-    at most 70 accesses to registers.
+    """Writing and verifying takes at most 15 percent longer than the flash's typical times of
+    erasing and programming. A page takes at most 70 accesses to registers.
     """
     built = artefacts.build(DEFAULT, card=True)
     (row,) = flash.rows(built.board, built.gateware / "csr.json", Conditions(), BYTES, DIVISOR)

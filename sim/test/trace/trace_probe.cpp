@@ -2,8 +2,8 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// A test program for test_trace_file.py. It writes TLPs that this project's boards do not send to
-// the trace file named on its command line.
+// A test program for test_trace_file.py. It makes TLPs that no board of this project sends, and
+// writes them to the trace file that its command line names.
 
 #include "trace/tlp_log.hpp"
 

@@ -58,7 +58,7 @@ public:
     bool ready = false;
     bool event_indices = false;  // the feature EVENT_IDX was chosen
 
-    // Switches the queue on, from its first entry on, or off.
+    // Switches the queue on or off. A queue that was off begins at its first entry.
     void switch_on(bool on);
     // Returns the index up to which the driver has made chains available.
     uint16_t available_index();
