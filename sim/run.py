@@ -61,7 +61,7 @@ GUEST_SECONDS = 180
 # its only clock.
 GUEST_PACES = (200_000, 100_000)
 KEPT_UP = 0.95  # The guest has kept up with the board if each rate reaches this share of its limit.
-# LitePCIe's own utility keeps up at this pace, in cycles a second. Its card does not wait for it.
+# Cycles a second at which LitePCIe's own utility keeps up: LitePCIe's DMA does not wait for it.
 STOCK_PACE = 200_000
 STOCK = [
     "litepcie_util_stock info",

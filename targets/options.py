@@ -45,7 +45,7 @@ def parse_arguments(board, description):
     programming.add_options(parser)
     arguments = parser.parse_args()
     if arguments.golden and not arguments.flash:
-        parser.error("--golden is a way to --flash")
+        parser.error("--golden says which image --flash writes: give both")
     if not any(getattr(arguments, name) for name in ACTIONS):
         parser.error("nothing to do: " + " or ".join(f"--{name.replace('_', '-')}"
             for name in ACTIONS))

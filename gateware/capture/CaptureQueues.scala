@@ -82,7 +82,8 @@ case class CaptureQueues(p: CaptureParam) extends CaptureBlock(p) {
     val busy   = gate.inside || sorter.io.busy || sorter.io.frames.valid || out.valid
   }
 
-  // `busy` of the sorter is a cycle late, and frames may be between two stages in this cycle.
+  // `busy` of the sorter is a cycle late, and frames may be between two stages in this cycle. So
+  // the queues run for three cycles more.
   val wasBusy = Reg(Bits(3 bits)) init 0
   wasBusy := wasBusy(1 downto 0) ## route.busy
   val lingers = wasBusy.orR

@@ -108,8 +108,9 @@ def add_virtio(soc, far_side):
     if far_side is None:
         return
     # A used element is written when the data of its chain has come, and interrupts wait for that
-    # write. What is still being read then are rings, or chains that are not used: the driver keeps
-    # both until a reset is answered, which waits for these reads itself. So no interrupt need wait.
+    # write. Reads that are out then are of rings, or of chains that are not used yet. The driver
+    # keeps both until a reset is answered, and the answer waits for these reads. So no interrupt
+    # has to wait for them.
     port = soc.pcie_endpoint.crossbar.get_master_port(fenced=False)
     soc.virtio = virtio = VirtioDevices(soc.platform, port)
     soc.port   = side   = make_far_side(far_side, soc.platform)

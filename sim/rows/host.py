@@ -46,7 +46,7 @@ DISK_BYTES = 128 << 20
 # The guest's memory in MiB: the ring, four bounce buffers of 32 MiB, and fio with its libraries.
 MEMORY = 1024
 GIGABYTE = 1e9
-# A loop of known length checks the instruction counter. Its count may be wrong by this share.
+# The share by which the guest's instruction counter may be wrong. A loop of known length checks it.
 CLOCK_ERROR = 0.02
 # Ways in which a program takes c2h buffers, with the text for their rows. In each of them the
 # program sleeps while no buffer is full.

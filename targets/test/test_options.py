@@ -63,8 +63,8 @@ def test_golden_goes_with_flash(monkeypatch):
 WRONG = [
     ([], "nothing to do: --build or --synth-only or --detect or --load or --flash or --rescan or"),
     (["--msix"], "nothing to do: .*--driver$"),
-    (["--golden"], "--golden is a way to --flash"),
-    (["--load", "--golden"], "--golden is a way to --flash"),
+    (["--golden"], "--golden says which image --flash writes: give both"),
+    (["--load", "--golden"], "--golden says which image --flash writes: give both"),
     (["--build", "--lanes", "2"], r"--lanes: invalid choice: '?2'? \(choose from '?4'?, '?1'?\)"),
     (["--build", "--lanes", "all"], "--lanes: invalid int value: 'all'"),
     (

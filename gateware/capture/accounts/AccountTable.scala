@@ -48,7 +48,8 @@ case class AccountTable(width: Int) extends Component {
     val next   = left - 1
     val active = left =/= 0
     val clears = active && next(width)
-    // A frame that is being counted is counted before.
+    // In a large table a frame may still be on its way to its account when the walk begins. The
+    // walk waits until it is counted, so that the copy has it.
     val steps = if (large) active && !adds else active
     when(steps) { left := next }
     when(io.snapshot && !clears) { left := entries } // A clear ends with a copy anyway.

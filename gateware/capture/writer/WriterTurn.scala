@@ -9,9 +9,9 @@ import spinal.lib._
 
 import lanebox.capture.vocabulary.CaptureParam
 
-/** Says which queue TransferChooser looks at: that of the oldest full cell, and after each of these
-  * one more queue, in turn. A queue that has little to send is so not held up by those that have
-  * much.
+/** Says which queue TransferChooser looks at. Full cells and the round of all queues have turns one
+  * after the other: the queue of the oldest full cell, then the next queue of the round. So a queue
+  * with little to send has its turn, too, while others always have full cells.
   */
 case class WriterTurn(p: CaptureParam) extends Component {
   val io = new Bundle {

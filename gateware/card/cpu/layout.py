@@ -60,7 +60,8 @@ STARTS   = 3 # After this many starts without a heartbeat the CPU stays in reset
 IMAGE_MAGIC = 0x5746424c # "LBFW" in memory.
 IMAGE_WORDS = {"magic": 1, "bytes": 2}
 LEAST_IMAGE = 20
-# The CRC-32 of any bytes with their own CRC-32 behind them.
+# If any bytes are followed by their CRC-32, the CRC-32 of all of that is this number. So a single
+# comparison at an image's end checks the image.
 CRC_RESIDUE = 0x2144df1c
 
 # Mailbox ------------------------------------------------------------------------------------------

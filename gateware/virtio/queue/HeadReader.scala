@@ -149,7 +149,9 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
     val ends  = False // The line has no more entries.
   }
 
-  /** The descriptor that was guessed. Its line is the only one until it comes. */
+  /** The descriptor that was guessed. It is only asked for if no other line is under way, so until it
+    * comes its line is the oldest one, and lines behind it wait.
+    */
   val guess = new Area {
     val under   = RegInit(False) // The guessed descriptor was asked for and has not come.
     val checked = RegInit(False) // The guessed descriptor has come.
@@ -157,7 +159,8 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
     val odd     = Reg(Bool())    // Its entry is in the upper half of a dword.
     val pair    = Reg(UInt(p.pairWidth bits))
     val within  = Reg(HeadReader.this.number)
-    // What the entry names, without a look at its line: the way from the entry is deep.
+    // The descriptor that the entry names. Pair and mask are registers of the guess: the path from
+    // the entry is deep, and with the line and its queue's context in it it would be deeper.
     val names = Named(p.pairWidth, p.sizeWidth)
     names.pair    := pair
     names.number  := list.word.resize(p.sizeWidth - 1) & within

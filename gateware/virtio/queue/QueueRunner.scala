@@ -67,17 +67,15 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
     val write   = master(Stream(RingWriter.Write()))
     val buffer  = master(Stream(HostBuffer()))
     val moved   = slave(Flow(Moved(p.frameWidth)))
-    // The buffer is `alone` in its chain, and the next chain may begin while its data is out. The
-    // mover is `idle` when it takes a buffer at once, and tells with `done` when the data of the
-    // oldest of these chains has come, or that a read has `failed`. It is `quiet` when no data is
-    // out. `voids` says that no chain of the queue ends any more.
+    // The buffer is `alone` in its chain, and the next chain may begin while its data is out.
     val alone  = out Bool ()
     val room   = in Bits (p.pairs bits) // There is room for such a chain beside all others.
-    val idle   = in Bool ()
-    val done   = in Bool ()
-    val failed = in Bool ()
-    val quiet  = in Bool ()
-    val voids  = out Bool ()
+    val idle   = in Bool ()             // The mover takes a buffer at once.
+    val done   = in Bool ()             // The data of the oldest chain that is `alone` has come.
+    val failed = in Bool ()             // With `done`: a read of that data has failed.
+    val quiet  = in Bool ()             // The mover has no buffer, and no data is out.
+    // `done` ends no frame any more: the queue was cut or is left, or a read of its data has failed.
+    val voids = out Bool ()
     // For each pair: a frame waits for buffers, or there is room for one. Without it no chain is
     // begun.
     val frames = in Bits (p.pairs bits)
