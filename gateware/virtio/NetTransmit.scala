@@ -40,6 +40,7 @@ case class NetTransmit(p: EngineParam) extends Component {
     val last = row === end
     val room = RegNext(queue.io.availability > ReadLatency + 2) init False
     val asks = io.frame.valid && room
+    // By hand: a frame is offered as one item, and is taken when its last row is asked for.
     io.read        := row
     io.frame.ready := asks && last
     when(asks) { row := last ? U(0, p.rowWidth bits) | (row + 1) }

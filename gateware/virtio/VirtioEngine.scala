@@ -157,13 +157,15 @@ case class VirtioEngine(p: EngineParam) extends Component {
     runner.io.failed := False
     mover.io.buffer << runner.io.buffer
     runner.io.moved << mover.io.moved
-    runner.io.frames       := far.map(_.frame.valid).asBits()
-    mover.io.pair          := runner.io.pair
-    mover.io.chains        := runner.io.chains
-    mover.io.live          := runner.io.live
-    mover.io.clear         := p.owners.map(registers(_).io.clear).asBits()
-    mover.io.forget        := runner.io.gaveUp
-    mover.io.lose          := runner.io.overran
+    runner.io.frames := far.map(_.frame.valid).asBits()
+    mover.io.pair    := runner.io.pair
+    mover.io.chains  := runner.io.chains
+    mover.io.live    := runner.io.live
+    mover.io.clear   := p.owners.map(registers(_).io.clear).asBits()
+    mover.io.forget  := runner.io.gaveUp
+    mover.io.lose    := runner.io.overran
+    // By hand: like its data, the frame is that of the pair whose chain is under way, and an engine
+    // of one pair has nothing to select.
     mover.io.data          := present(far.map(_.data))
     mover.io.frame.valid   := present(far.map(_.frame.valid))
     mover.io.frame.payload := present(far.map(_.frame.payload))

@@ -276,6 +276,7 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
     head.plain := Bool(transmit) && head.descriptor.isPlain && !head.failed && !head.tooHigh
     val right = guess.comes && !guess.wrong && !list.dropped
     val keeps = io.descriptor.valid && (!guess.under || right)
+    // By hand: descriptors come as a flow, in the order of their names. The guessed one has no name.
     named.io.pop.ready := io.descriptor.valid && !guess.under
   }
 

@@ -194,6 +194,7 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
     Put.count      -> B(0, 32 bits) ## aim.index ## B(0, 16 bits),
     Put.eventIndex -> taken.asBits.resize(64)
   )
+  // By hand: a state of the machine is the offer to `ask`, `write` or `buffer`.
   io.ask.valid      := False
   io.ask.address    := aim.address
   io.ask.bytes      := length
