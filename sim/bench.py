@@ -298,7 +298,7 @@ def simulation(bench: Bench) -> Iterator[Row]:
 
 
 def recorded(seed: int, name: str) -> Recording:
-    """Record the TLP traces for the report page, on a board with the endpoint `name`."""
+    """Record and return the TLP traces for the report page, on a board with the endpoint `name`."""
     built = artefacts.build(name)
     return record(built.board, artefacts.utility(built.headers), Conditions(name, seed=seed))
 

@@ -189,7 +189,7 @@ def rows_of(reports: dict[str, dict], at: Conditions, violations: dict[str, int]
 
 
 def without_guest(plan: Plan) -> list[Row]:
-    """Measure the short set of benchmarks without a guest, over the board's socket.
+    """Measure the short set of benchmarks over the board's socket, and return the rows.
 
     litepcie_util moves the data and compares it. Its speed depends on the machine's load, and its
     register writes share the link. The rates therefore come from sim/rows/streams.py, where no
@@ -220,7 +220,7 @@ def without_guest(plan: Plan) -> list[Row]:
 
 
 def in_guest(plan: Plan) -> list[Row]:
-    """Measure the short set of benchmarks in a guest.
+    """Measure the short set of benchmarks in a guest. Return the rows.
 
     With our driver all benchmarks of the set run. With LitePCIe's driver only those of registers
     run."""

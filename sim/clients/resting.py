@@ -46,6 +46,6 @@ class RestingClient(VfioClient):
         return self.board.stats()["cycles"]
 
     def send(self, *args, **kwargs):
-        """Send a request as VfioClient does, as soon as device time stands still."""
+        """Send a request as soon as device time stands still, and return its message number."""
         self.rest()
         return super().send(*args, **kwargs)

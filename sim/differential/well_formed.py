@@ -92,7 +92,7 @@ class _Read:
         self.completed = False
 
     def add(self, packet: Packet) -> None:
-        """Check a completion and take its data.
+        """Check a completion and take its data, or keep it with refuse() if it has none.
 
         The card reads whole dwords only."""
         if packet.status:

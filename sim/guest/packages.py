@@ -159,12 +159,12 @@ class Archive:
         return sorted(line for line in lines if line.startswith(prefix))
 
     def plan_closure(self, suite: str, *names: str) -> Plan:
-        """Plan to fetch these packages of the suite with all packages that they depend on, even
-        libc."""
+        """Return the plan to fetch these packages of the suite with all packages that they depend
+        on, even libc."""
         return self._plan("install", "--download-only", "-y", "-t", suite, *names)
 
     def plan_exact(self, packages: list[str]) -> Plan:
-        """Plan the download of these packages (`name` or `name=version`) and of nothing else."""
+        """Return the plan to fetch these packages (`name` or `name=version`) and nothing else."""
         return self._plan("download", *packages)
 
     def _plan(self, *argv: str) -> Plan:

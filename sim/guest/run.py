@@ -103,7 +103,7 @@ def prepare(
     with_driver: bool = True,
     choice: str = driver.DRIVERS[0],
 ) -> Guest:
-    """Fetch and build QEMU, kernel and driver for runs of a guest.
+    """Fetch and build QEMU, kernel and driver for runs of a guest. Return where they are.
 
     `kernel` is a series such as "6.12", `choice` one of driver.DRIVERS. `headers` is the folder of
     the gateware's register headers, which only LitePCIe's driver needs."""
@@ -269,7 +269,7 @@ def _results(path: Path) -> dict[str, bytes]:
 
 
 def file_pair(text: str) -> tuple[str, str]:
-    """Split the option value HOST:GUEST into the path on the host and the path in the guest."""
+    """Return the path on the host and the path in the guest of an option value HOST:GUEST."""
     host, colon, guest = text.rpartition(":")
     if not (host and colon and guest):
         raise argparse.ArgumentTypeError(f"{text!r} is not HOST:GUEST, such as ./tool:bin/tool")

@@ -38,7 +38,7 @@ class Recording:
 
 
 def record(board: Path, util: Path, at: Conditions) -> Recording:
-    """Record the three traces, each on a board of its own.
+    """Record and return the three traces, each from a board of its own.
 
     A trace has no marks by which it could be divided.
     """

@@ -13,7 +13,7 @@ Bin = tuple[float, float, int]  # A bin of a histogram: (from, to, count), with 
 
 
 def binned(times: list[int]) -> list[Bin]:
-    """Sort times in ns into at most BINS + 1 bins of equal width.
+    """Sort times in ns into at most BINS + 1 bins of equal width, and return the bins.
 
     The width is a whole number of clock cycles of 4 ns.
     """

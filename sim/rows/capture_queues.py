@@ -58,7 +58,7 @@ def rows(board: Path, csr: Path, at: Conditions) -> Iterator[Row]:
 
 
 def fair(board: Path, csr: Path, at: Conditions) -> Row:
-    """Record more than the host takes, and compare what the queues have delivered."""
+    """Record more than the host takes. Return the row of the queues' least and most delivery."""
     frames = Traffic((Kind(FAIR_SIZE - FCS),), FAIR_FRAMES)
     with Bar(board, csr, at) as bar:
         accounts, violations = _record(bar, frames, [limit_of(frames)] * QUEUES)
@@ -78,7 +78,8 @@ def fair(board: Path, csr: Path, at: Conditions) -> Row:
 
 
 def stopped(board: Path, csr: Path, at: Conditions) -> Row:
-    """Record at line rate while the host of queue STOPPED gives no room after its first MBUF."""
+    """Record at line rate while the host of queue STOPPED gives no room after its first MBUF.
+    Return the row of the frames that the other queues have lost."""
     kind = line_kind(STOPPED_SIZE)
     count = int(STOPPED_NS * 256 / CYCLE_NS / kind.period) // QUEUES * QUEUES
     frames = Traffic((kind,), count)

@@ -59,7 +59,7 @@ class Engine:
         self.bar.register(f"flash_{name}", value)
 
     def read(self, name: str) -> int:
-        """Read one of the engine's registers."""
+        """Read one of the engine's registers, and return its value."""
         self.accesses += 1
         return self.bar.read_register(f"flash_{name}")
 

@@ -27,6 +27,7 @@ public:
     // std::invalid_argument, which names the file, the line and the rule.
     FaultScript(const std::string &path, Faults &faults);
 
+    // Arms the faults that are due. `tlps` is the number of TLPs that the card has sent so far.
     void run(Time now, uint64_t tlps) {
         if (now >= next_time_ || tlps >= next_tlp_) arm(now, tlps);
     }

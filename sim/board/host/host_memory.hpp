@@ -33,7 +33,10 @@ public:
           random_(random),
           now_(now) {}
 
+    // Carries out a write of the card: stores it, or raises the interrupt that it is. A fault may
+    // change or lose it. A write that reaches outside the client's memory counts as unmapped.
     void write(Tlp &write);
+    // Gives `completer` the data for a read of the card, or the error with which the read ends.
     void read(const Tlp &read);
     // Returns true during a write stall, when the host accepts no posted write.
     bool stalled() const { return now_ < writes_from_; }

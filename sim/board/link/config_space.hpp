@@ -61,8 +61,12 @@ public:
 
     explicit ConfigSpace(const Power &power);
 
+    // Gives every register its initial value, but for what survives this kind of reset.
     void reset(Reset kind = Reset::Power);
+    // Copies `bytes` bytes from byte offset `offset` on to `data`. As for write(), the caller must
+    // know that they end within kSize.
     void read(unsigned offset, void *data, unsigned bytes) const;
+    // Writes as software does: only writable bits change, and ones clear write-1-to-clear bits.
     void write(unsigned offset, const void *data, unsigned bytes);
 
     // Sets the rate and width that Link Status shows. Call it when the link has trained.

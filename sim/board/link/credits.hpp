@@ -33,6 +33,7 @@ public:
     explicit CreditPool(const Limits &buffer) : buffer_(buffer), granted_(buffer) {}
 
     void update(Time now);  // Gives the sender the credits whose updates have arrived by now.
+    // Returns true if the sender has the credits for a TLP. Infinite credits allow every TLP.
     bool allows(const Tlp &tlp) const;
     // Uses up a TLP's credits. Call it when the sender sends the TLP.
     void consume(const Tlp &tlp);

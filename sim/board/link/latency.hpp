@@ -27,6 +27,7 @@ public:
     // line and the rule.
     static Latency parse(const std::string &spec);
 
+    // Returns a latency, drawn at random as `parse` was told.
     Time sample(Random &random) const;
 
 private:

@@ -64,8 +64,6 @@ Machine::Machine(const Options &chosen, Host &host)
     open_wire();
 }
 
-// Starts the card from its flash, if that is kept in a file and holds an image. Otherwise the
-// gateware runs as if it had been loaded over JTAG.
 void Machine::start_from_flash() {
     if (options.flash.empty()) return;
     flash.memory().keep_in(options.flash);

@@ -48,6 +48,8 @@ struct Machine {
     // all ones.
     void lose_link();
 
+    // Starts the card from its flash, if that is kept in a file and holds an image. Otherwise the
+    // gateware runs as if it had been loaded over JTAG.
     void start_from_flash();
     // Opens the socket of --wire. Throws std::invalid_argument if the gateware has no wire.
     void open_wire();

@@ -23,6 +23,7 @@ public:
 
     enum class Verdict { Unknown, Shared, Private };
 
+    // Chooses samples in all large windows of mapped memory. If there are none, nothing runs.
     void start(const GuestMemory &memory);
     bool running() const { return !samples_.empty(); }
     DmaAccess next() const { return {samples_.front(), kSampleBytes}; }
