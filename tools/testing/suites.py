@@ -134,19 +134,23 @@ ELSEWHERE: Table = {
         "CommandPlan CommandReads CommandRequests HostCommand": "HostCommandsTest.scala",
     },
     "gateware/virtio": {
-        "Violation": "VirtioHostileTest.scala",
+        "Descriptor Violation": "VirtioHostileTest.scala",
+        "HostBuffer HostRequests": "VirtioConsoleTest.scala",
+        "EngineParam FarPort FrameStore NetReceive NetTransmit": "VirtioNetTest.scala",
+        "VirtioDevices VirtioEngine": "VirtioNetTest.scala",
+        "ReceiveMover": "VirtioMergeTest.scala",
+        "TransmitMover": "VirtioFlightTest.scala",
         "VirtioDevicesVerilog": "gateware/test/vocabulary/test_spinal_instance.py",
-        "NetReceive NetTransmit": "VirtioNetTest.scala",
-        REST: (
-            "VirtioConsoleTest.scala",
-            "They are the stages of VirtioDevices, which joins them.",
-        ),
+        "VirtioParam": "VirtioRegistersTest.scala",
     },
     "gateware/virtio/queue": {
-        REST: (
-            "gateware/test/virtio/VirtioConsoleTest.scala",
-            "They serve the queues of VirtioDevices together.",
-        ),
+        "Flight HeadReader": "gateware/test/virtio/VirtioFlightTest.scala",
+        "IndexComparison Kick NotifiedIndex": "gateware/test/virtio/VirtioHintTest.scala",
+        "InterruptDecision": "gateware/test/virtio/VirtioInterruptTest.scala",
+        "QueueRunner QueueStates": "gateware/test/virtio/VirtioTurnTest.scala",
+        "QueueContext RingAim RingReader": "gateware/test/virtio/VirtioConsoleTest.scala",
+        "RingAccess": "gateware/test/virtio/VirtioLatencyTest.scala",
+        "RingWriter": "gateware/test/virtio/VirtioFramesTest.scala",
     },
     "gateware/vocabulary": {
         "ByteEnables ErrorInformation RequesterId TargetCompletion TargetRequest": (
@@ -161,7 +165,7 @@ ELSEWHERE: Table = {
         "layouts": "gateware/test/endpoint/test_lanebox.py",
     },
     "sim": {
-        "artefacts card endpoints errors run": "sim/test/commands/test_sim_run.py",
+        "artefacts card errors run": "sim/test/commands/test_sim_run.py",
         "bench": "sim/test/rows/test_rows_by_client.py",
         "check": "sim/test/commands/test_check.py",
         "examples": "examples/test/test_examples.py",
