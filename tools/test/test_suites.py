@@ -40,8 +40,10 @@ def test_a_scala_suite_reaches_its_source():
     """A suite in Scala names the source that it is said to test, directly or through others."""
     folder, wrong = ROOT / "gateware", []
     reached = {}
-    for source, suite in suites.suites(sources(ROOT), is_file, ELSEWHERE).items():
-        if suite and suite.endswith(".scala"):
+    for source, found in suites.suites(sources(ROOT), is_file, ELSEWHERE).items():
+        for suite in found:
+            if not suite.endswith(".scala"):
+                continue
             if suite not in reached:
                 reached[suite] = named_by(ROOT / suite, folder)
             if Path(source).stem not in reached[suite]:
@@ -66,8 +68,17 @@ def test_an_entry_gives_a_source_its_suite(entries):
     """A source without a file of its own name has the suite of its entry, or of its folder's."""
     assert said({"gateware/mmio": entries}) == []
     found = suites.suites(LISTED, TESTS.__contains__, {"gateware/mmio": entries})
-    assert found["gateware/mmio/Bar.scala"] == found["gateware/mmio/Foo.scala"] == TESTS[0]
-    assert found["gateware/mmio/baz.py"] == TESTS[1]
+    assert found["gateware/mmio/Bar.scala"] == found["gateware/mmio/Foo.scala"] == [TESTS[0]]
+    assert found["gateware/mmio/baz.py"] == [TESTS[1]]
+
+
+def test_an_entry_may_give_a_source_several_suites():
+    """A source has all suites of its entry, and each of them must be there."""
+    entries = {"gateware/mmio": {"Bar": "FooTest.scala sim/test/test_bar.py"}}
+    found = suites.suites(LISTED, TESTS.__contains__, entries)
+    assert found["gateware/mmio/Bar.scala"] == [TESTS[0], "sim/test/test_bar.py"]
+    assert said(entries) == ["gateware/mmio: the suite sim/test/test_bar.py of Bar is not there"]
+    assert said(entries, tests=[*TESTS, "sim/test/test_bar.py"]) == []
 
 
 def test_a_source_without_a_suite_is_named_with_the_file_to_write():

@@ -7,7 +7,7 @@ By default it is the file of the source's own name in the mirrored folder: gatew
 has gateware/test/mmio/FooTest.scala, and sim/rows/foo.py has sim/test/rows/test_foo.py. Where
 another test has that name already, the folder's name stands in front: test_rows_foo.py.
 
-ELSEWHERE has the suite of every other source. Packages' __init__.py are not listed: they only say
+ELSEWHERE has the suites of every other source. Packages' __init__.py are not listed: they only say
 what the package is. A suite in Scala is checked further: it must name the source, or a class whose
 code names it, and so on.
 """
@@ -27,8 +27,9 @@ COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 DEFINED = re.compile(r"\b(?:class|object|trait)\s+(\w+)")
 REST = "*"  # all other sources of the folder
 
-# By folder, {names of sources: suite}. A suite without a folder is in the mirrored one. The entry
-# REST has a suite and the reason why one suite is right for a whole folder.
+# By folder, {sources: suites}. Each side is a text of one name or of several. A suite without a
+# folder is in the mirrored one. The entry REST has a suite and the reason why one suite is right
+# for a whole folder.
 ELSEWHERE: Table = {
     "gateware/capture": {
         "CaptureBlock": "CaptureTest.scala",
@@ -144,12 +145,21 @@ ELSEWHERE: Table = {
         "VirtioParam": "VirtioRegistersTest.scala",
     },
     "gateware/virtio/queue": {
-        "Flight HeadReader": "gateware/test/virtio/VirtioFlightTest.scala",
+        "Flight": "gateware/test/virtio/VirtioFlightTest.scala",
+        "HeadReader": (
+            "gateware/test/virtio/VirtioFlightTest.scala"
+            " gateware/test/virtio/VirtioLatencyTest.scala"
+        ),
         "IndexComparison Kick NotifiedIndex": "gateware/test/virtio/VirtioHintTest.scala",
         "InterruptDecision": "gateware/test/virtio/VirtioInterruptTest.scala",
-        "QueueRunner QueueStates": "gateware/test/virtio/VirtioTurnTest.scala",
-        "QueueContext RingAim RingReader": "gateware/test/virtio/VirtioConsoleTest.scala",
-        "RingAccess": "gateware/test/virtio/VirtioLatencyTest.scala",
+        "QueueRunner": (
+            "gateware/test/virtio/VirtioConsoleTest.scala gateware/test/virtio/VirtioTurnTest.scala"
+            " gateware/test/virtio/VirtioHostileTest.scala"
+        ),
+        "QueueStates": "gateware/test/virtio/VirtioTurnTest.scala",
+        "QueueContext RingAccess RingAim RingReader": (
+            "gateware/test/virtio/VirtioConsoleTest.scala"
+        ),
         "RingWriter": "gateware/test/virtio/VirtioFramesTest.scala",
     },
     "gateware/vocabulary": {
@@ -344,31 +354,32 @@ def _place(folder: str, suite: str) -> str:
     return suite if "/" in suite else f"{mirrored(folder)}/{suite}"
 
 
-def suites(listed: Iterable[str], exists: Exists, elsewhere: Table) -> dict[str, str | None]:
-    """Return {source: its suite, or None}. `exists` tells whether a file is there."""
-    found: dict[str, str | None] = {}
+def suites(listed: Iterable[str], exists: Exists, elsewhere: Table) -> dict[str, list[str]]:
+    """Return {source: its suites}. `exists` tells whether a file is there."""
+    found: dict[str, list[str]] = {}
     for source in listed:
-        suite = next(filter(exists, own_suites(source)), None)
+        own = next(filter(exists, own_suites(source)), None)
         folder = str(Path(source).parent)
-        entry = _entry(elsewhere.get(folder, {}), Path(source))
-        found[source] = suite or (_place(folder, entry) if entry else None)
+        entry = _entry(elsewhere.get(folder, {}), Path(source)) or ""
+        found[source] = [own] if own else [_place(folder, suite) for suite in entry.split()]
     return found
 
 
 def problems(listed: Iterable[str], exists: Exists, elsewhere: Table) -> Iterator[str]:
     """Yield a sentence for each source without a suite, and for each entry that is not right."""
     listed = list(listed)
-    for source, suite in suites(listed, exists, elsewhere).items():
-        if suite is None:
+    for source, found in suites(listed, exists, elsewhere).items():
+        if not found:
             yield f"{source} has no suite: write {own_suites(source)[0]}, or name one in ELSEWHERE"
     for folder, entries in elsewhere.items():
         here = [name for name in listed if str(Path(name).parent) == folder]
         needy = {Path(name).stem for name in here if not any(map(exists, own_suites(name)))}
         single = {name for names in entries if names != REST for name in names.split()}
         for names, entry in entries.items():
-            suite, reason = (entry, "") if isinstance(entry, str) else entry
-            if not exists(_place(folder, suite)):
-                yield f"{folder}: the suite {suite} of {names} is not there"
+            text, reason = (entry, "") if isinstance(entry, str) else entry
+            for suite in text.split():
+                if not exists(_place(folder, suite)):
+                    yield f"{folder}: the suite {suite} of {names} is not there"
             if names == REST and not reason:
                 yield f"{folder}: one suite for the whole folder needs a reason"
             idle = set(names.split()) - (needy | {REST} if needy - single else needy)
