@@ -19,6 +19,7 @@ from sim.test.board.board_process import run_board
 from sim.test.conftest import started_boards
 from sim.test.port.net_driver import NetDriver
 from sim.test.port.wire_ends import LONGEST, End, framed, line_cycles
+from sim.test.virtio.virtio_driver import DROPPED
 from tools.testing.seeds import SHIFT
 
 # Cycles of device time after the last frame of a run: its beats, 64 cycles in which the net device
@@ -27,7 +28,6 @@ BESIDE = 150
 # The most frames that are under way. The net device has room for this many of the longest ones.
 # More may be lost, since its engine is slower than the line.
 TOGETHER = 8
-LOST = 0xF04  # the net device's register Dropped, the number of frames that it has lost
 SECONDS = 60
 
 
@@ -82,7 +82,7 @@ def test_two_boards_exchange_frames_of_all_lengths(start_wired, tmp_path):
             assert ends[1].receive(len(sent[0])) == sent[0]
             assert ends[0].receive(len(sent[1])) == sent[1]
         for board, end in ((one, ends[0]), (two, ends[1])):
-            assert end.read(LOST) == 0
+            assert end.read(DROPPED) == 0
             wire = settled(board)
             assert wire["h2c"]["frames"] == wire["c2h"]["frames"] == len(sizes)
             assert wire["h2c"]["bytes"] == wire["c2h"]["bytes"] == sum(sizes)

@@ -9,6 +9,7 @@ import random
 import pytest
 
 from gateware import numbers
+from sim.clients.virtio import MAGIC, QUEUE_SEL, RECEIVE, STATUS, TRANSMIT
 from sim.test.board.board_builds import build_executable, build_gateware, register_map
 from sim.test.board.board_client import wait_until
 from sim.test.conftest import started_boards
@@ -16,15 +17,10 @@ from sim.test.virtio.virtio_driver import (
     BUFFER_BYTES,
     CONFIG,
     DEVICE_ID,
-    MAGIC,
     NEEDS_RESET,
     NEXT,
     QUEUE_NUM_MAX,
-    QUEUE_SEL,
     REASON,
-    RECEIVE,
-    STATUS,
-    TRANSMIT,
     VERSION,
     Console,
     find,
