@@ -80,7 +80,8 @@ static int check_kind(const struct litepcie_memory *memory)
  */
 static void memory_release(struct litepcie_memory *memory, unsigned long pinned, bool dirty)
 {
-	unpin_user_pages_dirty_lock(memory->page, pinned, dirty);
+	if (pinned)
+		unpin_user_pages_dirty_lock(memory->page, pinned, dirty);
 	litepcie_discharge(&memory->charge);
 	kvfree(memory);
 }
