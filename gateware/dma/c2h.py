@@ -253,8 +253,9 @@ class C2h(LiteXModule):
         # A status line of h2c goes by c2h's port, and h2c waits for it.
         ours, h2c = notice.accounts
         for_h2c   = notice.which == H2C_LINE
+        # A notice is offered only while no write of data is: `moves` is low then.
         self.comb += [
-            ours.departure.taken.eq(fire & source.last & ~for_h2c),
+            ours.departure.taken.eq((moves & source.ready & last) | (notice.done & ~for_h2c)),
             h2c.departure.taken.eq(notice.done & for_h2c),
             [account.departure.sent.eq(port.sent) for account in notice.accounts],
         ]
