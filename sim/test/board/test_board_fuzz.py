@@ -162,7 +162,8 @@ def test_an_interrupt_is_no_pipe(board, card, kind):
         assert refused(card.client.set_eventfd, ends[1], index) == errno.EINVAL
         trigger(card, index)
         assert card.client.device_info() == (3, 9, 5)
-        assert descriptors_of(board) == before
+        # The board may have closed a descriptor of its start meanwhile.
+        assert descriptors_of(board) <= before
     assert "a descriptor that is no eventfd for an interrupt, which was refused" in said(board)
 
 
