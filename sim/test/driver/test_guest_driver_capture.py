@@ -41,7 +41,12 @@ IOMMU = ("-device", "intel-iommu,intremap=on,caching-mode=on")
 RESCAN = "echo 1 >/sys/bus/pci/rescan"
 # The kernel folds its counts of pinned pages of each processor once a second, or when it is asked.
 FOLD = "echo 1 >/proc/sys/vm/stat_refresh"
-NONE_PINNED = f"{FOLD}; [ $(pinned) -eq 0 ]"
+# When a program with io_uring has ended, a work queue of the kernel gives back the buffers that the
+# program had registered. So the count may become 0 some moments later.
+NONE_PINNED = (
+    f"for n in $(seq 100); do {FOLD}; [ $(pinned) -ne 0 ] || break; sleep 0.1; done; "
+    "[ $(pinned) -eq 0 ]"
+)
 # The shell function `flows A` runs the part A of the program `capture`, and waits until frames
 # come.
 FLOWS = (
