@@ -100,8 +100,8 @@ int litepcie_held_update(struct litepcie_way *way)
 	if (unlikely(news > held->advanced - held->done))
 		return lose(way);
 	/*
-	 * The endpoint may still hold posted writes of data that it has counted.  The completion of
-	 * a second read arrives after those writes.
+	 * The endpoint may still hold posted writes of data that it has counted.  A second read
+	 * gives them a whole round trip to arrive.
 	 */
 	if (news && way->id == LITEPCIE_C2H)
 		readl(status);

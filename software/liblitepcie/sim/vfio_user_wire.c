@@ -174,10 +174,15 @@ static int serve_request(struct vfio_user *vu, struct header *header)
 	static const char doing[] = "a request of its own";
 	size_t size = header->size - sizeof(*header);
 	uint8_t *body = malloc(MAX_MESSAGE);
-	int rc = -ENOMEM;
+	int rc;
 
-	if (body)
-		rc = vfio_user_take(vu, body, size, doing);
+	if (!body) {
+		/* The message stays unread, so no later one can be told from it. */
+		vfio_user_drop(vu);
+		return vfio_user_fail(vu, -ENOMEM, "%s: no memory for %s of the peer", vu->path,
+				      doing);
+	}
+	rc = vfio_user_take(vu, body, size, doing);
 	if (rc == 0 && (header->command == CMD_DMA_READ || header->command == CMD_DMA_WRITE)) {
 		rc = serve_memory(vu, header, body, size);
 	} else if (rc == 0) {

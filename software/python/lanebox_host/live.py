@@ -92,7 +92,8 @@ def main() -> int:
         with Card(args.device) as card:
             watch(card, args.interval, args.count)
     except OSError as error:  # an error of the card, or of writing the output
-        # a closed pipe, as when `head` has read enough lines, is no error
+        # A closed pipe, as when `head` has read enough lines, gets no message. The exit status is 1
+        # all the same.
         if not isinstance(error, BrokenPipeError):
             print(f"lanebox-live: {error}", file=sys.stderr)
         # The interpreter flushes stdout at exit. If stdout cannot be written, that would fail

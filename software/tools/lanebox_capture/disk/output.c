@@ -124,8 +124,8 @@ static bool cut(struct output *output, int error)
 }
 
 /*
- * Write all bytes. A signal does not end this: the file would end inside an MBUF. A rest that is
- * left by a short write is not aligned, so it goes through the page cache.
+ * Write all bytes. A signal does not end this: the file would end inside an MBUF. If a short write
+ * leaves a rest that is not a multiple of 4096 bytes, the rest goes through the page cache.
  */
 static bool write_all(struct output *output, const void *data, size_t left)
 {

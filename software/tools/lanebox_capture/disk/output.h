@@ -69,7 +69,7 @@ struct output {
 	unsigned int		done;		/* MBUFs that output_done() has not counted yet */
 	struct output_file	*files;
 	size_t			count;
-	/* a sentence about O_DIRECT that is missing, or about what failed last */
+	/* note: why the data goes through the page cache, or empty; why: what failed last */
 	char			note[OUTPUT_WHY], why[OUTPUT_WHY];
 };
 

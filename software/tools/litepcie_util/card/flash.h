@@ -21,7 +21,10 @@
 #define FLASH_SECTOR	0x10000u
 #define FLASH_SYNC_BYTES	4u	/* bytes of the synchronisation word */
 
-/* The kinds of work that the engine waits for. The time that each takes is learnt meanwhile. */
+/*
+ * The kinds of work whose end the tool waits for. flash->usual learns how long each takes, so that
+ * the next wait needs few looks.
+ */
 enum flash_work { FLASH_ERASE, FLASH_PROGRAM, FLASH_READ, FLASH_WORKS };
 
 struct flash {
@@ -33,7 +36,7 @@ struct flash {
 	/* the last command, for the sentence about its refusal */
 	uint32_t		opcode, address;
 	uint32_t		refusals;		/* the engine's count of refusals at the last look */
-	double			usual[FLASH_WORKS];	/* seconds that the work took last time */
+	double			usual[FLASH_WORKS];	/* estimate of the work's time in seconds */
 	uint64_t		accesses;		/* accesses to registers */
 };
 

@@ -229,8 +229,8 @@ int transfer_to_memory(struct transfer *transfer, size_t size, struct shot *shot
 	shot->whole_ns = (util_now() - began) * 1e9;
 	/*
 	 * The count of finished descriptors goes up when the last write has entered the endpoint.
-	 * The completion of a second read leaves the card after that write, so the counters include
-	 * the write.
+	 * The first read's completion may pass that write inside the card. A second read gives the
+	 * write a whole round trip to leave. If it has not left then, the counters lack bytes.
 	 */
 	if (rc == 0)
 		rc = litepcie_readl(dev, transfer->c2h.status, &now);

@@ -148,8 +148,8 @@ static int region(struct litepcie *dev, const struct mmio_ways *ways, uint32_t *
 }
 
 /*
- * Check that a way moves the right data. Two accesses are enough to see a wrong order, width or
- * address.
+ * Check that a way moves the right data, by two accesses, or by one that fills the region. Two show
+ * a wrong order, width or address.
  */
 static int prove(struct litepcie *dev, const struct mmio_ways *ways, const struct way *way,
 		 struct mmio_way_row *row)
