@@ -19,7 +19,7 @@ from lanebox_host.card import Card
 from lanebox_host.counters import NAMES, Counters
 
 MEANING = {"cq": "host asks", "cc": "card answers", "rq": "card asks", "rc": "host answers"}
-MOST = 8.0  # rate in GB/s at which a rate's bar has its full length on the screen
+MOST = 8.0  # rate in GB/s at which the bar of a stream has its full length on the screen
 HEAD = f"{'':17}{'GB/s':>7}{'TLPs/us':>9}{'busy':>7}{'held':>7}  "
 
 

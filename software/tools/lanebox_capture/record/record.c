@@ -281,7 +281,7 @@ static bool prepare(struct util *util, struct recording *recording)
 	return false;
 }
 
-/* Start the capture. A queue behind the first only gets ready: its run begins with the first's. */
+/* Start the capture. A queue other than the first only gets ready, and begins when it does. */
 static bool start(struct util *util, struct recording *recording)
 {
 	int rc = 0;
@@ -337,8 +337,8 @@ static void run(struct util *util, struct recording *recording)
 /* Queues with threads of their own -------------------------------------------------------------- */
 
 /*
- * Record a queue behind the first, until the recording of the first has ended. After a failure of
- * this queue the recordings of the others go on.
+ * Record a queue other than the first, until the recording of the first has ended. After a failure
+ * of this queue the recordings of the others go on.
  */
 static void *work(void *of)
 {

@@ -49,15 +49,15 @@ struct recording {
 	bool				over;
 	/* frames that rules have discarded; only queue 0 counts them */
 	struct litepcie_discards	discards;
-	/* thread of a queue behind the first, and the failures that it notes */
+	/* thread of a queue other than the first, and the failures that it notes */
 	pthread_t			thread;
 	struct util			*util;
 };
 
 /*
  * Record @count queues until one of the limits of the first, a signal or an error, and close their
- * captures. Each queue behind the first has a thread of its own. Failures are noted. Returns true
- * if there are files to tell about.
+ * captures. Each queue other than the first has a thread of its own. Failures are noted. Returns
+ * true if there are files to tell about.
  */
 bool record(struct util *util, struct recording *recordings, unsigned int count);
 
