@@ -34,8 +34,9 @@ AFTER = 5000  # cycles in which writes that still wait in the card would leave i
 BUFFER = 512
 LINES = {"c2h": HIGH_MEMORY + 0x20000, "h2c": HIGH_MEMORY + 0x21000}
 SOURCE, TOTAL = HIGH_MEMORY + 0x22000, 0x23000
-# Numbers of c2h descriptors that fill the buffers of host and hard block. What is left of them fits
-# into the endpoint's own store, so c2h has handed all of its writes over when it is stopped.
+# Numbers of c2h descriptors that fill the buffers of host and hard block. The writes that find no
+# room there fit into the endpoint's own store, so c2h has handed over all of its writes when it is
+# stopped.
 FILLING = (36, 37)
 # The directions to stop, each with its choice of numbers of c2h descriptors. With the large number
 # c2h is in the middle of a write when it is stopped.
