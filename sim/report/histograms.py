@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
+from sim.bins import CYCLE_NS, Bin, binned
 from sim.report.svg import Axis, Plot, linear, powers
-from sim.rows.bins import CYCLE_NS, Bin, binned
 from sim.trace.tlp import Tlp, matched
 
 TOGETHER = "% took no longer"

@@ -24,6 +24,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from gateware import numbers
+from sim.bins import binned
 from sim.clients.resting import RestingClient
 from sim.clients.virtio import (
     MEMORY,
@@ -36,7 +37,6 @@ from sim.clients.virtio import (
 )
 from sim.errors import TestFailed
 from sim.rows import limits
-from sim.rows.bins import binned
 from sim.rows.measure import Conditions
 from sim.rows.peer import BAR0_ADDRESS, Bar
 from sim.rows.results import Row, row

@@ -175,6 +175,7 @@ ELSEWHERE: Table = {
         "layouts": "gateware/test/endpoint/test_lanebox.py",
     },
     "sim": {
+        "bins": "sim/test/rows/test_report.py",
         "artefacts card errors run": "sim/test/commands/test_sim_run.py",
         "bench": "sim/test/rows/test_rows_by_client.py",
         "check": "sim/test/commands/test_check.py",
@@ -278,7 +279,6 @@ ELSEWHERE: Table = {
         REST: ("sim/test/rows/test_report.py", "Each draws a part of the page, seen in a browser."),
     },
     "sim/rows": {
-        "bins": "test_report.py",
         "capture": "test_capture_rows.py",
         "commands": "sim/test/virtio/test_board_commands.py",
         "flash": "test_flash_rows.py",
