@@ -113,7 +113,7 @@ board:
 	@$(RUN) sim.run --board $(SIM_OPTIONS)
 
 bench:
-	@$(PREPARE) sim spinal synthesis $(if $(filter 1,$(VM)),guest)
+	@$(PREPARE) sim python spinal synthesis firmware $(if $(filter 1,$(VM)),guest)
 	@$(RUN) $(if $(filter 1,$(VM)),sim.rows.host,$(if $(VIRTIO),sim.virtio,sim.bench) $(if $(SEED),--seed $(SEED)))
 
 ifeq ($(EXAMPLE),)

@@ -74,6 +74,15 @@ def part(path: Path) -> str:
     return "/".join(path.parts[:-1][: 3 if path.parts[0] == "gateware" else 2])
 
 
+def python_modules() -> dict[str, Path]:
+    """Return the file of each Python module of the repository, by the module's name."""
+    return {
+        ".".join(path.with_suffix("").parts).removesuffix(".__init__"): path
+        for path in tracked()
+        if path.suffix == ".py"
+    }
+
+
 def python_imports(path: Path, modules: dict[str, Path]) -> set[Path]:
     """Return the files of the repository that a Python file imports, also inside functions."""
     found = set()
@@ -99,11 +108,7 @@ def used(path: Path, modules: dict[str, Path]) -> set[str]:
 def arrows() -> Arrows:
     """Return, for each pair (user, used) of parts, the files of `user` that use `used`."""
     files = [path for path in tracked() if path.parent.name and not is_test(path)]
-    modules = {
-        ".".join(path.with_suffix("").parts).removesuffix(".__init__"): path
-        for path in tracked()
-        if path.suffix == ".py"
-    }
+    modules = python_modules()
     found: Arrows = defaultdict(set)
     for path in files:
         inside = path.suffix == ".scala" and path.parts[0] == "gateware"

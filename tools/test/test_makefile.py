@@ -2,11 +2,16 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Tests of `make help`: it explains all commands and options of the Makefile, in 80 columns."""
+"""Tests of the Makefile: `make help` explains all commands and options in 80 columns, and each
+command sets up the Python packages that it needs.
+"""
 
 import re
 import subprocess
 
+import pytest
+
+from tools import graph, recall
 from tools.testing.repository import ROOT
 
 MAKEFILE = (ROOT / "Makefile").read_text()
@@ -48,3 +53,44 @@ def test_a_default_terminal_shows_it_whole():
     sources = [*(ROOT / "sim").rglob("*.py"), *(ROOT / "tools").glob("*.py"), ROOT / "conftest.py"]
     read = " ".join(path.read_text() for path in sources)
     assert all(re.search(rf"""environ.*["']{name}["']""", read) for name in ELSEWHERE)
+
+
+# The commands that prepare only some groups of needs, and run a module of the repository.
+RECIPES = {
+    command: (set(groups.split()), set(re.findall(r"\b(?:sim|tools)\.[a-z.]+[a-z]", run)))
+    for command, groups, run in re.findall(
+        r"^([a-z]+):\n\t@\$\(PREPARE\) (.*)\n\t@\$\(RUN\) (.*)$", MAKEFILE, re.MULTILINE
+    )
+}
+
+
+def packages(lock):
+    """Return the names of the Python packages in a lock file of tools/."""
+    text = (ROOT / "tools" / lock).read_text()
+    return set(re.findall(r"^([a-z0-9_-]+)==", text, re.MULTILINE))
+
+
+def reached(starts):
+    """Return the names of all modules that these modules import, also through others."""
+    modules = graph.python_modules()
+    names, files = set(), [modules[name] for name in starts]
+    seen = set(files)
+    while files:
+        path = files.pop()
+        names |= recall.imports(ROOT / path)
+        new = graph.python_imports(path, modules) - seen
+        seen |= new
+        files += new
+    return {name.partition(".")[0] for name in names}
+
+
+@pytest.mark.parametrize("command", RECIPES)
+def test_a_command_sets_up_the_packages_that_it_imports(command):
+    """On a fresh machine each command installs the Python packages that its modules import."""
+    groups, starts = RECIPES[command]
+    assert {"sim", "bench", "board"} < set(RECIPES)
+    assert starts
+    names = reached(starts)
+    more = packages("requirements-python.lock") - packages("requirements.lock")
+    assert more == {"numpy"}
+    assert "python" in groups or not names & more
