@@ -10,6 +10,7 @@ environment."""
 
 from dataclasses import dataclass
 
+from gateware import numbers
 from tools.words import pair
 
 # The pin is sure: a published design worked with it, or the package leaves no choice.
@@ -133,7 +134,7 @@ def constraints(board, lanes, cages=()):
             for text in properties:
                 key, value = pair(text)
                 lines.append(f"set_property {key} {value} [get_ports {{{name}}}]")
-    clock = f"pcie_x{lanes}_clk_p"
-    lines.append(f"create_clock -name pcie_refclk -period 10.000 [get_ports {clock}]")
+    clock, period = f"pcie_x{lanes}_clk_p", 1e9/numbers.REFCLK_FREQ # period in ns
+    lines.append(f"create_clock -name pcie_refclk -period {period:.3f} [get_ports {clock}]")
     lines.append(f"set_false_path -from [get_ports pcie_x{lanes}_rst_n]")
     return "\n".join(lines) + "\n"
