@@ -16,8 +16,6 @@ namespace {
 
 // The host gives an MMIO read up after 50 us, the shortest timeout of a real root complex.
 constexpr Time kTimeout = 50'000 * kNanosecond;
-// Requester ID of the host's processor. It must differ from the card's ID.
-constexpr uint16_t kHostId = 0x00a0;
 // The host has at most this many MMIO reads in flight. They are few enough that the last one is
 // answered before its timeout.
 constexpr unsigned kReads = 32;
@@ -46,7 +44,7 @@ Tlp HostCpu::request(TlpType type, uint64_t address, unsigned bytes) {
     tlp.dwords = enables.dwords;
     tlp.first_be = enables.first;
     tlp.last_be = enables.last;
-    tlp.requester = kHostId;
+    tlp.requester = kProcessorId;
     return tlp;
 }
 
@@ -98,7 +96,7 @@ bool HostCpu::full() const {
 }
 
 void HostCpu::sent(const Tlp &request, Time at) {
-    if (request.type == TlpType::MemRead && request.requester == kHostId)
+    if (request.type == TlpType::MemRead && request.requester == kProcessorId)
         reads_.at(request.tag).deadline = at + kTimeout;
 }
 
@@ -137,8 +135,8 @@ void HostCpu::expire() {
 bool HostCpu::right(const Read &read, const Tlp &completion) {
     if (completion.status != static_cast<uint8_t>(CplStatus::Success)) return false;
     std::string what = read.progress.wrong(completion, config_.mps());
-    if (what.empty() && completion.requester != kHostId)
-        what = "requester must be " + std::to_string(kHostId);
+    if (what.empty() && completion.requester != kProcessorId)
+        what = "requester must be " + std::to_string(kProcessorId);
     if (!what.empty()) rules_.broken(Rule::CplByteCount, completion, what);
     return what.empty();
 }

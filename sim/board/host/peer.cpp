@@ -14,8 +14,6 @@ namespace lanebox {
 
 namespace {
 
-// Requester ID of the peer device, which is on bus 2.
-constexpr uint16_t kPeerId = 0x0200;
 // Timeout of a read by the peer. It is as long as 1 ms, since 256 reads may queue up.
 constexpr Time kTimeout = 1'000'000 * kNanosecond;
 // The most requests of the peer that wait at the root complex.

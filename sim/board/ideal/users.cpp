@@ -14,8 +14,6 @@ namespace lanebox {
 
 namespace {
 
-// Requester ID of the requests to the card. They come from another card: bus 2, device 0.
-constexpr uint16_t kPeerId = 0x0200;
 constexpr unsigned kPeerReads = 128;
 // The host keeps this many requests to the card ready at the root complex.
 constexpr size_t kAhead = 8;

@@ -24,8 +24,10 @@ enum class CplStatus : uint8_t { Success = 0, UnsupportedRequest = 1, CompleterA
 constexpr uint8_t kRcByteCount = 3, kRcAttributes = 4, kRcLowerAddress = 5, kRcInvalidTag = 6,
                   kRcTimeout = 9;
 
-// The card's ID: bus 1, device 0. The model has one card on one bus.
-constexpr uint16_t kCardId = 0x0100;
+// IDs of those that send TLPs, as requester or completer: bus, device and function. The root
+// complex completes the card's reads, and the processor is another requester in it. The card is
+// alone on its bus. The peer is another card, which accesses the BARs of the first one.
+constexpr uint16_t kRootId = 0x0000, kProcessorId = 0x00a0, kCardId = 0x0100, kPeerId = 0x0200;
 
 struct Tlp {
     TlpType type = TlpType::Other;

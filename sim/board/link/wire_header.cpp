@@ -8,8 +8,6 @@ namespace lanebox {
 
 namespace {
 
-constexpr uint16_t kHostId = 0x0000;
-
 // Bits of the first dword of a TLP's header.
 constexpr uint32_t kFourDwords = 1u << 29;
 constexpr uint32_t kWithData = 1u << 30;
@@ -36,7 +34,7 @@ bool refused(const Tlp &tlp) {
 }
 
 WireHeader completion_header(const Tlp &tlp, bool from_card) {
-    uint16_t completer = from_card ? kCardId : kHostId;
+    uint16_t completer = from_card ? kCardId : kRootId;
     uint16_t requester = tlp.requester || from_card ? tlp.requester : kCardId;
     WireHeader header;
     header.dwords[0] = first_dword(kCompletion, tlp) | (wire_payload_bytes(tlp) ? kWithData : 0);

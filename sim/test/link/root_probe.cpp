@@ -133,7 +133,7 @@ void Bench::card(const std::string &verb, std::istringstream &words) {
         words >> tag >> tlp.byte_count >> dword;
         tlp.type = TlpType::Completion;
         tlp.dwords = 1;
-        tlp.requester = 0xa0;
+        tlp.requester = kProcessorId;
         tlp.payload = {dword};
     } else {
         words >> std::hex >> tlp.address >> std::dec >> tlp.dwords;
@@ -166,7 +166,7 @@ void Bench::peer(const std::string &verb, std::istringstream &words) {
         words >> tag >> tlp.address >> tlp.byte_count >> tlp.dwords >> std::hex >> offset;
         tlp.type = TlpType::Completion;
         tlp.tag = static_cast<uint8_t>(tag);
-        tlp.requester = 0x200;
+        tlp.requester = kPeerId;
         for (unsigned i = 0; i < tlp.dwords; i++)
             tlp.payload.push_back(peer_pattern(offset + 4 * i));
         tlp.pins_at = now_;
