@@ -17,8 +17,8 @@ constexpr uint16_t kLinkTypeUser0 = 147;
 constexpr uint16_t kOptionComment = 1, kOptionSpeed = 8;
 // Direction of a packet as the card sees it: inbound comes from the host.
 constexpr uint32_t kInbound = 1, kOutbound = 2;
-// Speed of each traced interface in bits per second: 256 bits at 250 MHz.
-constexpr uint64_t kSpeed = 32 * 8 * 250'000'000ull;
+// Speed of each traced interface in bits per second.
+constexpr uint64_t kSpeed = uint64_t{numbers::kDataWidth} * numbers::kSysClkFreq;
 
 struct Interface {
     const char *name;
