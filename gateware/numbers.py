@@ -140,6 +140,7 @@ CAPTURE_RULE_WORDS  = (0, 2, 4, 8, 12, 13, 14, 15)
 CAPTURE_RULE_FACTS  = (0, 4, 5, 6, 7, 8, 16, 28)
 CAPTURE_RULE_KINDS  = (0, 16)
 CAPTURE_RULE_ACTION = (0, 16, 20, 21, 31)
+CAPTURE_RULE_RANGE  = (0, 16)
 
 # The player of pcapng files. A block's length has this many bits: a block has less than 16 MiB, as
 # in Wireshark.

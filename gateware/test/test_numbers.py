@@ -84,6 +84,7 @@ NAMES = {
     "CAPTURE_RULE_FACTS": ("rule facts",),
     "CAPTURE_RULE_KINDS": ("rule kinds",),
     "CAPTURE_RULE_ACTION": ("rule action",),
+    "CAPTURE_RULE_RANGE": ("rule range",),
     "PLAYER_BLOCK_BITS": ("block bits", "block width"),
     "PLAYER_STORE_BEATS": ("player store beats",),
     "PLAYER_STORE_FRAMES": ("store frames",),

@@ -68,6 +68,7 @@ case class RuleTable(units: Int = 4) extends Component {
 
   /** Compares the key with one rule in each unit. */
   val compare = new Area {
+    val Seq(least, most) = Numbers.CaptureRuleRange
     val inUse = (0 until units).map { unit =>
       RegNext((walk.row @@ U(unit, log2Up(units) bits)) < io.count)
     }
@@ -76,7 +77,7 @@ case class RuleTable(units: Int = 4) extends Component {
         ((value ^ has) & mask) === 0
       }
       val within = Rule.ranges(unit.rule, walk.key).map { case (word, number) =>
-        number >= word(15 downto 0).asUInt && number <= word(31 downto 16).asUInt
+        number >= word(least, 16 bits).asUInt && number <= word(most, 16 bits).asUInt
       }
       RegNext(Vec(same ++ within :+ (unit.rule.on && used)))
     }

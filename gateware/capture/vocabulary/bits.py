@@ -29,7 +29,7 @@ RULE_WORDS  = dict(zip(("facts", "kinds", "source", "destination", "source_ports
 RULE_FACTS  = dict(zip(("port", "ipv4", "ipv6", "fragment", "has_ports", "protocol", "vlan",
     "tagged"), numbers.CAPTURE_RULE_FACTS))
 RULE_KINDS  = dict(zip(("ethertype", "tcp_flags"), numbers.CAPTURE_RULE_KINDS))
-RULE_RANGE  = {"least": 0, "most": 16}
+RULE_RANGE  = dict(zip(("least", "most"), numbers.CAPTURE_RULE_RANGE))
 RULE_ACTION = dict(zip(("snap", "queue", "has_queue", "discard", "on"),
     numbers.CAPTURE_RULE_ACTION))
 # The values of the player's field `pace`, in the order of PlayerPace.scala.
