@@ -9,8 +9,8 @@ the configuration. Both are read packet by packet (UG570, "Configuration packets
 command at the end, so a file that was truncated anywhere is found. This module needs only Python's
 standard library.
 
-The numbers of the format are written once, in this file. As a program it writes them as a C header
-for litepcie_util, which checks bitstreams in the same way:
+The numbers of the format are those of gateware/numbers.py. As a program this module writes them as
+a C header for litepcie_util, which checks bitstreams in the same way:
 
     python -m bringup.bitstream > software/tools/litepcie_util/card/bitstream_format.h
 """
@@ -18,21 +18,22 @@ for litepcie_util, which checks bitstreams in the same way:
 from dataclasses import dataclass
 from pathlib import Path
 
+from gateware import numbers
 from gateware.numbers import IDCODES
 
-REVISION = 0xf0000000
+REVISION = numbers.BITSTREAM_REVISION
 
 PREAMBLE = bytes.fromhex("0009 0ff00ff00ff00ff000 0001")
-SYNC     = bytes.fromhex("aa995566")
+SYNC     = numbers.BITSTREAM_SYNC.to_bytes(4, "big")
 WORD     = 4
 
 # Fields of configuration packets. A packet of type 1 names a register; one of type 2 has more words
 # for the same register.
-WRITE        = 2
-REG_COMMAND  = 4
-REG_IDCODE   = 12
-REG_USER_ID  = 13 # The register AXSS: a number of the user's, the property USERID of a bitstream.
-CMD_DESYNC   = 13
+WRITE        = numbers.BITSTREAM_WRITE
+REG_COMMAND  = numbers.BITSTREAM_REG_COMMAND
+REG_IDCODE   = numbers.BITSTREAM_REG_IDCODE
+REG_USER_ID  = numbers.BITSTREAM_REG_USER_ID
+CMD_DESYNC   = numbers.BITSTREAM_CMD_DESYNC
 
 class BitstreamError(ValueError):
     """Raised if a bitstream file cannot be loaded. The message says why, and what to do."""

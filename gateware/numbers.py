@@ -176,6 +176,17 @@ PCAPNG_DROPPED     = 4  # Option epb_dropcount of a record: frames lost before i
 IDCODE_KU5P = 0x4a62093
 IDCODES = {"xcku5p": IDCODE_KU5P, "xcku3p": 0x4a63093}
 
+# Words of a bitstream (UG570): the one with which a part begins to take it, the bits of an IDCODE
+# that are the part's revision, and the operation of a packet that writes a register.
+BITSTREAM_SYNC     = 0xaa995566
+BITSTREAM_REVISION = 0xf0000000
+BITSTREAM_WRITE    = 2
+# Numbers of registers: commands, IDCODE, and AXSS, a number of the user's (property USERID).
+BITSTREAM_REG_COMMAND = 4
+BITSTREAM_REG_IDCODE  = 12
+BITSTREAM_REG_USER_ID = 13
+BITSTREAM_CMD_DESYNC  = 13 # The command with which a bitstream ends.
+
 # Configuration flash ------------------------------------------------------------------------------
 
 FLASH_LAYOUT = {

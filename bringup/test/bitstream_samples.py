@@ -6,6 +6,8 @@
 
 import random
 
+from gateware import numbers
+
 KU5P, KU3P = 0x04A62093, 0x04A63093
 # The IDCODE of a real KU5P. Its upper four bits are the revision, which is 1.
 REVISION_1 = 0x14A62093
@@ -76,7 +78,9 @@ class Packets:
         self.crc = 0
 
 
-CRC_REGISTER, FDRI, CMD, IDCODE, AXSS, WBSTAR, TIMER = 0, 2, 4, 12, 13, 16, 17
+CRC_REGISTER, FDRI, WBSTAR, TIMER = 0, 2, 16, 17
+CMD, IDCODE = numbers.BITSTREAM_REG_COMMAND, numbers.BITSTREAM_REG_IDCODE
+AXSS = numbers.BITSTREAM_REG_USER_ID
 # Values of TIMER: a golden image lets the part search 128 KiB for the application's header.
 SEARCH, WATCH_IMAGE = 1 << 30 | 1 << 20, 1 << 31
 

@@ -13,6 +13,8 @@ each access that a real part does not promise to accept is noted in the list `br
 import socket
 import threading
 
+from gateware import numbers
+
 IR_LENGTH = 6
 INSTRUCTIONS = {
     0x02: "USER1",
@@ -58,9 +60,9 @@ START_CLOCKS = 2000
 
 # Configuration ------------------------------------------------------------------------------------
 
-SYNC, NOOP = 0xAA995566, 0x20000000
+SYNC, NOOP = numbers.BITSTREAM_SYNC, 0x20000000
 REGISTERS = {4: "CMD", 7: "STAT", 12: "IDCODE"}
-START, DESYNC = 5, 13
+START, DESYNC = 5, numbers.BITSTREAM_CMD_DESYNC
 
 CRC_ERROR, EOS, INIT_COMPLETE, INIT_PIN, DONE_INTERNAL, DONE_PIN, ID_ERROR = (
     1 << bit for bit in (0, 4, 11, 12, 13, 14, 15)

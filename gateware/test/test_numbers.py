@@ -149,6 +149,13 @@ NAMES = {
     "FLASH_LAYOUT.spare": ("flash spare",),
     "FLASH_LAYOUT.unlock": ("unlock",),
     "FLASH_LAYOUT.reboot": ("reboot word", "reboot key"),
+    "BITSTREAM_SYNC": ("sync",),
+    "BITSTREAM_REVISION": ("revision",),
+    "BITSTREAM_WRITE": ("bitstream write",),
+    "BITSTREAM_REG_COMMAND": ("reg command",),
+    "BITSTREAM_REG_IDCODE": ("reg idcode",),
+    "BITSTREAM_REG_USER_ID": ("user id", "axss"),
+    "BITSTREAM_CMD_DESYNC": ("desync",),
     "VIRTIO_MAC": ("virtio mac", "net mac"),
     "ECHO_MAC": ("echo mac",),
     "CSR_SIZE": ("csr size", "csr bytes"),
@@ -191,6 +198,7 @@ NUMBERS = numbers_by_name()
 SOURCES = (
     "gateware/numbers.py",
     "software/uapi/litepcie_capability.h",
+    "software/tools/litepcie_util/card/bitstream_format.h",
     "software/tools/litepcie_util/dma/limits_table.h",
 )
 SUFFIXES = (".scala", ".c", ".h", ".cpp", ".hpp", ".py", ".sv", ".v")
@@ -317,6 +325,7 @@ def test_no_number_is_written_by_hand_again():
         ("constexpr uint64_t kCaptureQueues[] = {1, 2, 4, 8, 16};", "CAPTURE_QUEUES"),
         ("#define REBOOT_KEY 0x544f4f42u", "FLASH_LAYOUT.reboot"),
         ("CAPTURE_PAGE = 18", "CSR_LOCATIONS.capture"),
+        ("constexpr uint32_t kSync = 0xaa995566;", "BITSTREAM_SYNC"),
         ("    output reg [13:0]  c2h_kept,", "CAPTURE_LENGTH_BITS"),
         ("    localparam TAG_BITS = 8;", "TAG_WIDTH"),
     ],

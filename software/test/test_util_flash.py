@@ -14,7 +14,8 @@ from software.test.flash_standin import PAGE, SECTOR, FlashStandin
 APPLICATION = numbers.FLASH_LAYOUT["application"]
 ROOM, SPARE = numbers.FLASH_LAYOUT["room"], numbers.FLASH_LAYOUT["spare"]
 IMAGE = image(1, payload=range(300))
-SYNC = bytes.fromhex("aa995566")  # the word with which a part begins to take an image
+# the word with which a part begins to take an image
+SYNC = numbers.BITSTREAM_SYNC.to_bytes(4, "big")
 # {reason: words of the rule in the sentence}
 RULES = {
     Refusal.UNKNOWN: "not in the engine's list",

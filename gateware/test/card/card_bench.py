@@ -30,7 +30,8 @@ from tools.testing.flash_model import CARD, FOLDER, IDCODE, SOURCES, Chip, compi
 HERE = Path(__file__).parent
 APPLICATION = numbers.FLASH_LAYOUT["application"]
 PAGE, SECTOR = 256, 1 << 16
-SYNC = bytes.fromhex("aa995566")  # An image begins with this word; what is before it is skipped.
+# An image begins with this word; what is before it is skipped.
+SYNC = numbers.BITSTREAM_SYNC.to_bytes(4, "big")
 TICK_NS = numbers.TICK_NS
 
 

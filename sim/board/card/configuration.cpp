@@ -4,13 +4,11 @@
 
 #include "card/configuration.hpp"
 
+#include "card/packets.hpp"
+
 namespace lanebox {
 
 namespace {
-
-constexpr uint32_t kSync = 0xaa995566;
-enum Register { kCommand = 4, kWarmBoot = 16, kTimer = 17, kBootStatus = 22 };
-enum Command { kDesync = 13, kReboot = 15 };
 
 // Bits of an entry of the register BOOTSTS. It has two entries, of which the newest is in bits 0
 // to 7.
@@ -126,12 +124,12 @@ uint32_t Configuration::clock(bool csib, bool rdwrb, uint32_t in, Time now) {
         return ~0u;
     }
     bool there = reading_ && ++read_clocks_ >= kReadClocks;
-    return there && *reading_ == kBootStatus ? mirrored(boot_status_) : ~0u;
+    return there && *reading_ == packets::kBootStatus ? mirrored(boot_status_) : ~0u;
 }
 
 void Configuration::take(uint32_t word, Time now) {
     if (!synchronised_) {
-        synchronised_ = word == kSync;
+        synchronised_ = word == numbers::kBitstreamSync;
         return;
     }
     if (words_) {
@@ -141,7 +139,7 @@ void Configuration::take(uint32_t word, Time now) {
     unsigned operation = word >> 27 & 3;
     if (word >> 29 != 1 || operation == 0) return;
     register_ = word >> 13 & 0x1f;
-    if (operation == 2) words_ = word & 0x7ff;
+    if (operation == numbers::kBitstreamWrite) words_ = word & 0x7ff;
     if (operation == 1) {
         reading_ = register_;
         read_clocks_ = 0;
@@ -149,14 +147,14 @@ void Configuration::take(uint32_t word, Time now) {
 }
 
 void Configuration::write(uint32_t word, Time now) {
-    if (register_ == kWarmBoot) warm_boot_ = word & 0x1fffffff;
-    if (register_ == kTimer && !watchdog_off_) {
+    if (register_ == packets::kWarmBoot) warm_boot_ = word & 0x1fffffff;
+    if (register_ == packets::kTimer && !watchdog_off_) {
         timer_ = word;
         watch(now);
     }
-    if (register_ != kCommand) return;
-    if (word == kReboot) asked_ = true;
-    if (word == kDesync) synchronised_ = false;
+    if (register_ != packets::kCommand) return;
+    if (word == packets::kReboot) asked_ = true;
+    if (word == packets::kDesync) synchronised_ = false;
 }
 
 }  // namespace lanebox

@@ -4,22 +4,11 @@
 
 #include "card/image.hpp"
 
+#include "card/packets.hpp"
+
 namespace lanebox {
 
 namespace {
-
-constexpr uint32_t kSync = 0xaa995566;
-constexpr uint32_t kRevision = 0xf0000000;
-enum Register {
-    kCrc = 0,
-    kFrames = 2,
-    kCommand = 4,
-    kIdcode = 12,
-    kUserId = 13,
-    kWarmBoot = 16,
-    kTimer = 17
-};
-enum Command { kResetCrc = 7, kDesync = 13, kReboot = 15 };
 
 // CRC of the configuration: CRC-32C, lowest bit first, over the 32 bits of each word and then the
 // 5 bits of its register.
@@ -46,7 +35,7 @@ public:
             if (type == 1) reg = packet >> 13 & 0x1f;
             if (type != 1 && type != 2) return end(Image::End::WrongCrc);
             uint32_t count = packet & (type == 1 ? 0x7ff : 0x7ffffff);
-            if (operation != 2) continue;
+            if (operation != numbers::kBitstreamWrite) continue;
             for (uint32_t i = 0; i < count && !ended_ && at_ + 4 <= flash_.size(); i++)
                 write(reg, word());
         }
@@ -67,7 +56,7 @@ private:
             if (next != at_) last = ~0u;
             at_ = next;
             if (at_ < flash_.size()) last = last << 8 | flash_.read(at_++);
-            if (last == kSync) return true;
+            if (last == numbers::kBitstreamSync) return true;
         }
         return false;
     }
@@ -79,30 +68,31 @@ private:
     }
 
     void write(unsigned reg, uint32_t value) {
-        if (reg == kCrc) {
+        if (reg == packets::kCrc) {
             if (value != crc_) end(Image::End::WrongCrc);
             checked_ = true;
             crc_ = 0;
             return;
         }
         crc_ = crc_step(crc_, reg, value);
-        if (reg == kFrames) {
+        if (reg == packets::kFrames) {
             checked_ = false;
             if (frames_ == image_.data.size()) image_.note = value;
             if (frames_ < image_.data.size()) image_.data[frames_] = value;
             frames_++;
         }
-        if (reg == kIdcode && ((value ^ idcode_) & ~kRevision)) end(Image::End::WrongPart);
-        if (reg == kUserId) image_.user_id = value;
-        if (reg == kWarmBoot) image_.warm_boot = value;
-        if (reg == kTimer) image_.timer = value;
-        if (reg == kCommand) command(value);
+        if (reg == packets::kIdcode && ((value ^ idcode_) & ~numbers::kBitstreamRevision))
+            end(Image::End::WrongPart);
+        if (reg == packets::kUserId) image_.user_id = value;
+        if (reg == packets::kWarmBoot) image_.warm_boot = value;
+        if (reg == packets::kTimer) image_.timer = value;
+        if (reg == packets::kCommand) command(value);
     }
 
     void command(uint32_t value) {
-        if (value == kResetCrc) crc_ = 0;
-        if (value == kDesync) end(checked_ ? Image::End::Good : Image::End::WrongCrc);
-        if (value != kReboot) return;
+        if (value == packets::kResetCrc) crc_ = 0;
+        if (value == packets::kDesync) end(checked_ ? Image::End::Good : Image::End::WrongCrc);
+        if (value != packets::kReboot) return;
         image_.has_reboot = true;
         if (!fallback_) end(Image::End::Reboot);
     }
