@@ -203,6 +203,38 @@ FLASH_LAYOUT = {
     "reboot":      0x544f4f42, # "BOOT" in memory: boot from the flash.
 }
 
+# Opcodes of the flash's commands (data sheets of MT25QU256 and MX25U51245G). A command that ends in
+# SHORT has an address of three bytes; that of the others has four.
+FLASH_OPCODE_READ_STATUS      = 0x05
+FLASH_OPCODE_READ_FLAGS       = 0x70
+FLASH_OPCODE_CLEAR_FLAGS      = 0x50
+FLASH_OPCODE_WRITE_ENABLE     = 0x06
+FLASH_OPCODE_WRITE_DISABLE    = 0x04
+FLASH_OPCODE_IDENTIFY         = 0x9f
+FLASH_OPCODE_IDENTIFY_TOO     = 0x9e
+FLASH_OPCODE_DISCOVER         = 0x5a
+FLASH_OPCODE_READ_NONVOLATILE = 0xb5
+FLASH_OPCODE_READ_VOLATILE    = 0x85
+FLASH_OPCODE_READ_EXTENDED    = 0xc8
+FLASH_OPCODE_ENABLE_RESET     = 0x66
+FLASH_OPCODE_RESET            = 0x99
+FLASH_OPCODE_WAKE             = 0xab
+FLASH_OPCODE_READ_SHORT       = 0x03
+FLASH_OPCODE_READ_FAST_SHORT  = 0x0b
+FLASH_OPCODE_READ             = 0x13
+FLASH_OPCODE_READ_FAST        = 0x0c
+FLASH_OPCODE_READ_PAIRS       = 0x3c
+FLASH_OPCODE_PROGRAM_SHORT    = 0x02
+FLASH_OPCODE_PROGRAM          = 0x12
+FLASH_OPCODE_ERASE_4K_SHORT   = 0x20
+FLASH_OPCODE_ERASE_32K_SHORT  = 0x52
+FLASH_OPCODE_ERASE_64K_SHORT  = 0xd8
+FLASH_OPCODE_ERASE_4K         = 0x21
+FLASH_OPCODE_ERASE_32K        = 0x5c
+FLASH_OPCODE_ERASE_64K        = 0xdc
+FLASH_OPCODE_ERASE_ALL        = 0x60
+FLASH_OPCODE_ERASE_ALL_TOO    = 0xc7
+
 # VirtIO -------------------------------------------------------------------------------------------
 
 VIRTIO_MAGIC      = 0x74726976 # The register MagicValue of virtio-mmio: "virt".

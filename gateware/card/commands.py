@@ -16,6 +16,8 @@ share. These kinds of commands are left out on purpose, so even an unlocked engi
 from dataclasses import dataclass
 from enum import IntEnum
 
+from gateware import numbers
+
 
 class Data(IntEnum):
     """The bytes behind a command's address on the wire: none, or bytes in one direction."""
@@ -42,45 +44,46 @@ class Command:
     change:  Change = Change.NONE
     lines:   int    = 1
 
-READ_STATUS     = 0x05
-WRITE_ENABLE    = 0x06
-IDENTIFY        = 0x9f
-READ            = 0x0c
-READ_PAIRS      = 0x3c
-PROGRAM         = 0x12
-ERASE_SUBSECTOR = 0x21
-ERASE_SECTOR    = 0xdc
+READ_STATUS     = numbers.FLASH_OPCODE_READ_STATUS
+WRITE_ENABLE    = numbers.FLASH_OPCODE_WRITE_ENABLE
+IDENTIFY        = numbers.FLASH_OPCODE_IDENTIFY
+READ            = numbers.FLASH_OPCODE_READ_FAST
+READ_PAIRS      = numbers.FLASH_OPCODE_READ_PAIRS
+PROGRAM         = numbers.FLASH_OPCODE_PROGRAM
+ERASE_SUBSECTOR = numbers.FLASH_OPCODE_ERASE_4K
+ERASE_SECTOR    = numbers.FLASH_OPCODE_ERASE_64K
 
 COMMANDS = (
-    Command(READ_STATUS, "read status", data=Data.READ),
-    Command(0x70, "read flag status", data=Data.READ),
-    Command(0x50, "clear flag status"),
-    Command(WRITE_ENABLE, "write enable"),
-    Command(0x04, "write disable"),
-    Command(IDENTIFY, "read identification", data=Data.READ),
-    Command(0x9e, "read identification", data=Data.READ),
-    Command(0x5a, "read discovery table", 3, 1, Data.READ),
-    Command(0xb5, "read nonvolatile configuration", data=Data.READ),
-    Command(0x85, "read volatile configuration", data=Data.READ),
-    Command(0xc8, "read extended address", data=Data.READ),
-    Command(0x66, "enable reset"),
-    Command(0x99, "reset"),
-    Command(0xab, "release from deep power-down"),
-    Command(0x03, "read", 3, 0, Data.READ),
-    Command(0x0b, "fast read", 3, 1, Data.READ),
-    Command(0x13, "read", 4, 0, Data.READ),
-    Command(READ, "fast read", 4, 1, Data.READ),
-    Command(READ_PAIRS, "fast read on two lines", 4, 1, Data.READ, lines=2),
-    Command(0x02, "program page", 3, 0, Data.WRITE, Change.PLACE),
-    Command(PROGRAM, "program page", 4, 0, Data.WRITE, Change.PLACE),
-    Command(0x20, "erase 4 KiB", 3, change=Change.PLACE),
-    Command(0x52, "erase 32 KiB", 3, change=Change.PLACE),
-    Command(0xd8, "erase 64 KiB", 3, change=Change.PLACE),
-    Command(ERASE_SUBSECTOR, "erase 4 KiB", 4, change=Change.PLACE),
-    Command(0x5c, "erase 32 KiB", 4, change=Change.PLACE),
-    Command(ERASE_SECTOR, "erase 64 KiB", 4, change=Change.PLACE),
-    Command(0x60, "erase all", change=Change.ALL),
-    Command(0xc7, "erase all", change=Change.ALL),
+    Command(numbers.FLASH_OPCODE_READ_STATUS, "read status", data=Data.READ),
+    Command(numbers.FLASH_OPCODE_READ_FLAGS, "read flag status", data=Data.READ),
+    Command(numbers.FLASH_OPCODE_CLEAR_FLAGS, "clear flag status"),
+    Command(numbers.FLASH_OPCODE_WRITE_ENABLE, "write enable"),
+    Command(numbers.FLASH_OPCODE_WRITE_DISABLE, "write disable"),
+    Command(numbers.FLASH_OPCODE_IDENTIFY, "read identification", data=Data.READ),
+    Command(numbers.FLASH_OPCODE_IDENTIFY_TOO, "read identification", data=Data.READ),
+    Command(numbers.FLASH_OPCODE_DISCOVER, "read discovery table", 3, 1, Data.READ),
+    Command(numbers.FLASH_OPCODE_READ_NONVOLATILE, "read nonvolatile configuration",
+        data=Data.READ),
+    Command(numbers.FLASH_OPCODE_READ_VOLATILE, "read volatile configuration", data=Data.READ),
+    Command(numbers.FLASH_OPCODE_READ_EXTENDED, "read extended address", data=Data.READ),
+    Command(numbers.FLASH_OPCODE_ENABLE_RESET, "enable reset"),
+    Command(numbers.FLASH_OPCODE_RESET, "reset"),
+    Command(numbers.FLASH_OPCODE_WAKE, "release from deep power-down"),
+    Command(numbers.FLASH_OPCODE_READ_SHORT, "read", 3, 0, Data.READ),
+    Command(numbers.FLASH_OPCODE_READ_FAST_SHORT, "fast read", 3, 1, Data.READ),
+    Command(numbers.FLASH_OPCODE_READ, "read", 4, 0, Data.READ),
+    Command(numbers.FLASH_OPCODE_READ_FAST, "fast read", 4, 1, Data.READ),
+    Command(numbers.FLASH_OPCODE_READ_PAIRS, "fast read on two lines", 4, 1, Data.READ, lines=2),
+    Command(numbers.FLASH_OPCODE_PROGRAM_SHORT, "program page", 3, 0, Data.WRITE, Change.PLACE),
+    Command(numbers.FLASH_OPCODE_PROGRAM, "program page", 4, 0, Data.WRITE, Change.PLACE),
+    Command(numbers.FLASH_OPCODE_ERASE_4K_SHORT, "erase 4 KiB", 3, change=Change.PLACE),
+    Command(numbers.FLASH_OPCODE_ERASE_32K_SHORT, "erase 32 KiB", 3, change=Change.PLACE),
+    Command(numbers.FLASH_OPCODE_ERASE_64K_SHORT, "erase 64 KiB", 3, change=Change.PLACE),
+    Command(numbers.FLASH_OPCODE_ERASE_4K, "erase 4 KiB", 4, change=Change.PLACE),
+    Command(numbers.FLASH_OPCODE_ERASE_32K, "erase 32 KiB", 4, change=Change.PLACE),
+    Command(numbers.FLASH_OPCODE_ERASE_64K, "erase 64 KiB", 4, change=Change.PLACE),
+    Command(numbers.FLASH_OPCODE_ERASE_ALL, "erase all", change=Change.ALL),
+    Command(numbers.FLASH_OPCODE_ERASE_ALL_TOO, "erase all", change=Change.ALL),
 )
 
 class Refusal(IntEnum):

@@ -148,6 +148,9 @@ def c_header():
         for name in ("unlock", "reboot")}, "{:#x}")
     lines += ["", "/* Last bytes of each image's room in the flash, which stay erased */"]
     lines += _defines("FLASH_", {"spare": numbers.FLASH_LAYOUT["spare"]})
+    lines += ["", "/* Opcodes of the flash's commands that software sends */"]
+    lines += _of_numbers("FLASH_OPCODE_READ_FAST", "FLASH_OPCODE_READ_PAIRS",
+        "FLASH_OPCODE_PROGRAM", "FLASH_OPCODE_ERASE_64K", form="{:#04x}")
     lines += ["", "/* Why the flash engine refused a command: the field refusal of its status */"]
     lines += _defines("FLASH_REFUSAL_", {reason.name.lower(): int(reason) for reason in Refusal})
     lines += ["", "/* Management CPU: its states, and the words of an image's header */"]

@@ -156,6 +156,12 @@ NAMES = {
     "BITSTREAM_REG_IDCODE": ("reg idcode",),
     "BITSTREAM_REG_USER_ID": ("user id", "axss"),
     "BITSTREAM_CMD_DESYNC": ("desync",),
+    **{
+        name: tuple(f"{kind} {words}" for kind in ("flash", "opcode"))
+        for name in vars(numbers)
+        if name.startswith("FLASH_OPCODE_")
+        for words in [" ".join(re.findall(r"[a-z]+|[0-9]+", name.lower())[2:])]
+    },
     "VIRTIO_MAC": ("virtio mac", "net mac"),
     "ECHO_MAC": ("echo mac",),
     "CSR_SIZE": ("csr size", "csr bytes"),
@@ -326,6 +332,7 @@ def test_no_number_is_written_by_hand_again():
         ("#define REBOOT_KEY 0x544f4f42u", "FLASH_LAYOUT.reboot"),
         ("CAPTURE_PAGE = 18", "CSR_LOCATIONS.capture"),
         ("constexpr uint32_t kSync = 0xaa995566;", "BITSTREAM_SYNC"),
+        ("#define OPCODE_ERASE_64K\t0xdcu", "FLASH_OPCODE_ERASE_64K"),
         ("    output reg [13:0]  c2h_kept,", "CAPTURE_LENGTH_BITS"),
         ("    localparam TAG_BITS = 8;", "TAG_WIDTH"),
     ],

@@ -423,6 +423,12 @@
 /* Last bytes of each image's room in the flash, which stay erased */
 #define LITEPCIE_FLASH_SPARE                    256
 
+/* Opcodes of the flash's commands that software sends */
+#define LITEPCIE_FLASH_OPCODE_READ_FAST         0x0c
+#define LITEPCIE_FLASH_OPCODE_READ_PAIRS        0x3c
+#define LITEPCIE_FLASH_OPCODE_PROGRAM           0x12
+#define LITEPCIE_FLASH_OPCODE_ERASE_64K         0xdc
+
 /* Why the flash engine refused a command: the field refusal of its status */
 #define LITEPCIE_FLASH_REFUSAL_NONE             0
 #define LITEPCIE_FLASH_REFUSAL_UNKNOWN          1

@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "link/numbers.hpp"
+
 namespace lanebox {
 
 namespace {
@@ -31,6 +33,12 @@ constexpr Time kDeselected = 50 * kNanosecond;
 // sector is protected. Bit 0 is set while addresses have four bytes.
 constexpr uint8_t kReady = 0x80, kProtectionFailed = 0x02;
 
+// Opcodes that the card's engine never sends: see gateware/card/commands.py for the reason. Others
+// are in gateware/numbers.py.
+constexpr uint8_t kWriteStatus = 0x01, kWriteNonvolatile = 0xb1, kWriteVolatile = 0x81,
+                  kWriteExtended = 0xc5, kFourBytes = 0xb7, kThreeBytes = 0xe9, kSleep = 0xb9,
+                  kNothing = 0xff;
+
 // In the first part of its time, which is this fraction, an erase clears all bits. In the second
 // part it sets them.
 constexpr double kPreprogram = 0.3;
@@ -48,19 +56,43 @@ struct Entry {
 
 // The commands that the model of the chip carries out. It reports all others as unknown.
 constexpr Entry kCommands[] = {
-    {0x03, Form::Mode, 0, true},       {0x0b, Form::Mode, 1, true},  {0x13, Form::Four, 0, true},
-    {0x0c, Form::Four, 1, true},       {0x5a, Form::Mode, 1, true},  {0x02, Form::Mode, 0, false},
-    {0x12, Form::Four, 0, false},      {0x20, Form::Mode, 0, false}, {0x52, Form::Mode, 0, false},
-    {0xd8, Form::Mode, 0, false},      {0x21, Form::Four, 0, false}, {0x5c, Form::Four, 0, false},
-    {0xdc, Form::Four, 0, false},      {0x60, Form::None, 0, false}, {0xc7, Form::None, 0, false},
-    {0x9f, Form::None, 0, true},       {0x9e, Form::None, 0, true},  {0x05, Form::None, 0, true},
-    {0x70, Form::None, 0, true},       {0xb5, Form::None, 0, true},  {0x85, Form::None, 0, true},
-    {0xc8, Form::None, 0, true},       {0x06, Form::None, 0, false}, {0x04, Form::None, 0, false},
-    {0x50, Form::None, 0, false},      {0x01, Form::None, 0, false}, {0xb1, Form::None, 0, false},
-    {0x81, Form::None, 0, false},      {0xc5, Form::None, 0, false}, {0xb7, Form::None, 0, false},
-    {0xe9, Form::None, 0, false},      {0x66, Form::None, 0, false}, {0x99, Form::None, 0, false},
-    {0xab, Form::None, 0, false},      {0xb9, Form::None, 0, false}, {0xff, Form::None, 0, false},
-    {0x3c, Form::Four, 1, true, true},
+    {numbers::kFlashOpcodeReadShort, Form::Mode, 0, true},
+    {numbers::kFlashOpcodeReadFastShort, Form::Mode, 1, true},
+    {numbers::kFlashOpcodeRead, Form::Four, 0, true},
+    {numbers::kFlashOpcodeReadFast, Form::Four, 1, true},
+    {numbers::kFlashOpcodeDiscover, Form::Mode, 1, true},
+    {numbers::kFlashOpcodeProgramShort, Form::Mode, 0, false},
+    {numbers::kFlashOpcodeProgram, Form::Four, 0, false},
+    {numbers::kFlashOpcodeErase4kShort, Form::Mode, 0, false},
+    {numbers::kFlashOpcodeErase32kShort, Form::Mode, 0, false},
+    {numbers::kFlashOpcodeErase64kShort, Form::Mode, 0, false},
+    {numbers::kFlashOpcodeErase4k, Form::Four, 0, false},
+    {numbers::kFlashOpcodeErase32k, Form::Four, 0, false},
+    {numbers::kFlashOpcodeErase64k, Form::Four, 0, false},
+    {numbers::kFlashOpcodeEraseAll, Form::None, 0, false},
+    {numbers::kFlashOpcodeEraseAllToo, Form::None, 0, false},
+    {numbers::kFlashOpcodeIdentify, Form::None, 0, true},
+    {numbers::kFlashOpcodeIdentifyToo, Form::None, 0, true},
+    {numbers::kFlashOpcodeReadStatus, Form::None, 0, true},
+    {numbers::kFlashOpcodeReadFlags, Form::None, 0, true},
+    {numbers::kFlashOpcodeReadNonvolatile, Form::None, 0, true},
+    {numbers::kFlashOpcodeReadVolatile, Form::None, 0, true},
+    {numbers::kFlashOpcodeReadExtended, Form::None, 0, true},
+    {numbers::kFlashOpcodeWriteEnable, Form::None, 0, false},
+    {numbers::kFlashOpcodeWriteDisable, Form::None, 0, false},
+    {numbers::kFlashOpcodeClearFlags, Form::None, 0, false},
+    {kWriteStatus, Form::None, 0, false},
+    {kWriteNonvolatile, Form::None, 0, false},
+    {kWriteVolatile, Form::None, 0, false},
+    {kWriteExtended, Form::None, 0, false},
+    {kFourBytes, Form::None, 0, false},
+    {kThreeBytes, Form::None, 0, false},
+    {numbers::kFlashOpcodeEnableReset, Form::None, 0, false},
+    {numbers::kFlashOpcodeReset, Form::None, 0, false},
+    {numbers::kFlashOpcodeWake, Form::None, 0, false},
+    {kSleep, Form::None, 0, false},
+    {kNothing, Form::None, 0, false},
+    {numbers::kFlashOpcodeReadPairs, Form::Four, 1, true, true},
 };
 
 const Entry *find(uint8_t opcode) {
@@ -79,12 +111,12 @@ std::string hex(uint64_t value) {
 // command, or erases the whole chip.
 std::pair<uint64_t, Time> erase_of(uint8_t opcode) {
     switch (opcode) {
-        case 0x20:
-        case 0x21: return {1 << 12, kErase4k};
-        case 0x52:
-        case 0x5c: return {1 << 15, kErase32k};
-        case 0xd8:
-        case 0xdc: return {1 << 16, kErase64k};
+        case numbers::kFlashOpcodeErase4kShort:
+        case numbers::kFlashOpcodeErase4k: return {1 << 12, kErase4k};
+        case numbers::kFlashOpcodeErase32kShort:
+        case numbers::kFlashOpcodeErase32k: return {1 << 15, kErase32k};
+        case numbers::kFlashOpcodeErase64kShort:
+        case numbers::kFlashOpcodeErase64k: return {1 << 16, kErase64k};
         default: return {0, 0};
     }
 }
@@ -160,7 +192,9 @@ void FlashChip::take(uint8_t byte) {
 unsigned FlashChip::address_bytes(uint8_t opcode) const {
     const Entry *entry = find(opcode);
     if (!entry || entry->form == Form::None) return 0;
-    return entry->form == Form::Four || (four_bytes_ && opcode != 0x5a) ? 4 : 3;
+    return entry->form == Form::Four || (four_bytes_ && opcode != numbers::kFlashOpcodeDiscover)
+               ? 4
+               : 3;
 }
 
 // Returns the address of the command. The chip ignores address bits that it does not have.
@@ -184,7 +218,8 @@ uint8_t FlashChip::answer(Time now) {
         if (count_ == before) breach("command " + hex(entry->opcode) + " while busy");
         return 0xff;
     }
-    if (entry->opcode == 0x5a) return 0xff;  // The discovery table is left out.
+    if (entry->opcode == numbers::kFlashOpcodeDiscover)
+        return 0xff;  // The discovery table is left out.
     return memory_.read((address() + count_ - before) % part_.size);
 }
 
@@ -192,16 +227,18 @@ uint8_t FlashChip::register_answer(Time now) const {
     bool running = running_.work != Work::None && now < running_.end;
     uint64_t index = count_ - 1;
     switch (header_[0]) {
-        case 0x05: return static_cast<uint8_t>(running | write_enabled_ << 1);
-        case 0x70: return part_.flag_status ? (running ? 0 : kReady) | flags_ | four_bytes_ : 0xff;
-        case 0x9e:
-        case 0x9f: {
+        case numbers::kFlashOpcodeReadStatus:
+            return static_cast<uint8_t>(running | write_enabled_ << 1);
+        case numbers::kFlashOpcodeReadFlags:
+            return part_.flag_status ? (running ? 0 : kReady) | flags_ | four_bytes_ : 0xff;
+        case numbers::kFlashOpcodeIdentifyToo:
+        case numbers::kFlashOpcodeIdentify: {
             if (running) return 0xff;
             if (index < 3) return part_.identification >> (8 * (2 - index)) & 0xff;
             return index == 3 ? 0x10 : 0;
         }
-        case 0xc8: return extended_;
-        case 0xb5: return 0xff;
+        case numbers::kFlashOpcodeReadExtended: return extended_;
+        case numbers::kFlashOpcodeReadNonvolatile: return 0xff;
         default: return 0xfb;
     }
 }
@@ -217,38 +254,45 @@ void FlashChip::execute(Time now) {
     if (bits_ % 8 || header_.empty()) return;
     uint8_t opcode = header_[0];
     const Entry *entry = find(opcode);
-    bool was_reset_enabled = std::exchange(reset_enabled_, opcode == 0x66);
+    bool was_reset_enabled =
+        std::exchange(reset_enabled_, opcode == numbers::kFlashOpcodeEnableReset);
     if (!entry) return breach("command " + hex(opcode) + " is unknown");
     if (entry->reads) return;
-    if (opcode == 0x99) {
+    if (opcode == numbers::kFlashOpcodeReset) {
         if (was_reset_enabled) lose_power(now);
         return;
     }
     if (busy(now)) return breach("command " + hex(opcode) + " while busy");
-    if (asleep_ && opcode != 0xab) return breach("command " + hex(opcode) + " in power-down");
-    bool changes = entry->form != Form::None || opcode == 0x60 || opcode == 0xc7 ||
-                   opcode == 0x01 || opcode == 0xb1 || opcode == 0xc5 || opcode == 0x81;
+    if (asleep_ && opcode != numbers::kFlashOpcodeWake)
+        return breach("command " + hex(opcode) + " in power-down");
+    bool changes = entry->form != Form::None || opcode == numbers::kFlashOpcodeEraseAll ||
+                   opcode == numbers::kFlashOpcodeEraseAllToo || opcode == kWriteStatus ||
+                   opcode == kWriteNonvolatile || opcode == kWriteExtended ||
+                   opcode == kWriteVolatile;
     if (!changes) return execute_volatile(opcode);
     if (!write_enabled_) return breach("command " + hex(opcode) + " without write enable");
     write_enabled_ = false;
     if (count_ < 1 + address_bytes(opcode)) return;
     auto [bytes, duration] = erase_of(opcode);
-    if (opcode == 0x02 || opcode == 0x12) return program(now);
+    if (opcode == numbers::kFlashOpcodeProgramShort || opcode == numbers::kFlashOpcodeProgram)
+        return program(now);
     if (bytes) return begin(Work::Erase, bytes, duration, now);
-    if (opcode == 0x60 || opcode == 0xc7) return begin(Work::Erase, part_.size, kEraseAll, now);
-    if (opcode == 0xc5 && header_.size() > 1) extended_ = header_[1];
-    if (opcode == 0x01 || opcode == 0xb1) begin(Work::Status, 0, kStatusTime, now);
+    if (opcode == numbers::kFlashOpcodeEraseAll || opcode == numbers::kFlashOpcodeEraseAllToo)
+        return begin(Work::Erase, part_.size, kEraseAll, now);
+    if (opcode == kWriteExtended && header_.size() > 1) extended_ = header_[1];
+    if (opcode == kWriteStatus || opcode == kWriteNonvolatile)
+        begin(Work::Status, 0, kStatusTime, now);
 }
 
 void FlashChip::execute_volatile(uint8_t opcode) {
     switch (opcode) {
-        case 0x06: write_enabled_ = true; break;
-        case 0x04: write_enabled_ = false; break;
-        case 0x50: flags_ = 0; break;
-        case 0xb7: four_bytes_ = true; break;
-        case 0xe9: four_bytes_ = false; break;
-        case 0xb9: asleep_ = true; break;
-        case 0xab: asleep_ = false; break;
+        case numbers::kFlashOpcodeWriteEnable: write_enabled_ = true; break;
+        case numbers::kFlashOpcodeWriteDisable: write_enabled_ = false; break;
+        case numbers::kFlashOpcodeClearFlags: flags_ = 0; break;
+        case kFourBytes: four_bytes_ = true; break;
+        case kThreeBytes: four_bytes_ = false; break;
+        case kSleep: asleep_ = true; break;
+        case numbers::kFlashOpcodeWake: asleep_ = false; break;
         default: break;
     }
 }

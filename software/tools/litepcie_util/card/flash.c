@@ -17,12 +17,6 @@
 #include "progress.h"
 #include "util.h"
 
-#define OPCODE_ERASE	0xdcu
-#define OPCODE_PROGRAM	0x12u
-#define OPCODE_READ	0x0cu
-/* a read whose data comes on two lines, in half the time */
-#define OPCODE_READ_PAIRS	0x3cu
-
 /* result of a read of a card that has gone */
 #define GONE		0xffffffffu
 #define BUSY		(1u << LITEPCIE_FLASH_STATUS_BUSY_OFFSET)
@@ -237,7 +231,7 @@ static bool set_length(struct flash *flash, uint32_t length)
 
 bool flash_erase(struct flash *flash, uint32_t address)
 {
-	return command(flash, OPCODE_ERASE, address, FLASH_ERASE);
+	return command(flash, LITEPCIE_FLASH_OPCODE_ERASE_64K, address, FLASH_ERASE);
 }
 
 /* Fill the page buffer that the engine does not use at present. */
@@ -278,7 +272,7 @@ bool flash_program(struct flash *flash, uint32_t address, const uint8_t *data, s
 			continue;
 		if (!load(flash, data + at, bytes) ||
 		    (running && !wait_for(flash, FLASH_PROGRAM)) ||
-		    !begin(flash, OPCODE_PROGRAM, (uint32_t)(address + at)))
+		    !begin(flash, LITEPCIE_FLASH_OPCODE_PROGRAM, (uint32_t)(address + at)))
 			return false;
 		running = true;
 	}
@@ -288,7 +282,7 @@ bool flash_program(struct flash *flash, uint32_t address, const uint8_t *data, s
 bool flash_read(struct flash *flash, uint32_t address, uint8_t *data, size_t size)
 {
 	if (!set_length(flash, (uint32_t)size) ||
-	    !command(flash, OPCODE_READ, address, FLASH_READ))
+	    !command(flash, LITEPCIE_FLASH_OPCODE_READ_FAST, address, FLASH_READ))
 		return false;
 	for (size_t at = 0; at < size; at++) {
 		static const unsigned int word_bytes = 4;
@@ -305,7 +299,8 @@ bool flash_read(struct flash *flash, uint32_t address, uint8_t *data, size_t siz
 
 bool flash_crc(struct flash *flash, uint32_t address, uint32_t size, bool pairs, uint32_t *crc)
 {
-	uint32_t opcode = pairs ? OPCODE_READ_PAIRS : OPCODE_READ;
+	/* With READ_PAIRS the data comes on two lines, in half the time. */
+	uint32_t opcode = pairs ? LITEPCIE_FLASH_OPCODE_READ_PAIRS : LITEPCIE_FLASH_OPCODE_READ_FAST;
 
 	return set_length(flash, size) && command(flash, opcode, address, FLASH_READ) &&
 	       flash_register(flash, LITEPCIE_FLASH_CRC, crc);
