@@ -65,6 +65,15 @@ DMA_STORE_SIZE = LANDING_SIZE
 # The most interrupt causes of the card. With MSI one message stands for all of them.
 MSI_WIDTH       = 32
 
+# Places of the capabilities in the card's configuration space: power management, MSI, MSI-X, PCI
+# Express, Advanced Error Reporting and Secondary PCI Express.
+CONFIG_POWER     = 0x40
+CONFIG_MSI       = 0x48
+CONFIG_MSIX      = 0x60
+CONFIG_EXPRESS   = 0x70
+CONFIG_AER       = 0x100
+CONFIG_SECONDARY = 0x1c0
+
 # The hard block's receive buffer for completions (PG213): it holds 256 headers, and 2048 units of
 # 16 bytes for their data. With `completion_pool` headers and data share the 2048 units.
 COMPLETION_HEADERS    = 256

@@ -156,6 +156,12 @@ NAMES = {
     "BITSTREAM_REG_IDCODE": ("reg idcode",),
     "BITSTREAM_REG_USER_ID": ("user id", "axss"),
     "BITSTREAM_CMD_DESYNC": ("desync",),
+    "CONFIG_POWER": ("config power", "power capability"),
+    "CONFIG_MSI": ("config msi", "msi capability"),
+    "CONFIG_MSIX": ("config msix", "msix capability"),
+    "CONFIG_EXPRESS": ("express",),
+    "CONFIG_AER": ("aer",),
+    "CONFIG_SECONDARY": ("secondary",),
     **{
         name: tuple(f"{kind} {words}" for kind in ("flash", "opcode"))
         for name in vars(numbers)
@@ -333,6 +339,7 @@ def test_no_number_is_written_by_hand_again():
         ("CAPTURE_PAGE = 18", "CSR_LOCATIONS.capture"),
         ("constexpr uint32_t kSync = 0xaa995566;", "BITSTREAM_SYNC"),
         ("#define OPCODE_ERASE_64K\t0xdcu", "FLASH_OPCODE_ERASE_64K"),
+        ("constexpr unsigned kAer = 0x100;", "CONFIG_AER"),
         ("    output reg [13:0]  c2h_kept,", "CAPTURE_LENGTH_BITS"),
         ("    localparam TAG_BITS = 8;", "TAG_WIDTH"),
     ],

@@ -41,7 +41,8 @@ SIZES = ((256, (64, 128, 256)), (512, (512,)))
 CREDITS = 32  # The non-posted credits that the endpoint grants after reset.
 SECONDS = 60  # A job of the peer may take this many seconds of wall time.
 
-COMMAND, BAR0_REGISTER, BAR2_REGISTER, DEVICE_CONTROL = 0x04, 0x10, 0x18, 0x78
+COMMAND, BAR0_REGISTER, BAR2_REGISTER = 0x04, 0x10, 0x18
+DEVICE_CONTROL = numbers.CONFIG_EXPRESS + 8
 MEMORY_SPACE, BUS_MASTER = 0x2, 0x4
 EXTENDED_TAGS = 0x100
 BAR0_ADDRESS, BAR2_ADDRESS = 0xE000_0000, 0xF000_0000

@@ -9,8 +9,11 @@ The folder has plain files only: a write to a file has no effect unless a test m
 
 import struct
 
+from gateware import numbers
+
 PCI = "sys/bus/pci"
-EXPRESS = 0x70  # offset of the PCI Express capability in the config space of this sysfs stand-in
+# offset of the PCI Express capability in the config space of this sysfs stand-in, as of the card
+EXPRESS = numbers.CONFIG_EXPRESS
 
 
 def config_space(

@@ -14,6 +14,7 @@
 #include <memory>
 
 #include "ideal/users.hpp"
+#include "link/config_registers.hpp"
 #include "link/numbers.hpp"
 #include "machine/json.hpp"
 
@@ -51,8 +52,8 @@ struct Rig {
     Rig(unsigned mps, unsigned completion_bytes, bool straddle)
         : block(root, config, rules, log, settings(straddle)) {
         uint32_t command = 6, control = 0x2910 | (mps == 512 ? 2u : mps == 256 ? 1u : 0u) << 5;
-        config.write(0x04, &command, 2);
-        config.write(0x78, &control, 2);
+        config.write(config_at::kCommand, &command, 2);
+        config.write(config_at::kDeviceControl, &control, 2);
         root.configure();
         root.timing.read_latency = Latency(kReadLatency);
         root.timing.completion_size = completion_bytes;

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <utility>
 
+#include "link/config_registers.hpp"
+
 namespace lanebox {
 
 namespace {
@@ -18,11 +20,8 @@ unsigned size_code(unsigned bytes) {
     return code;
 }
 
-// Bit of Device Capabilities: the function offers a function level reset (FLR).
-constexpr uint32_t kFlrOffered = 1u << 28;
 // Offset of Device Control's upper byte, whose bit 7 is Initiate FLR.
-constexpr unsigned kInitiateFlr = 0x79;
-constexpr unsigned kPowerControl = 0x44;
+constexpr unsigned kInitiateFlr = config_at::kDeviceControl + 1;
 
 struct Kept {
     unsigned offset, bytes;
@@ -31,15 +30,17 @@ struct Kept {
 // The sticky bits of configuration space, which a hot reset leaves unchanged (base specification
 // 7.8.4).
 constexpr Kept kSticky[] = {
-    {kAer + kAerUncorrectable, 4, ~0u},   {kAer + kAerUncorrectableMask, 4, ~0u},
-    {kAer + kAerSeverity, 4, ~0u},        {kAer + kAerCorrectable, 4, ~0u},
-    {kAer + kAerCorrectableMask, 4, ~0u}, {kAer + kAerControl, 4, 0x1f},
-    {kAer + kAerHeaderLog, 4, ~0u},       {kAer + kAerHeaderLog + 4, 4, ~0u},
-    {kAer + kAerHeaderLog + 8, 4, ~0u},   {kAer + kAerHeaderLog + 12, 4, ~0u},
+    {config_at::kAerUncorrectable, 4, ~0u},   {config_at::kAerUncorrectableMask, 4, ~0u},
+    {config_at::kAerSeverity, 4, ~0u},        {config_at::kAerCorrectable, 4, ~0u},
+    {config_at::kAerCorrectableMask, 4, ~0u}, {config_at::kAerControl, 4, 0x1f},
+    {config_at::kAerHeaderLog, 4, ~0u},       {config_at::kAerHeaderLog + 4, 4, ~0u},
+    {config_at::kAerHeaderLog + 8, 4, ~0u},   {config_at::kAerHeaderLog + 12, 4, ~0u},
 };
 // The bits that a function level reset leaves unchanged beside the sticky ones: MPS in Device
 // Control, RCB, ASPM and clocking in Link Control, the target speed in Link Control 2.
-constexpr Kept kOfTheLink[] = {{0x78, 2, 0x00e0}, {0x80, 2, 0x00cb}, {0xa0, 2, 0x000f}};
+constexpr Kept kOfTheLink[] = {{config_at::kDeviceControl, 2, PCI_EXP_DEVCTL_PAYLOAD},
+                               {config_at::kLinkControl, 2, 0x00cb},
+                               {config_at::kLinkControl2, 2, PCI_EXP_LNKCTL2_TLS}};
 
 }  // namespace
 
@@ -87,67 +88,78 @@ void ConfigSpace::reset(Reset kind) {
 
 void ConfigSpace::set_base() {
     // vendor and device ID: those of LitePCIe for Gen3 x8 on UltraScale+
-    set(0x00, 0x903810ee, 4, 0);
+    set(PCI_VENDOR_ID, 0x903810ee, 4, 0);
     // COMMAND: software may write memory, bus master, parity, SERR and INTx off
-    set(0x04, 0x0000, 2, 0x0546);
+    set(config_at::kCommand, 0x0000, 2, 0x0546);
     // STATUS: there is a capability list; writing ones clears the error bits
-    set(0x06, 0x0010, 2, 0, 0xf900);
-    set(0x08, 0x05800000, 4, 0);  // class code: memory controller, other
-    set(0x10, 0, 4, ~static_cast<uint32_t>(power_.bar0_bytes - 1));
+    set(PCI_STATUS, PCI_STATUS_CAP_LIST, 2, 0, 0xf900);
+    set(PCI_CLASS_REVISION, 0x05800000, 4, 0);  // class code: memory controller, other
+    set(PCI_BASE_ADDRESS_0, 0, 4, ~static_cast<uint32_t>(power_.bar0_bytes - 1));
     if (uint64_t bytes = power_.bar2_bytes) {  // BAR2 is 64-bit and prefetchable.
         uint64_t mask = ~(bytes - 1);
-        set(0x18, 0xc, 4, static_cast<uint32_t>(mask));
-        set(0x1c, 0, 4, static_cast<uint32_t>(mask >> 32));
+        set(PCI_BASE_ADDRESS_2, PCI_BASE_ADDRESS_MEM_TYPE_64 | PCI_BASE_ADDRESS_MEM_PREFETCH, 4,
+            static_cast<uint32_t>(mask));
+        set(PCI_BASE_ADDRESS_3, 0, 4, static_cast<uint32_t>(mask >> 32));
     }
-    set(0x2c, 0x4c4210ee, 4, 0);  // subsystem ID: this project's own number
-    set(0x34, 0x40, 1, 0);        // pointer to the first capability, which is at 0x40
-    set(0x3c, 0xff, 1, 0xff);     // Interrupt Line, writable by software; no INTx
+    set(PCI_SUBSYSTEM_VENDOR_ID, 0x4c4210ee, 4, 0);  // subsystem ID: this project's own number
+    set(PCI_CAPABILITY_LIST, numbers::kConfigPower, 1, 0);  // pointer to the first capability
+    set(PCI_INTERRUPT_LINE, 0xff, 1, 0xff);  // Interrupt Line, writable by software; no INTx
     // Power management capability: version 3, with D0 and D3hot
-    set(0x40, 0x00034801, 4, 0);
-    set(0x44, 0x0008, 4, 0x0003);  // Power management status: No Soft Reset is set
+    set(numbers::kConfigPower, 0x00030001 | numbers::kConfigMsi << 8, 4, 0);
+    set(config_at::kPowerControl, PCI_PM_CTRL_NO_SOFT_RESET, 4, PCI_PM_CTRL_STATE_MASK);
     // MSI capability: 64-bit address, one vector, no mask bits
-    set(0x48, 0x00807005, 4, 0x00010000);
-    set(0x4c, 0, 4, 0xfffffffc);
-    set(0x50, 0, 4, 0xffffffff);
-    set(0x54, 0, 2, 0xffff);
+    set(numbers::kConfigMsi, 0x00800005 | numbers::kConfigExpress << 8, 4, 0x00010000);
+    set(config_at::kMsiAddress, 0, 4, 0xfffffffc);
+    set(config_at::kMsiAddressHigh, 0, 4, 0xffffffff);
+    set(config_at::kMsiData, 0, 2, 0xffff);
     if (const Msix &msix = power_.msix; msix.vectors) {
-        bytes_[0x49] = 0x60;
-        set(0x60, 0x7011 | (msix.vectors - 1) << 16, 4, 0xc0000000);
-        set(0x64, msix.table | msix.bar, 4, 0);
-        set(0x68, msix.pending | msix.bar, 4, 0);
+        bytes_[numbers::kConfigMsi + PCI_CAP_LIST_NEXT] = numbers::kConfigMsix;
+        set(numbers::kConfigMsix, 0x11 | numbers::kConfigExpress << 8 | (msix.vectors - 1) << 16, 4,
+            0xc0000000);
+        set(config_at::kMsixTable, msix.table | msix.bar, 4, 0);
+        set(config_at::kMsixPending, msix.pending | msix.bar, 4, 0);
     }
 }
 
 void ConfigSpace::set_express() {
-    set(0x70, 0x00020010, 4, 0);  // PCI Express capability: version 2, endpoint, last in the list
-    set(0x74, 0x00008020 | size_code(power_.mps) | (power_.flr ? kFlrOffered : 0), 4, 0);
+    // PCI Express capability: version 2, endpoint, last in the list
+    set(numbers::kConfigExpress, 0x00020010, 4, 0);
+    set(config_at::kDeviceCapabilities,
+        0x00008020 | size_code(power_.mps) | (power_.flr ? unsigned{PCI_EXP_DEVCAP_FLR} : 0), 4, 0);
     // Device Control: relaxed ordering and no snoop allowed, MPS 128 bytes
-    set(0x78, 0x0810, 2, 0x7fff);
-    set(0x7a, 0, 2, 0, 0x000f);  // Device Status: writing ones clears the four error bits
-    bytes_[0x79] = static_cast<uint8_t>((bytes_[0x79] & 0x8f) | size_code(power_.mrrs) << 4);
-    set(0x7c, 0x00000083, 4, 0);  // Link Capabilities: 8 GT/s, x8, no ASPM
-    set(0x80, power_.rcb == 128 ? 8 : 0, 2, 0x00cb);
+    set(config_at::kDeviceControl, 0x0810, 2, 0x7fff);
+    // Device Status: writing ones clears the four error bits
+    set(config_at::kDeviceStatus, 0, 2, 0, 0x000f);
+    uint8_t &control = bytes_[config_at::kDeviceControl + 1];
+    control = static_cast<uint8_t>((control & 0x8f) | size_code(power_.mrrs) << 4);
+    // Link Capabilities: 8 GT/s, x8, no ASPM
+    set(config_at::kLinkCapabilities, 0x00000083, 4, 0);
+    set(config_at::kLinkControl, power_.rcb == 128 ? PCI_EXP_LNKCTL_RCB : 0, 2, 0x00cb);
     train(power_.link);
-    set(0x94, 0x0000000f, 4, 0);  // Device Capabilities 2: all ranges of the completion timeout
-    set(0x98, 0, 2, 0x001f);
-    set(0x9c, 0x0000000e, 4, 0);  // Link Capabilities 2: 2.5, 5 and 8 GT/s are supported
-    set(0xa0, 3, 2, 0x000f);      // Link Control 2: the target link speed is 8 GT/s
+    // Device Capabilities 2: all ranges of the completion timeout
+    set(config_at::kDeviceCapabilities2, 0x0000000f, 4, 0);
+    set(config_at::kDeviceControl2, 0, 2, 0x001f);
+    // Link Capabilities 2: 2.5, 5 and 8 GT/s are supported. The target link speed is 8 GT/s.
+    set(config_at::kLinkCapabilities2, 0x0000000e, 4, 0);
+    set(config_at::kLinkControl2, 3, 2, 0x000f);
 }
 
 void ConfigSpace::set_extended() {
     // The error bits that exist in AER's status, mask and severity registers.
     constexpr uint32_t kUncorrectable = 0x0017f030, kCorrectable = 0x000031c1;
-    constexpr unsigned kSecondary = 0x1c0, kLanes = 8;
-    set(kAer, 0x0001 | 2u << 16 | kSecondary << 20, 4, 0);
-    set(kAer + kAerUncorrectable, 0, 4, 0, kUncorrectable);
-    set(kAer + kAerUncorrectableMask, 0, 4, kUncorrectable);
-    set(kAer + kAerSeverity, 0x00062030, 4, kUncorrectable);
-    set(kAer + kAerCorrectable, 0, 4, 0, kCorrectable);
-    set(kAer + kAerCorrectableMask, kAdvisoryNonFatal, 4, kCorrectable);
-    set(kSecondary, 0x0019 | 1u << 16, 4, 0);
-    set(kSecondary + 8, 0, 4, 0, 0xff);  // Lane Error Status: the model never reports an error
+    constexpr unsigned kLanes = 8;
+    set(numbers::kConfigAer, PCI_EXT_CAP_ID_ERR | 2u << 16 | numbers::kConfigSecondary << 20, 4, 0);
+    set(config_at::kAerUncorrectable, 0, 4, 0, kUncorrectable);
+    set(config_at::kAerUncorrectableMask, 0, 4, kUncorrectable);
+    set(config_at::kAerSeverity, 0x00062030, 4, kUncorrectable);
+    set(config_at::kAerCorrectable, 0, 4, 0, kCorrectable);
+    set(config_at::kAerCorrectableMask, PCI_ERR_COR_ADV_NFAT, 4, kCorrectable);
+    set(numbers::kConfigSecondary, PCI_EXT_CAP_ID_SECPCI | 1u << 16, 4, 0);
+    // Lane Error Status: the model never reports an error
+    set(config_at::kLaneErrors, 0, 4, 0, 0xff);
     // Lane Equalization Control: no presets or hints were asked for.
-    for (unsigned lane = 0; lane < kLanes; lane++) set(kSecondary + 12 + 2 * lane, 0x7f00, 2, 0);
+    for (unsigned lane = 0; lane < kLanes; lane++)
+        set(config_at::kLaneEqualization + 2 * lane, 0x7f00, 2, 0);
 }
 
 void ConfigSpace::end_flr() {
@@ -169,15 +181,16 @@ void ConfigSpace::train(const LinkState &link) {
     power_.link = link;
     changes_++;
     // Link Status: rate, width, Slot Clock bit
-    set(0x82, 0x1000 | link.width << 4 | link.generation, 2, 0);
+    set(config_at::kLinkStatus, PCI_EXP_LNKSTA_SLC | link.width << 4 | link.generation, 2, 0);
     // Link Status 2: at 8 GT/s the link is equalised
-    set(0xa2, link.generation >= 3 ? 0x1e : 0, 2, 0);
+    set(config_at::kLinkStatus2, link.generation >= 3 ? 0x1e : 0, 2, 0);
 }
 
 ConfigSpace::Bar ConfigSpace::bar(unsigned id) const {
-    if (id == 0) return {0, word(0x10) & ~0xfu, power_.bar0_bytes};
+    if (id == 0) return {0, word(PCI_BASE_ADDRESS_0) & ~0xfu, power_.bar0_bytes};
     if (id != 2 || power_.bar2_bytes == 0) return {id, 0, 0};
-    return {2, uint64_t{word(0x1c)} << 32 | (word(0x18) & ~0xfu), power_.bar2_bytes};
+    return {2, uint64_t{word(PCI_BASE_ADDRESS_3)} << 32 | (word(PCI_BASE_ADDRESS_2) & ~0xfu),
+            power_.bar2_bytes};
 }
 
 ConfigSpace::Bar ConfigSpace::claims(uint64_t address) const {
@@ -200,9 +213,9 @@ uint32_t ConfigSpace::word(unsigned offset) const {
 // Base specification 7.5.3.16 leaves the device a choice within each range of completion timeouts.
 // The model takes the longest time of the range.
 Time ConfigSpace::completion_timeout() const {
-    unsigned chosen = byte(0x98);
-    if (chosen & 0x10) return 0;
-    switch (chosen & 0xf) {
+    unsigned chosen = byte(config_at::kDeviceControl2);
+    if (chosen & PCI_EXP_DEVCTL2_COMP_TMOUT_DIS) return 0;
+    switch (chosen & PCI_EXP_DEVCTL2_COMP_TIMEOUT) {
         case 1: return 100'000 * kNanosecond;
         case 2: return 10'000'000 * kNanosecond;
         case 5: return 55'000'000 * kNanosecond;
@@ -235,13 +248,13 @@ void ConfigSpace::write(unsigned offset, const void *data, unsigned bytes) {
 void ConfigSpace::after_write(unsigned offset, const uint8_t *in, unsigned bytes,
                               PowerState before) {
     auto written = [&](unsigned at) { return at >= offset && at < offset + bytes; };
-    if (written(kPowerControl)) {
+    if (written(config_at::kPowerControl)) {
         auto now = static_cast<unsigned>(power_state());
         // D1 and D2 are not supported, so a write of them leaves the power state as it was
         // (5.3.1.4).
         if (now == 1 || now == 2)
-            bytes_[kPowerControl] =
-                static_cast<uint8_t>((bytes_[kPowerControl] & ~3u) | static_cast<unsigned>(before));
+            bytes_[config_at::kPowerControl] = static_cast<uint8_t>(
+                (bytes_[config_at::kPowerControl] & ~3u) | static_cast<unsigned>(before));
         power_change_pending_ |= power_state() != before;
     }
     if (power_.flr && written(kInitiateFlr) && in[kInitiateFlr - offset] & 0x80) {

@@ -2,10 +2,9 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// Type 0 configuration space as PCIE4 shows it: power management at 0x40, MSI at 0x48, MSI-X at
-// 0x60 by option, PCI Express at 0x70, Advanced Error Reporting at 0x100, Secondary PCI Express at
-// 0x1c0. As in silicon there is no other capability. The user's windows of PG213, 0xB0-0xBF and
-// 0x480-0x4FF, are not used.
+// Type 0 configuration space as PCIE4 shows it: power management, MSI, by option MSI-X, PCI
+// Express, Advanced Error Reporting and Secondary PCI Express (config_registers.hpp). As in silicon
+// there is no other capability. The user's windows of PG213 are not used: 0xB0-0xBF, 0x480-0x4FF.
 //
 // Writes obey each register's read-only and write-1-to-clear bits. The hard block sees a change on
 // the next clock. The card has one function, a 32-bit BAR0 and by option a 64-bit BAR2, and one MSI
@@ -15,6 +14,7 @@
 #include <array>
 #include <cstdint>
 
+#include "link/config_registers.hpp"
 #include "link/errors.hpp"
 #include "link/link.hpp"
 
@@ -76,18 +76,22 @@ public:
     // Returns the completion timeout: the upper end of the range that Device Control 2 chooses. 0:
     // the timeout is disabled.
     Time completion_timeout() const;
-    bool memory_enabled() const { return byte(0x04) & 2; }
-    bool bus_master() const { return byte(0x04) & 4; }
-    bool msi_enabled() const { return byte(0x4a) & 1; }
-    bool msix_enabled() const { return byte(0x63) & 0x80; }
-    bool msix_masked() const { return byte(0x63) & 0x40; }
+    bool memory_enabled() const { return byte(config_at::kCommand) & PCI_COMMAND_MEMORY; }
+    bool bus_master() const { return byte(config_at::kCommand) & PCI_COMMAND_MASTER; }
+    bool msi_enabled() const { return byte(config_at::kMsiControl) & PCI_MSI_FLAGS_ENABLE; }
+    bool msix_enabled() const { return byte(config_at::kMsixControl + 1) & 0x80; }
+    bool msix_masked() const { return byte(config_at::kMsixControl + 1) & 0x40; }
     const Msix &msix() const { return power_.msix; }
-    bool relaxed_ordering() const { return byte(0x78) & 0x10; }
-    bool extended_tags() const { return byte(0x79) & 1; }
-    unsigned mps() const { return 128u << (byte(0x78) >> 5); }
-    unsigned mrrs() const { return 128u << (byte(0x79) >> 4 & 7); }
-    unsigned rcb() const { return byte(0x80) & 8 ? 128 : 64; }
-    PowerState power_state() const { return static_cast<PowerState>(byte(0x44) & 3); }
+    bool relaxed_ordering() const {
+        return byte(config_at::kDeviceControl) & PCI_EXP_DEVCTL_RELAX_EN;
+    }
+    bool extended_tags() const { return byte(config_at::kDeviceControl + 1) & 1; }
+    unsigned mps() const { return 128u << (byte(config_at::kDeviceControl) >> 5); }
+    unsigned mrrs() const { return 128u << (byte(config_at::kDeviceControl + 1) >> 4 & 7); }
+    unsigned rcb() const { return byte(config_at::kLinkControl) & PCI_EXP_LNKCTL_RCB ? 128 : 64; }
+    PowerState power_state() const {
+        return static_cast<PowerState>(byte(config_at::kPowerControl) & PCI_PM_CTRL_STATE_MASK);
+    }
 
     // Returns BAR 0 or 2. Its size is 0 if the card has no such BAR.
     Bar bar(unsigned id) const;

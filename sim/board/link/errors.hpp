@@ -43,11 +43,4 @@ struct ErrorEffect {
 
 const ErrorEffect &effect_of(CardError error);
 
-// The AER capability (base specification 7.8.4): its place, and its registers as offsets in it.
-constexpr unsigned kAer = 0x100;
-constexpr unsigned kAerUncorrectable = 0x04, kAerUncorrectableMask = 0x08, kAerSeverity = 0x0c;
-constexpr unsigned kAerCorrectable = 0x10, kAerCorrectableMask = 0x14, kAerControl = 0x18;
-constexpr unsigned kAerHeaderLog = 0x1c;
-constexpr uint32_t kAdvisoryNonFatal = 1u << 13;
-
 }  // namespace lanebox

@@ -10,14 +10,12 @@
 #include <vector>
 
 #include "card/identity.hpp"
+#include "link/config_registers.hpp"
 
 namespace lanebox {
 
 namespace {
 
-constexpr unsigned kCommand = 0x04;
-constexpr unsigned kDeviceControl = 0x78;
-constexpr uint16_t kInitiateFlr = 0x8000;
 constexpr Time kLongestTravel = 50'000 * kNanosecond;
 // Time for which the link is down while the part starts an image. A real part takes some 0.6 s.
 constexpr Time kConfigurationTime = 20'000 * kNanosecond;
@@ -143,9 +141,9 @@ bool Function::reset() {
         return true;
     }
     uint16_t control;
-    machine_.config.read(kDeviceControl, &control, sizeof control);
-    control |= kInitiateFlr;
-    config_write(kDeviceControl, &control, sizeof control);
+    machine_.config.read(config_at::kDeviceControl, &control, sizeof control);
+    control |= PCI_EXP_DEVCTL_BCR_FLR;  // Initiate FLR
+    config_write(config_at::kDeviceControl, &control, sizeof control);
     settle();
     if (!machine_.hard_block.flr_late()) return true;
     fprintf(stderr, "board: the card did not end its function level reset within 100 ms\n");
@@ -202,8 +200,10 @@ void Function::strike() {
             case Event::LinkDown: link_down(until, ConfigSpace::Reset::Hot); break;
             case Event::Remove: link_down(kNever, ConfigSpace::Reset::Power); break;
             case Event::Insert: link_back(); break;
-            case Event::DeviceControl: write_config(kDeviceControl, &value, sizeof value); break;
-            case Event::Command: write_config(kCommand, &value, sizeof value); break;
+            case Event::DeviceControl:
+                write_config(config_at::kDeviceControl, &value, sizeof value);
+                break;
+            case Event::Command: write_config(config_at::kCommand, &value, sizeof value); break;
             case Event::kKinds: break;
         }
         machine_.root.configure();

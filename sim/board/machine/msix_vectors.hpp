@@ -20,7 +20,7 @@ namespace lanebox {
 class MsixVectors {
 public:
     // bytes of an MSI-X table entry (base specification 7.7.2.6)
-    static constexpr unsigned kEntryBytes = 16;
+    static constexpr unsigned kEntryBytes = PCI_MSIX_ENTRY_SIZE;
 
     // Signals the client's eventfd of an MSI-X vector. Returns false if the client has no eventfd
     // for the vector.

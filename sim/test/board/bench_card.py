@@ -13,6 +13,7 @@ from __future__ import annotations
 import functools
 from pathlib import Path
 
+from gateware import numbers
 from sim.board.build import build_board
 from sim.clients.vfio import BAR0, VfioClient
 from sim.test.board.board_builds import ROOT
@@ -33,7 +34,7 @@ SEND_RQ, SEND_CC, RC_COUNT, MANAGE_WRITE, MANAGE_VALUE, SEEN, REFUSE = range(0x1
 PIN_ERRORS, HOLD, HOLD_THEN = 0x34, 0x38, 0x3C
 PACKET, COMPLETIONS, MEMORY0 = 0x1000, 0x2000, 0x10000
 ACK_FLR, ACK_POWER, BUSY, SILENT, SLOW_FLR = 1, 2, 4, 8, 16
-EXPRESS, POWER_CONTROL = 0x70, 0x44
+EXPRESS, POWER_CONTROL = numbers.CONFIG_EXPRESS, numbers.CONFIG_POWER + 4
 DEVICE_CONTROL, INITIATE_FLR = EXPRESS + 8, 1 << 15
 
 

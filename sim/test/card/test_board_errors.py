@@ -10,10 +10,11 @@ simulation's code.
 
 import pytest
 
+from gateware import numbers
 from sim.test.board.bench_card import DEVICE_CONTROL, MEMORY0, PIN_ERRORS, REFUSE
 from sim.test.board.board_client import BAR0_ADDRESS, BUS_MASTER, COMMAND, HIGH_MEMORY, MEMORY_SPACE
 
-AER = 0x100
+AER = numbers.CONFIG_AER
 UNCORRECTABLE, MASK, SEVERITY, CORRECTABLE, CORRECTABLE_MASK = range(AER + 4, AER + 0x18, 4)
 CONTROL, HEADER_LOG = AER + 0x18, AER + 0x1C
 # Numbers of the bits of errors in AER's uncorrectable status, then in AER's correctable status.

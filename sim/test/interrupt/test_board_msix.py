@@ -15,6 +15,7 @@ import struct
 
 import pytest
 
+from gateware import numbers
 from sim.clients.vfio import BAR0
 from sim.test.board.bench_card import BAR2, HOLD_THEN, SEND_RQ, build_bench, request
 from sim.test.board.board_client import BUS_MASTER, COMMAND, HIGH_MEMORY, MEMORY_SPACE, wait_until
@@ -22,7 +23,7 @@ from sim.test.board.board_process import run_board
 
 VECTORS, TABLE, PENDING = 8, 0x8000, 0x9000
 OPTION = ("--bar2", "64K", "--msix", f"{VECTORS}:2:{TABLE:#x}:{PENDING:#x}")
-MSIX, CAP_MSIX = 0x60, 0x11
+MSIX, CAP_MSIX = numbers.CONFIG_MSIX, 0x11
 ENABLE, MASK_ALL = 1 << 15, 1 << 14
 IRQ_MSIX = 2
 MASKED = 1

@@ -6,12 +6,13 @@ of the host."""
 
 import pytest
 
+from gateware import numbers
 from sim.test.board.board_client import C2H_GENERATE, HIGH_MEMORY, pattern, slices
 from sim.test.link.root_probe import run
 from sim.test.model.model_probe import MEMORY, beats, packets
 from sim.test.model.model_probe import run as at_pins
 
-DEVICE_CONTROL, RELAXED_ENABLE = 0x78, 0x10
+DEVICE_CONTROL, RELAXED_ENABLE = numbers.CONFIG_EXPRESS + 8, 0x10
 RELAXED, NO_SNOOP = 2, 1
 WRITES = 64
 BYTES = 256

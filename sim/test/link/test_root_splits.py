@@ -8,11 +8,12 @@ import random
 
 import pytest
 
+from gateware import numbers
 from sim.test.board.board_client import H2C_CHECK, HIGH_MEMORY, pattern, slices
 from sim.test.link.root_probe import run
 from tools.testing.seeds import each_seed
 
-DEVICE_CONTROL, LINK_CONTROL = 0x78, 0x80
+DEVICE_CONTROL, LINK_CONTROL = numbers.CONFIG_EXPRESS + 8, numbers.CONFIG_EXPRESS + 16
 RELAXED = 0x10
 READS = 40
 SETTINGS = [(mps, rcb) for mps in (128, 256, 512) for rcb in (64, 128)]
