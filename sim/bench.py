@@ -26,12 +26,6 @@ from sim.report import page
 from sim.report.record import Recording, record
 from sim.rows import (
     area,
-    capture,
-    capture_both,
-    capture_cost,
-    capture_host,
-    capture_line,
-    capture_queues,
     commands,
     cpu,
     flash,
@@ -43,6 +37,12 @@ from sim.rows import (
     streams,
     virtio,
 )
+from sim.rows.capture import both as capture_both
+from sim.rows.capture import cost as capture_cost
+from sim.rows.capture import host as capture_host
+from sim.rows.capture import line as capture_line
+from sim.rows.capture import queues as capture_queues
+from sim.rows.capture import rate as capture_rate
 from sim.rows.measure import Conditions
 from sim.rows.results import RESULTS, Row, beyond, broken, merge, row, table
 from sim.rows.streams import Job
@@ -119,7 +119,7 @@ def rows_of(bench: Bench) -> Iterator[Row]:
         at = bench.at(user=COMMANDS.name)
         yield from commands.rows(reader.board, reader.gateware / "csr.json", at)
         built = artefacts.build(bench.endpoint, capture=True)
-        for module in (capture, capture_line, capture_both, capture_cost):
+        for module in (capture_rate, capture_line, capture_both, capture_cost):
             yield from module.rows(built.board, built.gateware / "csr.json", bench.at())
         built = artefacts.build(bench.endpoint, capture=capture_queues.QUEUES)
         yield from capture_queues.rows(built.board, built.gateware / "csr.json", bench.at())

@@ -279,16 +279,19 @@ ELSEWHERE: Table = {
         REST: ("sim/test/rows/test_report.py", "Each draws a part of the page, seen in a browser."),
     },
     "sim/rows": {
-        "capture": "test_capture_rows.py",
         "commands": "sim/test/virtio/test_board_commands.py",
         "flash": "test_flash_rows.py",
         "host_record": "test_host.py",
-        "capture_ring": "test_capture_line.py",
         "held idle_reads": "test_streams.py",
         "limits_header": "software/test/test_util_limits.py",
         "model": "sim/test/model/test_model_ideal.py",
         "user_slot": "test_user_rows.py",
         "virtio": "test_virtio_rows.py",
+    },
+    "sim/rows/capture": {
+        "queues": "test_rows_capture_queues.py",
+        "rate": "test_capture_rows.py",
+        "ring": "test_capture_line.py",
     },
     "sim/trace": {
         "__main__": "test_text.py",

@@ -96,7 +96,7 @@ def faked(monkeypatch):
     monkeypatch.setattr(bench.peer, "rows", rows("p2p_read/64", "mmio_write/64"))
     monkeypatch.setattr(bench.peer, "axi_rows", rows("p2p_read_axi50/64"))
     monkeypatch.setattr(bench.commands, "rows", rows("slot.commands/64@0.6us"))
-    monkeypatch.setattr(bench.capture, "rows", rows("capture/c2h/64"))
+    monkeypatch.setattr(bench.capture_rate, "rows", rows("capture/c2h/64"))
     monkeypatch.setattr(bench.flash, "rows", by_software("card/flash/update"))
     monkeypatch.setattr(bench.cpu, "rows", by_software("sim/cpu/awake"))
     monkeypatch.setattr(bench.virtio, "rows", rows("virtio/reads/split"))

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from sim.errors import TestFailed
 from sim.rows import limits
-from sim.rows.capture_ring import LOSSLESS, SECONDS, Kind, Ring, Traffic
+from sim.rows.capture.ring import LOSSLESS, SECONDS, Kind, Ring, Traffic
 from sim.rows.measure import Conditions
 from sim.rows.peer import Bar
 from sim.rows.results import Row, row

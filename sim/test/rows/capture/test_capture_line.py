@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tests of sim/rows/capture_line.py and capture_ring.py: frames at the line rate of four ports of
+"""Tests of sim/rows/capture/line.py and ring.py: frames at the line rate of four ports of
 10G on the simulated card. No frame is lost, and every record is compared with its frame.
 
 `make bench` has the rows in full length, 17 ms of device time each. `make soak` has ten times that,
@@ -16,9 +16,10 @@ import pytest
 
 from sim import artefacts
 from sim.endpoints import DEFAULT
-from sim.rows import capture_line, limits
-from sim.rows.capture_line import DEVICE_NS, HELD, LOST, SIZES, line, stalled, traffic
-from sim.rows.capture_ring import PORTS, Kind, Traffic
+from sim.rows import limits
+from sim.rows.capture import line as capture_line
+from sim.rows.capture.line import DEVICE_NS, HELD, LOST, SIZES, line, stalled, traffic
+from sim.rows.capture.ring import PORTS, Kind, Traffic
 from sim.rows.measure import Conditions
 
 SHORT = DEVICE_NS / 20  # ns of device time: 50,000 frames of 64 B

@@ -1,19 +1,19 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tests of sim/rows/capture_host.py: what a captured packet costs a program, counted and not
+"""Tests of sim/rows/capture/host.py: what a captured packet costs a program, counted and not
 timed."""
 
 import pytest
 
 from sim.errors import TestFailed
-from sim.rows import capture_host
+from sim.rows.capture import host
 
 
 def test_a_walk_through_records_takes_20_instructions_a_packet():
     """A loop that counts packets, bytes and time by the library's inline calls takes 20
     instructions or fewer for a packet."""
-    cost = capture_host.walked(capture_host.program())
+    cost = host.walked(host.program())
     print(f"capture/insn/packet: {cost:.2f}")
     # Each of the record's seven words that the loop needs is loaded by an instruction of its own.
     assert 7 <= cost <= 20
@@ -22,15 +22,15 @@ def test_a_walk_through_records_takes_20_instructions_a_packet():
 def test_a_program_that_fails_has_no_count():
     """If the counted program fails, there is no number but a sentence with what it said."""
     with pytest.raises(TestFailed, match="a.pcapng"):
-        made = str(capture_host.program())
-        capture_host.counted([], "x", made, "record", "2", "/nowhere/a.pcapng")
+        made = str(host.program())
+        host.counted([], "x", made, "record", "2", "/nowhere/a.pcapng")
 
 
 @pytest.mark.soak  # records 800 MB
 def test_a_recording_costs_less_than_an_instruction_a_packet():
     """The recorder takes one instruction in user space or less for a packet of 64 B, which is less
     than any copy, and 64 system calls or fewer for a GiB."""
-    rows = {entry.id: entry for entry in capture_host.rows()}
+    rows = {entry.id: entry for entry in host.rows()}
     for name, entry in rows.items():
         print(name, entry.value, entry.unit, entry.conditions)
     assert 0 < rows["capture/insn/record"].value <= 1

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tests of sim/rows/capture_both.py: frames are played and recorded at the same time on the
+"""Tests of sim/rows/capture/both.py: frames are played and recorded at the same time on the
 simulated card, and every record is compared with its packet.
 
 `make bench` has the rows in full length, 17 ms of device time each. `make soak` has ten times that.
@@ -13,9 +13,10 @@ import pytest
 from sim import artefacts
 from sim.endpoints import DEFAULT
 from sim.pcap import first_difference, packets
-from sim.rows import capture_both, results
-from sim.rows.capture_both import SIZES, Packets, both, played
-from sim.rows.capture_line import DEVICE_NS
+from sim.rows import results
+from sim.rows.capture import both as capture_both
+from sim.rows.capture.both import SIZES, Packets, both, played
+from sim.rows.capture.line import DEVICE_NS
 from sim.rows.limits import capture_record
 from sim.rows.measure import Conditions
 from software.test.test_capture_tool import interface, section

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from sim.errors import TestFailed
 from sim.rows import limits
-from sim.rows.capture_ring import DEVICE_NS, FATES, MBUF_LOG2, SECONDS, Kind, Ring, Traffic
+from sim.rows.capture.ring import DEVICE_NS, FATES, MBUF_LOG2, SECONDS, Kind, Ring, Traffic
 from sim.rows.measure import Conditions
 from sim.rows.peer import START, Bar
 from sim.rows.results import Row, row

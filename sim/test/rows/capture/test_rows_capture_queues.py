@@ -1,21 +1,21 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tests of sim/rows/capture_queues.py on the simulated card with four capture queues."""
+"""Tests of sim/rows/capture/queues.py on the simulated card with four capture queues."""
 
 import pytest
 
 from sim import artefacts
 from sim.endpoints import DEFAULT
-from sim.rows import capture_queues
+from sim.rows.capture import queues
 from sim.rows.measure import Conditions
 
 
 @pytest.fixture(scope="module")
 def rows():
     """Measure the rows once. Returns {id: row}."""
-    built = artefacts.build(DEFAULT, capture=capture_queues.QUEUES)
-    found = capture_queues.rows(built.board, built.gateware / "csr.json", Conditions())
+    built = artefacts.build(DEFAULT, capture=queues.QUEUES)
+    found = queues.rows(built.board, built.gateware / "csr.json", Conditions())
     rows = {entry.id: entry for entry in found}
     for name, entry in rows.items():
         print(f"{name}: {entry.value} {entry.unit}, lost {entry.conditions['lost']}")

@@ -31,8 +31,8 @@ from gateware import numbers
 from gateware.capture.vocabulary import bits
 from sim.errors import TestFailed
 from sim.rows import limits
-from sim.rows.capture_line import FCS, GAP, LINE, PREAMBLE, RING_LOG2, limit_of, line_kind, loss_row
-from sim.rows.capture_ring import DEVICE_NS, LOSSLESS, PORTS, SECONDS, Ring, Traffic
+from sim.rows.capture.line import FCS, GAP, LINE, PREAMBLE, RING_LOG2, limit_of, line_kind, loss_row
+from sim.rows.capture.ring import DEVICE_NS, LOSSLESS, PORTS, SECONDS, Ring, Traffic
 from sim.rows.measure import Conditions
 from sim.rows.peer import START, Bar
 from sim.rows.results import Row, row

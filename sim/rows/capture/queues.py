@@ -21,8 +21,8 @@ from pathlib import Path
 
 from gateware.capture.vocabulary import bits
 from sim.errors import TestFailed
-from sim.rows.capture_line import FCS, limit_of, line_kind
-from sim.rows.capture_ring import FATES, PORTS, RING, STATUS, Kind, Ring, Traffic
+from sim.rows.capture.line import FCS, limit_of, line_kind
+from sim.rows.capture.ring import FATES, PORTS, RING, STATUS, Kind, Ring, Traffic
 from sim.rows.limits import CYCLE_NS, Limit
 from sim.rows.measure import Conditions
 from sim.rows.peer import Bar

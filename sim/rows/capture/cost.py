@@ -17,8 +17,8 @@ from pathlib import Path
 
 from sim.errors import TestFailed
 from sim.rows import limits
-from sim.rows.capture_line import FCS
-from sim.rows.capture_ring import LOSSLESS, STATUS, Kind, Ring, Traffic
+from sim.rows.capture.line import FCS
+from sim.rows.capture.ring import LOSSLESS, STATUS, Kind, Ring, Traffic
 from sim.rows.limits import Limit
 from sim.rows.measure import Conditions
 from sim.rows.peer import Bar

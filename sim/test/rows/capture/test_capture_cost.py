@@ -1,14 +1,14 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tests of sim/rows/capture_cost.py: what a captured frame costs in time and in bytes of the
+"""Tests of sim/rows/capture/cost.py: what a captured frame costs in time and in bytes of the
 ring."""
 
 import pytest
 
 from sim import artefacts
 from sim.endpoints import DEFAULT
-from sim.rows import capture_cost
+from sim.rows.capture import cost
 from sim.rows.measure import Conditions
 
 
@@ -16,7 +16,7 @@ from sim.rows.measure import Conditions
 def rows():
     """Measure the rows once. Returns {id: row}."""
     built = artefacts.build(DEFAULT, capture=True)
-    found = capture_cost.rows(built.board, built.gateware / "csr.json", Conditions())
+    found = cost.rows(built.board, built.gateware / "csr.json", Conditions())
     return {entry.id: entry for entry in found}
 
 
