@@ -35,7 +35,6 @@ from sim.rows import (
     model,
     peer,
     streams,
-    virtio,
 )
 from sim.rows.capture import both as capture_both
 from sim.rows.capture import cost as capture_cost
@@ -46,6 +45,7 @@ from sim.rows.capture import rate as capture_rate
 from sim.rows.measure import Conditions
 from sim.rows.results import RESULTS, Row, beyond, broken, merge, row, table
 from sim.rows.streams import Job
+from sim.rows.virtio import latency as virtio_latency
 
 C2H, H2C, BOTH = Job(("c2h",)), Job(("h2c",)), Job(("c2h", "h2c"))
 # Sizes in bytes of the small descriptors whose DMA rates are measured.
@@ -129,7 +129,7 @@ def rows_of(bench: Bench) -> Iterator[Row]:
         firmware = artefacts.build(bench.endpoint, card=True, firmware="default")
         yield from cpu.rows(built, firmware, bench.at())
         built = artefacts.build(bench.endpoint, virtio=True)
-        yield from virtio.rows(built.board, built.gateware / "csr.json", bench.at())
+        yield from virtio_latency.rows(built.board, built.gateware / "csr.json", bench.at())
         yield from area.rows(bench.built.gateware)
 
 

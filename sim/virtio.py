@@ -30,9 +30,9 @@ from sim.guest import wire
 from sim.report import page
 from sim.report import virtio as paper
 from sim.report.record import record
-from sim.rows import virtio
 from sim.rows.measure import Conditions
 from sim.rows.results import COLUMNS, RESULTS, Row, merge, row, table
+from sim.rows.virtio import latency
 
 ECHOES = 1000  # messages of each size in `make bench VIRTIO=1`
 BYTES = 16384  # bytes that the guest sends on the console, and gets back
@@ -164,7 +164,7 @@ def measured(plan: Any, msix: bool) -> list[Row]:
     rows = list(in_guest(plan)) if plan.guest else []
     alone = replace(plan.at, driver=None)
     built = artefacts.build(plan.at.endpoint, msix=msix, virtio=True)
-    return rows + list(virtio.rows(built.board, built.gateware / "csr.json", alone))
+    return rows + list(latency.rows(built.board, built.gateware / "csr.json", alone))
 
 
 def finish(rows: list[Row]) -> int:
@@ -185,8 +185,8 @@ def main() -> int:
     try:
         built = artefacts.build(at.endpoint, virtio=True)
         csr = built.gateware / "csr.json"
-        rows = list(virtio.rows(built.board, csr, at))
-        sizes = list(virtio.by_size(built.board, csr, at, args.echoes))
+        rows = list(latency.rows(built.board, csr, at))
+        sizes = list(latency.by_size(built.board, csr, at, args.echoes))
     except SimError as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1

@@ -259,7 +259,7 @@ ELSEWHERE: Table = {
     "sim/clients": {
         "programs": "sim/test/commands/test_sim_run.py",
         "vfio": "sim/test/board/test_board_client.py",
-        "resting virtio": "sim/test/rows/test_virtio_rows.py",
+        "resting virtio": "sim/test/rows/virtio/test_virtio_rows.py",
     },
     "sim/differential": {
         REST: ("sim/test/model/test_differential.py", "They are the parts of a single proof."),
@@ -286,12 +286,14 @@ ELSEWHERE: Table = {
         "limits_header": "software/test/test_util_limits.py",
         "model": "sim/test/model/test_model_ideal.py",
         "user_slot": "test_user_rows.py",
-        "virtio": "test_virtio_rows.py",
     },
     "sim/rows/capture": {
         "queues": "test_rows_capture_queues.py",
         "rate": "test_capture_rows.py",
         "ring": "test_capture_line.py",
+    },
+    "sim/rows/virtio": {
+        "latency": "test_virtio_rows.py",
     },
     "sim/trace": {
         "__main__": "test_text.py",

@@ -10,8 +10,8 @@ import pytest
 from sim import artefacts
 from sim.endpoints import DEFAULT
 from sim.report import virtio as report
-from sim.rows import virtio
 from sim.rows.measure import Conditions
+from sim.rows.virtio import latency
 from tools.testing.seeds import SHIFT
 
 MESSAGES = 50_000
@@ -22,6 +22,6 @@ def test_fifty_thousand_messages_of_each_size_come_back():
     """50,000 messages of each size come back unchanged, one at a time, and no rule is broken."""
     built = artefacts.build(DEFAULT, virtio=True)
     at = Conditions(seed=SHIFT + 1)
-    rows = list(virtio.by_size(built.board, built.gateware / "csr.json", at, MESSAGES))
+    rows = list(latency.by_size(built.board, built.gateware / "csr.json", at, MESSAGES))
     print(report.text([asdict(entry) for entry in rows]))
-    assert len(rows) == len(virtio.SIZES) and not any(entry.violations for entry in rows)
+    assert len(rows) == len(latency.SIZES) and not any(entry.violations for entry in rows)

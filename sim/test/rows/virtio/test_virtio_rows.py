@@ -1,7 +1,9 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tests of sim/rows/virtio.py: on made-up traces, and on the simulated card with its console."""
+"""Tests of sim/rows/virtio/latency.py: on made-up traces, and on the simulated card with its
+console.
+"""
 
 import random
 import time
@@ -23,10 +25,10 @@ from sim.clients.virtio import (
 )
 from sim.endpoints import DEFAULT
 from sim.errors import TestFailed
-from sim.rows import virtio
 from sim.rows.measure import Conditions
 from sim.rows.peer import BAR0_ADDRESS
-from sim.rows.virtio import Echo, found, percentile
+from sim.rows.virtio import latency
+from sim.rows.virtio.latency import Echo, found, percentile
 from sim.trace.tlp import Tlp
 from tools.testing.seeds import SHIFT
 
@@ -71,12 +73,12 @@ def test_the_pace_of_a_batch_is_that_of_its_used_elements():
     used = MEMORY + MEMORY_STEP + (RINGS >> 1)
     trace = [
         tlp(100 + 40 * n + late, "RQ", address=address)
-        for n in range(virtio.FRAMES)
+        for n in range(latency.FRAMES)
         for late, address in ((0, used + 4 + 8 * n), (7, used), (9, used - MEMORY_STEP + 4))
     ]
-    assert virtio.pace(trace, TRANSMIT) == 40
+    assert latency.pace(trace, TRANSMIT) == 40
     with pytest.raises(TestFailed, match="queue 1 used 31 elements for 32 messages"):
-        virtio.pace(trace[1:], TRANSMIT)
+        latency.pace(trace[1:], TRANSMIT)
 
 
 @pytest.mark.parametrize(
@@ -95,7 +97,7 @@ def test_the_rows_of_the_console_have_goals_and_break_no_rule(card):
     entry, descriptor and data. NOTIFICATION_DATA saves one, and a descriptor that is guessed
     another one. The interrupt waits for no read that only looks for the next chain. The other rows
     agree with it."""
-    rows = {entry.id: entry for entry in virtio.rows(*card, Conditions(seed=SHIFT + 1))}
+    rows = {entry.id: entry for entry in latency.rows(*card, Conditions(seed=SHIFT + 1))}
     print({name: entry.value for name, entry in rows.items()})
     for name, reads in (("split", 4), ("notify", 3), ("predicted", 2)):
         entry = rows[f"virtio/reads/{name}"]
@@ -113,8 +115,8 @@ def test_the_rows_of_the_console_have_goals_and_break_no_rule(card):
 def test_a_far_host_makes_a_tail_and_each_size_has_a_row(card):
     """Each size of seed 002's table has a row with ordered percentiles and all its echoes in the
     histogram. Late reads make the tail longer than the median."""
-    rows = list(virtio.by_size(*card, Conditions(seed=SHIFT + 1), count=40))
-    assert [entry.id for entry in rows] == [f"virtio/echo/{size}" for size in virtio.SIZES]
+    rows = list(latency.by_size(*card, Conditions(seed=SHIFT + 1), count=40))
+    assert [entry.id for entry in rows] == [f"virtio/echo/{size}" for size in latency.SIZES]
     for entry in rows:
         told = list(entry.conditions["ns"].values())
         assert told == sorted(told) and entry.value == told[0] and entry.violations == 0
@@ -130,10 +132,10 @@ def test_an_answer_that_differs_ends_the_measurement(card, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(EchoDriver, "_collect", lambda self, sent: collect(self, sent[:-1] + b"?"))
         with pytest.raises(TestFailed, match="64 bytes came back changed"):
-            virtio.Device(*card).echoes(at, 64, 1)
-    monkeypatch.setattr(virtio.Device, "page", 0)
+            latency.Device(*card).echoes(at, 64, 1)
+    monkeypatch.setattr(latency.Device, "page", 0)
     with pytest.raises(TestFailed, match=r"BAR0 \+ 0x0 is no page of a virtio device"):
-        virtio.Device(*card).echoes(at, 64, 1)
+        latency.Device(*card).echoes(at, 64, 1)
 
 
 def test_messages_that_stay_in_the_queue_end_the_measurement(card, monkeypatch):
@@ -145,7 +147,7 @@ def test_messages_that_stay_in_the_queue_end_the_measurement(card, monkeypatch):
         # The doorbell of the transmit queue is not rung.
         patch.setattr(EchoDriver, "ring", lambda self, queue: queue.number or ring(self, queue))
         with pytest.raises(TestFailed, match="no interrupt for 64 bytes"):
-            virtio.Device(*card).echoes(at, 64, 1)
+            latency.Device(*card).echoes(at, 64, 1)
 
     def offer_more(queue, head):
         """Let the driver count a message more than the device sees."""
@@ -155,7 +157,7 @@ def test_messages_that_stay_in_the_queue_end_the_measurement(card, monkeypatch):
 
     monkeypatch.setattr(Queue, "offer", offer_more)
     with pytest.raises(TestFailed, match="the device left 1 of 1 messages in its queue"):
-        virtio.Device(*card, notify=False).echoes(at, 64, 1)
+        latency.Device(*card, notify=False).echoes(at, 64, 1)
 
 
 def slow(function, source, share):
@@ -185,11 +187,11 @@ def test_a_slow_board_and_a_slow_client_make_the_same_tlps(card, monkeypatch, no
     """All TLPs of a measurement, with their times, are the same on a slow board and with a client
     that pauses at random before its messages and before its writes to host memory. The host's reads
     take random times."""
-    device = virtio.Device(*card, notify=notify)
-    at = replace(Conditions(seed=SHIFT + 1), **virtio.REAL_HOST)
+    device = latency.Device(*card, notify=notify)
+    at = replace(Conditions(seed=SHIFT + 1), **latency.REAL_HOST)
     batches = [[bytes([n]) * 64] * n for n in (1, 1, 5, 40, 1, 40)]
     with monkeypatch.context() as patch:
-        patch.setattr(virtio.RestingBar, "connect", paced(virtio.RestingBar.connect))
+        patch.setattr(latency.RestingBar, "connect", paced(latency.RestingBar.connect))
         slow_board = device.trace(at, batches)
     source = random.Random(SHIFT + 1)
     for owner, name, share in ((RestingClient, "send", 0.3), (Queue, "put", 0.1)):
