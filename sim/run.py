@@ -43,6 +43,7 @@ from sim.rows import measure, streams, user_slot
 from sim.rows.measure import Conditions
 from sim.rows.results import RESULTS, Row, merge, row, table
 from sim.rows.streams import Job
+from sim.rows.virtio import guest as guest_rows
 from sim.serve import serve
 from tools.progress import StepError, phase
 
@@ -307,7 +308,7 @@ def shell(plan: Plan) -> int:
     """Run an interactive guest connected to the board. Return its exit status."""
     if plan.virtio:
         hint = ["echo " + shlex.quote(guest_virtio.HINT)]
-        with virtio.wired(plan) as (board, more):
+        with guest_rows.wired(plan) as (board, more):
             return plan.run_guest(board, hint, interactive=True, timeout=None, **more).rc
     with plan.board() as board:
         return plan.run_guest(board, [], [], interactive=True, timeout=None).rc

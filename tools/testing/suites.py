@@ -293,6 +293,7 @@ ELSEWHERE: Table = {
         "ring": "test_capture_line.py",
     },
     "sim/rows/virtio": {
+        "guest": "sim/test/commands/test_virtio.py",
         "latency": "test_virtio_rows.py",
     },
     "sim/trace": {

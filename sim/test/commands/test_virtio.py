@@ -12,11 +12,11 @@ import sys
 
 import pytest
 
-from sim import virtio
 from sim.errors import TestFailed
 from sim.guest import kernel, run
 from sim.guest import virtio as guest_virtio
 from sim.rows import results
+from sim.rows.virtio import guest
 from sim.test.guest.guest_terminal import shell
 from sim.test.virtio.virtio_card import VirtioCard
 from tools.testing.repository import ROOT
@@ -43,12 +43,12 @@ def test_the_console_echoes_in_a_guest_and_the_table_follows(results_kept, msix)
     the card's clock."""
     done = sim("--virtio", *msix)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    assert re.search(rf"virtio/console +{virtio.BYTES:,} +bytes", done.stdout), done.stdout
+    assert re.search(rf"virtio/console +{guest.BYTES:,} +bytes", done.stdout), done.stdout
     rows = {entry["id"]: entry for entry in results.load()}
     assert rows["virtio/console"]["violations"] == 0
-    assert rows["virtio/pings"]["value"] == virtio.PINGS
-    for name in virtio.TRANSFERS:
-        assert rows[f"virtio/iperf3/{name}"]["value"] >= virtio.IPERF3_BYTES // 2
+    assert rows["virtio/pings"]["value"] == guest.PINGS
+    for name in guest.TRANSFERS:
+        assert rows[f"virtio/iperf3/{name}"]["value"] >= guest.IPERF3_BYTES // 2
     assert {"virtio/reads/split", "virtio/reads/notify", "virtio/own/64"} <= rows.keys()
 
 
@@ -58,10 +58,10 @@ def test_a_net_device_is_pinged():
     answers. Here the card is the one in software, which has both devices."""
     files = guest_virtio.files(kernel.ensure())
     with VirtioCard() as card:
-        result = run.run_guest(card.socket, virtio.COMMANDS, files, timeout=SECONDS)
+        result = run.run_guest(card.socket, guest.COMMANDS, files, timeout=SECONDS)
     assert result.rc == 0, result.console[-3000:]
-    assert int(result.files["console"]) == virtio.BYTES
-    assert int(result.files["pings"]) == virtio.PINGS
+    assert int(result.files["console"]) == guest.BYTES
+    assert int(result.files["pings"]) == guest.PINGS
 
 
 @pytest.mark.guest
@@ -105,4 +105,4 @@ def test_a_transfer_without_a_datagram_fails_with_a_sentence():
     """If iperf3 counted no datagram, the test fails. It names the transfer."""
     text = json.dumps({"end": {"sum": {"bytes": 0, "packets": 0, "lost_packets": 0}}})
     with pytest.raises(TestFailed, match="iperf3 udp/h2c: no datagram was counted"):
-        virtio.transfer("udp/h2c", text.encode(), 0)
+        guest.transfer("udp/h2c", text.encode(), 0)
