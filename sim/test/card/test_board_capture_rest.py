@@ -9,12 +9,10 @@ from sim.test.board.board_builds import build_executable, register_map
 from sim.test.board.board_client import C2H_GENERATE, wait_until
 from sim.test.card.stamped import TICK_NS
 from sim.test.card.test_board_capture import IDLE, SEGMENT, Generated, Recorder
+from sim.test.dma.resting import PAUSE_NS, assert_rested
 from sim.trace.tlp import load
 from tools.testing.seeds import each_seed
 
-# A host takes no posted write for this time. It is shorter than the 50 us after which the host
-# gives a register read up, whose completion waits behind the writes.
-PAUSE_NS = 45_000
 AHEAD = 20_000  # cycles until the pause begins, which are enough to plan it
 # Cycles after the pause's begin until a frame is made, and from there until the capture is stopped.
 EARLIEST, LATEST, FRAME = 2000, 4000, 1000
@@ -58,18 +56,5 @@ def test_the_capture_rests_when_its_last_write_has_left(boards_of, tmp_path, see
         wait_until(lambda: board.stats()["cycles"] > stop + SETTLED, "the capture stopped")
         wait_until(lambda: recorder.flags(IDLE), "the capture at rest")
         board.let_pass(5000)
-    check_trace(load(path), begin * TICK_NS)
-
-
-def check_trace(trace, paused):
-    """Fail if the trace has a write of the capture after the first completion that says that it
-    rests, or if this completion comes in the pause, which begins at `paused` ns."""
-    resumes = paused + PAUSE_NS
-    tlps = [tlp for tlp in trace if tlp.ns > paused]
-    writes = [tlp.ns for tlp in tlps if tlp.interface == "RQ" and tlp.address < SINK]
-    answers = [(tlp.ns, tlp.payload[0]) for tlp in tlps if tlp.interface == "CC"]
-    told = next(ns for ns, value in answers if value & IDLE)
-    assert answers[0][0] < resumes, "no read of the register was answered in the pause"
-    late = [ns for ns in writes if ns > told]
-    assert writes and not late, f"capture says at {told} ns that it rests, but writes at {late} ns"
-    assert told >= resumes, f"capture rests at {told} ns, but its writes wait until {resumes} ns"
+    resumes = begin * TICK_NS + PAUSE_NS
+    assert_rested(load(path), "capture", range(SINK), IDLE, resumes)

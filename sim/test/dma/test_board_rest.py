@@ -16,12 +16,10 @@ from gateware.dma.notices import CONTROL
 from gateware.numbers import DMA_ENABLE_IDLE
 from sim.test.board.board_client import C2H_GENERATE, HIGH_MEMORY, PREFIX, assert_same, wait_until
 from sim.test.card.stamped import TICK_NS
+from sim.test.dma.resting import PAUSE_NS, assert_rested
 from sim.trace.tlp import load
 from tools.testing.seeds import each_seed
 
-# A host takes no posted write for this time. It is shorter than the 50 us after which the host
-# gives a register read up, whose completion waits behind the writes.
-PAUSE_NS = 45_000
 # Cycles after the pause's begin until the direction is stopped. The host's buffer is full sooner.
 EARLIEST, LATEST = 4000, 7000
 # Cycles until the pause begins, which are enough to plan it, and cycles after which the direction's
@@ -34,6 +32,8 @@ AFTER = 5000  # cycles in which writes that still wait in the card would leave i
 BUFFER = 512
 LINES = {"c2h": HIGH_MEMORY + 0x20000, "h2c": HIGH_MEMORY + 0x21000}
 SOURCE, TOTAL = HIGH_MEMORY + 0x22000, 0x23000
+# The addresses to which each direction writes: c2h its data and its status line, h2c its line only.
+MEMORY = {"c2h": range(HIGH_MEMORY, LINES["h2c"]), "h2c": range(LINES["h2c"], SOURCE)}
 # Numbers of c2h descriptors that fill the buffers of host and hard block. The writes that find no
 # room there fit into the endpoint's own store, so c2h has handed over all of its writes when it is
 # stopped.
@@ -81,20 +81,6 @@ def run_and_stop(board, card, way, rng):
     return begin * TICK_NS + PAUSE_NS
 
 
-def check_trace(trace, way, resumes):
-    """Fail if the trace has a write of `way` after the first completion that says that `way` rests,
-    or if this completion comes before the host takes writes again."""
-    memory = range(HIGH_MEMORY, LINES["h2c"]) if way == "c2h" else range(LINES["h2c"], SOURCE)
-    tlps = [tlp for tlp in trace if tlp.ns > resumes - PAUSE_NS]
-    writes = [tlp.ns for tlp in tlps if tlp.interface == "RQ" and tlp.address in memory]
-    answers = [(tlp.ns, tlp.payload[0]) for tlp in tlps if tlp.interface == "CC"]
-    told = next(ns for ns, value in answers if value & DMA_ENABLE_IDLE)
-    assert answers[0][0] < resumes, "no read of the register was answered in the pause"
-    late = [ns for ns in writes if ns > told]
-    assert writes and not late, f"{way} says at {told} ns that it rests, but it writes at {late} ns"
-    assert told >= resumes, f"{way} rests at {told} ns, but its writes wait until {resumes} ns"
-
-
 @pytest.mark.parametrize(("way", "counts"), RUNS.values(), ids=RUNS)
 @each_seed(2)
 def test_a_direction_rests_when_its_last_write_has_left(start_board, tmp_path, way, counts, seed):
@@ -113,4 +99,4 @@ def test_a_direction_rests_when_its_last_write_has_left(start_board, tmp_path, w
         # While h2c rests, c2h goes on.
         if way == "c2h":
             assert_same(memory.data[:], before)
-    check_trace(load(path), way, resumes)
+    assert_rested(load(path), way, MEMORY[way], DMA_ENABLE_IDLE, resumes)
