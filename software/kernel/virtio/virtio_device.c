@@ -17,6 +17,7 @@
 #include <linux/module.h>
 #include <linux/pci.h>
 #include <linux/slab.h>
+#include <uapi/linux/virtio_ids.h>
 
 #include "virtio_device.h"
 
@@ -105,6 +106,9 @@ static int finalize_features(struct virtio_device *vdev)
 	void __iomem *page = d->virtio->page;
 
 	vring_transport_features(vdev);
+	/* A wait of virtio_console can be ended without harm only in a split queue. */
+	if (vdev->id.device == VIRTIO_ID_CONSOLE)
+		__virtio_clear_bit(vdev, VIRTIO_F_RING_PACKED);
 	d->notifies_data = litepcie_keeps_data(vdev->features | offered);
 	d->packed = __virtio_test_bit(vdev, VIRTIO_F_RING_PACKED);
 	if (d->notifies_data)

@@ -3,7 +3,26 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Declares what the two files of litepcie_virtio.ko share.
+ * Declares what the two files of litepcie_virtio.ko share: virtio_device.c has the device's status,
+ * features and configuration, and virtio_queues.c has its queues.
+ *
+ * What owns a struct litepcie_vdev and its parts, and for how long:
+ *   the structure	probe() allocates it.  The kernel's virtio core frees it when the last
+ *			reference to the virtio device is put, which may be after remove().
+ *   @virtio		belongs to litepcie.ko, which keeps it until remove() has returned.  The
+ *			register page and the interrupt causes may be used from probe() until then.
+ *   @vq		A virtio driver has the queues made by find_vqs() and deleted by
+ *			del_vqs().  Their memory belongs to the kernel's vring.  The card uses it
+ *			while the queue is ready.
+ *
+ * What holds:
+ *   after a reset	The card uses no queue, and no handler of the device's interrupts runs.
+ *			If the reset does not end, the whole card has lost bus mastering instead.
+ *   after remove()	The same holds, and no interrupt is requested for the device.
+ *   on a lost card	No virtio driver waits for a buffer that only the card could use.
+ *
+ * Limits: no queue is reset alone.  A packed queue's buffers cannot be given back to its driver in
+ * the card's place, so the queue is marked as broken instead.  A console's queues are always split.
  */
 #ifndef LITEPCIE_VIRTIO_DEVICE_H
 #define LITEPCIE_VIRTIO_DEVICE_H

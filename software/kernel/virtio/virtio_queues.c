@@ -45,7 +45,8 @@ static bool uses_buffers(struct litepcie_vdev *d)
  * more.  The card uses the buffers of a queue in order, so it has those from the used index on.
  *
  * To mark the queue as broken would end the wait, too.  But virtio_console then frees the buffer
- * and leaves it in the queue, from which it frees it again.
+ * and leaves it in the queue, from which it frees it again.  For this reason the queues of a
+ * console are never packed, see finalize_features().
  */
 static void give_back(struct litepcie_vdev *d, struct virtqueue *vq)
 {
@@ -66,25 +67,31 @@ static void give_back(struct litepcie_vdev *d, struct virtqueue *vq)
 		}
 		/* The driver must see the entries if it sees the index. */
 		smp_store_release(&ring->used->idx, cpu_to_virtio16(&d->vdev, used));
-		/* Ask for a doorbell for the next buffer, then look for one that came before. */
 		ring->used->flags = 0;
 		vring_avail_event(ring) = cpu_to_virtio16(&d->vdev, used);
+		/* Ask for a doorbell for the next buffer, then look for one that came before. */
 		smp_mb();
 	} while (virtio16_to_cpu(&d->vdev, READ_ONCE(ring->avail->idx)) != available);
 }
 
 /*
  * End the waits of drivers for a card that is lost or whose device was reset.  Waits that begin
- * later end in notify().
+ * later end in notify().  Where the buffers of a packed queue are is known to the kernel's vring
+ * alone, so such a queue is marked as broken, as the kernel does if notify() fails.
  */
 void litepcie_queues_end_waits(struct litepcie_vdev *d)
 {
 	unsigned long flags;
 
 	spin_lock_irqsave(&d->lock, flags);
-	for (unsigned int n = 0; n < LITEPCIE_VIRTIO_QUEUES_MAX; n++)
-		if (d->vq[n] && is_waited_for(d->vq[n]) && !d->packed)
+	for (unsigned int n = 0; n < LITEPCIE_VIRTIO_QUEUES_MAX; n++) {
+		if (!d->vq[n] || !is_waited_for(d->vq[n]))
+			continue;
+		if (d->packed)
+			__virtqueue_break(d->vq[n]);
+		else
 			give_back(d, d->vq[n]);
+	}
 	spin_unlock_irqrestore(&d->lock, flags);
 }
 

@@ -217,12 +217,14 @@ struct virtio_device {
 struct virtqueue {
 	struct virtio_device	*vdev;
 	unsigned int		index, num_max, calls;
+	bool			broken;
 	vq_callback_t		*callback;
 	bool			(*notify)(struct virtqueue *vq);
 	struct vring		vring;
 	void			*memory;
 };
 
+#define __virtqueue_break(_vq)		((void)((_vq)->broken = true))
 #define dev_to_virtio(_dev)		container_of(_dev, struct virtio_device, dev)
 #define virtqueue_get_vring(_vq)	((const struct vring *)&(_vq)->vring)
 #define virtqueue_get_vring_size(_vq)	((_vq)->vring.num)

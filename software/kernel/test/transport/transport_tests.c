@@ -308,6 +308,36 @@ static void vanish(bool in_sleep)
 	need(!master_off && !strstr(said, "does not end"), "a card that has gone is waited for");
 }
 
+static void check_broken(void)
+{
+	for (unsigned int n = 0; n < 3; n++) {
+		need(queues[n]->broken == !queues[n]->callback,
+		     "other packed queues are broken than the one that a driver waits for");
+		need(!queues[n]->vring.used->idx, "a packed queue is written to as a split one");
+	}
+}
+
+/* The driver of a network card waits for its control queue, which has no callback. */
+static void test_a_wait_in_a_packed_queue_ends(void)
+{
+	callbacks[2] = NULL;
+	made[0].offered |= PACKED;
+	need(drive(0)->accepted & PACKED, "the queues are not packed");
+	for (unsigned int n = 0; n < 3; n++)
+		add_buffer(queues[n], 3);
+	gone = true;
+	on_leave = check_broken;
+	litepcie_virtio_del(&card);
+	need(card.lost && !live_queues, "nobody notices that the card has gone");
+}
+
+/* A wait of virtio_console can be ended by giving its buffer back, and not by a broken queue. */
+static void test_the_queues_of_a_console_are_split(void)
+{
+	made[1].offered |= PACKED;
+	need(!(drive(1)->accepted & PACKED), "the queues of a console are packed");
+}
+
 static void test_a_card_that_vanishes_keeps_nobody_waiting(void)
 {
 	vanish(false);
@@ -414,6 +444,8 @@ int main(void)
 	RUN(test_the_halt_stops_what_another_kernel_has_left);
 	RUN(test_a_sleep_makes_the_queues_anew);
 	RUN(test_a_card_that_vanishes_keeps_nobody_waiting);
+	RUN(test_a_wait_in_a_packed_queue_ends);
+	RUN(test_the_queues_of_a_console_are_split);
 	RUN(test_a_doorbell_of_a_card_that_is_gone_ends_the_wait);
 	RUN(test_a_shutdown_stops_the_device_before_the_buffers_come_back);
 	RUN(test_entries_that_are_not_sound_are_left_out);
