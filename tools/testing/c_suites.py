@@ -47,7 +47,7 @@ HELD: Table = {
         "test_a_member_of_the_group_keeps_to_what_is_its_own": (
             "kernel/rights kernel/dma/charge kernel/dma/owner"
         ),
-        "test_no_place_of_an_interrupt_breaks_the_timer": "kernel/moderation",
+        "test_no_place_of_an_interrupt_breaks_the_timer": "kernel/dma/timer",
         "test_counts_go_on_behind_their_wrap": "kernel/dma/progress kernel/dma/held",
         "test_a_channel_has_its_own_blocks": "kernel/capability",
         "test_each_call_reaches_its_function_with_the_card_entered": "kernel/file/ioctl",

@@ -149,7 +149,7 @@ struct litepcie_way {
 	/* eventfd that is signalled when the direction's waiters are woken, or NULL */
 	struct eventfd_ctx	*event;
 
-	/* timer whose callback asks the card how many buffers it has finished, see moderation.c */
+	/* timer whose callback asks the card how many buffers it has finished, see timer.c */
 	struct hrtimer		timer;
 	/* h2c: delayed work that sends an incomplete beat after the flush time */
 	struct delayed_work	flusher;
@@ -284,11 +284,11 @@ void litepcie_dma_news(struct litepcie_way *way);
 void litepcie_throttle_probe(struct litepcie_chan *chan, unsigned int index);
 void litepcie_throttle_start(struct litepcie_way *way);
 
-/* Defined in moderation.c */
-void litepcie_moderation_init(struct litepcie_way *way);
-void litepcie_moderation_start(struct litepcie_way *way);
-void litepcie_moderation_stop(struct litepcie_way *way);
-void litepcie_moderation_interrupt(struct litepcie_way *way);
+/* Defined in timer.c */
+void litepcie_timer_init(struct litepcie_way *way);
+void litepcie_timer_start(struct litepcie_way *way);
+void litepcie_timer_stop(struct litepcie_way *way);
+void litepcie_timer_interrupt(struct litepcie_way *way);
 
 /* Defined in dmabuf.c */
 struct dma_buf *litepcie_dmabuf_export(struct litepcie_way *way, struct litepcie_file *file,

@@ -211,7 +211,7 @@ static void watch(struct work_struct *work)
 void litepcie_dma_init(struct litepcie_way *way)
 {
 	INIT_DELAYED_WORK(&way->watchdog, watch);
-	litepcie_moderation_init(way);
+	litepcie_timer_init(way);
 }
 
 /*
@@ -282,7 +282,7 @@ int litepcie_dma_stop(struct litepcie_way *way)
 		return 0;
 	cancel_delayed_work_sync(&way->watchdog);
 	set_run(way, LITEPCIE_RUN_REST, 0);
-	litepcie_moderation_stop(way);
+	litepcie_timer_stop(way);
 	err = litepcie_dma_halt(way);
 	litepcie_notices_stop(way, true);
 	litepcie_dma_news(way);
@@ -322,7 +322,7 @@ static int start_locked(struct litepcie_way *way, u32 run)
 	begin_notices(way, run);
 	WRITE_ONCE(way->owner->index->way[way->id].software, 0);
 	set_run(way, run, 0);
-	litepcie_moderation_start(way);
+	litepcie_timer_start(way);
 	way_write(way, LITEPCIE_DMA_GROUP_ENABLE, LITEPCIE_DMA_ENABLE_RUN);
 	way->watched = 0;
 	schedule_delayed_work(&way->watchdog, WATCH_INTERVAL);
@@ -381,7 +381,7 @@ void litepcie_dma_abort(struct litepcie_way *way, int error)
 	mutex_lock(&way->mutex);
 	cancel_delayed_work_sync(&way->watchdog);
 	set_run(way, LITEPCIE_RUN_REST, way->run ? error : way->error);
-	litepcie_moderation_stop(way);
+	litepcie_timer_stop(way);
 	if (!READ_ONCE(litepcie_of(way)->lost))
 		litepcie_dma_halt(way);
 	litepcie_notices_stop(way, !READ_ONCE(litepcie_of(way)->lost));

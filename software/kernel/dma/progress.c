@@ -141,7 +141,7 @@ void litepcie_dma_interrupt(struct litepcie_way *way)
 	int news;
 
 	if (READ_ONCE(way->mode) == LITEPCIE_MODE_ADAPTIVE)
-		litepcie_moderation_interrupt(way);
+		litepcie_timer_interrupt(way);
 	/* spin_lock() is enough, since interrupts are off in every interrupt handler */
 	spin_lock(&way->wait.lock);
 	news = update_locked(way);

@@ -130,7 +130,7 @@ static bool litepcie_check_lost(void *card)
 	return true;
 }
 
-static void litepcie_moderation_interrupt(struct litepcie_way *way)
+static void litepcie_timer_interrupt(struct litepcie_way *way)
 {
 	(void)way;
 }

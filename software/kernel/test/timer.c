@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Tests moderation.c with a stand-in for the kernel that has one timer. An interrupt on another
+ * Tests dma/timer.c with a stand-in for the kernel that has one timer. An interrupt on another
  * processor, or a stop, comes at each step of the timer's callback in turn.
  *
  * The kernel warns when a callback moves its own timer forward while that timer is queued, as an
@@ -66,8 +66,8 @@ static unsigned int seen;
 static bool looked;
 static bool owed;	/* the driver has found news, and has told nobody */
 
-void litepcie_moderation_start(struct litepcie_way *way);
-void litepcie_moderation_interrupt(struct litepcie_way *way);
+void litepcie_timer_start(struct litepcie_way *way);
+void litepcie_timer_interrupt(struct litepcie_way *way);
 
 static void fail(const char *what)
 {
@@ -182,7 +182,7 @@ static void litepcie_dma_news(struct litepcie_way *way)
 	step();
 }
 
-#include "../moderation.c"
+#include "../dma/timer.c"
 
 /*
  * An interrupt on another processor. After it, time goes on until the timer that it starts is due,
@@ -193,7 +193,7 @@ static void interrupt_elsewhere(void)
 	strike = NULL;
 	if (!way.cause)
 		return;
-	litepcie_moderation_interrupt(&way);
+	litepcie_timer_interrupt(&way);
 	now += 1000000;
 }
 
@@ -235,7 +235,7 @@ static void run_callback(unsigned int mode, unsigned int answers, void (*elsewhe
 		 * hrtimer_cancel() waits for the callback.
 		 */
 		if (!way.run) {
-			litepcie_moderation_stop(&way);
+			litepcie_timer_stop(&way);
 			if (way.cause || way.timer.queued)
 				fail("a stopped direction has its cause enabled or its timer queued");
 		}
@@ -249,14 +249,14 @@ static void start(unsigned int mode)
 	way.run = true;
 	way.cause = way.timer.queued = false;
 	strike = NULL;
-	litepcie_moderation_start(&way);
+	litepcie_timer_start(&way);
 	if (way.timer.queued != (mode == LITEPCIE_MODE_POLL) || way.cause == way.timer.queued)
 		fail("a run begins without its timer or its cause");
 }
 
 int main(void)
 {
-	litepcie_moderation_init(&way);
+	litepcie_timer_init(&way);
 	for (unsigned int mode = LITEPCIE_MODE_ADAPTIVE; mode <= LITEPCIE_MODE_POLL; mode++)
 		for (unsigned int answers = 0; answers < 16; answers++) {
 			way.told = answers & 4;

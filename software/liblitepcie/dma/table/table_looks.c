@@ -7,7 +7,7 @@
 /*
  * Look at the card's progress by a timer, in place of interrupts. In adaptive mode looks begin
  * after an interrupt and end when a look finds nothing; otherwise they go on for the whole run. The
- * kernel driver does the same (software/kernel/moderation.c).
+ * kernel driver does the same (software/kernel/dma/timer.c).
  */
 #include <errno.h>
 #include <string.h>

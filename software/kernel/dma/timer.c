@@ -73,7 +73,7 @@ static enum hrtimer_restart look(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-void litepcie_moderation_init(struct litepcie_way *way)
+void litepcie_timer_init(struct litepcie_way *way)
 {
 	hrtimer_setup(&way->timer, look, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
 }
@@ -82,7 +82,7 @@ void litepcie_moderation_init(struct litepcie_way *way)
  * Switch on the interrupt cause or the timer for a run that begins.  Called after way->run has been
  * set and before the DMA engine is enabled.
  */
-void litepcie_moderation_start(struct litepcie_way *way)
+void litepcie_timer_start(struct litepcie_way *way)
 {
 	litepcie_throttle_start(way);
 	if (way->mode == LITEPCIE_MODE_POLL)
@@ -95,7 +95,7 @@ void litepcie_moderation_start(struct litepcie_way *way)
  * Switch off the interrupt cause and the timer of a run that ends.  Called after way->run has been
  * cleared.  When this function returns, the timer is off and the cause is disabled.
  */
-void litepcie_moderation_stop(struct litepcie_way *way)
+void litepcie_timer_stop(struct litepcie_way *way)
 {
 	hrtimer_cancel(&way->timer);
 	litepcie_cause_enable(litepcie_of(way), way->cause, false);
@@ -105,7 +105,7 @@ void litepcie_moderation_stop(struct litepcie_way *way)
  * In adaptive mode: switch the interrupt cause off and the timer on.  The interrupt handler calls
  * this before it asks the card for progress.
  */
-void litepcie_moderation_interrupt(struct litepcie_way *way)
+void litepcie_timer_interrupt(struct litepcie_way *way)
 {
 	unsigned long flags;
 
