@@ -253,7 +253,7 @@ static void unmap_rings(struct litepcie *card)
 static void init_notices(struct litepcie *card)
 {
 	for (unsigned int n = 0; n < card->channels; n++) {
-		litepcie_throttle_probe(card->chan[n], n);
+		litepcie_moderation_probe(card->chan[n], n);
 		litepcie_notices_init(card->chan[n], n);
 	}
 	litepcie_capture_map(card);

@@ -58,7 +58,7 @@ HELD: Table = {
         "test_a_ring_goes_to_a_disk_and_back_without_a_copy": "kernel/file/mmap",
         "test_registers_are_mapped_uncached_and_taken_away": "kernel/bar",
         "test_another_device_reads_the_ring_in_place": "kernel/dma/dmabuf",
-        "test_interrupts_of_the_loop_that_come_fast_become_one": "kernel/throttle",
+        "test_interrupts_of_the_loop_that_come_fast_become_one": "kernel/dma/moderation",
         "test_a_held_direction_loses_nothing": "kernel/file/sync",
         "test_a_node_is_a_stream_of_bytes": "kernel/file/stream",
         "test_packets_keep_their_bytes_and_their_ends": "kernel/file/packets",

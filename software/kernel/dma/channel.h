@@ -280,9 +280,9 @@ void litepcie_dma_ask(struct litepcie_way *way);
 void litepcie_dma_interrupt(struct litepcie_way *way);
 void litepcie_dma_news(struct litepcie_way *way);
 
-/* Defined in throttle.c */
-void litepcie_throttle_probe(struct litepcie_chan *chan, unsigned int index);
-void litepcie_throttle_start(struct litepcie_way *way);
+/* Defined in moderation.c */
+void litepcie_moderation_probe(struct litepcie_chan *chan, unsigned int index);
+void litepcie_moderation_start(struct litepcie_way *way);
 
 /* Defined in timer.c */
 void litepcie_timer_init(struct litepcie_way *way);

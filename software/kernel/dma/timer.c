@@ -84,7 +84,7 @@ void litepcie_timer_init(struct litepcie_way *way)
  */
 void litepcie_timer_start(struct litepcie_way *way)
 {
-	litepcie_throttle_start(way);
+	litepcie_moderation_start(way);
 	if (way->mode == LITEPCIE_MODE_POLL)
 		hrtimer_start(&way->timer, interval(way), HRTIMER_MODE_REL);
 	else

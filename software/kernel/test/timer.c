@@ -144,7 +144,7 @@ static void litepcie_cause_enable(struct litepcie *card, unsigned int cause, boo
 	step();
 }
 
-static void litepcie_throttle_start(struct litepcie_way *started)
+static void litepcie_moderation_start(struct litepcie_way *started)
 {
 	(void)started;
 }

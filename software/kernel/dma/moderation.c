@@ -37,21 +37,21 @@ static u32 most_kept(const struct litepcie_geometry *geometry)
  * before the DMA engine is enabled.  Only a LOOP in interrupt mode is moderated.  In a held run the
  * program decides which buffers interrupt.
  */
-void litepcie_throttle_start(struct litepcie_way *way)
+void litepcie_moderation_start(struct litepcie_way *way)
 {
-	struct litepcie *card = litepcie_of(way);
+	u64 wanted = litepcie_cycles(litepcie_of(way), READ_ONCE(moderation_us));
 	u32 cycles = 0;
 
 	if (!way->moderation)
 		return;
 	if (way->run == LITEPCIE_RUN_LOOP && way->mode == LITEPCIE_MODE_INTERRUPT)
-		cycles = min_t(u64, litepcie_cycles(card, READ_ONCE(moderation_us)), LONGEST_CYCLES);
+		cycles = min_t(u64, wanted, LONGEST_CYCLES);
 	writel(cycles | most_kept(&way->ring->geometry) << LITEPCIE_MODERATION_INTERVAL_BITS,
 	       way->moderation);
 }
 
 /* Find the interrupt moderation registers of DMA channel @index, if the card has them. */
-void litepcie_throttle_probe(struct litepcie_chan *chan, unsigned int index)
+void litepcie_moderation_probe(struct litepcie_chan *chan, unsigned int index)
 {
 	const struct litepcie_block *block =
 		litepcie_block_find(chan->card, LITEPCIE_BLOCK_MODERATION, index);
