@@ -137,9 +137,6 @@ struct litepcie {
 	/* bit n: the direction, capture or virtio device with (first) cause n did not stop */
 	u32			unquiet;
 
-	/* map_bars() has enabled the PCI device, and has requested its regions */
-	bool			enabled, requested;
-
 	/* lock: protects the list of the card's open files */
 	struct mutex		files_lock;
 	struct list_head	files;
@@ -147,6 +144,8 @@ struct litepcie {
 	void __iomem		*memory[PCI_STD_NUM_BARS];
 
 	unsigned int		channels;
+	/* number of channels, from the first one, that have their device node */
+	unsigned int		nodes;
 	struct litepcie_chan	*chan[LITEPCIE_CHANNELS_MAX];
 };
 

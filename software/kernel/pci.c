@@ -4,6 +4,25 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Is the PCI driver: probe, remove, shutdown, reset, error recovery and sleep of a card.
+ *
+ * What holds, and when:
+ *   during the probe	The card makes no DMA request before go_live(), because bus mastering is
+ *			off.  A probe that fails leaves nothing behind.
+ *   after the probe	litepcie_enter() succeeds, and the device nodes and virtio devices exist.
+ *   after a removal	litepcie_enter() fails with -ENODEV.  The card makes no request, no handler
+ *			of its interrupts runs, and no memory is mapped for it.  struct litepcie
+ *			stays until the last open file is closed.
+ *   surprise removal	The same holds, and nothing has waited for an answer of the card.
+ *   reset, PCIe error	Runs end with -EIO.  Open files and their rings stay, and a new run may
+ *			start when the card is back.  Virtio devices are removed, and added anew.
+ *   sleep		The same holds, but virtio devices stay, and their drivers freeze.
+ *   shutdown		The card makes no request, so a kexec's next kernel may use all memory.
+ *
+ * Limits: a card is one PCI function, without virtual functions and without runtime power
+ * management.  A card that comes back with other gateware is given up until it is bound again.  A
+ * card with a part that does not stop loses bus mastering until that part has stopped.
+ *
+ * The table `stages` has the one order in which a card is brought up and taken down.
  */
 
 #include <linux/log2.h>
@@ -94,28 +113,25 @@ static int make_channels(struct litepcie *card)
 	return 0;
 }
 
-static void del_channels(struct litepcie *card, unsigned int count)
+static void del_nodes(struct litepcie *card)
 {
-	while (count--)
-		litepcie_chan_del(card->chan[count]);
+	while (card->nodes)
+		litepcie_chan_del(card->chan[--card->nodes]);
 }
 
-/* Make the device nodes of all channels and of the capture, or none. */
+/* Make the device nodes of all channels, or none. */
 static int add_nodes(struct litepcie *card)
 {
-	int err;
+	while (card->nodes < card->channels) {
+		int err = litepcie_chan_add(card->chan[card->nodes]);
 
-	for (unsigned int n = 0; n < card->channels; n++) {
-		err = litepcie_chan_add(card->chan[n]);
 		if (err) {
-			del_channels(card, n);
+			del_nodes(card);
 			return err;
 		}
+		card->nodes++;
 	}
-	err = litepcie_capture_add(card);
-	if (err)
-		del_channels(card, card->channels);
-	return err;
+	return 0;
 }
 
 /* Stopping the card, and using it again ----------------------------------- */
@@ -136,27 +152,6 @@ static void quiesce(struct litepcie *card, enum litepcie_state state, int error)
 	litepcie_capture_abort(card, error);
 	litepcie_irq_silence(card);
 	litepcie_user_forget(card);
-}
-
-static int set_dma_mask(struct litepcie *card)
-{
-	u32 bits = litepcie_parameter(litepcie_block_find(card, LITEPCIE_BLOCK_DMA, 0),
-				      LITEPCIE_DMA_ADDRESS_WIDTH);
-
-	return dma_set_mask_and_coherent(&card->pdev->dev, DMA_BIT_MASK(clamp(bits, 32u, 64u)));
-}
-
-/* Stop all DMA at the probe: the kernel before a kexec may have started it. */
-static int halt_everything(struct litepcie *card)
-{
-	struct litepcie_way *way;
-	int err = 0;
-
-	for (unsigned int n = 0; !err && (way = litepcie_nth_way(card, n)); n++)
-		err = litepcie_dma_halt(way);
-	if (!err)
-		err = litepcie_capture_settle(card);
-	return err ? err : litepcie_virtio_halt(card);
 }
 
 /*
@@ -198,44 +193,91 @@ static int come_back(struct litepcie *card)
 	return err;
 }
 
-/* Probe and remove -------------------------------------------------------- */
+/* The stages of a probe, and of a removal --------------------------------- */
 
-/* Enable the card and map its BARs.  Also after an error the caller calls unmap_bars(). */
+static int enable(struct litepcie *card)
+{
+	return pci_enable_device_mem(card->pdev);
+}
+
+static void disable(struct litepcie *card)
+{
+	pci_disable_device(card->pdev);
+}
+
+static int request_regions(struct litepcie *card)
+{
+	return pci_request_mem_regions(card->pdev, LITEPCIE_NAME);
+}
+
+static void release_regions(struct litepcie *card)
+{
+	pci_release_mem_regions(card->pdev);
+}
+
 static int map_bars(struct litepcie *card)
 {
-	struct pci_dev *pdev = card->pdev;
-	int err;
-
-	err = pci_enable_device_mem(pdev);
-	if (err)
-		return err;
-	card->enabled = true;
-	err = pci_request_mem_regions(pdev, LITEPCIE_NAME);
-	if (err)
-		return err;
-	card->requested = true;
-	card->bar0_size = pci_resource_len(pdev, 0);
-	card->bar0 = pci_iomap(pdev, 0, 0);
+	card->bar0_size = pci_resource_len(card->pdev, 0);
+	card->bar0 = pci_iomap(card->pdev, 0, 0);
 	if (!card->bar0)
 		return -ENOMEM;
 	litepcie_bar_map_memory(card);
 	return 0;
 }
 
-/* Give back what map_bars() has got. */
 static void unmap_bars(struct litepcie *card)
 {
 	litepcie_bar_unmap_memory(card);
-	if (card->bar0)
-		pci_iounmap(card->pdev, card->bar0);
-	if (card->requested)
-		pci_release_mem_regions(card->pdev);
-	if (card->enabled)
-		pci_disable_device(card->pdev);
+	pci_iounmap(card->pdev, card->bar0);
 }
 
-/* Remove the DMA mappings of rings, records and status lines.  The card is quiet. */
-static void unmap_rings(struct litepcie *card)
+static int find_virtio(struct litepcie *card)
+{
+	litepcie_virtio_find(card);
+	return 0;
+}
+
+/* Stop all DMA at the probe: the kernel before a kexec may have started it. */
+static int halt_everything(struct litepcie *card)
+{
+	struct litepcie_way *way;
+	int err = 0;
+
+	for (unsigned int n = 0; !err && (way = litepcie_nth_way(card, n)); n++)
+		err = litepcie_dma_halt(way);
+	if (!err)
+		err = litepcie_capture_settle(card);
+	return err ? err : litepcie_virtio_halt(card);
+}
+
+static int set_dma_mask(struct litepcie *card)
+{
+	u32 bits = litepcie_parameter(litepcie_block_find(card, LITEPCIE_BLOCK_DMA, 0),
+				      LITEPCIE_DMA_ADDRESS_WIDTH);
+
+	return dma_set_mask_and_coherent(&card->pdev->dev, DMA_BIT_MASK(clamp(bits, 32u, 64u)));
+}
+
+/*
+ * Set up the card's interrupt moderation, and the memory for its status lines and records.  That
+ * memory is mapped for the card, so the DMA mask must be set before this call.  A card whose
+ * memory cannot be mapped works without notices.
+ */
+static int map_notices(struct litepcie *card)
+{
+	for (unsigned int n = 0; n < card->channels; n++) {
+		litepcie_moderation_probe(card->chan[n], n);
+		litepcie_notices_init(card->chan[n], n);
+	}
+	litepcie_capture_map(card);
+	return 0;
+}
+
+/*
+ * Remove the DMA mappings of records, status lines and rings.  The card is quiet.  A program may
+ * have opened a node before the probe failed, so there may be rings after a failed probe, too.
+ */
+static void unmap_all(struct litepcie *card)
 {
 	struct litepcie_way *way;
 
@@ -246,89 +288,85 @@ static void unmap_rings(struct litepcie *card)
 	litepcie_capture_unmap(card);
 }
 
-/*
- * Set up the card's interrupt moderation, and the memory for its status lines and records.  That
- * memory is mapped for the card, so the DMA mask must be set before this call.
- */
-static void init_notices(struct litepcie *card)
+static int go_live(struct litepcie *card)
 {
-	for (unsigned int n = 0; n < card->channels; n++) {
-		litepcie_moderation_probe(card->chan[n], n);
-		litepcie_notices_init(card->chan[n], n);
-	}
-	litepcie_capture_map(card);
-}
-
-static int bring_up(struct litepcie *card)
-{
-	int err;
-
-	err = litepcie_capability_read(card);
-	if (err)
-		return err;
-	err = litepcie_p2pmem_add(card);
-	if (err)
-		return err;
-	err = make_channels(card);
-	if (err)
-		return err;
-	litepcie_virtio_find(card);
-	err = litepcie_capture_probe(card);
-	if (!err)
-		err = litepcie_irq_init(card);
-	if (err)
-		goto put;
-	err = halt_everything(card);
-	if (!err)
-		err = set_dma_mask(card);
-	if (err)
-		goto unmap;
-	init_notices(card);
 	pci_set_master(card->pdev);
 	pci_save_state(card->pdev);
 	litepcie_set_state(card, LITEPCIE_LIVE);
-	err = add_nodes(card);
-	if (err)
-		goto quiesce;
-	litepcie_virtio_add(card);
 	return 0;
+}
 
-quiesce:
+static void go_away(struct litepcie *card)
+{
 	quiesce(card, LITEPCIE_GONE, -ENODEV);
 	pci_clear_master(card->pdev);
-unmap:
-	/* A program may have opened a channel that was added, and have a ring that is mapped. */
-	unmap_rings(card);
-	litepcie_irq_exit(card);
-put:
-	litepcie_capture_put(card);
-	put_channels(card);
-	return err;
+	if (!card->lost)
+		pci_wait_for_pending_transaction(card->pdev);
 }
+
+static int add_virtio(struct litepcie *card)
+{
+	litepcie_virtio_add(card);
+	return 0;
+}
+
+/*
+ * A probe gets what a card needs from the first stage to the last.  A removal gives it back from
+ * the last stage to the first, and a probe that fails does so from the stage before the failed one.
+ * A stage that fails has given back itself what it had got.
+ */
+static const struct {
+	int	(*get)(struct litepcie *card);
+	void	(*put)(struct litepcie *card);
+} stages[] = {
+	{ enable,			disable },
+	{ request_regions,		release_regions },
+	{ map_bars,			unmap_bars },
+	{ litepcie_capability_read,	NULL },	/* freed with the card */
+	{ litepcie_p2pmem_add,		NULL },	/* withdrawn by devres */
+	{ make_channels,		put_channels },
+	{ find_virtio,			NULL },
+	{ litepcie_capture_probe,	litepcie_capture_put },
+	{ litepcie_irq_init,		litepcie_irq_exit },
+	{ halt_everything,		NULL },
+	{ set_dma_mask,			NULL },
+	{ map_notices,			unmap_all },
+	{ go_live,			go_away },
+	{ add_nodes,			del_nodes },
+	{ litepcie_capture_add,		litepcie_capture_del },
+	{ add_virtio,			litepcie_virtio_del },
+};
+
+/* Give back the first @count stages, and the reference to the card that the probe has got. */
+static void take_down(struct litepcie *card, unsigned int count)
+{
+	while (count--)
+		if (stages[count].put)
+			stages[count].put(card);
+	litepcie_card_put(card);
+}
+
+/* Probe, remove and shutdown ---------------------------------------------- */
 
 static int litepcie_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 {
 	struct litepcie *card = litepcie_card_alloc(pdev);
-	int err;
 
 	if (!card)
 		return -ENOMEM;
-	err = map_bars(card);
-	if (err)
-		goto unmap;
 	pci_set_drvdata(pdev, card);
-	err = bring_up(card);
-	if (err)
-		goto unmap;
+	for (unsigned int n = 0; n < ARRAY_SIZE(stages); n++) {
+		int err = stages[n].get(card);
+
+		if (err) {
+			take_down(card, n);
+			return err;
+		}
+	}
 	dev_info(&pdev->dev, "Version Lanebox %s %.12s, %s: %u DMA channel%s\n", card->target,
 		 card->digest, pdev->msix_enabled ? "MSI-X" : "MSI", card->channels,
 		 card->channels == 1 ? "" : "s");
 	return 0;
-
-unmap:
-	unmap_bars(card);
-	litepcie_card_put(card);
-	return err;
 }
 
 static void litepcie_remove(struct pci_dev *pdev)
@@ -338,19 +376,7 @@ static void litepcie_remove(struct pci_dev *pdev)
 	/* An unplugged card never answers: no function waits for a card that is lost. */
 	if (pci_channel_offline(pdev))
 		WRITE_ONCE(card->lost, true);
-	litepcie_virtio_del(card);
-	quiesce(card, LITEPCIE_GONE, -ENODEV);
-	del_channels(card, card->channels);
-	litepcie_capture_del(card);
-	litepcie_irq_exit(card);
-	pci_clear_master(pdev);
-	if (!card->lost)
-		pci_wait_for_pending_transaction(pdev);
-	unmap_rings(card);
-	unmap_bars(card);
-	litepcie_capture_put(card);
-	put_channels(card);
-	litepcie_card_put(card);
+	take_down(card, ARRAY_SIZE(stages));
 }
 
 /*
