@@ -15,13 +15,14 @@
  *
  * The driver takes its locks in this order, outermost first.  A copy from or to user memory may
  * take mmap_lock, so no such copy is made with a lock held that stands below mmap_lock in the list:
- *   way->io		held by a read() or write() of the way, also while it copies
+ *   way->io		protects the way's stream; held by a read() or write(), also while it copies
  *   (mmap_lock)	the kernel's lock of an address space
  *   card->live		held for reading between litepcie_enter() and litepcie_exit()
  *   way->mutex		protects owner, ring, start and stop; h2c's before c2h's
  *   card->master_lock	protects the bus master bit
  *   notices.lock	protects which notices (see notices.c) are on
  *   way->wait.lock	protects the counts of a way
+ *   chan->pollers.lock	protects the queue of those who wait by poll()
  *   card->user.lock	protects whose the interrupt of the user's logic is
  *   card->irq_lock	protects which interrupt causes are enabled
  * No lock of this list is taken while card->files_lock or ring->lock is held.  The file
@@ -110,9 +111,16 @@ struct litepcie {
 	char			target[4 * LITEPCIE_CAP_TARGET_WORDS];
 	char			digest[8 * LITEPCIE_CAP_DIGEST_WORDS + 1];
 
-	/* true once the card's registers have read as all ones; may be set in any context */
+	/*
+	 * true once the card's registers have read as all ones; set in any context without a lock.
+	 * xchg() lets only one context tell of the loss.
+	 */
 	bool			lost;
-	struct rw_semaphore	live;		/* lock: protects the card's state */
+	/*
+	 * lock: protects @state, and so the use of the hardware: litepcie_enter() takes it for
+	 * reading, and litepcie_set_state() for writing
+	 */
+	struct rw_semaphore	live;
 	enum litepcie_state	state;
 
 	/* lock: protects the mask of enabled causes, which the handler reads without a lock */

@@ -54,7 +54,7 @@ struct litepcie_capture_queue {
 	int				error;
 	u64				limit;	/* may be read without a lock */
 
-	/* wait.lock protects the fields from @wait to @event */
+	/* lock: wait.lock protects the fields from @wait to @event */
 	wait_queue_head_t		wait;
 	/* LITEPCIE_CAPTURE_RUN_; changes with capture->mutex and wait.lock held */
 	u32				run;
@@ -82,7 +82,7 @@ struct litepcie_capture {
 	bool				able;
 	/* makes a ring of read() free of charge, see charge.c */
 	struct litepcie_allowance	*allowance;
-	/* lock: see the top of this file */
+	/* lock: protects the register that selects a queue, and the registers behind it */
 	spinlock_t			select_lock;
 
 	/* lock: protects the fields from @running to @sort */

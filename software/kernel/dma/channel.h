@@ -59,9 +59,9 @@ struct litepcie_ends {
 };
 
 /*
- * The state of a stream, which is a run by read() or write().  It is written with way->wait.lock
- * held.  Only a call that holds way->io starts a stream and moves it, so that call may read the
- * state without way->wait.lock.
+ * The state of a stream, which is a run by read() or write().  It is written with way->io and
+ * way->wait.lock held, so a call that holds one of the two may read it.  The start of another run
+ * clears it with way->wait.lock alone.
  */
 struct litepcie_stream {
 	/*
@@ -99,9 +99,18 @@ struct litepcie_way {
 	/* address of the interrupt moderation register; NULL if the card has none */
 	void __iomem		*moderation;
 
-	/* mutex that a read() or write() of this direction holds until it returns */
+	/*
+	 * lock: protects @stream, and the bytes of the ring that the next read() or write() copies.
+	 * A read(), write(), fsync() or last close() and the flusher hold it from their first look
+	 * at these until they return, also while they copy and wait.  So the bytes of two calls are
+	 * not mixed, and no stream starts while a call moves the last one.  In LitePCIe's loop it
+	 * protects the buffer that @sw_count has come to, from its choice to the end of its copy.
+	 */
 	struct mutex		io;
-	/* lock: protects the direction's owner and ring, its start and its stop */
+	/*
+	 * lock: protects the fields from @owner to @ends, @told, the parts @ring and @ends of open
+	 * files, and what is handed to the card (held.advanced).  A start and a stop hold it.
+	 */
 	struct mutex		mutex;
 	struct litepcie_file	*owner;
 	/* ring of buffers of the direction's owner, mapped for DMA by the card; NULL: none */
@@ -113,10 +122,10 @@ struct litepcie_way {
 	char			irq_name[24];
 
 	/*
-	 * wait.lock protects the fields from @wait to @event.  It is also the lock of the queue of
-	 * waiters, so an interrupt that changes counts and wakes takes only one lock.  @run, @count
-	 * and @mode change with @mutex held, too.  poll() and blocked calls read single fields
-	 * without a lock (READ_ONCE).
+	 * lock: wait.lock protects the fields from @wait to @event.  It is also the lock of the
+	 * queue of waiters, so an interrupt that changes counts and wakes takes only one lock.
+	 * @run, @count and @mode change with @mutex held, too.  poll() and blocked calls read
+	 * single fields without a lock (READ_ONCE).
 	 */
 	wait_queue_head_t	wait;
 	/* this direction's part of the channel's status page, which programs map read-only */
@@ -191,6 +200,7 @@ struct litepcie_chan {
 	/*
 	 * Those who wait for either direction by poll() or epoll.  epoll may change the directions
 	 * that it waits for without asking the driver again, so both directions have one queue.
+	 * lock: pollers.lock protects the queue alone, and is taken with way->wait.lock held.
 	 */
 	wait_queue_head_t	pollers;
 	struct litepcie_way	way[LITEPCIE_WAYS];

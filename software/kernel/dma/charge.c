@@ -31,6 +31,10 @@
  */
 struct litepcie_allowance {
 	struct kref	kref;
+	/*
+	 * lock: 1 while a ring has the allowance, else 0.  The ring that changes it from 0 to 1 has
+	 * it alone, until the ring's discharge.
+	 */
 	atomic_t	taken;
 };
 

@@ -307,8 +307,11 @@ static void begin_notices(struct litepcie_way *way, u32 run)
 /* Start the direction for way->owner.  Needs litepcie_enter(). */
 static int start_locked(struct litepcie_way *way, u32 run)
 {
-	int err = litepcie_owner_ring(way);
+	int err;
 
+	lockdep_assert_held(&way->mutex);
+
+	err = litepcie_owner_ring(way);
 	if (!err)
 		err = litepcie_dma_halt(way);
 	/* If another part of the card did not stop, bus mastering is off. */

@@ -188,6 +188,8 @@ void litepcie_notices_start(struct litepcie_way *way, u32 flush_us)
 	struct litepcie_notices *notices = &way->chan->notices;
 	u64 line = notices->status_dma + offsetof(struct litepcie_status, way[way->id]);
 
+	lockdep_assert_held(&way->mutex);
+
 	WRITE_ONCE(way->told, true);
 	clear_line(way);
 	if (way->id == LITEPCIE_C2H) {
@@ -207,6 +209,8 @@ void litepcie_notices_start(struct litepcie_way *way, u32 flush_us)
 /* Switch off the notices of a direction at rest.  @live: registers can be reached. */
 void litepcie_notices_stop(struct litepcie_way *way, bool live)
 {
+	lockdep_assert_held(&way->mutex);
+
 	if (!way->told)
 		return;
 	WRITE_ONCE(way->told, false);
@@ -220,6 +224,8 @@ void litepcie_notices_stop(struct litepcie_way *way, bool live)
  */
 void litepcie_notices_off(struct litepcie_way *way)
 {
+	lockdep_assert_held(&way->mutex);
+
 	if (!way->chan->notices.able)
 		return;
 	set_control(&way->chan->notices, control_of(way), 0, true);

@@ -40,6 +40,8 @@ static void set_wanted(const struct litepcie_run *run, u64 bytes)
 	struct litepcie_way *way = run->way;
 	bool less = false;
 
+	lockdep_assert_held(&way->io);
+
 	spin_lock_irq(&way->wait.lock);
 	if (way->generation == run->generation) {
 		less = bytes < way->stream.wanted;

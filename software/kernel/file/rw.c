@@ -192,6 +192,8 @@ static ssize_t read_buffers(struct run *run, struct iov_iter *to)
 	ssize_t done = 0;
 	u32 buffer;
 
+	lockdep_assert_held(&run->way->io);
+
 	while (iov_iter_count(to) >= size && next_data(run, &buffer)) {
 		size_t copied;
 
@@ -213,6 +215,8 @@ static ssize_t write_buffers(struct run *run, struct iov_iter *from)
 	ssize_t done = 0;
 	size_t late;
 	u32 buffer;
+
+	lockdep_assert_held(&run->way->io);
 
 	while (iov_iter_count(from) >= size &&
 	       next_room(run, &buffer, &late, iov_iter_count(from) / size)) {

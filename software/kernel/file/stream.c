@@ -98,6 +98,8 @@ u64 litepcie_stream_bytes(const struct litepcie_run *run)
 
 void litepcie_stream_move(const struct litepcie_run *run, s64 bytes)
 {
+	lockdep_assert_held(&run->way->io);
+
 	spin_lock_irq(&run->way->wait.lock);
 	run->way->stream.at += bytes;
 	spin_unlock_irq(&run->way->wait.lock);
@@ -106,6 +108,8 @@ void litepcie_stream_move(const struct litepcie_run *run, s64 bytes)
 /* Remember what the program has been told, see @warned in struct litepcie_stream. */
 void litepcie_stream_warn(const struct litepcie_run *run, u64 warned)
 {
+	lockdep_assert_held(&run->way->io);
+
 	spin_lock_irq(&run->way->wait.lock);
 	if (run->way->generation == run->generation)
 		run->way->stream.warned = warned;
@@ -120,6 +124,7 @@ static void give_back(struct litepcie_way *way)
 	const struct litepcie_geometry *geometry = &way->ring->geometry;
 	u64 end = (way->stream.at >> ilog2(geometry->size)) + geometry->count;
 
+	lockdep_assert_held(&way->io);
 	lockdep_assert_held(&way->mutex);
 	while (way->held.advanced < end) {
 		u32 buffer;
@@ -144,6 +149,7 @@ static void send_part(struct litepcie_way *way, bool all)
 	bool last;
 	u32 buffer;
 
+	lockdep_assert_held(&way->io);
 	lockdep_assert_held(&way->mutex);
 	if (!all)
 		bytes = round_down(bytes, LITEPCIE_BEAT_BYTES);
@@ -338,8 +344,11 @@ static ssize_t transfer_locked(struct litepcie_way *way, struct litepcie_file *f
 			       struct iov_iter *iter, bool nonblock)
 {
 	struct litepcie_run run;
-	int err = run_begin(&run, way, file);
+	int err;
 
+	lockdep_assert_held(&way->io);
+
+	err = run_begin(&run, way, file);
 	if (err)
 		return err;
 	err = transfer(&run, iter, nonblock);

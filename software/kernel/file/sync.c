@@ -46,6 +46,8 @@ void litepcie_stream_flush_later(const struct litepcie_run *run)
 {
 	struct litepcie_way *way = run->way;
 
+	lockdep_assert_held(&way->io);
+
 	if (way->ends.flush_us && way->stream.at != way->held.bytes)
 		mod_delayed_work(system_wq, &way->flusher,
 				 usecs_to_jiffies(way->ends.flush_us) + 1);
@@ -129,6 +131,8 @@ static int drain(const struct litepcie_run *run, unsigned long timeout, bool clo
 	unsigned long end = jiffies + timeout;
 	int err = 0;
 
+	lockdep_assert_held(&way->io);
+
 	/* LitePCIe's endpoint cuts lengths to whole beats, so it cannot send an incomplete beat. */
 	if (way->in_flight && way->stream.at % LITEPCIE_BEAT_BYTES)
 		return -EOPNOTSUPP;
@@ -190,7 +194,10 @@ int litepcie_stream_sync(struct litepcie_file *file)
 	return err;
 }
 
-/* The last close(): wait, at most close_timeout_ms, until the user's logic has all data. */
+/*
+ * The last close(): wait, at most close_timeout_ms, until the user's logic has all data.  Another
+ * file's call holds way->io only until it has seen that the direction is not its own.
+ */
 void litepcie_stream_close(struct litepcie_file *file)
 {
 	struct litepcie_way *way = &file->chan->way[LITEPCIE_H2C];
@@ -200,7 +207,9 @@ void litepcie_stream_close(struct litepcie_file *file)
 
 	if (!find_run(&run, way, file))
 		return;
+	mutex_lock(&way->io);
 	err = drain(&run, msecs_to_jiffies(close_timeout_ms), true);
+	mutex_unlock(&way->io);
 	if (err) {
 		spin_lock_irq(&way->wait.lock);
 		if (way->generation == run.generation)

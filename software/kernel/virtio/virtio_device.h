@@ -45,7 +45,7 @@ struct litepcie_vdev {
 	bool			stuck;
 	/* true while changes of the configuration interrupt */
 	bool			listens;
-	/* protects @vq, and the used rings while give_back() writes to them */
+	/* lock: protects @vq, and the used rings while give_back() writes to them */
 	spinlock_t		lock;
 	struct virtqueue	*vq[LITEPCIE_VIRTIO_QUEUES_MAX];
 	/* names of the interrupts of the queues and of the configuration */
