@@ -39,7 +39,7 @@ HELD: Table = {
         "test_the_driver_keeps_its_promises_to_a_made_up_card": (
             "kernel/capture/capture kernel/capture/capture_calls kernel/capture/capture_node "
             "kernel/capture/capture_owner kernel/capture/capture_read "
-            "kernel/capture/capture_registers kernel/capture/capture_sort "
+            "kernel/capture/capture_registers kernel/capture/capture_sort kernel/dma/dma "
             "kernel/virtio/virtio kernel/virtio/virtio_device kernel/virtio/virtio_queues"
         ),
     },
@@ -64,7 +64,6 @@ HELD: Table = {
         "test_packets_keep_their_bytes_and_their_ends": "kernel/file/packets",
         "test_a_ring_lies_in_memory_of_the_program_s_own": "kernel/dma/memory",
         "test_a_card_may_go_while_it_is_used": "kernel/card kernel/file/chrdev",
-        "test_a_reset_stops_the_dma_and_the_card_goes_on": "kernel/dma/dma",
         "test_loading_and_binding_under_traffic": "kernel/main",
         "test_a_pcie_error_ends_in_recovery": "kernel/pci",
         "test_what_happens_is_told": "kernel/sysfs kernel/trace",

@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The driver's files of capture and virtio in user space, each on a card that a program makes up.
+"""The driver's files of capture and virtio, and the stop of its DMA, each in user space on a card
+that a program makes up.
 
 The programs include the driver's sources and stand for the kernel, so they take seconds where a
 guest takes minutes. They are deterministic, so they have no seed.
@@ -18,6 +19,7 @@ from sim.test.driver.driver_guest import program
     "name",
     [
         pytest.param("node", id="the capture's queues, their owners, calls and rings"),
+        pytest.param("halt", id="the stop of a direction of DMA, and of bus mastering"),
         pytest.param("transport", id="the transport of virtio, and the devices of the card"),
     ],
 )
