@@ -334,7 +334,9 @@ struct litepcie_ring_memory {
  *   -EINVAL	the card would have more buffers than the ring, or a length is 0 or
  * 		more than buffer_size
  *   -EBUSY	another file owns the direction, or it runs as another kind of run
- *   -EIO		the card was reset while the direction ran
+ *   -EIO		the card was reset while the direction ran.  A reset drops what was in
+ * 		flight.  The calls of the direction, also read() and write(), fail and
+ * 		poll() says POLLERR alone, until a stop of the direction.
  */
 struct litepcie_advance {
 	__u32 way;

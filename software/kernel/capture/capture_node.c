@@ -48,8 +48,20 @@ static int capture_release(struct inode *inode, struct file *filp)
 	return 0;
 }
 
+/* Returns true if read() or the ring of @file, which has @queue, has bytes that @file lacks. */
+static bool has_bytes(const struct litepcie_capture_file *file,
+		      const struct litepcie_capture_queue *queue)
+{
+	u64 position = litepcie_capture_position(queue);
+
+	if (!READ_ONCE(file->header))
+		return position > READ_ONCE(file->wake);
+	return READ_ONCE(file->header_at) < LITEPCIE_CAPTURE_HEADER ||
+	       position > READ_ONCE(file->at);
+}
+
 /*
- * Returns true if read() or the ring has blocks of @queue beyond what @file knows.
+ * Returns true if @file has bytes to read, or has all that its run has brought.
  * If no file has the queue, read() would start a capture, so the file counts as
  * readable.
  */
@@ -57,17 +69,30 @@ static bool has_news(const struct litepcie_capture_file *file,
 		     const struct litepcie_capture_queue *queue)
 {
 	const struct litepcie_capture_file *owner = READ_ONCE(queue->owner);
-	u64 position = litepcie_capture_position(queue);
+	u32 run = READ_ONCE(queue->run);
 
 	if (!owner)
 		return true;
 	if (owner != file)
 		return false;
-	if (!READ_ONCE(file->header))
-		return position > READ_ONCE(file->wake) || !READ_ONCE(queue->run);
-	return READ_ONCE(file->header_at) < LITEPCIE_CAPTURE_HEADER ||
-	       position > READ_ONCE(file->at) ||
-	       READ_ONCE(queue->run) != LITEPCIE_CAPTURE_RUN_READ;
+	return has_bytes(file, queue) ||
+	       (READ_ONCE(file->header) ? run != LITEPCIE_CAPTURE_RUN_READ : !run);
+}
+
+/* Returns what poll() reports of a run that has failed, or of a card that has gone. */
+static __poll_t events_of_error(const struct litepcie_capture_file *file,
+				const struct litepcie_capture_queue *queue)
+{
+	__poll_t events = litepcie_is_gone(queue->capture->card) ? EPOLLHUP | EPOLLERR : 0;
+
+	if (READ_ONCE(queue->owner) != file)
+		return events;
+	if (READ_ONCE(queue->error))
+		events |= EPOLLERR;
+	/* read() still returns what the card wrote before the error. */
+	if (events && READ_ONCE(file->header) && has_bytes(file, queue))
+		events |= EPOLLIN | EPOLLRDNORM;
+	return events;
 }
 
 /*
@@ -100,6 +125,7 @@ static __poll_t capture_poll(struct file *filp, struct poll_table_struct *table)
 	struct litepcie_capture_file *file = filp->private_data;
 	struct litepcie_capture_queue *queue = wait_for_queues(filp, table);
 	struct litepcie *card = queue->capture->card;
+	__poll_t events;
 
 	/* Until the file has its queue, another thread may choose one, so none is asked. */
 	if (READ_ONCE(queue->owner) == file && READ_ONCE(file->header) && !has_news(file, queue) &&
@@ -107,11 +133,8 @@ static __poll_t capture_poll(struct file *filp, struct poll_table_struct *table)
 		litepcie_capture_arm(queue, &file->at);
 		litepcie_exit(card);
 	}
-	if (litepcie_is_gone(card))
-		return EPOLLHUP | EPOLLERR;
-	if (READ_ONCE(queue->owner) == file && READ_ONCE(queue->error))
-		return EPOLLERR;
-	return has_news(file, queue) ? EPOLLIN | EPOLLRDNORM : 0;
+	events = events_of_error(file, queue);
+	return events || !has_news(file, queue) ? events : EPOLLIN | EPOLLRDNORM;
 }
 
 /*

@@ -71,6 +71,7 @@ void node_close(struct file *filp);
 /* The tests of node_read.c and node_leave.c */
 void test_reading(void);
 void test_reading_ends_with_an_error(void);
+void test_reading_ends_with_the_card(void);
 void test_reading_waits(void);
 void test_closing(void);
 void test_dead_owners(void);

@@ -85,7 +85,9 @@ void test_reading_waits(void)
 	node_close(filp);
 }
 
-/* What the card wrote before a reset is returned before the error. */
+#define READABLE	(EPOLLIN | EPOLLRDNORM)
+
+/* What the card wrote before a reset is returned before the error, and poll() says so. */
 void test_reading_ends_with_an_error(void)
 {
 	struct file *filp = reader(0);
@@ -95,8 +97,25 @@ void test_reading_ends_with_an_error(void)
 	outside = true;
 	litepcie_capture_abort(&card, -EIO);
 	outside = false;
+	need(node_poll(filp, NULL) == (EPOLLERR | READABLE), "poll() hides data from before it");
 	need(node_read(filp, bytes, RING, true) == 54, "an error hides data from before it");
+	need(node_poll(filp, NULL) == EPOLLERR, "poll() goes on to say that there is data");
 	need(node_read(filp, bytes, RING, true) == -EIO, "no error behind the data");
 	need(!stop(filp, NULL) && node_read(filp, bytes, RING, true) == 0, "STOP");
+	node_close(filp);
+}
+
+/* The same holds for a card that goes. */
+void test_reading_ends_with_the_card(void)
+{
+	struct file *filp = reader(0);
+
+	frame(0, 64);
+	made.gone = true;
+	need(litepcie_check_lost(&card), "nobody notices that the card has gone");
+	need(node_poll(filp, NULL) == (EPOLLHUP | EPOLLERR | READABLE), "poll() hides data");
+	need(node_read(filp, bytes, RING, true) == 64, "data is lost with the card");
+	need(node_poll(filp, NULL) == (EPOLLHUP | EPOLLERR), "poll() says that there is data");
+	need(node_read(filp, bytes, RING, true) == -ENODEV, "no error behind the data");
 	node_close(filp);
 }

@@ -392,6 +392,7 @@ int main(void)
 	RUN(test_reading);
 	RUN(test_reading_waits);
 	RUN(test_reading_ends_with_an_error);
+	RUN(test_reading_ends_with_the_card);
 	RUN(test_closing);
 	RUN(test_dead_owners);
 	RUN(test_a_reset);
