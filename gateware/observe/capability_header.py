@@ -168,8 +168,9 @@ def c_header():
     lines += _defines("", {"longest_read_us": round(numbers.LONGEST_READ*1e6)})
     lines += ["", "/* How a transfer of a module's memory ended: the field error of its status */"]
     lines += _defines("MODULE_ERROR_", ERRORS)
-    lines += ["", "/* Sensors: a code of code_bits is a temperature in degrees Celsius, span*code",
-        " * / 2^code_bits - offset, or a voltage in volts, full*code / 2^code_bits */"]
+    lines += ["", "/*",
+        " * Sensors: a code of code_bits is a temperature in degrees Celsius, span*code",
+        " * / 2^code_bits - offset, or a voltage in volts, full*code / 2^code_bits", " */"]
     lines += _defines("SENSORS_", {"code_bits": sensors.CODE_BITS,
         "temperature_span": sensors.TEMPERATURE_SPAN,
         "temperature_offset": sensors.TEMPERATURE_OFFSET, "voltage_full": sensors.VOLTAGE_SPAN})

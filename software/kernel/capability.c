@@ -214,7 +214,8 @@ u32 litepcie_parameter(const struct litepcie_block *block, unsigned int n)
 /* Returns the cycles of the card's clock, or 0 if the table does not give its frequency. */
 u64 litepcie_cycles(struct litepcie *card, u32 microseconds)
 {
-	const struct litepcie_block *endpoint = litepcie_block_find(card, LITEPCIE_BLOCK_ENDPOINT, 0);
+	const struct litepcie_block *endpoint =
+		litepcie_block_find(card, LITEPCIE_BLOCK_ENDPOINT, 0);
 	u32 hz = endpoint ? litepcie_parameter(endpoint, LITEPCIE_ENDPOINT_CLOCK_HZ) : 0;
 
 	return div_u64((u64)microseconds * hz, USEC_PER_SEC);

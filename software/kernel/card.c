@@ -95,7 +95,7 @@ void litepcie_set_state(struct litepcie *card, enum litepcie_state state)
 	wake_everybody(card);
 }
 
-/* Give the card up, which tells sleeping threads: open files get ENODEV until a removal or reset. */
+/* Give the card up, and wake sleeping threads: open files get ENODEV until a removal or reset. */
 void litepcie_lose(struct litepcie *card)
 {
 	WRITE_ONCE(card->lost, true);

@@ -36,9 +36,9 @@
  *   CONTROL	the register "scratch"
  *   COUNTERS	the register "control"
  *   PATTERN	the register "control".  A bit that acts on a direction can be
- * 		changed by the direction's owner only.  Other files get -EBUSY.
+ *		changed by the direction's owner only.  Other files get -EBUSY.
  *   MEMORY, USER, USER_WINDOW
- * 		all of the block
+ *		all of the block
  *
  * A write to any other register, including those of block types that the driver
  * does not know, fails with -EPERM.
@@ -67,7 +67,7 @@ struct litepcie_ioctl_dma {
  * A start makes the caller the owner of a direction that has no owner.  Errors:
  *   -EBUSY	another file owns the direction, or it runs as another kind of run
  *   -EIO		this or another direction of the card did not stop, so bus
- * 		mastering is off until the card is reset
+ *		mastering is off until the card is reset
  */
 struct litepcie_ioctl_dma_writer {
 	__u8 enable;
@@ -190,12 +190,12 @@ struct litepcie_ioctl_mmap_dma_update {
  * -EBUSY.
  *
  *   LOOP		started by LitePCIe's numbers 21 and 22: the card goes round the whole
- * 		ring and never waits for software.  Buffers for which software is too
- * 		late are lost, and counted in sysfs (h2c_lost, c2h_lost).
+ *		ring and never waits for software.  Buffers for which software is too
+ *		late are lost, and counted in sysfs (h2c_lost, c2h_lost).
  *   HELD		started by ADVANCE: the card uses the buffers that ADVANCE has handed
- * 		over, then waits for more
+ *		over, then waits for more
  *   STREAM	started by read() or write(), which hand over buffers as bytes come
- * 		and go; as in HELD, the card waits for more buffers
+ *		and go; as in HELD, the card waits for more buffers
  *
  * Numbers 21 and 22 with @enable 0 stop any kind of run.  A reset or a lost
  * card ends a run with an error.  The owner's calls then fail with that error
@@ -303,9 +303,9 @@ struct litepcie_ring_info {
  * Errors beside those of RING_SETUP:
  *   -EFAULT	no memory is mapped at @address, or the caller may not write to it
  *   -EMSGSIZE	a buffer lies in more than one page.  MADV_HUGEPAGE or MAP_HUGETLB,
- * 		and a ring that is aligned to a huge page, allow up to 2 MiB.
+ *		and a ring that is aligned to a huge page, allow up to 2 MiB.
  *   -EOPNOTSUPP	the memory is a file's, or shared and not hugetlbfs's; or the card
- * 		does not reach all memory without a bounce buffer
+ *		does not reach all memory without a bounce buffer
  *   -ENOMEM	also: more than RLIMIT_MEMLOCK, without CAP_IPC_LOCK
  *
  * mmap() and EXPORT of such a ring fail with -EADDRINUSE, because the caller
@@ -324,19 +324,19 @@ struct litepcie_ring_memory {
  * takes and starts a direction at rest, even with a @count of 0.
  *
  *   @count	number of buffers.  With those that the card still has, they may be
- * 		at most the ring's count.
+ *		at most the ring's count.
  *   @flags	LITEPCIE_ADVANCE_
  *   @lengths	h2c: the address of @count words of 32 bits, the bytes of each buffer,
- * 		from 1 to buffer_size.  0: all buffers are full.  c2h: must be 0.
+ *		from 1 to buffer_size.  0: all buffers are full.  c2h: must be 0.
  *   @advanced	returned: buffers that were handed over since the start of the run
  *
  * Errors:
  *   -EINVAL	the card would have more buffers than the ring, or a length is 0 or
- * 		more than buffer_size
+ *		more than buffer_size
  *   -EBUSY	another file owns the direction, or it runs as another kind of run
  *   -EIO		the card was reset while the direction ran.  A reset drops what was in
- * 		flight.  The calls of the direction, also read() and write(), fail and
- * 		poll() says POLLERR alone, until a stop of the direction.
+ *		flight.  The calls of the direction, also read() and write(), fail and
+ *		poll() says POLLERR alone, until a stop of the direction.
  */
 struct litepcie_advance {
 	__u32 way;
@@ -354,13 +354,13 @@ struct litepcie_advance {
  *
  *   @flags	LITEPCIE_PACKETS_
  *   @flush_us	microseconds, 0 to 1000000
- * 		c2h: a partly filled buffer ends when no more data has come for so
- * 		long.  0: it never ends for this reason.  A run of ADVANCE ignores
- * 		@flush_us without PACKETS_ON.  Before the first call it is 100 for
- * 		read().
- * 		h2c: write() sends an incomplete beat after so long, rounded up to
- * 		ticks of the kernel's timer.  0: an incomplete beat is never sent
- * 		for this reason.
+ *		c2h: a partly filled buffer ends when no more data has come for so
+ *		long.  0: it never ends for this reason.  A run of ADVANCE ignores
+ *		@flush_us without PACKETS_ON.  Before the first call it is 100 for
+ *		read().
+ *		h2c: write() sends an incomplete beat after so long, rounded up to
+ *		ticks of the kernel's timer.  0: an incomplete beat is never sent
+ *		for this reason.
  *
  * With packets on, write() waits until the ring has room for all of its packet.
  * With O_NONBLOCK it fails with EAGAIN instead, and poll() then reports POLLOUT
@@ -417,8 +417,8 @@ struct litepcie_record {
  *   @hardware	buffers that the card is done with since the start
  *   @advanced	buffers handed over to the card since the start; 0 in a LOOP
  *   @position	bytes that the card is done with since the start.  While the card goes
- * 		on, these may be the bytes of fewer than @hardware buffers, never of
- * 		more.
+ *		on, these may be the bytes of fewer than @hardware buffers, never of
+ *		more.
  *   @run		LITEPCIE_RUN_
  *   @error	why the last run was stopped: -errno, or 0
  */
@@ -436,14 +436,14 @@ struct litepcie_counts {
 /*
  * EVENT: let the driver signal an eventfd.
  *   @way	LITEPCIE_WAY_: signal it when the direction's counts or state change.  Only
- * 	the direction's owner may ask.  The eventfd is also signalled at once, if the
- * 	run has made progress or failed before this call.
- * 	LITEPCIE_EVENT_USER: signal it when the logic in the card's user slot raises
- * 	its interrupt.  One file at a time may ask.  A reset of the card ends this.
+ *	the direction's owner may ask.  The eventfd is also signalled at once, if the
+ *	run has made progress or failed before this call.
+ *	LITEPCIE_EVENT_USER: signal it when the logic in the card's user slot raises
+ *	its interrupt.  One file at a time may ask.  A reset of the card ends this.
  *   @fd	the eventfd; -1: signal none from now on
  * Errors:
  *   -EBUSY	the caller does not own the direction, or another file has the
- * 		interrupt of the user's logic
+ *		interrupt of the user's logic
  *   -ENXIO	the user's logic has no interrupt
  */
 struct litepcie_event {

@@ -485,8 +485,10 @@
 #define LITEPCIE_MODULE_ERROR_SCL_HELD          5
 #define LITEPCIE_MODULE_ERROR_LENGTH            6
 
-/* Sensors: a code of code_bits is a temperature in degrees Celsius, span*code
- * / 2^code_bits - offset, or a voltage in volts, full*code / 2^code_bits */
+/*
+ * Sensors: a code of code_bits is a temperature in degrees Celsius, span*code
+ * / 2^code_bits - offset, or a voltage in volts, full*code / 2^code_bits
+ */
 #define LITEPCIE_SENSORS_CODE_BITS              16
 #define LITEPCIE_SENSORS_TEMPERATURE_SPAN       509.3140064
 #define LITEPCIE_SENSORS_TEMPERATURE_OFFSET     280.2308787

@@ -64,21 +64,21 @@
  *   @address		start of the memory, a multiple of the page size
  *   @bytes		size of the ring: a power of two, 64 KiB to 1 GiB
  *   @mbuf_bytes		size of an MBUF: a power of two, 4 KiB to 4 MiB, at most a
- * 			quarter of the ring
+ *			quarter of the ring
  *   @segment_bytes	returned: size of the contiguous pieces that the card is
- * 			told of
+ *			told of
  *   @segments		returned: number of these pieces
  *
  * Errors:
  *   -EINVAL	also: the ring of another queue has MBUFs of another size
  *   -EBUSY	another file has the queue, or the capture runs
  *   -EMSGSIZE	the memory is not contiguous enough.  Each MBUF, and each of the
- * 		pieces (of which a card takes at most 2048), must lie within one page.
- * 		MADV_HUGEPAGE or MAP_HUGETLB, and memory that is aligned to a huge
- * 		page, allow MBUFs of up to 2 MiB.
+ *		pieces (of which a card takes at most 2048), must lie within one page.
+ *		MADV_HUGEPAGE or MAP_HUGETLB, and memory that is aligned to a huge
+ *		page, allow MBUFs of up to 2 MiB.
  *   -EFAULT	no memory is mapped at @address, or the caller may not write to it
  *   -EOPNOTSUPP	the memory is a file's, or shared and not hugetlbfs's; or the card
- * 		does not reach all memory without a bounce buffer
+ *		does not reach all memory without a bounce buffer
  *   -ENOMEM	also: more than RLIMIT_MEMLOCK, without CAP_IPC_LOCK
  */
 struct litepcie_capture_ring {
@@ -99,16 +99,16 @@ struct litepcie_capture_ring {
  *   @flags	LITEPCIE_CAPTURE_
  *   @snap	bytes to keep of a frame, at most LITEPCIE_CAPTURE_MOST_FRAME; 0: all
  *   @wait_cycles	clock cycles that whole records may wait on the card for more, at
- * 		most 2^24 - 1
+ *		most 2^24 - 1
  *   @limit	first limit: at most the size of the ring
  *
  * Errors:
  *   -EINVAL	also: the file has no ring; or, of queue 0, another queue has been
- * 		started with other flags, or with NEWEST a card that sorts frames (SORT)
- * 		has a queue that has not been started
+ *		started with other flags, or with NEWEST a card that sorts frames (SORT)
+ *		has a queue that has not been started
  *   -EBUSY	another file has the queue, or the capture runs
  *   -EIO		the card was reset while it captured, and STOP has not been called since;
- * 		or the card does not stop, so bus mastering is off until it is reset
+ *		or the card does not stop, so bus mastering is off until it is reset
  */
 struct litepcie_capture_start {
 	__u32 flags;
@@ -262,7 +262,7 @@ struct litepcie_capture_choice {
  *   @rules	rules in use, from rule 0 on.  The first that a frame matches counts.
  *   @rule	the words of each rule, as gateware/capture/queues/Rule.scala has them
  *   @spread	the queue of each entry.  A frame's entry is the hash of its
- * 		addresses and ports modulo 128, or its port
+ *		addresses and ports modulo 128, or its port
  *
  * Errors:
  *   -EINVAL	also: a rule or an entry names a queue that the card does not have

@@ -239,6 +239,7 @@ static void set_run(struct litepcie_capture_queue *queue, u32 run, int error)
 	WRITE_ONCE(queue->run, run);
 	WRITE_ONCE(queue->error, error);
 	queue->status->error = error;
+	/* A program that sees the end of a run also sees its reason. */
 	smp_store_release(&queue->status->run, run);
 	tell_locked(queue, true);
 	spin_unlock_irq(&queue->wait.lock);
@@ -429,6 +430,7 @@ static int set_up(struct litepcie_capture *capture, const struct litepcie_captur
 static void join(struct litepcie_capture_queue *queue)
 {
 	litepcie_capture_allow(queue, queue->first);
+	/* A program that sees the run sees its limit. */
 	smp_store_release(&queue->status->run, queue->run);
 	spin_lock_irq(&queue->wait.lock);
 	if (queue->wake != U64_MAX)

@@ -214,18 +214,17 @@ void litepcie_dma_init(struct litepcie_way *way)
 	litepcie_timer_init(way);
 }
 
-/*
- * Publish the state of the run in the status page.  @error is stored before @run, so a reader that
- * sees the end of a run also sees its reason.
- */
+/* Publish the state of the run in the status page. */
 static void show_run(struct litepcie_way *way)
 {
 	struct litepcie_status_way *status = way->status;
 
 	status->position = 0;
 	status->advanced = 0;
+	/* A program that sees this count sees no word of the earlier run. */
 	smp_store_release(&status->buffers, 0);
 	status->error = way->error;
+	/* A program that sees the end of a run also sees its reason. */
 	smp_store_release(&status->run, way->run);
 }
 

@@ -126,7 +126,8 @@ void litepcie_notices_init(struct litepcie_chan *chan, unsigned int index)
 	struct page *page;
 
 	notices->block = litepcie_block_find(card, LITEPCIE_BLOCK_RECORDS, index);
-	if (!notices->block || !is_usable(notices->block, entries) || !litepcie_cycles(card, USEC_PER_SEC))
+	if (!notices->block || !is_usable(notices->block, entries) ||
+	    !litepcie_cycles(card, USEC_PER_SEC))
 		return;
 	notices->regs = card->bar0 + notices->block->offset;
 	/* An earlier driver may have left notices on, for memory that is another's by now. */
@@ -171,6 +172,7 @@ static void clear_line(struct litepcie_way *way)
 	status->position = 0;
 	status->errors = 0;
 	status->time = 0;
+	/* A program that sees this count sees no word of the earlier run. */
 	smp_store_release(&status->buffers, 0);
 }
 

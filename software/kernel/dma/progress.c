@@ -51,8 +51,8 @@ static __always_inline int update_locked(struct litepcie_way *way)
 	WRITE_ONCE(way->hw_count, done);
 	way->position = position;
 	trace_litepcie_progress(way, done, way->sw_count);
-	/* Programs poll the word @buffers: c2h data must be visible before it. */
 	way->status->position = cpu_to_le64(done * way->ring->geometry.size);
+	/* Programs poll the word @buffers: c2h data must be visible before it. */
 	smp_store_release(&way->status->buffers, cpu_to_le64(done));
 	return position != before;
 }

@@ -153,8 +153,10 @@ static __always_inline __poll_t poll_way(struct litepcie_file *file, enum litepc
 /* Returns what poll() reports for a program that waits for neither direction: only an error. */
 static __poll_t errors(struct litepcie_chan *chan)
 {
-	return READ_ONCE(chan->way[LITEPCIE_C2H].error) || READ_ONCE(chan->way[LITEPCIE_H2C].error) ?
-		       EPOLLERR : 0;
+	bool failed = READ_ONCE(chan->way[LITEPCIE_C2H].error) ||
+		      READ_ONCE(chan->way[LITEPCIE_H2C].error);
+
+	return failed ? EPOLLERR : 0;
 }
 
 /*

@@ -205,8 +205,10 @@ void litepcie_virtio_interrupt(struct litepcie *card, int irq, u32 causes)
 	causes &= card->virtio_causes;
 	while (causes) {
 		struct litepcie_listener *listener = &card->listener[__ffs(causes)];
-		irq_handler_t handler = smp_load_acquire(&listener->handler);
+		irq_handler_t handler;
 
+		/* litepcie_virtio_listen() has stored @data before @handler. */
+		handler = smp_load_acquire(&listener->handler);
 		causes &= causes - 1;
 		if (handler)
 			handler(irq, listener->data);

@@ -66,7 +66,7 @@ static void set_status(struct virtio_device *vdev, u8 status)
  * A device whose status is 0 is reset already.  To write 0 would begin another reset, whose end the
  * status does not show, and the card would ignore the next writes.
  */
-static void reset(struct virtio_device *vdev)
+static void reset_and_wait(struct virtio_device *vdev)
 {
 	struct litepcie_vdev *d = litepcie_vdev_of(vdev);
 	u8 status;
@@ -199,7 +199,7 @@ static const struct virtio_config_ops config_ops = {
 	.generation		= generation,
 	.get_status		= get_status,
 	.set_status		= set_status,
-	.reset			= reset,
+	.reset			= reset_and_wait,
 	.find_vqs		= litepcie_find_vqs,
 	.del_vqs		= litepcie_queues_delete,
 	.synchronize_cbs	= synchronize_cbs,
@@ -277,7 +277,7 @@ static void shutdown(struct auxiliary_device *adev)
 {
 	struct litepcie_vdev *d = auxiliary_get_drvdata(adev);
 
-	reset(&d->vdev);
+	reset_and_wait(&d->vdev);
 	litepcie_queues_end_waits(d);
 }
 
