@@ -209,29 +209,30 @@ static int c2h_usable(struct litepcie_stream *c2h)
 	return rc;
 }
 
-/*
- * Ask the card itself for its progress. If the card writes records, memory has its counts, and its
- * registers are read only to see whether the card is there.
- */
-static int ask_card(struct litepcie *dev)
+int litepcie_table_behind(struct litepcie *dev)
 {
-	uint32_t advance;
+	uint32_t h2c = 0, c2h = 0;
 	int rc = 0;
 
 	if (dev->h2c.active)
-		rc = read_status(&dev->h2c, &advance);
+		rc = read_status(&dev->h2c, &h2c);
 	if (rc == 0 && dev->c2h.active)
-		rc = read_status(&dev->c2h, &advance);
-	return rc;
+		rc = read_status(&dev->c2h, &c2h);
+	return rc < 0 ? rc : h2c || c2h;
 }
 
+/*
+ * If the card writes records, memory has its counts, and its registers are read only to see whether
+ * the card is there.
+ */
 int litepcie_table_progress(struct litepcie *dev, enum litepcie_ask ask)
 {
 	bool told = dev->notices.records;
-	int rc = told && ask == LITEPCIE_ASK_CARD ? ask_card(dev) : 0;
+	int rc = told && ask == LITEPCIE_ASK_CARD ? litepcie_table_behind(dev) : 0;
 
 	if (rc < 0)
 		return rc;
+	rc = 0;
 	if (dev->h2c.active)
 		rc = told ? litepcie_notices_h2c(dev) : h2c_usable(&dev->h2c);
 	if (rc == 0 && dev->c2h.active)

@@ -40,6 +40,13 @@ int litepcie_table_export(const struct litepcie_stream *stream);
 int litepcie_table_post(struct litepcie_stream *stream, uint64_t first, uint64_t count);
 int litepcie_table_progress(struct litepcie *dev, enum litepcie_ask ask);
 
+/*
+ * Returns 1 if the registers of the card count descriptors that the library does not know to be
+ * done, else 0. Their record or status line may still be on its way: the answer to a register read
+ * does not push the writes that wait in the endpoint.
+ */
+int litepcie_table_behind(struct litepcie *dev);
+
 /* The back end's user(), by the registers of the interrupts. */
 int litepcie_table_user(struct litepcie *dev, enum litepcie_user what);
 

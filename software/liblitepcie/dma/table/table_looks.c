@@ -77,18 +77,20 @@ int litepcie_looks_begin(struct litepcie *dev)
 }
 
 /*
- * End the looks and go back to interrupts. The read at the end returns when the interrupts are
- * enabled in the card. The caller then looks once more, for progress that came before.
+ * End the looks and go back to interrupts. Progress made before the interrupts were enabled raises
+ * none, so the card is asked once more. If it is further than is known, the looks go on.
  */
 static int end(struct litepcie *dev)
 {
-	uint32_t enabled;
-	int rc = set_timer(dev, 0);
+	int behind, rc;
 
 	dev->looking = false;
-	if (rc == 0)
-		rc = litepcie_table_interrupts(dev);
-	return rc < 0 ? rc : litepcie_get(dev, dev->map.irq_enable, &enabled);
+	rc = litepcie_table_interrupts(dev);
+	behind = rc < 0 ? rc : litepcie_table_behind(dev);
+	if (behind <= 0)
+		return behind < 0 ? behind : set_timer(dev, 0);
+	dev->looking = true;
+	return litepcie_table_interrupts(dev);
 }
 
 int litepcie_looks_tick(struct litepcie *dev)

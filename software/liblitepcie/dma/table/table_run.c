@@ -167,11 +167,14 @@ int litepcie_table_quiesce(struct litepcie *dev)
 	       litepcie_capture_quiesce(dev);
 }
 
-/* Clear an earlier run's interrupts from the eventfd, so that the counts are this run's. */
+/*
+ * Clear an earlier run's interrupts from the eventfd, so that the counts are this run's. If the
+ * other stream runs, both share the counts, and what is in the eventfd may be that stream's news.
+ */
 static int start_interrupts(struct litepcie_stream *stream, bool first)
 {
 	struct litepcie *dev = stream->dev;
-	int rc = dev->backend->sleep(dev, 0);
+	int rc = first ? dev->backend->sleep(dev, 0) : 0;
 
 	if (first) {
 		dev->stats.interrupts = 0;

@@ -372,6 +372,28 @@ static void a_stop_is_heard_of_in_each_sleep(void)
 	CHECK(card.sleeps != 0 && says("another thread stopped the DMA"));
 }
 
+/*
+ * A start or a stop of one stream leaves the descriptor of litepcie_dma_fd() readable: the
+ * interrupt may be news of the other stream, which runs on.
+ */
+static void news_of_one_stream_outlive_a_start_and_a_stop_of_the_other(void)
+{
+	struct litepcie_stats stats = { .struct_size = sizeof(stats) };
+
+	begin();
+	CHECK_EQUAL(litepcie_stream_stop(&dev.h2c), 0);
+	CHECK_EQUAL(litepcie_dma_fd(&dev), dev.interrupt);
+	card.raised = 1;
+	CHECK_EQUAL(litepcie_stream_start(&dev.h2c), 0);
+	CHECK_EQUAL(card.raised, 1);
+	CHECK_EQUAL(litepcie_stream_stop(&dev.h2c), 0);
+	CHECK_EQUAL(card.raised, 1);
+	CHECK_EQUAL(litepcie_stream_stop(&dev.c2h), 0);
+	CHECK_EQUAL(card.raised, 0);
+	litepcie_stats(&dev, &stats);
+	CHECK_EQUAL(stats.interrupts, 1);
+}
+
 static void a_card_that_is_asked_back_ends_a_wait(void)
 {
 	begin();
@@ -445,6 +467,7 @@ int main(void)
 	a_wait_hands_over_what_the_card_runs_out_of();
 	a_drain_waits_for_the_logic();
 	a_stop_is_heard_of_in_each_sleep();
+	news_of_one_stream_outlive_a_start_and_a_stop_of_the_other();
 	a_card_that_is_asked_back_ends_a_wait();
 	news_wakes_all();
 	who_follows_sleeps();
