@@ -342,6 +342,15 @@ int litepcie_put(struct litepcie *dev, uint32_t offset, uint32_t value);
 int litepcie_change(struct litepcie *dev, uint32_t offset, uint32_t clear, uint32_t set);
 int litepcie_get_words(struct litepcie *dev, uint32_t offset, uint32_t *words, size_t count);
 
+/*
+ * Returns true if a register of states that read as @status says one of @states. A read that the
+ * root port has given up gives all ones, and says nothing.
+ */
+static inline bool litepcie_says(uint32_t status, uint32_t states)
+{
+	return status != UINT32_MAX && status & states;
+}
+
 /* Do what litepcie_time() does, for a caller that holds the handle's lock. */
 int litepcie_time_read(struct litepcie *dev, uint64_t *ticks);
 

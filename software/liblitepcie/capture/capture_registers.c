@@ -387,7 +387,7 @@ static int generated_by_registers(struct litepcie_capture *capture, uint32_t *ma
 
 	if (rc == 0)
 		rc = litepcie_readl(dev, dev->map.capture.generator_made, made);
-	return rc < 0 ? rc : (status & CAPTURE_GENERATOR_IDLE) != 0;
+	return rc < 0 ? rc : litepcie_says(status, CAPTURE_GENERATOR_IDLE);
 }
 
 const struct litepcie_capture_access litepcie_capture_by_registers = {

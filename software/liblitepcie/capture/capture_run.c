@@ -286,8 +286,7 @@ static int come_to_rest(struct litepcie_capture *capture)
 	uint32_t status = 0;
 	int rc = get_status(capture, &status);
 
-	/* A read that the root port has given up gives all ones, and says nothing. */
-	while (rc == 0 && (status == NO_ANSWER || !(status & CAPTURE_IDLE))) {
+	while (rc == 0 && !litepcie_says(status, CAPTURE_IDLE)) {
 		if (!litepcie_slice(deadline))
 			return litepcie_fail(capture->dev, -ETIMEDOUT, "%s: the capture did not "
 					     "come to rest within %d s: reset the card",

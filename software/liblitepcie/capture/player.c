@@ -127,7 +127,7 @@ static int await_idle(struct litepcie *dev)
 
 	for (;;) {
 		rc = litepcie_readl(dev, dev->map.player.status, &status);
-		if (rc < 0 || (status & IDLE))
+		if (rc < 0 || litepcie_says(status, IDLE))
 			return rc;
 		if (!litepcie_slice(deadline))
 			return litepcie_fail(dev, -ETIMEDOUT, "%s: a frame of the player does not "
@@ -206,6 +206,8 @@ int litepcie_played(struct litepcie *dev, struct litepcie_played *played)
 		rc = get64(dev, wide[i].offset, wide[i].value);
 	for (size_t i = 0; rc == 0 && i < sizeof(narrow) / sizeof(narrow[0]); i++)
 		rc = litepcie_readl(dev, narrow[i].offset, narrow[i].value);
+	if (rc == 0 && status == UINT32_MAX)
+		rc = litepcie_fail(dev, -EIO, "%s: the card does not answer", dev->name);
 	if (rc < 0)
 		return rc;
 	found.error = status & ERROR_MASK;

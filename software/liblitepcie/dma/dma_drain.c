@@ -73,7 +73,7 @@ static int wait_for_logic(struct litepcie *dev, int64_t deadline, int timeout_ms
 
 	while (dev->map.h2c_tells_taken) {
 		rc = litepcie_get(dev, dev->map.h2c.enable, &state);
-		if (rc < 0 || state & LITEPCIE_DMA_ENABLE_TAKEN)
+		if (rc < 0 || litepcie_says(state, LITEPCIE_DMA_ENABLE_TAKEN))
 			break;
 		if (deadline - litepcie_now_ms() <= 0)
 			return late(dev, "the card has all data, but its logic has not taken it "

@@ -107,8 +107,7 @@ static int table_woken(struct litepcie *dev)
 
 /*
  * Disable a direction. The card finishes the requests that it has begun. When the direction is at
- * rest, its descriptor table is emptied. A read that the root port has given up gives all ones,
- * which does not say that the direction is at rest.
+ * rest, its descriptor table is emptied.
  */
 static int disable(struct litepcie *dev, const struct litepcie_dma_registers *registers)
 {
@@ -117,11 +116,11 @@ static int disable(struct litepcie *dev, const struct litepcie_dma_registers *re
 
 	for (unsigned int i = 0; rc == 0 && i < IDLE_READS; i++) {
 		rc = litepcie_get(dev, registers->enable, &state);
-		if (rc == 0 && state != UINT32_MAX && state & LITEPCIE_DMA_ENABLE_IDLE)
+		if (rc == 0 && litepcie_says(state, LITEPCIE_DMA_ENABLE_IDLE))
 			break;
 	}
 	rc = rc ?: litepcie_put(dev, registers->flush, 1) ?: litepcie_put(dev, registers->loop, 0);
-	if (rc == 0 && (state == UINT32_MAX || !(state & LITEPCIE_DMA_ENABLE_IDLE)))
+	if (rc == 0 && !litepcie_says(state, LITEPCIE_DMA_ENABLE_IDLE))
 		return litepcie_fail(dev, -EIO, "the DMA does not come to rest (enable register "
 				     "0x%x); start the board again", state);
 	return rc;

@@ -34,6 +34,8 @@ static struct {
 	unsigned int			busy;
 	bool				asked;	/* the kernel wants the card back */
 	bool				gone;	/* all reads give ones */
+	/* number of reads of the status that the root port gives up */
+	unsigned int			given_up;
 } card;
 
 static struct litepcie dev;
@@ -88,7 +90,7 @@ static void card_readl(struct litepcie *ours, uint32_t offset, uint32_t *value)
 		*value = (uint32_t)(card.line->position >> 32);
 	if (offset == registers->position + 4)
 		*value = (uint32_t)card.line->position;
-	if (card.gone)
+	if (card.gone || (offset == registers->status && card.given_up && card.given_up--))
 		*value = UINT32_MAX;
 }
 
@@ -401,6 +403,22 @@ static void a_dead_card_is_told(void)
 	CHECK(litepcie_now_ms() - begun < 5000);
 }
 
+/* A read of the status that the root port has given up does not say that something is at rest. */
+static void a_read_that_is_given_up_says_nothing(void)
+{
+	struct litepcie_capture *capture = begin(RING, false);
+	uint64_t made;
+
+	card.given_up = 1;
+	CHECK_EQUAL(litepcie_capture_generated(capture, &made), 0);
+	CHECK_EQUAL(litepcie_capture_generated(capture, &made), 1);
+	card.given_up = 3;
+	card.busy = 5;
+	CHECK_EQUAL(litepcie_capture_stop(capture), 0);
+	CHECK_EQUAL(card.busy, 0);
+	litepcie_capture_close(capture);
+}
+
 /* A card that was reset by somebody else ends a wait. */
 static void a_reset_is_told(void)
 {
@@ -451,6 +469,7 @@ int main(void)
 	a_stop_waits_whatever_the_line_says();
 	an_end_inside_an_mbuf_is_told();
 	a_dead_card_is_told();
+	a_read_that_is_given_up_says_nothing();
 	a_reset_is_told();
 	accounts_are_those_of_their_fates();
 	return failed_checks != 0;

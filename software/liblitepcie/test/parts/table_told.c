@@ -343,6 +343,10 @@ static void a_drain_waits_for_the_logic(void)
 	line(LINE_H2C)->buffers = 1;
 	CHECK_EQUAL(h2c_drain(&dev, 1), -ETIMEDOUT);
 	CHECK(says("its logic has not taken it"));
+	/* a read that the root port has given up does not say that the data has been taken */
+	card.dead = true;
+	CHECK_EQUAL(h2c_drain(&dev, 1), -ETIMEDOUT);
+	card.dead = false;
 	card.word[(H2C + ENABLE) / 4] |= 4;
 	CHECK_EQUAL(h2c_drain(&dev, 1), 0);
 }
