@@ -12,17 +12,17 @@
 /* A struct of the library, as programs of three versions know it. */
 struct old {
 	size_t		struct_size;
-	uint32_t	a;
+	uint64_t	a;
 };
 
 struct ours {
 	size_t		struct_size;
-	uint32_t	a, b;
+	uint64_t	a, b;
 };
 
 struct newer {
 	size_t		struct_size;
-	uint32_t	a, b, c, d;
+	uint64_t	a, b, c, d;
 };
 
 static void an_old_program_gets_and_sets_what_it_knows(void)
