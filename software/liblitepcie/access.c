@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "backend.h"
+#include "helpers.h"
 
 #ifdef __x86_64__
 

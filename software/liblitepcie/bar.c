@@ -11,7 +11,7 @@
  */
 #include <errno.h>
 
-#include "backend.h"
+#include "helpers.h"
 
 #define POSTS	64u	/* most register writes that the back end gets in one call of post() */
 

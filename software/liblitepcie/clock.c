@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "backend.h"
+#include "helpers.h"
 
 int64_t litepcie_now_ms(void)
 {

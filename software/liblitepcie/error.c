@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend.h"
+#include "helpers.h"
 
 /* The sentence that litepcie_why() returns. Each thread has a sentence of its own. */
 static _Thread_local char sentence[LITEPCIE_WHY_SIZE];

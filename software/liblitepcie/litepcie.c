@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "backend.h"
+#include "helpers.h"
 #include "litepcie_capture.h"
 
 #define SIM_PREFIX	"sim:"

@@ -7,12 +7,13 @@
 /*
  * Copy structs that begin with their size between the program and the library. A program may have
  * been compiled with an older or a newer header than the library, so its struct may be shorter or
- * longer than the library's.
+ * longer than the library's. A new member must lie behind the end of the older struct and not in
+ * its padding: older programs leave random bytes there.
  */
 #include <errno.h>
 #include <string.h>
 
-#include "backend.h"
+#include "helpers.h"
 
 /*
  * Largest size in bytes that a program's struct may say. A larger value means that the program did

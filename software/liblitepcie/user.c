@@ -11,7 +11,7 @@
  */
 #include <errno.h>
 
-#include "backend.h"
+#include "helpers.h"
 
 static int check_user(struct litepcie *dev)
 {

@@ -16,7 +16,7 @@
 
 #include <stddef.h>
 
-#include "backend.h"
+#include "helpers.h"
 #include "describe/layout.h"
 #include "litepcie_capability.h"
 #include "litepcie_capture.h"

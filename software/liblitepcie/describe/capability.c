@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend.h"
+#include "helpers.h"
 #include "litepcie_capability.h"
 
 #define CRC_POLYNOMIAL	0xedb88320u	/* polynomial of the CRC-32 of IEEE 802.3, reflected */

@@ -10,7 +10,7 @@
  */
 #include <stdio.h>
 
-#include "backend.h"
+#include "helpers.h"
 #include "layout.h"
 
 #define COUNTERS_SNAPSHOT	(1u << LITEPCIE_PCIE_COUNTERS_CONTROL_SNAPSHOT_OFFSET)

@@ -16,7 +16,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-#include "backend.h"
+#include "helpers.h"
 
 #define LARGEST_FILE	(4u << 20)
 #define DEEPEST		4

@@ -8,7 +8,7 @@
  * litepcie_features(): what a program can do with this card by the way it was opened. The answer
  * comes from the capability table and from the back end. No call is made to see whether it fails.
  */
-#include "backend.h"
+#include "helpers.h"
 
 uint64_t litepcie_features(const struct litepcie *dev)
 {

@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <stddef.h>
 
-#include "backend.h"
+#include "helpers.h"
 #include "litepcie_capability.h"
 
 #define PLACE(field)	offsetof(struct litepcie_map, field)

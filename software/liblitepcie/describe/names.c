@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend.h"
+#include "helpers.h"
 #include "layout.h"
 #include "litepcie_capability.h"
 

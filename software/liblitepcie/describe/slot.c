@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "litepcie_capability.h"
-#include "backend.h"
+#include "helpers.h"
 
 /* most readings of the slot monitor, each of which another program may spoil */
 #define TRIES		8u

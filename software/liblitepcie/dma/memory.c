@@ -17,7 +17,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "backend.h"
+#include "helpers.h"
 
 #ifndef MADV_COLLAPSE
 /* older system headers do not define the madvise() flag MADV_COLLAPSE */

@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "backend.h"
+#include "helpers.h"
 
 #define VFIO_USER_BAR0		0
 #define VFIO_USER_CONFIG	7

@@ -14,7 +14,7 @@
 
 #include <errno.h>
 
-#include "backend.h"
+#include "helpers.h"
 
 /* The options that both streams of a run share; those of one direction go to that one alone. */
 struct run_config {

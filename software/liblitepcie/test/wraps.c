@@ -12,7 +12,7 @@
  */
 #include <stdlib.h>
 
-#include "backend.h"
+#include "helpers.h"
 #include "check.h"
 #include "open.h"
 #include "run.h"

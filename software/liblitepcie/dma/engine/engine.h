@@ -14,7 +14,7 @@
 #ifndef LITEPCIE_ENGINE_H
 #define LITEPCIE_ENGINE_H
 
-#include "backend.h"
+#include "helpers.h"
 
 /* Make the ring of a stream as its options say. It is freed by litepcie_engine_free(). */
 int litepcie_engine_setup(struct litepcie_stream *stream);

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "../check.h"
-#include "backend.h"
+#include "helpers.h"
 #include "driver.h"
 #include "litepcie.h"
 #include "litepcie_capability.h"

@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "backend.h"
+#include "helpers.h"
 #include "check.h"
 
 #define SIZE	8192u

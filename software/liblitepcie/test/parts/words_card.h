@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend.h"
+#include "helpers.h"
 #include "check.h"
 #include "litepcie_capability.h"
 

@@ -1,0 +1,101 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/* The handle of a card: all that the library knows of a card that it has opened. */
+#ifndef LITEPCIE_HANDLE_H
+#define LITEPCIE_HANDLE_H
+
+#include <pthread.h>
+
+#include "backend.h"
+#include "litepcie_diagnostics.h"
+#include "dma/engine/notices.h"
+#include "dma/stream.h"
+
+/*
+ * The run of the card's capture queues, by the back ends that reach registers themselves. All
+ * queues begin and end together, with queue 0.
+ */
+struct litepcie_capture_run {
+	/* number of the last run, and LITEPCIE_RUN_ or 0; any thread may read them at any time */
+	uint32_t	number;
+	uint32_t	state;
+	uint32_t	sort;		/* value of capture_queues_control in a run */
+	/* queues whose memory the card may write to until the run ends, though they were closed */
+	uint32_t	left;
+};
+
+#define LITEPCIE_RUN_ON		1u
+#define LITEPCIE_RUN_STOPS	2u
+
+/*
+ * The handle of a card. Its lock protects the streams' counts and the accesses of a serial back
+ * end. Every call holds the lock, except the fast calls of dma.c. The lock is released
+ * while a thread sleeps.
+ */
+struct litepcie {
+	const struct litepcie_backend	*backend;
+	pthread_mutex_t			lock;
+	/* taken before @lock: one thread at a time copies the capture's accounts and reads the copy */
+	pthread_mutex_t			counting;
+	pthread_cond_t			woken;	/* signalled when the sleeping thread has news */
+	/* true: a thread sleeps on behalf of all threads that wait for the card */
+	bool				sleeper;
+	bool				stopping;	/* true: a thread is stopping the DMA */
+	void				*priv;
+	/* how accesses to registers are made, in a word for litepcie_mmio_path(); set by open() */
+	const char			*mmio_path;
+	/* those of LITEPCIE_HAS_STREAMS and _PACKETS that the way to the card can do */
+	uint64_t			able;
+	/* readable when the card interrupts, for the channel of the folder dma/table; or -1 */
+	int				interrupt;
+	char				*name;
+	unsigned int			channel;	/* number of the DMA channel in use */
+	uint64_t			bar_size[LITEPCIE_BARS];
+	struct litepcie_block		*blocks;
+	unsigned int			block_count;
+	struct litepcie_register	*registers;
+	unsigned int			register_count;
+	struct litepcie_card		card;
+	/* CRC of the capability table, by which the card is known again after a reset */
+	uint32_t			table_crc;
+	struct litepcie_map		map;
+	struct litepcie_stream		h2c, c2h;
+	struct litepcie_notices		notices;
+	/* bus address of the notices (records and status lines); used by table_notices.c */
+	uint64_t			notices_iova;
+	uint32_t			poll_us;	/* us between two looks; 0: interrupts */
+	/* true: adaptive mode, in which the looks at the card begin after an interrupt */
+	bool				adaptive;
+	/* true: looks at the card's progress are under way, so the interrupts of the DMA are off */
+	bool				looking;
+	/* number of buffers, of both directions, that the card had finished at the last look */
+	uint64_t			looked;
+	/* descriptor of a timer that is readable when a look at the card is due, or -1 */
+	int				timer;
+	/* descriptor of an epoll on @timer and the card's interrupt, or -1 */
+	int				news;
+	/*
+	 * time in ms since which the card makes no progress, or of the last check that it is still
+	 * there; 0: it had made progress at the last look
+	 */
+	int64_t				silent_ms;
+	/* number of looks at the notices in memory; every GLANCES-th look also takes interrupts */
+	unsigned int			glances;
+	/* true: litepcie_dma_fd() was called, so each wait must clear its descriptor */
+	bool				watched;
+	/* true: a stream whose interrupts can be counted has ended since the first start */
+	bool				counted;
+	/* the user's interrupt: it is switched on; it has come since the last wait for it */
+	bool				user_enabled, user_raised;
+	/* the open captures of this handle, by their queues, and what they have in common */
+	struct litepcie_capture		*captures[LITEPCIE_QUEUES_MOST];
+	struct litepcie_capture_run	run;
+	/* counts for litepcie_stats() that are not in the streams */
+	struct litepcie_stats		stats;
+};
+
+#endif /* LITEPCIE_HANDLE_H */

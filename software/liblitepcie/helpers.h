@@ -1,0 +1,211 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * Small functions that all of the library uses: errors and their sentences, register accesses, the
+ * description of a card, memory, time.
+ */
+#ifndef LITEPCIE_HELPERS_H
+#define LITEPCIE_HELPERS_H
+
+#include <errno.h>
+
+#include "handle.h"
+
+/* longest time in ms from one look at the card's progress to the next, in a thread that waits */
+#define LITEPCIE_WAIT_SLICE_MS	200
+
+/* The lock, errors and their sentences --------------------------------------------------------- */
+
+/* Return this thread's buffer of LITEPCIE_WHY_SIZE bytes for the sentence of its last error. */
+char *litepcie_sentence(void);
+
+static inline void litepcie_lock(struct litepcie *dev)
+{
+	pthread_mutex_lock(&dev->lock);
+}
+
+static inline int litepcie_unlock(struct litepcie *dev, int rc)
+{
+	pthread_mutex_unlock(&dev->lock);
+	return rc;
+}
+
+/* Keep a sentence for litepcie_why() and return the -errno @error: `return litepcie_fail(...)`. */
+__attribute__((format(printf, 3, 4)))
+int litepcie_fail(struct litepcie *dev, int error, const char *format, ...);
+
+/* Returns -ENODEV with a sentence if the kernel wants the card back. The lock is held. */
+static inline int litepcie_check_wanted(struct litepcie *dev)
+{
+	if (!dev->backend->state || dev->backend->state(dev) >= 0)
+		return 0;
+	return litepcie_fail(dev, -ENODEV, "%s is asked back: somebody unbinds or removes it, and "
+			     "waits until this program has closed it", dev->name);
+}
+
+/*
+ * Copy a struct that begins with its size in from the program. Members that the program's struct
+ * does not have become 0. @size is the size of the library's struct. Returns 0, or -EINVAL with a
+ * sentence if the program's struct says no size, or has a setting behind @size that is not 0.
+ */
+int litepcie_struct_in(struct litepcie *dev, void *ours, size_t size, const void *theirs,
+		       const char *name);
+
+/*
+ * Copy a struct that begins with its size out to the program, as far as the program's struct
+ * reaches. Returns 0, or -EINVAL with a sentence if the program's struct says no size.
+ */
+int litepcie_struct_out(const struct litepcie *dev, void *theirs, const void *ours, size_t size,
+			const char *name);
+
+/* Registers ------------------------------------------------------------------------------------ */
+
+/* Add a write of 4 bytes to a list of writes, at @post. Returns the place of the next write. */
+static inline struct litepcie_post *litepcie_post_add(struct litepcie_post *post, uint32_t offset,
+						      uint32_t value)
+{
+	post->offset = offset;
+	post->bar = 0;
+	post->size = 4;
+	post->value = value;
+	return post + 1;
+}
+
+/* Read or write registers of BAR0 from inside the library. The caller holds the handle's lock. */
+int litepcie_get(struct litepcie *dev, uint32_t offset, uint32_t *value);
+int litepcie_get64(struct litepcie *dev, uint32_t offset, uint64_t *value);
+/* Read 64 bits of a copy of counters that the card has made, and that does not change meanwhile. */
+int litepcie_get_copy64(struct litepcie *dev, uint32_t offset, uint64_t *value);
+int litepcie_put(struct litepcie *dev, uint32_t offset, uint32_t value);
+/* Read a register, and write it with the bits @clear cleared and the bits @set set. */
+int litepcie_change(struct litepcie *dev, uint32_t offset, uint32_t clear, uint32_t set);
+int litepcie_get_words(struct litepcie *dev, uint32_t offset, uint32_t *words, size_t count);
+
+/*
+ * Returns true if a register of states that read as @status says one of @states. A read that the
+ * root port has given up gives all ones, and says nothing.
+ */
+static inline bool litepcie_says(uint32_t status, uint32_t states)
+{
+	return status != UINT32_MAX && status & states;
+}
+
+/*
+ * Make one load or store of the CPU at a mapped BAR, of 1 to 64 bytes. Returns -EOPNOTSUPP with a
+ * sentence if the CPU cannot make an access of this size.
+ */
+int litepcie_load(struct litepcie *dev, const uint8_t *from, void *data, size_t size);
+int litepcie_store(struct litepcie *dev, uint8_t *to, const void *data, size_t size);
+
+/* Do what litepcie_time() does, for a caller that holds the handle's lock. */
+int litepcie_time_read(struct litepcie *dev, uint64_t *ticks);
+
+/* The description of a card -------------------------------------------------------------------- */
+
+/*
+ * Functions that describe a card that was just opened. They fill dev->blocks and dev->card,
+ * dev->registers, dev->map, and dev->card.identifier, and are called in this order.
+ */
+int litepcie_capability_read(struct litepcie *dev);
+/* Return 0 if, after a reset, the card's capability table is the one that it had before. */
+int litepcie_card_check(struct litepcie *dev);
+int litepcie_registers_build(struct litepcie *dev);
+int litepcie_map_build(struct litepcie *dev);
+int litepcie_identifier_read(struct litepcie *dev);
+
+/* Do what the back end's attach() does, if it has one. */
+static inline int litepcie_attach(struct litepcie *dev)
+{
+	return dev->backend->attach ? dev->backend->attach(dev) : 0;
+}
+
+const struct litepcie_block *litepcie_find_block(const struct litepcie *dev, unsigned int type,
+						 unsigned int index);
+
+/* Add a register. Returns -EPROTO if its name is known with another place or size. */
+int litepcie_register_add(struct litepcie *dev, const struct litepcie_register *entry);
+void litepcie_registers_sort(struct litepcie *dev);
+
+/* Write the name @pattern to @name, with @number in place of the sign #. */
+void litepcie_register_name(char *name, size_t size, const char *pattern, unsigned int number);
+
+/*
+ * Find the offset of a register by name. If there is no such register, *@rc becomes -EPROTO, unless
+ * it has an error already.
+ */
+void litepcie_need(struct litepcie *dev, const char *name, uint32_t *offset, int *rc);
+
+/* Capture and pattern -------------------------------------------------------------------------- */
+
+/* Returns true if a capture of this handle is open. */
+bool litepcie_has_capture(const struct litepcie *dev);
+
+/*
+ * Switch off the capture block, which an earlier client may have left running. It does not wait
+ * until the block is at rest.
+ */
+int litepcie_capture_quiesce(struct litepcie *dev);
+
+/*
+ * Switch the card's pattern on or off for a stream, before or after it runs. The bits of the other
+ * direction stay as they are, since another program may use that direction.
+ */
+int litepcie_pattern_set(struct litepcie_stream *stream, bool on);
+
+/* Memory --------------------------------------------------------------------------------------- */
+
+/*
+ * Returns the descriptor of a new file in memory that holds @size zero bytes. @flags are MFD_
+ * flags. On failure it returns -1 and sets errno, without a sentence.
+ */
+int litepcie_memory_file(size_t size, unsigned int flags);
+
+/* Ask the kernel to make huge pages of those parts of @memory that are aligned to 2 MiB. */
+void litepcie_memory_huge(void *memory, size_t size);
+
+/*
+ * Take over a mapping and its file, which @fd is unless it is -1. @placed says that the mapping is
+ * the program's own memory. Returns NULL with a sentence if there is no memory: the mapping and the
+ * file have then been given back.
+ */
+struct litepcie_memory *litepcie_memory_new(struct litepcie *dev, void *base, size_t size, int fd,
+					    bool placed);
+
+/* Time and waits ------------------------------------------------------------------------------- */
+
+/* Returns the descriptor that is readable when a look is due, or -1 without timed looks. */
+static inline int litepcie_timer(const struct litepcie *dev)
+{
+	return dev->poll_us ? dev->timer : -1;
+}
+
+/* Returns the time of the monotonic clock in milliseconds. */
+int64_t litepcie_now_ms(void);
+
+/*
+ * Returns the time, on the clock of litepcie_now_ms(), at which a wait of @timeout_ms ends. It is
+ * INT64_MAX if @timeout_ms is negative: the wait never ends.
+ */
+int64_t litepcie_deadline(int timeout_ms);
+
+/*
+ * Returns the time in ms to sleep until the next look at the card: up to LITEPCIE_WAIT_SLICE_MS.
+ * Returns 0 if @deadline has passed.
+ */
+int litepcie_slice(int64_t deadline);
+
+/*
+ * Release the handle's lock for a poll() of @count descriptors. Returns what poll() returns, or
+ * -errno with a sentence.
+ */
+struct pollfd;
+int litepcie_poll(struct litepcie *dev, struct pollfd *fds, unsigned int count, int timeout_ms);
+
+/* Clear an eventfd or a timer. Returns how often it was raised; 0: not at all, or @fd is -1. */
+uint64_t litepcie_take_event(int fd);
+
+#endif /* LITEPCIE_HELPERS_H */
