@@ -44,7 +44,11 @@ _Static_assert(offsetof(struct litepcie_capture_line, time) == 24, "status line"
 
 struct litepcie_capture;
 
-/* How a capture reaches the card. All functions return 0 or -errno with a sentence. */
+/*
+ * How a capture reaches the card. The handle's lock is not held. All functions return 0 or -errno
+ * with a sentence. The capture's thread calls them, and stop() and wait() may sleep. Positions and
+ * limits are in bytes since the start.
+ */
 struct litepcie_capture_access {
 	/* Get ready. A failure is followed by close(). */
 	int (*open)(struct litepcie_capture *capture);
@@ -67,8 +71,6 @@ struct litepcie_capture_access {
 	 * queues has ended.
 	 */
 	int (*answers)(struct litepcie_capture *capture);
-	/* Check this, and that the kernel does not want the card back. */
-	int (*check)(struct litepcie_capture *capture);
 	/* Get the accounts of all ports, as of one moment. */
 	int (*accounts)(struct litepcie_capture *capture, struct litepcie_port_accounts *ports);
 	/* Set how frames get to the queues, as checked; NULL: all to queue 0. */

@@ -221,13 +221,6 @@ static int open_registers(struct litepcie_capture *capture)
 	return litepcie_unlock(dev, get_memory(capture));
 }
 
-static int check_registers(struct litepcie_capture *capture)
-{
-	uint32_t status;
-
-	return get_status(capture, &status);
-}
-
 /* Accounts ------------------------------------------------------------------------------------ */
 
 /*
@@ -397,7 +390,6 @@ const struct litepcie_capture_access litepcie_capture_by_registers = {
 	.stop = litepcie_run_stop,
 	.allow = litepcie_run_allow,
 	.answers = litepcie_run_answers,
-	.check = check_registers,
 	.accounts = accounts_by_registers,
 	.discards = discards_by_registers,
 	.sort = sort_by_registers,

@@ -164,17 +164,25 @@ static int look_for_more(struct litepcie_capture *capture)
 }
 
 /*
- * Check that the card still answers, if it has written nothing for LITEPCIE_WAIT_SLICE_MS. That
- * time goes on over several waits, so a program with short waits notices a lost card, too.
+ * Check that the card still answers, and that the kernel does not want it back, if it has written
+ * nothing for LITEPCIE_WAIT_SLICE_MS. That time goes on over several waits, so a program with short
+ * waits notices a lost card, too.
  */
 static int check_card(struct litepcie_capture *capture)
 {
+	struct litepcie *dev = capture->dev;
+	int rc;
+
 	if (!capture->check_ms)
 		capture->check_ms = litepcie_deadline(LITEPCIE_WAIT_SLICE_MS);
 	if (litepcie_now_ms() < capture->check_ms)
 		return 0;
 	capture->check_ms = litepcie_deadline(LITEPCIE_WAIT_SLICE_MS);
-	return capture->access->check(capture);
+	rc = capture->access->answers(capture);
+	if (rc < 0)
+		return rc;
+	litepcie_lock(dev);
+	return litepcie_unlock(dev, litepcie_check_wanted(dev));
 }
 
 int litepcie_capture_next(struct litepcie_capture *capture, struct litepcie_span *span,

@@ -389,7 +389,6 @@ const struct litepcie_capture_access litepcie_kernel_capture = {
 	.stop = stop_capture,
 	.allow = allow,
 	.answers = check,
-	.check = check,
 	.accounts = get_accounts,
 	.sort = sort,
 	.discards = get_discards,
