@@ -43,8 +43,9 @@ int util_help(const struct util *util, const struct command *command)
 static struct {
 	bool		flag;
 	uint64_t	count, bytes;
+	uint32_t	count32, bytes32;
 	double		seconds;
-	const char	*name;
+	const char	*name, *maybe;
 	unsigned int	way;
 } chosen;
 
@@ -59,6 +60,12 @@ static const struct util_option table[] = {
 	{ .name = "name", .value = "TEXT", .parse = option_text, .to = &chosen.name },
 	{ .name = "way", .value = "WAY", .parse = option_choice, .to = &chosen.way,
 	  .choices = "c2h h2c duplex", .rule = "there are c2h, h2c and duplex" },
+	{ .name = "count32", .value = "N", .parse = option_number32, .to = &chosen.count32,
+	  .rule = "it must have 32 bits" },
+	{ .name = "size32", .value = "BYTES", .parse = option_size32, .to = &chosen.bytes32,
+	  .rule = "it must be below 4G" },
+	{ .name = "maybe", .value = "TEXT", .parse = option_text, .optional = true,
+	  .to = &chosen.maybe },
 	{ 0 },
 };
 
@@ -97,6 +104,27 @@ static void good_lines_are_taken(void)
 	CHECK_EQUAL(parse("--count=0x2 --way c2h", &left), -1);
 	CHECK(!chosen.flag && chosen.count == 2 && left == 0);
 	CHECK_EQUAL(parse("--help", &left), EXIT_OK);
+	CHECK_EQUAL(parse("--count32 0xffffffff --size32 2K --maybe=x", &left), -1);
+	CHECK(chosen.count32 == UINT32_MAX && chosen.bytes32 == 2048);
+	CHECK(strcmp(chosen.maybe, "x") == 0);
+	/* the value of an optional one stands behind a "=", so the next word is no value */
+	CHECK_EQUAL(parse("--maybe x", &left), -1);
+	CHECK(!chosen.maybe && left == 1);
+}
+
+/* The options of the program end at the first word. Those behind it belong to the command. */
+static void the_first_word_ends_the_options_of_the_program(void)
+{
+	static const struct command program = {
+		.options = table, .most = 9, .takes = "a command",
+	};
+	char *words[] = { "util", "-f", "peek", "--nowhere", NULL }, **argv = words;
+	struct util util = { .command = "util" };
+	int argc = 4;
+
+	memset(&chosen, 0, sizeof(chosen));
+	CHECK_EQUAL(options_parse(&util, &program, &argc, &argv), -1);
+	CHECK(chosen.flag && argc == 2 && strcmp(argv[0], "peek") == 0);
 }
 
 static void bad_lines_are_refused_with_a_sentence(void)
@@ -114,11 +142,19 @@ static void bad_lines_are_refused_with_a_sentence(void)
 		{ "--time 0", "--time 0: it must be a number of seconds above 0" },
 		{ "--time nan", "--time nan: it must be a number of seconds above 0" },
 		{ "--way du", "--way du: there are c2h, h2c and duplex" },
+		{ "--count32 0x100000000", "--count32 0x100000000: it must have 32 bits" },
+		{ "--size32 4G", "--size32 4G: it must be below 4G" },
 		{ "--nowhere", "--nowhere is unknown" },
 		{ "--count", "--count needs a value" },
 		{ "a b c", "try takes up to two words" },
 	};
-	int left;
+	static const struct command alone = { .name = "alone", .options = table };
+	char *words[] = { "alone", "a", NULL }, **argv = words;
+	struct util util = { .command = "alone" };
+	int left, argc = 2;
+
+	CHECK_EQUAL(options_parse(&util, &alone, &argc, &argv), EXIT_USAGE);
+	CHECK(strstr(said, "a: alone takes no argument"));
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		CHECK_EQUAL(parse(bad[i].line, &left), EXIT_USAGE);
@@ -147,9 +183,47 @@ static void sizes_have_suffixes_and_an_end(void)
 	CHECK(!util_parse_size("-1", &bytes));
 }
 
+/*
+ * --help has the usage, the options with their texts in one column, and the examples. A text with
+ * newlines keeps its lines, and another one is wrapped.
+ */
+static void help_has_its_columns(void)
+{
+	static const struct util_option options[] = {
+		{ .name = "flag", .letter = 'f', .help = "a flag" },
+		{ .name = "size", .value = "BYTES", .parse = option_size, .help = "one\ntwo" },
+		{ .name = "long", .help = "words that go on and on until the line has no more room "
+					  "for another of them" },
+		{ 0 },
+	};
+	static const struct command command = {
+		.usage = "usage: try", .about = "About.\n", .options = options,
+		.examples = "Examples.\n",
+	};
+	FILE *terminal = stdout;
+	char *text = NULL;
+	size_t size;
+
+	stdout = open_memstream(&text, &size);
+	options_help(&command);
+	fclose(stdout);
+	stdout = terminal;
+	CHECK(strstr(text, "usage: try\n\nAbout.\n\noptions:\n"));
+	CHECK(strstr(text, "\n  -f, --flag        a flag\n"));
+	CHECK(strstr(text, "\n      --size BYTES  one\n                    two\n"));
+	CHECK(strstr(text, "\n      --long        words that"));
+	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+		CHECK(strlen(line) <= 80);
+		CHECK(!strstr(line, "of them") || strncmp(line, "                    ", 20) == 0);
+	}
+	free(text);
+}
+
 int main(void)
 {
 	good_lines_are_taken();
+	the_first_word_ends_the_options_of_the_program();
+	help_has_its_columns();
 	bad_lines_are_refused_with_a_sentence();
 	sizes_have_suffixes_and_an_end();
 	return failed_checks != 0;
