@@ -16,6 +16,7 @@ from sim.examples import Occupant
 from sim.guest import run
 from sim.test.util.user_guest import BIND, IOMMU, boot
 from software.test.software_build import TIMEOUT, build_software
+from tools.testing.seeds import SHIFT
 
 BLOCKS = Path(__file__).parents[1] / "blocks"
 ACCUMULATOR = Occupant("accumulator", f"{BLOCKS}/accumulator.py:Accumulator")
@@ -24,13 +25,13 @@ REQUESTS = 64
 PACKETS = 10000
 
 
-def on_the_board(board, csr, name, number, timeout=5 * TIMEOUT, live=False):
+def on_the_board(board, csr, name, *numbers, timeout=5 * TIMEOUT, live=False):
     """Run a test program on the board, without a guest; returns its output.
 
     With `live` the program's messages are shown at once, as those of a guest's console are.
     """
     program = build_software().out / "test" / name
-    command = [program, f"sim:{board.socket}", csr, str(number)]
+    command = [program, f"sim:{board.socket}", csr, *map(str, numbers)]
     messages = None if live else subprocess.PIPE
     done = subprocess.run(
         command, stdout=subprocess.PIPE, stderr=messages, text=True, timeout=timeout
@@ -41,8 +42,11 @@ def on_the_board(board, csr, name, number, timeout=5 * TIMEOUT, live=False):
 
 def in_a_guest(board, csr, device, program, *commands, **choices):
     """Run a test program of the library in a guest as root; returns the program's output."""
-    name, number = program
-    commands = [*commands, f"{name} {device} /root/csr.json {number} >/out/text"]
+    name, *numbers = program
+    commands = [
+        *commands,
+        f"{name} {device} /root/csr.json {' '.join(map(str, numbers))} >/out/text",
+    ]
     return boot(board, commands, (name,), csr=csr, **choices).files["text"].decode()
 
 
@@ -92,7 +96,7 @@ def test_every_packet_comes_back_with_its_length(monkeypatch, tmp_path, way):
     monkeypatch.setattr(run, "PLACE", tmp_path / "guest")
     built = artefacts.build(DEFAULT, PACKET_ENDS)
     with BoardProcess(built.board) as board:
-        text = way(board, built.gateware / "csr.json", "packets", PACKETS)
+        text = way(board, built.gateware / "csr.json", "packets", PACKETS, SHIFT + 1)
     check_packets(text, PACKETS)
 
 

@@ -8,7 +8,7 @@
  * Test packets: requests and their answers through the card's own loopback, and through logic in
  * the user slot that can leave out the end of a packet or mark it as bad
  * (sim/test/blocks/packet_ends.py). All bytes are compared, and the card must not touch the bytes
- * after the end of an answer.
+ * after the end of an answer. The last argument is the seed, which is printed.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,6 +20,7 @@
 #include "litepcie_capability.h"
 #include "open.h"
 #include "run.h"
+#include "seed.h"
 
 #define SIZE		4096u
 #define BUFFERS		16u
@@ -30,7 +31,7 @@
 #define JOINED		8u	/* number of c2h buffers that one stream of h2c data fills */
 #define UNTOUCHED	0xa5
 
-static uint32_t seed = 1;
+static uint32_t seed;
 
 static uint32_t any(uint32_t below)
 {
@@ -327,8 +328,10 @@ int main(int argc, char **argv)
 	struct litepcie_block block = { .struct_size = sizeof(block) };
 	struct litepcie *dev;
 
-	if (!open_device(&dev, argc == 4, argv[1], "usage: packets DEVICE CSR_JSON NUMBER"))
+	if (!open_device(&dev, argc == 4 || argc == 5, argv[1],
+			 "usage: packets DEVICE CSR_JSON NUMBER [SEED]"))
 		return 2;
+	seed = take_seed("packets", argc == 5 ? argv[4] : NULL);
 	CHECK_EQUAL(litepcie_csr_load(dev, argv[2]), 0);
 	if (litepcie_block_find(dev, LITEPCIE_BLOCK_RECORDS, 0, &block) == 0)
 		with_records(dev, (uint32_t)strtoul(argv[3], NULL, 0));

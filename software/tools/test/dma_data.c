@@ -12,6 +12,7 @@
 
 #include "../litepcie_util/dma/dma_data.c"
 #include "check.h"
+#include "seed.h"
 
 #define BYTES	4096u
 #define ROUNDS	2000u
@@ -73,7 +74,7 @@ static void a_difference_is_told_exactly(void)
 
 int main(int argc, char **argv)
 {
-	srand((unsigned int)atoi(argc > 1 ? argv[1] : "1"));
+	take_seed("dma_data", argc > 1 ? argv[1] : NULL);
 	the_pattern_counts_dwords();
 	random_data_is_one_stream();
 	a_difference_is_told_exactly();

@@ -13,6 +13,7 @@
 #include "../litepcie_util/histogram.c"
 #include "../litepcie_util/emit.c"
 #include "check.h"
+#include "seed.h"
 
 #define ROUNDS	500u
 
@@ -63,7 +64,7 @@ static void each_sample_is_in_one_bin(void)
 
 int main(int argc, char **argv)
 {
-	srand((unsigned int)atoi(argc > 1 ? argv[1] : "1"));
+	take_seed("histogram", argc > 1 ? argv[1] : NULL);
 	known_samples_have_known_values();
 	each_sample_is_in_one_bin();
 	return failed_checks != 0;

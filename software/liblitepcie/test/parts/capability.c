@@ -8,6 +8,7 @@
  * Test capability.c: a capability table is read as it was written, and a table that cannot be true
  * is refused with a sentence, whichever of its bits is wrong. The argument is the seed.
  */
+#include "seed.h"
 #include "words_card.h"
 
 #define DAMAGES	3000u	/* number of tables with random damage */
@@ -150,7 +151,7 @@ static void a_block_is_found_by_number_and_by_type(void)
 
 int main(int argc, char **argv)
 {
-	srand((unsigned int)atoi(argc > 1 ? argv[1] : "1"));
+	take_seed("capability", argc > 1 ? argv[1] : NULL);
 	a_table_is_read_as_it_was_written();
 	parameters_beyond_the_struct_are_left_out();
 	a_table_that_cannot_be_true_is_refused();

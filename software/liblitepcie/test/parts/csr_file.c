@@ -8,6 +8,7 @@
  * Test csr_file.c: the names of a csr.json are taken over as they stand, and a file with random
  * damage is taken over or refused, but never half. The argument is a folder, the second the seed.
  */
+#include "seed.h"
 #include "words_card.h"
 
 #define DAMAGES	500u	/* number of files with random damage */
@@ -119,7 +120,7 @@ int main(int argc, char **argv)
 	if (argc != 3)
 		return 2;
 	snprintf(path, sizeof(path), "%s/csr.json", argv[1]);
-	srand((unsigned int)atoi(argv[2]));
+	take_seed("csr_file", argv[2]);
 	names_are_taken_over();
 	a_file_that_cannot_be_read_is_refused();
 	a_file_of_another_build_changes_nothing();
