@@ -192,9 +192,42 @@ def test_every_call_has_a_page_without_a_fault(installed):
         wanted = ["NAME", "SYNOPSIS", "DESCRIPTION", "ATTRIBUTES", "EXAMPLE", "SEE ALSO"]
         if f"void {page.stem}(" not in text:
             wanted.append("RETURN VALUE")
+        returned = text.partition(".SH RETURN VALUE")[2].split(".SH")[0]
+        if re.search(r"\\-(errno|E[A-Z])", returned):
+            wanted.append("ERRORS")
         missing = [name for name in wanted if f".SH {name}" not in text]
         described = text.split(".SH DESCRIPTION")[1].split(".SH")[0].strip()
         assert not missing and described, (page.name, missing)
+
+
+# Errors of some calls: what the call itself refuses, what a back end's function returns, and what
+# comes out of a run.
+ERRORS = {
+    "litepcie_csr_load": "EFBIG EINVAL EIO ENOENT ENOMEM EPROTO",
+    "litepcie_bar_map": "EINVAL ENOENT EOPNOTSUPP",
+    "litepcie_capture_header": "EINVAL",
+    "litepcie_register_write": "EACCES EINVAL ENODEV ENOENT EOPNOTSUPP EPROTO ERANGE ETIMEDOUT",
+    "litepcie_dma_fd": "EINVAL EPROTO",
+    "litepcie_record_next": "EBADMSG",
+}
+
+
+def test_a_page_names_the_errors_of_its_call(installed):
+    """The section ERRORS has each error number that the sources of the call name, with its meaning,
+    and no page tells of a number in RETURN VALUE alone.
+    """
+    pages = {}
+    for path in (installed / "share" / "man" / "man3").iterdir():
+        sections = dict(
+            re.findall(r"^\.SH ([A-Z ]+)\n(.*?)(?=^\.SH |\Z)", path.read_text(), re.M | re.S)
+        )
+        found = re.findall(r"^\.B \\-(E[A-Z]+)\n(\w.+)", sections.get("ERRORS", ""), re.M)
+        pages[path.stem] = {name for name, _ in found}
+        named = set(re.findall(r"\\-(E[A-Z]+)", sections.get("RETURN VALUE", "")))
+        assert named <= pages[path.stem], path.name
+    for call, names in ERRORS.items():
+        assert pages[call] == set(names.split()), call
+    assert {"ECANCELED", "ETIMEDOUT", "ENODEV"} <= pages["litepcie_stream_drain"]
 
 
 @pytest.mark.parametrize("source", EXAMPLES, ids=lambda path: path.stem)

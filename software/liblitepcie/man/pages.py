@@ -7,15 +7,21 @@ of its public headers, which NAMES lists.
 
 A fact is written once: in the headers, which say what a call does, or in
 examples/, whose programs are compiled and run by tests. The sentences of a
-comment from "Returns" on become the section RETURN VALUE. The words after
-"Threads:" choose the text of the section ATTRIBUTES.
+comment from "Returns" on become the section RETURN VALUE. The numbers of the
+section ERRORS are those that errors.py finds in the sources, and those that
+the comment names. The words after "Threads:" choose the text of the section
+ATTRIBUTES.
     python software/liblitepcie/man/pages.py FOLDER
 """
 
+import errno
+import os
 import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+
+from errors import errors, meanings
 
 HERE = Path(__file__).resolve().parent
 NAMES = ("liblitepcie.h", "litepcie_stream.h", "litepcie_diagnostics.h", "litepcie_capture.h")
@@ -144,6 +150,28 @@ def example(call):
     raise ValueError(f"no program in {HERE / 'examples'} uses {call.name}()")
 
 
+def section_of_errors(call):
+    """Return the lines of the section ERRORS. A call whose comment tells of no error has none."""
+    returned = call.split()[1]
+    if not re.search(r"-(errno|E[A-Z])", returned):
+        return []
+    known = meanings()
+    names = sorted({*errors(call.name), *re.findall(r"-(E[A-Z0-9]+)\b", returned)})
+    lines = [".SH ERRORS"]
+    for name in names:
+        system = os.strerror(getattr(errno, name))
+        lines += [".TP", f".B \\-{name}", escape(known.get(name, system[0].lower() + system[1:]))]
+    return [
+        *lines,
+        ".PP",
+        prose(
+            "Behind a driver or VFIO a call also returns what the kernel says by errno. After an "
+            "error litepcie_why() has a sentence, and litepcie_strerror() the meaning of the "
+            "number."
+        ),
+    ]
+
+
 def page(header, call, others):
     """Return the text of the manual page of `call`. `others` are the calls for SEE ALSO."""
     description, returned = call.split()
@@ -170,14 +198,7 @@ def page(header, call, others):
     lines = lines[:-1] if lines[-1] == ".PP" else lines
     if returned:
         lines += [".SH RETURN VALUE", prose(returned)]
-    if "errno" in returned:
-        lines += [
-            ".PP",
-            prose(
-                "After an error litepcie_why() has a sentence, and "
-                "litepcie_strerror() the meaning of the number."
-            ),
-        ]
+    lines += section_of_errors(call)
     lines += [".SH ATTRIBUTES", THREADS[call.threads], ".SH EXAMPLE", *literal(example(call))]
     near = [f"\\fB{other.name}\\fP(3)" for other in others if other is not call]
     return (

@@ -1,0 +1,92 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""Find the error numbers that each call of liblitepcie can return, in the library's own sources.
+
+A call can return the numbers that its function names, and those of all functions that it uses. The
+tables of functions of the back ends count as uses of each back end's function. A number may be in
+the result although a caller never lets it out: the sources are read as text, and no condition is
+looked at. What the kernel says by errno is not in the result.
+"""
+
+import errno
+import re
+from collections import defaultdict
+from functools import cache
+from pathlib import Path
+
+LIBRARY = Path(__file__).resolve().parents[1]
+OTHER = ("test", "man", "compat")  # folders without sources of the library itself
+# the words before "->" at the use of a table of functions, by the struct of the table
+TABLES = {
+    "litepcie_backend": "backend",
+    "litepcie_channel": "channel",
+    "litepcie_capture_access": "access",
+}
+FUNCTION = re.compile(r"^[a-z][\w \*]*?\b(\w+)\([^;{}]*\)\n\{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
+TABLE = re.compile(r"^(?:static )?const struct (\w+) \w+ = \{\n(.*?)^\};", re.MULTILINE | re.DOTALL)
+# a number that is returned or given to a function, and not one that is compared
+NUMBER = re.compile(r"(?<![=!] )(?<![=!] -)(?<!case )\b(E[A-Z0-9]+)\b")
+COMMENT_OR_TEXT = re.compile(r'/\*.*?\*/|"(?:[^"\\]|\\.)*"', re.DOTALL)
+
+
+def sources():
+    """Return the text of each source of the library, without comments and strings, by its path."""
+    paths = [
+        path
+        for path in sorted(LIBRARY.rglob("*.[ch]"))
+        if path.relative_to(LIBRARY).parts[0] not in OTHER
+    ]
+    return {path: COMMENT_OR_TEXT.sub("", path.read_text()) for path in paths}
+
+
+@cache
+def functions():
+    """Return {(path, name): body} of all functions, and {(word, member): names} of the tables."""
+    bodies, members = {}, defaultdict(set)
+    for path, text in sources().items():
+        for name, body in FUNCTION.findall(text):
+            bodies[path, name] = body
+        for kind, body in TABLE.findall(text):
+            for member, name in re.findall(r"\.(\w+) = (\w+)", body):
+                members[TABLES.get(kind), member].add((path, name))
+    return bodies, members
+
+
+def find(path, name):
+    """Return the key of the function that `name` means in the file `path`, or None."""
+    bodies, _ = functions()
+    if (path, name) in bodies:
+        return path, name
+    return next((key for key in bodies if key[1] == name and "_" in name), None)
+
+
+def uses(key):
+    """Return the keys of the functions that the function with this key uses."""
+    bodies, members = functions()
+    path, _ = key
+    names = {(path, name) for name in re.findall(r"(?<![\w.>])([a-z]\w+)", bodies[key])}
+    for word, member in re.findall(r"\b(backend|channel|access)->(?=(\w+))", bodies[key]):
+        names |= members[word, member]
+    return {found for found in (find(*name) for name in names) if found and found != key}
+
+
+def meanings():
+    """Return {name: sentence} of the errors for which litepcie_strerror() has its own sentence."""
+    text = (LIBRARY / "error.c").read_text()
+    return dict(re.findall(r'case (E\w+):\n\s*return "([^"]*)";', text))
+
+
+def errors(call):
+    """Return the sorted names of the error numbers that the public call can return."""
+    bodies, _ = functions()
+    seen, left, found = set(), [find(LIBRARY, call)], set()
+    while left:
+        key = left.pop()
+        if key is None or key in seen:
+            continue
+        seen.add(key)
+        found |= set(NUMBER.findall(bodies[key]))
+        left += uses(key)
+    return sorted(name for name in found if hasattr(errno, name))
