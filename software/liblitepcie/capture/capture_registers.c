@@ -62,16 +62,6 @@ int litepcie_queue_put64(struct litepcie_capture *capture, uint32_t offset, uint
 	return litepcie_unlock(capture->dev, put(capture, offset, words, 2));
 }
 
-/* Called with the lock held. */
-static int get64(struct litepcie *dev, uint32_t offset, uint64_t *value)
-{
-	uint32_t words[2] = { 0 };
-	int rc = litepcie_get_words(dev, offset, words, 2);
-
-	*value = (uint64_t)words[0] << 32 | words[1];
-	return rc;
-}
-
 int litepcie_queue_get64(struct litepcie_capture *capture, uint32_t offset, uint64_t *value)
 {
 	struct litepcie *dev = capture->dev;
@@ -82,7 +72,7 @@ int litepcie_queue_get64(struct litepcie_capture *capture, uint32_t offset, uint
 	if (select_queue(capture, &post) > &post)
 		rc = dev->backend->post(dev, &post, 1, LITEPCIE_POST_OWN);
 	if (rc == 0)
-		rc = get64(dev, offset, value);
+		rc = litepcie_get_copy64(dev, offset, value);
 	return litepcie_unlock(dev, rc);
 }
 
@@ -238,9 +228,9 @@ static int get_account(struct litepcie_capture *capture, uint32_t index, uint32_
 	litepcie_lock(dev);
 	rc = dev->backend->post(dev, posts, (size_t)(end - posts), LITEPCIE_POST_OWN);
 	if (rc == 0)
-		rc = get64(dev, frames, &account->frames);
+		rc = litepcie_get_copy64(dev, frames, &account->frames);
 	if (rc == 0)
-		rc = get64(dev, bytes, &account->bytes);
+		rc = litepcie_get_copy64(dev, bytes, &account->bytes);
 	return litepcie_unlock(dev, rc);
 }
 

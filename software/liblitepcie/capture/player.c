@@ -165,17 +165,6 @@ int litepcie_play(struct litepcie *dev, const struct litepcie_player *player)
 
 /* Results ------------------------------------------------------------------------------------- */
 
-static int get64(struct litepcie *dev, uint32_t offset, uint64_t *value)
-{
-	uint32_t high = 0, low = 0;
-	int rc = litepcie_readl(dev, offset, &high);
-
-	if (rc == 0)
-		rc = litepcie_readl(dev, offset + 4, &low);
-	*value = (uint64_t)high << 32 | low;
-	return rc;
-}
-
 int litepcie_played(struct litepcie *dev, struct litepcie_played *played)
 {
 	const struct litepcie_player_registers *registers = &dev->map.player;
@@ -203,7 +192,7 @@ int litepcie_played(struct litepcie *dev, struct litepcie_played *played)
 	if (rc == 0)
 		rc = litepcie_readl(dev, registers->status, &status);
 	for (size_t i = 0; rc == 0 && i < sizeof(wide) / sizeof(wide[0]); i++)
-		rc = get64(dev, wide[i].offset, wide[i].value);
+		rc = litepcie_readq(dev, wide[i].offset, wide[i].value);
 	for (size_t i = 0; rc == 0 && i < sizeof(narrow) / sizeof(narrow[0]); i++)
 		rc = litepcie_readl(dev, narrow[i].offset, narrow[i].value);
 	if (rc == 0 && status == UINT32_MAX)

@@ -51,15 +51,36 @@ struct litepcie_slot_registers {
 	uint64_t mask;		/* the low bits that a counter has; the others read as 0 */
 };
 
-/* Offsets in BAR0 of the capture block's registers (gateware/capture/registers.py). */
+/*
+ * The capture block's registers (gateware/capture/registers.py), by the ends of their names. The
+ * struct has a member for each, and map.c finds each.
+ */
+#define LITEPCIE_CAPTURE_REGISTERS(register) \
+	register(control) register(snap) register(wait) register(mbuf_log2) \
+	register(segment_log2) register(last_segment) register(status_base) \
+	register(segment_base) register(segment_index) register(limit) \
+	register(generator_control) register(generator_size) register(generator_period) \
+	register(generator_count) register(generator_seed) register(generator_port_mask) \
+	register(generator_made) register(status) register(position) register(account_control) \
+	register(account_frames) register(account_bytes)
+
+/* The registers of the player, which plays pcapng from h2c as frames. */
+#define LITEPCIE_PLAYER_REGISTERS(register) \
+	register(control) register(rate) register(cost) register(status) register(packets) \
+	register(bytes) register(passed) register(skipped) register(empty) register(begun) \
+	register(ended)
+
+#define LITEPCIE_OFFSET(name)	uint32_t name;
+
+/* Offsets in BAR0. Offset 0 of `control`: the card has no capture block of a known version. */
 struct litepcie_capture_registers {
-	uint32_t control;	/* offset 0: the card has no capture block of a known version */
-	uint32_t snap, wait, mbuf_log2, segment_log2, last_segment;
-	uint32_t status_base, segment_base, segment_index, limit;
-	uint32_t generator_control, generator_size, generator_period, generator_count;
-	uint32_t generator_seed, generator_port_mask, generator_made;
-	uint32_t status, position, account_control, account_frames, account_bytes;
+	LITEPCIE_CAPTURE_REGISTERS(LITEPCIE_OFFSET)
 	uint32_t staging_bytes;	/* size of the staging memory on the card, in bytes */
+};
+
+/* Offsets in BAR0. Offset 0 of `control`: the card has no player of a known version. */
+struct litepcie_player_registers {
+	LITEPCIE_PLAYER_REGISTERS(LITEPCIE_OFFSET)
 };
 
 /*
@@ -70,12 +91,6 @@ struct litepcie_sorter_registers {
 	uint32_t select, control, rule_data, rule_index, spread;
 	uint32_t discard_index, discard_frames, discard_bytes;
 	uint32_t queues;	/* number of queues; 0: the card has one, and no such registers */
-};
-
-/* Offsets in BAR0 of the registers of the player, which plays pcapng from h2c as frames. */
-struct litepcie_player_registers {
-	uint32_t control;	/* offset 0: the card has no player of a known version */
-	uint32_t rate, cost, status, packets, bytes, passed, skipped, empty, begun, ended;
 };
 
 #define STREAM_RC		3
