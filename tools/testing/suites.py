@@ -88,7 +88,6 @@ ELSEWHERE: Table = {
     "gateware/dma": {
         "bits": "test_pattern.py",
         "channel": "sim/test/dma/test_board_dma.py",
-        "descriptors": "test_c2h.py",
     },
     "gateware/endpoint": {
         "RequesterParam": "RequesterTest.scala",
