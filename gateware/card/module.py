@@ -66,7 +66,7 @@ class ByteSender(LiteXModule):
         read    = Signal()
         last    = Signal()
         shift   = Signal(BYTE_BITS)
-        step    = Signal() # A bit of this byte has ended.
+        step    = Signal() # The bus is done with one bit of the byte.
 
         self.comb += [
             step.eq(running & bus.done),

@@ -45,7 +45,7 @@ class SettledTable(LitePCIeDMAScatterGather):
         LitePCIeDMAScatterGather.__init__(self, depth, address_width)
         self.flush   = Signal() # o, one cycle: software resets the table, which empties it.
         self.epoch   = Signal(EPOCH_BITS) # o, number of resets of the table so far, modulo 4.
-        self.round   = Signal() # o, in loop mode, `source` begins a round of the table.
+        self.round   = Signal() # o, in loop mode: the descriptor at `source` is the table's first.
         self.done    = Signal() # i, one cycle: a descriptor has ended.
         self.owner   = Record(owner_layout()) # i, with `done`: fields of that descriptor.
         self.counted = Signal() # o, with `done`: the descriptor counts.

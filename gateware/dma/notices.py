@@ -99,8 +99,8 @@ class Account(LiteXModule):
         # flight, or LINE_INTERVAL has passed.
         self.go       = Signal()
         self.told     = Signal() # One cycle: the next status line takes the present counts.
-        # A notice of a descriptor that has ended is not written yet, or a write of the direction
-        # has not left the card.
+        # The notice of an ended descriptor is not written yet, or a write of this direction of the
+        # DMA has not left the card.
         self.waits    = Signal()
         # The writes of the direction: c2h's data and notices, or h2c's status lines.
         self.departure = Departure()

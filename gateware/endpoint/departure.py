@@ -7,7 +7,7 @@
 from litex.gen import *
 from migen import *
 
-# A write has left the card with the second pulse of its port's `sent` behind it (MasterPort).
+# A write has left the card when its port's `sent` has pulsed this often since (MasterPort).
 PULSES = 2
 
 class Departure(LiteXModule):

@@ -23,7 +23,7 @@ REQUEST_LENGTH    = slice(64, 75) # Length of the request's payload in dwords.
 REQUEST_TYPE      = slice(75, 79)
 MEMORY_WRITE      = 1
 COMPLETION_LENGTH = slice(32, 43)
-# With straddle, a second completion may begin in a beat, at this bit.
+# The bit of a beat of RC at which a second completion may begin, if the hard block straddles.
 STRADDLED         = 128
 
 class TlpEvents(LiteXModule):

@@ -46,9 +46,9 @@ class Pcie4Phy(LiteXModule):
         # Side-bands -------------------------------------------------------------------------------
         # i, bit 0 grants the hard block a credit for one more non-posted request of the host.
         self.np_request = Signal(2)
-        # o, numbers of requests that have left
+        # o, sequence numbers of requests that left
         self.sequence   = Record(layouts.sequence_layout())
-        self.settings   = Record(layouts.link_settings_layout()) # o, as the host has set them
+        self.settings   = Record(layouts.link_settings_layout()) # o, limits that the host has set
         self.cfg_mgmt   = Record(layouts.cfg_mgmt_layout())      # reads the configuration space
         # o, enable and mask bit of MSI-X for function 0. They stay 0 if MSI-X is not built.
         self.msix       = Record(layouts.msix_control_layout())

@@ -45,7 +45,7 @@ class Firmware:
         return [*own, *(DEFAULT/name for name in STARTUP if self.folder/name not in own)]
 
     def digest(self):
-        """Returns the SHA-256, in hexadecimal, of the sources."""
+        """Returns the SHA-256, in hexadecimal, of the firmware's sources."""
         sha = hashlib.sha256()
         for path in self.sources():
             sha.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")

@@ -57,7 +57,7 @@ STARTS   = 3 # After this many starts without a heartbeat the CPU stays in reset
 
 # An image begins with a jump, the two words below, and the code. Its last word is the CRC-32 of all
 # bytes before it.
-IMAGE_MAGIC = 0x5746424c # "LBFW" in memory.
+IMAGE_MAGIC = 0x5746424c # The bytes "LBFW".
 IMAGE_WORDS = {"magic": 1, "bytes": 2}
 LEAST_IMAGE = 20
 # If any bytes are followed by their CRC-32, the CRC-32 of all of that is this number. So a single

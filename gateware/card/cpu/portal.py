@@ -53,12 +53,12 @@ class Portal(LiteXModule):
         # # #
 
         self.go,   self.done    = Signal(), Signal()
-        self.held, self.address_held = Signal(), Signal(30) # The request, in `sys`.
+        self.held, self.address_held = Signal(), Signal(30) # The CPU's access, held in `sys`.
         self.value_held = Signal(32)
-        self.found      = Signal(32, reset_less=True)       # The answer, in `sys`.
+        self.found      = Signal(32, reset_less=True)       # The value read, held in `sys`.
         access   = [(self.held, self.write), (self.address_held, self.address),
             (self.value_held, self.value)]
-        kept     = [Signal(len(core)) for _, core in access] # The request, in `cpu`.
+        kept     = [Signal(len(core)) for _, core in access] # The CPU's access, held in `cpu`.
         answered = Signal()
         self.comb += self.ack.eq(self.go & answered)
         self.sync.cpu += [

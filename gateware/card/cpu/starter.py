@@ -51,7 +51,7 @@ class Starter(LiteXModule):
         self.address   = Signal(max=numbers.CPU_IMAGE_SIZE//WORD + 1, reset_less=True)
         self.read      = Signal()   # o, held until `taken`
         self.taken     = Signal()   # i, `data` has the word from the next cycle on.
-        self.keep      = Signal()   # o, `data` must stay as it is.
+        self.keep      = Signal()   # o, the word in `data` is still needed.
         self.data      = Signal(32) # i
 
         # # #
