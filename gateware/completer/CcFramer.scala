@@ -7,7 +7,8 @@ package lanebox.completer
 import spinal.core._
 import spinal.lib._
 
-import lanebox.vocabulary.{CompletionStatus, HardBlock, TargetCompletion}
+import lanebox.vocabulary.HardBlock
+import lanebox.vocabulary.targets.{CompletionStatus, TargetCompletion}
 
 /** Frames completions as TLPs on CC.
   *

@@ -4,7 +4,8 @@
 
 package lanebox.completer
 
-import lanebox.vocabulary.{Arguments, HardBlock, Numbers, TargetRequest, Window}
+import lanebox.vocabulary.targets.TargetRequest
+import lanebox.vocabulary.{Arguments, HardBlock, Numbers, Window}
 
 /** The parameters of the Completer. The target of a window is the number of its port. `writeBytes`
   * is the largest write that the Completer takes. It must be at least the maximum payload size that

@@ -7,7 +7,8 @@ package lanebox.completer
 import spinal.core._
 import spinal.lib._
 
-import lanebox.vocabulary.{ByteEnables, HardBlock, TargetRequest, Window}
+import lanebox.vocabulary.targets.TargetRequest
+import lanebox.vocabulary.{ByteEnables, HardBlock, Window}
 
 /** Parses the host's requests, realigns their payload and sends each to the port whose window holds
   * it, in order.

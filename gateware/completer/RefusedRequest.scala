@@ -6,7 +6,7 @@ package lanebox.completer
 
 import spinal.core._
 
-import lanebox.vocabulary.RequesterId
+import lanebox.vocabulary.targets.RequesterId
 
 /** The fields of a refused request of the host that are kept until the request is answered. */
 case class RefusedRequest() extends Bundle {

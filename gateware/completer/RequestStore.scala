@@ -7,7 +7,8 @@ package lanebox.completer
 import spinal.core._
 import spinal.lib._
 
-import lanebox.vocabulary.{HardBlock, TargetRequest}
+import lanebox.vocabulary.HardBlock
+import lanebox.vocabulary.targets.TargetRequest
 
 /** Holds a request of the host until all of its beats have come, and hands requests to their ports
   * in order.

@@ -7,7 +7,7 @@ package lanebox.completer
 import spinal.core._
 import spinal.lib._
 
-import lanebox.vocabulary.{TargetCompletion, TargetRequest}
+import lanebox.vocabulary.targets.{TargetCompletion, TargetRequest}
 
 /** A port of the Completer, to which a target attaches. The Completer gives the target the host's
   * requests, and takes the target's completions.

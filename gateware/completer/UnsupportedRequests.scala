@@ -7,7 +7,8 @@ package lanebox.completer
 import spinal.core._
 import spinal.lib._
 
-import lanebox.vocabulary.{ByteEnables, CompletionStatus}
+import lanebox.vocabulary.ByteEnables
+import lanebox.vocabulary.targets.CompletionStatus
 
 /** Answers each refused non-posted request of the host with Unsupported Request, exactly once.
   *

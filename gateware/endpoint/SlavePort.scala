@@ -9,6 +9,7 @@ import spinal.lib._
 
 import lanebox.completer.{CompleterParam, TargetPort}
 import lanebox.vocabulary._
+import lanebox.vocabulary.targets.{CompletionStatus, RequesterId}
 
 /** A port of the Completer for LitePCIe's slave-port front ends, which take single dwords.
   *

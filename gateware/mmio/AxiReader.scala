@@ -8,7 +8,8 @@ import spinal.core._
 import spinal.lib._
 import spinal.lib.bus.amba4.axi.{Axi4Ar, Axi4R}
 
-import lanebox.vocabulary.{ByteEnables, CompletionStatus, HardBlock}
+import lanebox.vocabulary.targets.CompletionStatus
+import lanebox.vocabulary.{ByteEnables, HardBlock}
 
 /** Carries out the host's reads on AXI. A read is cut into pieces of one completion each. A piece
   * has a burst, and a place: 512 bytes of memory in which the burst's data lands.

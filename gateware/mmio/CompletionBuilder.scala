@@ -7,7 +7,8 @@ package lanebox.mmio
 import spinal.core._
 import spinal.lib._
 
-import lanebox.vocabulary.{CompletionStatus, HardBlock}
+import lanebox.vocabulary.HardBlock
+import lanebox.vocabulary.targets.CompletionStatus
 
 /** Reads lane memories and makes completions of the data, a beat in every cycle.
   *

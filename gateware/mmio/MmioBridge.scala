@@ -10,6 +10,13 @@ import spinal.lib.bus.amba4.axi.Axi4
 import spinal.lib.bus.wishbone.Wishbone
 
 import lanebox.vocabulary._
+import lanebox.vocabulary.targets.{
+  CompletionStatus,
+  ErrorInformation,
+  RequesterId,
+  TargetCompletion,
+  TargetRequest
+}
 
 /** Carries out the host's reads and writes to the BARs. Windows of the BARs show lane memories, a
   * Wishbone bus and an AXI4 bus.

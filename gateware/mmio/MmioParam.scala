@@ -6,7 +6,8 @@ package lanebox.mmio
 
 import spinal.core._
 
-import lanebox.vocabulary.{Arguments, HardBlock, Numbers, TargetRequest, Window}
+import lanebox.vocabulary.targets.TargetRequest
+import lanebox.vocabulary.{Arguments, HardBlock, Numbers, Window}
 
 /** The parameters of an MMIO bridge. The target of a window is the name of a memory, "wishbone" or
   * "axi".

@@ -8,7 +8,8 @@ import spinal.core._
 import spinal.lib._
 import spinal.lib.bus.wishbone.{Wishbone, WishboneConfig}
 
-import lanebox.vocabulary.{ByteEnables, CompletionStatus, HardBlock}
+import lanebox.vocabulary.targets.CompletionStatus
+import lanebox.vocabulary.{ByteEnables, HardBlock}
 
 /** Carries out the host's accesses on a classic 32-bit Wishbone bus: one access for each dword, in
   * address order.

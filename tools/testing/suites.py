@@ -162,9 +162,7 @@ ELSEWHERE: Table = {
         "RingWriter": "gateware/test/virtio/VirtioFramesTest.scala",
     },
     "gateware/vocabulary": {
-        "ByteEnables ErrorInformation RequesterId TargetCompletion TargetRequest": (
-            "gateware/test/completer/CompleterTest.scala"
-        ),
+        "ByteEnables": "gateware/test/completer/CompleterTest.scala",
         "EventCounter": "gateware/test/mmio/MmioErrorTest.scala",
         "Frames": "gateware/test/capture/record/FrameTrimTest.scala",
         "HardBlock ReadData ReadError Request": "gateware/test/endpoint/RequesterTest.scala",
@@ -172,6 +170,12 @@ ELSEWHERE: Table = {
         "MessagePort": "gateware/test/interrupt/MsixTableTest.scala",
         "LargestRead ReadClaim": "gateware/test/requester/rc/ReturnPathTest.scala",
         "layouts": "gateware/test/endpoint/test_lanebox.py",
+    },
+    "gateware/vocabulary/targets": {
+        REST: (
+            "gateware/test/completer/CompleterTest.scala",
+            "They are the fields of requests and answers that Completer exchanges with a target.",
+        ),
     },
     "sim": {
         "bins": "sim/test/rows/test_report.py",

@@ -7,7 +7,8 @@ package lanebox.requester.rc
 import spinal.core._
 import spinal.lib._
 
-import lanebox.vocabulary.{CompletionStatus, ReadError}
+import lanebox.vocabulary.ReadError
+import lanebox.vocabulary.targets.CompletionStatus
 
 /** Holds the outstanding reads of the card by tag, checks completions against them, and finds reads
   * that have timed out.

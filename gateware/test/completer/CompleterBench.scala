@@ -9,7 +9,7 @@ import scala.language.reflectiveCalls
 import scala.util.Random
 import spinal.core.sim._
 
-import lanebox.vocabulary.{TargetCompletion, TargetRequest}
+import lanebox.vocabulary.targets.{TargetCompletion, TargetRequest}
 
 /** Test bench of the Completer. It stands for the hard block and the host at CQ and CC, and for one
   * client with a memory at each port.

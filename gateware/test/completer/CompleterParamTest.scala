@@ -6,7 +6,8 @@ package lanebox.completer
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import lanebox.vocabulary.{TargetRequest, Window}
+import lanebox.vocabulary.Window
+import lanebox.vocabulary.targets.TargetRequest
 
 /** Tests that CompleterParam makes the Completer's parameters from the words of a command line, or
   * fails with the reason.

@@ -10,7 +10,8 @@ import spinal.lib._
 import spinal.lib.bus.amba4.axi.Axi4
 import spinal.lib.bus.wishbone.Wishbone
 
-import lanebox.vocabulary.{HardBlock, LaneboxSim, TargetCompletion, TargetRequest, Window}
+import lanebox.vocabulary.targets.{TargetCompletion, TargetRequest}
+import lanebox.vocabulary.{HardBlock, LaneboxSim, Window}
 
 /** Ports of the MMIO bridge under test, without those of the memories. They are a Bundle of their
   * own because tests use them in every cycle.

@@ -2,9 +2,11 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.vocabulary
+package lanebox.vocabulary.targets
 
 import spinal.core._
+
+import lanebox.vocabulary.{HardBlock, Numbers}
 
 /** A beat of a host's memory request to a BAR, with the byte enables as PG213 gives them.
   *

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.vocabulary
+package lanebox.vocabulary.targets
 
 import spinal.core._
 

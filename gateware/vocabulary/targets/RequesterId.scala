@@ -2,9 +2,11 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.vocabulary
+package lanebox.vocabulary.targets
 
 import spinal.core._
+
+import lanebox.vocabulary.Numbers
 
 /** The fields of a host's request that the card's completions of it repeat. */
 case class RequesterId() extends Bundle {

@@ -2,9 +2,11 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.vocabulary
+package lanebox.vocabulary.targets
 
 import spinal.core._
+
+import lanebox.vocabulary.HardBlock
 
 /** A beat of a completion for the host. `valid` must stay high from a completion's first to its
   * last beat (PG213, CC interface).
@@ -23,11 +25,4 @@ case class TargetCompletion() extends Bundle {
   // Only used with an error status: the hard block logs these fields.
   val request = ErrorInformation()
   val data    = Bits(HardBlock.DataWidth bits) // Dword 0 is in lane 0 of the first beat.
-}
-
-/** The status of a completion (base specification 2.2.9). */
-object CompletionStatus {
-  def Success     = B"000"
-  def Unsupported = B"001"
-  def Abort       = B"100"
 }
