@@ -7,6 +7,7 @@ package lanebox.virtio
 import spinal.core._
 import spinal.lib._
 
+import lanebox.virtio.vocabulary.EngineParam
 import lanebox.vocabulary.HardBlock
 
 /** Connects the engine (master) to the logic behind a pair of queues.

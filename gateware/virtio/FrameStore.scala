@@ -7,6 +7,7 @@ package lanebox.virtio
 import spinal.core._
 import spinal.lib._
 
+import lanebox.virtio.vocabulary.EngineParam
 import lanebox.vocabulary.HardBlock
 
 /** Holds frames between the transmit queues and the receive queues: a ring of rows of 32 bytes.

@@ -7,6 +7,7 @@ package lanebox.virtio
 import spinal.core._
 import spinal.lib._
 
+import lanebox.virtio.vocabulary.{EngineParam, VirtioParam}
 import lanebox.vocabulary.{Frames, HardBlock}
 
 /** Makes rows for a FrameStore of the frames that the net device's far side gives. The header of

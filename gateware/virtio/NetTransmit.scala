@@ -7,6 +7,7 @@ package lanebox.virtio
 import spinal.core._
 import spinal.lib._
 
+import lanebox.virtio.vocabulary.EngineParam
 import lanebox.vocabulary.{Frames, HardBlock}
 
 /** Gives the frames of a FrameStore to the net device's far side.

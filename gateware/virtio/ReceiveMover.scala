@@ -7,6 +7,7 @@ package lanebox.virtio
 import spinal.core._
 import spinal.lib._
 
+import lanebox.virtio.vocabulary.{EngineParam, HostBuffer, Moved, VirtioParam}
 import lanebox.vocabulary.{HardBlock, Request}
 
 /** Writes the frame at `frame` to the buffers of a chain: from the card to the host.

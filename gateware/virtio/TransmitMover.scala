@@ -7,6 +7,8 @@ package lanebox.virtio
 import spinal.core._
 import spinal.lib._
 
+import lanebox.virtio.vocabulary.{EngineParam, HostBuffer, HostRequests, Moved, VirtioParam}
+
 /** Reads the buffers of a chain and gives their bytes to BytePacker: from the host to the card.
   *
   * The first `skip` bytes of a chain are not read. Room in the frame store is reserved before a read

@@ -8,6 +8,7 @@ import spinal.core._
 import spinal.lib._
 
 import lanebox.interrupt.RegisterPort
+import lanebox.virtio.vocabulary.{EngineParam, VirtioParam}
 import lanebox.vocabulary.{Frames, ReadData, Request}
 
 /** The virtio devices of a card: an engine, and the frame stores behind its queues.

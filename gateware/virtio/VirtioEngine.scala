@@ -8,6 +8,8 @@ import spinal.core._
 import spinal.lib._
 
 import lanebox.interrupt.RegisterPort
+import lanebox.virtio.queue.{HeadReader, QueueRunner, RingReader, RingWriter}
+import lanebox.virtio.vocabulary.{EngineParam, HostRequests, VirtioParam}
 import lanebox.vocabulary.{HardBlock, ReadData, Request}
 
 /** Serves the queues of all virtio devices of a card.

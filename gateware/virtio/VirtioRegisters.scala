@@ -8,6 +8,8 @@ import spinal.core._
 import spinal.lib._
 
 import lanebox.interrupt.RegisterPort
+import lanebox.virtio.queue.{Kick, QueueContext}
+import lanebox.virtio.vocabulary.{RingFeatures, Violation, VirtioParam}
 import lanebox.vocabulary.{ModuleName, Numbers}
 
 /** The page of registers of a virtio device: those of virtio-mmio version 2 (VirtIO 1.2, 4.2.2), and

@@ -134,32 +134,23 @@ ELSEWHERE: Table = {
         "CommandPlan CommandReads CommandRequests HostCommand": "HostCommandsTest.scala",
     },
     "gateware/virtio": {
-        "Descriptor Violation": "VirtioHostileTest.scala",
-        "HostBuffer HostRequests": "VirtioConsoleTest.scala",
-        "EngineParam FarPort FrameStore NetReceive NetTransmit": "VirtioNetTest.scala",
-        "VirtioDevices VirtioEngine": "VirtioNetTest.scala",
-        "ReceiveMover": "VirtioMergeTest.scala",
-        "TransmitMover": "VirtioFlightTest.scala",
+        "FarPort FrameStore NetReceive NetTransmit": "VirtioDevicesTest.scala",
+        "TransmitMover": "gateware/test/virtio/queue/FlightTest.scala",
         "VirtioDevicesVerilog": "gateware/test/vocabulary/test_spinal_instance.py",
-        "VirtioParam": "VirtioRegistersTest.scala",
     },
     "gateware/virtio/queue": {
-        "Flight": "gateware/test/virtio/VirtioFlightTest.scala",
-        "HeadReader": (
-            "gateware/test/virtio/VirtioFlightTest.scala"
-            " gateware/test/virtio/VirtioLatencyTest.scala"
-        ),
-        "IndexComparison Kick NotifiedIndex": "gateware/test/virtio/VirtioHintTest.scala",
-        "InterruptDecision": "gateware/test/virtio/VirtioInterruptTest.scala",
-        "QueueRunner": (
-            "gateware/test/virtio/VirtioConsoleTest.scala gateware/test/virtio/VirtioTurnTest.scala"
-            " gateware/test/virtio/VirtioHostileTest.scala"
-        ),
-        "QueueStates": "gateware/test/virtio/VirtioTurnTest.scala",
+        "IndexComparison Kick": "NotifiedIndexTest.scala",
+        "QueueStates": "QueueRunnerTest.scala",
         "QueueContext RingAccess RingAim RingReader": (
             "gateware/test/virtio/VirtioConsoleTest.scala"
         ),
-        "RingWriter": "gateware/test/virtio/VirtioFramesTest.scala",
+        "RingWriter": "gateware/test/virtio/VirtioEngineTest.scala",
+    },
+    "gateware/virtio/vocabulary": {
+        "Descriptor RingFeatures Violation": "gateware/test/virtio/VirtioHostileTest.scala",
+        "EngineParam": "gateware/test/virtio/VirtioDevicesTest.scala",
+        "HostBuffer HostRequests Moved": "gateware/test/virtio/VirtioConsoleTest.scala",
+        "VirtioParam": "gateware/test/virtio/VirtioRegistersTest.scala",
     },
     "gateware/vocabulary": {
         "ByteEnables": "gateware/test/completer/CompleterTest.scala",

@@ -71,7 +71,7 @@ def test_only_the_leaves_are_missing(endpoint, request):
 def test_a_function_level_reset_outlasts_a_lost_read():
     """A lost read's tag is free again before the host may use a function that it has reset.
 
-    That takes at most three completion timeouts. ReturnErrorTest and ReturnLateTest measure this.
+    That takes at most three completion timeouts. ReturnErrorTest and ReadTableTest measure this.
     """
     assert LONGEST_READ < DRAIN_SECONDS
     assert DRAIN_SECONDS + RESET_CYCLES / SYS_CLK_FREQ < FLR_SECONDS
@@ -81,7 +81,7 @@ def test_a_function_level_reset_outlasts_a_lost_read():
 def test_a_lost_tag_rests_for_as_long_as_the_hard_block_waits():
     """A lost read's tag is used again only when the hard block, too, has given up that read.
 
-    The tag rests (is not used) for at least 5/2 of the timeout, as ReturnLateTest measures.
+    The tag rests (is not used) for at least 5/2 of the timeout, as ReadTableTest measures.
     """
     assert 5 / 2 * COMPLETION_TIMEOUT >= BLOCK_SECONDS
 

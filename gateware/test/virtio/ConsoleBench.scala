@@ -11,6 +11,7 @@ import scala.util.Random
 import spinal.core._
 import spinal.core.sim._
 
+import lanebox.virtio.vocabulary.VirtioParam
 import lanebox.vocabulary.{LaneboxSim, Seed}
 
 /** A base of the test suites of the console: it has a console with small queues, and traffic. */

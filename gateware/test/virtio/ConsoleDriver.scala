@@ -9,6 +9,8 @@ import scala.language.reflectiveCalls
 import scala.util.Random
 import spinal.core.sim._
 
+import lanebox.virtio.vocabulary.VirtioParam
+
 import VirtioRegisters._
 
 /** A driver of a virtio device: it sets the device up, sends bytes and collects what comes back.

@@ -11,6 +11,7 @@ import scala.util.Random
 import spinal.core.sim._
 
 import lanebox.capture.{FrameDriver, TestFrame}
+import lanebox.virtio.vocabulary.VirtioParam
 import lanebox.vocabulary.{LaneboxSim, Seed}
 
 /** A base of the test suites of the net device: both devices of a card with small queues, the net

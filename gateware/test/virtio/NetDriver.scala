@@ -7,6 +7,8 @@ package lanebox.virtio
 import scala.collection.mutable
 import scala.util.Random
 
+import lanebox.virtio.vocabulary.VirtioParam
+
 /** A driver of a virtio net device: it sends frames and collects those that come. */
 class NetDriver(
     val dut: VirtioDevices,

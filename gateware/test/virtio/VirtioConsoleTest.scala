@@ -7,6 +7,7 @@ package lanebox.virtio
 import scala.language.reflectiveCalls
 import spinal.core.sim._
 
+import lanebox.virtio.vocabulary.VirtioParam
 import lanebox.vocabulary.Seed
 
 /** Tests that what a driver sends to the console comes back, byte for byte and in order, whatever

@@ -9,6 +9,7 @@ import scala.language.reflectiveCalls
 import scala.util.Random
 import spinal.core.sim._
 
+import lanebox.virtio.vocabulary.HostRequests
 import lanebox.vocabulary.ReadError
 
 /** Model of the endpoint's port and of the host behind it. It checks each request against the rules

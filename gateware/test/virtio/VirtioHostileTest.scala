@@ -7,6 +7,7 @@ package lanebox.virtio
 import scala.language.reflectiveCalls
 import spinal.core.sim._
 
+import lanebox.virtio.vocabulary.Violation
 import lanebox.vocabulary.Seed
 
 /** Tests that the console stops at every violation of the rules, says which one it was, and works

@@ -2,11 +2,12 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.virtio
+package lanebox.virtio.queue
 
 import spinal.core._
 import spinal.lib._
 
+import lanebox.virtio.vocabulary.{Descriptor, EngineParam, HostRequests, RingFeatures, VirtioParam}
 import lanebox.vocabulary.{ModuleName, Request}
 
 /** Reads the next chains of each queue of one direction ahead: their entries in the available ring,

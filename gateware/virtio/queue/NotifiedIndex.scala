@@ -2,10 +2,12 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.virtio
+package lanebox.virtio.queue
 
 import spinal.core._
 import spinal.lib._
+
+import lanebox.virtio.vocabulary.EngineParam
 
 /** Lets the device know an available index that comes with a notification at once, so that HeadReader
   * begins before the runner gets to the queue. The index never goes back, though notifications may

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.virtio
+package lanebox.virtio.queue
 
 import spinal.core._
 
@@ -13,11 +13,4 @@ case class QueueContext(sizeWidth: Int) extends Bundle {
   val available   = UInt(64 bits) // Address of the available ring, which the driver writes.
   val used        = UInt(64 bits) // Address of the used ring, which the device writes.
   val size        = UInt(sizeWidth bits)
-}
-
-/** The features that driver and device have agreed on, as far as the rings depend on them. */
-case class RingFeatures() extends Bundle {
-  val indirect   = Bool()
-  val eventIndex = Bool()
-  val merge      = Bool() // A received frame may need several chains (VIRTIO_NET_F_MRG_RXBUF).
 }

@@ -2,12 +2,22 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.virtio
+package lanebox.virtio.queue
 
 import spinal.core._
 import spinal.lib._
 import spinal.lib.fsm._
 
+import lanebox.virtio.vocabulary.{
+  Descriptor,
+  EngineParam,
+  HostBuffer,
+  HostRequests,
+  Moved,
+  RingFeatures,
+  Violation,
+  VirtioParam
+}
 import lanebox.vocabulary.ModuleName
 
 /** Serves the queues of one direction, one queue after the other: it takes the heads of chains from

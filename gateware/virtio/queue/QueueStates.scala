@@ -2,9 +2,11 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.virtio
+package lanebox.virtio.queue
 
 import spinal.core._
+
+import lanebox.virtio.vocabulary.EngineParam
 
 /** The state that the runner of one direction keeps of each of its queues. All indices are 16 bits
   * wide, as in the rings, and wrap.

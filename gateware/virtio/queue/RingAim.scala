@@ -2,9 +2,11 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.virtio
+package lanebox.virtio.queue
 
 import spinal.core._
+
+import lanebox.virtio.vocabulary.VirtioParam
 
 /** Computes the address of what the runner reads or writes next, in two cycles.
   *

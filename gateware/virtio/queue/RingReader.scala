@@ -2,10 +2,12 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.virtio
+package lanebox.virtio.queue
 
 import spinal.core._
 import spinal.lib._
+
+import lanebox.virtio.vocabulary.HostRequests
 
 /** Reads up to 16 bytes of a ring, from any byte address on: an index, an entry or a descriptor.
   *

@@ -29,7 +29,7 @@ from tools.testing.scala_values import elements
 from tools.testing.seeds import SHIFT
 
 # The code in the register Reason for a chain with more descriptors than the queue.
-ENDLESS = elements("virtio/Violation.scala")["endless"]
+ENDLESS = elements("virtio/vocabulary/Violation.scala")["endless"]
 
 
 @pytest.fixture

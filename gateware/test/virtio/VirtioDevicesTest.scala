@@ -8,12 +8,13 @@ import scala.collection.mutable
 import scala.language.reflectiveCalls
 import spinal.core.sim._
 
+import lanebox.virtio.vocabulary.{Violation, VirtioParam}
 import lanebox.vocabulary.Seed
 
 /** Tests that the net device carries whole frames in both directions, in order and byte for byte,
   * that it counts the frames that it loses, and that the console works beside it.
   */
-class VirtioNetTest extends NetBench {
+class VirtioDevicesTest extends NetBench {
   import VirtioParam.{EventIndex, Indirect, NotificationData, net}
   import VirtioRegisters._
 

@@ -2,14 +2,16 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.virtio
+package lanebox.virtio.queue
 
 import scala.language.reflectiveCalls
 
+import lanebox.virtio.vocabulary.VirtioParam
+import lanebox.virtio.{ConsoleBench, ConsoleDriver}
 import lanebox.vocabulary.Seed
 
 /** Tests when the driver is told of used chains, and how often. */
-class VirtioInterruptTest extends ConsoleBench {
+class InterruptDecisionTest extends ConsoleBench {
   import VirtioParam.EventIndex
 
   private def each(what: String, name: String)(body: ConsoleDriver => Unit): Unit =

@@ -2,23 +2,25 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.virtio
+package lanebox.virtio.queue
 
 import scala.language.reflectiveCalls
 import spinal.core.sim._
 
+import lanebox.virtio.vocabulary.{Violation, VirtioParam}
+import lanebox.virtio.{ConsoleBench, ConsoleDriver, VirtioDevices, VirtioRegisters}
 import lanebox.vocabulary.{LaneboxSim, Seed}
 
 /** Tests many plain chains of a transmit queue that are on their way together: a read that fails
   * among them, a reset, more of them than the device has slots, and a chain with a fault behind them.
   * A queue of full size has room for all of them, so the console is compiled for this suite alone.
   */
-class VirtioFlightTest extends ConsoleBench {
+class FlightTest extends ConsoleBench {
   import VirtioRegisters._
 
-  override def compiled = VirtioFlightTest.compiled
+  override def compiled = FlightTest.compiled
 
-  val Size = VirtioFlightTest.console.queueSize
+  val Size = FlightTest.console.queueSize
 
   /** Offers a buffer for each answer, and waits until the device has read about some of them. */
   def prepare(driver: ConsoleDriver): Unit = {
@@ -175,7 +177,7 @@ class VirtioFlightTest extends ConsoleBench {
     }
 }
 
-object VirtioFlightTest {
+object FlightTest {
   val console = VirtioParam.console.copy(patience = 200)
 
   lazy val compiled = LaneboxSim {

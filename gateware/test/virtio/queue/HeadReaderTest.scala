@@ -2,17 +2,19 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.virtio
+package lanebox.virtio.queue
 
 import scala.language.reflectiveCalls
 import spinal.core.sim._
 
+import lanebox.virtio.vocabulary.VirtioParam
+import lanebox.virtio.{ConsoleBench, ConsoleDriver}
 import lanebox.vocabulary.Seed
 
 /** Tests how many reads of host memory wait for each other between the notification of a message and
   * the interrupt of its answer, and how many cycles the device adds.
   */
-class VirtioLatencyTest extends ConsoleBench {
+class HeadReaderTest extends ConsoleBench {
   import VirtioParam.{EventIndex, NotificationData}
 
   val Bytes = 64

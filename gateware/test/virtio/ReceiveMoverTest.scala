@@ -9,12 +9,13 @@ import scala.util.Random
 import spinal.core.sim._
 
 import lanebox.capture.TestFrame
+import lanebox.virtio.vocabulary.{Violation, VirtioParam}
 import lanebox.vocabulary.Seed
 
 /** Tests that a received frame takes as many chains as it needs (VIRTIO_NET_F_MRG_RXBUF), that its
   * header has their number, and that the driver sees all of them as used, or none.
   */
-class VirtioMergeTest extends NetBench {
+class ReceiveMoverTest extends NetBench {
   import VirtioParam.{EventIndex, Indirect, NetHeader, NetMerge, NotificationData}
   import VirtioRegisters._
 

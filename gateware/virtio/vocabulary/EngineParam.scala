@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.virtio
+package lanebox.virtio.vocabulary
 
 /** The parameters of the engine that serves the queues of all `devices` of a card. The engine
   * numbers the pairs of queues of the devices one behind the other.

@@ -2,18 +2,19 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.virtio
+package lanebox.virtio.queue
 
 import scala.collection.mutable
 import scala.language.reflectiveCalls
 import spinal.core.sim._
 
+import lanebox.virtio.{ConsoleBench, ConsoleDriver}
 import lanebox.vocabulary.Seed
 
 /** Tests notifications whose available index is older than what the device knows: a driver on
   * several processors may notify in another order than it has published.
   */
-class VirtioHintTest extends ConsoleBench {
+class NotifiedIndexTest extends ConsoleBench {
   private def behind(index: Int, old: Int): Int = (index - old) & 0xffff
 
   /** Takes back what the device has used, and offers buffers for what still comes. */

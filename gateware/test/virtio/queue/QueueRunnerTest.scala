@@ -2,17 +2,18 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.virtio
+package lanebox.virtio.queue
 
 import scala.language.reflectiveCalls
 
 import lanebox.capture.TestFrame
+import lanebox.virtio.{ConsoleDriver, NetBench, NetDriver}
 import lanebox.vocabulary.Seed
 
 /** Tests that a queue that always has chains gives way to another queue of its direction, which has
   * chains left but is not notified again.
   */
-class VirtioTurnTest extends NetBench {
+class QueueRunnerTest extends NetBench {
   // More chains than a queue gets in one turn.
   val Chains = QueueRunner.ChainsInTurn + 6
 

@@ -14,7 +14,7 @@ import lanebox.vocabulary.{ReadError, Seed}
 /** Tests that a read's tag becomes free again after the read's timeout, and that completions that
   * still come for the read harm no other read.
   */
-class ReturnLateTest extends AnyFunSuite {
+class ReadTableTest extends AnyFunSuite {
   // The shortest timeout, in cycles, that the return path allows. Most of it is the time in which
   // the card walks over all tags to find a timed-out read.
   val timeout = 4096L

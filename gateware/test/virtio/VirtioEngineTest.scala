@@ -9,13 +9,14 @@ import scala.language.reflectiveCalls
 import spinal.core.sim._
 
 import lanebox.capture.TestFrame
+import lanebox.virtio.vocabulary.VirtioParam
 import lanebox.vocabulary.Seed
 
 /** Tests how many cycles a message takes of many that one notification sends, while each read of
   * host memory takes long, and that all of them come back. A batch needs larger queues than other
   * suites have, so the devices are compiled for this suite alone.
   */
-class VirtioFramesTest extends NetBench {
+class VirtioEngineTest extends NetBench {
   import VirtioParam.{EventIndex, NetHeader, NotificationData}
 
   val Latency = 177 // Cycles of a read: 600 ns in the host, and the endpoint's 27.
@@ -55,7 +56,7 @@ class VirtioFramesTest extends NetBench {
 
   for ((bytes, most) <- Seq(64 -> (14, 22), 256 -> (20, 38), 1024 -> (85, 100)))
     test(s"$Batch messages of $bytes bytes to the console and back, seed ${Seed.value}") {
-      VirtioFramesTest.compiled.doSim(s"console$bytes", Seed.value) { dut =>
+      VirtioEngineTest.compiled.doSim(s"console$bytes", Seed.value) { dut =>
         val random = new scala.util.Random(simRandom.nextLong())
         val driver = new ConsoleDriver(dut, random, agreed, 0)
         settle(driver)
@@ -91,7 +92,7 @@ class VirtioFramesTest extends NetBench {
 
   for ((bytes, most) <- Seq(60 -> (18, 24), 1514 -> (65, 140)))
     test(s"$Batch frames of $bytes bytes in both directions, seed ${Seed.value}") {
-      VirtioFramesTest.compiled.doSim(s"net$bytes", Seed.value) { dut =>
+      VirtioEngineTest.compiled.doSim(s"net$bytes", Seed.value) { dut =>
         val random = new scala.util.Random(simRandom.nextLong())
         val driver = new NetDriver(dut, random, agreed, 1)
         val far    = new FarSide(dut, random)
@@ -137,7 +138,7 @@ class VirtioFramesTest extends NetBench {
     }
 
   test(s"the used index never goes back when a queue with many chains stops, seed ${Seed.value}") {
-    VirtioFramesTest.compiled.doSim("stopped", Seed.value) { dut =>
+    VirtioEngineTest.compiled.doSim("stopped", Seed.value) { dut =>
       val random = new scala.util.Random(simRandom.nextLong())
       val driver = new ConsoleDriver(dut, random, agreed, 0)
       var cuts   = 0 // Rounds in which the queue stopped between its first and its last used chain.
@@ -171,7 +172,7 @@ class VirtioFramesTest extends NetBench {
   }
 }
 
-object VirtioFramesTest {
+object VirtioEngineTest {
 
   /** The simulation of both devices with queues of more chains than a batch has. */
   lazy val compiled = lanebox.vocabulary.LaneboxSim(
