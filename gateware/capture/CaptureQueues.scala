@@ -73,7 +73,8 @@ case class CaptureQueues(p: CaptureParam) extends CaptureBlock(p) {
     discard.rule  := dropped.rule
     discard.port  := dropped.beat.head.port
     discard.bytes := dropped.beat.head.original
-    discards.io.discards << dropped.throwWhen(!first).translateWith(discard)
+    val firstDropped = dropped.throwWhen(!first)
+    discards.io.discards << firstDropped.translateWith(discard)
 
     val frame = Fragment(Frames.Beat())
     frame.fragment := kept.beat

@@ -100,12 +100,20 @@ case class Requester(p: RequesterParam) extends Component {
   io.management <> watch.io.management
   io.extendedTags := watch.io.extendedTags
 
-  for ((fence, message) <- fences.zip(StreamDispatcherSequencial(io.interrupt, fences.size))) {
-    fence.io.progress  := path.io.progress
-    fence.io.delivered := returns.io.delivered
-    fence.io.message << message
+  /** Interrupts go to the fences in turn, and leave them in the same turn. */
+  val interrupts = new Area {
+    val enters, leaves = Counter(fences.size)
+    when(io.interrupt.fire)(enters.increment())
+    val waiting = StreamDemux(io.interrupt, enters.value, fences.size)
+    for ((fence, message) <- fences.zip(waiting)) {
+      fence.io.progress  := path.io.progress
+      fence.io.delivered := returns.io.delivered
+      fence.io.message << message
+    }
+    val passed = StreamMux(leaves.value, fences.map(_.io.passed))
+    when(passed.fire)(leaves.increment())
+    io.fenced << passed
   }
-  io.fenced << StreamCombinerSequential(fences.map(_.io.passed))
 
   // A client that is told has a fence of its own, to which the next message comes when the message
   // before has passed.

@@ -52,7 +52,8 @@ case class NetTransmit(p: EngineParam) extends Component {
     val push = queue.io.push
     push.valid := Delay(ask.asks, ReadLatency, init = False)
     push.last  := Delay(ask.last, ReadLatency)
-    push.bytes := Delay(io.frame.payload.resize(Frames.LengthWidth), ReadLatency)
+    val bytes = Delay(io.frame.payload.resize(Frames.LengthWidth), ReadLatency)
+    push.bytes := bytes
     push.data  := io.data
     assert(!push.valid || push.ready, "a row has no room in the queue")
   }

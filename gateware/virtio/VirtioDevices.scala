@@ -81,7 +81,8 @@ case class VirtioDevices(devices: Seq[VirtioParam] = VirtioDevices.all) extends 
     send.io.data := sent.io.data
     send.io.now  := io.now
     far.free     := sent.io.free
-    far.room     := RegNext(sent.io.free >= param.largestRows + VirtioParam.FlightRows) init False
+    val room = RegNext(sent.io.free >= param.largestRows + VirtioParam.FlightRows) init False
+    far.room := room
     io.h2c << send.io.h2c
 
     val got = FrameStore(p)

@@ -198,31 +198,33 @@ case class VirtioEngine(p: EngineParam) extends Component {
     io.request << arbiter.m2sPipe()
   }
 
-  for ((device, n) <- p.devices.zipWithIndex) {
-    val page  = registers(n).io
-    val pairs = p.owners.indices.filter(p.owners(_) == n)
-    val ways  = Seq(transmit, receive)
-    page.drained := pairs.flatMap(pair => ways.map(_.runner.io.drained(pair))).andR
-    val broken = ways.map(way => way.runner.io.violation.valid && pairs.map(way.is(_)).orR)
-    page.violation.valid := broken.orR
-    page.violation.payload := Mux(
-      broken.head,
-      ways.head.runner.io.violation.payload,
-      ways.last.runner.io.violation.payload
-    )
-    val sends    = pairs.map(transmit.is(_)).orR
-    val receives = pairs.map(receive.is(_)).orR
-    // A device of frames counts frames, and another one bytes.
-    val count = Reg(UInt(32 bits)) init 0
-    val more =
-      if (device.frames) {
-        val sent     = transmit.runner.io.ended && transmit.void && sends
-        val received = receive.runner.io.overran && receives
-        CountOne((sent +: received +: pairs.map(far(_).lost)).asBits()).resize(32)
-      } else transmit.mover.io.dropped.payload.andMask(transmit.mover.io.dropped.valid && sends)
-    count        := count + RegNext(more, U(0, 32 bits))
-    page.dropped := count
-  }
+  val states =
+    for ((device, n) <- p.devices.zipWithIndex) yield new Area {
+      val page  = registers(n).io
+      val pairs = p.owners.indices.filter(p.owners(_) == n)
+      val ways  = Seq(transmit, receive)
+      page.drained := pairs.flatMap(pair => ways.map(_.runner.io.drained(pair))).andR
+      val broken = ways.map(way => way.runner.io.violation.valid && pairs.map(way.is(_)).orR)
+      page.violation.valid := broken.orR
+      val violation = Mux(
+        broken.head,
+        ways.head.runner.io.violation.payload,
+        ways.last.runner.io.violation.payload
+      )
+      page.violation.payload := violation
+      val sends    = pairs.map(transmit.is(_)).orR
+      val receives = pairs.map(receive.is(_)).orR
+      // A device of frames counts frames, and another one bytes.
+      val count = Reg(UInt(32 bits)) init 0
+      val more =
+        if (device.frames) {
+          val sent     = transmit.runner.io.ended && transmit.void && sends
+          val received = receive.runner.io.overran && receives
+          CountOne((sent +: received +: pairs.map(far(_).lost)).asBits()).resize(32)
+        } else transmit.mover.io.dropped.payload.andMask(transmit.mover.io.dropped.valid && sends)
+      count        := count + RegNext(more, U(0, 32 bits))
+      page.dropped := count
+    }
   val works = RegNext(
     (Seq(transmit, receive).flatMap(way => Seq(way.runner.io.busy, way.heads.io.busy)) :+
       receive.mover.io.holds).orR

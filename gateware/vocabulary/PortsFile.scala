@@ -17,9 +17,9 @@ import spinal.core.internals._
   * error if a port does not fit. `renamed` in the file lists each signal whose Verilog name differs
   * from its Scala name: SpinalHDL appends a number to a name that is a keyword or in use already.
   * `renamedValues` lists the elements of enumerations for which that is so.
-  * `unnamed` lists each register or condition behind a port that has no name in Scala, so that
-  * SpinalHDL calls it `_zz_` and the port's name. Components of SpinalHDL's library are left out,
-  * and so are other names that SpinalHDL makes up.
+  * `unnamed` lists each register or condition that has no name in Scala, so that SpinalHDL calls it
+  * `_zz_`, if it is behind a port of its own component or drives an input of a child. Components of
+  * SpinalHDL's library are left out, and so are other names that SpinalHDL makes up.
   */
 object PortsFile {
   private val Anonymous = "_zz_" // The prefix of names that SpinalHDL makes up for signals.
@@ -46,13 +46,29 @@ object PortsFile {
         case signal: BaseType if isBehindPort(signal) => unnamed += signal
         case _                                        =>
       }
+      pc.walkComponents(component => if (isOurs(component)) unnamed ++= drivingChildren(component))
     }
 
     private def madeUp(name: String) = Seq("when_", "switch_", Anonymous).exists(name.startsWith)
 
-    private def isBehindPort(signal: BaseType) =
-      !signal.component.getClass.getName.startsWith("spinal.lib.") &&
-        signal.component.getAllIo.exists(port => signal.getName() == Anonymous + port.getName())
+    private def isOurs(component: Component) =
+      !component.getClass.getName.startsWith("spinal.lib.")
+
+    private def isBehindPort(signal: BaseType) = isOurs(signal.component) &&
+      signal.component.getAllIo.exists(port => signal.getName() == Anonymous + port.getName())
+
+    /** Returns the unnamed signals of the component that are wired to an input of a child. */
+    private def drivingChildren(component: Component) = for {
+      child  <- component.children
+      port   <- child.getAllIo.toSeq if port.isInput && port.hasOnlyOneStatement
+      signal <- sourceOf(port.head) if signal.component == component
+      if signal.getName().startsWith(Anonymous) && !unnamed.contains(signal)
+    } yield signal
+
+    private def sourceOf(statement: AssignmentStatement) = statement.source match {
+      case signal: BaseType => Some(signal)
+      case _                => None
+    }
   }
 
   private class Write(names: Names) extends PhaseMisc {

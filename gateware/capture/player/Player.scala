@@ -70,7 +70,8 @@ case class Player() extends Component {
     aligner.io.stream << io.stream.continueWhen(opens).translateWith(io.stream.data)
     // `failed` is registered, since `ready` comes late in the cycle. The frames of the failed bytes
     // reach the reader some cycles later, so `failed` still comes in time.
-    reader.io.failed    := RegNext(io.stream.fire && io.stream.failed) init False
+    val failed = RegNext(io.stream.fire && io.stream.failed) init False
+    reader.io.failed    := failed
     reader.io.clear     := begins
     reader.io.fixedPort := io.settings.fixedPort
     reader.io.port      := io.settings.port

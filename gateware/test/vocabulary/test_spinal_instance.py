@@ -7,6 +7,7 @@ component.
 """
 
 import json
+import re
 
 import pytest
 from migen import ClockSignal, ResetSignal, Signal
@@ -245,10 +246,11 @@ def test_verilog_has_every_value_as_scala_has_it(component):
 
 @pytest.mark.parametrize("component", COMPONENTS)
 def test_verilog_names_what_is_behind_a_port(component):
-    """No register or condition of our components is called `_zz_` and the name of a port, which
-    says nothing to somebody who reads a waveform.
+    """No register or condition behind a port of our components, or in front of a child's input, is
+    called `_zz_`, which says nothing to somebody who reads a waveform.
     """
     assert ports_file(component)["unnamed"] == []
+    assert not re.search(r"^ *\.\w+ *\(_zz_", verilog_of(component).read_text(), re.MULTILINE)
 
 
 CLASHING = """
@@ -266,8 +268,17 @@ case class Clashing() extends Component {
   io.down := inside
   io.late := RegNext(io.up + 1)
   object Size extends SpinalEnum { val small, large = newElement() }
+  val child = Doubling()
+  child.io.from := RegNext(io.up + 2)
   val wide = RegNext((io.up === 0) ? Size.small | Size.large)
   io.big := wide === Size.large
+}
+case class Doubling() extends Component {
+  val io = new Bundle {
+    val from = in UInt (4 bits)
+    val to   = out UInt (5 bits)
+  }
+  io.to := io.from << 1
 }
 object ClashingVerilog extends App { LaneboxConfig(args(0)).generateVerilog(Clashing()) }
 """
@@ -285,10 +296,13 @@ def test_a_keyword_as_a_name_is_found(tmp_path):
 
 
 def test_a_register_without_a_name_is_found(tmp_path):
-    """A register that is assigned to an output without a name of its own is listed as unnamed."""
+    """A register without a name of its own is listed as unnamed if it is behind an output of its
+    component, or drives an input of a child.
+    """
     (tmp_path / "Clashing.scala").write_text(CLASHING)
     verilog = generate("Clashing", tmp_path)
-    assert "_zz_io_late" in verilog.read_text()
+    assert re.search(r"\.io_from +\(_zz_io_from\[", verilog.read_text())
     assert json.loads(verilog.with_suffix(".ports.json").read_text())["unnamed"] == [
-        "Clashing._zz_io_late"
+        "Clashing._zz_io_late",
+        "Clashing._zz_io_from",
     ]
