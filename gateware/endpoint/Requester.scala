@@ -116,7 +116,7 @@ case class Requester(p: RequesterParam) extends Component {
   }
 
   // A client that is told has a fence of its own, to which the next message comes when the message
-  // before has passed.
+  // before has passed. By hand: the message has no content, and there is always another one.
   for ((client, i) <- told.zipWithIndex) {
     val fence = Fence(p.requests, Fence.Sent, only = Some(client))
     fence.io.progress        := path.io.progress

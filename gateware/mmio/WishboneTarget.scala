@@ -331,7 +331,7 @@ object WishboneTarget {
     */
   case class TargetStart() extends Bundle {
     val write = Bool()
-    val read  = TargetRead() // The read; for a write only `read.address` is valid.
+    val read  = TargetRead() // A write has its address here, too; the other fields are a read's.
     val data  = Bits(32 bits)
   }
 }

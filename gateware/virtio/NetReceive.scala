@@ -43,6 +43,7 @@ case class NetReceive(p: EngineParam) extends Component {
   val fits  = io.c2h.head.kept <= p.largest && needs <= io.free
   val takes = io.live && fits && !io.c2h.error && !io.clear
   val keeps = first ? takes | (storing && !io.clear)
+  // By hand: a frame's last beat may become two rows, and the source waits during the second one.
   io.c2h.ready := !extra
   when(io.c2h.fire) { storing := keeps && !io.c2h.last }
   when(io.clear) { storing := False }

@@ -61,7 +61,9 @@ case class ReceiveMover(p: EngineParam) extends Component {
     val left  = RegNext(io.frame.payload - position)
     val most  = RegNext((buffer.bytes < left) ? buffer.bytes.resize(p.frameWidth) | left)
     val size  = RegNext(buffer.chunk(most))
-    // Cycles until `size` fits `buffer` and `position`. For a new buffer `left` fits already.
+    // `left`, `most` and `size` are registers, one behind the other. So `size` is right some cycles
+    // after `buffer` or `position` has changed, and `count` counts these cycles. After a new buffer
+    // there is a cycle less, since `left` does not depend on the buffer.
     val sized    = count === 4
     val copies   = RegInit(False)
     val finished = RegInit(False) // All writes of the buffer are in the queue.

@@ -78,7 +78,7 @@ case class AccountTable(width: Int) extends Component {
   val free   = if (large) !adds && !reads else !adds
   val begins = queue.valid && free && !walk.active && !io.clear && !io.snapshot
   if (large) reads := begins
-  // An event is taken in the cycle in which its account is written.
+  // By hand: an event ends here. It is taken in the cycle in which its account is written.
   adds        := (if (large) reads else begins)
   queue.ready := adds
 

@@ -17,11 +17,11 @@ import lanebox.capture.vocabulary.CaptureParam
   */
 case class PlacerTurn(p: CaptureParam) extends Component {
   val io = new Bundle {
-    val frame  = slave(Flow(UInt(p.queueWidth bits))) // The queue of the frame that waits.
-    val taken  = in Bool ()                           // The frame leaves.
+    val frame  = slave(Flow(UInt(p.queueWidth bits))) // Valid while a frame waits: its queue.
+    val taken  = in Bool ()                           // The frame that waits leaves.
     val wanted = in Bits (p.queues bits)              // The queues whose MBUF must be closed.
-    val done   = in Bool ()                           // Something was decided.
-    val stuck  = in Bool ()                           // Nothing can be decided.
+    val done   = in Bool ()                           // MbufPlacer has decided about the queue.
+    val stuck  = in Bool ()                           // MbufPlacer cannot decide about it now.
     val queue  = out UInt (p.queueWidth bits)
     val framed = out Bool ()                          // It is the frame's turn.
     // In the next cycle the turn is that of the other side: the frames, or the closing queues.

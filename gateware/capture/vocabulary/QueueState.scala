@@ -52,7 +52,7 @@ class QueueState[T <: Data](
     state
   }
 
-  /** The state of another queue. */
+  /** Returns the state of any queue, not only of the one that is being changed. */
   def of(queue: UInt): T = if (several) memory.readAsync(queue) else now
 }
 

@@ -19,8 +19,8 @@ class NetDriver(
 ) extends ConsoleDriver(dut, random, features, device, beside) {
   import VirtioParam.NetHeader
 
-  val frames         = mutable.Queue[IndexedSeq[Byte]]() // Frames that have come.
-  val counts         = mutable.Queue[Int]()              // The chains of each of them.
+  val frames         = mutable.Queue[IndexedSeq[Byte]]() // Frames that the driver has received.
+  val counts         = mutable.Queue[Int]()              // The chains of each received frame.
   var overran        = 0                                 // Chains that were used without a frame.
   private val merges = features.testBit(VirtioParam.NetMerge)
 

@@ -49,7 +49,7 @@ class VirtioHost(dut: VirtioDevices, random: Random, memory: HostMemory) {
   private var now     = 0L
   // Writes on their way to the memory: the cycle in which they arrive, their number, their bytes.
   private val posted  = mutable.Queue[(Long, Int, Seq[(Long, Byte)])]()
-  private var stalled = 0 // Cycles for which no request is taken.
+  private var stalled = 0 // Cycles for which the host still takes no request of the device.
 
   /** The reads that are out and have no data yet. */
   def out: Int = asked.size
