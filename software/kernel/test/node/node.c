@@ -59,6 +59,8 @@ void litepcie_exit(struct litepcie *ours)
 {
 	(void)ours;
 	lock_leave(&live);
+	if (!made.slow)
+		deliver();
 }
 
 /* Waits and memory ---------------------------------------------------------------------------- */
@@ -227,7 +229,7 @@ void litepcie_ring_put(struct litepcie_ring *ours)
 
 void litepcie_ring_unmap(struct litepcie_ring *ours)
 {
-	need(!(made.control & LITEPCIE_CAPTURE_BIT_CONTROL_RUN) || made.master_off || card.lost,
+	need(!may_write_to((uintptr_t)ours->memory) || made.master_off || card.lost,
 	     "a ring is unmapped while the card may write to it");
 	mapped -= ours->dev != NULL;
 	ours->dev = NULL;

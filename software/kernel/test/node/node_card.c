@@ -61,12 +61,36 @@ static void write_line(struct made_queue *queue)
 	if (!queue->status_base || made.master_off)
 		return;
 	memcpy((void *)(uintptr_t)queue->status_base, line, LINE);
+	queue->told = queue->position;
 }
 
+/* The call that WAKE asks for comes behind a line beyond the position, or at once. */
+static void call_host(struct made_queue *queue)
+{
+	if (!queue->armed || queue->told <= queue->wake)
+		return;
+	queue->armed = false;
+	made.raised = made.raised || (made.enabled && !made.deaf);
+}
+
+void deliver(void)
+{
+	if (!made.raised)
+		return;
+	made.raised = false;
+	made.interrupts++;
+	litepcie_capture_interrupt(&card);
+}
+
+/* A queue whose position is in its line already gets no other line. */
 static void write_lines(void)
 {
-	for (unsigned int n = 0; n < QUEUES; n++)
+	for (unsigned int n = 0; n < QUEUES; n++) {
+		if (made.queue[n].told == made.queue[n].position)
+			continue;
 		write_line(&made.queue[n]);
+		call_host(&made.queue[n]);
+	}
 }
 
 /* Some time passes: MBUFs are sealed, and the last status lines may arrive. */
@@ -78,18 +102,10 @@ void end_of_late_lines(void)
 			made.queue[n].position = round_up(made.queue[n].position,
 							  1ull << made.mbuf_log2);
 			write_line(&made.queue[n]);
+			call_host(&made.queue[n]);
 		}
 	if (made.late && !--made.late)
 		write_lines();
-}
-
-static void call_host(struct made_queue *queue)
-{
-	if (!queue->armed || queue->position <= queue->wake)
-		return;
-	queue->armed = false;
-	if (made.enabled && !made.deaf)
-		litepcie_capture_interrupt(&card);
 }
 
 /* Frames -------------------------------------------------------------------------------------- */
@@ -125,6 +141,22 @@ void frame(unsigned int port, u64 bytes)
 		return;
 	write_line(queue);
 	call_host(queue);
+	if (!made.slow)
+		deliver();
+}
+
+/* Returns true if frames to come may get to the ring whose memory begins at this address. */
+bool may_write_to(u64 memory)
+{
+	bool newest = made.control & LITEPCIE_CAPTURE_BIT_CONTROL_NEWEST;
+
+	if (!(made.control & LITEPCIE_CAPTURE_BIT_CONTROL_RUN))
+		return false;
+	for (unsigned int n = 0; n < QUEUES; n++)
+		if (made.queue[n].segment[0] == memory && (!n || made.sort) &&
+		    (newest || made.queue[n].position < made.queue[n].limit))
+			return true;
+	return false;
 }
 
 /* Registers ----------------------------------------------------------------------------------- */
@@ -199,12 +231,14 @@ u32 readl(const u8 *address)
 static void write_control(u32 value)
 {
 	if (value & LITEPCIE_CAPTURE_BIT_CONTROL_SEAL) {
-		selected()->sealing = true;
+		/* A seal of an MBUF in which nothing is writes nothing. */
+		selected()->sealing = selected()->position % (1ull << made.mbuf_log2) ||
+				      selected()->position != selected()->told;
 		selected()->seals++;
 	}
 	if (value & LITEPCIE_CAPTURE_BIT_CONTROL_CLEAR)
 		for (unsigned int n = 0; n < QUEUES; n++) {
-			made.queue[n].position = made.queue[n].limit = 0;
+			made.queue[n].position = made.queue[n].limit = made.queue[n].told = 0;
 			made.queue[n].armed = false;
 		}
 	if (made.control & ~value & LITEPCIE_CAPTURE_BIT_CONTROL_RUN && !made.late)
@@ -242,6 +276,7 @@ static void write_block(u32 at, u32 value)
 	case 0x94:
 		selected()->wake = (u64)made.upper << 32 | value;
 		selected()->armed = true;
+		call_host(selected());
 		break;
 	default:
 		need(at >= 0x60 && at < 0x78, "a register of the block is written that is none");

@@ -19,6 +19,7 @@
 
 struct made_queue {
 	u64	limit, wake, position, status_base, upper;
+	u64	told;		/* the position of the last status line */
 	bool	armed;
 	u32	last_segment;
 	u64	segment[SEGMENTS];
@@ -39,6 +40,9 @@ struct made_card {
 	bool	gone;		/* all registers read as all ones */
 	u32	given_up;	/* reads of the status that the root port gives up: all ones */
 	bool	deaf;		/* interrupts are lost */
+	bool	slow;		/* interrupts wait until the test calls deliver() */
+	bool	raised;		/* an interrupt is on its way */
+	unsigned int interrupts;	/* number that the driver has got */
 	bool	master_off;
 	u32	late;		/* looks at the status until the last status lines arrive */
 	bool	quiet;		/* frames have no status lines yet */
@@ -59,6 +63,8 @@ void need(bool holds, const char *what);
 void power_cut(void);
 void frame(unsigned int port, u64 bytes);
 void end_of_late_lines(void);
+void deliver(void);
+bool may_write_to(u64 memory);
 
 /* The node's file operations, in node.c. */
 struct file *node_open(void);
@@ -90,5 +96,8 @@ long limit(struct file *filp, u64 to);
 long wake(struct file *filp, u64 position, int fd);
 long sort(struct file *filp);
 struct litepcie_capture_queue *queue_of(unsigned int n);
+
+/* The random sequences of node_random.c: as many steps of the sequence with the seed */
+void random_steps(unsigned int seed, unsigned int steps);
 
 #endif /* NODE_CARD_H */
