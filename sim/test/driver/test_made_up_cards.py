@@ -38,6 +38,7 @@ def test_the_driver_keeps_its_promises_to_a_made_up_card(name):
     "name",
     [
         pytest.param("node", id="files of the capture's queues"),
+        pytest.param("transport", id="virtio drivers and two devices"),
     ],
 )
 def test_any_order_of_calls_and_events_is_right(name):

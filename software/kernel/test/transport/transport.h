@@ -212,6 +212,7 @@ struct virtio_device {
 	const struct virtio_config_ops		*config;
 	u64					features;
 	unsigned int				changed;	/* changes of the configuration */
+	bool					registered;
 };
 
 struct virtqueue {

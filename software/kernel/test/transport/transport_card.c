@@ -23,7 +23,7 @@ char said[256];
 const char *part;
 struct litepcie_block blocks[DEVICES];
 u32 parameters[DEVICES][3];
-struct virtio_device *vdev;
+struct virtio_device *vdev, *leaving;
 struct virtqueue *queues[QUEUES];
 unsigned int live_queues, wanted;
 const char *names[QUEUES];

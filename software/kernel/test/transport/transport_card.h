@@ -62,13 +62,17 @@ extern unsigned int live_queues;
 extern const char *names[QUEUES];
 extern vq_callback_t *callbacks[QUEUES];
 extern unsigned int wanted;
-/* Called where a virtio driver would use its queues for the last time. */
+/* Called where the virtio driver of `leaving` would use its queues for the last time. */
 extern void (*on_leave)(void);
+extern struct virtio_device *leaving;
 
 void on_buffer(struct virtqueue *vq);
 void add_buffer(struct virtqueue *vq, u16 head);
 void raise(unsigned int cause);
 void power_on(void);
 unsigned int requested(void);
+
+/* The random sequences of transport_random.c: as many steps of the sequence with the seed */
+void random_steps(unsigned int seed, unsigned int steps);
 
 #endif /* TRANSPORT_CARD_H */

@@ -122,7 +122,7 @@ void vring_transport_features(struct virtio_device *device)
 
 void virtio_config_changed(struct virtio_device *device)
 {
-	need(vdev, "a device that is gone hears of its configuration");
+	need(device->registered, "a device that is gone hears of its configuration");
 	device->changed++;
 }
 
@@ -157,29 +157,30 @@ static int drive(struct virtio_device *device)
 int register_virtio_device(struct virtio_device *device)
 {
 	vdev = device;
+	device->registered = true;
 	drive(device);
 	return 0;
 }
 
 static void leave(struct virtio_device *device)
 {
+	leaving = device;
+	if (on_leave)
+		on_leave();
 	device->config->reset(device);
 	device->config->del_vqs(device);
 }
 
 void unregister_virtio_device(struct virtio_device *device)
 {
-	if (on_leave)
-		on_leave();
 	leave(device);
+	device->registered = false;
 	vdev = NULL;
 	put_device(&device->dev);
 }
 
 int virtio_device_freeze(struct virtio_device *device)
 {
-	if (on_leave)
-		on_leave();
 	leave(device);
 	return 0;
 }
