@@ -383,8 +383,10 @@ bool output_write(struct output *output, const void *mbuf, size_t bytes)
 		output->ended = true;
 		return false;
 	}
-	if (output->next - output->first == OUTPUT_DEPTH && !settle(output, OUTPUT_BATCH))
-		return false;
+	/* Later writes may have ended, but the oldest one still has its place in @writes. */
+	while (output->async && output->next - output->first == OUTPUT_DEPTH)
+		if (!settle(output, output->under_way - 1))
+			return false;
 	/* A write that has failed may just have ended the writes that go on. */
 	if (output->async)
 		return begin_write(output, mbuf, bytes);
