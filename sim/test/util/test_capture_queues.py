@@ -7,6 +7,10 @@ The card's generator makes the frames, and its ports, rules or hashes send them 
 frame must be in one file, or in the accounts of its queue or of the rules.
 """
 
+import os
+import re
+import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -15,7 +19,8 @@ from sim.board.process import BoardProcess
 from sim.rows.measure import Conditions
 from sim.test.board.board_builds import build_executable
 from sim.test.card.test_board_capture import PORTS, Generated
-from sim.test.util.test_capture_record import Tool, generate, packets
+from sim.test.util.test_capture_live import objects
+from sim.test.util.test_capture_record import SECONDS, Tool, generate, packets
 from software.test.software_build import build_unchecked
 
 QUEUES = 4
@@ -52,6 +57,13 @@ def account(frames, reports):
         )
         assert size == kept * frames.size
         yield frames.count // PORTS - kept
+
+
+def objects_of(live):
+    """Return the objects of `live`, which prints one for each interval."""
+    out, errors = live.communicate(timeout=SECONDS)
+    assert live.returncode == 0, errors
+    return objects(out)
 
 
 def numbers_in(report, tmp_path):
@@ -107,6 +119,110 @@ def test_a_queue_is_recorded_on_its_processor(tool, tmp_path):
     )  # fmt: skip
     assert any("queue 1: --cpu 9999" in failure for failure in report["failures"])
     assert report["queues"][0]["packets"] > 0
+
+
+def test_each_queue_has_accounts_to_look_at(tool, tmp_path):
+    """`info` and `live` with --queue show the accounts of that queue, and without it those of queue
+    0. The rules send another number of frames to each queue."""
+    frames = Generated(80, 3000, count=1000)
+    rules = ["--rule", "port=1 queue=2", "--rule", "port=2 queue=2", "--rule", "port=3 queue=3"]
+    reports = record(tool, frames, "--spread", "none", *rules, f"{tmp_path}/out/")
+    told = [report["packets"] for report in reports]
+    assert told == [250, 0, 500, 250]
+    for queue, packets_told in [*enumerate(told), (None, told[0])]:
+        options = [] if queue is None else ["--queue", queue]
+        info = tool.run("info", *options)
+        assert (info["queues"], info["queue"]) == (QUEUES, queue or 0)
+        assert sum(port["delivered"]["frames"] for port in info["ports"]) == packets_told
+        (live,) = objects_of(tool.start("live", *options, "--interval", 0.1, "--count", 1))
+        ports = [n for n in range(PORTS) if info["ports"][n]["delivered"]["frames"]]
+        assert live["queue"] == (queue or 0)
+        assert [port["port"] for port in live["ports"]] == ports
+
+
+@pytest.mark.parametrize("command", ["info", "live"])
+@pytest.mark.parametrize(
+    "queue, sentence",
+    [
+        ("4", "queue 4: the card has 4, the first is 0"),
+        ("4294967295", "queue 4294967295: the card has 4, the first is 0"),
+        ("4294967296", "--queue 4294967296: it must be a number up to 4294967295"),
+        ("-1", "--queue -1: it must be a number up to 4294967295"),
+        ("", "--queue : it must be a number up to 4294967295"),
+    ],
+)
+def test_accounts_of_no_queue_have_a_sentence(tool, command, queue, sentence):
+    """The number of a queue that the card does not have ends with status 2 and a sentence."""
+    assert sentence in tool.run(command, "--queue", queue, status=2)
+
+
+def extcap(tool, *options):
+    """Ask lanebox-capture as Wireshark does for the board."""
+    return subprocess.run(
+        [tool.program, *map(str, options)],
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        env={**os.environ, "LANEBOX_CAPTURE": tool.device},
+        check=False,
+    )
+
+
+def test_wireshark_has_an_interface_for_each_queue(tool):
+    """The list has each queue of the card, and queue 0 under the name that it has on every card. An
+    interface tells its settings also if the card cannot be asked."""
+    done = extcap(tool, "--extcap-interfaces")
+    assert (done.returncode, done.stderr) == (0, "")
+    names = re.findall(r"^interface \{value=([\w-]+)\}", done.stdout, re.MULTILINE)
+    assert names == ["lanebox-env0", *(f"lanebox-env0-q{n}" for n in range(1, QUEUES))]
+    assert f"{{display=Lanebox card {tool.device}, queue 3}}" in done.stdout
+    for name in names:
+        done = extcap(tool, "--extcap-interface", name, "--extcap-dlts", "--extcap-config")
+        assert done.returncode == 0 and "dlt {number=1}" in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize(
+    "name, options, sentence",
+    [
+        ("lanebox-env0-q4", [], "queue 4: the card has 4, the first is 0"),
+        ("lanebox-env0-q0", [], "lanebox-env0-q0: there is no such interface"),
+        ("lanebox-env0-qx", [], "lanebox-env0-qx: there is no such interface"),
+        ("lanebox-env01", [], "lanebox-env01: there is no such interface"),
+        (
+            "lanebox-env0-q1",
+            ["--generate", "64"],
+            "the generator belongs to the capture of queue 0",
+        ),
+    ],
+)
+def test_an_interface_of_no_queue_has_a_sentence(tool, tmp_path, name, options, sentence):
+    """A queue that the card does not have ends with status 2 and a sentence with its number."""
+    fifo = tmp_path / "fifo"
+    fifo.touch()
+    capture = ("--extcap-interface", name, "--capture", "--fifo", fifo)
+    done = extcap(tool, *capture, "--extcap-capture-filter", "", *options)
+    assert done.returncode == 2 and sentence in done.stderr, done.stderr
+
+
+def test_an_interface_of_a_queue_waits_for_queue_0(tool, tmp_path):
+    """The capture of another queue than 0 gives Wireshark the header at once. It ends in order when
+    Wireshark ends it, though no frame has come."""
+    fifo = tmp_path / "fifo"
+    fifo.touch()
+    capture = ("--extcap-interface", "lanebox-env0-q1", "--capture", "--fifo", fifo)
+    running = subprocess.Popen(
+        [tool.program, *map(str, capture), "--extcap-capture-filter", ""],
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "LANEBOX_CAPTURE": tool.device},
+    )
+    end = time.monotonic() + SECONDS
+    while fifo.stat().st_size < 4096 and time.monotonic() < end:
+        assert running.poll() is None
+        time.sleep(0.01)
+    running.terminate()
+    _, errors = running.communicate(timeout=SECONDS)
+    assert (running.returncode, errors, fifo.stat().st_size) == (0, "", 4096)
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,12 @@ extern struct util capture_util;
 /* number of files that a command takes: as many as there are */
 #define CAPTURE_FILES	UINT_MAX
 
+/* The option of a command that looks at one queue, whose number becomes the uint32_t *@number. */
+#define QUEUE_OPTION(number) \
+	{ .name = "queue", .value = "N", .parse = option_number32, .to = number, \
+	  .rule = "it must be a number up to 4294967295", \
+	  .help = "the queue whose accounts are shown (0)" }
+
 /* Ends of tables of options: of a command that opens no card, and of one that does. */
 #define JSON_OPTION \
 	{ .name = "json", .to = &capture_util.json, \

@@ -8,14 +8,20 @@
  * The command info: say what the card's capture block has, and what became of the frames of each
  * port since its accounts were cleared.
  */
+#include <errno.h>
+
 #include "capture.h"
 #include "litepcie_capability.h"
-#include "litepcie_capture.h"
+#include "record/record.h"
 
 struct info {
 	struct litepcie_block		block;
 	struct litepcie_capture_stats	stats;
+	unsigned int			queues;		/* of the card */
 };
+
+/* number of the queue whose accounts are asked for, the value of the option --queue */
+static uint32_t wanted;
 
 static uint32_t parameter(const struct info *info, unsigned int number)
 {
@@ -67,6 +73,8 @@ static void print(const struct emit *out, const void *result)
 		      parameter(info, LITEPCIE_CAPTURE_STAGING_BYTES));
 	emit_unsigned(out, "segments", "  segments     %llu at most in a ring\n",
 		      parameter(info, LITEPCIE_CAPTURE_SEGMENTS));
+	emit_unsigned(out, "queues", "  queues       %llu\n", info->queues);
+	emit_unsigned(out, "queue", "  accounts     of queue %llu\n", wanted);
 	emit_text(out, any ? "  port     delivered           bytes         bad   lost: ring    "
 		  "staging\n" : "  ports        no frame of any port is in the accounts\n");
 	emit_array(out, "ports");
@@ -75,11 +83,15 @@ static void print(const struct emit *out, const void *result)
 	emit_array_end(out);
 }
 
-/* The accounts are cleared by a start only, so they are still those of the last capture. */
-static bool ask(struct util *util, struct info *info)
+/*
+ * The accounts are cleared by a start only, so they are still those of the last capture. Returns 0
+ * or -errno.
+ */
+static int ask(struct util *util, struct info *info)
 {
 	struct litepcie_capture_config config = {
 		.struct_size = sizeof(config), .ring_bytes = LITEPCIE_CAPTURE_RING_SMALLEST,
+		.queue = wanted,
 	};
 	struct litepcie_capture *capture;
 	int rc = litepcie_capture_open(util->dev, &config, &capture);
@@ -90,30 +102,37 @@ static bool ask(struct util *util, struct info *info)
 		rc = litepcie_capture_stats(capture, &info->stats);
 		litepcie_block_find(util->dev, LITEPCIE_BLOCK_CAPTURE, 0, &info->block);
 	}
-	util_check(util, rc, "asking the capture block");
+	if (rc == 0)
+		info->queues = (unsigned int)litepcie_capture_queues(util->dev);
+	if (rc != -EINVAL)
+		util_check(util, rc, "asking the capture block");
 	litepcie_capture_close(capture);
-	return rc == 0;
+	return rc;
 }
 
 static int run(struct util *util)
 {
 	struct info info = { 0 };
-	bool known;
+	int rc = -ENODEV;
 
-	known = util_open(util) && ask(util, &info);
-	return util_emit(util, known ? &info : NULL, print);
+	if (util_open(util))
+		rc = ask(util, &info);
+	if (rc == -EINVAL)
+		return record_refuse(util);
+	return util_emit(util, rc == 0 ? &info : NULL, print);
 }
 
-static const struct util_option options[] = { CARD_OPTIONS };
+static const struct util_option options[] = { QUEUE_OPTION(&wanted), CARD_OPTIONS };
 
 const struct command cmd_info = {
 	.name = "info",
 	.summary = "the capture block, and its accounts by port",
-	.usage = "info [-d DEVICE] [--json]",
+	.usage = "info [-d DEVICE] [--json] [--queue N]",
 	.about =
 		"Say what the card's capture block has, and what became of the frames of each\n"
 		"port: delivered, bad, lost because the ring was full, or because the card's\n"
-		"staging memory was. The accounts are those since the last recording began.\n",
+		"staging memory was. The accounts are those since the last recording began. Each\n"
+		"queue of a card has accounts of its own.\n",
 	.examples =
 		"example:\n"
 		"  lanebox-capture info -d sim:build/board.sock\n",

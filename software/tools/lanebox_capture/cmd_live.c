@@ -9,12 +9,13 @@
  * accounts and takes nothing, so behind the kernel driver it may look at the recording of another
  * program. Rates are those of the host's clock.
  */
+#include <errno.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "capture.h"
-#include "litepcie_capture.h"
+#include "record/record.h"
 
 #define CLEAR_TERMINAL	"\033[H\033[J"
 
@@ -29,6 +30,7 @@ struct live {
 static struct {
 	double		interval_s;
 	uint64_t	count;	/* of tables; 0: until a signal comes */
+	uint32_t	queue;
 } wanted = { .interval_s = 1 };
 
 /* Rates of one port, or of all ports, in one interval. */
@@ -128,11 +130,12 @@ static void show(const struct util *util, const struct live *live)
 
 	emit_object(out, NULL);
 	emit_string(out, "command", NULL, "live");
+	emit_unsigned(out, "queue", NULL, wanted.queue);
 	emit_number(out, "seconds", NULL, live->now_s - live->before_s);
 	emit_unsigned(out, "position", NULL, live->now.position);
 	emit_unsigned(out, "released", NULL, live->now.released);
-	emit_text(out, "%s%s: %.3f of %.3f GB in the ring were given back\n",
-		  live->clears ? CLEAR_TERMINAL : "", util->device,
+	emit_text(out, "%s%s, queue %u: %.3f of %.3f GB in the ring were given back\n",
+		  live->clears ? CLEAR_TERMINAL : "", util->device, wanted.queue,
 		  (double)live->now.released / 1e9, (double)live->now.position / 1e9);
 	emit_text(out, "port       packets/s        Gb/s          lost/s    lost since start\n");
 	emit_ports(out, live);
@@ -199,6 +202,7 @@ static int run(struct util *util)
 {
 	struct litepcie_capture_config config = {
 		.struct_size = sizeof(config), .ring_bytes = LITEPCIE_CAPTURE_RING_SMALLEST,
+		.queue = wanted.queue,
 	};
 	struct live live = { .clears = isatty(STDOUT_FILENO) };
 	struct litepcie_capture *capture = NULL;
@@ -206,6 +210,8 @@ static int run(struct util *util)
 
 	if (util_open(util)) {
 		rc = litepcie_capture_open(util->dev, &config, &capture);
+		if (rc == -EINVAL)
+			return record_refuse(util);
 		util_check(util, rc, "asking the capture block");
 		if (rc == 0)
 			follow(util, capture, &live);
@@ -219,18 +225,20 @@ static const struct util_option options[] = {
 	  .rule = OPTION_SECONDS, .help = "seconds from one table to the next (1)" },
 	{ .name = "count", .value = "N", .parse = option_number, .to = &wanted.count, .low = 1,
 	  .rule = "it must be a number above 0", .help = "end after so many tables" },
+	QUEUE_OPTION(&wanted.queue),
 	CARD_OPTIONS
 };
 
 const struct command cmd_live = {
 	.name = "live",
 	.summary = "rates and losses by port, again and again",
-	.usage = "live [-d DEVICE] [--json] [--interval S] [--count N]",
+	.usage = "live [-d DEVICE] [--json] [--interval S] [--count N] [--queue N]",
 	.about =
 		"Show packets, bits and losses of each port in a second, again and again, until\n"
 		"Ctrl-C. Nothing is taken from the card: another program records meanwhile, and\n"
 		"behind the kernel driver its counts are shown. The seconds are the host's. With\n"
-		"--json each interval is an object of its own.\n",
+		"--json each interval is an object of its own. Each queue of a card has accounts\n"
+		"of its own.\n",
 	.examples =
 		"examples:\n"
 		"  lanebox-capture live\n"

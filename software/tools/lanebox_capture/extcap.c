@@ -5,9 +5,9 @@
  */
 
 /*
- * The answers to Wireshark: the cards as interfaces, their settings, and their frames as pcapng
- * into a FIFO. The cards are those with a node of the kernel driver, and those that the environment
- * names in LANEBOX_CAPTURE, like "sim:build/board.sock vfio:0000:22:00.0".
+ * The answers to Wireshark: the queues of the cards as interfaces, their settings, and their frames
+ * as pcapng into a FIFO. The cards are those with a node of the kernel driver, and those that the
+ * environment names in LANEBOX_CAPTURE, like "sim:build/board.sock vfio:0000:22:00.0".
  */
 #include "extcap.h"
 
@@ -25,13 +25,17 @@
 #define VARIABLE	"LANEBOX_CAPTURE"
 #define NAME_SIZE	32
 #define DEVICE_SIZE	256
-#define MOST		32u	/* interfaces that are listed */
+#define MOST		32u	/* cards that are listed */
+#define QUEUE_MARK	"-q"	/* stands before the number of a queue in an interface's name */
+/* A board that has another client does not answer, so the list waits for it so long only. */
+#define LIST_TIMEOUT	",timeout=2"
 /* longest wait in ms for frames, before it is checked whether a signal has come */
 #define WAIT_MS		200
 
 /*
- * An interface as Wireshark calls it, and the card behind it. Wireshark keeps an interface's
- * settings by @name, so the name must not change from one start to the next.
+ * A card as Wireshark calls it. @name is the interface of its queue 0, and that of queue 2 is
+ * @name-q2. Wireshark keeps an interface's settings by its name, so the name must not change from
+ * one start to the next.
  */
 struct interface {
 	char	name[NAME_SIZE];
@@ -105,12 +109,42 @@ static void find_interfaces(struct interfaces *found)
 	add_named(found);
 }
 
-static const char *find_device(const struct interfaces *found, const char *name)
+/* Returns the card of the interface @name, and the number of its queue, or NULL. */
+static const char *find_device(const struct interfaces *found, const char *name, uint32_t *queue)
 {
-	for (unsigned int i = 0; i < found->count; i++)
-		if (strcmp(found->list[i].name, name) == 0)
-			return found->list[i].device;
+	for (unsigned int i = 0; i < found->count; i++) {
+		size_t length = strlen(found->list[i].name);
+		const char *rest = name + length, *number = rest + strlen(QUEUE_MARK);
+		uint64_t value = 0;
+
+		if (strncmp(found->list[i].name, name, length) != 0)
+			continue;
+		if (*rest && (strncmp(rest, QUEUE_MARK, strlen(QUEUE_MARK)) != 0 ||
+			      !util_parse_number(number, 1, UINT32_MAX, &value)))
+			continue;
+		*queue = (uint32_t)value;
+		return found->list[i].device;
+	}
 	return NULL;
+}
+
+/*
+ * Returns how many queues the card has. A card that cannot be asked now, since it is not there or
+ * another program has it, counts as one with one queue.
+ */
+static unsigned int count_queues(const char *device)
+{
+	bool simulated = strncmp(device, "sim:", 4) == 0;
+	char asked[DEVICE_SIZE + sizeof(LIST_TIMEOUT)];
+	struct litepcie *dev;
+	int queues;
+
+	snprintf(asked, sizeof(asked), "%s%s", device, simulated ? LIST_TIMEOUT : "");
+	if (litepcie_open(&dev, asked, NULL, 0) < 0)
+		return 1;
+	queues = litepcie_capture_queues(dev);
+	litepcie_close(dev);
+	return queues > 0 ? (unsigned int)queues : 1;
 }
 
 /* Answers ------------------------------------------------------------------------------------- */
@@ -118,9 +152,15 @@ static const char *find_device(const struct interfaces *found, const char *name)
 static void list_interfaces(const struct interfaces *found)
 {
 	puts("extcap {version=1}");
-	for (unsigned int i = 0; i < found->count; i++)
-		printf("interface {value=%s}{display=Lanebox card %s}\n", found->list[i].name,
-		       found->list[i].device);
+	for (unsigned int i = 0; i < found->count; i++) {
+		const struct interface *card = &found->list[i];
+		unsigned int queues = count_queues(card->device);
+
+		printf("interface {value=%s}{display=Lanebox card %s}\n", card->name, card->device);
+		for (unsigned int n = 1; n < queues; n++)
+			printf("interface {value=%s" QUEUE_MARK "%u}{display=Lanebox card %s, queue "
+			       "%u}\n", card->name, n, card->device, n);
+	}
 }
 
 static void list_settings(void)
@@ -173,6 +213,9 @@ static void follow(struct util *util, struct litepcie_capture *capture, int fd)
 		rc = litepcie_capture_next(capture, &span, WAIT_MS);
 		if (rc == 0 || rc == -EINTR)
 			continue;
+		/* The capture of queue 0 has ended, and with it this one. */
+		if (rc == -EPIPE)
+			return;
 		if (rc < 0 || !write_all(util, fd, span.data, span.bytes))
 			break;
 		rc = litepcie_capture_release(capture, span.bytes);
@@ -198,7 +241,8 @@ static void stream(struct util *util, const struct request *request,
 		return;
 	if (write_all(util, fd, header, sizeof(header)))
 		follow(util, capture, fd);
-	litepcie_capture_generate(capture, NULL);
+	if (request->generator.size)
+		litepcie_capture_generate(capture, NULL);
 	litepcie_capture_stop(capture);
 }
 
@@ -211,6 +255,10 @@ static int capture_frames(struct util *util, const struct request *request)
 		return util_usage(util, "--fifo %s: %s", request->fifo, strerror(errno));
 	if (util_open(util)) {
 		rc = litepcie_capture_open(util->dev, &request->config, &capture);
+		if (rc == -EINVAL) {
+			close(fd);
+			return record_refuse(util);
+		}
 		util_check(util, rc, "opening the capture");
 		if (rc == 0)
 			stream(util, request, capture, fd);
@@ -280,7 +328,7 @@ int extcap(struct util *util, int argc, char **argv)
 	}
 	if (!request.interface)
 		return util_usage(util, "Wireshark must name an interface by --extcap-interface");
-	util->device = find_device(&found, request.interface);
+	util->device = find_device(&found, request.interface, &request.config.queue);
 	if (!util->device)
 		return util_usage(util, "%s: there is no such interface; cards are those with a "
 				  "node " NODES ", and those that " VARIABLE " names",
@@ -296,5 +344,8 @@ int extcap(struct util *util, int argc, char **argv)
 				  "use a display filter", request.filter);
 	if (!request.fifo)
 		return util_usage(util, "--capture needs --fifo");
+	if (request.config.queue && request.generator.size)
+		return util_usage(util, "%s: the generator belongs to the capture of queue 0, and "
+				  "this is queue %u", request.interface, request.config.queue);
 	return capture_frames(util, &request);
 }
