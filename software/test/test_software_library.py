@@ -83,6 +83,16 @@ def test_each_queue_is_recorded_by_its_thread(built, tmp_path):
     run_program(built.out / "test" / "capture_threads", tmp_path)
 
 
+@pytest.mark.parametrize("checks", ["built", "raced"])
+def test_mbufs_are_dealt_to_folders(request, checks, tmp_path):
+    """The C test capture_deal.c passes, with the thread sanitizer, too: folders get MBUFs in turn,
+    a slow one gets fewer, what a full one has not written the others write, and files are whole.
+    """
+    found = request.getfixturevalue(checks)
+    folder = found.out / "test" if checks == "built" else found
+    run_program(folder / "capture_deal", tmp_path)
+
+
 def load_layout():
     """Return the module describe/layout.py, imported by its path, since it belongs to no
     package.

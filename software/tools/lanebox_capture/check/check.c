@@ -9,6 +9,7 @@
  * and check_recording.c has the rules of a recording.
  */
 #include "check_walk.h"
+#include "record/deal_comment.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -87,6 +88,14 @@ static void ignore(struct walk *walk, uint16_t code, const uint8_t *value, uint1
 	(void)bytes;
 }
 
+/* A comment of the recorder says that the file is one of several folders. */
+static void take_comment(struct walk *walk, uint16_t code, const uint8_t *value, uint16_t bytes)
+{
+	if (code == DEAL_COMMENT_CODE && bytes >= strlen(DEAL_COMMENT) &&
+	    memcmp(value, DEAL_COMMENT, strlen(DEAL_COMMENT)) == 0)
+		walk->dealt = true;
+}
+
 static void take_resolution(struct walk *walk, uint16_t code, const uint8_t *value, uint16_t bytes)
 {
 	if (code == LITEPCIE_PCAPNG_TSRESOL && bytes >= 1)
@@ -113,7 +122,8 @@ static bool check_section(struct walk *walk, const struct block *block)
 		return broken(walk, block->offset, "the section has version %u of pcapng, not 1",
 			      major);
 	walk->interfaces = 0;
-	return each_option(walk, block, 24, block->length - 4, ignore);
+	walk->dealt = false;
+	return each_option(walk, block, DEAL_OPTIONS_AT, block->length - 4, take_comment);
 }
 
 static bool check_interface(struct walk *walk, const struct block *block)

@@ -61,10 +61,11 @@ static bool check_counts(struct walk *walk, const struct block *block)
 	uint64_t number = get64(walk, block->data + 16), time = get64(walk, block->data + 24);
 	uint64_t records = get64(walk, block->data + 32), bytes = get64(walk, block->data + 40);
 	struct check *check = walk->check;
-	/* Counts before the first MBUF of a later file are not known. */
-	bool known = check->mbufs || !number;
+	bool follows = check->mbufs && number == walk->seal_number + 1;
+	/* Counts before the first MBUF of a later file, or behind one of another folder, are not known. */
+	bool known = follows || !number;
 
-	if (check->mbufs && number != walk->seal_number + 1)
+	if (check->mbufs && !follows && (!walk->dealt || number <= walk->seal_number))
 		return broken(walk, block->offset, "the seal of MBUF %llu follows that of %llu",
 			      (unsigned long long)number, (unsigned long long)walk->seal_number);
 	if (time < walk->seal_time || (check->timed && time < check->last_ns))

@@ -33,6 +33,8 @@ struct walk {
 	uint8_t		*resolutions;	/* if_tsresol of each interface of the section */
 	uint32_t	interfaces;
 	/* The state of a recording. */
+	/* the recording is in several folders, so the file has some of its MBUFs only */
+	bool		dealt;
 	/* a filler has come, so only fillers and the seal may follow */
 	bool		closing;
 	uint64_t	records, bytes;	/* since the last seal */

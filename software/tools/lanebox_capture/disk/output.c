@@ -47,16 +47,18 @@ static struct output_file *last(const struct output *output)
 
 static bool name_file(struct output *output, struct output_file *file)
 {
+	char *path;
 	int length;
 
 	if (output->folder)
-		length = asprintf(&file->path, "%s/%s-%04zu.pcapng", output->target, output->stamp,
+		length = asprintf(&path, "%s/%s-%04zu.pcapng", output->target, output->stamp,
 				  output->count);
 	else
-		length = asprintf(&file->path, "%s", output->target);
+		length = asprintf(&path, "%s", output->target);
 	if (length < 0)
-		file->path = NULL;
-	return file->path || failed(output, "%s", strerror(ENOMEM));
+		return failed(output, "%s", strerror(ENOMEM));
+	file->path = path;
+	return true;
 }
 
 /*
@@ -287,9 +289,14 @@ bool output_push(struct output *output)
 	return settle(output, OUTPUT_DEPTH);
 }
 
+bool output_await(struct output *output, unsigned int most)
+{
+	return settle(output, most);
+}
+
 bool output_finish(struct output *output)
 {
-	return settle(output, 0);
+	return output_await(output, 0);
 }
 
 unsigned int output_done(struct output *output)
@@ -374,15 +381,20 @@ static uint64_t end_of(const struct output *output)
 	return output->async ? output->offset : last(output)->bytes;
 }
 
+bool output_next(struct output *output)
+{
+	if (!output->ended && (!output_close(output) || !next_file(output)))
+		output->ended = true;
+	return !output->ended;
+}
+
 bool output_write(struct output *output, const void *mbuf, size_t bytes)
 {
 	if (output->ended)
 		return false;
 	if (output->most && end_of(output) > output->header_bytes &&
-	    end_of(output) + bytes > output->most && (!output_close(output) || !next_file(output))) {
-		output->ended = true;
+	    end_of(output) + bytes > output->most && !output_next(output))
 		return false;
-	}
 	/* Later writes may have ended, but the oldest one still has its place in @writes. */
 	while (output->async && output->next - output->first == OUTPUT_DEPTH)
 		if (!settle(output, output->under_way - 1))

@@ -104,8 +104,14 @@ bool output_push(struct output *output);
  */
 unsigned int output_done(struct output *output);
 
+/* Wait until at most @most writes are under way. Returns as output_write() does. */
+bool output_await(struct output *output, unsigned int most);
+
 /* Wait until all MBUFs that were given are in the file. Returns as output_write() does. */
 bool output_finish(struct output *output);
+
+/* Close the file, and begin the next one in the folder. Returns as output_write() does. */
+bool output_next(struct output *output);
 
 /* Wait for all MBUFs, and close the last file. Returns false with a sentence if the disk has kept an error for now. */
 bool output_close(struct output *output);

@@ -266,8 +266,7 @@ static int run(struct util *util)
 	for (unsigned int i = 0; playing.play.sources && i < playing.play.count; i++)
 		source_close(&playing.play.sources[i]);
 	free(playing.play.sources);
-	output_free(&playing.recording.output);
-	free(playing.recording.header);
+	record_free(&playing.recording);
 	return status;
 }
 

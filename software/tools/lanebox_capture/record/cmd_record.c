@@ -49,28 +49,81 @@ static double seconds_of(const struct recording *recording)
 	return (double)(recording->last_ns - recording->first_ns) / 1e9;
 }
 
-static void emit_files(const struct emit *out, const struct output *output)
-{
-	uint64_t bytes = 0, mbufs = 0;
+/* Bytes and MBUFs of files, and whether all that was written went past the page cache. */
+struct written {
+	uint64_t	bytes, mbufs;
+	size_t		files;
+	bool		direct;
+	const char	*note;
+};
 
-	emit_array(out, "files");
+static void add_written(struct written *sum, const struct output *output)
+{
+	for (size_t i = 0; i < output->count; i++) {
+		sum->bytes += output->files[i].bytes;
+		sum->mbufs += output->files[i].mbufs;
+	}
+	sum->files += output->count;
+	sum->direct = sum->direct && output->direct;
+	if (!sum->note || !*sum->note)
+		sum->note = output->note;
+}
+
+static void list_files(const struct emit *out, const struct output *output, bool first)
+{
 	for (size_t i = 0; i < output->count; i++) {
 		const struct output_file *file = &output->files[i];
 
 		emit_object(out, NULL);
-		emit_text(out, "  %-11s  ", i ? "" : "files");
+		emit_text(out, "  %-11s  ", i || !first ? "" : "files");
 		emit_string(out, "path", "%s\n", file->path);
 		emit_unsigned(out, "bytes", NULL, file->bytes);
 		emit_unsigned(out, "mbufs", NULL, file->mbufs);
 		emit_object_end(out);
-		bytes += file->bytes;
-		mbufs += file->mbufs;
+	}
+}
+
+/* Tell about each of several folders. */
+static void emit_folders(const struct emit *out, const struct deal *deal)
+{
+	emit_array(out, "folders");
+	for (unsigned int n = 0; n < deal->count; n++) {
+		const struct deal_folder *folder = &deal->folders[n];
+		struct written own = { .direct = true };
+
+		add_written(&own, &folder->output);
+		emit_object(out, NULL);
+		emit_string(out, "folder", "  folder       %s", folder->output.target);
+		emit_unsigned(out, "mbufs", ": %llu MBUFs", own.mbufs);
+		emit_unsigned(out, "bytes", NULL, own.bytes);
+		emit_string(out, "failure", ", and then it failed", folder->failed ?
+			    folder->output.why : NULL);
+		emit_text(out, "\n");
+		emit_object_end(out);
 	}
 	emit_array_end(out);
-	emit_bool(out, "o_direct", output->direct);
-	emit_text(out, "  written      %llu bytes: %llu MBUFs%s\n", (unsigned long long)bytes,
-		  (unsigned long long)mbufs, output->direct ? ", by O_DIRECT" : "");
-	emit_string(out, "note", "  note         %s\n", emit_filled(output->note));
+}
+
+static void emit_files(const struct emit *out, const struct recording *recording)
+{
+	const struct deal *deal = &recording->deal;
+	struct written sum = { .direct = true };
+
+	emit_array(out, "files");
+	for (unsigned int n = 0; n < deal->count; n++) {
+		list_files(out, &deal->folders[n].output, !sum.files);
+		add_written(&sum, &deal->folders[n].output);
+	}
+	if (!deal->count) {
+		list_files(out, &recording->output, true);
+		add_written(&sum, &recording->output);
+	}
+	emit_array_end(out);
+	emit_folders(out, deal);
+	emit_bool(out, "o_direct", sum.direct);
+	emit_text(out, "  written      %llu bytes: %llu MBUFs%s\n", (unsigned long long)sum.bytes,
+		  (unsigned long long)sum.mbufs, sum.direct ? ", by O_DIRECT" : "");
+	emit_string(out, "note", "  note         %s\n", emit_filled(sum.note));
 }
 
 /* The accounts of a port, or of all. Those of one port are in JSON only. */
@@ -168,7 +221,7 @@ static void emit_nothing_counted(const struct emit *out)
 
 static void emit_recording(const struct emit *out, const struct recording *recording)
 {
-	emit_files(out, &recording->output);
+	emit_files(out, recording);
 	emit_unsigned(out, "ring_bytes", NULL, recording->config.ring_bytes);
 	emit_unsigned(out, "mbuf_bytes", NULL, recording->config.mbuf_bytes);
 	emit_number(out, "device_s", NULL, seconds_of(recording));
@@ -280,9 +333,6 @@ static int run(struct util *util)
 {
 	int status;
 
-	if (util->word_count > 1 && !queues.several)
-		return util_usage(util, "record takes one file or folder; with --queues it takes one "
-				  "for each queue");
 	if (queues.several && recording.config.queue)
 		return util_usage(util, "--queue and --queues: choose one of them");
 	status = record_card(util, (unsigned int)util->word_count, util->words);
@@ -368,16 +418,19 @@ const struct command cmd_record = {
 		"\n"
 		"A file is a page of header and then MBUFs as they are in the ring, so each file\n"
 		"is valid by itself. It is written past the page cache where the filesystem can\n"
-		"do that. If the disk is too slow the ring runs full, and the card loses frames.\n"
+		"do that. With several folders, best of one disk each, the MBUFs are dealt to\n"
+		"them in turn. A folder that is full or fails leaves them to the others, and a\n"
+		"slow one gets fewer. If the disks are too slow the ring runs full, and the card loses frames.\n"
 		"The next packet of the port says how many; the summary says why.\n",
 	.examples =
 		"examples:\n"
 		"  lanebox-capture record -d sim:build/board.sock --generate 69,0,9999 a.pcapng\n"
 		"  lanebox-capture record -d vfio:0000:22:00.0 --ring 1G --size 4G out/\n"
+		"  lanebox-capture record --ring 1G /disk1/out/ /disk2/out/\n"
 		"  lanebox-capture record --queues all --rule 'proto=tcp dport=22 discard' out/\n",
 	.options = options,
 	.least = 1,
 	.most = LITEPCIE_CAPTURE_QUEUES,
-	.takes = "a file or folder, or one for each queue",
+	.takes = "a file, a folder or several, or with --queues one for each queue",
 	.run = run,
 };

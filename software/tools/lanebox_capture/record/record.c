@@ -33,9 +33,80 @@
 #define BATCH_PART	8u
 #define ASK_S		0.02	/* time in s from one look at the generator to the next */
 
+/* Several folders tell why they have failed when they are closed. */
 static void disk_failed(struct util *util, const struct recording *recording)
 {
-	util_fail(util, "%s", recording->output.why);
+	if (!recording->folders)
+		util_fail(util, "%s", recording->output.why);
+}
+
+/* Files, in one folder or several ------------------------------------------------------------- */
+
+static bool open_files(struct recording *recording, size_t header_bytes)
+{
+	if (!recording->folders)
+		return output_open(&recording->output, recording->target, recording->file_bytes,
+				   recording->header, header_bytes);
+	return deal_open(&recording->deal, recording->folders, recording->folder_count,
+			 recording->file_bytes, recording->header, header_bytes,
+			 recording->output.why);
+}
+
+/* The ring is known when the first MBUF is full. */
+static bool take_ring(struct recording *recording)
+{
+	const struct litepcie_capture_config *config = &recording->config;
+
+	if (recording->folders)
+		return deal_begin(&recording->deal, recording->ring, config->ring_bytes,
+				  config->mbuf_bytes, recording->output.why);
+	output_memory(&recording->output, recording->ring, config->ring_bytes,
+		      (unsigned int)(config->ring_bytes / config->mbuf_bytes / BATCH_PART));
+	return true;
+}
+
+/* Count the MBUFs that are in files. */
+static unsigned int count_done(struct recording *recording)
+{
+	return recording->folders ? deal_done(&recording->deal) : output_done(&recording->output);
+}
+
+static bool finish_files(struct recording *recording)
+{
+	return recording->folders ? deal_finish(&recording->deal) :
+				    output_finish(&recording->output);
+}
+
+/* Close the files. A folder that has failed is a failure of the command, also if others went on. */
+static void close_files(struct util *util, struct recording *recording)
+{
+	struct deal *deal = &recording->deal;
+
+	if (!recording->folders) {
+		if (!output_close(&recording->output))
+			disk_failed(util, recording);
+		return;
+	}
+	deal_close(deal);
+	for (unsigned int n = 0; n < deal->count; n++)
+		if (deal->folders[n].failed)
+			util_fail(util, "%s", deal->folders[n].output.why);
+}
+
+static void discard_files(struct recording *recording)
+{
+	if (recording->folders)
+		deal_discard(&recording->deal);
+	else
+		output_discard(&recording->output);
+}
+
+void record_free(struct recording *recording)
+{
+	if (recording->folders)
+		deal_free(&recording->deal);
+	output_free(&recording->output);
+	free(recording->header);
 }
 
 /* Data ---------------------------------------------------------------------------------------- */
@@ -74,7 +145,7 @@ static void take_last_time(struct recording *recording, const struct litepcie_sp
 /* Give those MBUFs back to the card that are in the file. Returns false after a failure. */
 static bool give_back(struct util *util, struct recording *recording)
 {
-	size_t bytes = (size_t)output_done(&recording->output) * recording->config.mbuf_bytes;
+	size_t bytes = (size_t)count_done(recording) * recording->config.mbuf_bytes;
 	int rc = bytes ? litepcie_capture_release(recording->capture, bytes) : 0;
 
 	util_check(util, rc, "giving the ring back");
@@ -87,7 +158,7 @@ static bool rest(struct util *util, struct recording *recording)
 	uint64_t us = recording->config.ring_bytes / NAP_PART / BYTES_PER_US;
 	struct timespec nap = { .tv_nsec = 1000 * (long)(us < NAP_MOST_US ? us : NAP_MOST_US) };
 
-	if (!output_push(&recording->output)) {
+	if (!recording->folders && !output_push(&recording->output)) {
 		disk_failed(util, recording);
 		return false;
 	}
@@ -101,8 +172,8 @@ static bool rest(struct util *util, struct recording *recording)
  * Begin to write the MBUF that ends with @span. The place of the first MBUF also gives the address
  * of the ring.
  */
-static bool write_mbuf(struct recording *recording, const struct litepcie_span *span,
-		       struct litepcie_span *last)
+static bool write_mbuf(struct util *util, struct recording *recording,
+		       const struct litepcie_span *span, struct litepcie_span *last)
 {
 	const struct litepcie_capture_config *config = &recording->config;
 	uint64_t at = span->mbuf * config->mbuf_bytes & (config->ring_bytes - 1);
@@ -112,10 +183,13 @@ static bool write_mbuf(struct recording *recording, const struct litepcie_span *
 	last->bytes = config->mbuf_bytes;
 	if (!recording->ring) {
 		recording->ring = last->data - at;
-		output_memory(&recording->output, recording->ring, config->ring_bytes,
-			      (unsigned int)(config->ring_bytes / config->mbuf_bytes / BATCH_PART));
+		if (!take_ring(recording)) {
+			util_fail(util, "%s", recording->output.why);
+			return false;
+		}
 	}
-	return output_write(&recording->output, last->data, last->bytes);
+	return recording->folders ? deal_write(&recording->deal) :
+				    output_write(&recording->output, last->data, last->bytes);
 }
 
 /*
@@ -142,7 +216,7 @@ static int take(struct util *util, struct recording *recording, struct litepcie_
 	take_times(recording, span);
 	if (!span->sealed)
 		return 1;
-	if (!write_mbuf(recording, span, last)) {
+	if (!write_mbuf(util, recording, span, last)) {
 		disk_failed(util, recording);
 		return -1;
 	}
@@ -245,7 +319,7 @@ static bool end(struct util *util, struct recording *recording, struct litepcie_
 	do
 		taken = take(util, recording, &span, last, false);
 	while (taken > 0);
-	if (taken == 0 && !output_finish(&recording->output)) {
+	if (taken == 0 && !finish_files(recording)) {
 		disk_failed(util, recording);
 		return false;
 	}
@@ -274,10 +348,9 @@ static bool prepare(struct util *util, struct recording *recording)
 			  (unsigned long long)least);
 		return false;
 	}
-	if (output_open(&recording->output, recording->target, recording->file_bytes,
-			recording->header, page))
+	if (open_files(recording, page))
 		return true;
-	disk_failed(util, recording);
+	util_fail(util, "%s", recording->output.why);
 	return false;
 }
 
@@ -311,8 +384,7 @@ static void conclude(struct util *util, struct recording *recording, const struc
 	util_check(util, rc, "reading the accounts");
 	recording->counted = rc == 0;
 	take_last_time(recording, last);
-	if (!output_close(&recording->output))
-		disk_failed(util, recording);
+	close_files(util, recording);
 }
 
 static void run(struct util *util, struct recording *recording)
@@ -351,7 +423,7 @@ static void *work(void *of)
 		processor_pin(util, recording->cpu);
 	while (!recording->over && take(util, recording, &span, &last, true) >= 0)
 		;
-	if (recording->over && (!output_finish(&recording->output) || !give_back(util, recording)))
+	if (recording->over && (!finish_files(recording) || !give_back(util, recording)))
 		disk_failed(util, recording);
 	conclude(util, recording, &last);
 	return NULL;
@@ -411,7 +483,7 @@ bool record(struct util *util, struct recording *recordings, unsigned int count)
 	for (unsigned int n = 0; n < count; n++) {
 		end_thread(util, &recordings[n]);
 		if (!begun)
-			output_discard(&recordings[n].output);
+			discard_files(&recordings[n]);
 		refused |= recordings[n].refused;
 	}
 	/* The sentence about a refused setting is still wanted, so litepcie_close() ends it. */

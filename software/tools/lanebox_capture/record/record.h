@@ -12,12 +12,16 @@
 
 #include "../litepcie_util/util.h"
 #include "litepcie_capture.h"
+#include "deal.h"
 #include "disk/output.h"
 #include "play/play.h"
 
 struct recording {
 	/* The members up to @sorting say what is to be recorded, and where to. */
 	const char			*target;	/* path of the file or folder */
+	/* several folders, to which MBUFs are dealt in place of @target; NULL: there is one */
+	char				**folders;
+	unsigned int			folder_count;
 	struct litepcie_capture_config	config;
 	struct litepcie_generator	generator;
 	bool				generates;
@@ -31,7 +35,9 @@ struct recording {
 	const struct litepcie_sorting	*sorting;	/* of queue 0; NULL: all frames go there */
 	/* The members from here on are state and results of the recording. */
 	struct litepcie_capture		*capture;
+	/* the files; with several folders those of @deal */
 	struct output			output;
+	struct deal			deal;
 	void				*header;
 	/* address of the capture's ring; NULL until the first MBUF is full */
 	const uint8_t			*ring;
@@ -60,6 +66,9 @@ struct recording {
  * true if there are files to tell about.
  */
 bool record(struct util *util, struct recording *recordings, unsigned int count);
+
+/* Close and forget the files, behind litepcie_close(). */
+void record_free(struct recording *recording);
 
 /*
  * Parse SIZE[,PERIOD[,COUNT]], the frames that the generator is to make. A number that is left out

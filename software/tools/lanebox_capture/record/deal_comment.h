@@ -1,0 +1,20 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * The comment in the header of a file whose recording is in several folders, like "Lanebox: folder 1
+ * of 2". Such a file has some of the recording's MBUFs.
+ */
+#ifndef LANEBOX_CAPTURE_DEAL_COMMENT_H
+#define LANEBOX_CAPTURE_DEAL_COMMENT_H
+
+#include "litepcie_capture.h"
+
+#define DEAL_COMMENT		"Lanebox: folder "
+#define DEAL_COMMENT_CODE	1u	/* of the option opt_comment */
+#define DEAL_OPTIONS_AT		24u	/* offset of the options in a section header */
+
+#endif /* LANEBOX_CAPTURE_DEAL_COMMENT_H */
