@@ -51,6 +51,10 @@ extern "C" {
 #define LITEPCIE_CAPTURE_MBUF_LARGEST	(4u << 20)
 #define LITEPCIE_CAPTURE_MBUF_DEFAULT	(1u << 20)
 
+/* Sizes of huge pages that a program may ask for. */
+#define LITEPCIE_CAPTURE_PAGES_2M	(UINT64_C(2) << 20)
+#define LITEPCIE_CAPTURE_PAGES_1G	(UINT64_C(1) << 30)
+
 #define LITEPCIE_CAPTURE_PORTS		16u	/* ports that a frame may come from */
 #define LITEPCIE_CAPTURE_FRAME_LARGEST	16383u	/* most bytes of a frame */
 /* value of wait_ns with which records do not wait for more */
@@ -106,6 +110,11 @@ struct litepcie_capture_config {
 	 * be of one size.
 	 */
 	uint32_t	queue;
+	/*
+	 * huge pages of the ring: LITEPCIE_CAPTURE_PAGES_2M or _1G, which the ring must fill; 0: the
+	 * largest there are. If there are no such pages, the ring is refused.
+	 */
+	uint64_t	page_bytes;
 };
 
 /*
@@ -216,7 +225,8 @@ struct litepcie_generator {
  *
  * Returns 0 and the capture in @capture, or -errno; -EINVAL: a setting is out of its range,
  * -ENODEV: the card has no capture block, -EBUSY: this handle has a capture of this queue, or the
- * card may still write to the ring of an earlier one, -EOPNOTSUPP: the kernel driver is too old.
+ * card may still write to the ring of an earlier one, -ENOMEM: there are no such huge pages, or
+ * behind the kernel driver litepcie_capture_start() says so, -EOPNOTSUPP: the kernel driver is too old.
  * Threads: alone.
  */
 int litepcie_capture_open(struct litepcie *dev, const struct litepcie_capture_config *config,

@@ -83,6 +83,14 @@ def test_each_queue_is_recorded_by_its_thread(built, tmp_path):
     run_program(built.out / "test" / "capture_threads", tmp_path)
 
 
+def test_a_ring_has_the_pages_and_the_node_that_are_wanted(built, tmp_path):
+    """The C test parts/capture_pages.c passes: the NUMA node is the one in sysfs, and memory
+    prefers it. A program gets the pages that it asks for, or a sentence that says how to reserve
+    them.
+    """
+    run_program(built.out / "test" / "capture_pages", tmp_path)
+
+
 @pytest.mark.parametrize("checks", ["built", "raced"])
 def test_mbufs_are_dealt_to_folders(request, checks, tmp_path):
     """The C test capture_deal.c passes, with the thread sanitizer, too: folders get MBUFs in turn,

@@ -515,6 +515,28 @@ def test_check_finds_what_a_byte_breaks(tool, tmp_path):
         assert f"offset {block}: " in report["failures"][0]
 
 
+def test_pages_that_are_not_there_are_refused(tool, tmp_path):
+    """With --pages a ring has huge pages of that size, or the command fails and says how to reserve
+    them. Pages that the ring does not fill, or that no machine has, are refused at once."""
+    cases = {
+        ("--pages", "4M"): "pages of 4194304 bytes: it must be 2097152 or 1073741824",
+        ("--pages", "1G"): "pages of 1073741824 bytes for a ring of 67108864: the ring must fill",
+        ("--pages", "2M", "--ring", "1M"): "pages of 2097152 bytes for a ring of 1048576",
+    }
+    for options, sentence in cases.items():
+        assert sentence in tool.run("record", *options, tmp_path / "a", status=2)
+    frames = Generated(64, 1000, count=100)
+    free = int(Path("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages").read_text())
+    options = ("--pages", "2M", "--ring", "2M", *generate(frames), tmp_path / "a")
+    report = tool.run("record", *options, status=0 if free else 1)
+    if free:
+        assert (report["page_bytes"], report["packets"]) == (2 << 20, frames.count)
+    else:
+        assert "there are no 1 free huge pages of 2 MiB for a ring" in report["failures"][0]
+        assert "hugepages-2048kB/nr_hugepages" in report["failures"][0]
+        assert list(tmp_path.iterdir()) == []
+
+
 # Several folders ----------------------------------------------------------------------------------
 
 

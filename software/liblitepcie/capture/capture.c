@@ -11,6 +11,7 @@
  * card: by its registers (capture_registers.c), or by calls of the driver (kernel/capture.c).
  */
 #include "capture.h"
+#include "capture_pages.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -85,6 +86,8 @@ static int check_config(struct litepcie *dev, const struct litepcie_capture_conf
 	uint32_t staging = dev->map.capture.staging_bytes;
 	int rc = check_sizes(dev, config);
 
+	if (rc == 0)
+		rc = litepcie_pages_check(dev, config->page_bytes, config->ring_bytes);
 	if (rc < 0)
 		return rc;
 	if (config->snap > LITEPCIE_CAPTURE_FRAME_LARGEST)

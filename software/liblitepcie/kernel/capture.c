@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "capture/capture.h"
+#include "capture/capture_pages.h"
 #include "kernel.h"
 #include "litepcie_capability.h"
 #include "litepcie_capture_node.h"
@@ -150,20 +151,34 @@ static int give_ring(struct litepcie_capture *capture)
 	return call(capture, LITEPCIE_IOCTL_CAPTURE_RING, &ring, "the ring of a capture");
 }
 
-/* Try the kinds of pages, the largest first, until the driver takes one. */
+/*
+ * Try the kinds of pages, the largest first, until the driver takes one. If the program has asked
+ * for a kind, there is no other.
+ */
 static int take_ring(struct litepcie_capture *capture)
 {
 	struct kernel_capture *port = port_of(capture);
+	uint64_t asked = capture->config.page_bytes;
+	unsigned int kind = asked == LITEPCIE_CAPTURE_PAGES_2M ? KERNEL_PAGES_2M : KERNEL_PAGES_1G;
+	unsigned int end = asked ? kind + 1 : KERNEL_PAGES;
 	struct litepcie *dev = capture->dev;
+	bool found = false;
 	int rc = -EMSGSIZE;
 
-	for (unsigned int kind = 0; rc == -EMSGSIZE && kind < KERNEL_PAGES; kind++) {
+	for (; rc == -EMSGSIZE && kind < end; kind++) {
 		if (kernel_pages_get(dev, &port->ring, kind, capture->config.ring_bytes) < 0)
 			continue;
+		found = true;
 		rc = give_ring(capture);
 		if (rc < 0)
 			kernel_pages_free(&port->ring);
 	}
+	if (rc == -EMSGSIZE && asked && found)
+		return litepcie_fail(dev, rc, "%s: an MBUF of %u bytes must lie in one page, and pages "
+				     "of %llu were asked for", dev->name, capture->config.mbuf_bytes,
+				     (unsigned long long)asked);
+	if (rc == -EMSGSIZE && asked)
+		return litepcie_pages_missing(dev, asked, capture->config.ring_bytes);
 	if (rc == -EMSGSIZE)
 		return litepcie_fail(dev, rc, "%s: no huge pages for a ring of %llu bytes with "
 				     "MBUFs of %u: set `sysctl vm.nr_hugepages=%llu`, or write "

@@ -112,6 +112,8 @@ struct kernel_pages {
  * makes huge if it can (transparent huge pages).
  */
 #define KERNEL_PAGES	3u
+#define KERNEL_PAGES_1G	0u
+#define KERNEL_PAGES_2M	1u
 
 /*
  * Get at least @bytes of zeroed memory on the card's NUMA node in pages of @kind. Returns 0, or

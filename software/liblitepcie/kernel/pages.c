@@ -13,41 +13,24 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "capture/capture_pages.h"
 #include "kernel.h"
+#include "litepcie_capture.h"
 
 #define SIZE_SHIFT	26	/* of MAP_HUGETLB: where log2 of the page's size stands */
 #define HUGE_BYTES	(UINT64_C(2) << 20)
-#define PREFERRED	1	/* the mode MPOL_PREFERRED of mbind() */
-#define NODES		1024
 
 /* Size and mmap() flags of each kind of pages. Without flags the kernel is asked for huge pages. */
 static const struct {
 	uint64_t	bytes;
 	int		flags;
 } kinds[KERNEL_PAGES] = {
-	{ UINT64_C(1) << 30, MAP_HUGETLB | 30 << SIZE_SHIFT },
-	{ HUGE_BYTES, MAP_HUGETLB | 21 << SIZE_SHIFT },
+	{ LITEPCIE_CAPTURE_PAGES_1G, MAP_HUGETLB | 30 << SIZE_SHIFT },
+	{ LITEPCIE_CAPTURE_PAGES_2M, MAP_HUGETLB | 21 << SIZE_SHIFT },
 	{ HUGE_BYTES, 0 },
 };
-
-/*
- * Bind memory to the card's NUMA node. Without a node in sysfs the machine has only one. A kernel
- * without NUMA refuses mbind(): then all memory is equally near.
- */
-static void bind_to_node(struct litepcie *dev, void *base, size_t size)
-{
-	int64_t node = sysfs_number(kernel_of(dev)->minor, "device/numa_node");
-	unsigned long mask[NODES / (8 * sizeof(unsigned long))] = { 0 };
-	unsigned int bits = 8 * sizeof(mask[0]);
-
-	if (node < 0 || node >= NODES)
-		return;
-	mask[(unsigned int)node / bits] = 1ul << ((unsigned int)node % bits);
-	syscall(SYS_mbind, base, size, PREFERRED, mask, (unsigned long)NODES + 1, 0);
-}
 
 /* Returns memory of @size bytes at a multiple of a huge page, or NULL. */
 static void *map_aligned(size_t size)
@@ -89,7 +72,8 @@ int kernel_pages_get(struct litepcie *dev, struct kernel_pages *pages, unsigned 
 	if (!pages->base)
 		return -ENOMEM;
 	pages->size = size;
-	bind_to_node(dev, pages->base, size);
+	litepcie_node_bind((int)sysfs_number(kernel_of(dev)->minor, "device/numa_node"), pages->base,
+			   size);
 	if (!kinds[kind].flags)
 		madvise(pages->base, size, MADV_HUGEPAGE);
 	if (madvise(pages->base, size, MADV_POPULATE_WRITE) < 0 && errno != EINVAL) {

@@ -21,6 +21,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "capture/capture_pages.h"
 #include "sim.h"
 
 #define DEFAULT_TIMEOUT_S	30
@@ -131,18 +132,20 @@ static int sim_memory(struct litepcie *dev, unsigned int kind, void *place, size
 		      struct litepcie_memory **memory, uint64_t *iova)
 {
 	struct sim *sim = sim_of(dev);
+	uint64_t pages = place ? 0 : litepcie_pages_asked(dev, kind);
 	int rc = vfio_user_unmap(&sim->vu, kind), fd;
 	void *base = MAP_FAILED;
 
 	free_memory(sim, kind);
 	if (rc < 0)
 		return rc;
-	fd = litepcie_memory_file(size, 0);
+	fd = litepcie_memory_file(size, litepcie_pages_flags(pages));
 	if (fd >= 0)
 		base = map_file(fd, size, place);
 	if (base == MAP_FAILED) {
-		rc = litepcie_fail(dev, -errno, "%zu bytes of DMA memory: %s", size,
-				   strerror(errno));
+		rc = pages ? litepcie_pages_missing(dev, pages, size) :
+			     litepcie_fail(dev, -errno, "%zu bytes of DMA memory: %s", size,
+					   strerror(errno));
 		if (fd >= 0)
 			close(fd);
 		return rc;

@@ -9,10 +9,12 @@
  * lies in huge pages if the system has some.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "capture/capture_pages.h"
 #include "vfio.h"
 
 #define HUGE_PAGE	(2u << 20)
@@ -36,7 +38,7 @@ static void *map_file(int fd, void *place, size_t size)
  * Get memory of small pages at an address that is aligned to 2 MiB, so that the kernel can make
  * huge pages of them.
  */
-static void *get_small(size_t size, int *fd)
+static void *get_small(size_t size, int *fd, int node)
 {
 	size_t room = size + HUGE_PAGE, before;
 	uint8_t *reserved = mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -59,33 +61,49 @@ static void *get_small(size_t size, int *fd)
 	if (before)
 		munmap(reserved, before);
 	munmap(reserved + before + size, room - before - size);
+	litepcie_node_bind(node, memory, size);
 	madvise(memory, size, MADV_HUGEPAGE);
 	litepcie_memory_huge(memory, size);
 	return memory;
 }
 
+/* Get reserved huge pages of the system. Returns MAP_FAILED if it has not enough. */
+static void *get_huge(size_t *size, int *fd, uint64_t page, int node)
+{
+	size_t whole = round_up(*size, page);
+	void *memory;
+
+	*fd = litepcie_memory_file(whole, litepcie_pages_flags(page));
+	memory = map_file(*fd, NULL, whole);
+	if (memory != MAP_FAILED) {
+		litepcie_node_bind(node, memory, whole);
+		*size = whole;
+	} else if (*fd >= 0) {
+		close(*fd);
+	}
+	return memory;
+}
+
 /*
  * Get reserved huge pages of the system if it has enough, else small pages. Huge pages take 512
- * times fewer entries of the IOMMU.
+ * times fewer entries of the IOMMU. Pages of a size that the program has asked for have no stand-in.
  */
-static void *get_pages(unsigned int kind, size_t *size, int *fd)
+static void *get_pages(struct litepcie *dev, unsigned int kind, size_t *size, int *fd)
 {
-	size_t whole = round_up(*size, HUGE_PAGE);
+	uint64_t asked = litepcie_pages_asked(dev, kind);
 	void *memory = MAP_FAILED;
+	char folder[128];
+	int node;
 
+	snprintf(folder, sizeof(folder), "/sys/bus/pci/devices/%s", vfio_of(dev)->address);
+	node = litepcie_node_in(folder);
 	*fd = -1;
+	if (asked)
+		return get_huge(size, fd, asked, node);
 	/* notices and status lines are too small for a huge page of their own */
-	if (kind < LITEPCIE_MEMORY_NOTICES || kind % 2 == LITEPCIE_MEMORY_CAPTURE % 2) {
-		*fd = litepcie_memory_file(whole, MFD_HUGETLB);
-		memory = map_file(*fd, NULL, whole);
-	}
-	if (memory != MAP_FAILED) {
-		*size = whole;
-		return memory;
-	}
-	if (*fd >= 0)
-		close(*fd);
-	return get_small(*size, fd);
+	if (kind < LITEPCIE_MEMORY_NOTICES || kind % 2 == LITEPCIE_MEMORY_CAPTURE % 2)
+		memory = get_huge(size, fd, HUGE_PAGE, node);
+	return memory != MAP_FAILED ? memory : get_small(*size, fd, node);
 }
 
 static int map_failed(struct litepcie *dev, size_t size, int error)
@@ -117,7 +135,9 @@ int vfio_memory(struct litepcie *dev, unsigned int kind, void *place, size_t byt
 	vfio_memory_free(dev, kind);
 	bytes = round_up(bytes, (size_t)sysconf(_SC_PAGESIZE));
 	if (!place)
-		base = get_pages(kind, &bytes, &fd);
+		base = get_pages(dev, kind, &bytes, &fd);
+	if (base == MAP_FAILED && litepcie_pages_asked(dev, kind))
+		return litepcie_pages_missing(dev, litepcie_pages_asked(dev, kind), bytes);
 	if (base == MAP_FAILED)
 		return map_failed(dev, bytes, errno);
 	*memory = litepcie_memory_new(dev, base, bytes, fd, place);

@@ -195,6 +195,7 @@ class CaptureConfigFields(Sized):
         *((name, c_bool) for name in ("keep_bad", "lossless", "newest")),
         ("link_type", c_uint32),
         ("queue", c_uint32),
+        ("page_bytes", c_uint64),
     ]
 
 

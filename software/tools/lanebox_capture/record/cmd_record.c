@@ -224,6 +224,8 @@ static void emit_recording(const struct emit *out, const struct recording *recor
 	emit_files(out, recording);
 	emit_unsigned(out, "ring_bytes", NULL, recording->config.ring_bytes);
 	emit_unsigned(out, "mbuf_bytes", NULL, recording->config.mbuf_bytes);
+	emit_known(out, "page_bytes", recording->config.page_bytes ?
+		   (int64_t)recording->config.page_bytes : -1);
 	emit_number(out, "device_s", NULL, seconds_of(recording));
 	emit_known(out, "generated", recording->made_known ? (int64_t)recording->made : -1);
 	if (recording->counted)
@@ -351,6 +353,10 @@ static const struct util_option options[] = {
 	  .to = &recording.config.mbuf_bytes, .rule = SIZE_RULE,
 	  .help = "size of an MBUF, a power of two from 4K to 4M, at most a quarter of the ring "
 		  "(1M)" },
+	{ .name = "pages", .value = "BYTES", .parse = option_size,
+	  .to = &recording.config.page_bytes, .rule = SIZE_RULE,
+	  .help = "take huge pages of this size for the ring, 2M or 1G, and no others (the largest "
+		  "there are)" },
 	{ .name = "size", .value = "BYTES", .parse = option_size, .to = &recording.file_bytes,
 	  .rule = SIZE_RULE, .help = "begin a new file in the folder before one is larger" },
 	{ .name = "seconds", .value = "S", .parse = option_seconds, .to = &recording.seconds,

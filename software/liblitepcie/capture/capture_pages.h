@@ -1,0 +1,46 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * The pages of a capture's ring, and the NUMA node on which they should be. mbind() is called
+ * directly: libnuma would be one more package on the machine.
+ */
+#ifndef LITEPCIE_CAPTURE_PAGES_H
+#define LITEPCIE_CAPTURE_PAGES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct litepcie;
+
+/* Check the pages that a program asks for. Returns 0, or -EINVAL with a sentence. */
+int litepcie_pages_check(struct litepcie *dev, uint64_t page_bytes, uint64_t ring_bytes);
+
+/* Returns -ENOMEM with a sentence that says how to reserve the pages asked for. */
+int litepcie_pages_missing(struct litepcie *dev, uint64_t page_bytes, uint64_t ring_bytes);
+
+/*
+ * Returns the size of pages that a program has asked for, for the memory @kind of the back end; 0:
+ * the back end chooses.
+ */
+uint64_t litepcie_pages_asked(const struct litepcie *dev, unsigned int kind);
+
+/* Returns the flags of memfd_create() for pages of this size; 0 for 0. */
+unsigned int litepcie_pages_flags(uint64_t page_bytes);
+
+/*
+ * Returns the NUMA node of a PCI device by its folder in sysfs, or -1: there is none, since the
+ * machine has one node, or nobody knows it.
+ */
+int litepcie_node_in(const char *folder);
+
+/*
+ * Let memory that was not touched yet come from @node, if that has some; -1: from any. Returns 0 or
+ * -errno. A kernel without NUMA refuses it: then all memory is equally near.
+ */
+int litepcie_node_bind(int node, void *base, size_t size);
+
+#endif /* LITEPCIE_CAPTURE_PAGES_H */
