@@ -110,7 +110,7 @@ class VirtioDriver:
         self._start()
 
     def close(self) -> None:
-        """Give the memory back."""
+        """End the driver: close the eventfd of interrupts and the memory of the queues."""
         os.close(self.eventfd)
         for queue in self.queues:
             queue.data.close()
@@ -169,7 +169,7 @@ class VirtioDriver:
         self.write(QUEUE_READY, 1)
 
     def ring(self, queue: Queue) -> None:
-        """Notify the device of what is available in the queue."""
+        """Tell the device by its doorbell register that the queue has new chains."""
         self.write(QUEUE_NOTIFY, queue.number | (queue.index << 16 if self.notify else 0))
 
 

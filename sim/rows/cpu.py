@@ -56,7 +56,7 @@ int main(void) {
 
 
 def busy_image() -> bytes:
-    """Compile BUSY, and return its image."""
+    """Return an image for the management CPU: the program BUSY, which never sleeps."""
     heartbeat = layout.OWN_BASE + layout.OWN["heartbeat"]
     header = f"#define IMAGE_MAGIC {layout.IMAGE_MAGIC:#x}\n#define OWN_HEARTBEAT {heartbeat:#x}u\n"
     with tempfile.TemporaryDirectory() as folder:
@@ -107,7 +107,10 @@ def counted(built: Artefacts, at: Conditions, cycles: int, raw: bytes | None) ->
 
 
 def per_cycle(built: Artefacts, at: Conditions, raw: bytes | None = None) -> float:
-    """Return the instructions of a cycle."""
+    """Return how many instructions of the host it takes to simulate one cycle of the card.
+
+    Its management CPU runs the image `raw`. None: the image that the gateware has.
+    """
     (few, begin), (many, end) = (counted(built, at, cycles, raw) for cycles in CYCLES)
     return (many - few) / (end - begin)
 

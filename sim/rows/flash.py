@@ -64,12 +64,14 @@ class Engine:
         return self.bar.read_register(f"flash_{name}")
 
     def begin(self, opcode: int, address: int) -> None:
-        """Begin a command of the flash."""
+        """Let the engine send the command `opcode` to the flash. finish() waits for its end."""
         self.write("address", address)
         self.write("command", opcode)
 
     def finish(self) -> None:
-        """Wait until the engine is not busy."""
+        """Wait until the engine has carried out its command. TestFailed: it refused the command, or
+        takes too long.
+        """
         deadline, nap = time.monotonic() + SECONDS, FIRST_LOOK
         time.sleep(nap)
         while (status := self.read("status")) & BUSY:

@@ -47,12 +47,14 @@ class QueueRing(Ring):
         super().__init__(bar, RING_LOG2, ring=place, status=STATUS + 4096 * number)
 
     def select(self) -> None:
-        """Make the card's registers of a queue those of this one."""
+        """Let the card's registers of a queue mean this queue from now on."""
         self.bar.register("capture_queues_select", self.number)
 
 
 def rows(board: Path, csr: Path, at: Conditions) -> Iterator[Row]:
-    """Yield both rows, each on a new board with QUEUES queues."""
+    """Yield the rows `capture/fair/*` and `capture/stopped/*`. Each has a board of its own,
+    whose card has QUEUES queues.
+    """
     yield fair(board, csr, replace(at, mps=128))
     yield stopped(board, csr, at)
 

@@ -155,7 +155,9 @@ class Ring:
         bar.board.command(f"at {START} write {address:#x} {value}")
 
     def take(self, limit: int, flags: int = 0) -> None:
-        """Let the card take frames, and write the ring up to `limit`, in bytes."""
+        """Start the capture. The card takes frames, and writes records to the ring until `limit`
+        bytes of it are full.
+        """
         self.bar.register64("capture_limit", limit)
         self.bar.register("capture_control", RUN | flags)
 
