@@ -37,6 +37,13 @@ def test_lines_from_and_to_the_terminal_are_as_the_manual_says(parts, name):
     run_program(parts / name)
 
 
+def test_a_run_gives_a_card_up_after_the_whole_time_out(parts):
+    """dma_run.c gives a card up when it has finished no buffer for the whole time-out. The time-out
+    begins with the last buffer, also if the run had not to wait for it.
+    """
+    run_program(parts / "dma_run")
+
+
 def test_a_result_is_printed_as_text_or_as_json(parts):
     """emit.c prints one list of values as text or as JSON: each value where it belongs, strings
     escaped, and null for what is not known.

@@ -267,6 +267,8 @@ static int loop(struct dma_run *run)
 		    (h2c_finished(run) && (!run->c2h.active || run->c2h.done >= run->c2h.target)))
 			break;
 		rc = step(run);
+		if (rc > 0)
+			idle_since = util_now();
 		if (rc == 0)
 			rc = wait_for_card(run, &idle_since);
 		if (rc >= 0)
