@@ -150,7 +150,6 @@ ELSEWHERE: Table = {
         "Descriptor RingFeatures Violation": "gateware/test/virtio/VirtioHostileTest.scala",
         "EngineParam": "gateware/test/virtio/VirtioDevicesTest.scala",
         "HostBuffer HostRequests Moved": "gateware/test/virtio/VirtioConsoleTest.scala",
-        "VirtioParam": "gateware/test/virtio/VirtioRegistersTest.scala",
     },
     "gateware/vocabulary": {
         "ByteEnables": "gateware/test/completer/CompleterTest.scala",
