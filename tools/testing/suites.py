@@ -135,7 +135,6 @@ ELSEWHERE: Table = {
     },
     "gateware/virtio": {
         "FarPort FrameStore NetReceive NetTransmit": "VirtioDevicesTest.scala",
-        "TransmitMover": "gateware/test/virtio/queue/FlightTest.scala",
         "VirtioDevicesVerilog": "gateware/test/vocabulary/test_spinal_instance.py",
     },
     "gateware/virtio/queue": {
