@@ -5,8 +5,10 @@
  *
  * Tests the queues of the capture's node, on a card with four, for the tests in sim/test. Frame n
  * of the card's generator comes from port n & 3, and the spread sends port n to queue n. Bytes 16
- * to 19 of a frame have its number.
+ * to 19 of a frame have its number. queues_race.c has the part of several threads.
  */
+#include "queues.h"
+
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -391,8 +393,10 @@ static int woken(void)
 
 int main(int argc, char **argv)
 {
-	need(argc == 3, "usage: queues PART NODE");
+	need(argc >= 3, "usage: queues PART NODE [ROUNDS SEED]");
 	device = argv[2];
+	if (!strcmp(argv[1], "race") && argc == 5)
+		return race(device, (unsigned int)atol(argv[3]), (unsigned int)atol(argv[4]));
 	if (!strcmp(argv[1], "spread"))
 		return spread();
 	if (!strcmp(argv[1], "refuse"))
