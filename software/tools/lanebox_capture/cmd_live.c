@@ -232,7 +232,7 @@ static const struct util_option options[] = {
 const struct command cmd_live = {
 	.name = "live",
 	.summary = "rates and losses by port, again and again",
-	.usage = "live [-d DEVICE] [--json] [--interval S] [--count N] [--queue N]",
+	.usage = "live [-d DEVICE] [--json] [options]",
 	.about =
 		"Show packets, bits and losses of each port in a second, again and again, until\n"
 		"Ctrl-C. Nothing is taken from the card: another program records meanwhile, and\n"

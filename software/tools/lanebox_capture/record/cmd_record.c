@@ -426,7 +426,8 @@ const struct command cmd_record = {
 		"is valid by itself. It is written past the page cache where the filesystem can\n"
 		"do that. With several folders, best of one disk each, the MBUFs are dealt to\n"
 		"them in turn. A folder that is full or fails leaves them to the others, and a\n"
-		"slow one gets fewer. If the disks are too slow the ring runs full, and the card loses frames.\n"
+		"slow one gets fewer. If the disks are too slow the ring runs full, and the card\n"
+		"loses frames.\n"
 		"The next packet of the port says how many; the summary says why.\n",
 	.examples =
 		"examples:\n"
