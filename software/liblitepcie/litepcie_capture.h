@@ -92,7 +92,12 @@ struct litepcie_capture_config {
 	uint32_t	wait_ns;
 	/* record the frames that their source found bad, too */
 	bool		keep_bad;
-	/* frames wait for room where they would be lost, so their source must be able to wait */
+	/*
+	 * Frames wait for room where they would be lost, so their source must be able to wait. A
+	 * frame that waits holds up those of all queues. So if rules or spread send a frame to a
+	 * queue that was not started, all queues stand still until litepcie_capture_stop() of queue
+	 * 0, by which the frame is lost and counted.
+	 */
 	bool		lossless;
 	/*
 	 * The card writes over the oldest data and does not wait for litepcie_capture_release().
@@ -312,7 +317,9 @@ int litepcie_capture_queues(struct litepcie *dev);
 
 /*
  * Say how frames get to the queues, from the next start of queue 0 on until it is closed. @capture
- * is that of queue 0. If @sorting is NULL, and without this call, all frames go to queue 0.
+ * is that of queue 0. If @sorting is NULL, and without this call, all frames go to queue 0. Frames
+ * of a queue that is not started are lost and counted. With `lossless` they wait, and with them all
+ * others.
  *
  * Returns 0 or -errno; -EINVAL: a rule or an entry names a queue that the card does not have, or
  * this is another queue than 0, -EBUSY: frames are being taken, or another program has queue 0,

@@ -7,8 +7,10 @@ The card's generator makes the frames, and its ports, rules or hashes send them 
 frame must be in one file, or in the accounts of its queue or of the rules.
 """
 
+import json
 import os
 import re
+import signal
 import subprocess
 import time
 from pathlib import Path
@@ -119,6 +121,42 @@ def test_a_queue_is_recorded_on_its_processor(tool, tmp_path):
     )  # fmt: skip
     assert any("queue 1: --cpu 9999" in failure for failure in report["failures"])
     assert report["queues"][0]["packets"] > 0
+
+
+def test_record_warns_of_frames_for_a_queue_without_a_recording(tool, tmp_path):
+    """A rule that names a queue which is not recorded is told before the recording begins. Its
+    frames are lost, and that queue's accounts have them. A rule for a recorded queue is not told.
+    """
+    frames = Generated(100, 3000, count=400)
+    rules = ["--rule", "port=1 queue=1", "--rule", "port=3 queue=3"]
+    options = ["--queues", 2, "--spread", "none", *SMALL, *generate(frames), *rules]
+    done = subprocess.run(
+        tool.command("record", *options, f"{tmp_path}/out/"), capture_output=True, timeout=SECONDS
+    )
+    sentence = "--rule 'port=3 queue=3': queue 3 is not recorded here, so its frames are lost"
+    report = json.loads(done.stdout)
+    assert done.returncode == 0 and [sentence in text for text in report["warnings"]] == [True]
+    assert done.stderr.decode().startswith(f"lanebox-capture: warning: {sentence}")
+    assert [queue["packets"] for queue in report["queues"]] == [200, 100]
+    lost = tool.run("info", "--queue", 3)["ports"][3]["lost_ring"]
+    assert lost == {"frames": 100, "bytes": 10000}
+
+
+def test_a_lossless_recording_that_waits_for_ever_ends_at_a_signal(tool, tmp_path):
+    """With --lossless a frame for a queue that nobody records holds all others up, as the warning
+    says. SIGINT still ends the recording in order, and the accounts have the frame."""
+    rule = ["--rule", "port=3 queue=3", "--lossless"]
+    frames = generate(Generated(100, 3000, count=400))
+    running = tool.start("record", *SMALL, *frames, *rule, tmp_path / "a")
+    warning = running.stderr.readline()
+    assert "wait for room, and all frames behind them wait too, for ever unless" in warning
+    time.sleep(3)
+    assert running.poll() is None
+    running.send_signal(signal.SIGINT)
+    out, errors = running.communicate(timeout=SECONDS)
+    assert (running.returncode, errors) == (0, "")
+    assert json.loads(out)["packets"] < 400
+    assert tool.run("info", "--queue", 3)["ports"][3]["lost_ring"]["frames"] > 0
 
 
 def test_each_queue_has_accounts_to_look_at(tool, tmp_path):

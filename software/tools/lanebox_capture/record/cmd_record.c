@@ -234,12 +234,27 @@ static void emit_recording(const struct emit *out, const struct recording *recor
 		emit_nothing_counted(out);
 }
 
+static void emit_warnings(const struct emit *out, const struct queues *queues)
+{
+	char text[UTIL_SENTENCE];
+
+	emit_array(out, "warnings");
+	for (unsigned int n = 0; n < queues->rule_count; n++) {
+		if (!(queues->astray & 1u << n))
+			continue;
+		queues_warning(queues, n, text, sizeof(text));
+		emit_string(out, EMIT_ELEMENT, "  warning      %s\n", text);
+	}
+	emit_array_end(out);
+}
+
 /* One queue is an object by itself, and several are an array of such objects. */
 static void print(const struct emit *out, const void *result)
 {
 	const struct queues *queues = result;
 
 	emit_text(out, "record         %s\n", out->util->device);
+	emit_warnings(out, queues);
 	if (!queues->several) {
 		emit_recording(out, queues->recordings);
 		return;

@@ -13,6 +13,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "../litepcie_util/program.h"
+#include "litepcie_capability.h"
+
 /* Options ------------------------------------------------------------------------------------- */
 
 bool queues_option_count(const struct util_option *option, const char *text)
@@ -58,6 +61,44 @@ bool queues_option_cpus(const struct util_option *option, const char *text)
 }
 
 /* Sorting ------------------------------------------------------------------------------------- */
+
+/* Returns the queue that the rule sends frames to, or -1 if it names none. */
+static int queue_of(const uint32_t *rule)
+{
+	uint32_t action = rule[LITEPCIE_CAPTURE_RULE_ACTION];
+
+	if (!(action & 1u << LITEPCIE_CAPTURE_RULE_ACTION_HAS_QUEUE))
+		return -1;
+	return (int)(action >> LITEPCIE_CAPTURE_RULE_ACTION_QUEUE & (LITEPCIE_CAPTURE_QUEUES - 1));
+}
+
+void queues_warning(const struct queues *queues, unsigned int rule, char *text, size_t size)
+{
+	int queue = queue_of(queues->sorting.rule[rule]);
+
+	snprintf(text, size, "--rule '%s': queue %d is not recorded here, so its frames %s another "
+		 "program has queue %d", queues->rules[rule], queue,
+		 queues->recordings->config.lossless ?
+		 "wait for room, and all frames behind them wait too, for ever unless" :
+		 "are lost unless", queue);
+}
+
+/*
+ * Tell of each rule that sends frames to a queue without a recording, before the recording begins:
+ * with --lossless it would stand still.
+ */
+static void warn(struct util *util, struct queues *queues)
+{
+	char text[UTIL_SENTENCE];
+
+	for (unsigned int n = 0; n < queues->rule_count; n++) {
+		if (queue_of(queues->sorting.rule[n]) < (int)queues->count)
+			continue;
+		queues->astray |= 1u << n;
+		queues_warning(queues, n, text, sizeof(text));
+		fprintf(stderr, "%s: warning: %s\n", util->program->name, text);
+	}
+}
 
 /*
  * Make the rules and the spread. The spread's 128 entries name the queues in turn, so with 3 queues
@@ -171,6 +212,8 @@ int queues_open(struct util *util, struct queues *queues, const struct recording
 		queues->recordings->sorting = &queues->sorting;
 	for (unsigned int n = 0; rc == 0 && n < queues->count; n++)
 		rc = open_queue(util, queues, n);
+	if (rc == 0)
+		warn(util, queues);
 	return rc;
 }
 

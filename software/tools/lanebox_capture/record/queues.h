@@ -30,6 +30,8 @@ struct queues {
 	uint32_t		cpus[LITEPCIE_CAPTURE_QUEUES];
 	unsigned int		cpu_count;
 	struct litepcie_sorting	sorting;
+	/* bit n: rule n sends frames to a queue that is not recorded here */
+	uint32_t		astray;
 	/* path of each queue's folder, if all queues have one target; NULL otherwise */
 	char			*folders[LITEPCIE_CAPTURE_QUEUES];
 };
@@ -46,6 +48,9 @@ bool queues_option_cpus(const struct util_option *option, const char *text);
  */
 int queues_open(struct util *util, struct queues *queues, const struct recording *like,
 		char **targets, unsigned int count);
+
+/* Write to @text what becomes of the frames of rule @rule, which is one of @queues->astray. */
+void queues_warning(const struct queues *queues, unsigned int rule, char *text, size_t size);
 
 /* Free what belongs to @queues, behind litepcie_close(). */
 void queues_free(struct queues *queues);

@@ -31,6 +31,8 @@
 #define LOOK_MS		1
 /* MBUFs are handed to the kernel together when they are an eighth of the ring, or earlier */
 #define BATCH_PART	8u
+/* time in s without data, after which the generator's last frame waits for another queue */
+#define STUCK_S		1.0
 #define ASK_S		0.02	/* time in s from one look at the generator to the next */
 
 /* Several folders tell why they have failed when they are closed. */
@@ -69,6 +71,13 @@ static bool take_ring(struct recording *recording)
 static unsigned int count_done(struct recording *recording)
 {
 	return recording->folders ? deal_done(&recording->deal) : output_done(&recording->output);
+}
+
+/* True if MBUFs that were given are in no file yet. */
+static bool writes_wait(struct recording *recording)
+{
+	return recording->folders ? deal_is_behind(&recording->deal) :
+				    recording->output.first < recording->output.next;
 }
 
 static bool finish_files(struct recording *recording)
@@ -271,22 +280,29 @@ static bool follow(struct util *util, struct recording *recording, struct litepc
 
 /*
  * Stop the generator. With --lossless its last frame may wait for room, so data is taken until it
- * is out.
+ * is out. If it waits for a queue that nobody records, nothing comes any more though all of this
+ * ring was given back: the stop of the capture then ends the wait.
  */
 static bool end_generator(struct util *util, struct recording *recording,
 			  struct litepcie_span *last)
 {
 	struct litepcie_span span = { .struct_size = sizeof(span) };
+	double moved = util_now();
 	uint64_t made;
-	int rc;
+	int rc, taken;
 
 	if (!recording->generates || recording->made_known)
 		return true;
 	rc = litepcie_capture_generate(recording->capture, NULL);
 	while (rc == 0) {
 		rc = litepcie_capture_generated(recording->capture, &made);
-		if (rc == 0 && take(util, recording, &span, last, true) < 0)
+		taken = rc == 0 ? take(util, recording, &span, last, true) : 0;
+		if (taken < 0)
 			return false;
+		if (taken > 0 || writes_wait(recording))
+			moved = util_now();
+		else if (util_now() - moved > STUCK_S)
+			break;
 	}
 	util_check(util, rc, "stopping the generator");
 	return rc >= 0;
