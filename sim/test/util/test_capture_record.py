@@ -628,7 +628,6 @@ def test_a_folder_that_fails_leaves_its_mbufs_to_the_others(tool, tmp_path):
 @pytest.mark.parametrize(
     "names, sentence",
     [
-        (["a.pcapng", "b/"], "a.pcapng: a recording in several places needs folders"),
         (["a/", "b/", "../{0}/a/"], "/a/: the folder is named twice"),
         (["a/", "none/b/"], "none/b/: No such file or directory"),
     ],

@@ -352,6 +352,11 @@ static int run(struct util *util)
 
 	if (queues.several && recording.config.queue)
 		return util_usage(util, "--queue and --queues: choose one of them");
+	for (int n = 0; !queues.several && util->word_count > 1 && n < util->word_count; n++)
+		if (!queues_is_folder(util->words[n]))
+			return util_usage(util, "record takes one file or folder, or several "
+					  "folders; %s is none: make it, or put a / behind its name",
+					  util->words[n]);
 	status = record_card(util, (unsigned int)util->word_count, util->words);
 	queues_free(&queues);
 	return status;

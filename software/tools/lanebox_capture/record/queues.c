@@ -121,7 +121,7 @@ static int sort(struct util *util, struct queues *queues)
 
 /* Targets ------------------------------------------------------------------------------------- */
 
-static bool is_folder(const char *target)
+bool queues_is_folder(const char *target)
 {
 	struct stat there;
 
@@ -147,27 +147,16 @@ static bool share_folder(struct util *util, struct queues *queues, const char *t
 	return true;
 }
 
-/* Several folders for one queue: MBUFs are dealt to them. */
-static bool deal_to(struct util *util, struct queues *queues, char **targets, unsigned int count)
-{
-	for (unsigned int n = 0; n < count; n++)
-		if (!is_folder(targets[n])) {
-			util_fail(util, "%s: a recording in several places needs folders: make it, "
-				  "or put a / behind its name", targets[n]);
-			return false;
-		}
-	queues->recordings->folders = targets;
-	queues->recordings->folder_count = count;
-	return true;
-}
-
 static bool give_targets(struct util *util, struct queues *queues, char **targets,
 			 unsigned int count)
 {
-	if (queues->several && count == 1 && queues->count > 1 && is_folder(targets[0]))
+	if (queues->several && count == 1 && queues->count > 1 && queues_is_folder(targets[0]))
 		return share_folder(util, queues, targets[0]);
-	if (!queues->several && count > 1)
-		return deal_to(util, queues, targets, count);
+	if (!queues->several && count > 1) {
+		queues->recordings->folders = targets;
+		queues->recordings->folder_count = count;
+		return true;
+	}
 	if (count != queues->count) {
 		util_fail(util, "%u queues are recorded, and %u files or folders are named: name one "
 			  "for each queue, or with --queues one folder for all", queues->count, count);

@@ -49,6 +49,9 @@ bool queues_option_cpus(const struct util_option *option, const char *text);
 int queues_open(struct util *util, struct queues *queues, const struct recording *like,
 		char **targets, unsigned int count);
 
+/* True if the target is a folder, or is to be made as one. */
+bool queues_is_folder(const char *target);
+
 /* Write to @text what becomes of the frames of rule @rule, which is one of @queues->astray. */
 void queues_warning(const struct queues *queues, unsigned int rule, char *text, size_t size);
 
