@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Tests of `make test` with a hundred times their amounts: no data is lost or repeated.
 
-These tests take up to an hour each. `make soak` alone runs them. With `-s` pytest shows how far
+These tests take an hour or more each. `make soak` alone runs them. With `-s` pytest shows how far
 each test is, and its seed where it has one:
 
     .venv/bin/python -m pytest -s -n 0 sim/test/util/test_long_runs.py
@@ -85,5 +85,5 @@ def test_a_million_requests_have_their_answers(way):
     number = PACKETS["board" if way is requests.on_the_board else "guest"]
     with BoardProcess(built.board) as board:
         csr = built.gateware / "csr.json"
-        text = way(board, csr, "packets", number, timeout=HOURS, live=True)
+        text = way(board, csr, "packets", number, timeout=3 * HOURS, live=True)
     requests.check_packets(text, number)
