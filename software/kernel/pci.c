@@ -6,8 +6,9 @@
  * Is the PCI driver: probe, remove, shutdown, reset, error recovery and sleep of a card.
  *
  * What holds, and when:
- *   during the probe	The card makes no DMA request before go_live(), because bus mastering is
- *			off.  A probe that fails leaves nothing behind.
+ *   during the probe	The driver starts no DMA before go_live().  DMA that an earlier kernel has
+ *			started is stopped by halt_everything(), before memory is mapped for the
+ *			card.  A probe that fails leaves nothing behind.
  *   after the probe	litepcie_enter() succeeds, and the device nodes and virtio devices exist.
  *   after a removal	litepcie_enter() fails with -ENODEV.  The card makes no request, no handler
  *			of its interrupts runs, and no memory is mapped for it.  struct litepcie

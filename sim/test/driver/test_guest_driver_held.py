@@ -21,6 +21,7 @@ from tools.testing.seeds import SHIFT
 
 pytestmark = [pytest.mark.guest, pytest.mark.soak]  # the tests of this file take minutes
 
+STATE = "/sys/class/litepcie/litepcie0"  # the driver's view of the card's first DMA channel
 # Commands for a guest: reset the card while the program `held` runs DMA in held mode, in which the
 # card waits for the program.
 RESET = [
@@ -59,7 +60,20 @@ PIECES = [
     "dd if=/dev/litepcie0 of=/tmp/out bs=512 count=48 2>/dev/null & reader=$!",
     "while [ $(run) != stream ]; do sleep 0.02; done",
     "cat /tmp/in >/dev/litepcie0; wait $reader; head -c 24576 /tmp/in | cmp - /tmp/out",
-    "[ $(cat /sys/class/litepcie/litepcie0/h2c_unsent) = 0 ]",
+    f"[ $(cat {STATE}/h2c_unsent) = 0 ]",
+]
+# Commands for a writer whose data nobody takes: its close() waits for three seconds, and counts what
+# is left. Meanwhile another program's write() and fsync() of the node do not wait for it.
+UNTAKEN = [
+    "echo 3000 >/sys/module/litepcie/parameters/close_timeout_ms",
+    "head -c 65536 /dev/urandom >/tmp/in; cat /tmp/in >/dev/litepcie0 & writer=$!",
+    f"while [ $(cat {STATE}/h2c_run) != stream ]; do sleep 0.02; done; sleep 1",
+    "if dd if=/tmp/in of=/dev/litepcie0 bs=32 count=1 2>/tmp/why; then exit 1; fi",
+    "grep -q busy /tmp/why; kill -0 $writer",
+    "dd if=/dev/null of=/dev/litepcie0 conv=fsync; kill -0 $writer; wait $writer",
+    f"[ $(cat {STATE}/h2c_unsent) -gt 0 ]; [ $(cat {STATE}/h2c_run) = rest ]",
+    "dmesg | grep -q 'close() has waited 3000 ms'",
+    "echo 10000 >/sys/module/litepcie/parameters/close_timeout_ms",
 ]
 
 

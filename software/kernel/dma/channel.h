@@ -101,10 +101,12 @@ struct litepcie_way {
 
 	/*
 	 * lock: protects @stream, and the bytes of the ring that the next read() or write() copies.
-	 * A read(), write(), fsync() or last close() and the flusher hold it from their first look
-	 * at these until they return, also while they copy and wait.  So the bytes of two calls are
-	 * not mixed, and no stream starts while a call moves the last one.  In LitePCIe's loop it
-	 * protects the buffer that @sw_count has come to, from its choice to the end of its copy.
+	 * A read(), write() or fsync() and the flusher hold it from their first look at these until
+	 * they return, also while they copy and wait.  The last close() holds it while it drains the
+	 * stream.  So the bytes of two calls are not mixed, and no stream starts while a call moves
+	 * the last one.  Calls of files that do not own the direction take it only if nobody does.
+	 * In LitePCIe's loop it protects the buffer that @sw_count has come to, from its choice to
+	 * the end of its copy.
 	 */
 	struct mutex		io;
 	/*
@@ -247,6 +249,7 @@ int litepcie_dma_settle(struct litepcie_way *way);
 void litepcie_owner_set(struct litepcie_way *way, struct litepcie_file *file);
 void litepcie_owner_forget(struct litepcie_way *way, bool live);
 int litepcie_owner_take(struct litepcie_way *way, struct litepcie_file *file);
+bool litepcie_owner_is_other(const struct litepcie_way *way, const struct litepcie_file *file);
 int litepcie_owner_begin(struct litepcie_way *way, struct litepcie_file *file);
 int litepcie_owner_ring(struct litepcie_way *way);
 int litepcie_owner_setup(struct litepcie_way *way, struct litepcie_file *file,

@@ -263,6 +263,17 @@ int litepcie_owner_take(struct litepcie_way *way, struct litepcie_file *file)
 	return err;
 }
 
+/*
+ * Returns true if another file owns the direction.  That file may keep it for long, so a read() or
+ * write() does not wait for it.
+ */
+bool litepcie_owner_is_other(const struct litepcie_way *way, const struct litepcie_file *file)
+{
+	const struct litepcie_file *owner = READ_ONCE(way->owner);
+
+	return owner && owner != file;
+}
+
 /* read() and write() in LitePCIe's loop: make @file the owner, and make its ring. */
 int litepcie_owner_begin(struct litepcie_way *way, struct litepcie_file *file)
 {

@@ -60,28 +60,17 @@ static bool is_ready(struct litepcie_way *way)
 	return ready || litepcie_is_gone(litepcie_of(way));
 }
 
-/*
- * Returns true if another file owns the direction.  That file may keep it for long, so a read() or
- * write() does not wait for it.
- */
-static bool is_anothers(const struct litepcie_way *way, const struct litepcie_file *file)
-{
-	const struct litepcie_file *owner = READ_ONCE(way->owner);
-
-	return owner && owner != file;
-}
-
 static int wait_ready(struct litepcie_way *way, const struct litepcie_file *file, bool nonblock)
 {
-	if (!is_ready(way) && !is_anothers(way, file)) {
+	if (!is_ready(way) && !litepcie_owner_is_other(way, file)) {
 		if (nonblock)
 			return -EAGAIN;
-		if (wait_event_interruptible(way->wait, is_ready(way) || is_anothers(way, file)))
+		if (wait_event_interruptible(way->wait, is_ready(way) || litepcie_owner_is_other(way, file)))
 			return -ERESTARTSYS;
 	}
 	if (litepcie_is_gone(litepcie_of(way)))
 		return -ENODEV;
-	return is_anothers(way, file) ? -EBUSY : READ_ONCE(way->error);
+	return litepcie_owner_is_other(way, file) ? -EBUSY : READ_ONCE(way->error);
 }
 
 static bool run_begun(struct run *run, struct litepcie_way *way, struct litepcie_file *file)

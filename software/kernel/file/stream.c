@@ -358,12 +358,20 @@ static ssize_t transfer_locked(struct litepcie_way *way, struct litepcie_file *f
 	return run.done ? run.done : err;
 }
 
-/* Make a read() or write() of a stream.  Never returns 0, which would mean the end of the file. */
+/*
+ * Make a read() or write() of a stream.  Never returns 0, which would mean the end of the file.  If
+ * another file owns the direction, the call does not wait for way->io: a last close() of that file
+ * may hold it for close_timeout_ms.
+ */
 ssize_t litepcie_stream_transfer(struct litepcie_way *way, struct litepcie_file *file,
 				 struct iov_iter *iter, bool nonblock)
 {
 	ssize_t done;
 
+	if (litepcie_is_gone(litepcie_of(way)))
+		return -ENODEV;
+	if (litepcie_owner_is_other(way, file))
+		return -EBUSY;
 	if (nonblock) {
 		if (!mutex_trylock(&way->io))
 			return -EAGAIN;

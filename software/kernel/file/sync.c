@@ -180,6 +180,9 @@ int litepcie_stream_sync(struct litepcie_file *file)
 
 	if (litepcie_is_gone(litepcie_of(way)))
 		return -ENODEV;
+	/* Nothing of this file is under way, and the owner's last close() may hold way->io long. */
+	if (litepcie_owner_is_other(way, file))
+		return 0;
 	if (mutex_lock_interruptible(&way->io))
 		return -ERESTARTSYS;
 	if (find_run(&run, way, file)) {
@@ -195,8 +198,8 @@ int litepcie_stream_sync(struct litepcie_file *file)
 }
 
 /*
- * The last close(): wait, at most close_timeout_ms, until the user's logic has all data.  Another
- * file's call holds way->io only until it has seen that the direction is not its own.
+ * The last close(): wait, at most close_timeout_ms, until the user's logic has all data.  The calls
+ * of other files do not wait for way->io meanwhile: they fail as long as this file is the owner.
  */
 void litepcie_stream_close(struct litepcie_file *file)
 {

@@ -343,14 +343,18 @@ bool known_news(unsigned int file)
 
 __poll_t known_poll(unsigned int file)
 {
+	const struct known_file *ours = &known.file[file];
 	struct known_queue *queue = known_queue_of(file);
+	bool reads = owns(file) && ours->header;
+	bool bytes = reads && (ours->header_at < LITEPCIE_CAPTURE_HEADER || queue->line > ours->at);
+	__poll_t error = known.lost ? EPOLLHUP | EPOLLERR : 0;
 
-	if (owns(file) && known.file[file].header && !known_news(file) && !known.entry)
-		known_arm(queue, known.file[file].at);
-	if (known.lost)
-		return EPOLLHUP | EPOLLERR;
+	if (reads && !known_news(file) && !known.entry)
+		known_arm(queue, ours->at);
 	if (owns(file) && queue->error)
-		return EPOLLERR;
+		error |= EPOLLERR;
+	if (error)
+		return error | (bytes ? EPOLLIN | EPOLLRDNORM : 0);
 	return known_news(file) ? EPOLLIN | EPOLLRDNORM : 0;
 }
 

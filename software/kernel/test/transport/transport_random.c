@@ -169,11 +169,15 @@ static void brought_up(unsigned int n)
 {
 	struct known_device *ours = &known[n];
 	u32 first = parameters[n][LITEPCIE_VIRTIO_CAUSE];
+	u64 offered = made[n].offered;
 	unsigned int count = 0;
 
 	ours->broken = ours->asleep = false;
 	memset(ours->ring, 0, sizeof(ours->ring));
-	ours->features = made[n].offered & (made[n].offered & PACKED ? ~DATA : ~0ull);
+	/* A console gets no packed queues. */
+	if (made[n].id == VIRTIO_ID_CONSOLE)
+		offered &= ~PACKED;
+	ours->features = offered & (offered & PACKED ? ~DATA : ~0ull);
 	for (unsigned int i = 0; i < QUEUES; i++)
 		if (names[i])
 			ours->ring[count++] = (struct known_ring){
