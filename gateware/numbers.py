@@ -212,6 +212,9 @@ FLASH_LAYOUT = {
     "reboot":      0x544f4f42, # "BOOT" in memory: boot from the flash.
 }
 
+FLASH_PAGE_BYTES   = 256    # The most bytes that one command programs, within a multiple of them.
+FLASH_SECTOR_BYTES = 1 << 16 # Bytes that FLASH_OPCODE_ERASE_64K erases.
+
 # Opcodes of the flash's commands (data sheets of MT25QU256 and MX25U51245G). A command that ends in
 # SHORT has an address of three bytes; that of the others has four.
 FLASH_OPCODE_READ_STATUS      = 0x05

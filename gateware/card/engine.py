@@ -14,8 +14,9 @@ from migen import *
 
 from gateware.card.commands import IDENTIFY, READ_STATUS, WRITE_ENABLE, Refusal
 from gateware.card.crc import Crc32
-from gateware.card.gate import ADDRESS_BITS, LENGTH_BITS, PAGE_BYTES, FlashGate
+from gateware.card.gate import ADDRESS_BITS, LENGTH_BITS, FlashGate
 from gateware.card.spi import SpiTransfer
+from gateware.numbers import FLASH_PAGE_BYTES
 
 # The silent first transfer, with which the flash's pins are taken over, sends this byte.
 NO_COMMAND = 0xff
@@ -26,18 +27,18 @@ class PageBuffer(LiteXModule):
     at a time: `by_bytes` says that the engine has it."""
     def __init__(self):
         self.by_bytes   = Signal()
-        self.index      = Signal(max=PAGE_BYTES//WORD_BYTES) # i, number of a word
+        self.index      = Signal(max=FLASH_PAGE_BYTES//WORD_BYTES) # i, number of a word
         self.word_write = Signal()
         self.word_in    = Signal(WORD_BITS)
         self.word       = Signal(WORD_BITS)       # o
-        self.place      = Signal(max=PAGE_BYTES)  # i, number of a byte
+        self.place      = Signal(max=FLASH_PAGE_BYTES) # i, number of a byte
         self.byte_write = Signal()
         self.byte_in    = Signal(8)
         self.byte       = Signal(8)               # o
 
         # # #
 
-        memory = Memory(WORD_BITS, PAGE_BYTES//WORD_BYTES)
+        memory = Memory(WORD_BITS, FLASH_PAGE_BYTES//WORD_BYTES)
         port   = memory.get_port(write_capable=True, async_read=True, we_granularity=8)
         self.specials += memory, port
         lane, shift = self.place[:2], Cat(C(0, 3), self.place[:2])
@@ -78,7 +79,7 @@ class FlashEngine(LiteXModule):
         self.identification = Signal(24)               # o
         self.ready_status   = Signal(8) # o, the flash's status register, as it was read last
 
-        self.index      = Signal(max=PAGE_BYTES//WORD_BYTES) # i, word of software's page buffer
+        self.index      = Signal(max=FLASH_PAGE_BYTES//WORD_BYTES) # i, word of the page buffer
         self.word_write = Signal()                           # i
         self.word_in    = Signal(WORD_BITS)                  # i
         self.word       = Signal(WORD_BITS)                  # o
@@ -195,7 +196,7 @@ class FlashEngine(LiteXModule):
                 for name in ("address_bytes", "dummies", "reads", "pairs", "writes")],
             transfer.length.eq(gate.length),
             self.crc.valid.eq(transfer.read_valid),
-            self.byte_write.eq(transfer.read_valid & (transfer.position < PAGE_BYTES)))
+            self.byte_write.eq(transfer.read_valid & (transfer.position < FLASH_PAGE_BYTES)))
         step("WAIT-BEHIND", [NextValue(self.busy, 0), NextState("IDLE")], *wait)
         self.sync += If(self.start & self.busy,
             self.refusal.eq(Refusal.BUSY),

@@ -11,7 +11,7 @@ from migen import *
 from gateware import numbers
 from gateware.card.commands import STATUS_BUSY
 from gateware.card.engine import FlashEngine
-from gateware.card.gate import ADDRESS_BITS, LENGTH_BITS, PAGE_BYTES
+from gateware.card.gate import ADDRESS_BITS, LENGTH_BITS
 from gateware.card.spi import HALF_BITS, LATE_BITS, LEAST_HALF
 from gateware.card.startup import FlashPins
 
@@ -50,7 +50,7 @@ class Flash(LiteXModule):
         """Adds the registers that say what to do, and the lock."""
         engine = self.engine
         self._address = CSRStorage(ADDRESS_BITS, description="Address in the flash.")
-        self._length  = CSRStorage(LENGTH_BITS, reset=PAGE_BYTES,
+        self._length  = CSRStorage(LENGTH_BITS, reset=numbers.FLASH_PAGE_BYTES,
             description="Bytes to read, or 1 to 256 bytes to program.")
         self._command = CSRStorage(fields=[
             CSRField("opcode", size=8, offset=0,

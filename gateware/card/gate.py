@@ -12,7 +12,6 @@ from gateware.card.commands import COMMANDS, LARGE, Change, Data, Refusal
 
 ADDRESS_BITS = 32
 LENGTH_BITS  = 26
-PAGE_BYTES   = 256
 
 class FlashGate(LiteXModule):
     """Looks up a command, and says why it must not be sent.
@@ -61,7 +60,7 @@ class FlashGate(LiteXModule):
         self.comb += Case(self.identification[:8], {last: large.eq(1) for last in LARGE})
         self.comb += If(~known,
             self.refusal.eq(Refusal.UNKNOWN),
-        ).Elif(self.writes & ((self.length == 0) | (self.length > PAGE_BYTES)),
+        ).Elif(self.writes & ((self.length == 0) | (self.length > numbers.FLASH_PAGE_BYTES)),
             self.refusal.eq(Refusal.LENGTH),
         ).Elif(self.changes & ~self.unlocked,
             If(everything,

@@ -32,6 +32,7 @@ from gateware.observe.capability import (
     MINOR,
     TARGET_WORDS,
 )
+from gateware.user.monitor import FIELDS
 
 HEAD = """\
 /* SPDX-License-Identifier: (GPL-2.0-only WITH Linux-syscall-note) OR BSD-2-Clause */
@@ -118,6 +119,8 @@ def c_header():
     for name, fields in (("FACT", capture_bits.RULE_FACTS), ("KIND", capture_bits.RULE_KINDS),
         ("RANGE", capture_bits.RULE_RANGE), ("ACTION", capture_bits.RULE_ACTION)):
         lines += _defines(f"CAPTURE_RULE_{name}_", fields)
+    lines += ["", "/* Bits of the user slot's register slot_state */"]
+    lines += _defines("SLOT_STATE_", {name: f"(1u << {n})" for n, name in enumerate(FIELDS)})
     lines += ["", "/* The player: widths in bits of the registers player_rate and player_cost */"]
     lines += _of_numbers("PLAYER_RATE_BITS", "PLAYER_FRACTION_BITS", "PLAYER_COST_BITS")
     lines += ["", "/* Bits of a group's register enable: 0 is written, the others are read */"]
@@ -148,13 +151,19 @@ def c_header():
         for name in ("unlock", "reboot")}, "{:#x}")
     lines += ["", "/* Last bytes of each image's room in the flash, which stay erased */"]
     lines += _defines("FLASH_", {"spare": numbers.FLASH_LAYOUT["spare"]})
+    lines += ["", "/* Bytes that one command programs at most, and that one command erases */"]
+    lines += _of_numbers("FLASH_PAGE_BYTES", "FLASH_SECTOR_BYTES")
     lines += ["", "/* Opcodes of the flash's commands that software sends */"]
     lines += _of_numbers("FLASH_OPCODE_READ_FAST", "FLASH_OPCODE_READ_PAIRS",
         "FLASH_OPCODE_PROGRAM", "FLASH_OPCODE_ERASE_64K", form="{:#04x}")
     lines += ["", "/* Why the flash engine refused a command: the field refusal of its status */"]
     lines += _defines("FLASH_REFUSAL_", {reason.name.lower(): int(reason) for reason in Refusal})
-    lines += ["", "/* Management CPU: its states, and the words of an image's header */"]
+    lines += ["", "/* Management CPU: states, bits of its registers, words of an image's header */"]
     lines += _defines("CPU_STATE_", cpu_layout.STATES)
+    lines += _defines("CPU_CONTROL_", {name: f"(1u << {bit})"
+        for name, bit in cpu_layout.CONTROL.items()})
+    for name, (lowest, bits) in cpu_layout.STATUS.items():
+        lines += _defines(f"CPU_STATUS_{name}_", {"shift": lowest, "mask": f"{2**bits - 1}u"})
     lines += _defines("CPU_IMAGE_", {"magic": f"{cpu_layout.IMAGE_MAGIC:#x}",
         "least": cpu_layout.LEAST_IMAGE, **{f"word_{name}": place
             for name, place in cpu_layout.IMAGE_WORDS.items()}})

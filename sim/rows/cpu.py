@@ -42,7 +42,7 @@ AWAKE, ASLEEP = 1.03, 1.00
 CYCLE = "lanebox::Gateware::tick*"  # the function that simulates one cycle
 # Under callgrind each step of a board must end within this many seconds of wall time.
 SECONDS = 600
-STATE = (1 << layout.STATE_BITS) - 1  # bits of the register management_status
+STATE = (1 << layout.STATUS["state"][1]) - 1  # bits of the register management_status
 TOTAL = r"^(?:summary|totals): (\d+)"  # the line of a profile with the sum of instructions
 # Firmware for a CPU that never sleeps: it computes all the time, and gives a heartbeat in between.
 BUSY = """

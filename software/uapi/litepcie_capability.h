@@ -364,6 +364,12 @@
 #define LITEPCIE_CAPTURE_RULE_ACTION_DISCARD    21
 #define LITEPCIE_CAPTURE_RULE_ACTION_ON         31
 
+/* Bits of the user slot's register slot_state */
+#define LITEPCIE_SLOT_STATE_H2C_VALID           (1u << 0)
+#define LITEPCIE_SLOT_STATE_H2C_READY           (1u << 1)
+#define LITEPCIE_SLOT_STATE_C2H_VALID           (1u << 2)
+#define LITEPCIE_SLOT_STATE_C2H_READY           (1u << 3)
+
 /* The player: widths in bits of the registers player_rate and player_cost */
 #define LITEPCIE_PLAYER_RATE_BITS               24
 #define LITEPCIE_PLAYER_FRACTION_BITS           16
@@ -423,6 +429,10 @@
 /* Last bytes of each image's room in the flash, which stay erased */
 #define LITEPCIE_FLASH_SPARE                    256
 
+/* Bytes that one command programs at most, and that one command erases */
+#define LITEPCIE_FLASH_PAGE_BYTES               256
+#define LITEPCIE_FLASH_SECTOR_BYTES             65536
+
 /* Opcodes of the flash's commands that software sends */
 #define LITEPCIE_FLASH_OPCODE_READ_FAST         0x0c
 #define LITEPCIE_FLASH_OPCODE_READ_PAIRS        0x3c
@@ -439,12 +449,21 @@
 #define LITEPCIE_FLASH_REFUSAL_LENGTH           6
 #define LITEPCIE_FLASH_REFUSAL_BUSY             7
 
-/* Management CPU: its states, and the words of an image's header */
+/* Management CPU: states, bits of its registers, words of an image's header */
 #define LITEPCIE_CPU_STATE_HELD                 0
 #define LITEPCIE_CPU_STATE_CHECKING             1
 #define LITEPCIE_CPU_STATE_RUNNING              2
 #define LITEPCIE_CPU_STATE_BAD_IMAGE            3
 #define LITEPCIE_CPU_STATE_GIVEN_UP             4
+#define LITEPCIE_CPU_CONTROL_HOLD               (1u << 0)
+#define LITEPCIE_CPU_STATUS_STATE_SHIFT         0
+#define LITEPCIE_CPU_STATUS_STATE_MASK          7u
+#define LITEPCIE_CPU_STATUS_AWAKE_SHIFT         3
+#define LITEPCIE_CPU_STATUS_AWAKE_MASK          1u
+#define LITEPCIE_CPU_STATUS_FAILURES_SHIFT      4
+#define LITEPCIE_CPU_STATUS_FAILURES_MASK       3u
+#define LITEPCIE_CPU_STATUS_REFUSED_SHIFT       16
+#define LITEPCIE_CPU_STATUS_REFUSED_MASK        255u
 #define LITEPCIE_CPU_IMAGE_MAGIC                0x5746424c
 #define LITEPCIE_CPU_IMAGE_LEAST                20
 #define LITEPCIE_CPU_IMAGE_WORD_MAGIC           1

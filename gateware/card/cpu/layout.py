@@ -44,9 +44,10 @@ EVENTS = {"doorbell": 0, "tick": 1, "hot": 2, "cool": 3}
 # them. A firmware that runs wild reaches neither DMA nor flash, and boots nothing.
 WRITABLE = ("sensors", "module0", "module1")
 
-# States of the CPU: the field `state`, the lowest of `management_status`, has STATE_BITS bits.
+CONTROL = {"hold": 0} # Bits of the register `management_control`.
+# Fields of the register `management_status`: (lowest bit, bits).
+STATUS = {"state": (0, 3), "awake": (3, 1), "failures": (4, 2), "refused": (16, 8)}
 STATES = {"held": 0, "checking": 1, "running": 2, "bad_image": 3, "given_up": 4}
-STATE_BITS = 3
 
 # If the CPU is awake for this many cycles of the user clock (1 ms) without a heartbeat, the start
 # has failed.

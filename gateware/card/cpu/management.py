@@ -14,7 +14,7 @@ from migen import *
 from gateware import numbers
 from gateware.card.cpu.core import Core, core_verilog
 from gateware.card.cpu.image import make_image
-from gateware.card.cpu.layout import CLOCK_DIVIDER, STATE_BITS, STATES, TICKS, WRITABLE
+from gateware.card.cpu.layout import CLOCK_DIVIDER, CONTROL, STATES, STATUS, TICKS, WRITABLE
 from gateware.card.cpu.memory import CpuMemory
 from gateware.card.cpu.portal import Portal
 from gateware.card.cpu.starter import Starter
@@ -58,17 +58,20 @@ class Management(LiteXModule):
     def add_csr(self):
         """Adds the host's registers."""
         self._control = CSRStorage(fields=[
-            CSRField("hold", size=1, description="Hold the CPU in reset. Its image can be written "
-                "meanwhile, and is checked and started when the bit is cleared."),
+            CSRField("hold", size=1, offset=CONTROL["hold"], description="Hold the CPU in reset. "
+                "Its image can be written meanwhile, and is checked and started when the bit is "
+                "cleared."),
         ])
+        meanings = {
+            "state":    ", ".join(f"{value} {name}" for name, value in STATES.items()) + ".",
+            "awake":    "The CPU's clock runs.",
+            "failures": "Starts in a row that ended without a heartbeat.",
+            "refused":  "Writes of the CPU to registers that are not its own, which were dropped, "
+                "modulo 256.",
+        }
         self._status = CSRStatus(fields=[
-            CSRField("state", size=STATE_BITS, offset=0,
-                description=", ".join(f"{value} {name}" for name, value in STATES.items()) + "."),
-            CSRField("awake", size=1, offset=3, description="The CPU's clock runs."),
-            CSRField("failures", size=2, offset=4,
-                description="Starts in a row that ended without a heartbeat."),
-            CSRField("refused", size=8, offset=16, description="Writes of the CPU to registers "
-                "that are not its own, which were dropped, modulo 256."),
+            CSRField(name, size=bits, offset=lowest, description=meanings[name])
+            for name, (lowest, bits) in STATUS.items()
         ])
         self._doorbell = CSRStorage(description="Writing wakes the CPU to look at its mailbox.")
 

@@ -24,14 +24,14 @@
 
 /* Reading the monitor ------------------------------------------------------------------------- */
 
-static int read_side(struct litepcie *dev, const uint32_t registers[COUNTERS], uint32_t state,
-		     struct litepcie_slot_side *side)
+static int read_side(struct litepcie *dev, const uint32_t registers[COUNTERS], bool valid,
+		     bool ready, struct litepcie_slot_side *side)
 {
 	uint64_t *values[COUNTERS] = { &side->since, &side->beats, &side->packets, &side->stalls };
 	int rc = 0;
 
-	side->valid = state & 1;
-	side->ready = state & 2;
+	side->valid = valid;
+	side->ready = ready;
 	for (unsigned int i = 0; i < COUNTERS && rc == 0; i++)
 		rc = litepcie_get_copy64(dev, registers[i], values[i]);
 	return rc;
@@ -53,8 +53,10 @@ static int read_once(struct litepcie *dev, struct litepcie_slot *slot)
 	int rc = litepcie_get(dev, registers->now, &now) ?:
 		 litepcie_get_copy64(dev, registers->time, &slot->time) ?:
 		 litepcie_get(dev, registers->state, &state) ?:
-		 read_side(dev, registers->side[0], state, &slot->h2c) ?:
-		 read_side(dev, registers->side[1], state >> 2, &slot->c2h) ?:
+		 read_side(dev, registers->side[0], state & LITEPCIE_SLOT_STATE_H2C_VALID,
+			   state & LITEPCIE_SLOT_STATE_H2C_READY, &slot->h2c) ?:
+		 read_side(dev, registers->side[1], state & LITEPCIE_SLOT_STATE_C2H_VALID,
+			   state & LITEPCIE_SLOT_STATE_C2H_READY, &slot->c2h) ?:
 		 litepcie_get_copy64(dev, registers->time, &again);
 
 	slot->h2c.since = unwrapped(dev, slot->time, slot->h2c.since);

@@ -113,10 +113,10 @@ static bool take_image(struct util *util, struct work *work)
 		return false;
 	}
 	/* end_old_image() and the command reboot look for the word in the first page only */
-	if (work->image.sync + FLASH_SYNC_BYTES > FLASH_PAGE) {
+	if (work->image.sync + FLASH_SYNC_BYTES > LITEPCIE_FLASH_PAGE_BYTES) {
 		util_fail(util, "%s: its synchronisation word is at byte %zu of the configuration, and "
 			  "must be within the first %u: build it again without a prefix",
-			  work->file, work->image.sync, FLASH_PAGE);
+			  work->file, work->image.sync, LITEPCIE_FLASH_PAGE_BYTES);
 		return false;
 	}
 	work->address = flash->application;
@@ -142,7 +142,7 @@ static bool erase_all(struct util *util, struct work *work)
 	bool ok = true;
 
 	progress_begin(&progress, "erasing", "KiB", (double)work->bytes / KIB, 0);
-	for (uint64_t at = 0; ok && at < work->bytes; at += FLASH_SECTOR) {
+	for (uint64_t at = 0; ok && at < work->bytes; at += LITEPCIE_FLASH_SECTOR_BYTES) {
 		progress_show(&progress, (double)at / KIB);
 		ok = go_on(util, UNFINISHED) &&
 		     flash_erase(&work->flash, (uint32_t)(work->address + at));
@@ -204,8 +204,8 @@ static bool compare(struct util *util, struct work *work, uint64_t from, uint64_
 /* Program the synchronisation word at @offset of the application's room, or destroy it with 0. */
 static bool program_sync(struct work *work, uint64_t offset, uint32_t word)
 {
-	uint8_t pages[2 * FLASH_PAGE];
-	uint64_t page = offset - offset % FLASH_PAGE;
+	uint8_t pages[2 * LITEPCIE_FLASH_PAGE_BYTES];
+	uint64_t page = offset - offset % LITEPCIE_FLASH_PAGE_BYTES;
 
 	/* ones leave the flash as it is */
 	memset(pages, 0xff, sizeof(pages));
@@ -222,7 +222,7 @@ static bool end_old_image(struct work *work)
 
 	if (!flash_find_sync(&work->flash, &at))
 		return false;
-	return at == FLASH_PAGE || program_sync(work, at, 0);
+	return at == LITEPCIE_FLASH_PAGE_BYTES || program_sync(work, at, 0);
 }
 
 /*
@@ -231,9 +231,9 @@ static bool end_old_image(struct work *work)
  */
 static bool program_rest(struct util *util, struct work *work)
 {
-	uint64_t sync = work->image.sync, first = sync - sync % FLASH_PAGE;
-	uint64_t behind = first + 2 * FLASH_PAGE;
-	uint8_t pages[2 * FLASH_PAGE];
+	uint64_t sync = work->image.sync, first = sync - sync % LITEPCIE_FLASH_PAGE_BYTES;
+	uint64_t behind = first + 2 * LITEPCIE_FLASH_PAGE_BYTES;
+	uint8_t pages[2 * LITEPCIE_FLASH_PAGE_BYTES];
 
 	if (behind > work->bytes)
 		behind = work->bytes;
@@ -286,13 +286,13 @@ static bool read_all(struct util *util, struct work *work, uint8_t *data)
 	bool ok = true;
 
 	progress_begin(&progress, "reading", "KiB", (double)work->bytes / KIB, 0);
-	for (uint64_t at = 0; ok && at < work->bytes; at += FLASH_PAGE) {
+	for (uint64_t at = 0; ok && at < work->bytes; at += LITEPCIE_FLASH_PAGE_BYTES) {
 		uint64_t left = work->bytes - at;
 
 		progress_show(&progress, (double)at / KIB);
 		ok = go_on(util, "nothing was written to the file") &&
 		     flash_read(&work->flash, (uint32_t)(work->address + at), data + at,
-				left < FLASH_PAGE ? (size_t)left : FLASH_PAGE);
+				left < LITEPCIE_FLASH_PAGE_BYTES ? (size_t)left : LITEPCIE_FLASH_PAGE_BYTES);
 	}
 	progress_end(&progress);
 	return ok;

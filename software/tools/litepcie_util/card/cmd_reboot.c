@@ -85,12 +85,12 @@ static bool application_begins(struct util *util)
 
 	if (!flash_open(util, &flash) || !flash_find_sync(&flash, &at))
 		return false;
-	if (at == FLASH_PAGE)
+	if (at == LITEPCIE_FLASH_PAGE_BYTES)
 		util_fail(util, "there is no application to start: the %u bytes at 0x%08x of the flash "
 			  "have no synchronisation word (%08x), and the card could stay away until its "
-			  "next power cycle; run litepcie_util flash write first", FLASH_PAGE,
+			  "next power cycle; run litepcie_util flash write first", LITEPCIE_FLASH_PAGE_BYTES,
 			  flash.application, BITSTREAM_SYNC);
-	return at != FLASH_PAGE;
+	return at != LITEPCIE_FLASH_PAGE_BYTES;
 }
 
 /* Tell the card to boot. It goes away at once, so nothing is read behind the last write. */

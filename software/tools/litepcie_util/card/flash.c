@@ -107,7 +107,7 @@ static void explain_refusal(const struct flash *flash, unsigned int reason, char
 		break;
 	case LITEPCIE_FLASH_REFUSAL_LENGTH:
 		snprintf(rule, size, "a page has 1 to %u bytes, and %u were to be programmed",
-			 FLASH_PAGE, flash->length);
+			 LITEPCIE_FLASH_PAGE_BYTES, flash->length);
 		break;
 	case LITEPCIE_FLASH_REFUSAL_BUSY:
 		snprintf(rule, size, "another command was running: another program uses the flash");
@@ -237,11 +237,11 @@ bool flash_erase(struct flash *flash, uint32_t address)
 /* Fill the page buffer that the engine does not use at present. */
 static bool load(struct flash *flash, const uint8_t *data, size_t size)
 {
-	uint8_t page[FLASH_PAGE];
+	uint8_t page[LITEPCIE_FLASH_PAGE_BYTES];
 
 	memset(page, 0xff, sizeof(page));
 	memcpy(page, data, size);
-	for (unsigned int at = 0; at < FLASH_PAGE; at += 4)
+	for (unsigned int at = 0; at < LITEPCIE_FLASH_PAGE_BYTES; at += 4)
 		if (!put(flash, LITEPCIE_FLASH_PAGE_DATA, util_word(page + at)))
 			return false;
 	return true;
@@ -260,11 +260,11 @@ bool flash_program(struct flash *flash, uint32_t address, const uint8_t *data, s
 {
 	bool running = false;
 
-	if (!set_length(flash, FLASH_PAGE))
+	if (!set_length(flash, LITEPCIE_FLASH_PAGE_BYTES))
 		return false;
 	/* a page is loaded while the one before it is being programmed */
-	for (size_t at = 0; at < size; at += FLASH_PAGE) {
-		size_t bytes = size - at < FLASH_PAGE ? size - at : FLASH_PAGE;
+	for (size_t at = 0; at < size; at += LITEPCIE_FLASH_PAGE_BYTES) {
+		size_t bytes = size - at < LITEPCIE_FLASH_PAGE_BYTES ? size - at : LITEPCIE_FLASH_PAGE_BYTES;
 
 		if (step && !step(context, at))
 			return false;
@@ -308,9 +308,9 @@ bool flash_crc(struct flash *flash, uint32_t address, uint32_t size, bool pairs,
 
 bool flash_find_sync(struct flash *flash, uint32_t *offset)
 {
-	uint8_t page[FLASH_PAGE];
+	uint8_t page[LITEPCIE_FLASH_PAGE_BYTES];
 
-	*offset = FLASH_PAGE;
+	*offset = LITEPCIE_FLASH_PAGE_BYTES;
 	if (!flash_read(flash, flash->application, page, sizeof(page)))
 		return false;
 	for (uint32_t at = 0; at + FLASH_SYNC_BYTES <= sizeof(page); at++) {

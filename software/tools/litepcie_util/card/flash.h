@@ -17,8 +17,6 @@
 
 #include "liblitepcie.h"
 
-#define FLASH_PAGE	256u
-#define FLASH_SECTOR	0x10000u
 #define FLASH_SYNC_BYTES	4u	/* bytes of the synchronisation word */
 
 /*
@@ -56,7 +54,7 @@ bool flash_erase(struct flash *flash, uint32_t address);
  */
 bool flash_program(struct flash *flash, uint32_t address, const uint8_t *data, size_t size,
 		   bool (*step)(void *context, size_t done), void *context);
-/* Read at most FLASH_PAGE bytes. */
+/* Read at most LITEPCIE_FLASH_PAGE_BYTES bytes. */
 bool flash_read(struct flash *flash, uint32_t address, uint8_t *data, size_t size);
 /*
  * Get the CRC-32 of a range, which the engine computes. With @pairs the data comes on two lines, in
@@ -65,7 +63,7 @@ bool flash_read(struct flash *flash, uint32_t address, uint8_t *data, size_t siz
 bool flash_crc(struct flash *flash, uint32_t address, uint32_t size, bool pairs, uint32_t *crc);
 /*
  * Look for the word with which an image begins, in the first page of the application.  @offset is
- * its place in there, or FLASH_PAGE if there is none.
+ * its place in there, or LITEPCIE_FLASH_PAGE_BYTES if there is none.
  */
 bool flash_find_sync(struct flash *flash, uint32_t *offset);
 /* Returns zlib's CRC-32 of bytes in memory. */

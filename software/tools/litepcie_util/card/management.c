@@ -13,11 +13,6 @@
 
 #include "litepcie_capability.h"
 
-#define HOLD		1u
-#define STATE_BITS	7u
-#define AWAKE		8u
-#define FAILURES_SHIFT	4
-#define FAILURES_BITS	3u
 #define WORD		4u
 #define NAP_NS		100000L
 /* Three starts without a heartbeat take a card milliseconds, and a simulated one up to a minute. */
@@ -66,9 +61,10 @@ bool management_status(struct management *cpu, struct management_status *status)
 
 	if (!get(cpu, place(cpu, LITEPCIE_MANAGEMENT_STATUS), &value, "reading the CPU's state"))
 		return false;
-	status->state = value & STATE_BITS;
-	status->awake = value & AWAKE;
-	status->failures = value >> FAILURES_SHIFT & FAILURES_BITS;
+	status->state = value >> LITEPCIE_CPU_STATUS_STATE_SHIFT & LITEPCIE_CPU_STATUS_STATE_MASK;
+	status->awake = value >> LITEPCIE_CPU_STATUS_AWAKE_SHIFT & LITEPCIE_CPU_STATUS_AWAKE_MASK;
+	status->failures = value >> LITEPCIE_CPU_STATUS_FAILURES_SHIFT &
+			   LITEPCIE_CPU_STATUS_FAILURES_MASK;
 	return true;
 }
 
@@ -105,7 +101,7 @@ bool management_load(struct management *cpu, const uint8_t *image, size_t bytes)
 	uint32_t base = cpu->block.parameter[LITEPCIE_MANAGEMENT_IMAGE_BASE], value;
 	uint32_t control = place(cpu, LITEPCIE_MANAGEMENT_CONTROL);
 
-	if (!put(cpu, control, HOLD, "holding the CPU"))
+	if (!put(cpu, control, LITEPCIE_CPU_CONTROL_HOLD, "holding the CPU"))
 		return false;
 	for (size_t at = 0; at < bytes; at += WORD)
 		if (!put(cpu, base + (uint32_t)at, util_word(image + at), "writing the image"))

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#define HALF	128	/* an address from here on is in the upper page */
+#include "module_memory.h"
 
 /* Offsets in the memory of SFF-8636, in bytes. */
 enum {
@@ -88,9 +88,9 @@ static void text(char *to, const uint8_t *from)
 
 static void decode_sff(struct module_facts *facts, const uint8_t *lower, const uint8_t *upper)
 {
-	text(facts->vendor, upper + SFF_VENDOR - HALF);
-	text(facts->part, upper + SFF_PART - HALF);
-	text(facts->serial, upper + SFF_SERIAL - HALF);
+	text(facts->vendor, upper + SFF_VENDOR - MODULE_HALF);
+	text(facts->part, upper + SFF_PART - MODULE_HALF);
+	text(facts->serial, upper + SFF_SERIAL - MODULE_HALF);
 	facts->celsius = temperature(lower + SFF_TEMPERATURE);
 	facts->volts = voltage(lower + SFF_VOLTAGE);
 	facts->powers = true;
@@ -111,9 +111,9 @@ static void decode_sff(struct module_facts *facts, const uint8_t *lower, const u
 /* With CMIS the powers of lanes are in upper page 11h, which is not decoded here. */
 static void decode_cmis(struct module_facts *facts, const uint8_t *lower, const uint8_t *upper)
 {
-	text(facts->vendor, upper + CMIS_VENDOR - HALF);
-	text(facts->part, upper + CMIS_PART - HALF);
-	text(facts->serial, upper + CMIS_SERIAL - HALF);
+	text(facts->vendor, upper + CMIS_VENDOR - MODULE_HALF);
+	text(facts->part, upper + CMIS_PART - MODULE_HALF);
+	text(facts->serial, upper + CMIS_SERIAL - MODULE_HALF);
 	facts->celsius = temperature(lower + CMIS_TEMPERATURE);
 	facts->volts = voltage(lower + CMIS_VOLTAGE);
 	facts->hot = lower[CMIS_FLAGS] & 1;
