@@ -38,6 +38,7 @@
 #include <stdint.h>
 
 #include "liblitepcie.h"
+#include "litepcie_capture.h"
 
 struct litepcie_capture_access;
 struct litepcie_memory;
@@ -48,7 +49,7 @@ struct litepcie_memory;
  * its ring and its status line (capture.h). Those named here are of queue 0, and those of queue n
  * are 2 * n further.
  */
-#define LITEPCIE_QUEUES_MOST	16u
+#define LITEPCIE_QUEUES_MOST	LITEPCIE_CAPTURE_QUEUES
 #define LITEPCIE_MEMORY_H2C	0u
 #define LITEPCIE_MEMORY_C2H	1u
 #define LITEPCIE_MEMORY_NOTICES	2u

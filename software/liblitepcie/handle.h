@@ -31,13 +31,13 @@ struct litepcie_capture_run {
 #define LITEPCIE_RUN_ON		1u
 #define LITEPCIE_RUN_STOPS	2u
 
-/*
- * The handle of a card. Its lock protects the streams' counts and the accesses of a serial back
- * end. Every call holds the lock, except the fast calls of dma.c. The lock is released
- * while a thread sleeps.
- */
+/* The handle of a card. */
 struct litepcie {
 	const struct litepcie_backend	*backend;
+	/*
+	 * protects the streams' counts and the accesses of a serial back end. Every call holds it,
+	 * except the fast calls of dma.c. It is released while a thread sleeps.
+	 */
 	pthread_mutex_t			lock;
 	/* taken before @lock: one thread at a time copies the capture's accounts and reads the copy */
 	pthread_mutex_t			counting;

@@ -100,6 +100,9 @@ def test_constants_are_the_headers(host):
     defined = dict(re.findall(r"#define LITEPCIE_(\w+)\s+(\d+)", text))
     assert int(defined["WHY_SIZE"]) == _library.WHY_SIZE
     assert int(defined["CAPTURE_PORTS"]) == _library.PORTS
+    assert int(defined["CAPTURE_RULES"]) == _library.RULES
+    assert int(defined["CAPTURE_SPREAD"]) == _library.SPREAD
+    assert int(defined["RULE_WORDS"]) == _library.RULE_WORDS
     assert _library.WAYS == {"h2c": int(defined["H2C"]), "c2h": int(defined["C2H"])}
     flags = re.findall(r"#define LITEPCIE_HAS_(\w+)\s+\(UINT64_C\(1\) << (\d+)\)", text)
     assert flags == [(n.upper(), str(bit)) for bit, n in enumerate(_library.FEATURES)]

@@ -23,6 +23,7 @@
 
 #include "capture/capture_pages.h"
 #include "sim.h"
+#include "vfio_user_protocol.h"
 
 #define DEFAULT_TIMEOUT_S	30
 #define PREPARED_BYTES		(64u << 20)
@@ -216,11 +217,11 @@ static int sim_read_words(struct litepcie *dev, uint32_t offset, uint32_t *words
 	int rc = 0;
 
 	if (count == 1)
-		return vfio_user_read(&sim_of(dev)->vu, VFIO_USER_BAR0, offset, words, 4);
+		return vfio_user_read(&sim_of(dev)->vu, REGION_BAR0, offset, words, 4);
 	while (rc == 0 && count) {
 		size_t n = count < VFIO_USER_READS ? count : VFIO_USER_READS;
 
-		rc = vfio_user_read_words(&sim_of(dev)->vu, VFIO_USER_BAR0, offset, words, n);
+		rc = vfio_user_read_words(&sim_of(dev)->vu, REGION_BAR0, offset, words, n);
 		offset += 4 * (uint32_t)n;
 		words += n;
 		count -= n;
@@ -239,13 +240,13 @@ static int sim_post(struct litepcie *dev, const struct litepcie_post *posts, siz
 static int sim_bar_read(struct litepcie *dev, unsigned int bar, uint64_t offset, void *data,
 			size_t size)
 {
-	return vfio_user_read(&sim_of(dev)->vu, VFIO_USER_BAR0 + bar, offset, data, size);
+	return vfio_user_read(&sim_of(dev)->vu, REGION_BAR0 + bar, offset, data, size);
 }
 
 static int sim_bar_write(struct litepcie *dev, unsigned int bar, uint64_t offset, const void *data,
 			 size_t size)
 {
-	return vfio_user_write(&sim_of(dev)->vu, VFIO_USER_BAR0 + bar, offset, data, size);
+	return vfio_user_write(&sim_of(dev)->vu, REGION_BAR0 + bar, offset, data, size);
 }
 
 /* Interrupts ---------------------------------------------------------------------------------- */

@@ -14,6 +14,7 @@
 
 #include "litepcie_capability.h"
 #include "sim.h"
+#include "vfio_user_protocol.h"
 
 #define DEFAULT_MRRS		512u
 #define BAR0_ADDRESS		0xe0000000u
@@ -33,17 +34,17 @@
 
 static int config_read(struct sim *sim, unsigned int offset, void *data, size_t size)
 {
-	return vfio_user_read(&sim->vu, VFIO_USER_CONFIG, offset, data, size);
+	return vfio_user_read(&sim->vu, REGION_CONFIG, offset, data, size);
 }
 
 static int config_write16(struct sim *sim, unsigned int offset, uint16_t value)
 {
-	return vfio_user_write(&sim->vu, VFIO_USER_CONFIG, offset, &value, sizeof(value));
+	return vfio_user_write(&sim->vu, REGION_CONFIG, offset, &value, sizeof(value));
 }
 
 static int config_write32(struct sim *sim, unsigned int offset, uint32_t value)
 {
-	return vfio_user_write(&sim->vu, VFIO_USER_CONFIG, offset, &value, sizeof(value));
+	return vfio_user_write(&sim->vu, REGION_CONFIG, offset, &value, sizeof(value));
 }
 
 /*
@@ -134,7 +135,7 @@ static int check_device(struct litepcie *dev)
 	uint64_t size = 0;
 	uint32_t id = 0;
 	int rc = vfio_user_check_device(&sim->vu) ?:
-		 vfio_user_region_size(&sim->vu, VFIO_USER_BAR0, &size) ?:
+		 vfio_user_region_size(&sim->vu, REGION_BAR0, &size) ?:
 		 config_read(sim, PCI_VENDOR_ID, &id, sizeof(id));
 
 	if (rc < 0)

@@ -25,7 +25,7 @@ static_assert(sizeof(struct litepcie_post) == sizeof(struct multi_write) &&
 	      offsetof(struct litepcie_post, bar) == offsetof(struct multi_write, access.region) &&
 	      offsetof(struct litepcie_post, size) == offsetof(struct multi_write, access.count) &&
 	      offsetof(struct litepcie_post, value) == offsetof(struct multi_write, data) &&
-	      VFIO_USER_BAR0 == 0, "REGION_WRITE_MULTI is a list of struct litepcie_post");
+	      REGION_BAR0 == 0, "REGION_WRITE_MULTI is a list of struct litepcie_post");
 
 /* Connection ---------------------------------------------------------------------------------- */
 
@@ -100,8 +100,8 @@ int vfio_user_check_device(struct vfio_user *vu)
 
 	if (rc < 0)
 		return rc;
-	if (!(info.flags & DEVICE_IS_PCI) || info.regions <= VFIO_USER_CONFIG ||
-	    info.irqs <= VFIO_USER_MSI)
+	if (!(info.flags & DEVICE_IS_PCI) || info.regions <= REGION_CONFIG ||
+	    info.irqs <= IRQ_MSI)
 		return vfio_user_fail(vu, -EPROTO, "%s: not a PCI device with MSI (flags 0x%x, %u "
 				      "regions, %u interrupts)", vu->path, info.flags,
 				      info.regions, info.irqs);
@@ -170,7 +170,7 @@ static int post_multi(struct vfio_user *vu, const struct litepcie_post *writes, 
 static int post_single(struct vfio_user *vu, const struct litepcie_post *w)
 {
 	struct multi_write write = {
-		.access = { .offset = w->offset, .region = VFIO_USER_BAR0, .count = w->size },
+		.access = { .offset = w->offset, .region = REGION_BAR0, .count = w->size },
 		.data = w->value,
 	};
 
@@ -233,7 +233,7 @@ int vfio_user_set_msi(struct vfio_user *vu, int eventfd)
 	struct irq_set set = {
 		.argsz = sizeof(set),
 		.flags = IRQ_ACTION_TRIGGER | (eventfd >= 0 ? IRQ_DATA_EVENTFD : IRQ_DATA_NONE),
-		.index = VFIO_USER_MSI,
+		.index = IRQ_MSI,
 		.count = eventfd >= 0,
 	};
 

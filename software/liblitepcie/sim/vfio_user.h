@@ -19,9 +19,6 @@
 
 #include "helpers.h"
 
-#define VFIO_USER_BAR0		0
-#define VFIO_USER_CONFIG	7
-#define VFIO_USER_MSI		1
 #define VFIO_USER_LARGEST	64	/* most bytes of one access to a vfio-user region */
 /* most vfio-user reads that are under way at the same time, as on a host */
 #define VFIO_USER_READS		32

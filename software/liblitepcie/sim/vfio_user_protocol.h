@@ -47,6 +47,7 @@ enum {
  */
 enum {
 	REGION_BARS = 6,	/* number of BAR regions, which have the numbers 0 to 5 */
+	REGION_BAR0 = 0,
 	REGION_CONFIG = 7,
 	REGION_COUNT = 9,
 	REGION_READABLE = 1,

@@ -43,6 +43,8 @@ struct held_write {
 	uint64_t data;
 };
 
+static_assert(offsetof(struct held_write, data) == 32, "a write on the wire");
+
 /*
  * Fill @out with the message of the write that is kept back. Returns the size of the message in
  * bytes, or 0 if no write is kept back.
@@ -57,7 +59,7 @@ static size_t take_held(struct vfio_user *vu, struct held_write *out)
 	*out = (struct held_write) {
 		.header = { .id = vu->held_id, .command = CMD_REGION_WRITE,
 			    .size = (uint32_t)size, .flags = FLAG_NO_REPLY },
-		.access = { .offset = w->offset, .region = VFIO_USER_BAR0, .count = w->size },
+		.access = { .offset = w->offset, .region = REGION_BAR0, .count = w->size },
 		.data = w->value,
 	};
 	vu->holds = false;
