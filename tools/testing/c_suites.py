@@ -99,6 +99,10 @@ HELD: Table = {
         "test_a_recording_is_whole_whatever_the_disk_does": (
             "tools/lanebox_capture/disk/output tools/lanebox_capture/record/record"
         ),
+        "test_a_ring_has_the_pages_and_the_node_that_are_wanted": (
+            "liblitepcie/capture/capture_pages"
+        ),
+        "test_mbufs_are_dealt_to_folders": "tools/lanebox_capture/record/deal",
         "test_rings_hand_out_only_what_is_theirs": "liblitepcie/dma/dma liblitepcie/dma/open",
         "test_records_and_status_lines_are_believed_as_far_as_they_can_be": (
             "liblitepcie/dma/engine/notices liblitepcie/dma/engine/engine"

@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which suite tests a source: Scala and Python of gateware, Python of sim and targets, C++ of sim.
+"""Which suite tests a source: Scala and Python of gateware, Python of sim, targets and software,
+C++ of sim.
 
 By default it is the file of the source's own name in the mirrored folder: gateware/mmio/Foo.scala
 has gateware/test/mmio/FooTest.scala, and sim/rows/foo.py has sim/test/rows/test_foo.py. Where
@@ -22,7 +23,10 @@ from pathlib import Path
 Table = dict[str, dict[str, "str | tuple[str, str]"]]
 Exists = Callable[[str], bool]
 
-SOURCES = re.compile(r"(gateware/.*\.(scala|py)|(sim|targets)/.*\.py|sim/board/.*\.cpp)$")
+SOURCES = re.compile(
+    r"(gateware/.*\.(scala|py)|(sim|targets)/.*\.py|sim/board/.*\.cpp"
+    r"|software/python/lanebox_host/.*\.py)$"
+)
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 DEFINED = re.compile(r"\b(?:class|object|trait)\s+(\w+)")
 REST = "*"  # all other sources of the folder
@@ -300,6 +304,11 @@ ELSEWHERE: Table = {
         "sim_platform": "test_sim.py",
         "gateware_options sim_options": "test_options.py",
         "silicon_gateware": "test_boards.py",
+    },
+    "software/python/lanebox_host": {
+        "_library card counters live": "sim/test/python/test_python_host.py",
+        "array dma errors": "sim/test/python/test_python_streams.py",
+        "block capture": "sim/test/python/test_python_capture.py",
     },
 }
 
