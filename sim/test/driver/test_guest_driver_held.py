@@ -62,8 +62,8 @@ PIECES = [
     "cat /tmp/in >/dev/litepcie0; wait $reader; head -c 24576 /tmp/in | cmp - /tmp/out",
     f"[ $(cat {STATE}/h2c_unsent) = 0 ]",
 ]
-# Commands for a writer whose data nobody takes: its close() waits for three seconds, and counts what
-# is left. Meanwhile another program's write() and fsync() of the node do not wait for it.
+# Commands for a writer whose data nobody takes: its close() waits for three seconds, and counts the
+# bytes that are left. Meanwhile another program's write() and fsync() do not wait for that close().
 UNTAKEN = [
     "echo 3000 >/sys/module/litepcie/parameters/close_timeout_ms",
     "head -c 65536 /dev/urandom >/tmp/in; cat /tmp/in >/dev/litepcie0 & writer=$!",
