@@ -49,7 +49,7 @@ class LaneboxSoC(RegisterBridgeSoC):
     """
     csr_map = numbers.CSR_LOCATIONS
     msix    = None # The registers of the MSI-X table, if MSI-X is built.
-    causes  = 0    # Interrupt causes that have been given their bit.
+    causes  = 0    # Number of interrupt causes that have been given their bit.
 
     def __init__(self, platform, pads, leds, target, endpoint = "lanebox", mmio = "bridge",
         user = Loopback, memories = (BLANK_IMAGE, BLANK_IMAGE), msix = False, compat = None,
@@ -60,7 +60,7 @@ class LaneboxSoC(RegisterBridgeSoC):
             bus_timeout = numbers.BUS_TIMEOUT, ident_version = False,
             ident       = identifier(target, occupant_sources(user)))
 
-        # PCIe -------------------------------------------------------------------------------------
+        # PHY, user clock and endpoint -------------------------------------------------------------
         self.pcie_phy      = make_phy(endpoint, platform, pads, msix, clock)
         self.crg           = UserClock(self.pcie_phy)
         self.pcie_endpoint = make_endpoint(endpoint, self.pcie_phy, completion_pool)
@@ -103,11 +103,11 @@ class LaneboxSoC(RegisterBridgeSoC):
         add_extras(self)
         add_slot(self)
 
-        # Status -----------------------------------------------------------------------------------
+        # Busy, capture, virtio, card services and LEDs --------------------------------------------
         self.activity = Activity(self.pcie_dma0.busy, self.pcie_phy.msi_busy,
             self.pcie_endpoint.busy, self.host_busy, self.user.busy)
         self.busy     = self.activity.busy
-        add_capture(self, capture) # Capture and virtio add their `busy` and their causes.
+        add_capture(self, capture) # Capture and virtio add their `busy` and interrupt causes.
         add_virtio(self, virtio)
         add_card(self, card, firmware, self.pcie_phy._link_status.fields.status)
         self.leds = Leds(leds, self.device_time.time, self.pcie_phy._link_status.fields.status)
@@ -119,7 +119,7 @@ class LaneboxSoC(RegisterBridgeSoC):
             self.add_module(name=name, module=memory)
         self.mmio = MmioBridge(self.pcie_endpoint, lanes, self.user.axi,
             windows = default_windows(self.user.axi, msix, compat, virtio, firmware is not None))
-        self.host_busy = self.mmio.busy # A host's write may wait in the bridge for long.
+        self.host_busy = self.mmio.busy # A host's write may wait long in the bridge.
         self.bus.add_master(name="mmio", master=self.mmio.wishbone)
         for name, (base, size) in COMPAT[compat].regions().items(): # For software alone.
             self.bus.add_region(name, SoCRegion(origin=base, size=size))

@@ -71,9 +71,9 @@ class Capture(LiteXModule):
 
         # # #
 
-        # The logic has no request, and its last one was taken by the endpoint.
+        # The capture logic has no request, and the endpoint has taken its last one.
         idle    = Signal()
-        works   = Signal() # The logic has work.
+        works   = Signal() # The capture logic has work.
         request = stream.Endpoint(layouts.request_layout())
         slot    = {} if frames is None else stream_ports("slot", frames, "sink")
         sort    = {} if queues is None else queues.ports(self)
@@ -262,7 +262,7 @@ class Capture(LiteXModule):
             source.last_be.eq(request.last_be),
         ]
 
-# SoC ----------------------------------------------------------------------------------------------
+# The capture block in the SoC ---------------------------------------------------------------------
 
 def add_capture(soc, count):
     """Adds the capture block with `count` queues to the SoC, if it is not 0. The block writes to

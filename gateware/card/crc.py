@@ -14,10 +14,10 @@ class Crc32(LiteXModule):
     of `width` bits, the lowest bits of a byte first. With `reset_less` only `clear` begins anew, so
     flip-flops have one reset, and less logic."""
     def __init__(self, width=8, reset_less=False):
-        self.clear = Signal()      # i
-        self.data  = Signal(width) # i
-        self.valid = Signal()      # i
-        self.crc   = Signal(32)    # o
+        self.clear = Signal()      # i, one cycle: a new CRC begins.
+        self.data  = Signal(width) # i, the next bits of the data
+        self.valid = Signal()      # i, `data` is taken in this cycle.
+        self.crc   = Signal(32)    # o, CRC-32 of all bits that were taken
 
         # # #
 

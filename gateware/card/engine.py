@@ -23,15 +23,15 @@ NO_COMMAND = 0xff
 WORD_BITS, WORD_BYTES = 32, 4
 
 class PageBuffer(LiteXModule):
-    """One page of the flash. Software reads and writes it by words, the engine by bytes, never both
-    at a time: `by_bytes` says that the engine has it."""
+    """Data of one page of the flash. Software reads and writes it by words, the flash engine by
+    bytes. `by_bytes` says that the engine has it; then software has no access."""
     def __init__(self):
         self.by_bytes   = Signal()
-        self.index      = Signal(max=FLASH_PAGE_BYTES//WORD_BYTES) # i, number of a word
+        self.index      = Signal(max=FLASH_PAGE_BYTES//WORD_BYTES) # i, number of software's word
         self.word_write = Signal()
         self.word_in    = Signal(WORD_BITS)
         self.word       = Signal(WORD_BITS)       # o
-        self.place      = Signal(max=FLASH_PAGE_BYTES) # i, number of a byte
+        self.place      = Signal(max=FLASH_PAGE_BYTES)  # i, number of the engine's byte
         self.byte_write = Signal()
         self.byte_in    = Signal(8)
         self.byte       = Signal(8)               # o
@@ -57,7 +57,7 @@ class PageBuffer(LiteXModule):
         ]
 
 class FlashEngine(LiteXModule):
-    """Carries out one command at a time.
+    """Carries out one command of the flash at a time.
 
     The engine has two page buffers. A program command takes the one that software has filled and
     leaves it the other, two cycles after `start`. So software fills the next page meanwhile: an
@@ -66,20 +66,20 @@ class FlashEngine(LiteXModule):
     After reset it takes over the pins, waits until the flash is ready, and reads the flash's
     identification: an erase may still be running if the reset came over PCIe."""
     def __init__(self):
-        self.opcode   = Signal(8)            # i, these three are taken with `start`
+        self.opcode   = Signal(8)            # i, of the command, like the next two
         self.address  = Signal(ADDRESS_BITS) # i
         self.length   = Signal(LENGTH_BITS)  # i, bytes to read or to program
-        self.start    = Signal()             # i, one cycle
-        self.stop     = Signal() # i, ends waiting and reading; a change that waits is not sent.
-        self.unlocked = Signal()             # i
+        self.start    = Signal()             # i, one cycle: begin a command.
+        self.stop     = Signal() # i, end the command early; a change that still waits is not sent.
+        self.unlocked = Signal()             # i, the golden image may be changed.
 
-        self.busy           = Signal(reset=1)          # o
-        self.refusal        = Signal(max=len(Refusal)) # o, of the last command
-        self.refusals       = Signal(32)               # o, count since reset
-        self.identification = Signal(24)               # o
+        self.busy           = Signal(reset=1)          # o, a command is running.
+        self.refusal        = Signal(max=len(Refusal)) # o, why the last command was not sent
+        self.refusals       = Signal(32)               # o, number of refused commands since reset
+        self.identification = Signal(24)               # o, the flash's JEDEC ID
         self.ready_status   = Signal(8) # o, the flash's status register, as it was read last
 
-        self.index      = Signal(max=FLASH_PAGE_BYTES//WORD_BYTES) # i, word of the page buffer
+        self.index      = Signal(max=FLASH_PAGE_BYTES//WORD_BYTES) # i, number of software's word
         self.word_write = Signal()                           # i
         self.word_in    = Signal(WORD_BITS)                  # i
         self.word       = Signal(WORD_BITS)                  # o

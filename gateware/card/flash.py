@@ -47,7 +47,7 @@ class Flash(LiteXModule):
         ]
 
     def add_command(self):
-        """Adds the registers that say what to do, and the lock."""
+        """Adds the registers of the flash's commands, and of the golden image's lock."""
         engine = self.engine
         self._address = CSRStorage(ADDRESS_BITS, description="Address in the flash.")
         self._length  = CSRStorage(LENGTH_BITS, reset=numbers.FLASH_PAGE_BYTES,
@@ -99,7 +99,7 @@ class Flash(LiteXModule):
         ]
 
     def add_results(self):
-        """Adds the registers with the results of a command."""
+        """Adds the registers with the results of a flash command."""
         engine = self.engine
         self._status = CSRStatus(fields=[
             CSRField("busy", size=1, offset=STATUS_BUSY, description="A command is running."),

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The gate before the flash: it decides in hardware whether a command may be sent."""
+"""The gate before the flash: it decides in hardware whether a flash command may be sent."""
 
 from litex.gen import *
 from migen import *
@@ -23,15 +23,15 @@ class FlashGate(LiteXModule):
     def __init__(self):
         self.opcode         = Signal(8)                 # i
         self.address        = Signal(ADDRESS_BITS)      # i
-        self.length         = Signal(LENGTH_BITS)       # i, bytes of data
+        self.length         = Signal(LENGTH_BITS)       # i, bytes of data of the command
         self.unlocked       = Signal()                  # i
-        self.identification = Signal(24)                # i, what the flash said that it is
+        self.identification = Signal(24)                # i, the flash's JEDEC ID
 
         self.address_bytes  = Signal(3)                 # o
         self.dummies        = Signal()                  # o
-        self.reads          = Signal()                  # o, data comes from the flash
-        self.pairs          = Signal()                  # o, that data comes on two lines
-        self.writes         = Signal()                  # o, data goes to the flash
+        self.reads          = Signal()                  # o, the command reads data from the flash
+        self.pairs          = Signal()                  # o, the read data comes on two lines
+        self.writes         = Signal()                  # o, the command writes data to the flash
         self.changes        = Signal()                  # o, the flash is busy after the command
         self.refusal        = Signal(max=len(Refusal))  # o
 

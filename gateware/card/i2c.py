@@ -38,9 +38,9 @@ class I2cBus(LiteXModule):
     lines, synchronised by the user of this block."""
     def __init__(self, phase_cycles, stretch_cycles):
         self.symbol   = Signal(2) # i, with `go`: START, BIT or STOP.
-        self.bit      = Signal()  # i, with `go`: value of a bit; 1 to read one.
-        self.go       = Signal()  # i, only while `done` or idle.
-        self.done     = Signal()  # o
+        self.bit      = Signal()  # i, with `go`: value of the bit to send; 1 to read a bit.
+        self.go       = Signal()  # i, begin a symbol, only while `done` or idle.
+        self.done     = Signal()  # o, one cycle: the symbol has ended.
         self.sampled  = Signal()  # o, SDA in the middle of the last symbol's high phases.
         self.stuck    = Signal()  # o, with `done`: SCL was held low for too long.
         self.scl      = Signal()  # i

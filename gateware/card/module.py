@@ -19,15 +19,15 @@ from migen.genlib.cdc import MultiReg
 
 from gateware.card.i2c import BIT, PHASE_SECONDS, START, STOP, STRETCH_SECONDS, I2cBus
 
-BUFFER_BYTES = 128 # Bytes of half a page of a module's memory, which is the most at a time.
-SELECT_SECONDS  = 2e-3  # From a module's selection until it listens (SFF-8679).
+BUFFER_BYTES = 128 # The most bytes of a transfer: half a page of a module's memory.
+SELECT_SECONDS  = 2e-3  # From a module's selection until it can be accessed (SFF-8679).
 HOLD_SECONDS    = 10e-6 # From a transfer until a module may be deselected (SFF-8679).
 RECOVERY_CLOCKS = 9 # This many clocks end any byte in which a module holds SDA low.
 BYTE_BITS       = 8
 ADDRESS         = 0x50 # I2C address of every module.
 PAGE_SELECT     = 127  # Address, in a module's memory, of the number of the upper page.
 
-# Values of the register field `error`.
+# Values of the register field `error`: why a module's transfer failed.
 ERRORS = {
     "none":     0,
     "absent":   1, # No module is in the cage.
@@ -49,12 +49,12 @@ class ByteSender(LiteXModule):
 
     A clock that is stretched for too long ends the byte at once; then `bus.stuck` is high."""
     def __init__(self, bus):
-        self.go      = Signal()          # i
-        self.read    = Signal()          # i, with `go`
+        self.go      = Signal()          # i, one cycle: begin a byte.
+        self.read    = Signal()          # i, with `go`: read a byte instead of sending one.
         self.last    = Signal()          # i, with `go`: a read byte is not acknowledged.
         self.data    = Signal(BYTE_BITS) # i, with `go`: the byte to send.
         self.result  = Signal(BYTE_BITS) # o, the byte as it was on the bus.
-        self.refused = Signal()          # o, with `done`: nothing acknowledged.
+        self.refused = Signal()          # o, with `done`: no module acknowledged the byte.
         self.done    = Signal()          # o
         self.bit_go  = Signal()          # o, the bus must send the bit `bit`.
         self.bit     = Signal()          # o
@@ -132,7 +132,7 @@ class Module(LiteXModule):
         ]
 
     def add_csr(self):
-        """Adds the registers."""
+        """Adds the registers by which software reads and writes modules."""
         self._control = CSRStorage(fields=[
             CSRField("reset", size=1, offset=0, description="Hold the module in reset."),
             CSRField("low_power", size=1, offset=1, reset=1,
@@ -197,7 +197,7 @@ class Module(LiteXModule):
         bus, byte  = self.bus, self.byte
         status     = self._status.fields
         job        = Record([("offset", 8), ("length", 8), ("page", 8), ("keep", 1), ("write", 1)])
-        paging     = Signal() # The page is being selected, which is a write of a byte.
+        paging     = Signal() # The module's upper page is being selected by a write of a byte.
         selected   = Signal()
         count      = Signal(BYTE_BITS) # Bytes that were moved.
         clocks     = Signal(max=RECOVERY_CLOCKS)

@@ -81,7 +81,7 @@ REBOOT = [
     Step(ICAP_NOOP), Step(ICAP_NOOP), Step(selected=False),
 ]
 STEPS      = READ_BOOTSTS + DISARM + REBOOT
-TAKE       = len(SYNCHRONISE) + 5 + READ_CLOCKS - 1 # In this step's clock BOOTSTS is taken.
+TAKE       = len(SYNCHRONISE) + 5 + READ_CLOCKS - 1 # BOOTSTS is taken in this step's clock.
 LAST_READ  = len(READ_BOOTSTS) - 1
 DISARMED   = LAST_READ + len(DISARM) # The last step of DISARM.
 FIRST_BOOT = DISARMED + 1
@@ -93,10 +93,10 @@ class Reboot(LiteXModule):
     find no image at all. `link` and `alive` together say that the card is healthy, which disarms
     the part's watchdog."""
     def __init__(self):
-        self.hold  = Signal() # i, the flash is busy.
+        self.hold  = Signal() # i, the flash is busy, so a reboot waits.
         self.link  = Signal(reset=1) # i, the PCIe link is up.
-        self.alive = Signal(reset=1) # i, a pulse: the card's firmware works.
-        self.busy  = Signal() # o, words are being sent, so device time must run.
+        self.alive = Signal(reset=1) # i, one cycle: the card's firmware works.
+        self.busy  = Signal() # o, words are being sent to ICAPE3, so device time must run.
 
         self._address = CSRStorage(32, description="WBSTAR: address of the image in the flash, "
             "divided by 256. The part may skip up to 255 bytes from there.")

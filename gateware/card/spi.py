@@ -33,10 +33,10 @@ class SpiBytes(LiteXModule):
         self.sink = sink = stream.Endpoint([("data", 8), ("pairs", 1)])
         self.received = Signal(8) # o
         self.valid    = Signal()  # o, one cycle: `received` is a new byte.
-        self.idle     = Signal()  # o, all bits have been sent and received.
+        self.idle     = Signal()  # o, all bits of all bytes have been sent and received.
         self.sck      = Signal()  # o
         self.mosi     = Signal()  # o
-        self.lines    = Signal(2) # i, D00 and D01
+        self.lines    = Signal(2) # i, levels of the pins D00 and D01
 
         # # #
 
@@ -102,9 +102,9 @@ class SpiTransfer(LiteXModule):
     transfer that takes bytes, after the next byte. A transfer with `silent` has no CS#: only SCK
     moves."""
     def __init__(self):
-        self.start   = Signal() # i, one cycle, at the earliest in the cycle after `done`
+        self.start   = Signal() # i, one cycle: begin a transfer, not in the cycle of `done`.
         self.stop    = Signal() # i
-        self.silent  = Signal() # i, this and the following describe the transfer until it is done
+        self.silent  = Signal() # i, no CS#; `silent` to `length` describe the transfer until `done`
         self.opcode  = Signal(8)
         self.address = Signal(ADDRESS_BITS)
         self.address_bytes = Signal(3)
@@ -119,7 +119,7 @@ class SpiTransfer(LiteXModule):
         self.write_data = Signal(8) # i, the byte of data number `position`
         self.read_data  = Signal(8) # o
         self.read_valid = Signal()  # o
-        self.done    = Signal()        # o, one cycle
+        self.done    = Signal()        # o, one cycle: the transfer has ended.
         self.cs_n    = Signal(reset=1) # o
         self.release = Signal()        # o, D00 must not be driven: the flash may drive it
         self.bytes   = SpiBytes()
@@ -161,7 +161,7 @@ class SpiTransfer(LiteXModule):
                 NextValue(head, head << 8),
                 NextValue(head_left, head_left - 1),
                 If(head_left == 0,
-                    # This byte is the dummy, after which the flash takes the line.
+                    # This byte is the dummy, after which the flash drives the line.
                     NextValue(self.release, self.pairs),
                     If(has_data & (self.polls | (left != 0)),
                         NextState("MOVE-DATA"),

@@ -18,7 +18,7 @@ class FlashPins(LiteXModule):
         self.sck     = Signal()        # i
         self.mosi    = Signal()        # i
         self.release = Signal()        # i, D00 is not driven, so that the flash may drive it.
-        self.lines   = Signal(2)       # o, D00 and D01
+        self.lines   = Signal(2)       # o, levels of the pins D00 and D01
 
         # # #
 

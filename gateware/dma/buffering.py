@@ -20,7 +20,7 @@ from gateware.vocabulary.layouts import stream_layout
 # beats.
 BEAT_BITS = log2_int(DATA_WIDTH//8)
 
-# Registers ----------------------------------------------------------------------------------------
+# Registers of the FIFOs to the user slot ----------------------------------------------------------
 
 def _control(name, extreme, size):
     return CSRStorage(name=f"{name.lower()}_fifo_control", fields=[
@@ -39,7 +39,7 @@ def _status(name):
             description=f"DMA {name} FIFO level (in {DATA_WIDTH}-bit words)."),
     ])
 
-# Buffers ------------------------------------------------------------------------------------------
+# FIFOs between DMA and user slot ------------------------------------------------------------------
 
 class StreamBuffer(LiteXModule):
     """A FIFO of `size` bytes between DMA and user logic for one direction, with its two registers

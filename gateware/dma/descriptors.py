@@ -25,7 +25,7 @@ PIECE_BEATS = PIECE_BYTES//BEAT_BYTES
 LENGTH_BITS = numbers.DESCRIPTOR_LENGTH_BITS
 EPOCH_BITS  = 2 # Bits of the counter of table resets, `epoch`.
 
-# Table --------------------------------------------------------------------------------------------
+# The descriptor table -----------------------------------------------------------------------------
 
 def owner_layout():
     """Returns the fields of a descriptor that are needed when its last piece ends."""
@@ -85,14 +85,14 @@ class SettledTable(LitePCIeDMAScatterGather):
         # LiteX makes the register from this signal when the SoC is finalized.
         self.loop_status.status = self.settled
 
-# Pieces -------------------------------------------------------------------------------------------
+# Pieces of descriptors ----------------------------------------------------------------------------
 
 def _cut_layout():
     """Returns the fields for a piece's place in host memory and its length."""
     return [
         ("address", numbers.ADDRESS_WIDTH),
         ("bytes",   bits_for(PIECE_BYTES)),
-        ("beats",   bits_for(PIECE_BEATS)), # On the stream.
+        ("beats",   bits_for(PIECE_BEATS)), # The piece's beats on the stream.
         ("left",    LENGTH_BITS), # Bytes of the descriptor from this piece on.
     ]
 
@@ -231,7 +231,7 @@ class DescriptorCutter(LiteXModule):
         ]
         self.rest_enables = PieceEnables(self.rest)
 
-# Enables ------------------------------------------------------------------------------------------
+# Byte enables of a piece's request ----------------------------------------------------------------
 
 def enables_layout():
     """Returns the fields for the length and the byte enables of a piece's request."""

@@ -63,7 +63,7 @@ class Moderation(LiteXModule):
             ),
         ]
 
-# Registers ----------------------------------------------------------------------------------------
+# Registers of interrupt moderation ----------------------------------------------------------------
 
 def _moderation_register(name, way):
     return CSRStorage(name=name, fields=[
@@ -74,7 +74,7 @@ def _moderation_register(name, way):
     ])
 
 class ModerationRegisters(LiteXModule):
-    """The registers for moderation, one for each DMA direction. After reset it is off."""
+    """The registers for interrupt moderation of both DMA directions, which is off after reset."""
     def __init__(self, h2c, c2h):
         self.reader = _moderation_register("reader", "h2c")
         self.writer = _moderation_register("writer", "c2h")

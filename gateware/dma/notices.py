@@ -21,7 +21,7 @@ from gateware.dma.bits import NOTICES_CONTROL
 from gateware.dma.descriptors import LENGTH_BITS, PIECE_BYTES
 from gateware.endpoint.departure import Departure
 
-# Layouts ------------------------------------------------------------------------------------------
+# Layouts of records and status lines --------------------------------------------------------------
 
 # Bits of the word `flags` in a record. If no bit is set, the buffer is full and its packet goes on
 # in the next buffer.
@@ -59,7 +59,7 @@ LINE_INTERVAL = numbers.STATUS_CYCLES
 # Masks of the register `control`.
 CONTROL = {name: 1 << bit for name, bit in NOTICES_CONTROL.items()}
 
-# Accounts -----------------------------------------------------------------------------------------
+# Accounts of the two directions -------------------------------------------------------------------
 
 class Account(LiteXModule):
     """Counts the descriptors and bytes of a DMA direction since its table was reset, and says
@@ -68,14 +68,14 @@ class Account(LiteXModule):
     A descriptor comes in pieces and counts as a whole, with its last piece. The direction's engine
     (H2c or C2h) drives the inputs. Signals without `i` or `o` are between Account and Notices."""
     def __init__(self):
-        # i, one cycle: a piece of a descriptor has ended. The next two are valid with it.
+        # i, one cycle: a piece of a descriptor has ended. `bytes` and `last` are valid with it.
         self.piece    = Signal()
         self.bytes    = Signal(bits_for(PIECE_BYTES))
         self.last     = Signal() # i, the piece is its descriptor's last.
         self.counted  = Signal() # i, one cycle: a descriptor ends and counts.
         self.failed   = Signal() # i, with `counted`: the descriptor failed.
         self.irq      = Signal() # i, with `counted`: the descriptor wants an interrupt.
-        self.clear    = Signal() # i, one cycle: the table is reset, and the counts with it.
+        self.clear    = Signal() # i, one cycle: the descriptor table and all counts are reset.
         # i, the direction's engine does not run, so the bytes of a descriptor that has not ended
         # are forgotten.
         self.drop     = Signal()
@@ -148,7 +148,7 @@ class Account(LiteXModule):
             ),
         ]
 
-# Notices ------------------------------------------------------------------------------------------
+# The writer of notices ----------------------------------------------------------------------------
 
 # In each of the two memories of `Notices`, rows 0 to 7 hold records, and row LINE holds a status
 # line.
@@ -185,7 +185,7 @@ class Notices(LiteXModule):
         self.hold    = Signal()  # o, no write of c2h data may begin.
         self.valid   = Signal()  # o, the write of a notice is offered.
         self.dwords  = Signal(7) # o, length of the notice's write in dwords.
-        self.end     = Signal(3) # o, number of the last beat of the notice's write.
+        self.end     = Signal(3) # o, number of the last beat of the notice's write, from 0.
         self.beat    = Signal(3) # i, number of the notice's beat that is on the port.
         self.data    = Signal(numbers.DATA_WIDTH) # o, data of the notice's beat number `beat`.
         self.done    = Signal() # i, one cycle: the endpoint has taken the whole notice.
@@ -336,8 +336,8 @@ class Notices(LiteXModule):
         # `part` says what is stored in this cycle. 0: a record; 1: the first half of c2h's status
         # line; 2: the first half of h2c's; 3: the second half of a status line.
         part         = Signal(2)
-        first        = Signal() # The lower half of a beat is stored in this cycle.
-        second       = Signal() # The upper half is.
+        first        = Signal() # The lower half of a notice's beat is stored in this cycle.
+        second       = Signal() # The upper half of a notice's beat is stored in this cycle.
         place        = Signal(4) # Row of the memories in which the beat is stored.
         self.comb += [
             If(ours, part.eq(1)),
@@ -398,7 +398,7 @@ class Notices(LiteXModule):
             H2C_LINE: address.eq(self.places["h2c"]),
         })
 
-# Registers ----------------------------------------------------------------------------------------
+# Registers of notices -----------------------------------------------------------------------------
 
 class NoticeRegisters(LiteXModule):
     """The registers with which software sets the notices of both directions, and the flush time of

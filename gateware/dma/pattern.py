@@ -17,10 +17,10 @@ from gateware.vocabulary.layouts import stream_layout
 LANE_BITS = log2_int(DWORDS_PER_BEAT)
 
 def pattern_dwords(beat):
-    """Returns the eight dwords of beat `beat`: its number above the lane, without an adder."""
+    """Returns the pattern's eight dwords of beat number `beat`. Dword n is 8*beat + n, no adder."""
     return [Cat(C(lane, LANE_BITS), beat) for lane in range(DWORDS_PER_BEAT)]
 
-# Generator ----------------------------------------------------------------------------------------
+# The generator of the pattern ---------------------------------------------------------------------
 
 class PatternGenerator(LiteXModule):
     """Sends the pattern instead of the sink's stream while it is enabled. The sink's stream stalls
@@ -46,7 +46,7 @@ class PatternGenerator(LiteXModule):
         self.sync += If(source.ready, beat.eq(beat + 1))
         self.sync += If(~(self.enable & self.run), beat.eq(0))
 
-# Checker ------------------------------------------------------------------------------------------
+# The checker of the pattern -----------------------------------------------------------------------
 
 class PatternChecker(LiteXModule):
     """Takes every beat while it is enabled, compares it with the pattern, and counts beats and
@@ -60,7 +60,7 @@ class PatternChecker(LiteXModule):
         self.enable      = Signal() # i
         self.beats       = Signal(COUNTER_WIDTH) # o, number of compared beats
         self.errors      = Signal(DWORD_WIDTH) # o, number of beats with a wrong dword
-        self.first_error = Signal(COUNTER_WIDTH) # o, number of the first of them
+        self.first_error = Signal(COUNTER_WIDTH) # o, number of the first beat with a wrong dword
 
         # # #
 
@@ -104,7 +104,7 @@ class PatternChecker(LiteXModule):
             ),
         ]
 
-# Pattern ------------------------------------------------------------------------------------------
+# The pattern's stage before the user slot ---------------------------------------------------------
 
 class Pattern(LiteXModule):
     """The stage between the DMA and the user slot that can put the pattern in place of the user's
@@ -117,14 +117,14 @@ class Pattern(LiteXModule):
         self.h2c = PatternChecker()
         self.c2h = PatternGenerator()
 
-        self.h2c_sink   = self.h2c.sink   # i, from the DMA
-        self.h2c_source = self.h2c.source # o, to the user slot
-        self.c2h_sink   = self.c2h.sink   # i, from the user slot
-        self.c2h_source = self.c2h.source # o, to the DMA
+        self.h2c_sink   = self.h2c.sink   # i, h2c data from the DMA
+        self.h2c_source = self.h2c.source # o, h2c data to the user slot
+        self.c2h_sink   = self.c2h.sink   # i, c2h data from the user slot
+        self.c2h_source = self.c2h.source # o, c2h data to the DMA
 
         # The DMA's c2h engine discards its stream while it is disabled. So the pattern starts only
         # when the engine runs, and dword 0 is the first that reaches the host.
-        self.c2h_run = self.c2h.run       # i
+        self.c2h_run = self.c2h.run       # i, the c2h engine runs.
 
         # # #
 

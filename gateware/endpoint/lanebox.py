@@ -36,7 +36,7 @@ from gateware.vocabulary.spinal_ports import camel, stream_ports
 from gateware.vocabulary.windows import gaps
 from tools.verilog.spinal_build import generate
 
-# Crossbar -----------------------------------------------------------------------------------------
+# The crossbar of the front ends -------------------------------------------------------------------
 
 class Crossbar:
     """Makes the ports that front ends ask for, and collects them in `masters` and `slaves`. It has
@@ -65,13 +65,13 @@ class Crossbar:
         return port
 
 class Target:
-    """A port of the completer. It gets the host's requests to the BAR windows in `windows`."""
+    """A completer's port, which gets the host's requests to the BAR windows in `windows`."""
     def __init__(self, windows):
         self.windows    = windows
         self.request    = stream.Endpoint(layouts.target_request_layout())    # o
         self.completion = stream.Endpoint(layouts.target_completion_layout()) # i
 
-# Endpoint -----------------------------------------------------------------------------------------
+# The Lanebox endpoint -----------------------------------------------------------------------------
 
 # The endpoint's counters that software can read, by the names of their registers, with
 # descriptions. In Scala they are the fields of CompleterCounters, RequesterCounters and
@@ -188,7 +188,7 @@ class LaneboxEndpoint(LiteXModule):
         return {f"o_{bundle}_{camel(name)}": getattr(self, f"_{prefix}_{name}").status
             for name in table}
 
-    # Host to card ---------------------------------------------------------------------------------
+    # Requests of the host to the card -------------------------------------------------------------
 
     def _add_completer(self, idle):
         if self.crossbar.slaves:
@@ -248,7 +248,7 @@ class LaneboxEndpoint(LiteXModule):
         for n, slave in enumerate(slaves):
             self.comb += self.dispatcher.sel[n].eq(slave.address_decoder(request.adr))
 
-    # Card to host ---------------------------------------------------------------------------------
+    # Requests of the card to the host -------------------------------------------------------------
 
     def _add_requester(self, idle):
         ports, clients = {}, []

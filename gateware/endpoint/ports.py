@@ -22,7 +22,7 @@ from gateware.vocabulary import layouts
 # read's data returns with it.
 CONTEXT_USER_ID = slice(0, 8)
 
-# Layouts ------------------------------------------------------------------------------------------
+# Layouts of front ends' ports ---------------------------------------------------------------------
 
 def port_request_layout():
     """Returns the layout of LitePCIe's request, with byte enables for the first and the last dword
@@ -47,7 +47,7 @@ def slave_completion_layout():
     """Returns the layout of SlaveCompletion.scala, which is LitePCIe's completion."""
     return completion_layout(numbers.DATA_WIDTH)
 
-# Ports --------------------------------------------------------------------------------------------
+# Ports of front ends ------------------------------------------------------------------------------
 
 class MasterPort:
     """A front end's port to host memory. Its requests leave at `source`, the data of its reads
@@ -104,7 +104,7 @@ def join_master_port(request, data, port):
         data.error.eq(sink.error),
     ]
 
-# Adapters -----------------------------------------------------------------------------------------
+# Adapters from LitePCIe's layouts to the endpoint's -----------------------------------------------
 
 class RequestAdapter(LiteXModule):
     """Translates requests of a front end from the layout of a master port's `source` to the

@@ -48,7 +48,7 @@ class Msix(LiteXModule):
             msi.source.connect(endpoint.interrupt),
         )
 
-# SoC ----------------------------------------------------------------------------------------------
+# MSI and MSI-X in the SoC -------------------------------------------------------------------------
 
 def add_msi(soc):
     """Adds MSI to the SoC without MSI-X: vector 0 stands for all interrupt causes."""

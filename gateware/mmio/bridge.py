@@ -87,7 +87,7 @@ class MmioBridge(LiteXModule):
     larger writes."""
     def __init__(self, endpoint, memories, axi=None, windows=None):
         self.wishbone = wishbone.Interface(data_width=32, address_width=32, addressing="word")
-        self.busy     = Signal() # o, a host read is inside, or a host write is under way.
+        self.busy     = Signal() # o, a host read or write is under way, so device time must run.
 
         self._control = CSRStorage(fields=[
             CSRField("strict", size=1, offset=0,

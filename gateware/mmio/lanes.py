@@ -137,14 +137,14 @@ class LaneMemory(LiteXModule):
             self.read_data[data].eq(Mux(halves[1], word[DWORD_WIDTH:], word[:DWORD_WIDTH])),
         ]
 
-    # Attachment to the bridge ---------------------------------------------------------------------
+    # Attachment of a block memory to the MMIO bridge ----------------------------------------------
 
     def parameter(self, name):
         """Returns NAME,BYTES,LATENCY,rw or ro of this memory, for MmioBridge.scala's generator."""
         return f"{name},{self.size},{self.latency},{'rw' if self.writable else 'ro'}"
 
     def pins(self, name):
-        """Returns the arguments of the bridge's Instance that connect this memory as `name`."""
+        """Returns the MMIO bridge's Instance arguments that connect this memory as `name`."""
         prefix = f"memory_{name}"
         return {
             **{f"o_{prefix}_writeRows_{n}": row for n, row in enumerate(self.write_rows)},

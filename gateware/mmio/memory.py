@@ -50,7 +50,7 @@ def read_image(filename, size=MEMORY_SIZE):
             f"for {room}")
     return words + [0]*(room - len(words))
 
-# Words of text ------------------------------------------------------------------------------------
+# Words in a text file -----------------------------------------------------------------------------
 
 DIGITS = {2: "[01]+", 10: "[0-9]+", 16: "[0-9a-fA-F]+"}
 
@@ -70,7 +70,7 @@ def _word(path, line, text, radix):
         raise ValueError(f"{path}:{line}: {text!r} does not fit a word of {8*WORD_BYTES} bits")
     return value
 
-# .hex ---------------------------------------------------------------------------------------------
+# Files with the suffix .hex -----------------------------------------------------------------------
 
 def _read_hex(path, content):
     words = []
@@ -82,7 +82,7 @@ def _read_hex(path, content):
         words += [_word(path, number, token, radix=16) for token in tokens]
     return words
 
-# .coe ---------------------------------------------------------------------------------------------
+# Files with the suffix .coe -----------------------------------------------------------------------
 
 def _coe_statements(path, text):
     """Yields (name, [(line number, word), ...]) for each statement `name = word, word, ... ;` of a
@@ -128,7 +128,7 @@ def _read_coe(path, content):
         raise ValueError(f"{path}: {COE_VECTOR} is missing; a .coe file must have one")
     return words
 
-# .bin ---------------------------------------------------------------------------------------------
+# Files with the suffix .bin -----------------------------------------------------------------------
 
 def _read_bin(path, content):
     if len(content) % WORD_BYTES:

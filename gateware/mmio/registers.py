@@ -45,7 +45,7 @@ class RegisterBridge(LiteXModule):
         self.sync += shown.eq(access & ~bus.we & ~shown)
 
 class RegisterBridgeSoC(SoCMini):
-    """LiteX's SoC without a CPU. RegisterBridge replaces LiteX's own if there is an MMIO bridge."""
+    """LiteX's SoC without a CPU. With an MMIO bridge it has RegisterBridge, not LiteX's bridge."""
     mmio = None # The MmioBridge, or None if the SoC has no MMIO bridge.
 
     def add_csr_bridge(self, name="csr", origin=None, register=False):

@@ -62,7 +62,7 @@ class Stamps(LiteXModule):
             self._waiting.status.eq(self.waiting),
         ]
 
-# SoC ----------------------------------------------------------------------------------------------
+# The stamps in the SoC ----------------------------------------------------------------------------
 
 def add_stamps(soc):
     """Adds Stamps to the SoC, for the DMA's doorbells and the endpoint's interrupt messages."""

@@ -48,8 +48,8 @@ class TlpEvents(LiteXModule):
         ]
 
 class HeaderEvents(TlpEvents):
-    """Finds the events of a stream whose TLPs have the headers of the base specification, as the
-    streams of LitePCIe's PHYs do."""
+    """Counts TLPs that begin in a beat, and their payload bytes, on a stream of a LitePCIe PHY. Its
+    TLPs have the headers of the PCIe base specification."""
     def __init__(self, stream):
         TlpEvents.__init__(self, stream)
 
@@ -66,7 +66,7 @@ class HeaderEvents(TlpEvents):
             self.payload.eq(Cat(C(0, 2), length, length == 0)))
 
 class RequestEvents(TlpEvents):
-    """Finds the events of CQ or RQ, whose TLPs have PG213's descriptor of four dwords in front."""
+    """Counts requests that begin in a beat of CQ or RQ, and the payload bytes of writes."""
     def __init__(self, stream):
         TlpEvents.__init__(self, stream)
 
@@ -82,7 +82,7 @@ class RequestEvents(TlpEvents):
         self.comb += If(self.tlps[0] & write, self.payload.eq(Cat(C(0, 2), length)))
 
 class CompletionEvents(TlpEvents):
-    """Finds the events of CC, whose TLPs have PG213's descriptor of three dwords in front."""
+    """Counts completions that begin in a beat of CC, and their payload bytes."""
     def __init__(self, stream):
         TlpEvents.__init__(self, stream)
 
@@ -96,8 +96,8 @@ class CompletionEvents(TlpEvents):
         self.comb += If(self.tlps[0], self.payload.eq(Cat(C(0, 2), length)))
 
 class StraddledEvents(TlpEvents):
-    """Finds the events of RC with straddle: one completion may begin at dword 0 of a beat and
-    another one at dword 4."""
+    """Counts completions that begin in a beat of RC with straddle, and their payload bytes. One may
+    begin at dword 0, another one at dword 4."""
     def __init__(self, stream):
         TlpEvents.__init__(self, stream)
 

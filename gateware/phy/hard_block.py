@@ -20,7 +20,7 @@ from migen import *
 from gateware.numbers import BAR0_SIZE, DATA_WIDTH, LINK_SPEED, SYS_CLK_FREQ
 from gateware.phy.pcie4 import Pcie4Phy
 
-# Modules that the PHY instantiates and no source of the gateware defines: core and primitives.
+# Modules that the PHY instantiates but no source of the gateware defines: core and primitives.
 LEAVES = ("pcie_usp", "IBUFDS_GTE4", "FDPE")
 
 # The configuration that the hard block must have for each endpoint, as constants of the SoC. No pin
@@ -30,7 +30,7 @@ HARD_BLOCK = {
     "litepcie": {"PCIE_RC_STRADDLE": 0, "PCIE_FLR": 0},
 }
 
-# PHY ----------------------------------------------------------------------------------------------
+# The PHY of each endpoint -------------------------------------------------------------------------
 
 def _litepcie(platform, pads, msix, clock):
     if msix:
@@ -50,7 +50,7 @@ def make_phy(endpoint, platform, pads, msix=False, clock=SYS_CLK_FREQ):
     `clock` is that clock in Hz, which depends on the link's greatest speed and width."""
     return {"lanebox": Pcie4Phy, "litepcie": _litepcie}[endpoint](platform, pads, msix, clock)
 
-# User clock ---------------------------------------------------------------------------------------
+# User clock and reset of the SoC ------------------------------------------------------------------
 
 class UserClock(LiteXModule):
     """Takes clock and reset of the whole SoC (`sys`) from the hard block's user clock and reset.

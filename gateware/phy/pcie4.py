@@ -37,7 +37,7 @@ class Pcie4Phy(LiteXModule):
     qword_aligned = False
 
     def __init__(self, platform, pads, msix=False, clock=numbers.SYS_CLK_FREQ):
-        # Streams, all in the clock domain `pcie` --------------------------------------------------
+        # TLP streams, all in the clock domain `pcie` ----------------------------------------------
         self.cq = stream.Endpoint(layouts.cq_layout()) # o
         self.cc = stream.Endpoint(layouts.cc_layout()) # i
         self.rq = stream.Endpoint(layouts.rq_layout()) # i
@@ -46,10 +46,10 @@ class Pcie4Phy(LiteXModule):
         # Side-bands -------------------------------------------------------------------------------
         # i, bit 0 grants the hard block a credit for one more non-posted request of the host.
         self.np_request = Signal(2)
-        # o, sequence numbers of requests that left
+        # o, sequence numbers of the card's requests that have left the hard block
         self.sequence   = Record(layouts.sequence_layout())
         self.settings   = Record(layouts.link_settings_layout()) # o, limits that the host has set
-        self.cfg_mgmt   = Record(layouts.cfg_mgmt_layout())      # reads the configuration space
+        self.cfg_mgmt   = Record(layouts.cfg_mgmt_layout())      # reads of the configuration space
         # o, enable and mask bit of MSI-X for function 0. They stay 0 if MSI-X is not built.
         self.msix       = Record(layouts.msix_control_layout())
         self.stop       = Signal() # o, the card may begin no TLP: a function level reset comes.
@@ -87,7 +87,7 @@ class Pcie4Phy(LiteXModule):
 
         # Clock and resets -------------------------------------------------------------------------
         self.cd_block = ClockDomain() # The hard block's user clock, with its user reset.
-        self.cd_pcie  = ClockDomain() # The same, reset by a function level reset, too.
+        self.cd_pcie  = ClockDomain() # The user clock, also reset by a function level reset.
 
         self.flr = ClockDomainsRenamer("block")(FunctionLevelReset(clock))
         self.comb += [
@@ -103,7 +103,7 @@ class Pcie4Phy(LiteXModule):
         self.msi_sender = ClockDomainsRenamer("pcie")(MsiSender())
         self.connect_interrupts(core)
 
-        # Core -------------------------------------------------------------------------------------
+        # The hard block ---------------------------------------------------------------------------
         refclk, refclk_gt = Signal(), Signal()
         self.specials += Instance("IBUFDS_GTE4",
             p_REFCLK_HROW_CK_SEL = 0,
@@ -173,7 +173,7 @@ class Pcie4Phy(LiteXModule):
             self.msix.mask.eq(core.msix_mask[0]),
         ]
 
-# Sizes --------------------------------------------------------------------------------------------
+# MPS and MRRS in bytes ----------------------------------------------------------------------------
 
 def decode_size(code, size):
     """Returns a statement that sets `size` to the bytes that the PCIe field `code` stands for

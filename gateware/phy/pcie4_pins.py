@@ -35,7 +35,7 @@ class CoreStatus:
         self.msix_mask        = Signal(4)
         self.power_change     = Signal()
 
-# Streams ------------------------------------------------------------------------------------------
+# Pins of the TLP streams --------------------------------------------------------------------------
 
 def _stream(prefix, endpoint, ready):
     return {
@@ -93,7 +93,7 @@ def credit_pins(np_request, sequence):
         "pcie_rq_seq_num_vld1": sequence.valid_1,
     }
 
-# Configuration ------------------------------------------------------------------------------------
+# Pins of status and configuration -----------------------------------------------------------------
 
 def status_pins(core):
     """Returns {pin: signal} for the hard block's pins that show the state of the link and of the

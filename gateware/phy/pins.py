@@ -183,11 +183,11 @@ UNUSED_FIELDS = {
 }
 
 def position(pin, field):
-    """Returns (lowest bit, width in bits) of a field of a `tuser` pin, used or not. Of a field in
-    several parts it is the lowest part."""
+    """Returns (lowest bit, width in bits) of a field of a `tuser` pin, used or not. If the field
+    has several parts, the result is its lowest part."""
     return {**FIELDS.get(pin, {}), **UNUSED_FIELDS[pin]}[field][0]
 
-# The gateware's side ------------------------------------------------------------------------------
+# Fields of tuser pins as the gateware uses them ---------------------------------------------------
 
 def parts(pin):
     """Returns the used parts of a `tuser` pin in the order of their bits. Each part is (lowest bit

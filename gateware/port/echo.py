@@ -17,7 +17,7 @@ from tools.verilog.spinal_build import generate
 
 
 class Echo(LiteXModule):
-    """Gives the frames of `sink` back at `source`, from their receiver to their sender."""
+    """Sends the Ethernet frames of `sink` back at `source`, each to its sender."""
     def __init__(self, platform):
         self.sink   = stream.Endpoint(layouts.frame_layout()) # i
         self.source = stream.Endpoint(layouts.frame_layout()) # o

@@ -6,7 +6,7 @@
 
 from importlib import import_module
 
-# The module and the class of each far side, by the name that the option --port has for it.
+# The module and the class of each far side, by its name in the option --port.
 FAR_SIDES = {
     "echo": ("gateware.port.echo", "Echo"),
     "wire": ("gateware.port.wire", "Wire"),

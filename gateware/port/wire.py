@@ -23,12 +23,12 @@ class Wire(LiteXModule):
     def __init__(self, platform):
         self.sink   = sink   = stream.Endpoint(layouts.frame_layout()) # i
         self.source = source = stream.Endpoint(layouts.frame_layout()) # o
-        self.link   = Signal()                                         # o
+        self.link   = Signal()                                         # o, the link is up.
         self.busy   = Signal()                                         # o
 
         self.transmit = transmit = stream.Endpoint(layouts.frame_layout()) # o
         self.receive  = receive  = stream.Endpoint(layouts.frame_layout()) # i
-        self.up       = Signal()                                           # i, its link is up.
+        self.up       = Signal()                                           # i, MAC link is up.
 
         # # #
 

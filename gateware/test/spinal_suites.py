@@ -116,7 +116,7 @@ class Machine:
         return self.process.poll() is None
 
     def end(self):
-        """End the JVM, and remove its folder."""
+        """End the JVM of the suites, and remove its folder."""
         self.process.kill()
         self.process.wait()
         self.process.stdin.close()

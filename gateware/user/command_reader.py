@@ -17,11 +17,11 @@ from gateware.numbers import ADDRESS_WIDTH, COMMAND_BYTES_BITS
 from gateware.user.commands import UserCommands
 from gateware.vocabulary.layouts import stream_layout
 
-STEP  = 64   # Bytes from one read's begin to the next one's.
-READS = 1024 # Reads until the addresses begin anew.
+STEP  = 64   # Bytes from one read's address to the next one's.
+READS = 1024 # Number of reads after which the addresses start again at the first.
 
 class CommandReader(LiteXModule):
-    """Gives `count` read commands when software writes to `start`, and counts how they end."""
+    """User logic that gives `count` read commands on a write to `start`, and counts their ends."""
     def __init__(self, platform):
         self.sink     = stream.Endpoint(stream_layout()) # i: h2c of the DMA, which is dropped
         self.source   = stream.Endpoint(stream_layout()) # o: c2h of the DMA, which is not used

@@ -25,7 +25,7 @@ from gateware.vocabulary.spinal_instance import spinal_instance
 from gateware.vocabulary.spinal_ports import stream_ports
 from tools.verilog.spinal_build import generate
 
-# Layouts ------------------------------------------------------------------------------------------
+# Layouts of commands of user logic ----------------------------------------------------------------
 
 def command_layout():
     """Returns the fields of a command. `bytes` bytes of host memory from the byte address `address`
@@ -38,14 +38,14 @@ def done_layout():
     return [("write", 1), ("context", numbers.COMMAND_CONTEXT_BITS), ("error", 3)]
 
 class UserCommands:
-    """The streams of user logic that gives commands."""
+    """The streams by which user logic gives commands to read and write host memory."""
     def __init__(self):
         self.command = stream.Endpoint(command_layout())        # o
         self.c2h     = stream.Endpoint(layouts.stream_layout()) # o
         self.h2c     = stream.Endpoint(layouts.stream_layout()) # i
         self.done    = stream.Endpoint(done_layout())           # i
 
-# Block --------------------------------------------------------------------------------------------
+# The block that carries out commands --------------------------------------------------------------
 
 class HostCommands(LiteXModule):
     """Carries out the commands `user`, which are UserCommands, through the master port `port`."""
@@ -69,7 +69,7 @@ class HostCommands(LiteXModule):
         )
         self.comb += join_master_port(request, data, port)
 
-# SoC ----------------------------------------------------------------------------------------------
+# Commands in the SoC ------------------------------------------------------------------------------
 
 def add_commands(soc):
     """Adds HostCommands to the SoC, if the user's logic has the streams `commands`."""

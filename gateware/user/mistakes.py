@@ -58,7 +58,7 @@ def nearest(name, names):
     return f" Did you mean `{found[0]}`?" if found else ""
 
 def _stream_of(record, frames):
-    """Returns the stream that has `record` and is a local variable of the frames, or None."""
+    """Returns the stream with `record` that is a local variable of a stack frame, or None."""
     values = [value for frame in frames for value in frame.f_locals.values()]
     values = [each for value in values for each in (value if type(value) is tuple else [value])]
     for each in values:
@@ -67,7 +67,7 @@ def _stream_of(record, frames):
     return None
 
 def _stream_fields(name, endpoint):
-    """Returns a sentence that proposes a field for the unknown `name`, and lists all fields."""
+    """Returns a sentence that proposes a stream's field for the unknown `name`, and lists all."""
     layout = endpoint.description
     fields = ["valid", "ready", "first", "last"]
     fields += [field[0] for field in layout.payload_layout + layout.param_layout]
@@ -77,7 +77,7 @@ def _stream_fields(name, endpoint):
         f"{', '.join(fields)}{more}.")
 
 def _names_inside(error, frames):
-    """Returns the attributes, and theirs, of the error's object and of `self` in each frame."""
+    """Returns names of attributes, and of theirs, of the error's object and each frame's `self`."""
     names, owners = [], [getattr(error, "obj", None)]
     owners += [frame.f_locals["self"] for frame in frames if "self" in frame.f_locals]
     for owner in owners:

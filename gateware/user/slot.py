@@ -47,7 +47,7 @@ from gateware.user.monitor import SlotMonitor
 from gateware.vocabulary.layouts import plain_stream_layout, stream_layout
 from tools.verilog.sources import source_files
 
-# Lookup -------------------------------------------------------------------------------------------
+# Finding the user's logic -------------------------------------------------------------------------
 
 def _import(module):
     if not module.endswith(".py"):
@@ -79,10 +79,10 @@ def find_occupant(text):
     return getattr(code, name)
 
 def occupant_sources(occupant_class):
-    """Returns the files beside the occupant's own. The gateware is built anew if one changes."""
+    """Returns all files in the folder of the user's logic. A change of one makes a new build."""
     return source_files(Path(inspect.getfile(occupant_class)).parent, pattern="*")
 
-# Check --------------------------------------------------------------------------------------------
+# Checks of the user's logic -----------------------------------------------------------------------
 
 def _fields(layout):
     return [(field[0], field[1]) for field in layout.payload_layout]
@@ -211,7 +211,7 @@ def check_built(occupant, regions):
             "of its own")
 
 def _widen(occupant, *attributes):
-    """Replaces these streams, if they have LitePCIe's layout, by ones of whole beats, no error."""
+    """Replaces those streams that have LitePCIe's layout by ones of whole beats without error."""
     for attribute in attributes:
         inner = getattr(occupant, attribute)
         if _fields(inner.description) == _fields(stream_layout()):
@@ -250,7 +250,7 @@ def make_occupant(occupant_class, platform, with_axi=True, with_commands=True):
         _widen(occupant, "frames")
     return occupant
 
-# SoC ----------------------------------------------------------------------------------------------
+# The user slot in the SoC -------------------------------------------------------------------------
 
 def add_slot(soc):
     """Adds the block for the commands of user logic and the monitor of its streams to the SoC."""

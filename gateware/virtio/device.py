@@ -61,7 +61,7 @@ class VirtioDevices(LiteXModule):
     def __init__(self, platform, port):
         self.h2c   = stream.Endpoint(layouts.frame_layout()) # o
         self.c2h   = stream.Endpoint(layouts.frame_layout()) # i
-        self.link  = Signal(reset=1) # i, the state of the net device's link.
+        self.link  = Signal(reset=1) # i, 1: the net device's link is up.
         self.now   = Signal(64)      # i, device time, which frames in `h2c` have as their time.
         self.buses = [wishbone.Interface(data_width=32, address_width=32, addressing="word")
             for _ in DEVICES]
@@ -99,7 +99,7 @@ class VirtioDevices(LiteXModule):
         )
         self.comb += join_master_port(request, data, port)
 
-# SoC ----------------------------------------------------------------------------------------------
+# The virtio devices in the SoC --------------------------------------------------------------------
 
 def add_virtio(soc, far_side):
     """Adds the virtio devices to the SoC, with interrupt causes behind those of the card. The net

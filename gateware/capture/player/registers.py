@@ -120,7 +120,7 @@ class Player(LiteXModule):
         self._begun   = CSRStatus(64, description="Device time of the first frame, in ns.")
         self._ended   = CSRStatus(64, description="Device time of the last frame's end, in ns.")
 
-# SoC ----------------------------------------------------------------------------------------------
+# The player in the SoC ----------------------------------------------------------------------------
 
 def add_player(soc):
     """Adds the player's registers to the SoC. Returns the stream that takes h2c data for the player

@@ -11,9 +11,10 @@ import lanebox.vocabulary.Numbers
 
 /** Chooses the queue of each frame by a table of 128 entries, which the host fills.
   *
-  * The entry is chosen by the hash of addresses and ports, so that all frames of a connection go to
-  * one queue, or by the frame's port. A fragment is hashed without its ports, since only the first
-  * fragment has them. A frame that is not IP has the hash 0.
+  * The entry is chosen by the hash of IP addresses and transport ports, so that all frames of a
+  * connection go to one queue, or by the card's port from which the frame came. A fragment is
+  * hashed without transport ports, since only the first fragment has them. A frame that is not IP
+  * has the hash 0.
   *
   * The result comes `Latency` cycles behind the key.
   */

@@ -27,7 +27,7 @@ def core_verilog():
     return Path(found.submodule_search_locations[0])/"verilog"/"VexRiscv_Min.v"
 
 class Core(LiteXModule):
-    """The core. `port` is its port of the CPU's memory; `portal` (Portal) answers all else."""
+    """The CPU's core. `port` is a port of the CPU's memory; a Portal answers all other accesses."""
     def __init__(self, port, portal):
         self.instructions = wishbone.Interface(data_width=32, address_width=32, addressing="word")
         self.data         = wishbone.Interface(data_width=32, address_width=32, addressing="word")
@@ -60,13 +60,13 @@ class Core(LiteXModule):
         memory answers in the next cycle. The portal answers data accesses from PORTAL_BASE on."""
         fetch, data = self.instructions, self.data
         outside = data.adr[log2_int(PORTAL_BASE//WORD)]
-        load    = Signal() # The data bus has the memory in this cycle.
+        load    = Signal() # The data bus and not the fetch uses the memory in this cycle.
         loaded, fetched = Signal(), Signal()
         self.comb += [
             load.eq(data.cyc & data.stb & ~outside & ~loaded),
             port.adr.eq(Mux(load, data.adr, fetch.adr)),
             port.dat_w.eq(data.dat_w),
-            # The image stays as it was checked, whatever the firmware does: it must start again.
+            # Stores do not change the image, since the image must start again after a crash.
             If(load & data.we & (data.adr[log2_int(DATA_BASE//WORD):len(port.adr)] != 0),
                 port.we.eq(data.sel)),
             fetch.ack.eq(fetched),

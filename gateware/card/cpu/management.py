@@ -31,8 +31,8 @@ class Management(LiteXModule):
         self.words    = words
         self.hot      = Signal() # i, the FPGA is at its limit of temperature.
         self.waves    = Signal(len(TICKS)) # i, a bit of device time for each of TICKS
-        self.busy     = Signal() # o
-        self.irq      = Signal() # o, a pulse
+        self.busy     = Signal() # o, the CPU has work, so device time must run.
+        self.irq      = Signal() # o, one cycle: the CPU interrupts the host.
 
         # # #
 
@@ -56,7 +56,7 @@ class Management(LiteXModule):
         self.memory.set_image(self.words())
 
     def add_csr(self):
-        """Adds the host's registers."""
+        """Adds the registers by which the host controls the management CPU."""
         self._control = CSRStorage(fields=[
             CSRField("hold", size=1, offset=CONTROL["hold"], description="Hold the CPU in reset. "
                 "Its image can be written meanwhile, and is checked and started when the bit is "
@@ -76,7 +76,7 @@ class Management(LiteXModule):
         self._doorbell = CSRStorage(description="Writing wakes the CPU to look at its mailbox.")
 
     def connect_parts(self):
-        """Connects memory, portal, starter and registers."""
+        """Connects the CPU's memory, portal, starter and registers."""
         memory, portal, starter = self.memory, self.portal, self.starter
         status = self._status.fields
         self.comb += [
@@ -103,7 +103,7 @@ class Management(LiteXModule):
             status.refused.eq(portal.refused),
         ]
 
-# SoC ----------------------------------------------------------------------------------------------
+# The management CPU in the SoC --------------------------------------------------------------------
 
 def tick_places(clock):
     """Returns, for a user clock of `clock` Hz, the bit of each of TICKS in the register `tick` and

@@ -21,7 +21,7 @@ from gateware.card.cpu.layout import MAILBOX_BASE, MEMORY_BYTES, WORD
 
 
 class CpuMemory(LiteXModule):
-    """The memory. The starter's reads (`check_`) wait while the host has the second port."""
+    """The CPU's memory. The starter's reads (`check_`) wait while the host uses the second port."""
     def __init__(self):
         self.image   = wishbone.Interface(data_width=32, address_width=32, addressing="word")
         self.mailbox = wishbone.Interface(data_width=32, address_width=32, addressing="word")

@@ -31,24 +31,24 @@ class Portal(LiteXModule):
     a page of registers that is not in `writable` is dropped and counted."""
     def __init__(self, writable):
         # Signals of the clock domain `cpu`.
-        self.request = Signal()   # i, held with the next three until `ack`.
-        self.address = Signal(30) # i, in words.
-        self.write   = Signal()   # i
-        self.value   = Signal(32) # i
-        self.ack     = Signal()   # o
-        # o. It is written before `ack`, so a reset of the card need not clear it.
+        self.request = Signal()   # i, an access, held with the next three until `ack`.
+        self.address = Signal(30) # i, address of the access in words.
+        self.write   = Signal()   # i, the access is a write.
+        self.value   = Signal(32) # i, the value to write.
+        self.ack     = Signal()   # o, the access has ended.
+        # o, the value read. It is written before `ack`, so a reset of the card need not clear it.
         self.answer  = Signal(32, reset_less=True)
         # Signals of the clock domain `sys`.
         self.bus = wishbone.Interface(data_width=32, address_width=32, addressing="word")
         self.reset     = Signal() # i, the CPU is in reset: events are forgotten.
         self.waves     = Signal(len(TICKS)) # i, a bit of device time for each of TICKS
-        self.doorbell  = Signal() # i, a pulse: the host rings.
+        self.doorbell  = Signal() # i, one cycle: the host rings the CPU's doorbell.
         self.hot       = Signal() # i, the FPGA is at its limit of temperature.
-        self.failures  = Signal(2) # i
+        self.failures  = Signal(2) # i, failed starts since the last heartbeat
         self.asleep    = Signal() # o, the CPU needs no clock.
-        self.heartbeat = Signal() # o, a pulse
-        self.ring      = Signal() # o, a pulse: the CPU rings.
-        self.refused   = Signal(8) # o, writes that were dropped.
+        self.heartbeat = Signal() # o, one cycle: the firmware says that it works.
+        self.ring      = Signal() # o, one cycle: the CPU interrupts the host.
+        self.refused   = Signal(8) # o, number of dropped writes, modulo 256.
 
         # # #
 
@@ -90,7 +90,7 @@ class Portal(LiteXModule):
         self.add_own(asked & own)
 
     def add_bus(self, asked, writable):
-        """Passes accesses to the card's registers on, apart from writes that are not allowed."""
+        """Passes the CPU's accesses to the card's registers on, but not forbidden writes."""
         bus, page = self.bus, log2_int(numbers.CSR_PAGE_WORDS)
         words     = numbers.CSR_SIZE//WORD
         allowed   = Signal()

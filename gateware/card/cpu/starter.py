@@ -39,20 +39,20 @@ class Starter(LiteXModule):
     changes under its check must be checked from its beginning. `patience` is a power of two, and
     is shorter in tests."""
     def __init__(self, patience=PATIENCE):
-        self.hold      = Signal()   # i
-        self.heartbeat = Signal()   # i, a pulse
+        self.hold      = Signal()   # i, the host holds the CPU in reset.
+        self.heartbeat = Signal()   # i, one cycle: the firmware says that it works.
         self.asleep    = Signal()   # i, the CPU needs no clock.
-        self.reset     = Signal(reset=1) # o, of the CPU
+        self.reset     = Signal(reset=1) # o, reset of the CPU
         self.clocked   = Signal()   # o, the CPU's clock runs.
-        self.busy      = Signal()   # o, device time must run.
+        self.busy      = Signal()   # o, the CPU runs or is being started: device time must run.
         self.state     = Signal(max=max(STATES.values()) + 1) # o
         self.failures  = Signal(max=STARTS + 1)               # o
-        # o, word to read. BEGIN clears it, and the card's reset need not.
+        # o, number of the word to read from the memory. BEGIN clears it, the card's reset need not.
         self.address   = Signal(max=numbers.CPU_IMAGE_SIZE//WORD + 1, reset_less=True)
-        self.read      = Signal()   # o, held until `taken`
+        self.read      = Signal()   # o, a read of the memory, held until `taken`
         self.taken     = Signal()   # i, `data` has the word from the next cycle on.
         self.keep      = Signal()   # o, the word in `data` is still needed.
-        self.data      = Signal(32) # i
+        self.data      = Signal(32) # i, the word that was read
 
         # # #
 
@@ -70,7 +70,7 @@ class Starter(LiteXModule):
             last_reset.eq(self.reset),
             If(self.reset != last_reset, settle.eq(SETTLE)).Elif(settle != 0,
                 settle.eq(settle - 1)),
-            # Time asleep does not count: the CPU may wait for an event for ever.
+            # The time in which the CPU sleeps does not count: it may wait for an event for ever.
             If(self.reset | self.heartbeat, awake.eq(0)).Elif(~self.asleep, awake.eq(awake + 1)),
         ]
         self.add_check()
@@ -81,7 +81,7 @@ class Starter(LiteXModule):
         self.crc      = crc = Crc32(PART, reset_less=True)
         self.fsm      = fsm = ResetInserter()(FSM(reset_state="HELD"))
         word          = self.address
-        length        = Signal(len(word), reset_less=True) # Words of the image.
+        length        = Signal(len(word), reset_less=True) # Number of words of the image.
         part, good    = Signal(max=PARTS), Signal()
         size          = self.data
         self.comb += [

@@ -139,11 +139,11 @@ class CardBench:
         self.code.bench_run(self.handle, cycles)
 
     def reset(self):
-        """Reset the logic, as PERST# does. The flash goes on with what it does."""
+        """Reset the logic, as PERST# does. The flash goes on with its command."""
         self.code.bench_reset(self.handle)
 
     def status(self):
-        """Return busy, unlocked, the refusal's number, and the flash's status."""
+        """Return the engine's busy, unlocked, number of the refusal, and the flash's status."""
         word = self.read("flash_status")
         return word & 1, word >> 1 & 1, word >> 4 & 7, word >> 8 & 0xFF
 
@@ -174,7 +174,7 @@ class CardBench:
             self.write("flash_page_data", int.from_bytes(data[at : at + 4], "little"))
 
     def page(self, length=PAGE):
-        """Return the first bytes of the page buffer."""
+        """Return the first bytes of the flash engine's page buffer."""
         self.write("flash_page_index", 0)
         words = [self.read("flash_page_data") for _ in range(-(-length // 4))]
         return b"".join(word.to_bytes(4, "little") for word in words)[:length]
@@ -197,7 +197,7 @@ class CardBench:
         self.program(APPLICATION + sync, SYNC, each)
 
     def program(self, address, data, each):
-        """Program bytes inside a page."""
+        """Program bytes inside one page of the flash."""
         self.load_page(data)
         self.write("flash_length", len(data))
         self.watched(PROGRAM, address, each)
@@ -215,7 +215,7 @@ class CardBench:
         return self.read("flash_crc")
 
     def copy(self):
-        """Return a flash with the contents and the state of this bench's at this moment."""
+        """Return a flash model with the present contents and state of this bench's flash."""
         return Chip(self.code, self.code.bench_copy(self.handle))
 
     def rebooted(self):

@@ -60,7 +60,7 @@ REGISTERS = json.loads(os.environ.get("LANEBOX_REGISTERS", "{}"))
 
 
 class Host:
-    """The host's side: registers of the block by name."""
+    """The host, which accesses registers of the I2C block by name."""
 
     def __init__(self, dut):
         self.dut = dut

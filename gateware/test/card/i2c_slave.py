@@ -36,7 +36,7 @@ class Slave:
         self.bits, self.shift, self.number, self.held = 0, 0, 0, 0
 
     def byte(self):
-        """Take the byte in `shift`. Return whether it is acknowledged."""
+        """Take the byte in `shift` as the I2C slave. Return whether the slave acknowledges it."""
         self.number += 1
         if self.number == 1:
             self.selected = self.shift >> 1 == self.address and self.refuse != 0
@@ -74,7 +74,7 @@ class Slave:
         self.sda_low = self.reading_on and not self.out >> (7 - self.bits) & 1
 
     def see(self, scl, sda):
-        """Follow the lines of one cycle."""
+        """Follow SCL and SDA of one clock cycle."""
         if self.scl and scl and self.sda != sda:
             self.starts += not sda
             self.stops += sda
@@ -95,7 +95,7 @@ class Slave:
 
     @passive
     def run(self, pins):
-        """Be the slave on the lines of `pins`, which has cage_pins()."""
+        """Act as the I2C slave on the lines of `pins`, which has cage_pins()."""
         while True:
             self.held = max(self.held - 1, 0)
             scl = int(not (yield pins.scl_low) and not self.held and not self.hold_clock)

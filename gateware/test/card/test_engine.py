@@ -32,7 +32,7 @@ def test_the_engine_identifies_the_flash_by_itself():
 
 
 def test_an_identification_is_read_into_the_page_buffer():
-    """The data of a read is in the page buffer, in the order in which the flash sent it."""
+    """The data of a flash read is in the page buffer, in the order in which the flash sent it."""
     bench = CardBench()
     assert bench.command(IDENTIFY, length=4) == Refusal.NONE
     assert bench.page(4) == bytes([0x20, 0xBB, 0x19, 0x10])
@@ -120,7 +120,7 @@ def test_a_page_takes_67_accesses_and_a_look_at_the_status():
 
 
 def test_a_command_while_another_runs_is_refused():
-    """A command that comes while another runs is refused and counted. The other one goes on."""
+    """A flash command that comes while another runs is refused and counted. The other goes on."""
     bench = CardBench()
     bench.start(ERASE_SUBSECTOR, APPLICATION)
     bench.write("flash_command", READ_STATUS)

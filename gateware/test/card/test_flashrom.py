@@ -25,7 +25,7 @@ NAMED = "MT25QU256|N25Q256.*1E"  # flashrom's names for flashes with the identif
 
 
 class Direct:
-    """The flash model's own pins."""
+    """flashrom drives the flash model's own pins, one SPI transfer at a time."""
 
     def __init__(self):
         self.chip, self.now = new_chip(divisor=10**5), 0

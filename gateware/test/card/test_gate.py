@@ -94,7 +94,7 @@ def test_the_unlock_word_opens_until_the_next_reset(bench):
 
 
 def test_an_unlocked_flash_still_refuses_what_is_not_listed(bench):
-    """Status, configuration, address mode and one-time bytes stay out of reach when unlocked."""
+    """Even unlocked, the card refuses commands for status, address mode and one-time bytes."""
     bench.write("flash_unlock", UNLOCK)
     for opcode in (0x01, 0x31, 0xB1, 0x81, 0x61, 0xB7, 0xE9, 0xC5, 0x42, 0xE5, 0xB9, 0x35, 0x32):
         assert bench.command(opcode, 0, PAGE) == Refusal.UNKNOWN, hex(opcode)

@@ -26,7 +26,7 @@ NAME = {value: name for name, value in ERRORS.items()}
 
 
 class Cage:
-    """A Module with a slave in its cage."""
+    """The registers of a cage (Module) with an I2C slave as the module in it."""
 
     def __init__(self, slave, present=True):
         self.slave = slave
@@ -41,7 +41,7 @@ class Cage:
         simulate(self.bench, [*generators, self.slave.run(self.dut.pins)])
 
     def end(self):
-        """Wait for the end of a transfer. Return the name of its error, and the bytes moved."""
+        """Wait for the end of a module's transfer. Return its error's name, and the bytes moved."""
         while (status := (yield from self.bench.read("status"))) & 1:
             yield from wait(20)
         return NAME[status >> 4 & 7], status >> 8 & 0xFF
@@ -103,7 +103,7 @@ def test_every_byte_may_be_stretched_anew():
 
 
 def test_a_page_is_selected_before_its_bytes_are_read():
-    """A read above offset 127 first writes the page's number to byte 127. One below does not."""
+    """A module's read above offset 127 first writes the page to byte 127. One below does not."""
     cage = Cage(Slave())
 
     def check():
@@ -154,7 +154,7 @@ def test_a_held_line_is_freed_by_clocks(clocks):
 
 @pytest.mark.parametrize("length", [0, BUFFER_BYTES + 1, 255])
 def test_a_wrong_length_is_refused(length):
-    """A transfer of no byte, or of more than the buffer has, ends before the bus is touched."""
+    """A transfer of no byte, or of more than the buffer has, ends before the I2C bus is used."""
     cage = Cage(Slave())
 
     def check():
@@ -165,7 +165,7 @@ def test_a_wrong_length_is_refused(length):
 
 
 def test_an_empty_cage_is_not_spoken_to():
-    """Without a module a transfer ends at once, and nothing happens on the bus."""
+    """Without a module in the cage a transfer ends at once, and the I2C bus stays idle."""
     cage = Cage(Slave(), present=False)
 
     def check():

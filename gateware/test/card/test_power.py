@@ -58,7 +58,7 @@ def test_power_lost_in_an_update_leaves_a_card_that_starts(seed):
 @pytest.mark.soak
 @each_seed(10)
 def test_ten_thousand_power_losses_leave_a_card_that_starts(seed):
-    """The same with 10 updates and 10,000 moments."""
+    """After a power loss at any of 10,000 moments of 10 updates some image starts."""
     check(starts(seed, 1000), 1000)
 
 

@@ -36,7 +36,7 @@ def reboot(bench):
 
 
 def test_bootsts_is_read_after_reset():
-    """The register shows what the part says of its own configuration, from the last reset on."""
+    """The register `bootsts` shows the part's BOOTSTS, from the last reset on."""
     bench = card()
     status = bench.code.bench_power_on(bench.handle)
     bench.reset()
@@ -52,7 +52,7 @@ def test_a_reboot_starts_the_application():
 
 
 def test_a_damaged_application_leads_to_the_golden_image():
-    """Without a good application the golden image starts, and BOOTSTS tells of both."""
+    """If the application is damaged, the golden image starts, and BOOTSTS tells of both."""
     bench = card()
     bench.chip.load(APPLICATION + 200, bytes(4))
     assert reboot(bench) == (True, 0)
@@ -63,12 +63,12 @@ def test_a_damaged_application_leads_to_the_golden_image():
 
 
 def test_without_any_image_the_card_is_bricked():
-    """With neither image good, nothing starts: the model says so."""
+    """If application and golden image are damaged, nothing starts: the model says so."""
     assert reboot(card(golden=False, application=False)) == (True, -1)
 
 
 def test_other_words_do_nothing():
-    """Only the very word in `go` boots."""
+    """Only the reboot word in the register `go` boots the card."""
     bench = card()
     for word in (0, 1, BOOT ^ 1):
         bench.write("reboot_go", word)
@@ -128,7 +128,7 @@ def test_a_reboot_after_a_fallback_makes_the_watchdog_work_again():
     assert reboot(bench) == (True, 0)
 
 
-# The watchdog -------------------------------------------------------------------------------------
+# The watchdog of the part's configuration ---------------------------------------------------------
 
 
 def started(link, alive):
@@ -163,7 +163,7 @@ def test_a_card_that_does_not_become_healthy_gets_the_golden_image(link, alive):
 
 
 def test_a_healthy_card_disarms_the_watchdog():
-    """With a link and a heartbeat, in either order, the watchdog is off, and stays off."""
+    """A PCIe link and a heartbeat, in either order, turn the part's watchdog off for good."""
     bench = started(link=1, alive=1)
     bench.run(1000)
     assert not bench.code.bench_watching(bench.handle)

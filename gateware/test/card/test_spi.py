@@ -44,7 +44,7 @@ def test_two_lines_bring_the_same_bytes(seed):
 
 @pytest.mark.parametrize("half", [0, 2, 3, 31])
 def test_a_slower_clock_reads_the_same(half):
-    """SCK may have any half period. One shorter than two cycles is taken as two."""
+    """SCK's half period may have any number of cycles. Fewer than two count as two."""
     bench = CardBench()
     data = random.Random(half).randbytes(64)
     bench.chip.load(APPLICATION, data)

@@ -113,7 +113,7 @@ class Bench:
         self.requests = deque()
         self.fails = lambda address: False
 
-    # Registers ------------------------------------------------------------------------------------
+    # Writes to the registers ----------------------------------------------------------------------
 
     def write(self, name, *values):
         for address, value in zip(self.bank.addresses[name], values, strict=True):
@@ -170,7 +170,7 @@ class Bench:
         while any(self.busy[-cycles:]) or len(self.busy) < cycles:
             yield
 
-    # Surroundings ---------------------------------------------------------------------------------
+    # Endpoint, stream and user around the engines -------------------------------------------------
 
     @passive
     def port(self):

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.model
 BEAT_BYTES = DATA_WIDTH // 8
 BEATS = 8
 SIZE = BEATS * BEAT_BYTES
-EXTREME = 1 << 31  # The bit of a control register that selects the other mode.
+EXTREME = 1 << 31  # Bit of a FIFO's control register: the status is an extreme level.
 
 # For each direction: the streams and the registers, which have LitePCIe's names.
 H2C = ("sink", "next_source", "reader_fifo")
@@ -166,7 +166,7 @@ def test_a_buffer_says_while_it_holds_data(way):
 
 
 def test_the_lowest_level_of_h2c_is_kept_until_software_clears_it():
-    """In the other mode h2c's status is the lowest fill level since the last write to it."""
+    """With level_mode 1, h2c's status is the lowest fill level since the last write to it."""
     bench = Bench(H2C)
 
     def run():
@@ -185,7 +185,7 @@ def test_the_lowest_level_of_h2c_is_kept_until_software_clears_it():
 
 
 def test_the_highest_level_of_c2h_is_kept_until_software_clears_it():
-    """In the other mode c2h's status is the highest fill level since the last write to it."""
+    """With level_mode 1, c2h's status is the highest fill level since the last write to it."""
     bench = Bench(C2H)
 
     def run():
@@ -218,7 +218,7 @@ def test_what_was_seen_in_one_mode_is_forgotten_in_the_other():
 
 
 def test_the_directions_have_registers_of_their_own():
-    """The limit of one direction and data in it change nothing in the other one."""
+    """The FIFO limit of one DMA direction and data in it change nothing in the other direction."""
     bench = Bench(H2C)
 
     def run():

@@ -31,7 +31,7 @@ REQUEST = ("dwords", "first_be", "last_be", "end", "tail")
 
 @dataclass
 class Descriptor:
-    """A descriptor as the table gives it."""
+    """A descriptor as the DMA's descriptor table gives it."""
 
     address: int
     length: int
@@ -42,7 +42,7 @@ class Descriptor:
 
     @staticmethod
     def random(rng):
-        """Return a descriptor at any byte. Many descriptors have few bytes, and some have none."""
+        """Return a random DMA descriptor at any byte. Many have few bytes, and some have none."""
         length = rng.choice([rng.randrange(8), rng.randrange(600), rng.randrange(4000)])
         return Descriptor(
             rng.getrandbits(63), length, *(rng.getrandbits(1) for _ in range(3)), rng.getrandbits(2)

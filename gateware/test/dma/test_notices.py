@@ -29,7 +29,7 @@ from tools.testing.seeds import each_seed
 
 pytestmark = pytest.mark.model
 
-# Records ------------------------------------------------------------------------------------------
+# Records of c2h buffers ---------------------------------------------------------------------------
 
 
 @each_seed(6)
@@ -209,7 +209,7 @@ def test_a_record_goes_at_once_when_nothing_waits(seed):
     assert max(delays) <= 4
 
 
-# Status lines -------------------------------------------------------------------------------------
+# Status lines of h2c and c2h ----------------------------------------------------------------------
 
 
 @each_seed(6)

@@ -39,7 +39,7 @@ def random_beats(rng, count):
     return [rng.randrange(2**DATA_WIDTH) for _ in range(count)]
 
 
-# Generator ----------------------------------------------------------------------------------------
+# The generator of the pattern ---------------------------------------------------------------------
 
 
 @each_seed(4)
@@ -178,7 +178,7 @@ def test_the_pattern_is_no_packet(seed):
     simulate(dut, [control(), consume(dut.source, taken, 20, random.Random(seed)), no_end()])
 
 
-# Checker ------------------------------------------------------------------------------------------
+# The checker of the pattern -----------------------------------------------------------------------
 
 
 @each_seed(8)
@@ -267,7 +267,7 @@ def test_results_stay_until_the_next_check(seed):
     simulate(bench, [run()])
 
 
-# Both together ------------------------------------------------------------------------------------
+# Generator and checker together -------------------------------------------------------------------
 
 
 class Wrapped(LiteXModule):

@@ -17,7 +17,7 @@ from tools.testing.stream_model import simulate
 
 ROOM = MEMORY_SIZE // 4
 
-# Contents -----------------------------------------------------------------------------------------
+# Contents of image files --------------------------------------------------------------------------
 
 
 def as_hex(words, rng):
@@ -74,7 +74,7 @@ def test_image_is_what_the_bus_reads():
     simulate(dut, [read()])
 
 
-# Errors -------------------------------------------------------------------------------------------
+# Errors of image files ----------------------------------------------------------------------------
 
 COE = "memory_initialization_radix=16;\nmemory_initialization_vector="
 

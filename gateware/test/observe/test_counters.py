@@ -26,7 +26,7 @@ from tools.testing.stream_model import simulate, wait
 STREAMS = ("cq", "rq")
 BEAT_BYTES = DATA_WIDTH // 8
 
-# Reference model ----------------------------------------------------------------------------------
+# A reference model of the counters ----------------------------------------------------------------
 
 
 def random_tlp(rng):
@@ -144,7 +144,7 @@ def snapshot(dut, clear):
     return values
 
 
-# Properties ---------------------------------------------------------------------------------------
+# Properties of the counters -----------------------------------------------------------------------
 
 
 @each_seed(4)

@@ -12,14 +12,14 @@ from gateware.port.sides import FAR_SIDES, check_port
 
 
 def test_each_far_side_is_there():
-    """Each far side that can be chosen has its class in its module."""
+    """Each far side of the net device that --port can name has its class in its module."""
     for name, (module, kind) in FAR_SIDES.items():
         check_port(name, with_mac=True)
         assert callable(getattr(import_module(module), kind))
 
 
 def test_an_unknown_far_side_is_refused():
-    """The error names the far side that is not there, and those that are."""
+    """The error names the unknown far side of the net device, and the known ones."""
     with pytest.raises(ValueError, match="--port nothing: there is no such far side.*echo"):
         check_port("nothing", with_mac=True)
 

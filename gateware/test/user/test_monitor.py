@@ -19,7 +19,7 @@ from tools.testing.csr_model import CsrBench
 from tools.testing.seeds import each_seed
 from tools.testing.stream_model import simulate, wait
 
-# A copy of the slot monitor holds the state that the streams had this many cycles before the copy.
+# A copy of the slot monitor holds the state that the user slot's streams had this many cycles ago.
 LATE = 2
 
 

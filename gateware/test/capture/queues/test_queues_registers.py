@@ -34,7 +34,7 @@ def made():
 
 
 def test_the_component_has_exactly_these_ports():
-    """All ports that only several queues need are connected, with their direction and width."""
+    """All Verilog ports that only several queues need are connected, with direction and width."""
     direction = {"i": "input", "o": "output"}
     given = {
         name.partition("_")[2]: (direction[name.partition("_")[0]], len(signal))
@@ -45,7 +45,7 @@ def test_the_component_has_exactly_these_ports():
 
 
 def test_an_index_names_a_rule_and_its_word():
-    """The upper half of `rule_index` is the rule, and the lower half is the word of the rule."""
+    """The upper half of `rule_index` is a rule's number, the lower half the number of its word."""
     queues, ports = made()
     seen = []
 
@@ -95,14 +95,14 @@ def test_software_has_the_rule_s_places_as_the_card_has_them():
 
 @pytest.mark.parametrize("count", numbers.CAPTURE_QUEUES)
 def test_a_build_has_a_number_of_queues_that_it_can_have(count):
-    """Every number of queues that the gateware knows is accepted, and is what the build gets."""
+    """Each number of queues that a capture may have is accepted, and the build gets it."""
     check_capture(count, "lanebox")
     assert needs_capture(count, SimpleNamespace(frames=None), "lanebox") == count
 
 
 @pytest.mark.parametrize("count", [-1, 3, 5, 32])
 def test_another_number_of_queues_is_refused(count):
-    """The sentence names the number, and the numbers that there are."""
+    """The error for any other number of queues names it, and the possible numbers."""
     with pytest.raises(
         ValueError, match=f"^--capture {count}: the number of queues is one of 1, 2, 4, 8, 16$"
     ):

@@ -56,7 +56,7 @@ PINS = [
 
 
 class Sensors(LiteXModule):
-    """The sensors' output for the CPU."""
+    """Stand-in for the card's sensors: their output for the CPU."""
 
     def __init__(self, hot):
         self.over_temperature = hot
@@ -198,7 +198,7 @@ class CpuBench(Mailbox):
         self.code.cpu_reset(self.handle)
 
     def settle(self, most=3_000_000):
-        """Let time pass until the CPU is no work any more. Return the cycles that it took."""
+        """Let time pass until the CPU is no longer busy. Return the cycles that this took."""
         took = self.code.cpu_settle(self.handle, most)
         assert took < most, f"the CPU is still awake after {most} cycles: {self.status()}"
         return took

@@ -20,7 +20,7 @@ needs_compiler = pytest.mark.skipif(image.compiler() is None, reason="no RISC-V 
 
 
 def test_without_card_services_there_is_no_cpu():
-    """No firmware is chosen without --card, and asking for one by name is refused."""
+    """Without --card a build has no firmware, and firmware asked for by name is refused."""
     assert image.choose_firmware("none", card=True) is None
     assert image.choose_firmware("default", card=False) is None
     with pytest.raises(ValueError, match="--firmware mine: .* add --card"):
@@ -28,7 +28,7 @@ def test_without_card_services_there_is_no_cpu():
 
 
 def test_without_a_compiler_the_build_has_no_cpu_and_says_so(monkeypatch, capsys):
-    """The default firmware becomes none, with a sentence; a folder of one's own is refused."""
+    """Without a compiler the default firmware is left out, with a sentence; a user's is refused."""
     monkeypatch.setattr(image, "compiler", lambda: None)
     assert image.choose_firmware("default", card=True) is None
     assert "no management CPU in this build, since riscv64-unknown-elf-gcc is not installed" in (
@@ -40,7 +40,7 @@ def test_without_a_compiler_the_build_has_no_cpu_and_says_so(monkeypatch, capsys
 
 @needs_compiler
 def test_a_folder_without_sources_is_refused(tmp_path):
-    """The name of a firmware that is no folder with C files gets a sentence."""
+    """A firmware whose folder has no C files is refused with a sentence."""
     with pytest.raises(ValueError, match="must be none, default, or a folder with .c files"):
         image.choose_firmware(str(tmp_path), card=True)
 
@@ -59,7 +59,7 @@ def test_an_image_has_size_and_crc_and_depends_on_its_sources_alone(monkeypatch,
 
 @needs_compiler
 def test_a_firmware_that_does_not_compile_is_told_with_its_error(tmp_path):
-    """The compiler's own message reaches the user."""
+    """The C compiler's own message about firmware reaches the user."""
     (tmp_path / "main.c").write_text("int main(void) { return nothing; }")
     firmware = image.choose_firmware(str(tmp_path), card=True)
     with pytest.raises(RuntimeError, match="(?s)cannot be built: .*'nothing' undeclared"):

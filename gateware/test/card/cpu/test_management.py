@@ -20,7 +20,7 @@ CHECK_CYCLES = 18
 THOUSAND = 1000
 
 HANG = "int main(void) { for (;;); }"
-# Writes to the DMA, to the flash, to a cage and over its own image.
+# Firmware that writes to the DMA, to the flash, to a cage and over its own image.
 WILD = """
 #include "card.h"
 int main(void) {
@@ -41,7 +41,7 @@ pytestmark = pytest.mark.skipif(image.compiler() is None, reason="no RISC-V comp
 
 @pytest.fixture
 def cpu():
-    """A CPU that has started and sleeps."""
+    """Return a management CPU that has started and sleeps."""
     cpu = CpuBench()
     cpu.settle()
     return cpu
@@ -65,7 +65,7 @@ def test_it_sleeps_within_a_thousand_of_its_cycles():
 
 
 def test_a_sleeping_or_held_cpu_is_no_work(cpu):
-    """Asleep with its tick armed, and held, the CPU keeps no device time running."""
+    """A CPU asleep with its tick armed, or held in reset, does not keep device time running."""
     before = cpu.busy_cycles()
     cpu.run(100_000)
     assert cpu.busy_cycles() == before
@@ -77,7 +77,7 @@ def test_a_sleeping_or_held_cpu_is_no_work(cpu):
 
 
 def test_the_console_echoes_and_answers(cpu):
-    """What is typed is echoed, lines are answered, and each answer interrupts the host."""
+    """The firmware's console echoes typed text and answers lines, each with an interrupt."""
     cpu.type("hel")
     assert cpu.printed() == "hel" and cpu.rings() == 1
     cpu.type("p\rpeek 4\r")
@@ -149,7 +149,7 @@ def test_a_wild_firmware_reaches_only_its_own(cpu, tmp_path):
 
 
 def test_a_reset_keeps_the_last_words(cpu):
-    """The log outlives restarts of the CPU, and a reset of the card."""
+    """The firmware's log outlives restarts of the CPU, and a reset of the card."""
     for _ in range(2):
         cpu.restart()
         cpu.settle()
@@ -159,7 +159,7 @@ def test_a_reset_keeps_the_last_words(cpu):
 
 
 def test_commands_are_answered(cpu):
-    """The command slot gives the version, and a register's value."""
+    """The mailbox's commands give the firmware's version, and a register's value."""
     version = image.Firmware(image.DEFAULT).version()
     for number, (code, argument, value) in enumerate(
         [("version", 0, version), ("peek", 4, 0x12345678), ("peek", 3, 0xFFFFFFFF)], start=1

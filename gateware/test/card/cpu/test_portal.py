@@ -24,7 +24,7 @@ from tools.testing.seeds import each_seed
 
 PAGES = [numbers.CSR_LOCATIONS[name] for name in WRITABLE]
 LIMIT = 20_000
-# Cycles of the tick's periods on the bench, by name.
+# Cycles of the periods of the CPU's tick on the bench, by name.
 PERIODS = {name: 256 << 2 * bit for name, (bit, _) in TICKS.items()}
 BITS = {name: 1 << bit for name, (bit, _) in TICKS.items()}
 
@@ -130,7 +130,7 @@ def test_registers_are_read_and_written_once_each(seed):
 
 
 def test_only_the_pages_of_the_services_can_be_written():
-    """A write to any other page is dropped and counted; a read of it is not."""
+    """A CPU's write to another page of registers is dropped and counted; a read of it is not."""
     bench = Bench()
     pages = range(numbers.CSR_SIZE // (WORD * numbers.CSR_PAGE_WORDS))
 
@@ -147,7 +147,7 @@ def test_only_the_pages_of_the_services_can_be_written():
 
 @pytest.mark.parametrize("name", EVENTS)
 def test_a_sleep_ends_by_an_event_of_its_mask_alone(name):
-    """A sleep waits for an event of its mask, without a clock; other events leave it asleep."""
+    """The CPU sleeps without a clock until an event of its mask comes. Others do not wake it."""
     bench = Bench()
     dut = bench.dut
     woken = []
@@ -190,7 +190,7 @@ def test_a_sleep_ends_by_an_event_of_its_mask_alone(name):
 
 
 def test_an_event_that_has_come_before_ends_a_sleep_at_once():
-    """An event is kept until its bit is cleared, so none is lost between a look and a sleep."""
+    """An event is kept until the CPU clears its bit, so none is lost between a look and a sleep."""
     bench = Bench()
 
     def cpu():
@@ -211,7 +211,7 @@ def test_an_event_that_has_come_before_ends_a_sleep_at_once():
 
 @pytest.mark.parametrize("name", TICKS)
 def test_a_tick_comes_once_in_its_period(name):
-    """The tick's event comes each period of the written bit alone, and not after a 0."""
+    """The CPU's tick comes once in each period that the written bit names; after a 0 none comes."""
     bench = Bench()
     times = []
 

@@ -23,13 +23,13 @@ ROOM = numbers.CPU_IMAGE_SIZE
 
 
 def image(size, rng):
-    """Return a good image of `size` bytes."""
+    """Return a valid firmware image of `size` bytes, with its size and CRC-32."""
     code = struct.pack("<III", 0x6F, layout.IMAGE_MAGIC, 0) + rng.randbytes(size - 16)
     return seal(code)
 
 
 class Bench:
-    """A starter with a memory that now and then makes it wait."""
+    """The CPU's starter with a memory that now and then makes its reads wait."""
 
     def __init__(self, raw, seed):
         self.memory = bytearray(raw.ljust(ROOM, b"\xa5"))
@@ -56,7 +56,7 @@ class Bench:
         return STATE[(yield self.dut.state)]
 
     def decide(self):
-        """Wait until the image has been judged. Return the state."""
+        """Wait until the starter has checked the image. Return the starter's state."""
         yield
         while (state := (yield from self.state())) in ("held", "checking"):
             yield
@@ -151,7 +151,7 @@ def test_three_starts_without_a_heartbeat_are_the_last():
 
 
 def test_a_heartbeat_forgives_and_sleep_is_not_counted():
-    """A start with a heartbeat may last for ever, and so may a sleep; failures are forgotten."""
+    """A start with a heartbeat may last for ever, as may a sleep. A heartbeat clears `failures`."""
     bench = Bench(image(20, random.Random(1)), 1)
 
     def check():
@@ -175,7 +175,7 @@ def test_a_heartbeat_forgives_and_sleep_is_not_counted():
 
 
 def test_a_held_cpu_needs_no_clock():
-    """Held, the CPU's clock runs only until its synchronous reset has been seen."""
+    """If `hold` is set, the CPU's clock runs only until its synchronous reset has been seen."""
     bench = Bench(image(20, random.Random(1)), 1)
     bench.dut.hold.reset.value = 1
 
