@@ -50,10 +50,10 @@ class Bitstream:
     idcode: int
     data:   bytes
 
-# Header -------------------------------------------------------------------------------------------
+# Header of a .bit file ----------------------------------------------------------------------------
 
 def _fields(name, raw):
-    """Return the .bit header's text fields by their letter, the configuration's offset in bytes,
+    """Return a .bit header's text fields by their letter, the configuration's offset in bytes,
     and its length in bytes.
     """
     fields, at = {}, len(PREAMBLE)
@@ -79,7 +79,7 @@ def _split(name, raw):
             f"{len(raw) - at} are there; build or copy it again")
     return fields.get("b", ""), raw[at:at + length]
 
-# Packets ------------------------------------------------------------------------------------------
+# Configuration packets ----------------------------------------------------------------------------
 
 def _writes(name, data):
     """Yield each register write in the configuration, as (number of the register, first word).
@@ -148,7 +148,7 @@ def check_part(bitstream, board):
         raise BitstreamError(f"{bitstream.name}: for another part: {bitstream.part}, and "
             f"{board.title} has {device}")
 
-# Order of bits ------------------------------------------------------------------------------------
+# Order of a bitstream's bits in a JTAG scan -------------------------------------------------------
 
 _MIRRORED = bytes(int(f"{value:08b}"[::-1], 2) for value in range(256))
 
@@ -160,7 +160,7 @@ def scan_value(data):
     """
     return f"0x{data.translate(_MIRRORED)[::-1].hex()}"
 
-# C header -----------------------------------------------------------------------------------------
+# C header with the numbers of this module ---------------------------------------------------------
 
 HEAD = """\
 /*

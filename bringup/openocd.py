@@ -45,7 +45,7 @@ class ProgramError(RuntimeError):
     do.
     """
 
-# Program and cable --------------------------------------------------------------------------------
+# OpenOCD's program and its cable files ------------------------------------------------------------
 
 def find_openocd():
     """Return the path of the program OpenOCD, which LANEBOX_OPENOCD or PATH names."""
@@ -72,7 +72,7 @@ def find_cable(name):
     raise ProgramError(f"--cable {name}: OpenOCD has no interface file of that name in {folder}. "
         f"It has {', '.join(near)}; a path to a .cfg file will do as well")
 
-# Errors -------------------------------------------------------------------------------------------
+# Errors of OpenOCD and of its script --------------------------------------------------------------
 
 # Messages for the errors that the script openocd.tcl reports, by the name of the error. {0} stands
 # for the remaining words of the report.
@@ -114,7 +114,7 @@ def _reason(cable, part, said, log):
             return sentence.format(cable=cable) + ". Nothing was programmed"
     return "OpenOCD failed:\n" + "\n".join(log[-10:])
 
-# Run ----------------------------------------------------------------------------------------------
+# Running OpenOCD ----------------------------------------------------------------------------------
 
 def _lines(process, silence):
     """Yield the output of a process line by line.
@@ -202,7 +202,7 @@ def load(board, bitstream, cable=CABLE, speed=SPEED, note=lambda *words: None, s
     """Load a bitstream into the board's part over JTAG, and check that it has started."""
     load_and(board, bitstream, {}, [], [], cable, speed, note, silence)
 
-# Flash --------------------------------------------------------------------------------------------
+# Writing the configuration flash ------------------------------------------------------------------
 
 def write_pages(data, first, file):
     """Write the flash pages of `data` to a file: the number of pages, then one page in each line.
@@ -226,7 +226,7 @@ def write_flash(board, proxy, data, first, cable=CABLE, speed=SPEED, note=lambda
         settings = {"pages": file.name, "first": first, "last": first + len(data) - 1}
         load_and(board, proxy, settings, [FLASH], ["write_flash"], cable, speed, note, silence)
 
-# Progress -----------------------------------------------------------------------------------------
+# Progress of OpenOCD's script ---------------------------------------------------------------------
 
 DOING = {"progress": "loading", "erased": "erasing", "wrote": "writing", "verified": "comparing"}
 

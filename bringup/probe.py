@@ -20,14 +20,14 @@ from tools.environment import ROOT, enter_environment
 from tools.vivado.run import find_vivado, place_and_route
 
 NO_VENDOR = 3
-# The pin probe listens to the pins for this many cycles of the configuration clock, which is 1.3 s.
+# The pin probe watches the pins for this many cycles of the configuration clock, which is 1.3 s.
 WINDOW    = 1 << 26
 NOMINAL   = 50e6    # Nominal frequency of the configuration clock in Hz. It is off by 15 % at most.
 HEARD     = "heard.json"
 
 FREE, CHANGES, LOW, HIGH, UNCLEAR = "free", "changes", "held low", "held high", "unclear"
 
-# Options ------------------------------------------------------------------------------------------
+# Options of the command line ----------------------------------------------------------------------
 
 def parse_arguments(board, description):
     """Return the parsed command line of a script targets/<board>_probe.py."""
@@ -52,7 +52,7 @@ def parse_arguments(board, description):
         parser.error("nothing to do: --build, --listen, --drive or --decode")
     return arguments
 
-# Build --------------------------------------------------------------------------------------------
+# Building the probe's two images ------------------------------------------------------------------
 
 def image(arguments, pull):
     """Return the folder of the probe's image `pull`: 0 is the image with pull-downs, 1 the one with
@@ -80,7 +80,7 @@ def build(arguments):
             "found by PATH or LITEX_ENV_VIVADO. Run this again where it is", file=sys.stderr)
     return vivado is not None
 
-# Listening ----------------------------------------------------------------------------------------
+# Listening: what the card drives on its pins ------------------------------------------------------
 
 def settings(board, pull):
     """Return {name: value} of the variables that the script probe.tcl needs to talk to the image
@@ -97,8 +97,8 @@ def settings(board, pull):
         **{f"operation({name})": number for name, number in operations.items()}}
 
 def talk(arguments, pull, commands, note=lambda *words: None):
-    """Load the image with this pull, listen, and run `commands` of probe.tcl. Return all
-    reports.
+    """Load the probe's image `pull`, let it watch the pins, and run `commands` of probe.tcl. Return
+    all reports of probe.tcl.
     """
     folder    = image(arguments, pull)
     bitstream = folder/"vivado"/f"{folder.name}.bit"
@@ -112,15 +112,15 @@ def talk(arguments, pull, commands, note=lambda *words: None):
         arguments.cable, arguments.cable_speed, note)
 
 def clock_count(data):
-    """Return the count of cycles in an answer about a clock; 0 if the count is of an earlier
-    listening.
+    """Return how many cycles of a clock the pin probe counted while it last watched the pins. The
+    result is 0 if the probe's answer `data` has an older count.
     """
     from bringup.jtag.pin_probe import COUNT_BITS
 
     return data if data >> COUNT_BITS == 0 else 0
 
 def hear(arguments, pull):
-    """Return what the image with this pull hears on the card.
+    """Return what the probe's image `pull` sees on the card's pins.
 
     The result has for each pin the list [was low, was high, number of changes], and for each clock
     the count of its cycles.
@@ -140,8 +140,8 @@ def hear(arguments, pull):
     return {"pins": pins, "clocks": clocks}
 
 def verdict(down, up):
-    """Return what a pin is (FREE, CHANGES, LOW, HIGH or UNCLEAR), from what was heard under both
-    pulls.
+    """Return what a pin is (FREE, CHANGES, LOW, HIGH or UNCLEAR), from the levels that the probe
+    saw with pull-down (`down`) and pull-up (`up`).
     """
     if down[2] or up[2] or down[0] == down[1] or up[0] == up[1]:
         return CHANGES
@@ -187,7 +187,7 @@ def listen(arguments):
     Path(arguments.output_dir, HEARD).write_text(json.dumps(heard, indent=1) + "\n")
     print(table(arguments.board, heard))
 
-# Driving ------------------------------------------------------------------------------------------
+# Driving: each pin sends its own name -------------------------------------------------------------
 
 def drive(arguments):
     """Have one pin send its name, if it was heard to be free under both pulls.
@@ -217,7 +217,7 @@ def drive(arguments):
 
     talk(arguments, 1, [f"drive {names.index(arguments.drive)}"], note)
 
-# Main ---------------------------------------------------------------------------------------------
+# The pin probe of a board -------------------------------------------------------------------------
 
 def main(board, description):
     """Run the pin probe of `board` with the options of the command line, and end the program with

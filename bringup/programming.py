@@ -45,7 +45,7 @@ def add_options(parser):
     group.add_argument("--golden", action="store_true",
         help="with --flash: overwrite the golden image, which a card without another starts with")
 
-# Load ---------------------------------------------------------------------------------------------
+# Loading the card over JTAG -----------------------------------------------------------------------
 
 class NoVendor(ProgramError):
     """Raised if an action needs a file that only Vivado can make, and the file is missing."""
@@ -106,7 +106,7 @@ def load_by_openfpgaloader(board, filename, arguments):
     _openfpgaloader(arguments, "--bitstream", filename)
     print("loaded by openFPGALoader")
 
-# Flash --------------------------------------------------------------------------------------------
+# Writing the card's configuration flash -----------------------------------------------------------
 
 # The first 16 MiB of the flash hold the golden image, from which the part starts. The golden image
 # starts the application, which lies behind it. If the application does not start, the golden image
@@ -154,7 +154,7 @@ def flash(board, arguments):
         arguments.cable_speed, openocd.Progress(sys.stdout))
     print("written and compared. The part has the flash's proxy now: switch the card off and on")
 
-# Driver -------------------------------------------------------------------------------------------
+# Sources of driver and tools ----------------------------------------------------------------------
 
 def write_driver(output):
     """Copy the sources of driver and tools to the output folder, with the headers of this build."""
@@ -168,7 +168,7 @@ def write_driver(output):
         f"  make -C {folder}/software/kernel\n"
         f"  make -C {folder}/software OUT={folder}/tools")
 
-# All of it ----------------------------------------------------------------------------------------
+# All actions of the options -----------------------------------------------------------------------
 
 def program(board, arguments):
     """Do the actions that the options ask for, in this order: detect, load, flash, rescan."""

@@ -31,7 +31,7 @@ def _read(device, name):
         return "?"
 
 def find_cards(vendor, device):
-    """Return the folders in sysfs of the PCI devices with this vendor and device ID."""
+    """Return the folders in sysfs of the PCI devices with the IDs `vendor` and `device`."""
     wanted = (f"{vendor:#06x}", f"{device:#06x}")
     return [entry for entry in sorted((sysfs()/"devices").glob("*"))
         if (_read(entry, "vendor"), _read(entry, "device")) == wanted]

@@ -52,8 +52,8 @@ RUNNING, LISTENED, DRIVING, REFUSED, CONTENTION = (1 << n for n in range(5))
 CHANGES_BITS = 8
 WAS_LOW, WAS_HIGH, IS_HIGH = (1 << CHANGES_BITS + n for n in range(3))
 
-# The answer to CLOCK: a 30-bit count of cycles. The two bits above it are 0 if the count is of the
-# last listening.
+# The answer to CLOCK: a 30-bit count of a clock's cycles. The two bits above it are 0 if the clock
+# was counted when LISTEN was carried out last.
 COUNT_BITS = 30
 
 
@@ -101,7 +101,7 @@ class ClockCounter(LiteXModule):
     def __init__(self, domain):
         self.clear  = Signal() # i
         self.run    = Signal() # i
-        # i, number of the listening (modulo 4), which stays the same until `run` falls.
+        # i, number of the LISTEN command (modulo 4), the same until `run` falls.
         self.number = Signal(2)
         # o, counted cycles of `domain`; stable while neither `clear` nor `run` is set.
         self.count  = Signal(COUNT_BITS)
@@ -184,7 +184,7 @@ class PinProbe(LiteXModule):
 
         # # #
 
-        # Register ---------------------------------------------------------------------------------
+        # The probe's JTAG register ----------------------------------------------------------------
         status  = Signal(8)
         answer  = Signal(32)
         request = Signal(64)
@@ -211,7 +211,7 @@ class PinProbe(LiteXModule):
             argument.eq(taken[:32]),
         ]
 
-        # Listening --------------------------------------------------------------------------------
+        # Watching pins and counting clocks --------------------------------------------------------
         self.listener = listener = Listener(self.levels)
         self.driver   = driver   = PinDriver(names, bit_cycles, longest, listener.level)
         # `clear` is the number of cycles for which the counters are still cleared: 63 at first, so
@@ -252,7 +252,7 @@ class PinProbe(LiteXModule):
                 counter.number.eq(number),
             ]
 
-        # Driving ----------------------------------------------------------------------------------
+        # Driving the names of pins ----------------------------------------------------------------
         moved    = listener.low if pull else listener.high
         quiet    = Signal(len(names))
         # The request from JTAG is a command (LISTEN, DRIVE or RELEASE) and not only a question.
@@ -275,7 +275,7 @@ class PinProbe(LiteXModule):
         ]
         self.sync += If(changing, refused.eq(wanted & ~allowed))
 
-        # Answers ----------------------------------------------------------------------------------
+        # Answers to JTAG scans --------------------------------------------------------------------
         pins = [Cat(changes, listener.low[n], listener.high[n], listener.level[n])
             for n, changes in enumerate(listener.changes)]
         self.sync += [
