@@ -29,7 +29,7 @@ from sim.rows import limits
 from sim.rows.measure import Conditions
 from sim.rows.results import Row, row, table
 
-SECONDS = 3600  # The card may take this many seconds of wall time for a file.
+SECONDS = 3600  # Seconds of wall time in which the card must have played a file.
 MICROSECONDS = 6  # The unit of the times of an interface that does not say one, as power of ten.
 
 
@@ -39,11 +39,11 @@ class NotPcapng(ValueError):
 
 @dataclass(frozen=True)
 class Packet:
-    """A packet of a file: its time in ns, the number of its interface, and its bytes."""
+    """A packet of a pcapng file: its time in ns, its interface's number, and its bytes."""
 
     time: int
     port: int
-    original: int  # bytes that the packet had where it was captured
+    original: int  # bytes of the packet before it was cut short for the file
     data: bytes
 
 
@@ -132,7 +132,7 @@ def play(board: BoardProcess, tool: Path, file: Path, target: Path, *options: st
 
 
 def rows(report: dict, data: bytes, at: Conditions, violations: int) -> list[Row]:
-    """Return the rows of the table: the rate of the packets with its limit, packets, and losses."""
+    """Return the benchmark rows of a played pcapng file: rate with limit, packets, and losses."""
     sizes = [len(packet.data) for packet in packets(data) if packet.data]
     lengths = [len(body) + 12 for _, body in blocks(data)]
     limit = limits.played(lengths, sizes, at.mps, at.mrrs, at.completion)

@@ -87,7 +87,7 @@ MEASURES = {"c2h": measure.c2h, "h2c": measure.h2c, "duplex": measure.duplex}
 
 @dataclass(frozen=True)
 class Plan:
-    """The needs of one run of `make sim`: board, conditions, and the guest if it has one."""
+    """Settings of one run of `make sim`: built board, conditions of the measurement, and guest."""
 
     built: artefacts.Artefacts
     at: Conditions
@@ -186,7 +186,7 @@ def rows_of(reports: dict[str, dict], at: Conditions, violations: dict[str, int]
     return rows
 
 
-# Without a guest ---------------------------------------------------------------------------------
+# Measurements without a guest --------------------------------------------------------------------
 
 
 def without_guest(plan: Plan) -> list[Row]:
@@ -217,7 +217,7 @@ def without_guest(plan: Plan) -> list[Row]:
     return rows_of(reports, plan.at, violations)
 
 
-# In a guest --------------------------------------------------------------------------------------
+# Measurements in a guest -------------------------------------------------------------------------
 
 
 def in_guest(plan: Plan) -> list[Row]:
@@ -314,7 +314,7 @@ def shell(plan: Plan) -> int:
         return plan.run_guest(board, [], [], interactive=True, timeout=None).rc
 
 
-# Command line ------------------------------------------------------------------------------------
+# The command line of `make sim` ------------------------------------------------------------------
 
 
 def parse() -> argparse.Namespace:

@@ -27,7 +27,7 @@ from sim.rows.measure import Conditions
 from sim.rows.results import COLUMNS, RESULTS, Row, merge, table
 from sim.rows.virtio import guest, latency
 
-ECHOES = 1000  # messages of each size in `make bench VIRTIO=1`
+ECHOES = 1000  # echo messages of each size in `make bench VIRTIO=1`
 
 
 def check(args: argparse.Namespace) -> None:
@@ -60,7 +60,7 @@ def measured(plan: Any, msix: bool) -> list[Row]:
 
 
 def finish(rows: list[Row]) -> int:
-    """Record the rows and print their table. Return the exit status of `make sim VIRTIO=1`."""
+    """Record and print the benchmark rows. Return the exit status of `make sim VIRTIO=1`."""
     merge(rows)
     print("\n" + table(rows))
     print(f"\nrecorded in {RESULTS.relative_to(artefacts.ROOT)}")

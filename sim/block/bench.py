@@ -65,7 +65,7 @@ class Bench:
     def __repr__(self) -> str:
         return "bench"  # With this name pytest explains a failure by `where 0 = bench.interrupts`.
 
-    # What a test calls ----------------------------------------------------------------------------
+    # Functions that a test calls ------------------------------------------------------------------
 
     async def reset(self) -> None:
         """Start the clock, reset the logic, and start the streams. Call it once in a test."""
@@ -151,7 +151,7 @@ class Bench:
         if Bench._streams is not None and not Bench._streams.done():
             raise RuntimeError(SECOND_BENCH)
 
-    # What runs beside it --------------------------------------------------------------------------
+    # Tasks that run beside a test -----------------------------------------------------------------
 
     async def _run(self) -> None:
         """Drive and sample the logic's ports in each cycle.

@@ -93,7 +93,7 @@ class BoardProcess:
         return self.command("stats")
 
     def gone(self) -> str | None:
-        """Return None while the board runs. After that, return a sentence on how it ended."""
+        """Return None while the board's process runs, after that a sentence on how it ended."""
         status = self.process.poll()
         return None if status is None else f"the board ended with status {status}"
 

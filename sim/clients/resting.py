@@ -16,7 +16,7 @@ from sim.board.process import BoardProcess
 from sim.clients.vfio import VfioClient
 from sim.errors import TestFailed
 
-SECONDS = 60  # The card's work may take this many seconds of wall time.
+SECONDS = 60  # Waiting for an idle card fails after this many seconds of wall time.
 STEP = 0.0005  # The client asks the board for the cycle again after this many seconds.
 
 

@@ -66,7 +66,7 @@ class VfioClient:
         """Close the connection. The board then forgets all mappings of this client."""
         self.socket.close()
 
-    # Messages ----------------------------------------------------------------------------------
+    # Messages of vfio-user in general ----------------------------------------------------------
 
     def send(self, command, body=b"", fds=(), flags=0, size=None):
         """Send a request and return its message number.
@@ -143,7 +143,7 @@ class VfioClient:
                 return True
         return False
 
-    # Requests ----------------------------------------------------------------------------------
+    # Requests of the client to the board -------------------------------------------------------
 
     def greet(self, capabilities=None):
         """Agree with the board on the protocol's version and on the capabilities.
@@ -164,7 +164,7 @@ class VfioClient:
         return info.unpack(self.call(DEVICE_INFO, info.pack(info.size, 0, 0, 0)))[1:]
 
     def region_info(self, index):
-        """Return (flags, size in bytes) of the region `index`."""
+        """Return (flags, size in bytes) of the device's region `index`."""
         info = LAYOUTS["region_info"]
         body = self.call(REGION_INFO, info.pack(info.size, 0, index, 0, 0, 0))
         _, flags, _, _, size, _ = info.unpack(body)
@@ -176,7 +176,7 @@ class VfioClient:
         return info.unpack(self.call(IRQ_INFO, info.pack(info.size, 0, index, 0)))[3]
 
     def read(self, region, offset, count):
-        """Return `count` bytes of a region from `offset` on."""
+        """Return `count` bytes of the device's region from `offset` on."""
         return self.reply(self.send_read(region, offset, count))[ACCESS.size :]
 
     def send_read(self, region, offset, count):

@@ -27,12 +27,12 @@ STATUS, QUEUE_DESC, QUEUE_DRIVER, QUEUE_DEVICE = 0x70, 0x80, 0x90, 0xA0
 
 ACKNOWLEDGE, DRIVER, DRIVER_OK, FEATURES_OK = 1, 2, 4, 8
 EVENT_INDEX, VERSION_1, ACCESS_PLATFORM, NOTIFICATION_DATA = 29, 32, 33, 38
-WRITE = 2  # flag of a descriptor: the device writes the buffer
+WRITE = 2  # flag of a virtqueue's descriptor: the device writes the buffer
 RECEIVE, TRANSMIT = 0, 1
 STRIDE = 5  # step between the numbers of descriptors, if the device must not be able to guess them
 MEMORY = 0x1_0000_0000  # bus address of the memory of queue 0
-MEMORY_STEP = 1 << 21  # bytes from one queue's memory to the next one's
-RINGS = 1 << 14  # bytes for the rings of a queue, in front of its buffers
+MEMORY_STEP = 1 << 21  # bytes from one virtqueue's memory to the next one's
+RINGS = 1 << 14  # bytes for the rings of a virtqueue, in front of its buffers
 MSI_CAPABILITY, MSI_CONTROL, MSI_ENABLE = 0x05, 2, 1
 CAPABILITIES = 0x34  # the byte of configuration space with the offset of the first capability
 
@@ -54,11 +54,11 @@ class Queue:
         os.close(fd)
 
     def put(self, address: int, form: str, *values: int) -> None:
-        """Write numbers to the queue's memory at a bus address."""
+        """Write numbers to the virtqueue's memory at a bus address."""
         struct.pack_into(form, self.data, address - self.base, *values)
 
     def get(self, address: int, form: str) -> tuple:
-        """Return numbers from the queue's memory at a bus address."""
+        """Return numbers from the virtqueue's memory at a bus address."""
         return struct.unpack_from(form, self.data, address - self.base)
 
     def offset(self, head: int) -> int:
@@ -127,11 +127,11 @@ class VirtioDriver:
         self.client.write(CONFIG, offset + MSI_CONTROL, MSI_ENABLE.to_bytes(2, "little"))
 
     def read(self, offset: int) -> int:
-        """Return a register of the device."""
+        """Return the value of a register of the virtio device."""
         return int.from_bytes(self.client.read(BAR0, self.page + offset, 4), "little")
 
     def write(self, offset: int, value: int) -> None:
-        """Write a register of the device."""
+        """Write a register of the virtio device."""
         self.client.write(BAR0, self.page + offset, value.to_bytes(4, "little"))
 
     def _start(self) -> None:

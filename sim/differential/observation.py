@@ -257,7 +257,7 @@ class Straddle:
 
 
 def _rc(user: int, field: str) -> int:
-    """Return a field of RC's tuser."""
+    """Return the value of a field of RC's tuser, by its name."""
     return _bits(user, *position(TUSER["RC"], field))
 
 

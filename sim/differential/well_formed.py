@@ -80,7 +80,7 @@ def completions_of_reads(side: Observation) -> list[dict]:
 
 
 class _Read:
-    """A read by the card, with the completions of it that have come so far."""
+    """A read of host memory by the card, with its completions that have come so far."""
 
     def __init__(self, request: Packet | None):
         self.request = request
@@ -130,7 +130,7 @@ class _Read:
             self.faults.append(f"{name} {got}, not {right}")
 
     def result(self) -> dict:
-        """Return the data, the first fault, and the fields of all completions of the read."""
+        """Return the read's data, its first fault, and the fields of all of its completions."""
         result = {"data": self.data.hex(), "faults": tuple(self.faults[:1])}
         for i, name in enumerate(COMMON):
             result[name] = tuple(common[i] for common in self.common)

@@ -224,7 +224,7 @@ def _size(directory: Path) -> int:
     return total
 
 
-# Unpacking ----------------------------------------------------------------------------------------
+# Unpacking of Debian's packages -------------------------------------------------------------------
 
 
 def manifest(directory: Path) -> dict | None:

@@ -265,7 +265,7 @@ def _results(path: Path) -> dict[str, bytes]:
         return {}
 
 
-# Command line -------------------------------------------------------------------------------------
+# The command line of this program -----------------------------------------------------------------
 
 
 def file_pair(text: str) -> tuple[str, str]:

@@ -92,7 +92,7 @@ class Plot:
         self.parts.append(f"{symbol(px, py, style, shape, note)}")
 
     def render(self) -> str:
-        """Return the drawing as SVG text, to be put into a page."""
+        """Return the plot as SVG text, to be put into a page."""
         return (
             f'<svg viewBox="0 0 {self.width:g} {self.height:g}" role="img" '
             f'aria-label="{escape(self.title)}">{self._axes()}{"".join(self.parts)}</svg>'

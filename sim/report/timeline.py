@@ -113,7 +113,7 @@ def _of(tlps: Sequence[Tlp], interface: str, kind: str) -> list[Tlp]:
     return [t for t in tlps if t.interface == interface and t.kind == kind]
 
 
-# Drawing ------------------------------------------------------------------------------------------
+# Drawing a timeline -------------------------------------------------------------------------------
 
 
 def draw(story: Story) -> str:

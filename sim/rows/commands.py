@@ -23,7 +23,7 @@ from sim.rows.measure import Conditions
 from sim.rows.peer import Bar
 from sim.rows.results import Row, row
 
-SIZE = 64  # bytes of a read
+SIZE = 64  # bytes of one read command
 COUNT = 50_000  # Reads of a measurement. The first one's round trip is under 1 % of the time.
 LATENCIES = (("@0.6us", 600), ("@4us", 4000))
 MEMORY, MEMORY_BYTES = 0x1_0000_0000, 1 << 16
@@ -31,7 +31,7 @@ SECONDS = 120  # The reads may take this many seconds of wall time.
 
 
 def rows(board: Path, csr: Path, at: Conditions) -> Iterator[Row]:
-    """Yield a row for each read latency, each measured on a board of its own."""
+    """Yield a row of user logic's read commands for each host read latency, on a new board each."""
     for suffix, latency in LATENCIES:
         yield _row(board, csr, replace(at, read_latency_ns=latency), suffix)
 

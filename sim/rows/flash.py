@@ -43,7 +43,7 @@ SECONDS = 900
 # Seconds of wall time before the first look at the status of a page. A look that comes too early
 # costs an access and a microsecond of device time.
 FIRST_LOOK = 0.02
-LONGEST_NAP = 2.0  # seconds of wall time between two looks
+LONGEST_NAP = 2.0  # seconds of wall time between two reads of the engine's status
 
 
 class Engine:
@@ -54,12 +54,12 @@ class Engine:
         self.accesses = 0
 
     def write(self, name: str, value: int) -> None:
-        """Write one of the engine's registers."""
+        """Write one of the flash engine's registers."""
         self.accesses += 1
         self.bar.register(f"flash_{name}", value)
 
     def read(self, name: str) -> int:
-        """Read one of the engine's registers, and return its value."""
+        """Read one of the flash engine's registers, and return its value."""
         self.accesses += 1
         return self.bar.read_register(f"flash_{name}")
 
@@ -84,12 +84,12 @@ class Engine:
             raise TestFailed(f"a flash command was refused ({refusal})")
 
     def command(self, opcode: int, address: int) -> None:
-        """Carry out a command of the flash."""
+        """Send a command to the flash through the engine, and wait for its end."""
         self.begin(opcode, address)
         self.finish()
 
     def program(self, first: int, data: bytes) -> None:
-        """Write whole pages. The next page is loaded while one is being programmed."""
+        """Write whole pages of the flash. The next one is loaded while one is being programmed."""
         for offset in range(0, len(data), PAGE):
             for at in range(offset, offset + PAGE, 4):
                 self.write("page_data", int.from_bytes(data[at : at + 4], "little"))

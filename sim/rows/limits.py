@@ -70,7 +70,7 @@ def interface(payload: int, descriptor: int, slot: int = BEAT_BYTES) -> float:
 
 
 def c2h(payload: int, mps: int) -> Limit:
-    """Return the limit of writes by the card (RQ), each with `payload` bytes."""
+    """Return the limit in GB/s of writes by the card (RQ), each with `payload` bytes."""
     return _least(
         wire=wire(payload, WRITE_OVERHEAD, mps), interface=interface(payload, REQUEST_DESCRIPTOR)
     )
@@ -286,7 +286,7 @@ def duplex_parts(mps: int, mrrs: int) -> tuple[float, float]:
 
 
 def duplex(mps: int, mrrs: int) -> Limit:
-    """Return the limit of each direction when the card writes back every byte that it reads."""
+    """Return the limit in GB/s of each direction if the card writes back every byte it reads."""
     share, interface_rate = duplex_parts(mps, mrrs)
     return _least(wire=RAW * share, interface=interface_rate)
 
@@ -372,6 +372,6 @@ def transfer_ns(host_rtt_ns: float, mps: int, size: int) -> Limit:
 
 
 def mmio_write(size: int, mps: int, below_4_gib: bool = False) -> Limit:
-    """Return the limit of back-to-back writes of `size` bytes by the host (CQ)."""
+    """Return the limit in GB/s of back-to-back writes of `size` bytes by the host (CQ)."""
     overhead = WRITE_OVERHEAD - (SHORT_HEADER if below_4_gib else 0)
     return _least(wire=wire(size, overhead, mps), interface=interface(size, REQUEST_DESCRIPTOR))

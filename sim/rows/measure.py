@@ -36,7 +36,7 @@ REAL_DUPLEX = (
 
 @dataclass(frozen=True)
 class Conditions:
-    """The conditions under which a benchmark row was measured. They become part of the row."""
+    """Endpoint, host and link settings with which a benchmark row was measured. It has them all."""
 
     endpoint: str = DEFAULT
     # Where the measuring program ran: "client", or "guest" with the release of the guest's kernel.
@@ -53,7 +53,7 @@ class Conditions:
     # Percentage of the card's reads that are late, since the host must first translate their
     # address.
     late_percent: float = 0
-    late_ns: int = 0  # A late read takes this many ns longer.
+    late_ns: int = 0  # A late read of host memory takes this many ns longer.
     mmio_rtt_ns: int = 700
     seed: int = 1
 
@@ -72,12 +72,12 @@ class Conditions:
 
     @property
     def mean_read_ns(self) -> float:
-        """Return the time in ns that the host takes for a read by the card on average."""
+        """Return the host's average latency in ns for a read of host memory by the card."""
         return self.read_latency_ns + self.late_percent / 100 * self.late_ns
 
     @property
     def longest_read_ns(self) -> int:
-        """Return the longest time in ns that the host takes for a read by the card."""
+        """Return the host's longest latency in ns for a read of host memory by the card."""
         return self.read_latency_ns + self.jitter_ns + self.late_ns
 
     @property
@@ -258,7 +258,7 @@ def _access_limit(size: int, write: bool, at: Conditions) -> limits.Limit | None
     if at.host != "client":
         return None
     limit = limits.mmio_write(size, at.mps, below_4_gib=True)
-    # The limit is converted from GB/s to MB/s.
+    # limits.py gives GB/s, and the report has MB/s.
     return limits.Limit(limit.value * 1000, limit.binds)
 
 

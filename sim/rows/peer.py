@@ -39,7 +39,7 @@ TAGS = 64
 # Pairs of MPS and the sizes of the reads that are measured with it, all in bytes.
 SIZES = ((256, (64, 128, 256)), (512, (512,)))
 CREDITS = 32  # The non-posted credits that the endpoint grants after reset.
-SECONDS = 60  # A job of the peer may take this many seconds of wall time.
+SECONDS = 60  # A job of the peer fails after this many seconds of wall time.
 
 COMMAND, BAR0_REGISTER, BAR2_REGISTER = 0x04, 0x10, 0x18
 DEVICE_CONTROL = numbers.CONFIG_EXPRESS + 8
@@ -81,7 +81,7 @@ class Bar:
         return self
 
     def connect(self) -> VfioClient:
-        """Return a new client of the board."""
+        """Return a new vfio-user client of the board with the peer."""
         return VfioClient(self.board.socket)
 
     def __exit__(self, *error) -> None:

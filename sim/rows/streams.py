@@ -38,13 +38,13 @@ START = 1 << 16
 # A rate is measured over this many cycles, 1.05 ms. One TLP more is less than a ten-thousandth.
 WINDOW = 1 << 18
 LONG_WINDOW = 1 << 20  # A rate is measured over this many cycles if the host has random latencies.
-SETTLED = 8192  # A stream is steady after this many cycles and four round trips.
+SETTLED = 8192  # A DMA stream is steady after this many cycles and four round trips.
 SECONDS = 120  # A run may take this many seconds of wall time. It takes about one.
 MEMORY = {"c2h": 0x1_0000_0000, "h2c": 0x2_0000_0000}
 PREFIX = {"c2h": "pcie_dma0_writer", "h2c": "pcie_dma0_reader"}
 # The interface of the hard block that carries the data of a direction.
 STREAM = {"c2h": "rq", "h2c": "rc"}
-# Every descriptor has these flags: no interrupt, and no end of a packet.
+# Every DMA descriptor has these flags: no interrupt, and no end of a packet.
 FLAGS = numbers.DESCRIPTOR_IRQ_DISABLE | numbers.DESCRIPTOR_LAST_DISABLE
 NOTICES = 0x3_0000_0000  # Bus address of the host memory for the card's status lines and records.
 # The offset of each direction's status line in the memory at NOTICES, in bytes.
@@ -142,7 +142,7 @@ class Stream(Bar):
         compared = {way: self._compare(way) for way in self.job.ways}
         return self._report(first, last, compared), last["violations"]
 
-    # Before the start --------------------------------------------------------------------------
+    # Host memory before the card's start -------------------------------------------------------
 
     def _address(self, name: str) -> int:
         return self.csr["csr_registers"][name]["addr"]
@@ -206,7 +206,7 @@ class Stream(Bar):
             self.client.write_multi(writes[start : start + 3 * CHUNK])
         self._set(f"{prefix}_table_loop_prog_n", int(not self.job.held))
 
-    # The run -----------------------------------------------------------------------------------
+    # The run of the card's streams -------------------------------------------------------------
 
     def _plan(self) -> tuple[dict, dict]:
         """Plan the start of the card, a mark at both ends of the window, and the stop of the card.
@@ -249,7 +249,7 @@ class Stream(Bar):
                     f"{stats[name]['payload_bytes']} passed its pins"
                 )
 
-    # The data ----------------------------------------------------------------------------------
+    # Comparison of the streams' data -----------------------------------------------------------
 
     def _compare(self, way: str) -> int:
         """Return the number of bytes of a direction that were found right.

@@ -42,7 +42,7 @@ class Passed:
     violations: int
 
     def rate(self, way: str) -> float:
-        """Return the rate of a direction between the two marks, in GB/s."""
+        """Return the rate of a DMA direction between the two marks, in GB/s."""
         return self.bytes[way] / (self.cycles * limits.CYCLE_NS)
 
     def held(self, way: str, both: bool) -> float:

@@ -89,7 +89,7 @@ class Recorded:
         return Access(offset + first, size, data, self.card_requests)
 
 
-# Playing ----------------------------------------------------------------------------------------
+# Playing a recorded trace -----------------------------------------------------------------------
 
 
 class Host:
@@ -177,7 +177,7 @@ def play(recorded: Recorded, executable: Path, mps: int, mrrs: int, options: lis
         return list(load(path))
 
 
-# Comparing --------------------------------------------------------------------------------------
+# Comparing two traces ---------------------------------------------------------------------------
 
 
 def card_side(tlps: list[Tlp], ignored: set[int]) -> dict[str, list[tuple]]:
@@ -229,7 +229,7 @@ def addresses(gateware: Path, prefixes: list[str], bar0: int) -> set[int]:
     return found
 
 
-# Command line -----------------------------------------------------------------------------------
+# The command line of the replay -----------------------------------------------------------------
 
 
 def parse() -> argparse.Namespace:

@@ -23,7 +23,7 @@ class Tally:
     payload: int = 0
 
     def add(self, tlp: Tlp) -> None:
-        """Add one TLP and its payload to the counts."""
+        """Add one TLP and its payload bytes to the counts."""
         self.last = tlp.ns
         self.tlps += 1
         self.payload += len(tlp.payload)

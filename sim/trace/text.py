@@ -12,7 +12,7 @@ from sim.trace.tlp import Tlp, matched
 
 
 def write(tlps: Iterable[Tlp], out: TextIO) -> None:
-    """Write a line for each TLP of a trace."""
+    """Write a line of text for each TLP of a trace."""
     for tlp, _ in matched(tlps):
         interface = "RQ" if tlp.interface == "MSI" else tlp.interface
         out.write(f"{tlp.ns:12.3f} ns {interface} {tlp}\n")

@@ -54,7 +54,7 @@ class Tlp:
 
     @property
     def is_completion(self) -> bool:
-        """Return whether the TLP is a completion."""
+        """Return whether this TLP is a completion."""
         return self.kind.startswith("Cpl")
 
     def __str__(self) -> str:

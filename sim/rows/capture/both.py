@@ -62,7 +62,7 @@ class Packets:
 
     @property
     def block(self) -> int:
-        """Return the bytes of the block of one packet."""
+        """Return the bytes of the pcapng block of one packet."""
         return HEADER + -(-self.size // 4) * 4 + TRAILER
 
     def data(self, first: int = 0, count: int | None = None) -> np.ndarray:
@@ -103,7 +103,7 @@ def whole_beats(size: int, count: int) -> Packets:
 
 
 class Playing:
-    """A card that plays packets and records them, with the ring of the recording."""
+    """A card that plays packets of a pcapng stream and records them, with the recording's ring."""
 
     def __init__(self, bar: Bar, packets: Packets):
         self.bar, self.packets = bar, packets

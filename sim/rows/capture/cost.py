@@ -154,7 +154,7 @@ def overhead(board: Path, csr: Path, at: Conditions, size: int) -> Row:
 
 
 def records(ring: Ring) -> Iterator[tuple[int, int]]:
-    """Yield the place in the ring of each record, and its time in ns, in their order."""
+    """Yield for each pcapng record its place in the ring and its time in ns, in their order."""
     at, end = 0, ring.line[0]
     while at < end:
         kind, length, _, high, low = struct.unpack_from("<5I", ring.data, at)

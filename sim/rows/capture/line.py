@@ -25,8 +25,8 @@ from sim.rows.measure import Conditions
 from sim.rows.peer import START, Bar
 from sim.rows.results import Row, row
 
-LINE = 40  # Gb/s: four lanes of 10GBASE-R
-FCS, PREAMBLE, GAP = 4, 8, 12  # bytes that a frame has on the line and that are not recorded
+LINE = 40  # the line's rate in Gb/s: four lanes of 10GBASE-R
+FCS, PREAMBLE, GAP = 4, 8, 12  # bytes of an Ethernet frame on the line that are not recorded
 # The sizes on the line of the frames of a row; three sizes are a mix of 7, 4 and 1 of 12 frames.
 SIZES = {"64": (64,), "69": (69,), "1518": (1518,), "mix": (64, 594, 1518)}
 FULL = 1_000_000  # this many frames of 64 B come in DEVICE_NS

@@ -28,13 +28,13 @@ from sim.rows.measure import Conditions
 from sim.rows.peer import Bar
 from sim.rows.results import Row, row
 
-QUEUES = PORTS  # of the card; port n sends to queue n
+QUEUES = PORTS  # ports of the card; frames of port n go to queue n
 RING_LOG2 = 24  # The ring of each queue has 16 MiB.
 SORT = bits.mask(bits.QUEUES_CONTROL, "sort", "by_port")
 
 FAIR_SIZE, FAIR_FRAMES = 1518, 24_000  # on the line; they fill the staging memory in 0.7 ms of 4.7
 STOPPED_SIZE, STOPPED_NS = 69, 3e6
-STOPPED = 2  # the queue whose host gives no more room
+STOPPED = 2  # the queue in whose ring the host gives no more room
 
 
 class QueueRing(Ring):

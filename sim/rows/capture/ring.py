@@ -59,7 +59,7 @@ class Traffic:
     ORDER = (0, 1, 0, 0, 1, 0, 2, 0, 1, 0, 0, 1)
 
     def kind(self, number: int) -> Kind:
-        """Return the kind of frame `number`."""
+        """Return the Kind (size and period) of the generator's frame `number`."""
         return self.kinds[self.ORDER[number % 12] if len(self.kinds) > 1 else 0]
 
     def _total(self, of: int) -> int:
@@ -70,7 +70,7 @@ class Traffic:
 
     @property
     def bytes(self) -> int:
-        """Return the bytes of all frames together."""
+        """Return the bytes of all frames of the generator together."""
         return sum(kind.size * self._total(i) for i, kind in enumerate(self.kinds))
 
     @property
@@ -94,7 +94,7 @@ class Ring:
     counts a write of the card to any other address in its statistic `unmapped`.
     """
 
-    mbuf = 1 << MBUF_LOG2  # bytes of an MBUF
+    mbuf = 1 << MBUF_LOG2  # bytes of an MBUF, a part of the capture ring
 
     def __init__(
         self, bar: Bar, log2: int, wait: int | None = None, ring: int = RING, status: int = STATUS

@@ -238,11 +238,11 @@ def _conditions(at: Conditions) -> dict:
     return {**asdict(at), "device": "console"}
 
 
-# The distribution by size -------------------------------------------------------------------------
+# Distribution of echo times by message size -------------------------------------------------------
 
 
 def percentile(times: list[int], share: float) -> int:
-    """Return the smallest of the times that `share` percent of them do not exceed."""
+    """Return the smallest of the times in ns that `share` percent of them do not exceed."""
     ordered = sorted(times)
     return ordered[max(0, -(-len(ordered) * int(share * 10) // 1000) - 1)]
 
