@@ -135,7 +135,7 @@ class Card:
         value = self.config_read(offset, 2) & ~MSI_ENABLE
         self.config_write(offset, value | (MSI_ENABLE if enabled else 0), 2)
 
-    # MMIO --------------------------------------------------------------------------------------
+    # MMIO: registers of the card ---------------------------------------------------------------
 
     def mmio_read(self, offset, count=4):
         return int.from_bytes(self.client.read(BAR0, offset, count), "little")
@@ -219,7 +219,7 @@ class Card:
         ready, _, _ = select.select([self.eventfd], [], [], seconds)
         return os.eventfd_read(self.eventfd) if ready else 0
 
-    # DMA ---------------------------------------------------------------------------------------
+    # DMA by descriptor tables ------------------------------------------------------------------
 
     def program(self, direction, descriptors, interrupts="last"):
         """Fill the descriptor table of `direction` ("c2h" or "h2c") with [(bus address, bytes),

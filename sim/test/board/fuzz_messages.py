@@ -198,7 +198,7 @@ class Messages:
     def narrow(self):
         return self.wide() & 0xFFFF_FFFF
 
-    # Whole messages ----------------------------------------------------------------------------
+    # Whole vfio-user messages ------------------------------------------------------------------
 
     def message(self, command, body=b"", fds=(), flags=None) -> Message:
         """Return a message with this command and body. One message in eight has a mutated body:
@@ -239,7 +239,7 @@ class Messages:
             return whole[0].data[: self.rng.randrange(1, len(whole[0].data))]
         return HEADER.pack(1, self.rng.randrange(16), self.narrow(), 0, 0) + self.rng.randbytes(8)
 
-    # Commands ----------------------------------------------------------------------------------
+    # Messages for each vfio-user command -------------------------------------------------------
 
     def version(self):
         text = self.some(

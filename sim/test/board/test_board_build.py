@@ -53,7 +53,7 @@ def left_over():
     return sorted(path.name for path in build.CACHE.glob("*"))
 
 
-# The cache -------------------------------------------------------------------------------------
+# The cache of built boards ---------------------------------------------------------------------
 
 
 def test_the_same_content_is_built_once(gateware, executable, monkeypatch):
@@ -152,7 +152,7 @@ def test_memory_images_are_not_compiled_in(start_board, executable, tmp_path, mo
         assert card.mmio_read(0x10000) == 0
 
 
-# Failures --------------------------------------------------------------------------------------
+# Failures of a build ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def test_the_device_describes_itself(start_board):
         assert client.capabilities["write_multiple"] is True
 
 
-# Accesses --------------------------------------------------------------------------------------
+# Accesses to the card's regions ----------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_good_writes_beside_bad_ones_are_done(start_board):
         assert (card.mmio_read(4), card.mmio_read(0x10000)) == (1, 3)
 
 
-# Messages --------------------------------------------------------------------------------------
+# Wrong vfio-user messages ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("command", [0, 6, 11, 12, 14, 16, 99, 0xFFFF])
@@ -253,7 +253,7 @@ def test_half_a_message_does_not_hold_the_board(start_board):
         well(board)
 
 
-# Coming and going ------------------------------------------------------------------------------
+# Clients that come and go ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("direction", ["c2h", "h2c", "both"])

@@ -28,7 +28,7 @@ def path(tmp_path_factory):
     return directory / "b.sock"
 
 
-# Options ---------------------------------------------------------------------------------------
+# The board's options ---------------------------------------------------------------------------
 
 
 def test_help_lists_every_option(executable):
@@ -105,7 +105,7 @@ def test_statistics_that_cannot_be_written(executable, path):
     assert status == FAILED and "/nonexistent/file" in err
 
 
-# Sockets ---------------------------------------------------------------------------------------
+# The board's sockets ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("option", ["--socket", "--control"])
@@ -177,7 +177,7 @@ def test_a_directory_that_does_not_exist(executable):
     assert status == FAILED and "/nonexistent/b.sock: No such file or directory" in err
 
 
-# The end ---------------------------------------------------------------------------------------
+# The end of the board's process ----------------------------------------------------------------
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -217,7 +217,7 @@ def test_once_ends_with_its_client(start_board):
         assert board.wait() == OK
 
 
-# The control socket ----------------------------------------------------------------------------
+# The board's control socket --------------------------------------------------------------------
 
 
 def test_statistics_have_every_count(start_board):

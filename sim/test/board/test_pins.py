@@ -73,8 +73,8 @@ def wrong(log, folder):
 
 
 def test_what_fits_is_not_spoken_of(said):
-    """check_pins() raises no error if all ports fit, nor if a constant 0 has fewer bits than its
-    port."""
+    """check_pins() raises no error if each port of an Instance is given a signal of its width, nor
+    if a port is given a constant 0 with fewer bits."""
     check_pins(said())
     check_pins(said(crc="1'd0"))
 

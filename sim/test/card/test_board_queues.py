@@ -27,7 +27,7 @@ from sim.test.conftest import started_boards
 
 QUEUES = 4
 SORT, BY_PORT = (1 << bits.QUEUES_CONTROL[name] for name in ("sort", "by_port"))
-ANY_NUMBER = 0xFFFF_0000  # A range of a rule: from 0 to 65535.
+ANY_NUMBER = 0xFFFF_0000  # A range of numbers in a rule, such as ports: 0 to 65535.
 RULE_ON, RULE_DISCARDS = (1 << bits.RULE_ACTION[name] for name in ("on", "discard"))
 
 
@@ -55,7 +55,7 @@ class Queue(Recorder):
         card.write64("capture_status_base", base + STATUS - HIGH_MEMORY)
 
     def select(self):
-        """Make this queue the one to which the registers of one queue belong."""
+        """Let the card's registers of one capture queue mean this queue from now on."""
         self.card.write("capture_queues_select", self.number)
 
 

@@ -28,7 +28,7 @@ from tools.testing.seeds import SHIFT
 ENDPOINTS = ["litepcie", "lanebox"]
 
 TOTAL = 64 * 1024  # bytes of each DMA transfer
-DESCRIPTOR = 8192  # bytes of each descriptor of a transfer
+DESCRIPTOR = 8192  # bytes of each DMA descriptor of a transfer
 DEVICE_CONTROL_2 = 0x28
 TIMEOUT_50_TO_100_US = 1
 # cycles of 4 ns: 1 ms, ten times the longest completion timeout in these tests
@@ -81,7 +81,7 @@ def run_h2c(card, descriptors, interrupts="none"):
     card.start("h2c")
 
 
-# Interrupts ------------------------------------------------------------------------------------
+# Defects in interrupts -------------------------------------------------------------------------
 
 
 @stock_defect("the MSI leaves by its own pins while data waits in the RQ adapter")
@@ -132,7 +132,7 @@ def test_an_h2c_interrupt_means_that_the_data_is_there(endpoint, latency):
     judge(max(missing), 0, lambda worst: DESCRIPTOR // 2 < worst <= DESCRIPTOR)
 
 
-# Reads that fail -------------------------------------------------------------------------------
+# Defects in reads that fail --------------------------------------------------------------------
 
 
 def reads_after_a_failure(endpoint, fault):
@@ -197,7 +197,7 @@ def test_a_completion_that_nobody_asked_for_is_dropped(endpoint, fault, stops):
     judge((issued, wrong), (whole, 0), lambda _: known)
 
 
-# MMIO ------------------------------------------------------------------------------------------
+# Defects in MMIO -------------------------------------------------------------------------------
 
 
 @stock_defect("byte enables of a write are ignored: the whole dword is stored")
@@ -275,7 +275,7 @@ def test_an_unmapped_read_is_unsupported(endpoint, offset):
     assert seen == 0xFFFF_FFFF
 
 
-# Descriptors -----------------------------------------------------------------------------------
+# Defects in DMA descriptors --------------------------------------------------------------------
 
 
 def moved(endpoint, address_offset, length, direction):
@@ -332,7 +332,7 @@ def test_a_length_of_more_than_a_page(endpoint, length):
     judge(moved(endpoint, 0, length, "c2h"), (True, True), (False, True))
 
 
-# Receive side ----------------------------------------------------------------------------------
+# Defects of the receive side, CQ and RC --------------------------------------------------------
 
 
 @stock_defect("each completion costs two idle cycles, in which RC is held off")

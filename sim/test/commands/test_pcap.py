@@ -22,7 +22,7 @@ SENT = [Packet(n, n % 3, 60 + n, bytes(range(60 + n))) for n in range(20)]
 
 
 def sim(*arguments):
-    """Run the command that `make sim` runs."""
+    """Run `python -m sim.run`, the command that `make sim` runs."""
     return subprocess.run(
         [sys.executable, "-m", "sim.run", *arguments],
         cwd=ROOT,

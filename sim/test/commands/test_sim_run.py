@@ -63,8 +63,8 @@ def test_the_short_set_ends_in_the_table_and_in_the_file():
 
 
 def test_the_stock_endpoint_has_rows_of_its_own():
-    """With LitePCIe's endpoint the same rows are recorded under names with the prefix "stock/". A
-    row that this endpoint cannot have is recorded without a value, with a reason."""
+    """`make sim` with LitePCIe's endpoint records the same benchmark rows, with names that begin
+    with "stock/". A row that LitePCIe's endpoint cannot have gets a reason instead of a value."""
     done = sim("--endpoint", "litepcie")
     assert done.returncode == 0, done.stderr
     recorded = {entry["id"]: entry for entry in results.load()}

@@ -25,7 +25,7 @@ SECONDS = 600
 
 
 def sim(*arguments, module="sim.run"):
-    """Run a command that the Makefile runs."""
+    """Run a Python module of sim/ as the Makefile runs it."""
     command = [sys.executable, "-m", module, *arguments]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=SECONDS)
 

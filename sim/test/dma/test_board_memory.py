@@ -63,7 +63,7 @@ def start_h2c(card, address=HIGH_MEMORY, count=PAGE):
     card.start("h2c")
 
 
-# Unmapped, not permitted -----------------------------------------------------------------------
+# DMA to memory that is unmapped or not permitted -----------------------------------------------
 
 
 def test_a_write_to_nowhere_is_dropped_and_counted(start_board):
@@ -123,7 +123,7 @@ def test_a_read_only_window_is_read(start_board):
         assert card.h2c_check(PAGE // 32) == 0
 
 
-# Unmapping -------------------------------------------------------------------------------------
+# Unmapping memory during DMA -------------------------------------------------------------------
 
 
 def test_unmapping_while_dma_runs(start_board):

@@ -142,7 +142,7 @@ class LiveGuest:
             assert self.board.stats()["unmapped"] == 0
         self._close(None)
 
-    # Boot and end ------------------------------------------------------------------------------
+    # Boot and end of the guest -----------------------------------------------------------------
 
     def _usual_board(self) -> WatchedBoard:
         board = build_executable(capture=self.capture)
@@ -205,7 +205,7 @@ class LiveGuest:
         self.line.close()
         board.__exit__(type(error) if error else None, error, None)
 
-    # The line ----------------------------------------------------------------------------------
+    # The line between test and guest -----------------------------------------------------------
 
     def _follow(self, restarts: bool) -> dict[str, bytes]:
         """Answer what the guest asks until its script has ended; returns the files of /out. If the

@@ -8,19 +8,19 @@ capture.
 from gateware.observe import capability
 from gateware.observe.capability import Block
 
-INTERRUPTS_AT = 0x1800  # offset of the block in BAR0, in bytes
+INTERRUPTS_AT = 0x1800  # offset of the made-up block in BAR0, in bytes
 DMA_AT = 0x2000
 CAPTURE_AT = 0x3000
 
 
 def interrupts(delivery: int = capability.DELIVERY_MSI) -> Block:
-    """Return the entry of the interrupts, of a card with 32 causes."""
+    """Return the capability table's entry of interrupts, for a card with 32 interrupt causes."""
     registers = {"delivery": delivery, "causes": 32, "enable": 0, "clear": 4, "vector": 8}
     return Block("interrupts", INTERRUPTS_AT, 0x800, registers)
 
 
 def dma(**changes: int) -> Block:
-    """Return the entry of a DMA channel. `changes` replace its parameters."""
+    """Return the capability table's entry of a DMA channel. `changes` replace its parameters."""
     parameters = {
         "h2c": 0x20,
         "c2h": 0,

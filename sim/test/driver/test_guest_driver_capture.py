@@ -69,7 +69,7 @@ recorded() {{
 	lanebox-capture check /tmp/a.pcapng >/dev/null; {NONE_PINNED}
 }}
 """
-# Begins a second recording, which is refused.
+# Guest commands that begin a second recording, which the driver refuses.
 SECOND = (
     "! lanebox-capture record -d /dev/litepcie0 --ring 1M --seconds 1 /tmp/b.pcapng 2>/out/taken"
 )
@@ -120,7 +120,7 @@ def parts(*names):
     return commands
 
 
-# Calls --------------------------------------------------------------------------------------------
+# Calls of the capture's node ----------------------------------------------------------------------
 
 
 def test_frames_come_into_the_program_s_own_memory(guest):
@@ -180,7 +180,7 @@ def test_what_is_refused_leaves_nothing_behind(guest):
     unwind.check_refusals(guest.run([WITH_FAULTS, *sweep, WITHOUT]))
 
 
-# Memory -------------------------------------------------------------------------------------------
+# Memory of a recording ----------------------------------------------------------------------------
 
 
 def test_a_ring_lies_in_huge_pages(guest):
@@ -202,7 +202,7 @@ def test_a_ring_lies_in_huge_pages(guest):
     assert sum(map(int, huge)) >= 16 << 10
 
 
-# Recordings ---------------------------------------------------------------------------------------
+# Recordings in the guest --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("size, count", [(64, 3000), (1518, 400)])
@@ -260,7 +260,7 @@ def test_cat_of_the_node_is_a_recording(guest, tmp_path):
     assert [data for *_, data in found] == [frames.data(n) for n in range(frames.count)]
 
 
-# The card leaves ----------------------------------------------------------------------------------
+# The card leaves during a recording ---------------------------------------------------------------
 
 
 def test_a_card_that_goes_while_it_captures_leaves_nothing_behind(guest):
@@ -305,7 +305,7 @@ def test_a_sleep_ends_a_capture_with_an_error(guest):
     assert files["capture"] == b"reset: ok\n"
 
 
-# Rights -------------------------------------------------------------------------------------------
+# Rights on the capture's node ---------------------------------------------------------------------
 
 
 def test_no_register_of_the_capture_is_a_member_s(guest):

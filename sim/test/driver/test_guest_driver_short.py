@@ -103,7 +103,7 @@ def test_the_driver_stands_a_little_of_everything(guest):
     )
 
 
-# Rings --------------------------------------------------------------------------------------------
+# Rings of DMA buffers -----------------------------------------------------------------------------
 
 
 def test_rings_have_the_shape_that_was_asked_for(guest):
@@ -144,9 +144,9 @@ def test_another_device_reads_the_ring_in_place(guest):
 
 
 def test_interrupts_of_the_loop_that_come_fast_become_one(guest):
-    """With the parameter moderation_us, the card merges interrupts. A program that reads the index
-    page gets a quarter of the interrupts that its ring asks for, other programs get half. The
-    driver reads the parameter when a direction starts."""
+    """The card merges interrupts that come within moderation_us: here four into one if the program
+    reads the index page, otherwise two into one. The driver reads this parameter when a direction
+    of the DMA starts."""
     generator = f"{register_map()['csr_registers']['pattern_control']['addr']:#x} 1"
     counts = []
     for way, microseconds in (("poll", 0), ("poll", 50_000), ("abi", 50_000)):
@@ -263,7 +263,7 @@ def test_a_card_that_vanishes_keeps_the_memory_until_it_is_removed(guest):
     )
 
 
-# Life ---------------------------------------------------------------------------------------------
+# Files, processes and the card's life -------------------------------------------------------------
 
 
 def test_a_card_may_go_while_it_is_used(guest):
@@ -381,7 +381,7 @@ def test_a_fatal_error_ends_in_recovery_or_in_a_card_that_is_given_up(guest):
     power.check_fatal(guest.run(commands, power.removal), 1)
 
 
-# The machine's end --------------------------------------------------------------------------------
+# The end of the guest's machine -------------------------------------------------------------------
 
 
 def test_a_restarted_machine_drives_its_card_again(guest):

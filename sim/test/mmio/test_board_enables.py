@@ -146,7 +146,7 @@ def open_card(board):
     return card
 
 
-# One dword ----------------------------------------------------------------------------------------
+# Byte enables of one dword ------------------------------------------------------------------------
 
 
 def write_dword(board, card, place, at, data, enables):
@@ -192,7 +192,7 @@ def test_every_enable_of_a_dword(started, name, seed):
     assert [t.enables for t in board.tlps().on("CQ", "MWr")] == sent
 
 
-# Several dwords -----------------------------------------------------------------------------------
+# Byte enables of several dwords -------------------------------------------------------------------
 
 
 def accesses(rng, size, often):

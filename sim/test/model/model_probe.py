@@ -140,7 +140,7 @@ def completion(tag, byte_count, payload, low=0, status=0, dwords=None, requester
     return beats("cc", descriptor + payload)
 
 
-# Decoding ---------------------------------------------------------------------------------------
+# Decoding of the program's output ---------------------------------------------------------------
 
 
 def packets(interface_beats):

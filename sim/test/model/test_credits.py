@@ -9,7 +9,7 @@ import pytest
 from sim.test.model.model_probe import MEMORY, RUN, completion, request, run
 
 EXTENDED_TAGS = "config 78 2 2910"
-LONG = 100_000  # ns, longer than a test runs
+LONG = 100_000  # ns of device time, longer than a test runs
 # This command makes the host accept one write, and then nothing for LONG ns.
 BUSY = f"busy {LONG:x}"
 ONE = request(True, MEMORY, 1)

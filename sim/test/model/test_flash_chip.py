@@ -120,20 +120,20 @@ def test_an_erase_takes_its_typical_time(opcode, size, microseconds):
 
 
 def test_a_page_takes_its_typical_time():
-    """A page program takes 120 us."""
+    """A page program of the flash model takes 120 us, the typical time of a real flash."""
     assert 120 <= Master().change([*place(0x12, 0), 0]) / MICROSECOND < 130
 
 
 @pytest.mark.parametrize("change", [[*place(0x12, 0), 0], place(0x21, 0), [0xC5, 0]])
 def test_a_change_ends_write_enable(change):
-    """Every change needs a write enable of its own."""
+    """Every program or erase command of the flash model needs a write enable of its own."""
     master = Master(divisor=10**6)
     master.change(change)
     assert master.status() == 0
 
 
 def test_bulk_erase_takes_everything():
-    """A bulk erase sets the whole flash to ones."""
+    """A bulk erase command sets all bits of the flash model to one."""
     master = Master(divisor=10**6)
     for address in (0, 1 << 24, (1 << 25) - 4):
         master.chip.load(address, bytes(4))

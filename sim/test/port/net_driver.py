@@ -30,11 +30,11 @@ class NetDriver(VirtioDriver):
 
     @property
     def link(self) -> bool:
-        """Return whether the device says that its link is up."""
+        """Return whether the net device says that its link is up."""
         return bool(self.read(STATUS_OFFSET) & LINK_UP)
 
     def send(self, frame: bytes) -> None:
-        """Send a frame as soon as there is a buffer for it."""
+        """Send an Ethernet frame as soon as the transmit queue has a free buffer."""
         queue = self.queues[TRANSMIT]
         deadline = time.monotonic() + SECONDS
         while (queue.index - queue.seen) & 0xFFFF == queue.size and queue.take() is None:
@@ -48,7 +48,7 @@ class NetDriver(VirtioDriver):
             self.ring(queue)
 
     def take_frames(self) -> list[bytes]:
-        """Return the frames that have come since the last call."""
+        """Return the Ethernet frames that have come since the last call."""
         queue, found = self.queues[RECEIVE], []
         while (used := queue.take()) is not None:
             head, size = used
@@ -59,7 +59,7 @@ class NetDriver(VirtioDriver):
         return found
 
     def receive(self, count: int) -> list[bytes]:
-        """Return `count` frames when they have come."""
+        """Wait until `count` Ethernet frames have come, and return them."""
         found: list[bytes] = []
         deadline = time.monotonic() + SECONDS
         while len(found) < count:

@@ -21,7 +21,7 @@ from sim.test.virtio.virtio_guest import check_quiet
 from tools.testing.seeds import SHIFT
 
 pytestmark = pytest.mark.guest
-BYTES = 128 * 1024  # bytes of a transfer of iperf3
+BYTES = 128 * 1024  # bytes of one transfer of iperf3 over the wire
 # Sizes of iperf3's writes and of TCP's windows. The receiver stops when the sender has given its
 # bytes to the kernel, so a window at the most is missing in what it has counted.
 SMALL = "-l 4K -w 16K"

@@ -27,7 +27,7 @@ SOURCE = Path(__file__).with_name("wire_probe.cpp")
 # frame, and the wire's looks at the line, which come once a cycle.
 BESIDE = 75
 SECONDS = 60
-MOST_MEMORY = 24  # the most MiB of memory that a probe may use
+MOST_MEMORY = 24  # the most MiB of memory that wire_probe may use
 
 
 class Counts(NamedTuple):
@@ -64,7 +64,7 @@ class Run:
         return int(most) / 1024
 
     def finish(self):
-        """Return the counts and stderr of the probe when it has ended."""
+        """Wait for the end of wire_probe. Return its counts and its stderr."""
         out, err = self.process.communicate(timeout=SECONDS)
         assert self.process.returncode == 0, err
         return Counts(*map(int, out.split())), err

@@ -19,7 +19,7 @@ SHORTEST = 60
 
 
 def framed(*frames: bytes) -> bytes:
-    """Return frames as they are on the socket: each behind its length."""
+    """Return Ethernet frames as they are on the socket: each behind its length in bytes."""
     return b"".join(struct.pack(">I", len(frame)) + frame for frame in frames)
 
 
@@ -30,7 +30,7 @@ def line_cycles(size: int, count: int, gigabits: int) -> Fraction:
 
 
 class End:
-    """A connected socket that sends and receives frames."""
+    """One end of the wire: a connected socket that sends and receives Ethernet frames."""
 
     def __init__(self, connection: socket.socket, seconds: float = 60):
         self.connection = connection
@@ -48,7 +48,7 @@ class End:
         self.connection.sendall(framed(*frames))
 
     def receive(self) -> bytes | None:
-        """Return the next frame, or None if the other side has closed the socket."""
+        """Return the next Ethernet frame, or None if the other side has closed the socket."""
         while len(self.rest) < 4 or len(self.rest) < 4 + struct.unpack(">I", self.rest[:4])[0]:
             more = self.connection.recv(1 << 16)
             if not more:

@@ -111,7 +111,7 @@ def test_constants_are_the_headers(host):
     assert [int(defined[name]) for name in names] == [getattr(_library, name) for name in names]
 
 
-# Card ---------------------------------------------------------------------------------------------
+# The class Card -----------------------------------------------------------------------------------
 
 
 def test_a_card_says_what_it_is(card):
@@ -193,7 +193,7 @@ def test_memory_is_read_as_it_was_written(card, size):
         card.bar_size(4)
 
 
-# Errors -------------------------------------------------------------------------------------------
+# Errors of the Python package ---------------------------------------------------------------------
 
 
 def test_each_failure_is_its_own_exception_with_a_sentence(host, card, board, tmp_path):
@@ -252,7 +252,7 @@ def test_a_hang_in_the_user_slot_is_named(card, host, board):
     assert slot.h2c.beats == counted["sink"]["beats"] > slot.c2h.beats > 0
 
 
-# Programs -----------------------------------------------------------------------------------------
+# Programs that use the Python package -------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ def card(host, running):
 
 @contextmanager
 def all_queues(card, **options):
-    """Start all queues, queue 0 the last and with `options`. Gives the captures by their queues."""
+    """Start a capture on each queue, on queue 0 last and with `options`. Yields them by queue."""
     with ExitStack() as stack:
         others = [card.capture(queue=number, **SMALL) for number in range(1, QUEUES)]
         captures = [*others, card.capture(**options, **SMALL)]
@@ -45,7 +45,7 @@ def all_queues(card, **options):
 
 
 def read(block):
-    """Return the port and the bytes of each frame of `block`."""
+    """Return the card's port and the bytes of each Ethernet frame of `block`."""
     return [(int(port), frame.tobytes()) for port, frame in zip(block.ports, block, strict=True)]
 
 

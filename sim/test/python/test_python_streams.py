@@ -38,7 +38,7 @@ def card(host, board):
         yield card
 
 
-# Streams ------------------------------------------------------------------------------------------
+# Streams of the Python package --------------------------------------------------------------------
 
 
 def test_received_buffers_are_the_rings_own_memory(card):

@@ -57,7 +57,7 @@ def start_cpu(tmp_path):
 
 @pytest.fixture
 def cpu(start_cpu):
-    """A management CPU that has just started and sleeps."""
+    """Return the management CPU of a new board: it has just started and sleeps."""
     with start_cpu() as board:
         cpu = Cpu(board)
         cpu.settle()
@@ -134,7 +134,7 @@ def test_an_image_cut_short_is_not_started(cpu):
     assert cpu.settle() == "running"
 
 
-# The tool -----------------------------------------------------------------------------------------
+# litepcie_util at the management CPU --------------------------------------------------------------
 
 
 def util(board, *arguments, **options):

@@ -82,7 +82,7 @@ def put_application(card, data):
 
 
 def damaged(name):
-    """Return an image with a synchronisation word and a wrong CRC."""
+    """Return an FPGA image with a synchronisation word and a wrong CRC."""
     data = bytearray(sample(name))
     data[-200] ^= 1
     return data

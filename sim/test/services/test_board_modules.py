@@ -23,7 +23,7 @@ def cmis():
     """Return the memory of a module by CMIS, lower memory and upper page 00."""
     lower, upper = bytearray(128), bytearray(128)
     lower[0] = 0x1E
-    lower[9] = 0x02  # the flag of a temperature that is too low
+    lower[9] = 0x02  # bit of a module's flags: the temperature is too low
     struct.pack_into(">h", lower, 14, int(-3.25 * 256))
     struct.pack_into(">H", lower, 16, 33010)
     for offset, text in ((129, "CMIS VENDOR"), (148, "PART"), (166, "S1")):
@@ -78,7 +78,7 @@ def test_a_module_says_what_its_memory_holds(start_card, image):
     assert (a["receive_loss"], a["transmit_loss"], a["too_hot"]) == (1, 2, True)
     raw = bytearray.fromhex(a["lower"] + a["upper00"])
     raw[2] = 0  # The module sets bits of this byte itself: it pulls IntL.
-    # The card selects the page by byte 127.
+    # The card selects the module's page by byte 127.
     assert raw == qsfp28(hot=True)
 
 

@@ -16,7 +16,7 @@ from gateware.card.cpu import image
 from sim.test.services.card_contents import NO_FIRMWARE, NO_LINK, digest, sample
 from sim.test.services.test_board_flash import FALLBACK, Updated, put_application
 
-PERIODS = 60  # the watchdog's time, in periods of 5.12 us
+PERIODS = 60  # time of the FPGA's watchdog, in periods of 5.12 us
 TIME_OUT = 8 << 8  # BOOTSTS: the watchdog has ended the configuration before the last one
 TRIES = 100
 

@@ -115,8 +115,8 @@ UPDATED = [
 
 @pytest.fixture(scope="module")
 def driven(card):
-    """Run the commands of a member and then an update in one guest behind the driver. Return the
-    files that they wrote."""
+    """In one guest with our driver, run commands as a member of the card's group. Then, as root,
+    write a new image to the flash and reboot the card. Return the files of all commands."""
     with card() as board:
         talk = TALK if WITH_CPU else []
         return in_guest(board, [*AS_MEMBER, *talk, *UPDATED], vfio=False)

@@ -103,7 +103,7 @@ def test_a_request_that_no_client_can_make(tmp_path):
     assert status == 1 and "1 to 8 adjacent bytes" in err
 
 
-# Memory ----------------------------------------------------------------------------------------
+# Host memory of a trace ------------------------------------------------------------------------
 
 READ = dwords(0x0000_0002, 0x0100_00FF, 0x1FF8)
 WRITE = 0x4000_0002, 0x0100_00FF, 0x1FF8

@@ -123,7 +123,7 @@ def test_the_projects_reader_agrees(read):
     assert read == [(n, t, data) for n, t, _, data in packets]
 
 
-# Crafted files ---------------------------------------------------------------------------------
+# Crafted pcapng files --------------------------------------------------------------------------
 
 READ = dwords(0x0000_0001, 0x0100_070F, 0x1000)
 ANSWER = dwords(0x4A00_0001, 0x0000_0004, 0x0100_0700, payload=b"\x01\x02\x03\x04")

@@ -52,7 +52,7 @@ GUEST_SECONDS = 600
 
 @dataclass(frozen=True)
 class Ran:
-    """Says how one run of an example ended, and what the board counted during it."""
+    """The end of one run of an example program, and what the board counted during the run."""
 
     status: int
     out: str
@@ -149,7 +149,7 @@ def call(language: str, name: str, *words: str | Path) -> subprocess.CompletedPr
     )
 
 
-# Runs ---------------------------------------------------------------------------------------------
+# Runs of an example -------------------------------------------------------------------------------
 
 
 @functools.cache

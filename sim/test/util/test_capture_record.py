@@ -159,7 +159,7 @@ def only_file(report):
     return Path(file["path"])
 
 
-# Recordings ---------------------------------------------------------------------------------------
+# Recordings of lanebox-capture --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("size, period", [(64, 3000), (69, 3100), (256, 5000), (1518, 20000)])
@@ -362,7 +362,7 @@ def test_info_has_the_accounts_of_each_port(tool, tmp_path):
     assert frames == [26, 26, 26, 25] + [0] * 12
 
 
-# Refusals -----------------------------------------------------------------------------------------
+# Refusals of lanebox-capture ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -424,7 +424,7 @@ def test_a_card_without_the_block_says_so(checked, tmp_path):
     assert not (tmp_path / "a.pcapng").exists()
 
 
-# The library --------------------------------------------------------------------------------------
+# Recording through the library --------------------------------------------------------------------
 
 
 def test_the_capture_calls_do_what_they_say(checked, board):
@@ -537,7 +537,7 @@ def test_pages_that_are_not_there_are_refused(tool, tmp_path):
         assert list(tmp_path.iterdir()) == []
 
 
-# Several folders ----------------------------------------------------------------------------------
+# Recordings in several folders --------------------------------------------------------------------
 
 
 def numbers_of(files, tmp_path):

@@ -182,7 +182,7 @@ def test_each_interrupt_of_the_user_s_logic_ends_one_wait(way, language, ran):
     assert found.passed["interrupts"] == INTERRUPTS
 
 
-# On the board alone -------------------------------------------------------------------------------
+# Examples on the board alone ----------------------------------------------------------------------
 
 
 @each_language
@@ -304,7 +304,7 @@ def test_samples_are_drawn(board, folder):
     assert (folder / "picture.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
 
 
-# The README and the sources -----------------------------------------------------------------------
+# The examples' README and their sources -----------------------------------------------------------
 
 
 def test_the_table_names_each_example():

@@ -14,7 +14,7 @@ from sim.rows.measure import Conditions
 
 @pytest.fixture(scope="module")
 def rows():
-    """Measure the rows once. Returns {id: row}."""
+    """Measure the rows of the capture's cost for the card once. Returns {id: row}."""
     built = artefacts.build(DEFAULT, capture=True)
     found = cost.rows(built.board, built.gateware / "csr.json", Conditions())
     return {entry.id: entry for entry in found}

@@ -26,7 +26,7 @@ def test_a_program_that_fails_has_no_count():
         host.counted([], "x", made, "record", "2", "/nowhere/a.pcapng")
 
 
-@pytest.mark.soak  # records 800 MB
+@pytest.mark.soak  # the test records 800 MB to disk
 def test_a_recording_costs_less_than_an_instruction_a_packet():
     """The recorder takes one instruction in user space or less for a packet of 64 B, which is less
     than any copy, and 64 system calls or fewer for a GiB."""

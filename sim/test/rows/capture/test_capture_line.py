@@ -57,7 +57,7 @@ def generated(numbers, size, seed):
 
 
 def places(ring):
-    """Return the places of all records of the ring as an array."""
+    """Return the places in bytes of all pcapng records of the ring as an array."""
     found, at, end = [], 0, ring.line[0]
     while at < end:
         kind, length = struct.unpack_from("<II", ring.data, at)

@@ -13,7 +13,7 @@ from sim.rows.measure import Conditions
 
 @pytest.fixture(scope="module")
 def rows():
-    """Measure the rows once. Returns {id: row}."""
+    """Measure the rows of a capture with several queues once. Returns {id: row}."""
     built = artefacts.build(DEFAULT, capture=queues.QUEUES)
     found = queues.rows(built.board, built.gateware / "csr.json", Conditions())
     rows = {entry.id: entry for entry in found}

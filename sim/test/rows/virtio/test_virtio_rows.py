@@ -150,7 +150,7 @@ def test_messages_that_stay_in_the_queue_end_the_measurement(card, monkeypatch):
             latency.Device(*card).echoes(at, 64, 1)
 
     def offer_more(queue, head):
-        """Let the driver count a message more than the device sees."""
+        """Let the virtio driver count one message more than the device sees."""
         wanted = offer(queue, head)
         queue.index += queue.number
         return wanted
