@@ -113,7 +113,7 @@ def markdown(board):
             f"| {net.confidence} | {said} |")
     return "\n".join(lines)
 
-# Constraints --------------------------------------------------------------------------------------
+# Constraints of a board's pins --------------------------------------------------------------------
 
 def _port_names(port, pins):
     name = port.replace(".", "_")

@@ -34,7 +34,7 @@ PROXY     = programming.PROXY
 NO_VENDOR = 3
 EDITION   = "Vivado ML Standard, which costs nothing, from 2021.1 on"
 
-# Synthesis ----------------------------------------------------------------------------------------
+# Synthesis without the vendor's tool --------------------------------------------------------------
 
 def say_what_differs(board, lanes):
     """Print the board's clock if it is not the usual 250 MHz, and the lanes whose pins are not
@@ -64,7 +64,7 @@ def build_proxy(board, output):
     synthesise_design(PROXY, folder, find_yosys())
     return folder
 
-# Vendor tool --------------------------------------------------------------------------------------
+# Steps that need the vendor's tool ----------------------------------------------------------------
 
 def say_what_is_ready(board, output):
     """Print which files are ready without Vivado, which are missing, and the command that
@@ -77,7 +77,7 @@ def say_what_is_ready(board, output):
         "routing, timing\n"
         f"  resume   {shlex.join(sys.argv)}", file=sys.stderr)
 
-# Main ---------------------------------------------------------------------------------------------
+# The target of a board ----------------------------------------------------------------------------
 
 def build(board, arguments):
     """Build what the options ask for: gateware, driver, netlist and bitstream.

@@ -58,7 +58,7 @@ HOUSECLEANING = 64
 # part starts.
 START_CLOCKS = 2000
 
-# Configuration ------------------------------------------------------------------------------------
+# The part's configuration logic -------------------------------------------------------------------
 
 SYNC, NOOP = numbers.BITSTREAM_SYNC, 0x20000000
 REGISTERS = {4: "CMD", 7: "STAT", 12: "IDCODE"}
@@ -149,7 +149,7 @@ class ConfigLogic:
             self.status |= EOS | DONE_INTERNAL | DONE_PIN
 
 
-# TAP ----------------------------------------------------------------------------------------------
+# The part's JTAG state machine (TAP) --------------------------------------------------------------
 
 
 class Tap:
@@ -271,7 +271,7 @@ class Tap:
         self.shift.insert(0, tdi)
 
 
-# Cable --------------------------------------------------------------------------------------------
+# The cable, by OpenOCD's remote_bitbang -----------------------------------------------------------
 
 
 class Cable:

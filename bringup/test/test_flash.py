@@ -195,7 +195,7 @@ def test_an_image_leaves_the_spare_bytes_of_its_room(tmp_path, golden):
     ids=["part", "truncated", "large", "programmer"],
 )
 def test_a_wrong_image_never_reaches_the_cable(library, write, image, options, reason):
-    """A wrong image is refused with the reason, before any clock of JTAG."""
+    """--flash refuses a wrong image with the reason, before any clock of JTAG."""
     card = Card(library)
     result = write(card, image, *options)
     assert result.returncode == 1 and reason in result.stderr
@@ -216,7 +216,7 @@ def test_without_the_proxys_bitstream_it_is_said(library, write, tmp_path):
 
 
 def test_golden_is_a_way_to_flash():
-    """--golden without --flash is refused."""
+    """The command line option --golden is refused without --flash."""
     result = subprocess.run(
         [sys.executable, ROOT / "targets" / "ku5p.py", "--load", "--golden"],
         capture_output=True,
@@ -226,7 +226,7 @@ def test_golden_is_a_way_to_flash():
     assert result.returncode == 2 and "--golden" in result.stderr
 
 
-# The proxy by itself ------------------------------------------------------------------------------
+# The SPI proxy without ku5p.py --------------------------------------------------------------------
 
 
 def scan(tap, bits):

@@ -263,7 +263,7 @@ def test_other_pins_are_not_driven(probe, pin, reason):
 
 
 def test_nothing_is_driven_unheard(probe):
-    """A pin is driven only after --listen has heard it."""
+    """The pin probe's --drive drives no pin that --listen has not examined before."""
     with pytest.raises(ProgramError, match="before --listen has heard"):
         probe(ku5p_probe.drive, boards(), drive="E25")
 
@@ -310,7 +310,7 @@ def test_a_clock_that_stopped_is_not_told_again(probe):
 
 
 def test_another_design_is_not_taken_for_the_probe(probe, monkeypatch):
-    """A design with other pins than the board's probe is refused."""
+    """ku5p_probe.py refuses a loaded design that has other pins than the board's probe."""
     monkeypatch.setattr(probe_design, "candidates", lambda board: PINS[1:])
     with pytest.raises(ProgramError, match="not the probe of this board"):
         probe(ku5p_probe.listen, boards())
@@ -367,7 +367,7 @@ def test_without_a_bitstream_the_way_to_one_is_named(script):
     assert script().returncode == 2
 
 
-# Names --------------------------------------------------------------------------------------------
+# Names that pins send -----------------------------------------------------------------------------
 
 
 @each_seed(4)
@@ -428,7 +428,7 @@ def test_a_recording_is_read(tmp_path):
     assert done.stdout == "E25\n", done.stderr
 
 
-# Pins ---------------------------------------------------------------------------------------------
+# Pins of package and board ------------------------------------------------------------------------
 
 
 def test_the_package_has_all_the_boards_pins():

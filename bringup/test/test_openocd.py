@@ -188,7 +188,7 @@ def test_a_missing_cable_is_told(load):
     device.
     """
     for options in ([], ["--cable", "digilent-hs2"]):
-        # Port 1 is used for remote_bitbang, since no program listens on it.
+        # remote_bitbang is sent to TCP port 1, since no program listens there.
         result = load(1, None, *options)
         assert result.returncode == 1
         assert "no such cable is plugged in" in result.stderr, result.stderr

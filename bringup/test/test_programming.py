@@ -108,7 +108,7 @@ def test_openfpgaloader_may_not_load_another_part(run, bitstream, tmp_path, code
 
 
 def test_openfpgaloaders_own_failure_is_shown(run, bitstream):
-    """The message of openFPGALoader about its failure is shown."""
+    """If openFPGALoader fails, --load shows openFPGALoader's own message."""
     result = run(
         "--load",
         "--programmer",

@@ -112,7 +112,7 @@ def test_a_card_that_does_not_come_back_is_an_error(tmp_path, monkeypatch):
 
 
 def test_a_host_without_pcie_is_told(tmp_path):
-    """On a host without PCIe the program says so, without a traceback."""
+    """On a host without PCIe --rescan says so, without a traceback."""
     result = run(tmp_path / "nothing")
     assert result.returncode == 1
     assert "has this host PCIe?" in result.stderr and "Traceback" not in result.stderr
