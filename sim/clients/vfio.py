@@ -180,8 +180,8 @@ class VfioClient:
         return self.reply(self.send_read(region, offset, count))[ACCESS.size :]
 
     def send_read(self, region, offset, count):
-        """Send a read and do not wait for its reply. Return the message number, which reply()
-        needs."""
+        """Send a read of a region, and do not wait for its reply. Return the message number that
+        reply() needs."""
         return self.send(REGION_READ, ACCESS.pack(offset, region, count))
 
     def read_many(self, region, offsets, count):

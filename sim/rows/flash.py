@@ -43,7 +43,7 @@ SECONDS = 900
 # Seconds of wall time before the first look at the status of a page. A look that comes too early
 # costs an access and a microsecond of device time.
 FIRST_LOOK = 0.02
-LONGEST_NAP = 2.0  # seconds of wall time between two reads of the engine's status
+LONGEST_NAP = 2.0  # the most seconds of wall time between two reads of the flash engine's status
 
 
 class Engine:

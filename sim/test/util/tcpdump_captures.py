@@ -20,7 +20,7 @@ from sim.pcap import blocks
 
 ETHERNET = 1
 LONGEST = 2**CAPTURE_LENGTH_BITS - 1
-ORIGINAL = 2**16 - 1  # The most bytes that a packet may have had where it was captured.
+ORIGINAL = 2**16 - 1  # The most bytes of a packet before a capture program cut it short.
 
 
 class SourceArchive(Archive):

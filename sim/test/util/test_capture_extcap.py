@@ -17,7 +17,7 @@ from sim.rows.measure import Conditions
 from sim.test.card.test_board_capture import Generated
 from software.test.software_build import build_unchecked
 
-SECONDS = 120  # wall time that a program may take
+SECONDS = 120  # seconds of wall time that a program may take
 MISSING = "sim:/nonexistent/board.sock"
 
 pytestmark = pytest.mark.skipif(not shutil.which("tshark"), reason="tshark is not installed")
@@ -147,5 +147,5 @@ def test_frames_come_into_tshark(wireshark, board, tmp_path):
         assert len(bodies) == 300, read[:500]
         for i, body in enumerate(bodies):
             want = bytearray(frames.data(i))
-            want[11] = 0  # the port, in the frame's source address
+            want[11] = 0  # the card's port, in the frame's source MAC address
             assert bytes.fromhex(body) == bytes(want), i

@@ -31,7 +31,7 @@ from tools.testing.repository import ROOT
 from tools.testing.seeds import SHIFT
 
 SECONDS = 300  # seconds of wall time that a command may take
-PAGE = 4096  # bytes of the header of a recording
+PAGE = 4096  # bytes of the header of a pcapng recording
 KINDS = ("arp", "dns", "ip", "udp", "syslog", "nbns")  # randpkt's types of Ethernet packets
 
 
@@ -68,7 +68,7 @@ def run(program, board):
 
 
 def frames(path):
-    """Return the packets of a file that become frames."""
+    """Return those packets of a pcapng file that the card plays as frames."""
     return [found for found in packets(path.read_bytes()) if found.data]
 
 
@@ -85,7 +85,7 @@ def made(path, count, largest=1514, ports=4, seed=SHIFT):
 
 
 def randpkt(folder, kind, count=60):
-    """Let randpkt make a capture, and editcap make pcapng of it."""
+    """Let randpkt make a file of random packets, and editcap make pcapng of it."""
     old, new = folder / f"{kind}.pcap", folder / f"{kind}.pcapng"
     subprocess.run(["randpkt", "-b", "9000", "-c", str(count), "-t", kind, old], check=True)
     subprocess.run(["editcap", "-F", "pcapng", old, new], check=True)

@@ -43,7 +43,7 @@ def tool(running):
 
 
 def record(tool, frames, *options):
-    """Record all queues, and return the reports of the queues."""
+    """Record all queues by lanebox-capture, and return its report of each queue."""
     return tool.run("record", "--queues", "all", *SMALL, *generate(frames), *options)["queues"]
 
 
@@ -62,7 +62,7 @@ def account(frames, reports):
 
 
 def objects_of(live):
-    """Return the objects of `live`, which prints one for each interval."""
+    """Return the JSON objects of `lanebox-capture live`: one for each interval."""
     out, errors = live.communicate(timeout=SECONDS)
     assert live.returncode == 0, errors
     return objects(out)
@@ -288,7 +288,7 @@ def test_a_bad_option_has_a_sentence(tool, tmp_path, options, sentence):
 
 
 def test_too_few_files_are_refused(tool, tmp_path):
-    """Several queues need a folder, or a file for each."""
+    """lanebox-capture refuses several queues without a folder, or a file for each queue."""
     report = tool.run("record", "--queues", "all", tmp_path / "a", tmp_path / "b", status=1)
     assert (
         "4 queues are recorded, and 2 files or folders are named: name one" in report["failures"][0]

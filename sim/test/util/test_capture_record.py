@@ -33,7 +33,7 @@ from software.test.software_build import build_unchecked
 from tools.testing.repository import ROOT
 from tools.testing.seeds import SHIFT
 
-PAGE = 4096  # bytes of the header of a file
+PAGE = 4096  # bytes of the header of a pcapng file
 SECONDS = 120  # seconds of wall time that a command may take
 LOST = ("lost_ring", "lost_staging")
 
@@ -66,7 +66,7 @@ class Tool:
         return [str(word) for word in (self.program, name, *device, "--json", *arguments)]
 
     def run(self, name, *arguments, status=0, **options):
-        """Run a command. Returns its report, from --json."""
+        """Run a command of lanebox-capture. Returns its JSON report."""
         done = subprocess.run(
             self.command(name, *arguments),
             capture_output=True,
@@ -88,11 +88,11 @@ class Tool:
         )
 
     def record(self, frames, *arguments, port_mask=PORT_MASK):
-        """Record the generator's `frames`. Returns the report."""
+        """Record `frames` of the card's generator. Returns lanebox-capture's report."""
         return self.run("record", *generate(frames, port_mask), *arguments)
 
     def check(self, *files):
-        """Return what `check` says about each file. No rule may be broken."""
+        """Return what `lanebox-capture check` says about each file. It must find no broken rule."""
         found = self.run("check", *files)["files"]
         assert all(file["rule"] is None and file["recording"] for file in found)
         return found
@@ -349,7 +349,7 @@ def test_a_board_that_ends_is_noticed(tool, board, tmp_path):
     assert recorder.returncode == 1
     report = json.loads(out)
     assert "the board closed the connection" in report["failures"][0]
-    # The accounts went with the card, so they are unknown, and not 0.
+    # The frames' accounts went with the card, so they are unknown, and not 0.
     assert (report["packets"], report["lost_ring"], report["ports"]) == (None, None, None)
 
 

@@ -20,9 +20,9 @@ from sim.rows.measure import Conditions
 from sim.test.board.board_builds import ROOT
 from sim.test.driver.driver_guest import boot
 
-SECONDS = 120  # wall time that a program may take
+SECONDS = 120  # seconds of wall time that a program may take
 USER0 = 147
-PORT = 15  # the port of the user slot's frames
+PORT = 15  # the card's port that stands for frames of the user slot
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +104,7 @@ def test_the_recorder_gives_frames_a_link_type(built, board, tmp_path):
 
 
 @pytest.mark.guest
-@pytest.mark.soak  # a guest of its own
+@pytest.mark.soak  # the test boots a guest of its own
 def test_the_recorder_records_the_sensor(built, board, tmp_path, monkeypatch):
     """Behind the driver lanebox-capture records the sensor's frames, and another program starts and
     stops the sensor meanwhile. tshark finds each frame in the recording."""

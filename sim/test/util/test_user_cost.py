@@ -31,7 +31,7 @@ WAITS = ("litepcie_wait_beyond", "litepcie_stream_drain")
 CALLS = 32
 # Matches the line in which callgrind prints the sum of instructions.
 COLLECTED = r"Collected : (\d+)"
-VECTOR = 32  # bytes of the widest load that valgrind supports
+VECTOR = 32  # bytes of the widest load instruction that valgrind supports
 
 
 def run(board, direction, buffers, *prefix):

@@ -215,7 +215,7 @@ def test_mapped_accesses_are_as_fast_as_a_mapping_allows(said):
     # Depending on the C library, memcpy() of 4096 bytes loads words of 8 bytes (512 round trips) or
     # copies single bytes (4096 round trips).
     assert 512 * 0.9 < found["read_memcpy/4096"]["access_ns"] / trip < 4096 * 1.1
-    # These writes are limited by the guest's own stores.
+    # The rate of these MMIO writes is limited by the guest's own stores.
     for size in (4, 8):
         assert found[f"write_mapped/{size}"]["binds"] == "the host's own stores"
     for row in found.values():

@@ -29,7 +29,7 @@ from tools.testing.seeds import SHIFT, each_seed
 # The list lies above the memory of the DMA's buffers and of the console's queues.
 LIST, LIST_BYTES = 0x5_0000_0000, 1 << 20
 SOURCE, SINK, DMA_BYTES = 0x6_0000_0000, 0x7_0000_0000, 1 << 18
-NOWHERE = 0xDEAD_0000_0000  # No memory is mapped at this address.
+NOWHERE = 0xDEAD_0000_0000  # a bus address at which no host memory is mapped
 NODE = struct.Struct("<QQ")
 UNSUPPORTED, ABORTED, POISONED, TIMEOUT = (
     elements("vocabulary/ReadError.scala")[name]
@@ -71,7 +71,7 @@ class Walker:
         return self.card.read("user_state") & 1
 
     def result(self):
-        """Wait for the end of the walk. Returns (sum, length, endless, error)."""
+        """Wait until the logic has walked the list. Returns (sum, length, endless, error)."""
         wait_until(lambda: not self.runs, "the end of the walk")
         state = self.card.read("user_state")
         found = self.card.read("user_sum"), self.card.read("user_length")

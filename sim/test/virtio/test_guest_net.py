@@ -21,8 +21,8 @@ from tools.testing.seeds import SHIFT
 pytestmark = pytest.mark.guest
 KERNELS = [None, *(pytest.param(series, marks=pytest.mark.soak) for series in kernels()[1:])]
 STATISTICS = "/sys/class/net/eth0/statistics"
-FEATURES = "/sys/class/net/eth0/device/features"  # a 0 or 1 for each bit that was agreed on
-MERGED_BUFFERS = 15  # VIRTIO_NET_F_MRG_RXBUF (VirtIO 1.2, 5.1.3)
+FEATURES = "/sys/class/net/eth0/device/features"  # a 0 or 1 for each feature bit that was agreed on
+MERGED_BUFFERS = 15  # number of the feature bit VIRTIO_NET_F_MRG_RXBUF (VirtIO 1.2, 5.1.3)
 COUNTS = ("tx_packets", "rx_packets", "tx_bytes", "rx_bytes", "rx_errors", "rx_dropped")
 # Shell functions: `counts FILE` writes the kernel's counts of frames and bytes, and `alone` keeps
 # the kernel from sending frames of its own, which nobody would answer.

@@ -23,7 +23,7 @@ from sim.test.virtio.virtio_guest import SHELL, check_quiet, files
 pytestmark = pytest.mark.guest
 KERNELS = [None, *(pytest.param(series, marks=pytest.mark.soak) for series in kernels()[1:])]
 
-# Numbers of feature bits of the standard.
+# Numbers of virtio's feature bits, as the standard has them.
 INDIRECT, EVENT_INDEX, VERSION_1, ACCESS, ORDER, NOTIFICATION_DATA = 28, 29, 32, 33, 36, 38
 IOMMU = ("-device", "intel-iommu,intremap=on,caching-mode=on")
 UP = [SHELL, "load; ready"]
@@ -31,7 +31,7 @@ UP = [SHELL, "load; ready"]
 WORKS = "ready; echoed again; pinged 10"
 # MiB of memory of a guest whose rings are above 4 GiB. The host keeps only what the guest uses.
 FAR_MEMORY = 5120
-STATUS = f"{virtio_card.NET + 0x70:#x}"  # place in BAR0 of the net device's status register
+STATUS = f"{virtio_card.NET + 0x70:#x}"  # offset in BAR0 of the net device's status register
 CAUSES = 7 << virtio_card.NET_CAUSE
 # The card's counts at each `ask count` of a guest.
 COUNTED: list[dict] = []

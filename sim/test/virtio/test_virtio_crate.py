@@ -28,7 +28,7 @@ from tools.testing.seeds import SHIFT
 CRATE = Path(__file__).resolve().parent / "virtio_crate"
 TARGET = ROOT / "build" / "virtio_crate"
 RUST = (1, 85)
-PAGES = 256  # pages of memory that the card and the crate share
+PAGES = 256  # pages of memory that the card and the Rust crate share
 BUILD_SECONDS, SECONDS = 900, 300
 # The pattern of sizes in main.rs, which begins anew after this many messages.
 ROUND, ROUND_BYTES = 8, 1 + 3 + 64 + 255 + 1024 + 1500 + 4095 + 4096
@@ -51,7 +51,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def program():
-    """Return the path of the program that drives the console with the crate."""
+    """Return the path of the Rust program that drives the virtio console with the crate."""
     command = ["cargo", "build", "--locked", "--quiet", "--target-dir", TARGET]
     done = subprocess.run(command, cwd=CRATE, capture_output=True, text=True, timeout=BUILD_SECONDS)
     assert done.returncode == 0, done.stderr[-3000:]

@@ -46,13 +46,13 @@ VERSION, DEVICE_ID, QUEUE_NUM_MAX, CONFIG = 0x04, 0x08, 0x34, 0x100
 REASON, DROPPED = 0xF00, 0xF04
 
 NEEDS_RESET = 64
-NEXT = 1  # flag of a descriptor: another one follows
-QUEUE_BYTES = 1 << 16  # bytes of host memory for the rings of a queue
+NEXT = 1  # flag of a virtqueue's descriptor: another one follows
+QUEUE_BYTES = 1 << 16  # bytes of host memory for the rings of a virtqueue
 BUFFER_BYTES = 256
 
 
 class Device(NamedTuple):
-    """The card's entry of a virtio device in the capability table."""
+    """The entry of one virtio device in the card's capability table."""
 
     offset: int
     device: int
@@ -99,7 +99,7 @@ class Queue:
         self.put(at, "<QIHH", address, size, flags | (WRITE if self.writes else 0), following)
 
     def offer(self, head):
-        """Show the device a chain that begins at descriptor `head`."""
+        """Make the chain that begins at descriptor `head` available to the virtio device."""
         self.put(self.available + 4 + 2 * (self.index % self.size), "<H", head)
         self.index = (self.index + 1) & 0xFFFF
         self.put(self.available + 2, "<H", self.index)
@@ -139,7 +139,7 @@ class Console:
         self.card.mmio_write(self.device.offset + offset, value)
 
     def start(self):
-        """Initialise the device, with queues from their beginning."""
+        """Initialise the virtio device, with queues from their beginning."""
         self.received, self.free = bytearray(), list(range(self.queues[TRANSMIT].size))
         self.write(STATUS, ACKNOWLEDGE | DRIVER)
         for half in (0, 1):
@@ -171,7 +171,7 @@ class Console:
         self.write(QUEUE_NOTIFY, queue.number | queue.index << 16)
 
     def reset(self):
-        """Reset the device, and wait until it has answered."""
+        """Reset the virtio device, and wait until it has answered."""
         self.write(STATUS, 0)
         wait_until(lambda: self.read(STATUS) == 0, "the reset")
 
@@ -188,7 +188,7 @@ class Console:
         self.notify(queue)
 
     def wait(self):
-        """Wait for an interrupt, and collect what the device has used."""
+        """Wait for an interrupt, and collect the chains that the virtio device has used."""
         self.card.wait_interrupt()
         self.collect()
 
