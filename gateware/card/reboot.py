@@ -62,7 +62,7 @@ DESYNCHRONISE = [
 READ_BOOTSTS = [
     *SYNCHRONISE,
     Step(_packet(ICAP_READ, ICAPRegisters.BOOTSTS)), Step(ICAP_NOOP), Step(ICAP_NOOP),
-    # RDWRB may only change while CSIB is high: otherwise the part aborts the configuration.
+    # RDWRB may only change while CSIB is high: otherwise the FPGA aborts the configuration.
     Step(selected=False), Step(selected=False, reads=True),
     *[Step(reads=True)]*READ_CLOCKS,
     Step(selected=False, reads=True), Step(selected=False),
