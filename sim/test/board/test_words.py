@@ -93,7 +93,7 @@ def test_a_fraction_is_a_finite_number_from_0_on(words, text, value):
 
 @pytest.mark.parametrize("text, parts", [("", 1), ("a", 1), ("a:b", 2), ("a:", 2), (":a:", 3)])
 def test_a_colon_ends_a_part(words, text, parts):
-    """A text with n colons has n + 1 parts, of which some may be empty."""
+    """The board splits a text with n colons into n + 1 parts, of which some may be empty."""
     assert words(text)[0].split()[2] == str(parts)
 
 

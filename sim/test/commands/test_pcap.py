@@ -79,7 +79,7 @@ def test_a_packet_that_is_missing_or_new_is_told():
 
 
 def test_times_are_read_in_the_unit_of_their_interface():
-    """Times in us, ns and in powers of two become ns."""
+    """sim.pcap converts pcapng times in us, ns and in powers of two to ns."""
     data = section("<") + interface("<") + interface("<", 9) + interface("<", 0x80 | 10)
     data += packet("<", 5, b"a") + packet("<", 5, b"b", number=1) + packet("<", 512, b"c", number=2)
     assert [p.time for p in packets(data)] == [5000, 5, 500_000_000]
@@ -87,7 +87,7 @@ def test_times_are_read_in_the_unit_of_their_interface():
 
 @pytest.mark.parametrize("cut", [1, 4, 30])
 def test_a_file_that_is_cut_is_no_pcapng(cut):
-    """A block that is not whole is an error with its offset."""
+    """A pcapng block that is cut short is an error with the block's offset."""
     data = section("<") + interface("<") + packet("<", 5, bytes(60))
     with pytest.raises(pcap.NotPcapng, match=r"offset \d+"):
         list(packets(data[:-cut]))

@@ -56,7 +56,7 @@ def guest_of_two(tmp_path_factory):
     ],
 )
 def test_a_file_has_a_queue(guest, part):
-    """The part of the C program `queues` passes, and leaves no page pinned."""
+    """Each part of the C program `queues` passes, and leaves no page pinned."""
     commands = [PINNED, NONE_PINNED, f"queues {part} {NODE} >/out/queues", NONE_PINNED]
     assert guest.run(commands)["queues"] == f"{part}: ok\n".encode()
 

@@ -117,7 +117,7 @@ def test_a_broken_module_gets_a_sentence(start_card, image, fault, sentence):
 
 
 def test_a_stuck_bus_is_freed(start_card, image):
-    """A module that holds SDA low for seven clocks is freed by the card, and read."""
+    """The card frees a module that holds SDA low for seven clocks of SCL, and reads it."""
     with start_card("--module-a", image(qsfp28()), "--module-a-fault", "stuck:7") as board:
         done = module(board, "A")
     assert done.returncode == 0, done.stderr

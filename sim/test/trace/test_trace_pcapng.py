@@ -200,7 +200,7 @@ def convert(*arguments):
 
 
 def test_summary():
-    """The summary of sim.trace has the counts of the run, in which every read has ended."""
+    """The summary by sim.trace has the TLP counts of the run, in which every read has ended."""
     run = recording()
     result = convert(run.path)
     lines = {tuple(line.split()[:4]) for line in result.stdout.splitlines()}

@@ -82,7 +82,7 @@ def test_the_client_in_python_writes_what_the_sensor_sends(built, board, tmp_pat
 
 
 def test_the_client_in_c_finds_each_sample(built, board):
-    """The client in C finds all samples right, in place."""
+    """The sensor example's client in C finds all samples right, without a copy."""
     client = artefacts.client(examples.find("sensor"), built.headers)
     assert re.match(r"\d+ frames of 20 samples right", run(client, f"sim:{board.socket}"))
 

@@ -181,7 +181,7 @@ def test_no_frame_is_lost_in_ten_times_the_time(card, mps, name):
 @pytest.mark.soak
 @pytest.mark.skipif(os.environ.get("SOAK") != "full", reason="takes an hour: SOAK=full runs it")
 def test_no_frame_of_a_hundred_million_is_lost(card):
-    """Of 10^8 frames of 64 B at line rate no frame is lost."""
+    """The capture block loses none of 10^8 frames of 64 B at line rate."""
     row = line(*card, Conditions(), "64", 100 * DEVICE_NS)
     print(row.id, row.value, row.conditions)
     assert (row.conditions["frames"], row.value, row.violations) == (100_000_000, 0, 0)
