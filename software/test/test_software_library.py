@@ -76,7 +76,8 @@ def test_a_recording_is_whole_whatever_the_disk_does(built, tmp_path):
 
 def test_each_queue_is_recorded_by_its_thread(built, tmp_path):
     """The C test capture_threads.c passes: each queue's file has all its MBUFs, and a queue whose
-    disk fails is told and costs the others nothing.
+    disk fails is told and costs the others nothing. The generator's last frame is waited for as
+    long as the disk of its queue is at work.
 
     The C test plays the queues.
     """

@@ -45,6 +45,9 @@ struct litepcie_capture {
 static struct litepcie_capture captures[QUEUES];
 static unsigned int done;	/* queues that have given all */
 static bool runs, over;
+/* queue for whose room the generator's last frame waits; NULL: the frame is out */
+static struct litepcie_capture *awaited;
+static unsigned int given_at_stop;	/* MBUFs that @awaited had given when queue 0 was stopped */
 
 static uint8_t byte_of(const struct litepcie_capture *capture, unsigned int mbuf)
 {
@@ -97,7 +100,7 @@ int litepcie_capture_next(struct litepcie_capture *capture, struct litepcie_span
 		.bytes = MBUF, .position = mbuf * MBUF, .mbuf = mbuf, .sealed = true,
 	};
 	memset(capture->ring + mbuf % MBUFS * MBUF, byte_of(capture, mbuf), MBUF);
-	if (++capture->given == capture->full)
+	if (__atomic_add_fetch(&capture->given, 1, __ATOMIC_RELEASE) == capture->full)
 		__atomic_add_fetch(&done, 1, __ATOMIC_RELEASE);
 	return 1;
 }
@@ -113,6 +116,8 @@ int litepcie_capture_release(struct litepcie_capture *capture, size_t bytes)
 int litepcie_capture_stop(struct litepcie_capture *capture)
 {
 	CHECK_EQUAL(capture->number, 0);
+	if (awaited)
+		given_at_stop = __atomic_load_n(&awaited->given, __ATOMIC_ACQUIRE);
 	runs = false;
 	__atomic_store_n(&over, true, __ATOMIC_RELEASE);
 	return 0;
@@ -158,7 +163,7 @@ int litepcie_capture_generated(struct litepcie_capture *capture, uint64_t *frame
 {
 	(void)capture;
 	*frames = 0;
-	return 1;
+	return !awaited || __atomic_load_n(&awaited->given, __ATOMIC_ACQUIRE) == awaited->full;
 }
 
 /* Utility ------------------------------------------------------------------------------------- */
@@ -188,7 +193,7 @@ bool util_interrupted(void)
 
 /* Recordings ---------------------------------------------------------------------------------- */
 
-static char paths[QUEUES][256];
+static char paths[QUEUES][256], copy[256];
 static struct recording recordings[QUEUES];
 static struct util util;
 
@@ -197,6 +202,7 @@ static void make(const char *folder, unsigned int full)
 	memset(&util, 0, sizeof(util));
 	done = 0;
 	runs = over = false;
+	awaited = NULL;
 	for (unsigned int n = 0; n < QUEUES; n++) {
 		captures[n] = (struct litepcie_capture) {
 			.number = n, .full = full + 3 * n, .ring = aligned_alloc(PAGE, MBUFS * MBUF),
@@ -289,6 +295,67 @@ static void a_queue_that_fails_costs_the_others_nothing(const char *folder)
 	clean();
 }
 
+/* Take a little from a pipe, then nothing for longer than a standstill, then all. */
+static void *read_with_a_pause(void *path)
+{
+	const struct timespec pause = { .tv_sec = (time_t)STUCK_S, .tv_nsec = 900000000 };
+	int from = open(path, O_RDONLY), to = open(copy, O_WRONLY | O_CREAT, 0600);
+	uint8_t *data = malloc(MBUF);
+	ssize_t bytes = read(from, data, MBUF);
+
+	nanosleep(&pause, NULL);
+	for (; bytes > 0; bytes = read(from, data, MBUF))
+		CHECK_EQUAL(write(to, data, (size_t)bytes), bytes);
+	free(data);
+	close(from);
+	close(to);
+	return NULL;
+}
+
+/* Let the generator's last frame wait for @queue, whose disk is a pipe that @reader reads. */
+static void wait_for(unsigned int queue, void *(*reader)(void *path), pthread_t *thread)
+{
+	/* Ctrl-C comes while this queue still has MBUFs to give. */
+	done = 1;
+	recordings[0].generates = true;
+	awaited = &captures[queue];
+	CHECK_EQUAL(mkfifo(paths[queue], 0600), 0);
+	pthread_create(thread, NULL, reader, paths[queue]);
+}
+
+/* The generator's last frame waits for a queue whose disk stalls, and is not given up. */
+static void the_last_frame_waits_for_a_slow_disk(const char *folder)
+{
+	pthread_t reader;
+
+	make(folder, 20);
+	snprintf(copy, sizeof(copy), "%s/copy", folder);
+	wait_for(2, read_with_a_pause, &reader);
+	CHECK(record(&util, recordings, QUEUES));
+	pthread_join(reader, NULL);
+	CHECK_EQUAL(util.failed, 0);
+	CHECK_EQUAL(given_at_stop, captures[2].full);
+	CHECK_EQUAL(rename(copy, paths[2]), 0);
+	for (unsigned int n = 0; n < QUEUES; n++)
+		has_mbufs(n, 20 + 3 * n);
+	clean();
+}
+
+/* The generator's last frame is given up if it waits for a queue whose disk has failed. */
+static void a_last_frame_for_a_failed_disk_is_given_up(const char *folder)
+{
+	pthread_t reader;
+
+	make(folder, 12);
+	wait_for(2, read_a_little, &reader);
+	captures[2].full = UINT32_MAX;
+	CHECK(record(&util, recordings, QUEUES));
+	pthread_join(reader, NULL);
+	CHECK_EQUAL(util.failed, 1);
+	CHECK(strstr(util.failures[0], "Broken pipe: the file ends after"));
+	clean();
+}
+
 /* A processor that the machine does not have is told, and the queue is recorded all the same. */
 static void a_processor_that_is_none_is_told(const char *folder)
 {
@@ -309,6 +376,8 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	each_queue_has_its_file(argv[1]);
 	a_queue_that_fails_costs_the_others_nothing(argv[1]);
+	the_last_frame_waits_for_a_slow_disk(argv[1]);
+	a_last_frame_for_a_failed_disk_is_given_up(argv[1]);
 	a_processor_that_is_none_is_told(argv[1]);
 	return failed_checks != 0;
 }

@@ -80,6 +80,20 @@ static bool writes_wait(struct recording *recording)
 				    recording->output.first < recording->output.next;
 }
 
+static void set_busy(struct recording *recording, bool busy)
+{
+	__atomic_store_n(&recording->busy, busy, __ATOMIC_RELAXED);
+}
+
+/* True if MBUFs of a queue with a thread of its own are in no file yet, and may still get there. */
+static bool others_are_busy(const struct recording *recordings, unsigned int count)
+{
+	for (unsigned int n = 1; n < count; n++)
+		if (__atomic_load_n(&recordings[n].busy, __ATOMIC_RELAXED))
+			return true;
+	return false;
+}
+
 static bool finish_files(struct recording *recording)
 {
 	return recording->folders ? deal_finish(&recording->deal) :
@@ -157,6 +171,7 @@ static bool give_back(struct util *util, struct recording *recording)
 	size_t bytes = (size_t)count_done(recording) * recording->config.mbuf_bytes;
 	int rc = bytes ? litepcie_capture_release(recording->capture, bytes) : 0;
 
+	set_busy(recording, writes_wait(recording));
 	util_check(util, rc, "giving the ring back");
 	return rc >= 0;
 }
@@ -225,6 +240,8 @@ static int take(struct util *util, struct recording *recording, struct litepcie_
 	take_times(recording, span);
 	if (!span->sealed)
 		return 1;
+	/* The write itself may wait for the disk. */
+	set_busy(recording, true);
 	if (!write_mbuf(util, recording, span, last)) {
 		disk_failed(util, recording);
 		return -1;
@@ -280,12 +297,14 @@ static bool follow(struct util *util, struct recording *recording, struct litepc
 
 /*
  * Stop the generator. With --lossless its last frame may wait for room, so data is taken until it
- * is out. If it waits for a queue that nobody records, nothing comes any more though all of this
- * ring was given back: the stop of the capture then ends the wait.
+ * is out. The frame may also wait for the room of another of the @count queues, whose disk is slow.
+ * If it waits for a queue that nobody records, nothing comes any more though all of the rings was
+ * given back: the stop of the capture then ends the wait.
  */
-static bool end_generator(struct util *util, struct recording *recording,
+static bool end_generator(struct util *util, struct recording *recordings, unsigned int count,
 			  struct litepcie_span *last)
 {
+	struct recording *recording = &recordings[0];
 	struct litepcie_span span = { .struct_size = sizeof(span) };
 	double moved = util_now();
 	uint64_t made;
@@ -299,7 +318,7 @@ static bool end_generator(struct util *util, struct recording *recording,
 		taken = rc == 0 ? take(util, recording, &span, last, true) : 0;
 		if (taken < 0)
 			return false;
-		if (taken > 0 || writes_wait(recording))
+		if (taken > 0 || writes_wait(recording) || others_are_busy(recordings, count))
 			moved = util_now();
 		else if (util_now() - moved > STUCK_S)
 			break;
@@ -403,10 +422,13 @@ static void conclude(struct util *util, struct recording *recording, const struc
 	close_files(util, recording);
 }
 
-static void run(struct util *util, struct recording *recording)
+/* Record the first of @count queues, and end the run of all. */
+static void run(struct util *util, struct recording *recordings, unsigned int count)
 {
+	struct recording *recording = &recordings[0];
 	struct litepcie_span last = { .struct_size = sizeof(last) };
-	bool right = follow(util, recording, &last) && end_generator(util, recording, &last) &&
+	bool right = follow(util, recording, &last) &&
+		     end_generator(util, recordings, count, &last) &&
 		     end_player(util, recording, &last) && end(util, recording, &last);
 
 	/* After a failure nothing more is taken: the file would miss what came between. */
@@ -439,6 +461,8 @@ static void *work(void *of)
 		processor_pin(util, recording->cpu);
 	while (!recording->over && take(util, recording, &span, &last, true) >= 0)
 		;
+	/* After a failure this queue gives no room back, so nothing is to wait for it. */
+	set_busy(recording, false);
 	if (recording->over && (!finish_files(recording) || !give_back(util, recording)))
 		disk_failed(util, recording);
 	conclude(util, recording, &last);
@@ -495,7 +519,7 @@ bool record(struct util *util, struct recording *recordings, unsigned int count)
 		     begin(util, recordings, count), refused = false;
 
 	if (begun)
-		run(util, recordings);
+		run(util, recordings, count);
 	for (unsigned int n = 0; n < count; n++) {
 		end_thread(util, &recordings[n]);
 		if (!begun)

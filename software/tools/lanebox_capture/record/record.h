@@ -53,6 +53,11 @@ struct recording {
 	bool				refused;	/* the library has refused a setting */
 	/* the recording of queue 0 has ended, and with it that of this queue */
 	bool				over;
+	/*
+	 * MBUFs that were given are in no file yet. The queue's thread writes it, and that of queue
+	 * 0 reads it, too (__ATOMIC_RELAXED).
+	 */
+	bool				busy;
 	/* frames that rules have discarded; only queue 0 counts them */
 	struct litepcie_discards	discards;
 	/* thread of a queue other than the first, and the failures that it notes */
