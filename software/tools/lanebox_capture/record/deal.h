@@ -11,8 +11,8 @@
  *
  * Each file is valid by itself: it has a header, and whole MBUFs in the order of their numbers, of
  * which some are missing. A comment in the header says so. If a folder fails, its MBUFs that are in
- * no file go to another folder, into a new file there, since they may be older than what is in the
- * last one. The recording fails when all folders have.
+ * no file go to another folder. Such an MBUF begins a new file there if it is older than the last
+ * one there. The recording fails when all folders have.
  */
 #ifndef LANEBOX_CAPTURE_DEAL_H
 #define LANEBOX_CAPTURE_DEAL_H
