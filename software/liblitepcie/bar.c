@@ -182,10 +182,22 @@ int litepcie_put(struct litepcie *dev, uint32_t offset, uint32_t value)
 	return rc < 0 ? rc : dev->backend->post(dev, &post, 1, LITEPCIE_POST_OWN);
 }
 
+int litepcie_get_answer(struct litepcie *dev, uint32_t offset, uint32_t *value)
+{
+	int rc = 0;
+
+	*value = UINT32_MAX;
+	for (unsigned int n = 0; rc == 0 && n < LITEPCIE_READS && *value == UINT32_MAX; n++)
+		rc = litepcie_get(dev, offset, value);
+	if (rc == 0 && *value == UINT32_MAX)
+		return litepcie_fail(dev, -EIO, "%s: the card does not answer", dev->name);
+	return rc;
+}
+
 int litepcie_change(struct litepcie *dev, uint32_t offset, uint32_t clear, uint32_t set)
 {
 	uint32_t value;
-	int rc = litepcie_get(dev, offset, &value);
+	int rc = litepcie_get_answer(dev, offset, &value);
 
 	return rc < 0 ? rc : litepcie_put(dev, offset, (value & ~clear) | set);
 }

@@ -81,7 +81,17 @@ int litepcie_get64(struct litepcie *dev, uint32_t offset, uint64_t *value);
 /* Read 64 bits of a copy of counters that the card has made, and that does not change meanwhile. */
 int litepcie_get_copy64(struct litepcie *dev, uint32_t offset, uint64_t *value);
 int litepcie_put(struct litepcie *dev, uint32_t offset, uint32_t value);
-/* Read a register, and write it with the bits @clear cleared and the bits @set set. */
+/* how often a register is read that reads as all ones, as a read that was given up does */
+#define LITEPCIE_READS	3u
+/*
+ * Read a register that never has all ones. If it reads so again and again, -EIO says that the card
+ * does not answer.
+ */
+int litepcie_get_answer(struct litepcie *dev, uint32_t offset, uint32_t *value);
+/*
+ * Read a register that never has all ones, and write it with the bits @clear cleared and the bits
+ * @set set.
+ */
 int litepcie_change(struct litepcie *dev, uint32_t offset, uint32_t clear, uint32_t set);
 int litepcie_get_words(struct litepcie *dev, uint32_t offset, uint32_t *words, size_t count);
 

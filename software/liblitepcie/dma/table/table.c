@@ -118,21 +118,28 @@ int litepcie_table_post(struct litepcie_stream *stream, uint64_t first, uint64_t
 
 /* Counts of executed descriptors -------------------------------------------------------------- */
 
+/*
+ * A read that the root port has given up gives all ones. The count may have that value, too. So it
+ * is read again only if it cannot be true.
+ */
 static int read_status(struct litepcie_stream *stream, uint32_t *advance)
 {
-	uint32_t status;
-	int rc = litepcie_get(stream->dev, stream->registers->loop_status, &status);
+	uint32_t status = UINT32_MAX;
+	int rc = 0;
 
-	if (rc < 0)
-		return rc;
-	/* the difference of the two counts is also right when the card's count wraps at 2^32 */
-	*advance = status - (uint32_t)stream->done;
-	if (*advance > stream->posted - stream->done)
+	for (unsigned int n = 0; rc == 0 && n < LITEPCIE_READS && status == UINT32_MAX; n++) {
+		rc = litepcie_get(stream->dev, stream->registers->loop_status, &status);
+		/* this difference of two counts is also right when the card's count wraps at 2^32 */
+		*advance = status - (uint32_t)stream->done;
+		if (rc == 0 && *advance <= stream->posted - stream->done)
+			return 0;
+	}
+	if (rc == 0)
 		return litepcie_fail(stream->dev, -EIO, "the card says it has finished %u buffers "
 				     "more, but it was given %llu (loop_status 0x%08x); it has lost "
 				     "its state", *advance,
 				     (unsigned long long)(stream->posted - stream->done), status);
-	return 0;
+	return rc;
 }
 
 static int read_done(struct litepcie_stream *stream)

@@ -199,6 +199,51 @@ static void a_silent_card_is_asked(void)
 	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 0), -EIO);
 }
 
+/* Let the root port give up the next @count reads of the register at @offset. */
+static void give_up(uint32_t offset, unsigned int count)
+{
+	card.blocked = offset;
+	card.given_up = count;
+}
+
+/* A read of a count that the root port has given up ends no run, and gives no buffers. */
+static void a_count_that_is_given_up_says_nothing(void)
+{
+	uint64_t first = 0;
+
+	begin();
+	give_up(C2H + STATUS, 1);
+	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, LITEPCIE_WAIT_SLICE_MS), 0);
+	CHECK_EQUAL(card.given_up, 0);
+	CHECK_EQUAL(dev.c2h.hw, 0);
+	open_card(false);
+	start_with((struct run_config) { 0 });
+	card.word[(C2H + STATUS) / 4] = 3;
+	give_up(C2H + STATUS, 2);
+	CHECK_EQUAL(c2h_peek(&dev, &first, 1000), 3);
+	CHECK_EQUAL(card.given_up, 0);
+	/* Behind 2^32 - 1 buffers the count itself is all ones. */
+	dev.c2h.done = UINT32_MAX - 1;
+	dev.c2h.posted = UINT32_MAX + UINT64_C(9);
+	card.word[(C2H + STATUS) / 4] = UINT32_MAX;
+	CHECK_EQUAL(litepcie_table_behind(&dev), 1);
+}
+
+/* A read that the root port has given up is not written back to the register. */
+static void what_is_given_up_is_not_written_back(void)
+{
+	begin();
+	dev.name = (char *)"told";
+	card.word[CAUSES / 4] = 0x13;
+	give_up(CAUSES, 2);
+	CHECK_EQUAL(litepcie_change(&dev, CAUSES, 3, 1), 0);
+	CHECK_EQUAL(card.word[CAUSES / 4], 0x11);
+	give_up(CAUSES, UINT32_MAX);
+	CHECK_EQUAL(litepcie_change(&dev, CAUSES, 3, 2), -EIO);
+	CHECK(says("the card does not answer"));
+	CHECK_EQUAL(card.word[CAUSES / 4], 0x11);
+}
+
 /*
  * The library finds a record that is already in memory without a sleep, but now and then it sleeps
  * for 0 ms, to take pending interrupts. After litepcie_dma_fd() it sleeps at every wait.
@@ -463,6 +508,8 @@ int main(void)
 	what_cannot_be_is_not_believed();
 	a_record_has_length_and_flags();
 	a_silent_card_is_asked();
+	a_count_that_is_given_up_says_nothing();
+	what_is_given_up_is_not_written_back();
 	a_look_at_memory_saves_sleeps();
 	a_look_without_a_wait_finds_news(true);
 	a_look_without_a_wait_finds_news(false);

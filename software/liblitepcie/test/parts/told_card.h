@@ -58,6 +58,9 @@ static struct {
 	 */
 	bool		late;
 	bool		dead;
+	/* number of reads of the register at @blocked that the root port gives up */
+	unsigned int	given_up;
+	uint32_t	blocked;
 	unsigned int	sleeps;
 	/* number of raised interrupts that no sleep of the library has taken yet */
 	unsigned int	raised;
@@ -110,7 +113,7 @@ static inline void fake_readl(struct litepcie *unused, uint32_t offset, uint32_t
 		*value |= LITEPCIE_DMA_ENABLE_IDLE;
 	if (offset == CLOCK)
 		card.word[CLOCK / 4]++;
-	if (card.dead)
+	if (card.dead || (offset == card.blocked && card.given_up && card.given_up--))
 		*value = NO_ANSWER;
 }
 
