@@ -54,6 +54,13 @@ def test_structs_of_older_and_newer_programs_are_copied_as_far_as_they_reach(par
     run_program(parts / "sized_features")
 
 
+def test_what_the_player_has_done_is_told_also_if_reads_are_given_up(parts):
+    """player.c reads the results again if one may not be the card's answer, and tells of a card
+    that does not answer.
+    """
+    run_program(parts / "player")
+
+
 def test_the_memory_of_a_ring_lives_until_its_last_user_drops_it(parts):
     """memory.c gives pages and file back with the last user, leaves a program's own memory mapped,
     and seals the size of a file.

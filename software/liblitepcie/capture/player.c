@@ -165,37 +165,55 @@ int litepcie_play(struct litepcie *dev, const struct litepcie_player *player)
 
 /* Results ------------------------------------------------------------------------------------- */
 
-int litepcie_played(struct litepcie *dev, struct litepcie_played *played)
+/*
+ * Read all registers of the results. Returns 1 if one of their words is all ones: the root port may
+ * have given up the read.
+ */
+static int read_results(struct litepcie *dev, uint32_t *status, struct litepcie_played *found)
 {
 	const struct litepcie_player_registers *registers = &dev->map.player;
-	struct litepcie_played found = { 0 };
 	const struct {
 		uint32_t offset;
 		uint64_t *value;
 	} wide[] = {
-		{ registers->packets, &found.packets },
-		{ registers->bytes, &found.bytes },
-		{ registers->begun, &found.begun_ns },
-		{ registers->ended, &found.ended_ns },
+		{ registers->packets, &found->packets },
+		{ registers->bytes, &found->bytes },
+		{ registers->begun, &found->begun_ns },
+		{ registers->ended, &found->ended_ns },
 	};
 	const struct {
 		uint32_t offset;
 		uint32_t *value;
 	} narrow[] = {
-		{ registers->passed, &found.passed },
-		{ registers->skipped, &found.skipped },
-		{ registers->empty, &found.empty },
+		{ registers->passed, &found->passed },
+		{ registers->skipped, &found->skipped },
+		{ registers->empty, &found->empty },
 	};
-	uint32_t status = 0;
-	int rc = check_card(dev);
+	int rc = litepcie_readl(dev, registers->status, status);
+	bool doubtful = *status == UINT32_MAX;
 
-	if (rc == 0)
-		rc = litepcie_readl(dev, registers->status, &status);
-	for (size_t i = 0; rc == 0 && i < sizeof(wide) / sizeof(wide[0]); i++)
+	for (size_t i = 0; rc == 0 && i < sizeof(wide) / sizeof(wide[0]); i++) {
 		rc = litepcie_readq(dev, wide[i].offset, wide[i].value);
-	for (size_t i = 0; rc == 0 && i < sizeof(narrow) / sizeof(narrow[0]); i++)
+		doubtful |= (uint32_t)*wide[i].value == UINT32_MAX ||
+			    *wide[i].value >> 32 == UINT32_MAX;
+	}
+	for (size_t i = 0; rc == 0 && i < sizeof(narrow) / sizeof(narrow[0]); i++) {
 		rc = litepcie_readl(dev, narrow[i].offset, narrow[i].value);
-	if (rc == 0 && status == UINT32_MAX)
+		doubtful |= *narrow[i].value == UINT32_MAX;
+	}
+	return rc < 0 ? rc : doubtful;
+}
+
+/* A count that is all ones each time is true, if the card has answered for its status. */
+int litepcie_played(struct litepcie *dev, struct litepcie_played *played)
+{
+	struct litepcie_played found = { 0 };
+	uint32_t status = 0;
+	int rc = check_card(dev) ?: 1;
+
+	for (unsigned int n = 0; rc == 1 && n < LITEPCIE_READS; n++)
+		rc = read_results(dev, &status, &found);
+	if (rc >= 0 && status == UINT32_MAX)
 		rc = litepcie_fail(dev, -EIO, "%s: the card does not answer", dev->name);
 	if (rc < 0)
 		return rc;

@@ -1,0 +1,109 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * Test what player.c tells of a player whose registers the test plays: the root port may give up
+ * reads of them, and gives all ones then.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "check.h"
+#include "describe/layout.h"
+#include "helpers.h"
+#include "litepcie_capability.h"
+#include "litepcie_capture.h"
+
+#define IDLE	(1u << LITEPCIE_PLAYER_STATUS_IDLE_OFFSET)
+
+static struct {
+	uint32_t	words[0x40];
+	uint32_t	blocked;	/* register of which reads are given up */
+	unsigned int	given_up;	/* number of these reads */
+} card;
+
+static struct litepcie dev;
+
+static int card_read_words(struct litepcie *ours, uint32_t offset, uint32_t *words, size_t count)
+{
+	(void)ours;
+	for (size_t i = 0; i < count; i++, offset += 4) {
+		words[i] = card.words[offset / 4];
+		if (offset == card.blocked && card.given_up) {
+			card.given_up--;
+			words[i] = UINT32_MAX;
+		}
+	}
+	return 0;
+}
+
+static const struct litepcie_backend fake = { .name = "fake", .read_words = card_read_words };
+
+/* The player has played, and the root port gives up @count reads of the register at @offset. */
+static void begin(uint32_t offset, unsigned int count)
+{
+	dev.backend = &fake;
+	dev.name = (char *)"fake";
+	dev.bar_size[0] = sizeof(card.words);
+	dev.map.player = (struct litepcie_player_registers) {
+		.control = 0x10, .status = 0x14, .packets = 0x20, .bytes = 0x28, .begun = 0x30,
+		.ended = 0x38, .passed = 0x40, .skipped = 0x44, .empty = 0x48,
+	};
+	pthread_mutex_init(&dev.lock, NULL);
+	for (uint32_t n = 0; n < sizeof(card.words) / 4; n++)
+		card.words[n] = 0x1000 + n;
+	card.words[0x14 / 4] = IDLE;
+	card.blocked = offset;
+	card.given_up = count;
+}
+
+/* Each register may be given up once or twice: the counts are then those of the player. */
+static void a_read_that_is_given_up_is_made_again(void)
+{
+	for (uint32_t offset = 0x14; offset <= 0x48; offset += 4) {
+		struct litepcie_played played = { .struct_size = sizeof(played) };
+
+		begin(offset, offset % 3 ? 2 : 1);
+		CHECK_EQUAL(litepcie_played(&dev, &played), 0);
+		CHECK(played.idle && !played.in_block && !played.error);
+		CHECK_EQUAL(played.packets, UINT64_C(0x100800001009));
+		CHECK_EQUAL(played.bytes, UINT64_C(0x100a0000100b));
+		CHECK_EQUAL(played.begun_ns, UINT64_C(0x100c0000100d));
+		CHECK_EQUAL(played.ended_ns, UINT64_C(0x100e0000100f));
+		CHECK_EQUAL(played.passed, 0x1010);
+		CHECK_EQUAL(played.skipped, 0x1011);
+		CHECK_EQUAL(played.empty, 0x1012);
+	}
+}
+
+static void a_dead_card_is_told(void)
+{
+	struct litepcie_played played = { .struct_size = sizeof(played) };
+
+	begin(0x14, UINT32_MAX);
+	CHECK_EQUAL(litepcie_played(&dev, &played), -EIO);
+	CHECK(strstr(litepcie_why(&dev), "fake: the card does not answer"));
+}
+
+/* A count may be all ones. */
+static void a_count_of_all_ones_is_told(void)
+{
+	struct litepcie_played played = { .struct_size = sizeof(played) };
+
+	begin(0, 0);
+	card.words[0x28 / 4] = 0;
+	card.words[0x2c / 4] = UINT32_MAX;
+	CHECK_EQUAL(litepcie_played(&dev, &played), 0);
+	CHECK_EQUAL(played.bytes, UINT32_MAX);
+}
+
+int main(void)
+{
+	a_read_that_is_given_up_is_made_again();
+	a_dead_card_is_told();
+	a_count_of_all_ones_is_told();
+	return failed_checks != 0;
+}
