@@ -26,6 +26,11 @@ struct litepcie_capture_run {
 	uint32_t	sort;		/* value of capture_queues_control in a run */
 	/* queues whose memory the card may write to until the run ends, though they were closed */
 	uint32_t	left;
+	/*
+	 * The card may write to the rings: a run was begun, and was not seen to come to rest.
+	 * Another thread reads it, too (__ATOMIC_RELAXED).
+	 */
+	bool		restless;
 };
 
 #define LITEPCIE_RUN_ON		1u

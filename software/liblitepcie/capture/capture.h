@@ -150,6 +150,9 @@ int litepcie_run_stop(struct litepcie_capture *capture);
 int litepcie_run_allow(struct litepcie_capture *capture, uint64_t limit);
 int litepcie_run_answers(struct litepcie_capture *capture);
 
+/* Note whether the card may write to the rings: a run was begun, and was not seen to rest. */
+void litepcie_run_set_restless(struct litepcie *dev, bool restless);
+
 /* Free the memory of queues that were closed while the card could still write to it. */
 void litepcie_run_free_left(struct litepcie *dev);
 

@@ -169,15 +169,17 @@ void litepcie_run_free_left(struct litepcie *dev)
 
 /*
  * The card may write to the memory of a queue until the run of all has ended. With the capture of
- * queue 0 it has ended, also if the stop has failed.
+ * queue 0 it has ended, unless the card did not come to rest. Then the memory stays until the
+ * handle is closed, which takes the card's right to write away, or until the card is at rest.
  */
 static void close_registers(struct litepcie_capture *capture)
 {
 	struct litepcie *dev = capture->dev;
+	bool restless = __atomic_load_n(&dev->run.restless, __ATOMIC_RELAXED);
 	unsigned int queue = capture->config.queue;
 
 	litepcie_lock(dev);
-	if (queue && dev->run.state && capture->run == dev->run.number)
+	if (capture->run == dev->run.number && (restless || (queue && dev->run.state)))
 		dev->run.left |= 1u << queue;
 	else if (!(dev->run.left & 1u << queue))
 		free_memory(dev, queue);
@@ -186,7 +188,8 @@ static void close_registers(struct litepcie_capture *capture)
 		return;
 	__atomic_store_n(&dev->run.state, 0, __ATOMIC_RELEASE);
 	dev->run.sort = 0;
-	litepcie_run_free_left(dev);
+	if (!restless)
+		litepcie_run_free_left(dev);
 }
 
 static int open_registers(struct litepcie_capture *capture)
@@ -194,7 +197,7 @@ static int open_registers(struct litepcie_capture *capture)
 	struct litepcie *dev = capture->dev;
 	int rc = 0;
 
-	if (dev->run.left & 1u << capture->config.queue)
+	if (dev->run.state && dev->run.left & 1u << capture->config.queue)
 		return litepcie_fail(dev, -EBUSY, "%s: the card may still write to the last ring "
 				     "of queue %u: stop the capture of queue 0 first", dev->name,
 				     capture->config.queue);
@@ -207,6 +210,10 @@ static int open_registers(struct litepcie_capture *capture)
 					    "the capture of an earlier program");
 	if (rc < 0)
 		return rc;
+	if (!dev->run.state) {
+		litepcie_run_set_restless(dev, false);
+		litepcie_run_free_left(dev);
+	}
 	litepcie_lock(dev);
 	return litepcie_unlock(dev, get_memory(capture));
 }

@@ -29,7 +29,6 @@
 
 /* time in ms without progress, after which a stop takes it that a frame waits for room */
 #define STUCK_MS	500
-#define NO_ANSWER	UINT32_MAX
 
 #define ON		LITEPCIE_RUN_ON
 
@@ -38,6 +37,11 @@
 static void set_state(struct litepcie *dev, uint32_t state)
 {
 	__atomic_store_n(&dev->run.state, state, __ATOMIC_RELEASE);
+}
+
+void litepcie_run_set_restless(struct litepcie *dev, bool restless)
+{
+	__atomic_store_n(&dev->run.restless, restless, __ATOMIC_RELAXED);
 }
 
 /* True if the run that the capture is in is on. A run that is just being stopped is not. */
@@ -67,13 +71,13 @@ int litepcie_run_answers(struct litepcie_capture *capture)
 {
 	struct litepcie *dev = capture->dev;
 	bool on = capture->running && is_on(capture);
-	uint32_t control = 0;
-	int rc = litepcie_readl(dev, dev->map.capture.control, &control);
+	uint32_t control;
+	int rc;
 
+	litepcie_lock(dev);
+	rc = litepcie_unlock(dev, litepcie_get_answer(dev, dev->map.capture.control, &control));
 	if (rc < 0)
 		return rc;
-	if (control == NO_ANSWER)
-		return litepcie_fail(dev, -EIO, "%s: the card does not answer", dev->name);
 	if (on && is_on(capture) && !(control & RUN))
 		return litepcie_fail(dev, -EIO, "%s: the card was reset while it captured",
 				     dev->name);
@@ -207,8 +211,10 @@ static int start_all(struct litepcie_capture *capture)
 					    CAPTURE_IDLE, "the clearing of the accounts");
 	if (rc == 0)
 		rc = each(dev, allow_ring);
-	if (rc == 0)
+	if (rc == 0) {
+		litepcie_run_set_restless(dev, true);
 		rc = litepcie_writel(dev, offset, control_of(capture) | RUN);
+	}
 	if (rc < 0)
 		return rc;
 	__atomic_store_n(&dev->run.number, capture->run, __ATOMIC_RELAXED);
@@ -356,6 +362,7 @@ static int stop_all(struct litepcie_capture *capture)
 					       control_of(capture)));
 	if (rc == 0)
 		rc = come_to_rest(capture);
+	litepcie_run_set_restless(dev, rc < 0);
 	if (rc == 0)
 		rc = each(dev, await_last_line);
 	if (rc == 0 && dev->map.sorter.queues)

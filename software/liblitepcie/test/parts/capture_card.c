@@ -34,8 +34,9 @@ static struct {
 	unsigned int			busy;
 	bool				asked;	/* the kernel wants the card back */
 	bool				gone;	/* all reads give ones */
-	/* number of reads of the status that the root port gives up */
-	unsigned int			given_up;
+	bool				gone_at_stop;	/* @gone is set by the stop */
+	/* number of reads of the status, and of the control, that the root port gives up */
+	unsigned int			given_up, control_given_up;
 } card;
 
 static struct litepcie dev;
@@ -90,6 +91,8 @@ static void card_readl(struct litepcie *ours, uint32_t offset, uint32_t *value)
 		*value = (uint32_t)(card.line->position >> 32);
 	if (offset == registers->position + 4)
 		*value = (uint32_t)card.line->position;
+	if (offset == registers->control && card.control_given_up && card.control_given_up--)
+		*value = UINT32_MAX;
 	if (card.gone || (offset == registers->status && card.given_up && card.given_up--))
 		*value = UINT32_MAX;
 }
@@ -112,6 +115,7 @@ static int card_post(struct litepcie *ours, const struct litepcie_post *posts, s
 		*word(posts[i].offset) = (uint32_t)posts[i].value;
 		if (ran && !is_running() && card.at_stop)
 			card.line->position = card.at_stop;
+		card.gone |= ran && !is_running() && card.gone_at_stop;
 	}
 	return 0;
 }
@@ -134,6 +138,11 @@ static void card_memory_free(struct litepcie *ours, unsigned int kind)
 	(void)ours;
 	free(memories[kind].base);
 	memories[kind].base = NULL;
+}
+
+static bool has_memory(void)
+{
+	return memories[LITEPCIE_MEMORY_CAPTURE].base && memories[LITEPCIE_MEMORY_CAPTURE_STATUS].base;
 }
 
 static int card_state(struct litepcie *ours)
@@ -401,6 +410,7 @@ static void a_dead_card_is_told(void)
 	CHECK_EQUAL(litepcie_capture_stop(capture), -EIO);
 	litepcie_capture_close(capture);
 	CHECK(litepcie_now_ms() - begun < 5000);
+	litepcie_run_free_left(&dev);
 }
 
 /* A read of the status that the root port has given up does not say that something is at rest. */
@@ -419,6 +429,53 @@ static void a_read_that_is_given_up_says_nothing(void)
 	litepcie_capture_close(capture);
 }
 
+/* A stop waits for the card's rest, also if a read of its control was given up. */
+static void a_control_that_is_given_up_says_nothing(void)
+{
+	struct litepcie_capture *capture = begin(RING, false);
+
+	card.control_given_up = 2;
+	card.busy = 5;
+	CHECK_EQUAL(litepcie_capture_stop(capture), 0);
+	CHECK_EQUAL(card.busy, 0);
+	CHECK_EQUAL(card.control_given_up, 0);
+	litepcie_capture_close(capture);
+	CHECK(!has_memory());
+}
+
+/*
+ * The memory of a card that was not seen to come to rest is kept, since the card may still write
+ * there. It is freed when a later capture finds the card at rest.
+ */
+static void memory_that_may_be_written_is_kept(void)
+{
+	struct litepcie_capture *capture = begin(RING, false);
+	struct litepcie_capture_config config = {
+		.struct_size = sizeof(config), .ring_bytes = RING, .mbuf_bytes = MBUF,
+	};
+
+	card.gone = true;
+	litepcie_capture_close(capture);
+	CHECK(has_memory());
+	CHECK_EQUAL(litepcie_capture_open(&dev, &config, &capture), -EIO);
+	CHECK(has_memory());
+	card.gone = false;
+	*word(dev.map.capture.control) = 0;
+	CHECK_EQUAL(litepcie_capture_open(&dev, &config, &capture), 0);
+	CHECK_EQUAL(litepcie_capture_start(capture), 0);
+	/* The stop begins well, and then the card does not answer. */
+	card.busy = UINT32_MAX;
+	card.gone_at_stop = true;
+	CHECK_EQUAL(litepcie_capture_stop(capture), -EIO);
+	litepcie_capture_close(capture);
+	CHECK(has_memory());
+	card.gone = card.gone_at_stop = false;
+	card.busy = 0;
+	CHECK_EQUAL(litepcie_capture_open(&dev, &config, &capture), 0);
+	litepcie_capture_close(capture);
+	CHECK(!has_memory());
+}
+
 /* A card that was reset by somebody else ends a wait. */
 static void a_reset_is_told(void)
 {
@@ -429,6 +486,7 @@ static void a_reset_is_told(void)
 	CHECK_EQUAL(litepcie_capture_next(capture, &span, -1), -EIO);
 	has_sentence("was reset while it captured");
 	litepcie_capture_close(capture);
+	litepcie_run_free_left(&dev);
 }
 
 /* Accounts ------------------------------------------------------------------------------------ */
@@ -470,6 +528,8 @@ int main(void)
 	an_end_inside_an_mbuf_is_told();
 	a_dead_card_is_told();
 	a_read_that_is_given_up_says_nothing();
+	a_control_that_is_given_up_says_nothing();
+	memory_that_may_be_written_is_kept();
 	a_reset_is_told();
 	accounts_are_those_of_their_fates();
 	return failed_checks != 0;
