@@ -61,30 +61,30 @@ def _of_numbers(*names, form="{}"):
 def c_header():
     """Returns the text of the C header, which has the constants of the capability table and the
     numbers that software shares with the card."""
-    lines = ["/* The capability table: little-endian 32-bit words */"]
+    lines = ["/* Place and form of the capability table, which has little-endian 32-bit words */"]
     lines += _defines("CAP_", {
         "offset": f"{numbers.CAPABILITY_BASE:#x}", "size": f"{numbers.CAPABILITY_SIZE:#x}",
         "magic": f"{MAGIC:#x}", "major": MAJOR, "minor": MINOR,
         "digest_words": DIGEST_WORDS, "target_words": TARGET_WORDS,
         "header_words": HEADER_WORDS, "entry_words": ENTRY_WORDS,
     })
-    lines += ["", "/* Word numbers in the header of the capability table; a part's lowest bit */"]
+    lines += ["", "/* Header of the capability table: numbers of its words, bit of the major */"]
     lines += _defines("CAP_HEADER_", HEADER)
     lines += _defines("CAP_HEADER_SHIFT_", HEADER_SHIFT)
-    lines += ["", "/* Word numbers in an entry of the table; its parameters follow these words */"]
+    lines += ["", "/* Entry of the capability table: numbers of its words; parameters follow */"]
     lines += _defines("CAP_ENTRY_", ENTRY)
-    lines += ["", "/* Bytes that an entry has a multiple of; lowest bits of parts of its words */"]
+    lines += ["", "/* Entry of the table: its size is a multiple of this; lowest bits of fields */"]
     lines += _defines("CAP_ENTRY_", {"alignment": ENTRY_ALIGNMENT})
     lines += _defines("CAP_ENTRY_SHIFT_", ENTRY_SHIFT)
     for name, kind in BLOCK_TYPES.items():
         lines += ["", f"/* {kind.about} */", *_defines("BLOCK_", {name: kind.number})]
         lines += _defines(f"{name}_", {p: n for n, p in enumerate(kind.parameters)})
-    lines += ["", "/* Values of the parameters endpoint kind and interrupts delivery */"]
+    lines += ["", "/* Parameters' values: kind of the endpoint, delivery of the interrupts */"]
     lines += _defines("ENDPOINT_KIND_", ENDPOINT_KINDS)
     lines += _defines("DELIVERY_", {"msi": DELIVERY_MSI, "msix": DELIVERY_MSIX})
-    lines += ["", "/* Offsets in the register group of one DMA direction, in bytes */"]
+    lines += ["", "/* Registers of a DMA direction: offsets in bytes from its register enable */"]
     lines += _defines("DMA_GROUP_", DMA_GROUP, "{:#04x}")
-    lines += ["", "/* Offsets in a group of the capture block's registers, in bytes */"]
+    lines += ["", "/* Capture block: offsets of registers in bytes from the start of a group */"]
     for group in CAPTURE_GROUPS.values():
         lines += _defines("CAPTURE_GROUP_", group, "{:#04x}")
     lines += ["", "/* Bits of the capture block's registers: control, status, account_control */"]
@@ -92,21 +92,21 @@ def c_header():
         ("STATUS", capture_bits.STATUS), ("ACCOUNT", capture_bits.ACCOUNT_CONTROL)):
         lines += _defines(f"CAPTURE_BIT_{name}_", {field: f"(1u << {bit})"
             for field, bit in bits.items() if field != "index"})
-    lines += ["", "/* Its accounts, one for each port and fate; bits of a port's number */"]
+    lines += ["", "/* Capture block: fates of a frame, each counted by port; bits of a port */"]
     lines += _defines("CAPTURE_", {"fates": len(capture_bits.FATES)})
     lines += _defines("CAPTURE_FATE_", {fate: n for n, fate in enumerate(capture_bits.FATES)})
     lines += _of_numbers("CAPTURE_PORT_BITS")
-    lines += ["", "/* Bits of a frame's length, of wait and generator_period */"]
+    lines += ["", "/* Capture block: widths in bits of frame lengths, wait, generator_period */"]
     lines += _of_numbers("CAPTURE_LENGTH_BITS", "CAPTURE_WAIT_BITS", "CAPTURE_PERIOD_BITS")
-    lines += ["", "/* pcapng: types of blocks, the word for the byte order, numbers of options */"]
+    lines += ["", "/* pcapng: types of blocks, the byte-order magic word, codes of options */"]
     lines += _of_numbers("PCAPNG_SECTION", "PCAPNG_SEAL", "PCAPNG_FILLER", "PCAPNG_ORDER_MAGIC",
         form="{:#010x}")
     lines += _of_numbers("PCAPNG_INTERFACE", "PCAPNG_RECORD", "PCAPNG_HARDWARE", "PCAPNG_USERAPPL",
         "PCAPNG_NAME", "PCAPNG_TSRESOL", "PCAPNG_TSOFFSET", "PCAPNG_FLAGS", "PCAPNG_DROPPED")
-    lines += ["", "/* Bits of the pattern block's register control */"]
+    lines += ["", "/* Bits of the register control of the pattern generator and checker */"]
     lines += _defines("PATTERN_BIT_", {name: f"(1u << {bit})"
         for name, bit in dma_bits.PATTERN_CONTROL.items()})
-    lines += ["", "/* Bits of the queues' registers: control and spread; widths of numbers */"]
+    lines += ["", "/* Capture queues: bits of the registers control and spread; widths in bits */"]
     lines += _defines("CAPTURE_QUEUES_BIT_", {name: f"(1u << {capture_bits.QUEUES_CONTROL[name]})"
         for name in ("sort", "by_port")})
     lines += _defines("CAPTURE_QUEUES_", {
@@ -114,27 +114,27 @@ def c_header():
         "queue_place": capture_bits.QUEUES_SPREAD["queue"]})
     lines += _of_numbers("CAPTURE_QUEUE_BITS", "CAPTURE_RULE_BITS", "CAPTURE_WORD_BITS",
         "CAPTURE_SPREAD_BITS")
-    lines += ["", "/* Words of a rule; lowest bits of the fields in its words */"]
+    lines += ["", "/* Rule of the capture queues: its words; lowest bits of their fields */"]
     lines += _defines("CAPTURE_RULE_", capture_bits.RULE_WORDS)
     for name, fields in (("FACT", capture_bits.RULE_FACTS), ("KIND", capture_bits.RULE_KINDS),
         ("RANGE", capture_bits.RULE_RANGE), ("ACTION", capture_bits.RULE_ACTION)):
         lines += _defines(f"CAPTURE_RULE_{name}_", fields)
     lines += ["", "/* Bits of the user slot's register slot_state */"]
     lines += _defines("SLOT_STATE_", {name: f"(1u << {n})" for n, name in enumerate(FIELDS)})
-    lines += ["", "/* The player: widths in bits of the registers player_rate and player_cost */"]
+    lines += ["", "/* Player of frames: widths in bits of its registers for rate and cost */"]
     lines += _of_numbers("PLAYER_RATE_BITS", "PLAYER_FRACTION_BITS", "PLAYER_COST_BITS")
-    lines += ["", "/* Bits of a group's register enable: 0 is written, the others are read */"]
+    lines += ["", "/* Register enable of a DMA direction: bit 0 is written, the others are read */"]
     lines += _of_numbers("DMA_ENABLE_RUN", "DMA_ENABLE_IDLE", "DMA_ENABLE_TAKEN")
-    lines += ["", "/* Bits of the word of a descriptor that has the length */"]
+    lines += ["", "/* DMA descriptor: width in bits of the length, and the flags beside it */"]
     lines += _of_numbers("DESCRIPTOR_LENGTH_BITS")
     lines += _of_numbers("DESCRIPTOR_IRQ_DISABLE", "DESCRIPTOR_LAST_DISABLE", form="{:#x}")
-    lines += ["", "/* LitePCIe's rings: bytes of a buffer, buffers, buffers per interrupt */"]
+    lines += ["", "/* LitePCIe's DMA rings: bytes of a buffer, buffers, buffers per interrupt */"]
     lines += _of_numbers("STOCK_BUFFER_SIZE", "STOCK_BUFFERS", "STOCK_BUFFERS_PER_INTERRUPT")
-    lines += ["", "/* Most causes; bytes of a beat; reads in flight without extended tags */"]
+    lines += ["", "/* Most interrupt causes; bytes of a beat; most reads without extended tags */"]
     lines += _defines("", {"causes_max": numbers.MSI_WIDTH})
     lines += _of_numbers("BEAT_BYTES", "SHORT_READ_TAGS")
     lines += ["", "/* Size of BAR0 in bytes */", *_of_numbers("BAR0_SIZE", form="{:#x}")]
-    lines += ["", "/* Records: bits of control, bits of a record's flags, offsets in bytes */"]
+    lines += ["", "/* DMA records and status lines: bits of control, flags, offsets in bytes */"]
     lines += _defines("RECORDS_CONTROL_", notices.CONTROL)
     lines += _defines("RECORDS_LOG2_", {
         "least_entries": notices.LEAST_ENTRIES, "most_entries": notices.MOST_ENTRIES})
@@ -143,17 +143,17 @@ def c_header():
     lines += _defines("STATUS_LINE_", {
         **notices.STATUS_LINE, "size": notices.STATUS_SIZE, "cycles": notices.LINE_INTERVAL,
     })
-    lines += ["", "/* Moderation: interval_bits hold cycles, the count_bits above them a count */"]
+    lines += ["", "/* Interrupt moderation: width in bits of cycles, and of the count above it */"]
     lines += _defines("MODERATION_", {
         "interval_bits": moderation.INTERVAL_BITS, "count_bits": moderation.COUNT_BITS})
-    lines += ["", "/* Words that open the flash's golden image, and that boot from the flash */"]
+    lines += ["", "/* Magic words: unlock the flash's golden image; boot the FPGA from flash */"]
     lines += _defines("", {f"{name}_word": numbers.FLASH_LAYOUT[name]
         for name in ("unlock", "reboot")}, "{:#x}")
-    lines += ["", "/* Last bytes of each image's room in the flash, which stay erased */"]
+    lines += ["", "/* So many last bytes of each image's room in the flash stay erased */"]
     lines += _defines("FLASH_", {"spare": numbers.FLASH_LAYOUT["spare"]})
-    lines += ["", "/* Bytes that one command programs at most, and that one command erases */"]
+    lines += ["", "/* Flash: most bytes that a command programs, bytes that one erases */"]
     lines += _of_numbers("FLASH_PAGE_BYTES", "FLASH_SECTOR_BYTES")
-    lines += ["", "/* Opcodes of the flash's commands that software sends */"]
+    lines += ["", "/* Opcodes of commands that software sends to the configuration flash */"]
     lines += _of_numbers("FLASH_OPCODE_READ_FAST", "FLASH_OPCODE_READ_PAIRS",
         "FLASH_OPCODE_PROGRAM", "FLASH_OPCODE_ERASE_64K", form="{:#04x}")
     lines += ["", "/* Why the flash engine refused a command: the field refusal of its status */"]
@@ -167,15 +167,17 @@ def c_header():
     lines += _defines("CPU_IMAGE_", {"magic": f"{cpu_layout.IMAGE_MAGIC:#x}",
         "least": cpu_layout.LEAST_IMAGE, **{f"word_{name}": place
             for name, place in cpu_layout.IMAGE_WORDS.items()}})
-    lines += ["", "/* Its mailbox: offsets in bytes of words and rings, sizes of rings */"]
+    lines += ["", "/* Mailbox of the management CPU: offsets in bytes of words and rings, sizes */"]
     lines += _defines("MAILBOX_", {"magic": f"{cpu_layout.MAILBOX_MAGIC:#x}",
         **cpu_layout.MAILBOX}, "{}")
     for name, (place, size) in cpu_layout.RINGS.items():
         lines += _defines(f"MAILBOX_RING_{name}_", {"place": place, "size": size})
     lines += _defines("MAILBOX_COMMAND_", cpu_layout.COMMANDS)
-    lines += ["", "/* Longest time of a read of host memory, with the timeout after reset */"]
+    lines += ["", "/*",
+        " * Longest time in us of the card's read of host memory, if the register timeout",
+        " * of the endpoint has its value after reset", " */"]
     lines += _defines("", {"longest_read_us": round(numbers.LONGEST_READ*1e6)})
-    lines += ["", "/* How a transfer of a module's memory ended: the field error of its status */"]
+    lines += ["", "/* How a QSFP module's transfer ended: field error of the register status */"]
     lines += _defines("MODULE_ERROR_", ERRORS)
     lines += ["", "/*",
         " * Sensors: a code of code_bits is a temperature in degrees Celsius, span*code",

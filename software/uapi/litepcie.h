@@ -207,8 +207,8 @@ struct litepcie_ioctl_mmap_dma_update {
 #define LITEPCIE_RUN_STREAM	3u
 
 /*
- * Limits of a ring: bytes of a buffer (at least a page, too), number of buffers,
- * period of the timer in us
+ * Limits of a ring: bytes of a buffer (which has a page or more, too), number of
+ * buffers, and period in us of the timer that asks the card
  */
 #define LITEPCIE_BUFFER_LEAST		0x1000u
 #define LITEPCIE_BUFFER_MOST		0x400000u
@@ -473,7 +473,7 @@ struct litepcie_bar {
 	 * has registers
 	 */
 	__u32 write_combining;
-	__u64 offset;			/* returned: the BAR's offset for mmap() */
+	__u64 offset;			/* returned: offset at which mmap() finds the BAR */
 	__u64 size;			/* returned: the BAR's size in bytes */
 	__u64 reserved;
 };

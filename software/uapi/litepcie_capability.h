@@ -11,7 +11,7 @@
 #ifndef LITEPCIE_CAPABILITY_H
 #define LITEPCIE_CAPABILITY_H
 
-/* The capability table: little-endian 32-bit words */
+/* Place and form of the capability table, which has little-endian 32-bit words */
 #define LITEPCIE_CAP_OFFSET                     0x1f000
 #define LITEPCIE_CAP_SIZE                       0x1000
 #define LITEPCIE_CAP_MAGIC                      0x584f424c
@@ -22,7 +22,7 @@
 #define LITEPCIE_CAP_HEADER_WORDS               22
 #define LITEPCIE_CAP_ENTRY_WORDS                4
 
-/* Word numbers in the header of the capability table; a part's lowest bit */
+/* Header of the capability table: numbers of its words, bit of the major */
 #define LITEPCIE_CAP_HEADER_MAGIC               0
 #define LITEPCIE_CAP_HEADER_VERSION             1
 #define LITEPCIE_CAP_HEADER_BYTES               2
@@ -32,35 +32,35 @@
 #define LITEPCIE_CAP_HEADER_TARGET              14
 #define LITEPCIE_CAP_HEADER_SHIFT_MAJOR         16
 
-/* Word numbers in an entry of the table; its parameters follow these words */
+/* Entry of the capability table: numbers of its words; parameters follow */
 #define LITEPCIE_CAP_ENTRY_TYPE                 0
 #define LITEPCIE_CAP_ENTRY_LENGTH               1
 #define LITEPCIE_CAP_ENTRY_OFFSET               2
 #define LITEPCIE_CAP_ENTRY_SIZE                 3
 
-/* Bytes that an entry has a multiple of; lowest bits of parts of its words */
+/* Entry of the table: its size is a multiple of this; lowest bits of fields */
 #define LITEPCIE_CAP_ENTRY_ALIGNMENT            8
 #define LITEPCIE_CAP_ENTRY_SHIFT_VERSION        16
 #define LITEPCIE_CAP_ENTRY_SHIFT_BAR            16
 #define LITEPCIE_CAP_ENTRY_SHIFT_INDEX          24
 
-/* Registers of the SoC: reset, scratch, count of bus errors */
+/* Registers of the SoC: reset, a scratch word, a count of bus errors */
 #define LITEPCIE_BLOCK_CONTROL                  1
 #define LITEPCIE_CONTROL_RESET                  0
 #define LITEPCIE_CONTROL_SCRATCH                1
 #define LITEPCIE_CONTROL_BUS_ERRORS             2
 
-/* The gateware's identifier: a text, one character in each word, ended by 0 */
+/* Identifier of the gateware: a text with one character in each word, ended by 0 */
 #define LITEPCIE_BLOCK_IDENTIFIER               2
 
-/* The PCIe endpoint, and the registers of the link */
+/* PCIe endpoint and the registers of its link; its clock, and its tags for reads */
 #define LITEPCIE_BLOCK_ENDPOINT                 3
 #define LITEPCIE_ENDPOINT_KIND                  0
 #define LITEPCIE_ENDPOINT_DATA_WIDTH            1
 #define LITEPCIE_ENDPOINT_CLOCK_HZ              2
 #define LITEPCIE_ENDPOINT_READ_TAGS             3
 
-/* Interrupt causes, their enables and their pending bits */
+/* Interrupts: a bit for each cause in the registers enable, clear and vector */
 #define LITEPCIE_BLOCK_INTERRUPTS               4
 #define LITEPCIE_INTERRUPTS_DELIVERY            0
 #define LITEPCIE_INTERRUPTS_CAUSES              1
@@ -82,19 +82,19 @@
 #define LITEPCIE_DMA_H2C_SETTLED                9
 #define LITEPCIE_DMA_H2C_TAKEN                  10
 
-/* Time of the card; a read of low keeps the matching high */
+/* Device time, a counter on the card; a read of low keeps the matching high */
 #define LITEPCIE_BLOCK_DEVICE_TIME              6
 #define LITEPCIE_DEVICE_TIME_LOW                0
 #define LITEPCIE_DEVICE_TIME_HIGH               1
 #define LITEPCIE_DEVICE_TIME_TICK_PS            2
 
-/* Counters of the four PCIe streams CQ, CC, RQ and RC */
+/* Counters of the endpoint's streams CQ, CC, RQ and RC (requests and completions) */
 #define LITEPCIE_BLOCK_COUNTERS                 7
 #define LITEPCIE_COUNTERS_CONTROL               0
 #define LITEPCIE_COUNTERS_TIME                  1
 #define LITEPCIE_COUNTERS_WIDTH                 2
 
-/* A memory that the host reads and writes */
+/* Memory on the card that the host reads and writes */
 #define LITEPCIE_BLOCK_MEMORY                   8
 
 /* Registers of the logic in the user slot */
@@ -109,11 +109,11 @@
 #define LITEPCIE_MSIX_VECTORS                   0
 #define LITEPCIE_MSIX_PENDING                   1
 
-/* Pattern generator and checker between DMA and user slot */
+/* Generator and checker of a test pattern, between DMA and user slot */
 #define LITEPCIE_BLOCK_PATTERN                  10
 #define LITEPCIE_PATTERN_CONTROL                0
 
-/* Limits and counters of the Lanebox endpoint */
+/* Limits and counters of the Lanebox endpoint's transactions */
 #define LITEPCIE_BLOCK_TRANSACTIONS             13
 #define LITEPCIE_TRANSACTIONS_CONTROL           0
 #define LITEPCIE_TRANSACTIONS_TIMEOUT           1
@@ -122,13 +122,13 @@
 #define LITEPCIE_TRANSACTIONS_HOST_CREDITS      4
 #define LITEPCIE_TRANSACTIONS_COMPLETION_POOL   5
 
-/* Device time of a doorbell, and of the interrupt message after it */
+/* Device times of a doorbell write and of the interrupt message after it */
 #define LITEPCIE_BLOCK_STAMPS                   15
 #define LITEPCIE_STAMPS_DOORBELL                0
 #define LITEPCIE_STAMPS_INTERRUPT               1
 #define LITEPCIE_STAMPS_WAITING                 2
 
-/* Where a DMA channel writes records and status lines; its flush time */
+/* Host addresses to which a DMA channel writes records and status lines; flush time */
 #define LITEPCIE_BLOCK_RECORDS                  16
 #define LITEPCIE_RECORDS_CONTROL                0
 #define LITEPCIE_RECORDS_WRITER_RECORDS_BASE    1
@@ -143,12 +143,12 @@
 #define LITEPCIE_MODERATION_H2C                 0
 #define LITEPCIE_MODERATION_C2H                 1
 
-/* Monitor of the user slot; a read of now takes a copy of its counters */
+/* Monitor of the user slot; a read of now takes a copy of the monitor's counters */
 #define LITEPCIE_BLOCK_SLOT                     18
 #define LITEPCIE_SLOT_NOW                       0
 #define LITEPCIE_SLOT_WIDTH                     1
 
-/* Capture of frames into a ring of pcapng blocks, and a frame generator */
+/* Captures frames into a ring of pcapng blocks; its generator makes test frames */
 #define LITEPCIE_BLOCK_CAPTURE                  19
 #define LITEPCIE_CAPTURE_CONTROL                0
 #define LITEPCIE_CAPTURE_LIMIT                  1
@@ -162,7 +162,7 @@
 #define LITEPCIE_CAPTURE_WAKE                   9
 #define LITEPCIE_CAPTURE_CAUSE                  10
 
-/* Engine of the configuration flash; place of an image, and its part's IDCODE */
+/* Engine of the configuration flash; place of the image, and the FPGA's IDCODE */
 #define LITEPCIE_BLOCK_FLASH                    20
 #define LITEPCIE_FLASH_ADDRESS                  0
 #define LITEPCIE_FLASH_LENGTH                   1
@@ -178,13 +178,13 @@
 #define LITEPCIE_FLASH_ROOM                     11
 #define LITEPCIE_FLASH_IDCODE                   12
 
-/* Boot of an image from the configuration flash */
+/* Lets the FPGA boot an image from the configuration flash */
 #define LITEPCIE_BLOCK_REBOOT                   21
 #define LITEPCIE_REBOOT_ADDRESS                 0
 #define LITEPCIE_REBOOT_GO                      1
 #define LITEPCIE_REBOOT_BOOTSTS                 2
 
-/* Temperature and supplies of the FPGA, and their alarms */
+/* Sensors of the FPGA's temperature and supply voltages, and their alarms */
 #define LITEPCIE_BLOCK_SENSORS                  22
 #define LITEPCIE_SENSORS_TEMPERATURE            0
 #define LITEPCIE_SENSORS_VCCINT                 1
@@ -214,12 +214,12 @@
 #define LITEPCIE_VIRTIO_CAUSE                   2
 #define LITEPCIE_VIRTIO_QUEUE_SIZE              3
 
-/* Player of pcapng from h2c, whose frames the capture block takes */
+/* Plays the pcapng blocks of an h2c stream; the capture block takes its frames */
 #define LITEPCIE_BLOCK_PLAYER                   25
 #define LITEPCIE_PLAYER_CONTROL                 0
 #define LITEPCIE_PLAYER_STATUS                  1
 
-/* Management CPU; its image and mailbox in BAR0; the digest of its firmware */
+/* Management CPU: image and mailbox in BAR0, digest of the firmware */
 #define LITEPCIE_BLOCK_MANAGEMENT               26
 #define LITEPCIE_MANAGEMENT_CONTROL             0
 #define LITEPCIE_MANAGEMENT_STATUS              1
@@ -231,7 +231,7 @@
 #define LITEPCIE_MANAGEMENT_MAILBOX_BYTES       7
 #define LITEPCIE_MANAGEMENT_FIRMWARE            8
 
-/* Queues of the capture block; rules and a spread by which frames get there */
+/* Queues of the capture block; rules and a spread that choose a frame's queue */
 #define LITEPCIE_BLOCK_CAPTURE_QUEUES           27
 #define LITEPCIE_CAPTURE_QUEUES_SELECT          0
 #define LITEPCIE_CAPTURE_QUEUES_CONTROL         1
@@ -245,19 +245,19 @@
 #define LITEPCIE_CAPTURE_QUEUES_RULES           9
 #define LITEPCIE_CAPTURE_QUEUES_ENTRIES         10
 
-/* MMIO bridge: its order of accesses, its counters, its reads in flight */
+/* MMIO bridge: order of the host's accesses, counters, reads in flight */
 #define LITEPCIE_BLOCK_MMIO                     14
 #define LITEPCIE_MMIO_CONTROL                   0
 #define LITEPCIE_MMIO_READS_INSIDE              1
 #define LITEPCIE_MMIO_READ_SLOTS                2
 
-/* Values of the parameters endpoint kind and interrupts delivery */
+/* Parameters' values: kind of the endpoint, delivery of the interrupts */
 #define LITEPCIE_ENDPOINT_KIND_LITEPCIE         0
 #define LITEPCIE_ENDPOINT_KIND_LANEBOX          1
 #define LITEPCIE_DELIVERY_MSI                   1
 #define LITEPCIE_DELIVERY_MSIX                  2
 
-/* Offsets in the register group of one DMA direction, in bytes */
+/* Registers of a DMA direction: offsets in bytes from its register enable */
 #define LITEPCIE_DMA_GROUP_ENABLE               0x00
 #define LITEPCIE_DMA_GROUP_TABLE_VALUE          0x04
 #define LITEPCIE_DMA_GROUP_TABLE_WE             0x0c
@@ -266,7 +266,7 @@
 #define LITEPCIE_DMA_GROUP_TABLE_LEVEL          0x18
 #define LITEPCIE_DMA_GROUP_TABLE_RESET          0x1c
 
-/* Offsets in a group of the capture block's registers, in bytes */
+/* Capture block: offsets of registers in bytes from the start of a group */
 #define LITEPCIE_CAPTURE_GROUP_SNAP             0x04
 #define LITEPCIE_CAPTURE_GROUP_WAIT             0x08
 #define LITEPCIE_CAPTURE_GROUP_MBUF_LOG2        0x0c
@@ -295,7 +295,7 @@
 #define LITEPCIE_CAPTURE_BIT_STATUS_GENERATOR_IDLE (1u << 2)
 #define LITEPCIE_CAPTURE_BIT_ACCOUNT_SNAPSHOT   (1u << 31)
 
-/* Its accounts, one for each port and fate; bits of a port's number */
+/* Capture block: fates of a frame, each counted by port; bits of a port */
 #define LITEPCIE_CAPTURE_FATES                  4
 #define LITEPCIE_CAPTURE_FATE_DELIVERED         0
 #define LITEPCIE_CAPTURE_FATE_BAD               1
@@ -303,12 +303,12 @@
 #define LITEPCIE_CAPTURE_FATE_LOST_STAGING      3
 #define LITEPCIE_CAPTURE_PORT_BITS              4
 
-/* Bits of a frame's length, of wait and generator_period */
+/* Capture block: widths in bits of frame lengths, wait, generator_period */
 #define LITEPCIE_CAPTURE_LENGTH_BITS            14
 #define LITEPCIE_CAPTURE_WAIT_BITS              24
 #define LITEPCIE_CAPTURE_PERIOD_BITS            24
 
-/* pcapng: types of blocks, the word for the byte order, numbers of options */
+/* pcapng: types of blocks, the byte-order magic word, codes of options */
 #define LITEPCIE_PCAPNG_SECTION                 0x0a0d0d0a
 #define LITEPCIE_PCAPNG_SEAL                    0x80004c42
 #define LITEPCIE_PCAPNG_FILLER                  0x80004c46
@@ -323,11 +323,11 @@
 #define LITEPCIE_PCAPNG_FLAGS                   2
 #define LITEPCIE_PCAPNG_DROPPED                 4
 
-/* Bits of the pattern block's register control */
+/* Bits of the register control of the pattern generator and checker */
 #define LITEPCIE_PATTERN_BIT_C2H_GENERATE       (1u << 0)
 #define LITEPCIE_PATTERN_BIT_H2C_CHECK          (1u << 1)
 
-/* Bits of the queues' registers: control and spread; widths of numbers */
+/* Capture queues: bits of the registers control and spread; widths in bits */
 #define LITEPCIE_CAPTURE_QUEUES_BIT_SORT        (1u << 0)
 #define LITEPCIE_CAPTURE_QUEUES_BIT_BY_PORT     (1u << 1)
 #define LITEPCIE_CAPTURE_QUEUES_RULES_PLACE     8
@@ -337,7 +337,7 @@
 #define LITEPCIE_CAPTURE_WORD_BITS              4
 #define LITEPCIE_CAPTURE_SPREAD_BITS            7
 
-/* Words of a rule; lowest bits of the fields in its words */
+/* Rule of the capture queues: its words; lowest bits of their fields */
 #define LITEPCIE_CAPTURE_RULE_FACTS             0
 #define LITEPCIE_CAPTURE_RULE_KINDS             2
 #define LITEPCIE_CAPTURE_RULE_SOURCE            4
@@ -370,27 +370,27 @@
 #define LITEPCIE_SLOT_STATE_C2H_VALID           (1u << 2)
 #define LITEPCIE_SLOT_STATE_C2H_READY           (1u << 3)
 
-/* The player: widths in bits of the registers player_rate and player_cost */
+/* Player of frames: widths in bits of its registers for rate and cost */
 #define LITEPCIE_PLAYER_RATE_BITS               24
 #define LITEPCIE_PLAYER_FRACTION_BITS           16
 #define LITEPCIE_PLAYER_COST_BITS               8
 
-/* Bits of a group's register enable: 0 is written, the others are read */
+/* Register enable of a DMA direction: bit 0 is written, the others are read */
 #define LITEPCIE_DMA_ENABLE_RUN                 1
 #define LITEPCIE_DMA_ENABLE_IDLE                2
 #define LITEPCIE_DMA_ENABLE_TAKEN               4
 
-/* Bits of the word of a descriptor that has the length */
+/* DMA descriptor: width in bits of the length, and the flags beside it */
 #define LITEPCIE_DESCRIPTOR_LENGTH_BITS         24
 #define LITEPCIE_DESCRIPTOR_IRQ_DISABLE         0x1000000
 #define LITEPCIE_DESCRIPTOR_LAST_DISABLE        0x2000000
 
-/* LitePCIe's rings: bytes of a buffer, buffers, buffers per interrupt */
+/* LitePCIe's DMA rings: bytes of a buffer, buffers, buffers per interrupt */
 #define LITEPCIE_STOCK_BUFFER_SIZE              8192
 #define LITEPCIE_STOCK_BUFFERS                  256
 #define LITEPCIE_STOCK_BUFFERS_PER_INTERRUPT    32
 
-/* Most causes; bytes of a beat; reads in flight without extended tags */
+/* Most interrupt causes; bytes of a beat; most reads without extended tags */
 #define LITEPCIE_CAUSES_MAX                     32
 #define LITEPCIE_BEAT_BYTES                     32
 #define LITEPCIE_SHORT_READ_TAGS                32
@@ -398,7 +398,7 @@
 /* Size of BAR0 in bytes */
 #define LITEPCIE_BAR0_SIZE                      0x20000
 
-/* Records: bits of control, bits of a record's flags, offsets in bytes */
+/* DMA records and status lines: bits of control, flags, offsets in bytes */
 #define LITEPCIE_RECORDS_CONTROL_C2H_RECORDS    1
 #define LITEPCIE_RECORDS_CONTROL_C2H_STATUS     2
 #define LITEPCIE_RECORDS_CONTROL_H2C_STATUS     4
@@ -418,22 +418,22 @@
 #define LITEPCIE_STATUS_LINE_SIZE               32
 #define LITEPCIE_STATUS_LINE_CYCLES             1024
 
-/* Moderation: interval_bits hold cycles, the count_bits above them a count */
+/* Interrupt moderation: width in bits of cycles, and of the count above it */
 #define LITEPCIE_MODERATION_INTERVAL_BITS       24
 #define LITEPCIE_MODERATION_COUNT_BITS          8
 
-/* Words that open the flash's golden image, and that boot from the flash */
+/* Magic words: unlock the flash's golden image; boot the FPGA from flash */
 #define LITEPCIE_UNLOCK_WORD                    0x4e45504f
 #define LITEPCIE_REBOOT_WORD                    0x544f4f42
 
-/* Last bytes of each image's room in the flash, which stay erased */
+/* So many last bytes of each image's room in the flash stay erased */
 #define LITEPCIE_FLASH_SPARE                    256
 
-/* Bytes that one command programs at most, and that one command erases */
+/* Flash: most bytes that a command programs, bytes that one erases */
 #define LITEPCIE_FLASH_PAGE_BYTES               256
 #define LITEPCIE_FLASH_SECTOR_BYTES             65536
 
-/* Opcodes of the flash's commands that software sends */
+/* Opcodes of commands that software sends to the configuration flash */
 #define LITEPCIE_FLASH_OPCODE_READ_FAST         0x0c
 #define LITEPCIE_FLASH_OPCODE_READ_PAIRS        0x3c
 #define LITEPCIE_FLASH_OPCODE_PROGRAM           0x12
@@ -469,7 +469,7 @@
 #define LITEPCIE_CPU_IMAGE_WORD_MAGIC           1
 #define LITEPCIE_CPU_IMAGE_WORD_BYTES           2
 
-/* Its mailbox: offsets in bytes of words and rings, sizes of rings */
+/* Mailbox of the management CPU: offsets in bytes of words and rings, sizes */
 #define LITEPCIE_MAILBOX_MAGIC                  0x584f424d
 #define LITEPCIE_MAILBOX_SIGN                   0
 #define LITEPCIE_MAILBOX_IN_HEAD                4
@@ -492,10 +492,13 @@
 #define LITEPCIE_MAILBOX_COMMAND_PEEK           2
 #define LITEPCIE_MAILBOX_COMMAND_FAILURES       3
 
-/* Longest time of a read of host memory, with the timeout after reset */
+/*
+ * Longest time in us of the card's read of host memory, if the register timeout
+ * of the endpoint has its value after reset
+ */
 #define LITEPCIE_LONGEST_READ_US                25000
 
-/* How a transfer of a module's memory ended: the field error of its status */
+/* How a QSFP module's transfer ended: field error of the register status */
 #define LITEPCIE_MODULE_ERROR_NONE              0
 #define LITEPCIE_MODULE_ERROR_ABSENT            1
 #define LITEPCIE_MODULE_ERROR_SILENT            2

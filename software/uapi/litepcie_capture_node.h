@@ -44,13 +44,13 @@
 
 #include "litepcie.h"
 
-/* Smallest and largest ring and MBUF (part of the ring) in bytes */
+/* Limits in bytes of a ring, and of an MBUF, which is a part of the ring */
 #define LITEPCIE_CAPTURE_LEAST_RING	0x10000u
 #define LITEPCIE_CAPTURE_MOST_RING	0x40000000u
 #define LITEPCIE_CAPTURE_LEAST_MBUF	0x1000u
 #define LITEPCIE_CAPTURE_MOST_MBUF	0x400000u
 
-/* Number of ports that a frame may come from; most bytes of a frame */
+/* Most ports that frames may come from; most bytes that a frame may have */
 #define LITEPCIE_CAPTURE_MOST_PORTS	16u
 #define LITEPCIE_CAPTURE_MOST_FRAME	16383u
 
@@ -184,7 +184,7 @@ struct litepcie_capture_generate {
 	__u32 reserved[3];
 };
 
-/* What became of frames of one port, and how many bytes they had. */
+/* A count of frames, and of the bytes that they had together. */
 struct litepcie_capture_account {
 	__u64 frames;
 	__u64 bytes;
@@ -208,21 +208,21 @@ struct litepcie_capture_port {
 struct litepcie_capture_info {
 	__u32 ask;
 	__u32 reserved;
-	__u64 position;		/* as of the card's last status line */
+	__u64 position;		/* bytes in the ring, as of the card's last status line */
 	__u64 limit;
-	__u64 ring_bytes;	/* 0: nobody has the capture */
+	__u64 ring_bytes;	/* size of the queue's ring; 0: no file has the queue */
 	__u32 mbuf_bytes;
 	__u32 segment_bytes;
-	__u32 run;		/* LITEPCIE_CAPTURE_RUN_ */
+	__u32 run;		/* state of the capture: LITEPCIE_CAPTURE_RUN_ */
 	__s32 error;		/* why the last run was stopped: -errno, or 0 */
-	__u32 flags;		/* those of START */
+	__u32 flags;		/* the flags that START was called with */
 	__u32 snap;
 	__u32 generated;	/* frames that the generator has made since its start */
 	__u32 generating;	/* 1: the generator makes a frame now */
 	__u32 staging_bytes;	/* size of the staging memory on the card */
-	__u32 most_segments;	/* most segments that a ring may have */
+	__u32 most_segments;	/* most contiguous pieces that a ring may have */
 	__u64 status_offset;	/* mmap() offset of the status page */
-	__u32 queue;		/* the file's queue, and how many the card has */
+	__u32 queue;		/* the file's queue; next field: number of the card's queues */
 	__u32 queues;
 	__u64 reserved2[3];
 	struct litepcie_capture_port port[LITEPCIE_CAPTURE_MOST_PORTS];
@@ -234,7 +234,7 @@ struct litepcie_capture_info {
  */
 #define LITEPCIE_CAPTURE_ASK_ACCOUNTS	1u
 
-/* Most queues and rules of a card, words of a rule, and entries of the spread */
+/* Most queues and rules that a card has; words of a rule; entries of the spread */
 #define LITEPCIE_CAPTURE_MOST_QUEUES	16u
 #define LITEPCIE_CAPTURE_MOST_RULES	16u
 #define LITEPCIE_CAPTURE_RULE_WORDS	16u
@@ -277,20 +277,21 @@ struct litepcie_capture_sort {
 	__u8 spread[LITEPCIE_CAPTURE_SPREAD_ENTRIES];
 };
 
-/* Flags of SORT: use rules and spread; an entry is a frame's port, not a hash */
+/* Flags of SORT: use rules and spread; a frame's entry of the spread is its port */
 #define LITEPCIE_CAPTURE_SORT_ON	1u
 #define LITEPCIE_CAPTURE_SORT_BY_PORT	2u
 
 /*
- * DISCARDS: get the frames that rules have discarded, by rule and then by port, as
- * of one moment.  Every file may call it.  -EOPNOTSUPP: the card has no rules.
+ * DISCARDS: get the frames that rules have discarded, as of one moment.  It counts
+ * the same frames twice: first come accounts for each rule, then those for each
+ * port.  Every file may call it.  -EOPNOTSUPP: the card has no rules.
  */
 struct litepcie_capture_discards {
 	struct litepcie_capture_account account[LITEPCIE_CAPTURE_MOST_RULES +
 						LITEPCIE_CAPTURE_MOST_PORTS];
 };
 
-/* Values of @run: no capture, started by START, started by read() */
+/* Values of @run: the capture rests, was started by START, was started by read() */
 #define LITEPCIE_CAPTURE_RUN_REST	0u
 #define LITEPCIE_CAPTURE_RUN_RING	1u
 #define LITEPCIE_CAPTURE_RUN_READ	2u
@@ -302,12 +303,12 @@ struct litepcie_capture_discards {
  * the byte order of the host.
  */
 struct litepcie_capture_status {
-	__le64 position;	/* bytes since the start: all below is whole blocks */
+	__le64 position;	/* bytes written since the start: all below are whole blocks */
 	__le64 records;
-	__le64 lost;		/* lost frames, of any cause */
-	__le64 time;		/* device time of the line in ns */
+	__le64 lost;		/* number of frames lost since the start, for any reason */
+	__le64 time;		/* device time in ns at which the card wrote this line */
 	__u64 limit;
-	__u32 run;		/* LITEPCIE_CAPTURE_RUN_ */
+	__u32 run;		/* state of the capture: LITEPCIE_CAPTURE_RUN_ */
 	__s32 error;		/* why the last run was stopped: -errno, or 0 */
 	__u64 reserved[2];
 };
