@@ -63,7 +63,7 @@ struct litepcie_virtio;
 
 /* The interrupt of the logic in the user slot, and the eventfd that it signals. */
 struct litepcie_user {
-	/* number of the interrupt cause; LITEPCIE_CAUSES_MAX if the user's logic has none */
+	/* interrupt cause of the user's logic; LITEPCIE_CAUSES_MAX: the logic has none */
 	u32			cause;
 	/* lock: protects @event and @file, and the cause, which is enabled while @event is set */
 	spinlock_t		lock;
@@ -85,15 +85,15 @@ struct litepcie_block {
 
 /* The handler of an interrupt cause that belongs to a virtio device. */
 struct litepcie_listener {
-	irq_handler_t		handler;	/* NULL: nobody listens to the cause */
-	void			*data;		/* argument of the handler */
+	irq_handler_t		handler;	/* NULL: no virtio device listens to the cause */
+	void			*data;		/* argument with which @handler is called */
 };
 
 /* A virtio device of the card, see virtio.c. */
 struct litepcie_virtio_slot {
 	/* the device's entry in the capability table; NULL: no such device */
 	const struct litepcie_block	*block;
-	/* NULL while the card is being reset or removed */
+	/* its auxiliary device for the kernel's bus; NULL: the card is being reset or removed */
 	struct litepcie_virtio		*device;
 };
 
@@ -136,7 +136,7 @@ struct litepcie {
 	struct litepcie_capture	*capture;
 
 	struct litepcie_virtio_slot virtio[LITEPCIE_VIRTIO_MAX];
-	/* masks of the interrupt causes of virtio devices, and of those of their queues */
+	/* interrupt causes as bits: all of virtio devices, and only those of their queues */
 	u32			virtio_causes, virtio_queues;
 	struct litepcie_listener listener[LITEPCIE_CAUSES_MAX];
 
@@ -173,7 +173,7 @@ static inline bool litepcie_is_gone(const struct litepcie *card)
 	return READ_ONCE(card->state) == LITEPCIE_GONE || READ_ONCE(card->lost);
 }
 
-/* Defined in card.c */
+/* Functions of card.c: the life of a card, and litepcie_enter() */
 struct litepcie *litepcie_card_alloc(struct pci_dev *pdev);
 void litepcie_card_get(struct litepcie *card);
 void litepcie_card_put(struct litepcie *card);
@@ -183,7 +183,7 @@ void litepcie_set_state(struct litepcie *card, enum litepcie_state state);
 void litepcie_lose(struct litepcie *card);
 bool litepcie_check_lost(struct litepcie *card);
 
-/* Defined in capability.c */
+/* Functions of capability.c: the capability table and its blocks */
 int litepcie_capability_read(struct litepcie *card);
 bool litepcie_capability_same(struct litepcie *card);
 const struct litepcie_block *litepcie_block_find(struct litepcie *card,
@@ -191,7 +191,7 @@ const struct litepcie_block *litepcie_block_find(struct litepcie *card,
 u32 litepcie_parameter(const struct litepcie_block *block, unsigned int n);
 u64 litepcie_cycles(struct litepcie *card, u32 microseconds);
 
-/* Defined in rights.c, which says where a file without CAP_SYS_RAWIO may write to */
+/* Defined in rights.c: where a file without CAP_SYS_RAWIO may write to */
 enum litepcie_right {
 	LITEPCIE_RIGHT_NONE,
 	/* the file may write the register through litepcie_owner_steer() only */
@@ -202,14 +202,14 @@ enum litepcie_right {
 enum litepcie_right litepcie_right(struct litepcie *card, unsigned int bar, u64 offset, u64 size);
 u32 litepcie_steered(enum litepcie_direction id);
 
-/* Defined in irq.c */
+/* Functions of irq.c: the card's interrupt causes and messages */
 int litepcie_irq_init(struct litepcie *card);
 void litepcie_irq_exit(struct litepcie *card);
 void litepcie_irq_silence(struct litepcie *card);
 void litepcie_cause_enable(struct litepcie *card, u32 cause, bool enable);
 void litepcie_cause_settle(struct litepcie *card);
 
-/* Defined in bar.c */
+/* Functions of bar.c: BARs that processes map */
 int litepcie_bar_info(struct litepcie *card, struct litepcie_bar *bar);
 int litepcie_bar_mmap(struct litepcie *card, unsigned int bar, u64 offset,
 		      struct vm_area_struct *vma);
@@ -217,7 +217,7 @@ void litepcie_bar_zap(struct litepcie *card);
 void litepcie_bar_map_memory(struct litepcie *card);
 void litepcie_bar_unmap_memory(struct litepcie *card);
 
-/* Defined in user.c */
+/* Functions of user.c: the interrupt of the logic in the user slot */
 int litepcie_user_init(struct litepcie *card);
 void litepcie_user_interrupt(struct litepcie *card);
 int litepcie_user_event(struct litepcie_file *file, struct eventfd_ctx *event);
@@ -250,10 +250,10 @@ int litepcie_capture_settle(struct litepcie *card);
 void litepcie_capture_abort(struct litepcie *card, int error);
 void litepcie_capture_interrupt(struct litepcie *card);
 
-/* Defined in p2pmem.c */
+/* Function of p2pmem.c: the card's memory for other PCI devices */
 int litepcie_p2pmem_add(struct litepcie *card);
 
-/* Defined in pci.c */
+/* Variable of pci.c: the driver as the PCI bus knows it */
 extern struct pci_driver litepcie_pci_driver;
 
 #endif /* LITEPCIE_CARD_H */

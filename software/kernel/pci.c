@@ -33,7 +33,7 @@
 
 #include "card.h"
 
-/* Channels ---------------------------------------------------------------- */
+/* The channels of a card -------------------------------------------------- */
 
 static int way_find(struct litepcie *card, struct litepcie_way *way,
 		    const struct litepcie_block *block)
@@ -392,7 +392,7 @@ static void litepcie_shutdown(struct pci_dev *pdev)
 	pci_clear_master(pdev);
 }
 
-/* Reset, errors, sleep ---------------------------------------------------- */
+/* Reset, PCIe errors, sleep ----------------------------------------------- */
 
 static void litepcie_reset_prepare(struct pci_dev *pdev)
 {

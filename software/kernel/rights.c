@@ -16,7 +16,7 @@
 
 #include "card.h"
 
-/* version of a block for which the list of rights holds */
+/* version of a block's entry in the capability table, for which the list of rights holds */
 #define VERSION		1
 /* value of @parameter in struct right: every register of the block may be written to */
 #define ALL		0xff
@@ -25,7 +25,7 @@ struct right {
 	u16	type;
 	/* number of the parameter that has the offset of the allowed register; or ALL */
 	u8	parameter;
-	/* true: its bits act on a direction, whose owner alone may change them */
+	/* true: bits of the register act on a direction, and only its owner may change them */
 	bool	steers;
 };
 

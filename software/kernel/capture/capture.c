@@ -36,7 +36,7 @@ static u32 control_of(u32 flags)
 	       (flags & LITEPCIE_CAPTURE_NEWEST ? LITEPCIE_CAPTURE_BIT_CONTROL_NEWEST : 0);
 }
 
-/* Waiters ----------------------------------------------------------------- */
+/* Threads that wait for a queue's position -------------------------------- */
 
 /*
  * Wake the threads that wait.  Signal the eventfd of WAKE, once, if the position
@@ -135,7 +135,7 @@ void litepcie_capture_watch(struct work_struct *work)
 	schedule_delayed_work(&capture->watchdog, WATCH_INTERVAL);
 }
 
-/* Stop -------------------------------------------------------------------- */
+/* Stop of a run ----------------------------------------------------------- */
 
 /*
  * Returns true if the card may begin no other MBUF of some queue, so a frame may
@@ -239,7 +239,7 @@ static void set_run(struct litepcie_capture_queue *queue, u32 run, int error)
 	WRITE_ONCE(queue->run, run);
 	WRITE_ONCE(queue->error, error);
 	queue->status->error = error;
-	/* A program that sees the end of a run also sees its reason. */
+	/* A program that sees in the status page that a run has ended also sees @error. */
 	smp_store_release(&queue->status->run, run);
 	tell_locked(queue, true);
 	spin_unlock_irq(&queue->wait.lock);
@@ -267,7 +267,7 @@ int litepcie_capture_finish(struct litepcie_capture *capture, int error, bool li
 		litepcie_cause_enable(capture->card, capture->cause, false);
 	}
 	capture->running = false;
-	/* A queue that has been started for a run to come is not told, except of an error. */
+	/* A queue that was started for a later run keeps its state, unless there is an error. */
 	for (queue = capture->queue; queue; queue = litepcie_queue_after(queue)) {
 		if (queue->run && (queue->used || error))
 			set_run(queue, LITEPCIE_CAPTURE_RUN_REST, error);
@@ -311,7 +311,7 @@ int litepcie_capture_part(struct litepcie_capture_queue *queue, u64 *end)
 	return err;
 }
 
-/* Start ------------------------------------------------------------------- */
+/* Start of a run ---------------------------------------------------------- */
 
 /*
  * Returns the size of the segments of all rings of a run, for which the card has
@@ -328,7 +328,7 @@ static size_t segment_of(struct litepcie_capture *capture)
 	return least;
 }
 
-/* Returns true if each ring has at most as many segments as a queue may have. */
+/* Returns true if no queue's ring has more segments of this size than the card can take. */
 static bool fits(struct litepcie_capture *capture, size_t segment)
 {
 	u32 most = litepcie_parameter(capture->block, LITEPCIE_CAPTURE_SEGMENTS);
@@ -359,7 +359,7 @@ static void put_ring(struct litepcie_capture_queue *queue, size_t segment)
 				     queue->number * sizeof(*queue->status));
 }
 
-/* Set the positions and the accounts back to 0. */
+/* Set the positions and the accounts of all queues in the card back to 0. */
 static int clear(struct litepcie_capture *capture)
 {
 	int err;
@@ -430,7 +430,7 @@ static int set_up(struct litepcie_capture *capture, const struct litepcie_captur
 static void join(struct litepcie_capture_queue *queue)
 {
 	litepcie_capture_allow(queue, queue->first);
-	/* A program that sees the run sees its limit. */
+	/* A program that sees the state of the new run also sees the run's limit. */
 	smp_store_release(&queue->status->run, queue->run);
 	spin_lock_irq(&queue->wait.lock);
 	if (queue->wake != U64_MAX)
@@ -487,7 +487,7 @@ int litepcie_capture_begin(struct litepcie_capture_queue *queue,
 		return -EBUSY;
 	queue->flags = start->flags;
 	queue->first = start->limit;
-	/* No program may take the line of an earlier run for one of this run. */
+	/* Clear the status line, or a program would take an earlier run's line for one of this. */
 	memset(queue->status, 0, sizeof(*queue->status));
 	set_run(queue, run, 0);
 	if (!queue->number)

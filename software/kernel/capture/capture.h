@@ -26,7 +26,7 @@
 #include "card.h"
 #include "uapi/litepcie_capture_node.h"
 
-/* bytes of the header that read() returns first */
+/* bytes of the pcapng header that read() returns before the blocks of the ring */
 #define LITEPCIE_CAPTURE_HEADER	SZ_4K
 
 struct litepcie_capture_file;
@@ -45,20 +45,21 @@ struct litepcie_capture_queue {
 	struct litepcie_capture_file	*owner;
 	/* the queue's ring, mapped for DMA by the card; NULL: none */
 	struct litepcie_ring		*ring;
-	/* the card may write to @ring until the capture stops */
+	/* true: the card may write to @ring until the run of all queues stops */
 	bool				used;
-	/* flags and first limit of the queue's START */
+	/* arguments of the queue's START: LITEPCIE_CAPTURE_ flags, and the first limit in bytes */
 	u32				flags;
 	u64				first;
-	/* error that ended the last run, or 0; may be read without a lock */
+	/* error (-errno) that ended the queue's last run, or 0; may be read without a lock */
 	int				error;
-	u64				limit;	/* may be read without a lock */
+	/* position in bytes up to which the card may write; may be read without a lock */
+	u64				limit;
 
 	/* lock: wait.lock protects the fields from @wait to @event */
 	wait_queue_head_t		wait;
-	/* LITEPCIE_CAPTURE_RUN_; changes with capture->mutex and wait.lock held */
+	/* state of the queue: LITEPCIE_CAPTURE_RUN_; changes with capture->mutex and wait.lock */
 	u32				run;
-	/* position that a caller waits to be passed; U64_MAX: none */
+	/* position in bytes, of a WAKE: waiters are woken beyond it; U64_MAX: no WAKE is open */
 	u64				wake;
 	/* eventfd that is signalled when @wake has been passed, or NULL */
 	struct eventfd_ctx		*event;
@@ -68,19 +69,19 @@ struct litepcie_capture {
 	struct litepcie			*card;
 	const struct litepcie_block	*block;
 	void __iomem			*regs;
-	/* the block with the queues' registers; NULL: the capture has one queue */
+	/* capability entry of the block CAPTURE_QUEUES; NULL: the capture has one queue */
 	const struct litepcie_block	*sorter;
 	void __iomem			*sorter_regs;
-	/* number of the interrupt cause that `wake` raises */
+	/* interrupt cause that the card raises when a position is beyond the register wake */
 	u32				cause;
 	struct device			dev;
 	struct cdev			cdev;
 	char				irq_name[32];
-	/* the status page; @able says that it is mapped for the card */
+	/* the status page and its DMA address; @able: it is mapped for the card */
 	struct litepcie_capture_status	*status;
 	dma_addr_t			status_dma;
 	bool				able;
-	/* makes a ring of read() free of charge, see charge.c */
+	/* allowance by which a ring of read() is no locked memory of the user, see charge.c */
 	struct litepcie_allowance	*allowance;
 	/* lock: protects the register that selects a queue, and the registers behind it */
 	spinlock_t			select_lock;
@@ -88,11 +89,11 @@ struct litepcie_capture {
 	/* lock: protects the fields from @running to @sort */
 	struct mutex			mutex;
 	bool				running;
-	u32				mbuf_bytes;	/* of all rings */
-	/* flags of queue 0's START, LITEPCIE_CAPTURE_, and its snap */
+	u32				mbuf_bytes;	/* bytes of an MBUF, in all rings alike */
+	/* arguments of queue 0's START: LITEPCIE_CAPTURE_ flags, bytes to keep of a frame */
 	u32				flags;
 	u32				snap;
-	/* what the file of queue 0 wants with SORT; its flags are 0 if frames are not sorted */
+	/* argument of the last SORT of queue 0's file; flags 0: frames are not sorted */
 	struct litepcie_capture_sort	sort;
 
 	/*
@@ -107,18 +108,18 @@ struct litepcie_capture {
 
 /* An open file of the capture's device node. */
 struct litepcie_capture_file {
-	/* changes with capture->mutex held, and not while the file has the queue */
+	/* queue of the file's calls; changes with capture->mutex held, until the file has it */
 	struct litepcie_capture_queue *queue;
 	/*
 	 * lock: held by a read() of the file; protects @at and @header_at.  poll() reads them,
 	 * @header and @wake without a lock.
 	 */
 	struct mutex		io;
-	/* the file's header of a recording, a page; NULL: the file has not called read() */
+	/* page with the pcapng header that read() returns first; NULL: no read() was called */
 	u8			*header;
 	size_t			header_at;	/* bytes of the header that read() has returned */
 	u64			at;		/* bytes of the ring that read() has returned */
-	/* position of the file's last WAKE: poll() says POLLIN beyond it */
+	/* position in bytes of the file's last WAKE: beyond it poll() says POLLIN */
 	u64			wake;
 };
 
@@ -158,10 +159,10 @@ int litepcie_capture_await(struct litepcie_capture *capture, u32 mask, u32 value
 bool litepcie_capture_is_usable(const struct litepcie_block *block);
 const struct litepcie_block *litepcie_capture_find_sorter(struct litepcie *card);
 
-/* A wait for the capture block. */
+/* The patience of a wait for the capture block, which ends if the block makes no progress. */
 struct litepcie_patience {
-	unsigned long	since;	/* when it began, or the block made progress last */
-	unsigned int	looks;	/* at the block since then */
+	unsigned long	since;	/* jiffies when the wait began, or the last progress was seen */
+	unsigned int	looks;	/* number of looks at the block's status after @since */
 };
 
 void litepcie_be_patient(struct litepcie_patience *patience);

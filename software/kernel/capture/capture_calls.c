@@ -15,7 +15,7 @@
 
 #include "capture.h"
 
-/* Calls ------------------------------------------------------------------- */
+/* The calls of a file, each with its own argument ------------------------- */
 
 static int set_limit(struct litepcie_capture_file *file,
 		     const struct litepcie_capture_limit *wanted)
@@ -57,7 +57,7 @@ static int arm(struct litepcie_capture_file *file, u64 position, struct eventfd_
 		swap(queue->event, *event);
 		spin_unlock_irq(&queue->wait.lock);
 		litepcie_capture_arm(queue, &file->wake);
-		/* a capture that has ended raises no interrupt, so wake the waiters here */
+		/* A run that has ended raises no interrupt, so this call signals the eventfd. */
 		if (!queue->run)
 			litepcie_queue_news(queue);
 	}
@@ -166,9 +166,9 @@ static int get_discards(struct litepcie_capture_file *file,
 	return err;
 }
 
-/* Arguments --------------------------------------------------------------- */
+/* Copying arguments from and to the program ------------------------------- */
 
-/* The calls that reach the card: between litepcie_enter() and litepcie_exit(). */
+/* Make a call that reaches the card, between litepcie_enter() and litepcie_exit(). */
 static int dispatch(struct litepcie_capture_file *file, unsigned int cmd, void *argument)
 {
 	switch (cmd) {
@@ -200,7 +200,7 @@ static int run_call(struct litepcie_capture_file *file, unsigned int cmd, void *
 	struct litepcie *card = READ_ONCE(file->queue)->capture->card;
 	int err;
 
-	/* RING enters the card itself, behind the pinning of memory. */
+	/* RING calls litepcie_enter() itself, once the program's memory is pinned. */
 	if (cmd == LITEPCIE_IOCTL_CAPTURE_RING)
 		return litepcie_capture_use_memory(file, argument);
 	err = litepcie_enter(card);
@@ -211,7 +211,7 @@ static int run_call(struct litepcie_capture_file *file, unsigned int cmd, void *
 	return err;
 }
 
-/* The arguments of the calls that a program makes often have room on the stack. */
+/* Small arguments are copied to the stack: those of the calls that a program makes often. */
 long litepcie_capture_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 {
 	void __user *user = (void __user *)arg;

@@ -17,7 +17,7 @@
 #include "capture.h"
 #include "compat.h"
 
-/* Open files -------------------------------------------------------------- */
+/* Operations of an open file of the node ---------------------------------- */
 
 static int capture_open(struct inode *inode, struct file *filp)
 {
@@ -162,7 +162,7 @@ static int capture_mmap(struct file *filp, struct vm_area_struct *vma)
 	return err;
 }
 
-/* As the node of a channel, the node offers no splice(): see chrdev.c. */
+/* The capture's node offers no splice(), for the reason that chrdev.c gives for a channel's. */
 static const struct file_operations capture_fops = {
 	.owner		= THIS_MODULE,
 	.open		= capture_open,
@@ -175,7 +175,7 @@ static const struct file_operations capture_fops = {
 	.llseek		= noop_llseek,
 };
 
-/* The capture of a card --------------------------------------------------- */
+/* Setting up the capture of a card ---------------------------------------- */
 
 /*
  * Free the capture and what it has got so far.  The kernel calls this when the
@@ -193,7 +193,7 @@ static void capture_free(struct device *dev)
 	kfree(capture);
 }
 
-/* Get what the capture needs of the kernel.  capture_free() gives it back. */
+/* Get a capture's status page, allowance and device number.  capture_free() gives them back. */
 static int fill_capture(struct litepcie_capture *capture)
 {
 	capture->status = (void *)get_zeroed_page(GFP_KERNEL);

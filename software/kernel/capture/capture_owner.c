@@ -23,7 +23,7 @@
 #include "capture.h"
 #include "compat.h"
 
-/* The ring of read(), and the MBUFs (parts) into which it is divided */
+/* Bytes of the ring that the driver makes for read(), and of the MBUFs that divide it */
 #define READ_RING	SZ_4M
 #define READ_MBUF	SZ_64K
 /* time in us that records wait on the card for more before read() gets them */
@@ -31,7 +31,7 @@
 
 #define WAIT_CYCLES_MOST	(BIT(LITEPCIE_CAPTURE_WAIT_BITS) - 1)
 
-/* Rings ------------------------------------------------------------------- */
+/* Rings of queues --------------------------------------------------------- */
 
 /*
  * Take the ring from the queue.  The card must not write to it any more: the capture
@@ -48,7 +48,7 @@ static void drop_ring(struct litepcie_capture_queue *queue)
 	queue->ring = NULL;
 }
 
-/* Drop the rings that no file has, of a capture that is at rest. */
+/* Drop the rings of queues that no file has.  The capture is at rest. */
 static void drop_left(struct litepcie_capture *capture)
 {
 	struct litepcie_capture_queue *queue;
@@ -213,7 +213,7 @@ int litepcie_capture_use_memory(struct litepcie_capture_file *file,
 	return err;
 }
 
-/* Start and stop ---------------------------------------------------------- */
+/* Start and stop of a queue by the file that has it ----------------------- */
 
 /*
  * Returns 0 if @file has its queue, and the queue's last run did not end with an
@@ -232,7 +232,7 @@ int litepcie_capture_check_owner(const struct litepcie_capture_file *file)
 	return queue->error;
 }
 
-/* Returns 0 if @file has queue 0, and so what all queues have in common. */
+/* Returns 0 if @file has queue 0, and so may set what all queues have in common. */
 int litepcie_capture_check_first(const struct litepcie_capture_file *file)
 {
 	int err = litepcie_capture_check_owner(file);
@@ -357,7 +357,7 @@ int litepcie_capture_take_to_read(struct litepcie_capture_file *file)
 	return err;
 }
 
-/* The end of a file, and of the card -------------------------------------- */
+/* The end of an open file, and of the card -------------------------------- */
 
 /*
  * Take the queue from its owner.  @stopped says that the card is known to write no
@@ -385,7 +385,7 @@ static void forget_owner(struct litepcie_capture_queue *queue, bool stopped)
 		eventfd_ctx_put(event);
 	if (stopped || (queue->ring && !queue->ring->dev))
 		drop_ring(queue);
-	/* poll() of other files says that a queue is free. */
+	/* Wake poll() of other files: the queue has no owner any more, so they may take it. */
 	litepcie_queue_news(queue);
 }
 

@@ -22,16 +22,16 @@
 #define ETHERNET	1
 #define NANOSECONDS	9
 
-/* how often in a round of the ring the card is told of new room */
+/* number of times that read() tells the card of a new limit in a round of the ring */
 #define LIMIT_STEPS	8
 
-/* Header ------------------------------------------------------------------ */
+/* Header of a recording, which read() returns first ----------------------- */
 
-/* A header that is being written at @at of zeroed memory. */
+/* A pcapng header that is being written: the next bytes go to offset @at of zeroed memory. */
 struct header {
 	u8	*page;
 	size_t	at;
-	size_t	block;	/* where the present block begins */
+	size_t	block;	/* offset in bytes at which the present block begins */
 };
 
 static void put32(struct header *header, u32 value)
@@ -77,8 +77,8 @@ static void put_section(struct header *header, const struct litepcie *card)
 	snprintf(hardware, sizeof(hardware), "Lanebox card, %s", card->target);
 	begin_block(header, LITEPCIE_PCAPNG_SECTION);
 	put32(header, LITEPCIE_PCAPNG_ORDER_MAGIC);
-	put32(header, 1);	/* version 1.0 */
-	put32(header, ~0u);	/* the section's length is not known */
+	put32(header, 1);	/* version of pcapng: 1.0 */
+	put32(header, ~0u);	/* section length -1, in two words: it is not known */
 	put32(header, ~0u);
 	put_text(header, LITEPCIE_PCAPNG_HARDWARE, hardware);
 	put_text(header, LITEPCIE_PCAPNG_USERAPPL, LITEPCIE_NAME);
@@ -117,7 +117,7 @@ static u8 *make_header(const struct litepcie *card)
 	return header.page;
 }
 
-/* Blocks ------------------------------------------------------------------ */
+/* Blocks of the ring, which read() returns behind the header -------------- */
 
 /*
  * Begin to read: make the header and start the capture, unless the file has done
@@ -244,7 +244,7 @@ static bool has_more(const struct litepcie_capture_file *file)
 	return litepcie_capture_position(file->queue) > READ_ONCE(file->at);
 }
 
-/* Let the card call when the position has passed the file's one. */
+/* Let the card raise an interrupt when it has written more than the file has read. */
 static int ask_for_more(struct litepcie_capture_file *file)
 {
 	struct litepcie *card = file->queue->capture->card;

@@ -25,7 +25,7 @@
 #define STUCK			msecs_to_jiffies(40 * LITEPCIE_LONGEST_READ_US / USEC_PER_MSEC)
 #define STUCK_LOOKS		500
 
-/* Registers of all queues ------------------------------------------------- */
+/* Registers that all queues share ----------------------------------------- */
 
 static void __iomem *reg_of(const struct litepcie_capture *capture, unsigned int parameter)
 {
@@ -70,7 +70,7 @@ u64 litepcie_sorter_get64(struct litepcie_capture *capture, unsigned int paramet
 	return get64(capture->sorter_regs + litepcie_parameter(capture->sorter, parameter));
 }
 
-/* Registers of one queue -------------------------------------------------- */
+/* Registers behind the selection of a queue ------------------------------- */
 
 /*
  * Select @queue.  Interrupts are off until the lock is let go, since a wait.lock,
@@ -132,7 +132,7 @@ void litepcie_queue_put_segment(struct litepcie_capture_queue *queue, unsigned i
 	end(queue, flags);
 }
 
-/* Read account @number, as the last snapshot has copied it. */
+/* Read the queue's account @number from the card's last copy of all accounts. */
 void litepcie_queue_get_account(struct litepcie_capture_queue *queue, u32 number,
 				struct litepcie_capture_account *account)
 {
@@ -148,7 +148,7 @@ void litepcie_queue_get_account(struct litepcie_capture_queue *queue, u32 number
 	end(queue, flags);
 }
 
-/* Waits ------------------------------------------------------------------- */
+/* Waits for the state of the capture block -------------------------------- */
 
 u32 litepcie_capture_status(struct litepcie_capture *capture)
 {
@@ -186,7 +186,7 @@ int litepcie_capture_await(struct litepcie_capture *capture, u32 mask, u32 value
 	return -EIO;
 }
 
-/* The blocks -------------------------------------------------------------- */
+/* Entries of the capability table ----------------------------------------- */
 
 /* Returns true if @bytes from the register of @parameter on are inside @block. */
 static bool holds(const struct litepcie_block *block, unsigned int parameter, u32 bytes)

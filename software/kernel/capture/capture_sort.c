@@ -11,13 +11,13 @@
 
 #include "capture.h"
 
-/* the queue that the action of a rule names, if its bit says that it names one */
+/* bits of a rule's word ACTION: it names a queue; the number of that queue */
 #define NAMES_QUEUE	BIT(LITEPCIE_CAPTURE_RULE_ACTION_HAS_QUEUE)
 #define QUEUE_OF(_action)					\
 	((_action) >> LITEPCIE_CAPTURE_RULE_ACTION_QUEUE &	\
 	 (LITEPCIE_CAPTURE_MOST_QUEUES - 1))
 
-/* Sorting ----------------------------------------------------------------- */
+/* Rules and spread, by which frames get to queues ------------------------- */
 
 static bool is_sort(const struct litepcie_capture *capture,
 		    const struct litepcie_capture_sort *wanted)
@@ -38,7 +38,7 @@ static bool is_sort(const struct litepcie_capture *capture,
 	return true;
 }
 
-/* Let rules and spread be @wanted from the next start of the capture on. */
+/* Let frames get to the queues by the rules and the spread of @wanted, from the next start on. */
 int litepcie_capture_sort(struct litepcie_capture *capture,
 			  const struct litepcie_capture_sort *wanted)
 {
@@ -85,7 +85,7 @@ void litepcie_capture_put_sort(struct litepcie_capture *capture)
 			    sort->rules << LITEPCIE_CAPTURE_QUEUES_RULES_PLACE);
 }
 
-/* Generator --------------------------------------------------------------- */
+/* Generator of frames ----------------------------------------------------- */
 
 /* Stop the generator of frames, without waiting for its last frame. */
 void litepcie_capture_silence(struct litepcie_capture *capture)
@@ -141,9 +141,9 @@ int litepcie_capture_generated(struct litepcie_capture *capture,
 	return 0;
 }
 
-/* Accounts ---------------------------------------------------------------- */
+/* Accounts of frames: delivered, lost, discarded -------------------------- */
 
-/* Copy all accounts at one moment. */
+/* Let the card copy the accounts of all queues, all at one moment. */
 static int snapshot(struct litepcie_capture *capture)
 {
 	lockdep_assert_held(&capture->mutex);
@@ -174,7 +174,7 @@ int litepcie_capture_accounts(struct litepcie_capture_queue *queue,
 	return err;
 }
 
-/* Read how many frames the rules have discarded, by rule and then by port. */
+/* Read the frames that rules have discarded: one account for each rule, then one for each port. */
 int litepcie_capture_discards(struct litepcie_capture *capture,
 			      struct litepcie_capture_discards *discards)
 {

@@ -119,7 +119,7 @@ struct litepcie_way {
 	struct litepcie_ring	*ring;
 	/* allowance that makes one ring of LitePCIe's shape free of charge, see charge.c */
 	struct litepcie_allowance *allowance;
-	/* PACKETS of the last run; a start sets them, with @mutex held */
+	/* settings of PACKETS by which the last run was started; changed with @mutex held */
 	struct litepcie_ends	ends;
 	char			irq_name[24];
 
@@ -150,9 +150,9 @@ struct litepcie_way {
 	 */
 	s64			hw_count, sw_count;
 	struct litepcie_held	held;
-	/* half the number of the ring's buffers: how far write() may be ahead in a LOOP */
+	/* in a LOOP: buffers that write() may be ahead of the card, half of the ring */
 	u32			margin;
-	/* since the probe: interrupts, buffers lost, times that interrupts were missing */
+	/* counts since the probe: interrupts taken, buffers lost, interrupts found missing */
 	u64			interrupts, lost, missed;
 	/* h2c: bytes dropped since the probe, which the card had not fetched at a close() */
 	u64			unsent;
@@ -232,7 +232,7 @@ static inline struct device *litepcie_dev(struct litepcie_way *way)
 
 const char *litepcie_way_name(const struct litepcie_way *way);
 
-/* Defined in dma.c */
+/* Functions of dma.c: start and stop of a direction */
 void litepcie_dma_init(struct litepcie_way *way);
 void litepcie_master_off(struct litepcie *card, u32 cause);
 void litepcie_master_on(struct litepcie *card, u32 cause);
@@ -245,7 +245,7 @@ int litepcie_dma_end(struct litepcie_way *way, struct litepcie_file *file);
 void litepcie_dma_abort(struct litepcie_way *way, int error);
 int litepcie_dma_settle(struct litepcie_way *way);
 
-/* Defined in owner.c */
+/* Functions of owner.c: the file that owns a direction, and its ring */
 void litepcie_owner_set(struct litepcie_way *way, struct litepcie_file *file);
 void litepcie_owner_forget(struct litepcie_way *way, bool live);
 int litepcie_owner_take(struct litepcie_way *way, struct litepcie_file *file);
@@ -266,7 +266,7 @@ struct litepcie_geometry litepcie_owner_geometry(struct litepcie_way *way,
 int litepcie_owner_steer(struct litepcie_file *file, struct litepcie_chan *chan,
 			 void __iomem *reg, u32 value, const u32 acts_on[LITEPCIE_WAYS]);
 
-/* Defined in held.c */
+/* Functions of held.c: runs in which the card waits for buffers */
 int litepcie_held_update(struct litepcie_way *way);
 bool litepcie_held_is_behind(struct litepcie_way *way);
 void litepcie_held_look(struct litepcie_way *way);
@@ -276,7 +276,7 @@ u64 litepcie_held_position(const struct litepcie_way *way);
 int litepcie_held_advance(struct litepcie_file *file, struct litepcie_advance *advance,
 			  const u32 *lengths);
 
-/* Defined in notices.c */
+/* Functions of notices.c: records and status lines, which the card writes */
 void litepcie_notices_init(struct litepcie_chan *chan, unsigned int index);
 void litepcie_notices_unmap(struct litepcie_chan *chan);
 void litepcie_notices_free(struct litepcie_chan *chan);
@@ -287,23 +287,23 @@ void litepcie_notices_off(struct litepcie_way *way);
 bool litepcie_notices_ended(const struct litepcie_way *way, u64 number);
 void litepcie_notices_read(const struct litepcie_way *way, u64 number, u32 *bytes, u32 *flags);
 
-/* Defined in progress.c */
+/* Functions of progress.c: how far the card is, and who is woken */
 bool litepcie_dma_progress(struct litepcie_way *way);
 void litepcie_dma_ask(struct litepcie_way *way);
 void litepcie_dma_interrupt(struct litepcie_way *way);
 void litepcie_dma_news(struct litepcie_way *way);
 
-/* Defined in moderation.c */
+/* Functions of moderation.c: interrupts that the card merges */
 void litepcie_moderation_probe(struct litepcie_chan *chan, unsigned int index);
 void litepcie_moderation_start(struct litepcie_way *way);
 
-/* Defined in timer.c */
+/* Functions of timer.c: the timer that asks the card in adaptive and poll mode */
 void litepcie_timer_init(struct litepcie_way *way);
 void litepcie_timer_start(struct litepcie_way *way);
 void litepcie_timer_stop(struct litepcie_way *way);
 void litepcie_timer_interrupt(struct litepcie_way *way);
 
-/* Defined in dmabuf.c */
+/* Function of dmabuf.c: a ring as a dma-buf */
 struct dma_buf *litepcie_dmabuf_export(struct litepcie_way *way, struct litepcie_file *file,
 				       u32 fd_flags);
 

@@ -40,7 +40,7 @@ static u32 way_read(struct litepcie_way *way, unsigned int reg)
 	return readl(way->regs + reg);
 }
 
-/* Hardware ---------------------------------------------------------------- */
+/* Registers of a direction, and bus mastering ----------------------------- */
 
 /*
  * Switch bus mastering off for the whole card, since a part of it that does not stop could write to
@@ -170,7 +170,7 @@ static int fill_table(struct litepcie_way *way)
 	return -EIO;
 }
 
-/* Watchdog ---------------------------------------------------------------- */
+/* Watchdog of a direction that runs --------------------------------------- */
 
 /*
  * Returns true if the card has done the buffers of two interrupts since the watchdog last ran, but
@@ -268,7 +268,7 @@ static void set_run(struct litepcie_way *way, u32 run, int error)
 	trace_litepcie_run(way, run, error);
 }
 
-/* Start and stop ---------------------------------------------------------- */
+/* Start and stop of a direction ------------------------------------------- */
 
 /* Stop the direction.  After an error, too, it counts as stopped and makes no request. */
 int litepcie_dma_stop(struct litepcie_way *way)

@@ -35,7 +35,7 @@ static void write_place(const struct litepcie_notices *notices, unsigned int par
 	writel(lower_32_bits(place), reg + 4);
 }
 
-/* Memory ------------------------------------------------------------------ */
+/* Memory for records and status lines ------------------------------------- */
 
 size_t litepcie_notices_bytes(const struct litepcie_notices *notices)
 {
@@ -234,7 +234,7 @@ void litepcie_notices_off(struct litepcie_way *way)
 	clear_line(way);
 }
 
-/* Counts from the notices ------------------------------------------------- */
+/* Counts from records and status lines ------------------------------------ */
 
 /*
  * c2h: returns true if the card has written the record of descriptor @number of the run, counted

@@ -18,7 +18,7 @@
 #include "compat.h"
 #include "trace.h"
 
-/* Rings ------------------------------------------------------------------- */
+/* The ring of a direction, and of a file ---------------------------------- */
 
 static struct device *dma_device(struct litepcie_way *way)
 {
@@ -374,7 +374,7 @@ void litepcie_owner_unmap(struct litepcie_way *way)
 	mutex_unlock(&way->mutex);
 }
 
-/* Registers that act on the data ------------------------------------------ */
+/* Registers that act on the data of both directions ----------------------- */
 
 /*
  * Write @value to a register that acts on the data of both directions of the channel.  @acts_on

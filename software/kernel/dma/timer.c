@@ -19,7 +19,7 @@ static ktime_t interval(const struct litepcie_way *way)
 	return ns_to_ktime((u64)way->interval_us * NSEC_PER_USEC);
 }
 
-/* Enable the cause, unless the direction has stopped: nothing would disable it again. */
+/* Enable the interrupt cause, unless the direction has stopped: no stop would disable it again. */
 static void cause_on(struct litepcie_way *way)
 {
 	unsigned long flags;

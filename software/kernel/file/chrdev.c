@@ -23,7 +23,7 @@ static dev_t first_number;
 static struct class *litepcie_class;
 static DEFINE_IDA(minors);
 
-/* Open files -------------------------------------------------------------- */
+/* Operations of an open file of a channel's node -------------------------- */
 
 static void free_file(struct litepcie_file *file)
 {
@@ -201,7 +201,7 @@ static const struct file_operations litepcie_fops = {
 	.llseek		= noop_llseek,
 };
 
-/* Channels ---------------------------------------------------------------- */
+/* Allocating channels, and their device nodes ----------------------------- */
 
 static void put_allowances(struct litepcie_chan *chan)
 {
@@ -269,7 +269,7 @@ int litepcie_chrdev_beside(struct device *dev, const struct litepcie_chan *chan,
 	return dev_set_name(dev, "%s-%s", dev_name(&chan->dev), name);
 }
 
-/* Get what the channel needs of the kernel.  chan_release() gives it back. */
+/* Get a channel's allowances, status page and minor number.  chan_release() gives them back. */
 static int fill_channel(struct litepcie_chan *chan)
 {
 	int minor, err = make_allowances(chan);

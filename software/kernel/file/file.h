@@ -27,7 +27,7 @@ struct litepcie_file {
 	struct litepcie_index	*index;
 	/* The file's own rings, which have LitePCIe's shape.  Protected by way->mutex. */
 	struct litepcie_ring	*ring[LITEPCIE_WAYS];
-	/* PACKETS for the file's next runs; protected by way->mutex */
+	/* the file's settings of PACKETS, for its next runs; protected by way->mutex */
 	struct litepcie_ends	ends[LITEPCIE_WAYS];
 };
 
@@ -53,7 +53,7 @@ enum litepcie_region {
 	LITEPCIE_REGION_BAR
 };
 
-/* Defined in chrdev.c */
+/* Functions of chrdev.c: device nodes and channels */
 int litepcie_chrdev_init(void);
 void litepcie_chrdev_exit(void);
 struct litepcie_chan *litepcie_chan_alloc(struct litepcie *card);
@@ -85,7 +85,7 @@ bool litepcie_stream_ready(struct litepcie_way *way);
 ssize_t litepcie_stream_transfer(struct litepcie_way *way, struct litepcie_file *file,
 				 struct iov_iter *iter, bool nonblock);
 
-/* Defined in sync.c */
+/* Functions of sync.c: flush time, fsync() and close() of a stream */
 void litepcie_stream_init(struct litepcie_way *way);
 int litepcie_stream_sync(struct litepcie_file *file);
 void litepcie_stream_close(struct litepcie_file *file);

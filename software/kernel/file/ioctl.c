@@ -22,7 +22,7 @@
 
 #include "card.h"
 
-/* Registers --------------------------------------------------------------- */
+/* REG, the call about registers ------------------------------------------- */
 
 /*
  * Write a register of BAR0.  A register that steers the data of the DMA (LITEPCIE_RIGHT_STEER)
@@ -68,7 +68,7 @@ static int ioctl_reg(struct litepcie_file *file, void *argument)
 	return write_register(file, reg->addr, reg->val, right);
 }
 
-/* DMA --------------------------------------------------------------------- */
+/* LitePCIe's calls about the DMA ------------------------------------------ */
 
 static int ioctl_loopback(struct litepcie_file *file, void *argument)
 {
@@ -181,7 +181,7 @@ static int set_sw_count(struct litepcie_file *file, enum litepcie_direction id, 
 		spin_unlock_irq(&way->wait.lock);
 	}
 	mutex_unlock(&way->mutex);
-	/* A thread in poll() may have something to do now. */
+	/* The count went back, so a thread in poll() may have buffers to read or write now. */
 	if (back)
 		litepcie_dma_news(way);
 	return err;
@@ -201,7 +201,7 @@ static int ioctl_reader_update(struct litepcie_file *file, void *argument)
 	return set_sw_count(file, LITEPCIE_H2C, update->sw_count);
 }
 
-/* Calls of Lanebox's own -------------------------------------------------- */
+/* Lanebox's own calls ----------------------------------------------------- */
 
 /* Returns a copy of ADVANCE's lengths, or NULL if the user passes none. */
 static u32 *copy_lengths(const struct litepcie_advance *advance)
@@ -304,7 +304,7 @@ static int ioctl_export(struct litepcie_file *file, struct litepcie_export __use
 	return err;
 }
 
-/* Dispatch of the calls --------------------------------------------------- */
+/* The table of calls ------------------------------------------------------ */
 
 /* One ioctl() number of the device node.  The number includes the size of its argument. */
 struct call {
@@ -395,7 +395,7 @@ long litepcie_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 	return 0;
 }
 
-/* 32-bit programs --------------------------------------------------------- */
+/* Calls of 32-bit programs ------------------------------------------------ */
 
 #ifdef CONFIG_COMPAT
 /*

@@ -17,7 +17,7 @@
 
 #include "stream.h"
 
-/* h2c --------------------------------------------------------------------- */
+/* h2c: packets that write() sends ----------------------------------------- */
 
 /*
  * Returns true if the card's table has room for descriptors of @bytes more.  Each buffer that these
@@ -92,7 +92,7 @@ int litepcie_packet_write(struct litepcie_run *run, struct iov_iter *from)
 
 		if (part < 0) {
 			litepcie_stream_move(run, -(s64)done);
-			litepcie_dma_news(run->way);	/* there is room again */
+			litepcie_dma_news(run->way);	/* the ring has room again: wake poll() */
 			return part;
 		}
 		done += part;
@@ -105,7 +105,7 @@ int litepcie_packet_write(struct litepcie_run *run, struct iov_iter *from)
 	return err;
 }
 
-/* c2h --------------------------------------------------------------------- */
+/* c2h: packets that read() returns ---------------------------------------- */
 
 /* c2h: get bytes and flags of the buffer that is read next, or -ECANCELED if the run is over. */
 static int get_end(const struct litepcie_run *run, u32 *bytes, u32 *flags)

@@ -35,7 +35,7 @@ static u32 place_of(const struct litepcie_run *run, u64 at, u32 *offset)
 	return buffer;
 }
 
-/* How much can be copied now ---------------------------------------------- */
+/* How many bytes of a stream can be copied now ---------------------------- */
 
 /*
  * Returns how many bytes of the ring the program may read (c2h) or write (h2c).  Returns 0 if the
@@ -191,7 +191,7 @@ int litepcie_stream_hand_over(const struct litepcie_run *run, bool all)
 	return err;
 }
 
-/* The end of a run -------------------------------------------------------- */
+/* The end of a stream's run ----------------------------------------------- */
 
 bool litepcie_stream_is_over(const struct litepcie_run *run)
 {

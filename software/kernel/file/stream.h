@@ -25,7 +25,7 @@ struct litepcie_run {
 	bool			ended;
 };
 
-/* Defined in stream.c */
+/* Functions of stream.c: bytes of a stream that can be copied, and their hand-over */
 u64 litepcie_stream_bytes(const struct litepcie_run *run);
 void litepcie_stream_move(const struct litepcie_run *run, s64 bytes);
 void litepcie_stream_warn(const struct litepcie_run *run, u64 warned);
@@ -34,14 +34,14 @@ int litepcie_stream_hand_over(const struct litepcie_run *run, bool all);
 bool litepcie_stream_is_over(const struct litepcie_run *run);
 int litepcie_stream_reason(const struct litepcie_run *run);
 
-/* Defined in packets.c */
+/* Functions of packets.c: streams with packets on */
 bool litepcie_packet_fits(const struct litepcie_way *way, u64 bytes);
 int litepcie_packet_begin(struct litepcie_run *run, size_t bytes);
 void litepcie_packet_refuse(const struct litepcie_run *run);
 int litepcie_packet_write(struct litepcie_run *run, struct iov_iter *from);
 int litepcie_packet_read(const struct litepcie_run *run, u32 *bytes, u32 *flags);
 
-/* Defined in sync.c */
+/* Functions of sync.c: the flush time of an incomplete beat */
 void litepcie_stream_flush_later(const struct litepcie_run *run);
 
 #endif /* LITEPCIE_STREAM_H */

@@ -40,7 +40,7 @@ static bool find_run(struct litepcie_run *run, struct litepcie_way *way,
 	return found;
 }
 
-/* The flush time ---------------------------------------------------------- */
+/* The flush time of an incomplete h2c beat -------------------------------- */
 
 void litepcie_stream_flush_later(const struct litepcie_run *run)
 {
@@ -81,7 +81,7 @@ void litepcie_stream_init(struct litepcie_way *way)
 	INIT_DELAYED_WORK(&way->flusher, flush);
 }
 
-/* fsync(), close() -------------------------------------------------------- */
+/* fsync() and close() of a stream ----------------------------------------- */
 
 static bool is_fetched(struct litepcie_way *way)
 {

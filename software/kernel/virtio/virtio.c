@@ -23,13 +23,13 @@
 /* version of a virtio block's entry in the capability table */
 #define VERSION			1
 #define RESET_POLL_US		10
-/* A reset ends when the device's reads of host memory have ended. */
+/* longest time of a device's reset in us: the device's reads of host memory must end first */
 #define RESET_TIMEOUT_US	(40 * LITEPCIE_LONGEST_READ_US)
 
 /* the numbers N of the auxiliary devices litepcie.virtio.N of all cards */
 static DEFINE_IDA(numbers);
 
-/* The table's entries ----------------------------------------------------- */
+/* Virtio devices in the capability table ---------------------------------- */
 
 /*
  * Returns the interrupt causes of a virtio device as a mask: one for each queue, and one for
@@ -197,7 +197,7 @@ void litepcie_virtio_del(struct litepcie *card)
 	}
 }
 
-/* Interrupts -------------------------------------------------------------- */
+/* Interrupts of virtio devices -------------------------------------------- */
 
 /* Call the handlers of these causes for an MSI message, which stands for all causes. */
 void litepcie_virtio_interrupt(struct litepcie *card, int irq, u32 causes)

@@ -30,7 +30,7 @@ struct litepcie;
 struct litepcie_virtio {
 	struct auxiliary_device	adev;
 	struct litepcie		*card;
-	/* the N of its name litepcie.virtio.N, or the error for which it has none */
+	/* the N of the device's name litepcie.virtio.N, or -errno: it could get no number */
 	int			number;
 	/* registers of virtio-mmio version 2, see <uapi/linux/virtio_mmio.h> */
 	void __iomem		*page;

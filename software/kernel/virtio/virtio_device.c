@@ -32,9 +32,9 @@ static void __iomem *page_of(struct virtio_device *vdev)
 	return litepcie_vdev_of(vdev)->virtio->page;
 }
 
-/* Status ------------------------------------------------------------------ */
+/* Status of the virtio device --------------------------------------------- */
 
-/* Returns 0, as after a reset, if the card is lost. */
+/* Returns the virtio device's status, or 0, as after a reset, if the card is lost. */
 static u8 read_status(struct virtio_device *vdev)
 {
 	u32 status = readl(page_of(vdev) + VIRTIO_MMIO_STATUS);
@@ -82,7 +82,7 @@ static void reset_and_wait(struct virtio_device *vdev)
 	litepcie_virtio_synchronize(d->virtio);
 }
 
-/* Features ---------------------------------------------------------------- */
+/* Features of the virtio device ------------------------------------------- */
 
 static u64 get_features(struct virtio_device *vdev)
 {
@@ -128,7 +128,7 @@ static int finalize_features(struct virtio_device *vdev)
 	return 0;
 }
 
-/* Configuration ----------------------------------------------------------- */
+/* Configuration space of the virtio device -------------------------------- */
 
 /*
  * The card's page is read and written in aligned dwords alone.  This function copies the bytes of
@@ -146,7 +146,7 @@ static unsigned int get_part(void __iomem *config, unsigned int offset, void *bu
 	return bytes;
 }
 
-/* As get_part(); the other bytes of the dword are written back as they were. */
+/* Write a part of the configuration as get_part() reads it.  The dword's other bytes stay. */
 static unsigned int set_part(void __iomem *config, unsigned int offset, const void *buf,
 			     unsigned int len)
 {
@@ -181,7 +181,7 @@ static u32 generation(struct virtio_device *vdev)
 	return readl(page_of(vdev) + VIRTIO_MMIO_CONFIG_GENERATION);
 }
 
-/* The transport ----------------------------------------------------------- */
+/* The device's operations for virtio drivers ------------------------------ */
 
 static void synchronize_cbs(struct virtio_device *vdev)
 {
@@ -208,7 +208,7 @@ static const struct virtio_config_ops config_ops = {
 	.bus_name		= bus_name,
 };
 
-/* Life -------------------------------------------------------------------- */
+/* Probe, removal, sleep and shutdown -------------------------------------- */
 
 static void release(struct device *dev)
 {
@@ -272,7 +272,7 @@ static void remove(struct auxiliary_device *adev)
 	unregister_virtio_device(&d->vdev);
 }
 
-/* After this the card uses no queue: the next kernel may own its memory. */
+/* Reset the device, so that the card uses no queue: the next kernel may own the memory. */
 static void shutdown(struct auxiliary_device *adev)
 {
 	struct litepcie_vdev *d = auxiliary_get_drvdata(adev);

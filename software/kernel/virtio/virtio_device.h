@@ -36,14 +36,14 @@
 /* A virtio device as the kernel's virtio drivers see it. */
 struct litepcie_vdev {
 	struct virtio_device	vdev;
-	/* the card's side; invalid once remove() has returned */
+	/* the card's part of the device (virtio.c); invalid once remove() has returned */
 	struct litepcie_virtio	*virtio;
 	/* true if notifications have the ring's index (NOTIFICATION_DATA) */
 	bool			notifies_data;
 	bool			packed;		/* true if the queues are packed ones */
 	/* true if the device's last reset did not end: bus mastering is off */
 	bool			stuck;
-	/* true while changes of the configuration interrupt */
+	/* true while the card interrupts at changes of the device's configuration */
 	bool			listens;
 	/* lock: protects @vq, and the used rings while give_back() writes to them */
 	spinlock_t		lock;

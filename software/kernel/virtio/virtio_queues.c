@@ -15,7 +15,7 @@
 
 #include "virtio_device.h"
 
-/* Doorbells --------------------------------------------------------------- */
+/* Doorbells, and drivers that wait for a buffer --------------------------- */
 
 /*
  * Some drivers wait for the card to use a buffer, and do nothing else meanwhile:
@@ -65,7 +65,7 @@ static void give_back(struct litepcie_vdev *d, struct virtqueue *vq)
 			ring->used->ring[entry].id = cpu_to_virtio32(&d->vdev, head);
 			ring->used->ring[entry].len = 0;
 		}
-		/* The driver must see the entries if it sees the index. */
+		/* A driver that sees the new index of the used ring must also see its entries. */
 		smp_store_release(&ring->used->idx, cpu_to_virtio16(&d->vdev, used));
 		ring->used->flags = 0;
 		vring_avail_event(ring) = cpu_to_virtio16(&d->vdev, used);
@@ -118,7 +118,7 @@ static bool notify(struct virtqueue *vq)
 	return true;
 }
 
-/* Interrupts -------------------------------------------------------------- */
+/* Interrupts of queues ---------------------------------------------------- */
 
 /*
  * The card's backstop may announce a buffer that an earlier interrupt has announced.  So an
@@ -147,7 +147,7 @@ static int listen(struct litepcie_vdev *d, unsigned int source, irq_handler_t ha
 	return litepcie_virtio_listen(d->virtio, source, handler, d->irq_name[source], data);
 }
 
-/* Queues ------------------------------------------------------------------ */
+/* Making and deleting queues ---------------------------------------------- */
 
 static void write_address(void __iomem *low, u64 address)
 {
@@ -155,7 +155,7 @@ static void write_address(void __iomem *low, u64 address)
 	writel(upper_32_bits(address), low + 4);
 }
 
-/* Tell the card where the queue is, and switch the queue on. */
+/* Tell the card the addresses of the queue's rings, and switch the queue on. */
 static void start(struct litepcie_vdev *d, struct virtqueue *vq)
 {
 	void __iomem *page = d->virtio->page;
