@@ -64,7 +64,7 @@ static bool has_vectors(size_t size)
 	return false;
 }
 
-/* never called, since check_width() refuses the sizes of vectors */
+/* stand-ins on a CPU without vectors; never called: check_width() refuses these sizes */
 #define load_vector(from, data, size)	((void)0)
 #define store_vector(to, data, size)	((void)0)
 

@@ -63,7 +63,7 @@ struct litepcie_memory;
  */
 struct litepcie_post {
 	uint64_t	offset;
-	uint32_t	bar;	/* 0 */
+	uint32_t	bar;	/* number of the BAR: always 0 */
 	uint32_t	size;
 	uint64_t	value;
 };
@@ -72,7 +72,7 @@ struct litepcie_post {
 enum litepcie_post_by {
 	/* a write of the library: the kernel's driver makes it and has the right card for sure */
 	LITEPCIE_POST_OWN,
-	/* the same, but the write may go out with the next access, which comes soon */
+	/* a write of the library that may go out with the next access, which comes soon */
 	LITEPCIE_POST_LATER,
 	/* a write of the program: made by a mapping of the BAR, if there is one */
 	LITEPCIE_POST_PROGRAM,
@@ -131,7 +131,7 @@ struct litepcie_channel {
 	 * when the time is over. The caller then calls progress().
 	 */
 	int (*sleep)(struct litepcie *dev, unsigned int directions, int timeout_ms);
-	/* Clear the interrupt that has ended sleep(). NULL: there is nothing to clear. */
+	/* Clear the card's interrupt that has ended sleep(). NULL: it needs no clearing. */
 	int (*woken)(struct litepcie *dev);
 	/*
 	 * true: both directions share one interrupt, so only one thread sleeps, and wakes the
@@ -146,7 +146,7 @@ struct litepcie_channel {
 };
 
 struct litepcie_backend {
-	/* Facts ------------------------------------------------------------------------------- */
+	/* Facts about the back end ------------------------------------------------------------ */
 
 	const char *name;
 	/*
@@ -154,19 +154,19 @@ struct litepcie_backend {
 	 * takes the handle's lock.
 	 */
 	bool serial;
-	/* true: it replaces the pages of a program's own memory, which must then be private */
+	/* true: the back end replaces the pages of a program's own memory: they must be private */
 	bool exchanges;
 	/*
 	 * Two interrupts may merge into one before this back end counts them, as in the interrupt
 	 * controller of a CPU. The number of interrupts is then not exact.
 	 */
 	bool merges;
-	/* How the DMA reaches the card. */
+	/* Functions by which the streams of the DMA reach the card. */
 	const struct litepcie_channel *channel;
-	/* How a capture reaches the card. NULL: by its registers and memory(). */
+	/* Functions by which a capture reaches the card. NULL: those of capture_registers.c. */
 	const struct litepcie_capture_access *capture;
 
-	/* Open and close ---------------------------------------------------------------------- */
+	/* Open, close and reset of the card ---------------------------------------------------- */
 
 	/*
 	 * Parse dev->name and make the registers reachable: set dev->bar_size and dev->mmio_path.
@@ -214,7 +214,7 @@ struct litepcie_backend {
 	 */
 	int (*bar_map)(struct litepcie *dev, unsigned int bar, struct litepcie_window *window);
 
-	/* Memory ------------------------------------------------------------------------------ */
+	/* Memory that the card reaches -------------------------------------------------------- */
 
 	/*
 	 * Provide memory of @kind (a LITEPCIE_MEMORY_ value) for the folder dma/table and for
@@ -227,7 +227,7 @@ struct litepcie_backend {
 	/* Take memory of @kind from the card and free it. Nothing happens if there is none. */
 	void (*memory_free)(struct litepcie *dev, unsigned int kind);
 
-	/* Interrupts -------------------------------------------------------------------------- */
+	/* Interrupts of the card -------------------------------------------------------------- */
 
 	/*
 	 * Sleep until the card interrupts, at most @timeout_ms. The lock is released in the sleep.
@@ -241,7 +241,7 @@ struct litepcie_backend {
 	 * always 0.
 	 */
 	int (*state)(struct litepcie *dev);
-	/* Do @what about the interrupt of the user's logic. */
+	/* Switch the interrupt of the user's logic on or off, or look whether it has come. */
 	int (*user)(struct litepcie *dev, enum litepcie_user what);
 };
 

@@ -230,7 +230,7 @@ int litepcie_get_copy64(struct litepcie *dev, uint32_t offset, uint64_t *value)
 	return rc;
 }
 
-/* Registers ----------------------------------------------------------------------------------- */
+/* Calls that read and write registers of BAR0 ------------------------------------------------- */
 
 int litepcie_readl(struct litepcie *dev, uint32_t offset, uint32_t *value)
 {

@@ -20,10 +20,10 @@
  * queues begin and end together, with queue 0.
  */
 struct litepcie_capture_run {
-	/* number of the last run, and LITEPCIE_RUN_ or 0; any thread may read them at any time */
+	/* number of the last run; its state, LITEPCIE_RUN_ or 0; read by any thread at any time */
 	uint32_t	number;
 	uint32_t	state;
-	uint32_t	sort;		/* value of capture_queues_control in a run */
+	uint32_t	sort;		/* value of register capture_queues_control in a run */
 	/* queues whose memory the card may write to until the run ends, though they were closed */
 	uint32_t	left;
 	/*
@@ -53,7 +53,7 @@ struct litepcie {
 	void				*priv;
 	/* how accesses to registers are made, in a word for litepcie_mmio_path(); set by open() */
 	const char			*mmio_path;
-	/* those of LITEPCIE_HAS_STREAMS and _PACKETS that the way to the card can do */
+	/* flags LITEPCIE_HAS_STREAMS and _PACKETS, if the back end and its driver can do them */
 	uint64_t			able;
 	/* readable when the card interrupts, for the channel of the folder dma/table; or -1 */
 	int				interrupt;
@@ -72,7 +72,7 @@ struct litepcie {
 	struct litepcie_notices		notices;
 	/* bus address of the notices (records and status lines); used by table_notices.c */
 	uint64_t			notices_iova;
-	uint32_t			poll_us;	/* us between two looks; 0: interrupts */
+	uint32_t			poll_us;	/* us from look to look; 0: interrupts */
 	/* true: adaptive mode, in which the looks at the card begin after an interrupt */
 	bool				adaptive;
 	/* true: looks at the card's progress are under way, so the interrupts of the DMA are off */
@@ -96,7 +96,7 @@ struct litepcie {
 	bool				counted;
 	/* the user's interrupt: it is switched on; it has come since the last wait for it */
 	bool				user_enabled, user_raised;
-	/* the open captures of this handle, by their queues, and what they have in common */
+	/* the open captures of this handle, by queue number, and the run that they share */
 	struct litepcie_capture		*captures[LITEPCIE_QUEUES_MOST];
 	struct litepcie_capture_run	run;
 	/* counts for litepcie_stats() that are not in the streams */

@@ -166,7 +166,7 @@ int litepcie_capture_quiesce(struct litepcie *dev);
  */
 int litepcie_pattern_set(struct litepcie_stream *stream, bool on);
 
-/* Memory --------------------------------------------------------------------------------------- */
+/* Memory and huge pages ------------------------------------------------------------------------ */
 
 /*
  * Returns the descriptor of a new file in memory that holds @size zero bytes. @flags are MFD_

@@ -84,15 +84,15 @@ extern "C" {
 #define LITEPCIE_BARS		6	/* most BARs that a card may have */
 
 /* What a card can do by the way it was opened: flags of litepcie_features(). */
-/* streams in which the card waits for buffers, so all calls for DMA */
+/* feature: streams in which the card waits for buffers, so all calls for DMA work */
 #define LITEPCIE_HAS_STREAMS		(UINT64_C(1) << 0)
-/* streams with packets, and buffers of any length */
+/* feature: option packets of a stream, and litepcie_stream_send() of any number of bytes */
 #define LITEPCIE_HAS_PACKETS		(UINT64_C(1) << 1)
-/* interrupts of the user's logic, litepcie_user_wait() */
+/* feature: interrupts of the user's logic, for which litepcie_user_wait() waits */
 #define LITEPCIE_HAS_USER_INTERRUPT	(UINT64_C(1) << 2)
-/* the monitor of the user slot, litepcie_slot() of litepcie_diagnostics.h */
+/* feature: the monitor of the user slot, which litepcie_slot() reads */
 #define LITEPCIE_HAS_SLOT_MONITOR	(UINT64_C(1) << 3)
-/* BARs can be mapped, litepcie_bar_map(), if this user may and the host lets them */
+/* feature: litepcie_bar_map() maps BARs, if this user may and the host lets them */
 #define LITEPCIE_HAS_BAR_MAP		(UINT64_C(1) << 4)
 
 struct litepcie;
@@ -161,7 +161,7 @@ struct litepcie_window {
 	bool		partial;
 };
 
-/* Device -------------------------------------------------------------------------------------- */
+/* Opening a card, and errors ------------------------------------------------------------------ */
 
 /*
  * Open the card named @name: "/dev/litepcieN", "vfio:ADDRESS[,channel=N][,type1|,iommufd]", or
@@ -259,7 +259,7 @@ int litepcie_identifier(struct litepcie *dev, char *text, size_t size);
  */
 int litepcie_time(struct litepcie *dev, uint64_t *ticks);
 
-/* Registers ----------------------------------------------------------------------------------- */
+/* Registers and memory of the card ------------------------------------------------------------ */
 
 /*
  * A register is reached by its offset in BAR0, litepcie_readl() and the calls next to it, or by its

@@ -43,7 +43,7 @@
 extern "C" {
 #endif
 
-/* Smallest and largest ring and MBUF in bytes, and the sizes that 0 stands for. */
+/* Sizes in bytes of a ring, and of an MBUF: smallest, largest, and what 0 stands for. */
 #define LITEPCIE_CAPTURE_RING_SMALLEST	(UINT64_C(64) << 10)
 #define LITEPCIE_CAPTURE_RING_LARGEST	(UINT64_C(1) << 30)
 #define LITEPCIE_CAPTURE_RING_DEFAULT	(UINT64_C(64) << 20)
@@ -55,18 +55,18 @@ extern "C" {
 #define LITEPCIE_CAPTURE_PAGES_2M	(UINT64_C(2) << 20)
 #define LITEPCIE_CAPTURE_PAGES_1G	(UINT64_C(1) << 30)
 
-#define LITEPCIE_CAPTURE_PORTS		16u	/* ports that a frame may come from */
+#define LITEPCIE_CAPTURE_PORTS		16u	/* most ports that frames may come from */
 #define LITEPCIE_CAPTURE_FRAME_LARGEST	16383u	/* most bytes of a frame */
-/* value of wait_ns with which records do not wait for more */
+/* value of wait_ns with which the card writes records at once: they do not wait for more */
 #define LITEPCIE_CAPTURE_AT_ONCE	UINT32_MAX
-#define LITEPCIE_CAPTURE_HEADER_BYTES	4096u	/* size of the header of a file */
+#define LITEPCIE_CAPTURE_HEADER_BYTES	4096u	/* bytes of the header of a recording's file */
 
-#define LITEPCIE_CAPTURE_QUEUES		16u	/* most queues of a card */
-#define LITEPCIE_CAPTURE_RULES		16u	/* rules of a card with several queues */
-#define LITEPCIE_CAPTURE_SPREAD		128u	/* entries of the table of its spread */
-#define LITEPCIE_RULE_WORDS		16u	/* words of a rule */
+#define LITEPCIE_CAPTURE_QUEUES		16u	/* most capture queues of a card */
+#define LITEPCIE_CAPTURE_RULES		16u	/* rules that a card with several queues has */
+#define LITEPCIE_CAPTURE_SPREAD		128u	/* entries of the spread, a table of queues */
+#define LITEPCIE_RULE_WORDS		16u	/* 32-bit words of a rule */
 
-/* Link types: Ethernet, and the first and last of those for users' own frames. */
+/* Link types of frames: Ethernet, and the first and last type for users' own frames. */
 #define LITEPCIE_LINK_ETHERNET		1u
 #define LITEPCIE_LINK_USER0		147u
 #define LITEPCIE_LINK_USER15		162u
@@ -101,7 +101,8 @@ struct litepcie_capture_config {
 	bool		lossless;
 	/*
 	 * The card writes over the oldest data and does not wait for litepcie_capture_release().
-	 * The ring must have four times the card's staging memory or more: 4 MiB.
+	 * The ring must be at least four times the staging memory of a queue: the card's 1 MiB is
+	 * divided among its queues, so with one queue the ring needs 4 MiB.
 	 */
 	bool		newest;
 	/*
@@ -130,10 +131,10 @@ struct litepcie_span {
 	size_t		struct_size;
 	const uint8_t	*data;
 	size_t		bytes;
-	/* bytes of the ring's data before this span, since the start */
+	/* bytes that the ring has had before this span, since the start of the capture */
 	uint64_t	position;
 	uint64_t	mbuf;		/* number of the MBUF, from 0 */
-	bool		sealed;		/* the span ends with the MBUF's seal */
+	bool		sealed;		/* true: the span ends with the MBUF's seal */
 	/*
 	 * counts since the start, as of the card's last status line, which may be about more than
 	 * this span: records in the ring, frames lost, and the device time of the line in ns
@@ -143,19 +144,19 @@ struct litepcie_span {
 	uint64_t	time_ns;
 };
 
-/* A frame, in place. */
+/* A frame of a span, whose data stays in the ring. */
 struct litepcie_packet {
 	const uint8_t	*data;
 	uint64_t	time_ns;	/* device time in ns, since the card's reset */
 	uint32_t	port;
-	uint32_t	kept;		/* bytes at @data */
+	uint32_t	kept;		/* bytes of the frame that are at @data */
 	uint32_t	length;		/* bytes that the frame had at its source */
 	uint32_t	flags;		/* pcapng's epb_flags; 0: the frame has none */
-	/* frames of this port that were lost right before this one */
+	/* number of frames of the same port that were lost right before this frame */
 	uint64_t	dropped;
 };
 
-/* Frames of one fate, and the bytes that they had at their source. */
+/* A count of frames that had one fate, and of the bytes that they had at their source. */
 struct litepcie_account {
 	uint64_t	frames;
 	uint64_t	bytes;
@@ -170,14 +171,14 @@ struct litepcie_port_accounts {
 	struct litepcie_account	delivered, bad, lost_ring, lost_staging;
 };
 
-/* The accounts are those of one moment. The other counts are of the last status line. */
+/* Counts of a capture: accounts as of one moment, and others as of the last status line. */
 struct litepcie_capture_stats {
 	size_t		struct_size;
-	uint64_t	position;	/* bytes in the ring since the start */
+	uint64_t	position;	/* bytes that came into the ring since the start */
 	uint64_t	records;
-	uint64_t	lost;		/* lost frames, of any cause, when the line was written */
-	uint64_t	time_ns;	/* device time at which the line was written */
-	uint64_t	released;	/* bytes that the program has given back */
+	uint64_t	lost;		/* frames lost, for any reason, as of the status line */
+	uint64_t	time_ns;	/* device time in ns at which the card wrote that line */
+	uint64_t	released;	/* bytes that the program has given back to the card */
 	/* with `newest`: bytes that the card overwrote before litepcie_capture_next() gave them */
 	uint64_t	overwritten;
 	uint64_t	limits;		/* how often the card was told of a new limit */
@@ -187,17 +188,17 @@ struct litepcie_capture_stats {
 /* How a card with several queues sorts frames into them. */
 struct litepcie_sorting {
 	size_t		struct_size;
-	/* rules in use; the first that a frame matches counts */
+	/* number of rules in use; the first rule that a frame matches counts */
 	uint32_t	rules;
-	/* the entry of a frame is its port; otherwise it is a hash of addresses and ports */
+	/* true: a frame's entry of @spread is its port; false: a hash of addresses and ports */
 	bool		by_port;
 	/* the words of each rule, which litepcie_capture_rule() makes */
 	uint32_t	rule[LITEPCIE_CAPTURE_RULES][LITEPCIE_RULE_WORDS];
-	/* queue of the frames of each entry, if no rule names another */
+	/* for each entry: the queue that its frames go to, if no rule names another */
 	uint8_t		spread[LITEPCIE_CAPTURE_SPREAD];
 };
 
-/* Frames that rules have discarded: the same frames by rule and by port. */
+/* Frames that rules have discarded, counted twice: the same frames by rule and by port. */
 struct litepcie_discards {
 	size_t		struct_size;
 	struct litepcie_account rule[LITEPCIE_CAPTURE_RULES];
@@ -213,7 +214,7 @@ struct litepcie_generator {
 	uint32_t	size;		/* bytes of a frame: 1 to 16383 */
 	/* time from frame to frame in 1/256 of a clock cycle; 0: as fast as it can */
 	uint32_t	period;
-	uint32_t	count;		/* frames to make; 0: without end */
+	uint32_t	count;		/* number of frames to make; 0: without end */
 	uint32_t	seed;		/* seed of the frames' data */
 	uint32_t	port_mask;	/* frame n comes from port n & this; 0 to 15 */
 };
@@ -378,17 +379,17 @@ int litepcie_capture_generate(struct litepcie_capture *capture,
  */
 int litepcie_capture_generated(struct litepcie_capture *capture, uint64_t *frames);
 
-/* Player -------------------------------------------------------------------------------------- */
+/* Player of frames ---------------------------------------------------------------------------- */
 
 /* How the player's frames follow each other: values of @pace in struct litepcie_player. */
-#define LITEPCIE_PACE_FAST	0u	/* as fast as frames are taken */
-#define LITEPCIE_PACE_RECORDED	1u	/* at the distances at which they were recorded */
-#define LITEPCIE_PACE_LINE	2u	/* at @bytes_per_s on a line */
-#define LITEPCIE_PACE_PACKETS	3u	/* at @packets_per_s, whatever their lengths */
+#define LITEPCIE_PACE_FAST	0u	/* as fast as the capture block takes frames */
+#define LITEPCIE_PACE_RECORDED	1u	/* at the distances in time of their recording */
+#define LITEPCIE_PACE_LINE	2u	/* as on an Ethernet line with @bytes_per_s */
+#define LITEPCIE_PACE_PACKETS	3u	/* @packets_per_s frames a second, whatever their lengths */
 
 /*
- * What a frame takes on an Ethernet line beside its own bytes: preamble 8, checksum 4 and gap 12.
- * A frame of less than 60 bytes is padded.
+ * Bytes that a frame takes on an Ethernet line beside its own: preamble 8, checksum 4 and gap 12.
+ * A frame of less than 60 bytes is padded to 60.
  */
 #define LITEPCIE_LINE_OVERHEAD	24u
 #define LITEPCIE_LINE_LEAST	60u
@@ -397,31 +398,31 @@ int litepcie_capture_generated(struct litepcie_capture *capture, uint64_t *frame
 struct litepcie_player {
 	size_t		struct_size;
 	uint32_t	pace;		/* one of LITEPCIE_PACE_ */
-	uint32_t	port;		/* port of all frames, with @fixed_port */
-	/* all frames come from @port; otherwise the number of its interface is a frame's port */
+	uint32_t	port;		/* port that all frames come from, if @fixed_port is set */
+	/* true: all frames come from @port; false: from the number of their pcapng interface */
 	bool		fixed_port;
-	/* frames have their recorded times, and not those at which they are played */
+	/* true: frames keep their recorded times; false: they get those at which they leave */
 	bool		keep_time;
-	uint64_t	bytes_per_s;	/* of the line, with LITEPCIE_PACE_LINE */
-	uint32_t	overhead;	/* bytes that a frame takes on the line beside its own */
-	uint32_t	least;		/* a shorter frame takes so many bytes; at most 255 each */
-	double		packets_per_s;	/* with LITEPCIE_PACE_PACKETS */
+	uint64_t	bytes_per_s;	/* speed of the line in bytes a second, with PACE_LINE */
+	uint32_t	overhead;	/* bytes that a frame takes beside its own, at most 255 */
+	uint32_t	least;		/* bytes that a shorter frame takes, at most 255 */
+	double		packets_per_s;	/* frames a second, with PACE_PACKETS */
 };
 
 /* What the player has done since its start. */
 struct litepcie_played {
 	size_t		struct_size;
-	uint64_t	packets;	/* frames that it has begun */
-	uint64_t	bytes;		/* bytes of these frames */
-	uint32_t	passed;		/* blocks that were whole and broke no rule */
-	uint32_t	skipped;	/* blocks of @passed that have no packet */
-	uint32_t	empty;		/* packets of no bytes in @passed, which are no frames */
-	/* the rule that the first block that was not played breaks; 0: none is broken */
+	uint64_t	packets;	/* number of frames that the player has begun to send */
+	uint64_t	bytes;		/* number of bytes of these frames */
+	uint32_t	passed;		/* number of blocks that were whole and broke no rule */
+	uint32_t	skipped;	/* number of blocks of @passed that have no packet */
+	uint32_t	empty;		/* packets of no bytes in @passed, which become no frames */
+	/* number of the rule that the first block breaks which was not played; 0: none */
 	uint32_t	error;
-	bool		in_block;	/* the stream ends inside a block so far */
-	bool		idle;		/* no frame is leaving */
-	uint64_t	begun_ns;	/* device time of the first frame's begin, in ns */
-	uint64_t	ended_ns;	/* device time of the last frame's end */
+	bool		in_block;	/* true: the stream so far ends inside a block */
+	bool		idle;		/* true: no frame is leaving the player now */
+	uint64_t	begun_ns;	/* device time in ns at which the first frame began */
+	uint64_t	ended_ns;	/* device time in ns at which the last frame ended */
 };
 
 /*
@@ -450,7 +451,7 @@ int litepcie_played(struct litepcie *dev, struct litepcie_played *played);
  */
 const char *litepcie_play_error(uint32_t error);
 
-/* Records, in place --------------------------------------------------------------------------- */
+/* The records of a span, in place ------------------------------------------------------------- */
 
 /* Used by litepcie_record_next(): 32 bits of a block, which is little-endian as the host is. */
 static inline uint32_t litepcie_record_word(const uint8_t *data)

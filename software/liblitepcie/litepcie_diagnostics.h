@@ -176,7 +176,7 @@ int litepcie_stats(struct litepcie *dev, struct litepcie_stats *stats);
  */
 void litepcie_diagnose(struct litepcie *dev, unsigned int directions, char *text, size_t size);
 
-/* MMIO accesses -------------------------------------------------------------------------------- */
+/* MMIO accesses to the card -------------------------------------------------------------------- */
 
 /*
  * Returns how MMIO accesses reach the card: "vfio-user", "bar" (a mapping) or "ioctl". If the

@@ -174,7 +174,7 @@ struct litepcie_stream_info {
 	uint64_t	address;
 };
 
-/* Opening and running -------------------------------------------------------------------------- */
+/* Opening and running a stream ----------------------------------------------------------------- */
 
 /*
  * Open the stream of @direction, LITEPCIE_H2C or LITEPCIE_C2H, with @options, or with the defaults
@@ -224,7 +224,7 @@ void litepcie_stream_close(struct litepcie_stream *stream);
  */
 int litepcie_stream_info(struct litepcie_stream *stream, struct litepcie_stream_info *info);
 
-/* Buffers -------------------------------------------------------------------------------------- */
+/* Buffers of a stream -------------------------------------------------------------------------- */
 
 /*
  * Count the buffers that can be acquired at once, and wait up to @timeout_ms for the first, for
@@ -301,7 +301,7 @@ int litepcie_dma_wait(struct litepcie *dev, unsigned int directions, int timeout
  */
 int litepcie_dma_fd(struct litepcie *dev);
 
-/* Memory --------------------------------------------------------------------------------------- */
+/* Memory of a stream's ring -------------------------------------------------------------------- */
 
 /*
  * Get a descriptor of the memory of a running stream's ring, for another process or another device.

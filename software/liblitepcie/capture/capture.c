@@ -22,7 +22,7 @@
 #define DEFAULT_WAIT_NS	1000u
 #define NAP_MOST_US	1000u
 
-/* Settings ------------------------------------------------------------------------------------ */
+/* Settings of a capture ----------------------------------------------------------------------- */
 
 static bool power_of_two(uint64_t value, uint64_t low, uint64_t high)
 {
@@ -123,7 +123,7 @@ int litepcie_capture_settings(const struct litepcie_capture *capture,
 				   "litepcie_capture_config");
 }
 
-/* Opening and closing ------------------------------------------------------------------------- */
+/* Opening and closing a capture --------------------------------------------------------------- */
 
 static int check_card(struct litepcie *dev)
 {
@@ -210,7 +210,7 @@ void litepcie_capture_close(struct litepcie_capture *capture)
 	free_capture(capture);
 }
 
-/* Start and stop ------------------------------------------------------------------------------ */
+/* Start and stop of a capture ----------------------------------------------------------------- */
 
 int litepcie_capture_nap(struct litepcie_capture *capture, unsigned int *nap_us)
 {

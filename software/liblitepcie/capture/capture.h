@@ -21,7 +21,7 @@
 #include "litepcie_capability.h"
 #include "litepcie_capture.h"
 
-/* longest time in which the block must come to rest */
+/* longest time in ms in which a capture block that was stopped must come to rest */
 #define LITEPCIE_CAPTURE_REST_MS	30000
 
 /* Bits of the registers capture_status and capture_account_control. */
@@ -30,12 +30,12 @@
 #define CAPTURE_GENERATOR_IDLE	(1u << LITEPCIE_CAPTURE_STATUS_GENERATOR_IDLE_OFFSET)
 #define CAPTURE_SNAPSHOT	(1u << LITEPCIE_CAPTURE_ACCOUNT_CONTROL_SNAPSHOT_OFFSET)
 
-/* The status line in host memory. All below @position is whole blocks, in the ring already. */
+/* The card's status line in host memory. Below @position the ring has whole blocks only. */
 struct litepcie_capture_line {
-	uint64_t	position;	/* bytes since the start */
+	uint64_t	position;	/* bytes that the card has written since the start */
 	uint64_t	records;
 	uint64_t	lost;
-	uint64_t	time;		/* device time in ns */
+	uint64_t	time;		/* device time in ns at which the line was written */
 };
 
 _Static_assert(offsetof(struct litepcie_capture_line, records) == 8, "status line");
@@ -50,7 +50,7 @@ struct litepcie_capture;
  * limits are in bytes since the start.
  */
 struct litepcie_capture_access {
-	/* Get ready. A failure is followed by close(). */
+	/* Make the capture ready for a start. If this fails, the caller calls close(). */
 	int (*open)(struct litepcie_capture *capture);
 	/* Free the memory of ring and status line. The card has stopped. */
 	void (*close)(struct litepcie_capture *capture);
@@ -64,7 +64,7 @@ struct litepcie_capture_access {
 	 * queue whose run goes on, capture->end is then where its part ends.
 	 */
 	int (*stop)(struct litepcie_capture *capture);
-	/* Let the card write up to @limit. */
+	/* Let the card write to the ring up to position @limit. */
 	int (*allow)(struct litepcie_capture *capture, uint64_t limit);
 	/*
 	 * Check that the card answers and was not reset. It sets capture->ended if the run of all
@@ -73,14 +73,14 @@ struct litepcie_capture_access {
 	int (*answers)(struct litepcie_capture *capture);
 	/* Get the accounts of all ports, as of one moment. */
 	int (*accounts)(struct litepcie_capture *capture, struct litepcie_port_accounts *ports);
-	/* Set how frames get to the queues, as checked; NULL: all to queue 0. */
+	/* Set rules and spread, which have been checked; NULL: all frames go to queue 0. */
 	int (*sort)(struct litepcie_capture *capture, const struct litepcie_sorting *sorting);
 	/* Get the frames that rules have discarded, as of one moment. */
 	int (*discards)(struct litepcie_capture *capture, struct litepcie_discards *discards);
 	/* Start the generator with settings that have been checked; NULL: stop it. */
 	int (*generate)(struct litepcie_capture *capture,
 			const struct litepcie_generator *generator);
-	/* Get the frames made. Returns 1 if the generator makes none now, 0 if it does. */
+	/* Get the number of frames that the generator has made. Returns 1 if it is idle, else 0. */
 	int (*generated)(struct litepcie_capture *capture, uint32_t *made);
 	/*
 	 * Sleep until the position is beyond capture->seen, at most @most_ms. NULL: there is
@@ -94,34 +94,34 @@ extern const struct litepcie_capture_access litepcie_capture_by_registers;
 struct litepcie_capture {
 	struct litepcie				*dev;
 	const struct litepcie_capture_access	*access;
-	void					*priv;	/* of @access */
+	void					*priv;	/* data of the functions in @access */
 	struct litepcie_capture_config		config;
 	const uint8_t				*ring;
 	/* the status line in memory; NULL: nothing has been started */
 	const struct litepcie_capture_line	*line;
 	uint64_t				ring_iova, line_iova;
-	/* the status line as it was read last */
+	/* copy of the status line, from the last look at it */
 	struct litepcie_capture_line		seen;
 	uint64_t				given;		/* bytes handed out by next() */
-	uint64_t				released;	/* of these, bytes given back */
-	uint64_t				limit;		/* as the card was told last */
+	uint64_t				released;	/* bytes of @given given back */
+	uint64_t				limit;		/* limit that the card has now */
 	uint64_t				limits;		/* number of limits told */
 	uint64_t				overwritten;
 	/* bytes handed out that `newest` then skipped, and that have not been given back yet */
 	uint64_t				lapsed;
-	/* position at which its part of the run has ended; UINT64_MAX: it has not */
+	/* position at which this queue's part of the run has ended; UINT64_MAX: it goes on */
 	uint64_t				end;
 	/* number of the run that the capture is in, or will be (capture_run.c) */
 	uint32_t				run;
-	/* the run has ended with that of queue 0, and not by litepcie_capture_stop() */
+	/* true: the run has ended with that of queue 0, not by litepcie_capture_stop() of this */
 	bool					ended;
 	/* time at which a wait looks whether the card is still there, in ms; 0: data came last */
 	int64_t					check_ms;
-	/* written by the capture's thread; that of queue 0 reads it, too (__ATOMIC_RELAXED) */
+	/* true: the capture is started; the thread of queue 0 reads this, too (__ATOMIC_RELAXED) */
 	bool					running;
 };
 
-/* Begin at position 0 again: nothing is in the ring. */
+/* Set the capture's counts to those of an empty ring at position 0. */
 void litepcie_capture_rewind(struct litepcie_capture *capture);
 
 /*
@@ -130,7 +130,7 @@ void litepcie_capture_rewind(struct litepcie_capture *capture);
  */
 int litepcie_capture_look(struct litepcie_capture *capture);
 
-/* Tell the card of a new limit. */
+/* Tell the card of the position up to which it may write. */
 int litepcie_capture_allow(struct litepcie_capture *capture, uint64_t limit);
 
 /*
@@ -139,7 +139,7 @@ int litepcie_capture_allow(struct litepcie_capture *capture, uint64_t limit);
  * the card takes the value over with the lower half.
  */
 int litepcie_queue_put(struct litepcie_capture *capture, uint32_t offset, uint32_t value);
-/* The same, called with the lock held. */
+/* litepcie_queue_put() for a caller that holds the handle's lock. */
 int litepcie_queue_put_locked(struct litepcie_capture *capture, uint32_t offset, uint32_t value);
 int litepcie_queue_put64(struct litepcie_capture *capture, uint32_t offset, uint64_t value);
 int litepcie_queue_get64(struct litepcie_capture *capture, uint32_t offset, uint64_t *value);

@@ -12,7 +12,7 @@
 
 #include "litepcie_capability.h"
 
-/* Accounts ------------------------------------------------------------------------------------ */
+/* Accounts of frames -------------------------------------------------------------------------- */
 
 int litepcie_capture_stats(struct litepcie_capture *capture, struct litepcie_capture_stats *stats)
 {
@@ -46,7 +46,7 @@ int litepcie_capture_discards(struct litepcie_capture *capture, struct litepcie_
 				   "litepcie_discards");
 }
 
-/* Sorting ------------------------------------------------------------------------------------- */
+/* Rules and spread, by which frames get to queues --------------------------------------------- */
 
 /* Check that the capture is that of queue 0, to which belongs what all queues have in common. */
 static int check_first(const struct litepcie_capture *capture, const char *what)
@@ -100,7 +100,7 @@ int litepcie_capture_sort(struct litepcie_capture *capture, const struct litepci
 	return rc < 0 ? rc : capture->access->sort(capture, sorting ? &wanted : NULL);
 }
 
-/* Generator ----------------------------------------------------------------------------------- */
+/* Generator of frames ------------------------------------------------------------------------- */
 
 static int check_generator(struct litepcie *dev, const struct litepcie_generator *generator)
 {

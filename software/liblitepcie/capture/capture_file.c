@@ -27,7 +27,7 @@ static void put32(uint8_t **to, uint32_t value)
 	put(to, &value, sizeof(value));
 }
 
-/* Write an option, with zeros up to a multiple of 4 bytes. */
+/* Write a pcapng option, with zeros behind its value up to a multiple of 4 bytes. */
 static void put_option(uint8_t **to, uint32_t code, const void *data, uint32_t bytes)
 {
 	put32(to, code | bytes << 16);
@@ -56,14 +56,14 @@ static void end(uint8_t **to, uint8_t *block)
 static void put_section(const struct litepcie_capture *capture, uint8_t **to)
 {
 	static const char program[] = "liblitepcie";
-	const int64_t unknown = -1;	/* length of the section */
+	const int64_t unknown = -1;	/* value of a section's length that is not known */
 	char hardware[64];
 	int length = snprintf(hardware, sizeof(hardware), "Lanebox card, %s",
 			      capture->dev->card.target);
 	uint8_t *block = begin(to, LITEPCIE_PCAPNG_SECTION);
 
 	put32(to, LITEPCIE_PCAPNG_ORDER_MAGIC);
-	put32(to, 1);	/* version 1.0 */
+	put32(to, 1);	/* version of pcapng: 1.0 */
 	put(to, &unknown, sizeof(unknown));
 	put_option(to, LITEPCIE_PCAPNG_HARDWARE, hardware, (uint32_t)length);
 	put_option(to, LITEPCIE_PCAPNG_USERAPPL, program, sizeof(program) - 1);

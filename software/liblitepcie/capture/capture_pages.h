@@ -28,7 +28,7 @@ int litepcie_pages_missing(struct litepcie *dev, uint64_t page_bytes, uint64_t r
  */
 uint64_t litepcie_pages_asked(const struct litepcie *dev, unsigned int kind);
 
-/* Returns the flags of memfd_create() for pages of this size; 0 for 0. */
+/* Returns the flags of memfd_create() for huge pages of this size, or 0 if @page_bytes is 0. */
 unsigned int litepcie_pages_flags(uint64_t page_bytes);
 
 /*

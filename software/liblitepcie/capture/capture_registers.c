@@ -18,7 +18,7 @@
 #define STATUS_BYTES	4096u		/* memory of the status line: a page of its own */
 #define GENERATE	(1u << LITEPCIE_CAPTURE_GENERATOR_CONTROL_RUN_OFFSET)
 
-/* Registers ----------------------------------------------------------------------------------- */
+/* Registers of the capture block -------------------------------------------------------------- */
 
 /* Add the selection of the capture's queue to a list of writes, if the card has several. */
 static struct litepcie_post *select_queue(const struct litepcie_capture *capture,
@@ -130,7 +130,7 @@ int litepcie_capture_quiesce(struct litepcie *dev)
 	return rc < 0 ? rc : litepcie_put(dev, registers->control, 0);
 }
 
-/* Memory -------------------------------------------------------------------------------------- */
+/* Memory of ring and status line -------------------------------------------------------------- */
 
 /* Called with the lock held. */
 static int get_memory(struct litepcie_capture *capture)
@@ -218,7 +218,7 @@ static int open_registers(struct litepcie_capture *capture)
 	return litepcie_unlock(dev, get_memory(capture));
 }
 
-/* Accounts ------------------------------------------------------------------------------------ */
+/* Accounts of frames -------------------------------------------------------------------------- */
 
 /*
  * Get an account: its number is written to @index, behind the selection of the queue, and the
@@ -298,7 +298,7 @@ static int discards_by_registers(struct litepcie_capture *capture,
 	return rc;
 }
 
-/* Sorting ------------------------------------------------------------------------------------- */
+/* Rules and spread, by which frames get to queues --------------------------------------------- */
 
 static int put_rules(struct litepcie *dev, const struct litepcie_sorting *sorting)
 {
@@ -317,7 +317,7 @@ static int put_rules(struct litepcie *dev, const struct litepcie_sorting *sortin
 	return rc;
 }
 
-/* Write rules and spread to the card. They count from the next start on. */
+/* Write rules and spread to the card, which sorts frames by them from the next start on. */
 static int sort_by_registers(struct litepcie_capture *capture,
 			     const struct litepcie_sorting *sorting)
 {
@@ -331,7 +331,7 @@ static int sort_by_registers(struct litepcie_capture *capture,
 	return rc;
 }
 
-/* Generator ----------------------------------------------------------------------------------- */
+/* Generator of frames ------------------------------------------------------------------------- */
 
 static int run_generator(struct litepcie *dev, const struct litepcie_generator *generator)
 {

@@ -19,7 +19,7 @@
 #define LIMIT_STEPS	8u
 #define FIRST_NAP_US	10u
 
-/* Position and limit -------------------------------------------------------------------------- */
+/* The card's position and limit in the ring --------------------------------------------------- */
 
 void litepcie_capture_rewind(struct litepcie_capture *capture)
 {
@@ -92,7 +92,7 @@ int litepcie_capture_allow(struct litepcie_capture *capture, uint64_t limit)
 	return rc;
 }
 
-/* Spans --------------------------------------------------------------------------------------- */
+/* Spans of the ring, which the program gets and releases -------------------------------------- */
 
 /*
  * Returns the position from which on the ring's data is whole, with `newest`. A card that runs may
@@ -145,7 +145,7 @@ static int give(struct litepcie_capture *capture, struct litepcie_span *span)
 	return 1;
 }
 
-/* Look for blocks that have not been given yet. Returns 1 if there are some. */
+/* Look for blocks in the ring that next() has not given yet. Returns 1 if there are some. */
 static int look_for_more(struct litepcie_capture *capture)
 {
 	int rc;

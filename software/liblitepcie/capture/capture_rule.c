@@ -27,7 +27,7 @@
 #define LENGTHS		LITEPCIE_CAPTURE_RULE_LENGTHS
 #define ACTION		LITEPCIE_CAPTURE_RULE_ACTION
 #define ANY		(0xffffu << LITEPCIE_CAPTURE_RULE_RANGE_MOST)
-/* bits of the word of the action */
+/* bits of a rule's word that says what is done with a frame */
 #define HAS_QUEUE	(1u << LITEPCIE_CAPTURE_RULE_ACTION_HAS_QUEUE)
 #define DISCARDS	(1u << LITEPCIE_CAPTURE_RULE_ACTION_DISCARD)
 #define IS_ON		(1u << LITEPCIE_CAPTURE_RULE_ACTION_ON)
@@ -54,7 +54,7 @@ static const struct field marks[] = {
 	{ "tagged", FACTS, LITEPCIE_CAPTURE_RULE_FACT_TAGGED, 1 },
 };
 
-/* Ranges, each of which is a word of the rule. */
+/* The rule's ranges, each in a word of its own: source port, destination port, frame length. */
 static const struct field ranges[] = {
 	{ "sport", SOURCE_PORTS, 0, 65535 },
 	{ "dport", DESTINATION_PORTS, 0, 65535 },
@@ -98,7 +98,7 @@ static int bad(struct litepcie *dev, const char *name, const char *value, uint32
 			     most);
 }
 
-/* Words ---------------------------------------------------------------------------------------- */
+/* The words of a rule's text ------------------------------------------------------------------- */
 
 static int set_field(struct litepcie *dev, uint32_t *rule, const struct field *field,
 		     const char *value)

@@ -32,7 +32,7 @@
 
 #define ON		LITEPCIE_RUN_ON
 
-/* The run ------------------------------------------------------------------------------------- */
+/* The state of the run ------------------------------------------------------------------------ */
 
 static void set_state(struct litepcie *dev, uint32_t state)
 {
@@ -102,7 +102,7 @@ static int each(struct litepcie *dev, int (*function)(struct litepcie_capture *c
 	return rc;
 }
 
-/* Start --------------------------------------------------------------------------------------- */
+/* Start of a run ------------------------------------------------------------------------------ */
 
 static unsigned int log2_of(uint64_t value)
 {
@@ -240,7 +240,7 @@ int litepcie_run_start(struct litepcie_capture *capture)
 	return capture->config.queue ? 0 : start_all(capture);
 }
 
-/* Stop ---------------------------------------------------------------------------------------- */
+/* Stop of a run, or of a queue's part of it --------------------------------------------------- */
 
 /* True if the card may not begin another MBUF, so a frame may wait for room. */
 static bool is_full(const struct litepcie_capture *capture)

@@ -12,7 +12,7 @@
 
 #include "litepcie_capability.h"
 
-/* Values of the register player_control and of its field pace. */
+/* Bits of the register player_control, and values of its field pace. */
 #define RUN		(1u << LITEPCIE_PLAYER_CONTROL_RUN_OFFSET)
 #define KEEP_TIME	(1u << LITEPCIE_PLAYER_CONTROL_KEEP_TIME_OFFSET)
 #define FIXED_PORT	(1u << LITEPCIE_PLAYER_CONTROL_FIXED_PORT_OFFSET)
@@ -27,7 +27,7 @@
 #define RATE_MOST	((1u << LITEPCIE_PLAYER_RATE_BITS) - 1)
 /* largest value in bytes of each of the settings overhead and least */
 #define COST_MOST	((1u << LITEPCIE_PLAYER_COST_BITS) - 1)
-#define FRAME_MS	1000		/* longest time in which the last frame must leave */
+#define FRAME_MS	1000		/* longest time in ms until the last frame has left */
 
 const char *litepcie_play_error(uint32_t error)
 {
@@ -49,7 +49,7 @@ const char *litepcie_play_error(uint32_t error)
 	return sentences[error];
 }
 
-/* Settings ------------------------------------------------------------------------------------ */
+/* Settings of the player ---------------------------------------------------------------------- */
 
 /* Get the value of the register player_rate, for so many bytes a second. */
 static int rate_of(struct litepcie *dev, double bytes_per_s, uint32_t *rate)
@@ -108,7 +108,7 @@ static int check_player(struct litepcie *dev, const struct litepcie_player *play
 	return 0;
 }
 
-/* Start and stop ------------------------------------------------------------------------------ */
+/* Start and stop of the player ---------------------------------------------------------------- */
 
 static int check_card(struct litepcie *dev)
 {
@@ -163,7 +163,7 @@ int litepcie_play(struct litepcie *dev, const struct litepcie_player *player)
 	return rc < 0 ? rc : litepcie_writel(dev, registers->control, values[0] | RUN);
 }
 
-/* Results ------------------------------------------------------------------------------------- */
+/* What the player has done -------------------------------------------------------------------- */
 
 /*
  * Read all registers of the results. Returns 1 if one of their words is all ones: the root port may

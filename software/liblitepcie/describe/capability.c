@@ -22,7 +22,7 @@
 #define RESET_MS	1000
 #define MINOR_MASK	((1u << LITEPCIE_CAP_HEADER_SHIFT_MAJOR) - 1)
 
-/* Table --------------------------------------------------------------------------------------- */
+/* The capability table ------------------------------------------------------------------------ */
 
 static uint32_t crc_word(uint32_t crc, uint32_t word)
 {
@@ -93,7 +93,7 @@ static int read_table(struct litepcie *dev, uint32_t *words)
 	return rc;
 }
 
-/* Blocks -------------------------------------------------------------------------------------- */
+/* Blocks of the capability table -------------------------------------------------------------- */
 
 static struct litepcie_block parse_block(const uint32_t *entry, unsigned int words)
 {
@@ -142,7 +142,7 @@ static int parse_blocks(struct litepcie *dev, const uint32_t *words)
 	return 0;
 }
 
-/* Card ---------------------------------------------------------------------------------------- */
+/* The card's description from its blocks ------------------------------------------------------ */
 
 static uint32_t parameter(const struct litepcie *dev, unsigned int type, unsigned int number)
 {

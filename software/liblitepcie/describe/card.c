@@ -112,7 +112,7 @@ int litepcie_conditions(struct litepcie *dev, struct litepcie_conditions *condit
 	return litepcie_struct_out(dev, conditions, &found, sizeof(found), "litepcie_conditions");
 }
 
-/* Counters ------------------------------------------------------------------------------------ */
+/* Counters of the TLP streams ----------------------------------------------------------------- */
 
 static int read_stream(struct litepcie *dev, const uint32_t registers[6],
 		       struct litepcie_tlp_stream *stream)
@@ -158,7 +158,7 @@ int litepcie_counters_clear(struct litepcie *dev)
 	return litepcie_writel(dev, dev->map.counters_control, COUNTERS_CLEAR);
 }
 
-/* Pattern ------------------------------------------------------------------------------------- */
+/* The card's pattern -------------------------------------------------------------------------- */
 
 /*
  * Empty the path between the DMA and the pattern checker. Data that an earlier run left there would

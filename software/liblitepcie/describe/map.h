@@ -45,7 +45,7 @@ struct litepcie_notice_registers {
  */
 struct litepcie_slot_registers {
 	uint32_t now;		/* a read copies all counters; offset 0: there is no monitor */
-	uint32_t state, time;	/* one word, two words */
+	uint32_t state, time;	/* valid and ready of both sides (one word); device time (two) */
 	/* since, beats, packets and stalls of h2c [0] and c2h [1], of two words each */
 	uint32_t side[2][4];
 	uint64_t mask;		/* the low bits that a counter has; the others read as 0 */
@@ -72,13 +72,13 @@ struct litepcie_slot_registers {
 
 #define LITEPCIE_OFFSET(name)	uint32_t name;
 
-/* Offsets in BAR0. Offset 0 of `control`: the card has no capture block of a known version. */
+/* Offsets in BAR0 of the capture block; `control` 0: it is missing or of another version. */
 struct litepcie_capture_registers {
 	LITEPCIE_CAPTURE_REGISTERS(LITEPCIE_OFFSET)
 	uint32_t staging_bytes;	/* size of the staging memory on the card, in bytes */
 };
 
-/* Offsets in BAR0. Offset 0 of `control`: the card has no player of a known version. */
+/* Offsets in BAR0 of the player; `control` 0: it is missing or of another version. */
 struct litepcie_player_registers {
 	LITEPCIE_PLAYER_REGISTERS(LITEPCIE_OFFSET)
 };
@@ -90,7 +90,7 @@ struct litepcie_player_registers {
 struct litepcie_sorter_registers {
 	uint32_t select, control, rule_data, rule_index, spread;
 	uint32_t discard_index, discard_frames, discard_bytes;
-	uint32_t queues;	/* number of queues; 0: the card has one, and no such registers */
+	uint32_t queues;	/* number of capture queues; 0: one queue, no such registers */
 };
 
 #define STREAM_RC		3
@@ -115,7 +115,7 @@ struct litepcie_map {
 	struct litepcie_player_registers player;
 	/* bit of each direction's interrupt cause in irq_enable, irq_clear and irq_vector */
 	uint32_t	h2c_cause, c2h_cause;
-	/* the same for the user's logic; 0: the capability table names no such interrupt */
+	/* bit of the user logic's cause in these registers; 0: the logic has no interrupt */
 	uint32_t	user_cause;
 	/* true: h2c.enable says whether the user's logic has taken all h2c data */
 	bool		h2c_tells_taken;

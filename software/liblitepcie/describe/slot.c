@@ -43,7 +43,7 @@ static uint64_t unwrapped(const struct litepcie *dev, uint64_t time, uint64_t si
 	return time - ((time - since) & dev->map.slot.mask);
 }
 
-/* Read one copy. Returns 1, or 0 if another program made the monitor copy meanwhile. */
+/* Read one copy of the counters. Returns 0 if another program let the monitor copy meanwhile. */
 static int read_once(struct litepcie *dev, struct litepcie_slot *slot)
 {
 	const struct litepcie_slot_registers *registers = &dev->map.slot;
@@ -89,7 +89,7 @@ int litepcie_slot(struct litepcie *dev, struct litepcie_slot *slot)
 	return rc < 0 ? rc : litepcie_struct_out(dev, slot, &found, sizeof(found), "litepcie_slot");
 }
 
-/* Diagnosis ----------------------------------------------------------------------------------- */
+/* Diagnosis of what a direction waits for ----------------------------------------------------- */
 
 struct text {
 	char	*at;

@@ -17,7 +17,7 @@
 
 #include "dma/engine/engine.h"
 
-/* Start, stop --------------------------------------------------------------------------------- */
+/* Start and stop of a stream ------------------------------------------------------------------ */
 
 static struct litepcie_stream *other_of(struct litepcie_stream *stream)
 {

@@ -27,7 +27,7 @@ void litepcie_streams_init(struct litepcie *dev)
 	};
 }
 
-/* Checks -------------------------------------------------------------------------------------- */
+/* Checks of a stream's options ---------------------------------------------------------------- */
 
 static bool power_of_two(uint64_t value)
 {
@@ -96,7 +96,7 @@ static int check_options(struct litepcie_stream *stream,
 	return rc < 0 ? rc : check_looks(dev, options);
 }
 
-/* Open, close --------------------------------------------------------------------------------- */
+/* Opening and closing a stream ---------------------------------------------------------------- */
 
 static int open_stream(struct litepcie_stream *stream,
 		       const struct litepcie_stream_options *options)

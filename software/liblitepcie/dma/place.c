@@ -81,7 +81,7 @@ int litepcie_check_memory(struct litepcie_stream *stream)
 	return 0;
 }
 
-/* Keep a ring's memory ------------------------------------------------------------------------ */
+/* Mappings of a ring's memory that are kept --------------------------------------------------- */
 
 static int keep(const struct litepcie_stream *stream, struct litepcie_memory **memory)
 {
@@ -100,7 +100,7 @@ int litepcie_stream_keep(struct litepcie_stream *stream, struct litepcie_memory 
 	return litepcie_unlock(stream->dev, keep(stream, memory));
 }
 
-/* Export a ring ------------------------------------------------------------------------------- */
+/* Sharing a ring with another process --------------------------------------------------------- */
 
 static int export(const struct litepcie_stream *stream)
 {

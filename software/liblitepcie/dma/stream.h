@@ -24,7 +24,7 @@ struct litepcie_memory {
 	_Atomic unsigned int	users;
 	void			*base;
 	size_t			size;
-	int			fd;	/* of the file that is mapped; -1: there is none */
+	int			fd;	/* descriptor of the file that is mapped; -1: none */
 	/* true: the memory is the program's own, so the library does not unmap it */
 	bool			placed;
 };

@@ -33,7 +33,7 @@ int kernel_ioctl(struct litepcie *dev, unsigned long request, void *arg, const c
 	return litepcie_fail(dev, -errno, "%s: %s: %s", dev->name, doing, strerror(errno));
 }
 
-/* Open, close --------------------------------------------------------------------------------- */
+/* Opening and closing the card ---------------------------------------------------------------- */
 
 static int open_advice(struct litepcie *dev)
 {

@@ -53,7 +53,7 @@ struct kernel_capture {
 	/* the driver's status page, and the queue's part of it, which begins with its status line */
 	const struct litepcie_capture_status *page, *status;
 	struct kernel_pages		ring;
-	bool				taken;	/* the driver has the ring */
+	bool				taken;	/* true: the driver has taken the ring's memory */
 };
 
 static struct kernel_capture *port_of(const struct litepcie_capture *capture)
@@ -83,7 +83,7 @@ static int call(struct litepcie_capture *capture, unsigned long request, void *a
 	return litepcie_fail(dev, -errno, "%s: %s: %s", dev->name, doing, strerror(errno));
 }
 
-/* Open and close ------------------------------------------------------------------------------ */
+/* Opening and closing a capture --------------------------------------------------------------- */
 
 static int open_node(struct litepcie_capture *capture)
 {
@@ -136,7 +136,7 @@ static void close_capture(struct litepcie_capture *capture)
 	free(port);
 }
 
-/* Ring ---------------------------------------------------------------------------------------- */
+/* Memory of the ring -------------------------------------------------------------------------- */
 
 /* Give the driver the memory of the ring. Returns -EMSGSIZE if its pages are too small. */
 static int give_ring(struct litepcie_capture *capture)
@@ -232,7 +232,7 @@ static int take(struct litepcie_capture *capture)
 	return 0;
 }
 
-/* Start, stop, limit -------------------------------------------------------------------------- */
+/* Start, stop and limit of a capture ---------------------------------------------------------- */
 
 static int start_capture(struct litepcie_capture *capture)
 {
@@ -273,7 +273,7 @@ static int allow(struct litepcie_capture *capture, uint64_t limit)
 	return call(capture, LITEPCIE_IOCTL_CAPTURE_LIMIT, &wanted, "limit of a capture");
 }
 
-/* Waiting ------------------------------------------------------------------------------------- */
+/* Waiting for the card's position ------------------------------------------------------------- */
 
 /*
  * The driver's status page says why a capture has ended: with an error, or with that of queue 0.

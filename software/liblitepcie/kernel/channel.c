@@ -22,7 +22,7 @@
 /* time in ms between two looks at the driver's own counts of interrupts */
 #define GRACE_STEP_MS	10
 
-/* Counts -------------------------------------------------------------------------------------- */
+/* Counts of finished buffers ------------------------------------------------------------------ */
 
 static int stopped_by(const struct litepcie_stream *stream, int error)
 {
@@ -145,7 +145,7 @@ int kernel_sleep(struct litepcie *dev, int timeout_ms)
 	return 1;
 }
 
-/* Buffers ------------------------------------------------------------------------------------- */
+/* Handing buffers to the driver --------------------------------------------------------------- */
 
 static int advance(const struct litepcie_stream *stream, uint64_t count, const uint32_t *lengths,
 		   bool notify)
@@ -184,7 +184,7 @@ static int kernel_post(struct litepcie_stream *stream, uint64_t first, uint64_t 
 	return rc < 0 ? rc : advance(stream, count, lengths ? lengths + slot : NULL, notify);
 }
 
-/* Start, stop --------------------------------------------------------------------------------- */
+/* Start and stop of a stream ------------------------------------------------------------------ */
 
 /* Each start makes the ring, since another program may have given it another shape until then. */
 static int kernel_setup(struct litepcie_stream *stream)

@@ -103,7 +103,7 @@ int kernel_sleep(struct litepcie *dev, int timeout_ms);
 
 /* Memory for a ring that the driver pins. */
 struct kernel_pages {
-	void	*base;		/* NULL: no memory */
+	void	*base;		/* first byte of the memory; NULL: there is none */
 	size_t	size;
 };
 

@@ -19,7 +19,7 @@
 #include "kernel.h"
 #include "litepcie_capture.h"
 
-#define SIZE_SHIFT	26	/* of MAP_HUGETLB: where log2 of the page's size stands */
+#define SIZE_SHIFT	26	/* lowest bit of log2 of the page size in flags with MAP_HUGETLB */
 #define HUGE_BYTES	(UINT64_C(2) << 20)
 
 /* Size and mmap() flags of each kind of pages. Without flags the kernel is asked for huge pages. */

@@ -31,7 +31,7 @@ _Static_assert(LITEPCIE_FLUSH_US_LARGEST == LITEPCIE_FLUSH_US_MOST &&
 	       LITEPCIE_POLL_US_LARGEST == LITEPCIE_INTERVAL_US_MOST,
 	       "the library's limits of times are the driver's");
 
-/* Memory -------------------------------------------------------------------------------------- */
+/* Memory of a ring ---------------------------------------------------------------------------- */
 
 unsigned int kernel_way(const struct litepcie_stream *stream)
 {
@@ -76,7 +76,7 @@ int kernel_export(const struct litepcie_stream *stream)
 	return rc < 0 ? rc : export.fd;
 }
 
-/* Map @size bytes of the device file from @offset on. NULL with a sentence: it failed. */
+/* Map @size bytes of the device file from @offset on. Returns NULL with a sentence on failure. */
 static void *map_page(struct litepcie *dev, uint64_t offset, size_t size, int protection)
 {
 	void *page = mmap(NULL, size, protection, MAP_SHARED, kernel_of(dev)->fd, (off_t)offset);
@@ -178,7 +178,7 @@ int kernel_check_held(struct litepcie *dev)
 			     "bind)", dev->name);
 }
 
-/* Shape --------------------------------------------------------------------------------------- */
+/* Shape of a ring ----------------------------------------------------------------------------- */
 
 static int refused(const struct litepcie_stream *stream, int rc)
 {

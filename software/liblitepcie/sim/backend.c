@@ -27,7 +27,7 @@
 
 #define DEFAULT_TIMEOUT_S	30
 #define PREPARED_BYTES		(64u << 20)
-/* Device string ------------------------------------------------------------------------------- */
+/* The device string of a simulated board ------------------------------------------------------ */
 
 static int parse_size(struct litepcie *dev, const char *text, unsigned int *value)
 {
@@ -76,7 +76,7 @@ static int parse_options(struct litepcie *dev, int *timeout_s)
 	return rc;
 }
 
-/* Bringing the card up ------------------------------------------------------------------------ */
+/* Opening, attaching and closing the card ----------------------------------------------------- */
 
 /*
  * A program's own memory gets private pages again, with the contents of the file. So the program
@@ -249,7 +249,7 @@ static int sim_bar_write(struct litepcie *dev, unsigned int bar, uint64_t offset
 	return vfio_user_write(&sim_of(dev)->vu, REGION_BAR0 + bar, offset, data, size);
 }
 
-/* Interrupts ---------------------------------------------------------------------------------- */
+/* Interrupts of the simulated card ------------------------------------------------------------ */
 
 static int sim_state(struct litepcie *dev)
 {

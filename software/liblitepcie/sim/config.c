@@ -30,7 +30,7 @@
  */
 #define MSI_HOST_ADDRESS	0xfee00000u
 
-/* Configuration space ------------------------------------------------------------------------- */
+/* Configuration space of the simulated card --------------------------------------------------- */
 
 static int config_read(struct sim *sim, unsigned int offset, void *data, size_t size)
 {
@@ -127,7 +127,7 @@ int sim_enable_msi(struct litepcie *dev)
 	       config_write16(sim, cap + PCI_MSI_FLAGS, control | PCI_MSI_FLAGS_ENABLE);
 }
 
-/* Bringing the card up ------------------------------------------------------------------------ */
+/* Power-on of the simulated card -------------------------------------------------------------- */
 
 static int check_device(struct litepcie *dev)
 {

@@ -27,7 +27,7 @@ static_assert(sizeof(struct litepcie_post) == sizeof(struct multi_write) &&
 	      offsetof(struct litepcie_post, value) == offsetof(struct multi_write, data) &&
 	      REGION_BAR0 == 0, "REGION_WRITE_MULTI is a list of struct litepcie_post");
 
-/* Connection ---------------------------------------------------------------------------------- */
+/* Connection to the board's process ----------------------------------------------------------- */
 
 /*
  * True if the JSON text of the peer's capabilities has @name with the value true. The text is
@@ -91,7 +91,7 @@ void vfio_user_disconnect(struct vfio_user *vu)
 		vfio_user_drop(vu);
 }
 
-/* Device -------------------------------------------------------------------------------------- */
+/* Registers of the device --------------------------------------------------------------------- */
 
 int vfio_user_check_device(struct vfio_user *vu)
 {
@@ -197,7 +197,7 @@ int vfio_user_post(struct vfio_user *vu, const struct litepcie_post *writes, siz
 	return rc;
 }
 
-/* Memory and interrupts ----------------------------------------------------------------------- */
+/* Host memory and interrupts of the device ---------------------------------------------------- */
 
 int vfio_user_map(struct vfio_user *vu, unsigned int kind, int fd, void *base, uint64_t iova,
 		  size_t size)

@@ -158,7 +158,7 @@ int vfio_user_give(struct vfio_user *vu, struct iovec *parts, size_t count, int 
 	return 0;
 }
 
-/* Connecting ---------------------------------------------------------------------------------- */
+/* Connecting the socket ----------------------------------------------------------------------- */
 
 static int check_path(struct vfio_user *vu, struct sockaddr_un *address)
 {

@@ -106,7 +106,7 @@ static int transmit(struct vfio_user *vu, struct header *header, const void *bod
 	return vfio_user_give(vu, parts, 3, fd, command_name(header->command));
 }
 
-/* Messages ------------------------------------------------------------------------------------ */
+/* Messages and their replies ------------------------------------------------------------------ */
 
 int vfio_user_send(struct vfio_user *vu, uint16_t command, uint32_t flags,
 			const void *body, size_t size, int fd)
@@ -309,7 +309,7 @@ int vfio_user_call(struct vfio_user *vu, uint16_t command, const void *body, siz
 	return rc < 0 ? rc : 0;
 }
 
-/* Many reads under way ------------------------------------------------------------------------ */
+/* Replies to many reads that are under way ---------------------------------------------------- */
 
 /*
  * Receive one reply to the reads with the message numbers @first to vu->next_id. The replies may

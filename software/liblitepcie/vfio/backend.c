@@ -23,7 +23,7 @@
 
 #include "vfio.h"
 
-/* Open, close --------------------------------------------------------------------------------- */
+/* Opening and closing the card ---------------------------------------------------------------- */
 
 /*
  * Map the card's BARs. An old kernel may refuse to map a BAR that has the MSI-X table: such a BAR

@@ -67,7 +67,7 @@ static int parse_name(struct litepcie *dev)
 	return rc;
 }
 
-/* Checks before the open ---------------------------------------------------------------------- */
+/* Checks of the device before it is opened ---------------------------------------------------- */
 
 /*
  * Get the last part of the target of a symbolic link in the device's sysfs folder. @name is empty
@@ -181,7 +181,7 @@ int vfio_open_file(struct litepcie *dev, const char *path)
 	}
 }
 
-/* Choice of the interface --------------------------------------------------------------------- */
+/* Choice of the kernel's interface ------------------------------------------------------------ */
 
 /* Find the device's own file, /dev/vfio/devices/vfioN. Without it vfio->file is empty. */
 static void find_file(struct vfio *vfio)
@@ -224,7 +224,7 @@ static int choose_interface(struct litepcie *dev)
 	return 0;
 }
 
-/* Open ---------------------------------------------------------------------------------------- */
+/* Opening the device -------------------------------------------------------------------------- */
 
 /*
  * True if the card answers. No card has a class and revision of all ones. The vendor and device IDs

@@ -39,7 +39,7 @@ extern const struct vfio_interface vfio_iommufd;
 
 struct vfio {
 	char			address[VFIO_ADDRESS];
-	const struct vfio_interface *interface;	/* NULL: none is chosen yet */
+	const struct vfio_interface *interface;	/* iommufd or type1; NULL: not chosen yet */
 	int			group_number;
 	/* the device's own file, which only iommufd uses; empty: there is none */
 	char			file[64];
@@ -47,7 +47,7 @@ struct vfio {
 	int			iommu, group;
 	int			device;		/* descriptor of the VFIO device, or -1 */
 	uint32_t		space;		/* number of the address space in the iommufd */
-	uint64_t		config;		/* offset of configuration space in the file */
+	uint64_t		config;		/* offset of configuration space in @device */
 	struct litepcie_window	bar[LITEPCIE_BARS];
 	int			events;		/* epoll on @message and @request, or -1 */
 	/* eventfd by which the kernel asks the program to close the device; -1: not open */
@@ -55,7 +55,7 @@ struct vfio {
 	int			message[VFIO_MESSAGES];	/* eventfd of each vector; -1: not used */
 	unsigned int		messages;	/* number of vectors with an entry in @message */
 	unsigned int		delivery;	/* VFIO's index of MSI-X or of MSI, which is used */
-	/* memory mapped for the card, of each LITEPCIE_MEMORY_ kind, in whole pages */
+	/* host memory that is mapped for the card, by LITEPCIE_MEMORY_ kind, in whole pages */
 	struct litepcie_memory	*memory[LITEPCIE_MEMORIES];
 	bool			gone;
 };

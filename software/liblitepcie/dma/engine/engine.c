@@ -23,7 +23,7 @@
 /* time in ms after which an interrupt that has not come counts as lost */
 #define INTERRUPT_GRACE_MS	1000
 
-/* Rings --------------------------------------------------------------------------------------- */
+/* The ring of a stream ------------------------------------------------------------------------ */
 
 void litepcie_engine_free(struct litepcie_stream *stream)
 {
@@ -52,7 +52,7 @@ int litepcie_engine_setup(struct litepcie_stream *stream)
 	return litepcie_fail(stream->dev, -ENOMEM, "%s", strerror(ENOMEM));
 }
 
-/* Buffers ------------------------------------------------------------------------------------- */
+/* Handing buffers to the card ----------------------------------------------------------------- */
 
 /* Let none of the @count buffers from @first on ask for an interrupt: at most a ring of them. */
 static void clear_asks(struct litepcie_stream *stream, uint64_t first, uint64_t count)
@@ -241,7 +241,7 @@ int litepcie_engine_received(struct litepcie *dev, uint64_t *bytes)
 	return rc;
 }
 
-/* Interrupts ---------------------------------------------------------------------------------- */
+/* Waits for interrupts, and counts of them ---------------------------------------------------- */
 
 /*
  * Returns the fewest interrupts that must have come. Two directions may share one interrupt, so the
@@ -347,7 +347,7 @@ static int settle_interrupts(struct litepcie_stream *stream)
 	return rc < 0 ? rc : 0;
 }
 
-/* Start, stop --------------------------------------------------------------------------------- */
+/* Start and stop of a stream's run ------------------------------------------------------------ */
 
 /*
  * Set what follows from the options. By default an interrupt comes at least twice a round of the

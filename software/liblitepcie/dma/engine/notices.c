@@ -29,7 +29,7 @@ _Static_assert(LITEPCIE_RECORD_LAST == LITEPCIE_RECORD_FLAG_LAST &&
 	       LITEPCIE_RECORD_FLUSHED == LITEPCIE_RECORD_FLAG_FLUSHED &&
 	       LITEPCIE_RECORD_ERROR == LITEPCIE_RECORD_FLAG_ERROR, "flags of a record");
 
-/* Counts -------------------------------------------------------------------------------------- */
+/* Counts from the status lines ---------------------------------------------------------------- */
 
 /*
  * Get the number of finished buffers that a status line (the card's counts of one direction) shows,
@@ -129,7 +129,7 @@ void litepcie_notices_errors(struct litepcie *dev)
 		take_errors(dev->notices.c2h, &dev->stats.c2h_errors);
 }
 
-/* Records ------------------------------------------------------------------------------------- */
+/* Records of c2h buffers ---------------------------------------------------------------------- */
 
 /* No lock is needed: the card overwrites a record only after the buffer's release. */
 int litepcie_notices_record(const struct litepcie_stream *stream, struct litepcie_buffer *buffer)

@@ -63,7 +63,7 @@ int litepcie_table_export(const struct litepcie_stream *stream)
 				      strerror(errno)) : fd;
 }
 
-/* Descriptors --------------------------------------------------------------------------------- */
+/* Descriptors of buffers ---------------------------------------------------------------------- */
 
 /* Make the three register writes that hand the descriptor of one buffer to the card. */
 static struct litepcie_post *describe(const struct litepcie_dma_registers *registers,

@@ -47,7 +47,7 @@ int litepcie_table_progress(struct litepcie *dev, enum litepcie_ask ask);
  */
 int litepcie_table_behind(struct litepcie *dev);
 
-/* The back end's user(), by the registers of the interrupts. */
+/* The back end's user(): switch the user logic's interrupt, or look for it, by registers. */
 int litepcie_table_user(struct litepcie *dev, enum litepcie_user what);
 
 /*
@@ -75,9 +75,10 @@ int litepcie_looks_tick(struct litepcie *dev);
 int litepcie_table_notices_setup(struct litepcie *dev);
 
 /*
- * litepcie_table_notices_start() lets the card write the records and the status line of a stream
- * that is at rest. litepcie_table_notices_set() lets the card write those of the active streams
- * alone.
+ * litepcie_table_notices_start() clears the records and the status line of a stream, tells the card
+ * their addresses, and lets the card write them. The stream is active, but its DMA direction is not
+ * enabled yet. litepcie_table_notices_set() is called after a stop: it forbids the card to write
+ * those of streams that are not active.
  */
 int litepcie_table_notices_start(struct litepcie_stream *stream);
 int litepcie_table_notices_set(struct litepcie *dev);

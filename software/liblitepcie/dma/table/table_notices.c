@@ -94,8 +94,8 @@ static uint32_t control(const struct litepcie *dev)
 }
 
 /*
- * The other stream may run, so only memory and registers of this one are touched. The bits of the
- * other stay as they are.
+ * The stream of the other direction may run, so only memory and registers of this stream are
+ * touched. The other stream's bits of the control register stay as they are.
  */
 int litepcie_table_notices_start(struct litepcie_stream *stream)
 {

@@ -25,7 +25,7 @@
 #define SETTLE_READS		64
 #define READS_SETTLE_PS		16000000u
 
-/* Interrupts ---------------------------------------------------------------------------------- */
+/* Interrupts of the card ---------------------------------------------------------------------- */
 
 static uint32_t own_causes(const struct litepcie *dev)
 {
@@ -103,7 +103,7 @@ static int table_woken(struct litepcie *dev)
 	return rc == 0 && dev->user_enabled ? user_look(dev) : rc;
 }
 
-/* Start, stop --------------------------------------------------------------------------------- */
+/* Start and stop of a stream ------------------------------------------------------------------ */
 
 /*
  * Disable a direction. The card finishes the requests that it has begun. When the direction is at
@@ -210,7 +210,7 @@ static int table_stop(struct litepcie_stream *stream)
 		rc = disable(dev, stream->registers);
 	if (rc == 0 && last)
 		rc = litepcie_put(dev, dev->map.loopback, 0);
-	/* the stream's own bits are left out from here on, so its last status line is read before */
+	/* Read the last status line now: from here on the card writes none for this stream. */
 	litepcie_notices_errors(dev);
 	stream->active = false;
 	rc = rc ?: litepcie_table_notices_set(dev) ?: litepcie_table_interrupts(dev);
