@@ -24,7 +24,7 @@ extern const struct command cmd_find;
 extern const struct command cmd_live;
 extern const struct command cmd_disk;
 
-/* Tables of options point to it, so it is a global. */
+/* The state of the command that runs. Tables of options point to it, so it is a global. */
 extern struct util capture_util;
 
 /* number of files that a command takes: as many as there are */

@@ -17,7 +17,7 @@
 struct info {
 	struct litepcie_block		block;
 	struct litepcie_capture_stats	stats;
-	unsigned int			queues;		/* of the card */
+	unsigned int			queues;		/* number of the card's queues */
 };
 
 /* number of the queue whose accounts are asked for, the value of the option --queue */

@@ -40,7 +40,7 @@ struct rates {
 	uint64_t	all_lost;	/* frames lost since the recording began */
 };
 
-/* Rates --------------------------------------------------------------------------------------- */
+/* Rates of ports in an interval --------------------------------------------------------------- */
 
 static uint64_t lost_of(const struct litepcie_port_accounts *port)
 {
@@ -93,7 +93,7 @@ static struct rates sum_of(const struct live *live)
 	return sum;
 }
 
-/* Output -------------------------------------------------------------------------------------- */
+/* The table or object of an interval ---------------------------------------------------------- */
 
 static void emit_rates(const struct emit *out, const char *name, struct rates rates)
 {
@@ -144,7 +144,7 @@ static void show(const struct util *util, const struct live *live)
 	emit_object_end(out);
 }
 
-/* The card ------------------------------------------------------------------------------------ */
+/* Reading the card's accounts ----------------------------------------------------------------- */
 
 static bool ask(struct util *util, struct litepcie_capture *capture, struct live *live)
 {
@@ -184,7 +184,7 @@ static void follow(struct util *util, struct litepcie_capture *capture, struct l
 	}
 }
 
-/* Command ------------------------------------------------------------------------------------- */
+/* The command live ---------------------------------------------------------------------------- */
 
 /* Print the failures, and an object for them if something failed and nothing else said so. */
 static int finish(struct util *util)

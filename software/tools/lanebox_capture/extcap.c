@@ -55,7 +55,7 @@ struct request {
 	struct litepcie_generator	generator;
 };
 
-/* Interfaces ---------------------------------------------------------------------------------- */
+/* Interfaces that Wireshark lists ------------------------------------------------------------- */
 
 __attribute__((format(printf, 2, 0)))
 static void add(struct interfaces *found, const char *name, unsigned int number, const char *device,
@@ -147,7 +147,7 @@ static unsigned int count_queues(const char *device)
 	return queues > 0 ? (unsigned int)queues : 1;
 }
 
-/* Answers ------------------------------------------------------------------------------------- */
+/* Answers to Wireshark ------------------------------------------------------------------------ */
 
 static void list_interfaces(const struct interfaces *found)
 {
@@ -179,7 +179,7 @@ static void list_settings(void)
 	     "{tooltip=SIZE,PERIOD,COUNT as of lanebox-capture record; empty: none}{type=string}");
 }
 
-/* Frames -------------------------------------------------------------------------------------- */
+/* Frames on their way to Wireshark ------------------------------------------------------------ */
 
 /*
  * Write @bytes to the FIFO. Returns false if Wireshark has stopped, or after a failure, which is
@@ -267,7 +267,7 @@ static int capture_frames(struct util *util, const struct request *request)
 	return util_emit(util, NULL, NULL);
 }
 
-/* Options ------------------------------------------------------------------------------------- */
+/* Options that Wireshark gives the program ---------------------------------------------------- */
 
 static struct request request = {
 	.config.struct_size = sizeof(request.config),

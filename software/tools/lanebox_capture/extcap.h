@@ -18,7 +18,7 @@
 /* True if an option of the command line is one of extcap's, so Wireshark has run the program. */
 bool extcap_asks(int argc, char **argv);
 
-/* Answer. Returns an exit status; Wireshark shows what is on stderr. */
+/* Answer Wireshark's request. Returns an exit status; Wireshark shows what is on stderr. */
 int extcap(struct util *util, int argc, char **argv);
 
 #endif /* LANEBOX_CAPTURE_EXTCAP_H */

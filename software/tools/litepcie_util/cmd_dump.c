@@ -29,7 +29,7 @@ struct dump {
 	uint32_t	*words;
 };
 
-/* Output -------------------------------------------------------------------------------------- */
+/* Printing registers and bytes ---------------------------------------------------------------- */
 
 static void print_line(const uint8_t *bytes, uint64_t offset, uint64_t count)
 {
@@ -147,7 +147,7 @@ static void read_bytes(struct util *util, struct dump *dump)
 			  (unsigned long long)dump->length);
 }
 
-/* Command ------------------------------------------------------------------------------------- */
+/* The command dump ---------------------------------------------------------------------------- */
 
 /*
  * Parse the arguments of dump that give a range of a BAR. Returns -1 to go on, or an exit status.

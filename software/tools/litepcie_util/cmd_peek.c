@@ -27,7 +27,7 @@ static struct place {
 	uint64_t	value;
 } place;
 
-/* The text of poke is empty. */
+/* Print the value that was read or written. As text poke prints nothing. */
 static void print(const struct emit *out, const void *result)
 {
 	const char *format = place.size == 4 ? "0x%08llx\n" : "0x%016llx\n";
@@ -40,7 +40,7 @@ static void print(const struct emit *out, const void *result)
 	emit_unsigned(out, "value", place.writes ? NULL : format, place.value);
 }
 
-/* The place ----------------------------------------------------------------------------------- */
+/* The register or address to access ----------------------------------------------------------- */
 
 static bool find_offset(struct util *util)
 {
@@ -103,7 +103,7 @@ static int write_place(struct util *util)
 				  &place.value, place.size);
 }
 
-/* Command ------------------------------------------------------------------------------------- */
+/* The commands peek and poke ------------------------------------------------------------------ */
 
 static bool parse_width(const struct util_option *option, const char *text)
 {

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stdarg.h>
 
-/* JSON ---------------------------------------------------------------------------------------- */
+/* Writing JSON -------------------------------------------------------------------------------- */
 
 /* Write what stands before a value: the comma behind the value before it, a new line, the key. */
 static void begin_value(struct json *json, const char *key)
@@ -71,7 +71,7 @@ static FILE *value_of(const struct emit *emit, const char *key)
 	return emit->json->file;
 }
 
-/* Text and JSON ------------------------------------------------------------------------------- */
+/* Values as text and as JSON ------------------------------------------------------------------ */
 
 void emit_text(const struct emit *emit, const char *format, ...)
 {

@@ -14,7 +14,7 @@ static const struct command *const commands[] = {
 	&cmd_console, &cmd_firmware, NULL,
 };
 
-/* The table of options points to it, so it is a global. */
+/* The state of the command that runs. The table of options points to it, so it is a global. */
 static struct util util = { .device = PROGRAM_DEVICE };
 
 /* The option -c N stands for the device /dev/litepcieN. */

@@ -29,7 +29,7 @@ static unsigned int count_of(const struct util_option *options)
 	return count;
 }
 
-/* Values -------------------------------------------------------------------------------------- */
+/* Values of options --------------------------------------------------------------------------- */
 
 static bool is_within(const struct util_option *option, uint64_t value)
 {
@@ -98,7 +98,7 @@ bool option_choice(const struct util_option *option, const char *text)
 	return false;
 }
 
-/* Parsing ------------------------------------------------------------------------------------- */
+/* Parsing the command line -------------------------------------------------------------------- */
 
 /* Fill in the two tables of getopt_long() from that of the command. */
 static void prepare(const struct util_option *options, char *letters, struct option *names)

@@ -49,7 +49,7 @@ void program_begin(const struct program *program, struct util *util)
 	util->program = program;
 }
 
-/* Usage --------------------------------------------------------------------------------------- */
+/* Help and usage errors ----------------------------------------------------------------------- */
 
 static void print_help(const struct program *program)
 {
@@ -94,7 +94,7 @@ int util_bad_option(const struct util *util, int option, const char *word)
 			  util->command ? "" : " before the command");
 }
 
-/* The command --------------------------------------------------------------------------------- */
+/* Finding and running the command ------------------------------------------------------------- */
 
 int program_run(struct util *util, int argc, char **argv)
 {

@@ -132,7 +132,7 @@ int util_emit(struct util *util, const void *result,
 	return close_and_report(util);
 }
 
-/* Numbers ------------------------------------------------------------------------------------- */
+/* Numbers and sizes on the command line ------------------------------------------------------- */
 
 bool util_parse_number(const char *text, uint64_t low, uint64_t high, uint64_t *value)
 {
@@ -204,7 +204,7 @@ void util_fill(unsigned int at, unsigned int indent, const char *text)
 	putchar('\n');
 }
 
-/* Colours ------------------------------------------------------------------------------------- */
+/* Colours of the terminal --------------------------------------------------------------------- */
 
 const char *util_colour(const struct util *util, enum util_colour colour)
 {

@@ -54,7 +54,7 @@ static uint64_t nanoseconds(uint8_t resolution, uint64_t units)
 	return ns > UINT64_MAX ? UINT64_MAX : (uint64_t)ns;
 }
 
-/* Options ------------------------------------------------------------------------------------- */
+/* Options of a block -------------------------------------------------------------------------- */
 
 /*
  * Call @take for each option between @from and @to, which are offsets in the block. Returns false
@@ -145,7 +145,7 @@ static bool check_interface(struct walk *walk, const struct block *block)
 	return right;
 }
 
-/* Packets ------------------------------------------------------------------------------------- */
+/* Blocks with a packet ------------------------------------------------------------------------ */
 
 static bool count_packet(struct walk *walk, uint32_t kept, uint32_t length)
 {
@@ -224,7 +224,7 @@ static bool check_simple(struct walk *walk, const struct block *block)
 	return count_packet(walk, length < room ? length : room, length);
 }
 
-/* The walk ------------------------------------------------------------------------------------ */
+/* The walk from block to block ---------------------------------------------------------------- */
 
 static bool check_block(struct walk *walk, const struct block *block)
 {

@@ -24,7 +24,7 @@ struct check {
 	uint64_t	first_ns, last_ns;
 	bool		unordered;	/* a packet has an earlier time than the one before */
 	uint64_t	interfaces;
-	/* The rest is about recordings of this program, which have seals or fillers. */
+	/* true: a recording of this program, with seals or fillers; up to @stopped: about it */
 	bool		ours;
 	uint32_t	mbuf_bytes;	/* size of an MBUF; 0: the file has no seal */
 	uint64_t	mbufs;
@@ -32,7 +32,7 @@ struct check {
 	/* frames lost in the whole recording up to the file's last seal, by cause */
 	uint32_t	lost_ring, lost_staging;
 	bool		stopped;	/* the last seal says that the recording was stopped */
-	/* The first rule that is broken, and where. */
+	/* true: a rule is broken; the members below say which is the first, and where */
 	bool		broken;
 	uint64_t	offset;
 	char		rule[200];

@@ -14,7 +14,7 @@
 #define SEAL_BYTES	64u
 #define SEAL_LONG	72u	/* bytes of a seal that also fills 8 bytes left in front of it */
 #define SEAL_MAGIC	0x4c420001u
-#define SEAL_STOPPED	2u	/* reason of a seal */
+#define SEAL_STOPPED	2u	/* reason of a seal: the recording was stopped */
 #define UNIT		8u	/* each block of a recording is a multiple of so many bytes */
 #define FRAME_NS	4u	/* the card decides on one frame in a cycle at most */
 #define FRAMES_SLACK	1024u	/* frames by which a seal's time and its counts may differ */

@@ -37,7 +37,7 @@ struct walk {
 	bool		dealt;
 	/* a filler has come, so only fillers and the seal may follow */
 	bool		closing;
-	uint64_t	records, bytes;	/* since the last seal */
+	uint64_t	records, bytes;	/* frames, and their bytes, since the last seal */
 	uint64_t	seal_records, seal_bytes, seal_time, seal_number;
 	uint64_t	end;		/* offset behind the last seal, or behind the header */
 	uint64_t	most_lost;	/* frames that can have been lost since the last seal */

@@ -27,7 +27,7 @@ struct checked {
 	int			count;
 };
 
-/* Output -------------------------------------------------------------------------------------- */
+/* What the command has found in files --------------------------------------------------------- */
 
 static void emit_mbufs(const struct emit *out, const struct check *found)
 {
@@ -120,7 +120,7 @@ static void print(const struct emit *out, const void *result)
 	emit_array_end(out);
 }
 
-/* Command ------------------------------------------------------------------------------------- */
+/* The command check --------------------------------------------------------------------------- */
 
 static bool check_mapped(struct util *util, struct checked_file *file, int fd, size_t size)
 {

@@ -54,7 +54,7 @@ struct trial {
 	uint64_t	lost;		/* bytes for which the ring had no room */
 };
 
-/* The trial ----------------------------------------------------------------------------------- */
+/* The trial of a disk ------------------------------------------------------------------------- */
 
 static bool disk_failed(struct util *util, const struct trial *trial)
 {
@@ -215,7 +215,7 @@ static void release(struct trial *trial)
 	free(trial->path);
 }
 
-/* Output -------------------------------------------------------------------------------------- */
+/* The results of the trial -------------------------------------------------------------------- */
 
 /* Print the values that exist only with --rate. */
 static void emit_asked(const struct emit *out, const struct trial *trial)
@@ -256,7 +256,7 @@ static void print(const struct emit *out, const void *result)
 	emit_asked(out, trial);
 }
 
-/* Command ------------------------------------------------------------------------------------- */
+/* The command disk ---------------------------------------------------------------------------- */
 
 static struct trial trial = {
 	.seconds = 10, .ring_bytes = (uint64_t)64 << 20, .mbuf_bytes = (uint64_t)1 << 20,

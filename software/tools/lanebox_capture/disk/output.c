@@ -43,7 +43,7 @@ static struct output_file *last(const struct output *output)
 	return &output->files[output->count - 1];
 }
 
-/* Opening ------------------------------------------------------------------------------------- */
+/* Opening a file ------------------------------------------------------------------------------ */
 
 static bool name_file(struct output *output, struct output_file *file)
 {
@@ -164,7 +164,7 @@ static void count(struct output *output, size_t bytes)
 	file->bytes += bytes;
 }
 
-/* Writes that go on --------------------------------------------------------------------------- */
+/* Writes that go on while others begin -------------------------------------------------------- */
 
 static struct output_write *write_of(struct output *output, uint64_t number)
 {
@@ -310,7 +310,7 @@ unsigned int output_done(struct output *output)
 	return done;
 }
 
-/* Files --------------------------------------------------------------------------------------- */
+/* The files of a recording, one after the other ----------------------------------------------- */
 
 /* Forget the last file, whose header could not be written: it would not be valid. */
 static bool drop_file(struct output *output)

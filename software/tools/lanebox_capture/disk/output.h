@@ -49,8 +49,8 @@ struct output {
 	void			*header;	/* aligned page with the header of each file */
 	size_t			header_bytes;
 	int			fd;		/* the open file, or -1 */
-	bool			direct;		/* O_DIRECT is on */
-	bool			regular;	/* a file, not a pipe or a device */
+	bool			direct;		/* true: the file is written with O_DIRECT */
+	bool			regular;	/* true: a file; false: a pipe or a device */
 	/* a write, or the change to the next file, has failed: nothing more is written */
 	bool			ended;
 	struct uring		uring;
@@ -63,7 +63,7 @@ struct output {
 	struct output_write	writes[OUTPUT_DEPTH];
 	uint64_t		first, next;
 	unsigned int		under_way;	/* writes whose end was not taken yet */
-	uint64_t		offset;		/* bytes of the file with all that was begun */
+	uint64_t		offset;		/* file's bytes when all begun writes have ended */
 	uint64_t		reserved;	/* bytes of the file that the disk has room for */
 	bool			may_reserve;
 	unsigned int		done;		/* MBUFs that output_done() has not counted yet */
@@ -122,7 +122,7 @@ bool output_close(struct output *output);
  */
 void output_discard(struct output *output);
 
-/* Free what belongs to @output. */
+/* Close the last file, and free the rings and the list of files of @output. */
 void output_free(struct output *output);
 
 #endif /* LANEBOX_CAPTURE_OUTPUT_H */

@@ -22,7 +22,7 @@
 #define BUFFER_MOST	((size_t)1 << 30)
 #define BUFFERS_MOST	16u
 
-/* Opening ------------------------------------------------------------------------------------- */
+/* Opening io_uring ---------------------------------------------------------------------------- */
 
 static void *map(int fd, size_t bytes, off_t offset)
 {
@@ -109,7 +109,7 @@ void uring_close(struct uring *uring)
 	*uring = (struct uring) { .fd = -1 };
 }
 
-/* Writes -------------------------------------------------------------------------------------- */
+/* Writes by io_uring -------------------------------------------------------------------------- */
 
 void uring_write(struct uring *uring, int fd, const void *data, size_t bytes, uint64_t offset,
 		 uint64_t number)

@@ -21,18 +21,19 @@ struct io_uring_sqe;
 struct io_uring_cqe;
 
 struct uring {
-	int			fd;		/* -1: there is none */
-	void			*rings;		/* both rings, which are one mapping */
+	int			fd;		/* of io_uring; -1: there is none */
+	/* io_uring's ring of requests and its ring of completions, in one mapping */
+	void			*rings;
 	size_t			rings_bytes;
 	struct io_uring_sqe	*requests;
 	size_t			requests_bytes;
 	uint32_t		entries;
-	/* ends of the two rings, which the kernel shares */
+	/* indices that the kernel shares: tail of requests; head and tail of completions */
 	uint32_t		*tail, *done_head, *done_tail;
 	uint32_t		mask, done_mask;
 	struct io_uring_cqe	*done;
 	uint32_t		queued;		/* requests that the kernel was not told of yet */
-	bool			fixed;		/* the memory of all requests is registered */
+	bool			fixed;		/* true: writes come from registered @memory */
 	const uint8_t		*memory;	/* the registered memory */
 };
 
@@ -71,7 +72,7 @@ int uring_submit(struct uring *uring, unsigned int least);
 /* Take the end of a write. Returns false if no other write has ended. */
 bool uring_take(struct uring *uring, struct uring_end *end);
 
-/* Nothing may be under way. */
+/* Close io_uring and free its rings. No write may be under way. */
 void uring_close(struct uring *uring);
 
 #endif /* LANEBOX_CAPTURE_URING_H */

@@ -36,12 +36,12 @@ struct search {
 	/* The members from here on are state and results of the search. */
 	struct filter	*filter;
 	FILE		*out;
-	bool		failed;		/* a write has failed */
+	bool		failed;		/* true: a write to @target has failed */
 	uint64_t	packets, found, bytes;
 	uint64_t	first_ns, last_ns;	/* times of the first and the last packet found */
 };
 
-/* The search ---------------------------------------------------------------------------------- */
+/* The search through files -------------------------------------------------------------------- */
 
 static bool is_in_time(const struct search *search, uint64_t time_ns)
 {
@@ -150,7 +150,7 @@ static void close_target(struct util *util, struct search *search)
 		util_fail(util, "%s: not all packets could be written", search->target);
 }
 
-/* Output -------------------------------------------------------------------------------------- */
+/* The results of the search ------------------------------------------------------------------- */
 
 static void print(const struct emit *out, const void *result)
 {
@@ -175,7 +175,7 @@ static void print(const struct emit *out, const void *result)
 	emit_string(out, "target", search->target ? "  written      %s\n" : NULL, search->target);
 }
 
-/* Command ------------------------------------------------------------------------------------- */
+/* The command find ---------------------------------------------------------------------------- */
 
 static void find(struct util *util, struct search *search)
 {

@@ -28,7 +28,7 @@ struct filter *filter_open(const char *text, char why[FILTER_WHY]);
 /* True if the filter takes a packet of which @kept bytes are at @data, and that had @length. */
 bool filter_takes(const struct filter *filter, const uint8_t *data, uint32_t kept, uint32_t length);
 
-/* @filter may be NULL. */
+/* Free a filter, which may be NULL. */
 void filter_close(struct filter *filter);
 
 #endif /* LANEBOX_CAPTURE_FILTER_H */

@@ -23,7 +23,7 @@ struct playing {
 	struct recording	recording;	/* with a target, if the frames are recorded */
 };
 
-/* Output -------------------------------------------------------------------------------------- */
+/* The summary of a play ----------------------------------------------------------------------- */
 
 /* Returns the device time from the first frame's begin to the last one's end, in s. */
 static double seconds_of(const struct litepcie_played *played)
@@ -136,7 +136,7 @@ static void print(const struct emit *out, const void *result)
 	emit_recording(out, &playing->recording);
 }
 
-/* Options ------------------------------------------------------------------------------------- */
+/* Options of the command ---------------------------------------------------------------------- */
 
 static struct playing playing = {
 	.play.settings.struct_size = sizeof(playing.play.settings),
@@ -205,7 +205,7 @@ static bool open_files(struct util *util, char **paths)
 	return !util->failed;
 }
 
-/* Command ------------------------------------------------------------------------------------- */
+/* The command play ---------------------------------------------------------------------------- */
 
 /* Play without a recording. Returns true if there is something to tell about. */
 static bool play_alone(struct util *util, struct play *play, int *rc)

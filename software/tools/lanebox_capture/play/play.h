@@ -20,7 +20,7 @@
 #define PLAY_WHY	512
 
 struct play {
-	/* the files to play, and how */
+	/* the files that the card is to play, and the player's settings */
 	struct source		*sources;
 	unsigned int		count;
 	struct litepcie_player	settings;

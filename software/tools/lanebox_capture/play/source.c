@@ -41,7 +41,7 @@
 #define MICROSECONDS	6u		/* of an interface that does not say its unit */
 #define BEAT		32u
 
-/* Say why the file cannot be played. Returns false. */
+/* Write to source->why, with the file's path, why the card cannot play it. Returns false. */
 __attribute__((format(printf, 2, 3)))
 static bool refuse(struct source *source, const char *format, ...)
 {
@@ -56,7 +56,7 @@ static bool refuse(struct source *source, const char *format, ...)
 	return false;
 }
 
-/* Interfaces ---------------------------------------------------------------------------------- */
+/* Interfaces of a section, and their times ---------------------------------------------------- */
 
 /* Take over the unit and the offset of an interface's times from its options. */
 static void take_options(struct source_interface *interface, const uint8_t *data,
@@ -278,7 +278,7 @@ void source_close(struct source *source)
 	*source = (struct source){ 0 };
 }
 
-/* The copy ------------------------------------------------------------------------------------ */
+/* The copy of a file for the player ----------------------------------------------------------- */
 
 /* Prepare the copy of a block: a packet's time in ns goes into @head. */
 static bool begin_block(struct source *source, const uint8_t *block, uint32_t length)

@@ -19,24 +19,24 @@
 #define SOURCE_WHY	320
 #define SOURCE_HEAD	28u	/* bytes of a block before its packet */
 
-/* An interface of the present section. */
+/* A pcapng interface of the section that the walk is in. */
 struct source_interface {
-	uint8_t		resolution;	/* if_tsresol: unit of the times */
-	int64_t		offset_s;	/* if_tsoffset */
+	uint8_t		resolution;	/* value of option if_tsresol: unit of its times */
+	int64_t		offset_s;	/* option if_tsoffset: seconds to add to its times */
 };
 
 struct source {
 	const char	*path;
-	const uint8_t	*data;		/* the file in memory */
+	const uint8_t	*data;		/* contents of the file, mapped */
 	size_t		size;
 	/* what is in the file; packets without bytes and those without a time become no frame */
 	uint64_t	blocks, packets, bytes, empty, timeless;
-	/* the place of the walk through the file */
-	size_t		at;		/* offset of the present block */
+	/* how far the walk through the file has come */
+	size_t		at;		/* offset in bytes of the present block in the file */
 	size_t		given;		/* bytes of the present block that were taken */
 	uint8_t		head[SOURCE_HEAD];
 	struct source_interface *interfaces;
-	uint32_t	count;		/* of interfaces in this section */
+	uint32_t	count;		/* number of @interfaces that this section has */
 	char		why[SOURCE_WHY];
 };
 

@@ -17,9 +17,9 @@
 #include "queues.h"
 #include "record.h"
 
-/* Output -------------------------------------------------------------------------------------- */
+/* The summary of a recording ------------------------------------------------------------------ */
 
-/* Returns what all ports have together. */
+/* Returns the sums of the accounts of all ports. */
 static struct litepcie_port_accounts sum_of(const struct litepcie_capture_stats *stats)
 {
 	struct litepcie_port_accounts sum = { 0 };
@@ -182,7 +182,7 @@ static void emit_discards(const struct emit *out, const struct litepcie_discards
 	emit_unsigned(out, "discarded_bytes", NULL, sum.bytes);
 }
 
-/* Print the counts of the card. */
+/* Print what the card has counted during the recording. */
 static void emit_counted(const struct emit *out, const struct recording *recording)
 {
 	struct litepcie_port_accounts sum = sum_of(&recording->stats);
@@ -269,7 +269,7 @@ static void print(const struct emit *out, const void *result)
 	emit_array_end(out);
 }
 
-/* Options ------------------------------------------------------------------------------------- */
+/* Options of the command ---------------------------------------------------------------------- */
 
 static struct queues queues;
 static struct recording recording = {

@@ -16,7 +16,7 @@
 
 enum deal_state { DEAL_WAITS, DEAL_TAKEN, DEAL_WRITTEN };
 
-/* Header -------------------------------------------------------------------------------------- */
+/* The comment in a file's header -------------------------------------------------------------- */
 
 static uint32_t word_at(const uint8_t *at)
 {
@@ -55,7 +55,7 @@ static void comment_header(uint8_t *header, size_t bytes, unsigned int number, u
 	put_word(header + bytes - 4, filler - room);
 }
 
-/* Opening ------------------------------------------------------------------------------------- */
+/* Opening the folders ------------------------------------------------------------------------- */
 
 /* True if a folder before number @n is the same one. */
 static bool is_named_twice(char *const *targets, unsigned int n)
@@ -103,9 +103,9 @@ bool deal_open(struct deal *deal, char *const *targets, unsigned int count, uint
 	return true;
 }
 
-/* MBUFs --------------------------------------------------------------------------------------- */
+/* MBUFs and the folders that take them -------------------------------------------------------- */
 
-/* All functions of this part are called with the lock held. */
+/* All functions up to the next heading are called with the deal's lock held. */
 
 static uint8_t *state_of(struct deal *deal, uint64_t number)
 {
@@ -174,7 +174,7 @@ static void fail_folder(struct deal_folder *folder)
 	pthread_cond_broadcast(&deal->done_news);
 }
 
-/* The threads --------------------------------------------------------------------------------- */
+/* The thread of each folder ------------------------------------------------------------------- */
 
 /*
  * Begin to write an MBUF. One that is older than the last one of the file was left by another folder,
@@ -276,7 +276,7 @@ bool deal_begin(struct deal *deal, const uint8_t *ring, uint64_t bytes, size_t m
 	return deal->states;
 }
 
-/* From the recorder --------------------------------------------------------------------------- */
+/* Calls of the recorder ----------------------------------------------------------------------- */
 
 bool deal_write(struct deal *deal)
 {

@@ -21,7 +21,7 @@
 
 #include "disk/output.h"
 
-#define DEAL_MOST	16u	/* folders */
+#define DEAL_MOST	16u	/* most folders of a recording */
 /* MBUFs that a folder may have taken before the oldest is in a file */
 #define DEAL_BATCH	OUTPUT_BATCH
 
@@ -34,10 +34,10 @@ struct deal_folder {
 	/* The members up to @header are the thread's, and anybody's when it has ended. */
 	struct output	output;
 	uint64_t	taken[DEAL_BATCH];	/* numbers of the MBUFs taken, the oldest first */
-	unsigned int	count;			/* of @taken */
-	uint64_t	after;			/* the number behind the last one in the file */
+	unsigned int	count;			/* number of MBUFs in @taken */
+	uint64_t	after;			/* 1 + number of the file's last MBUF */
 	void		*header;
-	/* The lock of the deal covers these two. */
+	/* The lock of the deal covers @ready and @failed. */
 	bool		ready;			/* the thread waits for an MBUF */
 	bool		failed;
 };
@@ -45,13 +45,13 @@ struct deal_folder {
 struct deal {
 	struct deal_folder	folders[DEAL_MOST];
 	unsigned int		count;
-	pthread_mutex_t		lock;	/* covers what is below */
+	pthread_mutex_t		lock;	/* covers the members below */
 	pthread_cond_t		given_news, done_news;
 	const uint8_t		*ring;
-	uint64_t		mbufs;	/* of the ring */
+	uint64_t		mbufs;	/* number of MBUFs in the ring */
 	size_t			mbuf_bytes;
 	unsigned int		share;	/* MBUFs that a folder may have taken */
-	uint8_t			*states;	/* of each MBUF of the ring */
+	uint8_t			*states;	/* state of each MBUF of the ring */
 	/* all MBUFs before @first were counted, those before @next taken, those before @given given */
 	uint64_t		first, next, given;
 	unsigned int		returned;	/* MBUFs before @next that a failed folder left */

@@ -14,7 +14,7 @@
 #include "litepcie_capture.h"
 
 #define DEAL_COMMENT		"Lanebox: folder "
-#define DEAL_COMMENT_CODE	1u	/* of the option opt_comment */
+#define DEAL_COMMENT_CODE	1u	/* code of pcapng's option opt_comment */
 #define DEAL_OPTIONS_AT		24u	/* offset of the options in a section header */
 
 #endif /* LANEBOX_CAPTURE_DEAL_COMMENT_H */

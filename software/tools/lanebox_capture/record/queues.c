@@ -16,7 +16,7 @@
 #include "../litepcie_util/program.h"
 #include "litepcie_capability.h"
 
-/* Options ------------------------------------------------------------------------------------- */
+/* Options about queues ------------------------------------------------------------------------ */
 
 bool queues_option_count(const struct util_option *option, const char *text)
 {
@@ -60,7 +60,7 @@ bool queues_option_cpus(const struct util_option *option, const char *text)
 	return true;
 }
 
-/* Sorting ------------------------------------------------------------------------------------- */
+/* Rules and spread ---------------------------------------------------------------------------- */
 
 /* Returns the queue that the rule sends frames to, or -1 if it names none. */
 static int queue_of(const uint32_t *rule)
@@ -119,7 +119,7 @@ static int sort(struct util *util, struct queues *queues)
 	return rc;
 }
 
-/* Targets ------------------------------------------------------------------------------------- */
+/* Targets of the queues' recordings ----------------------------------------------------------- */
 
 bool queues_is_folder(const char *target)
 {
@@ -167,7 +167,7 @@ static bool give_targets(struct util *util, struct queues *queues, char **target
 	return true;
 }
 
-/* Opening ------------------------------------------------------------------------------------- */
+/* Opening the queues' captures ---------------------------------------------------------------- */
 
 static int open_queue(struct util *util, struct queues *queues, unsigned int n)
 {

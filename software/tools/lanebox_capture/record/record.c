@@ -21,11 +21,11 @@
 
 #include "processor.h"
 
-/* bytes in a us that the card writes at most */
+/* most bytes that the card writes to a ring in a us */
 #define BYTES_PER_US	7200u
 /* Without data the recorder sleeps for as long as the card takes to fill a quarter of the ring. */
 #define NAP_PART	4u
-/* longest such sleep in us, so that the limits of the recording are checked in time */
+/* longest sleep of the recorder in us, so that the recording's limits are checked in time */
 #define NAP_MOST_US	20000u
 /* wait of the library in ms behind each sleep, in which it checks that the card still answers */
 #define LOOK_MS		1
@@ -33,9 +33,9 @@
 #define BATCH_PART	8u
 /* time in s without data, after which the generator's last frame waits for another queue */
 #define STUCK_S		1.0
-#define ASK_S		0.02	/* time in s from one look at the generator to the next */
+#define ASK_S		0.02	/* s from one look whether the generator has ended to the next */
 
-/* Several folders tell why they have failed when they are closed. */
+/* Note why the disk has failed. With several folders close_files() tells that later. */
 static void disk_failed(struct util *util, const struct recording *recording)
 {
 	if (!recording->folders)
@@ -54,7 +54,7 @@ static bool open_files(struct recording *recording, size_t header_bytes)
 			 recording->output.why);
 }
 
-/* The ring is known when the first MBUF is full. */
+/* Register the ring's memory for writes: its address is known once the first MBUF is full. */
 static bool take_ring(struct recording *recording)
 {
 	const struct litepcie_capture_config *config = &recording->config;
@@ -67,7 +67,7 @@ static bool take_ring(struct recording *recording)
 	return true;
 }
 
-/* Count the MBUFs that are in files. */
+/* Returns how many more MBUFs are in files since the last call. */
 static unsigned int count_done(struct recording *recording)
 {
 	return recording->folders ? deal_done(&recording->deal) : output_done(&recording->output);
@@ -132,7 +132,7 @@ void record_free(struct recording *recording)
 	free(recording->header);
 }
 
-/* Data ---------------------------------------------------------------------------------------- */
+/* Data from the ring to the files ------------------------------------------------------------- */
 
 /* Keep the time of the recording's first packet, if it is in this span. */
 static void take_times(struct recording *recording, const struct litepcie_span *span)
@@ -249,7 +249,7 @@ static int take(struct util *util, struct recording *recording, struct litepcie_
 	return give_back(util, recording) ? 1 : -1;
 }
 
-/* Ends ---------------------------------------------------------------------------------------- */
+/* The end of a recording ---------------------------------------------------------------------- */
 
 /*
  * True if the generator has made all its frames, or the player has played all it will. The number
@@ -361,9 +361,9 @@ static bool end(struct util *util, struct recording *recording, struct litepcie_
 	return rc >= 0 && taken == 0 && give_back(util, recording);
 }
 
-/* The recording ------------------------------------------------------------------------------- */
+/* A recording from its start to its end ------------------------------------------------------- */
 
-/* Open the first file, before frames come. */
+/* Open the recording's first file before the card takes frames. */
 static bool prepare(struct util *util, struct recording *recording)
 {
 	const uint64_t page = LITEPCIE_CAPTURE_HEADER_BYTES;
@@ -408,7 +408,7 @@ static bool start(struct util *util, struct recording *recording)
 	return rc == 0;
 }
 
-/* Read the accounts of the frames, and close the last file. */
+/* Read the card's accounts of the recording's frames, and close the last file. */
 static void conclude(struct util *util, struct recording *recording, const struct litepcie_span *last)
 {
 	int rc = litepcie_capture_stats(recording->capture, &recording->stats);

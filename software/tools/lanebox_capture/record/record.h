@@ -28,21 +28,21 @@ struct recording {
 	/* files that the card plays during the recording; NULL: none */
 	struct play			*play;
 	uint64_t			file_bytes;	/* most bytes of a file; 0: no limit */
-	double				seconds;	/* 0: no limit */
-	uint64_t			packets;	/* 0: no limit */
+	double				seconds;	/* longest time in s; 0: no limit */
+	uint64_t			packets;	/* most packets; 0: no limit */
 	bool				pinned;		/* the recorder runs on processor @cpu only */
 	uint32_t			cpu;
-	const struct litepcie_sorting	*sorting;	/* of queue 0; NULL: all frames go there */
+	const struct litepcie_sorting	*sorting;	/* NULL: all frames go to queue 0 */
 	/* The members from here on are state and results of the recording. */
 	struct litepcie_capture		*capture;
-	/* the files; with several folders those of @deal */
+	/* the recording's files; with several folders @deal has the files instead */
 	struct output			output;
 	struct deal			deal;
 	void				*header;
 	/* address of the capture's ring; NULL until the first MBUF is full */
 	const uint8_t			*ring;
 	struct litepcie_capture_stats	stats;
-	bool				counted;	/* @stats could be read */
+	bool				counted;	/* true: @stats has the card's counts */
 	/*
 	 * times of the first and the last packet; first_ns is UINT64_MAX without a packet, and
 	 * last_ns if the last packet is not in the ring any more
@@ -81,7 +81,7 @@ void record_free(struct recording *recording);
  */
 bool record_generator(const char *text, struct litepcie_generator *generator);
 
-/* A value of options: ns for which packets wait in the card. */
+/* Parse an option's value: the time in ns for which packets wait in the card. */
 bool record_wait(const struct util_option *option, const char *text);
 
 /*

@@ -23,7 +23,7 @@ struct bitstream {
 	uint8_t		*file;		/* the whole file; release it with bitstream_free() */
 	const uint8_t	*data;		/* the configuration, which is what the flash gets */
 	size_t		size;		/* bytes of the configuration */
-	size_t		sync;		/* offset of the synchronisation word in it */
+	size_t		sync;		/* offset of the synchronisation word in @data */
 	uint32_t	idcode;
 	bool		has_user_id;
 	uint32_t	user_id;

@@ -89,7 +89,7 @@ static void print(const struct emit *out, const void *result)
 	print_work(out, work, !info);
 }
 
-/* Image --------------------------------------------------------------------------------------- */
+/* The image to program ------------------------------------------------------------------------ */
 
 /* Read the image, and check that it is for this card's part and fits. */
 static bool take_image(struct util *util, struct work *work)
@@ -246,7 +246,7 @@ static bool program_rest(struct util *util, struct work *work)
 	       compare(util, work, sync + FLASH_SYNC_BYTES, work->bytes);
 }
 
-/* Verbs --------------------------------------------------------------------------------------- */
+/* The verbs of the command flash -------------------------------------------------------------- */
 
 static void do_write(struct util *util, struct work *work)
 {
@@ -327,7 +327,7 @@ static const struct {
 
 #define VERBS	(sizeof(verbs) / sizeof(verbs[0]))
 
-/* Command line -------------------------------------------------------------------------------- */
+/* The command line of the command flash ------------------------------------------------------- */
 
 #define LARGEST_FLASH	(1ull << 32)
 

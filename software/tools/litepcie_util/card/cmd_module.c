@@ -33,7 +33,7 @@ struct modules {
 
 static const char *const letters[CAGES] = { "A", "B" };
 
-/* Print ---------------------------------------------------------------------------------------- */
+/* Printing what modules say -------------------------------------------------------------------- */
 
 /* Print the power of each lane in mW, and as text in dBm, too, if there is any. */
 static void print_lanes(const struct emit *out, const char *key, const char *name,

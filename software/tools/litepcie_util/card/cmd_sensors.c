@@ -43,7 +43,7 @@ static const char *const alarm_texts[ALARMS] = {
 	"VCCAUX is out of its limits", "VCCBRAM is out of its limits",
 };
 
-/* Measure ------------------------------------------------------------------------------------- */
+/* Reading the measurements -------------------------------------------------------------------- */
 
 static double now_s(void)
 {
@@ -117,7 +117,7 @@ static void measure(struct util *util, struct sensors *sensors, unsigned int bit
 	sensors->seen = (uint32_t)seen;
 }
 
-/* Print --------------------------------------------------------------------------------------- */
+/* Printing the measurements ------------------------------------------------------------------- */
 
 /* Print the temperature and the voltages. */
 static void print_values(const struct emit *out, const struct sensors *sensors)

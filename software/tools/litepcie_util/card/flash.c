@@ -17,7 +17,7 @@
 #include "progress.h"
 #include "util.h"
 
-/* result of a read of a card that has gone */
+/* value of every register that is read when the card has gone */
 #define GONE		0xffffffffu
 #define BUSY		(1u << LITEPCIE_FLASH_STATUS_BUSY_OFFSET)
 
@@ -78,7 +78,7 @@ bool flash_open(struct util *util, struct flash *flash)
 	return false;
 }
 
-/* Refusals ------------------------------------------------------------------------------------ */
+/* Commands that the flash engine has refused -------------------------------------------------- */
 
 /* Write the rule that the last command broke to @rule. */
 static void explain_refusal(const struct flash *flash, unsigned int reason, char *rule, size_t size)
@@ -227,7 +227,7 @@ static bool set_length(struct flash *flash, uint32_t length)
 	return put(flash, LITEPCIE_FLASH_LENGTH, length);
 }
 
-/* Commands ------------------------------------------------------------------------------------ */
+/* Commands to the flash: erase, program, read ------------------------------------------------- */
 
 bool flash_erase(struct flash *flash, uint32_t address)
 {

@@ -35,7 +35,7 @@ struct flash {
 	uint32_t		opcode, address;
 	uint32_t		refusals;		/* the engine's count of refusals at the last look */
 	double			usual[FLASH_WORKS];	/* estimate of the work's time in seconds */
-	uint64_t		accesses;		/* accesses to registers */
+	uint64_t		accesses;		/* accesses to the engine's registers */
 };
 
 /* Returns false if the card has no flash engine, or if its flash does not answer. */

@@ -118,7 +118,7 @@ bool management_load(struct management *cpu, const uint8_t *image, size_t bytes)
 	return put(cpu, control, 0, "starting the CPU");
 }
 
-/* Mailbox ------------------------------------------------------------------------------------- */
+/* Mailbox of the management CPU --------------------------------------------------------------- */
 
 bool mailbox_read(struct management *cpu, uint32_t word, uint32_t *value)
 {

@@ -33,7 +33,7 @@ bool management_find(struct util *util, struct management *cpu);
 
 bool management_status(struct management *cpu, struct management_status *status);
 
-/* Returns the name of a state. */
+/* Returns the name of a LITEPCIE_CPU_STATE_ value. */
 const char *management_state(unsigned int state);
 
 /*

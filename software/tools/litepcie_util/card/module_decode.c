@@ -17,10 +17,10 @@
 
 /* Offsets in the memory of SFF-8636, in bytes. */
 enum {
-	SFF_LOSS = 3,		/* bits 0 to 3: receiver's, bits 4 to 7: transmitter's */
-	SFF_FAULT = 4,		/* bits 0 to 3: of the transmitter */
-	SFF_HEAT = 6,		/* bit 7: alarm high, bit 6: alarm low */
-	SFF_SUPPLY = 7,		/* the same of the supply */
+	SFF_LOSS = 3,		/* signal lost, by lane: bits 0 to 3 receiver, 4 to 7 transmitter */
+	SFF_FAULT = 4,		/* bits 0 to 3: fault of the transmitter, by lane */
+	SFF_HEAT = 6,		/* bit 7: temperature alarm high, bit 6: low */
+	SFF_SUPPLY = 7,		/* bit 7: supply alarm high, bit 6: supply alarm low */
 	SFF_TEMPERATURE = 22,
 	SFF_VOLTAGE = 26,
 	SFF_RECEIVE = 34,

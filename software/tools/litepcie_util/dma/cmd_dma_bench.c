@@ -34,7 +34,7 @@ struct bench {
 	struct bench_slot	way[RATES_WAYS];
 };
 
-/* Output -------------------------------------------------------------------------------------- */
+/* Printing the rates -------------------------------------------------------------------------- */
 
 void bench_emit_rate(const struct emit *out, const struct rate *rate, const char *id,
 		     const char *binds)
@@ -99,7 +99,7 @@ static void print(const struct emit *out, const void *result)
 		print_ways(out, bench);
 }
 
-/* Command ------------------------------------------------------------------------------------- */
+/* The command dma_bench ----------------------------------------------------------------------- */
 
 /*
  * Refuse options of dma_bench that exclude each other, then fill in the default size or duration.

@@ -33,7 +33,7 @@ struct result {
 	struct dma_run	run;
 };
 
-/* Output -------------------------------------------------------------------------------------- */
+/* Printing the results ------------------------------------------------------------------------ */
 
 static double bytes_per_cycle(const struct dma_window *window, uint64_t bytes)
 {
@@ -188,7 +188,7 @@ static void print(const struct emit *out, const void *data)
 	emit_number(out, "wall_s", NULL, run->wall_s);
 }
 
-/* Command ------------------------------------------------------------------------------------- */
+/* The command dma_test ------------------------------------------------------------------------ */
 
 static void set_direction(struct dma_run *run, unsigned int direction)
 {

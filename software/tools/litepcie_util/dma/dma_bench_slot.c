@@ -255,7 +255,7 @@ void bench_slot(struct util *util, struct rates *rates, const struct rates_plan 
 		util_fail(util, "interrupted");
 }
 
-/* Output -------------------------------------------------------------------------------------- */
+/* Printing the measured ways ------------------------------------------------------------------ */
 
 void bench_slot_emit(const struct emit *out, const struct bench_slot found[RATES_WAYS])
 {

@@ -149,7 +149,7 @@ static int check(struct dma_run *run)
 	return (int)count;
 }
 
-/* The loop ------------------------------------------------------------------------------------ */
+/* The loop of a run --------------------------------------------------------------------------- */
 
 /*
  * True if the card has fetched all h2c buffers but the last. The last one is reported only after

@@ -28,7 +28,7 @@
 
 static const char *const weights[] = { "binds", "costs", "note" };
 
-/* Output -------------------------------------------------------------------------------------- */
+/* Printing facts and findings ----------------------------------------------------------------- */
 
 static const char *known(const char *text)
 {
@@ -189,7 +189,7 @@ static void print(const struct emit *out, const void *result)
 			  util_colour(out->util, COLOUR_GOOD), util_colour(out->util, COLOUR_END));
 }
 
-/* Command ------------------------------------------------------------------------------------- */
+/* The command doctor -------------------------------------------------------------------------- */
 
 /*
  * Returns true if config space allows the card more than 32 tags (numbers of reads in flight), or

@@ -339,7 +339,7 @@ static void unbind(struct util *util, struct vfio *vfio)
 	explain(util, vfio, "giving the card back", rc);
 }
 
-/* Output -------------------------------------------------------------------------------------- */
+/* Printing the state of the binding ----------------------------------------------------------- */
 
 static void print_findings(const struct emit *out, const struct vfio *vfio)
 {
@@ -379,7 +379,7 @@ static void print(const struct emit *out, const void *result)
 	print_findings(out, vfio);
 }
 
-/* Command ------------------------------------------------------------------------------------- */
+/* The command vfio ---------------------------------------------------------------------------- */
 
 static int work(struct util *util, const char *verb, const char *address)
 {

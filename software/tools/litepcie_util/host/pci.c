@@ -237,7 +237,7 @@ int pci_of_device(const char *device, char address[PCI_ADDRESS])
 	return pci_parse_address(text, address) ? 0 : -ENOENT;
 }
 
-/* Config space -------------------------------------------------------------------------------- */
+/* Config space of a PCI function -------------------------------------------------------------- */
 
 uint16_t pci_config16(const struct pci_function *function, unsigned int offset)
 {

@@ -19,7 +19,7 @@
 #define TIMEOUT_MS	10000
 #define POLLS		100000u
 
-/* Registers ----------------------------------------------------------------------------------- */
+/* Registers of the DMA and of the stamps ------------------------------------------------------ */
 
 static int find(struct litepcie *dev, const char *side, const char *name, uint32_t *offset)
 {
@@ -114,7 +114,7 @@ int transfer_find(struct transfer *transfer, struct litepcie *dev)
 	return rc;
 }
 
-/* Begin and end ------------------------------------------------------------------------------- */
+/* Begin and end of the transfers -------------------------------------------------------------- */
 
 /* Enable the card's interrupt cause of c2h. The other causes stay as they are. */
 static int enable_cause(struct litepcie *dev)
@@ -191,7 +191,7 @@ int transfer_end(struct transfer *transfer)
 	return h2c < 0 ? h2c : c2h;
 }
 
-/* Transfers ----------------------------------------------------------------------------------- */
+/* Single transfers ---------------------------------------------------------------------------- */
 
 static int post(struct transfer *transfer, const struct transfer_way *way, size_t size,
 		uint32_t flags)

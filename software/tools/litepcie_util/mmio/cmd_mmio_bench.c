@@ -21,7 +21,7 @@
 
 static const char *const target_names[] = { "memory0", "scratch", "time" };
 
-/* Output -------------------------------------------------------------------------------------- */
+/* Printing the measured accesses -------------------------------------------------------------- */
 
 static double megabytes_per_s(const struct mmio_row *row)
 {
@@ -94,7 +94,7 @@ static void print(const struct emit *out, const void *data)
 	emit_array_end(out);
 }
 
-/* Command ------------------------------------------------------------------------------------- */
+/* The command mmio_bench ---------------------------------------------------------------------- */
 
 /*
  * Find the offsets in BAR0 of the clock and of the target. The clock, the scratch register and

@@ -134,7 +134,7 @@ static int prove(struct litepcie *dev, struct mmio_bench *bench, struct mmio_row
 	return refused ? 0 : rc;
 }
 
-/* Measurement --------------------------------------------------------------------------------- */
+/* Measurement of accesses --------------------------------------------------------------------- */
 
 static int measure_clock(struct litepcie *dev, struct mmio_bench *bench)
 {

@@ -43,7 +43,7 @@ struct way {
 		    uint64_t at, void *data);
 };
 
-/* The ways ------------------------------------------------------------------------------------ */
+/* The ways to access the card's memory -------------------------------------------------------- */
 
 /*
  * Access the card's memory by one system call for each 4 bytes, or by one message to the simulated
@@ -174,7 +174,7 @@ static int prove(struct litepcie *dev, const struct mmio_ways *ways, const struc
 	return rc;
 }
 
-/* Measurement --------------------------------------------------------------------------------- */
+/* Measurement of a way's rate ----------------------------------------------------------------- */
 
 struct worker {
 	struct litepcie		*dev;
@@ -368,7 +368,7 @@ int mmio_ways_measure(struct litepcie *dev, struct mmio_ways *ways)
 	return restored < 0 ? restored : rc;
 }
 
-/* Output -------------------------------------------------------------------------------------- */
+/* Printing the ways' rates -------------------------------------------------------------------- */
 
 static void print_row(const struct emit *out, const struct mmio_way_row *row)
 {
