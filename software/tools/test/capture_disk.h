@@ -18,7 +18,7 @@
 
 #include "check.h"
 
-/* The disk ------------------------------------------------------------------------------------ */
+/* A disk whose writes go wrong as planned ----------------------------------------------------- */
 
 static struct {
 	unsigned int	writes;		/* so far */

@@ -97,7 +97,7 @@ long wake(struct file *filp, u64 position, int fd);
 long sort(struct file *filp);
 struct litepcie_capture_queue *queue_of(unsigned int n);
 
-/* The random sequences of node_random.c: as many steps of the sequence with the seed */
+/* Make so many random steps, which the seed decides, and check the driver after each. */
 void random_steps(unsigned int seed, unsigned int steps);
 
 #endif /* NODE_CARD_H */

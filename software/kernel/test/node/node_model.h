@@ -15,8 +15,8 @@
 #define FILES		6u
 #define NOBODY		(-1)
 #define NO_WAKE		(~0ull)
-#define MOST_RING	0x80000u	/* largest ring of a program */
-#define READ_RING_BYTES	0x400000u	/* ring of read() */
+#define MOST_RING	0x80000u	/* bytes of the largest ring that programs give the driver */
+#define READ_RING_BYTES	0x400000u	/* bytes of the driver's own ring for read() */
 #define READ_MBUF_BYTES	0x10000u
 
 struct known_file {

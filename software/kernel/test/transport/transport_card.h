@@ -72,7 +72,7 @@ void raise(unsigned int cause);
 void power_on(void);
 unsigned int requested(void);
 
-/* The random sequences of transport_random.c: as many steps of the sequence with the seed */
+/* Make so many random steps, which the seed decides, and check the driver after each. */
 void random_steps(unsigned int seed, unsigned int steps);
 
 #endif /* TRANSPORT_CARD_H */
