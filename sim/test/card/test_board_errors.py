@@ -11,7 +11,13 @@ simulation's code.
 import pytest
 
 from gateware import numbers
-from sim.test.board.bench_card import DEVICE_CONTROL, MEMORY0, PIN_ERRORS, REFUSE
+from sim.test.board.bench_card import (
+    DEVICE_CONTROL,
+    DEVICE_CONTROL_2,
+    MEMORY0,
+    PIN_ERRORS,
+    REFUSE,
+)
 from sim.test.board.board_client import BAR0_ADDRESS, BUS_MASTER, COMMAND, HIGH_MEMORY, MEMORY_SPACE
 
 AER = numbers.CONFIG_AER
@@ -30,7 +36,7 @@ CARD, HOST = 0x0100, 0x00A0  # requester IDs of the card and of the host
 
 def card_reads(card):
     card.memory(HIGH_MEMORY, 4096)
-    card.config_write(0x98, 1, 2)  # Device Control 2: a completion timeout of 100 us at most
+    card.config_write(DEVICE_CONTROL_2, 1, 2)  # a completion timeout of 100 us at most
     card.send_read(HIGH_MEMORY, 2, tag=5)
     card.completions(3)
 
@@ -299,7 +305,7 @@ def test_where_the_capabilities_stand(bench):
     """In configuration space AER is at 0x100 and Secondary PCI Express at 0x1C0, where the list of
     extended capabilities ends."""
     with bench() as (_, card):
-        head, second = card.config_read(AER), card.config_read(0x1C0)
+        head, second = card.config_read(0x100), card.config_read(0x1C0)
         assert (head & 0xFFFF, head >> 16 & 0xF, head >> 20) == (0x0001, 2, 0x1C0)
         assert (second & 0xFFFF, second >> 16 & 0xF, second >> 20) == (0x0019, 1, 0)
         assert card.config_read(SEVERITY) == 0x0006_2030

@@ -20,6 +20,7 @@ from sim.test.board.bench_card import (
     COMPLETIONS,
     CONTROL,
     DEVICE_CONTROL,
+    DEVICE_CONTROL_2,
     INITIATE_FLR,
     MEMORY0,
     RC_COUNT,
@@ -48,7 +49,7 @@ def test_flr_resets_what_the_specification_says(bench):
         card.enumerate(mps=256, mrrs=128)
         # AER's mask bit for poisoned TLPs, which a function level reset (FLR) keeps
         card.config_write(0x108, 1 << 12)
-        card.config_write(0x98, 5, 2)  # completion timeout in Device Control 2, which an FLR resets
+        card.config_write(DEVICE_CONTROL_2, 5, 2)  # the completion timeout, which an FLR resets
         initiate(card)
         assert card.config_read(COMMAND, 2) == 0 and card.config_read(0x10) == 0
         assert card.config_read(DEVICE_CONTROL, 2) >> 5 & 7 == 1, "MPS must stay 256"
@@ -58,7 +59,7 @@ def test_flr_resets_what_the_specification_says(bench):
         )
         assert card.config_read(0x80, 2) & 8, "RCB must stay 128"
         assert card.config_read(0x108) == 1 << 12
-        assert card.config_read(0x98, 2) == 0
+        assert card.config_read(DEVICE_CONTROL_2, 2) == 0
         card.enumerate()
         assert card.seen()[0] == 1 and card.read(RESETS) == 0, "an FLR must not drive user_reset"
 

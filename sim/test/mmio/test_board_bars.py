@@ -13,6 +13,7 @@ from sim.clients.vfio import BAR0
 from sim.test.board.bench_card import (
     BAR2,
     BAR2_ADDRESS,
+    DEVICE_CONTROL,
     IDENTITY,
     MANAGE_CYCLES,
     MEMORY0,
@@ -185,6 +186,6 @@ def test_extended_tags_as_the_card_sees_them(bench):
     wrote it."""
     with bench() as (_, card):
         for enabled in (0, 1, 0):
-            control = card.config_read(0x78, 2) & ~0x100 | enabled << 8
-            card.config_write(0x78, control, 2)
-            assert card.manage(0x78 // 4) >> 8 & 1 == enabled
+            control = card.config_read(DEVICE_CONTROL, 2) & ~0x100 | enabled << 8
+            card.config_write(DEVICE_CONTROL, control, 2)
+            assert card.manage(DEVICE_CONTROL // 4) >> 8 & 1 == enabled
