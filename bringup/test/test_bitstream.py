@@ -9,7 +9,15 @@ import re
 import pytest
 
 from bringup.bitstream import BitstreamError, check_part, read_bitstream, scan_value
-from bringup.test.bitstream_samples import FRAME, KU3P, PART, bit_file, configuration, words
+from bringup.test.bitstream_samples import (
+    FRAME,
+    KU3P,
+    PART,
+    bit_file,
+    configuration,
+    image,
+    words,
+)
 from targets.as02mc04_platform import BOARD as KU3P_BOARD
 from targets.ku5p_platform import BOARD
 
@@ -33,6 +41,13 @@ def test_a_whole_bitstream_is_read(read, wrap):
     assert found.data == data and found.idcode == 0x04A62093
     assert found.part == (PART if wrap is bit_file else "")
     check_part(found, BOARD)
+
+
+def test_the_user_id_is_in_register_axss():
+    """The sample of an image writes its user id by the packet that UG570 has for AXSS. What reads
+    the user id from such an image has the register's number from the same place.
+    """
+    assert words(0x3001A001, 0x12345678) in image(0x12345678)
 
 
 @pytest.mark.parametrize("wrap", [bit_file, bytes], ids=["bit", "bin"])

@@ -10,12 +10,27 @@ import random
 
 import pytest
 
+from gateware import numbers
 from tools.testing.flash_model import new_chip
 from tools.testing.seeds import each_seed
 
 MICROSECOND = 1000
 HALF = 10  # half a period of SCK in ns
 REST = 50  # ns for which CS# must be high between two transfers
+# Opcodes in the data sheet of MT25QU256 that no test sends as a number.
+DATA_SHEET = {
+    "READ_FAST_SHORT": 0x0B,
+    "ERASE_4K_SHORT": 0x20,
+    "CLEAR_FLAGS": 0x50,
+    "ERASE_32K_SHORT": 0x52,
+    "DISCOVER": 0x5A,
+    "ERASE_ALL": 0x60,
+    "READ_VOLATILE": 0x85,
+    "IDENTIFY_TOO": 0x9E,
+    "WAKE": 0xAB,
+    "READ_NONVOLATILE": 0xB5,
+    "READ_EXTENDED": 0xC8,
+}
 
 
 class Master:
@@ -103,6 +118,16 @@ def test_a_program_clears_bits_and_wraps_in_its_page(seed):
             expected[at] &= value
     assert master.transfer(place(0x13, 0), 512) == expected
     assert master.transfer([*place(0x0C, 100), 0], 20) == expected[100:120]
+    # A read on two lines sends four bits of each byte on the line that transfer() looks at.
+    bits = [value >> bit & 1 for value in expected[100:120] for bit in (7, 5, 3, 1)]
+    half = master.transfer([*place(0x3C, 100), 0], 10)
+    assert [value >> bit & 1 for value in half for bit in range(7, -1, -1)] == bits
+
+
+@pytest.mark.parametrize("name", DATA_SHEET)
+def test_an_opcode_is_that_of_the_data_sheet(name):
+    """The opcodes that flash, card and programs share are those of the flash's data sheet."""
+    assert getattr(numbers, f"FLASH_OPCODE_{name}") == DATA_SHEET[name]
 
 
 @pytest.mark.parametrize(
