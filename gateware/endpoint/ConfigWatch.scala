@@ -7,6 +7,8 @@ package lanebox.endpoint
 import spinal.core._
 import spinal.lib._
 
+import lanebox.vocabulary.Numbers
+
 /** Reads the Device Control register from the hard block's configuration space every `period`
   * cycles. The register says whether the host has enabled extended tags, which no pin shows.
   */
@@ -37,8 +39,8 @@ case class ConfigWatch(period: Int = 256) extends Component {
 }
 
 object ConfigWatch {
-  // Dword address of Device Control: byte 8 of the PCI Express capability, which is at 0x70.
-  val DeviceControl = 0x78 / 4
+  // Dword address of Device Control: byte 8 of the PCI Express capability.
+  val DeviceControl = (Numbers.ConfigExpress + 8) / 4
   // Number of the bit Extended Tag Field Enable in Device Control (base specification 7.5.3.4).
   val ExtendedTagEnable = 8
 
