@@ -11,7 +11,7 @@ Other files, in any language, get the numbers from this file:
     Scala    lanebox.vocabulary.Numbers       tools/numbers.py writes it into each copy for sbt
     C++      numbers.hpp                      tools/numbers.py writes it for each build of the board
     C        litepcie_capability.h, layout.h  in software/, which must build alone: they are part of
-                                              the tree, and a test fails when they are out of date
+             and bitstream_format.h           the tree, and a test fails when they are out of date
 
 gateware/test/test_numbers.py fails if a source defines a constant of its own for one of these
 numbers. This module imports nothing, because a build reads it as a file.
@@ -212,11 +212,12 @@ FLASH_LAYOUT = {
     "reboot":      0x544f4f42, # "BOOT" in memory: boot from the flash.
 }
 
-FLASH_PAGE_BYTES   = 256    # The most bytes that one command programs, within a multiple of them.
+FLASH_PAGE_BYTES   = 256     # The most bytes that one command programs, within a multiple of them.
 FLASH_SECTOR_BYTES = 1 << 16 # Bytes that FLASH_OPCODE_ERASE_64K erases.
 
-# Opcodes of the flash's commands (data sheets of MT25QU256 and MX25U51245G). A command that ends in
-# SHORT has an address of three bytes; that of the others has four.
+# Opcodes of the flash's commands (data sheets of MT25QU256 and MX25U51245G). Of the commands with
+# an address, those that end in SHORT, and DISCOVER, have one of three bytes, and the others one of
+# four. TOO: a second opcode of the same command.
 FLASH_OPCODE_READ_STATUS      = 0x05
 FLASH_OPCODE_READ_FLAGS       = 0x70
 FLASH_OPCODE_CLEAR_FLAGS      = 0x50
