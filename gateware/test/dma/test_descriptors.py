@@ -97,7 +97,7 @@ def cut(descriptors, largest, rng):
 
     def take():
         stalls, idle, waiting = rng.choice([0, 0.4, 0.8]), 0, None
-        while idle < 60:
+        while idle < 200:
             piece = {}
             if (yield source.valid):
                 for name in (*PIECE, *REQUEST, "first", "last"):
