@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rows `capture/*`: how fast the card writes frames into host memory as pcapng records.
+"""Rows `capture/c2h/*` and `capture/mpps/*`: how fast the card writes frames into host memory as
+pcapng records.
 
 The card's generator makes frames as fast as it can, and waits while the capture block has no room,
 so no frame is lost. The measured time begins with the timestamp of the first frame. It ends with

@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rows `virtio/*`: how long a virtio device of the card takes to send a message back.
+"""Rows `virtio/reads/*`, `virtio/own/*`, `virtio/doorbell/*`, `virtio/frames` and `virtio/echo/*`:
+how long a virtio device of the card takes to send a message back.
 
 A message goes out by the transmit queue and comes back by the receive queue, one at a time. The
 time is device time at the card's pins: from the beat of the notification on CQ (the doorbell) to
