@@ -149,6 +149,8 @@ TABLE = {
     "sim/guest": GUEST,
     "sim/report": NOTHING_LONGER,
     "sim/rows": ("readme", "cost", "stock", "rows"),
+    "sim/rows/capture": ("readme", "cost", "stock", "rows", "capture"),
+    "sim/rows/virtio": ("readme", "cost", "stock", "rows", "virtio"),
     "sim/test": TESTS,
     "sim/trace": NOTHING_LONGER,
     "software": NOTHING_LONGER,
