@@ -50,3 +50,4 @@ def test_any_order_of_calls_and_events_is_right(name):
     command = [program(name), "random", str(first), str(SEQUENCES), str(STEPS)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+    assert done.stdout == f"{name}: {SEQUENCES} random sequences from seed {first} on: ok\n"
