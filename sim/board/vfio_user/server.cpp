@@ -21,9 +21,14 @@ namespace {
 static_assert(std::tuple_size_v<decltype(Shape::bar_bytes)> == kBars);
 
 constexpr size_t kMaxTransfer = 1u << 20;
+// The most bytes of an access to a BAR. If the host's read requests have 128 bytes at most, a read
+// of 4096 bytes takes up to 33 of its 256 tags. A much longer read would find no free tag.
 constexpr uint32_t kMaxBarAccess = 4096;
-constexpr char kCapabilities[] =
-    R"({"capabilities":{"max_msg_fds":16,"max_data_xfer_size":1048576,"write_multiple":true}})";
+
+std::string capabilities() {
+    return R"({"capabilities":{"max_msg_fds":16,"max_data_xfer_size":)" +
+           std::to_string(kMaxTransfer) + R"(,"write_multiple":true}})";
+}
 
 template <typename Body>
 bool parse(const Message &message, Body &body) {
@@ -126,9 +131,11 @@ bool Server::version(const Message &message) {
     std::string text(message.body.begin() + 4, message.body.end());
     // A client that does not announce max_data_xfer_size does not expect requests from the server.
     asks_allowed_ = text.find("max_data_xfer_size") != std::string::npos;
-    uint8_t body[4 + sizeof kCapabilities] = {};
-    memcpy(body + 4, kCapabilities, sizeof kCapabilities);
-    return reply(message.header, body, sizeof body);
+    const std::string offered = capabilities();
+    // Behind the version, 0.0, are the capabilities with the 0 that ends the text.
+    std::vector<uint8_t> body(4 + offered.size() + 1);
+    memcpy(body.data() + 4, offered.c_str(), offered.size() + 1);
+    return reply(message.header, body.data(), body.size());
 }
 
 bool Server::dma_map(const Message &message) {
