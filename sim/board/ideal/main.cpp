@@ -18,7 +18,7 @@
 #include "link/numbers.hpp"
 #include "machine/json.hpp"
 
-using namespace lanebox;
+namespace lanebox {
 
 namespace {
 
@@ -135,7 +135,21 @@ Json measure(const Stream &stream, unsigned bytes, unsigned cycles) {
         .number("violations", rig.rules.total());
 }
 
+// Returns the rates of all streams as JSON.
+std::string measure_all(unsigned cycles) {
+    Json all;
+    for (const Stream &stream : kStreams) {
+        Json rates;
+        for (unsigned bytes : {64u, 128u, 256u, 512u})
+            rates.object(std::to_string(bytes), measure(stream, bytes, cycles));
+        all.object(stream.name, rates);
+    }
+    return all.text();
+}
+
 }  // namespace
+
+}  // namespace lanebox
 
 int main(int argc, char **argv) {
     unsigned cycles = argc > 1 ? static_cast<unsigned>(strtoul(argv[1], nullptr, 10)) : 100'000;
@@ -144,14 +158,7 @@ int main(int argc, char **argv) {
         return 2;
     }
     try {
-        Json all;
-        for (const Stream &stream : kStreams) {
-            Json rates;
-            for (unsigned bytes : {64u, 128u, 256u, 512u})
-                rates.object(std::to_string(bytes), measure(stream, bytes, cycles));
-            all.object(stream.name, rates);
-        }
-        printf("%s\n", all.text().c_str());
+        printf("%s\n", lanebox::measure_all(cycles).c_str());
     } catch (const std::exception &error) {
         fprintf(stderr, "ideal: %s\n", error.what());
         return 1;
