@@ -6,6 +6,8 @@ package lanebox.virtio.vocabulary
 
 import org.scalatest.funsuite.AnyFunSuite
 
+import lanebox.vocabulary.HardBlock
+
 /** Tests that VirtioParam refuses a device that the hardware could not serve, and that the error
   * names the value.
   */
@@ -29,7 +31,11 @@ class VirtioParamTest extends AnyFunSuite {
       ),
       ("a patience below 16 cycles", () => net.copy(patience = 15), "a patience of 15 cycles"),
       ("merged chains without frames", () => net.copy(frames = false), "merged buffers"),
-      ("a frame that fills the store", () => net.copy(rows = 128, largest = 3000), "3000 bytes")
+      (
+        "a frame that fills the store",
+        () => net.copy(rows = 128, largest = 3000),
+        "hold no such frame"
+      )
     )
   ) test(s"refused: $what") {
     val message = intercept[IllegalArgumentException](wrong()).getMessage
@@ -37,11 +43,9 @@ class VirtioParamTest extends AnyFunSuite {
   }
 
   test("a frame that just fits the store with all reads in flight is accepted") {
-    val most    = (net.rows - VirtioParam.FlightRows) * 32 - net.header
     val console = VirtioParam.console
-    assert(console.copy(largest =
-      most + net.header
-    ).largestRows + VirtioParam.FlightRows == net.rows)
-    intercept[IllegalArgumentException](console.copy(largest = most + net.header + 1))
+    val most    = (console.rows - VirtioParam.FlightRows) * HardBlock.BeatBytes
+    assert(console.copy(largest = most).largestRows + VirtioParam.FlightRows == console.rows)
+    intercept[IllegalArgumentException](console.copy(largest = most + 1))
   }
 }
