@@ -7,7 +7,7 @@ package lanebox.port
 import spinal.core._
 import spinal.lib._
 
-import lanebox.vocabulary.{Frames, HardBlock, Numbers}
+import lanebox.vocabulary.{EtherType, Frames, HardBlock, Numbers}
 
 /** A station of a network that answers each frame by the same frame, with sender and receiver
   * exchanged: ARP requests for any IPv4 address, ICMP echo requests, and UDP to any port.
@@ -62,7 +62,7 @@ case class Echo() extends Component {
     val arpFrom   = early(28, 4)
     val arpTo     = late(38, 4)
     val looks     = arpFrom === 0 || arpFrom === arpTo
-    val isArp     = long && kind === field("0806") && request && !looks
+    val isArp     = long && kind === ofType(EtherType.Arp) && request && !looks
 
     val group    = receiver(0)
     val later    = (early(20, 2) & field("1fff")) =/= 0 // It is a fragment, but not the first one.
@@ -72,7 +72,7 @@ case class Echo() extends Component {
     val asks     = late(34, 1) === field("08")
     val from     = early(26, 4)
     val to       = row(early(30, 2), late(32, 2))
-    val isPlain  = kind === field("0800") && early(14, 1) === field("45")
+    val isPlain  = kind === ofType(EtherType.Ipv4) && early(14, 1) === field("45")
     val isIp     = long && isPlain && !group && (isUdp || (isIcmp && (asks || later)))
     val answered = isArp || isIp
 
@@ -128,6 +128,9 @@ object Echo {
   /** Returns the bytes of a field, written as they stand in the frame, as bits. */
   def field(bytes: String): Bits =
     B(BigInt(bytes.grouped(2).toSeq.reverse.mkString, 16), 4 * bytes.length bits)
+
+  /** Returns an EtherType as it stands in the frame. */
+  def ofType(value: Int): Bits = field(f"$value%04x")
 
   /** Puts fields one behind the other. The first one is in front, so in the lowest bits. */
   def row(fields: Bits*): Bits = fields.reverse.reduce(_ ## _)

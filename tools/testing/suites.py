@@ -155,6 +155,7 @@ ELSEWHERE: Table = {
         "HostBuffer HostRequests Moved": "gateware/test/virtio/VirtioConsoleTest.scala",
     },
     "gateware/vocabulary": {
+        "EtherType": "gateware/test/capture/queues/FrameParserTest.scala",
         "ByteEnables": "gateware/test/completer/CompleterTest.scala",
         "EventCounter": "gateware/test/mmio/MmioErrorTest.scala",
         "Frames": "gateware/test/capture/record/FrameTrimTest.scala",

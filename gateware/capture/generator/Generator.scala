@@ -7,7 +7,7 @@ package lanebox.capture.generator
 import spinal.core._
 import spinal.lib._
 
-import lanebox.vocabulary.{Frames, HardBlock}
+import lanebox.vocabulary.{EtherType, Frames, HardBlock}
 
 /** Makes frames without a host: of one size or in a mix of three, at a rate of their own, with data
   * that can be computed again.
@@ -104,7 +104,7 @@ case class Generator() extends Component {
     B(0x00000002, 32 bits),
     B(0x00020100, 32 bits),
     beat.head.port.asBits.resize(8) ## B(0, 24 bits),
-    B(0x0000b588, 32 bits), // EtherType 0x88b5, for local experiments.
+    EndiannessSwap(B(EtherType.Local, 16 bits)).resize(32),
     number.asBits,
     io.seed
   )

@@ -7,6 +7,8 @@ package lanebox.capture.queues
 import spinal.core._
 import spinal.lib._
 
+import lanebox.vocabulary.EtherType
+
 /** Reads VLAN tags, IPv4 or IPv6 with its extension headers, and the ports of TCP, UDP and SCTP.
   *
   * It looks at the first 128 bytes of a frame only, and takes any bytes there: what it does not
@@ -44,9 +46,10 @@ case class FrameParser() extends Component {
     val version                  = words(0)(31 downto 28)
     // The length of the IPv4 header, in dwords.
     val size = words(0)(27 downto 24).asUInt
+    val kind = window.etherType
     val ipv4 =
-      window.etherType === Ipv4Type && version === 4 && size >= Ipv4Dwords && holds(Ipv4Dwords)
-    val ipv6   = window.etherType === Ipv6Type && version === 6 && holds(Ipv6Dwords)
+      kind === EtherType.Ipv4 && version === 4 && size >= Ipv4Dwords && holds(Ipv4Dwords)
+    val ipv6   = kind === EtherType.Ipv6 && version === 6 && holds(Ipv6Dwords)
     val later  = words(1)(12 downto 0) =/= 0 // A fragment of IPv4 that is not the first one.
     val behind = window.tags.resize(PlaceWidth) + (ipv6 ? U(Ipv6Dwords, 4 bits) | size)
   }
@@ -152,8 +155,6 @@ case class FrameParser() extends Component {
 }
 
 object FrameParser {
-  val Ipv4Type   = 0x0800
-  val Ipv6Type   = 0x86dd
   val Ipv4Dwords = 5
   val Ipv6Dwords = 10
 

@@ -7,7 +7,7 @@ package lanebox.capture.queues
 import spinal.core._
 import spinal.lib._
 
-import lanebox.vocabulary.Frames
+import lanebox.vocabulary.{EtherType, Frames}
 
 /** Gathers the first 128 bytes of each frame, in which the parser looks for headers.
   *
@@ -52,7 +52,7 @@ case class HeaderWindow() extends Component {
   /** Finds the VLAN tags. They and the EtherType are in the frame's first beat. */
   val tags = new Area {
     def half(at: Int): Bits     = beats(0)(8 * at, 8 bits) ## beats(0)(8 * at + 8, 8 bits)
-    def isTag(kind: Bits): Bool = kind === 0x8100 || kind === 0x88a8 || kind === 0x9100
+    def isTag(kind: Bits): Bool = EtherType.Tags.map(kind === _).orR
     def holds(bytes: Int): Bool = head.bytes >= bytes
     val one                     = isTag(half(12)) && holds(18)
     val two                     = one && isTag(half(16)) && holds(22)
