@@ -170,6 +170,10 @@ PCAPNG_RECORD      = 6 # A frame. pcapng calls the block "enhanced packet".
 # without a warning.
 PCAPNG_SEAL        = 0x80004c42
 PCAPNG_FILLER      = 0x80004c46
+# The first word of a seal behind its type and length: "LB" and version 1.
+CAPTURE_SEAL_MAGIC = 0x4c420001
+# Offsets in bytes of a seal's fields. capture/vocabulary/bits.py has their names, in this order.
+CAPTURE_SEAL       = (8, 12, 14, 16, 24, 32, 40, 48, 52)
 PCAPNG_ORDER_MAGIC = 0x1a2b3c4d # The word by which a section tells its byte order.
 # Numbers of options. pcapng numbers the options of each type of block anew.
 PCAPNG_HARDWARE    = 2  # Option shb_hardware of a section: the card.

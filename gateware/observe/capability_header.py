@@ -103,6 +103,9 @@ def c_header():
         form="{:#010x}")
     lines += _of_numbers("PCAPNG_INTERFACE", "PCAPNG_RECORD", "PCAPNG_HARDWARE", "PCAPNG_USERAPPL",
         "PCAPNG_NAME", "PCAPNG_TSRESOL", "PCAPNG_TSOFFSET", "PCAPNG_FLAGS", "PCAPNG_DROPPED")
+    lines += ["", "/* A seal: the word at MAGIC, offsets of its fields in bytes */"]
+    lines += _of_numbers("CAPTURE_SEAL_MAGIC", form="{:#010x}")
+    lines += _defines("CAPTURE_SEAL_AT_", capture_bits.SEAL)
     lines += ["", "/* Bits of the register control of the pattern generator and checker */"]
     lines += _defines("PATTERN_BIT_", {name: f"(1u << {bit})"
         for name, bit in dma_bits.PATTERN_CONTROL.items()})

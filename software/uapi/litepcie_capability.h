@@ -323,6 +323,18 @@
 #define LITEPCIE_PCAPNG_FLAGS                   2
 #define LITEPCIE_PCAPNG_DROPPED                 4
 
+/* A seal: the word at MAGIC, offsets of its fields in bytes */
+#define LITEPCIE_CAPTURE_SEAL_MAGIC             0x4c420001
+#define LITEPCIE_CAPTURE_SEAL_AT_MAGIC          8
+#define LITEPCIE_CAPTURE_SEAL_AT_QUEUE          12
+#define LITEPCIE_CAPTURE_SEAL_AT_REASON         14
+#define LITEPCIE_CAPTURE_SEAL_AT_NUMBER         16
+#define LITEPCIE_CAPTURE_SEAL_AT_TIME           24
+#define LITEPCIE_CAPTURE_SEAL_AT_RECORDS        32
+#define LITEPCIE_CAPTURE_SEAL_AT_BYTES          40
+#define LITEPCIE_CAPTURE_SEAL_AT_LOST_RING      48
+#define LITEPCIE_CAPTURE_SEAL_AT_LOST_STAGING   52
+
 /* Bits of the register control of the pattern generator and checker */
 #define LITEPCIE_PATTERN_BIT_C2H_GENERATE       (1u << 0)
 #define LITEPCIE_PATTERN_BIT_H2C_CHECK          (1u << 1)

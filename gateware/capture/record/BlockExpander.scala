@@ -49,12 +49,11 @@ case class BlockExpander(queueWidth: Int = 0) extends Component {
   val block  = io.block.payload
   val layout = Layout()
 
-  val isRecord                       = block.kind === Block.Kind.packet
-  val isSeal                         = block.kind === Block.Kind.seal
-  val dwords                         = block.units @@ U(0, 1 bit)
-  val bytes                          = (dwords @@ U(0, 2 bits)).asBits.resize(32)
-  def dword(value: BigInt): Bits     = B(value, 32 bits)
-  def halves(value: UInt): Seq[Bits] = value.asBits.subdivideIn(32 bits).toSeq
+  val isRecord                   = block.kind === Block.Kind.packet
+  val isSeal                     = block.kind === Block.Kind.seal
+  val dwords                     = block.units @@ U(0, 1 bit)
+  val bytes                      = (dwords @@ U(0, 2 bits)).asBits.resize(32)
+  def dword(value: BigInt): Bits = B(value, 32 bits)
 
   layout.writes := block.kind =/= Block.Kind.lost
   layout.packet := isRecord
@@ -73,21 +72,28 @@ case class BlockExpander(queueWidth: Int = 0) extends Component {
       head.kept.asBits.resize(32),
       head.original.asBits.resize(32)
     )
-    val reason = block.seal.reason.asBits.resize(16) ## block.queue.resize(16).asBits
-    val seal = Seq(
-      dword(BlockExpander.Seal),
-      bytes,
-      dword(BlockExpander.SealMagic),
-      reason // The lower half is the number of the capture queue.
-    ) ++ halves(block.seal.number) ++ halves(block.seal.time).take(1)
+    // The fields of a seal in the order of CaptureSeal, which has their places.
+    val fields = Seq(
+      dword(Numbers.CaptureSealMagic),
+      block.queue.resize(16).asBits,
+      block.seal.reason.asBits.resize(16),
+      block.seal.number.asBits,
+      block.seal.time.asBits,
+      block.seal.records.asBits,
+      block.seal.bytes.asBits,
+      block.seal.lostRing.asBits,
+      block.seal.lostNoCell.asBits
+    )
+    val whole = Bits(32 * RecordSizer.HeaderDwords + HardBlock.DataWidth bits)
+    whole             := 0
+    whole(0, 64 bits) := bytes ## dword(BlockExpander.Seal)
+    for ((place, field) <- Numbers.CaptureSeal.zip(fields))
+      whole(8 * place, field.getWidth bits) := field
+    val seal   = whole.subdivideIn(32 bits)
     val filler = Seq(dword(BlockExpander.Filler), bytes) ++ Seq.fill(5)(dword(0))
     for (i <- 0 until RecordSizer.HeaderDwords)
       layout.header(i) := isRecord ? record(i) | (isSeal ? seal(i) | filler(i))
-    val rest = halves(block.seal.time).drop(1) ++ halves(block.seal.records) ++
-      halves(block.seal.bytes) ++ Seq(block.seal.lostRing.asBits, block.seal.lostNoCell.asBits)
-    for (i <- 0 until HardBlock.Dwords)
-      layout.inside(32 * i, 32 bits) := (if (i < rest.size) isSeal ? rest(i) | dword(0)
-                                         else dword(0))
+    layout.inside := whole(32 * RecordSizer.HeaderDwords, HardBlock.DataWidth bits).andMask(isSeal)
   }
 
   val data = new Area {
@@ -136,9 +142,6 @@ object BlockExpander {
   val Record = BigInt(Numbers.PcapngRecord)
   val Seal   = BigInt(Numbers.PcapngSeal)
   val Filler = BigInt(Numbers.PcapngFiller)
-
-  /** The third dword of a seal (the last block of an MBUF): the letters "LB" and version 1. */
-  val SealMagic = 0x4c420001
 
   /** The first dword of a pcapng option: its code in the lower 16 bits, its bytes in the upper. */
   val FlagsOption = 4 << 16 | Numbers.PcapngFlags

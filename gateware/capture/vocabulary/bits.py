@@ -32,6 +32,8 @@ RULE_KINDS  = dict(zip(("ethertype", "tcp_flags"), numbers.CAPTURE_RULE_KINDS))
 RULE_RANGE  = dict(zip(("least", "most"), numbers.CAPTURE_RULE_RANGE))
 RULE_ACTION = dict(zip(("snap", "queue", "has_queue", "discard", "on"),
     numbers.CAPTURE_RULE_ACTION))
+SEAL = dict(zip(("magic", "queue", "reason", "number", "time", "records", "bytes", "lost_ring",
+    "lost_staging"), numbers.CAPTURE_SEAL))
 # The values of the player's field `pace`, in the order of PlayerPace.scala.
 PACES = ("fast", "recorded", "rate")
 

@@ -77,8 +77,9 @@ object Pcapng {
 
   private def block(in: ByteBuffer, bytes: Array[Byte], at: Int, size: Int): Item =
     in.getInt(at) match {
-      case 6 => packet(in, bytes, at, size)
+      case 6          => packet(in, bytes, at, size)
       case 0x80004c42 =>
+        // Magic and places are written again here, so that a wrong number in numbers.py fails.
         assert(in.getInt(at + 8) == 0x4c420001, "the seal's magic")
         assert(bytes.slice(at + 56, at + size - 4).forall(_ == 0), "the seal's rest")
         Sealed(

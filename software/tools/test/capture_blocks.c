@@ -123,7 +123,7 @@ static void close_mbuf(uint8_t *data, size_t at, size_t end, uint32_t number, ui
 	seal = data + end - length;
 	seals[number] = end - length;
 	frame_block(seal, LITEPCIE_PCAPNG_SEAL, length);
-	set32(seal + 8, SEAL_MAGIC);
+	set32(seal + 8, 0x4c420001u);
 	set32(seal + 12, number == MBUFS - 1 ? SEAL_STOPPED << 16 : 0);
 	set64(seal + 16, number);
 	set64(seal + 24, time);

@@ -13,8 +13,8 @@
 #define FILLER_MOST	4096u
 #define SEAL_BYTES	64u
 #define SEAL_LONG	72u	/* bytes of a seal that also fills 8 bytes left in front of it */
-#define SEAL_MAGIC	0x4c420001u
 #define SEAL_STOPPED	2u	/* reason of a seal: the recording was stopped */
+#define SEAL(_block, _field)	((_block)->data + LITEPCIE_CAPTURE_SEAL_AT_##_field)
 #define UNIT		8u	/* each block of a recording is a multiple of so many bytes */
 #define FRAME_NS	4u	/* the card decides on one frame in a cycle at most */
 #define FRAMES_SLACK	1024u	/* frames by which a seal's time and its counts may differ */
@@ -58,8 +58,8 @@ static bool check_place(struct walk *walk, const struct block *block)
 
 static bool check_counts(struct walk *walk, const struct block *block)
 {
-	uint64_t number = get64(walk, block->data + 16), time = get64(walk, block->data + 24);
-	uint64_t records = get64(walk, block->data + 32), bytes = get64(walk, block->data + 40);
+	uint64_t number = get64(walk, SEAL(block, NUMBER)), time = get64(walk, SEAL(block, TIME));
+	uint64_t records = get64(walk, SEAL(block, RECORDS)), bytes = get64(walk, SEAL(block, BYTES));
 	struct check *check = walk->check;
 	bool follows = check->mbufs && number == walk->seal_number + 1;
 	/* Counts before the first MBUF of a later file, or behind one of another folder, are not known. */
@@ -112,8 +112,8 @@ static bool check_losses(struct walk *walk, const struct block *block)
 {
 	struct check *check = walk->check;
 
-	if (!take_losses(walk, block, &check->lost_ring, get32(walk, block->data + 48), "ring") ||
-	    !take_losses(walk, block, &check->lost_staging, get32(walk, block->data + 52),
+	if (!take_losses(walk, block, &check->lost_ring, get32(walk, SEAL(block, LOST_RING)), "ring") ||
+	    !take_losses(walk, block, &check->lost_staging, get32(walk, SEAL(block, LOST_STAGING)),
 			 "staging memory"))
 		return false;
 	if (!check->mbufs)
@@ -132,13 +132,13 @@ bool check_seal(struct walk *walk, const struct block *block)
 	if (block->length != SEAL_BYTES && block->length != SEAL_LONG)
 		return broken(walk, block->offset, "a seal has 64 or 72 bytes, not %u",
 			      block->length);
-	if (get32(walk, block->data + 8) != SEAL_MAGIC)
+	if (get32(walk, SEAL(block, MAGIC)) != LITEPCIE_CAPTURE_SEAL_MAGIC)
 		return broken(walk, block->offset, "the seal begins with 0x%08x, not 0x%08x",
-			      get32(walk, block->data + 8), SEAL_MAGIC);
+			      get32(walk, SEAL(block, MAGIC)), LITEPCIE_CAPTURE_SEAL_MAGIC);
 	if (!check_place(walk, block) || !check_counts(walk, block) || !check_losses(walk, block))
 		return false;
 	walk->check->mbufs++;
-	walk->check->stopped = get16(walk, block->data + 14) == SEAL_STOPPED;
+	walk->check->stopped = get16(walk, SEAL(block, REASON)) == SEAL_STOPPED;
 	walk->end = block->offset + block->length;
 	walk->records = walk->bytes = 0;
 	walk->closing = false;
