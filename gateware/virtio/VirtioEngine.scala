@@ -147,6 +147,8 @@ case class VirtioEngine(p: EngineParam) extends Component {
     }
   }
 
+  // By hand: all data that is taken has a place kept for it, so only a pause of the mover stops the
+  // stream. The readers in `transmit` and `receive` look at `fire` and never halt it.
   io.data.ready := !transmit.mover.io.pause
 
   val receive = new Direction(false) {
@@ -198,7 +200,7 @@ case class VirtioEngine(p: EngineParam) extends Component {
     io.request << arbiter.m2sPipe()
   }
 
-  val states =
+  val reports =
     for ((device, n) <- p.devices.zipWithIndex) yield new Area {
       val page  = registers(n).io
       val pairs = p.owners.indices.filter(p.owners(_) == n)

@@ -34,7 +34,8 @@ case class RequestArbiter[T <: Data](payload: HardType[T], ways: Int) extends Co
   val itself    = grant.msb && io.again
   when(io.output.fire)(behind := above | (itself.asBits.resize(ways) |<< (ways - 1)))
 
-  io.grant        := grant
+  io.grant := grant
+  // By hand, too: the output offers whatever input has the turn at present, and holds none.
   io.output.valid := offered.orR
   val turns  = grant.asBools
   val chosen = MuxOH(turns, io.inputs.map(_.payload))
