@@ -16,7 +16,8 @@ import lanebox.vocabulary.{LaneboxSim, Seed}
 
 /** Tests that HostWriter writes a full cell (4 KiB of the ring) to host memory at once, and part of
   * a cell when that part has waited for `patience` cycles. The status line, the card's report of
-  * its position, follows the data that it counts.
+  * its position, follows the data that it counts. TransferChooser has no suite of its own: it is
+  * tested here.
   */
 class HostWriterTest extends AnyFunSuite {
   val param         = CaptureParam(cells = 8, segments = 16)

@@ -11,7 +11,7 @@ import spinal.core.sim._
 import lanebox.vocabulary.{LaneboxSim, Seed}
 
 /** RequestPath turns the requests of several clients into TLPs as PG213 and the PCIe base
-  * specification demand.
+  * specification demand. RequestFramer has no suite of its own: it is tested here.
   */
 class RequestPathTest extends AnyFunSuite {
   // Numbers of the clients: `dma` reads and writes, `c2h` only writes, `h2c` only reads.
