@@ -151,6 +151,7 @@ class _Narrowing(NodeVisitor):
         self.found = []
 
     def visit_Assign(self, node):
+        """Is called by Migen for each assignment."""
         target, source = node.l, node.r
         if isinstance(target, Signal) and isinstance(source, Signal) and len(target) < len(source):
             self.found.append((target, source))

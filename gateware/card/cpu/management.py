@@ -51,8 +51,9 @@ class Management(LiteXModule):
         self.add_csr()
         self.connect_parts()
 
-    def do_finalize(self): # noqa: D102 -- a hook of LiteX
-        # The SoC has given all registers their addresses before it finalizes its parts.
+    def do_finalize(self):
+        """Puts the image into the memory. By now the SoC has given all registers their
+        addresses."""
         self.memory.set_image(self.words())
 
     def add_csr(self):
