@@ -13,6 +13,7 @@ from litex.gen import LiteXModule
 from litex.soc.interconnect import stream
 from migen import Signal, passive
 
+from gateware import numbers
 from gateware.dma.descriptors import (
     BEAT_BYTES,
     EPOCH_BITS,
@@ -53,7 +54,7 @@ class Table(LiteXModule):
     """The ports of SettledTable that DescriptorCutter uses."""
 
     def __init__(self):
-        self.source = stream.Endpoint(descriptor_layout(address_width=64))
+        self.source = stream.Endpoint(descriptor_layout(address_width=numbers.ADDRESS_WIDTH))
         self.flush = Signal()
         self.round = Signal()
         self.epoch = Signal(EPOCH_BITS)

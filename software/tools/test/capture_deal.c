@@ -30,7 +30,6 @@
 #define FOLDERS	3u
 #define MOST	200u		/* MBUFs of a test */
 #define SECTION	32u		/* bytes of the section in the header */
-#define FILLER	0x80004c46u
 
 /* The disks ----------------------------------------------------------------------------------- */
 
@@ -159,7 +158,7 @@ static void make_header(void)
 	put(0, LITEPCIE_PCAPNG_SECTION);
 	put(4, SECTION);
 	put(SECTION - 4, SECTION);
-	put(SECTION, FILLER);
+	put(SECTION, LITEPCIE_PCAPNG_FILLER);
 	put(SECTION + 4, (uint32_t)PAGE - SECTION);
 	put(PAGE - 4, (uint32_t)PAGE - SECTION);
 }
@@ -228,7 +227,7 @@ static void check_header(const uint8_t *page, unsigned int folder)
 	CHECK_EQUAL(option, 1u | (uint32_t)size << 16);
 	CHECK(memcmp(page + 28, text, size) == 0);
 	memcpy(&filler, page + section, 4);
-	CHECK_EQUAL(filler, FILLER);
+	CHECK_EQUAL(filler, LITEPCIE_PCAPNG_FILLER);
 	memcpy(&length, page + section + 4, 4);
 	CHECK_EQUAL(length, PAGE - section);
 	CHECK(memcmp(page + PAGE - 4, page + section + 4, 4) == 0);
