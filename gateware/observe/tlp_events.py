@@ -66,7 +66,7 @@ class HeaderEvents(TlpEvents):
             self.payload.eq(Cat(C(0, 2), length, length == 0)))
 
 class RequestEvents(TlpEvents):
-    """Counts requests that begin in a beat of CQ or RQ, and the payload bytes of writes."""
+    """For each beat of CQ or RQ: how many requests begin in it, and the payload bytes of writes."""
     def __init__(self, stream):
         TlpEvents.__init__(self, stream)
 
@@ -82,7 +82,7 @@ class RequestEvents(TlpEvents):
         self.comb += If(self.tlps[0] & write, self.payload.eq(Cat(C(0, 2), length)))
 
 class CompletionEvents(TlpEvents):
-    """Counts completions that begin in a beat of CC, and their payload bytes."""
+    """For each beat of CC: how many completions begin in it, and how many bytes they carry."""
     def __init__(self, stream):
         TlpEvents.__init__(self, stream)
 

@@ -37,7 +37,7 @@ def plain_stream_layout():
     return dma_layout(DATA_WIDTH)
 
 def frame_layout():
-    """Returns the fields of a beat of a stream of frames, which Frames.scala describes."""
+    """Returns the layout of a beat of a stream of frames, which Frames.scala describes."""
     head = [("time", 64), ("original", 16), ("kept", CAPTURE_LENGTH_BITS),
         ("port", CAPTURE_PORT_BITS), ("flags", 32)]
     return [("data", DATA_WIDTH), ("bytes", 5), ("error", 1), ("head", head)]
@@ -49,35 +49,35 @@ def frame_layout():
 _BEAT = [("data", DATA_WIDTH), ("keep", DWORDS_PER_BEAT)]
 
 def cq_layout():
-    """Returns the fields of a beat on CQ, the host's requests, with the used parts of `tuser`."""
+    """Returns the layout of a beat on CQ, the host's requests, with the used parts of `tuser`."""
     return [*_BEAT, ("first_be", 4), ("last_be", 4), ("byte_enable", DATA_WIDTH//8),
         ("start", 1), ("discontinue", 1)]
 
 def cc_layout():
-    """Returns the fields of a beat on CC, which takes the card's completions: 256 bits of data."""
+    """Returns the layout of a beat on CC, which takes the card's completions: 256 bits of data."""
     return [*_BEAT]
 
 def rq_layout():
-    """Returns the fields of a beat on RQ, the card's requests, with the used parts of `tuser`."""
+    """Returns the layout of a beat on RQ, the card's requests, with the used parts of `tuser`."""
     return [*_BEAT, ("first_be", 4), ("last_be", 4), ("sequence", 6)]
 
 def rc_layout():
-    """Returns the fields of a beat on RC. One completion may end in it and another one begin."""
+    """Returns the layout of a beat on RC. One completion may end in it and another one begin."""
     end = [("valid", 1), ("dword", 3)]
     return [*_BEAT, ("byte_enable", DATA_WIDTH//8), ("start_0", 1), ("start_1", 1),
         ("end_0", end), ("end_1", end), ("discontinue", 1)]
 
 def sequence_layout():
-    """Returns the fields for the numbers of up to two requests that have left (pcie_rq_seq_num)."""
+    """Returns the layout for the numbers of up to two requests that have left (pcie_rq_seq_num)."""
     return [("number_0", 6), ("valid_0", 1), ("number_1", 6), ("valid_1", 1)]
 
 def link_settings_layout():
-    """Returns the fields for the host's settings. MPS and MRRS are codes (128 bytes << code).
+    """Returns the layout for the host's settings. MPS and MRRS are codes (128 bytes << code).
     `rcb_128` says that the RCB is 128 bytes and not 64."""
     return [("max_payload", 3), ("max_read_request", 3), ("rcb_128", 1), ("bus_master", 1)]
 
 def cfg_mgmt_layout():
-    """Returns the fields of a port that reads the card's configuration space. `address` is in
+    """Returns the layout of a port that reads the card's configuration space. `address` is in
     dwords. `read` stays high until `done` says that `data` has arrived."""
     return [("address", 10), ("read", 1), ("data", 32), ("done", 1)]
 
@@ -86,7 +86,7 @@ def msix_control_layout():
     return [("enable", 1), ("mask", 1)]
 
 def msix_layout():
-    """Returns the fields of the port to MsixTable.scala. A pulse in `causes` raises the interrupt
+    """Returns the layout of the port to MsixTable.scala. A pulse in `causes` raises the interrupt
     cause of its bit. `sent` is a pulse, a cycle late, for each message that RQ took. `registers` is
     a port of 32-bit words to the table and the pending bits."""
     # The upper half of the addresses is for the pending bits.
@@ -98,27 +98,27 @@ def msix_layout():
 # (TargetRequest.scala, TargetCompletion.scala).
 
 def request_layout():
-    """Returns the fields of a beat of a client's request to host memory. A read is one beat."""
+    """Returns the layout of a beat of a client's request to host memory. A read is one beat."""
     return [("write", 1), ("address", 64), ("dwords", 11), ("first_be", 4), ("last_be", 4),
         ("attributes", 3), ("context", 16), ("data", DATA_WIDTH)]
 
 def read_data_layout():
-    """Returns the fields of a beat of data read from host memory, with the read's `context`."""
+    """Returns the layout of a beat of data read from host memory, with the read's `context`."""
     return [("data", DATA_WIDTH), ("dwords", 11), ("context", 16), ("error", 3)]
 
 def requester_layout():
-    """Returns the fields of a host's request that its completions repeat."""
+    """Returns the layout of a host's request that its completions repeat."""
     return [("id", 16), ("tag", TAG_WIDTH), ("traffic_class", 3), ("attributes", 3),
         ("function", 8)]
 
 def target_request_layout():
-    """Returns the fields of a beat of a host's request. In `window` its BAR window's bit is set."""
+    """Returns the layout of a beat of a host's request. In `window` its BAR window's bit is set."""
     return [("write", 1), ("bar", 3), ("window", TARGET_WINDOWS), ("offset", 32), ("dwords", 11),
         ("first_be", 4), ("last_be", 4), ("address", 64), ("requester", requester_layout()),
         ("data", DATA_WIDTH)]
 
 def target_completion_layout():
-    """Returns the fields of a beat of a target's completion for a host's read."""
+    """Returns the layout of a beat of a target's completion for a host's read."""
     return [("requester", requester_layout()), ("status", 3), ("lower_address", 7),
         ("byte_count", 13), ("dwords", 11), ("final_", 1),
         ("request", [("address", 64), ("dwords", 11), ("first_be", 4), ("last_be", 4)]),

@@ -16,8 +16,8 @@ from gateware.phy.pins import position
 
 CHANNELS = ("CQ", "CC", "RQ", "RC")
 
-# Fields of a descriptor as (name, lowest bit, width in bits). The descriptor's dwords are read as
-# one number.
+# Fields of PG213's descriptors, the hard block's form of TLP headers, as (name, lowest bit, width
+# in bits). Bits are counted over all dwords of the descriptor, from its first dword on.
 REQUEST = (
     ("address_type", 0, 2),
     ("address", 2, 62),

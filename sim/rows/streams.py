@@ -53,7 +53,7 @@ RECORDS = 4096  # The offset of the card's records in the memory at NOTICES, in 
 # A record, the card's report of a finished buffer: bytes, flags, sequence number from 1 on.
 RECORD = struct.Struct("<IIQ")
 C2H_GENERATE, H2C_CHECK = (1 << PATTERN_CONTROL[name] for name in ("c2h_generate", "h2c_check"))
-# The bits of the register pcie_notices0_control that turn a direction's notices on.
+# By direction: bits of pcie_notices0_control. If set, the card reports its progress in host memory.
 CONTROL = {
     way: sum(1 << bit for name, bit in NOTICES_CONTROL.items() if name.startswith(way))
     for way in ("c2h", "h2c")

@@ -200,8 +200,8 @@ def test_every_call_has_a_page_without_a_fault(installed):
         assert not missing and described, (page.name, missing)
 
 
-# Errors of some calls: what the call itself refuses, what a back end's function returns, and what
-# comes out of a run.
+# The error numbers that the manual page of each of these calls must name, no more and no fewer:
+# numbers that the call itself returns, and numbers that a back end's functions return.
 ERRORS = {
     "litepcie_csr_load": "EFBIG EINVAL EIO ENOENT ENOMEM EPROTO",
     "litepcie_bar_map": "EINVAL ENOENT EOPNOTSUPP",

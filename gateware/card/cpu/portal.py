@@ -30,7 +30,7 @@ class Portal(LiteXModule):
     """Passes the CPU's accesses to `bus`, and answers those to the CPU's own registers. A write to
     a page of registers that is not in `writable` is dropped and counted."""
     def __init__(self, writable):
-        # Signals of the clock domain `cpu`.
+        # The CPU's access and its answer, in the clock domain `cpu`.
         self.request = Signal()   # i, an access, held with the next three until `ack`.
         self.address = Signal(30) # i, address of the access in words.
         self.write   = Signal()   # i, the access is a write.
@@ -38,7 +38,7 @@ class Portal(LiteXModule):
         self.ack     = Signal()   # o, the access has ended.
         # o, the value read. It is written before `ack`, so a reset of the card need not clear it.
         self.answer  = Signal(32, reset_less=True)
-        # Signals of the clock domain `sys`.
+        # The bus and signals between CPU and card, in the clock domain `sys`.
         self.bus = wishbone.Interface(data_width=32, address_width=32, addressing="word")
         self.reset     = Signal() # i, the CPU is in reset: events are forgotten.
         self.waves     = Signal(len(TICKS)) # i, a bit of device time for each of TICKS

@@ -38,8 +38,8 @@ def dma(**changes: int) -> Block:
 
 
 def capture(cause: int) -> Block:
-    """Return the entry of a capture with this interrupt cause, each of whose register groups has
-    128 bytes.
+    """Return the capability table's entry of a capture block with this interrupt cause. Each of
+    the block's register groups has 128 bytes.
     """
     names = capability.BLOCK_TYPES["capture"].parameters
     groups = {name: 0x80 * n for n, name in enumerate(names)}

@@ -27,7 +27,7 @@ STATE = "/sys/class/litepcie/litepcie0"  # the driver's view of the card's first
 RESET = [
     "held reset /dev/litepcie0 /tmp/runs >>/out/held & user=$!",
     "rm -f /tmp/runs; while [ ! -e /tmp/runs ]; do kill -0 $user; sleep 0.05; done",
-    # QEMU's root port does not report the link after a hot reset, so the kernel complains.
+    # QEMU's root port does not report the link after a hot reset, so this write may fail.
     f"echo 1 >{CARD}/reset || true; wait $user",
 ]
 # The shell function `streamed N COMMAND` lets COMMAND write the file /tmp/in to the device node in

@@ -26,7 +26,7 @@ from sim.test.board.board_client import (
 TOTAL = 32 * 1024
 MPS = 256
 CYCLE_NS = numbers.TICK_NS
-# cycles of 4 ns; more than a reset of the card takes when no read is outstanding
+# Upper limit, in cycles of 4 ns, for a reset of the card while no read is outstanding
 RESET_CYCLES = 1000
 PLANTINGS = ["option", "command"]
 

@@ -119,8 +119,8 @@ def test_a_capture_is_what_the_card_sent(way, language, ran, folder):
 @each_way
 @each_language
 def test_every_request_is_answered(way, language, ran):
-    """`request`: every request has its answer, the card read 64 bytes for each, and the percentiles
-    are in order."""
+    """The example `request`: every request has its answer, the card read 64 bytes for each, and the
+    percentiles are in order."""
     found = ran("request")
     times = re.fullmatch(
         rf"{REQUESTS} answers, all right: p50 ([\d.]+) us, p99 ([\d.]+) us, max ([\d.]+) us\n",

@@ -44,7 +44,7 @@ struct litepcie_held {
 	u64	done;		/* descriptors of the run that the card is done with */
 	/* bytes in all descriptors of the run that were handed to the card */
 	u64	bytes;
-	/* bytes that the card has finished, as its status line says */
+	/* bytes that the card has finished, from the status line that it writes to memory */
 	u64	position;
 	/* ring of u64: entry n (modulo entries) is the value of @bytes after descriptor n */
 	u64	*end;

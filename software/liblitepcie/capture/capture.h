@@ -55,8 +55,8 @@ struct litepcie_capture_access {
 	/* Free the memory of ring and status line. The card has stopped. */
 	void (*close)(struct litepcie_capture *capture);
 	/*
-	 * Begin at position 0 with all of the ring free, and set capture->limit. The ring and the
-	 * line have their memory at the latest now.
+	 * Start the capture at position 0 with all of the ring free. Set capture->limit, up to
+	 * which the card may write. Afterwards ring and status line have their memory.
 	 */
 	int (*start)(struct litepcie_capture *capture);
 	/*

@@ -84,7 +84,7 @@ static int values_of(struct litepcie *dev, const struct litepcie_player *player,
 		rc = rate_of(dev, (double)player->bytes_per_s, &values[1]);
 		break;
 	case LITEPCIE_PACE_PACKETS:
-		/* Each packet has the largest cost, which gives the rate its finest step. */
+		/* A frame costs the most that it can. So the register rate has its finest steps. */
 		values[0] |= AT_RATE | PER_PACKET;
 		values[2] = COST_MOST;
 		rc = rate_of(dev, player->packets_per_s * COST_MOST, &values[1]);

@@ -18,7 +18,7 @@ from pathlib import Path
 
 LIBRARY = Path(__file__).resolve().parents[1]
 OTHER = ("test", "man", "compat")  # folders without sources of the library itself
-# the words before "->" at the use of a table of functions, by the struct of the table
+# By the struct of a table of functions: the word before "->" where a member of it is called
 TABLES = {
     "litepcie_backend": "backend",
     "litepcie_channel": "channel",

@@ -334,8 +334,8 @@ static void the_staging_memory_may_be_ahead(void)
 }
 
 /*
- * With `newest` spans that have not been released when newer data takes their place are released
- * with -EOVERFLOW, and the spans behind them as usual.
+ * With `newest`, a release of spans that newer data has overwritten returns -EOVERFLOW. A release
+ * of the spans behind them returns 0, as usual.
  */
 static void skipped_spans_can_be_released(void)
 {

@@ -19,7 +19,7 @@
 #define SECTION		LITEPCIE_PCAPNG_SECTION
 #define ORDER_MAGIC	LITEPCIE_PCAPNG_ORDER_MAGIC
 #define INTERFACE	LITEPCIE_PCAPNG_INTERFACE
-#define PACKET		2u	/* obsolete, but there are files with it */
+#define PACKET		2u	/* block type that is obsolete, but files have it */
 #define SIMPLE		3u
 
 #define DEFAULT_RESOLUTION 6	/* of an interface without if_tsresol: microseconds */

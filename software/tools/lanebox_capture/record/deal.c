@@ -276,7 +276,7 @@ bool deal_begin(struct deal *deal, const uint8_t *ring, uint64_t bytes, size_t m
 	return deal->states;
 }
 
-/* Calls of the recorder ----------------------------------------------------------------------- */
+/* Functions that the recorder calls ---------------------------------------------------------- */
 
 bool deal_write(struct deal *deal)
 {

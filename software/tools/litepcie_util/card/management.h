@@ -25,7 +25,7 @@ struct management {
 struct management_status {
 	unsigned int	state;		/* LITEPCIE_CPU_STATE_... */
 	bool		awake;
-	unsigned int	failures;	/* starts in a row that ended without a heartbeat */
+	unsigned int	failures;	/* starts of the CPU in a row that gave no heartbeat */
 };
 
 /* Find the management CPU of the open card. A card without one is a failure. */
