@@ -62,19 +62,6 @@ PIECES = [
     "cat /tmp/in >/dev/litepcie0; wait $reader; head -c 24576 /tmp/in | cmp - /tmp/out",
     f"[ $(cat {STATE}/h2c_unsent) = 0 ]",
 ]
-# Commands for a writer whose data nobody takes: its close() waits for three seconds, and counts the
-# bytes that are left. Meanwhile another program's write() and fsync() do not wait for that close().
-UNTAKEN = [
-    "echo 3000 >/sys/module/litepcie/parameters/close_timeout_ms",
-    "head -c 65536 /dev/urandom >/tmp/in; cat /tmp/in >/dev/litepcie0 & writer=$!",
-    f"while [ $(cat {STATE}/h2c_run) != stream ]; do sleep 0.02; done; sleep 1",
-    "if dd if=/tmp/in of=/dev/litepcie0 bs=32 count=1 2>/tmp/why; then exit 1; fi",
-    "grep -q busy /tmp/why; kill -0 $writer",
-    "dd if=/dev/null of=/dev/litepcie0 conv=fsync; kill -0 $writer; wait $writer",
-    f"[ $(cat {STATE}/h2c_unsent) -gt 0 ]; [ $(cat {STATE}/h2c_run) = rest ]",
-    "dmesg | grep -q 'close() has waited 3000 ms'",
-    "echo 10000 >/sys/module/litepcie/parameters/close_timeout_ms",
-]
 
 
 def poured(size):

@@ -184,12 +184,6 @@ def test_a_node_is_a_stream_of_bytes(guest):
     held.check_streamed(guest.run(held.PIECES))
 
 
-def test_a_close_that_waits_holds_up_its_own_file_only(guest):
-    """close() of a stream whose data nobody takes ends after close_timeout_ms, and the data is
-    counted. Until then another file's write() is refused and its fsync() returns, both at once."""
-    guest.run(held.UNTAKEN)
-
-
 def test_many_bytes_go_through_cat(guest):
     """64 MiB go through the card by cat and come back right. Each ring is then filled 32 times.
     `make soak` sends a gigabyte."""
