@@ -96,8 +96,8 @@ class CompletionEvents(TlpEvents):
         self.comb += If(self.tlps[0], self.payload.eq(Cat(C(0, 2), length)))
 
 class StraddledEvents(TlpEvents):
-    """Counts completions that begin in a beat of RC with straddle, and their payload bytes. One may
-    begin at dword 0, another one at dword 4."""
+    """For each beat of RC with straddle: how many completions begin in it, and their payload bytes.
+    One may begin at dword 0, another one at dword 4."""
     def __init__(self, stream):
         TlpEvents.__init__(self, stream)
 
