@@ -58,7 +58,7 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
   def mask(context: QueueContext): UInt             = (context.size - 1).resize(p.sizeWidth - 1)
   def at(context: QueueContext, number: UInt): UInt = context.descriptors + (number @@ U"0000")
 
-  /** What is known of the chains of each queue. Numbers of chains are modulo twice the slots. */
+  /** State of the chains of each queue. Numbers of chains are modulo twice the number of slots. */
   val state = new Area {
     def every[T <: Data](kind: HardType[T]): Vec[T] = Vec(Reg(kind()), p.pairs)
     val next    = every(UInt(16 bits))           // The index of the chain that is read next.
