@@ -15,6 +15,7 @@
  * Exit status: 0 if every check holds, 1 if one fails (with a sentence).
  */
 #include "node_card.h"
+#include "sequences.h"
 
 static u8 rings[LITEPCIE_CAPTURE_MOST_QUEUES][BYTES] __attribute__((aligned(4096)));
 
@@ -380,29 +381,10 @@ static void run(const char *name, void (*test)(void))
 
 #define RUN(_test)	run(#_test, _test)
 
-/* The sequence's seed, and how many steps it has */
-static unsigned int sequence, steps;
-
-static void test_random_sequence(void)
-{
-	random_steps(sequence, steps);
-}
-
-static int run_random(char **argv)
-{
-	unsigned int first = (unsigned int)atol(argv[0]), count = (unsigned int)atol(argv[1]);
-
-	steps = (unsigned int)atol(argv[2]);
-	for (sequence = first; sequence < first + count; sequence++)
-		RUN(test_random_sequence);
-	printf("node: %u random sequences from seed %u on: ok\n", count, first);
-	return 0;
-}
-
 int main(int argc, char **argv)
 {
 	if (argc == 5 && !strcmp(argv[1], "random"))
-		return run_random(argv + 2);
+		return run_sequences("node", run, random_steps, argv + 2);
 	RUN(test_a_queue_has_one_file);
 	RUN(test_arguments_are_checked);
 	RUN(test_a_cause_of_another_block_is_refused);

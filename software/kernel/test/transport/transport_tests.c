@@ -14,6 +14,7 @@
  * Exit status: 0 if every check holds, 1 if one fails (with a sentence).
  */
 #include "transport_card.h"
+#include "sequences.h"
 
 #define DATA	BIT_ULL(38)	/* NOTIFICATION_DATA */
 #define PACKED	BIT_ULL(VIRTIO_F_RING_PACKED)
@@ -432,29 +433,10 @@ static void run(const char *name, void (*test)(void))
 
 #define RUN(_test)	run(#_test, _test)
 
-/* The sequence's seed, and how many steps it has */
-static unsigned int sequence, steps;
-
-static void test_random_sequence(void)
-{
-	random_steps(sequence, steps);
-}
-
-static int run_random(char **argv)
-{
-	unsigned int first = (unsigned int)atol(argv[0]), count = (unsigned int)atol(argv[1]);
-
-	steps = (unsigned int)atol(argv[2]);
-	for (sequence = first; sequence < first + count; sequence++)
-		RUN(test_random_sequence);
-	printf("transport: %u random sequences from seed %u on: ok\n", count, first);
-	return 0;
-}
-
 int main(int argc, char **argv)
 {
 	if (argc == 5 && !strcmp(argv[1], "random"))
-		return run_random(argv + 2);
+		return run_sequences("transport", run, random_steps, argv + 2);
 	RUN(test_the_device_gets_what_it_needs);
 	RUN(test_queues_without_a_name_are_left_out);
 	RUN(test_features_that_are_lacking_are_refused);
