@@ -97,7 +97,8 @@ HELD: Table = {
             "liblitepcie/capture/capture_ring"
         ),
         "test_a_recording_is_whole_whatever_the_disk_does": (
-            "tools/lanebox_capture/disk/output tools/lanebox_capture/record/record"
+            "tools/lanebox_capture/disk/output tools/lanebox_capture/record/record "
+            "tools/lanebox_capture/record/files"
         ),
         "test_a_ring_has_the_pages_and_the_node_that_are_wanted": (
             "liblitepcie/capture/capture_pages"

@@ -6,7 +6,7 @@
 
 /*
  * Defines a disk whose writes go wrong when a test wants it, and an io_uring of it. Includes
- * output.c, deal.c and record.c of lanebox-capture, which write to that disk, and processor.c.
+ * output.c, deal.c, files.c and record.c of lanebox-capture, which write to it, and processor.c.
  */
 #ifndef CAPTURE_DISK_H
 #define CAPTURE_DISK_H
@@ -59,6 +59,7 @@ static ssize_t disk_pwrite(int fd, const void *data, size_t bytes, off_t offset)
 #define write disk_write
 #include "../lanebox_capture/disk/output.c"
 #include "../lanebox_capture/record/deal.c"
+#include "../lanebox_capture/record/files.c"
 #include "../lanebox_capture/record/record.c"
 #undef write
 

@@ -27,6 +27,7 @@
 #include "../lanebox_capture/disk/uring.c"
 #include "../lanebox_capture/disk/output.c"
 #include "../lanebox_capture/record/deal.c"
+#include "../lanebox_capture/record/files.c"
 #include "../lanebox_capture/record/record.c"
 #include "capture_player.h"
 

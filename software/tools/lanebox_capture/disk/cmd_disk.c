@@ -25,8 +25,6 @@
 #include "output.h"
 
 #define PAGE		LITEPCIE_CAPTURE_HEADER_BYTES
-/* MBUFs are handed to the kernel together when they are an eighth of the ring, as in record.c */
-#define BATCH_PART	8u
 #define NAP_NS		500000	/* sleep in ns while no whole MBUF waits for the disk */
 /* length in s of the parts of the trial, among which the slowest is reported */
 #define SLICE_S		1.0
@@ -122,7 +120,7 @@ static bool prepare(struct util *util, struct trial *trial)
 		return disk_failed(util, trial);
 	unlink(trial->path);
 	output_memory(&trial->output, trial->ring, trial->ring_bytes,
-		      (unsigned int)(trial->ring_bytes / trial->mbuf_bytes / BATCH_PART));
+		      (unsigned int)(trial->ring_bytes / trial->mbuf_bytes / OUTPUT_BATCH_PART));
 	return true;
 }
 

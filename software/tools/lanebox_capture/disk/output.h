@@ -22,6 +22,8 @@
 #include "uring.h"
 
 #define OUTPUT_WHY	320
+/* writes are handed to the kernel together when they are an eighth of the ring, or earlier */
+#define OUTPUT_BATCH_PART	8u
 /* MBUFs that may wait for the kernel to be told of them, and as many that may be under way */
 #define OUTPUT_BATCH	32u
 #define OUTPUT_DEPTH	(2 * OUTPUT_BATCH)

@@ -16,7 +16,7 @@
 
 #include "capture.h"
 #include "play.h"
-#include "record/record.h"
+#include "record/files.h"
 
 struct playing {
 	struct play		play;
@@ -266,7 +266,7 @@ static int run(struct util *util)
 	for (unsigned int i = 0; playing.play.sources && i < playing.play.count; i++)
 		source_close(&playing.play.sources[i]);
 	free(playing.play.sources);
-	record_free(&playing.recording);
+	files_free(&playing.recording);
 	return status;
 }
 

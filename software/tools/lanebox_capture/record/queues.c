@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 
 #include "../litepcie_util/program.h"
+#include "files.h"
 #include "litepcie_capability.h"
 
 /* Options about queues ------------------------------------------------------------------------ */
@@ -209,7 +210,7 @@ int queues_open(struct util *util, struct queues *queues, const struct recording
 void queues_free(struct queues *queues)
 {
 	for (unsigned int n = 0; n < queues->count; n++) {
-		record_free(&queues->recordings[n]);
+		files_free(&queues->recordings[n]);
 		free(queues->folders[n]);
 	}
 }

@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "files.h"
 #include "processor.h"
 
 /* most bytes that the card writes to a ring in a us */
@@ -29,56 +30,11 @@
 #define NAP_MOST_US	20000u
 /* wait of the library in ms behind each sleep, in which it checks that the card still answers */
 #define LOOK_MS		1
-/* MBUFs are handed to the kernel together when they are an eighth of the ring, or earlier */
-#define BATCH_PART	8u
 /* time in s without data, after which the generator's last frame waits for another queue */
 #define STUCK_S		1.0
 #define ASK_S		0.02	/* s from one look whether the generator has ended to the next */
 
-/* Note why the disk has failed. With several folders close_files() tells that later. */
-static void disk_failed(struct util *util, const struct recording *recording)
-{
-	if (!recording->folders)
-		util_fail(util, "%s", recording->output.why);
-}
-
-/* Files, in one folder or several ------------------------------------------------------------- */
-
-static bool open_files(struct recording *recording, size_t header_bytes)
-{
-	if (!recording->folders)
-		return output_open(&recording->output, recording->target, recording->file_bytes,
-				   recording->header, header_bytes);
-	return deal_open(&recording->deal, recording->folders, recording->folder_count,
-			 recording->file_bytes, recording->header, header_bytes,
-			 recording->output.why);
-}
-
-/* Register the ring's memory for writes: its address is known once the first MBUF is full. */
-static bool take_ring(struct recording *recording)
-{
-	const struct litepcie_capture_config *config = &recording->config;
-
-	if (recording->folders)
-		return deal_begin(&recording->deal, recording->ring, config->ring_bytes,
-				  config->mbuf_bytes, recording->output.why);
-	output_memory(&recording->output, recording->ring, config->ring_bytes,
-		      (unsigned int)(config->ring_bytes / config->mbuf_bytes / BATCH_PART));
-	return true;
-}
-
-/* Returns how many more MBUFs are in files since the last call. */
-static unsigned int count_done(struct recording *recording)
-{
-	return recording->folders ? deal_done(&recording->deal) : output_done(&recording->output);
-}
-
-/* True if MBUFs that were given are in no file yet. */
-static bool writes_wait(struct recording *recording)
-{
-	return recording->folders ? deal_is_behind(&recording->deal) :
-				    recording->output.first < recording->output.next;
-}
+/* Queues with a thread of their own, as the first queue's thread sees them --------------------- */
 
 static void set_busy(struct recording *recording, bool busy)
 {
@@ -92,44 +48,6 @@ static bool others_are_busy(const struct recording *recordings, unsigned int cou
 		if (__atomic_load_n(&recordings[n].busy, __ATOMIC_RELAXED))
 			return true;
 	return false;
-}
-
-static bool finish_files(struct recording *recording)
-{
-	return recording->folders ? deal_finish(&recording->deal) :
-				    output_finish(&recording->output);
-}
-
-/* Close the files. A folder that has failed is a failure of the command, also if others went on. */
-static void close_files(struct util *util, struct recording *recording)
-{
-	struct deal *deal = &recording->deal;
-
-	if (!recording->folders) {
-		if (!output_close(&recording->output))
-			disk_failed(util, recording);
-		return;
-	}
-	deal_close(deal);
-	for (unsigned int n = 0; n < deal->count; n++)
-		if (deal->folders[n].failed)
-			util_fail(util, "%s", deal->folders[n].output.why);
-}
-
-static void discard_files(struct recording *recording)
-{
-	if (recording->folders)
-		deal_discard(&recording->deal);
-	else
-		output_discard(&recording->output);
-}
-
-void record_free(struct recording *recording)
-{
-	if (recording->folders)
-		deal_free(&recording->deal);
-	output_free(&recording->output);
-	free(recording->header);
 }
 
 /* Data from the ring to the files ------------------------------------------------------------- */
@@ -168,10 +86,10 @@ static void take_last_time(struct recording *recording, const struct litepcie_sp
 /* Give those MBUFs back to the card that are in the file. Returns false after a failure. */
 static bool give_back(struct util *util, struct recording *recording)
 {
-	size_t bytes = (size_t)count_done(recording) * recording->config.mbuf_bytes;
+	size_t bytes = (size_t)files_done(recording) * recording->config.mbuf_bytes;
 	int rc = bytes ? litepcie_capture_release(recording->capture, bytes) : 0;
 
-	set_busy(recording, writes_wait(recording));
+	set_busy(recording, files_wait(recording));
 	util_check(util, rc, "giving the ring back");
 	return rc >= 0;
 }
@@ -182,11 +100,7 @@ static bool rest(struct util *util, struct recording *recording)
 	uint64_t us = recording->config.ring_bytes / NAP_PART / BYTES_PER_US;
 	struct timespec nap = { .tv_nsec = 1000 * (long)(us < NAP_MOST_US ? us : NAP_MOST_US) };
 
-	if (!recording->folders && !output_push(&recording->output)) {
-		disk_failed(util, recording);
-		return false;
-	}
-	if (!give_back(util, recording))
+	if (!files_push(util, recording) || !give_back(util, recording))
 		return false;
 	nanosleep(&nap, NULL);
 	return true;
@@ -207,13 +121,10 @@ static bool write_mbuf(struct util *util, struct recording *recording,
 	last->bytes = config->mbuf_bytes;
 	if (!recording->ring) {
 		recording->ring = last->data - at;
-		if (!take_ring(recording)) {
-			util_fail(util, "%s", recording->output.why);
+		if (!files_take_ring(util, recording))
 			return false;
-		}
 	}
-	return recording->folders ? deal_write(&recording->deal) :
-				    output_write(&recording->output, last->data, last->bytes);
+	return files_write(util, recording, last->data, last->bytes);
 }
 
 /*
@@ -242,10 +153,8 @@ static int take(struct util *util, struct recording *recording, struct litepcie_
 		return 1;
 	/* The write itself may wait for the disk. */
 	set_busy(recording, true);
-	if (!write_mbuf(util, recording, span, last)) {
-		disk_failed(util, recording);
+	if (!write_mbuf(util, recording, span, last))
 		return -1;
-	}
 	return give_back(util, recording) ? 1 : -1;
 }
 
@@ -318,7 +227,7 @@ static bool end_generator(struct util *util, struct recording *recordings, unsig
 		taken = rc == 0 ? take(util, recording, &span, last, true) : 0;
 		if (taken < 0)
 			return false;
-		if (taken > 0 || writes_wait(recording) || others_are_busy(recordings, count))
+		if (taken > 0 || files_wait(recording) || others_are_busy(recordings, count))
 			moved = util_now();
 		else if (util_now() - moved > STUCK_S)
 			break;
@@ -354,10 +263,8 @@ static bool end(struct util *util, struct recording *recording, struct litepcie_
 	do
 		taken = take(util, recording, &span, last, false);
 	while (taken > 0);
-	if (taken == 0 && !finish_files(recording)) {
-		disk_failed(util, recording);
+	if (taken == 0 && !files_finish(util, recording))
 		return false;
-	}
 	return rc >= 0 && taken == 0 && give_back(util, recording);
 }
 
@@ -383,10 +290,7 @@ static bool prepare(struct util *util, struct recording *recording)
 			  (unsigned long long)least);
 		return false;
 	}
-	if (open_files(recording, page))
-		return true;
-	util_fail(util, "%s", recording->output.why);
-	return false;
+	return files_open(util, recording, page);
 }
 
 /* Start the capture. A queue other than the first only gets ready, and begins when it does. */
@@ -419,7 +323,7 @@ static void conclude(struct util *util, struct recording *recording, const struc
 	util_check(util, rc, "reading the accounts");
 	recording->counted = rc == 0;
 	take_last_time(recording, last);
-	close_files(util, recording);
+	files_close(util, recording);
 }
 
 /* Record the first of @count queues, and end the run of all. */
@@ -463,8 +367,8 @@ static void *work(void *of)
 		;
 	/* After a failure this queue gives no room back, so nothing is to wait for it. */
 	set_busy(recording, false);
-	if (recording->over && (!finish_files(recording) || !give_back(util, recording)))
-		disk_failed(util, recording);
+	if (recording->over && files_finish(util, recording))
+		give_back(util, recording);
 	conclude(util, recording, &last);
 	return NULL;
 }
@@ -523,7 +427,7 @@ bool record(struct util *util, struct recording *recordings, unsigned int count)
 	for (unsigned int n = 0; n < count; n++) {
 		end_thread(util, &recordings[n]);
 		if (!begun)
-			discard_files(&recordings[n]);
+			files_discard(&recordings[n]);
 		refused |= recordings[n].refused;
 	}
 	/* The sentence about a refused setting is still wanted, so litepcie_close() ends it. */

@@ -72,9 +72,6 @@ struct recording {
  */
 bool record(struct util *util, struct recording *recordings, unsigned int count);
 
-/* Close and forget the files, behind litepcie_close(). */
-void record_free(struct recording *recording);
-
 /*
  * Parse SIZE[,PERIOD[,COUNT]], the frames that the generator is to make. A number that is left out
  * stays 0. Returns false if @text is something else.

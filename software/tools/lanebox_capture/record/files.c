@@ -1,0 +1,102 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+#include "files.h"
+
+#include <stdlib.h>
+
+/* Note the failure unless @right. Returns @right. */
+static bool noted(struct util *util, const struct recording *recording, bool right)
+{
+	if (!right)
+		util_fail(util, "%s", recording->output.why);
+	return right;
+}
+
+bool files_open(struct util *util, struct recording *recording, size_t header_bytes)
+{
+	struct output *output = &recording->output;
+
+	return noted(util, recording, recording->folders ?
+		     deal_open(&recording->deal, recording->folders, recording->folder_count,
+			       recording->file_bytes, recording->header, header_bytes,
+			       output->why) :
+		     output_open(output, recording->target, recording->file_bytes,
+				 recording->header, header_bytes));
+}
+
+bool files_take_ring(struct util *util, struct recording *recording)
+{
+	const struct litepcie_capture_config *config = &recording->config;
+
+	if (recording->folders)
+		return noted(util, recording,
+			     deal_begin(&recording->deal, recording->ring, config->ring_bytes,
+					config->mbuf_bytes, recording->output.why));
+	output_memory(&recording->output, recording->ring, config->ring_bytes,
+		      (unsigned int)(config->ring_bytes / config->mbuf_bytes / OUTPUT_BATCH_PART));
+	return true;
+}
+
+bool files_write(struct util *util, struct recording *recording, const uint8_t *data, size_t bytes)
+{
+	if (recording->folders)
+		return deal_write(&recording->deal);
+	return noted(util, recording, output_write(&recording->output, data, bytes));
+}
+
+bool files_push(struct util *util, struct recording *recording)
+{
+	return recording->folders || noted(util, recording, output_push(&recording->output));
+}
+
+unsigned int files_done(struct recording *recording)
+{
+	return recording->folders ? deal_done(&recording->deal) : output_done(&recording->output);
+}
+
+bool files_wait(struct recording *recording)
+{
+	return recording->folders ? deal_is_behind(&recording->deal) :
+				    recording->output.first < recording->output.next;
+}
+
+bool files_finish(struct util *util, struct recording *recording)
+{
+	if (recording->folders)
+		return deal_finish(&recording->deal);
+	return noted(util, recording, output_finish(&recording->output));
+}
+
+void files_close(struct util *util, struct recording *recording)
+{
+	struct deal *deal = &recording->deal;
+
+	if (!recording->folders) {
+		noted(util, recording, output_close(&recording->output));
+		return;
+	}
+	deal_close(deal);
+	for (unsigned int n = 0; n < deal->count; n++)
+		if (deal->folders[n].failed)
+			util_fail(util, "%s", deal->folders[n].output.why);
+}
+
+void files_discard(struct recording *recording)
+{
+	if (recording->folders)
+		deal_discard(&recording->deal);
+	else
+		output_discard(&recording->output);
+}
+
+void files_free(struct recording *recording)
+{
+	if (recording->folders)
+		deal_free(&recording->deal);
+	output_free(&recording->output);
+	free(recording->header);
+}
