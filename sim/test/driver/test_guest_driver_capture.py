@@ -30,7 +30,7 @@ from sim.test.driver.driver_guest import (
 )
 from sim.test.driver.live_guest import LiveGuest
 from sim.test.driver.test_guest_driver_power import removal
-from sim.test.util.test_capture_record import compare, packets
+from sim.test.util.capture_tool import compare, packets
 from sim.test.virtio.virtio_guest import helper
 from tools.testing.seeds import SHIFT
 

@@ -13,12 +13,7 @@ import time
 
 import pytest
 
-from sim import artefacts
-from sim.board.process import BoardProcess
-from sim.endpoints import DEFAULT
-from sim.rows.measure import Conditions
-from sim.test.util.test_capture_record import SECONDS, Tool
-from software.test.software_build import build_unchecked
+from sim.test.util.capture_tool import SECONDS, running_tool
 
 FRAMES, PORTS = 3000, 4
 LOSSES = ("lost_ring", "lost_staging")
@@ -26,10 +21,8 @@ LOSSES = ("lost_ring", "lost_staging")
 
 @pytest.fixture
 def tool():
-    built = artefacts.build(DEFAULT, capture=True)
-    program = build_unchecked("SANITIZE=1") / "lanebox-capture"
-    with BoardProcess(built.board, Conditions().board_options()) as board:
-        yield Tool(program, board)
+    with running_tool() as found:
+        yield found
 
 
 def objects(text):

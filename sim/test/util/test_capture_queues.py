@@ -21,8 +21,8 @@ from sim.board.process import BoardProcess
 from sim.rows.measure import Conditions
 from sim.test.board.board_builds import build_executable
 from sim.test.card.test_board_capture import PORTS, Generated
+from sim.test.util.capture_tool import SECONDS, Tool, generate, packets
 from sim.test.util.test_capture_live import objects
-from sim.test.util.test_capture_record import SECONDS, Tool, generate, packets
 from software.test.software_build import build_unchecked
 
 QUEUES = 4

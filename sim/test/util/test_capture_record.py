@@ -11,7 +11,6 @@ recording every frame that was made must be in the file or in the counts of lost
 
 import json
 import os
-import re
 import resource
 import signal
 import struct
@@ -23,19 +22,16 @@ from pathlib import Path
 import pytest
 
 from gateware import numbers
-from gateware.test.capture.test_capture_file import by_bytes, by_fields, run
+from gateware.test.capture.test_capture_file import by_fields
 from sim import artefacts
 from sim.board.process import BoardProcess
 from sim.endpoints import DEFAULT
 from sim.rows.measure import Conditions
 from sim.test.card.test_board_capture import PORT_MASK, PORTS, Generated
+from sim.test.util.capture_tool import PAGE, SECONDS, Tool, compare, generate, packets
 from software.test.software_build import build_unchecked
 from tools.testing.repository import ROOT
 from tools.testing.seeds import SHIFT
-
-PAGE = 4096  # bytes of the header of a pcapng file
-SECONDS = 120  # seconds of wall time that a command may take
-LOST = ("lost_ring", "lost_staging")
 
 
 @pytest.fixture(scope="module")
@@ -55,101 +51,9 @@ def board(built):
         yield running
 
 
-class Tool:
-    """lanebox-capture with sanitizers, on one board. A finding of a sanitizer fails the test."""
-
-    def __init__(self, program, board):
-        self.program, self.device = program, f"sim:{board.socket}"
-
-    def command(self, name, *arguments):
-        device = [] if name == "check" else ["-d", self.device]
-        return [str(word) for word in (self.program, name, *device, "--json", *arguments)]
-
-    def run(self, name, *arguments, status=0, **options):
-        """Run a command of lanebox-capture. Returns its JSON report."""
-        done = subprocess.run(
-            self.command(name, *arguments),
-            capture_output=True,
-            text=True,
-            timeout=SECONDS,
-            check=False,
-            **options,
-        )
-        assert "Sanitizer" not in done.stderr and "runtime error" not in done.stderr, done.stderr
-        assert done.returncode == status, done.stdout + done.stderr
-        return json.loads(done.stdout) if status < 2 else done.stderr
-
-    def start(self, name, *arguments):
-        return subprocess.Popen(
-            self.command(name, *arguments),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-
-    def record(self, frames, *arguments, port_mask=PORT_MASK):
-        """Record `frames` of the card's generator. Returns lanebox-capture's report."""
-        return self.run("record", *generate(frames, port_mask), *arguments)
-
-    def check(self, *files):
-        """Return what `lanebox-capture check` says about each file. It must find no broken rule."""
-        found = self.run("check", *files)["files"]
-        assert all(file["rule"] is None and file["recording"] for file in found)
-        return found
-
-
 @pytest.fixture
 def tool(checked, board):
     return Tool(checked / "lanebox-capture", board)
-
-
-def generate(frames, port_mask=PORT_MASK):
-    """Return the options of `record` that let the card make `frames`."""
-    what = f"{frames.size},{frames.period},{frames.count}"
-    return ["--generate", what, "--seed", frames.seed, "--port-mask", port_mask]
-
-
-def packets(file, tmp_path):
-    """Return [(time in ns, port, length, drops, data), ...] of all packets, as tshark reads
-    them."""
-    fields = list(by_fields(file))
-    bodies = list(by_bytes(file, tmp_path / "converted.pcap"))
-    text = run("capinfos", "-c", "-o", "-M", file).decode()
-    assert re.search(rf"Number of packets:\s+{len(fields)}\b", text), text
-    assert re.search(r"Strict time order:\s+True", text), text
-    assert len(bodies) == len(fields)
-    found = []
-    for (ns, port, length, drops, flags), (data, decimal, original) in zip(fields, bodies):
-        assert (flags, decimal, original) == (0, ns % 10**9, length)
-        found.append((ns, port, length, drops, data))
-    return found
-
-
-def compare(report, frames, found, kept=None):
-    """Compare the packets `found` with the generator's `frames`, and with the accounts in `report`.
-
-    Each frame must be in the file or lost, and the drop counts must say where. Returns the numbers
-    of the frames in the file.
-    """
-    delivered = [int.from_bytes(data[16:20], "little") for *_, data in found]
-    assert delivered == sorted(set(delivered))
-    seen = dict.fromkeys(range(PORTS), 0)
-    for number, (_, port, length, drops, data) in zip(delivered, found):
-        assert (port, length) == (number & PORT_MASK, frames.size)
-        assert data == frames.data(number)[:kept], f"frame {number}"
-        assert drops == number // PORTS - seen[port], f"drop count of frame {number}"
-        seen[port] = number // PORTS + 1
-    assert report["generated"] == frames.count
-    for port, account in enumerate(report["ports"]):
-        made = len(range(port, frames.count, PORTS)) if port < PORTS else 0
-        there = sum(number & PORT_MASK == port for number in delivered)
-        lost = sum(account[cause] for cause in LOST)
-        lost_bytes = sum(account[f"{cause}_bytes"] for cause in LOST)
-        assert (account["packets"], account["bytes"]) == (there, there * frames.size)
-        assert (there + lost, account["bad"]) == (made, 0)
-        assert lost_bytes == lost * frames.size
-    assert report["packets"] == len(found)
-    return delivered
 
 
 def only_file(report):
@@ -538,104 +442,3 @@ def test_pages_that_are_not_there_are_refused(tool, tmp_path):
 
 
 # Recordings in several folders --------------------------------------------------------------------
-
-
-def numbers_of(files, tmp_path):
-    """Return the numbers of the frames in each file, which must be in order."""
-    found = []
-    for file in files:
-        data = [body for *_, body in packets(Path(file["path"]), tmp_path)]
-        found.append([int.from_bytes(body[16:20], "little") for body in data])
-        assert found[-1] == sorted(found[-1])
-    return found
-
-
-def test_mbufs_are_dealt_to_folders(tool, tmp_path):
-    """With two folders each gets MBUFs. `check` finds each file right by itself, each frame is in
-    one file, and mergecap joins the files in the order of time."""
-    frames = Generated(500, 3000, count=1500)
-    folders = [f"{tmp_path}/{name}/" for name in "ab"]
-    small = ["--ring", "1M", "--mbuf", "16K", "--size", "400K"]
-    report = tool.record(frames, "--lossless", *small, *folders)
-    assert report["packets"] == frames.count
-    assert [folder["folder"] for folder in report["folders"]] == folders
-    assert all(folder["mbufs"] > 0 and folder["failure"] is None for folder in report["folders"])
-    files = report["files"]
-    assert sum(file["mbufs"] for file in files) == sum(f["mbufs"] for f in report["folders"])
-    checked = tool.check(*(file["path"] for file in files))
-    assert sum(file["packets"] for file in checked) == frames.count
-    assert sorted(sum(numbers_of(files, tmp_path), [])) == list(range(frames.count))
-    for number, folder in enumerate(folders):
-        comments = run("capinfos", "-k", next(Path(folder).iterdir())).decode()
-        assert f"Lanebox: folder {number + 1} of 2" in comments
-    joined = tmp_path / "all.pcapng"
-    run("mergecap", "-w", joined, *(file["path"] for file in files))
-    assert numbers_of([{"path": joined}], tmp_path) == [list(range(frames.count))]
-
-
-def test_check_knows_a_file_of_several_folders(tool, tmp_path):
-    """In a file of a recording in several folders MBUFs may be missing, but none may be in front of
-    an older one. In another file none may be missing."""
-    frames = Generated(500, 3000, count=600)
-    small = ["--ring", "1M", "--mbuf", "16K"]
-    folders = [f"{tmp_path}/{name}/" for name in "ab"]
-    (one,) = tool.record(frames, "--lossless", *small, tmp_path / "one")["files"]
-    dealt = tool.record(frames, "--lossless", *small, *folders)["files"][0]
-    for file, missing_is_right in ((dealt, True), (one, False)):
-        data = Path(file["path"]).read_bytes()
-        header, *mbufs = [
-            data[:PAGE],
-            *(data[n : n + 2**14] for n in range(PAGE, len(data), 2**14)),
-        ]
-        changed = tmp_path / "changed"
-        changed.write_bytes(header + mbufs[0] + b"".join(mbufs[2:]))
-        found = tool.run("check", changed, status=0 if missing_is_right else 1)["files"][0]
-        assert found["rule"] is None or "follows that of" in found["rule"]
-        changed.write_bytes(header + mbufs[1] + mbufs[0])
-        assert tool.run("check", changed, status=1)["files"][0]["rule"]
-
-
-def test_a_folder_that_fails_leaves_its_mbufs_to_the_others(tool, tmp_path):
-    """A folder in which no further file can be made fails, and the others go on. No frame is
-    missing, the report names the folder, and the status is 1."""
-    frames = Generated(500, 20000, count=0)
-    folders = [f"{tmp_path}/{name}/" for name in "abc"]
-    small = ["--ring", "1M", "--mbuf", "16K", "--size", "100K"]
-    running = tool.start("record", *generate(frames), "--lossless", *small, *folders)
-    gone, first = tmp_path / "b", tmp_path / "a"
-    end = time.monotonic() + SECONDS
-    while not (gone.exists() and any(gone.iterdir())) and time.monotonic() < end:
-        time.sleep(0.01)
-    gone.rename(tmp_path / "moved")
-    before = len(list(first.iterdir()))
-    while len(list(first.iterdir())) < before + 2 and time.monotonic() < end:
-        time.sleep(0.05)
-    running.send_signal(signal.SIGINT)
-    out, errors = running.communicate(timeout=SECONDS)
-    assert running.returncode == 1 and "Sanitizer" not in errors, errors
-    report = json.loads(out)
-    (failure,) = report["failures"]
-    assert f"{gone}/" in failure and "No such file or directory" in failure
-    assert [bool(folder["failure"]) for folder in report["folders"]] == [False, True, False]
-    for file in report["files"]:
-        file["path"] = file["path"].replace(f"{gone}/", f"{tmp_path}/moved/")
-    checked = tool.check(*(file["path"] for file in report["files"]))
-    assert sum(file["packets"] for file in checked) == report["packets"] > 0
-    numbers = sorted(sum(numbers_of(report["files"], tmp_path), []))
-    assert numbers == list(range(report["packets"]))
-
-
-@pytest.mark.parametrize(
-    "names, sentence",
-    [
-        (["a/", "b/", "../{0}/a/"], "/a/: the folder is named twice"),
-        (["a/", "none/b/"], "none/b/: No such file or directory"),
-    ],
-)
-def test_folders_that_cannot_be_have_a_sentence(tool, tmp_path, names, sentence):
-    """A recording in several places needs folders, no two alike. Nothing is left of one that could
-    not begin."""
-    targets = [f"{tmp_path}/{name.format(tmp_path.name)}" for name in names]
-    report = tool.run("record", "--packets", 1, *targets, status=1)
-    assert sentence in report["failures"][0]
-    assert list(tmp_path.iterdir()) == []
