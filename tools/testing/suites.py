@@ -1,8 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which suite tests a source: Scala and Python of gateware, Python of sim, targets and software,
-C++ of sim.
+"""Which suite tests a source: Scala and Python of gateware, Python of sim, targets, bringup and
+software, C++ of sim.
 
 By default it is the file of the source's own name in the mirrored folder: gateware/mmio/Foo.scala
 has gateware/test/mmio/FooTest.scala, and sim/rows/foo.py has sim/test/rows/test_foo.py. Where
@@ -24,7 +24,7 @@ Table = dict[str, dict[str, "str | tuple[str, str]"]]
 Exists = Callable[[str], bool]
 
 SOURCES = re.compile(
-    r"(gateware/.*\.(scala|py)|(sim|targets)/.*\.py|sim/board/.*\.cpp"
+    r"(gateware/.*\.(scala|py)|(sim|targets|bringup)/.*\.py|sim/board/.*\.cpp"
     r"|software/python/lanebox_host/.*\.py)$"
 )
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -35,6 +35,13 @@ REST = "*"  # all other sources of the folder
 # folder is in the mirrored one. The entry REST has a suite and the reason why one suite is right
 # for a whole folder.
 ELSEWHERE: Table = {
+    "bringup": {
+        "ffvb676 pin_decoder probe probe_design": "test_ku5p_probe.py",
+    },
+    "bringup/jtag": {
+        "design spi_proxy user_register": "bringup/test/test_flash.py",
+        "pin_name pin_probe": "bringup/test/test_ku5p_probe.py",
+    },
     "gateware/capture": {
         "CaptureBlock": "CaptureTest.scala",
         "CaptureUnit registers": "sim/test/card/test_board_capture.py",
