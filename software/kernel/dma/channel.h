@@ -87,7 +87,7 @@ struct litepcie_way {
 	u32			cause;
 	/* number of descriptors that the card's table for this direction holds */
 	u32			depth;
-	/* h2c of LitePCIe's endpoint: bytes that may be counted before they arrive; else 0 */
+	/* h2c of LitePCIe's endpoint: bytes that the card may count before they arrive; else 0 */
 	u32			in_flight;
 	/*
 	 * h2c: true if the enable register has the bit ENABLE_TAKEN, by which the card says that
@@ -100,13 +100,13 @@ struct litepcie_way {
 	void __iomem		*moderation;
 
 	/*
-	 * lock: protects @stream, and the bytes of the ring that the next read() or write() copies.
-	 * A read(), write() or fsync() and the flusher hold it from their first look at these until
-	 * they return, also while they copy and wait.  The last close() holds it while it drains the
-	 * stream.  So the bytes of two calls are not mixed, and no stream starts while a call moves
-	 * the last one.  Calls of files that do not own the direction take it only if nobody does.
-	 * In LitePCIe's loop it protects the buffer that @sw_count has come to, from its choice to
-	 * the end of its copy.
+	 * lock: protects @stream, and the bytes of the ring that the next read() or write()
+	 * copies.  read(), write(), fsync() and the flusher hold the lock from their first look at
+	 * @stream until they return, also while they copy and wait.  The last close() holds it
+	 * while it drains the stream.  So the bytes of two calls are not mixed, and no stream
+	 * starts while a call moves the last one.  A call of a file that does not own the direction
+	 * takes the lock only if the direction has no owner.  In LitePCIe's loop the lock protects
+	 * the buffer that @sw_count has come to, from its choice to the end of its copy.
 	 */
 	struct mutex		io;
 	/*
@@ -119,7 +119,7 @@ struct litepcie_way {
 	struct litepcie_ring	*ring;
 	/* allowance that makes one ring of LitePCIe's shape free of charge, see charge.c */
 	struct litepcie_allowance *allowance;
-	/* settings of PACKETS by which the last run was started; changed with @mutex held */
+	/* LITEPCIE_IOCTL_PACKETS settings of the last run; set with @mutex held */
 	struct litepcie_ends	ends;
 	char			irq_name[24];
 
@@ -200,9 +200,10 @@ struct litepcie_chan {
 	void __iomem		*loopback;
 	struct litepcie_notices	notices;
 	/*
-	 * Those who wait for either direction by poll() or epoll.  epoll may change the directions
-	 * that it waits for without asking the driver again, so both directions have one queue.
-	 * lock: pollers.lock protects the queue alone, and is taken with way->wait.lock held.
+	 * Threads that wait for either direction by poll() or epoll.  epoll may change the
+	 * directions that it waits for without asking the driver again, so both directions have one
+	 * queue.  lock: pollers.lock protects the queue alone, and is taken with way->wait.lock
+	 * held.
 	 */
 	wait_queue_head_t	pollers;
 	struct litepcie_way	way[LITEPCIE_WAYS];
@@ -287,7 +288,7 @@ void litepcie_notices_off(struct litepcie_way *way);
 bool litepcie_notices_ended(const struct litepcie_way *way, u64 number);
 void litepcie_notices_read(const struct litepcie_way *way, u64 number, u32 *bytes, u32 *flags);
 
-/* Functions of progress.c: how far the card is, and who is woken */
+/* Functions of progress.c: the counts of how far the card is, and waking of threads */
 bool litepcie_dma_progress(struct litepcie_way *way);
 void litepcie_dma_ask(struct litepcie_way *way);
 void litepcie_dma_interrupt(struct litepcie_way *way);

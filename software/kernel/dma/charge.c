@@ -85,8 +85,9 @@ static int charge_process(struct litepcie_charge *charge, u64 limit)
 
 /*
  * Charge @pages to the calling process and its user.  If @allowance is not NULL and no other ring
- * has it, the allowance is taken instead and nobody is charged.  Returns -ENOMEM if the user would
- * exceed RLIMIT_MEMLOCK and the process has no CAP_IPC_LOCK.
+ * has it, the allowance is taken instead and nobody is charged.  Returns -ENOMEM if the process or
+ * its user would exceed RLIMIT_MEMLOCK and the process has no CAP_IPC_LOCK.  After an error nothing
+ * is charged.
  */
 int litepcie_charge(struct litepcie_charge *charge, unsigned long pages,
 		    struct litepcie_allowance *allowance)
@@ -113,6 +114,10 @@ int litepcie_charge(struct litepcie_charge *charge, unsigned long pages,
 	return err;
 }
 
+/*
+ * Undo litepcie_charge().  Any process may call this, after the charged one has exited, too.  A
+ * charge that is all 0 is left alone.
+ */
 void litepcie_discharge(struct litepcie_charge *charge)
 {
 	if (charge->allowance) {

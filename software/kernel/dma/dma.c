@@ -270,7 +270,10 @@ static void set_run(struct litepcie_way *way, u32 run, int error)
 
 /* Start and stop of a direction ------------------------------------------- */
 
-/* Stop the direction.  After an error, too, it counts as stopped and makes no request. */
+/*
+ * Stop the direction.  Returns what litepcie_dma_halt() returns.  After an error, too, the
+ * direction counts as stopped and makes no request.  Needs litepcie_enter().
+ */
 int litepcie_dma_stop(struct litepcie_way *way)
 {
 	int err;
@@ -303,7 +306,11 @@ static void begin_notices(struct litepcie_way *way, u32 run)
 		litepcie_notices_start(way, ends.flush_us);
 }
 
-/* Start the direction for way->owner.  Needs litepcie_enter(). */
+/*
+ * Start the direction for way->owner, with a ring of LitePCIe's shape if it has none.  Returns 0,
+ * -ENOMEM, -ENODEV if the card is lost, or -EIO if the direction or another part of the card does
+ * not stop.  Needs litepcie_enter().
+ */
 static int start_locked(struct litepcie_way *way, u32 run)
 {
 	int err;
@@ -334,8 +341,9 @@ static int start_locked(struct litepcie_way *way, u32 run)
 /*
  * Start a run of kind @run for @file, which becomes the owner if the direction has none.  If the
  * direction already runs as this kind, the call does nothing.  For a LOOP any file may make such a
- * call, not only the owner.  After an error, a held run or a stream starts only once
- * litepcie_dma_end() has cleared the error.  Needs litepcie_enter().
+ * call, not only the owner.  Returns -EBUSY if another file owns the direction or a run of another
+ * kind is under way.  After an error, a held run or a stream starts only once litepcie_dma_end()
+ * has cleared the error.  Needs litepcie_enter().
  */
 int litepcie_dma_start(struct litepcie_way *way, struct litepcie_file *file, u32 run)
 {
@@ -358,8 +366,9 @@ int litepcie_dma_start(struct litepcie_way *way, struct litepcie_file *file, u32
 }
 
 /*
- * Stop the direction for its owner @file, and clear the error of its last run.  If the direction is
- * at rest, any file may make this call, which then does nothing.  Needs litepcie_enter().
+ * Stop the direction for its owner @file, and clear the error of its last run.  Returns -EBUSY if
+ * another file's run is under way.  If the direction is at rest, any file may make this call, which
+ * then does nothing.  Needs litepcie_enter().
  */
 int litepcie_dma_end(struct litepcie_way *way, struct litepcie_file *file)
 {

@@ -154,9 +154,10 @@ void litepcie_held_look(struct litepcie_way *way)
 }
 
 /*
- * Hand one descriptor to the card, for @bytes at @offset of the ring, within one buffer.  @last
- * means for h2c that the packet ends with the descriptor, and for c2h that the end of a packet ends
- * the descriptor.
+ * Hand one descriptor to the card, for @bytes at @offset of the ring, within one buffer.  With @irq
+ * the card interrupts when it is done with the descriptor.  @last means for h2c that the packet
+ * ends with the descriptor, and for c2h that the end of a packet ends the descriptor.  The caller
+ * holds way->mutex and has made sure that the card's table has room.  Needs litepcie_enter().
  */
 void litepcie_held_append(struct litepcie_way *way, u64 offset, u32 bytes, bool irq, bool last)
 {
@@ -234,7 +235,10 @@ static int advance_locked(struct litepcie_way *way, struct litepcie_file *file,
 
 /*
  * LITEPCIE_IOCTL_ADVANCE: hand buffers over to the card, and start a direction at rest.  If
- * @lengths is NULL, all buffers are full.  Needs litepcie_enter().
+ * @lengths is NULL, all buffers are full.  advance->advanced gets the count of the run's
+ * descriptors that were handed over, after an error, too.  Returns -EINVAL if the ring lacks so
+ * many buffers or a length is 0 or too large, and then hands over none.  Other errors are those of
+ * litepcie_dma_start() and of the run.  Needs litepcie_enter().
  */
 int litepcie_held_advance(struct litepcie_file *file, struct litepcie_advance *advance,
 			  const u32 *lengths)

@@ -7,8 +7,8 @@
  *
  * Pinned pages are neither moved nor reused until they are unpinned, whatever happens to the
  * mapping and the process.  So the card's writes never reach memory of another process.  Only
- * anonymous memory and hugetlbfs are accepted:
- * a file's pages may be written back or truncated while the card writes to them.
+ * anonymous memory and hugetlbfs are accepted: a file's pages may be written back or truncated
+ * while the card writes to them.
  */
 
 #define pr_fmt(fmt)	KBUILD_MODNAME ": " fmt
@@ -36,7 +36,10 @@ struct page *litepcie_memory_page(const struct litepcie_memory *memory, unsigned
 	return memory->page[n];
 }
 
-/* Pin all pages of @memory, whose first byte is at @address, or no page if one cannot be pinned. */
+/*
+ * Pin all pages of @memory, whose first byte is at @address in the calling process.  Returns 0, or
+ * an error such as -EFAULT if a page cannot be pinned, and then no page is pinned.
+ */
 static int pin(struct litepcie_memory *memory, unsigned long address)
 {
 	unsigned long done = 0;
@@ -59,6 +62,10 @@ unpin:
 	return got ? got : -EFAULT;
 }
 
+/*
+ * Returns -EOPNOTSUPP if a page is neither private anonymous memory nor of hugetlbfs, or has no
+ * address in the kernel's mapping.
+ */
 static int check_kind(const struct litepcie_memory *memory)
 {
 	for (unsigned long n = 0; n < memory->pages; n++) {
@@ -89,7 +96,10 @@ static void memory_release(struct litepcie_memory *memory, unsigned long pinned,
 /*
  * Pin memory of the calling process for writing by the card, and charge it to the process.
  * @address and @bytes are multiples of the page size.  The caller holds no lock of the driver,
- * since pages may have to be read from a disk.
+ * since pages may have to be read from a disk.  Errors:
+ *   -EFAULT	no memory is there, or the process may not write to it
+ *   -EOPNOTSUPP	the memory is a file's, or shared
+ *   -ENOMEM	no kernel memory, or RLIMIT_MEMLOCK would be exceeded
  */
 struct litepcie_memory *litepcie_memory_pin(unsigned long address, size_t bytes)
 {
@@ -121,8 +131,8 @@ release:
 }
 
 /*
- * Unpin memory of a process once the card's DMA mapping of it has ended.  The pages are marked
- * dirty, since the card or write() wrote them.
+ * Unpin a process's memory and free @memory, once the card's DMA mapping of it has ended.  The
+ * pages are marked dirty, since the card or write() wrote them.  May sleep.
  */
 void litepcie_memory_unpin(struct litepcie_memory *memory)
 {

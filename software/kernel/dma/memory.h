@@ -4,6 +4,10 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Declares the pinning of a process's own memory, in which a ring may lie.
+ *
+ * litepcie_memory_pin() returns memory that belongs to its caller, or an error: -EFAULT, -ENOMEM or
+ * -EOPNOTSUPP.  Each pinned memory is unpinned once, after its DMA mapping has ended.  No function
+ * of this file takes a lock of the driver.
  */
 #ifndef LITEPCIE_MEMORY_H
 #define LITEPCIE_MEMORY_H

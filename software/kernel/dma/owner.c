@@ -67,7 +67,10 @@ static void use_ring(struct litepcie_way *way, struct litepcie_ring *ring)
 	trace_litepcie_ring(way, ring);
 }
 
-/* Make the file's own ring, unless it has one.  Needs litepcie_enter(). */
+/*
+ * Make the file's own ring, unless it has one.  The ring is left unmapped.  Returns 0 or -ENOMEM.
+ * Needs litepcie_enter().
+ */
 static int make_own_ring(struct litepcie_way *way, struct litepcie_file *file)
 {
 	struct litepcie_ring *ring;
@@ -94,7 +97,7 @@ static void drop_own_ring(struct litepcie_way *way, struct litepcie_file *file)
 
 /*
  * Map the owner's own ring for the card, and make it the direction's ring, unless the direction has
- * a ring already.  Needs litepcie_enter().
+ * a ring already.  Returns 0 or -ENOMEM.  Needs litepcie_enter().
  */
 int litepcie_owner_ring(struct litepcie_way *way)
 {
@@ -119,7 +122,8 @@ int litepcie_owner_ring(struct litepcie_way *way)
 
 /*
  * Returns, with a reference, the ring that @file has in this direction, or would have as the
- * direction's owner.  Returns -EBUSY if another file owns the direction.  Needs litepcie_enter().
+ * direction's owner.  Returns -EBUSY if another file owns the direction, or -ENOMEM.  Takes
+ * way->mutex.  Needs litepcie_enter().
  */
 struct litepcie_ring *litepcie_owner_ring_of(struct litepcie_way *way, struct litepcie_file *file)
 {
@@ -172,7 +176,8 @@ static struct litepcie_allowance *allowance_for(struct litepcie_way *way,
 /*
  * Give the direction a new ring, which lies in @memory if that is not NULL.  @file must own the
  * direction, and the direction must be stopped, or the call fails with -EBUSY.  The caller has
- * checked @geometry.  Needs litepcie_enter().
+ * checked @geometry.  After an error the direction keeps its ring, and @memory belongs to the
+ * caller.  Takes way->mutex.  Needs litepcie_enter().
  */
 int litepcie_owner_setup(struct litepcie_way *way, struct litepcie_file *file,
 			 const struct litepcie_geometry *geometry, struct litepcie_memory *memory)
@@ -250,6 +255,10 @@ void litepcie_owner_drop_orphan(struct litepcie_way *way)
 		drop_ring(way);
 }
 
+/*
+ * Make @file the direction's owner.  Returns -EBUSY if the direction has an owner, even if that is
+ * @file.  Takes way->mutex.
+ */
 int litepcie_owner_take(struct litepcie_way *way, struct litepcie_file *file)
 {
 	int err = 0;
@@ -274,7 +283,11 @@ bool litepcie_owner_is_other(const struct litepcie_way *way, const struct litepc
 	return owner && owner != file;
 }
 
-/* read() and write() in LitePCIe's loop: make @file the owner, and make its ring. */
+/*
+ * For read() and write() in LitePCIe's loop: make @file the direction's owner, and make its ring.
+ * Returns -EBUSY if another file owns the direction, -ENOMEM, or the error of litepcie_enter().
+ * After an error @file does not become the owner.  Takes way->mutex.
+ */
 int litepcie_owner_begin(struct litepcie_way *way, struct litepcie_file *file)
 {
 	int err = litepcie_enter(litepcie_of(way));
@@ -309,8 +322,9 @@ static void tell_newcomer(struct litepcie_way *way, const struct eventfd_ctx *be
 }
 
 /*
- * Set the direction's eventfd.  If @event is NULL, the direction has no eventfd from now on.  On
- * success the reference to @event is consumed.
+ * Set the direction's eventfd.  If @event is NULL, the direction has no eventfd from now on.
+ * Returns -EBUSY if @file does not own the direction.  On success the reference to @event is
+ * consumed.
  */
 int litepcie_owner_event(struct litepcie_way *way, struct litepcie_file *file,
 			 struct eventfd_ctx *event)
@@ -345,8 +359,8 @@ static void give_locked(struct litepcie_way *way, struct litepcie_file *file, bo
 }
 
 /*
- * If @file owns the direction, stop the direction and take it from the file.  @live:
- * litepcie_enter() has succeeded.
+ * If @file owns the direction, stop the direction and take it from the file.  @live says that
+ * litepcie_enter() has succeeded: otherwise no register is touched.  Takes way->mutex.
  */
 void litepcie_owner_give(struct litepcie_way *way, struct litepcie_file *file, bool live)
 {

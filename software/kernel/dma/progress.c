@@ -31,7 +31,7 @@
 
 /*
  * Ask the card how far it is.  Returns 1 if it is further than at the last call, 0 if it is not, or
- * -EIO if its answer cannot be true, so that it may have gone.  After -EIO the caller calls
+ * -EIO if the answer cannot be true, so that the card may have gone.  After -EIO the caller calls
  * litepcie_check_lost() when it has dropped wait.lock, since that function takes the lock to wake
  * the waiters.
  */
@@ -58,11 +58,11 @@ static __always_inline int update_locked(struct litepcie_way *way)
 }
 
 /*
- * Wake those who wait by poll() for this direction, and all of them if an error has to be reported.
- * The loss of the card wakes all of them in card.c.
- * The barrier of wq_has_sleeper() pairs with that of poll_wait(): either the counts are seen by who
- * polls, or the sleeper is seen here.  Interrupts are off already, so the queue's lock is taken
- * without the saving of flags that wake_up_poll() does.
+ * Wake the threads that wait in poll() for this direction, or all threads in poll() if the
+ * direction has an error to report.  When the card is lost, card.c wakes all of them.  The barrier
+ * of wq_has_sleeper() pairs with that of poll_wait(): either the polling thread sees the new
+ * counts, or this function sees the sleeping thread.  Interrupts are off already, so the queue's
+ * lock is taken without the saving of flags that wake_up_poll() does.
  */
 static __always_inline void tell_pollers(struct litepcie_way *way)
 {
@@ -91,8 +91,8 @@ static __always_inline void tell_locked(struct litepcie_way *way)
 }
 
 /*
- * Ask the card how far it is, in any context.  Returns true if it is further than before, or if
- * the run has failed.  The card is asked with wait.lock held: otherwise an older answer could be
+ * Ask the card how far it is, in any context.  Returns true if the card is further than before, or
+ * if the run has failed.  The card is asked with wait.lock held: otherwise an older answer could be
  * stored after a newer one.
  */
 bool litepcie_dma_progress(struct litepcie_way *way)

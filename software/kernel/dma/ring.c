@@ -31,6 +31,7 @@ size_t litepcie_chunk_bytes(const struct litepcie_ring *ring)
 	return PAGE_SIZE << ring->chunk_order;
 }
 
+/* Returns the page with byte @offset of the ring, which must be below litepcie_ring_bytes(). */
 struct page *litepcie_ring_page(const struct litepcie_ring *ring, size_t offset)
 {
 	return ring->chunk[offset / litepcie_chunk_bytes(ring)].page +
@@ -42,6 +43,7 @@ static size_t buffer_offset(const struct litepcie_ring *ring, u32 buffer)
 	return (size_t)buffer * ring->geometry.size;
 }
 
+/* Returns the kernel's address of buffer number @buffer, whose bytes are contiguous there. */
 void *litepcie_ring_buffer(const struct litepcie_ring *ring, u32 buffer)
 {
 	return page_address(litepcie_ring_page(ring, buffer_offset(ring, buffer)));
@@ -59,7 +61,10 @@ dma_addr_t litepcie_ring_dma(const struct litepcie_ring *ring, u32 buffer)
 	       offset % litepcie_chunk_bytes(ring);
 }
 
-/* Sync the buffer before a copy, unless the ring has been unmapped from the card. */
+/*
+ * Let the processor copy from or to a buffer: call dma_sync_*() if the ring needs that and is
+ * mapped.  Takes ring->lock, so no interrupt handler may call this.
+ */
 void litepcie_ring_for_cpu(struct litepcie_ring *ring, u32 buffer)
 {
 	if (!ring->needs_sync)
@@ -71,6 +76,7 @@ void litepcie_ring_for_cpu(struct litepcie_ring *ring, u32 buffer)
 	spin_unlock(&ring->lock);
 }
 
+/* Let the card use a buffer after a copy, with the limits of litepcie_ring_for_cpu(). */
 void litepcie_ring_for_card(struct litepcie_ring *ring, u32 buffer)
 {
 	if (!ring->needs_sync)
@@ -82,7 +88,10 @@ void litepcie_ring_for_card(struct litepcie_ring *ring, u32 buffer)
 	spin_unlock(&ring->lock);
 }
 
-/* Unmap the ring from the card, which must be quiet.  The ring keeps its pages. */
+/*
+ * Unmap the ring from the card, which must be quiet.  The ring keeps its pages.  Does nothing for a
+ * ring that is not mapped.
+ */
 void litepcie_ring_unmap(struct litepcie_ring *ring)
 {
 	struct device *dev;
@@ -116,7 +125,10 @@ static int charge_pages_of(struct litepcie_ring *ring, struct litepcie_allowance
 			       allowance);
 }
 
-/* Allocate the chunks.  Each is a compound page: a reference to any page keeps the chunk. */
+/*
+ * Allocate the chunks.  Each is a compound page: a reference to any page keeps the chunk.  After
+ * -ENOMEM the caller puts the ring, which frees the chunks that were allocated.
+ */
 static int alloc_pages_of(struct litepcie_ring *ring, int node)
 {
 	gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_COMP | __GFP_NOWARN;
@@ -131,7 +143,10 @@ static int alloc_pages_of(struct litepcie_ring *ring, int node)
 	return 0;
 }
 
-/* Map the ring's pages for DMA by @dev.  On failure no page is mapped, and -ENOMEM is returned. */
+/*
+ * Map the ring's pages, which must not be mapped, for DMA by @dev.  Returns 0, or -ENOMEM, and then
+ * no page is mapped.
+ */
 int litepcie_ring_map(struct litepcie_ring *ring, struct device *dev)
 {
 	unsigned int i;
@@ -169,6 +184,10 @@ void litepcie_ring_get(struct litepcie_ring *ring)
 	kref_get(&ring->kref);
 }
 
+/*
+ * Drop a reference to the ring, if @ring is not NULL.  The last one unmaps the ring from the card
+ * and frees or unpins its pages, so this may sleep.
+ */
 void litepcie_ring_put(struct litepcie_ring *ring)
 {
 	if (ring)
@@ -206,9 +225,10 @@ static int largest_order(const struct litepcie_geometry *geometry)
 }
 
 /*
- * Allocate a ring of zeroed pages on the card's NUMA node, in chunks as large as can be had.
- * Returns the ring or an error.  The caller has checked @geometry.  The memory is charged to the
- * calling process, unless @allowance is free.
+ * Allocate a ring of zeroed pages on the card's NUMA node, in chunks as large as can be had, and
+ * map it for @dev.  The caller has checked @geometry.  The memory is charged to the calling
+ * process, unless the ring can take @allowance.  Returns the ring with one reference, or -ENOMEM if
+ * memory or DMA addresses lack or the charge would exceed RLIMIT_MEMLOCK.
  */
 struct litepcie_ring *litepcie_ring_alloc(struct device *dev, enum dma_data_direction direction,
 					  const struct litepcie_geometry *geometry,
@@ -250,8 +270,12 @@ static struct litepcie_ring *wrap_in_chunks(struct device *dev, enum dma_data_di
 }
 
 /*
- * Make a ring in @memory, which has as many bytes as @geometry says.  On success @memory belongs to
- * the ring.  On failure an error is returned, and @memory still belongs to the caller.
+ * Make a ring in @memory, which has as many bytes as @geometry says, and map it for @dev.  On
+ * success the ring has one reference, and @memory belongs to it.  After an error @memory still
+ * belongs to the caller.  Errors:
+ *   -EMSGSIZE	a buffer is larger than the physically contiguous parts of @memory
+ *   -EOPNOTSUPP	the card does not reach @memory without dma_sync_*()
+ *   -ENOMEM	no memory, or no DMA addresses
  */
 struct litepcie_ring *litepcie_ring_wrap(struct device *dev, enum dma_data_direction direction,
 					 const struct litepcie_geometry *geometry,

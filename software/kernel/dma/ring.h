@@ -31,6 +31,7 @@ struct litepcie_geometry {
 	u32	per_interrupt;	/* number of buffers from one interrupt of the card to the next */
 	/* how the driver learns how many buffers the card has finished: a LITEPCIE_MODE_ value */
 	u32	mode;
+	/* us between two looks of the driver's timer in adaptive and poll mode; else 0 */
 	u32	interval_us;
 	/* flags of the ring: the bitwise OR of LITEPCIE_RING_ values */
 	u32	flags;
@@ -50,7 +51,9 @@ struct litepcie_chunk {
 struct litepcie_ring {
 	struct kref			kref;
 	struct litepcie_geometry	geometry;
-	/* lock: held where @dev changes, and during dma_sync_*() for it */
+	/*
+	 * lock: protects @dev; dma_sync_*() is called with it held, so never for an unmapped ring
+	 */
 	spinlock_t			lock;
 	/* the card's PCI device, for whose DMA the ring is mapped; NULL: it is not mapped */
 	struct device			*dev;

@@ -19,7 +19,10 @@ static ktime_t interval(const struct litepcie_way *way)
 	return ns_to_ktime((u64)way->interval_us * NSEC_PER_USEC);
 }
 
-/* Enable the interrupt cause, unless the direction has stopped: no stop would disable it again. */
+/*
+ * Enable the interrupt cause, unless the direction has stopped: its stop has disabled the cause,
+ * and no later stop would.
+ */
 static void cause_on(struct litepcie_way *way)
 {
 	unsigned long flags;
@@ -31,8 +34,8 @@ static void cause_on(struct litepcie_way *way)
 }
 
 /*
- * Start the timer, unless the direction has been stopped.  wait.lock is held, since an interrupt on
- * another processor may start the same timer, even while the timer's callback runs.
+ * Start the timer, unless the direction has been stopped.  wait.lock is taken, since an interrupt
+ * on another processor may start the same timer, even while the timer's callback runs.
  */
 static void look_later(struct litepcie_way *way)
 {
