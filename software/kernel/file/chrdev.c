@@ -32,6 +32,10 @@ static void free_file(struct litepcie_file *file)
 	kfree(file);
 }
 
+/*
+ * open(): the file owns no direction yet.  Returns -ENOMEM, -ENODEV if the card has gone or no
+ * longer answers, or -EIO while the card is reset or asleep.
+ */
 static int litepcie_open(struct inode *inode, struct file *filp)
 {
 	struct litepcie_chan *chan = container_of(inode->i_cdev, struct litepcie_chan, cdev);
@@ -61,6 +65,10 @@ free:
 	return err;
 }
 
+/*
+ * The last close(): send what was written to h2c, for at most close_timeout_ms, and give up all
+ * that the file has.  If the card is away (@live is false), no register is touched.
+ */
 static int litepcie_release(struct inode *inode, struct file *filp)
 {
 	struct litepcie_file *file = filp->private_data;
@@ -160,8 +168,9 @@ static __poll_t errors(struct litepcie_chan *chan)
 }
 
 /*
- * poll() for one direction wakes for that direction only. poll() for neither direction wakes when
- * a direction fails or the card goes away.
+ * poll() for one direction wakes for that direction only.  poll() for neither direction wakes when
+ * a direction fails or the card goes away.  For a card that has gone, poll() returns POLLHUP and
+ * POLLERR.
  */
 static __poll_t litepcie_poll(struct file *filp, struct poll_table_struct *table)
 {
@@ -258,8 +267,8 @@ static void way_init(struct litepcie_chan *chan, enum litepcie_direction id)
 }
 
 /*
- * Name and number a node that stands beside that of @chan: litepcieN-NAME.  The minor numbers of
- * such nodes begin behind those of the channels.
+ * Name and number a node that stands beside that of @chan: litepcieN-NAME.  A channel has at most
+ * one such node, whose minor number is MINORS above the channel's.  Returns 0 or -ENOMEM.
  */
 int litepcie_chrdev_beside(struct device *dev, const struct litepcie_chan *chan, const char *name)
 {
@@ -296,7 +305,10 @@ static int fill_channel(struct litepcie_chan *chan)
 	return 0;
 }
 
-/* Allocate a channel of the card.  The caller frees the channel with put_device(&chan->dev). */
+/*
+ * Allocate a channel of the card, with a reference to the card.  Returns -ENOMEM, or -ENOSPC if all
+ * MINORS channel numbers are in use.  The caller frees the channel with put_device(&chan->dev).
+ */
 struct litepcie_chan *litepcie_chan_alloc(struct litepcie *card)
 {
 	struct litepcie_chan *chan = kzalloc(sizeof(*chan), GFP_KERNEL);
@@ -326,16 +338,22 @@ struct litepcie_chan *litepcie_chan_alloc(struct litepcie *card)
 	return chan;
 }
 
+/* Make the channel's device node, after which programs may open it.  Returns 0 or -errno. */
 int litepcie_chan_add(struct litepcie_chan *chan)
 {
 	return cdev_device_add(&chan->cdev, &chan->dev);
 }
 
+/* Remove the channel's device node.  Files that are open stay open and keep the channel. */
 void litepcie_chan_del(struct litepcie_chan *chan)
 {
 	cdev_device_del(&chan->cdev, &chan->dev);
 }
 
+/*
+ * Called when the module is loaded: reserve the device numbers of channels and of the nodes beside
+ * them, and make the class litepcie.  Returns 0 or -errno, and then nothing is left reserved.
+ */
 int litepcie_chrdev_init(void)
 {
 	int err = alloc_chrdev_region(&first_number, 0, 2 * MINORS, LITEPCIE_NAME);
@@ -349,7 +367,7 @@ int litepcie_chrdev_init(void)
 	return err;
 }
 
-/* class_destroy() ignores a class that could not be made. */
+/* Undo litepcie_chrdev_init().  class_destroy() ignores a class that could not be made. */
 void litepcie_chrdev_exit(void)
 {
 	class_destroy(litepcie_class);

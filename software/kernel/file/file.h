@@ -25,9 +25,12 @@ struct litepcie_file {
 	 * mappings of this file share it
 	 */
 	struct litepcie_index	*index;
-	/* The file's own rings, which have LitePCIe's shape.  Protected by way->mutex. */
+	/*
+	 * the file's own rings, which have LitePCIe's shape; NULL: not made; protected by
+	 * way->mutex
+	 */
 	struct litepcie_ring	*ring[LITEPCIE_WAYS];
-	/* the file's settings of PACKETS, for its next runs; protected by way->mutex */
+	/* the file's LITEPCIE_IOCTL_PACKETS settings, for its next runs; protected by way->mutex */
 	struct litepcie_ends	ends[LITEPCIE_WAYS];
 };
 
@@ -62,7 +65,10 @@ int litepcie_chrdev_beside(struct device *dev, const struct litepcie_chan *chan,
 int litepcie_chan_add(struct litepcie_chan *chan);
 void litepcie_chan_del(struct litepcie_chan *chan);
 
-/* Defined in setup.c; each is a call of ioctl.c's table */
+/*
+ * Functions of setup.c: each makes the ioctl() that its name says, for a copy of the program's
+ * argument, and returns 0 or -errno.  ioctl.c's table says which ones need litepcie_enter().
+ */
 int litepcie_setup_ring(struct litepcie_file *file, void *argument);
 int litepcie_setup_memory(struct litepcie_file *file, void *argument);
 int litepcie_setup_info(struct litepcie_file *file, void *argument);
@@ -70,7 +76,10 @@ int litepcie_setup_event(struct litepcie_file *file, void *argument);
 int litepcie_setup_packets(struct litepcie_file *file, void *argument);
 int litepcie_setup_features(struct litepcie_file *file, void *argument);
 
-/* Defined in ioctl.c, rw.c, mmap.c and sysfs.c */
+/*
+ * Functions of ioctl.c, rw.c and mmap.c: the node's system calls, and mapping a ring's pages.
+ * sysfs.c defines the attributes litepcie_groups.
+ */
 long litepcie_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 long litepcie_compat_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 ssize_t litepcie_read_iter(struct kiocb *iocb, struct iov_iter *to);
@@ -80,12 +89,15 @@ int litepcie_mmap(struct file *file, struct vm_area_struct *vma);
 int litepcie_mmap_pages(struct vm_area_struct *vma, struct litepcie_ring *ring, size_t first);
 extern const struct attribute_group *litepcie_groups[];
 
-/* Defined in stream.c; stream.h declares what only stream.c, packets.c and sync.c use */
+/*
+ * Functions of stream.c for poll(), read() and write().  stream.h declares those that only
+ * stream.c, packets.c and sync.c use.
+ */
 bool litepcie_stream_ready(struct litepcie_way *way);
 ssize_t litepcie_stream_transfer(struct litepcie_way *way, struct litepcie_file *file,
 				 struct iov_iter *iter, bool nonblock);
 
-/* Functions of sync.c: flush time, fsync() and close() of a stream */
+/* Functions of sync.c: flush time, fsync() and last close() of a stream */
 void litepcie_stream_init(struct litepcie_way *way);
 int litepcie_stream_sync(struct litepcie_file *file);
 void litepcie_stream_close(struct litepcie_file *file);

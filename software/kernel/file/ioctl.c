@@ -309,17 +309,17 @@ static int ioctl_export(struct litepcie_file *file, struct litepcie_export __use
 /* One ioctl() number of the device node.  The number includes the size of its argument. */
 struct call {
 	unsigned int	number;
-	/* true: the function needs litepcie_enter() */
+	/* true: @function is called between litepcie_enter() and litepcie_exit() */
 	bool		live;
 	/*
 	 * @argument is a copy of the user's argument if the number says that the driver reads it,
-	 * and zeroed otherwise.  After a success it is copied to the user if the number says that
-	 * the driver writes it.
+	 * and zeroed otherwise.  If @function returns 0, @argument is copied to the user if the
+	 * number says that the driver writes it.
 	 */
 	int		(*function)(struct litepcie_file *file, void *argument);
 };
 
-/* bytes of the largest argument in the table */
+/* bytes of the largest argument in the table @calls */
 #define MOST_BYTES	sizeof(struct litepcie_ring_info)
 
 #define CALL(_name, _live, _function)						\
@@ -415,7 +415,10 @@ struct compat_run {
 /* 20 bytes on x86, 24 where 64 bits are aligned to 8 bytes */
 static_assert(sizeof(struct compat_run) == 16 + __alignof__(compat_s64));
 
-/* The native structures of both numbers are alike. */
+/*
+ * Make call 21 or 22 for a 32-bit program.  The 64-bit structures of both numbers are alike, so one
+ * function serves both.
+ */
 static int compat_run(struct litepcie_file *file, unsigned int number,
 		      struct compat_run __user *user)
 {

@@ -33,7 +33,10 @@ static const struct vm_operations_struct ring_vm_ops = {
 	.close	= ring_vm_close,
 };
 
-/* Map the ring's pages from byte @first of the ring on, within checked bounds. */
+/*
+ * Map the ring's pages from byte @first of the ring on.  The caller has checked that the ring does
+ * not end before the mapping.  Returns 0 or -errno.
+ */
 int litepcie_mmap_pages(struct vm_area_struct *vma, struct litepcie_ring *ring, size_t first)
 {
 	for (size_t at = 0; at < vma->vm_end - vma->vm_start; at += PAGE_SIZE) {
@@ -105,8 +108,9 @@ static int mmap_way(struct litepcie_way *way, struct litepcie_file *file,
 }
 
 /*
- * Map all @bytes of pages that are kept for as long as the file is open.  With @writable false a
- * process can map the pages only for reading.
+ * Map all @bytes at @address, pages that the driver keeps for as long as the file is open.  With
+ * @writable false a process can map the pages only for reading.  Returns -EINVAL if the mapping has
+ * another size or is private, or -EPERM if it is writable without @writable.
  */
 static int map_kept(struct vm_area_struct *vma, void *address, size_t bytes, bool writable)
 {

@@ -32,8 +32,8 @@ bool litepcie_packet_fits(const struct litepcie_way *way, u64 bytes)
 }
 
 /*
- * Store the length in bytes of the packet for which write() was refused, or 0.  poll() waits for
- * room for that packet.
+ * h2c: store the length in bytes of the packet for which write() was refused, or 0.  poll() waits
+ * for room for that packet.
  */
 static void set_wanted(const struct litepcie_run *run, u64 bytes)
 {
@@ -56,7 +56,10 @@ static void set_wanted(const struct litepcie_run *run, u64 bytes)
 		litepcie_dma_news(way);
 }
 
-/* Begin a write() of @bytes.  With packets on, all of these bytes are one packet. */
+/*
+ * h2c: begin a write() of @bytes.  With packets on, all of these bytes are one packet.  Returns
+ * -EMSGSIZE if a packet is longer than the ring without one buffer.
+ */
 int litepcie_packet_begin(struct litepcie_run *run, size_t bytes)
 {
 	const struct litepcie_ring *ring = run->ring;
@@ -71,7 +74,10 @@ int litepcie_packet_begin(struct litepcie_run *run, size_t bytes)
 	return 0;
 }
 
-/* Called when the ring has no room for the packet now, and its write() must not wait. */
+/*
+ * h2c: called when the ring has no room for a packet and its write() must not wait.  poll() then
+ * waits for that room.  With packets off nothing is done.
+ */
 void litepcie_packet_refuse(const struct litepcie_run *run)
 {
 	if (run->needs)
@@ -79,8 +85,9 @@ void litepcie_packet_refuse(const struct litepcie_run *run)
 }
 
 /*
- * Copy all of the packet to the ring before the first part of it is handed over to the card.  So
- * either all of the packet is sent, or nothing.
+ * h2c: send the bytes of @from as one packet.  All of them are copied to the ring before the first
+ * part of them is handed over to the card.  So either all of the packet is sent, or, after -EFAULT,
+ * nothing.  The caller holds way->io and has made sure that ring and table have room.
  */
 int litepcie_packet_write(struct litepcie_run *run, struct iov_iter *from)
 {
@@ -145,8 +152,9 @@ static bool is_bad(const struct litepcie_run *run, u32 flags)
 }
 
 /*
- * Get the length and flags of the buffer that read() returns next.  Returns -EBADMSG if the program
- * has not yet been told that the buffer's data is bad.
+ * c2h: get the length in bytes and the flags of the buffer that read() returns next.  Returns
+ * -EBADMSG if the program has not yet been told that the buffer's data is bad, or -ECANCELED if the
+ * run is over.
  */
 int litepcie_packet_read(const struct litepcie_run *run, u32 *bytes, u32 *flags)
 {

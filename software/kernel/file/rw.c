@@ -224,7 +224,8 @@ static ssize_t write_buffers(struct run *run, struct iov_iter *from)
 }
 
 /*
- * Copy the buffers that are ready.  Returns 0 if the buffer that the caller has waited for is not
+ * Copy the buffers that are ready, as far as @iter goes.  Returns the bytes copied, or -EINVAL if
+ * @iter is shorter than a buffer.  Returns 0 if the buffer that the caller has waited for is not
  * ready any more, since another call took it or the run was stopped.
  */
 static ssize_t transfer_some(struct litepcie_way *way, struct litepcie_file *file,
@@ -251,7 +252,8 @@ static ssize_t transfer_some(struct litepcie_way *way, struct litepcie_file *fil
 
 /*
  * read() and write(): move whole buffers in LitePCIe's loop, and a stream of bytes otherwise.
- * Returns 0 only for a length of 0, since 0 would mean the end of the file.
+ * Returns bytes or -errno.  Returns 0 only for a length of 0, since 0 would mean the end of the
+ * file.
  */
 static ssize_t transfer(struct kiocb *iocb, struct iov_iter *iter, enum litepcie_direction id)
 {

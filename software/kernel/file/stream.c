@@ -96,6 +96,10 @@ u64 litepcie_stream_bytes(const struct litepcie_run *run)
 	return bytes;
 }
 
+/*
+ * Move the place that the program has come to by @bytes.  write() moves it back by a negative
+ * number to take back a packet that is not sent.
+ */
 void litepcie_stream_move(const struct litepcie_run *run, s64 bytes)
 {
 	lockdep_assert_held(&run->way->io);
@@ -167,8 +171,9 @@ static void send_part(struct litepcie_way *way, bool all)
 }
 
 /*
- * Hand buffers over to the card: c2h those that were read, h2c those that were written.  @all
- * includes an incomplete beat of h2c.  Returns -ECANCELED if the run is over.
+ * Hand buffers over to the card: c2h those that were read, h2c the written bytes of one buffer.
+ * @all includes an incomplete beat of h2c.  Returns -ECANCELED if the run is over, or the error of
+ * litepcie_enter().  The caller holds way->io.  Takes way->mutex.
  */
 int litepcie_stream_hand_over(const struct litepcie_run *run, bool all)
 {
@@ -193,6 +198,7 @@ int litepcie_stream_hand_over(const struct litepcie_run *run, bool all)
 
 /* The end of a stream's run ----------------------------------------------- */
 
+/* Returns true if the run has stopped or failed, or if the card has gone. */
 bool litepcie_stream_is_over(const struct litepcie_run *run)
 {
 	struct litepcie_way *way = run->way;
@@ -213,7 +219,10 @@ int litepcie_stream_reason(const struct litepcie_run *run)
 
 /* One call of read() or write() ------------------------------------------- */
 
-/* Start the stream for @file, unless it runs.  @run gets a reference to its ring. */
+/*
+ * Start the stream for @file, unless the stream runs already.  @run gets a reference to the
+ * stream's ring.  Returns 0, or the error of litepcie_enter() or litepcie_dma_start().
+ */
 static int run_begin(struct litepcie_run *run, struct litepcie_way *way, struct litepcie_file *file)
 {
 	int err = litepcie_enter(litepcie_of(way));
@@ -250,6 +259,10 @@ static int wait_ready(const struct litepcie_run *run, bool nonblock)
 	return -EAGAIN;
 }
 
+/*
+ * c2h: copy what @to takes of one buffer.  Returns the bytes copied, which may be 0 for a buffer
+ * that ended empty, or -errno.
+ */
 static ssize_t read_part(struct litepcie_run *run, struct iov_iter *to)
 {
 	u32 offset, buffer = place_of(run, run->way->stream.at, &offset);
@@ -275,6 +288,10 @@ static ssize_t read_part(struct litepcie_run *run, struct iov_iter *to)
 	return copied;
 }
 
+/*
+ * h2c: copy at most @most bytes of @from to the ring, up to the end of a buffer.  Returns the bytes
+ * copied, or -EFAULT if the first one cannot be read.  The caller holds way->io.
+ */
 ssize_t litepcie_stream_write(const struct litepcie_run *run, struct iov_iter *from, u64 most)
 {
 	u32 offset, buffer = place_of(run, run->way->stream.at, &offset);
@@ -359,9 +376,9 @@ static ssize_t transfer_locked(struct litepcie_way *way, struct litepcie_file *f
 }
 
 /*
- * Make a read() or write() of a stream.  Never returns 0, which would mean the end of the file.  If
- * another file owns the direction, the call does not wait for way->io: a last close() of that file
- * may hold it for close_timeout_ms.
+ * Make a read() or write() of a stream.  Returns bytes or -errno, but never 0, which would mean the
+ * end of the file.  If another file owns the direction, the call fails with -EBUSY and does not
+ * wait for way->io: a last close() of that file may hold the lock for close_timeout_ms.
  */
 ssize_t litepcie_stream_transfer(struct litepcie_way *way, struct litepcie_file *file,
 				 struct iov_iter *iter, bool nonblock)

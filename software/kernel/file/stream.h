@@ -18,7 +18,10 @@ struct litepcie_run {
 	struct litepcie_ring	*ring;
 	/* way->generation at the start of the call: if it has changed, the run is over */
 	unsigned int		generation;
-	/* h2c: bytes of the packet, for all of which the ring needs room.  0 with packets off. */
+	/*
+	 * h2c: length of the packet in bytes, for all of which the ring needs room; 0: packets are
+	 * off
+	 */
 	u64			needs;
 	ssize_t			done;	/* bytes that this read() or write() has copied so far */
 	/* c2h: true if this read() has copied up to the end of a packet */

@@ -42,6 +42,10 @@ static bool find_run(struct litepcie_run *run, struct litepcie_way *way,
 
 /* The flush time of an incomplete h2c beat -------------------------------- */
 
+/*
+ * h2c: if a beat is incomplete and the file has a flush time, send the beat once that time is
+ * over.  The caller holds way->io.
+ */
 void litepcie_stream_flush_later(const struct litepcie_run *run)
 {
 	struct litepcie_way *way = run->way;
@@ -124,6 +128,8 @@ static bool is_taken(struct litepcie_way *way)
 /*
  * Send all bytes that were written, and wait until the card has fetched them, for @timeout jiffies
  * at most.  With @closing also wait until the user's logic has taken them, and ignore signals.
+ * Returns 0, -ETIMEDOUT, -ERESTARTSYS after a signal, the reason why the run is over, or
+ * -EOPNOTSUPP for an incomplete beat that the card cannot send.
  */
 static int drain(const struct litepcie_run *run, unsigned long timeout, bool closing)
 {
@@ -169,8 +175,9 @@ static bool has_failed(const struct litepcie_run *run)
 }
 
 /*
- * fsync(): wait until the card has fetched all bytes that were written.  Returns 0 at once if
- * nothing was written.
+ * fsync(): wait until the card has fetched all bytes that were written, for any time.  Returns 0 at
+ * once if this file has written nothing, and -EIO if reads of its data from host memory have
+ * failed.
  */
 int litepcie_stream_sync(struct litepcie_file *file)
 {
