@@ -21,7 +21,7 @@
 /* LitePCIe's own calls */
 static_assert(sizeof(struct litepcie_ioctl_reg) == 12);
 static_assert(sizeof(struct litepcie_ioctl_dma) == 1);
-/* LitePCIe has not padded these two by hand, and x86 aligns 64 bits to 4 bytes. */
+/* LitePCIe has not padded these two structures by hand, and x86 aligns 64 bits to 4 bytes. */
 static_assert(sizeof(struct litepcie_ioctl_dma_writer) == (sizeof(long) == 8 ? 24 : 20));
 static_assert(sizeof(struct litepcie_ioctl_dma_reader) == (sizeof(long) == 8 ? 24 : 20));
 static_assert(sizeof(struct litepcie_ioctl_mmap_dma_info) == 48);
@@ -40,7 +40,7 @@ static_assert(sizeof(struct litepcie_bar) == 32);
 static_assert(sizeof(struct litepcie_export) == 16);
 static_assert(sizeof(struct litepcie_features) == 64);
 
-/* Calls of the capture's node */
+/* Calls of the capture's device node */
 static_assert(sizeof(struct litepcie_capture_ring) == 48);
 static_assert(sizeof(struct litepcie_capture_start) == 48);
 static_assert(sizeof(struct litepcie_capture_stop) == 32);
@@ -76,7 +76,7 @@ static_assert(offsetof(struct litepcie_capture_status, records) == 8);
 static_assert(offsetof(struct litepcie_capture_status, lost) == 16);
 static_assert(offsetof(struct litepcie_capture_status, time) == 24);
 
-/* Numbers of the public headers that are the card's */
+/* Limits in the public headers that follow from the widths of the card's register fields */
 static_assert(LITEPCIE_CAPTURE_MOST_PORTS == 1u << LITEPCIE_CAPTURE_PORT_BITS);
 static_assert(LITEPCIE_CAPTURE_MOST_FRAME == (1u << LITEPCIE_CAPTURE_LENGTH_BITS) - 1);
 static_assert(LITEPCIE_CAPTURE_MOST_QUEUES == 1u << LITEPCIE_CAPTURE_QUEUE_BITS);

@@ -42,7 +42,8 @@ void litepcie_bar_unmap_memory(struct litepcie *card)
 }
 
 /*
- * Fill in @bar with the mmap() offset, size and type of BAR number bar->bar.  Needs
+ * Fill in @bar with the mmap() offset, size and type of BAR number bar->bar.  Returns -EINVAL if
+ * there is no such number, or -ENODEV if the card has no memory in that BAR.  Needs
  * litepcie_enter().
  */
 int litepcie_bar_info(struct litepcie *card, struct litepcie_bar *bar)
@@ -83,6 +84,12 @@ static const struct vm_operations_struct bar_vm_ops = {
 	.fault = bar_fault,
 };
 
+/*
+ * mmap() of a BAR from byte @offset on.  Returns -EINVAL if the mapping is private or goes beyond
+ * the BAR, -ENODEV if the BAR cannot be mapped, or -EPERM if the mapping is writable and rights.c
+ * does not allow that.  A mapping of a part that may not be written to stays read-only.  Needs
+ * litepcie_enter().
+ */
 int litepcie_bar_mmap(struct litepcie *card, unsigned int bar, u64 offset,
 		      struct vm_area_struct *vma)
 {

@@ -24,7 +24,10 @@ static u32 header(struct litepcie *card, unsigned int word)
 	return readl(card->bar0 + CAP(word));
 }
 
-/* Check that the card has a table of a version that is known.  *@bytes gets its length. */
+/*
+ * Check that the card has a capability table of a version that the driver knows.  *@bytes gets the
+ * length of the table.  Returns -ENODEV, -EIO or -EINVAL, and logs the reason.
+ */
 static int check_header(struct litepcie *card, u32 *bytes)
 {
 	struct device *dev = &card->pdev->dev;
@@ -122,7 +125,7 @@ static bool in_its_bar(struct litepcie *card, const struct litepcie_block *block
 	if (block->bar >= PCI_STD_NUM_BARS)
 		return false;
 	size = pci_resource_len(card->pdev, block->bar);
-	/* The host has given this BAR no addresses.  The card works without it: no error. */
+	/* The host has given this BAR no addresses.  The card works without the BAR: no error. */
 	if (!size && block->bar) {
 		dev_warn(&card->pdev->dev, "BAR%u has no address: what lies there cannot be reached\n",
 			 block->bar);
@@ -152,6 +155,11 @@ static int unpack_blocks(struct litepcie *card, u32 bytes)
 	return 0;
 }
 
+/*
+ * Read and check the capability table and list its blocks in card->blocks.  Returns 0 or -errno,
+ * and logs the reason unless memory lacks.  card.c frees the memory with the card, after an error,
+ * too.
+ */
 int litepcie_capability_read(struct litepcie *card)
 {
 	struct device *dev = &card->pdev->dev;
@@ -211,7 +219,10 @@ u32 litepcie_parameter(const struct litepcie_block *block, unsigned int n)
 	return n < block->parameters ? block->parameter[n] : 0;
 }
 
-/* Returns the cycles of the card's clock, or 0 if the table does not give its frequency. */
+/*
+ * Returns how many cycles the card's clock has in @microseconds, rounded down, or 0 if the table
+ * does not give the clock's frequency.
+ */
 u64 litepcie_cycles(struct litepcie *card, u32 microseconds)
 {
 	const struct litepcie_block *endpoint =

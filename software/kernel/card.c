@@ -44,6 +44,10 @@ void litepcie_card_get(struct litepcie *card)
 	kref_get(&card->kref);
 }
 
+/*
+ * Drop a reference to the card.  The last one frees the structure, which open files may keep for
+ * long after the PCI function has gone.
+ */
 void litepcie_card_put(struct litepcie *card)
 {
 	kref_put(&card->kref, card_release);
@@ -85,7 +89,10 @@ static void wake_everybody(struct litepcie *card)
 		litepcie_capture_news(card->capture);
 }
 
-/* Set the card's state once no thread is between litepcie_enter() and litepcie_exit(). */
+/*
+ * Wait until no thread is between litepcie_enter() and litepcie_exit(), set the card's state, and
+ * wake all threads that wait for the card.  May sleep.
+ */
 void litepcie_set_state(struct litepcie *card, enum litepcie_state state)
 {
 	down_write(&card->live);
@@ -95,7 +102,10 @@ void litepcie_set_state(struct litepcie *card, enum litepcie_state state)
 	wake_everybody(card);
 }
 
-/* Give the card up, and wake sleeping threads: open files get ENODEV until a removal or reset. */
+/*
+ * Give the card up, and wake sleeping threads: open files get ENODEV until a removal or reset.  Any
+ * context may call this.
+ */
 void litepcie_lose(struct litepcie *card)
 {
 	WRITE_ONCE(card->lost, true);

@@ -22,7 +22,7 @@
  *   card->master_lock	protects the bus master bit
  *   notices.lock	protects which notices (see notices.c) are on
  *   way->wait.lock	protects the counts of a way
- *   chan->pollers.lock	protects the queue of those who wait by poll()
+ *   chan->pollers.lock	protects the queue of threads that wait in poll()
  *   card->user.lock	protects whose the interrupt of the user's logic is
  *   card->irq_lock	protects which interrupt causes are enabled
  * No lock of this list is taken while card->files_lock or ring->lock is held.  The file
@@ -65,7 +65,9 @@ struct litepcie_virtio;
 struct litepcie_user {
 	/* interrupt cause of the user's logic; LITEPCIE_CAUSES_MAX: the logic has none */
 	u32			cause;
-	/* lock: protects @event and @file, and the cause, which is enabled while @event is set */
+	/*
+	 * lock: protects @event and @file, and that @cause is enabled exactly while @event is set
+	 */
 	spinlock_t		lock;
 	/* eventfd that the user logic's interrupt signals, or NULL */
 	struct eventfd_ctx	*event;
@@ -130,6 +132,7 @@ struct litepcie {
 	bool			msix;		/* true if the gateware can send MSI-X messages */
 	/* The driver has requested the interrupt vectors 0 to messages - 1, and frees them. */
 	unsigned int		messages;
+	/* direction that an interrupt cause belongs to; NULL: the cause is no direction's */
 	struct litepcie_way	*cause[LITEPCIE_CAUSES_MAX];
 	struct litepcie_user	user;
 	/* the card's capture of frames; NULL: the card has none */
@@ -191,7 +194,7 @@ const struct litepcie_block *litepcie_block_find(struct litepcie *card,
 u32 litepcie_parameter(const struct litepcie_block *block, unsigned int n);
 u64 litepcie_cycles(struct litepcie *card, u32 microseconds);
 
-/* Defined in rights.c: where a file without CAP_SYS_RAWIO may write to */
+/* rights.c: where a file without CAP_SYS_RAWIO may write to */
 enum litepcie_right {
 	LITEPCIE_RIGHT_NONE,
 	/* the file may write the register through litepcie_owner_steer() only */
@@ -224,7 +227,7 @@ int litepcie_user_event(struct litepcie_file *file, struct eventfd_ctx *event);
 void litepcie_user_leave(struct litepcie_file *file, bool live);
 void litepcie_user_forget(struct litepcie *card);
 
-/* Defined in virtio.c.  Without an auxiliary bus in the kernel, virtio devices are left alone. */
+/* Functions of virtio.c.  Without an auxiliary bus in the kernel, virtio devices are left alone. */
 #ifdef CONFIG_AUXILIARY_BUS
 void litepcie_virtio_find(struct litepcie *card);
 int litepcie_virtio_halt(struct litepcie *card);
@@ -239,7 +242,10 @@ static inline void litepcie_virtio_del(struct litepcie *card) { }
 static inline void litepcie_virtio_interrupt(struct litepcie *card, int irq, u32 causes) { }
 #endif
 
-/* Defined in capture.c, capture_owner.c, capture_node.c; without a capture they do nothing */
+/*
+ * Functions of capture.c, capture_owner.c and capture_node.c.  For a card without a capture, all
+ * but litepcie_capture_interrupt() may be called and do nothing.
+ */
 int litepcie_capture_probe(struct litepcie *card);
 void litepcie_capture_put(struct litepcie *card);
 void litepcie_capture_map(struct litepcie *card);

@@ -122,6 +122,10 @@ static irqreturn_t litepcie_capture_message(int irq, void *data)
 	return IRQ_HANDLED;
 }
 
+/*
+ * Enable or disable one interrupt cause at the card, in any context.  A message that the card has
+ * sent before may still come.
+ */
 void litepcie_cause_enable(struct litepcie *card, u32 cause, bool enable)
 {
 	unsigned long flags;
@@ -193,6 +197,12 @@ static int count_vectors(struct litepcie *card)
 	return max_t(unsigned int, vectors, fls(card->virtio_causes));
 }
 
+/*
+ * Free the interrupts that request_messages() has requested, and give the card's vectors back to
+ * the kernel.  With MSI the one vector was requested for the card.  With MSI-X, vector n was
+ * requested for the direction with cause n, or for the card if cause n is the user's logic or the
+ * capture.  A vector of any other cause was not requested: virtio.c has its own for virtio devices.
+ */
 static void free_messages(struct litepcie *card)
 {
 	for (unsigned int n = 0; n < card->messages; n++)
@@ -207,8 +217,8 @@ static void free_messages(struct litepcie *card)
 }
 
 /*
- * Request all @count interrupts, or none if one request fails.  The names of the interrupts in
- * /proc/interrupts tell cards apart.
+ * Request the first @count vectors for the handlers of their causes, or none if one request fails.
+ * The names of the interrupts in /proc/interrupts tell cards apart.
  */
 static int request_messages(struct litepcie *card, unsigned int count)
 {
@@ -237,6 +247,11 @@ static int request_messages(struct litepcie *card, unsigned int count)
 	return err;
 }
 
+/*
+ * Disable all causes and request the card's interrupts: an MSI-X vector for each cause if gateware
+ * and kernel offer that many, and otherwise one MSI for all.  Returns -errno if the card has no
+ * usable interrupt.  The reason is then in the log, and nothing stays requested.
+ */
 int litepcie_irq_init(struct litepcie *card)
 {
 	struct pci_dev *pdev = card->pdev;

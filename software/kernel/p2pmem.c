@@ -58,8 +58,8 @@ static void give_back(void *data)
 }
 
 /*
- * Keep the pages of the BAR that are not the card's memory from other devices:
- * allocate all pages of the BAR, then give those back that are memory.
+ * Keep the pages of the BAR that are not the card's memory from other devices: allocate all pages
+ * of the BAR, then give those back that are memory.
  */
 static int reserve_rest(struct litepcie *card, unsigned int bar)
 {
@@ -85,8 +85,9 @@ static int reserve_rest(struct litepcie *card, unsigned int bar)
 }
 
 /*
- * Offer the card's memory to other devices.  The kernel's device resource management (devres)
- * withdraws the offer when the driver is unbound.
+ * Offer the card's memory to other devices, if the module parameter asks for that.  The kernel's
+ * device resource management (devres) withdraws the offer when the driver is unbound.  Returns
+ * -EOPNOTSUPP if the kernel cannot do it, or -ENODEV if the card has no memory.
  */
 int litepcie_p2pmem_add(struct litepcie *card)
 {

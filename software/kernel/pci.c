@@ -5,7 +5,7 @@
  *
  * Is the PCI driver: probe, remove, shutdown, reset, error recovery and sleep of a card.
  *
- * What holds, and when:
+ * Guarantees, and when they hold:
  *   during the probe	The driver starts no DMA before go_live().  DMA that an earlier kernel has
  *			started is stopped by halt_everything(), before memory is mapped for the
  *			card.  A probe that fails leaves nothing behind.
@@ -13,10 +13,10 @@
  *   after a removal	litepcie_enter() fails with -ENODEV.  The card makes no request, no handler
  *			of its interrupts runs, and no memory is mapped for it.  struct litepcie
  *			stays until the last open file is closed.
- *   surprise removal	The same holds, and nothing has waited for an answer of the card.
+ *   surprise removal	As after a removal, and nothing has waited for an answer of the card.
  *   reset, PCIe error	Runs end with -EIO.  Open files and their rings stay, and a new run may
  *			start when the card is back.  Virtio devices are removed, and added anew.
- *   sleep		The same holds, but virtio devices stay, and their drivers freeze.
+ *   sleep		As at a reset, but virtio devices stay, and their drivers freeze.
  *   shutdown		The card makes no request, so a kexec's next kernel may use all memory.
  *
  * Limits: a card is one PCI function, without virtual functions and without runtime power
@@ -374,7 +374,7 @@ static void litepcie_remove(struct pci_dev *pdev)
 {
 	struct litepcie *card = pci_get_drvdata(pdev);
 
-	/* An unplugged card never answers: no function waits for a card that is lost. */
+	/* An unplugged card never answers.  No function waits for a card marked as lost. */
 	if (pci_channel_offline(pdev))
 		WRITE_ONCE(card->lost, true);
 	take_down(card, ARRAY_SIZE(stages));

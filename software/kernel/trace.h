@@ -3,10 +3,9 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Declares the driver's tracepoints, which are in events/litepcie of tracefs:
- * litepcie_run when a direction starts or stops, litepcie_ring when it gets a ring,
- * litepcie_progress when the card has got further, and litepcie_state when the card's state
- * changes.
+ * Declares the driver's tracepoints, which are in events/litepcie of tracefs: litepcie_run when a
+ * direction starts or stops, litepcie_ring when a direction gets a ring, litepcie_progress when the
+ * card has got further, and litepcie_state when the card's state changes.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM litepcie

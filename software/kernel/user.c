@@ -12,6 +12,10 @@
 #include "capture/capture.h"
 #include "compat.h"
 
+/*
+ * Find the interrupt cause of the user's logic in the capability table, if the table gives one.
+ * Returns -EINVAL if the cause is too large or another block has it.
+ */
 int litepcie_user_init(struct litepcie *card)
 {
 	const struct litepcie_block *block = litepcie_block_find(card, LITEPCIE_BLOCK_USER, 0);
@@ -48,7 +52,7 @@ void litepcie_user_interrupt(struct litepcie *card)
 
 /*
  * Exchange *@event and the card's eventfd, and with @live enable the interrupt exactly while an
- * eventfd is set.  The lock is held throughout, so that the interrupt's state is that of the last
+ * eventfd is set.  user->lock is held throughout, so that the interrupt's state is that of the last
  * caller.  @live: litepcie_enter() has succeeded.  Returns -EBUSY if another file has set the
  * card's eventfd.
  */
@@ -77,7 +81,8 @@ static int swap_event(struct litepcie_file *file, struct eventfd_ctx **event, bo
 
 /*
  * Set the eventfd that the interrupt of the user's logic signals.  If @event is NULL, no eventfd is
- * signalled from now on.  On success the reference to @event is consumed.  Needs litepcie_enter().
+ * signalled from now on.  Returns -ENXIO if the logic has no interrupt, or -EBUSY if another file
+ * has set an eventfd.  On success the reference to @event is consumed.  Needs litepcie_enter().
  */
 int litepcie_user_event(struct litepcie_file *file, struct eventfd_ctx *event)
 {
@@ -105,7 +110,9 @@ void litepcie_user_leave(struct litepcie_file *file, bool live)
 		eventfd_ctx_put(event);
 }
 
-/* Drop the eventfd when the card, whose interrupts are off, is reset or goes. */
+/*
+ * Drop the eventfd of the user's logic when the card, whose interrupts are off, is reset or goes.
+ */
 void litepcie_user_forget(struct litepcie *card)
 {
 	struct litepcie_user *user = &card->user;

@@ -39,8 +39,8 @@ static u32 control_of(u32 flags)
 /* Threads that wait for a queue's position -------------------------------- */
 
 /*
- * Wake the threads that wait.  Signal the eventfd of WAKE, once, if the position
- * has passed what was asked for, or if the run has @ended.
+ * Wake the threads that wait for the queue, and signal the eventfd of WAKE, once, if the queue's
+ * position has passed what WAKE asked for, or if the run has @ended.
  */
 static void tell_locked(struct litepcie_capture_queue *queue, bool ended)
 {
@@ -70,7 +70,7 @@ void litepcie_queue_news(struct litepcie_capture_queue *queue)
 	spin_unlock_irqrestore(&queue->wait.lock, flags);
 }
 
-/* Wake the threads that wait, because the run has ended or the card has gone. */
+/* Wake the threads that wait for any queue, because the run has ended or the card has gone. */
 void litepcie_capture_news(struct litepcie_capture *capture)
 {
 	struct litepcie_capture_queue *queue;
@@ -100,11 +100,10 @@ void litepcie_capture_interrupt(struct litepcie *card)
 }
 
 /*
- * Ask the card for an interrupt when the position has passed *@position.  The
- * caller is between litepcie_enter() and litepcie_exit().  The position is
- * loaded with the lock held: otherwise a thread that was delayed could replace
- * the later position of another one.  The last position of all is left out, as
- * it stands for no wake-up: a caller that asks for it gets the end of the run.
+ * Ask the card for an interrupt when the queue's position has passed *@position.  The caller is
+ * between litepcie_enter() and litepcie_exit().  *@position is loaded with the lock held: otherwise
+ * a thread that was delayed could replace the later position of another thread.  U64_MAX is left
+ * out, as it stands for no wake-up: a caller that asks for it is woken at the end of the run.
  */
 void litepcie_capture_arm(struct litepcie_capture_queue *queue, const u64 *position)
 {
@@ -218,8 +217,8 @@ int litepcie_capture_halt(struct litepcie_capture *capture, u32 control)
 	}
 	put(capture, 0, 0);
 	/*
-	 * A later run with NEWEST would write to the rings of this one, if frames
-	 * were still sorted to them.
+	 * A later run with NEWEST would write to the rings of this run, if frames were still sorted
+	 * to them.
 	 */
 	if (capture->sorter)
 		litepcie_sorter_put(capture, LITEPCIE_CAPTURE_QUEUES_CONTROL, 0);
@@ -227,9 +226,9 @@ int litepcie_capture_halt(struct litepcie_capture *capture, u32 control)
 }
 
 /*
- * Publish the state of the run in the status page, and wake those who wait.
- * @error is stored before @run, so a reader that sees the end of a run also
- * sees its reason.
+ * Publish the state of the queue's run in the status page, and wake the threads that wait for the
+ * queue.  @error is stored before @run, so a reader that sees the end of a run also sees its
+ * reason.
  */
 static void set_run(struct litepcie_capture_queue *queue, u32 run, int error)
 {
@@ -277,10 +276,11 @@ int litepcie_capture_finish(struct litepcie_capture *capture, int error, bool li
 }
 
 /*
- * End a queue's part of the run, which goes on for the others.  The card seals
- * the queue's MBUF, and @end gets the position behind the seal.  The queue's ring
- * must stay until the run ends, since the card goes on to write to it, up to the
- * limit.  The caller is between litepcie_enter() and litepcie_exit().
+ * End a queue's part of the run, which goes on for the other queues.  The card seals the queue's
+ * MBUF, and *@end gets the position behind the seal.  The queue's ring must stay until the run
+ * ends, since the card goes on to write to it, up to the limit.  Returns -ENODEV if the card is
+ * lost, or -EIO if the seal does not come.  The caller is between litepcie_enter() and
+ * litepcie_exit().
  */
 int litepcie_capture_part(struct litepcie_capture_queue *queue, u64 *end)
 {
@@ -314,8 +314,8 @@ int litepcie_capture_part(struct litepcie_capture_queue *queue, u64 *end)
 /* Start of a run ---------------------------------------------------------- */
 
 /*
- * Returns the size of the segments of all rings of a run, for which the card has
- * one register: that of the least contiguous piece.
+ * Returns the bytes of a segment in all rings of a run, for which the card has one register: the
+ * size of the smallest contiguous piece of any ring.
  */
 static size_t segment_of(struct litepcie_capture *capture)
 {
@@ -359,7 +359,10 @@ static void put_ring(struct litepcie_capture_queue *queue, size_t segment)
 				     queue->number * sizeof(*queue->status));
 }
 
-/* Set the positions and the accounts of all queues in the card back to 0. */
+/*
+ * Set the positions and the accounts of all queues in the card back to 0.  Returns -ENODEV if the
+ * card is lost, or -EIO if the accounts stay busy.
+ */
 static int clear(struct litepcie_capture *capture)
 {
 	int err;
@@ -372,8 +375,8 @@ static int clear(struct litepcie_capture *capture)
 }
 
 /*
- * Let the card write up to @limit.  The caller is between litepcie_enter() and
- * litepcie_exit().
+ * Let the card write the queue's ring up to position @limit.  A limit that is not beyond the last
+ * one is ignored.  The caller is between litepcie_enter() and litepcie_exit().
  */
 void litepcie_capture_allow(struct litepcie_capture_queue *queue, u64 limit)
 {
@@ -424,8 +427,8 @@ static int set_up(struct litepcie_capture *capture, const struct litepcie_captur
 }
 
 /*
- * Let a queue take part in the run that begins.  The card has forgotten what a
- * file of the queue, which may sleep already, has asked for with WAKE.
+ * Let a queue take part in the run that begins.  A thread may already sleep until a position that
+ * it has asked for with WAKE.  The card has forgotten that position, so it is written again.
  */
 static void join(struct litepcie_capture_queue *queue)
 {
@@ -465,9 +468,10 @@ static int begin_all(struct litepcie_capture *capture, const struct litepcie_cap
 }
 
 /*
- * Start a run of kind @run in the queue's ring.  Queue 0 begins the run of all
- * queues that have been started before it.  The caller has checked @start, and is
- * between litepcie_enter() and litepcie_exit().
+ * Start a run of kind @run in the queue's ring.  Queue 0 begins the run of all queues that have
+ * been started before it.  The caller has checked @start, and is between litepcie_enter() and
+ * litepcie_exit().  Returns -EBUSY if the capture runs, -EIO if a part of the card does not stop,
+ * -EINVAL if the queues cannot run together, or -ENODEV if the card is lost.
  */
 int litepcie_capture_begin(struct litepcie_capture_queue *queue,
 			   const struct litepcie_capture_start *start, u32 run)
@@ -487,7 +491,9 @@ int litepcie_capture_begin(struct litepcie_capture_queue *queue,
 		return -EBUSY;
 	queue->flags = start->flags;
 	queue->first = start->limit;
-	/* Clear the status line, or a program would take an earlier run's line for one of this. */
+	/*
+	 * Clear the status line, or a program would take an earlier run's line for one of this run.
+	 */
 	memset(queue->status, 0, sizeof(*queue->status));
 	set_run(queue, run, 0);
 	if (!queue->number)

@@ -72,16 +72,18 @@ struct litepcie_capture {
 	/* capability entry of the block CAPTURE_QUEUES; NULL: the capture has one queue */
 	const struct litepcie_block	*sorter;
 	void __iomem			*sorter_regs;
-	/* interrupt cause that the card raises when a position is beyond the register wake */
+	/*
+	 * interrupt cause that the card raises when a queue's position has passed its register wake
+	 */
 	u32				cause;
 	struct device			dev;
 	struct cdev			cdev;
 	char				irq_name[32];
-	/* the status page and its DMA address; @able: it is mapped for the card */
+	/* the status page and its DMA address; @able: the page is mapped for the card */
 	struct litepcie_capture_status	*status;
 	dma_addr_t			status_dma;
 	bool				able;
-	/* allowance by which a ring of read() is no locked memory of the user, see charge.c */
+	/* allowance by which a ring of read() is not charged to a user, see charge.c */
 	struct litepcie_allowance	*allowance;
 	/* lock: protects the register that selects a queue, and the registers behind it */
 	spinlock_t			select_lock;
@@ -89,7 +91,7 @@ struct litepcie_capture {
 	/* lock: protects the fields from @running to @sort */
 	struct mutex			mutex;
 	bool				running;
-	u32				mbuf_bytes;	/* bytes of an MBUF, in all rings alike */
+	u32				mbuf_bytes;	/* bytes of an MBUF, in all rings */
 	/* arguments of queue 0's START: LITEPCIE_CAPTURE_ flags, bytes to keep of a frame */
 	u32				flags;
 	u32				snap;
@@ -140,7 +142,7 @@ static inline u64 litepcie_capture_position(const struct litepcie_capture_queue 
 	return litepcie_load_told(&queue->status->position);
 }
 
-/* The functions that follow are defined in capture_registers.c. */
+/* Functions of capture_registers.c: registers of the block and of its queues */
 void litepcie_capture_write(struct litepcie_capture *capture, unsigned int parameter, u32 offset,
 			    u32 value);
 u32 litepcie_capture_read(struct litepcie_capture *capture, unsigned int parameter, u32 offset);
@@ -168,7 +170,7 @@ struct litepcie_patience {
 void litepcie_be_patient(struct litepcie_patience *patience);
 bool litepcie_is_stuck(struct litepcie_patience *patience);
 
-/* The functions that follow are defined in capture.c. */
+/* Functions of capture.c: start and stop of the hardware, and waking of threads */
 void litepcie_capture_watch(struct work_struct *work);
 int litepcie_capture_halt(struct litepcie_capture *capture, u32 control);
 int litepcie_capture_begin(struct litepcie_capture_queue *queue,
@@ -180,7 +182,7 @@ void litepcie_capture_arm(struct litepcie_capture_queue *queue, const u64 *posit
 void litepcie_queue_news(struct litepcie_capture_queue *queue);
 void litepcie_capture_news(struct litepcie_capture *capture);
 
-/* The functions that follow are defined in capture_sort.c. */
+/* Functions of capture_sort.c: rules, accounts and the generator of frames */
 int litepcie_capture_sort(struct litepcie_capture *capture,
 			  const struct litepcie_capture_sort *wanted);
 void litepcie_capture_put_sort(struct litepcie_capture *capture);
@@ -194,7 +196,7 @@ int litepcie_capture_accounts(struct litepcie_capture_queue *queue,
 int litepcie_capture_discards(struct litepcie_capture *capture,
 			      struct litepcie_capture_discards *discards);
 
-/* The functions that follow are defined in capture_owner.c. */
+/* Functions of capture_owner.c: the file that has a queue, and the queue's ring */
 int litepcie_capture_choose(struct litepcie_capture_file *file,
 			    const struct litepcie_capture_choice *choice);
 int litepcie_capture_use_memory(struct litepcie_capture_file *file,
@@ -208,10 +210,10 @@ int litepcie_capture_check_first(const struct litepcie_capture_file *file);
 int litepcie_capture_take_to_read(struct litepcie_capture_file *file);
 void litepcie_capture_leave(struct litepcie_capture_file *file);
 
-/* The function that follows is defined in capture_calls.c. */
+/* Function of capture_calls.c: ioctl() of the capture's node */
 long litepcie_capture_ioctl(struct file *filp, unsigned int cmd, unsigned long arg);
 
-/* The functions that follow are defined in capture_read.c. */
+/* Function of capture_read.c: read() of the capture's node */
 ssize_t litepcie_capture_read_iter(struct kiocb *iocb, struct iov_iter *to);
 
 #endif /* LITEPCIE_CAPTURE_H */

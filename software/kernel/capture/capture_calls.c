@@ -6,8 +6,8 @@
  * Handles ioctl() of the capture's node.  uapi/litepcie_capture_node.h says what
  * each call promises.
  *
- * A file's queue is read with the mutex held, since another thread may choose
- * another one until the file has taken it.
+ * A file's queue is read with capture->mutex held, since another thread may choose another queue
+ * for the file until the file has taken one.
  */
 
 #include <linux/module.h>
@@ -17,6 +17,10 @@
 
 /* The calls of a file, each with its own argument ------------------------- */
 
+/*
+ * LITEPCIE_IOCTL_CAPTURE_LIMIT.  Returns -EINVAL if the queue does not run, or if the limit is more
+ * than a ring's bytes ahead of the card and NEWEST is off.
+ */
 static int set_limit(struct litepcie_capture_file *file,
 		     const struct litepcie_capture_limit *wanted)
 {
@@ -40,6 +44,10 @@ static int set_limit(struct litepcie_capture_file *file,
 	return err;
 }
 
+/*
+ * Exchange the queue's eventfd and *@event, and ask for a wake-up beyond @position.  Returns -EBUSY
+ * if the file uses read(), or the error of litepcie_capture_check_owner().
+ */
 static int arm(struct litepcie_capture_file *file, u64 position, struct eventfd_ctx **event)
 {
 	struct litepcie_capture *capture = READ_ONCE(file->queue)->capture;
@@ -66,8 +74,8 @@ static int arm(struct litepcie_capture_file *file, u64 position, struct eventfd_
 }
 
 /*
- * On success the queue owns the reference to the new eventfd, and the reference to
- * the previous eventfd is dropped.
+ * LITEPCIE_IOCTL_CAPTURE_WAKE.  On success the queue owns the reference to the new eventfd, and the
+ * reference to the previous eventfd is dropped.
  */
 static int set_wake(struct litepcie_capture_file *file, const struct litepcie_capture_wake *wanted)
 {
@@ -211,7 +219,10 @@ static int run_call(struct litepcie_capture_file *file, unsigned int cmd, void *
 	return err;
 }
 
-/* Small arguments are copied to the stack: those of the calls that a program makes often. */
+/*
+ * ioctl() of the capture's node.  Arguments of at most 48 bytes are copied to the stack: those of
+ * the calls that a program makes often.
+ */
 long litepcie_capture_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 {
 	void __user *user = (void __user *)arg;

@@ -96,10 +96,10 @@ static __poll_t events_of_error(const struct litepcie_capture_file *file,
 }
 
 /*
- * Let poll() be woken by the file's queue.  A file that has no queue yet may
- * choose another one, and an epoll asks only once what to wait for.  So until
- * then the file is woken by all queues.  Returns the queue that the file had at
- * that moment: poll() must ask about no other one.
+ * Let poll() be woken by the file's queue.  A file that has no queue yet may choose another one,
+ * and an epoll asks only once what to wait for.  So until then the file is woken by all queues.
+ * Returns the queue that was the file's choice at that moment: poll() must ask about no other
+ * queue.
  */
 static struct litepcie_capture_queue *wait_for_queues(struct file *filp,
 						      struct poll_table_struct *table)
@@ -117,8 +117,8 @@ static struct litepcie_capture_queue *wait_for_queues(struct file *filp,
 }
 
 /*
- * poll() asks the card to wake it, unless there is news already.  A program
- * with a ring of its own has to call WAKE before.
+ * poll() of a file that uses read() asks the card for an interrupt, unless there is news already.
+ * A program with a ring of its own has to call WAKE before.
  */
 static __poll_t capture_poll(struct file *filp, struct poll_table_struct *table)
 {
@@ -127,7 +127,7 @@ static __poll_t capture_poll(struct file *filp, struct poll_table_struct *table)
 	struct litepcie *card = queue->capture->card;
 	__poll_t events;
 
-	/* Until the file has its queue, another thread may choose one, so none is asked. */
+	/* Until the file has its queue, another thread may choose one, so the card is not asked. */
 	if (READ_ONCE(queue->owner) == file && READ_ONCE(file->header) && !has_news(file, queue) &&
 	    !litepcie_enter(card)) {
 		litepcie_capture_arm(queue, &file->at);
@@ -318,6 +318,7 @@ void litepcie_capture_map(struct litepcie *card)
 		dma_unmap_page(dev, capture->status_dma, PAGE_SIZE, DMA_BIDIRECTIONAL);
 }
 
+/* Make the capture's device node, if the card has a capture.  Returns 0 or -errno. */
 int litepcie_capture_add(struct litepcie *card)
 {
 	struct litepcie_capture *capture = card->capture;

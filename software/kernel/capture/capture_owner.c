@@ -62,9 +62,9 @@ static void drop_left(struct litepcie_capture *capture)
 }
 
 /*
- * Returns the shape of a ring of @bytes.  A buffer of this shape is the least
- * piece that the card must find contiguous: an MBUF, or as much as makes a list
- * of at most as many pieces as the card takes.
+ * Returns the shape of a ring of @bytes.  A buffer of this shape is the least piece that the card
+ * must find contiguous: an MBUF, or the ring's bytes divided by the number of segments that the
+ * card takes, whichever is larger.
  */
 static struct litepcie_geometry shape_of(const struct litepcie_capture *capture, size_t bytes,
 					 u32 mbuf_bytes)
@@ -76,8 +76,8 @@ static struct litepcie_geometry shape_of(const struct litepcie_capture *capture,
 }
 
 /*
- * Returns 0 if the card can write to host memory by itself, as a capture needs
- * it.
+ * Returns 0 if the card can write to host memory without bounce buffers, as a capture needs it, and
+ * -EOPNOTSUPP otherwise.
  */
 static int check_able(const struct litepcie_capture *capture)
 {
@@ -117,9 +117,9 @@ static bool is_ring(const struct litepcie_capture_ring *request)
 }
 
 /*
- * Returns 0 if @file may give its queue a ring with MBUFs of @mbuf_bytes: the
- * queue must be nobody else's, and the capture at rest.  The card has one size of
- * MBUFs for all rings.
+ * Returns 0 if @file may give its queue a ring with MBUFs of @mbuf_bytes.  Returns -EBUSY if
+ * another file has the queue or the capture runs, or -EINVAL if another queue's ring has MBUFs of
+ * another size: the card has one size for all rings.
  */
 static int may_take(const struct litepcie_capture_file *file, u32 mbuf_bytes)
 {
@@ -165,8 +165,8 @@ unlock:
 }
 
 /*
- * LITEPCIE_IOCTL_CAPTURE_QUEUE: choose the queue that the file's calls are about.
- * A file that has a queue keeps it.
+ * LITEPCIE_IOCTL_CAPTURE_QUEUE: choose the queue that the file's calls are about.  Returns -EINVAL
+ * if there is no such queue, or -EBUSY if the file has a queue already, which it keeps.
  */
 int litepcie_capture_choose(struct litepcie_capture_file *file,
 			    const struct litepcie_capture_choice *choice)
@@ -216,8 +216,8 @@ int litepcie_capture_use_memory(struct litepcie_capture_file *file,
 /* Start and stop of a queue by the file that has it ----------------------- */
 
 /*
- * Returns 0 if @file has its queue, and the queue's last run did not end with an
- * error.
+ * Returns 0 if @file has its queue, and the queue's last run did not end with an error.  Otherwise
+ * returns that error, -EBUSY if another file has the queue, or -EINVAL if no file has it.
  */
 int litepcie_capture_check_owner(const struct litepcie_capture_file *file)
 {
@@ -232,7 +232,10 @@ int litepcie_capture_check_owner(const struct litepcie_capture_file *file)
 	return queue->error;
 }
 
-/* Returns 0 if @file has queue 0, and so may set what all queues have in common. */
+/*
+ * Returns 0 if @file has queue 0, and so may set what all queues have in common.  Returns -EINVAL
+ * for another queue, and the errors of litepcie_capture_check_owner().
+ */
 int litepcie_capture_check_first(const struct litepcie_capture_file *file)
 {
 	int err = litepcie_capture_check_owner(file);
@@ -252,8 +255,9 @@ static bool is_start(const struct litepcie_capture_queue *queue,
 }
 
 /*
- * LITEPCIE_IOCTL_CAPTURE_START: the caller is between litepcie_enter() and
- * litepcie_exit().
+ * LITEPCIE_IOCTL_CAPTURE_START: start the file's queue.  Returns -EBUSY if the queue runs or the
+ * file uses read(), -EINVAL if @start is not sound, and the errors of litepcie_capture_begin().
+ * The caller is between litepcie_enter() and litepcie_exit().
  */
 int litepcie_capture_start_file(struct litepcie_capture_file *file,
 				const struct litepcie_capture_start *start)
@@ -276,8 +280,8 @@ int litepcie_capture_start_file(struct litepcie_capture_file *file,
 }
 
 /*
- * End the part that @queue has in a run.  Queue 0 ends the run of all.  @live and
- * @patient are those of litepcie_capture_finish().
+ * End the part that @queue has in a run.  Queue 0 ends the run of all queues.  @live and @patient
+ * are those of litepcie_capture_finish().  *@position gets the end of what the card has written.
  */
 static int end_run(struct litepcie_capture_queue *queue, bool live, bool patient, u64 *position)
 {
@@ -296,8 +300,9 @@ static int end_run(struct litepcie_capture_queue *queue, bool live, bool patient
 }
 
 /*
- * LITEPCIE_IOCTL_CAPTURE_STOP: the caller is between litepcie_enter() and
- * litepcie_exit().
+ * LITEPCIE_IOCTL_CAPTURE_STOP: end the queue's run and clear its error.  Returns -EBUSY if another
+ * file has the queue, and the errors of a card that does not stop.  If no file has the queue,
+ * nothing is done.  The caller is between litepcie_enter() and litepcie_exit().
  */
 int litepcie_capture_stop_file(struct litepcie_capture_file *file,
 			       struct litepcie_capture_stop *stop)
@@ -322,8 +327,9 @@ int litepcie_capture_stop_file(struct litepcie_capture_file *file,
 }
 
 /*
- * For read(): make @file the owner of its queue, with a ring of the driver's, and
- * start it.  The caller is between litepcie_enter() and litepcie_exit().
+ * For read(): make @file the owner of its queue, with a ring of the driver's, and start the queue.
+ * Returns -EINVAL if the file has a ring of its own, or the error of the ring or the start.  The
+ * caller is between litepcie_enter() and litepcie_exit().
  */
 int litepcie_capture_take_to_read(struct litepcie_capture_file *file)
 {
@@ -390,9 +396,9 @@ static void forget_owner(struct litepcie_capture_queue *queue, bool stopped)
 }
 
 /*
- * For a file that is being closed: end its part of the capture, and free the ring.
- * Nobody will give room in it any more, so no frame waits for room: if the run
- * goes on, the card writes over what is there.  The ring stays until its end.
+ * For a file that is being closed: end its part of the capture, and free the ring.  Nobody will
+ * give room in the ring any more, so no frame may wait for room there: if the run goes on, the card
+ * writes over what is there, and the ring stays until the run ends.
  */
 void litepcie_capture_leave(struct litepcie_capture_file *file)
 {

@@ -120,8 +120,8 @@ static u8 *make_header(const struct litepcie *card)
 /* Blocks of the ring, which read() returns behind the header -------------- */
 
 /*
- * Begin to read: make the header and start the capture, unless the file has done
- * so.  Returns 0 if the file has the capture.  The capture may have ended since.
+ * Begin to read: make the header and start the capture, unless an earlier read() of the file has
+ * done so.  Returns 0 if the file has the capture, which may have ended since, or -errno.
  */
 static int begin(struct litepcie_capture_file *file)
 {
@@ -161,8 +161,8 @@ static ssize_t copy_header(struct litepcie_capture_file *file, struct iov_iter *
 }
 
 /*
- * Copy what the ring has up to the position, as far as @to goes.  The owner's
- * ring stays while the file is open and reads, so no lock is needed.
+ * Copy what the ring has up to the position, as far as @to goes.  Returns the bytes copied, or
+ * -EFAULT.  The owner's ring stays while the file is open and reads, so no lock is needed.
  */
 static ssize_t copy_blocks(struct litepcie_capture_file *file, struct iov_iter *to)
 {
@@ -288,7 +288,9 @@ ssize_t litepcie_capture_read_iter(struct kiocb *iocb, struct iov_iter *to)
 			return -ENODEV;
 		if (has_ended(file->queue) && !has_more(file))
 			return READ_ONCE(file->queue->error);
-		/* Edge-triggered epoll calls poll() no more, so the card is asked here. */
+		/*
+		 * With edge-triggered epoll no poll() follows a read(), so the card is asked here.
+		 */
 		if (nonblock && asked)
 			return -EAGAIN;
 		err = ask_for_more(file);

@@ -5,9 +5,9 @@
  *
  * Reaches the registers of the capture block.
  *
- * Some of them belong to the queue that the register `select` names.  Whoever
- * uses them selects the queue first, and keeps select_lock until the last access.
- * These are the functions named litepcie_queue_.
+ * Some registers belong to the queue that the register `select` names.  The functions named
+ * litepcie_queue_ reach them: each selects its queue first, and holds select_lock until the last
+ * access.
  */
 
 #include <linux/delay.h>
@@ -73,8 +73,8 @@ u64 litepcie_sorter_get64(struct litepcie_capture *capture, unsigned int paramet
 /* Registers behind the selection of a queue ------------------------------- */
 
 /*
- * Select @queue.  Interrupts are off until the lock is let go, since a wait.lock,
- * which the interrupt handler takes, is held around this one.
+ * Take select_lock and select @queue.  Interrupts are off until end(), since callers may hold a
+ * wait.lock, which the interrupt handler takes, too.
  */
 static unsigned long begin(struct litepcie_capture_queue *queue)
 	__acquires(&queue->capture->select_lock)
@@ -155,11 +155,16 @@ u32 litepcie_capture_status(struct litepcie_capture *capture)
 	return litepcie_capture_read(capture, LITEPCIE_CAPTURE_STATUS, 0);
 }
 
+/* Begin a wait for the capture block anew, at the start and after each progress. */
 void litepcie_be_patient(struct litepcie_patience *patience)
 {
 	*patience = (struct litepcie_patience){ .since = jiffies };
 }
 
+/*
+ * Call this at each look at the block.  Returns true once the wait has lasted STUCK jiffies and
+ * STUCK_LOOKS looks without progress.
+ */
 bool litepcie_is_stuck(struct litepcie_patience *patience)
 {
 	return ++patience->looks > STUCK_LOOKS && time_after(jiffies, patience->since + STUCK);

@@ -11,7 +11,7 @@
 
 #include "capture.h"
 
-/* bits of a rule's word ACTION: it names a queue; the number of that queue */
+/* rule's word ACTION: the bit that says that it names a queue, and the number of that queue */
 #define NAMES_QUEUE	BIT(LITEPCIE_CAPTURE_RULE_ACTION_HAS_QUEUE)
 #define QUEUE_OF(_action)					\
 	((_action) >> LITEPCIE_CAPTURE_RULE_ACTION_QUEUE &	\
@@ -38,7 +38,11 @@ static bool is_sort(const struct litepcie_capture *capture,
 	return true;
 }
 
-/* Let frames get to the queues by the rules and the spread of @wanted, from the next start on. */
+/*
+ * Let frames get to the queues by the rules and the spread of @wanted, from the next start on.
+ * Returns -EOPNOTSUPP if the card has one queue, -EBUSY while the capture runs, or -EINVAL if
+ * @wanted is not sound.
+ */
 int litepcie_capture_sort(struct litepcie_capture *capture,
 			  const struct litepcie_capture_sort *wanted)
 {
@@ -57,9 +61,9 @@ int litepcie_capture_sort(struct litepcie_capture *capture,
 }
 
 /*
- * Write rules and spread, and switch them on.  The capture is at rest, and then
- * the card does not use them.  They are written at each start of the capture: a
- * card whose power was cut while it slept has forgotten them.
+ * Write rules and spread to the card, and switch them on.  The capture is at rest, and then the
+ * card does not use them.  They are written at each start of the capture: a card whose power was
+ * cut while it slept has forgotten them.
  */
 void litepcie_capture_put_sort(struct litepcie_capture *capture)
 {
@@ -94,9 +98,9 @@ void litepcie_capture_silence(struct litepcie_capture *capture)
 }
 
 /*
- * Start the generator of frames, or stop it if @wanted->size is 0.  A generator
- * that runs begins anew with frame 0.  Returns -EBUSY if its last frame waits for
- * room in a ring.
+ * Start the generator of frames, or stop it if @wanted->size is 0.  A generator that runs begins
+ * anew with frame 0.  Returns -EBUSY if its last frame waits for room in a ring, or -ENODEV if the
+ * card is lost.
  */
 int litepcie_capture_generate(struct litepcie_capture *capture,
 			      const struct litepcie_capture_generate *wanted)
@@ -143,7 +147,10 @@ int litepcie_capture_generated(struct litepcie_capture *capture,
 
 /* Accounts of frames: delivered, lost, discarded -------------------------- */
 
-/* Let the card copy the accounts of all queues, all at one moment. */
+/*
+ * Let the card copy the accounts of all queues, all at one moment.  Returns -ENODEV if the card is
+ * lost, or -EIO if the copy does not end.
+ */
 static int snapshot(struct litepcie_capture *capture)
 {
 	lockdep_assert_held(&capture->mutex);

@@ -16,7 +16,7 @@
 #include <linux/virtio_ring.h>
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 4, 0)
-/* The bit is of the standard; the kernel's headers have it from 6.4 on. */
+/* The VirtIO standard defines this feature bit, and the kernel's headers have it from 6.4 on. */
 #define VIRTIO_F_NOTIFICATION_DATA	38
 
 /*
@@ -32,8 +32,8 @@ static inline u32 vring_notification_data(struct virtqueue *vq)
 #endif
 
 /*
- * Returns true if the notifications of these features' rings may have the ring's index.  Before 6.4
- * the kernel does not tell a transport the index of a packed ring.
+ * Returns true if notifications of queues with these features may carry the index of the ring.
+ * Before 6.4 the kernel does not tell a transport the index of a packed ring.
  */
 static inline bool litepcie_keeps_data(u64 features)
 {
@@ -88,7 +88,7 @@ static inline int litepcie_find_vqs(struct virtio_device *vdev, unsigned int cou
 }
 #endif
 
-/* The kernel declares these functions only if it can sleep. */
+/* The kernel declares these functions only if the machine can sleep (CONFIG_PM_SLEEP). */
 #ifndef CONFIG_PM_SLEEP
 static inline int virtio_device_freeze(struct virtio_device *vdev) { return 0; }
 static inline int virtio_device_restore(struct virtio_device *vdev) { return 0; }

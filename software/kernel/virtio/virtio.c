@@ -89,9 +89,9 @@ void litepcie_virtio_find(struct litepcie *card)
 
 /*
  * Reset all virtio devices at the probe, and after a reset or sleep of the card.  If this kernel
- * was started by a kexec, the kernel before may have left their queues in use.  If a device does
- * not end its reset, bus mastering is off for the whole card once this function returns, since the
- * device may go on to use them.
+ * was started by a kexec, the kernel before may have left their queues in use.  Returns -ENODEV if
+ * the card is lost, or -EIO if a device does not end its reset: bus mastering is then off for the
+ * whole card, since the device may go on to use its queues.
  */
 int litepcie_virtio_halt(struct litepcie *card)
 {
@@ -163,7 +163,10 @@ static struct litepcie_virtio *add(struct litepcie *card, const struct litepcie_
 	return virtio;
 }
 
-/* Add the auxiliary devices.  The card must be LITEPCIE_LIVE. */
+/*
+ * Add an auxiliary device for each virtio device of the card that has none.  The card must be
+ * LITEPCIE_LIVE.  A device that cannot be added is left out, with a warning.
+ */
 void litepcie_virtio_add(struct litepcie *card)
 {
 	for (unsigned int n = 0; n < LITEPCIE_VIRTIO_MAX; n++) {
@@ -199,7 +202,10 @@ void litepcie_virtio_del(struct litepcie *card)
 
 /* Interrupts of virtio devices -------------------------------------------- */
 
-/* Call the handlers of these causes for an MSI message, which stands for all causes. */
+/*
+ * Call the virtio devices' handlers for those of @causes that are theirs, for an MSI message, which
+ * stands for all causes.
+ */
 void litepcie_virtio_interrupt(struct litepcie *card, int irq, u32 causes)
 {
 	causes &= card->virtio_causes;
@@ -217,7 +223,8 @@ void litepcie_virtio_interrupt(struct litepcie *card, int irq, u32 causes)
 
 /*
  * Let @handler be called with @data for the interrupts of @source, and enable their cause.  @name
- * is shown in /proc/interrupts, if the source has a message of its own (MSI-X).
+ * is shown in /proc/interrupts, if the source has a message of its own (MSI-X).  Returns -EINVAL if
+ * the device has no such source, or the error of request_irq().
  */
 int litepcie_virtio_listen(struct litepcie_virtio *virtio, unsigned int source,
 			   irq_handler_t handler, const char *name, void *data)

@@ -39,7 +39,7 @@ struct litepcie_virtio {
 	 * a change of the device's configuration.
 	 */
 	unsigned int		queues;
-	/* number of the card's interrupt cause for source 0; the others follow */
+	/* the card's interrupt cause of source 0; source n has cause + n */
 	unsigned int		cause;
 };
 

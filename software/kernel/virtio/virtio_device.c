@@ -45,8 +45,9 @@ static u8 read_status(struct virtio_device *vdev)
 }
 
 /*
- * Returns 0, too, if the device did not end its last reset.  The kernel then takes the device for
- * reset, since its queues are out of use, and no driver gets beyond FEATURES_OK.
+ * Returns the virtio device's status.  Returns 0, too, if the device did not end its last reset.
+ * The kernel then takes the device for reset, since its queues are out of use, and no driver gets
+ * beyond FEATURES_OK.
  */
 static u8 get_status(struct virtio_device *vdev)
 {
@@ -146,7 +147,10 @@ static unsigned int get_part(void __iomem *config, unsigned int offset, void *bu
 	return bytes;
 }
 
-/* Write a part of the configuration as get_part() reads it.  The dword's other bytes stay. */
+/*
+ * Write the bytes of one dword that lie in the @len bytes at @offset of the configuration.  The
+ * dword's other bytes keep their values.  Returns the number of bytes written.
+ */
 static unsigned int set_part(void __iomem *config, unsigned int offset, const void *buf,
 			     unsigned int len)
 {
@@ -272,7 +276,10 @@ static void remove(struct auxiliary_device *adev)
 	unregister_virtio_device(&d->vdev);
 }
 
-/* Reset the device, so that the card uses no queue: the next kernel may own the memory. */
+/*
+ * Reset the virtio device before the machine shuts down, so that the card uses no queue: the next
+ * kernel may own the memory.
+ */
 static void shutdown(struct auxiliary_device *adev)
 {
 	struct litepcie_vdev *d = auxiliary_get_drvdata(adev);

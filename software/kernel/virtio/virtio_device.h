@@ -6,7 +6,7 @@
  * Declares what the two files of litepcie_virtio.ko share: virtio_device.c has the device's status,
  * features and configuration, and virtio_queues.c has its queues.
  *
- * What owns a struct litepcie_vdev and its parts, and for how long:
+ * Owners of a struct litepcie_vdev and its parts, and for how long they have them:
  *   the structure	probe() allocates it.  The kernel's virtio core frees it when the last
  *			reference to the virtio device is put, which may be after remove().
  *   @virtio		belongs to litepcie.ko, which keeps it until remove() has returned.  The
@@ -15,10 +15,10 @@
  *			del_vqs().  Their memory belongs to the kernel's vring.  The card uses it
  *			while the queue is ready.
  *
- * What holds:
+ * Guarantees:
  *   after a reset	The card uses no queue, and no handler of the device's interrupts runs.
  *			If the reset does not end, the whole card has lost bus mastering instead.
- *   after remove()	The same holds, and no interrupt is requested for the device.
+ *   after remove()	As after a reset, and no interrupt is requested for the device.
  *   on a lost card	No virtio driver waits for a buffer that only the card could use.
  *
  * Limits: no queue is reset alone.  A packed queue's buffers cannot be given back to its driver in
@@ -38,7 +38,7 @@ struct litepcie_vdev {
 	struct virtio_device	vdev;
 	/* the card's part of the device (virtio.c); invalid once remove() has returned */
 	struct litepcie_virtio	*virtio;
-	/* true if notifications have the ring's index (NOTIFICATION_DATA) */
+	/* true if a notification also has the index of the ring (NOTIFICATION_DATA) */
 	bool			notifies_data;
 	bool			packed;		/* true if the queues are packed ones */
 	/* true if the device's last reset did not end: bus mastering is off */
@@ -57,7 +57,7 @@ static inline struct litepcie_vdev *litepcie_vdev_of(struct virtio_device *vdev)
 	return container_of(vdev, struct litepcie_vdev, vdev);
 }
 
-/* Defined in virtio_queues.c, as is litepcie_queues_find() of compat_virtio.h */
+/* Functions of virtio_queues.c, which also defines litepcie_queues_find() of compat_virtio.h */
 void litepcie_queues_end_waits(struct litepcie_vdev *d);
 void litepcie_queues_delete(struct virtio_device *vdev);
 

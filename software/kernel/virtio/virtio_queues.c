@@ -18,9 +18,9 @@
 /* Doorbells, and drivers that wait for a buffer --------------------------- */
 
 /*
- * Some drivers wait for the card to use a buffer, and do nothing else meanwhile:
- * virtio_console for each buffer of a transmit queue, which has an odd number, and virtio_net for
- * its control queue, which has no callback.
+ * Returns true if the queue's driver waits for the card to use a buffer, and does nothing else
+ * meanwhile: virtio_console for each buffer of a transmit queue, which has an odd number, and
+ * virtio_net for its control queue, which has no callback.
  */
 static bool is_waited_for(const struct virtqueue *vq)
 {
@@ -199,6 +199,10 @@ static int make(struct litepcie_vdev *d, unsigned int index, const struct virtqu
 	return 0;
 }
 
+/*
+ * Make the queues that have a name in @info, with their interrupts.  Queue numbers count only the
+ * named ones.  Returns 0 or -errno, and then no queue is left.  The virtio core calls this.
+ */
 int litepcie_queues_find(struct virtio_device *vdev, unsigned int count,
 			 struct virtqueue *vqs[], const struct virtqueue_info *info)
 {
@@ -238,8 +242,8 @@ static void stop(struct litepcie_vdev *d, struct virtqueue *vq)
 }
 
 /*
- * Delete the queues and what litepcie_queues_find() has got for them.  A driver whose resume fails
- * may have none any more when it is removed.
+ * Delete the queues and what litepcie_queues_find() has got for them.  A driver whose resume has
+ * failed may have no queue when it is removed.
  */
 void litepcie_queues_delete(struct virtio_device *vdev)
 {
