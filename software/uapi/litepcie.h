@@ -124,6 +124,14 @@ struct litepcie_ioctl_lock {
 	__u8 dma_writer_status;
 };
 
+/*
+ * MMAP_DMA_WRITER_UPDATE (c2h) and MMAP_DMA_READER_UPDATE (h2c): set the number
+ * of buffers that software is done with since the start, for poll() in
+ * LitePCIe's loop.  The number may also go back.  Without an owner of the
+ * direction the call does nothing.  Errors:
+ *   -EBUSY	another file owns the direction
+ *   -EINVAL	@sw_count is negative
+ */
 struct litepcie_ioctl_mmap_dma_update {
 	__s64 sw_count;
 };
@@ -207,8 +215,8 @@ struct litepcie_ioctl_mmap_dma_update {
 #define LITEPCIE_RUN_STREAM	3u
 
 /*
- * Limits of a ring: bytes of a buffer (which has a page or more, too), number of
- * buffers, and period in us of the timer that asks the card
+ * Limits of a ring: bytes of a buffer (which is at least a page, too), number
+ * of buffers, and period in us of the timer that asks the card
  */
 #define LITEPCIE_BUFFER_LEAST		0x1000u
 #define LITEPCIE_BUFFER_MOST		0x400000u
@@ -524,8 +532,9 @@ struct litepcie_features {
  * In a run of ADVANCE, read() or write(), a card that writes records also
  * writes the first 32 bytes of this struct itself.  They are then up to date
  * without a call or an interrupt.  In all other cases the driver writes them
- * when it has asked the card.  Whoever writes these 32 bytes, their words are
- * little-endian.  The other words have the byte order of the host.
+ * when it has asked the card.  The words of these 32 bytes are little-endian,
+ * whether card or driver writes them.  The other words have the byte order of
+ * the host.
  */
 struct litepcie_status_way {
 	/* bytes that the card is done with since the direction's start */

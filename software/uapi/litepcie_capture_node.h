@@ -180,7 +180,7 @@ struct litepcie_capture_generate {
 	__u32 period;
 	__u32 count;		/* frames to make; 0: without end */
 	__u32 seed;
-	__u32 port_mask;	/* frame n comes from port n & this; 0 to 15 */
+	__u32 port_mask;	/* frame n comes from port n & port_mask; 0 to 15 */
 	__u32 reserved[3];
 };
 
@@ -282,9 +282,10 @@ struct litepcie_capture_sort {
 #define LITEPCIE_CAPTURE_SORT_BY_PORT	2u
 
 /*
- * DISCARDS: get the frames that rules have discarded, as of one moment.  It counts
- * the same frames twice: first come accounts for each rule, then those for each
- * port.  Every file may call it.  -EOPNOTSUPP: the card has no rules.
+ * DISCARDS: get the frames that rules have discarded, as of one moment.  Each
+ * frame is counted twice: first come accounts for each rule, then those for
+ * each port.  Every file may make this call.  -EOPNOTSUPP: the card has no
+ * rules.
  */
 struct litepcie_capture_discards {
 	struct litepcie_capture_account account[LITEPCIE_CAPTURE_MOST_RULES +
