@@ -5,8 +5,8 @@
  */
 
 /*
- * Functions that make one load or store of the CPU at a mapped BAR. It becomes one TLP, unless
- * something between CPU and card splits it. An access of more than 8 bytes uses vector
+ * Functions that make one load or store of the CPU at a mapped BAR. Each access becomes one TLP,
+ * unless something between CPU and card splits it. An access of more than 8 bytes uses vector
  * instructions, written in assembly, since a compiler may split a copy.
  */
 #include <errno.h>

@@ -23,8 +23,8 @@
  *
  * These rules hold for each function of both tables, unless its comment says otherwise:
  *   lock     dev->lock is held
- *   sleep    it does not sleep. An access waits for the card, and a call of the kernel for the
- *            kernel, with the lock held.
+ *   sleep    the function does not sleep. An access waits for the card, and a call of the kernel
+ *            for the kernel, with the lock held.
  *   result   0, or -errno with a sentence for litepcie_why()
  *   arguments
  *            the caller has checked them: offsets are aligned and lie inside the BAR
@@ -96,7 +96,10 @@ enum litepcie_user {
 
 /* The functions of the DMA channel of a back end. */
 struct litepcie_channel {
-	/* Reserve the direction for this handle, or release it. NULL: nobody else can have it. */
+	/*
+	 * Reserve the direction for this handle, or release it. Returns -EBUSY if another program
+	 * has it. NULL: no other program can have a direction while this handle is open.
+	 */
 	int (*own)(struct litepcie_stream *stream, bool on);
 	/*
 	 * Make the ring that the options say, or check that the driver can make one at the start.
@@ -131,7 +134,9 @@ struct litepcie_channel {
 	 * when the time is over. The caller then calls progress().
 	 */
 	int (*sleep)(struct litepcie *dev, unsigned int directions, int timeout_ms);
-	/* Clear the card's interrupt that has ended sleep(). NULL: it needs no clearing. */
+	/*
+	 * Clear the card's interrupt that has ended sleep(). NULL: the interrupt needs no clearing.
+	 */
 	int (*woken)(struct litepcie *dev);
 	/*
 	 * true: both directions share one interrupt, so only one thread sleeps, and wakes the
@@ -150,15 +155,15 @@ struct litepcie_backend {
 
 	const char *name;
 	/*
-	 * All threads share one connection to the process of a simulated board, so each access
-	 * takes the handle's lock.
+	 * true: all threads share one connection to the process of a simulated board, so each
+	 * access takes the handle's lock
 	 */
 	bool serial;
 	/* true: the back end replaces the pages of a program's own memory: they must be private */
 	bool exchanges;
 	/*
-	 * Two interrupts may merge into one before this back end counts them, as in the interrupt
-	 * controller of a CPU. The number of interrupts is then not exact.
+	 * true: two interrupts may merge into one before this back end counts them, as in the
+	 * interrupt controller of a CPU, so the number of interrupts is not exact
 	 */
 	bool merges;
 	/* Functions by which the streams of the DMA reach the card. */
@@ -218,9 +223,9 @@ struct litepcie_backend {
 
 	/*
 	 * Provide memory of @kind (a LITEPCIE_MEMORY_ value) for the folder dma/table and for
-	 * capture_registers.c. The card reaches it at *@iova. The memory is all zeros, unless it
-	 * lies at @place: then its contents are kept. It replaces the last memory of the same kind,
-	 * and belongs to the back end.
+	 * capture_registers.c. The card reaches the memory at *@iova. The memory is all zeros,
+	 * unless it lies at @place: then its contents are kept. It replaces the last memory of the
+	 * same kind, and belongs to the back end.
 	 */
 	int (*memory)(struct litepcie *dev, unsigned int kind, void *place, size_t bytes,
 		      struct litepcie_memory **memory, uint64_t *iova);
@@ -236,9 +241,9 @@ struct litepcie_backend {
 	 */
 	int (*sleep)(struct litepcie *dev, int timeout_ms);
 	/*
-	 * Returns 1 if the card is gone, which an earlier call has reported, or -ENODEV if the kernel
-	 * wants the device back, else 0. It sets no sentence: litepcie_check_wanted() has it. NULL:
-	 * always 0.
+	 * Returns 1 if the card is gone, which an earlier call has reported, or -ENODEV if the
+	 * kernel wants the device back, else 0. This function sets no sentence:
+	 * litepcie_check_wanted() does. NULL: always 0.
 	 */
 	int (*state)(struct litepcie *dev);
 	/* Switch the interrupt of the user's logic on or off, or look whether it has come. */

@@ -4,7 +4,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* The handle of a card: all that the library knows of a card that it has opened. */
+/*
+ * The handle of a card: all that the library knows of a card that it has opened. litepcie_open()
+ * makes the handle, and litepcie_close() frees it.
+ */
 #ifndef LITEPCIE_HANDLE_H
 #define LITEPCIE_HANDLE_H
 
@@ -20,15 +23,18 @@
  * queues begin and end together, with queue 0.
  */
 struct litepcie_capture_run {
-	/* number of the last run; its state, LITEPCIE_RUN_ or 0; read by any thread at any time */
+	/*
+	 * number of the last run of queue 0, and its state: LITEPCIE_RUN_ON, LITEPCIE_RUN_STOPS
+	 * while it is being stopped, or 0 at rest; any thread may read both at any time
+	 */
 	uint32_t	number;
 	uint32_t	state;
 	uint32_t	sort;		/* value of register capture_queues_control in a run */
 	/* queues whose memory the card may write to until the run ends, though they were closed */
 	uint32_t	left;
 	/*
-	 * The card may write to the rings: a run was begun, and was not seen to come to rest.
-	 * Another thread reads it, too (__ATOMIC_RELAXED).
+	 * true: the card may write to the rings, since a run was begun and was not seen to come to
+	 * rest. Any thread may read this at any time (__ATOMIC_RELAXED).
 	 */
 	bool		restless;
 };
@@ -40,8 +46,11 @@ struct litepcie_capture_run {
 struct litepcie {
 	const struct litepcie_backend	*backend;
 	/*
-	 * protects the streams' counts and the accesses of a serial back end. Every call holds it,
-	 * except the fast calls of dma.c. It is released while a thread sleeps.
+	 * lock of the handle: protects the streams' counts, and the accesses of a serial back end.
+	 * Calls hold the lock, and release it while the thread sleeps. Without the lock are the
+	 * fast path of litepcie_stream_acquire() and litepcie_stream_release(), accesses of the
+	 * program to BARs by a back end that is not serial, and reads of what stays from open to
+	 * close.
 	 */
 	pthread_mutex_t			lock;
 	/* taken before @lock: one thread at a time copies the capture's accounts and reads the copy */
@@ -50,7 +59,7 @@ struct litepcie {
 	/* true: a thread sleeps on behalf of all threads that wait for the card */
 	bool				sleeper;
 	bool				stopping;	/* true: a thread is stopping the DMA */
-	void				*priv;
+	void				*priv;		/* data of the back end; set by open() */
 	/* how accesses to registers are made, in a word for litepcie_mmio_path(); set by open() */
 	const char			*mmio_path;
 	/* flags LITEPCIE_HAS_STREAMS and _PACKETS, if the back end and its driver can do them */
@@ -81,7 +90,7 @@ struct litepcie {
 	uint64_t			looked;
 	/* descriptor of a timer that is readable when a look at the card is due, or -1 */
 	int				timer;
-	/* descriptor of an epoll on @timer and the card's interrupt, or -1 */
+	/* descriptor of an epoll on @timer and @interrupt, or -1 */
 	int				news;
 	/*
 	 * time in ms since which the card makes no progress, or of the last check that it is still
@@ -94,7 +103,9 @@ struct litepcie {
 	bool				watched;
 	/* true: a stream whose interrupts can be counted has ended since the first start */
 	bool				counted;
-	/* the user's interrupt: it is switched on; it has come since the last wait for it */
+	/*
+	 * true: the interrupt of the user's logic is switched on; it has come since the last wait
+	 */
 	bool				user_enabled, user_raised;
 	/* the open captures of this handle, by queue number, and the run that they share */
 	struct litepcie_capture		*captures[LITEPCIE_QUEUES_MOST];

@@ -214,8 +214,8 @@ const char *litepcie_backend(const struct litepcie *dev);
 const char *litepcie_why(const struct litepcie *dev);
 
 /*
- * Returns what the error number @error of this library means. It may be positive or negative. The
- * text is more general than the sentence of litepcie_why(). Threads: any.
+ * Returns what the error number @error of this library means. @error may be positive or negative.
+ * The text is more general than the sentence of litepcie_why(). Threads: any.
  */
 const char *litepcie_strerror(int error);
 

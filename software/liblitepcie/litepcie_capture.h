@@ -216,14 +216,14 @@ struct litepcie_generator {
 	uint32_t	period;
 	uint32_t	count;		/* number of frames to make; 0: without end */
 	uint32_t	seed;		/* seed of the frames' data */
-	uint32_t	port_mask;	/* frame n comes from port n & this; 0 to 15 */
+	uint32_t	port_mask;	/* frame n comes from port n & port_mask; 0 to 15 */
 };
 
 /*
  * Get a queue of the card's capture block ready: memory for its ring, and its settings. The card's
- * DMA may run at the same time. Nothing is captured before litepcie_capture_start(). While it
- * is open, litepcie_reset() is refused. If @config is NULL, all settings are 0. litepcie_close()
- * closes the capture, too.
+ * DMA may run at the same time. Nothing is captured before litepcie_capture_start(). While a
+ * capture is open, litepcie_reset() is refused. If @config is NULL, all settings are 0.
+ * litepcie_close() closes the capture, too.
  *
  * Behind the kernel driver the first litepcie_capture_start() allocates the ring and locks it in
  * memory (ulimit -l). Until then another program may capture, and litepcie_capture_stats() has its
@@ -232,8 +232,8 @@ struct litepcie_generator {
  * Returns 0 and the capture in @capture, or -errno; -EINVAL: a setting is out of its range,
  * -ENODEV: the card has no capture block, -EBUSY: this handle has a capture of this queue, or the
  * card may still write to the ring of an earlier one, -ENOMEM: there are no such huge pages, or
- * behind the kernel driver litepcie_capture_start() says so, -EOPNOTSUPP: the kernel driver is too old.
- * Threads: alone.
+ * behind the kernel driver litepcie_capture_start() says so, -EOPNOTSUPP: the kernel driver is too
+ * old. Threads: alone.
  */
 int litepcie_capture_open(struct litepcie *dev, const struct litepcie_capture_config *config,
 			  struct litepcie_capture **capture);
@@ -257,20 +257,19 @@ int litepcie_capture_settings(const struct litepcie_capture *capture,
  * Begin to take frames, at position 0 and with all accounts at 0. Data of an earlier start is lost.
  * A queue other than 0 begins when queue 0 is started after it.
  *
- * Returns 0 or -errno; -EBUSY: it takes frames already, another program has this queue, or queue 0
- * runs already, -EINVAL: the settings of the started queues do not go together,
- * -EMSGSIZE: there are no huge pages for a ring behind the kernel driver, -ENOMEM: no memory.
- * Threads: one.
+ * Returns 0 or -errno; -EBUSY: this queue takes frames already, another program has it, or queue 0
+ * runs already, -EINVAL: the settings of the started queues do not go together, -EMSGSIZE: there
+ * are no huge pages for a ring behind the kernel driver, -ENOMEM: no memory. Threads: one.
  */
 int litepcie_capture_start(struct litepcie_capture *capture);
 
 /*
  * Get the next blocks of the ring, and wait up to @timeout_ms for them, for ever if it is negative.
  * Each call continues where the last one ended. With a timeout of 0 the call looks into memory and
- * does not wait. Behind the kernel driver a wait sleeps until the card's interrupt. Elsewhere it
- * sleeps for 10 us at first, and for 1 ms in the end. A wait asks the card only if nothing has come
- * for a fifth of a second, to see whether it is still there. After litepcie_capture_stop() the call
- * does not wait, and returns 0 when all has been given.
+ * does not wait. Behind the kernel driver a wait sleeps until the card's interrupt. Elsewhere a
+ * wait sleeps for 10 us at first, and for 1 ms in the end. A wait asks the card only if nothing has
+ * come for a fifth of a second, to see whether the card is still there. After
+ * litepcie_capture_stop() the call does not wait, and returns 0 when all has been given.
  *
  * With `newest` the blocks that the card has written over, or is about to, are skipped.
  *
@@ -317,10 +316,10 @@ int litepcie_capture_stats(struct litepcie_capture *capture, struct litepcie_cap
 int litepcie_capture_queues(struct litepcie *dev);
 
 /*
- * Say how frames get to the queues, from the next start of queue 0 on until it is closed. @capture
- * is that of queue 0. If @sorting is NULL, and without this call, all frames go to queue 0. Frames
- * of a queue that is not started are lost and counted. With `lossless` they wait, and with them all
- * others.
+ * Say how frames get to the queues, from the next start of queue 0 on until queue 0 is closed.
+ * @capture must be that of queue 0. If @sorting is NULL, and without this call, all frames go to
+ * queue 0. Frames of a queue that is not started are lost and counted. With `lossless` they wait,
+ * and with them all other frames.
  *
  * Returns 0 or -errno; -EINVAL: a rule or an entry names a queue that the card does not have, or
  * this is another queue than 0, -EBUSY: frames are being taken, or another program has queue 0,
@@ -339,8 +338,9 @@ int litepcie_capture_sort(struct litepcie_capture *capture, const struct litepci
  * fragment, or that has port numbers. A word with ! before it matches all other frames. Of an IPv6
  * address the first 64 bits are compared at most.
  *
- * The frame goes to the queue of queue=N, and not where the spread sends it. snap=N keeps N bytes of
- * it. The word discard, without these two, drops the frame and counts it. A rule needs one of them.
+ * The frame goes to the queue of queue=N, and not where the spread sends it. snap=N keeps N bytes
+ * of the frame. The word discard, without these two, drops the frame and counts it. A rule needs at
+ * least one of the words queue, snap and discard.
  *
  * Returns 0 and the words of the rule in @words, or -EINVAL with a sentence. Threads: any.
  */

@@ -60,15 +60,16 @@ struct litepcie_capture_access {
 	 */
 	int (*start)(struct litepcie_capture *capture);
 	/*
-	 * Take no more frames. When it returns 0, all data and the last line are in memory. Of a
-	 * queue whose run goes on, capture->end is then where its part ends.
+	 * Take no more frames. When this returns 0, all data and the last status line are in
+	 * memory. If the run goes on without this queue, capture->end is the position at which its
+	 * part has ended.
 	 */
 	int (*stop)(struct litepcie_capture *capture);
 	/* Let the card write to the ring up to position @limit. */
 	int (*allow)(struct litepcie_capture *capture, uint64_t limit);
 	/*
-	 * Check that the card answers and was not reset. It sets capture->ended if the run of all
-	 * queues has ended.
+	 * Check that the card answers and was not reset, else return -EIO or -ENODEV. This sets
+	 * capture->ended if the run of all queues has ended.
 	 */
 	int (*answers)(struct litepcie_capture *capture);
 	/* Get the accounts of all ports, as of one moment. */
@@ -83,8 +84,8 @@ struct litepcie_capture_access {
 	/* Get the number of frames that the generator has made. Returns 1 if it is idle, else 0. */
 	int (*generated)(struct litepcie_capture *capture, uint32_t *made);
 	/*
-	 * Sleep until the position is beyond capture->seen, at most @most_ms. NULL: there is
-	 * nothing to sleep on, so the caller naps.
+	 * Sleep until the card's position is beyond capture->seen, at most @most_ms. NULL: there is
+	 * nothing to sleep on, so the caller sleeps for short times (litepcie_capture_nap()).
 	 */
 	int (*wait)(struct litepcie_capture *capture, int most_ms);
 };
@@ -113,9 +114,9 @@ struct litepcie_capture {
 	uint64_t				end;
 	/* number of the run that the capture is in, or will be (capture_run.c) */
 	uint32_t				run;
-	/* true: the run has ended with that of queue 0, not by litepcie_capture_stop() of this */
+	/* true: this queue's run has ended by the stop of queue 0, not by one of this capture */
 	bool					ended;
-	/* time at which a wait looks whether the card is still there, in ms; 0: data came last */
+	/* time in ms at which a wait checks next that the card is there; 0: data has come since */
 	int64_t					check_ms;
 	/* true: the capture is started; the thread of queue 0 reads this, too (__ATOMIC_RELAXED) */
 	bool					running;
@@ -134,9 +135,10 @@ int litepcie_capture_look(struct litepcie_capture *capture);
 int litepcie_capture_allow(struct litepcie_capture *capture, uint64_t limit);
 
 /*
- * Write a register of one word, or of two, or read one of two, that belongs to the capture's queue:
- * the queue is selected first, under the same lock. Of two words the upper half comes first, and
- * the card takes the value over with the lower half.
+ * Write a register of one word (put), write one of two words (put64), or read one of two words
+ * (get64), that belongs to the capture's queue: the queue is selected first, under the same lock.
+ * Of two words the upper half comes first, and the card takes the value over with the lower half.
+ * The caller does not hold the handle's lock.
  */
 int litepcie_queue_put(struct litepcie_capture *capture, uint32_t offset, uint32_t value);
 /* litepcie_queue_put() for a caller that holds the handle's lock. */
@@ -144,19 +146,26 @@ int litepcie_queue_put_locked(struct litepcie_capture *capture, uint32_t offset,
 int litepcie_queue_put64(struct litepcie_capture *capture, uint32_t offset, uint64_t value);
 int litepcie_queue_get64(struct litepcie_capture *capture, uint32_t offset, uint64_t *value);
 
-/* The functions of capture_run.c, which are the entries of these names in the access. */
+/*
+ * Functions of capture_run.c, for the members start, stop, allow and answers of struct
+ * litepcie_capture_access
+ */
 int litepcie_run_start(struct litepcie_capture *capture);
 int litepcie_run_stop(struct litepcie_capture *capture);
 int litepcie_run_allow(struct litepcie_capture *capture, uint64_t limit);
 int litepcie_run_answers(struct litepcie_capture *capture);
 
-/* Note whether the card may write to the rings: a run was begun, and was not seen to rest. */
+/* Note whether the card may write to the rings: a run was begun, and has not been seen to rest. */
 void litepcie_run_set_restless(struct litepcie *dev, bool restless);
 
 /* Free the memory of queues that were closed while the card could still write to it. */
 void litepcie_run_free_left(struct litepcie *dev);
 
-/* Wait until the bits @mask of capture_status have @value. Returns -ETIMEDOUT with a sentence. */
+/*
+ * Wait until the bits @mask of capture_status have @value, for LITEPCIE_CAPTURE_REST_MS at most.
+ * Returns -ETIMEDOUT with a sentence that names @what, or the error of a lost card. The caller does
+ * not hold the lock.
+ */
 int litepcie_capture_await(struct litepcie_capture *capture, uint32_t mask, uint32_t value,
 			   const char *what);
 

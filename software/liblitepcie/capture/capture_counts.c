@@ -48,7 +48,10 @@ int litepcie_capture_discards(struct litepcie_capture *capture, struct litepcie_
 
 /* Rules and spread, by which frames get to queues --------------------------------------------- */
 
-/* Check that the capture is that of queue 0, to which belongs what all queues have in common. */
+/*
+ * Return -EINVAL with a sentence if the capture is not that of queue 0, to which belongs what all
+ * queues have in common.
+ */
 static int check_first(const struct litepcie_capture *capture, const char *what)
 {
 	if (!capture->config.queue)

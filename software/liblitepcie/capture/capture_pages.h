@@ -38,8 +38,8 @@ unsigned int litepcie_pages_flags(uint64_t page_bytes);
 int litepcie_node_in(const char *folder);
 
 /*
- * Let memory that was not touched yet come from @node, if that has some; -1: from any. Returns 0 or
- * -errno. A kernel without NUMA refuses it: then all memory is equally near.
+ * Let memory that was not touched yet come from @node, if that node has some; -1: from any node.
+ * Returns 0 or -errno. A kernel without NUMA refuses the call: then all memory is equally near.
  */
 int litepcie_node_bind(int node, void *base, size_t size);
 

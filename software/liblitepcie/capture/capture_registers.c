@@ -31,7 +31,10 @@ static struct litepcie_post *select_queue(const struct litepcie_capture *capture
 	return litepcie_post_add(post, sorter->select, capture->config.queue);
 }
 
-/* Called with the lock held. */
+/*
+ * Write @count words from @offset on to registers of the capture's queue. The caller holds the
+ * lock.
+ */
 static int put(struct litepcie_capture *capture, uint32_t offset, const uint32_t *words,
 	       uint32_t count)
 {
@@ -93,7 +96,10 @@ static int get_status(struct litepcie_capture *capture, uint32_t *status)
 	return litepcie_unlock(dev, litepcie_check_wanted(dev));
 }
 
-/* The wait brings the card to rest. So a signal does not end it, and only the time-out does. */
+/*
+ * A caller waits here so that the card comes to rest before memory is freed. So no signal ends the
+ * wait, only the time-out or a card that is lost.
+ */
 int litepcie_capture_await(struct litepcie_capture *capture, uint32_t mask, uint32_t value,
 			   const char *what)
 {
@@ -114,7 +120,10 @@ int litepcie_capture_await(struct litepcie_capture *capture, uint32_t mask, uint
 	return rc;
 }
 
-/* Called with the lock held. */
+/*
+ * Switch off the generator, the player, the sorting of frames and the capture. The caller holds the
+ * lock.
+ */
 int litepcie_capture_quiesce(struct litepcie *dev)
 {
 	const struct litepcie_capture_registers *registers = &dev->map.capture;
@@ -132,7 +141,7 @@ int litepcie_capture_quiesce(struct litepcie *dev)
 
 /* Memory of ring and status line -------------------------------------------------------------- */
 
-/* Called with the lock held. */
+/* Get memory for the ring and the status line. The caller holds the lock. */
 static int get_memory(struct litepcie_capture *capture)
 {
 	unsigned int kind = LITEPCIE_MEMORY_CAPTURE + 2 * capture->config.queue;
@@ -150,7 +159,7 @@ static int get_memory(struct litepcie_capture *capture)
 	return rc;
 }
 
-/* Called with the lock held. */
+/* Free the memory of a queue's ring and status line. The caller holds the lock. */
 static void free_memory(struct litepcie *dev, unsigned int queue)
 {
 	dev->backend->memory_free(dev, LITEPCIE_MEMORY_CAPTURE + 2 * queue);
@@ -168,9 +177,10 @@ void litepcie_run_free_left(struct litepcie *dev)
 }
 
 /*
- * The card may write to the memory of a queue until the run of all has ended. With the capture of
- * queue 0 it has ended, unless the card did not come to rest. Then the memory stays until the
- * handle is closed, which takes the card's right to write away, or until the card is at rest.
+ * The card may write to the memory of a queue until the run of all queues has ended. When the
+ * capture of queue 0 is closed, that run has ended, unless the card did not come to rest. Then the
+ * memory stays until the handle is closed, which takes the card's right to write away, or until the
+ * card is at rest.
  */
 static void close_registers(struct litepcie_capture *capture)
 {

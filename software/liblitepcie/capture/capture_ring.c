@@ -145,14 +145,17 @@ static int give(struct litepcie_capture *capture, struct litepcie_span *span)
 	return 1;
 }
 
-/* Look for blocks in the ring that next() has not given yet. Returns 1 if there are some. */
+/*
+ * Look for blocks in the ring that litepcie_capture_next() has not given yet. Returns 1 if there
+ * are some, 0 if not, or -errno.
+ */
 static int look_for_more(struct litepcie_capture *capture)
 {
 	int rc;
 
 	/*
-	 * Blocks below seen.position are in the ring, so the status line is not read for them.
-	 * With `newest` it is, since the card may have overwritten them.
+	 * Blocks below seen.position are in the ring, so the status line is not read for them. With
+	 * `newest` the line is read, since the card may have overwritten the blocks.
 	 */
 	if (capture->given < capture->seen.position && !capture->config.newest)
 		return 1;
@@ -164,8 +167,8 @@ static int look_for_more(struct litepcie_capture *capture)
 }
 
 /*
- * Check that the card still answers, and that the kernel does not want it back, if it has written
- * nothing for LITEPCIE_WAIT_SLICE_MS. That time goes on over several waits, so a program with short
+ * If the card has written nothing for LITEPCIE_WAIT_SLICE_MS, check that it still answers and that
+ * the kernel does not want it back. That time goes on over several waits, so a program with short
  * waits notices a lost card, too.
  */
 static int check_card(struct litepcie_capture *capture)
@@ -215,7 +218,10 @@ int litepcie_capture_next(struct litepcie_capture *capture, struct litepcie_span
 	}
 }
 
-/* Returns the limit that the card may be told, in steps of an eighth of the ring or an MBUF. */
+/*
+ * Returns the limit in bytes that the card may be told, in steps of an eighth of the ring or of an
+ * MBUF, whichever is more.
+ */
 static uint64_t limit_of(const struct litepcie_capture *capture)
 {
 	uint64_t ring = capture->config.ring_bytes, step = ring / LIMIT_STEPS;

@@ -8,8 +8,8 @@
  * Start and stop the capture block by its registers.
  *
  * All queues of the card run together. The start of another queue than 0 only notes that its ring
- * is ready, and the start of queue 0 gives the card all rings and begins the run. Its stop ends the
- * run of all. The other captures, which other threads may use, learn it from struct
+ * is ready. The start of queue 0 gives the card all rings and begins the run, and the stop of queue
+ * 0 ends the run of all. The other captures, which other threads may use, learn of both from struct
  * litepcie_capture_run.
  *
  * A ring is one segment: these back ends give the card a ring at one bus address. The block's
@@ -117,7 +117,10 @@ static uint32_t control_of(const struct litepcie_capture *capture)
 	       (config->newest ? NEWEST : 0);
 }
 
-/* Check the settings for which the card has one register for all queues. */
+/*
+ * Check that a queue has the settings of queue 0 for which the card has one register. Returns
+ * -EINVAL with a sentence if not.
+ */
 static int check_alike(struct litepcie_capture *capture)
 {
 	const struct litepcie_capture_config *ours = &capture->config;
@@ -131,8 +134,9 @@ static int check_alike(struct litepcie_capture *capture)
 }
 
 /*
- * Check that all queues are started. With `newest` the card heeds no limit. So it would write the
- * frames of a queue that has no ring now to the last ring that the queue had.
+ * Check that all queues of the card are started, else return -EINVAL. With `newest` the card heeds
+ * no limit. So it would write the frames of a queue that has no ring now to the last ring that the
+ * queue had.
  */
 static int check_newest(struct litepcie *dev)
 {
@@ -252,9 +256,10 @@ static bool is_full(const struct litepcie_capture *capture)
 }
 
 /*
- * Let no frame wait for room any longer, if the ring is full and stands still: only the program
- * could give room, and it waits for the stop. If the status line is not valid, the ring counts as
- * full. With several queues the ring of any may be full, so only the standstill counts.
+ * Let no frame wait for room any longer, if the ring is full and the card's position has not moved
+ * for STUCK_MS: only the program could give room, and it waits for the stop. If the status line is
+ * not valid, the ring counts as full. With several queues the ring of any may be full, so only the
+ * standstill counts.
  */
 static void unblock(struct litepcie_capture *capture, int64_t *moved_ms, uint64_t *position)
 {
@@ -348,7 +353,7 @@ static int await_last_line(struct litepcie_capture *capture)
 
 /*
  * Stop the run of all queues, and at its end the sorting. If the card still sorted frames, a later
- * run with `newest` would write to the rings of this one.
+ * run with `newest` would write to the rings of this run.
  */
 static int stop_all(struct litepcie_capture *capture)
 {
@@ -374,9 +379,9 @@ static int stop_all(struct litepcie_capture *capture)
 }
 
 /*
- * Let the card seal the MBUF of the queue. Returns 1, 0 if the run is over, or -errno. The state is
- * looked at with the handle's lock held, as the write is: otherwise this write could begin a run
- * again that another thread has just stopped.
+ * Let the card seal the MBUF of the queue. Returns 1, 0 if the run is over, or -errno. The state of
+ * the run is looked at with the handle's lock held, as the write is made: otherwise this write
+ * could begin a run again that another thread has just stopped.
  */
 static int seal(struct litepcie_capture *capture)
 {

@@ -84,7 +84,10 @@ static int values_of(struct litepcie *dev, const struct litepcie_player *player,
 		rc = rate_of(dev, (double)player->bytes_per_s, &values[1]);
 		break;
 	case LITEPCIE_PACE_PACKETS:
-		/* A frame costs the most that it can. So the register rate has its finest steps. */
+		/*
+		 * A frame costs COST_MOST bytes, the largest cost there is, so the register rate
+		 * has its finest steps.
+		 */
 		values[0] |= AT_RATE | PER_PACKET;
 		values[2] = COST_MOST;
 		rc = rate_of(dev, player->packets_per_s * COST_MOST, &values[1]);
@@ -118,7 +121,10 @@ static int check_card(struct litepcie *dev)
 			     "--capture", dev->name);
 }
 
-/* Wait until the last frame of an earlier start has left. */
+/*
+ * Wait until the last frame of an earlier start has left, for FRAME_MS at most. Returns -ETIMEDOUT
+ * with a sentence if it has not.
+ */
 static int await_idle(struct litepcie *dev)
 {
 	int64_t deadline = litepcie_deadline(FRAME_MS);
@@ -166,8 +172,8 @@ int litepcie_play(struct litepcie *dev, const struct litepcie_player *player)
 /* What the player has done -------------------------------------------------------------------- */
 
 /*
- * Read all registers of the results. Returns 1 if one of their words is all ones: the root port may
- * have given up the read.
+ * Read all registers of the player's results. Returns 1 if one of their words is all ones, since
+ * the root port may have given up that read; else 0 or -errno.
  */
 static int read_results(struct litepcie *dev, uint32_t *status, struct litepcie_played *found)
 {

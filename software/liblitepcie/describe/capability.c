@@ -47,7 +47,10 @@ static int read_words(struct litepcie *dev, uint32_t *words, unsigned int from, 
 	return litepcie_get_words(dev, LITEPCIE_CAP_OFFSET + 4 * from, words + from, to - from);
 }
 
-/* Check the table's header. A card that has gone, or is being reset, reads as all ones. */
+/*
+ * Check the table's header. A card that has gone, or is being reset, reads as all ones: -EIO. A
+ * table of another kind or version gives -EPROTO.
+ */
 static int check_header(struct litepcie *dev, const uint32_t *words)
 {
 	uint32_t magic = words[LITEPCIE_CAP_HEADER_MAGIC];
@@ -201,7 +204,7 @@ int litepcie_capability_read(struct litepcie *dev)
 
 /*
  * Check after a reset that the card is the one that was opened. If another card is there, the
- * capability table that was read at the open does not describe it.
+ * capability table that was read at the open does not describe that card, and -EIO is returned.
  */
 int litepcie_card_check(struct litepcie *dev)
 {

@@ -84,9 +84,9 @@ static const struct {
 
 /*
  * Returns true if the library uses the registers of this type of block. Every card must have most
- * types, so a lack is found by the register's name. Records are used only if their ring has room
- * for one for each descriptor of the card's table. If a slot, capture or player block is of another
- * version, its registers may lie elsewhere, so it is not used.
+ * types, so a missing register is an error that names the register. Records are used only if their
+ * ring has room for a record of each descriptor of the card's table. If a slot, capture or player
+ * block is of another version, its registers may lie elsewhere, so it is not used.
  */
 static bool is_used(const struct litepcie *dev, unsigned int type)
 {

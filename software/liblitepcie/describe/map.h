@@ -34,9 +34,12 @@ struct litepcie_notice_registers {
 	uint32_t records;	/* two words: bus address of the ring of records */
 	uint32_t entries;	/* base-2 logarithm of the number of records in the ring */
 	uint32_t line[2];	/* two words each: bus addresses of the lines of h2c and c2h */
-	/* clock cycles without data until a c2h buffer ends; value 0: it does not end so */
+	/*
+	 * clock cycles without data after which a c2h buffer ends; value 0: it does not end for
+	 * that
+	 */
 	uint32_t flush;
-	uint32_t control;	/* offset 0: the card writes neither records nor status lines */
+	uint32_t control;	/* offset 0: the card has no records and status lines */
 };
 
 /*

@@ -37,7 +37,10 @@ static int read_side(struct litepcie *dev, const uint32_t registers[COUNTERS], b
 	return rc;
 }
 
-/* Returns the time @since in 64 bits, with @time - @since right, as both wrap at 48 bits. */
+/*
+ * Returns @since as a time before @time in 64 bits. The card's counters wrap at 2^48, so the
+ * difference of the two is taken modulo 2^48.
+ */
 static uint64_t unwrapped(const struct litepcie *dev, uint64_t time, uint64_t since)
 {
 	return time - ((time - since) & dev->map.slot.mask);
@@ -113,7 +116,7 @@ static void say(struct text *text, const char *format, ...)
 	text->room -= (size_t)used;
 }
 
-/* Write how long valid and ready have been as they are, in ns, us, ms or s. */
+/* Write how long the stream's valid and ready have been as they are, in ns, us, ms or s. */
 static void say_time(struct text *text, const struct litepcie *dev,
 		     const struct litepcie_slot *slot, const struct litepcie_slot_side *side)
 {

@@ -61,8 +61,9 @@ static void reset(struct litepcie_stream *stream)
 }
 
 /*
- * Stop the stream. The lock is released while this waits, so a second thread that stops has to wait
- * for the first. The ring stays mapped, as the program may still look at buffers that were filled.
+ * Stop the stream. The handle's lock is released while the function waits, so a second thread that
+ * stops has to wait for the first. The ring stays mapped, as the program may still look at buffers
+ * that were filled. Returns the error of the stop, after which the stream counts as stopped, too.
  */
 static int stop(struct litepcie_stream *stream)
 {
@@ -86,6 +87,10 @@ static int stop(struct litepcie_stream *stream)
 	return rc < 0 ? rc : error;
 }
 
+/*
+ * Start the stream, with the lock held. Returns -EBUSY if the stream runs or another program has
+ * the direction, -EINVAL if the other stream runs with other options, or the error of the back end.
+ */
 static int start(struct litepcie_stream *stream)
 {
 	const struct litepcie_channel *channel = stream->dev->backend->channel;

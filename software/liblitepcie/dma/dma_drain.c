@@ -5,8 +5,9 @@
  */
 
 /*
- * litepcie_stream_drain(): wait until all released h2c data is in the card, and the user's logic has
- * taken it.
+ * litepcie_stream_drain(): wait until all released h2c data is in the card, and the user's logic
+ * has taken it. All functions are called with the handle's lock held, and return -errno with a
+ * sentence.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -19,8 +20,8 @@
 #define DRAIN_STEP_MS	8
 
 /*
- * Returns 1 when all submitted data is in the card, else 0. @wanted is the number of bytes that
- * were submitted; *@received gets the number of bytes that have come.
+ * Returns 1 when all submitted data is in the card, else 0, or -errno. @wanted is the number of
+ * bytes that were submitted; *@received gets the number of bytes that have come.
  *
  * LitePCIe's h2c engine counts a buffer as done when it has requested the last byte. The data may
  * then still be on its way, and only the card's count of received bytes shows that it has come. The
@@ -64,7 +65,11 @@ static int late(struct litepcie *dev, const char *format, ...)
 	return litepcie_fail(dev, -ETIMEDOUT, "%s. %s", what, why);
 }
 
-/* Wait until the user's logic has taken the data in the card, which a stop would drop. */
+/*
+ * Wait until the user's logic has taken the data in the card, which a stop would drop. Returns 0
+ * then, at once on a card that cannot tell, -ETIMEDOUT at @deadline, or -ECANCELED after a stop.
+ * @timeout_ms is only for the sentence of an error.
+ */
 static int wait_for_logic(struct litepcie *dev, int64_t deadline, int timeout_ms)
 {
 	unsigned int stops = dev->h2c.stops;
@@ -87,8 +92,8 @@ static int wait_for_logic(struct litepcie *dev, int64_t deadline, int timeout_ms
 
 /*
  * Sleep before the next look for the end of a drain. The card may raise no interrupt for the last
- * buffer, so the sleeps are short. They double up to DRAIN_STEP_MS, so that a long wait does not
- * look often.
+ * buffer, so the sleeps are short. *@step_ms doubles up to DRAIN_STEP_MS, so that a long wait does
+ * not look often. Returns -ECANCELED if another thread has stopped the stream.
  */
 static int sleep_for_end(struct litepcie *dev, int64_t deadline, int *step_ms)
 {
@@ -101,6 +106,10 @@ static int sleep_for_end(struct litepcie *dev, int64_t deadline, int *step_ms)
 	return dev->h2c.stops == stops ? rc : litepcie_stopped(dev);
 }
 
+/*
+ * Hand over what is kept back for a batch, and wait for up to @timeout_ms, or for ever if that is
+ * negative. Returns -ETIMEDOUT, with a sentence that says what the card waits for.
+ */
 static int drain(struct litepcie *dev, int timeout_ms)
 {
 	int64_t deadline = litepcie_deadline(timeout_ms);

@@ -117,7 +117,10 @@ static int follow(struct litepcie *dev, int timeout_ms)
 	return pthread_cond_timedwait(&dev->woken, &dev->lock, &until) == 0;
 }
 
-/* If another thread of this handle already sleeps, wait for that one instead. */
+/*
+ * If both directions share an interrupt and another thread of this handle sleeps already, wait
+ * until that thread has news.
+ */
 int litepcie_sleep_once(struct litepcie *dev, unsigned int directions, int timeout_ms)
 {
 	const struct litepcie_channel *channel = dev->backend->channel;
@@ -156,11 +159,11 @@ static int glance(struct litepcie *dev, unsigned int directions, uint64_t before
 }
 
 /*
- * Wait until the number of finished buffers differs from @before. The thread sleeps before it asks
- * the card: an interrupt that came earlier ends the sleep at once, and a register read costs the
- * card time. The sleep is cut into slices, and the card's count is read after each. So a lost
- * interrupt, or a stop by another thread, delays this by one slice at most. The caller holds the
- * lock.
+ * Wait until the number of finished buffers of @directions differs from @before. The thread sleeps
+ * before it asks the card: an interrupt that came earlier ends the sleep at once, and a register
+ * read costs the card time. The sleep is cut into slices of LITEPCIE_WAIT_SLICE_MS, and the card's
+ * count is read after each. So a lost interrupt, or a stop by another thread, delays the return by
+ * one slice at most. The caller holds the lock.
  */
 int litepcie_wait_for(struct litepcie *dev, unsigned int directions, uint64_t before,
 		      int timeout_ms)

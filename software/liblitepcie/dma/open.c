@@ -6,7 +6,7 @@
 
 /*
  * Open and close a stream: check its options, and make its ring. place.c has the calls about the
- * ring's memory.
+ * ring's memory. The functions return 0, or -errno with a sentence.
  */
 #include <errno.h>
 
@@ -34,6 +34,10 @@ static bool power_of_two(uint64_t value)
 	return value && !(value & (value - 1));
 }
 
+/*
+ * Returns -EINVAL if size or number of the buffers is not a power of two within the limits of
+ * library and card, or if a batch is more than half the ring.
+ */
 static int check_shape(struct litepcie *dev, const struct litepcie_stream_options *options)
 {
 	size_t size = options->buffer_size;
@@ -55,6 +59,10 @@ static int check_shape(struct litepcie *dev, const struct litepcie_stream_option
 	return 0;
 }
 
+/*
+ * Returns -EINVAL for a flush time without packets or above its limit, or -EOPNOTSUPP for packets
+ * on a card without records.
+ */
 static int check_packets(struct litepcie *dev, const struct litepcie_stream_options *options)
 {
 	if (options->flush_us && !options->packets)
@@ -69,6 +77,7 @@ static int check_packets(struct litepcie *dev, const struct litepcie_stream_opti
 	return 0;
 }
 
+/* Returns -EINVAL if the time between two looks is out of its limits, or is 0 with adaptive. */
 static int check_looks(struct litepcie *dev, const struct litepcie_stream_options *options)
 {
 	if (options->adaptive && !options->poll_us)
@@ -98,6 +107,11 @@ static int check_options(struct litepcie_stream *stream,
 
 /* Opening and closing a stream ---------------------------------------------------------------- */
 
+/*
+ * Check @options, in which defaults are filled in, and make the ring. The caller holds the lock.
+ * Returns -EBUSY if this handle has the stream open already, or the error of a check or of the back
+ * end. After an error the stream is not open.
+ */
 static int open_stream(struct litepcie_stream *stream,
 		       const struct litepcie_stream_options *options)
 {
@@ -147,6 +161,7 @@ int litepcie_stream_open(struct litepcie *dev, unsigned int direction,
 	return rc;
 }
 
+/* An error of the stop is dropped, since a close cannot fail. */
 void litepcie_stream_close(struct litepcie_stream *stream)
 {
 	if (!stream || !stream->open)

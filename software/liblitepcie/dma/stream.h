@@ -17,8 +17,8 @@
 #include "litepcie_stream.h"
 
 /*
- * A mapping of memory of a ring or of the notices. It counts its users, and is unmapped when the
- * last of them calls litepcie_memory_drop().
+ * A mapping of memory of a ring or of the notices. It counts its users: the back end, and each
+ * litepcie_stream_keep(). The last litepcie_memory_drop() unmaps the memory.
  */
 struct litepcie_memory {
 	_Atomic unsigned int	users;
@@ -54,7 +54,10 @@ struct litepcie_stream {
 	/* number of buffers that the program has released */
 	_Atomic uint64_t sw;
 	uint64_t	acquired;	/* number of buffers that the program has acquired */
-	/* by how much @acquired may exceed @hw: 0 for c2h; the whole ring for h2c, free at first */
+	/*
+	 * by how much @acquired may exceed @hw: 0 for c2h; a ring's buffers for h2c, all free at
+	 * first
+	 */
 	uint64_t	ahead;
 	/* number of released buffers that the card knows of; the others wait for a batch */
 	uint64_t	handed;
@@ -67,7 +70,7 @@ struct litepcie_stream {
 
 	uint64_t	posted;		/* number of descriptors given to the card */
 	uint64_t	done;		/* number of descriptors that the card has executed */
-	uint64_t	asked;		/* of the executed ones: how many asked for an interrupt */
+	uint64_t	asked;		/* number of @done that asked for an interrupt */
 	/* for each buffer of the ring: true if its descriptor asks for an interrupt */
 	bool		*asks;
 	/* h2c: true if a buffer was sent only in part, so that @lengths count */
@@ -116,20 +119,24 @@ bool litepcie_runs(const struct litepcie *dev, unsigned int directions);
 /* True if both streams run, so that what they share stays as it is. */
 bool litepcie_both_run(const struct litepcie *dev);
 
-/* Tell the card of buffers that were kept back for a batch. The caller holds the lock. */
+/*
+ * Tell the card of the buffers of @directions that were kept back for a batch. Streams that do not
+ * run are left out. Returns 0, or -errno with a sentence. The caller holds the lock.
+ */
 int litepcie_hand_over(struct litepcie *dev, unsigned int directions);
 
 /*
  * Wait until the number of finished buffers of @directions differs from @before. Returns 1 then, 0
- * after @timeout_ms, or -ECANCELED after a stop by another thread. A negative @timeout_ms never
- * ends the wait. The caller holds the lock.
+ * after @timeout_ms, or -errno with a sentence: -ECANCELED after a stop by another thread, -EINVAL
+ * if one of @directions does not run. A negative @timeout_ms never ends the wait. The caller holds
+ * the lock, which is released in sleeps.
  */
 int litepcie_wait_for(struct litepcie *dev, unsigned int directions, uint64_t before,
 		      int timeout_ms);
 
 /*
- * Wait until @stream has finished more than @known buffers, at most @timeout_ms. The caller does
- * not hold the lock.
+ * Wait until @stream has finished more than @known buffers, at most @timeout_ms. Returns as
+ * litepcie_wait_for() does. The caller does not hold the lock.
  */
 int litepcie_wait_beyond(struct litepcie_stream *stream, uint64_t known, int timeout_ms);
 
@@ -138,7 +145,7 @@ int litepcie_stopped(struct litepcie *dev);
 
 /*
  * Sleep once, at most @timeout_ms, then look at the card. Returns 1 if an interrupt came, 0 if the
- * time is over.
+ * time is over, or -errno. The caller holds the lock, which is released in the sleep.
  */
 int litepcie_sleep_once(struct litepcie *dev, unsigned int directions, int timeout_ms);
 
@@ -146,7 +153,10 @@ int litepcie_sleep_once(struct litepcie *dev, unsigned int directions, int timeo
 void litepcie_diagnose_held(struct litepcie *dev, unsigned int directions, char *text,
 			    size_t size);
 
-/* Return 0 if a ring in the program's own memory can be as the options of @stream say. */
+/*
+ * Return 0 if a ring in the program's own memory can be as the options of @stream say, else
+ * -EINVAL, -EFAULT or -EOPNOTSUPP with a sentence.
+ */
 int litepcie_check_memory(struct litepcie_stream *stream);
 
 #endif /* LITEPCIE_DMA_STREAM_H */

@@ -50,7 +50,10 @@ _Static_assert(LITEPCIE_CAPTURE_QUEUES == LITEPCIE_CAPTURE_MOST_QUEUES &&
 
 struct kernel_capture {
 	int				fd;
-	/* the driver's status page, and the queue's part of it, which begins with its status line */
+	/*
+	 * the driver's status page, and this queue's part of the page, which begins with its status
+	 * line
+	 */
 	const struct litepcie_capture_status *page, *status;
 	struct kernel_pages		ring;
 	bool				taken;	/* true: the driver has taken the ring's memory */
@@ -210,8 +213,8 @@ static int map_status(struct litepcie_capture *capture)
 }
 
 /*
- * Take the capture, once. The line is looked at from then on: before, it may be that of another
- * program's capture.
+ * Take the capture from the driver, at the first call only. The card's status line is read from
+ * then on: before, the line may be that of another program's capture.
  */
 static int take(struct litepcie_capture *capture)
 {
@@ -276,8 +279,9 @@ static int allow(struct litepcie_capture *capture, uint64_t limit)
 /* Waiting for the card's position ------------------------------------------------------------- */
 
 /*
- * The driver's status page says why a capture has ended: with an error, or with that of queue 0.
- * poll() says that the card has gone.
+ * Check that the capture runs as it should. Returns -ENODEV if poll() says that the card has gone,
+ * or -EIO if the driver's status page says that the capture has ended with an error. If another
+ * queue than 0 has ended with the run of queue 0, capture->ended is set.
  */
 static int check(struct litepcie_capture *capture)
 {
@@ -298,8 +302,9 @@ static int check(struct litepcie_capture *capture)
 }
 
 /*
- * Ask the card for an interrupt, look once more, and sleep. Without the look, a line that came
- * before the question would be missed if the driver had lost it.
+ * Ask the card for an interrupt beyond the position that was seen last, look at the status line
+ * once more, and sleep for up to @most_ms. The look finds a line that came before the card was
+ * asked. Returns 0, -EINTR after a signal, or the error of check().
  */
 static int wait_for_line(struct litepcie_capture *capture, int most_ms)
 {
@@ -377,8 +382,8 @@ static int sort(struct litepcie_capture *capture, const struct litepcie_sorting 
 }
 
 /*
- * A generator that is stopped needs no owner if this program has not taken the capture: it has not
- * started it either.
+ * Start the generator, or stop it if @generator is NULL. If this program has not taken the capture,
+ * it has not started the generator either, so a stop does nothing.
  */
 static int generate(struct litepcie_capture *capture, const struct litepcie_generator *generator)
 {

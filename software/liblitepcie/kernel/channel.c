@@ -36,8 +36,9 @@ static int stopped_by(const struct litepcie_stream *stream, int error)
 }
 
 /*
- * Note that the card is done with all buffers below @done, and check that the count can be true.
- * Records of c2h are newer than the driver's count @done, so they are used in its place.
+ * Note that the card is done with all buffers below @done, and return -EIO with a sentence if that
+ * cannot be true. Records of c2h are newer than the driver's count @done, so they are used in its
+ * place.
  */
 static int advance_to(struct litepcie_stream *stream, uint64_t done)
 {

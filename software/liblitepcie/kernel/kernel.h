@@ -30,7 +30,10 @@ struct kernel {
 	bool			held;		/* the driver has held runs: it is Lanebox's */
 	/* the driver's status page (counts of the DMA), mapped; NULL: not mapped */
 	const struct litepcie_status *status;
-	/* page in which this handle tells the driver its own counts of buffers */
+	/*
+	 * mapped page in which this handle tells the driver its own counts of buffers; NULL: not
+	 * mapped
+	 */
 	struct litepcie_index	*index;
 	int			event;		/* eventfd of litepcie_dma_fd(), or -1 */
 	int			user;		/* eventfd of the user's interrupt, or -1 */
@@ -73,7 +76,10 @@ int64_t sysfs_interrupts(const struct litepcie_stream *stream);
 /* Write to @text which programs have the device open, in words that are part of a sentence. */
 void kernel_users(struct litepcie *dev, char *text, size_t size);
 
-/* Map the driver's status page, index page and records. No direction need be taken for that. */
+/*
+ * Map the driver's status page, index page and records. The handle need not own a direction for
+ * that. LitePCIe's driver has none of them, and then nothing is mapped. Returns 0 or -errno.
+ */
 int kernel_dma_map(struct litepcie *dev);
 void kernel_dma_unmap(struct litepcie *dev);
 

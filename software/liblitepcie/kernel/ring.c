@@ -209,7 +209,10 @@ static uint32_t mode_of(const struct litepcie_stream_options *options)
 	return options->adaptive ? LITEPCIE_MODE_ADAPTIVE : LITEPCIE_MODE_POLL;
 }
 
-/* Set the ring's shape, at each start, since only the owner of the direction may. */
+/*
+ * Set the ring's shape in the driver. This is done at each start, since only the owner of the
+ * direction may. Returns -EBUSY, -ENOMEM, -EMSGSIZE or -EOPNOTSUPP with a sentence.
+ */
 static int set_shape(const struct litepcie_stream *stream)
 {
 	const struct litepcie_stream_options *options = &stream->options;
@@ -266,6 +269,10 @@ static int give(struct litepcie_stream *stream)
 	return kernel_ioctl(stream->dev, LITEPCIE_IOCTL_LOCK, &unlock, "DMA unlock");
 }
 
+/*
+ * Take the direction from the driver, make its ring and map it. Returns -EBUSY, with a sentence
+ * that names the programs which have the card open, if another program has the direction.
+ */
 static int take(struct litepcie_stream *stream)
 {
 	bool h2c = stream->direction == LITEPCIE_H2C;

@@ -79,8 +79,9 @@ static int wait_for_news(struct litepcie *dev, unsigned int directions, int time
 }
 
 /*
- * Sleep, then clear the eventfd. The caller looks at the counts afterwards: progress after that
- * look makes the eventfd readable again.
+ * Sleep for up to @timeout_ms, then clear the eventfd. Returns 1 for news, 0 when the time is over,
+ * or -errno. The caller looks at the counts afterwards: progress after that look makes the eventfd
+ * readable again.
  */
 int kernel_wait(struct litepcie *dev, unsigned int directions, int timeout_ms)
 {

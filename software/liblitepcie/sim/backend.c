@@ -156,7 +156,10 @@ static int sim_memory(struct litepcie *dev, unsigned int kind, void *place, size
 	return *memory ? vfio_user_map(&sim->vu, kind, fd, base, *iova, size) : -ENOMEM;
 }
 
-/* Stop DMA that an earlier client left running, before bus mastering is switched on. */
+/*
+ * Stop DMA that an earlier client left running, then switch MSI and bus mastering on. A card that
+ * was still master could write to the memory of the new client.
+ */
 static int sim_attach(struct litepcie *dev)
 {
 	return litepcie_table_quiesce(dev) ?: sim_enable_msi(dev) ?: sim_set_master(dev, true);

@@ -17,7 +17,7 @@
 struct sim {
 	struct vfio_user	vu;
 	char			*path;
-	/* MPS and MRRS from the device string, in bytes; 0: the string does not name it */
+	/* MPS and MRRS from the device string, in bytes; 0: the string does not name the size */
 	unsigned int		mps, mrrs;
 	/* eventfd that the process of the simulated board signals for each MSI */
 	int			msi;

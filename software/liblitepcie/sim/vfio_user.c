@@ -65,6 +65,10 @@ static int handshake(struct vfio_user *vu)
 	if (rc < 0)
 		return rc;
 	memcpy(&major, reply, sizeof(major));
+	/*
+	 * The library speaks version 0.0 of the protocol. Minor versions are compatible, so only
+	 * the major version must be 0. A reply too short for a version is refused, too.
+	 */
 	if ((size_t)rc < fixed || major != 0)
 		return vfio_user_fail(vu, -EPROTO, "%s: the peer speaks vfio-user version %u; this "
 				      "library speaks version 0", vu->path, major);
@@ -207,7 +211,10 @@ int vfio_user_map(struct vfio_user *vu, unsigned int kind, int fd, void *base, u
 	};
 	int rc;
 
-	/* noted before the message goes out, since the board may access it before it replies */
+	/*
+	 * the memory is noted before the message goes out, since the board may access it before it
+	 * replies
+	 */
 	vu->memory[kind] = (struct vfio_user_memory) { iova, size, base };
 	rc = vfio_user_call(vu, CMD_DMA_MAP, &map, sizeof(map), fd, NULL, 0);
 	if (rc < 0)

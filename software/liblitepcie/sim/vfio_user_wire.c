@@ -18,6 +18,10 @@
 /* most bytes of a vfio-user message of the peer; a message with a page of data has far fewer */
 #define MAX_MESSAGE	65536u
 
+/*
+ * Returns the name of a command for the sentence of an error. The table has the commands that this
+ * library sends or serves: GET_IRQ_INFO is neither, and so counts as unknown.
+ */
 static const char *command_name(uint16_t command)
 {
 	static const char *const names[] = {
@@ -85,9 +89,9 @@ int vfio_user_hold(struct vfio_user *vu, const struct litepcie_post *write)
 }
 
 /*
- * Send a message, and before it the write that is kept back. @fd, unless it is -1, goes with the
- * message. A descriptor arrives with the first byte that is sent, so then the write is sent by
- * itself first.
+ * Send a message, and before it the register write that is kept back. @fd, unless it is -1, goes
+ * with the message. A descriptor arrives with the first byte that is sent, so then the kept write
+ * is sent by itself first.
  */
 static int transmit(struct vfio_user *vu, struct header *header, const void *body, size_t size,
 		    int fd)
@@ -255,7 +259,11 @@ static int refusal(uint32_t error)
 	return error && error < 4096 ? -(int)error : -EIO;
 }
 
-/* Wait for the reply to the last command. Returns the size of its body in bytes. */
+/*
+ * Wait for the reply to the last command, and serve requests of the peer meanwhile. Returns the
+ * size of the reply's body in bytes, or the -errno of the peer's refusal. A reply to another
+ * command ends the connection.
+ */
 int vfio_user_receive(struct vfio_user *vu, uint16_t command, void *reply, size_t reply_size)
 {
 	const char *doing = command_name(command);

@@ -112,7 +112,11 @@ static int vfio_attach(struct litepcie *dev)
 	return rc < 0 ? rc : set_command(dev, PCI_COMMAND_MASTER, 0);
 }
 
-/* The kernel restores configuration space and interrupts after a reset through VFIO. */
+/*
+ * Reset the card through VFIO. The kernel restores BAR addresses and the rest of configuration
+ * space. Bus mastering is off afterwards, until the caller calls vfio_attach(). Returns -EOPNOTSUPP
+ * if the kernel cannot reset the card.
+ */
 static int vfio_reset(struct litepcie *dev)
 {
 	struct vfio *vfio = vfio_of(dev);
@@ -145,7 +149,7 @@ static int check_gone(struct litepcie *dev)
 
 /*
  * A lost card reads as all ones, as few registers do. After such a value, configuration space tells
- * whether the card is lost.
+ * whether the card is lost: then -ENODEV is returned.
  */
 static int vfio_read_words(struct litepcie *dev, uint32_t offset, uint32_t *words, size_t count)
 {
@@ -161,8 +165,8 @@ static int vfio_read_words(struct litepcie *dev, uint32_t offset, uint32_t *word
 }
 
 /*
- * Write registers in order. The fence makes sure that memory that the card will read is written
- * before the doorbell.
+ * Write registers of BAR0 in order. The fence makes sure that memory that the card will read is
+ * written before the doorbell.
  */
 static int vfio_post(struct litepcie *dev, const struct litepcie_post *posts, size_t count,
 		     enum litepcie_post_by by)

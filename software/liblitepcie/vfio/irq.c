@@ -190,8 +190,8 @@ int vfio_sleep(struct litepcie *dev, int timeout_ms)
 }
 
 /*
- * Returns 1 if the card is gone, or -ENODEV if the kernel wants it back. The eventfd is not read, so
- * every thread and every wait sees the request.
+ * Returns 1 if the card is gone, -ENODEV if the kernel wants it back, or 0. The eventfd of that
+ * request is not read, so every thread and every wait sees the request.
  */
 int vfio_state(struct litepcie *dev)
 {

@@ -85,8 +85,9 @@ static void *get_huge(size_t *size, int *fd, uint64_t page, int node)
 }
 
 /*
- * Get reserved huge pages of the system if it has enough, else small pages. Huge pages take 512
- * times fewer entries of the IOMMU. Pages of a size that the program has asked for have no stand-in.
+ * Get reserved huge pages of the system if it has enough, else small pages. A huge page of 2 MiB
+ * takes one entry of the IOMMU instead of 512. If the program has asked for pages of a size and
+ * there are none, the call fails.
  */
 static void *get_pages(struct litepcie *dev, unsigned int kind, size_t *size, int *fd)
 {

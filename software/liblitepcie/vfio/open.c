@@ -7,7 +7,7 @@
 /*
  * Find the device, check that VFIO can open it, and choose the kernel's interface (iommufd or
  * type1). Most of the code makes sentences that tell the user which condition is missing, and how
- * to meet it.
+ * to meet it. Functions return 0 or -errno with such a sentence.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -44,7 +44,10 @@ static int parse_option(struct litepcie *dev, const char *option)
 			     "type1 and iommufd", option);
 }
 
-/* Parse "vfio:ADDRESS". The PCI domain may be left out: "22:00.0" is in domain 0000. */
+/*
+ * Parse "vfio:ADDRESS" and the options behind it. The PCI domain may be left out: "22:00.0" is in
+ * domain 0000. Returns -EINVAL for any other text.
+ */
 static int parse_name(struct litepcie *dev)
 {
 	unsigned int domain = 0, bus, slot, function;
@@ -85,6 +88,7 @@ static void read_link(const char *address, const char *link, char *name, size_t 
 		 strrchr(target, '/') ? strrchr(target, '/') + 1 : target);
 }
 
+/* Set vfio->group_number. Returns -ENODEV if the device is in no IOMMU group. */
 static int check_group(struct litepcie *dev)
 {
 	struct vfio *vfio = vfio_of(dev);
@@ -101,8 +105,9 @@ static int check_group(struct litepcie *dev)
 }
 
 /*
- * Check the device in sysfs. The IOMMU group is checked first, since without a group the user
- * cannot bind the card to vfio-pci at all.
+ * Check the device in sysfs. Returns -ENODEV if there is no such PCI device, no IOMMU group, or
+ * another driver than vfio-pci. The IOMMU group is checked before the driver, since without a group
+ * the user cannot bind the card to vfio-pci at all.
  */
 static int check_sysfs(struct litepcie *dev)
 {
@@ -125,7 +130,11 @@ static int check_sysfs(struct litepcie *dev)
 	return 0;
 }
 
-/* List the drivers that stand in the way of the IOMMU group, with a space before each. */
+/*
+ * List the devices with their drivers that stand in the way of the IOMMU group, with a space before
+ * each. Devices of vfio-pci and PCI bridges (pcieport) do not. A list that is too long for @size is
+ * cut.
+ */
 static void list_others(const struct vfio *vfio, char *names, size_t size)
 {
 	char path[PATH_MAX], driver[64];
@@ -207,7 +216,8 @@ static bool may_open(const char *path)
 
 /*
  * Choose the kernel's interface: the one in the device string, else iommufd if the kernel has it
- * and the user may open it, else type1.
+ * and the user may open it, else type1. Returns -EOPNOTSUPP if the string asks for iommufd and the
+ * kernel lacks it.
  */
 static int choose_interface(struct litepcie *dev)
 {
@@ -241,7 +251,7 @@ bool vfio_answers(const struct vfio *vfio)
 
 /*
  * Check that the card has power. vfio-pci wakes a device that sleeps. A device that stays in
- * D3cold, or is unplugged, reads as all ones.
+ * D3cold, or is unplugged, reads as all ones, and then -EIO is returned.
  */
 static int check_power(struct litepcie *dev)
 {
@@ -263,6 +273,7 @@ static int check_power(struct litepcie *dev)
 			     "power/control, or litepcie_util rescan", vfio->address, state);
 }
 
+/* Find configuration space in the file of the device, and check that the card answers there. */
 static int read_config(struct litepcie *dev)
 {
 	struct vfio_region_info config = {

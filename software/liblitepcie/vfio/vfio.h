@@ -5,9 +5,9 @@
  */
 
 /*
- * The inside of the "vfio" back end: open.c finds the device and says what is in the way,
- * type1.c or iommufd.c opens it, memory.c maps memory for it, irq.c receives
- * its interrupt messages, and backend.c makes accesses.
+ * The inside of the "vfio" back end: open.c finds the device and says what is in the way, type1.c
+ * or iommufd.c opens it, memory.c maps memory for it, irq.c receives its interrupt messages, and
+ * backend.c makes accesses.
  */
 #ifndef LITEPCIE_VFIO_H
 #define LITEPCIE_VFIO_H
@@ -25,8 +25,8 @@
 struct vfio_interface {
 	const char *name;
 	/*
-	 * Open the device and set vfio->device, or return -errno with a sentence. What is open at
-	 * that moment is closed by vfio_close_device().
+	 * Open the device and set vfio->device, or return -errno with a sentence. After an error,
+	 * vfio_close_device() closes what this has opened.
 	 */
 	int (*open)(struct litepcie *dev);
 	/* Map memory for DMA of the card. Returns 0, or -errno without a sentence. */
@@ -65,7 +65,10 @@ static inline struct vfio *vfio_of(const struct litepcie *dev)
 	return dev->priv;
 }
 
-/* Parse dev->name, check what sysfs tells about the device, and open it. */
+/*
+ * Parse dev->name, check what sysfs tells about the device, and open it. Returns 0 or -errno with a
+ * sentence. After an error, too, vfio_close_device() must be called.
+ */
 int vfio_open_device(struct litepcie *dev);
 void vfio_close_device(struct litepcie *dev);
 
@@ -83,7 +86,8 @@ int vfio_check_viable(struct litepcie *dev, bool said);
 
 /*
  * Map memory of @kind for the card at *@iova: the program's memory at @place, or new memory if
- * @place is NULL. It replaces the last memory of its kind.
+ * @place is NULL. The new mapping replaces the last memory of its kind. Returns 0, or -errno with a
+ * sentence, and then there is no memory of this kind.
  */
 int vfio_memory(struct litepcie *dev, unsigned int kind, void *place, size_t bytes,
 		struct litepcie_memory **memory, uint64_t *iova);

@@ -117,7 +117,7 @@ static void begin_lengths(struct litepcie_stream *stream)
 	litepcie_unlock(stream->dev, 0);
 }
 
-/* If another thread has stopped the run meanwhile, nothing reads what this writes. */
+/* If another thread has stopped the run meanwhile, nothing reads what this function writes. */
 void litepcie_engine_h2c_length(struct litepcie_stream *stream, uint64_t number, uint32_t bytes)
 {
 	if (!stream->uneven)

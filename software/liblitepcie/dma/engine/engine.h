@@ -9,14 +9,15 @@
  * card gets and which of them raise an interrupt, wait, notice lost interrupts, start and stop. The
  * card only ever has descriptors of buffers that the software has filled (h2c) or emptied (c2h), so
  * no data is overwritten, however slow the software is. Each function is called with dev->lock
- * held, unless its comment says otherwise.
+ * held, and one that returns an int returns -errno with a sentence after an error, unless its
+ * comment says otherwise.
  */
 #ifndef LITEPCIE_ENGINE_H
 #define LITEPCIE_ENGINE_H
 
 #include "helpers.h"
 
-/* Make the ring of a stream as its options say. It is freed by litepcie_engine_free(). */
+/* Make the ring of a stream as its options say. litepcie_engine_free() frees the ring. */
 int litepcie_engine_setup(struct litepcie_stream *stream);
 void litepcie_engine_free(struct litepcie_stream *stream);
 

@@ -30,10 +30,11 @@ static inline uint64_t litepcie_iova(unsigned int kind)
 
 /*
  * Stop DMA and a capture that an earlier client may have left running. The card must not be bus
- * master when this is called.
+ * master when this is called. Returns -EIO if a direction does not come to rest.
  */
 int litepcie_table_quiesce(struct litepcie *dev);
 
+/* Members of litepcie_table_channel: struct litepcie_channel in backend.h describes them. */
 int litepcie_table_setup(struct litepcie_stream *stream);
 void litepcie_table_free(struct litepcie_stream *stream);
 int litepcie_table_export(const struct litepcie_stream *stream);
@@ -42,8 +43,8 @@ int litepcie_table_progress(struct litepcie *dev, enum litepcie_ask ask);
 
 /*
  * Returns 1 if the registers of the card count descriptors that the library does not know to be
- * done, else 0. Their record or status line may still be on its way: the answer to a register read
- * does not push the writes that wait in the endpoint.
+ * done, else 0, or -errno. Their record or status line may still be on its way: the answer to a
+ * register read does not push the writes that wait in the endpoint.
  */
 int litepcie_table_behind(struct litepcie *dev);
 

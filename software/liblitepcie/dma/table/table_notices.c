@@ -6,9 +6,9 @@
 
 /*
  * Records and status lines of a card that is reached without the kernel driver: this file provides
- * their memory, and sets the registers that hold its address. Those of a stream
- * may change only while it is at rest. Sequence numbers begin at 1 in each run, so the memory is
- * cleared before each start.
+ * their memory, and sets the registers that hold its address. Those of a stream may change only
+ * while the stream is at rest. Sequence numbers begin at 1 in each run, so the memory is cleared
+ * before each start.
  */
 #include <string.h>
 

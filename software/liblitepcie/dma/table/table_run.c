@@ -4,7 +4,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* Start and stop the runs of table.c's channel, and take its interrupts. */
+/*
+ * Start and stop runs of the DMA by the card's descriptor table, and take the card's interrupts.
+ * Every function is called with the handle's lock held. An error is -errno with a sentence.
+ */
 #include <errno.h>
 
 #include "litepcie_capability.h"
@@ -19,8 +22,8 @@
 #define IDLE_READS		(LITEPCIE_LONGEST_READ_US * 1000u / IDLE_LOOK_NS)
 
 /*
- * READS_SETTLE_PS is the device time in ps after which the reads that were issued have been
- * answered, or never will be. At most SETTLE_READS looks at the time are made.
+ * READS_SETTLE_PS is the device time in ps after which all reads of host memory that the card has
+ * issued have been answered, or never will be. At most SETTLE_READS looks at the time are made.
  */
 #define SETTLE_READS		64
 #define READS_SETTLE_PS		16000000u
@@ -33,9 +36,10 @@ static uint32_t own_causes(const struct litepcie *dev)
 }
 
 /*
- * Read and clear the user's interrupt cause. The read at the end returns when the cause has been
- * cleared in the card. So an interrupt that still finds it set comes before this function returns,
- * and what the logic wrote to memory before that interrupt is seen by the program.
+ * Read and clear the interrupt cause of the user's logic. The read at the end returns when the
+ * cause has been cleared in the card. So an interrupt that still finds the cause set comes before
+ * this function returns, and what the logic wrote to memory before that interrupt is seen by the
+ * program.
  */
 static int user_look(struct litepcie *dev)
 {
@@ -81,8 +85,8 @@ static int clear_own(struct litepcie *dev)
 }
 
 /*
- * Sleep until an interrupt, at most @timeout_ms. A wait for data ends with an error when the kernel
- * wants the card back.
+ * Sleep until an interrupt, at most @timeout_ms. Returns 1 after an interrupt, 0 when the time is
+ * over, or -ENODEV when the kernel wants the card back.
  */
 static int table_sleep(struct litepcie *dev, unsigned int directions, int timeout_ms)
 {
@@ -96,6 +100,10 @@ static int table_sleep(struct litepcie *dev, unsigned int directions, int timeou
 	return wanted < 0 ? wanted : rc;
 }
 
+/*
+ * Called after an interrupt: clear the DMA's causes, begin looks in adaptive mode, and look for an
+ * interrupt of the user's logic, which may have been the reason.
+ */
 static int table_woken(struct litepcie *dev)
 {
 	int rc = clear_own(dev) ?: litepcie_looks_begin(dev);
@@ -107,7 +115,8 @@ static int table_woken(struct litepcie *dev)
 
 /*
  * Disable a direction. The card finishes the requests that it has begun. When the direction is at
- * rest, its descriptor table is emptied.
+ * rest, its descriptor table is emptied. Returns -EIO if the direction is not at rest after
+ * IDLE_READS reads: the card may then still write to the ring.
  */
 static int disable(struct litepcie *dev, const struct litepcie_dma_registers *registers)
 {
@@ -183,6 +192,10 @@ static int start_interrupts(struct litepcie_stream *stream, bool first)
 			     litepcie_table_interrupts(dev);
 }
 
+/*
+ * Get a stream that is marked as active ready for a run: looks or interrupts, notices, loopback.
+ * What both streams share is set only if the other stream does not run.
+ */
 static int table_start(struct litepcie_stream *stream)
 {
 	struct litepcie *dev = stream->dev;
@@ -198,7 +211,10 @@ static int table_run(struct litepcie_stream *stream)
 	return litepcie_put(stream->dev, stream->registers->enable, LITEPCIE_DMA_ENABLE_RUN);
 }
 
-/* Stop one stream, and with the last of the two also the looks and the loopback. */
+/*
+ * Stop one stream, and with the last of the two also the looks and the loopback. After an error,
+ * too, the stream is marked as not active.
+ */
 static int table_stop(struct litepcie_stream *stream)
 {
 	struct litepcie *dev = stream->dev;
