@@ -256,8 +256,9 @@ static bool is_start(const struct litepcie_capture_queue *queue,
 
 /*
  * LITEPCIE_IOCTL_CAPTURE_START: start the file's queue.  Returns -EBUSY if the queue runs or the
- * file uses read(), -EINVAL if @start is not sound, and the errors of litepcie_capture_begin().
- * The caller is between litepcie_enter() and litepcie_exit().
+ * file uses read(), -EINVAL if @start is not sound, and the errors of
+ * litepcie_capture_check_owner() and litepcie_capture_begin().  The caller is between
+ * litepcie_enter() and litepcie_exit().
  */
 int litepcie_capture_start_file(struct litepcie_capture_file *file,
 				const struct litepcie_capture_start *start)
@@ -328,8 +329,9 @@ int litepcie_capture_stop_file(struct litepcie_capture_file *file,
 
 /*
  * For read(): make @file the owner of its queue, with a ring of the driver's, and start the queue.
- * Returns -EINVAL if the file has a ring of its own, or the error of the ring or the start.  The
- * caller is between litepcie_enter() and litepcie_exit().
+ * Returns -EINVAL if the file has a ring of its own, -EBUSY if another file has the queue or the
+ * capture runs, or the error of the ring or the start.  The caller is between litepcie_enter() and
+ * litepcie_exit().
  */
 int litepcie_capture_take_to_read(struct litepcie_capture_file *file)
 {
