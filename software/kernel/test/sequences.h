@@ -25,7 +25,7 @@ static void test_random_sequence(void)
 }
 
 /*
- * Let @run run sequences of @make as a test each. The words are the first seed, the number of
+ * Let @run run sequences of @make as a test each. @words are the first seed, the number of
  * sequences, and the steps of each. Returns the exit status; a check that fails ends the program.
  */
 static int run_sequences(const char *program, void (*run)(const char *name, void (*test)(void)),

@@ -47,7 +47,10 @@ static void open_node(void)
 	need(status != MAP_FAILED, "status page: %s", strerror(errno));
 }
 
-/* Returns memory at a multiple of a huge page, in one if the kernel has one. */
+/*
+ * Returns HUGE bytes of memory at a multiple of HUGE. With @advice MADV_HUGEPAGE they are one huge
+ * page if the kernel has one, with MADV_NOHUGEPAGE small pages.
+ */
 static uint8_t *memory(int advice)
 {
 	uint8_t *all = mmap(NULL, 2 * HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
@@ -149,7 +152,10 @@ static uint32_t walk(const uint8_t *base, uint64_t from, uint64_t to, uint32_t n
 	return next;
 }
 
-/* Sleep until the position is beyond @position, with poll() or with an eventfd. */
+/*
+ * Sleep until the position is beyond @position: with poll() if @event is -1, else with that
+ * eventfd.
+ */
 static void await(uint64_t position, int event)
 {
 	struct pollfd poller = { .fd = event < 0 ? fd : event, .events = POLLIN };
@@ -167,7 +173,10 @@ static void await(uint64_t position, int event)
 		     "%llu signals of one wake-up", (unsigned long long)count);
 }
 
-/* Take @frames frames, and give room back at once. Returns the position. */
+/*
+ * Take @frames frames, and give their room in the ring back to the card at once. Returns the
+ * capture's position in bytes.
+ */
 static uint64_t take(const uint8_t *base, uint32_t frames, int event)
 {
 	uint64_t at = 0, to;
@@ -206,7 +215,7 @@ static int own(void)
 		     found.port[0].delivered.bytes == 64 * 6000 && found.generated == 6000,
 		     "accounts");
 	}
-	/* No position is passed any more, so WAKE signals at once.  First take older signals. */
+	/* The run has ended, so WAKE signals at once. Older signals are taken first. */
 	need(read(event, &signals, 8) == 8 || errno == EAGAIN, "eventfd");
 	need(!wake(status->position + 1, event) && read(event, &signals, 8) == 8 && signals == 1,
 	     "%llu signals after the end", (unsigned long long)signals);
@@ -214,7 +223,7 @@ static int own(void)
 	return 0;
 }
 
-/* Memory of 4 KiB pages is a ring if its MBUFs are as small. */
+/* Memory in pages of 4 KiB can be a ring if the ring's MBUFs have 4 KiB, too. */
 static int small(void)
 {
 	uint8_t *base = memory(MADV_NOHUGEPAGE);
@@ -355,8 +364,8 @@ static size_t read_frames(uint8_t *to, size_t room, size_t got, size_t *at, uint
 }
 
 /*
- * Read two bursts of frames, the first one by edges of epoll. Each has room in the ring of read(), and both together have not: the
- * driver must give room back to the card.
+ * Read two bursts of frames, the first one by edges of epoll. Each has room in the ring of read(),
+ * and both together have not: the driver must give room back to the card.
  */
 static int reading(void)
 {
@@ -394,7 +403,10 @@ static void flow(uint8_t *base)
 	await(0, -1);
 }
 
-/* After a fork() the child has copies, and the parent still sees what the card writes. */
+/*
+ * After a fork() the child has copies of the ring's pages, and the parent still sees what the card
+ * writes.
+ */
 static int forked(void)
 {
 	uint8_t *base = memory(MADV_HUGEPAGE);
@@ -453,8 +465,8 @@ static int killed(void)
 }
 
 /*
- * Capture until the card leaves, or is reset (@error EIO). @flag is made once data flows. After a
- * reset the same file captures again.
+ * Capture until the card leaves, or is reset (@error EIO). The file @flag is made once data flows.
+ * After a reset the same open file captures again.
  */
 static int hold(const char *flag, int error)
 {

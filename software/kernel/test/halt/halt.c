@@ -151,7 +151,10 @@ static void test_a_card_that_has_gone_is_not_waited_for(void)
 	need(pdev.master && !card.unquiet, "bus mastering is switched off for a card that is gone");
 }
 
-/* A stop that failed is made good by a later one, and only bus mastering of all parts comes on. */
+/*
+ * A later stop that succeeds makes up for one that has failed. Bus mastering comes back only when
+ * all parts of the card have stopped.
+ */
 static void test_bus_mastering_comes_back_with_the_last_part(void)
 {
 	made.runs_on = ~0u;

@@ -217,7 +217,10 @@ struct litepcie_ring *litepcie_ring_alloc(struct device *dev, int direction,
 				  memset(aligned_alloc(PAGE_SIZE, bytes), 0, bytes));
 }
 
-/* The memory itself stays, so that a card that writes to it is found by its counts. */
+/*
+ * The test's memory of the ring stays, so that a card which still writes there is found by the
+ * counts of rings.
+ */
 void litepcie_ring_put(struct litepcie_ring *ours)
 {
 	if (!ours)

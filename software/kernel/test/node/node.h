@@ -96,7 +96,10 @@ extern struct task *const current;
 
 /* Locks --------------------------------------------------------------------------------------- */
 
-/* The ranks of locks, outermost first. No lock is taken while one of its rank or of a later is. */
+/*
+ * The ranks of locks, outermost first. A lock may be taken only while no lock of its own or of a
+ * later rank is held.
+ */
 enum { RANK_IO, RANK_LIVE, RANK_MUTEX, RANK_WAIT, RANK_SELECT, RANKS };
 
 struct lock { int rank; };
@@ -127,7 +130,7 @@ void must_be_held(int rank, const char *name);
 
 typedef struct {
 	struct lock	lock;
-	unsigned int	woken;		/* number of times that it was woken */
+	unsigned int	woken;		/* number of times that the queue was woken */
 } wait_queue_head_t;
 
 struct poll_table_struct {

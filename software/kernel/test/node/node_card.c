@@ -46,7 +46,7 @@ void need(bool holds, const char *what)
 	exit(1);
 }
 
-/* The power of the card is cut: it has forgotten all. */
+/* Cut the power of the made-up card: all its registers lose their values. */
 void power_cut(void)
 {
 	memset(&made, 0, sizeof(made));
@@ -64,7 +64,10 @@ static void write_line(struct made_queue *queue)
 	queue->told = queue->position;
 }
 
-/* The call that WAKE asks for comes behind a line beyond the position, or at once. */
+/*
+ * Raise the interrupt that WAKE has asked for, if the queue's last status line is beyond the
+ * position of WAKE. A raised interrupt is delivered by deliver().
+ */
 static void call_host(struct made_queue *queue)
 {
 	if (!queue->armed || queue->told <= queue->wake)
@@ -82,7 +85,7 @@ void deliver(void)
 	litepcie_capture_interrupt(&card);
 }
 
-/* A queue whose position is in its line already gets no other line. */
+/* Write the status line of each queue whose position is not in its last line. */
 static void write_lines(void)
 {
 	for (unsigned int n = 0; n < QUEUES; n++) {
@@ -93,7 +96,7 @@ static void write_lines(void)
 	}
 }
 
-/* Some time passes: MBUFs are sealed, and the last status lines may arrive. */
+/* Let some time pass on the card: MBUFs are sealed, and the last status lines may arrive. */
 void end_of_late_lines(void)
 {
 	for (unsigned int n = 0; n < QUEUES; n++)
@@ -117,7 +120,9 @@ static struct made_queue *queue_for(unsigned int port)
 	return &made.queue[made.sort ? made.spread[port] : 0];
 }
 
-/* A frame of the port comes, with a record of so many bytes, each of which is the port + 1. */
+/*
+ * Let a frame of @port come, with a record of @bytes bytes. Each byte of the record is @port + 1.
+ */
 void frame(unsigned int port, u64 bytes)
 {
 	struct made_queue *queue = queue_for(port);
@@ -167,7 +172,7 @@ static u32 offset_of(const u8 *address)
 	return (u32)(address - bar0);
 }
 
-/* The queue whose registers are behind the selection. */
+/* Returns the queue that the register `select` names. The driver must hold select_lock. */
 static struct made_queue *selected(void)
 {
 	need(lock_held(RANK_SELECT),
@@ -231,7 +236,7 @@ u32 readl(const u8 *address)
 static void write_control(u32 value)
 {
 	if (value & LITEPCIE_CAPTURE_BIT_CONTROL_SEAL) {
-		/* A seal of an MBUF in which nothing is writes nothing. */
+		/* The seal of an empty MBUF writes nothing. */
 		selected()->sealing = selected()->position % (1ull << made.mbuf_log2) ||
 				      selected()->position != selected()->told;
 		selected()->seals++;

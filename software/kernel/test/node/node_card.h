@@ -27,7 +27,7 @@ struct made_queue {
 	bool	sealing;
 };
 
-/* The card's registers, and what the tests let it do. */
+/* The made-up card: its registers, and the faults that the tests switch on. */
 struct made_card {
 	struct made_queue queue[LITEPCIE_CAPTURE_MOST_QUEUES];
 	u32	control, segment_log2, mbuf_log2, snap, wait, select, upper, segment_upper;
@@ -42,7 +42,7 @@ struct made_card {
 	bool	deaf;		/* interrupts are lost */
 	bool	slow;		/* interrupts wait until the test calls deliver() */
 	bool	raised;		/* an interrupt is on its way */
-	unsigned int interrupts;	/* number that the driver has got */
+	unsigned int interrupts;	/* number of interrupts that the driver has got */
 	bool	master_off;
 	u32	late;		/* looks at the status until the last status lines arrive */
 	bool	quiet;		/* frames have no status lines yet */
@@ -66,7 +66,7 @@ void end_of_late_lines(void);
 void deliver(void);
 bool may_write_to(u64 memory);
 
-/* The node's file operations, in node.c. */
+/* The file operations of the driver's node, called as by a program; in node.c */
 struct file *node_open(void);
 long node_call(struct file *filp, unsigned int number, void *argument);
 ssize_t node_read(struct file *filp, void *to, size_t bytes, bool wait);

@@ -20,7 +20,10 @@ static void begin_run(struct file *files[2], u32 flags)
 	frame(1, 64);
 }
 
-/* The end of queue 0's file ends the run of all, and what it has asked for. */
+/*
+ * The close of queue 0's file ends the run of all queues, and drops the rules that the file has
+ * set.
+ */
 void test_closing(void)
 {
 	struct file *files[2], *next = file_of(0);
@@ -74,7 +77,10 @@ void test_dead_owners(void)
 	node_close(files[0]);
 }
 
-/* What the driver does with the capture at a reset or a sleep of the card. */
+/*
+ * Do what the driver does with the capture at a reset of the card. With @power the card loses its
+ * power, as in a sleep.
+ */
 static void reset(bool power)
 {
 	outside = true;

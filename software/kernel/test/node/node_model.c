@@ -11,7 +11,7 @@
 
 struct known known;
 u8 program_rings[QUEUES][MOST_RING] __attribute__((aligned(4096)));
-/* what the rings must hold */
+/* what each byte of the programs' rings must be */
 static u8 wanted_rings[QUEUES][MOST_RING];
 
 void model_begin(void)
@@ -38,7 +38,10 @@ static bool owns(unsigned int file)
 
 /* Waiters ------------------------------------------------------------------------------------- */
 
-/* Those who wait for the queue are woken, and its eventfd is signalled for a WAKE. */
+/*
+ * Note that the driver must wake the threads that wait for the queue, and signal the eventfd of a
+ * WAKE.
+ */
 static void tell(struct known_queue *queue)
 {
 	queue->told = true;
@@ -65,7 +68,10 @@ static void tell_passed(bool only_armed)
 	}
 }
 
-/* The lines that the card has written by now, and the interrupts behind them. */
+/*
+ * Take over the status lines that the card has written by now, and what the driver must do at the
+ * interrupts behind them.
+ */
 void known_calls(void)
 {
 	for (unsigned int n = 0; n < QUEUES; n++) {
@@ -83,7 +89,7 @@ void known_calls(void)
 	known.interrupts = made.interrupts;
 }
 
-/* The driver looks once a second for interrupts that were lost. */
+/* Note what the driver must do at its look for lost interrupts, once a second. */
 void known_watch(void)
 {
 	known_calls();
@@ -107,7 +113,10 @@ int known_owner(unsigned int file)
 	return queue->owner == NOBODY ? -EINVAL : owns(file) ? queue->error : -EBUSY;
 }
 
-/* A queue is taken at rest by one file, and the rings of all queues have MBUFs of one size. */
+/*
+ * Returns 0, or the error that RING must return: a queue is taken at rest by one file, and the
+ * rings of all queues have MBUFs of one size.
+ */
 static int may_have_ring(unsigned int file, u32 mbuf)
 {
 	struct known_queue *own = known_queue_of(file);

@@ -22,7 +22,7 @@
 struct known_file {
 	struct file	*filp;		/* NULL: not open */
 	unsigned int	queue;
-	bool		header;		/* the file reads */
+	bool		header;		/* the file uses read() */
 	size_t		header_at;
 	u64		at, wake;
 };
@@ -36,8 +36,8 @@ struct known_queue {
 	int		error, event;	/* number of the eventfd, or NOBODY */
 	u64		first, limit, position, line, wake;
 	bool		armed;		/* the card has been asked for an interrupt */
-	bool		told;		/* those who wait must have been woken in this step */
-	unsigned int	woken;		/* times that they had been woken before this step */
+	bool		told;		/* threads that wait must have been woken in this step */
+	unsigned int	woken;		/* times that the queue had been woken before this step */
 };
 
 struct known {
@@ -60,7 +60,10 @@ void model_begin(void);
 void check_all(void);
 void check_rings(void);
 
-/* What the contract says of a call or of an event, before the driver sees it. */
+/*
+ * Functions that tell the model of a call or an event, before the driver sees it. They return what
+ * the driver must return, by the contract in uapi/litepcie_capture_node.h.
+ */
 struct known_queue *known_queue_of(unsigned int file);
 bool known_room(const struct known_queue *queue, u64 bytes);
 bool known_news(unsigned int file);

@@ -72,7 +72,7 @@ static bool may_send(void)
 	return known.running && !known.entry && known.waits == NOBODY;
 }
 
-/* A frame that waits for room gets it. */
+/* Hand the frame that waits for room to the ring, if the ring has room now. */
 static void go_on(void)
 {
 	if (known.waits == NOBODY)
@@ -280,7 +280,7 @@ static void reset(void)
 		go_away(-EIO);
 }
 
-/* The card vanishes, which somebody notices at once. */
+/* Let the card vanish, and let the driver notice that at once. */
 static void vanish(void)
 {
 	if (known.entry || pick(4))
@@ -320,7 +320,9 @@ static void look(void)
 	known_watch();
 }
 
-/* The card gets another mood: its interrupts, its status lines or its end of a run come late. */
+/*
+ * Change how the card behaves: its interrupts, its status lines or its end of a run may come late.
+ */
 static void change(void)
 {
 	switch (pick(8)) {
@@ -374,7 +376,10 @@ static void take_bytes(unsigned int file, size_t got)
 						 READ_RING_BYTES);
 }
 
-/* A read() of a file that has nothing to read. Returns its result. */
+/*
+ * Returns what read() must return for a file that has nothing to read. *@wait becomes false if a
+ * blocking read() would sleep for ever.
+ */
 static long known_nothing(unsigned int file, bool *wait)
 {
 	struct known_queue *queue = known_queue_of(file);

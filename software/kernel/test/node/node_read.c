@@ -105,7 +105,7 @@ void test_reading_ends_with_an_error(void)
 	node_close(filp);
 }
 
-/* The same holds for a card that goes. */
+/* What the card wrote before it went is returned before the error, and poll() says so. */
 void test_reading_ends_with_the_card(void)
 {
 	struct file *filp = reader(0);

@@ -163,7 +163,10 @@ static void test_arguments_are_checked(void)
 	node_close(first);
 }
 
-/* A stop of the capture would disable the interrupt of the other block. */
+/*
+ * A capture is refused if another block has its interrupt cause: a stop of the capture would
+ * disable the interrupt of that block.
+ */
 static void test_a_cause_of_another_block_is_refused(void)
 {
 	struct litepcie other = { .pdev = card.pdev, .bar0 = card.bar0 };

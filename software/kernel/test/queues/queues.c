@@ -331,7 +331,7 @@ static int left(void)
 
 	start_all(queues, 0, 0);
 	need(!ioctl(queues[1].fd, LITEPCIE_IOCTL_CAPTURE_WAKE, &wake), "WAKE");
-	/* A mapping keeps the file, too. */
+	/* A mapping of the status page keeps the file open, so it is removed first. */
 	need(!munmap((void *)queues[0].status, 4096) && !close(queues[0].fd), "the end of queue 0");
 	poller = (struct pollfd) { .fd = queues[1].fd, .events = POLLIN };
 	need(poll(&poller, 1, PATIENCE_MS) == 1 && poller.revents == POLLIN, "poll(): %#x",

@@ -29,14 +29,14 @@
 #define SIZE		64u
 #define HUGE		(2u << 20)
 #define BYTES		(256u << 10)
-#define MBUF		(64u << 10)	/* that of read() */
+#define MBUF		(64u << 10)	/* bytes of an MBUF in the ring of read() */
 #define HEADER		4096u
 #define PATIENCE_MS	60000
 
 static const char *node;
 static const volatile struct litepcie_capture_status *page;
 static unsigned int state;
-static atomic_bool over;	/* the looking thread ends */
+static atomic_bool over;	/* true: the thread of looks() must end */
 
 static unsigned int pick(unsigned int below)
 {
@@ -92,7 +92,7 @@ static uint32_t word(const uint8_t *at)
 	return value;
 }
 
-/* The frames of a port in the blocks, which must be in order. Returns how many there are. */
+/* Count the frames of @port in the blocks, whose numbers must be in order. */
 static uint32_t walk(const uint8_t *blocks, size_t bytes, uint32_t port)
 {
 	uint32_t found = 0;
@@ -108,7 +108,7 @@ static uint32_t walk(const uint8_t *blocks, size_t bytes, uint32_t port)
 
 /* Threads ------------------------------------------------------------------------------------- */
 
-/* read() queue 1 until the run ends: every frame of port 1, in order. */
+/* Thread: read() of queue 1 until the run ends returns every frame of port 1, in order. */
 static void *reads(void *none)
 {
 	static uint8_t data[1u << 20];
@@ -124,7 +124,10 @@ static void *reads(void *none)
 	return none;
 }
 
-/* Ask for each position of queue 2, and sleep in poll(), until its part of the run ends. */
+/*
+ * Thread: ask for each position of queue 2 by WAKE, and sleep in poll(), until the queue's part of
+ * the run ends.
+ */
 static void *sleeps(void *argument)
 {
 	int fd = *(int *)argument;
@@ -140,7 +143,7 @@ static void *sleeps(void *argument)
 	return NULL;
 }
 
-/* Positions only grow until the run's end, whoever looks. */
+/* Thread: INFO and poll() of a file that does not own queue 2 never fail, until @over is set. */
 static void *looks(void *none)
 {
 	int fd = open_queue(2, NULL);

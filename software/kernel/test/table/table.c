@@ -28,8 +28,8 @@ static struct file dmabuf_file;
 static struct dma_buf dmabuf = { &dmabuf_file };
 
 static bool gone;		/* true: the card cannot be entered */
-static unsigned int entered;	/* entries without their exit, which must be 0 or 1 */
-static const char *reached;	/* the function that was called last, and if the card was entered */
+static unsigned int entered;	/* calls of litepcie_enter() without litepcie_exit(): 0 or 1 */
+static const char *reached;	/* stand-in that was called last, and if the card was entered */
 static bool inside;
 static const char *tried;	/* name of the call under test */
 

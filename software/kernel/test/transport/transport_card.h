@@ -32,9 +32,9 @@ struct made_device {
 	/* the last doorbell, and how many there were */
 	u32	doorbell, doorbells;
 	u32	status_reads;
-	/* looks at the status until a reset ends; ~0: it does not end */
+	/* number of reads of the status until a reset ends; ~0: the reset does not end */
 	u32	reset_takes;
-	u32	resetting;	/* looks that are left of the reset under way */
+	u32	resetting;	/* reads that are left until the reset ends */
 	u16	used;		/* used index of queue 1 at the end of the last reset */
 };
 

@@ -131,7 +131,7 @@ static void add_status(struct virtio_device *device, u8 bits)
 	device->config->set_status(device, device->config->get_status(device) | bits);
 }
 
-/* What the kernel and a virtio driver do with a device from its reset to DRIVER_OK. */
+/* Do what the kernel and a virtio driver do with a device from its reset to DRIVER_OK. */
 static int drive(struct virtio_device *device)
 {
 	int err;

@@ -56,7 +56,7 @@ static struct litepcie_vdev *driver_of(unsigned int n)
 	return card.virtio[n].device ? card.virtio[n].device->adev.dev.driver_data : NULL;
 }
 
-/* A driver waits for the card to use a buffer of such a queue. */
+/* Returns true if a virtio driver waits for the card to use each buffer of this queue. */
 static bool is_waited(unsigned int n, unsigned int queue)
 {
 	return !known[n].ring[queue].callback || (made[n].id == VIRTIO_ID_CONSOLE && queue % 2);
@@ -136,7 +136,7 @@ static void check_all(void)
 
 /* Life ---------------------------------------------------------------------------------------- */
 
-/* The power of the card is cut, or it is reset: the devices have forgotten all. */
+/* Let device @n forget all, as when the card's power is cut or the card is reset. */
 static void forget(unsigned int n)
 {
 	memset(made[n].queue, 0, sizeof(made[n].queue));
@@ -148,7 +148,7 @@ static void forget(unsigned int n)
 	made[n].offered = NEEDED | BIT_ULL(5) | (pick(2) ? DATA : 0) | (pick(3) ? 0 : PACKED);
 }
 
-/* What the next virtio drivers want. The kernel may refuse one of their interrupts. */
+/* Choose what the next virtio drivers want. The kernel may refuse one of their interrupts. */
 static void choose(void)
 {
 	static const char *const all[QUEUES] = { "rx", "tx", "ctrl", "more" };
@@ -164,7 +164,7 @@ static void choose(void)
 		made[n].reset_takes = pick(2) ? 0 : pick(100);
 }
 
-/* The model of a device that its driver has just brought up, or has failed to. */
+/* Set the model of device @n, which its driver has just brought up or failed to bring up. */
 static void brought_up(unsigned int n)
 {
 	struct known_device *ours = &known[n];
@@ -202,10 +202,10 @@ static void halt(void)
 {
 	bool ends = !known[0].stuck && !known[1].stuck;
 
-	/* A device that did not stop may go on not to. */
+	/* A device that did not stop at its last reset may not stop at this one, either. */
 	if (!ends && pick(2)) {
 		need(litepcie_virtio_halt(&card) == -EIO && master_off, "a device does not stop");
-		/* The devices before it have ended their reset. */
+		/* The devices with lower numbers have ended their reset. */
 		known[0].stuck = made[0].reset_takes == NEVER && made[0].status;
 		known[1].stuck = known[1].stuck || (made[1].reset_takes == NEVER && made[1].status);
 	}
