@@ -115,7 +115,7 @@ static void each_runs_while_the_other_starts_and_stops(void)
 	CHECK_EQUAL(litepcie_stream_stop(c2h), 0);
 }
 
-/* A program may hold several buffers. They go back in order, and no more than it holds. */
+/* A program may hold several buffers. It gives them back in order, and no more than it holds. */
 static void several_buffers_are_held(void)
 {
 	struct litepcie_buffer first = { .struct_size = sizeof(first) };

@@ -21,7 +21,7 @@
 
 #define WAIT_MS		20000
 #define SIZE		64u	/* bytes of a frame */
-#define RECORD		96u	/* bytes of its record */
+#define RECORD		96u	/* bytes of a frame's record */
 #define STAGING		(1u << 20)
 
 static struct litepcie_capture_config settings(uint64_t ring, uint32_t mbuf)

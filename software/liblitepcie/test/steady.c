@@ -22,7 +22,7 @@
 /* number of the test's library calls that may wait for the card */
 static unsigned int waits;
 
-/* Returns how many buffers are ready, at most @most. It waits for the first. */
+/* Wait for a buffer, for WAIT_MS at most. Returns how many are ready, at most @most. */
 static int wait_for(struct litepcie_stream *stream, uint64_t most)
 {
 	int count = litepcie_stream_ready(stream, WAIT_MS);

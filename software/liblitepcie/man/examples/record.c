@@ -28,7 +28,7 @@ static int count(const struct litepcie_span *span)
 	return rc;
 }
 
-/* Take what is in the ring. Blocks may come one by one, whole MBUFs are no rule. */
+/* Take what is in the ring. A call may give a few blocks or a whole MBUF. */
 static int take(struct litepcie_capture *capture, FILE *file, int timeout_ms)
 {
 	struct litepcie_span span = { .struct_size = sizeof(span) };

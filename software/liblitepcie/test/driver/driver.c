@@ -346,7 +346,7 @@ static int set_packets(const struct litepcie_packets *packets)
 	return 0;
 }
 
-/* A driver that is old does not know the call. */
+/* A driver that is old (driver.old) does not know the call FEATURES. */
 static int tell_features(struct litepcie_features *features)
 {
 	if (driver.old)

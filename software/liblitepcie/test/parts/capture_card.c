@@ -196,7 +196,7 @@ static struct litepcie_capture *begin(uint64_t ring, bool newest)
 	return capture;
 }
 
-/* The card tells of @position. */
+/* Let the card's status line say @position. */
 static void tell(uint64_t position)
 {
 	__atomic_store_n(&card.line->position, position, __ATOMIC_RELEASE);

@@ -20,7 +20,7 @@
 #define QUEUES		4u
 #define RING		65536u
 #define MBUF		16384u
-#define ROUNDS		50u		/* of a test in which two threads meet */
+#define ROUNDS		50u		/* rounds of a test in which two threads meet */
 #define REGISTERS	0x1000u
 #define SORTER		0x2000u
 #define RUN		(1u << LITEPCIE_CAPTURE_CONTROL_RUN_OFFSET)
@@ -36,8 +36,8 @@ struct queue {
 static struct {
 	struct queue	queue[QUEUES];
 	uint32_t	words[0x1000];
-	unsigned int	seals;		/* of queue 1 */
-	/* the copy of the accounts is being made; accounts of it that nobody has read yet */
+	unsigned int	seals;		/* seals of queue 1 */
+	/* true: the copy of the accounts is being made; accounts in it that nobody has read yet */
 	bool		copying;
 	unsigned int	unread;
 	unsigned int	overwritten;	/* copies that replaced one which was being read */
@@ -62,7 +62,9 @@ static void put_position(uint64_t position)
 	__atomic_store_n(&selected()->line->position, position, __ATOMIC_RELEASE);
 }
 
-/* The library's lock is held here. Another thread gets the processor, and has to wait for it. */
+/*
+ * Let another thread run. The caller holds the library's lock, so that thread has to wait for it.
+ */
 static void let_others_come(void)
 {
 	sched_yield();
@@ -275,7 +277,7 @@ static void a_queue_ends_alone(void)
 	CHECK_EQUAL(litepcie_capture_next(second, &span, 0), 0);
 	CHECK(*word(dev.map.capture.control) & RUN);
 	litepcie_capture_close(second);
-	/* Its memory stays until queue 0 stops, since the card may write there. */
+	/* The memory of queue 1 stays until queue 0 stops, since the card may write there. */
 	CHECK(memories[LITEPCIE_MEMORY_CAPTURE + 2].base);
 	second = NULL;
 	{
@@ -417,7 +419,7 @@ static void a_run_that_has_ended_stays_so(void)
 	pthread_barrier_destroy(&begin);
 }
 
-/* Returns NULL if all calls end well. */
+/* Thread: ask for the accounts of a capture again and again. Returns NULL if all calls end well. */
 static void *ask_for_accounts(void *capture)
 {
 	struct litepcie_capture_stats stats = { .struct_size = sizeof(stats) };

@@ -6,7 +6,8 @@
 
 /*
  * Test csr_file.c: the names of a csr.json are taken over as they stand, and a file with random
- * damage is taken over or refused, but never half. The argument is a folder, the second the seed.
+ * damage is taken over or refused, but never half. The first argument is a folder for the files,
+ * the second the seed.
  */
 #include "seed.h"
 #include "words_card.h"
@@ -57,7 +58,7 @@ static void names_are_taken_over(void)
 	CHECK(!found.writable);
 	CHECK_EQUAL(litepcie_register_find(&dev, "leds_out", &found), 0);
 	CHECK(found.writable);
-	/* the call can be made again */
+	/* litepcie_csr_load() can be called again */
 	CHECK_EQUAL(load(text, sizeof(text) - 1), 0);
 	CHECK_EQUAL(dev.register_count, before + 2);
 }
