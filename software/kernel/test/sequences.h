@@ -13,7 +13,7 @@
 
 typedef void steps_fn(unsigned int seed, unsigned int steps);
 
-/* What the next sequence is: its function, its seed, and its number of steps. */
+/* The next sequence: its function, its seed, and its number of steps. */
 static struct {
 	steps_fn	*make;
 	unsigned int	seed, steps;

@@ -4,7 +4,7 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Decides which of the driver's requests to the kernel is refused, and keeps the list of what the
- * driver holds: see faults.h. A test can also make it report PCIe errors to the driver that the
+ * driver holds: see faults.h. A test can also have PCIe errors reported to the driver that the
  * machine at hand cannot produce.
  */
 

@@ -6,7 +6,7 @@
  * Tests how dma.c stops a direction, on a card that this file makes up. A direction that runs on
  * must never count as stopped: the driver would free a ring to which the card still writes. A read
  * that the root port has given up returns all ones, and so does each read of a card that has gone.
- * Only the latter ends the wait.
+ * Only a card that has gone ends the wait.
  *
  * Exit status: 0 if every check holds, 1 if one fails (with a sentence).
  */

@@ -8,7 +8,7 @@
  *
  *   held loop DEV COUNT SEED	loopback; COUNT c2h buffers are compared, with random lengths of
  * 				h2c, numbers of buffers handed over, pauses and ways to wait
- *   held stops DEV COUNT SEED	the same, stopped at random and begun anew, COUNT times
+ *   held stops DEV COUNT SEED	as loop, stopped at random and begun anew, COUNT times
  *   held refuse DEV		calls that must be refused, each with its error
  *   held ready DEV		poll() without the index page, and O_NONBLOCK beside a reader
  *   held sync DEV		fsync() sends an incomplete beat, and later data begins a new beat

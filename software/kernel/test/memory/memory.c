@@ -10,7 +10,7 @@
  *   memory charge DEV		pinned memory is counted, up to RLIMIT_MEMLOCK, and given back
  *   memory leave DEV		fork(), munmap() and a process that dies, each while DMA runs
  *   memory hold DEV FILE	run DMA in own memory; make FILE; end when the card has gone
- *   memory away DEV FILE	the same, but end while the card is being reset
+ *   memory away DEV FILE	as `memory hold`, but end while the card is being reset
  *   memory bounce DEV		a card that does not reach all memory: refused
  *
  * Exit status: 0 if every check holds, 1 if one fails (with a sentence), 2 wrong usage.

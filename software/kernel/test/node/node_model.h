@@ -4,8 +4,8 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Declares the model of the capture's node for the random sequences of the program node. The model
- * follows litepcie_capture_node.h and knows nothing of the driver's code. For each call it says the
- * result, and check_all() compares the driver and the card with what the model knows.
+ * follows litepcie_capture_node.h and knows nothing of the driver's code. For each call the model
+ * says the result, and check_all() compares the driver and the card with what the model knows.
  */
 #ifndef NODE_MODEL_H
 #define NODE_MODEL_H

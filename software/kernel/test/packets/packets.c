@@ -8,9 +8,9 @@
  *
  *   packets held DEV COUNT SEED	COUNT packets of 1 byte to three c2h buffers, compared with
  * 					their records
- *   packets node DEV COUNT SEED	the same by one write() and one read() for each packet
+ *   packets node DEV COUNT SEED	as held, by one write() and one read() for each packet
  *   packets full DEV			write packets until the rings have no room, then read them all
- *   packets bytes DEV			the same with bytes, in pieces that do not divide a buffer
+ *   packets bytes DEV			as full, with bytes in pieces that do not divide a buffer
  *   packets places DEV			a packet waits that has more buffers than the table has
  * 					free places
  *   packets flush DEV			a buffer ends after the flush time, and so does an
@@ -19,7 +19,7 @@
  * 					over, and while fsync() waits: the beat is sent all the same
  *   packets bad DEV			the host fails the next read of the card: of three packets
  * 					the first is bad, and fsync() says so once
- *   packets bad_end DEV		the same with a packet whose bad end lies in a second buffer
+ *   packets bad_end DEV		as bad, with a packet whose bad end lies in a second buffer
  *   packets ended DEV			another thread ends the run while write() copies a packet
  *   packets refuse DEV			calls that must be refused, each with its error
  *   packets off DEV REGISTER		the register at this offset of BAR0 must be 0

@@ -4,8 +4,8 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Defines what the driver's files in virtio/ need of the kernel and of card.h, for the program
- * transport, which includes them. They are those for kernels before 6.4, to which a transport has
- * to tell the index of a ring by itself.
+ * transport, which includes them. The definitions are those of kernels before 6.4, for which a
+ * transport has to find out the index of a ring by itself.
  */
 #ifndef TRANSPORT_H
 #define TRANSPORT_H
