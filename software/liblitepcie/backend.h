@@ -86,7 +86,7 @@ enum litepcie_ask {
 	LITEPCIE_ASK_CARD,
 };
 
-/* What a back end does about the interrupt of the user's logic. */
+/* Arguments of user(): what the back end is to do about the interrupt of the user's logic. */
 enum litepcie_user {
 	LITEPCIE_USER_OFF,
 	LITEPCIE_USER_ON,

@@ -26,7 +26,7 @@
 #define RUN		(1u << LITEPCIE_CAPTURE_CONTROL_RUN_OFFSET)
 #define SEAL		(1u << LITEPCIE_CAPTURE_CONTROL_SEAL_OFFSET)
 
-/* What the card has for each queue: its registers of one queue, and its status line in memory. */
+/* The card's state of a queue: the registers that belong to it, and its status line in memory. */
 struct queue {
 	uint64_t			limit, segment, status;
 	struct litepcie_capture_line	*line;
