@@ -86,9 +86,9 @@ static const struct vm_operations_struct bar_vm_ops = {
 
 /*
  * mmap() of a BAR from byte @offset on.  Returns -EINVAL if the mapping is private or goes beyond
- * the BAR, -ENODEV if the BAR cannot be mapped, or -EPERM if the mapping is writable and rights.c
- * does not allow that.  A mapping of a part that may not be written to stays read-only.  Needs
- * litepcie_enter().
+ * the BAR, -ENODEV if the BAR cannot be mapped, or -EPERM if the mapping is writable and the
+ * process may not write there: rights.c does not allow it, and CAP_SYS_RAWIO is lacking.  Without
+ * that right a mapping for reading cannot be made writable later.  Needs litepcie_enter().
  */
 int litepcie_bar_mmap(struct litepcie *card, unsigned int bar, u64 offset,
 		      struct vm_area_struct *vma)
