@@ -25,11 +25,12 @@
  * when the run has ended.
  *
  * read() without a RING uses a ring of the driver's.  It returns a page with
- * the header of a pcapng file, and then the blocks.  It starts the capture,
- * waits for blocks, and gives their room back to the card.  With O_NONBLOCK it
- * fails with -EAGAIN instead of waiting.  When the card has been reset it returns
- * the blocks from before, and then fails with -EIO (-ENODEV, if the card has gone).
- * poll() then says POLLERR, and also POLLIN until read() has returned these blocks.
+ * the header of a pcapng file, and then the blocks.  The first read() starts
+ * the capture.  A read() waits for blocks, and gives their room back to the
+ * card.  With O_NONBLOCK it fails with -EAGAIN instead of waiting.  When the
+ * card has been reset, read() returns the blocks from before, and then fails
+ * with -EIO (-ENODEV, if the card has gone).  poll() then says POLLERR, and
+ * also POLLIN until read() has returned these blocks.
  *
  * Structures are padded by hand.  The caller sets reserved fields to 0, or the
  * call fails with -EINVAL.  Arguments of calls have the byte order of the host.
