@@ -6,8 +6,8 @@
 
 /*
  * litepcie_stream_drain(): wait until all released h2c data is in the card, and the user's logic
- * has taken it. All functions are called with the handle's lock held, and return -errno with a
- * sentence.
+ * has taken it. The other functions of this file are called with the handle's lock held. An error
+ * is -errno with a sentence.
  */
 #include <errno.h>
 #include <stdarg.h>

@@ -6,7 +6,7 @@
 
 /*
  * Open and close a stream: check its options, and make its ring. place.c has the calls about the
- * ring's memory. The functions return 0, or -errno with a sentence.
+ * ring's memory. An error is -errno with a sentence.
  */
 #include <errno.h>
 

@@ -7,7 +7,7 @@
 /*
  * Find the device, check that VFIO can open it, and choose the kernel's interface (iommufd or
  * type1). Most of the code makes sentences that tell the user which condition is missing, and how
- * to meet it. Functions return 0 or -errno with such a sentence.
+ * to meet it. An error is -errno with such a sentence.
  */
 #include <dirent.h>
 #include <errno.h>
