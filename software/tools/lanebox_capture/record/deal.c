@@ -177,8 +177,8 @@ static void fail_folder(struct deal_folder *folder)
 /* The thread of each folder ------------------------------------------------------------------- */
 
 /*
- * Begin to write an MBUF. One that is older than the last one of the file was left by another folder,
- * and begins a new file.
+ * Begin to write an MBUF. One that is older than the last one of the file was left by another
+ * folder, and begins a new file.
  */
 static bool put_mbuf(struct deal_folder *folder, uint64_t number)
 {

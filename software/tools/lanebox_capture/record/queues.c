@@ -63,7 +63,7 @@ bool queues_option_cpus(const struct util_option *option, const char *text)
 
 /* Rules and spread ---------------------------------------------------------------------------- */
 
-/* Returns the queue that the rule sends frames to, or -1 if it names none. */
+/* Returns the queue that the rule sends frames to, or -1 if the rule names no queue. */
 static int queue_of(const uint32_t *rule)
 {
 	uint32_t action = rule[LITEPCIE_CAPTURE_RULE_ACTION];
@@ -85,8 +85,8 @@ void queues_warning(const struct queues *queues, unsigned int rule, char *text, 
 }
 
 /*
- * Tell of each rule that sends frames to a queue without a recording, before the recording begins:
- * with --lossless it would stand still.
+ * Print a warning for each rule that sends frames to a queue without a recording. It comes before
+ * the recording begins: with --lossless the recording could stand still behind such a frame.
  */
 static void warn(struct util *util, struct queues *queues)
 {
@@ -102,8 +102,9 @@ static void warn(struct util *util, struct queues *queues)
 }
 
 /*
- * Make the rules and the spread. The spread's 128 entries name the queues in turn, so with 3 queues
- * two of them get 43 entries and one 42.
+ * Fill in queues->sorting from the options. The 128 entries of the spread name the queues in turn,
+ * so with 3 queues two of them get 43 entries and one gets 42. Returns 0, or -errno for a rule that
+ * the library refuses.
  */
 static int sort(struct util *util, struct queues *queues)
 {

@@ -5,11 +5,12 @@
  */
 
 /*
- * Take MBUFs from the ring and write each as a whole. While the disk takes its time the ring holds
- * what comes. The card loses the frames that do not fit, and counts them.
+ * Take MBUFs from the ring of a capture and write each to the files as a whole. While the disk is
+ * slow the ring holds the frames that come. The card loses the frames that do not fit into the
+ * ring, and counts them.
  *
- * The recorder looks at the ring about four times in a round at the link's rate, and takes all
- * that is there. So it makes few system calls for a gigabyte.
+ * At the link's rate the recorder looks at the ring about four times while the card fills it once,
+ * and takes all data that is there. So it makes few system calls for a gigabyte.
  */
 #include "record.h"
 
@@ -22,7 +23,7 @@
 #include "files.h"
 #include "processor.h"
 
-/* most bytes that the card writes to a ring in a us */
+/* most bytes that the card writes to a ring in a microsecond */
 #define BYTES_PER_US	7200u
 /* Without data the recorder sleeps for as long as the card takes to fill a quarter of the ring. */
 #define NAP_PART	4u
@@ -30,9 +31,13 @@
 #define NAP_MOST_US	20000u
 /* wait of the library in ms behind each sleep, in which it checks that the card still answers */
 #define LOOK_MS		1
-/* time in s without data, after which the generator's last frame waits for another queue */
+/*
+ * If no data has come for this time in s after the generator was stopped, its last frame is taken
+ * to wait for a queue that nobody records.
+ */
 #define STUCK_S		1.0
-#define ASK_S		0.02	/* s from one look whether the generator has ended to the next */
+/* time in s between two looks whether the generator or the player has ended */
+#define ASK_S		0.02
 
 /* Queues with a thread of their own, as the first queue's thread sees them --------------------- */
 
@@ -52,7 +57,7 @@ static bool others_are_busy(const struct recording *recordings, unsigned int cou
 
 /* Data from the ring to the files ------------------------------------------------------------- */
 
-/* Keep the time of the recording's first packet, if it is in this span. */
+/* Keep the time of the recording's first packet, if @span has that packet. */
 static void take_times(struct recording *recording, const struct litepcie_span *span)
 {
 	struct litepcie_packet packet;
@@ -83,7 +88,10 @@ static void take_last_time(struct recording *recording, const struct litepcie_sp
 		recording->last_ns = packet.time_ns;
 }
 
-/* Give those MBUFs back to the card that are in the file. Returns false after a failure. */
+/*
+ * Give those MBUFs back to the card that are in the files, so that the ring has room for frames.
+ * Returns false after a failure, which is noted.
+ */
 static bool give_back(struct util *util, struct recording *recording)
 {
 	size_t bytes = (size_t)files_done(recording) * recording->config.mbuf_bytes;
@@ -94,7 +102,10 @@ static bool give_back(struct util *util, struct recording *recording)
 	return rc >= 0;
 }
 
-/* Begin the writes that are left, since the ring has no data, and sleep until it may have some. */
+/*
+ * Called when the ring has no data: hand the writes that are left to the kernel, and sleep until
+ * the ring may have a quarter of its data, for 20 ms at most. Returns false after a failure.
+ */
 static bool rest(struct util *util, struct recording *recording)
 {
 	uint64_t us = recording->config.ring_bytes / NAP_PART / BYTES_PER_US;
@@ -107,8 +118,8 @@ static bool rest(struct util *util, struct recording *recording)
 }
 
 /*
- * Begin to write the MBUF that ends with @span. The place of the first MBUF also gives the address
- * of the ring.
+ * Begin to write the MBUF that ends with @span, and keep that MBUF in @last. The place of the first
+ * MBUF also gives the address of the ring. Returns false after a failure.
  */
 static bool write_mbuf(struct util *util, struct recording *recording,
 		       const struct litepcie_span *span, struct litepcie_span *last)
@@ -128,9 +139,10 @@ static bool write_mbuf(struct util *util, struct recording *recording,
 }
 
 /*
- * Take the next span, and sleep first if none is there and @waits. If the span ends an MBUF, the
- * write of that MBUF is begun, and the MBUFs that are in the file already are given back to the
- * card. Returns 1, 0 if none came in time, or -1 after a failure, which is noted.
+ * Take the next span of data from the ring. If the ring has none and @waits is true, sleep and look
+ * once more. If the span ends an MBUF, the write of that MBUF is begun, and the MBUFs that are in
+ * the files already are given back to the card. Returns 1 for a span, 0 if none came in time or the
+ * capture has ended (recording->over), or -1 after a failure, which is noted.
  */
 static int take(struct util *util, struct recording *recording, struct litepcie_span *span,
 		struct litepcie_span *last, bool waits)
@@ -151,7 +163,9 @@ static int take(struct util *util, struct recording *recording, struct litepcie_
 	take_times(recording, span);
 	if (!span->sealed)
 		return 1;
-	/* The write itself may wait for the disk. */
+	/*
+	 * write_mbuf() may wait for the disk, and the thread of queue 0 looks at @busy meanwhile.
+	 */
 	set_busy(recording, true);
 	if (!write_mbuf(util, recording, span, last))
 		return -1;
@@ -161,8 +175,8 @@ static int take(struct util *util, struct recording *recording, struct litepcie_
 /* The end of a recording ---------------------------------------------------------------------- */
 
 /*
- * True if the generator has made all its frames, or the player has played all it will. The number
- * of the generator's frames is then kept.
+ * True if the generator has made all its frames, or the player plays nothing more, or the card
+ * cannot be asked, which is noted. The number of the generator's frames is kept in recording->made.
  */
 static bool has_ended(struct util *util, struct recording *recording)
 {
@@ -178,7 +192,10 @@ static bool has_ended(struct util *util, struct recording *recording)
 	return rc < 0 || recording->made_known;
 }
 
-/* Record until a limit. Returns false after a failure. */
+/*
+ * Record until one of the recording's limits is reached, the frames have ended, or a signal comes.
+ * Returns false after a failure.
+ */
 static bool follow(struct util *util, struct recording *recording, struct litepcie_span *last)
 {
 	struct litepcie_span span = { .struct_size = sizeof(span) };
@@ -205,10 +222,11 @@ static bool follow(struct util *util, struct recording *recording, struct litepc
 }
 
 /*
- * Stop the generator. With --lossless its last frame may wait for room, so data is taken until it
- * is out. The frame may also wait for the room of another of the @count queues, whose disk is slow.
- * If it waits for a queue that nobody records, nothing comes any more though all of the rings was
- * given back: the stop of the capture then ends the wait.
+ * Stop the generator. With --lossless the generator's last frame may wait for room in a ring, so
+ * data is taken until that frame is out. The frame may also wait for room in the ring of another of
+ * the @count queues, whose disk is slow. If the frame waits for a queue that nobody records, no
+ * data comes for STUCK_S although all rings have room: the stop of the capture then ends the
+ * frame's wait.
  */
 static bool end_generator(struct util *util, struct recording *recordings, unsigned int count,
 			  struct litepcie_span *last)
@@ -237,8 +255,8 @@ static bool end_generator(struct util *util, struct recording *recordings, unsig
 }
 
 /*
- * Stop the player. If it has not ended, data is taken until its thread has: a frame may wait for
- * room.
+ * Stop the player. Data is taken until the player's thread has ended: a frame on its way to the
+ * ring may wait for room. Returns false after a failure.
  */
 static bool end_player(struct util *util, struct recording *recording, struct litepcie_span *last)
 {
@@ -270,7 +288,10 @@ static bool end(struct util *util, struct recording *recording, struct litepcie_
 
 /* A recording from its start to its end ------------------------------------------------------- */
 
-/* Open the recording's first file before the card takes frames. */
+/*
+ * Open the recording's first file before the card takes frames. Returns false after a failure, such
+ * as a --size below the header's page and one MBUF.
+ */
 static bool prepare(struct util *util, struct recording *recording)
 {
 	const uint64_t page = LITEPCIE_CAPTURE_HEADER_BYTES;
@@ -293,7 +314,9 @@ static bool prepare(struct util *util, struct recording *recording)
 	return files_open(util, recording, page);
 }
 
-/* Start the capture. A queue other than the first only gets ready, and begins when it does. */
+/*
+ * Start the capture. A queue other than the first only gets ready, and begins when the first does.
+ */
 static bool start(struct util *util, struct recording *recording)
 {
 	int rc = 0;
@@ -335,7 +358,7 @@ static void run(struct util *util, struct recording *recordings, unsigned int co
 		     end_generator(util, recordings, count, &last) &&
 		     end_player(util, recording, &last) && end(util, recording, &last);
 
-	/* After a failure nothing more is taken: the file would miss what came between. */
+	/* After a failure no more data is taken: the files would have a gap before that data. */
 	if (!right) {
 		if (!recording->config.queue)
 			litepcie_capture_generate(recording->capture, NULL);

@@ -24,12 +24,14 @@ struct recording {
 	unsigned int			folder_count;
 	struct litepcie_capture_config	config;
 	struct litepcie_generator	generator;
-	bool				generates;
+	bool				generates;	/* @generator makes the frames */
 	/* files that the card plays during the recording; NULL: none */
 	struct play			*play;
 	uint64_t			file_bytes;	/* most bytes of a file; 0: no limit */
-	double				seconds;	/* longest time in s; 0: no limit */
-	uint64_t			packets;	/* most packets; 0: no limit */
+	/* longest time in s of the host's clock; 0: no limit */
+	double				seconds;
+	/* the recording ends when its ring has had this many packets, or some more; 0: no limit */
+	uint64_t			packets;
 	bool				pinned;		/* the recorder runs on processor @cpu only */
 	uint32_t			cpu;
 	const struct litepcie_sorting	*sorting;	/* NULL: all frames go to queue 0 */
@@ -38,7 +40,7 @@ struct recording {
 	/* the recording's files; with several folders @deal has the files instead */
 	struct output			output;
 	struct deal			deal;
-	void				*header;
+	void				*header;	/* page with which each file begins */
 	/* address of the capture's ring; NULL until the first MBUF is full */
 	const uint8_t			*ring;
 	struct litepcie_capture_stats	stats;
@@ -49,26 +51,34 @@ struct recording {
 	 */
 	uint64_t			first_ns, last_ns;
 	uint64_t			made;		/* frames that the generator has made */
-	bool				made_known;
-	bool				refused;	/* the library has refused a setting */
+	bool				made_known;	/* all frames are made: @made is final */
+	/*
+	 * the start has failed with -EINVAL: the library has refused a setting of the command line
+	 */
+	bool				refused;
 	/* the recording of queue 0 has ended, and with it that of this queue */
 	bool				over;
 	/*
-	 * MBUFs that were given are in no file yet. The queue's thread writes it, and that of queue
-	 * 0 reads it, too (__ATOMIC_RELAXED).
+	 * true: MBUFs that this queue's ring has handed to the files are in no file yet. The
+	 * queue's thread sets @busy, and the thread of queue 0 reads it, both by __ATOMIC_RELAXED.
 	 */
 	bool				busy;
-	/* frames that rules have discarded; only queue 0 counts them */
+	/* frames that the card's rules have discarded; only the recording of queue 0 has them */
 	struct litepcie_discards	discards;
-	/* thread of a queue other than the first, and the failures that it notes */
+	/*
+	 * A queue other than the first has a thread of its own, which notes its failures in @util.
+	 * record() takes them over. @util is NULL for the first queue.
+	 */
 	pthread_t			thread;
 	struct util			*util;
 };
 
 /*
- * Record @count queues until one of the limits of the first, a signal or an error, and close their
- * captures. Each queue other than the first has a thread of its own. Failures are noted. Returns
- * true if there are files to tell about.
+ * Record @count queues, whose captures are open, until the first queue reaches one of its limits, a
+ * signal comes, or the first queue fails. A failure of another queue ends that queue alone. Each
+ * queue other than the first has a thread of its own. The captures are closed, except if a setting
+ * was refused. Failures are noted in @util. Returns false if no recording has begun: its files are
+ * then deleted.
  */
 bool record(struct util *util, struct recording *recordings, unsigned int count);
 
@@ -78,12 +88,15 @@ bool record(struct util *util, struct recording *recordings, unsigned int count)
  */
 bool record_generator(const char *text, struct litepcie_generator *generator);
 
-/* Parse an option's value: the time in ns for which packets wait in the card. */
+/*
+ * Parse the value of --wait: the time in ns for which the card keeps packets back until more come.
+ * Returns false if @text is something else.
+ */
 bool record_wait(const struct util_option *option, const char *text);
 
 /*
- * End a command whose settings the library has refused: that is an error of the command line, which
- * the sentence is about. Returns EXIT_USAGE.
+ * End a command whose settings the library has refused: print the library's sentence as an error of
+ * the command line, and close the card. Returns EXIT_USAGE.
  */
 int record_refuse(struct util *util);
 
