@@ -29,7 +29,7 @@ struct live {
 /* The values of the command's options. */
 static struct {
 	double		interval_s;
-	uint64_t	count;	/* of tables; 0: until a signal comes */
+	uint64_t	count;	/* number of tables to print; 0: until a signal comes */
 	uint32_t	queue;
 } wanted = { .interval_s = 1 };
 
@@ -70,7 +70,7 @@ static struct rates rates_of(const struct live *live, unsigned int port)
 	};
 }
 
-/* True if a frame of the port is in any account. */
+/* True if any account of the port has counted a frame. */
 static bool is_used(const struct live *live, unsigned int port)
 {
 	const struct litepcie_port_accounts *now = &live->now.port[port];

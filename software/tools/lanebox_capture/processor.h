@@ -13,12 +13,16 @@
 
 #include "../litepcie_util/util.h"
 
-/* Run the calling thread on this processor only. Returns false after a failure, which is noted. */
+/*
+ * Run the calling thread on processor @number only. Returns false after a failure, which is noted:
+ * the machine has no such processor, or the program may not run there.
+ */
 bool processor_pin(struct util *util, unsigned int number);
 
 /*
- * Keep all processors from idle states that take time to leave, until the file descriptor is closed
- * or the program ends. Returns the descriptor, or -1 if the user may not ask for that: root may.
+ * Keep all processors out of idle states that take time to leave, until the file descriptor that is
+ * returned is closed or the program ends. Returns -1 if the kernel refuses that to this user: root
+ * may do it.
  */
 int processor_keep_awake(void);
 

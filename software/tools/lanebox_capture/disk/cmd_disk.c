@@ -6,9 +6,9 @@
 
 /*
  * The command disk: try a disk before a recording. No card is needed. MBUFs come at a rate into a
- * ring in memory, as a card would write them there, and go to a file by the code with which `record`
- * writes its own (output.c). The file has no name from the moment in which it is open, so nothing of
- * it is left, however the command ends.
+ * ring in memory, as a card would write them there, and go to a file by the code with which
+ * `record` writes its own (output.c). The file has no name from the moment in which it is open, so
+ * nothing of it is left, however the command ends.
  */
 #include <errno.h>
 #include <math.h>
@@ -73,7 +73,7 @@ static void fill(struct trial *trial)
 	}
 }
 
-/* Refuse a trial that the disk has no room for. Without --rate its size is not known. */
+/* Refuse a trial that the disk has no room for. Without --rate the size of a trial is not known. */
 static bool has_room(struct util *util, const struct trial *trial)
 {
 	double needs = trial->rate * trial->seconds + (double)trial->ring_bytes, there;
@@ -158,8 +158,8 @@ static void end_slice(struct trial *trial, struct slice *slice, double now, doub
 }
 
 /*
- * Returns the bytes that have come after @elapsed seconds. What the ring has no room for is lost.
- * Without a rate there is always as much as the disk is told of at a time.
+ * Returns the bytes that have come after @elapsed seconds. Bytes for which the ring has no room are
+ * counted in trial->lost. Without --rate as many bytes have always come as are written at a time.
  */
 static uint64_t come_by(struct trial *trial, double elapsed)
 {

@@ -248,12 +248,13 @@ static bool settle(struct output *output, unsigned int most)
 	return !output->ended;
 }
 
-/* Room for the file is reserved on the disk in steps of this many bytes. */
+/* Room for the open file is reserved on the disk in steps of so many bytes. */
 #define RESERVED_STEP	((uint64_t)256 << 20)
 
 /*
  * Reserve room for @end bytes and more. A write inside a file's length does not change the length,
- * so several can go on at once. Without room ahead writes are slower and right.
+ * so several writes can go on at once. If the filesystem reserves nothing, writes are slower but
+ * right.
  */
 static void reserve(struct output *output, uint64_t end)
 {

@@ -30,14 +30,17 @@ struct uring {
 	uint32_t		entries;
 	/* indices that the kernel shares: tail of requests; head and tail of completions */
 	uint32_t		*tail, *done_head, *done_tail;
-	uint32_t		mask, done_mask;
+	uint32_t		mask, done_mask;	/* of indices of requests, completions */
 	struct io_uring_cqe	*done;
 	uint32_t		queued;		/* requests that the kernel was not told of yet */
 	bool			fixed;		/* true: writes come from registered @memory */
 	const uint8_t		*memory;	/* the registered memory */
 };
 
-/* The end of a write. @result is the number of bytes written, or -errno. */
+/*
+ * The end of a write. @number is that of uring_write(). @result is the number of bytes written,
+ * which may be less than was asked for, or -errno.
+ */
 struct uring_end {
 	uint64_t		number;
 	ssize_t			result;
@@ -69,7 +72,7 @@ void uring_write(struct uring *uring, int fd, const void *data, size_t bytes, ui
  */
 int uring_submit(struct uring *uring, unsigned int least);
 
-/* Take the end of a write. Returns false if no other write has ended. */
+/* Take the end of a write, in the order in which writes end. Returns false if there is none. */
 bool uring_take(struct uring *uring, struct uring_end *end);
 
 /* Close io_uring and free its rings. No write may be under way. */

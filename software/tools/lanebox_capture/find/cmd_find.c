@@ -5,7 +5,7 @@
  */
 
 /*
- * The command find: look for packets in recordings, by a filter of tcpdump and by time. What is
+ * The command find: look for packets in recordings, by a filter of tcpdump and by time. The packets
  * found may be written as plain pcapng: the files' sections and interfaces, and the packets' blocks
  * as they are. Fillers and seals stay behind, since their counts are those of the whole recording.
  */

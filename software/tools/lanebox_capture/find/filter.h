@@ -15,17 +15,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define FILTER_WHY	256
+#define FILTER_WHY	256	/* bytes of a sentence about a failure, with its end */
 
 struct filter;
 
 /*
- * Compile the text of a filter. Returns NULL with a sentence in @why if there is no libpcap, or if
- * it refuses the text.
+ * Compile the text of a filter, as tcpdump(1) takes it. Returns NULL with a sentence in @why if
+ * this machine has no libpcap, the program is linked statically, or libpcap refuses the text.
  */
 struct filter *filter_open(const char *text, char why[FILTER_WHY]);
 
-/* True if the filter takes a packet of which @kept bytes are at @data, and that had @length. */
+/* True if the filter takes a packet of @length bytes, of which the first @kept are at @data. */
 bool filter_takes(const struct filter *filter, const uint8_t *data, uint32_t kept, uint32_t length);
 
 /* Free a filter, which may be NULL. */

@@ -20,7 +20,8 @@
 
 struct playing {
 	struct play		play;
-	struct recording	recording;	/* with a target, if the frames are recorded */
+	/* its target is NULL if the frames are not recorded */
+	struct recording	recording;
 };
 
 /* The summary of a play ----------------------------------------------------------------------- */
@@ -207,7 +208,9 @@ static bool open_files(struct util *util, char **paths)
 
 /* The command play ---------------------------------------------------------------------------- */
 
-/* Play without a recording. Returns true if there is something to tell about. */
+/*
+ * Play without a recording. Returns true if the player has started, so there are counts to print.
+ */
 static bool play_alone(struct util *util, struct play *play, int *rc)
 {
 	const struct timespec nap = { .tv_nsec = 10000000 };

@@ -177,8 +177,8 @@ static void fail_folder(struct deal_folder *folder)
 /* The thread of each folder ------------------------------------------------------------------- */
 
 /*
- * Begin to write an MBUF. One that is older than the last one of the file was left by another
- * folder, and begins a new file.
+ * Begin to write an MBUF. If the file already has a later MBUF, this one was left by a folder that
+ * failed, and begins a new file. Returns false after a failure of the folder.
  */
 static bool put_mbuf(struct deal_folder *folder, uint64_t number)
 {
@@ -190,7 +190,7 @@ static bool put_mbuf(struct deal_folder *folder, uint64_t number)
 				     deal->mbuf_bytes, deal->mbuf_bytes);
 }
 
-/* Wait until @most writes of the folder are under way. The lock is released meanwhile. */
+/* Wait until at most @most writes of the folder are under way. The deal's lock is released then. */
 static bool settle_folder(struct deal_folder *folder, unsigned int most)
 {
 	bool right;
@@ -204,8 +204,8 @@ static bool settle_folder(struct deal_folder *folder, unsigned int most)
 
 /*
  * Take one MBUF and begin to write it, with the lock released meanwhile. If the folder then has its
- * share, writes are awaited until there is room for one more. The last resort is needed if later
- * writes end before the oldest.
+ * share of MBUFs, half of the writes are awaited. If later writes have ended before the oldest one,
+ * the folder still has its share, and all its writes are awaited.
  */
 static bool write_one(struct deal_folder *folder)
 {
