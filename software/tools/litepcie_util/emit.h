@@ -36,7 +36,7 @@ struct emit {
 /* The key of a value that is an element of an array. */
 #define EMIT_ELEMENT	""
 
-/* Print to the output as text. JSON gets nothing. */
+/* Print by @format if the output is text. JSON gets nothing. */
 __attribute__((format(printf, 2, 3)))
 void emit_text(const struct emit *emit, const char *format, ...);
 
@@ -45,9 +45,9 @@ void emit_string(const struct emit *emit, const char *key, const char *format, c
 void emit_unsigned(const struct emit *emit, const char *key, const char *format, uint64_t value);
 void emit_number(const struct emit *emit, const char *key, const char *format, double value);
 
-/* Write a value to JSON. Text leaves it out, or has it in words of its own. */
+/* Write a value to JSON only. The caller prints it as text by emit_text(), or not at all. */
 void emit_bool(const struct emit *emit, const char *key, bool value);
-/* Write a number to JSON, or null if the number is below 0. */
+/* Write a number to JSON only, or null if the number is below 0, which stands for not known. */
 void emit_known(const struct emit *emit, const char *key, int64_t value);
 void emit_null(const struct emit *emit, const char *key);
 

@@ -17,12 +17,12 @@
 
 struct histogram {
 	size_t		samples;
-	double		median, p99, min, max;
+	double		median, p99, min, max;	/* p99: the 99th percentile */
 	/* number of bins of the histogram in use; 1 if all samples are equal */
 	unsigned int	bins;
 	/* width of each bin, in the unit of the samples; the first bin begins at @min */
 	double		bin_width;
-	size_t		count[HISTOGRAM_BINS];
+	size_t		count[HISTOGRAM_BINS];	/* number of samples in each bin */
 };
 
 /* Fill in @histogram from @count samples (1 or more), and sort @samples in place. */

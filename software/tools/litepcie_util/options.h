@@ -5,8 +5,8 @@
  */
 
 /*
- * The options of a command as a table. The command line is parsed by it, and the text of --help is
- * made from it.
+ * The options of a command as a table. The command line is parsed by this table, and the text of
+ * --help is made from it. A table has at most 24 options, without the last entry.
  */
 #ifndef LITEPCIE_UTIL_OPTIONS_H
 #define LITEPCIE_UTIL_OPTIONS_H
@@ -21,7 +21,7 @@ struct util;
 struct util_option {
 	const char	*name;		/* the long form, without its two dashes; NULL: none */
 	char		letter;		/* the short form, without its dash; 0: there is none */
-	const char	*value;		/* stands for the value in --help; NULL: it is a flag */
+	const char	*value;		/* stands for the value in --help; NULL: a flag */
 	/*
 	 * Store the value @text in @to. Returns false if it breaks @rule. A flag has no such
 	 * function: its @to is a bool, which becomes true.
@@ -30,7 +30,7 @@ struct util_option {
 	/* the long form may stand without its value, and @parse then gets NULL */
 	bool		optional;
 	void		*to;
-	uint64_t	low, high;	/* least and largest value; @high 0: there is no largest */
+	uint64_t	low, high;	/* least and largest value; @high 0: no largest */
 	const char	*choices;	/* words that option_choice() takes, with spaces between */
 	/* the sentence behind "--NAME VALUE: " if the value is refused */
 	const char	*rule;
@@ -42,9 +42,10 @@ struct util_option {
 };
 
 /*
- * Values of options: a number (uint64_t or uint32_t), a size with K, M or G (also both), seconds
- * (double), a text (const char *), or one of the choices (unsigned int, which gets the number of
- * the word).
+ * Functions for @parse, each with the type of variable that @to points to: a number or a size with
+ * K, M or G (uint64_t, or uint32_t where the name ends in 32), seconds (double), a text (const char
+ * *, which is not copied), or one of @choices (unsigned int, which gets the number of the word,
+ * from 0 on). Each returns false if the text is no such value or is not from @low to @high.
  */
 #define OPTION_SECONDS	"it must be a number of seconds above 0"
 
@@ -58,8 +59,8 @@ bool option_choice(const struct util_option *option, const char *text);
 
 /*
  * Parse the options of @command, or those of the program if @command has no name. *@argc and *@argv
- * get the words behind them. Returns -1 to go on, or an exit status: --help was asked for, or the
- * command line is wrong.
+ * get the words behind the options. Returns -1 if the command is to run, or an exit status: --help
+ * was asked for, or the command line is wrong, as a sentence on standard error says.
  */
 int options_parse(struct util *util, const struct command *command, int *argc, char ***argv);
 

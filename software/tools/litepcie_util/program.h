@@ -28,12 +28,15 @@ struct program {
 };
 
 /*
- * Prepare @util for the program, and let SIGINT and SIGTERM end its commands in order:
- * util_interrupted().
+ * Prepare @util for the program, and let the first SIGINT or SIGTERM only make util_interrupted()
+ * true, so that a command can stop the card. A second one kills the program.
  */
 void program_begin(const struct program *program, struct util *util);
 
-/* Run the command that the command line names. Returns an exit status. */
+/*
+ * Run the command that the command line names. Returns the command's exit status, or EXIT_USAGE if
+ * the command line is wrong.
+ */
 int program_run(struct util *util, int argc, char **argv);
 
 #endif /* LITEPCIE_UTIL_PROGRAM_H */

@@ -19,9 +19,14 @@ struct progress {
 	const char	*unit;		/* unit of @total and of the amount done, such as "MiB" */
 	double		total;		/* the amount of all work, in @unit; 0: not known */
 	double		seconds;	/* planned duration of the work in seconds; 0: not known */
-	double		began, shown;
+	double		began, shown;	/* times of the begin and of the last line, util_now() */
 };
 
+/*
+ * progress_show() prints the line anew with @done, the amount done so far. It may be called often:
+ * a
+ * call within 0.2 s after the last line prints nothing. progress_end() removes the line.
+ */
 void progress_begin(struct progress *progress, const char *what, const char *unit, double total,
 		    double seconds);
 void progress_show(struct progress *progress, double done);

@@ -30,11 +30,11 @@ enum rates_way { RATES_C2H, RATES_H2C, RATES_DUPLEX, RATES_WAYS };
 
 struct rate {
 	const char	*id;
-	bool		valid;
+	bool		valid;			/* false: the other members but @id mean nothing */
 	double		gb_per_s;		/* measured rate in GB/s, in each direction */
 	/* number of bytes moved in each direction within @cycles clock cycles of the card */
 	uint64_t	bytes;
-	struct limit	limit;
+	struct limit	limit;			/* limit of @gb_per_s in GB/s */
 	uint64_t	cycles;
 	/* number of clock cycles in which the hard block held ready of the stream RQ low */
 	uint64_t	rq_stalls;
@@ -48,6 +48,7 @@ struct rates_plan {
 	uint64_t	bytes;
 	/* duration of a DMA run in seconds of the host's clock; 0: no limit */
 	double		duration_s;
+	/* longest wait in seconds for the next buffer; then the run has failed */
 	int		timeout_s;
 	/* receives reports while a DMA run goes on; NULL: no reports are made */
 	struct dma_watch *watch;

@@ -15,8 +15,9 @@ struct streams {
 };
 
 /*
- * Open the streams of @directions with the same @options and start them. The limit of @options is
- * for c2h alone. Returns 0, or -errno and no stream is open.
+ * Open the streams of @directions (LITEPCIE_H2C, LITEPCIE_C2H or both) with the same @options, and
+ * start them, c2h first. The limit of @options is for c2h alone. Returns 0, or -errno; no stream is
+ * open then.
  */
 int streams_start(struct litepcie *dev, unsigned int directions,
 		  const struct litepcie_stream_options *options, struct streams *streams);

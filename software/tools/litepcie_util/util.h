@@ -24,8 +24,8 @@
 #define EXIT_FAILED	1
 #define EXIT_USAGE	2
 
-#define UTIL_FAILURES	8
-#define UTIL_SENTENCE	512
+#define UTIL_FAILURES	8	/* failures of a command that are kept as sentences */
+#define UTIL_SENTENCE	512	/* bytes of a sentence, with its end */
 
 /* largest values of options: a time in seconds, and how often a measurement is repeated */
 #define UTIL_MAX_SECONDS	1000000
@@ -105,7 +105,8 @@ extern const struct command cmd_firmware;
 const char *util_csr(const char *option);
 
 /*
- * Open the card and read its conditions. Returns false if one of them failed; the failure is noted.
+ * Open the card util->device, and read the conditions of its link. Returns false if the card cannot
+ * be opened or its conditions cannot be read; the failure is noted.
  */
 bool util_open(struct util *util);
 
@@ -121,7 +122,8 @@ void util_check(struct util *util, int rc, const char *doing);
 
 /*
  * End the command: print the result by @print, as text or as JSON, close the card, and print the
- * failures. If @result is NULL, @print is not called and may be NULL. Returns an exit status.
+ * failures on standard error. If @result is NULL, @print is not called and may be NULL. Returns
+ * EXIT_FAILED if a failure was noted or stdout cannot be written, otherwise EXIT_OK.
  */
 int util_emit(struct util *util, const void *result,
 	      void (*print)(const struct emit *emit, const void *result));
@@ -140,8 +142,9 @@ __attribute__((format(printf, 2, 3)))
 int util_usage(const struct util *util, const char *format, ...);
 
 /*
- * Do the same as util_usage(), for an option that getopt has refused. @option is ':' or '?', and
- * @word is the argument.
+ * Print a sentence as util_usage() does about the option @word, which getopt_long() has refused.
+ * @option is what getopt_long() returned: ':' if the option's value is missing, '?' if there is no
+ * such option. Returns EXIT_USAGE.
  */
 int util_bad_option(const struct util *util, int option, const char *word);
 
@@ -152,15 +155,16 @@ int util_bad_option(const struct util *util, int option, const char *word);
 int util_help(const struct util *util, const struct command *command);
 
 /*
- * Parse a number or a size from the command line. A size may end in K, M or G and is not 0. Both
- * return false if @text is no number or is out of range.
+ * Parse a number from @low to @high, or a size in bytes, from the command line; 0x begins a
+ * hexadecimal one. A size may end in K, M or G (2^10, 2^20, 2^30), and is from 1 to less than 2^63.
+ * Both return false if @text is no number or is out of range.
  */
 bool util_parse_number(const char *text, uint64_t low, uint64_t high, uint64_t *value);
 bool util_parse_size(const char *text, uint64_t *bytes);
 
 /*
- * Parse seconds, which are above 0 and may have a fraction. Returns false if @text is no such
- * number.
+ * Parse seconds, which are above 0, at most UTIL_MAX_SECONDS, and may have a fraction. Returns
+ * false if @text is no such number.
  */
 bool util_parse_seconds(const char *text, double *seconds);
 

@@ -29,12 +29,13 @@ struct flash {
 	struct util		*util;
 	struct litepcie_block	block;
 	uint32_t		identification;		/* JEDEC identification */
-	uint32_t		application, room;	/* place of the application's image */
-	uint32_t		length;			/* value of the register `length` */
+	/* address in the flash of the application's image, and bytes of the room for it */
+	uint32_t		application, room;
+	uint32_t		length;			/* value last written to `length` */
 	/* the last command, for the sentence about its refusal */
 	uint32_t		opcode, address;
 	uint32_t		refusals;		/* the engine's count of refusals at the last look */
-	double			usual[FLASH_WORKS];	/* estimate of the work's time in seconds */
+	double			usual[FLASH_WORKS];	/* estimate of each work's time in s */
 	uint64_t		accesses;		/* accesses to the engine's registers */
 };
 
@@ -46,29 +47,31 @@ bool flash_open(struct util *util, struct flash *flash);
  */
 bool flash_all_taken(struct flash *flash);
 
-/* Erase the 64 KiB at @address. */
+/* Erase the block of 64 KiB at @address to ones, and wait until that is done. */
 bool flash_erase(struct flash *flash, uint32_t address);
 /*
- * Program pages from @address on, which begins a page. The rest of the last page and pages of ones
- * stay erased. @step is called before each page; if it returns false, the work ends.
+ * Program @size bytes from @address on, which begins a page and must be erased. The rest of the
+ * last page and pages of ones stay erased. @step, which may be NULL, is called before each page
+ * with the number of bytes before it. If @step returns false, the work ends, and so does
+ * flash_program(), without a failure that is noted.
  */
 bool flash_program(struct flash *flash, uint32_t address, const uint8_t *data, size_t size,
 		   bool (*step)(void *context, size_t done), void *context);
-/* Read at most LITEPCIE_FLASH_PAGE_BYTES bytes. */
+/* Read @size bytes at @address, LITEPCIE_FLASH_PAGE_BYTES at most. */
 bool flash_read(struct flash *flash, uint32_t address, uint8_t *data, size_t size);
 /*
- * Get the CRC-32 of a range, which the engine computes. With @pairs the data comes on two lines, in
- * half the time.
+ * Get the CRC-32 of the @size bytes at @address, which the engine computes. With @pairs the data
+ * leaves the flash on two lines, so it takes half the time.
  */
 bool flash_crc(struct flash *flash, uint32_t address, uint32_t size, bool pairs, uint32_t *crc);
 /*
- * Look for the word with which an image begins, in the first page of the application.  @offset is
- * its place in there, or LITEPCIE_FLASH_PAGE_BYTES if there is none.
+ * Look for the synchronisation word of a bitstream in the first page of the application's image.
+ * @offset gets its place in the page, or LITEPCIE_FLASH_PAGE_BYTES if the page has no such word.
  */
 bool flash_find_sync(struct flash *flash, uint32_t *offset);
 /* Returns zlib's CRC-32 of bytes in memory. */
 uint32_t flash_crc_of(const uint8_t *data, size_t size);
-/* Read one of the engine's registers: LITEPCIE_FLASH_CRC and the like. */
+/* Read the engine's register that @parameter names, such as LITEPCIE_FLASH_CRC. */
 bool flash_register(struct flash *flash, unsigned int parameter, uint32_t *value);
 
 #endif /* LITEPCIE_UTIL_FLASH_H */

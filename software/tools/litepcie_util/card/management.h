@@ -5,8 +5,9 @@
  */
 
 /*
- * The card's management CPU from the host's side: its state, its image and the rings of its mailbox.
- * Each function returns false, and has noted the failure, if the card could not be reached.
+ * The card's management CPU from the host's side: its state, its image and the rings of its
+ * mailbox. Each function returns false, and has noted the failure, if the card could not be
+ * reached.
  */
 #ifndef LITEPCIE_UTIL_MANAGEMENT_H
 #define LITEPCIE_UTIL_MANAGEMENT_H
@@ -37,27 +38,34 @@ bool management_status(struct management *cpu, struct management_status *status)
 const char *management_state(unsigned int state);
 
 /*
- * Wait until the CPU has judged its image and its first turn is over: it sleeps, or it does not run.
+ * Wait until the CPU has judged its image and its first turn is over: it sleeps, or it does not
+ * run. The wait ends after 90 s or with Ctrl-C, too. So @status, which gets the last state, must be
+ * looked at.
  */
 bool management_wait(struct management *cpu, struct management_status *status);
 
 /*
- * Hold the CPU, write @bytes of @image to its memory, read them back, and let it start. The image
- * has whole words.
+ * Hold the CPU, write @bytes of @image to its memory, read them back, and let the CPU start. @bytes
+ * is a multiple of 4. If a word differs when it is read back, the CPU stays held.
  */
 bool management_load(struct management *cpu, const uint8_t *image, size_t bytes);
 
-/* Read or write a word of the mailbox, LITEPCIE_MAILBOX_... */
+/* Read or write the 32-bit word of the mailbox at offset @word, a LITEPCIE_MAILBOX_ value. */
 bool mailbox_read(struct management *cpu, uint32_t word, uint32_t *value);
 bool mailbox_write(struct management *cpu, uint32_t word, uint32_t value);
 
 /* Wake the CPU to look at its mailbox. */
 bool mailbox_ring(struct management *cpu);
 
-/* Give the CPU at most @bytes of @text. @taken is how many had room. */
+/*
+ * Give the CPU at most @bytes of @text, without waiting for room in the mailbox's ring. @taken gets
+ * the number of bytes that had room.
+ */
 bool mailbox_send(struct management *cpu, const char *text, size_t bytes, size_t *taken);
 
-/* Take what the CPU has printed, at most @room bytes. @got is how many there were. */
+/*
+ * Take at most @room bytes that the CPU has printed. @got gets their number, 0 if there are none.
+ */
 bool mailbox_receive(struct management *cpu, char *text, size_t room, size_t *got);
 
 #endif /* LITEPCIE_UTIL_MANAGEMENT_H */

@@ -16,8 +16,8 @@
 
 #define MODULE_LANES	4u
 /*
- * The bytes that module_decode() looks at: these first ones of lower memory, and in upper page 00
- * so many from MODULE_UPPER_FIRST on.
+ * The bytes that module_decode() looks at: the first MODULE_LOWER_USED bytes of lower memory, and
+ * MODULE_UPPER_USED bytes of upper page 00 from byte MODULE_UPPER_FIRST of the page on.
  */
 #define MODULE_LOWER_USED	58u
 #define MODULE_UPPER_FIRST	1u
@@ -36,7 +36,8 @@ struct module_facts {
 	double		receive_mw[MODULE_LANES], transmit_mw[MODULE_LANES];
 	/* latched flags of SFF-8636, a bit for each lane */
 	unsigned int	receive_loss, transmit_loss, transmit_fault;
-	bool		hot, cold, high, low;	/* flags of temperature and supply */
+	/* alarms: temperature too high or too low, supply voltage too high or too low */
+	bool		hot, cold, high, low;
 };
 
 /*

@@ -16,9 +16,9 @@
 #define MODULE_HALF	128u	/* bytes of a module's lower memory, and of each upper page */
 
 /*
- * Read @bytes bytes from @offset on of the module in cage @cage (0: A, 1: B) into @to. Bytes from
- * 128 on are those of upper page @page. With @keep the module stays selected for the next read.
- * Returns false if the read failed; the failure is noted.
+ * Read @bytes bytes, MODULE_HALF at most, from @offset on of the module in cage @cage (0: A, 1: B)
+ * into @to. Offsets from 128 on are in upper page @page. With @keep the module stays selected for
+ * the next read. Returns false if the read failed; the failure is noted.
  */
 bool module_read(struct util *util, unsigned int cage, unsigned int page, unsigned int offset,
 		 unsigned int bytes, uint8_t *to, bool keep);

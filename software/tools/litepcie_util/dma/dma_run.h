@@ -72,6 +72,9 @@ struct dma_run {
 	struct util		*util;
 	struct dma_data		data;
 	bool			loopback;
+	/*
+	 * longest time in seconds in which the card may finish no buffer; then the run has failed
+	 */
 	int			timeout_s;
 	/* longest duration of the DMA run in seconds of the host's clock; 0: no limit */
 	double			duration_s;
@@ -102,12 +105,12 @@ struct dma_run {
 	struct litepcie_pattern	pattern;
 	struct litepcie_stats	stats;
 	struct dma_window	window;
-	double			wall_s;
+	double			wall_s;		/* duration of the run, by the host's clock */
 };
 
 /*
- * Run until the target or the duration is reached, or until a failure or Ctrl-C. All failures are
- * noted in run->util.
+ * Run until each active direction has reached its target, the duration is over, or a failure or
+ * Ctrl-C comes. All failures are noted in run->util.
  */
 void dma_run(struct dma_run *run);
 

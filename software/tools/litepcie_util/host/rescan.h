@@ -13,12 +13,16 @@
 struct util;
 
 /*
- * Remove the PCI function at @address from the kernel, and let the kernel look for it until it is
- * back, for some seconds: a part takes the better part of a second to configure itself. Returns
- * false if it does not come back; the failure is noted.
+ * Remove the PCI function at @address from the kernel, and let the kernel look for the function
+ * until it is back, for 5 s at most: a part takes the better part of a second to configure itself.
+ * Returns false if the function does not come back, or if this user may not do that; the failure is
+ * noted.
  */
 bool rescan_card(struct util *util, const char *address);
-/* Returns false if this user may not do that; the failure is noted as one of @doing. */
+/*
+ * Returns false if this user may not call rescan_card() for @address: only root may. The failure is
+ * noted, and its sentence begins with @doing.
+ */
 bool rescan_allowed(struct util *util, const char *address, const char *doing);
 
 #endif /* LITEPCIE_UTIL_RESCAN_H */

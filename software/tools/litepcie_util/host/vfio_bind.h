@@ -12,7 +12,10 @@
 
 struct util;
 
-/* Returns false if vfio-pci does not get the function at @address; the failure is noted. */
+/*
+ * Take the PCI function at @address from its driver and bind it to vfio-pci. Returns false if
+ * vfio-pci does not get the function; the failure is noted.
+ */
 bool vfio_bind(struct util *util, const char *address);
 
 #endif /* LITEPCIE_UTIL_VFIO_BIND_H */
