@@ -24,8 +24,7 @@ struct progress {
 
 /*
  * progress_show() prints the line anew with @done, the amount done so far. It may be called often:
- * a
- * call within 0.2 s after the last line prints nothing. progress_end() removes the line.
+ * a call within 0.2 s after the last line prints nothing. progress_end() removes the line.
  */
 void progress_begin(struct progress *progress, const char *what, const char *unit, double total,
 		    double seconds);

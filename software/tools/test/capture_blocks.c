@@ -156,7 +156,7 @@ static void make_recording(uint8_t *data)
 	}
 }
 
-/* Finding it again ---------------------------------------------------------------------------- */
+/* Finding the frames of the recording again -------------------------------------------------- */
 
 static bool is_same(const struct litepcie_packet *got, const struct made *record)
 {
@@ -254,7 +254,7 @@ static void counts_are_found(const uint8_t *data)
 	CHECK_EQUAL(check.mbufs, MBUFS - 1);
 }
 
-/* Breaking it --------------------------------------------------------------------------------- */
+/* Breaking the rules of a recording ---------------------------------------------------------- */
 
 /*
  * Set 32 bits of a copy, @at in the block at @block. Check that this breaks the rule whose sentence

@@ -11,9 +11,12 @@
 #ifndef CAPTURE_CARD_H
 #define CAPTURE_CARD_H
 
-/* A card whose ring has MBUFS MBUFs. One after the other is full at once. */
+/*
+ * A card whose ring has MBUFS MBUFs. The MBUFs become full one by one, as soon as they are asked
+ * for.
+ */
 static struct {
-	unsigned int	full;		/* MBUFs that come */
+	unsigned int	full;		/* number of MBUFs that the card fills in all */
 	unsigned int	given, released;
 	bool		runs, generates;
 	unsigned int	stops;
@@ -99,7 +102,7 @@ int litepcie_capture_next(struct litepcie_capture *capture, struct litepcie_span
 	return 1;
 }
 
-/* The card writes over what it gets back at once. */
+/* The card writes at once over the MBUFs that are given back to it. */
 int litepcie_capture_release(struct litepcie_capture *capture, size_t bytes)
 {
 	(void)capture;

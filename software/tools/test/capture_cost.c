@@ -5,12 +5,12 @@
  */
 
 /*
- * What a captured packet costs a program. If one of these loops runs twice with different lengths,
- * the difference is the cost of the packets. No card is needed: the test plays one that is as fast
- * as the link.
+ * Run loops whose instructions are counted, to tell what a captured packet costs a program. If a
+ * loop runs twice with different lengths, the difference is the cost of the packets between. No
+ * card is needed: the test plays a card that is as fast as the link.
  *
- *   capture_cost count PACKETS       walk through records by the library's inline calls
- *   capture_cost record MBUFS FILE   the recorder's own loop, for MBUFs full of frames of 64 B
+ * capture_cost count PACKETS       walk through records by the library's inline calls capture_cost
+ * record MBUFS FILE   the recorder's own loop, for MBUFs full of frames of 64 B
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -69,7 +69,7 @@ struct sums {
 	uint64_t packets, bytes, last_ns;
 };
 
-/* What the row counts: packets, their bytes, and the time of the last one. */
+/* The loop that is measured: count the packets and their bytes, and keep the last packet's time. */
 __attribute__((noinline))
 static struct sums count_packets(const struct litepcie_span *span)
 {
@@ -107,7 +107,7 @@ static struct {
 	uint32_t			words[WORDS];
 	struct litepcie_capture_line	*line;
 	uint64_t			end;		/* position at which no more frames come */
-	unsigned int			in_mbuf;	/* packets of an MBUF */
+	unsigned int			in_mbuf;	/* number of packets in an MBUF */
 	unsigned int			naps;
 } card;
 
@@ -208,7 +208,7 @@ static int card_memory(struct litepcie *ours, unsigned int kind, void *place, si
 	return 0;
 }
 
-/* The program ends soon after, and the ring with it. */
+/* Nothing is freed: the program ends soon after, and its memory with it. */
 static void card_memory_free(struct litepcie *ours, unsigned int kind)
 {
 	(void)ours;

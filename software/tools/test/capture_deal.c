@@ -36,8 +36,8 @@
 /* The disk of each folder. The header of a file is no MBUF. */
 static struct {
 	bool		holds;		/* writes of MBUFs wait until this is false */
-	unsigned int	waiting;	/* writes that wait so */
-	unsigned int	writes, most;	/* MBUFs so far, and how many the disk has room for */
+	unsigned int	waiting;	/* writes that wait because of @holds */
+	unsigned int	writes, most;	/* MBUFs written so far, and most that have room */
 } disks[FOLDERS];
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -86,7 +86,7 @@ static void hold(unsigned int n, bool on)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Wait until a write to the folder waits. */
+/* Wait until a write to folder @n is held up. */
 static void await_write(unsigned int n)
 {
 	pthread_mutex_lock(&lock);
@@ -95,7 +95,9 @@ static void await_write(unsigned int n)
 	pthread_mutex_unlock(&lock);
 }
 
-/* There is no io_uring, so each write is awaited. The recorder's tests on a card have it. */
+/*
+ * The test has no io_uring, so each write is awaited. The recorder's tests on a card use io_uring.
+ */
 #include "../lanebox_capture/disk/uring.h"
 
 int uring_open(struct uring *uring, unsigned int entries)
@@ -187,7 +189,7 @@ static void begin(uint64_t file_bytes)
 		sched_yield();
 }
 
-/* The card writes over what it gets back at once. */
+/* The card writes at once over the MBUFs that are given back to it. */
 static void give_back(void)
 {
 	for (unsigned int done = deal_done(&deal); done; done--)
@@ -304,7 +306,7 @@ static void mbufs_are_dealt_in_turn(void)
 	}
 }
 
-/* Many come at once: all are written, and none is given back before. */
+/* Many MBUFs come at once: all are written, and none is given back to the card before. */
 static void many_mbufs_come_at_once(void)
 {
 	unsigned int shares[FOLDERS], files[FOLDERS];
@@ -331,8 +333,8 @@ static void await_others(void)
 }
 
 /*
- * A folder that stands still has one MBUF, and the others get the rest of the ring. What comes
- * behind its MBUF is given back when that is written, and not before.
+ * A folder that stands still has one MBUF, and the others get the rest of the ring. The MBUFs
+ * behind that one are given back to the card when that one is written, and not before.
  */
 static void a_slow_folder_is_passed_over(void)
 {
@@ -357,7 +359,7 @@ static void a_slow_folder_is_passed_over(void)
 	CHECK_EQUAL(shares[0] + shares[2], RING - 1);
 }
 
-/* What a full folder did not write is written by the others. Its file keeps what it has. */
+/* The others write the MBUFs that a full folder did not write. The full folder keeps its file. */
 static void a_full_folder_loses_nothing(void)
 {
 	unsigned int shares[FOLDERS], files[FOLDERS];

@@ -21,9 +21,10 @@
 /* A disk whose writes go wrong as planned ----------------------------------------------------- */
 
 static struct {
-	unsigned int	writes;		/* so far */
+	unsigned int	writes;		/* number of writes so far */
 	unsigned int	at;		/* number of the write that goes wrong, from 1; 0: none */
-	int		error;		/* its errno; 0: it writes @most bytes only */
+	/* errno of that write; 0: it writes only the first @most bytes */
+	int		error;
 	size_t		most;
 	bool		stays;		/* all later writes go wrong, too */
 } disk;
@@ -73,7 +74,7 @@ static void plan(unsigned int at, int error, size_t most)
 	disk.stays = false;
 }
 
-/* The kernel's io_uring ----------------------------------------------------------------------- */
+/* An io_uring that the test plays ------------------------------------------------------------ */
 
 /* A write ends only when somebody waits for it, and the one that was begun last ends first. */
 static struct {

@@ -6,8 +6,8 @@
 
 /*
  * Test how lanebox-capture writes a recording: its files (output.c), and the loop that fills them
- * (record.c). The test plays the library and the disk, which write less than they should, are
- * interrupted, or are full. The argument is a folder that exists and is empty.
+ * (record.c). The test plays the library and the disk. The disk writes less than it should, is
+ * interrupted, or is full. The argument is a folder that exists and is empty.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -134,8 +134,8 @@ static void a_write_goes_on(void)
 }
 
 /*
- * A file ends before the MBUF whose write has failed. It takes no later one, even if the disk has
- * room again: it would miss the MBUF between.
+ * A file ends before the MBUF whose write has failed. The file takes no later MBUF, even if the
+ * disk has room again: the MBUF between would be missing.
  */
 static void a_full_disk_ends_a_file(void)
 {
@@ -201,7 +201,7 @@ static void a_limit_is_not_exceeded(void)
 
 /* Writes that go on --------------------------------------------------------------------------- */
 
-/* Begin to write @count MBUFs, of which the kernel is told in twos. Returns how many were taken. */
+/* Begin to write @count MBUFs, two with each system call. Returns how many were taken. */
 static unsigned int begin_file(struct output *output, unsigned int count)
 {
 	unsigned int taken = 0;
@@ -261,8 +261,8 @@ static uint64_t oldest_running(void)
 }
 
 /*
- * No more are begun than there are entries, also if they are many. None is counted as written before
- * it has ended, though the kernel ends the oldest one last.
+ * Of many writes no more are begun at a time than io_uring has entries. No write is counted as
+ * written before it has ended, though the kernel ends the oldest one last.
  */
 static void many_writes_are_awaited(void)
 {
@@ -363,7 +363,7 @@ static void a_file_without_a_header_is_not_left(void)
 	CHECK_EQUAL(sweep(), 0);
 }
 
-/* If nothing is recorded, the file goes, and the folder if it was made for it. */
+/* If nothing is recorded, the file is deleted, and also a folder that was made for the file. */
 static void nothing_is_left_of_nothing(void)
 {
 	struct output output;

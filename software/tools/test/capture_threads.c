@@ -34,7 +34,7 @@
 #define QUEUES	4u
 #define PAGE	((size_t)LITEPCIE_CAPTURE_HEADER_BYTES)
 #define MBUF	((size_t)16384)
-#define MBUFS	8u		/* of a ring */
+#define MBUFS	8u		/* number of MBUFs in the ring of a queue */
 
 /* A queue: MBUF n is full of the byte first + n, and comes when the ring has room for it. */
 struct litepcie_capture {
@@ -44,7 +44,7 @@ struct litepcie_capture {
 };
 
 static struct litepcie_capture captures[QUEUES];
-static unsigned int done;	/* queues that have given all */
+static unsigned int done;	/* number of queues that have given all their MBUFs */
 static bool runs, over;
 /* queue for whose room the generator's last frame waits; NULL: the frame is out */
 static struct litepcie_capture *awaited;
@@ -55,7 +55,7 @@ static uint8_t byte_of(const struct litepcie_capture *capture, unsigned int mbuf
 	return (uint8_t)(0x20 + 50 * capture->number + mbuf);
 }
 
-/* The library --------------------------------------------------------------------------------- */
+/* The library's calls, as the test plays them ------------------------------------------------ */
 
 int litepcie_capture_settings(const struct litepcie_capture *capture,
 			      struct litepcie_capture_config *config)
@@ -106,7 +106,7 @@ int litepcie_capture_next(struct litepcie_capture *capture, struct litepcie_span
 	return 1;
 }
 
-/* The card writes over what it gets back at once. */
+/* The card writes at once over the MBUFs that are given back to it. */
 int litepcie_capture_release(struct litepcie_capture *capture, size_t bytes)
 {
 	for (; bytes; bytes -= MBUF)
@@ -131,7 +131,7 @@ int litepcie_capture_stats(struct litepcie_capture *capture, struct litepcie_cap
 	return 0;
 }
 
-/* With queue 0, which is closed first, all have ended. */
+/* Queue 0 must be the first that is closed. */
 void litepcie_capture_close(struct litepcie_capture *capture)
 {
 	CHECK(!capture->number || captures[0].closed);
@@ -280,7 +280,7 @@ static void a_queue_that_fails_costs_the_others_nothing(const char *folder)
 	pthread_t reader;
 
 	make(folder, 12);
-	/* It never gives all, so the test says so for it. */
+	/* The queue that fails never gives all its MBUFs, so the test counts it as done. */
 	done = 1;
 	captures[2].full = UINT32_MAX;
 	CHECK_EQUAL(mkfifo(paths[2], 0600), 0);

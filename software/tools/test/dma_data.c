@@ -28,7 +28,7 @@ static void the_pattern_counts_dwords(void)
 	CHECK_EQUAL(buffer[1023], 1023);
 	dma_data_fill(&data, 5, buffer);
 	CHECK_EQUAL(buffer[0], 5 * 1024);
-	/* the pattern has 32 bits and begins again behind the last of them */
+	/* a word of the pattern has 32 bits, so the pattern begins again after 2^32 words */
 	dma_data_fill(&data, (UINT64_C(1) << 32) / 1024, buffer);
 	CHECK_EQUAL(buffer[0], 0);
 }

@@ -107,7 +107,7 @@ static void good_lines_are_taken(void)
 	CHECK_EQUAL(parse("--count32 0xffffffff --size32 2K --maybe=x", &left), -1);
 	CHECK(chosen.count32 == UINT32_MAX && chosen.bytes32 == 2048);
 	CHECK(strcmp(chosen.maybe, "x") == 0);
-	/* the value of an optional one stands behind a "=", so the next word is no value */
+	/* an optional value stands behind a "=", so the next word is no value */
 	CHECK_EQUAL(parse("--maybe x", &left), -1);
 	CHECK(!chosen.maybe && left == 1);
 }

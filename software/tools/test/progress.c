@@ -40,7 +40,7 @@ int main(void)
 	/* nothing is done yet, so neither a rate nor an end is known */
 	CHECK_LINE(line(100, 0, 0, 0), "write: 0 of 100 MiB, 0.0 MiB/s");
 	CHECK_LINE(line(0, 90, 10, 20), "write: 10 MiB, 0.5 MiB/s, 1:10 left");
-	/* whichever comes first ends the work */
+	/* the amount or the duration ends the work, whichever is reached first */
 	CHECK_LINE(line(1000, 10, 10, 2), "write: 10 of 1000 MiB, 5.0 MiB/s, 0:08 left");
 	CHECK_LINE(line(0, 10, 10, 20), "write: 10 MiB, 0.5 MiB/s, 0:00 left");
 	CHECK_LINE(line(100, 0, 150, 10), "write: 100 of 100 MiB, 15.0 MiB/s, 0:00 left");
