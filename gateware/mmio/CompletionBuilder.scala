@@ -143,9 +143,9 @@ case class CompletionBuilder(p: MmioParam) extends Component {
   }
 
   val output = new Area {
-    // A header may leave the FIFO in the cycle in which it arrives, and a register follows the
-    // FIFO. The beat's data is written to a memory in that cycle and read in the next one, so the
-    // wide data needs no bypass.
+    // A header may leave the FIFO at once, and a register follows. The beat's data is written to a
+    // memory and read in the next cycle, so it needs no bypass. The push ignores `ready`: a place
+    // in the FIFO was reserved (`room`) before the beat's data was fetched.
     val headers = new StreamFifo(
       Fragment(CompletionHeader()),
       roomBeats,

@@ -20,10 +20,9 @@ case class WriteOrder(width: Int = 8) extends Component {
   val io = new Bundle {
     val accepted = in Bool ()               // A write has entered the target.
     val done     = in UInt (width - 1 bits) // Number of writes that have ended in this cycle.
-    // A read has entered the target; never in a cycle of `accepted`.
-    val read     = in Bool ()
-    val start    = in Bool ()  // The target has started a read that may start.
-    val mayStart = out Bool () // The target may start its next read.
+    val read     = in Bool ()               // A read has entered; never with `accepted`.
+    val start    = in Bool ()               // The target has started a read that may start.
+    val mayStart = out Bool ()              // The target may start its next read.
     // The target gives up the oldest read that may not start yet.
     val skip = in Bool ()
   }
@@ -33,6 +32,7 @@ case class WriteOrder(width: Int = 8) extends Component {
   done     := done + io.done
 
   val behind = StreamFifo(UInt(width bits), MmioParam.Slots, latency = 1)
+  // The push ignores `ready`: each read holds one of the MmioParam.Slots slots, so it has room.
   behind.io.push.valid   := io.read
   behind.io.push.payload := accepted
   val reached = !(done - behind.io.pop.payload).msb

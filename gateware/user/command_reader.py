@@ -40,6 +40,7 @@ class CommandReader(LiteXModule):
 
         # # #
 
+        # Data and ends are taken at once, so only the commands themselves limit what is measured.
         command, done = commands.command, commands.done
         running = Signal()
         self.comb += [

@@ -121,6 +121,7 @@ case class RequestFramer(p: RequestParam) extends Component {
     beat.sequence                            := head.sequence
     beat.last                                := read.last
 
+    // By hand: one register, `go`, stops all stages. m2sPipe would chain their `ready` signals.
     val beats = HardBlock.Rq()
     beats.valid   := RegNextWhen(read.valid, go) init False
     beats.payload := RegNextWhen(beat, go)
