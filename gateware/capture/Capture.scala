@@ -29,10 +29,10 @@ import lanebox.vocabulary.Frames
   *                     +--- read, release -------------+   +-----------------+
   * }}}
   *
-  * All stages are there once, for all queues. The state that a stage keeps of a queue is
-  * small, and is in a QueueState. A frame is delivered whole or lost whole, and each frame is counted once,
-  * by its fate. Room in the ring and in the staging memory is reserved before a record is begun, so
-  * of all stages behind MbufPlacer only HostWriter ever waits for the host.
+  * All stages are there once, for all queues. The state that a stage keeps of a queue is small, and
+  * is in a QueueState. A frame is delivered whole or lost whole, and each frame is counted once, by
+  * its fate. Room in the ring and in the staging memory is reserved before a record is begun, so of
+  * all stages behind MbufPlacer only HostWriter ever waits for the host.
   *
   * `clear` sets the block back to position 0 of the ring, and is allowed only while `idle`. After
   * `run` has fallen the last MBUF is filled and sealed, and its status line is written. Then `idle`

@@ -42,8 +42,8 @@ case class Echo() extends Component {
   val waits   = first && !beat.last && !next.valid
   val present = beat.haltWhen(waits)
 
-  /** The fields of a frame, while its first beat is `beat` and its second one is `next`. Byte 0 of a
-    * field is in its lowest bits.
+  /** The fields of a frame, while its first beat is `beat` and its second one is `next`. Byte 0 of
+    * a field is in its lowest bits.
     */
   val frame = new Area {
     val one, two = Bits(HardBlock.DataWidth bits)

@@ -62,9 +62,9 @@ object CommandPlan {
     val refused = Bool()
   }
 
-  /** A command with the fields of its request. `bytes` is the number of valid bytes in the last beat
-    * of the command's data; 0 means all 32. `tail` says that the request has one beat more than the
-    * command's data.
+  /** A command with the fields of its request. `bytes` is the number of valid bytes in the last
+    * beat of the command's data; 0 means all 32. `tail` says that the request has one beat more
+    * than the command's data.
     */
   case class Planned() extends Bundle {
     val write, refused, tail = Bool()

@@ -29,8 +29,8 @@ case class CommandReads() extends Component {
   val expected = flight.io.pop.valid && !read.refused // Data comes for the oldest command.
   val taken    = io.data.continueWhen(expected).toFlow
 
-  /** `held` is the previous beat. It waits for the first bytes of the present beat, unless it is the
-    * last beat of its read.
+  /** `held` is the previous beat. It waits for the first bytes of the present beat, unless it is
+    * the last beat of its read.
     */
   val held = new Area {
     val valid   = RegInit(False)

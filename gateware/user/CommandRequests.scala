@@ -57,8 +57,8 @@ case class CommandRequests() extends Component {
     // The end of a refused write must not overtake that of the write before.
     val drops = command.refused && !io.request.valid
     val moves = offers && (carried ? combined.ready | drops)
-    // No stream operator fits: a beat of the request may need a beat of `c2h`, or only the bytes that
-    // were kept of the one before.
+    // No stream operator fits: a beat of the request may need a beat of `c2h`, or only the bytes
+    // that were kept of the one before.
     io.c2h.ready   := isWrite && !none && data && (carried ? combined.ready | drops)
     when(moves)(at := end ? U(0) | (at + 1))
 

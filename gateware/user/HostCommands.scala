@@ -38,7 +38,7 @@ case class HostCommands() extends Component {
   }
   noIoPrefix()
 
-  /** Commands that have begun and whose end was not taken. Both queues have room for all of them. */
+  /** Counts the commands whose end the user has not taken. Both queues have room for all. */
   val pending = new Area {
     val count = Reg(UInt(log2Up(Numbers.Commands + 1) bits)) init 0
     val begun = io.command.fire

@@ -12,9 +12,9 @@ import lanebox.vocabulary.HardBlock
 
 /** Holds frames between the transmit queues and the receive queues: a ring of rows of 32 bytes.
   *
-  * A frame is at `frame`, with its length in bytes, when it is complete. It begins with a row of its
-  * own. `read` gives the number of a row from the frame's first one on, and `data` follows three
-  * cycles later. Taking `frame` frees its rows.
+  * A frame is at `frame`, with its length in bytes, when it is complete. It begins with a row of
+  * its own. `read` gives the number of a row from the frame's first one on, and `data` follows
+  * three cycles later. Taking `frame` frees its rows.
   */
 case class FrameStore(p: EngineParam) extends Component {
   val io = new Bundle {

@@ -14,8 +14,8 @@ import lanebox.vocabulary.{HardBlock, Request}
   *
   * A frame may need several buffers, and goes on where the last one ended. `pair` is the pair of
   * queues of the chain. Each pair has a frame of its own, which may wait for buffers while that of
-  * another pair is written. `clear` ends the frame of a pair. `forget` lets the frame begin anew with
-  * the next buffer, and so does a queue that is not `live`. `lose` drops it.
+  * another pair is written. `clear` ends the frame of a pair. `forget` lets the frame begin anew
+  * with the next buffer, and so does a queue that is not `live`. `lose` drops it.
   *
   * `chains` is the number of chains that the frame has so far. The frame says in its header that it
   * has one. If there are more when it ends, their number is written there, behind all other bytes.
@@ -120,8 +120,8 @@ case class ReceiveMover(p: EngineParam) extends Component {
     pushes := False
   }
 
-  /** Rows of the frame are read one behind the other. Two neighbours make a beat of the write, which
-    * begins at a dword.
+  /** Rows of the frame are read one behind the other. Two neighbours make a beat of the write,
+    * which begins at a dword.
     */
   val copy = new Area {
     val start  = buffer.address(1 downto 0)

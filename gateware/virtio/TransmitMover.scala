@@ -11,10 +11,10 @@ import lanebox.virtio.vocabulary.{EngineParam, HostBuffer, HostRequests, Moved, 
 
 /** Reads the buffers of a chain and gives their bytes to BytePacker: from the host to the card.
   *
-  * The first `skip` bytes of a chain are not read. Room in the frame store is reserved before a read
-  * is asked for. Without room the mover waits for its own reads, and then drops the rest of the chain
-  * and counts the bytes: a console's driver waits for its buffer with interrupts off, so the device
-  * must not wait for the driver. `lacks` says until the chain's end that bytes were dropped.
+  * The first `skip` bytes of a chain are not read. Room in the frame store is reserved before a
+  * read is asked for. Without room the mover waits for its own reads, and then drops the rest of
+  * the chain and counts the bytes: a console's driver waits for its buffer with interrupts off, so
+  * the device must not wait for the driver. `lacks` tells of a drop until the chain's end.
   *
   * `moved` comes when all data of the buffer has come. If the buffer is `alone` in its chain, and
   * there is room for it, the mover takes the next buffer while data of this one is still out. Then
@@ -140,6 +140,7 @@ case class TransmitMover(p: EngineParam) extends Component {
     val start = chunk.start.andMask(first)
     val most  = U(BytePacker.Bytes, 6 bits) - start
     val count = (bytes > most) ? most | bytes.resize(6)
+    // By hand: `data` is a flow, and an entry of `chunks` describes all beats of its read.
     left                := (io.data.valid ? (bytes - count) | left)
     chunks.io.pop.ready := io.data.valid && io.data.last
 

@@ -183,8 +183,8 @@ case class VirtioEngine(p: EngineParam) extends Component {
 
   val merge = new Area {
     // Used elements are behind the data, and no read of the runner passes data. `holds` never rises
-    // while the runner offers a request, since it waits in `move` while beats are pushed: the arbiter
-    // would stay with an input that is halted.
+    // while the runner offers a request, since it waits in `move` while beats are pushed: the
+    // arbiter would stay with an input that is halted.
     val holds = receive.mover.io.holds
     val requests = Seq(
       receive.mover.io.request,

@@ -12,8 +12,8 @@ import lanebox.virtio.queue.{Kick, QueueContext}
 import lanebox.virtio.vocabulary.{RingFeatures, Violation, VirtioParam}
 import lanebox.vocabulary.{ModuleName, Numbers}
 
-/** The page of registers of a virtio device: those of virtio-mmio version 2 (VirtIO 1.2, 4.2.2), and
-  * two of its own behind them.
+/** The page of registers of a virtio device: those of virtio-mmio version 2 (VirtIO 1.2, 4.2.2),
+  * and two of its own behind them.
   *
   * A status of 0 starts a reset. `drain` then asks the queues to come to rest, and `drained` says
   * that they have, and that everything that they wrote is in host memory. Until then `status` reads

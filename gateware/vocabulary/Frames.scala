@@ -16,8 +16,8 @@ object Frames {
 
   def apply() = Stream(Fragment(Beat()))
 
-  /** Returns the beats of frames, of which each is held until the head of its frame is there. A head
-    * is taken with its frame's last beat.
+  /** Returns the beats of frames, of which each is held until the head of its frame is there. A
+    * head is taken with its frame's last beat.
     */
   def withHead[T <: Data](heads: Stream[_ <: Data], beats: Stream[Fragment[T]]) = {
     // By hand: an operator that joins streams would take a head with each beat.

@@ -11,8 +11,8 @@ import spinal.lib._
   *
   * `snapshot` copies all accounts as they are at one moment, and `account` shows entry `index` of
   * the copy a cycle later. While the copy is made, counts wait in a queue, and frames wait if the
-  * queue is full. `clear` sets all accounts to zero, also those of the copy. It is also needed after
-  * reset, and takes twice as long as a snapshot.
+  * queue is full. `clear` sets all accounts to zero, also those of the copy. It is also needed
+  * after reset, and takes twice as long as a snapshot.
   *
   * A large table is in block RAM, which gives an entry a cycle later than LUTRAM. A snapshot of it
   * takes longer, and the queue has room for a count in every second cycle of it. So no frame waits

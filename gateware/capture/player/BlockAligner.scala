@@ -75,8 +75,8 @@ case class BlockAligner() extends Component {
     val fills  = ofLength(held.fills, entry.out.fills)
   }
 
-  /** Finds the end of the block. `left` is the number of its dwords that are left, with those of the
-    * beat before.
+  /** Finds the end of the block. `left` is the number of its dwords that are left, with those of
+    * the beat before.
     */
   val ending = new Area {
     val left = Reg(UInt(BlockWidth - 2 bits)) init 0
@@ -87,8 +87,8 @@ case class BlockAligner() extends Component {
     // `rest` is the number of dwords in the last beat modulo 8, so all eight belong to the block.
     val full = first ? window.length(LaneWidth + 2) | rest === 0
     val end  = lane +^ (full ? U(Lanes, LaneWidth + 1 bits) | rest.resize(LaneWidth + 1))
-    // `within` and `fills` of a beat that is not its block's first. They are computed apart from those
-    // of a first beat: a block's length comes too late in the cycle for both.
+    // `within` and `fills` of a beat that is not its block's first. They are computed apart from
+    // those of a first beat: a block's length comes too late in the cycle for both.
     val before = lane +^ ((left(LaneWidth - 1 downto 0) - 1) +^ U(1, 1 bits))
     val within = first ? window.within | before <= Lanes
     val fills  = first ? window.fills | before >= Lanes
@@ -100,8 +100,8 @@ case class BlockAligner() extends Component {
   val fire   = heldValid && enough && io.room && !io.stop
   val moves  = !ends || ending.fills
   val takes  = !heldValid || (fire && moves) || io.stop
-  // No stream operator fits: a block ends at any lane, so a beat of the stream is used for one or two
-  // beats of blocks.
+  // No stream operator fits: a block ends at any lane, so a beat of the stream is used for one or
+  // two beats of blocks.
   entry.out.ready := takes
   when(takes) {
     held      := entry.out.payload

@@ -85,8 +85,7 @@ case class PacketReader() extends Component {
   val beat   = look.out.beat
   val dwords = beat.data.subdivideIn(32 bits)
 
-  /** Keeps the block's type and the head of its packet, which come with the block's first beat only.
-    */
+  /** Keeps the block's type and its packet's head: both come with the block's first beat only. */
   val block = new Area {
     val isPacket = Reg(Bool())
     val head     = Reg(Frames.Head())

@@ -17,10 +17,10 @@ import lanebox.vocabulary.Frames
   *                    +--- stop -------+   +------ data ----> store ---------------> frames
   * }}}
   *
-  * A frame begins to leave when all of its data is in the store and its block has broken no rule. So
-  * it leaves at a beat a cycle, whole or not at all. A block that breaks a rule stops the player:
-  * the frames before that block leave, the stream behind it is taken and dropped, and `error` says
-  * which rule was broken. So the stream never waits for ever.
+  * A frame begins to leave when all of its data is in the store and its block has broken no rule.
+  * So it leaves at a beat a cycle, whole or not at all. A block that breaks a rule stops the
+  * player: the frames before that block leave, the stream behind it is taken and dropped, and
+  * `error` says which rule was broken. So the stream never waits for ever.
   *
   * When `run` rises the player begins anew: it clears its counts and the error, and takes the next
   * beat of the stream as the begin of a block. When `run` falls the frame that is leaving is the

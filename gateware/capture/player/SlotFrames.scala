@@ -55,8 +55,8 @@ case class SlotFrames() extends Component {
   }
   import packet.{first, last, length, most, stores}
 
-  // StreamFork is not used: its `ready` would depend on which of both stores takes the beat, and so on
-  // `last` and the count. Here a beat waits until both have room.
+  // StreamFork is not used: its `ready` would depend on which of both stores takes the beat, and so
+  // on `last` and the count. Here a beat waits until both have room.
   io.stream.ready        := beats.io.push.ready && heads.io.push.ready
   beats.io.push.valid    := io.stream.fire && stores
   beats.io.push.fragment := io.stream.data

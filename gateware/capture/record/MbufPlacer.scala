@@ -239,8 +239,8 @@ case class MbufPlacer(p: CaptureParam) extends Component {
   when(lost) { drops.pendings.next(drops.port) := True }
   when(records) { drops.pendings.next(drops.port) := False }
 
-  /** The sums that seals and status lines tell. They change a cycle after a decision, or with several
-    * queues two cycles after it: long before the queue's next decision about a seal.
+  /** The sums that seals and status lines tell. They change a cycle after a decision, or with
+    * several queues two cycles after it: long before the queue's next decision about a seal.
     */
   val counts = new Area {
     val of       = if (p.several) RegNext(queue) else queue

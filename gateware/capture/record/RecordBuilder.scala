@@ -56,8 +56,8 @@ case class RecordBuilder(queueWidth: Int = 0) extends Component {
   io.data.ready := layout.valid && needs
   layout.ready  := go && last
 
-  /** Selects the bytes behind a block's header: the frame's data in a record, or bytes 28 to 59 of a
-    * seal or filler.
+  /** Selects the bytes behind a block's header: the frame's data in a record, or bytes 28 to 59 of
+    * a seal or filler.
     */
   val source = new Area {
     val bytes = io.data.payload.subdivideIn(8 bits).zipWithIndex.map { case (byte, i) =>

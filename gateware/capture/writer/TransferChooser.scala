@@ -113,16 +113,16 @@ case class TransferChooser(p: CaptureParam) extends Component {
     // `looked`: with several queues the registers above are about the queue that has its turn.
     val looked  = if (p.several) io.pageValid && turn.io.valid else True
     val canData = io.pageValid
-    // Registered, since the path is long. No data is chosen in the cycles after a full cell has left
-    // or the turn has changed, so it is about the same cell and queue when it is used.
+    // Registered, since the path is long. No data is chosen in the cycles after a full cell has
+    // left or the turn has changed, so it is about the same cell and queue when it is used.
     val isOwn   = if (p.several) io.full.payload.queue === queue else True
     val isFull  = RegNext(io.full.valid && isOwn) init False
     val full    = isFull && canData
     val partial = waiting.ready && canData
-    // With one queue a line waits for newer records that can be sent at once. Each of several queues
-    // is looked at once in a round only, and may have newer records each time, so its line would
-    // wait for 16 KiB of data. There the line goes first. It also goes while full cells of its queue
-    // wait behind those of others, if no full cell was sent since the last line.
+    // With one queue a line waits for newer records that can be sent at once. Each of several
+    // queues is looked at once in a round only, and may have newer records each time, so its line
+    // would wait for 16 KiB of data. There the line goes first. It also goes while full cells of
+    // its queue wait behind those of others, if no full cell was sent since the last line.
     val newer = if (p.several) False else waiting.ready
     val rests = if (p.several) waiting.next || report.now.cells === 0 else !io.busy
     val owed  = report.now.changed && (report.often || !isFull && !newer && rests)

@@ -24,7 +24,7 @@ case class ReadClock(p: ReturnParam) extends Component {
   val cycles = Reg(UInt(29 bits)) init 0
   val over   = RegInit(False)
   val tick   = Reg(UInt(7 bits)) init 0
-  // `over` is a register, so `cycles` is cleared late, when two cycles of the next period have passed.
+  // `over` is a register, so `cycles` is cleared when two cycles of the next period are over.
   over   := cycles >= period && period =/= 0 && !over
   cycles := over ? U(2) | cycles + 1
   when(over) { tick := tick + 1 }

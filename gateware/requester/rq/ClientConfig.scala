@@ -5,8 +5,8 @@
 package lanebox.requester.rq
 
 /** A client of the RequestPath, with a name. It reads host memory, writes it, or does both. Only if
-  * its reads are `fenced` do interrupts wait for their data. Only if it is `told` does the Requester
-  * tell it how far its writes have gone.
+  * its reads are `fenced` do interrupts wait for their data. Only if it is `told` does the
+  * Requester tell it how far its writes have gone.
   *
   * PCIe asks for no such wait: an MSI is a posted write, and only posted writes must not be passed
   * by it. So the wait is only needed by a client whose interrupt tells the host that a read is over

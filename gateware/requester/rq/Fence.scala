@@ -14,9 +14,9 @@ import lanebox.vocabulary.ModuleName
   * A write is done when it has gone as far as `kind` says, a read when its client has taken its
   * data. Reads of a client that is not `fenced` hold no message back. The fence does not wait for
   * requests that come after the message, with one exception: if `kind` is `Sent`, it also waits for
-  * write TLPs of later requests that went to RQ before the last TLP of an earlier request. The fence
-  * holds one message at a time. `delivered` pulses when a reading client has taken the last data of
-  * a request.
+  * write TLPs of later requests that went to RQ before the last TLP of an earlier request. The
+  * fence holds one message at a time. `delivered` pulses when a reading client has taken the last
+  * data of a request.
   *
   * With `only` the fence waits for the writes of the client with that number, for no other client's
   * and for no read.

@@ -91,8 +91,8 @@ case class RequestClient(p: RequestParam, config: ClientConfig) extends Componen
 
   val pieces = StreamFifo(RequestPiece(p), pieceFifoDepth, latency = 1)
   // The room of the FIFO of pieces is registered to keep the path short. It does not count the
-  // latest piece yet, so it asks for room for two pieces. By hand: continueWhen would add the FIFO's
-  // own `ready` to that path.
+  // latest piece yet, so it asks for room for two pieces. By hand: continueWhen would add the
+  // FIFO's own `ready` to that path.
   val roomForPiece = RegNext(pieces.io.availability > 1) init False
   pieces.io.push.valid   := cutter.io.pieces.valid && roomForPiece
   pieces.io.push.payload := cutter.io.pieces.payload

@@ -14,11 +14,11 @@ import lanebox.vocabulary.HardBlock
   *
   * The hard block gives a TLP's sequence number back when the TLP has left (PG213,
   * pcie_rq_seq_num). Writes are numbered modulo 32. They never pass each other, so a number that
-  * comes back stands for all writes before it, too. A number that is lost is made up for by the next
-  * one that comes back, and until then fences wait. Two numbers may come back in one cycle, in any
-  * order. Reads and interrupt messages have bit 5 of the
-  * number set and are not waited for: a write may pass a read inside the hard block, so the read's
-  * number may come back late, and a message may be withdrawn and never leave.
+  * comes back stands for all writes before it, too. A number that is lost is made up for by the
+  * next one that comes back, and until then fences wait. Two numbers may come back in one cycle, in
+  * any order. Reads and interrupt messages have bit 5 of the number set and are not waited for: a
+  * write may pass a read inside the hard block, so the read's number may come back late, and a
+  * message may be withdrawn and never leave.
   */
 case class RequestNumbers() extends Component {
   val io = new Bundle {

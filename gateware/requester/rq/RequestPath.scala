@@ -180,8 +180,8 @@ case class RequestPath(p: RequestParam) extends Component {
 
 object RequestPath {
 
-  /** A write waits for about this many beats of reads at most: as many beats as a write of 512 bytes
-    * has.
+  /** A write waits for about this many beats of reads at most: as many beats as a write of 512
+    * bytes has.
     */
   val MostLead = 1 + RequestParam.MaxPayload / HardBlock.BeatBytes
 

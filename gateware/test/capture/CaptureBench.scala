@@ -122,8 +122,8 @@ class CaptureBench(dut: Capture, val random: Random, setup: CaptureSetup) {
   /** Closes the present MBUF. */
   def seal(): Unit = asks = true
 
-  /** Writes a limit that is `ahead` bytes before the card's position, at most a ring. The limit only
-    * grows, so it may be one that the card must ignore.
+  /** Writes a limit that is `ahead` bytes before the card's position, at most a ring. The limit
+    * only grows, so it may be one that the card must ignore.
     */
   def raise(ahead: Int): Unit = if (!holds) {
     told = Some(host.position + ahead)

@@ -17,8 +17,8 @@ import lanebox.vocabulary.{LaneboxSim, Seed}
   * settings.
   *
   * A step is one of these acts and a few cycles. After each recording CaptureBench compares every
-  * record with its frame byte for byte, and holds the accounts against its own counts, in frames and
-  * bytes.
+  * record with its frame byte for byte, and holds the accounts against its own counts, in frames
+  * and bytes.
   */
 class CaptureCampaign(dut: Capture, seed: Int) {
   import CaptureCampaign._
@@ -86,8 +86,8 @@ class CaptureCampaign(dut: Capture, seed: Int) {
       b.holds = false
       b.host.pauses = 0
       b.driver.pauses = 0
-      // The next record begins an MBUF, so it needs the limit. The staging memory becomes empty, and
-      // a line tells of all records.
+      // The next record begins an MBUF, so it needs the limit. The staging memory becomes empty,
+      // and a line tells of all records.
       b.seal()
       b.cycles(4000)
       b.raise(b.host.size.toInt)

@@ -51,8 +51,8 @@ class DriverQueue(
     wantInterrupt(0)
   }
 
-  /** Lets the driver use its descriptors in order, as Linux does: in turn, or with `stacked` the one
-    * first that was given back last.
+  /** Lets the driver use its descriptors in order, as Linux does: in turn, or with `stacked` the
+    * one first that was given back last.
     */
   def inOrder(stacked: Boolean): Unit = {
     val ordered = free.sorted
@@ -61,7 +61,8 @@ class DriverQueue(
     stacks = stacked
   }
 
-  /** Lets the driver use its descriptors in an order in which none is the one before or behind it. */
+  /** Lets the driver use its descriptors in an order in which none is the one before or behind it.
+    */
   def unguessable(): Unit = {
     val ordered = free.sortBy(n => (n * 3 % size, n))
     free.clear()

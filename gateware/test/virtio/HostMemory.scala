@@ -22,7 +22,8 @@ class HostMemory(random: Random) {
     at
   }
 
-  /** Lets `size` bytes from `at` on be used with these rights: 1 reads, 2 writes; 0 takes them away.
+  /** Lets `size` bytes from `at` on be used with these rights: 1 reads, 2 writes; 0 takes them
+    * away.
     */
   def grant(at: Long, size: Int, right: Int): Unit =
     for (i <- at until at + size) if (right == 0) rights.remove(i) else rights(i) = right

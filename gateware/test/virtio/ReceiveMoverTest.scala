@@ -30,7 +30,8 @@ class ReceiveMoverTest extends NetBench {
     driver.publish(0)
   }
 
-  /** Returns the sizes of `count` chains for `bytes` bytes in all, with room for a header in each. */
+  /** Returns the sizes of `count` chains for `bytes` bytes in all, with room for a header in each.
+    */
   def cut(bytes: Int, count: Int, random: Random): Seq[Int] = {
     val spare = bytes - count * NetHeader
     val cuts  = Seq.fill(count - 1)(random.nextInt(spare + 1)).sorted

@@ -7,13 +7,13 @@ package lanebox.vocabulary
 import org.scalatest.tools.Runner
 import scala.io.StdIn
 
-/** Runs ScalaTest suites one after another in one JVM. Only the first suite then waits for SpinalHDL
-  * to be loaded and compiled by the JVM.
+/** Runs ScalaTest suites one after another in one JVM. Only the first suite then waits for
+  * SpinalHDL to be loaded and compiled by the JVM.
   *
-  * The argument is the folder of the suites' classes. Each line of the standard input is the name of
-  * a suite. Its report goes to the standard output. The line that ends the report is [[Done]] and
-  * `true` if all tests passed, or `false`. gateware/test/spinal_suites.py writes the names and reads
-  * the reports.
+  * The argument is the folder of the suites' classes. Each line of the standard input is the name
+  * of a suite. Its report goes to the standard output. The line that ends the report is [[Done]]
+  * and `true` if all tests passed, or `false`. gateware/test/spinal_suites.py writes the names and
+  * reads the reports.
   *
   * What a suite compiles for simulation goes to the folder ../SUITE/simWorkspace.
   */

@@ -11,7 +11,7 @@ import spinal.lib._
   * the order in which they become used. Each has one buffer.
   *
   * `number` is the head of the chain that begins. `done` says that the data of the oldest chain
-  * without data has come, and `failed` with it that a read has failed. No chain ends behind that one.
+  * without data has come, and `failed` with it that a read has failed: no later chain ends.
   */
 case class Flight(number: UInt, done: Bool, failed: Bool) extends Area {
   import Flight.Chains

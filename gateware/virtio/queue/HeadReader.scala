@@ -23,13 +23,13 @@ import lanebox.vocabulary.{ModuleName, Request}
   * }}}
   *
   * When nothing is under way, the descriptor of a line's first entry is asked for right behind the
-  * line, so its number is guessed. Drivers either use the head again that was given back last, or the
-  * one behind it, and the guess is the way that was right last. If the entry names another
-  * descriptor, that one is read. A guess is always inside the table. The descriptor of a right guess
-  * is valid, since the driver has written it before it showed the entry.
+  * line, so its number is guessed. Drivers either use the head again that was given back last, or
+  * the one behind it, and the guess is the way that was right last. If the entry names another
+  * descriptor, that one is read. A guess is always inside the table. The descriptor of a right
+  * guess is valid, since the driver has written it before it showed the entry.
   *
-  * If a queue is not live any more, what was read for it is dropped. While reads for it are under way
-  * the queue is stale: nothing more is read for it.
+  * If a queue is not live any more, what was read for it is dropped. While reads for it are under
+  * way the queue is stale: nothing more is read for it.
   */
 case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
   ModuleName(this, if (transmit) "transmit" else "receive")
@@ -150,8 +150,8 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
     val ends  = False // The line has no more entries.
   }
 
-  /** The descriptor that was guessed. It is only asked for if no other line is under way, so until it
-    * comes its line is the oldest one, and lines behind it wait.
+  /** The descriptor that was guessed. It is only asked for if no other line is under way, so until
+    * it comes its line is the oldest one, and lines behind it wait.
     */
   val guess = new Area {
     val under   = RegInit(False) // The guessed descriptor was asked for and has not come.
@@ -277,7 +277,7 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
     head.plain := Bool(transmit) && head.descriptor.isPlain && !head.failed && !head.tooHigh
     val right = guess.comes && !guess.wrong && !list.dropped
     val keeps = io.descriptor.valid && (!guess.under || right)
-    // By hand: descriptors come as a flow, in the order of their names. The guessed one has no name.
+    // By hand: descriptors come as a flow, in the order of `named`, which lacks a guessed one.
     named.io.pop.ready := io.descriptor.valid && !guess.under
   }
 
@@ -322,8 +322,8 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
   io.reading := reading
   io.busy    := reading.orR || lacks.orR
 
-  /** Returns a read of whole dwords: of a line of entries, or of a descriptor. Its `valid` is set by
-    * hand, since the state of a small machine is the offer.
+  /** Returns a read of whole dwords: of a line of entries, or of a descriptor. Its `valid` is set
+    * by hand, since the state of a small machine is the offer.
     */
   private def read(
       offers: Bool,
@@ -398,15 +398,15 @@ object HeadReader {
     val failed  = Bool()
   }
 
-  /** `rest` waits for chains, `entry` asks for a line, and `guess` for the descriptor that its first
-    * entry is likely to name.
+  /** `rest` waits for chains, `entry` asks for a line, and `guess` for the descriptor that its
+    * first entry is likely to name.
     */
   object Step extends SpinalEnum {
     val rest, entry, guess = newElement()
   }
 
-  /** `load` takes the next entry of a line, `point` computes where its descriptor is, and `ask` asks
-    * for it.
+  /** `load` takes the next entry of a line, `point` computes where its descriptor is, and `ask`
+    * asks for it.
     */
   object Turn extends SpinalEnum {
     val load, point, ask = newElement()

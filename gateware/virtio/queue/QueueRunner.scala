@@ -33,15 +33,15 @@ import lanebox.vocabulary.ModuleName
   *     +---- decide <- [index] <- [event] <- arm <- settle <- (no more chains, or no frame)
   * }}}
   *
-  * A transmit queue's chain of one plain buffer need not end before the next one begins: `move` goes
-  * on with the next chain if that is plain, too, and the frame store has room for both. Their data
-  * comes in order. When no chain can begin, the elements of all chains whose data has come are
+  * A transmit queue's chain of one plain buffer need not end before the next one begins: `move`
+  * goes on with the next chain if that is plain, too, and the frame store has room for both. Their
+  * data comes in order. When no chain can begin, the elements of all chains whose data has come are
   * written, and then one used index for them. A queue is left when no data is on its way.
   *
   * States in brackets read host memory, and `head` waits until HeadReader has read the next chain.
   * When there is nothing more to do, the device asks to be notified of the next chain (`arm`) and
-  * reads the available index again before it rests, since the driver may have added a chain before it
-  * saw that. The event index or flag that the device reads behind its write of the used index
+  * reads the available index again before it rests, since the driver may have added a chain before
+  * it saw that. The event index or flag that the device reads behind its write of the used index
   * decides about the interrupt, so a driver that looks for used entries after it has allowed
   * interrupts misses none. A driver that wanted the last one gets the next one before that read,
   * which then only tells whether to go on so.
@@ -65,8 +65,8 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
     val kick     = slave(Flow(Kick(p.pairWidth)))
     val drain    = in Bits (p.pairs bits)
     val drained  = out Bits (p.pairs bits)
-    // The next head that HeadReader has read for `pair`, and those pairs for which it has one. It is
-    // told how far it may read, and when a head was taken.
+    // The next head that HeadReader has read for `pair`, and those pairs for which it has one. It
+    // is told how far it may read, and when a head was taken.
     val head    = in(HeadReader.Head(p.sizeWidth))
     val read    = in Bits (p.pairs bits)
     val reading = in Bits (p.pairs bits) // HeadReader reads for these pairs.
@@ -84,7 +84,7 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
     val done   = in Bool ()             // The data of the oldest chain that is `alone` has come.
     val failed = in Bool ()             // With `done`: a read of that data has failed.
     val quiet  = in Bool ()             // The mover has no buffer, and no data is out.
-    // `done` ends no frame any more: the queue was cut or is left, or a read of its data has failed.
+    // `done` ends no frame any more: the queue was cut or left, or a read of its data failed.
     val voids = out Bool ()
     // For each pair: a frame waits for buffers, or there is room for one. Without it no chain is
     // begun.
@@ -94,7 +94,7 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
     val gaveUp = out Bool ()                 // The chain was given up.
     // The chain has ended, but not its frame, which is lost: the device receives whole frames.
     val overran = out Bool ()
-    // The chains that the frame under way has, with this one. Those of a frame become used together.
+    // The chains of the frame under way, with the present one. All become used together.
     val chains    = out UInt (8 bits)
     val posted    = in Bool () // All writes have been handed over to the endpoint.
     val announced = out Bits (p.pairs bits)
@@ -108,7 +108,7 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
   val queue  = Reg(UInt(p.pairWidth bits)) init 0
   val clean  = Reg(Bits(p.pairs bits)) init 0 // Drained pairs: all their writes are in host memory.
 
-  /** A queue that always has chains gives way to the other ones, and to a reset, after some chains. */
+  /** After ChainsInTurn chains a queue gives way to other queues that wait, and to a reset. */
   val turn = new Area {
     val chains        = Reg(UInt(log2Up(ChainsInTurn) + 1 bits)) init 0
     val rivals        = RegNext(wanted) init 0

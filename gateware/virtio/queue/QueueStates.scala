@@ -25,8 +25,8 @@ case class QueueStates(p: EngineParam) extends Area {
   // Chains that hold the beginning of a frame. Their elements are written behind the used index.
   val pending = every(UInt(p.sizeWidth bits))
   // Comparisons of indices, which are a cycle old, since the choice of the runner's next state is
-  // deep. Logic that moves `known` ahead clears `empty` in the same cycle, and logic that sets `told`
-  // clears `untold`. An `empty` that is too late to rise is harmless: a chain begins only if
+  // deep. Logic that moves `known` ahead clears `empty` in the same cycle, and logic that sets
+  // `told` clears `untold`. An `empty` that is too late to rise is harmless: a chain begins only if
   // HeadReader has a head for it.
   val empty   = Reg(Bits(p.pairs bits)) // All chains that are known were taken.
   val untold  = Reg(Bits(p.pairs bits)) // Entries were used since the last decision.

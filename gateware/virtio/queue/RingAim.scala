@@ -39,8 +39,8 @@ case class RingAim(context: QueueContext) extends Area {
     ready  := False
   }
 
-  /** Aims at the used element number `slot`, of 16 bits: modulo the queue's size, behind the head of
-    * the used ring.
+  /** Aims at the used element number `slot`, of 16 bits: modulo the queue's size, behind the head
+    * of the used ring.
     */
   def element(slot: UInt): Unit = {
     val mask = (context.size - 1).resize(widthOf(context.size) - 1)

@@ -37,8 +37,8 @@ case class EngineParam(devices: Seq[VirtioParam]) {
   /** The pairs whose device may merge chains for a received frame. */
   def merging: Seq[Int] = owners.indices.filter(pair => devices(owners(pair)).merges)
 
-  /** A bit for each pair: its device receives whole frames. A frame that is longer than the chain is
-    * lost if chains are not merged. The other devices go on with it in the next chain.
+  /** A bit for each pair: its device receives whole frames. A frame that is longer than the chain
+    * is lost if chains are not merged. The other devices go on with it in the next chain.
     */
   def whole: BigInt = owners.zipWithIndex.map { case (device, pair) =>
     if (devices(device).frames) BigInt(1) << pair else BigInt(0)

@@ -12,8 +12,8 @@ import lanebox.vocabulary.{HardBlock, ReadData, ReadError, Request}
 /** Makes requests to host memory, and tells which part of the device a read's data is for. */
 object HostRequests {
 
-  /** Kinds of reads. The kind is in the request's context, which comes back with the data: bit 0 is 1
-    * for transmit queues, and the kind is in the bits above.
+  /** Kinds of reads. The kind is in the request's context, which comes back with the data: bit 0 is
+    * 1 for transmit queues, and the kind is in the bits above.
     */
   val Ring       = 0 // Parts of a ring for QueueRunner.
   val Payload    = 1 // Data of a buffer.

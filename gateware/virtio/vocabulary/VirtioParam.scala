@@ -8,12 +8,12 @@ import spinal.core._
 
 import lanebox.vocabulary.{HardBlock, Numbers}
 
-/** The parameters of a virtio device with `pairs` pairs of queues. Queue 2i is receive queue i (card
-  * to host), and queue 2i + 1 is transmit queue i (host to card).
+/** The parameters of a virtio device with `pairs` pairs of queues. Queue 2i is receive queue i
+  * (card to host), and queue 2i + 1 is transmit queue i (host to card).
   *
   * `id` is the device's virtio device ID. `features` has the offered feature bits. `config` has the
-  * 32-bit words of the device's configuration space. `rows` is the number of rows of 32 bytes in the
-  * frame store. `patience` is the most cycles for which a used entry may wait until the device
+  * 32-bit words of the device's configuration space. `rows` is the number of rows of 32 bytes in
+  * the frame store. `patience` is the most cycles for which a used entry may wait until the device
   * decides about its interrupt, while more chains follow.
   *
   * With `frames` a chain of a transmit queue is one whole frame, and so is one of a receive queue.
@@ -125,8 +125,8 @@ object VirtioParam {
   /** Bytes of the header in front of each frame (VirtIO 1.2, 5.1.6). */
   val NetHeader = 12
 
-  /** Where `num_buffers` is in that header. Its upper byte is always 0, since no frame needs more than
-    * 255 chains of NetHeader bytes.
+  /** Where `num_buffers` is in that header. Its upper byte is always 0, since no frame needs more
+    * than 255 chains of NetHeader bytes.
     */
   val NetCount = 10
 

@@ -24,8 +24,8 @@ class GeneratorTest extends AnyFunSuite {
   /** The places of the larger frames among the 12 frames of a mix. */
   val Places = Map(1 -> 1, 4 -> 1, 8 -> 1, 11 -> 1, 6 -> 2)
 
-  /** Runs the generator. `sizes` and `periods` are those of the small, middle and large frames; with
-    * one of each there is no mix.
+  /** Runs the generator. `sizes` and `periods` are those of the small, middle and large frames;
+    * with one of each there is no mix.
     */
   def run(
       name: String,

@@ -151,8 +151,9 @@ class CaptureQueuesTest extends AnyFunSuite {
       bench.byPort = true
       bench.begin()
       bench.offerSize(1400, 1500)
-      // Three queues saturate the host. One frame in twenty is a short one of queue 3, so this queue
-      // has new records whenever it is looked at, and sometimes a full cell behind the others'.
+      // Three queues saturate the host. One frame in twenty is a short one of queue 3, so this
+      // queue has new records whenever it is looked at, and sometimes a full cell behind the
+      // others'.
       val frames = bench.source.toSeq.zipWithIndex.map { case (frame, i) =>
         if (i % 20 > 0) frame.copy(port = frame.port % 3)
         else frame.copy(port = 3, original = 100, data = frame.data.take(100))

@@ -19,9 +19,9 @@ import lanebox.vocabulary.{LaneboxSim, Seed}
 class FrameSorterTest extends AnyFunSuite {
   lazy val compiled = LaneboxSim(FrameSorter())
 
-  /** Drives a FrameSorter: writes its rules and its spread table (from a frame's hash to its queue),
-    * offers frames and takes them. `pauses` is the probability of a pause in a cycle, at the input
-    * and at the output.
+  /** Drives a FrameSorter: writes its rules and its spread table (from a frame's hash to its
+    * queue), offers frames and takes them. `pauses` is the probability of a pause in a cycle, at
+    * the input and at the output.
     */
   class Bench(dut: FrameSorter, r: Random, pauses: Double) {
     var rules   = Seq[RuleModel]()

@@ -6,8 +6,8 @@ package lanebox.capture.queues
 
 import scala.util.Random
 
-/** A rule as the host thinks of it: what a frame must be like, and what is done with it. `words` are
-  * what the host writes.
+/** A rule as the host thinks of it: what a frame must be like, and what is done with it. `words`
+  * are what the host writes.
   */
 case class RuleModel(
     port: Option[Int] = None,

@@ -12,8 +12,9 @@ import lanebox.virtio.{ConsoleBench, ConsoleDriver, VirtioDevices, VirtioRegiste
 import lanebox.vocabulary.{LaneboxSim, Seed}
 
 /** Tests many plain chains of a transmit queue that are on their way together: a read that fails
-  * among them, a reset, more of them than the device has slots, and a chain with a fault behind them.
-  * A queue of full size has room for all of them, so the console is compiled for this suite alone.
+  * among them, a reset, more of them than the device has slots, and a chain with a fault behind
+  * them. A queue of full size has room for all of them, so the console is compiled for this suite
+  * alone.
   */
 class FlightTest extends ConsoleBench {
   import VirtioRegisters._

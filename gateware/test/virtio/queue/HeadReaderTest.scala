@@ -11,8 +11,8 @@ import lanebox.virtio.vocabulary.VirtioParam
 import lanebox.virtio.{ConsoleBench, ConsoleDriver}
 import lanebox.vocabulary.Seed
 
-/** Tests how many reads of host memory wait for each other between the notification of a message and
-  * the interrupt of its answer, and how many cycles the device adds.
+/** Tests how many reads of host memory wait for each other between the notification of a message
+  * and the interrupt of its answer, and how many cycles the device adds.
   */
 class HeadReaderTest extends ConsoleBench {
   import VirtioParam.{EventIndex, NotificationData}
