@@ -16,8 +16,9 @@ namespace {
 
 // The host gives an MMIO read up after 50 us, the shortest timeout of a real root complex.
 constexpr Time kTimeout = 50'000 * kNanosecond;
-// The host has at most this many MMIO reads in flight. They are few enough that the last one is
-// answered before its timeout.
+// While this many MMIO read TLPs are in flight, the board takes no further message of the client.
+// One access of up to 4 KiB may become several read TLPs, so more than this many can be in flight.
+// The limit is low enough that the last one is answered before its timeout.
 constexpr unsigned kReads = 32;
 // The number of timed-out reads that are kept, so that their late completions are recognised. An
 // older read is forgotten, and its tag is used again.
@@ -52,6 +53,7 @@ std::deque<HostCpu::Late>::iterator HostCpu::late(uint8_t tag) {
     return std::find_if(late_.begin(), late_.end(), [tag](const Late &l) { return l.tag == tag; });
 }
 
+// Returns a tag that neither an outstanding read nor a remembered late read has.
 uint8_t HostCpu::free_tag() {
     while (late_.size() > kLateReads) late_.pop_front();
     while (reads_.count(next_tag_) || late(next_tag_) != late_.end()) next_tag_++;
@@ -102,6 +104,8 @@ void HostCpu::sent(const Tlp &request, Time at) {
 
 // --- answers -------------------------------------------------------------------------------------
 
+// Ends one read TLP. When it was the last one of its access, software gets the answer at time `at`.
+// With `ok` false, software reads all ones in the bytes that this TLP covers.
 void HostCpu::finish(const Read &read, bool ok, Time at) {
     Access &access = *read.access;
     if (!ok) {
@@ -119,6 +123,7 @@ void HostCpu::lose() {
     late_.clear();
 }
 
+// Ends with all ones each read TLP whose 50 us are over, and remembers its tag for a late answer.
 void HostCpu::expire() {
     for (auto entry = reads_.begin(); entry != reads_.end();) {
         if (entry->second.deadline > now_) {
@@ -132,6 +137,8 @@ void HostCpu::expire() {
     }
 }
 
+// Returns true if a completion succeeded and is the one that must come next for `read`. A
+// successful completion with wrong fields breaks the rule CplByteCount.
 bool HostCpu::right(const Read &read, const Tlp &completion) {
     if (completion.status != static_cast<uint8_t>(CplStatus::Success)) return false;
     std::string what = read.progress.wrong(completion, config_.mps());

@@ -27,6 +27,8 @@
 
 namespace lanebox {
 
+// The requester of the host's MMIO accesses, with the ID kProcessorId. It takes accesses from the
+// vfio-user client, and RootComplex sends its requests and gives it the card's completions.
 class HostCpu {
 public:
     // Called when a read is done. `data` has the bytes read. They are all ones in each part of the
@@ -42,16 +44,25 @@ public:
           faults_(faults),
           now_(now) {}
 
-    // Begins a read or write of a BAR. `bytes` is 1 to 4096; `offset` counts from the start of the
-    // BAR.
+    // Begin a read or write of BAR number `bar`, and return before the card has it. `bytes` is 1 to
+    // 4096. `offset` counts bytes from the start of the BAR. The caller has checked that the access
+    // ends inside the BAR. run() calls `done` once.
     void read(unsigned bar, uint64_t offset, unsigned bytes, ReadDone done);
     void write(unsigned bar, uint64_t offset, const void *data, unsigned bytes);
-    bool full() const;  // Returns true if as many MMIO reads as allowed are in flight.
+    // Returns true if 32 or more read TLPs are in flight. The board then takes no message of the
+    // client until one of them is answered.
+    bool full() const;
+    // Returns true if no request waits to be sent, no read is unanswered, and no answer is on its
+    // way back to software.
     bool idle() const { return requests.empty() && finished_.empty() && reads_.empty(); }
 
-    // Call it when a request was sent on the link and arrives at the card at `at`. The timeout of a
-    // read is counted from then on.
+    // Call it when a request was sent on the link and arrives at the card at `at`. The 50 us after
+    // which an MMIO read ends without an answer are counted from `at`.
     void sent(const Tlp &request, Time at);
+    // Takes a completion by the card. A completion that does not fit an outstanding read, or that
+    // no read asked for, breaks a rule (base specification 2.2.9). A late answer to a read that has
+    // timed out is dropped and breaks no rule. A completion with an error status, or one that is
+    // wrong, ends its read with all ones.
     void completion(const Tlp &completion);
     void run();  // Ends MMIO reads that have timed out, and hands finished reads to software.
     // Ends outstanding MMIO reads with all ones, and drops requests that were not sent yet.

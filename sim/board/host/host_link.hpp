@@ -28,6 +28,8 @@ struct Timed {
     bool held = false;  // the TLP was ready to be sent, but had no credit
 };
 
+// The link between root complex and hard block. Upstream is the direction from the card to the
+// host, downstream the one from the host to the card.
 class HostLink {
 public:
     HostLink(const ConfigSpace &config, const HostTiming &timing, HostCounters &counters,
@@ -49,9 +51,14 @@ public:
     void configure();
 
     // --- towards the host
+    // Returns true if the card has the host's credits for this TLP (base specification 2.6.1).
     bool host_takes(const Tlp &tlp) const { return upstream_credits.allows(tlp); }
-    // Sends a TLP of the card to the host. The caller has checked that a credit for it is there.
+    // Sends a TLP of the card to the host, no earlier than `ready`, and uses up its credits. The
+    // caller has checked with host_takes() that they are there.
     void to_host(Time ready, Tlp tlp);
+    // at_host() returns true if a TLP of the card has arrived at the host. Only then may
+    // next_at_host() look at the first TLP that arrived, and take_at_host() remove and return it.
+    // Its credits go back to the card with the host's next update.
     bool at_host() const { return arrived(to_host_); }
     const Tlp &next_at_host() const { return to_host_.front().tlp; }
     Tlp take_at_host();
@@ -59,19 +66,24 @@ public:
     // --- towards the card
     // Returns true if the first TLP of `queue` has a credit and must be sent now to arrive on time.
     bool due(std::deque<Timed> &queue);
-    // Sends a TLP to the card. Returns the time at which it arrives.
+    // Sends a TLP to the card, no earlier than `ready`, and uses up its credits, which due() has
+    // checked. Completions need none. Returns the time at which the TLP's last byte arrives.
     Time to_card(Time ready, Tlp tlp);
     // Queues the hard block's own report of a completion timeout, which does not cross the link.
     // The report waits behind the completions that have arrived.
     void report(Tlp end);
-    // The next request for the gateware. With `reads` false the gateware has given no credit for
-    // reads, so reads wait and posted writes pass them (PG213, "Selective Flow Control for
-    // Non-Posted Requests").
+    // The next request for the gateware: request_at_card() returns true if one has arrived that may
+    // be shown, and only then take_request() removes and returns it. With `reads` false the
+    // gateware has given no credit for reads, so reads wait and posted writes pass them (PG213,
+    // "Selective Flow Control for Non-Posted Requests").
     bool request_at_card(bool reads) const { return deliverable(reads) != kNone; }
     Tlp take_request(bool reads);
     bool completion_at_card() const { return arrived(completions_); }
+    // Returns how many completions have arrived and are not taken yet.
     size_t completions_at_card() const;
+    // Removes and returns the first completion. Call it only while completion_at_card() is true.
     Tlp take_completion() { return take(completions_); }
+    // Returns true if a request is on the link to the card, or waits in the hard block's buffer.
     bool requests_under_way() const { return !requests_.empty(); }
 
     bool idle() const { return to_host_.empty() && completions_.empty() && requests_.empty(); }
@@ -79,6 +91,7 @@ public:
     // Call it when the card's function was reset. TLPs that have not reached the function are lost.
     void lose_to_card();
 
+    // Removes the first TLP of `queue`, which must not be empty, and returns it.
     static Tlp take(std::deque<Timed> &queue);
 
     LinkDirection upstream, downstream;
@@ -87,7 +100,7 @@ public:
 
 private:
     // The credits of the two receive buffers, as {headers, data}, for posted requests, non-posted
-    // requests and completions. {0, 0} means infinite credits.
+    // requests and completions. A data credit is 16 bytes. {0, 0} means infinite credits.
     static constexpr CreditPool::Limits kHostBuffer{{{128, 1024}, {128, 128}, {0, 0}}};
     static constexpr CreditPool::Limits kBlockBuffer{{{64, 1024}, {64, 64}, {0, 0}}};
     static constexpr size_t kNone = ~size_t{0};

@@ -36,14 +36,18 @@ public:
     // Carries out a write of the card: stores it, or raises the interrupt that it is. A fault may
     // change or lose it. A write that reaches outside the client's memory counts as unmapped.
     void write(Tlp &write);
-    // Gives `completer` the data for a read of the card, or the error with which the read ends.
+    // Gives `completer` the data for a read of the card, or the error with which the read ends. A
+    // read that reaches outside the client's memory ends with Unsupported Request, and counts as
+    // unmapped.
     void read(const Tlp &read);
     // Returns true during a write stall, when the host accepts no posted write.
     bool stalled() const { return now_ < writes_from_; }
-    void stall(Time length);  // Begins a write stall now.
+    // Begins a write stall now, which lasts for `length`. The end of an earlier stall is forgotten.
+    void stall(Time length);
     void configure();  // Call it when MSI-X enable or mask in configuration space may have changed.
-    void reset();
+    void reset();      // Drops all completions that have not been sent, and ends a write stall.
 
+    // Answers the card's reads. RootComplex takes the completions from it.
     Completer completer;
 
 private:

@@ -16,7 +16,8 @@ namespace {
 
 // Timeout of a read by the peer. It is as long as 1 ms, since 256 reads may queue up.
 constexpr Time kTimeout = 1'000'000 * kNanosecond;
-// The most requests of the peer that wait at the root complex.
+// The most requests of the peer that wait at the root complex. The peer sends no further one until
+// the number falls below this limit.
 constexpr size_t kQueue = 4;
 constexpr unsigned kPage = numbers::kPageBytes;
 

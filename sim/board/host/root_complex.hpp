@@ -47,17 +47,24 @@ public:
     // ID go unchanged to the function that answer_to() has set.
     using Answer = std::function<void(const Tlp &completion)>;
     void request(Tlp request) { others_.push_back({now_, std::move(request)}); }
+    // Returns how many requests of such requesters have not been sent on the link yet.
     size_t others_waiting() const { return others_.size(); }
     void answer_to(uint16_t requester, Answer answer) { answers_[requester] = std::move(answer); }
 
     void run(Time now);  // Carries out everything in the root complex that is due by `now`.
+    // Returns true if a request to the card waits at the host, is on the link, or waits in the hard
+    // block's buffer.
     bool requests_waiting() const {
         return !cpu.requests.empty() || !others_.empty() || link.requests_under_way();
     }
+    // Returns true if no TLP is on the link or waits at the host, and software has the answers to
+    // all its BAR reads.
     bool idle() const {
         return link.idle() && cpu.idle() && others_.empty() && memory.completer.empty();
     }
-    void reset();  // Resets the root complex. Outstanding MMIO reads end with all ones.
+    // Resets the root complex: all TLPs on the link and all requests of the host are lost, and
+    // outstanding MMIO reads end with all ones.
+    void reset();
     // Call it when the card's function was reset. Requests that have not reached it are lost, and
     // MMIO reads end with all ones. Of the TLPs that the card sent before, only posted writes are
     // still carried out.
