@@ -17,6 +17,7 @@
 
 namespace lanebox {
 
+// The pins of RC for one beat (PG213, m_axis_rc_tuser).
 struct RcBeat {
     Beat beat;
     // The byte_en of RC: bit n is 1 if byte n of the beat is payload and not descriptor.
@@ -31,6 +32,7 @@ class CompletionSource {
 public:
     explicit CompletionSource(bool straddle) : straddle_(straddle) {}
 
+    // Returns true if a beat is at the pins and has not been taken.
     bool showing() const { return showing_; }
     // Call it when the shown beat was taken. If the beat's last completion has more data, that data
     // begins the next beat. Returns how many completions ended in the beat that was taken.
@@ -38,8 +40,11 @@ public:
     // Returns true if the next beat on RC has room for another completion. load() may then be
     // called.
     bool room() const;
+    // Puts a completion behind those that begin in the next beat. `packet` holds a descriptor of
+    // `descriptor_dwords` dwords and the payload behind it. Call it only while room() is true.
     void load(std::vector<uint32_t> packet, unsigned descriptor_dwords);
-    // Shows the next beat at RC's pins. From then on the beat does not change until it is taken.
+    // Shows the next beat at RC's pins, and returns it. The beat does not change until it is taken.
+    // Its `valid` is false if no completion is loaded.
     const RcBeat &show();
 
 private:

@@ -16,13 +16,16 @@
 
 namespace lanebox {
 
+// The host needs no credits to send completions, so reads whose completions do not fit would
+// overflow the hard block's buffer. The rule CompletionSpace reports such reads.
 class CompletionSpace {
 public:
+    // The room of the receive buffer: headers of completions, and data credits of 16 bytes.
     static constexpr unsigned kHeaders = numbers::kCompletionHeaders;
     static constexpr unsigned kData = numbers::kCompletionUnits;
 
-    // Adds a read of the card. Returns false if its tag is in use; `read` then replaces the older
-    // read with this tag.
+    // Adds a read of the card. `rcb` is the read completion boundary in bytes, 64 or 128. Returns
+    // false if the read's tag is in use; `read` then replaces the older read with this tag.
     bool reserve(const Tlp &read, unsigned rcb);
     // Frees the room of a completion. Call it when the completion is shown to the gateware.
     void release(const Tlp &completion);
@@ -32,8 +35,11 @@ public:
     bool fits(bool pooled) const {
         return pooled ? headers_ + data_ <= kData : headers_ <= kHeaders && data_ <= kData;
     }
+    // Return what the outstanding reads may need at most: completion headers, and data credits of
+    // 16 bytes.
     unsigned headers() const { return headers_; }
     unsigned data() const { return data_; }
+    // Returns how many reads of the card are outstanding.
     unsigned reads() const { return reads_; }
     void reset() { *this = {}; }
 

@@ -16,9 +16,10 @@ namespace lanebox {
 std::vector<uint32_t> encode_cq(const Tlp &request, unsigned bar, unsigned bar_aperture_bits);
 std::vector<uint32_t> encode_rc(const Tlp &completion);
 
-// Makes a TLP of the dwords that the gateware sent on RQ or CC. On RQ `first_be` and `last_be` come
+// Return the TLP whose dwords the gateware sent on RQ or CC. On RQ `first_be` and `last_be` come
 // from tuser. All dwords behind the descriptor are payload; the rules compare the payload's length
-// with the dword count.
+// with the dword count. If there are fewer dwords than a descriptor has, the TLP is empty and its
+// type is Other.
 Tlp decode_rq(const std::vector<uint32_t> &dwords, uint8_t first_be, uint8_t last_be);
 Tlp decode_cc(const std::vector<uint32_t> &dwords);
 // Returns the request that an error completion on CC refuses. PG213 demands that the user logic

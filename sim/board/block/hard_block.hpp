@@ -24,6 +24,8 @@
 
 namespace lanebox {
 
+// Counts of one stream at the hard block's pins, since the start or the last clear_counters().
+// `stalls` are the cycles in which a beat was offered and not taken.
 struct StreamCounters {
     uint64_t tlps = 0, beats = 0, payload_bytes = 0, stalls = 0;
 };
