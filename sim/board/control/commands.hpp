@@ -34,9 +34,9 @@ public:
     void run() {  // Carries out planned commands that are due. Call it once a cycle.
         if (!plan_.empty()) run_plan();
     }
-    bool waiting() const { return !plan_.empty(); }
-    void forget() { plan_.clear(); }
-    bool quit() const { return quit_; }
+    bool waiting() const { return !plan_.empty(); }  // Some planned command is not carried out yet.
+    void forget() { plan_.clear(); }                 // Drops all planned commands.
+    bool quit() const { return quit_; }              // The command `quit` has come.
 
 private:
     bool obey(const std::string &verb, std::istream &words);

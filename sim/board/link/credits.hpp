@@ -20,12 +20,15 @@ namespace lanebox {
 
 enum class CreditType : unsigned { Posted, NonPosted, Completion, kCount };
 
+// Numbers of credits. One header credit is for one TLP, one data credit for 16 bytes of payload.
 struct Credits {
     unsigned headers = 0, data = 0;
 };
 
+// Returns the type of credits that a TLP uses.
 CreditType credit_type(const Tlp &tlp);
 
+// The credits of one receive buffer, as both its sender and its receiver count them.
 class CreditPool {
 public:
     using Limits = std::array<Credits, static_cast<unsigned>(CreditType::kCount)>;
@@ -39,6 +42,7 @@ public:
     void consume(const Tlp &tlp);
     // Call it when the TLP leaves the receiver's buffer. Its credits reach the sender at `arrives`.
     void release(const Tlp &tlp, Time arrives);
+    // Call it when the link was reset. The whole buffer is then free, and the sender knows it.
     void reset();
 
     // The credits as the sender knows them: `limit` is the total granted since initialisation,

@@ -29,6 +29,7 @@ enum class CardError : unsigned {
     kCount,
 };
 
+// What an error changes in the registers of the card's configuration space.
 struct ErrorEffect {
     // the bit that the error sets in AER's Uncorrectable Error Status; 0: none
     uint32_t uncorrectable;
@@ -41,6 +42,7 @@ struct ErrorEffect {
     bool logs_header;  // AER logs the header of the TLP that caused the error
 };
 
+// Returns what `error` changes. kCount is no error and must not be passed.
 const ErrorEffect &effect_of(CardError error);
 
 }  // namespace lanebox

@@ -21,6 +21,7 @@ using Random = std::mt19937_64;
 
 class Latency {
 public:
+    // Every sample has the value `fixed`.
     explicit Latency(Time fixed) : steps_{{fixed, fixed, 1}} {}
     // Parses "600", "uniform:LOW:HIGH" or "file:PATH", in nanoseconds. A line of the file has a
     // latency and its weight. Throws std::invalid_argument, whose text names the wrong value, its
@@ -48,7 +49,8 @@ struct Chance {
     double percent = 0;
     Time lasts = 0;
 
-    // Parses "PERCENT:NS". The percentage may have a fraction; NS may be at most `longest`.
+    // Parses "PERCENT:NS". The percentage may have a fraction; NS may be at most `longest`
+    // nanoseconds. Throws std::invalid_argument, which names the wrong value and the rule.
     static Chance parse(const std::string &spec, uint64_t longest);
     // Returns how long the event takes this time. 0: the event does not happen.
     Time sample(Random &random) const;

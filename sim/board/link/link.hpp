@@ -29,16 +29,19 @@ struct LinkState {
 
 class LinkDirection {
 public:
+    // A link of generation 3 with 8 lanes and an MPS of 128 bytes.
     LinkDirection();
 
     // Sets the programmed MPS in bytes. The acknowledge latency limit depends on it.
     void set_mps(unsigned mps);
+    // Sets the link's generation and width, which hold from the next TLP on.
     void train(const LinkState &state);
     // With `limited` false, bytes take no time on the link. This measures what the hard block's
     // pins alone allow.
     void set_rate_limited(bool limited) { rate_limited_ = limited; }
 
-    // Sends a TLP no earlier than `ready`. Returns when its last byte has arrived.
+    // Sends a TLP no earlier than `ready`, and not before the link is free. Returns the time at
+    // which its last byte has arrived.
     Time send(Time ready, const Tlp &tlp);
     // Lets the next TLP arrive with a wrong LCRC: the receiver refuses it, and it is sent again.
     void corrupt_next() { corrupt_next_ = true; }
@@ -46,6 +49,7 @@ public:
     Time duration(const Tlp &tlp) const;
     // Returns how long `count` bytes take on the link.
     Time bytes(unsigned count) const { return count * symbol_ >> lanes_; }
+    // Returns the time at which the last byte of all sent TLPs has arrived.
     Time free_at() const { return free_at_; }
     // Returns how long a receiver may wait before it returns credits.
     Time update_latency() const { return dllps_.interval; }

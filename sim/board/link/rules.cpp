@@ -12,8 +12,8 @@ namespace lanebox {
 namespace {
 
 constexpr uint64_t kReportsPerRule =
-    // The board writes this many reports of a broken rule. It only counts later breaches, since a
-    // bug can break the rule with every TLP.
+    // In warn mode the board writes this many reports of each broken rule. It only counts later
+    // breaches of the rule, since a bug can break the rule with every TLP.
     3;
 
 std::string report(Rule rule, const Tlp &tlp, const std::string &detail) {

@@ -44,31 +44,36 @@ enum class Rule : unsigned {
     kCount,
 };
 
+// Returns the rule's name in reports and statistics, e.g. "crosses-4k".
 const char *rule_name(Rule rule);
 
+// Ends the board when a rule is broken in fatal mode. Its text is the report.
 class RuleBroken : public std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
 class Rules {
 public:
+    // Off: no rule is checked or counted. Warn: each broken rule is counted, and the first three
+    // breaches of a rule are reported on stderr. Fatal: the first broken rule throws RuleBroken.
     enum class Mode { Off, Warn, Fatal };
 
     explicit Rules(Mode mode) : mode_(mode) {}
 
-    // Counts a broken rule. In fatal mode throws RuleBroken with a text of the rule, the TLP and
-    // `detail`.
+    // Counts a broken rule, unless the mode is Off. In fatal mode throws RuleBroken with a text of
+    // the rule, the TLP and `detail`.
     void broken(Rule rule, const Tlp &tlp, const std::string &detail);
     // Counts a broken rule that silicon tolerates at the cost of speed. It is never fatal.
     void flag(Rule rule, const Tlp &tlp, const char *detail) {
         if (mode_ != Mode::Off) count(rule, tlp, detail);
     }
+    // Calls broken() if `holds` is false.
     void check(bool holds, Rule rule, const Tlp &tlp, const char *detail) {
         if (!holds && mode_ != Mode::Off) broken(rule, tlp, detail);
     }
 
     uint64_t count(Rule rule) const { return counts_[static_cast<unsigned>(rule)]; }
-    uint64_t total() const;
+    uint64_t total() const;  // Returns how often all rules together were broken.
     void clear() { counts_.fill(0); }
     Mode mode() const { return mode_; }
 

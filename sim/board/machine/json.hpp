@@ -10,6 +10,8 @@
 
 namespace lanebox {
 
+// Each method that adds a member returns this object, so that calls can be chained. Names are not
+// checked: the caller gives each name once, without quotes or control characters.
 class Json {
 public:
     Json &number(const std::string &name, uint64_t value) {
@@ -25,6 +27,7 @@ public:
         }
         return raw(name, "\"" + escaped + "\"");
     }
+    // Returns the object as text, in the order in which its members were added.
     std::string text() const { return "{" + body_ + "}"; }
 
 private:

@@ -38,11 +38,14 @@ struct Machine {
     // gateware says that it is busy.
     bool working() const;
     void tick();  // Lets one cycle of 4 ns pass. Rethrows an exception of the hard block's model.
+    // Gives configuration space its state after power-on, loses all TLPs under way, and resets the
+    // gateware with PERST#.
     void power_cycle();
     // Takes the card's power away for a moment: the flash stops in the middle of its work, and the
     // part starts from it. Returns what started.
     Boot lose_card_power();
-    // Gives the gateware the identity of the image that the part has started.
+    // Gives the gateware the identity of the image that the part has started. The gateware keeps
+    // its own identity if no image started, or if the image is not one for the simulator.
     void configure(const Boot &boot);
     // Call it when the link is lost: TLPs under way are lost, and outstanding BAR reads end with
     // all ones.

@@ -44,6 +44,7 @@ struct Options {
 Options parse_options(int argc, char **argv);
 // Sets one option by its name. A wrong value throws std::invalid_argument.
 void set_option(Options &options, const std::string &name, const std::string &value);
+// Returns the text that --help prints.
 std::string usage();
 
 }  // namespace lanebox

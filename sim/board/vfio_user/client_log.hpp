@@ -12,7 +12,9 @@ namespace lanebox::vfio_user {
 
 class ClientLog {
 public:
+    // Writes a sentence, unless the limit for the present client is reached.
     void say(const std::string &sentence);
+    // Call it when another client has come. The limit counts from 0 again.
     void next_client() { said_ = 0; }
 
 private:

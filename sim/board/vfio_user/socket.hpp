@@ -43,14 +43,20 @@ private:
 // Connects to a socket on which another process listens. Throws std::runtime_error if that fails.
 Fd connect_to(const std::string &path);
 
+// A message, and the file descriptors that came with it. They are closed with the message, unless
+// they are moved out of it.
 struct Message {
     Header header{};
     std::vector<uint8_t> body;
     std::vector<Fd> fds;
 };
 
-// Receives one vfio-user message. Returns false if the peer left or sent something else.
+// Receives one vfio-user message, with the descriptors that came with it. Returns false if the peer
+// left, sent something else, or did not send the rest of the message within the socket's timeout.
+// The caller must then end the connection.
 bool receive(int socket, Message &message);
+// Sends `bytes` bytes. Returns false if the peer has left, or does not read them within the
+// socket's timeout.
 bool send_all(int socket, const void *data, size_t bytes);
 
 }  // namespace lanebox::vfio_user
