@@ -1,8 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The driver's files of capture and virtio, and the stop of its DMA, each in user space on a card
-that a program makes up.
+"""The driver's files of capture and virtio, the end of its h2c streams and the stop of its DMA,
+each in user space on a card that a program makes up.
 
 The programs include the driver's sources and stand for the kernel, so they take seconds where a
 guest takes minutes. Each has tests of a fixed course, and random sequences against a small model.
@@ -24,6 +24,7 @@ STEPS = 600  # steps of a sequence
     [
         pytest.param("node", id="the capture's queues, their owners, calls and rings"),
         pytest.param("halt", id="the stop of a direction of DMA, and of bus mastering"),
+        pytest.param("drain", id="fsync() and close() of an h2c stream"),
         pytest.param("transport", id="the transport of virtio, and the devices of the card"),
     ],
 )

@@ -135,6 +135,7 @@ static int drain(const struct litepcie_run *run, unsigned long timeout, bool clo
 {
 	struct litepcie_way *way = run->way;
 	unsigned long end = jiffies + timeout;
+	bool fetched;
 	int err = 0;
 
 	lockdep_assert_held(&way->io);
@@ -143,6 +144,7 @@ static int drain(const struct litepcie_run *run, unsigned long timeout, bool clo
 	if (way->in_flight && way->stream.at % LITEPCIE_BEAT_BYTES)
 		return -EOPNOTSUPP;
 	while (!err && !(is_fetched(way) && (!closing || is_taken(way)))) {
+		fetched = is_fetched(way);
 		if (litepcie_stream_bytes(run) || way->stream.at == way->held.bytes)
 			err = litepcie_stream_hand_over(run, true);
 		look(way);
@@ -152,9 +154,11 @@ static int drain(const struct litepcie_run *run, unsigned long timeout, bool clo
 			err = -ERESTARTSYS;
 		if (!err && time_after(jiffies, end))
 			err = -ETIMEDOUT;
+		/* The logic takes data without an interrupt, so then look again in a tick. */
 		if (!err)
 			wait_event_timeout(way->wait,
-					   is_fetched(way) || litepcie_stream_is_over(run), 1);
+					   (!fetched && is_fetched(way)) ||
+					   litepcie_stream_is_over(run), 1);
 	}
 	return err;
 }
