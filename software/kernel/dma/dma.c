@@ -72,12 +72,18 @@ void litepcie_master_on(struct litepcie *card, u32 cause)
 /*
  * h2c: returns true if the user's logic has taken all data that the card has fetched.  If it has
  * not, a stop would drop the rest of the data.  A card without this information is assumed to have
- * no such data.  Needs litepcie_enter().
+ * no such data, and a lost card has none to lose.  Needs litepcie_enter().
  */
 bool litepcie_dma_taken(struct litepcie_way *way)
 {
-	return !way->tells_taken ||
-	       way_read(way, LITEPCIE_DMA_GROUP_ENABLE) & LITEPCIE_DMA_ENABLE_TAKEN;
+	u32 value;
+
+	if (!way->tells_taken)
+		return true;
+	value = way_read(way, LITEPCIE_DMA_GROUP_ENABLE);
+	/* A read that the root port has given up gives all ones, too.  It says nothing. */
+	return value == ~0u ? litepcie_check_lost(litepcie_of(way)) :
+			      value & LITEPCIE_DMA_ENABLE_TAKEN;
 }
 
 /*

@@ -125,6 +125,23 @@ static void test_close_sends_what_the_table_had_no_room_for(void)
 	need(made.packets == 1 && !way->unsent && !said[0], "the last bytes end no packet");
 }
 
+/* A read that the root port has given up says nothing about the user's logic. */
+static void give_up(void)
+{
+	made.given_up = jiffies > 10 && jiffies < 15;
+}
+
+static void test_all_ones_do_not_say_that_all_is_taken(void)
+{
+	channel.notices.able = true;
+	made.pace = 1;
+	made.untaken = 50;
+	made.meanwhile = give_up;
+	send(&owner, SIZE);
+	need(close_owner() == 50, "all ones are taken for data that the logic has taken");
+	need(!card.lost && !said[0], "the card is lost");
+}
+
 /* close() of a stream that the card does not take ----------------------------------------------- */
 
 static void test_close_waits_for_a_bounded_time(void)
@@ -394,6 +411,7 @@ int main(void)
 	RUN(test_close_without_the_bit_ends_when_all_is_fetched);
 	RUN(test_close_without_data_does_not_wait);
 	RUN(test_close_sends_what_the_table_had_no_room_for);
+	RUN(test_all_ones_do_not_say_that_all_is_taken);
 	RUN(test_close_waits_for_a_bounded_time);
 	RUN(test_the_parameter_is_the_bound);
 	RUN(test_only_what_was_not_fetched_counts);
