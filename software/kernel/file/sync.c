@@ -87,12 +87,21 @@ void litepcie_stream_init(struct litepcie_way *way)
 
 /* fsync() and close() of a stream ----------------------------------------- */
 
+/* LitePCIe's endpoint cuts lengths to whole beats, so it cannot send an incomplete beat. */
+static bool sends_incomplete(const struct litepcie_way *way)
+{
+	return !way->in_flight;
+}
+
 static bool is_fetched(struct litepcie_way *way)
 {
 	bool fetched;
+	u64 end;
 
 	spin_lock_irq(&way->wait.lock);
-	fetched = way->held.done == way->held.advanced && way->held.bytes == way->stream.at;
+	end = sends_incomplete(way) ? way->stream.at :
+				      round_down(way->stream.at, LITEPCIE_BEAT_BYTES);
+	fetched = way->held.done == way->held.advanced && way->held.bytes == end;
 	spin_unlock_irq(&way->wait.lock);
 	return fetched;
 }
@@ -129,7 +138,7 @@ static bool is_taken(struct litepcie_way *way)
  * Send all bytes that were written, and wait until the card has fetched them, for @timeout jiffies
  * at most.  With @closing also wait until the user's logic has taken them, and ignore signals.
  * Returns 0, -ETIMEDOUT, -ERESTARTSYS after a signal, the reason why the run is over, or
- * -EOPNOTSUPP for an incomplete beat that the card cannot send.
+ * -EOPNOTSUPP if the card has got all but an incomplete beat, which it cannot send.
  */
 static int drain(const struct litepcie_run *run, unsigned long timeout, bool closing)
 {
@@ -140,13 +149,10 @@ static int drain(const struct litepcie_run *run, unsigned long timeout, bool clo
 
 	lockdep_assert_held(&way->io);
 
-	/* LitePCIe's endpoint cuts lengths to whole beats, so it cannot send an incomplete beat. */
-	if (way->in_flight && way->stream.at % LITEPCIE_BEAT_BYTES)
-		return -EOPNOTSUPP;
 	while (!err && !(is_fetched(way) && (!closing || is_taken(way)))) {
 		fetched = is_fetched(way);
 		if (litepcie_stream_bytes(run) || way->stream.at == way->held.bytes)
-			err = litepcie_stream_hand_over(run, true);
+			err = litepcie_stream_hand_over(run, sends_incomplete(way));
 		look(way);
 		if (!err && litepcie_stream_is_over(run))
 			err = litepcie_stream_reason(run);
@@ -160,7 +166,7 @@ static int drain(const struct litepcie_run *run, unsigned long timeout, bool clo
 					   (!fetched && is_fetched(way)) ||
 					   litepcie_stream_is_over(run), 1);
 	}
-	return err;
+	return !err && way->held.bytes != way->stream.at ? -EOPNOTSUPP : err;
 }
 
 /*
@@ -227,12 +233,16 @@ void litepcie_stream_close(struct litepcie_file *file)
 	if (err) {
 		spin_lock_irq(&way->wait.lock);
 		if (way->generation == run.generation)
-			left = way->stream.at - litepcie_held_position(way);
+			left = way->stream.at - (err == -EOPNOTSUPP ? way->held.bytes :
+						 litepcie_held_position(way));
 		way->unsent += left;
 		spin_unlock_irq(&way->wait.lock);
 	}
 	if (err == -ETIMEDOUT)
 		dev_warn(litepcie_dev(way), "close() has waited %u ms: %llu bytes that the card has not fetched are dropped, and data that the user's logic has not taken\n",
 			 close_timeout_ms, left);
+	else if (err == -EOPNOTSUPP)
+		dev_warn(litepcie_dev(way), "close() drops the last %llu bytes: this card sends only whole beats\n",
+			 left);
 	litepcie_ring_put(run.ring);
 }

@@ -373,6 +373,17 @@ static void test_fsync_ends_with_the_run(void)
 	entry_error = 0;
 }
 
+/* LitePCIe's endpoint cuts an incomplete beat off. */
+static void test_whole_beats_leave_by_any_endpoint(void)
+{
+	way->in_flight = 4096;
+	made.pace = 1;
+	send(&owner, 2 * SIZE + 5);
+	need(litepcie_stream_sync(&owner) == -EOPNOTSUPP, "fsync() of an incomplete beat");
+	need(close_owner() < 5 && made.fetched == 2 * SIZE, "whole beats are lost");
+	need(way->unsent == 5 && strstr(said, "5 bytes"), "the dropped bytes");
+}
+
 /* All tests ------------------------------------------------------------------------------------ */
 
 static void run(const char *name, void (*test)(void))
@@ -429,6 +440,7 @@ int main(void)
 	RUN(test_fsync_ends_with_a_signal_and_by_no_time);
 	RUN(test_fsync_says_once_that_reads_have_failed);
 	RUN(test_fsync_ends_with_the_run);
+	RUN(test_whole_beats_leave_by_any_endpoint);
 	puts("drain: ok");
 	return 0;
 }
