@@ -145,6 +145,19 @@ def test_records_and_status_lines_are_believed_as_far_as_they_can_be(request, ch
     run_program((found.out / "test" if checks == "built" else found) / name)
 
 
+@pytest.mark.parametrize("checks", ["built", "raced"])
+def test_random_calls_return_what_a_model_says(request, checks):
+    """The C test stream_random.c passes: random calls of both streams, on a card that answers and
+    fails at random, return what a model says, and the card gets the model's descriptors. Counts of
+    some runs wrap. More sequences and steps run by hand: stream_random SEED COUNT STEPS.
+
+    The C test plays the card, so none is needed.
+    """
+    found = request.getfixturevalue(checks)
+    folder = found.out / "test" if checks == "built" else found
+    run_program(folder / "stream_random", str(SHIFT + 1))
+
+
 def test_a_direction_that_waits_for_a_lost_read_is_waited_for(built):
     """The C test table_run_rests.c passes: a stop waits for a lost read as long as the card's
     longest read can last.
