@@ -530,6 +530,9 @@ static void step_start(unsigned int way)
 static void step_stop(unsigned int way)
 {
 	step_name = "stop";
+	/* most runs must be long enough for several rounds of the ring */
+	if (!one_in(8))
+		return;
 	CHECK_EQUAL(litepcie_stream_stop(stream_of(way)), 0);
 	MODEL(way)->runs = false;
 	if (!MODEL(!way)->runs)
@@ -540,7 +543,7 @@ static void step_stop(unsigned int way)
 static void step_stop_in_wait(unsigned int way)
 {
 	step_name = "stop in a wait";
-	if (!MODEL(way)->runs || !quiet() || card.raised)
+	if (!one_in(8) || !MODEL(way)->runs || !quiet() || card.raised)
 		return;
 	model_hand_over_early(way);
 	card.stops = true;
