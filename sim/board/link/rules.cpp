@@ -12,7 +12,7 @@ namespace lanebox {
 namespace {
 
 constexpr uint64_t kReportsPerRule =
-    // In warn mode the board writes this many reports of each broken rule. It only counts later
+    // The board writes this many reports of each broken rule. It only counts later
     // breaches of the rule, since a bug can break the rule with every TLP.
     3;
 
