@@ -9,9 +9,11 @@
  *
  * Exit status: 0 if every check holds, 1 if one fails (with a sentence).
  */
+#include <unistd.h>
+
 #include "drain.h"
 
-#define TIMEOUT_MS	10000u	/* close_timeout_ms, unless a test sets it */
+#define TIMEOUT_MS	10000u	/* the driver's own close_timeout_ms */
 
 static struct pci_dev pdev;
 struct litepcie card;
@@ -108,6 +110,14 @@ static void test_close_without_data_does_not_wait(void)
 	need(!close_owner() && !way->unsent && !said[0], "close() waits for data that has left");
 }
 
+static void test_close_sends_less_than_a_beat(void)
+{
+	made.pace = 1;
+	send(&owner, 5);
+	need(!made.level && close_owner() == 1, "close() does not wait for an incomplete beat");
+	need(made.fetched == 5 && made.packets == 1, "the last bytes are not sent");
+}
+
 /* The table is full, so the last bytes are handed over when the card has made room. */
 static void go_on_later(void)
 {
@@ -171,6 +181,7 @@ static void test_the_parameter_is_the_bound(void)
 	set_close_timeout(0);
 	send(&owner, SIZE);
 	need(close_owner() < 3 && way->unsent == 2 * SIZE, "close() waits, or does not count");
+	set_close_timeout(TIMEOUT_MS);
 }
 
 static void stand_still(void)
@@ -250,6 +261,32 @@ static void test_a_card_that_goes_ends_close(void)
 	need(nothing_is_kept(), "the ring is kept when the card has been removed");
 }
 
+/* The last bytes were not handed over, so close() hears of the loss by no call but its own look. */
+static void test_a_card_that_goes_with_a_full_table_ends_close(void)
+{
+	made.meanwhile = die;
+	for (unsigned int n = 0; n < DEPTH - 1; n++)
+		send(&owner, 32);
+	send(&owner, 40);
+	need(close_owner() < 8 && way->unsent == 32 * DEPTH + 8, "close() waits for a lost card");
+	litepcie_owner_unmap(way);
+}
+
+static void count_wrong(void)
+{
+	if (jiffies == 5)
+		made.done = 100;
+}
+
+static void test_a_run_that_fails_ends_close(void)
+{
+	made.meanwhile = count_wrong;
+	send(&owner, SIZE);
+	need(close_owner() < 8 && !card.lost, "close() goes on behind an error");
+	need(way->unsent == SIZE && !said[0] && nothing_is_kept(), "the dropped bytes, or a ring");
+	next_file_sends();
+}
+
 static void test_a_card_that_goes_ends_close_by_the_watchdog(void)
 {
 	channel.notices.able = true;
@@ -285,6 +322,7 @@ static void test_a_reset_ends_close(void)
 	made.meanwhile = reset;
 	send(&owner, SIZE);
 	need(close_owner() < 8 && !said[0], "close() goes on behind a reset");
+	need(!way->unsent, "close() counts the bytes of a run that the reset has ended");
 	need(rings == 1 && mapped == 1, "the ring is freed while the card is away");
 	need(write_to(&other, 1, true) == -EIO, "a stream starts while the card is away");
 	need(!litepcie_dma_settle(way) && nothing_is_kept(), "the ring is kept behind the reset");
@@ -393,7 +431,6 @@ static void run(const char *name, void (*test)(void))
 	jiffies = 0;
 	said[0] = 0;
 	entry_error = 0;
-	set_close_timeout(TIMEOUT_MS);
 	pdev = (struct pci_dev){ .master = true };
 	card = (struct litepcie){ .pdev = &pdev, .master_lock = { RANK_MASTER } };
 	channel = (struct litepcie_chan){ .card = &card };
@@ -418,9 +455,11 @@ static void run(const char *name, void (*test)(void))
 
 int main(void)
 {
+	alarm(60);	/* end the program if the driver waits and no time goes by */
 	RUN(test_close_ends_when_all_is_taken);
 	RUN(test_close_without_the_bit_ends_when_all_is_fetched);
 	RUN(test_close_without_data_does_not_wait);
+	RUN(test_close_sends_less_than_a_beat);
 	RUN(test_close_sends_what_the_table_had_no_room_for);
 	RUN(test_all_ones_do_not_say_that_all_is_taken);
 	RUN(test_close_waits_for_a_bounded_time);
@@ -431,6 +470,8 @@ int main(void)
 	RUN(test_a_signal_does_not_end_close);
 	RUN(test_a_direction_that_does_not_stop);
 	RUN(test_a_card_that_goes_ends_close);
+	RUN(test_a_card_that_goes_with_a_full_table_ends_close);
+	RUN(test_a_run_that_fails_ends_close);
 	RUN(test_a_card_that_goes_ends_close_by_the_watchdog);
 	RUN(test_a_card_that_has_gone_has_taken_all);
 	RUN(test_a_reset_ends_close);
