@@ -185,6 +185,8 @@ def test_a_device_that_cannot_be_opened_is_one_sentence(util, tmp_path, name, se
         ({"garbage": b"HTTP/1.1 400 Bad Request\r\n\r\n"}, "does not speak vfio-user"),
         ({"garbage": b"\0" * 16}, "does not speak vfio-user"),
         ({"garbage": b""}, "closed the connection during VERSION"),
+        ({"version": b"\1\0\0\0{}\0"}, "version 1; this library speaks version 0"),
+        ({"version": b"\0\0\0"}, "the answer to VERSION has 3 bytes, not 4 or more"),
         ({"wrong_id": True}, "does not speak vfio-user"),
         ({"dead": True}, "the capability table reads all ones"),
         ({"table": (0, 0)}, "no capability table at BAR0 + 0x1f000"),

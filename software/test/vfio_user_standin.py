@@ -57,6 +57,8 @@ SERVER_FAULTS = {
     # bytes that the board sends as the answer to the client's first message; the board then closes
     # the connection
     "garbage": None,
+    # bytes that follow the header of the board's answer to VERSION, instead of version 0.0
+    "version": None,
     # True: the board reads a page of host memory by message. "behind": it sends that request
     # together with each answer to a read of loop_status, and asserts that the client answers it
     # before its next message. "short": it asks to write a page, and sends none of its bytes.
@@ -248,6 +250,8 @@ class Standin:
         Return the body of the reply, or None for an error.
         """
         if command == VERSION:
+            if self.fault["version"] is not None:
+                return self.fault["version"]
             multi = json.dumps({"capabilities": {"write_multiple": self.fault["write_multi"]}})
             return struct.pack("<HH", 0, 0) + multi.encode() + b"\0"
         if command == GET_INFO:

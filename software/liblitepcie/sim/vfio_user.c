@@ -64,12 +64,16 @@ static int handshake(struct vfio_user *vu)
 				      "again when that one has closed the card", vu->path);
 	if (rc < 0)
 		return rc;
+	if ((size_t)rc < fixed)
+		return vfio_user_fail(vu, -EPROTO, "%s: the answer to VERSION has %d bytes, not %zu "
+				      "or more; the peer does not speak vfio-user", vu->path, rc,
+				      fixed);
 	memcpy(&major, reply, sizeof(major));
 	/*
 	 * The library speaks version 0.0 of the protocol. Minor versions are compatible, so only
-	 * the major version must be 0. A reply too short for a version is refused, too.
+	 * the major version must be 0.
 	 */
-	if ((size_t)rc < fixed || major != 0)
+	if (major != 0)
 		return vfio_user_fail(vu, -EPROTO, "%s: the peer speaks vfio-user version %u; this "
 				      "library speaks version 0", vu->path, major);
 	vu->write_multi = has_capability(reply + fixed, "\"write_multiple");
