@@ -316,8 +316,9 @@ OUTLIVES = {
             kept = [*stream.free()[:2]]
             stream.submit(4)
             while len(kept) < 6:
-                kept += stream.take()
-            stream.release(4)
+                taken = stream.take()  # one buffer or more
+                kept += taken
+                stream.release(len(taken))
             touch(kept)
             card.close()
             try:
