@@ -22,7 +22,7 @@ struct entry {
 
 struct dump {
 	const char	*csr, *prefix;
-	/* number of a BAR, and a range of it in bytes, to dump; @length 0: dump registers */
+	/* number of the BAR to dump, and the range of bytes in it; @length 0: dump the registers */
 	uint64_t	bar, offset, length;
 	struct entry	*entries;
 	size_t		count;
@@ -150,7 +150,8 @@ static void read_bytes(struct util *util, struct dump *dump)
 /* The command dump ---------------------------------------------------------------------------- */
 
 /*
- * Parse the arguments of dump that give a range of a BAR. Returns -1 to go on, or an exit status.
+ * Parse the arguments of dump: the beginning of the registers' names, or a range of a BAR. Returns
+ * -1 if the arguments are correct, otherwise the exit status of the program.
  */
 static int parse_range(struct util *util, struct dump *dump)
 {

@@ -19,13 +19,13 @@ struct info {
 	const char			*path;
 	struct litepcie_card		card;
 	/*
-	 * entries of the capability table for memory blocks of the card; size 0: no such memory
-	 * exists
+	 * entries of the capability table for the card's memories; an entry of size 0 stands for a
+	 * memory that the card does not have
 	 */
 	struct litepcie_block		memory[2];
 	/*
-	 * number of each direction's interrupt cause, and of the user's; -1: there is no such
-	 * interrupt
+	 * number of the interrupt cause of each direction, and of the user's logic; -1: the card
+	 * does not have this interrupt
 	 */
 	int64_t				h2c_cause, c2h_cause, user_cause;
 };
@@ -40,8 +40,8 @@ static int64_t parameter(struct litepcie *dev, unsigned int type, unsigned int n
 }
 
 /*
- * Take all facts from the card's capability table, so that one build of litepcie_util fits every
- * gateware.
+ * Fill in @info from the card's capability table, not from constants, so that one build of
+ * litepcie_util fits every gateware.
  */
 static void ask_card(struct litepcie *dev, struct info *info)
 {

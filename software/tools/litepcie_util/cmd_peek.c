@@ -21,13 +21,13 @@ static struct place {
 	char		name[64];
 	uint64_t	bar;
 	uint64_t	offset;
-	/* bytes of one access: 4 or 8; 0: the command line does not say it */
+	/* bytes of one access: 4 or 8; 0: the command line does not give a size */
 	uint64_t	size;
 	bool		writes;
 	uint64_t	value;
 } place;
 
-/* Print the value that was read or written. As text poke prints nothing. */
+/* Print the value that was read or written. Without --json, poke prints nothing. */
 static void print(const struct emit *out, const void *result)
 {
 	const char *format = place.size == 4 ? "0x%08llx\n" : "0x%016llx\n";
@@ -124,7 +124,7 @@ static const struct util_option options[] = {
 	{ 0 },
 };
 
-/* poke has a second word, the value. */
+/* Run peek or poke. Only poke has a second argument, which is the value to write. */
 static int run(struct util *util)
 {
 	place.text = util->words[0];

@@ -30,8 +30,9 @@ static void print(const struct emit *out, const void *result)
 }
 
 /*
- * Reset the function through sysfs. So the kernel saves and restores config space, and tells the
- * driver before and after. Returns false if the reset failed; the failure is noted.
+ * Reset the card's PCI function through sysfs: the kernel then saves and restores the configuration
+ * space, and tells the driver before and after the reset. Returns false if the reset failed. The
+ * failure is then noted.
  */
 static bool reset_function(struct util *util, struct reset *reset)
 {

@@ -12,7 +12,7 @@
 
 /* Writing JSON -------------------------------------------------------------------------------- */
 
-/* Write what stands before a value: the comma behind the value before it, a new line, the key. */
+/* Write what stands before a value: the comma behind the previous value, a new line, the key. */
 static void begin_value(struct json *json, const char *key)
 {
 	if (json->depth)
@@ -60,8 +60,8 @@ static void write_escaped(FILE *file, const char *value)
 }
 
 /*
- * Begin the value @key, if the output is JSON and has it. Returns the file to which the value is to
- * be written, or NULL.
+ * Begin the value @key if the output is JSON and @key is not NULL. Returns the file to which the
+ * value is to be written. Returns NULL if the value is not in the output.
  */
 static FILE *value_of(const struct emit *emit, const char *key)
 {

@@ -25,7 +25,7 @@ struct util;
 struct json {
 	FILE	*file;
 	int	depth;		/* number of objects and arrays that have begun and not ended */
-	bool	filled;		/* true: the object or array at hand has an element already */
+	bool	filled;		/* true: the innermost open object or array has an element */
 };
 
 struct emit {
@@ -33,21 +33,24 @@ struct emit {
 	struct json		*json;	/* writer of JSON; NULL: the output is text */
 };
 
-/* The key of a value that is an element of an array. */
+/* A value with this key is an element of an array, or the whole result. */
 #define EMIT_ELEMENT	""
 
-/* Print by @format if the output is text. JSON gets nothing. */
+/* Print by @format, as printf() does, if the output is text. JSON gets nothing. */
 __attribute__((format(printf, 2, 3)))
 void emit_text(const struct emit *emit, const char *format, ...);
 
-/* Each format has one conversion: %s, %llu, or one of double. */
+/*
+ * Print a value as text or as JSON. The text's @format has one conversion of printf(): %s for a
+ * string, %llu for a uint64_t, or one of double.
+ */
 void emit_string(const struct emit *emit, const char *key, const char *format, const char *value);
 void emit_unsigned(const struct emit *emit, const char *key, const char *format, uint64_t value);
 void emit_number(const struct emit *emit, const char *key, const char *format, double value);
 
 /* Write a value to JSON only. The caller prints it as text by emit_text(), or not at all. */
 void emit_bool(const struct emit *emit, const char *key, bool value);
-/* Write a number to JSON only, or null if the number is below 0, which stands for not known. */
+/* Write a number to JSON only. A number below 0 is not known, and becomes null. */
 void emit_known(const struct emit *emit, const char *key, int64_t value);
 void emit_null(const struct emit *emit, const char *key);
 
@@ -60,7 +63,7 @@ void emit_object_end(const struct emit *emit);
 void emit_array(const struct emit *emit, const char *key);
 void emit_array_end(const struct emit *emit);
 
-/* Returns @text, or NULL if it is empty: a string that JSON has as null. */
+/* Returns @text, or NULL if @text is empty, so that an empty string becomes null in JSON. */
 const char *emit_filled(const char *text);
 
 #endif /* LITEPCIE_UTIL_EMIT_H */

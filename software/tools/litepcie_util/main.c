@@ -14,7 +14,7 @@ static const struct command *const commands[] = {
 	&cmd_console, &cmd_firmware, NULL,
 };
 
-/* The state of the command that runs. The table of options points to it, so it is a global. */
+/* The state of the command that runs. It is a global, since the table of options points to it. */
 static struct util util = { .device = PROGRAM_DEVICE };
 
 /* The option -c N stands for the device /dev/litepcieN. */
@@ -29,7 +29,10 @@ static bool parse_minor(const struct util_option *option, const char *text)
 	return option_text(option, name);
 }
 
-/* Options of LitePCIe's own utility that mean nothing here. */
+/*
+ * Targets of the options -z, -a and -w of LitePCIe's own utility, which are accepted and have no
+ * effect.
+ */
 static bool ignored;
 static uint64_t ignored_width;
 

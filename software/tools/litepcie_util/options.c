@@ -17,7 +17,7 @@
 #include "util.h"
 
 #define MOST_OPTIONS	24
-/* getopt returns this plus the option's number in the table */
+/* for a long option, getopt_long() returns NUMBERED plus the option's index in the table */
 #define NUMBERED	256
 
 static unsigned int count_of(const struct util_option *options)
@@ -100,7 +100,7 @@ bool option_choice(const struct util_option *option, const char *text)
 
 /* Parsing the command line -------------------------------------------------------------------- */
 
-/* Fill in the two tables of getopt_long() from that of the command. */
+/* Fill in the short options @letters and the long options @names for getopt_long(). */
 static void prepare(const struct util_option *options, char *letters, struct option *names)
 {
 	unsigned int count = count_of(options);
@@ -158,14 +158,14 @@ static int check_words(struct util *util, const struct command *command, unsigne
 
 int options_parse(struct util *util, const struct command *command, int *argc, char ***argv)
 {
-	/* "+" ends the program's own options at the first word, which is the command */
+	/* "+" ends the program's own options at the first argument, which is the command's name */
 	char letters[2 * MOST_OPTIONS + 4] = "+:";
 	struct option names[MOST_OPTIONS + 2];
 	const char *form = command->name ? letters + 1 : letters;
 	int found, status = -1;
 
 	prepare(command->options, letters + 2, names);
-	optind = 0;	/* in glibc, 0 lets getopt start again */
+	optind = 0;	/* in glibc, 0 lets getopt_long() begin a new command line */
 	while (status < 0 && (found = getopt_long(*argc, *argv, form, names, NULL)) != -1) {
 		if (found == 'h')
 			status = util_help(util, command);

@@ -21,18 +21,18 @@ struct util;
 struct util_option {
 	const char	*name;		/* the long form, without its two dashes; NULL: none */
 	char		letter;		/* the short form, without its dash; 0: there is none */
-	const char	*value;		/* stands for the value in --help; NULL: a flag */
+	const char	*value;		/* name of the value in --help; NULL: a flag */
 	/*
-	 * Store the value @text in @to. Returns false if it breaks @rule. A flag has no such
-	 * function: its @to is a bool, which becomes true.
+	 * Parse @text and store its value in @to. Returns false if the value breaks @rule. A flag
+	 * has no such function: its @to points to a bool, which becomes true.
 	 */
 	bool		(*parse)(const struct util_option *option, const char *text);
-	/* the long form may stand without its value, and @parse then gets NULL */
+	/* true: the long form may stand without a value; the text that @parse gets is then NULL */
 	bool		optional;
 	void		*to;
-	uint64_t	low, high;	/* least and largest value; @high 0: no largest */
+	uint64_t	low, high;	/* least and largest value; @high 0: any value from @low */
 	const char	*choices;	/* words that option_choice() takes, with spaces between */
-	/* the sentence behind "--NAME VALUE: " if the value is refused */
+	/* what a value must be; printed behind "--NAME VALUE: " if @parse refuses the value */
 	const char	*rule;
 	/*
 	 * The text behind the option in --help. It is wrapped between words, or printed as it is if
@@ -42,10 +42,12 @@ struct util_option {
 };
 
 /*
- * Functions for @parse, each with the type of variable that @to points to: a number or a size with
- * K, M or G (uint64_t, or uint32_t where the name ends in 32), seconds (double), a text (const char
- * *, which is not copied), or one of @choices (unsigned int, which gets the number of the word,
- * from 0 on). Each returns false if the text is no such value or is not from @low to @high.
+ * Functions for the member @parse of an option. The type of the variable @to depends on the
+ * function. option_number() and option_size() (with K, M or G) store a uint64_t, and their forms
+ * with 32 at the end a uint32_t. option_seconds() stores a double. option_text() stores a const
+ * char *, and does not copy the text. option_choice() stores an unsigned int: the index of the word
+ * in @choices. Each returns false if the text is no such value. Numbers and sizes must also be
+ * from @low to @high.
  */
 #define OPTION_SECONDS	"it must be a number of seconds above 0"
 
@@ -58,9 +60,10 @@ bool option_text(const struct util_option *option, const char *text);
 bool option_choice(const struct util_option *option, const char *text);
 
 /*
- * Parse the options of @command, or those of the program if @command has no name. *@argc and *@argv
- * get the words behind the options. Returns -1 if the command is to run, or an exit status: --help
- * was asked for, or the command line is wrong, as a sentence on standard error says.
+ * Parse the options of @command, or those of the program if @command has no name. Afterwards *@argc
+ * and *@argv are the arguments behind the options. Returns -1 if the command is to run. Otherwise
+ * the program must end with the exit status that is returned: --help has printed its text, or the
+ * command line is wrong, and a message on standard error says why.
  */
 int options_parse(struct util *util, const struct command *command, int *argc, char ***argv);
 

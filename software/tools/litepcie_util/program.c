@@ -19,8 +19,8 @@
 /* Signals that end the program ---------------------------------------------------------------- */
 
 /*
- * A signal came that asks the program to end. This is a global, since a signal handler gets no
- * context.
+ * 1 if SIGINT or SIGTERM has come. The variable is global, since a signal handler gets no pointer
+ * to the program's state.
  */
 static volatile sig_atomic_t interrupted;
 
@@ -36,8 +36,8 @@ bool util_interrupted(void)
 }
 
 /*
- * Without SA_RESTART a signal ends a wait for the card. SA_RESETHAND lets a second Ctrl-C kill the
- * program.
+ * SA_RESTART is not set, so a signal ends a system call that waits for the card. SA_RESETHAND lets
+ * a second Ctrl-C kill the program.
  */
 void program_begin(const struct program *program, struct util *util)
 {

@@ -18,18 +18,18 @@
 struct program {
 	const char			*name;
 	/*
-	 * text of --help: what is behind "usage: NAME " and before the list of commands, and what
-	 * is behind the list
+	 * The text of --help: @about stands between "usage: NAME " and the list of commands, and
+	 * @more stands behind the list.
 	 */
 	const char			*about, *more;
-	/* options before the command; those without a long name have a letter alone */
+	/* options before the command; those without a long name have only a letter */
 	const struct util_option	*options;
-	const struct command *const	*commands;	/* ends with NULL */
+	const struct command *const	*commands;	/* the list ends with NULL */
 };
 
 /*
- * Prepare @util for the program, and let the first SIGINT or SIGTERM only make util_interrupted()
- * true, so that a command can stop the card. A second one kills the program.
+ * Prepare @util for the program. The first SIGINT or SIGTERM then only makes util_interrupted()
+ * true, so that a command can stop the card. A second signal of the same kind kills the program.
  */
 void program_begin(const struct program *program, struct util *util);
 

@@ -27,8 +27,8 @@ void progress_begin(struct progress *progress, const char *what, const char *uni
 }
 
 /*
- * Returns the seconds that are left until the total is reached or the duration is over, whichever
- * comes first. It is infinite if neither is known.
+ * Returns the time in seconds that is left until the total is reached or the duration is over,
+ * whichever comes first. The time is infinite if neither the total nor the duration is known.
  */
 static double time_left(const struct progress *progress, double done, double elapsed)
 {

@@ -19,12 +19,14 @@ struct progress {
 	const char	*unit;		/* unit of @total and of the amount done, such as "MiB" */
 	double		total;		/* the amount of all work, in @unit; 0: not known */
 	double		seconds;	/* planned duration of the work in seconds; 0: not known */
-	double		began, shown;	/* times of the begin and of the last line, util_now() */
+	/* times at which the work began and at which the line was last printed, from util_now() */
+	double		began, shown;
 };
 
 /*
- * progress_show() prints the line anew with @done, the amount done so far. It may be called often:
- * a call within 0.2 s after the last line prints nothing. progress_end() removes the line.
+ * progress_begin() prints nothing yet. progress_show() prints the line anew with @done, the amount
+ * of work done so far. progress_show() may be called often: a call within 0.2 s after the line was
+ * last printed does nothing. progress_end() removes the line.
  */
 void progress_begin(struct progress *progress, const char *what, const char *unit, double total,
 		    double seconds);
@@ -32,8 +34,8 @@ void progress_show(struct progress *progress, double done);
 void progress_end(struct progress *progress);
 
 /*
- * Write the text of the line into @text. @done is in the unit of the total, @elapsed in seconds
- * since the work began.
+ * Write the text of the progress line into @text. @done is in progress->unit, and @elapsed is the
+ * time in seconds since the work began.
  */
 void progress_text(const struct progress *progress, double done, double elapsed, char *text,
 		   size_t size);

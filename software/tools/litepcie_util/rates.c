@@ -12,22 +12,20 @@
 
 #include "litepcie_capability.h"
 
-/*
- * the read completion boundary in bytes that is assumed if it is not known; one of 128 bytes is
- * rare
- */
+/* The read completion boundary (RCB) in bytes if it is not known. An RCB of 128 bytes is rare. */
 #define USUAL_RCB	64u
 #define SHORT_TAGS	LITEPCIE_SHORT_READ_TAGS
 /*
- * Most runs of one way. Software may have been late in one of them, which looks like a slow host.
+ * Largest number of runs in one direction. In a single run the software may have been late, which
+ * looks like a slow host.
  */
 #define TRIES		3u
 
 static const char *const ids[RATES_WAYS] = { "c2h", "h2c", "duplex" };
 
 /*
- * Returns how many bytes of reads the DMA keeps in flight: those of all tags, or fewer if the
- * card's capability table says that the DMA itself has less space for the data.
+ * Returns how many bytes of read requests the DMA keeps in flight: those of all tags, or fewer if
+ * the card's capability table says that the DMA has less space for the data.
  */
 static double in_flight(struct util *util, const struct rates *rates)
 {
@@ -77,8 +75,8 @@ static void learn_host(struct rates *rates, const struct litepcie_counters *seen
 	if (rc->tlps && rc->first > seen->rq.first)
 		rates->reads.rtt_ns = (double)(rc->first - seen->rq.first) * rates->link.cycle_ns;
 	/*
-	 * Round the mean size of completions to a power of two, and slightly up: a few short
-	 * completions at the borders of pages do not make it a smaller size.
+	 * The size of completions is a power of two. The mean is a little smaller because of a few
+	 * short completions at the borders of pages, so 0.25 is added to its logarithm.
 	 */
 	if (mean >= 64)
 		rates->reads.completion = 1u << (unsigned int)floor(log2(mean) + 0.25);
@@ -90,8 +88,8 @@ static struct limit lower(struct limit one, struct limit other)
 }
 
 /*
- * Returns the limit of packets of @size bytes there and back. A packet that is smaller than MRRS
- * takes a whole read, so its bytes in flight are limited by the number of tags.
+ * Returns the limit of packets of @size bytes through the loopback. A packet that is smaller than
+ * MRRS takes a read request of its own, so the number of tags limits the bytes in flight.
  */
 static struct limit limit_of_size(const struct rates *rates, size_t size)
 {
@@ -143,8 +141,8 @@ static void measure(struct util *util, struct rates *rates, enum rates_way way,
 	uint64_t buffers = plan->bytes ? plan->bytes / each : DMA_NO_END;
 	struct dma_run run = {
 		/*
-		 * Duplex uses the loopback of the DMA: two independent directions would end at
-		 * different times.
+		 * A duplex run uses the loopback of the DMA: without the loopback the two
+		 * directions would end at different times.
 		 */
 		.util = util, .timeout_s = plan->timeout_s, .loopback = way == RATES_DUPLEX,
 		.duration_s = plan->duration_s, .packet = packet, .watch = plan->watch,
@@ -166,8 +164,8 @@ static void measure(struct util *util, struct rates *rates, enum rates_way way,
 }
 
 /*
- * True if another run cannot change the result. This is so if the rate has reached a limit, if the
- * run failed, or if the user asked for a duration or for lines of an interval.
+ * Returns true if no other run is needed: the rate has reached a limit, the run has failed, or the
+ * user asked for a duration or for reports in an interval.
  */
 static bool settled(const struct util *util, const struct rates_plan *plan,
 		    const struct rate *rate)
@@ -177,8 +175,8 @@ static bool settled(const struct util *util, const struct rates_plan *plan,
 }
 
 /*
- * Measure one way, and repeat a run that was slow. Software that was not scheduled for a while
- * looks like a slow host, but only a slow host is slow every time. So the best of a few runs
+ * Measure one direction, and repeat a run that was slow. A program that was not scheduled for a
+ * while looks like a slow host, but only a slow host is slow in each run. So the best of a few runs
  * counts.
  */
 static void measure_steady(struct util *util, struct rates *rates, enum rates_way way,
@@ -204,7 +202,7 @@ void rates_measure(struct util *util, struct rates *rates, const struct rates_pl
 		if (!plan->ways || plan->ways & 1u << way)
 			measure_steady(util, rates, (enum rates_way)way, plan, 0,
 				       &rates->rate[way]);
-	/* Note a Ctrl-C that came between two DMA runs. A run notes its own Ctrl-C. */
+	/* A run notes a Ctrl-C that comes in it. One between two runs is noted here. */
 	if (util_interrupted() && !util->failed)
 		util_fail(util, "interrupted");
 }

@@ -11,18 +11,21 @@
 #include "liblitepcie.h"
 
 struct streams {
-	struct litepcie_stream	*h2c, *c2h;	/* NULL: not open */
+	struct litepcie_stream	*h2c, *c2h;	/* NULL: the stream is not open */
 };
 
 /*
  * Open the streams of @directions (LITEPCIE_H2C, LITEPCIE_C2H or both) with the same @options, and
- * start them, c2h first. The limit of @options is for c2h alone. Returns 0, or -errno; no stream is
- * open then.
+ * start them, c2h first. The limit in @options applies to c2h only. Returns 0, or -errno; on an
+ * error no stream is left open.
  */
 int streams_start(struct litepcie *dev, unsigned int directions,
 		  const struct litepcie_stream_options *options, struct streams *streams);
 
-/* Stop and close the streams that are open. Returns 0, or the first error as -errno. */
+/*
+ * Stop and close the streams that are open. Returns 0, or -errno; an error of c2h counts before
+ * one of h2c.
+ */
 int streams_stop(struct streams *streams);
 
 #endif /* LITEPCIE_UTIL_STREAMS_H */

@@ -24,10 +24,12 @@
 #define EXIT_FAILED	1
 #define EXIT_USAGE	2
 
-#define UTIL_FAILURES	8	/* failures of a command that are kept as sentences */
-#define UTIL_SENTENCE	512	/* bytes of a sentence, with its end */
+/* Failures of a command whose sentences are kept. Further failures are only counted. */
+#define UTIL_FAILURES	8
+/* size in bytes of the sentence of a failure, with its terminating 0 */
+#define UTIL_SENTENCE	512
 
-/* largest values of options: a time in seconds, and how often a measurement is repeated */
+/* largest values of options: a time in seconds, and the number of repetitions of a measurement */
 #define UTIL_MAX_SECONDS	1000000
 #define UTIL_MAX_COUNT		1000000
 
@@ -47,7 +49,7 @@ struct program;
 struct util {
 	const struct program		*program;
 	const char			*command;
-	/* the words behind the options of the command */
+	/* arguments of the command line behind the options of the command */
 	char				**words;
 	int				word_count;
 	const char			*device;
@@ -66,13 +68,19 @@ struct util {
 struct command {
 	const char *name;
 	const char *summary;
-	/* the text of --help: what is behind "usage: NAME ", what it does, examples */
+	/*
+	 * The text of --help: @usage is printed behind "usage: NAME ", @about says what the command
+	 * does, and @examples is the end of the text.
+	 */
 	const char *usage, *about, *examples;
-	const struct util_option *options;	/* NULL: it has none but --help */
-	/* least and most words behind the options, and what they are: "NAME takes ..." */
+	const struct util_option *options;	/* NULL: the command has no option but --help */
+	/*
+	 * least and largest number of arguments behind the options; @takes says what they are, in
+	 * the error message "NAME takes ..."
+	 */
 	unsigned int least, most;
 	const char *takes;
-	/* Run the command: open the card, do the work. Returns an exit status. */
+	/* Run the command: open the card, do the work. Returns the exit status of the program. */
 	int (*run)(struct util *util);
 };
 
@@ -105,18 +113,21 @@ extern const struct command cmd_firmware;
 const char *util_csr(const char *option);
 
 /*
- * Open the card util->device, and read the conditions of its link. Returns false if the card cannot
- * be opened or its conditions cannot be read; the failure is noted.
+ * Open the card util->device as util->dev, and read the conditions of its link. Returns false if
+ * the card cannot be opened or its conditions cannot be read. The failure is then noted.
  */
 bool util_open(struct util *util);
 
-/* Note a failure of the command. The text is one sentence without a full stop. */
+/*
+ * Note a failure of the command: the command then ends with EXIT_FAILED. The text is one sentence
+ * without a full stop.
+ */
 __attribute__((format(printf, 2, 3)))
 void util_fail(struct util *util, const char *format, ...);
 
 /*
- * Note that the library's last call failed with @rc while the program was @doing something. With
- * @rc >= 0 nothing is noted.
+ * Note that the library's last call failed with the error @rc. @doing says what the program was
+ * doing, as in "reading the identifier". If @rc is not negative, nothing is noted.
  */
 void util_check(struct util *util, int rc, const char *doing);
 
@@ -128,15 +139,15 @@ void util_check(struct util *util, int rc, const char *doing);
 int util_emit(struct util *util, const void *result,
 	      void (*print)(const struct emit *emit, const void *result));
 
-/* True if the card's capability table has a block of this type. */
+/* Returns true if the card's capability table has a block of @type, LITEPCIE_BLOCK_.... */
 bool util_has_block(struct litepcie *dev, unsigned int type);
 
-/* Returns the length in ns of a tick of the card's device time. */
+/* Returns the length in nanoseconds of a tick of the card's device time. */
 double util_tick_ns(const struct litepcie *dev);
 
 /*
- * Print "NAME: MESSAGE" with the program's name, and where to find help, on standard error. Returns
- * EXIT_USAGE.
+ * Print a message about a wrong command line on standard error, behind the program's name, and then
+ * the command that prints help. Returns EXIT_USAGE.
  */
 __attribute__((format(printf, 2, 3)))
 int util_usage(const struct util *util, const char *format, ...);
@@ -155,15 +166,16 @@ int util_bad_option(const struct util *util, int option, const char *word);
 int util_help(const struct util *util, const struct command *command);
 
 /*
- * Parse a number from @low to @high, or a size in bytes, from the command line; 0x begins a
- * hexadecimal one. A size may end in K, M or G (2^10, 2^20, 2^30), and is from 1 to less than 2^63.
- * Both return false if @text is no number or is out of range.
+ * Parse a number from @low to @high, or a size in bytes, from the command line. A number that
+ * begins with 0x is hexadecimal, and one that begins with 0 is octal. A size may end in K, M or G
+ * (2^10, 2^20, 2^30), and is from 1 to less than 2^63. Both functions return false if @text is no
+ * number or is out of range.
  */
 bool util_parse_number(const char *text, uint64_t low, uint64_t high, uint64_t *value);
 bool util_parse_size(const char *text, uint64_t *bytes);
 
 /*
- * Parse seconds, which are above 0, at most UTIL_MAX_SECONDS, and may have a fraction. Returns
+ * Parse a number of seconds above 0 and up to UTIL_MAX_SECONDS, which may have a fraction. Returns
  * false if @text is no such number.
  */
 bool util_parse_seconds(const char *text, double *seconds);
@@ -177,7 +189,7 @@ static inline double util_now(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* Returns the 32-bit word of 4 bytes of a file or of a memory, the lowest byte first. */
+/* Returns the 32-bit number that is stored in 4 bytes, the least significant byte first. */
 static inline uint32_t util_word(const uint8_t *bytes)
 {
 	return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
@@ -193,12 +205,12 @@ void util_fill(unsigned int at, unsigned int indent, const char *text);
 enum util_colour { COLOUR_END, COLOUR_NAME, COLOUR_GOOD, COLOUR_BAD };
 
 /*
- * Returns the escape sequence of a colour. It is empty if stdout is no terminal, if NO_COLOR is
- * set, or with --json.
+ * Returns the escape sequence that sets a colour on the terminal. The string is empty if stdout is
+ * no terminal, if the environment variable NO_COLOR is set and not empty, or with --json.
  */
 const char *util_colour(const struct util *util, enum util_colour colour);
 
-/* True if SIGINT or SIGTERM has come. The command must then stop the card and end. */
+/* Returns true if SIGINT or SIGTERM has come. The command must then stop the card and end. */
 bool util_interrupted(void);
 
 #endif /* LITEPCIE_UTIL_H */

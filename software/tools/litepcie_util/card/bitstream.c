@@ -15,7 +15,7 @@
 #include "util.h"
 
 #define WORD	4u
-/* No file that is larger can be a bitstream of a part with this flash. */
+/* A larger file, in bytes, cannot be a bitstream of a supported part. */
 #define LARGEST	(1u << 27)
 
 static const struct {
@@ -68,8 +68,9 @@ static long read_file(struct bitstream *bitstream)
 }
 
 /*
- * Skip the header of a .bit file: text fields with a letter and two bytes of length, then the
- * letter e and four bytes with the length of the configuration.
+ * Skip the header of a .bit file. Each field of text begins with a letter and two bytes of length.
+ * The last field has the letter e and, in four bytes, the length of the configuration. Returns
+ * false if the file ends before the configuration does. The failure is then noted.
  */
 static bool skip_header(struct util *util, struct bitstream *bitstream)
 {
@@ -102,7 +103,7 @@ static bool skip_header(struct util *util, struct bitstream *bitstream)
 	return true;
 }
 
-/* Returns the offset behind the synchronisation word, or 0 if there is none. */
+/* Returns the offset behind the synchronisation word, or 0 if the bitstream has no such word. */
 static size_t synchronise(const struct bitstream *bitstream)
 {
 	for (size_t at = 0; at + WORD <= bitstream->size; at++)
@@ -112,7 +113,8 @@ static size_t synchronise(const struct bitstream *bitstream)
 }
 
 /*
- * Note what a register write says. Returns true if it is the command that ends a configuration.
+ * Keep what the write of @value to a configuration register says of the bitstream. Returns true if
+ * the write is the command that ends a configuration.
  */
 static bool take_write(struct bitstream *bitstream, unsigned int reg, uint32_t value)
 {

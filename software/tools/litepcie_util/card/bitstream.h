@@ -30,13 +30,15 @@ struct bitstream {
 };
 
 /*
- * Read and check a file. Returns false if it is no complete bitstream; the failure is noted.
+ * Read and check the file @name. Returns false if the file is no complete bitstream. The failure is
+ * then noted. Call bitstream_free() in both cases.
  */
 bool bitstream_read(struct util *util, const char *name, struct bitstream *bitstream);
 
-/* Returns the name of the part with this IDCODE, or NULL if no board has it. */
+/* Returns the name of the part with @idcode, or NULL if no supported board has such a part. */
 const char *bitstream_part(uint32_t idcode);
 
+/* Release the memory of @bitstream. All members become zero. */
 void bitstream_free(struct bitstream *bitstream);
 
 #endif /* LITEPCIE_UTIL_BITSTREAM_H */

@@ -5,7 +5,8 @@
  */
 
 /*
- * The command console: pass standard input to the card's management CPU, and print what it answers.
+ * The command console: pass standard input to the card's management CPU, and print what the CPU
+ * answers.
  */
 #include <errno.h>
 #include <poll.h>
@@ -20,9 +21,15 @@
 
 #define LOOK_MS		20
 #define PART		256
-/* Ctrl-D ends the console at a terminal, since Ctrl-D never reaches a raw terminal as an end. */
+/*
+ * The character that ends the console at a terminal. The terminal is not in canonical mode, where
+ * Ctrl-D does not become an end of file.
+ */
 #define CONTROL_D	4
-/* If so many looks after the end of the input find nothing new, the CPU has said everything. */
+/*
+ * After the end of the input the console ends when the CPU has printed nothing in this number of
+ * checks in a row, LOOK_MS apart.
+ */
 #define QUIET_LOOKS	5u
 
 struct console {
@@ -36,7 +43,7 @@ struct console {
 	size_t			length;
 };
 
-/* Let the terminal pass each key at once, without an echo: the CPU gives the echo. */
+/* Let the terminal pass on each key at once. The terminal does not echo keys: the CPU does. */
 static void begin_terminal(struct console *console)
 {
 	struct termios raw;
@@ -94,7 +101,10 @@ static bool send(struct console *console)
 	return true;
 }
 
-/* Print, or keep for --json, what the CPU has printed. @got is how much it was. */
+/*
+ * Print what the CPU has printed, or keep it for --json. *@got becomes the number of bytes. Returns
+ * false if that failed.
+ */
 static bool receive(struct console *console, size_t *got)
 {
 	char text[PART];
@@ -131,7 +141,7 @@ static void talk(struct console *console)
 	}
 }
 
-/* Returns false, with a sentence, if no firmware would answer. */
+/* Returns false and notes a failure if the CPU does not run, or its firmware has no mailbox. */
 static bool is_answered(struct console *console)
 {
 	struct management_status status;
@@ -154,7 +164,7 @@ static bool is_answered(struct console *console)
 	return true;
 }
 
-/* The text has been printed already, as it came. */
+/* Print the result in JSON. As text, receive() has already printed what the CPU said. */
 static void print(const struct emit *out, const void *result)
 {
 	const struct console *console = result;

@@ -5,7 +5,8 @@
  */
 
 /*
- * The command firmware: the state of the card's management CPU, and another image for it.
+ * The command firmware: print the state of the card's management CPU, or load another image into
+ * the CPU's memory.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,9 +21,9 @@
 
 struct firmware {
 	const char			*verb;
-	uint32_t			built;	/* version of the firmware that the gateware has */
+	uint32_t			built;	/* version of the gateware's own firmware */
 	struct management_status	status;
-	size_t				bytes;	/* size of the image that was loaded; 0: none was */
+	size_t				bytes;	/* size of the loaded image; 0: none was loaded */
 };
 
 static void print(const struct emit *out, const void *result)
@@ -44,7 +45,10 @@ static void print(const struct emit *out, const void *result)
 	emit_string(out, "built_in", "built in       %s\n", built);
 }
 
-/* Returns whether @image looks like an image; otherwise a sentence says what is wrong. */
+/*
+ * Returns true if @image has the size and the header of an image. Otherwise a failure is noted that
+ * says what is wrong.
+ */
 static bool is_image(struct util *util, const char *name, const uint8_t *image, size_t bytes,
 		     size_t most)
 {

@@ -5,13 +5,13 @@
  */
 
 /*
- * The command flash: look at the card's configuration flash, read it, and write the application's
+ * The command flash: show and read the card's configuration flash, and write the application's
  * image into it.
  *
- * A part takes an image from its synchronisation word on.  So the old image's word is destroyed
- * before anything is erased, and the new one's is written last, when the card has found all other
- * bytes right.  At any moment the flash has a complete image or none, and with none the golden image
- * starts.
+ * The FPGA starts to read an image at its synchronisation word. So the word of the old image is
+ * destroyed before anything is erased, and the word of the new image is written last, when all
+ * other bytes have been compared. At any moment the flash has a complete application or none. With
+ * none the FPGA starts the golden image.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -40,7 +40,7 @@ struct work {
 	bool			has_bootsts;
 };
 
-/* Print the place of the images, and with which one the part has started. */
+/* Print the addresses of the images in the flash, and with which image the FPGA has started. */
 static void print_info(const struct emit *out, const struct work *work, bool shown)
 {
 	const char *golden = work->bootsts & 2 ? ": the golden image, since the application failed"
@@ -76,7 +76,7 @@ static void print_work(const struct emit *out, const struct work *work, bool sho
 		emit_null(out, "user_id");
 }
 
-/* JSON has all values for every verb. The text has those that the verb is about. */
+/* Print the result. JSON has all values for every verb, and the text those of the verb. */
 static void print(const struct emit *out, const void *result)
 {
 	const struct work *work = result;
@@ -91,7 +91,7 @@ static void print(const struct emit *out, const void *result)
 
 /* The image to program ------------------------------------------------------------------------ */
 
-/* Read the image, and check that it is for this card's part and fits. */
+/* Read the image. Returns false if it is for another part, or does not fit into the flash. */
 static bool take_image(struct util *util, struct work *work)
 {
 	const struct flash *flash = &work->flash;
@@ -112,7 +112,7 @@ static bool take_image(struct util *util, struct work *work)
 			  work->file, work->image.size, flash->room - LITEPCIE_FLASH_SPARE);
 		return false;
 	}
-	/* end_old_image() and the command reboot look for the word in the first page only */
+	/* end_old_image() and the command reboot search for this word only in the first page. */
 	if (work->image.sync + FLASH_SYNC_BYTES > LITEPCIE_FLASH_PAGE_BYTES) {
 		util_fail(util, "%s: its synchronisation word is at byte %zu of the configuration, and "
 			  "must be within the first %u: build it again without a prefix",
@@ -125,7 +125,7 @@ static bool take_image(struct util *util, struct work *work)
 	return true;
 }
 
-/* Returns false, and notes why, if Ctrl-C came. @left says what the flash has now. */
+/* Returns false and notes a failure if Ctrl-C came. @left says what the flash contains now. */
 static bool go_on(struct util *util, const char *left)
 {
 	if (util_interrupted())
@@ -188,7 +188,10 @@ static bool compare(struct util *util, struct work *work, uint64_t from, uint64_
 	if (from >= to)
 		return true;
 	expected = flash_crc_of(work->image.data + from, (size_t)(to - from));
-	/* some flashes do not send data on two lines: a difference is looked at again on one line */
+	/*
+	 * Some flashes cannot send data on two lines. If the CRC-32 differs, the bytes are read
+	 * again on one line.
+	 */
 	do {
 		if (!flash_crc(&work->flash, address, (uint32_t)(to - from), pairs, &found))
 			return false;
@@ -201,13 +204,16 @@ static bool compare(struct util *util, struct work *work, uint64_t from, uint64_
 	return found == expected;
 }
 
-/* Program the synchronisation word at @offset of the application's room, or destroy it with 0. */
+/*
+ * Write @word over the synchronisation word at @offset of the application's image. The word 0
+ * destroys the synchronisation word.
+ */
 static bool program_sync(struct work *work, uint64_t offset, uint32_t word)
 {
 	uint8_t pages[2 * LITEPCIE_FLASH_PAGE_BYTES];
 	uint64_t page = offset - offset % LITEPCIE_FLASH_PAGE_BYTES;
 
-	/* ones leave the flash as it is */
+	/* Programming can only clear bits, so bytes of ones leave the flash as it is. */
 	memset(pages, 0xff, sizeof(pages));
 	for (unsigned int i = 0; i < FLASH_SYNC_BYTES; i++)
 		pages[offset - page + i] = (uint8_t)(word >> (24 - 8 * i));
@@ -215,7 +221,7 @@ static bool program_sync(struct work *work, uint64_t offset, uint32_t word)
 			     sizeof(pages), NULL, NULL);
 }
 
-/* Destroy the synchronisation word of the image that the flash has, if it has one. */
+/* Destroy the synchronisation word of the application in the flash, if there is an application. */
 static bool end_old_image(struct work *work)
 {
 	uint32_t at;
@@ -226,8 +232,8 @@ static bool end_old_image(struct work *work)
 }
 
 /*
- * Program all pages of the image, without its synchronisation word, and compare them.  Reading the
- * flash takes as long as sending to it, so each byte is compared once only.
+ * Program all pages of the image without its synchronisation word, and compare them. Each byte is
+ * compared only once, since reading the flash takes long.
  */
 static bool program_rest(struct util *util, struct work *work)
 {
@@ -343,7 +349,10 @@ static const struct util_option options[] = {
 	{ 0 },
 };
 
-/* Set the verb and the file. Returns -1 to go on, or an exit status. */
+/*
+ * Take the verb and the file from the command line. Returns -1 if they are correct, otherwise the
+ * exit status of the program.
+ */
 static int take_words(struct util *util, size_t *verb)
 {
 	char **words = util->words;

@@ -5,8 +5,8 @@
  */
 
 /*
- * The command module: print what the module in a QSFP cage says of itself. It changes nothing but
- * the page that the module shows.
+ * The command module: print what the module in a QSFP cage says of itself. The command changes
+ * nothing in the module but the selected page of its memory.
  */
 #include <math.h>
 #include <string.h>
@@ -35,7 +35,7 @@ static const char *const letters[CAGES] = { "A", "B" };
 
 /* Printing what modules say -------------------------------------------------------------------- */
 
-/* Print the power of each lane in mW, and as text in dBm, too, if there is any. */
+/* Print the power of each lane in mW. The text has dBm, too, for a power above 0. */
 static void print_lanes(const struct emit *out, const char *key, const char *name,
 			const double *powers)
 {
@@ -101,7 +101,7 @@ static void print_facts(const struct emit *out, const struct module_facts *facts
 	print_flags(out, facts);
 }
 
-/* JSON alone has the memory itself, as hexadecimal digits. */
+/* Write the 128 bytes @half of the module's memory to JSON as hexadecimal digits. */
 static void print_half(const struct emit *out, const char *key, const uint8_t *half)
 {
 	char digits[2 * MODULE_HALF + 1];
@@ -137,11 +137,14 @@ static void print(const struct emit *out, const void *result)
 
 /* The command --------------------------------------------------------------------------------- */
 
-/* Read the module in cage @number. A cage without one is noted in @modules, and is no failure. */
+/*
+ * Read the module in cage @number. modules->absent says if the cage has no module, which is no
+ * failure.
+ */
 static void read_cage(struct util *util, struct modules *modules, unsigned int number)
 {
 	struct cage *cage = &modules->cage[number];
-	/* the bus is slow, so the text form reads only the bytes that it prints */
+	/* The bus is slow, so without --json only the bytes that the text needs are read. */
 	const unsigned int first = util->json ? 0 : MODULE_UPPER_FIRST;
 	const unsigned int bytes = util->json ? MODULE_HALF : MODULE_UPPER_USED;
 	uint64_t status = 0;

@@ -24,8 +24,8 @@
 
 #define WAIT_S		20
 #define STEP_NS		100000000L
-#define FALLBACK	2u	/* bit of BOOTSTS: the part has fallen back to the golden image */
-#define WBSTAR_UNIT	256u	/* bytes of the flash for each step of the register WBSTAR */
+#define FALLBACK	2u	/* bit of BOOTSTS: the FPGA has fallen back to the golden image */
+#define WBSTAR_UNIT	256u	/* the register WBSTAR has an address of the flash in this unit */
 #define VFIO_DRIVER	"vfio-pci"
 #define NO_IMAGE	"neither the application nor the golden image starts, or its link does not " \
 			"train; JTAG loads a bitstream"
@@ -58,8 +58,8 @@ static void print(const struct emit *out, const void *result)
 }
 
 /*
- * Find the card's function. Returns false if the kernel could not find it again afterwards, so that
- * nobody boots a card that is then lost.
+ * Find the card's PCI function. Returns false if this user may not let the kernel find the function
+ * again after the reboot: the card would then be lost. The failure is noted.
  */
 static bool prepare(struct util *util, struct reboot *reboot)
 {
@@ -75,8 +75,9 @@ static bool prepare(struct util *util, struct reboot *reboot)
 }
 
 /*
- * Returns false if the application has no beginning. A part that has fallen back to its golden image
- * has no watchdog until the next image starts, so it would search the flash for ever.
+ * Returns false and notes a failure if the application's image does not begin with a
+ * synchronisation word. An FPGA that has fallen back to its golden image has no watchdog until the
+ * next image starts, so it would search the flash for such a word for ever.
  */
 static bool application_begins(struct util *util)
 {
@@ -93,7 +94,10 @@ static bool application_begins(struct util *util)
 	return at != LITEPCIE_FLASH_PAGE_BYTES;
 }
 
-/* Tell the card to boot. It goes away at once, so nothing is read behind the last write. */
+/*
+ * Tell the card to reboot. The card stops answering at once, so nothing is read after the last
+ * write.
+ */
 static bool tell(struct util *util, struct reboot *reboot)
 {
 	struct litepcie_block flash = { .struct_size = sizeof(flash) };
@@ -110,7 +114,10 @@ static bool tell(struct util *util, struct reboot *reboot)
 	}
 	litepcie_card(util->dev, &card);
 	memcpy(reboot->before, card.digest, sizeof(reboot->before));
-	/* with 32-bit addresses the part may skip up to 255 bytes, which are erased before the image */
+	/*
+	 * With 32-bit addresses the FPGA may skip up to 255 bytes. So it starts to read
+	 * LITEPCIE_FLASH_SPARE bytes before the image, where the flash is erased.
+	 */
 	page = (flash.parameter[LITEPCIE_FLASH_APPLICATION] - LITEPCIE_FLASH_SPARE) / WBSTAR_UNIT;
 	rc = litepcie_writel(util->dev, block.offset + block.parameter[LITEPCIE_REBOOT_ADDRESS],
 			     page);
@@ -128,8 +135,8 @@ static bool tell(struct util *util, struct reboot *reboot)
 }
 
 /*
- * Let the kernel find the card's function anew, and give it to VFIO if VFIO had it. The function
- * has lost its configuration, so the old one cannot be used any more.
+ * Let the kernel find the card's PCI function anew, and bind the function to vfio-pci if it was
+ * bound to it before. The reboot has cleared the function's configuration space.
  */
 static bool find_again(struct util *util, const struct pci_function *function)
 {
@@ -164,7 +171,7 @@ static bool wait_back(struct util *util, const struct reboot *reboot)
 	return false;
 }
 
-/* Note a failure if the card runs another image than the one that was named. */
+/* Note a failure if the card runs another image than the one on the command line. */
 static void judge(struct util *util, struct reboot *reboot)
 {
 	char first[9];

@@ -5,8 +5,8 @@
  */
 
 /*
- * The command sensors: print the temperature and the supply voltages that the FPGA measures of
- * itself, and its alarms. It only reads, so members of the card's group may use it.
+ * The command sensors: print the temperature and the supply voltages that the FPGA measures, and
+ * its alarms. The command only reads registers, so members of the device file's group may use it.
  */
 #include <time.h>
 
@@ -14,13 +14,14 @@
 #include "util.h"
 
 /*
- * A measurement that had begun before the command was called may be older than the command. The
- * second sequence of measurements to end is the first one that began after it.
+ * The command waits until this number of sequences of measurements have ended. The first of them
+ * may have begun before the command was called, so only the second one is new in all channels.
  */
 #define SEQUENCES	2u
 /*
- * A sequence takes less than a millisecond. The card counts as broken if it has not ended after
- * both this time and this number of looks. A simulated card's time runs with the looks.
+ * A sequence of measurements takes less than a millisecond. The command fails if none has ended
+ * after PATIENCE_S seconds and LOOKS reads of the count of sequences. The number of reads counts
+ * because the time of a simulated card runs only while registers are read.
  */
 #define PATIENCE_S	1.0
 #define LOOKS		20000u
@@ -30,7 +31,7 @@
 struct sensors {
 	double		celsius;
 	double		volts[3];
-	uint32_t	alarms;	/* alarms that are on now, a bit for each name of alarm_names */
+	uint32_t	alarms;	/* alarms that are on now; bit i is that of alarm_names[i] */
 	uint32_t	seen;	/* alarms that have been on since the card's reset */
 };
 
@@ -53,7 +54,10 @@ static double now_s(void)
 	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* Wait until all channels have been measured anew. Returns false if that did not happen. */
+/*
+ * Wait until all channels have been measured anew. Returns false after Ctrl-C, or with a noted
+ * failure.
+ */
 static bool await_fresh(struct util *util)
 {
 	const struct timespec nap = { .tv_nsec = NAP_NS };
@@ -134,7 +138,7 @@ static void print_values(const struct emit *out, const struct sensors *sensors)
 	}
 }
 
-/* Print the names of the alarms in @bits. The text has sentences in their place. */
+/* Write the names of the alarms in @bits to JSON. The text has sentences, which print() prints. */
 static void print_alarms(const struct emit *out, const char *key, uint32_t bits)
 {
 	emit_array(out, key);

@@ -17,16 +17,17 @@
 #include "progress.h"
 #include "util.h"
 
-/* value of every register that is read when the card has gone */
+/* value that a register reads as when the card does not answer any more */
 #define GONE		0xffffffffu
 #define BUSY		(1u << LITEPCIE_FLASH_STATUS_BUSY_OFFSET)
 
 /*
- * Times, in seconds of the card, after which a command is given up. The data sheets' longest times
- * are 1 s for a sector and 1.8 ms for a page; a read of 32 MiB takes 4.3 s at the fastest clock.
+ * A command has failed if the flash is busy for this time, in seconds of the card's clock. The
+ * longest times in the data sheets are 1 s to erase a sector and 1.8 ms to program a page. A read
+ * of 32 MiB takes 4.3 s at the fastest clock.
  */
 #define PATIENCE_S	10.0
-/* Looks at the status between two looks at the card's time. */
+/* number of reads of the status register from one read of the card's time to the next */
 #define LOOKS		64u
 #define SHORTEST_S	20e-6
 
@@ -80,7 +81,7 @@ bool flash_open(struct util *util, struct flash *flash)
 
 /* Commands that the flash engine has refused -------------------------------------------------- */
 
-/* Write the rule that the last command broke to @rule. */
+/* Write to @rule which rule of the flash engine the last command has broken. */
 static void explain_refusal(const struct flash *flash, unsigned int reason, char *rule, size_t size)
 {
 	uint32_t first = flash->application;
@@ -153,7 +154,10 @@ static void pause_for(double seconds)
 	nanosleep(&time, NULL);
 }
 
-/* Returns false if the command has run for too long by the card's own clock. */
+/*
+ * Returns false and notes a failure if the command has run for more than PATIENCE_S by the card's
+ * clock. *@since is the time of the first call, or 0 before it.
+ */
 static bool patient(struct flash *flash, uint64_t *since)
 {
 	uint64_t now = 0;
@@ -171,8 +175,9 @@ static bool patient(struct flash *flash, uint64_t *since)
 }
 
 /*
- * Wait until the engine is not busy. The first look comes shortly before the usual time of this
- * work has passed, so that a look or two are enough on every card, simulated ones included.
+ * Wait until the engine is not busy, and return false if it has refused the command. The status is
+ * first read after the estimated time of this kind of command. Each wait corrects the estimate, so
+ * one or two reads are enough, on simulated cards, too.
  */
 static bool wait_for(struct flash *flash, enum flash_work work)
 {
@@ -218,7 +223,7 @@ static bool command(struct flash *flash, uint32_t opcode, uint32_t address, enum
 	return begin(flash, opcode, address) && wait_for(flash, work);
 }
 
-/* The register `length` stays as it is, so it is written only when it changes. */
+/* Set the engine's register LENGTH. It keeps its value, so an equal value is not written again. */
 static bool set_length(struct flash *flash, uint32_t length)
 {
 	if (flash->length == length)
@@ -234,7 +239,7 @@ bool flash_erase(struct flash *flash, uint32_t address)
 	return command(flash, LITEPCIE_FLASH_OPCODE_ERASE_64K, address, FLASH_ERASE);
 }
 
-/* Fill the page buffer that the engine does not use at present. */
+/* Write a page to that one of the engine's page buffers which is not in use. */
 static bool load(struct flash *flash, const uint8_t *data, size_t size)
 {
 	uint8_t page[LITEPCIE_FLASH_PAGE_BYTES];
@@ -262,7 +267,7 @@ bool flash_program(struct flash *flash, uint32_t address, const uint8_t *data, s
 
 	if (!set_length(flash, LITEPCIE_FLASH_PAGE_BYTES))
 		return false;
-	/* a page is loaded while the one before it is being programmed */
+	/* Each page is loaded into the engine while the flash programs the previous page. */
 	for (size_t at = 0; at < size; at += LITEPCIE_FLASH_PAGE_BYTES) {
 		size_t bytes = size - at < LITEPCIE_FLASH_PAGE_BYTES ? size - at : LITEPCIE_FLASH_PAGE_BYTES;
 

@@ -5,8 +5,8 @@
  */
 
 /*
- * The card's configuration flash, through the flash engine's registers (gateware/card/README.md).
- * Functions that return bool note their failure.
+ * Access the card's configuration flash through the flash engine's registers, which
+ * gateware/card/README.md describes. If a function returns false, the failure was noted.
  */
 #ifndef LITEPCIE_UTIL_FLASH_H
 #define LITEPCIE_UTIL_FLASH_H
@@ -20,8 +20,8 @@
 #define FLASH_SYNC_BYTES	4u	/* bytes of the synchronisation word */
 
 /*
- * The kinds of work whose end the tool waits for. flash->usual learns how long each takes, so that
- * the next wait needs few looks.
+ * The kinds of commands whose end the tool waits for. flash->usual has an estimate of how long each
+ * takes, so that the next wait reads the status register only a few times.
  */
 enum flash_work { FLASH_ERASE, FLASH_PROGRAM, FLASH_READ, FLASH_WORKS };
 
@@ -29,31 +29,32 @@ struct flash {
 	struct util		*util;
 	struct litepcie_block	block;
 	uint32_t		identification;		/* JEDEC identification */
-	/* address in the flash of the application's image, and bytes of the room for it */
+	/* address in the flash of the application's image, and bytes of the room for that image */
 	uint32_t		application, room;
-	uint32_t		length;			/* value last written to `length` */
-	/* the last command, for the sentence about its refusal */
+	uint32_t		length;			/* value last written to register LENGTH */
+	/* opcode and address of the last command, for the error message if it is refused */
 	uint32_t		opcode, address;
-	uint32_t		refusals;		/* the engine's count of refusals at the last look */
-	double			usual[FLASH_WORKS];	/* estimate of each work's time in s */
+	uint32_t		refusals;		/* the engine's count at its last read */
+	double			usual[FLASH_WORKS];	/* estimated duration of each in s */
 	uint64_t		accesses;		/* accesses to the engine's registers */
 };
 
 /* Returns false if the card has no flash engine, or if its flash does not answer. */
 bool flash_open(struct util *util, struct flash *flash);
 /*
- * Returns false if the engine has refused a command since flash_open() or since the last call. A
- * refusal whose reason was overwritten by the next command shows only in the engine's count.
+ * Returns false if the engine has refused a command since flash_open() or since the last call of
+ * flash_all_taken(). If another program's command follows a refused one, the status register does
+ * not show the refusal any more, but the engine's count of refusals does.
  */
 bool flash_all_taken(struct flash *flash);
 
-/* Erase the block of 64 KiB at @address to ones, and wait until that is done. */
+/* Erase the block of 64 KiB at @address to ones, and wait until the erasure is done. */
 bool flash_erase(struct flash *flash, uint32_t address);
 /*
- * Program @size bytes from @address on, which begins a page and must be erased. The rest of the
- * last page and pages of ones stay erased. @step, which may be NULL, is called before each page
- * with the number of bytes before it. If @step returns false, the work ends, and so does
- * flash_program(), without a failure that is noted.
+ * Program @size bytes from @address on. @address is that of a page, and the flash must be erased
+ * there. The rest of the last page and pages of ones stay erased. @step, which may be NULL, is
+ * called before each page with the number of bytes before that page. If @step returns false,
+ * flash_program() ends and returns false without noting a failure.
  */
 bool flash_program(struct flash *flash, uint32_t address, const uint8_t *data, size_t size,
 		   bool (*step)(void *context, size_t done), void *context);
@@ -65,11 +66,12 @@ bool flash_read(struct flash *flash, uint32_t address, uint8_t *data, size_t siz
  */
 bool flash_crc(struct flash *flash, uint32_t address, uint32_t size, bool pairs, uint32_t *crc);
 /*
- * Look for the synchronisation word of a bitstream in the first page of the application's image.
- * @offset gets its place in the page, or LITEPCIE_FLASH_PAGE_BYTES if the page has no such word.
+ * Search the first page of the application's image for the synchronisation word of a bitstream.
+ * *@offset becomes its offset in the page, or LITEPCIE_FLASH_PAGE_BYTES if the page has no such
+ * word.
  */
 bool flash_find_sync(struct flash *flash, uint32_t *offset);
-/* Returns zlib's CRC-32 of bytes in memory. */
+/* Returns the CRC-32 of @size bytes in memory, as zlib's crc32() computes it. */
 uint32_t flash_crc_of(const uint8_t *data, size_t size);
 /* Read the engine's register that @parameter names, such as LITEPCIE_FLASH_CRC. */
 bool flash_register(struct flash *flash, unsigned int parameter, uint32_t *value);

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* Talk to the card's management CPU. management.h says what each function promises. */
+/* Access the card's management CPU. management.h says what each function promises. */
 #include "management.h"
 
 #include <errno.h>
@@ -15,7 +15,10 @@
 
 #define WORD		4u
 #define NAP_NS		100000L
-/* Three starts without a heartbeat take a card milliseconds, and a simulated one up to a minute. */
+/*
+ * A card takes milliseconds for three starts of its CPU without a heartbeat. A simulated card takes
+ * up to a minute.
+ */
 #define PATIENCE_S	90
 
 bool management_find(struct util *util, struct management *cpu)
@@ -138,8 +141,8 @@ bool mailbox_ring(struct management *cpu)
 }
 
 /*
- * Read a counter that the CPU writes. A read in the moment of the write may return neither value on
- * silicon, so the counter is read until it is twice the same.
+ * Read a counter that the CPU writes. On silicon a read at the moment of a write may return neither
+ * the old nor the new value, so the counter is read until two reads in a row agree.
  */
 static bool read_steady(struct management *cpu, uint32_t word, uint32_t *value)
 {
@@ -166,7 +169,10 @@ bool mailbox_send(struct management *cpu, const char *text, size_t bytes, size_t
 	while (*taken < bytes && head - tail < LITEPCIE_MAILBOX_RING_IN_SIZE) {
 		unsigned int shift = head % WORD * 8;
 
-		/* The card takes whole words. The other bytes are not the CPU's to change. */
+		/*
+		 * The card takes writes of whole words only. The other bytes of the word may be
+		 * read and written back, since only the host writes this ring.
+		 */
 		at = LITEPCIE_MAILBOX_RING_IN_PLACE +
 		     head % LITEPCIE_MAILBOX_RING_IN_SIZE / WORD * WORD;
 		if (!mailbox_read(cpu, at, &word))

@@ -5,9 +5,9 @@
  */
 
 /*
- * The card's management CPU from the host's side: its state, its image and the rings of its
- * mailbox. Each function returns false, and has noted the failure, if the card could not be
- * reached.
+ * Access the card's management CPU from the host: its state, its image, and the rings of its
+ * mailbox. A function of type bool returns false if the card could not be accessed. The failure is
+ * then noted.
  */
 #ifndef LITEPCIE_UTIL_MANAGEMENT_H
 #define LITEPCIE_UTIL_MANAGEMENT_H
@@ -38,15 +38,15 @@ bool management_status(struct management *cpu, struct management_status *status)
 const char *management_state(unsigned int state);
 
 /*
- * Wait until the CPU has judged its image and its first turn is over: it sleeps, or it does not
- * run. The wait ends after 90 s or with Ctrl-C, too. So @status, which gets the last state, must be
- * looked at.
+ * Wait until the card has checked the CPU's image and the CPU sleeps or does not run. The wait also
+ * ends after 90 s and with Ctrl-C, so the caller must check @status, which gets the last state.
  */
 bool management_wait(struct management *cpu, struct management_status *status);
 
 /*
- * Hold the CPU, write @bytes of @image to its memory, read them back, and let the CPU start. @bytes
- * is a multiple of 4. If a word differs when it is read back, the CPU stays held.
+ * Hold the CPU in reset, write @bytes of @image to its memory, read them back, and let the CPU
+ * start. @bytes is a multiple of 4. If a word differs when it is read back, the failure is noted,
+ * and the CPU stays in reset.
  */
 bool management_load(struct management *cpu, const uint8_t *image, size_t bytes);
 
@@ -54,17 +54,18 @@ bool management_load(struct management *cpu, const uint8_t *image, size_t bytes)
 bool mailbox_read(struct management *cpu, uint32_t word, uint32_t *value);
 bool mailbox_write(struct management *cpu, uint32_t word, uint32_t value);
 
-/* Wake the CPU to look at its mailbox. */
+/* Ring the CPU's doorbell, so that the CPU wakes up and reads its mailbox. */
 bool mailbox_ring(struct management *cpu);
 
 /*
- * Give the CPU at most @bytes of @text, without waiting for room in the mailbox's ring. @taken gets
- * the number of bytes that had room.
+ * Send up to @bytes of @text to the CPU, without waiting for room in the mailbox's ring. *@taken
+ * becomes the number of bytes that were sent.
  */
 bool mailbox_send(struct management *cpu, const char *text, size_t bytes, size_t *taken);
 
 /*
- * Take at most @room bytes that the CPU has printed. @got gets their number, 0 if there are none.
+ * Take up to @room bytes that the CPU has printed. *@got becomes the number of bytes; 0: the CPU
+ * has printed nothing new.
  */
 bool mailbox_receive(struct management *cpu, char *text, size_t room, size_t *got);
 

@@ -40,7 +40,7 @@ enum {
 	CMIS_SERIAL = 166,
 };
 
-/* SFF-8024's numbers of forms of modules. */
+/* Numbers of the modules' form factors by SFF-8024, and whether the memory follows CMIS. */
 static const struct {
 	unsigned int	number;
 	const char	*name;
@@ -59,13 +59,13 @@ static unsigned int word(const uint8_t *at)
 	return (unsigned int)at[0] << 8 | at[1];
 }
 
-/* Temperatures are in 1/256 of a degree, with a sign. */
+/* Returns a temperature in degrees Celsius. The module has it as a signed number of 1/256 C. */
 static double temperature(const uint8_t *at)
 {
 	return (int16_t)word(at) / 256.0;
 }
 
-/* Voltages are in 100 uV. */
+/* Returns a voltage in volts. The module has it in units of 100 uV. */
 static double voltage(const uint8_t *at)
 {
 	return word(at) / 1e4;

@@ -5,8 +5,8 @@
  */
 
 /*
- * Decode the memory of a QSFP module: by SFF-8636 for QSFP+ and QSFP28, and by the basics of CMIS
- * for QSFP-DD, OSFP and newer QSFP.
+ * Decode the memory of a QSFP module. QSFP, QSFP+ and QSFP28 follow SFF-8636. For QSFP-DD, OSFP and
+ * newer QSFP modules, which follow CMIS, only the basic values are decoded.
  */
 #ifndef LITEPCIE_UTIL_MODULE_DECODE_H
 #define LITEPCIE_UTIL_MODULE_DECODE_H
@@ -16,32 +16,33 @@
 
 #define MODULE_LANES	4u
 /*
- * The bytes that module_decode() looks at: the first MODULE_LOWER_USED bytes of lower memory, and
+ * The bytes that module_decode() reads: the first MODULE_LOWER_USED bytes of lower memory, and
  * MODULE_UPPER_USED bytes of upper page 00 from byte MODULE_UPPER_FIRST of the page on.
  */
 #define MODULE_LOWER_USED	58u
 #define MODULE_UPPER_FIRST	1u
 #define MODULE_UPPER_USED	83u
-#define MODULE_TEXT	17u	/* bytes of a text of 16 characters, with its end */
+#define MODULE_TEXT	17u	/* size of a text of 16 characters, with its terminating 0 */
 
 struct module_facts {
-	unsigned int	identifier;		/* SFF-8024's number of the form of module */
-	const char	*form;			/* name of the form of module */
+	unsigned int	identifier;		/* number of the form factor by SFF-8024 */
+	const char	*form;			/* name of the form factor */
 	bool		cmis;			/* the memory is laid out by CMIS, not by SFF-8636 */
 	bool		known;			/* the layout of the memory is known */
 	char		vendor[MODULE_TEXT], part[MODULE_TEXT], serial[MODULE_TEXT];
 	double		celsius, volts;
-	/* true: the two arrays are valid, in mW for each lane */
+	/* true: @receive_mw and @transmit_mw are valid; they are optical powers in milliwatts */
 	bool		powers;
 	double		receive_mw[MODULE_LANES], transmit_mw[MODULE_LANES];
-	/* latched flags of SFF-8636, a bit for each lane */
+	/* latched flags of SFF-8636, each with a bit for each lane */
 	unsigned int	receive_loss, transmit_loss, transmit_fault;
 	/* alarms: temperature too high or too low, supply voltage too high or too low */
 	bool		hot, cold, high, low;
 };
 
 /*
- * Decode @lower, the 128 bytes of lower memory, and @upper, those of upper page 00.
+ * Decode the memory of a module into @facts. @lower is the 128 bytes of lower memory, and @upper
+ * is the 128 bytes of upper page 00.
  */
 void module_decode(struct module_facts *facts, const uint8_t *lower, const uint8_t *upper);
 

@@ -5,8 +5,9 @@
  */
 
 /*
- * Transfers of a module's memory. The card ends each transfer by itself, whatever the module does.
- * 128 bytes take some 4 ms. A module that holds the clock may add up to a millisecond for each bit.
+ * Read the memory of QSFP modules. The card ends each transfer even if the module does not answer.
+ * 128 bytes take some 4 ms. A module that holds the bus clock low may add up to a millisecond for
+ * each bit.
  */
 #include "module_memory.h"
 
@@ -17,7 +18,10 @@
 #include "litepcie_capability.h"
 
 #define NAP_NS		100000
-/* A transfer counts as hung after so many looks, which take 0.1 ms or more each. */
+/*
+ * A transfer that is still busy after this number of reads of the status register has failed. The
+ * reads are 0.1 ms or more apart.
+ */
 #define LOOKS		20000u
 
 static const char cage_letters[] = "AB";
@@ -30,7 +34,7 @@ static uint64_t field(uint64_t value, unsigned int offset, unsigned int size)
 #define STATUS(value, name) \
 	field(value, LITEPCIE_MODULE0_STATUS_##name##_OFFSET, LITEPCIE_MODULE0_STATUS_##name##_SIZE)
 
-/* The register @name of the block of cage @cage. */
+/* Write or read the register @name of the block of cage @cage. Returns 0 or -errno. */
 static int access_register(struct util *util, unsigned int cage, const char *name, uint64_t *value,
 			   bool write)
 {

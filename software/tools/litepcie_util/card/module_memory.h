@@ -5,8 +5,8 @@
  */
 
 /*
- * Read the memory of a QSFP module through the card. The card's block moves up to
- * MODULE_HALF bytes at a time, and selects the page itself.
+ * Read the memory of a QSFP module through the card. The gateware reads up to MODULE_HALF bytes in
+ * one transfer, and selects the module's page for each transfer.
  */
 #ifndef LITEPCIE_UTIL_MODULE_MEMORY_H
 #define LITEPCIE_UTIL_MODULE_MEMORY_H
@@ -16,9 +16,9 @@
 #define MODULE_HALF	128u	/* bytes of a module's lower memory, and of each upper page */
 
 /*
- * Read @bytes bytes, MODULE_HALF at most, from @offset on of the module in cage @cage (0: A, 1: B)
- * into @to. Offsets from 128 on are in upper page @page. With @keep the module stays selected for
- * the next read. Returns false if the read failed; the failure is noted.
+ * Read @bytes bytes, MODULE_HALF at most, of the memory of the module in cage @cage (0: A, 1: B)
+ * into @to, from @offset on. Offsets from 128 on are in upper page @page. With @keep the module
+ * stays selected for the next read. Returns false if the read failed. The failure is then noted.
  */
 bool module_read(struct util *util, unsigned int cage, unsigned int page, unsigned int offset,
 		 unsigned int bytes, uint8_t *to, bool keep);

@@ -5,8 +5,8 @@
  */
 
 /*
- * The command dma_bench: measure the rate in each direction, the limit on that rate, and which part
- * sets the limit.
+ * The command dma_bench: measure the rate of DMA in each direction, and print it with its limit and
+ * with the name of what sets the limit.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -56,7 +56,10 @@ void bench_emit_rate(const struct emit *out, const struct rate *rate, const char
 	emit_unsigned(out, "stall_cycles", NULL, rate->rq_stalls);
 }
 
-/* In JSON a way that was not asked for is a row without a value. In text it is no line. */
+/*
+ * Print a row for each direction. One that the user did not ask for has a row without a value in
+ * JSON, and no line in the text.
+ */
 static void print_ways(const struct emit *out, const struct bench *bench)
 {
 	emit_text(out, "  %-7s  " BENCH_RATE_HEAD "\n", "");
@@ -103,7 +106,7 @@ static void print(const struct emit *out, const void *result)
 
 /*
  * Refuse options of dma_bench that exclude each other, then fill in the default size or duration.
- * Returns -1 to go on, or an exit status.
+ * Returns -1 if the command is to run, otherwise the exit status of the program.
  */
 static int complete(struct util *util, struct bench *bench)
 {

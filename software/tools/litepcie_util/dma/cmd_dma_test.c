@@ -23,7 +23,7 @@ static const char *const directions[] = { "loopback", "c2h", "h2c", "both" };
 
 struct options {
 	unsigned int	direction;	/* a value of enum direction */
-	/* number of bytes to move in each direction; 0: the command line does not say it */
+	/* bytes to move in each direction; 0: the command line does not give a size */
 	uint64_t	size;
 	uint64_t	timeout_s;
 };
@@ -58,7 +58,10 @@ static uint64_t h2c_checked(const struct dma_run *run)
 			       run->pattern.beats * DMA_BEAT_BYTES;
 }
 
-/* The values that both directions have. @bytes were moved in the window. */
+/*
+ * Print the values that both directions have. @bytes is the data moved in the measured window,
+ * @moved is that of the whole run, and @checked is the part of it that was compared, in bytes.
+ */
 static void print_rates(const struct emit *out, const struct dma_run *run, const char *name,
 			uint64_t bytes, uint64_t moved, uint64_t checked)
 {
@@ -138,7 +141,10 @@ static void print_window(const struct emit *out, const struct dma_window *window
 	emit_object_end(out);
 }
 
-/* In h2c the card's checker tells only where the error is, not the wrong data. */
+/*
+ * Print where the first wrong data is. In h2c the card's pattern checker reports the position of
+ * the first error, but not the expected and the wrong data.
+ */
 static void print_mismatch(const struct emit *out, const struct dma_run *run)
 {
 	uint64_t byte = run->pattern.first_error * DMA_BEAT_BYTES;

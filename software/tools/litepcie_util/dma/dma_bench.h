@@ -40,37 +40,37 @@ struct bench_size {
 	char		reason[UTIL_SENTENCE];
 };
 
-/* h2c and c2h count as unequal if their amounts of data differ by more than this share */
+/* h2c and c2h count as unequal if their amounts of data differ by more than this fraction */
 #define BENCH_UNEVEN	0.02
 
 struct bench_slot {
 	bool		wanted;
-	/* rate of the DMA run; not valid if the run had no steady stretch to measure */
+	/* rate of the DMA run; not valid if the run did not reach a steady state */
 	struct rate	rate;
 	const char	*binds;
-	/* what the logic in the user slot did with the data, in words for the user; may be empty */
+	/* a sentence for the user on what the logic in the user slot did; may be empty */
 	char		words[LITEPCIE_WHY_SIZE];
 };
 
 /*
- * The column heads from "measured" to "binds", which every table of dma_bench has, and
- * bench_emit_rate(), which prints the columns of one line, or the keys of one row. @id names the
- * row in JSON, and @binds is NULL for rates_binds().
+ * Every table of dma_bench has the column heads BENCH_RATE_HEAD. bench_emit_rate() prints these
+ * columns of one line, or the keys of one row in JSON, which @id names. @binds is the text of the
+ * last column; NULL: the result of rates_binds().
  */
 #define BENCH_RATE_HEAD	"measured  unit   limit  reached  binds"
 void bench_emit_rate(const struct emit *out, const struct rate *rate, const char *id,
 		     const char *binds);
 
 /*
- * A function for dma_watch.tell: it appends the rate of the stretch of the run that has just ended
- * to the struct bench_intervals in dma_watch.context.
+ * The function for the member @tell of a struct dma_watch. It appends the rate of the interval that
+ * has just ended to the struct bench_intervals to which watch->context points.
  */
 void bench_interval_tell(const struct dma_run *run, const struct dma_watch *watch);
 void bench_intervals_emit(const struct emit *out, const struct bench_intervals *intervals);
 
 /*
- * Measure the rate for each size of transfer, moving @bytes each way. A size that this card or its
- * driver cannot do gets a reason in place of a rate. Failures are noted in @util.
+ * Measure the rate for each size of transfer, with @bytes in each direction. A size that the card
+ * cannot transfer gets a reason in place of a rate. Failures are noted in @util.
  */
 void bench_sweep(struct util *util, struct rates *rates, uint64_t bytes, int timeout_s,
 		 struct bench_size size[BENCH_SIZES]);
@@ -78,8 +78,8 @@ void bench_sweep_emit(const struct emit *out, const struct rates *rates,
 		      const struct bench_size size[BENCH_SIZES]);
 
 /*
- * Measure the ways of @plan (c2h, h2c, duplex) through the user slot, moving @plan->bytes each way.
- * Failures are noted in @util.
+ * Measure the directions of plan->ways (c2h, h2c, duplex) through the user slot, with plan->bytes
+ * in each direction. Failures are noted in @util.
  */
 void bench_slot(struct util *util, struct rates *rates, const struct rates_plan *plan,
 		struct bench_slot found[RATES_WAYS]);

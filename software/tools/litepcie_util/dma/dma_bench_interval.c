@@ -5,8 +5,8 @@
  */
 
 /*
- * dma_bench --interval: print a line for each stretch of a run. The host's clock decides when a
- * stretch ends, but its rate is taken by the card's clock: a simulated card runs for about a
+ * dma_bench --interval: print a line for each interval of a run. The host's clock decides when an
+ * interval ends, but the card's clock measures its rate: a simulated card runs for about a
  * millisecond of device time in a second of the host's time.
  */
 #include <stdlib.h>
@@ -51,9 +51,7 @@ static void print_interval(const struct rates *rates, const struct bench_interva
 	fflush(stdout);
 }
 
-/*
- * Returns the way that is measured (c2h, h2c or duplex), by the directions that are active in @run.
- */
+/* Returns which measurement @run is (c2h, h2c or duplex), by its active directions. */
 static enum rates_way way_of(const struct dma_run *run)
 {
 	if (!run->h2c.active)
@@ -79,7 +77,7 @@ void bench_interval_tell(const struct dma_run *run, const struct dma_watch *watc
 void bench_intervals_emit(const struct emit *out, const struct bench_intervals *intervals)
 {
 	if (!out->json)
-		return;	/* bench_interval_tell() has printed each line at its time */
+		return;	/* bench_interval_tell() has already printed the lines of text */
 	emit_array(out, "intervals");
 	for (size_t i = 0; i < intervals->count; i++) {
 		const struct bench_interval *entry = &intervals->entry[i];

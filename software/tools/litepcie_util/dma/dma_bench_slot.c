@@ -8,7 +8,8 @@
  * dma_bench --slot: measure the rates through the logic in the user slot.
  *
  * The logic may change, drop or add data. So no data is compared, and a run does not wait for data
- * that may never come: if no buffer moves for SILENT_S, the run ends and what is known is reported.
+ * that may never come: if no buffer moves for SILENT_S seconds, the run ends, and the library's
+ * diagnosis of the streams is reported.
  */
 #include <math.h>
 #include <string.h>
@@ -19,16 +20,14 @@
 #define WAIT_MS		100
 /* seconds after which a run ends if no buffer has moved in either direction */
 #define SILENT_S	1.0
-/*
- * Share of the clock cycles; if the user slot's logic stalls for less, the stalls are not reported.
- */
+/* Stalls of the user slot's logic in less than this fraction of the cycles are not reported. */
 #define NOTED		0.005
 
 static const char *const ids[RATES_WAYS] = { "user/c2h", "user/h2c", "user/duplex" };
 
 /*
- * The measured stretch of a run: counters of the card and state of the slot at its beginning (from)
- * and at its end (to).
+ * The measured part of a run: counters of the card and of the user slot's monitor at its beginning
+ * (@from) and at its end (@to).
  */
 struct stretch {
 	struct dma_window	window;
@@ -67,7 +66,7 @@ static int pump(const struct dma_run *run)
 }
 
 /*
- * Returns the number of buffers that have moved in the direction that is further. The logic may
+ * Returns the number of buffers that have moved in the direction with more buffers: the logic may
  * move nothing in the other direction.
  */
 static uint64_t moved(const struct dma_run *run)
@@ -90,8 +89,9 @@ static int read_end(struct litepcie *dev, struct litepcie_counters *counters,
 }
 
 /*
- * Run until the stretch is measured. The stretch begins after one ring of buffers, when the start
- * is over. Returns 0 or -errno. If nothing moves it returns 0, and the window is not closed.
+ * Run until @stretch is measured. The measurement begins after one ring of buffers. Returns 0 or
+ * -errno. If no buffer moves for SILENT_S seconds, run_stretch() returns 0 and the window is not
+ * closed.
  */
 static int run_stretch(struct dma_run *run, struct stretch *stretch)
 {
@@ -127,9 +127,10 @@ static int run_stretch(struct dma_run *run, struct stretch *stretch)
 /* Evaluation of a run ------------------------------------------------------------------------- */
 
 /*
- * Returns the share of the clock cycles in which the slot, and not the card, held the stream up. If
- * only c2h runs, these are the cycles without source.valid. Otherwise they are the stalls of sink.
- * If c2h runs too, the stalls of source are subtracted from them, since the DMA causes these.
+ * Returns the fraction of the clock cycles in which the user slot's logic, and not the DMA, held
+ * the stream up. If only c2h runs, these are the cycles without source.valid. Otherwise they are
+ * the stalls of sink. If c2h runs too, the stalls of source are subtracted, since the DMA causes
+ * them.
  */
 static double held(const struct dma_run *run, const struct stretch *stretch)
 {
@@ -185,7 +186,7 @@ static void judge(struct rates *rates, enum rates_way way, const struct dma_run 
 
 	rates_of_stretch(rates, way, run, &stretch->window, &found->rate);
 	if (way == RATES_DUPLEX && sent <= 0)
-		/* data moved in one direction only, so the row for duplex has no rate */
+		/* The logic sent no data, so the row for duplex has no rate. */
 		found->rate.valid = false;
 	if (fabs(sent - 1) > BENCH_UNEVEN)
 		set_uneven(rates, stretch, sent, &found->rate);
@@ -205,7 +206,8 @@ static void judge(struct rates *rates, enum rates_way way, const struct dma_run 
 }
 
 /*
- * Measure one way (c2h, h2c or duplex) through the slot into @found. Failures are noted in @util.
+ * Measure c2h, h2c or duplex, as @way says, through the user slot into @found. Failures are noted
+ * in @util.
  */
 static void measure(struct util *util, struct rates *rates, enum rates_way way, uint64_t bytes,
 		    struct bench_slot *found)
@@ -223,8 +225,8 @@ static void measure(struct util *util, struct rates *rates, enum rates_way way, 
 	run.h2c.target = run.c2h.target = bytes / run.data.size;
 	if (rc == 0)
 		/*
-		 * dma_window_begin() also sets window.told, which says whether the counts of RQ
-		 * include records
+		 * dma_window_begin() also sets run.window.told: whether the byte counts of RQ
+		 * include records.
 		 */
 		rc = dma_window_begin(&run);
 	stretch.window.told = run.window.told;

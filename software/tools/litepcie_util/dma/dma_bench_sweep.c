@@ -5,8 +5,8 @@
  */
 
 /*
- * dma_bench --sweep: measure transfers of 64 bytes to 64 KiB, there and back through the card's
- * loopback.
+ * dma_bench --sweep: measure transfers of 64 bytes to 64 KiB to the card and back, through the
+ * card's loopback.
  *
  * A transfer of less than the smallest buffer is a packet, and only a card with records can send
  * packets. A larger transfer is one buffer of that size.
@@ -38,8 +38,8 @@ static unsigned int ring_buffers(struct litepcie *dev, size_t size)
 }
 
 /*
- * Limit the run to PACKETS transfers. A small packet takes the program as long as a large buffer,
- * so @plan.bytes of small packets would take too long.
+ * Returns @plan with at most PACKETS transfers. A small packet takes the program as long as a large
+ * buffer, so a run of plan.bytes would take too long with small packets.
  */
 static struct rates_plan plan_of(struct rates_plan plan, const struct bench_size *size)
 {
@@ -64,7 +64,10 @@ static void measure_size(struct util *util, struct rates *rates, struct rates_pl
 	rates_measure_size(util, rates, &plan, packet ? size->bytes : 0, &size->rate);
 }
 
-/* Measure all sizes. The limit of small transfers depends on the host's round trip. */
+/*
+ * Measure all sizes. rates_learn_host() comes first: the limit of small transfers depends on the
+ * round trip of reads of host memory.
+ */
 void bench_sweep(struct util *util, struct rates *rates, uint64_t bytes, int timeout_s,
 		 struct bench_size size[BENCH_SIZES])
 {
@@ -80,7 +83,7 @@ void bench_sweep(struct util *util, struct rates *rates, uint64_t bytes, int tim
 	for (unsigned int i = 0; i < BENCH_SIZES && !util->failed; i++) {
 		measure_size(util, rates, plan_of(plan, &size[i]), &size[i]);
 		size[i].rate.id = size[i].id;
-		/* Ctrl-C may have come between two DMA runs, where no run notes it. */
+		/* A run notes a Ctrl-C that comes in it. One between two runs is noted here. */
 		if (util_interrupted() && !util->failed)
 			util_fail(util, "interrupted");
 	}

@@ -13,8 +13,8 @@
 #include <string.h>
 
 /*
- * Return word @index of the generator splitmix64 (S. Vigna, public domain). It gives that word
- * without computing the words before it.
+ * Returns number @index of the random number generator splitmix64 (S. Vigna, public domain). This
+ * generator can compute a number without the numbers before it.
  */
 static uint64_t random_word(uint64_t seed, uint64_t index)
 {

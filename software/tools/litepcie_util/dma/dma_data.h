@@ -5,8 +5,8 @@
  */
 
 /*
- * The test data of DMA buffers is computed from the number of the buffer alone. So the receiver
- * checks a buffer without a copy of what was sent.
+ * The test data of a DMA buffer is computed from the number of the buffer. So the receiver compares
+ * a buffer without a copy of the data that was sent.
  */
 #ifndef LITEPCIE_UTIL_DMA_DATA_H
 #define LITEPCIE_UTIL_DMA_DATA_H
@@ -33,7 +33,7 @@ struct dma_difference {
 	uint32_t	expected, got;
 };
 
-/* Fill @buffer with the test data that belongs to the DMA buffer with this number. */
+/* Fill @buffer with the test data of DMA buffer @number. */
 void dma_data_fill(const struct dma_data *data, uint64_t number, void *buffer);
 
 /*

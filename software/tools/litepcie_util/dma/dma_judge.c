@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* Judge a run of dma_test that came to its end: report one sentence for each kind of error. */
+/* Find the errors of a DMA run that came to its end, and note one sentence for each kind. */
 #include "dma_run.h"
 
 static void judge_h2c(struct dma_run *run)

@@ -5,8 +5,8 @@
  */
 
 /*
- * The loop of dma_test: it fills h2c buffers and checks c2h buffers. When no buffer is ready, it
- * waits for the card.
+ * The loop of a DMA run: fill h2c buffers and compare c2h buffers. When no buffer is ready, wait
+ * for the card.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,8 +20,8 @@
 /* Filling h2c buffers ------------------------------------------------------------------------- */
 
 /*
- * Returns the number of buffers of a direction to fill or to check now, or 0 until a whole batch of
- * the @available ones is there. Whole batches keep the interrupts at regular distances.
+ * Returns the number of buffers of a direction to fill or to compare now. The result is 0 until a
+ * whole batch is @available, since whole batches keep the interrupts at regular distances.
  */
 static uint64_t count_of(const struct dma_run *run, const struct dma_direction *direction,
 			 int available)
@@ -98,7 +98,7 @@ static void check_buffer(struct dma_run *run, const struct litepcie_buffer *buff
 	batch->wrong_dwords += difference.dwords;
 }
 
-/* Check that a packet has the length that was sent. Returns 0, or -EBADMSG if it has not. */
+/* Compare the length of a received packet with the length sent. Returns 0, or -EBADMSG. */
 static int check_length(const struct dma_run *run, const struct litepcie_buffer *buffer)
 {
 	if (!run->packet || buffer->bytes == run->packet)
@@ -152,8 +152,8 @@ static int check(struct dma_run *run)
 /* The loop of a run --------------------------------------------------------------------------- */
 
 /*
- * True if the card has fetched all h2c buffers but the last. The last one is reported only after
- * litepcie_stream_drain(), so the loop does not wait for it.
+ * Returns true if the card has fetched all h2c buffers but the last. The last buffer is reported
+ * only after litepcie_stream_drain(), so the loop does not wait for it.
  */
 static bool h2c_fetched(const struct dma_run *run)
 {
@@ -164,8 +164,8 @@ static bool h2c_fetched(const struct dma_run *run)
 }
 
 /*
- * True if h2c has no more to do. In loopback h2c needs no check of its own, since a buffer that has
- * come back has been fetched.
+ * Returns true if the loop need not wait for h2c any more. In loopback that is always so: a buffer
+ * that has come back as c2h has been fetched before.
  */
 static bool h2c_finished(const struct dma_run *run)
 {
@@ -173,8 +173,8 @@ static bool h2c_finished(const struct dma_run *run)
 }
 
 /*
- * End the run after its duration: buffers that were already submitted are finished, and no more are
- * submitted.
+ * End the run after its duration: the loop still finishes buffers that it has submitted, and
+ * submits no more.
  */
 static void set_end(struct dma_run *run)
 {
@@ -212,7 +212,8 @@ static unsigned int waiting_for(const struct dma_run *run)
 }
 
 /*
- * Wait once for the card to finish buffers. Returns 1 if it made progress, 0 if not yet, or -errno.
+ * Wait up to WAIT_MS for the card to finish buffers. Returns a positive number if the card has
+ * finished buffers, 0 if it has not, or -errno. @idle_since is the time of the last progress.
  */
 static int wait_for_card(struct dma_run *run, double *idle_since)
 {
@@ -346,8 +347,9 @@ void dma_run(struct dma_run *run)
 	if (rc >= 0)
 		rc = dma_window_end(run);
 	/*
-	 * The reason is taken before the streams are stopped, since a stop that fails has another.
-	 * report_stall() and check_length() have already reported -ETIMEDOUT and -EBADMSG.
+	 * The failure is noted before the streams are stopped: a stop that fails would replace the
+	 * sentence of litepcie_why(). report_stall() and check_length() have already noted
+	 * -ETIMEDOUT and -EBADMSG.
 	 */
 	if (!util_interrupted() && ((rc != -ETIMEDOUT && rc != -EBADMSG) || !util->failed))
 		util_check(util, rc, "DMA");

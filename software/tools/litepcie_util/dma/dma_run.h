@@ -5,11 +5,11 @@
  */
 
 /*
- * Declares one run of DMA: keep the rings going, check all data, and measure a steady stretch of
- * the run.
+ * Declares one run of DMA: buffers go through the rings, all data is compared, and the rate is
+ * measured in the steady state of the run.
  *
- * dma_run.c moves and checks data, dma_window.c measures, dma_watch.c reports while the run goes
- * on, dma_judge.c finds the errors, and cmd_dma_test.c parses and prints.
+ * dma_run.c moves and compares data, dma_window.c measures, dma_watch.c reports while the run goes
+ * on, dma_judge.c reports the errors of the run, and cmd_dma_test.c parses options and prints.
  */
 #ifndef LITEPCIE_UTIL_DMA_RUN_H
 #define LITEPCIE_UTIL_DMA_RUN_H
@@ -19,20 +19,20 @@
 #include "streams.h"
 #include "util.h"
 
-/* most DMA buffers that a run handles at a time, and most from one interrupt to the next */
+/* largest number of DMA buffers that a run fills or compares before it hands them on */
 #define DMA_BATCH	32u
 #define DMA_NO_END	UINT64_MAX
 /* bytes of a beat of the card's data path; the card's pattern checker counts in beats */
 #define DMA_BEAT_BYTES	LITEPCIE_BEAT_BYTES
 
-/* The stretch of a DMA run between two snapshots of the card's counters. */
+/* The part of a DMA run between two snapshots of the card's counters, @from and @to. */
 struct dma_window {
 	bool				open, closed;
-	/* true: the stretch is the whole DMA run, with its start and its end */
+	/* true: the window is the whole DMA run, with its start and its end */
 	bool				whole;
 	/* true: the count of RQ payload bytes includes the card's records and status lines */
 	bool				told;
-	/* number of DMA buffers that must be done before the stretch begins */
+	/* number of DMA buffers that must be done before the window opens */
 	uint64_t			skip;
 	struct litepcie_counters	from, to;
 };
@@ -40,8 +40,8 @@ struct dma_window {
 struct dma_run;
 
 /*
- * Reports of a run that goes on: @tell is called every @every_s seconds of the host's clock, with
- * the stretch since its last call.
+ * Reports of a run while it goes on: @tell is called every @every_s seconds of the host's clock.
+ * Each report is about the interval since the previous call of @tell.
  */
 struct dma_watch {
 	double				every_s;
@@ -50,13 +50,11 @@ struct dma_watch {
 	void				*context;
 	double				began;
 	/*
-	 * begin and end of the stretch since the last report, in seconds of the host's clock since
+	 * begin and end of the reported interval, in seconds of the host's clock since the run
 	 * @began
 	 */
 	double				from_s, to_s;
-	/*
-	 * The same stretch by the card's counters. The stretch is closed when the DMA run is over.
-	 */
+	/* The card's counters at both ends of the interval. Closed when the DMA run is over. */
 	struct dma_window		window;
 };
 
@@ -72,9 +70,7 @@ struct dma_run {
 	struct util		*util;
 	struct dma_data		data;
 	bool			loopback;
-	/*
-	 * longest time in seconds in which the card may finish no buffer; then the run has failed
-	 */
+	/* The run fails if the card finishes no buffer for this many seconds. */
 	int			timeout_s;
 	/* longest duration of the DMA run in seconds of the host's clock; 0: no limit */
 	double			duration_s;
@@ -82,10 +78,13 @@ struct dma_run {
 	size_t			packet;
 	/* receives reports while the DMA run goes on; NULL: no reports are made */
 	struct dma_watch	*watch;
-	/* shape of the rings; 0: the library's default, which dma_run() fills in */
+	/*
+	 * bytes of a buffer and number of buffers of each ring; dma_run() replaces 0 by the
+	 * library's default
+	 */
 	size_t			buffer_size;
 	unsigned int		buffer_count;
-	/* number of DMA buffers that are handled at a time */
+	/* number of DMA buffers that are filled or compared before they are handed on together */
 	unsigned int		batch;
 	struct streams		streams;
 	uint8_t			*scratch;
@@ -114,7 +113,7 @@ struct dma_run {
  */
 void dma_run(struct dma_run *run);
 
-/* Report to run->util the failures of a DMA run that came to its end. */
+/* Note in run->util the errors of a DMA run that came to its end: wrong data, lost interrupts. */
 void dma_judge(struct dma_run *run);
 
 /* Returns the directions (LITEPCIE_H2C, LITEPCIE_C2H) that are active. */
@@ -124,8 +123,8 @@ static inline unsigned int dma_directions(const struct dma_run *run)
 }
 
 /*
- * True if the card's pattern checker compares the h2c data. In loopback the host compares the data
- * that comes back instead.
+ * Returns true if the card's pattern checker compares the h2c data. In loopback the host compares
+ * the data that comes back instead.
  */
 static inline bool dma_h2c_by_pattern(const struct dma_run *run)
 {
@@ -138,8 +137,9 @@ static inline uint64_t dma_target_beats(const struct dma_run *run)
 }
 
 /*
- * Measure run->window, the steady stretch of the run. Call begin() before the DMA starts, step()
- * after each step of the loop, and end() at the end of the run. Each returns 0 or -errno.
+ * Measure run->window, the steady state of the run. The run calls dma_window_begin() before the DMA
+ * starts, dma_window_step() whenever buffers may have moved, and dma_window_end() at its end. Each
+ * returns 0 or -errno.
  */
 int dma_window_begin(struct dma_run *run);
 int dma_window_step(struct dma_run *run);
@@ -153,8 +153,9 @@ uint64_t dma_window_cycles(const struct dma_window *window);
 uint64_t dma_window_h2c_bytes(const struct dma_window *window);
 
 /*
- * Returns the bytes of c2h data in the window. A card with records writes these and its status
- * lines through the same stream (RQ), so they are subtracted. The result is a lower bound.
+ * Returns the bytes of c2h data in the window. A card with records writes its records and status
+ * lines through the same stream (RQ) as the data, so their bytes are subtracted. The result is a
+ * lower bound.
  */
 uint64_t dma_window_c2h_bytes(const struct dma_run *run, const struct dma_window *window);
 

@@ -5,14 +5,14 @@
  */
 
 /*
- * Report the rate of a run while it goes on. A stretch ends when the card's counters are read, so
- * its rate is exact by the card's clock, even if the host reads late.
+ * Report the rate of a run while it goes on. An interval ends when the card's counters are read.
+ * The counters include the card's time, so the rate is exact even if the host reads them late.
  */
 #include "dma_run.h"
 
 /*
- * Share of @every_s, the time between two reports. A shorter stretch at the end of a run is not
- * reported.
+ * The last interval of a run is not reported if it is shorter than this fraction of the time
+ * between two reports.
  */
 #define LEAST_SHARE	0.1
 

@@ -8,14 +8,14 @@
  * The measured window of a run is the difference of two snapshots of the card's counters. A
  * snapshot is taken at one clock edge of the card, and its time is device time.
  *
- * A long run is measured in its steady state: from the end of the first ring of buffers until so
- * near the end that the card might run out of buffers before software notices. A short run is
- * measured as a whole, and marked so.
+ * A long run is measured in its steady state. That begins when the first ring of buffers is done,
+ * and ends END_MARGIN buffers before the end of the run, where the card might soon have no more
+ * buffers. A short run is measured as a whole, and window->whole is true.
  */
 #include "dma_run.h"
 #include "litepcie_capability.h"
 
-/* number of rings of data from which on a DMA run has a steady state to measure */
+/* A DMA run of at least this many rings of data has a steady state to measure. */
 #define LONG_RUN	2
 /*
  * number of buffers before the end of a run at which the window closes; half a ring if that is less
@@ -95,7 +95,7 @@ uint64_t dma_window_cycles(const struct dma_window *window)
 	return window->to.time - window->from.time;
 }
 
-/* Returns the bytes of h2c data in the window. They come to the card as completions (RC). */
+/* Returns the bytes of h2c data in the window. h2c data comes to the card as completions (RC). */
 uint64_t dma_window_h2c_bytes(const struct dma_window *window)
 {
 	return window->to.rc.payload_bytes - window->from.rc.payload_bytes;

@@ -14,8 +14,8 @@
 #define ROWS(table)	(sizeof(table) / sizeof((table)[0]))
 
 /*
- * Returns the table's row for @mps and @size, or for the next smaller ones. The rows are sorted by
- * MPS, then by size.
+ * Returns the table's row for @mps and @size. If the table has no such MPS or size, the next
+ * smaller value counts. The rows are sorted by MPS, then by size.
  */
 static const struct limit_row *find(const struct limit_row *table, size_t rows, unsigned int mps,
 				    unsigned int size)

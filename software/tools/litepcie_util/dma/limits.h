@@ -42,8 +42,8 @@ struct limit limit_of_h2c(const struct limit_link *link, const struct limit_read
 struct limit limit_of_duplex(const struct limit_link *link);
 
 /*
- * Returns the limit for packets of @size bytes there and back, each with its record. The stream of
- * the card's requests (RQ) sets the limit.
+ * Returns the limit for packets of @size bytes that go to the card and come back, each with its
+ * record. The stream of the card's requests (RQ) sets the limit.
  */
 struct limit limit_of_packets(const struct limit_link *link, unsigned int size);
 

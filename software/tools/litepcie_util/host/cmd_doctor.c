@@ -23,7 +23,7 @@
 /* column of the terminal at which each further line of a finding begins */
 #define FINDING		7
 #define REFUSED		"mmio_writes_refused"
-/* number of further reads of the user slot's state, some microseconds apart */
+/* number of reads of the user slot's state after the first, some microseconds apart */
 #define SLOT_LOOKS	16
 
 static const char *const weights[] = { "binds", "costs", "note" };
@@ -202,9 +202,9 @@ static bool extended_tags(const struct doctor_host *host)
 }
 
 /*
- * Returns the read completion boundary (RCB) of the root port, or 0 if the path is not known. Only
- * the root port's RCB counts, since the root port cuts completions. The card's own RCB bit is a
- * copy that software writes.
+ * Returns the read completion boundary (RCB) of the root port in bytes, or 0 if the path is not
+ * known. The root port cuts completions by its own RCB. The RCB bit of the card is only a copy that
+ * software writes.
  */
 static unsigned int boundary(const struct doctor_host *host)
 {
@@ -228,10 +228,10 @@ static void count_refused(struct util *util, struct doctor *doctor)
 }
 
 /*
- * Find out whether the logic in the user slot has stopped taking data. Logic that is only slow
- * takes a beat between two of the reads of the slot's state, and then its @since changes. A card
- * without a monitor of the slot answers -ENOENT, and -EAGAIN means that other programs keep the
- * monitor busy: neither is a failure.
+ * Find out whether the logic in the user slot has stopped taking data. Slow logic takes a beat
+ * between two reads of the slot's state, and then @since of the state changes. litepcie_slot()
+ * returns -ENOENT if the card has no monitor of the slot, and -EAGAIN if other programs keep the
+ * monitor busy. Neither is a failure.
  */
 static void look_at_slot(struct util *util, struct doctor *doctor)
 {

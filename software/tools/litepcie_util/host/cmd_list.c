@@ -5,8 +5,8 @@
  */
 
 /*
- * The command list: print the cards of this machine and how to open each. It reads sysfs only, and
- * accesses no card.
+ * The command list: print the cards of this machine and how to open each card. The command reads
+ * only sysfs, and accesses no card.
  */
 #include <errno.h>
 #include <string.h>
@@ -20,7 +20,8 @@ struct card {
 	struct pci_function	function;
 	struct pci_express	express;
 	/*
-	 * name of the card for --device; empty: the card cannot be opened now, and @advice says why
+	 * name of the card for the option --device; empty: the card cannot be opened now, and
+	 * @advice says why
 	 */
 	char			device[32];
 	char			advice[96];
@@ -118,7 +119,7 @@ static int run(struct util *util)
 	static struct list list;
 	int rc = pci_each(visit, &list);
 
-	/* a machine without PCI has no card, which is not a failure */
+	/* -ENOENT: the machine has no PCI bus, so it has no card. That is no failure. */
 	if (rc < 0 && rc != -ENOENT)
 		util_fail(util, "the PCI devices cannot be listed: %s", strerror(-rc));
 	return util_emit(util, &list, print);

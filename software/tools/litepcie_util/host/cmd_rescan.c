@@ -41,9 +41,9 @@ static void print(const struct emit *out, const void *result)
 }
 
 /*
- * Let the kernel look for the PCI function until it is in sysfs. The kernel looks only once for
- * each write, and finds nothing if the link is still down. The driver of the function may still be
- * missing at the end: udev, another process, loads the driver a while later. Returns 0 or -errno;
+ * Let the kernel search the bus until the PCI function is in sysfs. Each write of RESCAN makes the
+ * kernel search once, and the kernel finds nothing while the link is down. The function may not
+ * have a driver yet at the end: udev loads the driver a while later. Returns 0 or -errno;
  * -ETIMEDOUT: the function did not come back.
  */
 static int look_for(struct rescan *rescan)
@@ -74,7 +74,7 @@ static void again(struct util *util, struct rescan *rescan)
 {
 	int rc = 0;
 
-	/* if the PCI function has gone already, only rescan the bus */
+	/* If the PCI function is not in sysfs any more, nothing has to be removed. */
 	if (pci_load(&rescan->function, rescan->address) == 0)
 		rc = pci_write_text("1", "/sys/bus/pci/devices/%s/remove", rescan->address);
 	explain(util, "removing the card", rc);

@@ -5,8 +5,9 @@
  */
 
 /*
- * The command vfio: bind a card to vfio-pci, give it back to its own driver, or say what prevents
- * that. A bound card is opened as vfio:ADDRESS, without Lanebox's kernel module.
+ * The command vfio: bind a card to vfio-pci, give the card back to its own driver, or say what
+ * prevents the binding. A program opens a bound card as vfio:ADDRESS, and needs no kernel module of
+ * Lanebox.
  */
 #include <errno.h>
 #include <glob.h>
@@ -31,8 +32,8 @@ struct vfio {
 	 */
 	char			node[48];
 	/*
-	 * path of the function's file /dev/vfio/devices/vfioN, for iommufd; empty: the kernel has
-	 * none
+	 * path of the card's device file /dev/vfio/devices/vfioN, for VFIO's interface iommufd;
+	 * empty: the kernel has no such file
 	 */
 	char			device_node[48];
 	/*
@@ -91,8 +92,8 @@ static void check_group(struct vfio *vfio)
 }
 
 /*
- * Find out whether the card's function is in power state D3. A function in D3 answers no access to
- * its BARs, and vfio-pci puts functions that nobody has open into D3.
+ * Find out whether the card's PCI function is in power state D3. A function in D3 answers no access
+ * to its BARs. vfio-pci puts a function into D3 while no program has it open.
  */
 static void check_power(struct vfio *vfio)
 {
@@ -127,7 +128,7 @@ static void find_device_node(struct vfio *vfio)
 	globfree(&found);
 }
 
-/* Returns 0 if this user may read and write @file, or else -errno of access(). */
+/* Returns 0 if this user may read and write @file, otherwise -errno. */
 static int try_file(const char *file)
 {
 	char path[PATH_MAX];
@@ -163,7 +164,7 @@ static void check_nodes(struct vfio *vfio)
 		vfio->interface = "iommufd";
 	} else if (try_file(vfio->node) == 0 && try_file(type1) == 0) {
 		vfio->interface = "type1";
-	/* the kernel has device files for VFIO's interface iommufd, but no VFIO groups */
+	/* This kernel has device files for VFIO's interface iommufd, but no VFIO groups. */
 	} else if (*vfio->device_node && try_file(vfio->node) == -ENOENT) {
 		explain_file(vfio, vfio->device_node);
 		explain_file(vfio, iommufd);
@@ -254,8 +255,8 @@ static void undo_bind(struct util *util, struct vfio *vfio)
 }
 
 /*
- * Release the card from its driver and let the kernel bind one again. driver_override is already
- * vfio-pci at this point, so no other driver can get the card.
+ * Unbind the card from its driver and let the kernel bind vfio-pci to the card. driver_override is
+ * already vfio-pci, so no other driver can get the card.
  */
 static void offer(struct util *util, struct vfio *vfio)
 {
@@ -276,7 +277,7 @@ static void bind(struct util *util, struct vfio *vfio)
 
 	if (strcmp(vfio->function.driver, VFIO_DRIVER) == 0)
 		return;
-	/* stop before any change to the machine if something prevents the binding to VFIO */
+	/* If something prevents the binding, end before anything in the machine is changed. */
 	if (vfio->findings) {
 		util_fail(util, "%s", vfio->finding[0]);
 		return;
@@ -302,8 +303,8 @@ bool vfio_bind(struct util *util, const char *address)
 }
 
 /*
- * True if a program has the card open through VFIO. Unbinding would block in the kernel until that
- * program closes the card, so it is refused.
+ * Returns true and notes a failure if a program has the card open through VFIO. Unbinding the card
+ * would then block in the kernel until the program closes the card.
  */
 static bool held(struct util *util, const struct vfio *vfio)
 {

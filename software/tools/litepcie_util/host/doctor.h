@@ -5,8 +5,8 @@
  */
 
 /*
- * The command doctor has two parts: facts about the machine (doctor_host.c), and findings that are
- * drawn from them (doctor_judge.c).
+ * The command doctor has two parts: doctor_host.c collects facts about the machine, and
+ * doctor_judge.c draws findings from these facts and from the measured rates.
  */
 #ifndef LITEPCIE_UTIL_DOCTOR_H
 #define LITEPCIE_UTIL_DOCTOR_H
@@ -32,10 +32,10 @@ struct doctor_host {
 	char			iommu[24];
 	/* NUMA node of the CPU on which this program runs; -1: not known */
 	int			cpu_node;
-	char			governor[32];
-	/* name of the deepest idle state of the CPU that is enabled */
+	char			governor[32];	/* frequency governor of CPU 0 */
+	/* name of the deepest enabled idle state of CPU 0 */
 	char			idle_state[32];
-	/* time in us that the CPU takes to leave @idle_state */
+	/* time in microseconds that CPU 0 takes to leave @idle_state */
 	unsigned int		idle_exit_us;
 	/* number of free huge pages of 2 MiB; -1: not known */
 	long			huge_pages;
@@ -72,9 +72,8 @@ struct doctor {
 };
 
 /*
- * Collect the facts about the machine around the function at @address. If @address is NULL, the
- * card is no PCI function of this machine: then only the facts that belong to no card are
- * collected.
+ * Collect the facts about the machine and about the PCI function at @address. If @address is NULL,
+ * the card is no PCI function of this machine, and only the facts about the machine are collected.
  */
 void doctor_look(struct doctor_host *host, const char *address);
 

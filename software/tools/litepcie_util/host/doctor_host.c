@@ -68,7 +68,10 @@ static void look_idle(struct doctor_host *host)
 	}
 }
 
-/* Find the NUMA node of @cpu: the sysfs folder of each node has links to its CPUs. */
+/*
+ * Returns the NUMA node of @cpu, or -1 if it is not known. In sysfs the folder of each node has
+ * links to the CPUs of the node.
+ */
 static int node_of_cpu(int cpu)
 {
 	char path[PATH_MAX];

@@ -17,21 +17,21 @@
 
 #define QEMU_VENDOR	0x1b36u	/* PCI vendor number of Red Hat, as QEMU's emulated bridges have */
 /*
- * Generation, number of lanes and MPS in bytes of the card, which are assumed if config space
- * cannot be read.
+ * PCIe generation and number of lanes that a card is assumed to have if its config space cannot be
+ * read, and the largest MPS of a card in bytes.
  */
 #define CARD_GEN	3u
 #define CARD_LANES	8u
 #define CARD_MPS	512u
 #define USUAL_MPS	256u	/* the MPS in bytes that most PCs set */
 /*
- * in us; an idle state that takes longer to leave is reported, since a ring of 2 MiB lasts some 300
- * us
+ * An idle state that takes more microseconds to leave is reported: a ring of 2 MiB is full after
+ * some 300 us.
  */
 #define SLOW_EXIT_US	10u
 /*
- * Share of the clock cycles above which stalls are reported. The stalls that the hard block itself
- * causes stay below.
+ * If the stream RQ stalls in more than this fraction of the clock cycles, the host holds back the
+ * card's requests. The stalls that the PCIe hard block itself causes are fewer.
  */
 #define STALLED		0.02
 
@@ -64,7 +64,7 @@ static void lift(struct doctor_finding *finding, const char *format, ...)
 
 /* Which limit binds --------------------------------------------------------------------------- */
 
-/* True if the rate of any way (c2h, h2c or duplex) has reached the limit with the name @limit. */
+/* Returns true if the rate of c2h, h2c or duplex has reached the limit of the name @limit. */
 static bool reached(const struct doctor *doctor, const char *limit)
 {
 	for (int way = 0; way < RATES_WAYS; way++) {
@@ -77,8 +77,8 @@ static bool reached(const struct doctor *doctor, const char *limit)
 }
 
 /*
- * Returns the link that the card can have. A card built for four lanes loses nothing in a slot of
- * four lanes, so its own link capabilities count if they can be read.
+ * Returns the fastest link that the card can have, by the card's own link capabilities if they can
+ * be read: a card built for four lanes loses nothing in a slot of four lanes.
  */
 static struct limit_link possible(const struct doctor *doctor)
 {
@@ -95,8 +95,8 @@ static struct limit_link possible(const struct doctor *doctor)
 }
 
 /*
- * True if QEMU emulates this port. No TLP passes through an emulated port, so its MPS and its link
- * limit nothing.
+ * Returns true if QEMU emulates the port @step. No TLP passes through an emulated port, so its MPS
+ * and its link limit no rate.
  */
 static bool emulated(const struct doctor_step *step)
 {
@@ -104,8 +104,8 @@ static bool emulated(const struct doctor_step *step)
 }
 
 /*
- * Returns the function nearest to the root whose link can be less than the card's, or NULL if no
- * function on the path can.
+ * Returns the PCI function on the card's path whose link supports fewer lanes or a lower generation
+ * than the card. If several do, it is the one nearest to the root port. Returns NULL if none does.
  */
 static const struct doctor_step *narrowest(const struct doctor *doctor)
 {
@@ -201,7 +201,7 @@ static void judge_reads(struct doctor *doctor)
 		     "translation; the DMA itself keeps to so many bytes");
 }
 
-/* Returns the limit of h2c's rate if every completion had MPS bytes of payload. */
+/* Returns the limit that h2c would have if every completion had MPS bytes of payload. */
 static struct limit whole_completions(const struct rates *rates)
 {
 	struct limit_reads whole = rates->reads;
@@ -211,8 +211,8 @@ static struct limit whole_completions(const struct rates *rates)
 }
 
 /*
- * Judge whether the host cuts its completions at every RCB. If no rate was measured, the finding is
- * a note that the host may do so.
+ * Report it if the host cuts its completions at each read completion boundary (RCB). If no rate was
+ * measured, the finding is only a note that the host may do so.
  */
 static void judge_completions(struct doctor *doctor)
 {
@@ -238,8 +238,8 @@ static void judge_completions(struct doctor *doctor)
 }
 
 /*
- * If a way (c2h, h2c or duplex) reaches no limit of the link or of the card, the card waits for the
- * host: report that.
+ * Report it if the rate of c2h, h2c or duplex is below all limits of the link and of the card: then
+ * the card waits for the host.
  */
 static void judge_host(struct doctor *doctor)
 {
@@ -262,8 +262,8 @@ static void judge_host(struct doctor *doctor)
 }
 
 /*
- * Report the writes that the card refused. A program that writes single bytes of a register loses
- * these writes without any error.
+ * Report the writes of less than 4 bytes to registers, which the card has refused. The program that
+ * made these writes got no error.
  */
 static void judge_registers(struct doctor *doctor)
 {
@@ -327,7 +327,7 @@ static void judge_cpu(struct doctor *doctor)
 	const struct doctor_host *host = &doctor->host;
 	int node = host->steps ? host->path[0].function.numa : -1;
 
-	/* the rates of a simulated card do not depend on the CPU of this machine */
+	/* The rates of a simulated card do not depend on the CPU of this machine. */
 	if (!host->steps)
 		return;
 	if (node >= 0 && host->cpu_node >= 0 && node != host->cpu_node)

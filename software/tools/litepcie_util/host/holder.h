@@ -20,8 +20,8 @@ struct holder {
 };
 
 /*
- * Find a program that has @path open, which lies below LITEPCIE_ROOT if that is set. Returns false
- * if no such program can be seen.
+ * Find a program that has the file @path open. @path is below the folder in the environment
+ * variable LITEPCIE_ROOT if that is set. Returns false if no such program can be seen.
  */
 bool holder_find(struct holder *holder, const char *path);
 

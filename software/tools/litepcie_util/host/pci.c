@@ -24,7 +24,10 @@
 
 /* Files of sysfs ------------------------------------------------------------------------------ */
 
-/* Returns false with errno set if the path is too long. */
+/*
+ * Make a path below the folder in LITEPCIE_ROOT, if that is set. Returns false and sets errno if
+ * the path is too long.
+ */
 static bool join(char path[PATH_MAX], const char *format, va_list args)
 {
 	const char *root = getenv("LITEPCIE_ROOT");
@@ -106,8 +109,8 @@ static long read_number(const char *address, const char *name, long otherwise)
 }
 
 /*
- * Get the last part of the target of a symbolic link in sysfs. @text is empty if there is no such
- * link.
+ * Write the last part of the target of a symbolic link in sysfs to @text. @text becomes empty if
+ * the link does not exist.
  */
 __attribute__((format(printf, 3, 4)))
 static void read_link(char *text, size_t size, const char *format, ...)
@@ -175,9 +178,9 @@ bool pci_parse_address(const char *text, char address[PCI_ADDRESS])
 bool pci_is_card(const struct pci_function *function)
 {
 	/*
-	 * The vendor and device numbers are those of software/kernel/pci.c: Xilinx, and device
-	 * 0x90GL, where G is the generation and L the number of lanes (0xf stands for x16, which
-	 * generation 4 does not have).
+	 * The numbers are those of the table in software/kernel/pci.c: vendor 0x10ee (Xilinx), and
+	 * device 0x90GL. G is the PCIe generation, and L is the number of lanes; 0xf stands for 16
+	 * lanes, which generation 4 does not have.
 	 */
 	unsigned int lanes = function->device & 0xf, gen = function->device >> 4 & 0xf;
 
@@ -256,8 +259,8 @@ unsigned int pci_capability(const struct pci_function *function, unsigned int id
 	unsigned int at = pci_config16(function, PCI_CAPABILITY_LIST) & 0xfc;
 
 	/*
-	 * The list of capabilities has at most 48 entries of 4 bytes in its 192 bytes. The limit
-	 * ends the search in a broken list, which may have a loop.
+	 * The list of capabilities has 192 bytes, so at most 48 entries of 4 bytes. This limit
+	 * ends the search in a broken list whose entries form a loop.
 	 */
 	for (int i = 0; i < 48 && at >= 0x40; i++) {
 		uint16_t head = pci_config16(function, at);

@@ -5,9 +5,9 @@
  */
 
 /*
- * Read and write sysfs for a PCI function: what the kernel knows of it, and the writes that bind,
- * reset and rescan. All paths are below LITEPCIE_ROOT if that is set (for tests), else below the
- * root folder.
+ * Read what the kernel knows of a PCI function from sysfs, and write the files of sysfs that bind,
+ * reset and rescan. All paths are below the folder in the environment variable LITEPCIE_ROOT, which
+ * tests set, or below the root folder if that is not set.
  */
 #ifndef LITEPCIE_UTIL_PCI_H
 #define LITEPCIE_UTIL_PCI_H
@@ -24,11 +24,11 @@
 struct pci_function {
 	char		address[PCI_ADDRESS];
 	unsigned int	vendor, device;
-	/* name of the driver that the PCI function is bound to; empty: none */
+	/* name of the driver to which the PCI function is bound; empty: no driver */
 	char		driver[32];
 	/* NUMA node of the PCI function; -1: not known, or the machine has one node only */
 	int		numa;
-	int		iommu_group;	/* number of the PCI function's IOMMU group; -1: none */
+	int		iommu_group;	/* number of the IOMMU group; -1: in no group */
 	/* number of bytes of config space that could be read; users other than root get 64 */
 	size_t		config_size;
 	uint8_t		config[PCI_CONFIG];
@@ -67,39 +67,43 @@ int pci_load(struct pci_function *function, const char *address);
 bool pci_parse_address(const char *text, char address[PCI_ADDRESS]);
 
 /*
- * True if the kernel driver litepcie.ko has this function in its table of vendor and device
+ * Returns true if the kernel driver litepcie.ko has @function in its table of vendor and device
  * numbers.
  */
 bool pci_is_card(const struct pci_function *function);
 
 /*
- * Call @visit for every PCI function in the order of their addresses, until a call returns other
- * than 0. Returns that value, or 0, or -errno.
+ * Call @visit for every PCI function in the order of their addresses, until a call does not return
+ * 0. Returns what the last call has returned, or -errno if the functions cannot be listed.
  */
 int pci_each(int (*visit)(void *context, const char *address), void *context);
 
 /*
- * Find the bridge above a function. Returns 0 or -errno; -ENOENT: the function is directly at the
- * root.
+ * Find the bridge above the PCI function at @address. Returns 0 or -errno; -ENOENT: the function is
+ * on the root bus, so no bridge is above it.
  */
 int pci_parent(const char *address, char parent[PCI_ADDRESS]);
 
 /*
- * Find the PCI function behind a device name of litepcie_open(). Returns 0, or -ENOENT if there is
- * none, as for "sim:".
+ * Find the address of the PCI function that litepcie_open() would open by the name @device. Returns
+ * 0, or -ENOENT if @device is no PCI function, as with "sim:".
  */
 int pci_of_device(const char *device, char address[PCI_ADDRESS]);
 
 /*
- * Returns the offset of a capability in config space, or 0 if the function has no such capability
- * or if its config space cannot be read.
+ * Returns the offset of the capability @id in config space, or 0 if the function has no such
+ * capability or if its config space cannot be read.
  */
 unsigned int pci_capability(const struct pci_function *function, unsigned int id);
 
+/* Return a little-endian value of config space, or 0 if that part of it cannot be read. */
 uint16_t pci_config16(const struct pci_function *function, unsigned int offset);
 uint32_t pci_config32(const struct pci_function *function, unsigned int offset);
 
-/* The decoded PCI Express capability of a PCI function. All fields are 0 if it cannot be read. */
+/*
+ * The decoded PCI Express capability of a PCI function. All fields are 0 if the capability cannot
+ * be read.
+ */
 struct pci_express {
 	bool		known;
 	/*
@@ -110,7 +114,7 @@ struct pci_express {
 	/* generation and number of lanes of the link as it has trained */
 	unsigned int	gen, lanes;
 	unsigned int	gen_possible, lanes_possible;
-	/* true for each of these features that is enabled in the PCI function */
+	/* true: the feature is enabled in the PCI function's device control register */
 	bool		extended_tags, relaxed_ordering;
 };
 

@@ -14,7 +14,7 @@ struct util;
 
 /*
  * Take the PCI function at @address from its driver and bind it to vfio-pci. Returns false if
- * vfio-pci does not get the function; the failure is noted.
+ * vfio-pci does not get the function. The failure is then noted.
  */
 bool vfio_bind(struct util *util, const char *address);
 

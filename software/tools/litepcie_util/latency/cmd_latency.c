@@ -16,9 +16,9 @@
 #define DEFAULT_COUNT	200
 
 /*
- * True if any row has a software time, which is the time by the host's clock less the time by the
- * card's clock. On a simulated board no row has one, since the host's clock does not run with the
- * board's device time. The column is then left out.
+ * Returns true if any row has a software time, which is the time by the host's clock less the time
+ * by the card's clock. On a simulated board no row has a software time, since the host's clock does
+ * not run with the board's device time. The column is then left out.
  */
 static bool has_software(const struct latency *latency)
 {

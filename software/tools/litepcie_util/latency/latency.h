@@ -19,7 +19,8 @@
 
 enum latency_end {
 	/*
-	 * the measured time ends when the card has sent the interrupt message, by the card's stamps
+	 * the measured time ends when the card has sent the interrupt message, by the time stamps
+	 * in the card's registers
 	 */
 	LATENCY_INTERRUPT,
 	/*
@@ -48,11 +49,9 @@ struct latency_row {
 
 struct latency {
 	size_t			count;
-	/*
-	 * time of each transfer in ns: by the card's clock (samples), by the host's clock (whole)
-	 */
+	/* time of each transfer in ns: @samples by the card's clock, @whole by the host's clock */
 	double			*samples, *whole;
-	/* true: the card is real, not a simulated board, so the host's clock tells a time */
+	/* true: the card is no simulated board, so times by the host's clock mean something */
 	bool			real;
 	struct latency_row	row[LATENCY_ROWS];
 };

@@ -8,11 +8,11 @@
  * Measure how long the card takes from a doorbell (the register write that starts a transfer) to
  * the end of the transfer, one transfer at a time.
  *
- * Hardware time is taken by the card alone. For the rows of interrupts it runs from the stamp of
- * the doorbell in its register to the stamp of the interrupt message. For the rows of DMA it runs
- * from the first beat of the doorbell (CQ) to the last beat of the data written back (RQ), by the
- * card's counters. If a driver owns the descriptor table, the last beat that is counted is that of
- * the record or status line that reports the data.
+ * Hardware time is measured by the card alone. In the rows of interrupts it is the time from the
+ * doorbell to the interrupt message, both of which the card stamps in registers. In the rows of DMA
+ * it is the time from the first beat of the doorbell (CQ) to the last beat of the data written back
+ * (RQ), by the card's counters. If the kernel driver owns the descriptor table, the last beat is
+ * that of the record or status line that reports the data.
  */
 #include <errno.h>
 #include <math.h>
@@ -32,8 +32,8 @@ static void fill_row(struct latency *latency, struct latency_row *row)
 }
 
 /*
- * Fill in hardware and software time of a row. Software time is the difference of two times of each
- * single transfer, so it is computed before histogram_make() sorts the samples.
+ * Fill in hardware and software time of a row. The software time of a transfer is the difference of
+ * its times in @whole and @samples, so it is computed before histogram_make() sorts the samples.
  */
 static void fill_both(struct latency *latency, struct latency_row *row)
 {
@@ -95,8 +95,8 @@ static int measure_or_refuse(struct transfer *transfer, struct latency *latency,
 }
 
 /*
- * Prepare the transfers. Behind the kernel driver the driver owns the descriptor table, so nothing
- * has to be found.
+ * Prepare the transfers. If the card is opened through the kernel driver, the driver owns the
+ * descriptor table, so no register has to be found. Returns 0 or -errno.
  */
 static int find(struct litepcie *dev, struct transfer *transfer)
 {

@@ -41,8 +41,8 @@ int packet_begin(struct transfer *transfer)
 }
 
 /*
- * Wait for the packet by looking again and again, with a timeout of 0. A wait for an interrupt
- * would add the interrupt's latency to the measured time.
+ * Wait for the packet in a loop without sleeping. A wait for an interrupt would add the interrupt's
+ * latency to the measured time.
  */
 static int wait_for_packet(struct transfer *transfer, struct litepcie_buffer *buffer)
 {
@@ -64,8 +64,8 @@ int packet_to_memory(struct transfer *transfer, size_t size, struct shot *shot)
 	uint64_t ticks;
 	double began;
 	/*
-	 * The completion of this read means that all earlier writes have arrived at the card. A
-	 * later arrival would be counted as the doorbell.
+	 * The completion of the read of device time means that all earlier writes have arrived at
+	 * the card. A write that arrived later would be counted as the doorbell.
 	 */
 	int rc = litepcie_time(dev, &ticks);
 

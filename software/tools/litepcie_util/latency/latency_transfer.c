@@ -73,8 +73,8 @@ static int read_address(struct litepcie *dev, struct transfer_way *way)
 }
 
 /*
- * Move one buffer each way, so that the library writes descriptors. Their addresses can then be
- * read back from the card.
+ * Move one buffer in each direction, so that the library writes descriptors. The addresses in these
+ * descriptors can then be read back from the card.
  */
 static int run_once(struct litepcie *dev, struct streams *streams)
 {
@@ -142,8 +142,8 @@ static int arm(struct transfer *transfer, const struct transfer_way *way)
 
 /*
  * Switch off the card's records and status lines. They would add to the time of a transfer, and
- * would report buffers that the library has not submitted. Their registers may change only while
- * the card is at rest. h2c, which the library has started without a buffer, comes to rest at once.
+ * would report buffers that the library has not submitted. Their register may change only while
+ * the DMA is idle. h2c, which the library has started without a buffer, becomes idle at once.
  */
 static int tell_nothing(struct transfer *transfer)
 {
@@ -160,8 +160,8 @@ static int tell_nothing(struct transfer *transfer)
 }
 
 /*
- * Begin the transfers. The library runs h2c without a buffer, so that it takes the interrupts. Its
- * stop then brings the whole channel to rest, with the descriptors of this file.
+ * Begin the transfers. The library starts h2c without a buffer, so that the library takes the
+ * interrupts. litepcie_stream_stop() then also ends the transfers of this file's descriptors.
  */
 int transfer_begin(struct transfer *transfer)
 {
@@ -202,8 +202,8 @@ static int post(struct transfer *transfer, const struct transfer_way *way, size_
 	};
 
 	/*
-	 * The burst writes the three registers of a descriptor back to back, so that no time passes
-	 * between them.
+	 * A descriptor has three registers. The burst writes them back to back, so that the program
+	 * adds no time between them.
 	 */
 	return litepcie_mmio_write_burst(transfer->dev, way->value, 4, 4, words, 3);
 }
@@ -228,9 +228,10 @@ int transfer_to_memory(struct transfer *transfer, size_t size, struct shot *shot
 		rc = i < POLLS ? litepcie_readl(dev, transfer->c2h.status, &now) : -ETIMEDOUT;
 	shot->whole_ns = (util_now() - began) * 1e9;
 	/*
-	 * The count of finished descriptors goes up when the last write has entered the endpoint.
-	 * The first read's completion may pass that write inside the card. A second read gives the
-	 * write a whole round trip to leave. If it has not left then, the counters lack bytes.
+	 * The card counts a descriptor as finished when its last write has entered the endpoint.
+	 * The completion of the register read that shows this may pass the write inside the card.
+	 * A second read gives the write a whole round trip to leave the card. If the write has not
+	 * left by then, the counters lack bytes, and the transfer fails with -EIO.
 	 */
 	if (rc == 0)
 		rc = litepcie_readl(dev, transfer->c2h.status, &now);
@@ -257,8 +258,8 @@ static int wait_readable(struct litepcie *dev)
 }
 
 /*
- * Let the library take the interrupt. The library has submitted no buffer, so the table is emptied
- * first: else it would find a finished descriptor that it did not write.
+ * Let the library take the interrupt. The table is emptied first: otherwise the library would find
+ * a finished descriptor although it has submitted no buffer.
  */
 static int collect(struct transfer *transfer)
 {
@@ -271,7 +272,7 @@ static int collect(struct transfer *transfer)
 
 /*
  * Wait for the interrupt message that the card has stamped. An older message may end the poll()
- * first. The card's register then says that its own interrupt is still waiting.
+ * first. The register at transfer->waiting then says that the stamped message is still to come.
  */
 static int wait_for_message(struct transfer *transfer, double *woken)
 {

@@ -5,10 +5,10 @@
  */
 
 /*
- * Make single transfers of any size through the card's loopback. A buffer of the library has at
- * least a page, so these transfers write their own descriptors into the card's table, through the
- * registers. They use the addresses of buffers from a run of the library, which the table still
- * shows after that run.
+ * Make single transfers of any size through the card's loopback. The library's buffers have at
+ * least 4096 bytes, so this program writes descriptors of its own into the card's table, through
+ * the registers. The addresses in these descriptors are those of the library's buffers: the table's
+ * registers still show them after the library has run once.
  */
 #ifndef LITEPCIE_UTIL_LATENCY_TRANSFER_H
 #define LITEPCIE_UTIL_LATENCY_TRANSFER_H
@@ -31,8 +31,8 @@ struct transfer {
 	/* open from transfer_find() or packet_begin() on, until the card is closed */
 	struct streams		streams;
 	/*
-	 * offsets in BAR0 of the registers with the device times of a doorbell and of the interrupt
-	 * message after it
+	 * Offsets in BAR0 of the registers with the device times of a doorbell and of the interrupt
+	 * message after it. The register at @waiting says whether that message is still to come.
 	 */
 	uint32_t		doorbell, interrupt, waiting;
 	/* true: the card has registers for the device times of doorbell and interrupt */
@@ -53,8 +53,8 @@ struct shot {
 };
 
 /*
- * Find the registers, and run the library once to learn its buffers' addresses. No direction may be
- * running. Returns 0 or -errno.
+ * Find the registers, and run the library once to learn the addresses of its buffers. No direction
+ * of the card's DMA may be running. Returns 0 or -errno.
  */
 int transfer_find(struct transfer *transfer, struct litepcie *dev);
 

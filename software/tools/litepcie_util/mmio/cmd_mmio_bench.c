@@ -97,8 +97,8 @@ static void print(const struct emit *out, const void *data)
 /* The command mmio_bench ---------------------------------------------------------------------- */
 
 /*
- * Find the offsets in BAR0 of the clock and of the target. The clock, the scratch register and
- * memory 0 must all be there, whichever of them is measured. Returns 0 or -errno.
+ * Find the offsets in BAR0 of the clock and of the target. The card must have the clock, the
+ * scratch register and memory 0, whichever of them is measured. Returns 0 or -errno.
  */
 static int find_places(struct litepcie *dev, struct mmio_bench *bench)
 {

@@ -17,7 +17,7 @@
 /* number of MMIO writes that are made between two reads of the card's clock */
 #define MMIO_BURST	64
 #define MMIO_ROWS	4
-/* reason in a row of the report that was not measured, as the command was ended first */
+/* reason of a row of the report that was not measured, since the command ended before */
 #define MMIO_CUT_SHORT	"not measured"
 
 enum mmio_target { MMIO_MEMORY0, MMIO_SCRATCH, MMIO_TIME };
@@ -34,7 +34,7 @@ struct mmio_row {
 
 struct mmio_bench {
 	enum mmio_target	target;
-	/* true: also measure every way in which software can access memory, with mmio_ways.c */
+	/* true: measure every way in which software can access memory, by mmio_ways.c */
 	bool		all;
 	uint32_t	offset;
 	/* offset in BAR0 of the register with the lower half of the device time */

@@ -7,11 +7,11 @@
 /*
  * Measure the time of single accesses to BAR0, by the card's own clock.
  *
- * The clock is the device time register. The host's clock is never used, since it means nothing in
- * simulation. Two reads of the clock in a row differ by the round trip of one read, T. A read of
- * the target between two reads of the clock takes their difference minus T. The same holds for n
- * posted writes, since the second read cannot pass them. A size is measured only after the card has
- * answered accesses of that size correctly.
+ * The clock is the card's device time register. The host's clock is never used, since it means
+ * nothing in simulation. Two reads of the clock in a row differ by the round trip T of one read. A
+ * read of the target between two reads of the clock takes the difference of the two times minus T.
+ * The same holds for n posted writes, since the second read of the clock cannot pass them. A size
+ * is measured only after the card has answered accesses of that size correctly.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -40,8 +40,8 @@ double mmio_elapsed_ns(const struct mmio_bench *bench, uint32_t from, uint32_t t
 /* Proof that accesses of a size work ---------------------------------------------------------- */
 
 /*
- * Check a read of the clock. The clock moves on, so a right answer lies between the two 4-byte
- * reads around it.
+ * Check a read of the clock with row->size bytes. A correct answer lies between the times of two
+ * 4-byte reads, one before it and one after it.
  */
 static int prove_clock(struct litepcie *dev, const struct mmio_bench *bench,
 		       struct mmio_row *row)
@@ -77,7 +77,7 @@ static int write_proof(struct litepcie *dev, uint32_t offset, size_t words, size
 {
 	int rc = 0;
 
-	/* Write the complement of the value first, so that a write that is lost later shows. */
+	/* Write the complement of the value first, so that a lost write of the value is found. */
 	for (size_t i = 0; rc == 0 && i < words; i++)
 		rc = litepcie_writel(dev, offset + 4 * i, (uint32_t)~proof_value(i, 4));
 	for (size_t i = 0; rc == 0 && i < words; i += size / 4) {
@@ -89,8 +89,8 @@ static int write_proof(struct litepcie *dev, uint32_t offset, size_t words, size
 }
 
 /*
- * Check that accesses of one size work, against accesses of 4 bytes: one kind writes words, and the
- * other kind reads them back.
+ * Check that accesses of row->size bytes work. For a row of writes they write data that 4-byte
+ * reads read back. For a row of reads they read back what 4-byte writes have written.
  */
 static int prove_words(struct litepcie *dev, struct mmio_bench *bench, struct mmio_row *row)
 {
@@ -126,7 +126,7 @@ static int prove(struct litepcie *dev, struct mmio_bench *bench, struct mmio_row
 		rc = prove_clock(dev, bench, row);
 	else
 		rc = prove_words(dev, bench, row);
-	/* this access path to the card cannot make accesses of this size */
+	/* -EOPNOTSUPP: the back end of the library cannot make accesses of this size */
 	if (rc == -EOPNOTSUPP)
 		refused = litepcie_why(dev);
 	if (refused)
@@ -218,8 +218,8 @@ static int measure_row(struct litepcie *dev, struct mmio_bench *bench, struct mm
 }
 
 /*
- * Measure bench->clock_ns and all rows. memory0 may hold data of another program, so every word
- * that is overwritten is restored.
+ * Measure bench->clock_ns, and all rows unless bench->all is set. The card's memory may hold data
+ * of another program, so the words that are overwritten are restored.
  */
 int mmio_measure(struct litepcie *dev, struct mmio_bench *bench)
 {

@@ -5,9 +5,9 @@
  */
 
 /*
- * Measure the ways of access to a card's memory (mmio_ways.h). Each way is checked first: its data
- * is compared with that of 4-byte accesses. Then its accesses are repeated between two reads of the
- * card's clock.
+ * Measure the ways of access to a card's memory, which mmio_ways.h declares. Each way is checked
+ * first: its data is compared with that of 4-byte accesses. Then its accesses are repeated between
+ * two reads of the card's clock.
  */
 #include "mmio_ways.h"
 
@@ -23,7 +23,10 @@
 #define MAX_THREADS	8u
 /* Number of 64-byte loads from write-combining memory that a CPU core keeps in flight. */
 #define LINE_FILLS	10
-/* share of the limit; if the rate is below it, the output names the host as what binds */
+/*
+ * A rate below this fraction of its limit is not bound by that limit. For writes and for several
+ * threads the output then says that the host's accesses bind the rate.
+ */
 #define OWN_SHARE	0.5
 /* number of reads of the card's memory, the fastest of which is taken as the round trip */
 #define TRIPS		32u
@@ -148,8 +151,8 @@ static int region(struct litepcie *dev, const struct mmio_ways *ways, uint32_t *
 }
 
 /*
- * Check that a way moves the right data, by two accesses, or by one that fills the region. Two show
- * a wrong order, width or address.
+ * Check that a way of access moves the right data. Two accesses of different data show a wrong
+ * order, width or address. A way that moves MMIO_REGION bytes is checked by one access.
  */
 static int prove(struct litepcie *dev, const struct mmio_ways *ways, const struct way *way,
 		 struct mmio_way_row *row)
@@ -298,10 +301,10 @@ static int do_row(struct litepcie *dev, struct mmio_ways *ways, const struct way
 		rc = prove(dev, ways, way, row);
 	if (rc == 0 && !refused && !*row->reason)
 		rc = measure(dev, ways, way, row);
-	if (rc == -EOPNOTSUPP)	/* this path to the card cannot make accesses of this way */
+	if (rc == -EOPNOTSUPP)	/* the back end of the library cannot access the card in this way */
 		refused = litepcie_why(dev);
 	else if (rc < 0)
-		/* drop the row of this way, as it has neither a value nor a reason */
+		/* Drop the row: after an error it has neither a value nor a reason. */
 		ways->rows--;
 	if (refused)
 		snprintf(row->reason, UTIL_SENTENCE, "%s", refused);
@@ -309,8 +312,8 @@ static int do_row(struct litepcie *dev, struct mmio_ways *ways, const struct way
 }
 
 /*
- * Find the memory to measure. It is the first memory in a BAR other than BAR0, as that one may be
- * mapped write-combining. Without such a memory it is the last memory in BAR0.
+ * Find the memory to measure: the first memory in a BAR other than BAR0, since such a BAR may be
+ * mapped write-combining. If BAR0 has all memories, the last of them is measured.
  */
 static int find_memory(struct litepcie *dev, struct mmio_ways *ways)
 {

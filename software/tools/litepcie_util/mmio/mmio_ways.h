@@ -5,8 +5,9 @@
  */
 
 /*
- * Measure every way in which software can access a card's memory. Each way has its rate, its limit
- * and what sets that limit, or the reason why the way is not possible with this card.
+ * Measure every way in which software can access a card's memory, such as system calls, mapped
+ * loads and stores, memcpy() or several threads. The result of each way is its rate, its limit and
+ * what sets that limit, or the reason why this card cannot be accessed in this way.
  */
 #ifndef LITEPCIE_UTIL_MMIO_WAYS_H
 #define LITEPCIE_UTIL_MMIO_WAYS_H
@@ -21,7 +22,7 @@
 struct mmio_way_row {
 	const char	*id;
 	bool		write;
-	/* bytes that software moves in one call of the row's way of access */
+	/* bytes of one access, or of one memcpy() */
 	size_t		size;
 	/* sentence that says why this row has no value; empty if it has one */
 	char		reason[UTIL_SENTENCE];
@@ -46,8 +47,8 @@ struct mmio_ways {
 };
 
 /*
- * Measure all rows, then restore the memory. mmio_measure() must have set bench->clock_ns. Returns
- * 0 or -errno. -EINTR: Ctrl-C.
+ * Measure all rows, then restore the card's memory. mmio_measure() must have set bench->clock_ns
+ * before. Returns 0 or -errno; -EINTR: the user pressed Ctrl-C.
  */
 int mmio_ways_measure(struct litepcie *dev, struct mmio_ways *ways);
 
