@@ -5,9 +5,9 @@
  */
 
 /*
- * The commands of lanebox-capture. The open card, the failures of a command and how it ends are
- * those of litepcie_util (../litepcie_util/util.h), so both programs print the same kind of errors
- * and of JSON.
+ * The commands of lanebox-capture. lanebox-capture uses the functions of litepcie_util that open
+ * the card and end a command (../litepcie_util/util.h), so both programs print errors and JSON in
+ * the same form.
  */
 #ifndef LANEBOX_CAPTURE_H
 #define LANEBOX_CAPTURE_H
@@ -24,19 +24,22 @@ extern const struct command cmd_find;
 extern const struct command cmd_live;
 extern const struct command cmd_disk;
 
-/* The state of the command that runs. Tables of options point to it, so it is a global. */
+/* The state of the command that runs. It is a global, since the tables of options point to it. */
 extern struct util capture_util;
 
-/* number of files that a command takes: as many as there are */
+/* largest number of files for a command that takes any number of files */
 #define CAPTURE_FILES	UINT_MAX
 
-/* The option of a command that looks at one queue, whose number becomes the uint32_t *@number. */
+/* The option --queue, which stores the number of a queue in the uint32_t *@number. */
 #define QUEUE_OPTION(number) \
 	{ .name = "queue", .value = "N", .parse = option_number32, .to = number, \
 	  .rule = "it must be a number up to 4294967295", \
 	  .help = "the queue whose accounts are shown (0)" }
 
-/* Ends of tables of options: of a command that opens no card, and of one that does. */
+/*
+ * The last entries of a table of options: JSON_OPTION for a command that opens no card, and
+ * CARD_OPTIONS for a command that opens one.
+ */
 #define JSON_OPTION \
 	{ .name = "json", .to = &capture_util.json, \
 	  .help = "one JSON object on stdout instead of text" }, \

@@ -5,8 +5,9 @@
  */
 
 /*
- * The command info: say what the card's capture block has, and what became of the frames of each
- * port since its accounts were cleared.
+ * The command info: print the size and the number of the parts of the card's capture block, and the
+ * accounts of each port: how many frames were delivered, bad, or lost since the accounts were
+ * cleared.
  */
 #include <errno.h>
 
@@ -20,7 +21,7 @@ struct info {
 	unsigned int			queues;		/* number of the card's queues */
 };
 
-/* number of the queue whose accounts are asked for, the value of the option --queue */
+/* value of the option --queue: the number of the queue whose accounts are printed */
 static uint32_t wanted;
 
 static uint32_t parameter(const struct info *info, unsigned int number)
@@ -43,7 +44,7 @@ static void emit_account(const struct emit *out, const char *key, const char *fo
 	emit_object_end(out);
 }
 
-/* The text has no line for a port without a frame. */
+/* Print the accounts of a port. Without --json a port that has no frame has no line. */
 static void emit_port(const struct emit *out, unsigned int number,
 		      const struct litepcie_port_accounts *port)
 {
@@ -84,8 +85,8 @@ static void print(const struct emit *out, const void *result)
 }
 
 /*
- * The accounts are cleared by a start only, so they are still those of the last capture. Returns 0
- * or -errno.
+ * Read the accounts of the queue. They are those of the last capture, since only the start of a
+ * capture clears them. Returns 0 or -errno.
  */
 static int ask(struct util *util, struct info *info)
 {

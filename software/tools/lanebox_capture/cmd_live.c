@@ -5,9 +5,9 @@
  */
 
 /*
- * The command live: a table of rates and losses of each port, again and again. It reads the card's
- * accounts and takes nothing, so behind the kernel driver it may look at the recording of another
- * program. Rates are those of the host's clock.
+ * The command live: print a table of the rates and losses of each port once in an interval. The
+ * command only reads the card's accounts. So with the kernel driver it can show the recording of
+ * another program. Rates are by the host's clock.
  */
 #include <errno.h>
 #include <string.h>
@@ -23,7 +23,7 @@ struct live {
 	/* the card's accounts of the last two reads, and the host's times of these reads */
 	struct litepcie_capture_stats	now, before;
 	double				now_s, before_s;
-	bool				clears;		/* stdout is a terminal */
+	bool				clears;		/* clear the terminal before a table */
 };
 
 /* The values of the command's options. */
@@ -35,7 +35,7 @@ static struct {
 
 /* Rates of one port, or of all ports, in one interval. */
 struct rates {
-	/* frames delivered, their bytes, and frames lost, each in a second */
+	/* per second: frames delivered, bytes of these frames, and frames lost */
 	double		packets, bytes, lost;
 	uint64_t	all_lost;	/* frames lost since the recording began */
 };
@@ -48,8 +48,8 @@ static uint64_t lost_of(const struct litepcie_port_accounts *port)
 }
 
 /*
- * Returns by how much a count has grown since it was @before. A count that is lower now is that of
- * a new recording, which has begun at 0.
+ * Returns by how much a count has grown since it was @before. If @now is lower than @before, a new
+ * recording has begun, whose counts began at 0.
  */
 static double since(uint64_t now, uint64_t before)
 {
@@ -70,7 +70,7 @@ static struct rates rates_of(const struct live *live, unsigned int port)
 	};
 }
 
-/* True if any account of the port has counted a frame. */
+/* Returns true if any account of the port has counted a frame. */
 static bool is_used(const struct live *live, unsigned int port)
 {
 	const struct litepcie_port_accounts *now = &live->now.port[port];
@@ -122,7 +122,7 @@ static void emit_ports(const struct emit *out, const struct live *live)
 	emit_array_end(out);
 }
 
-/* Print a table, or an object, for one interval. */
+/* Print the table of one interval, or with --json the object. */
 static void show(const struct util *util, const struct live *live)
 {
 	struct json json = { .file = stdout };
@@ -164,7 +164,7 @@ static void rest(double seconds)
 	struct timespec nap = { .tv_sec = (time_t)seconds };
 
 	nap.tv_nsec = (long)((seconds - (double)nap.tv_sec) * 1e9);
-	nanosleep(&nap, NULL);	/* a signal ends it, as it should */
+	nanosleep(&nap, NULL);	/* Ctrl-C ends the sleep, so the command ends at once */
 }
 
 static void follow(struct util *util, struct litepcie_capture *capture, struct live *live)
@@ -186,7 +186,10 @@ static void follow(struct util *util, struct litepcie_capture *capture, struct l
 
 /* The command live ---------------------------------------------------------------------------- */
 
-/* Print the failures, and an object for them if something failed and nothing else said so. */
+/*
+ * End the command and print its failures. With --json an object with the failures is printed only
+ * if the command has failed. Returns the exit status.
+ */
 static int finish(struct util *util)
 {
 	bool json = util->json;

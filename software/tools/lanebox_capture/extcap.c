@@ -5,9 +5,10 @@
  */
 
 /*
- * The answers to Wireshark: the queues of the cards as interfaces, their settings, and their frames
- * as pcapng into a FIFO. The cards are those with a node of the kernel driver, and those that the
- * environment names in LANEBOX_CAPTURE, like "sim:build/board.sock vfio:0000:22:00.0".
+ * The answers to Wireshark: the list of the cards' queues as interfaces, their settings, and their
+ * frames, which are written as pcapng into a FIFO. The cards are those with a device file of the
+ * kernel driver, and those in the environment variable LANEBOX_CAPTURE, such as
+ * "sim:build/board.sock vfio:0000:22:00.0".
  */
 #include "extcap.h"
 
@@ -25,17 +26,17 @@
 #define VARIABLE	"LANEBOX_CAPTURE"
 #define NAME_SIZE	32
 #define DEVICE_SIZE	256
-#define MOST		32u	/* cards that are listed */
+#define MOST		32u	/* largest number of cards in the list */
 #define QUEUE_MARK	"-q"	/* stands before the number of a queue in an interface's name */
-/* A board that has another client does not answer, so the list waits for it so long only. */
+/* A simulated board that has another client does not answer, so the list waits for 2 s only. */
 #define LIST_TIMEOUT	",timeout=2"
-/* longest wait in ms for frames, before it is checked whether a signal has come */
+/* longest wait in ms for frames, before the program checks whether a signal has come */
 #define WAIT_MS		200
 
 /*
- * A card as Wireshark calls it. @name is the interface of its queue 0, and that of queue 2 is
- * @name-q2. Wireshark keeps an interface's settings by its name, so the name must not change from
- * one start to the next.
+ * A card in Wireshark's list. Its queue 0 is the interface @name, and queue 2 is @name-q2.
+ * Wireshark keeps an interface's settings by its name, so the name must not change from one start
+ * to the next.
  */
 struct interface {
 	char	name[NAME_SIZE];
@@ -71,7 +72,7 @@ static void add(struct interfaces *found, const char *name, unsigned int number,
 	found->count++;
 }
 
-/* /dev/litepcie3-capture is the interface lanebox3, and the card /dev/litepcie3. */
+/* Add the kernel driver's cards: with /dev/litepcie3-capture, lanebox3 is /dev/litepcie3. */
 static void add_nodes(struct interfaces *found)
 {
 	const size_t begin = strlen("/dev/litepcie"), end = strlen("-capture");
@@ -88,7 +89,7 @@ static void add_nodes(struct interfaces *found)
 	globfree(&nodes);
 }
 
-/* The words of LANEBOX_CAPTURE are the interfaces lanebox-env0, lanebox-env1, ... */
+/* Add the cards that LANEBOX_CAPTURE names, as interfaces lanebox-env0, lanebox-env1, ... */
 static void add_named(struct interfaces *found)
 {
 	const char *word = getenv(VARIABLE);
@@ -109,7 +110,10 @@ static void find_interfaces(struct interfaces *found)
 	add_named(found);
 }
 
-/* Returns the card of the interface @name, and the number of its queue, or NULL. */
+/*
+ * Returns the card of the interface @name, and stores the number of its queue in *@queue. Returns
+ * NULL if no card has such an interface.
+ */
 static const char *find_device(const struct interfaces *found, const char *name, uint32_t *queue)
 {
 	for (unsigned int i = 0; i < found->count; i++) {
@@ -129,8 +133,8 @@ static const char *find_device(const struct interfaces *found, const char *name,
 }
 
 /*
- * Returns how many queues the card has. A card that cannot be asked now, since it is not there or
- * another program has it, counts as one with one queue.
+ * Returns how many queues the card has. The result is 1 if the card cannot be opened now, because
+ * it is not there or because another program uses it.
  */
 static unsigned int count_queues(const char *device)
 {
@@ -182,8 +186,8 @@ static void list_settings(void)
 /* Frames on their way to Wireshark ------------------------------------------------------------ */
 
 /*
- * Write @bytes to the FIFO. Returns false if Wireshark has stopped, or after a failure, which is
- * noted.
+ * Write @bytes to the FIFO. Returns false if Wireshark has closed the FIFO, or after a failure. A
+ * failure is noted.
  */
 static bool write_all(struct util *util, int fd, const uint8_t *data, size_t bytes)
 {
@@ -213,7 +217,7 @@ static void follow(struct util *util, struct litepcie_capture *capture, int fd)
 		rc = litepcie_capture_next(capture, &span, WAIT_MS);
 		if (rc == 0 || rc == -EINTR)
 			continue;
-		/* The capture of queue 0 has ended, and with it this one. */
+		/* -EPIPE: the capture of queue 0 has ended, which ends those of all queues. */
 		if (rc == -EPIPE)
 			return;
 		if (rc < 0 || !write_all(util, fd, span.data, span.bytes))
@@ -274,7 +278,7 @@ static struct request request = {
 	.generator.struct_size = sizeof(request.generator),
 };
 
-/* Frames of the generator; an empty text stands for none. */
+/* Parse the generator's frames. An empty text means that the generator makes no frames. */
 static bool option_frames(const struct util_option *option, const char *text)
 {
 	return !*text || record_generator(text, option->to);

@@ -5,8 +5,9 @@
  */
 
 /*
- * Wireshark's extcap protocol: Wireshark runs each program in a folder of its own, and asks it by
- * options for interfaces, their settings, and packets. With it the cards are in Wireshark's list.
+ * Wireshark's extcap protocol. Wireshark runs each program in its folder extcap, with options that
+ * ask for the list of interfaces, for their settings, or for packets. lanebox-capture answers, so
+ * Wireshark shows the cards in its list of interfaces.
  */
 #ifndef LANEBOX_CAPTURE_EXTCAP_H
 #define LANEBOX_CAPTURE_EXTCAP_H
@@ -15,10 +16,10 @@
 
 #include "capture.h"
 
-/* True if an option of the command line is one of extcap's, so Wireshark has run the program. */
+/* Returns true if the command line has an option of extcap, so Wireshark has run the program. */
 bool extcap_asks(int argc, char **argv);
 
-/* Answer Wireshark's request. Returns an exit status; Wireshark shows what is on stderr. */
+/* Answer Wireshark's request. Returns the exit status. Wireshark shows the text of stderr. */
 int extcap(struct util *util, int argc, char **argv);
 
 #endif /* LANEBOX_CAPTURE_EXTCAP_H */

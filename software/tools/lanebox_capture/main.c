@@ -5,8 +5,8 @@
  */
 
 /*
- * The commands of lanebox-capture. The options that all commands have may stand before the command
- * or behind it.
+ * The commands of lanebox-capture. The options --device and --json may stand before the command or
+ * behind it.
  */
 #include <signal.h>
 
@@ -54,8 +54,8 @@ static const struct program program = {
 };
 
 /*
- * A reader that closes its end of a pipe, and a file that may not grow any more (ulimit -f), are
- * errors of the write, not signals: the file is then cut behind its last whole MBUF.
+ * SIGPIPE (the reader of a pipe has closed it) and SIGXFSZ (a file has reached its limit, ulimit
+ * -f) are ignored. So write() returns an error, and a recording is cut after its last whole MBUF.
  */
 int main(int argc, char **argv)
 {

@@ -5,10 +5,10 @@
  */
 
 /*
- * A processor in a deep idle state takes up to some hundred microseconds to leave it. A program
- * writes the longest exit time that it can bear to /dev/cpu_dma_latency. The kernel then avoids the
- * idle states whose exit takes longer, while the file is open. So the setting ends with the
- * recorder, also if the recorder is killed.
+ * A processor takes up to some hundred microseconds to leave a deep idle state. A program writes
+ * the longest time that is acceptable to /dev/cpu_dma_latency. While the program has this file
+ * open, the kernel avoids all idle states that take longer to leave. So the setting ends when the
+ * program ends, even if the program is killed.
  */
 #include "processor.h"
 

@@ -5,8 +5,8 @@
  */
 
 /*
- * Bind a recorder to one processor, and keep all processors out of idle states that take long to
- * leave.
+ * Bind the program to one processor (CPU core), and keep all processors out of idle states that
+ * take long to leave.
  */
 #ifndef LANEBOX_CAPTURE_PROCESSOR_H
 #define LANEBOX_CAPTURE_PROCESSOR_H
@@ -14,15 +14,15 @@
 #include "../litepcie_util/util.h"
 
 /*
- * Run the calling thread on processor @number only. Returns false after a failure, which is noted:
- * the machine has no such processor, or the program may not run there.
+ * Let the calling thread run only on processor @number. Returns false and notes a failure if the
+ * machine has no such processor, or if the program may not run on that processor.
  */
 bool processor_pin(struct util *util, unsigned int number);
 
 /*
- * Keep all processors out of idle states that take time to leave, until the file descriptor that is
- * returned is closed or the program ends. Returns -1 if the kernel refuses that to this user: root
- * may do it.
+ * Keep all processors out of idle states that take time to leave. Returns a file descriptor: the
+ * setting holds until that is closed or the program ends. Returns -1 if the kernel refuses this,
+ * as it does to users other than root.
  */
 int processor_keep_awake(void);
 

@@ -19,10 +19,10 @@
 #define SECTION		LITEPCIE_PCAPNG_SECTION
 #define ORDER_MAGIC	LITEPCIE_PCAPNG_ORDER_MAGIC
 #define INTERFACE	LITEPCIE_PCAPNG_INTERFACE
-#define PACKET		2u	/* block type that is obsolete, but files have it */
+#define PACKET		2u	/* type of an obsolete packet block, which older files have */
 #define SIMPLE		3u
 
-#define DEFAULT_RESOLUTION 6	/* of an interface without if_tsresol: microseconds */
+#define DEFAULT_RESOLUTION 6	/* times are in microseconds if an interface has no if_tsresol */
 
 bool broken(struct walk *walk, uint64_t offset, const char *format, ...)
 {
@@ -37,7 +37,7 @@ bool broken(struct walk *walk, uint64_t offset, const char *format, ...)
 	return false;
 }
 
-/* Returns a packet's time in ns. A time that does not fit is UINT64_MAX. */
+/* Returns a packet's time in ns. A time that does not fit into 64 bits becomes UINT64_MAX. */
 static uint64_t nanoseconds(uint8_t resolution, uint64_t units)
 {
 	unsigned __int128 ns = units;
@@ -58,7 +58,7 @@ static uint64_t nanoseconds(uint8_t resolution, uint64_t units)
 
 /*
  * Call @take for each option between @from and @to, which are offsets in the block. Returns false
- * if an option reaches beyond the end.
+ * if an option reaches beyond @to.
  */
 static bool each_option(struct walk *walk, const struct block *block, uint32_t from, uint32_t to,
 			void (*take)(struct walk *walk, uint16_t code, const uint8_t *value,
@@ -88,7 +88,7 @@ static void ignore(struct walk *walk, uint16_t code, const uint8_t *value, uint1
 	(void)bytes;
 }
 
-/* A comment of the recorder says that the file is one of several folders. */
+/* Take an option of a section: a comment DEAL_COMMENT says that the recording has more folders. */
 static void take_comment(struct walk *walk, uint16_t code, const uint8_t *value, uint16_t bytes)
 {
 	if (code == DEAL_COMMENT_CODE && bytes >= strlen(DEAL_COMMENT) &&
@@ -165,8 +165,8 @@ static bool take_time(struct walk *walk, const struct block *block, uint32_t int
 	struct check *check = walk->check;
 
 	/*
-	 * The card writes the frames of a queue in the order of their times. Other programs
-	 * need not, so that their files are right all the same.
+	 * The card writes the frames of a queue in the order of their times. Files of other
+	 * programs may have packets in any order, which breaks no rule of pcapng.
 	 */
 	if (check->timed && ns < check->last_ns) {
 		check->unordered = true;
@@ -247,11 +247,11 @@ static bool check_block(struct walk *walk, const struct block *block)
 	case LITEPCIE_PCAPNG_SEAL:
 		return check_seal(walk, block);
 	default:
-		return true;	/* a block of another type, which readers pass over */
+		return true;	/* readers must skip blocks of a type that they do not know */
 	}
 }
 
-/* A section says by its magic number in which byte order its lengths are. */
+/* Find the byte order of a section by its magic number. Returns false if it is neither order's. */
 static bool find_order(struct walk *walk, uint64_t offset)
 {
 	uint32_t magic;
@@ -266,7 +266,10 @@ static bool find_order(struct walk *walk, uint64_t offset)
 	return true;
 }
 
-/* Check the frame of the block at @offset: its type, and its length, twice. */
+/*
+ * Fill in @block for the block at @offset, and check its length, which stands at its beginning and
+ * at its end.
+ */
 static bool find_block(struct walk *walk, uint64_t offset, struct block *block)
 {
 	const uint8_t *data = walk->data + offset;
@@ -302,7 +305,7 @@ static bool find_block(struct walk *walk, uint64_t offset, struct block *block)
 	return true;
 }
 
-/* A recording ends with a seal, or has no MBUF. */
+/* Check the end of the file: a recording ends with a seal, or has a header only. */
 static bool check_end(struct walk *walk)
 {
 	if (!walk->check->ours || walk->size == walk->end)

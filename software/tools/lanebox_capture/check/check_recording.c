@@ -5,19 +5,20 @@
  */
 
 /*
- * The rules of a recording, which gateware/capture/README.md has. check_walk.h declares what this
- * file shares with check.c.
+ * The rules of a recording of lanebox-capture, which gateware/capture/README.md explains.
+ * check_walk.h declares what this file shares with check.c.
  */
 #include "check_walk.h"
 
 #define FILLER_MOST	4096u
 #define SEAL_BYTES	64u
-#define SEAL_LONG	72u	/* bytes of a seal that also fills 8 bytes left in front of it */
+#define SEAL_LONG	72u	/* bytes of a seal if 8 bytes before it are too few for a filler */
 #define SEAL_STOPPED	2u	/* reason of a seal: the recording was stopped */
 #define SEAL(_block, _field)	((_block)->data + LITEPCIE_CAPTURE_SEAL_AT_##_field)
-#define UNIT		8u	/* each block of a recording is a multiple of so many bytes */
-#define FRAME_NS	4u	/* the card decides on one frame in a cycle at most */
-#define FRAMES_SLACK	1024u	/* frames by which a seal's time and its counts may differ */
+#define UNIT		8u	/* the length of each block is a multiple of 8 bytes */
+#define FRAME_NS	4u	/* the card loses one frame at most in a cycle of 4 ns */
+/* A seal's counts may include this many frames that came after the time in the seal. */
+#define FRAMES_SLACK	1024u
 
 bool check_filler(struct walk *walk, const struct block *block)
 {
@@ -38,7 +39,7 @@ static bool is_mbuf(uint64_t bytes)
 	       !(bytes & (bytes - 1));
 }
 
-/* The place of a seal gives the size of an MBUF, which must be the same for all seals. */
+/* The offset of the first seal gives the size of an MBUF. All MBUFs must have this size. */
 static bool check_place(struct walk *walk, const struct block *block)
 {
 	uint64_t bytes = block->offset + block->length - walk->end;
@@ -62,7 +63,10 @@ static bool check_counts(struct walk *walk, const struct block *block)
 	uint64_t records = get64(walk, SEAL(block, RECORDS)), bytes = get64(walk, SEAL(block, BYTES));
 	struct check *check = walk->check;
 	bool follows = check->mbufs && number == walk->seal_number + 1;
-	/* Counts before the first MBUF of a later file, or behind one of another folder, are not known. */
+	/*
+	 * The seal's counts are sums over the recording. They can be checked only if the previous
+	 * MBUF is in this file, or if this is the recording's first MBUF.
+	 */
 	bool known = follows || !number;
 
 	if (check->mbufs && !follows && (!walk->dealt || number <= walk->seal_number))
@@ -90,9 +94,9 @@ static bool check_counts(struct walk *walk, const struct block *block)
 }
 
 /*
- * Take over the frames that a seal counts as lost for @what. The count is modulo 2^32, so it is
- * smaller than the one before if it has gone round. That takes 17 s: in a shorter time fewer frames
- * can be lost, so a smaller count is wrong.
+ * Add the frames that a seal counts as lost for @what, "ring" or "staging memory", to walk->lost.
+ * The count @now is modulo 2^32, and takes at least 17 s to wrap. An increase since *@count that is
+ * more than the card can lose in the time between the seals breaks a rule.
  */
 static bool take_losses(struct walk *walk, const struct block *block, uint32_t *count,
 			uint32_t now, const char *what)

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* The command check: walk through files, and say what is in them and which rule is broken first. */
+/* The command check: check pcapng files, and print their contents and the first broken rule. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -38,8 +38,8 @@ static void emit_mbufs(const struct emit *out, const struct check *found)
 	emit_unsigned(out, "lost_staging", ", %llu for the staging memory\n",
 		      found->lost_staging);
 	/*
-	 * A file whose last seal has the flag stopped ends a recording; any other goes on in the
-	 * next file.
+	 * If the last seal of a file does not say that the recording was stopped, the recording
+	 * goes on in the next file.
 	 */
 	emit_bool(out, "stopped", found->stopped);
 	emit_text(out, "  end          %s\n",
@@ -143,7 +143,7 @@ static bool check_mapped(struct util *util, struct checked_file *file, int fd, s
 static void check_file(struct util *util, struct checked_file *file)
 {
 	struct stat found;
-	/* Without O_NONBLOCK a pipe would be waited for until somebody writes to it. */
+	/* Without O_NONBLOCK, open() of a pipe would wait until a program writes to the pipe. */
 	int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
 	if (fd < 0 || fstat(fd, &found) < 0)

@@ -5,10 +5,10 @@
  */
 
 /*
- * The command disk: try a disk before a recording. No card is needed. MBUFs come at a rate into a
- * ring in memory, as a card would write them there, and go to a file by the code with which
- * `record` writes its own (output.c). The file has no name from the moment in which it is open, so
- * nothing of it is left, however the command ends.
+ * The command disk: try whether a disk is fast enough for a recording. No card is needed. MBUFs
+ * come into a ring in memory at the rate of --rate, as a card would write them, and are written to
+ * a file by the same code as those of the command record (output.c). The file's name is removed as
+ * soon as the file is open, so no file is left, however the command ends.
  */
 #include <errno.h>
 #include <math.h>
@@ -26,15 +26,15 @@
 
 #define PAGE		LITEPCIE_CAPTURE_HEADER_BYTES
 #define NAP_NS		500000	/* sleep in ns while no whole MBUF waits for the disk */
-/* length in s of the parts of the trial, among which the slowest is reported */
+/* The rate is measured in slices of so many seconds, and that of the slowest slice is reported. */
 #define SLICE_S		1.0
-/* share of SLICE_S; if the last part of the trial is shorter, it is not counted */
+/* The last slice does not count if it is shorter than this fraction of SLICE_S. */
 #define SHORTEST	0.5
 
 struct trial {
-	/* what is to be tried, by the command line */
+	/* the settings of the command line */
 	const char	*folder;
-	double		rate;		/* bytes a second; 0: as fast as the disk takes them */
+	double		rate;		/* bytes per second; 0: as fast as the disk takes them */
 	double		seconds;
 	uint64_t	ring_bytes, mbuf_bytes;
 	/* The members from here on are state and results of the trial. */
@@ -43,12 +43,12 @@ struct trial {
 	void		*header;
 	char		*path;
 	bool		ran;
-	double		took;		/* time in s until the last byte was on the disk */
-	/* rate of the slowest part in bytes a second; 0: the trial was too short for a part */
+	double		took;		/* seconds until the last byte was written */
+	/* rate of the slowest slice in bytes per second; 0: the trial was shorter than a slice */
 	double		slowest;
 	/* bytes whose write was begun, and bytes whose write has ended */
 	uint64_t	given, done;
-	uint64_t	most_waiting;	/* the most bytes that were in the ring at a time */
+	uint64_t	most_waiting;	/* largest number of bytes in the ring at a time */
 	uint64_t	lost;		/* bytes for which the ring had no room */
 };
 
@@ -60,7 +60,7 @@ static bool disk_failed(struct util *util, const struct trial *trial)
 	return false;
 }
 
-/* Fill the ring with numbers that no filesystem can make smaller. */
+/* Fill the ring with pseudorandom numbers, which a filesystem cannot compress. */
 static void fill(struct trial *trial)
 {
 	uint64_t state = 0x9e3779b97f4a7c15u;
@@ -73,7 +73,10 @@ static void fill(struct trial *trial)
 	}
 }
 
-/* Refuse a trial that the disk has no room for. Without --rate the size of a trial is not known. */
+/*
+ * Returns false and notes a failure if the disk has no room for the trial. Without --rate the size
+ * of the trial is not known, and only the room for the ring's size is checked.
+ */
 static bool has_room(struct util *util, const struct trial *trial)
 {
 	double needs = trial->rate * trial->seconds + (double)trial->ring_bytes, there;
@@ -124,7 +127,10 @@ static bool prepare(struct util *util, struct trial *trial)
 	return true;
 }
 
-/* Give the disk all MBUFs that have come and were not given. Returns false after a failure. */
+/*
+ * Begin to write all MBUFs that are in the ring and whose write was not begun. @come is the number
+ * of bytes that have come into the ring so far. Returns false after a failure.
+ */
 static bool give(struct trial *trial, uint64_t come)
 {
 	while (come - trial->given >= trial->mbuf_bytes) {
@@ -138,8 +144,8 @@ static bool give(struct trial *trial, uint64_t come)
 }
 
 /*
- * The second of the trial that is being measured: @begun is the host's time at which it began,
- * @done the bytes that were in the file then.
+ * The slice of the trial that is being measured. @begun is the host's time at the beginning of the
+ * slice in seconds, and @done is the number of bytes written before it.
  */
 struct slice {
 	double		begun;
@@ -158,8 +164,9 @@ static void end_slice(struct trial *trial, struct slice *slice, double now, doub
 }
 
 /*
- * Returns the bytes that have come after @elapsed seconds. Bytes for which the ring has no room are
- * counted in trial->lost. Without --rate as many bytes have always come as are written at a time.
+ * Returns the number of bytes that have come into the ring after @elapsed seconds. Bytes for which
+ * the ring has no room are counted in trial->lost. Without --rate there are always enough bytes for
+ * one batch of writes.
  */
 static uint64_t come_by(struct trial *trial, double elapsed)
 {

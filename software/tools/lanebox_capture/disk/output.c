@@ -62,9 +62,9 @@ static bool name_file(struct output *output, struct output_file *file)
 }
 
 /*
- * Open a new file, by O_DIRECT if the filesystem has it. A path that exists is opened only if it is
- * no file. A disk is written by O_DIRECT, too. A pipe, and any other device, is written in the
- * ordinary way.
+ * Open the path of a new file, by O_DIRECT if the filesystem supports that. A path that exists is
+ * opened only if it is no regular file: a disk by O_DIRECT, and a pipe or any other device without
+ * it.
  */
 static bool open_path(struct output *output, const char *path)
 {
@@ -106,8 +106,9 @@ static void leave_direct(struct output *output, const char *why)
 }
 
 /*
- * Cut the file behind its last whole MBUF. A pipe keeps what it has. No later MBUF is written: its
- * write could succeed, and would leave a gap.
+ * After the error @error of a write, cut the file after its last whole MBUF. A pipe or a device
+ * cannot be cut. No later MBUF is written: its write could succeed, and would leave a gap in the
+ * file. Returns false.
  */
 static bool cut(struct output *output, int error)
 {
@@ -126,8 +127,9 @@ static bool cut(struct output *output, int error)
 }
 
 /*
- * Write all bytes. A signal does not end this: the file would end inside an MBUF. If a short write
- * leaves a rest that is not a multiple of 4096 bytes, the rest goes through the page cache.
+ * Write all bytes. A signal does not end the write, since the file would then end inside an MBUF.
+ * If a short write leaves a rest that is not a multiple of 4096 bytes, the rest goes through the
+ * page cache.
  */
 static bool write_all(struct output *output, const void *data, size_t left)
 {
@@ -152,7 +154,7 @@ static bool write_all(struct output *output, const void *data, size_t left)
 	return true;
 }
 
-/* Count the bytes of an MBUF, or of the header, which have been written to the file. */
+/* Count the bytes of an MBUF, or of the header, which were written to the file. */
 static void count(struct output *output, size_t bytes)
 {
 	struct output_file *file = last(output);
@@ -171,7 +173,7 @@ static struct output_write *write_of(struct output *output, uint64_t number)
 	return &output->writes[number % OUTPUT_DEPTH];
 }
 
-/* Take over the ends of writes, and count those MBUFs before which nothing is missing. */
+/* Take the ends of writes, and count those MBUFs before which no MBUF is missing in the file. */
 static void collect(struct output *output)
 {
 	struct uring_end end;
@@ -193,7 +195,7 @@ static void collect(struct output *output)
 	}
 }
 
-/* Make a write whole of which the kernel has written a part, or nothing. */
+/* Write the bytes of @write again that the kernel has not written. */
 static bool write_again(struct output *output, const struct output_write *write)
 {
 	size_t done = write->result > 0 ? (size_t)write->result : 0;
@@ -206,9 +208,9 @@ static bool write_again(struct output *output, const struct output_write *write)
 }
 
 /*
- * Recover after a write that has failed, was short, or could not be begun. All others are awaited.
- * What is missing is then written again in order; if that fails, the reason is known. From then on
- * each write is awaited.
+ * Recover after a write by io_uring has failed, was short, or could not be begun. Wait for all
+ * other writes, then write the missing bytes again in order by write(), whose error says why if
+ * that fails, too. From then on io_uring is not used for this file. Returns false if that failed.
  */
 static bool recover(struct output *output)
 {
@@ -226,13 +228,19 @@ static bool recover(struct output *output)
 	return lseek(output->fd, (off_t)last(output)->bytes, SEEK_SET) >= 0 || cut(output, errno);
 }
 
-/* True if the oldest write has ended, but has not written all its bytes. */
+/*
+ * Returns true if the oldest write has ended, but has not written all its bytes. collect() must
+ * have been called before.
+ */
 static bool has_failed(struct output *output)
 {
 	return output->first < output->next && write_of(output, output->first)->ended;
 }
 
-/* Tell the kernel of the writes that were begun, and wait until @most are under way. */
+/*
+ * Hand the writes that were begun to the kernel, and wait until at most @most are under way.
+ * Returns false after a failure.
+ */
 static bool settle(struct output *output, unsigned int most)
 {
 	while (output->async && !output->ended) {
@@ -248,13 +256,13 @@ static bool settle(struct output *output, unsigned int most)
 	return !output->ended;
 }
 
-/* Room for the open file is reserved on the disk in steps of so many bytes. */
+/* bytes in one step in which room for the open file is reserved on the disk */
 #define RESERVED_STEP	((uint64_t)256 << 20)
 
 /*
- * Reserve room for @end bytes and more. A write inside a file's length does not change the length,
- * so several writes can go on at once. If the filesystem reserves nothing, writes are slower but
- * right.
+ * Reserve room on the disk for a file of @end bytes or more, which also makes the file that long. A
+ * write that does not change a file's length can go on at the same time as others. If the
+ * filesystem cannot reserve room, writes are slower but correct.
  */
 static void reserve(struct output *output, uint64_t end)
 {
@@ -313,7 +321,7 @@ unsigned int output_done(struct output *output)
 
 /* The files of a recording, one after the other ----------------------------------------------- */
 
-/* Forget the last file, whose header could not be written: it would not be valid. */
+/* Delete the last file, since without a whole header it would not be valid. Returns false. */
 static bool drop_file(struct output *output)
 {
 	if (output->regular)
@@ -360,7 +368,7 @@ bool output_open(struct output *output, const char *target, uint64_t most, void 
 		.target = target, .most = most, .header = header, .header_bytes = header_bytes,
 		.fd = -1, .batch = 1,
 	};
-	/* Where this is refused there are no rings, and each write is awaited. */
+	/* If io_uring is refused, uring.rings is NULL, and output_write() waits for each write. */
 	uring_open(&output->uring, OUTPUT_DEPTH);
 	output->folder = stat(target, &there) == 0 && S_ISDIR(there.st_mode);
 	if (!output->folder && *target && target[strlen(target) - 1] == '/') {
@@ -396,11 +404,11 @@ bool output_write(struct output *output, const void *mbuf, size_t bytes)
 	if (output->most && end_of(output) > output->header_bytes &&
 	    end_of(output) + bytes > output->most && !output_next(output))
 		return false;
-	/* Later writes may have ended, but the oldest one still has its place in @writes. */
+	/* Later writes may have ended, but until the oldest ends, no entry of @writes is free. */
 	while (output->async && output->next - output->first == OUTPUT_DEPTH)
 		if (!settle(output, output->under_way - 1))
 			return false;
-	/* A write that has failed may just have ended the writes that go on. */
+	/* If a write has failed in the loop above, recover() has set output->async to false. */
 	if (output->async)
 		return begin_write(output, mbuf, bytes);
 	if (!write_all(output, mbuf, bytes))
@@ -415,7 +423,7 @@ bool output_close(struct output *output)
 	int fd = output->fd;
 
 	output->fd = -1;
-	/* Behind a file's end there may be room that was reserved. */
+	/* Give back the room that reserve() has reserved beyond the data. */
 	if (fd >= 0 && right && output->regular && output->reserved > last(output)->bytes &&
 	    ftruncate(fd, (off_t)last(output)->bytes) < 0)
 		right = failed(output, "%s: %s", last(output)->path, strerror(errno));

@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 /*
- * The largest piece of memory that can be registered as one buffer. A ring that is larger is
- * registered in several.
+ * Bytes of memory that the kernel can register as one buffer. A larger ring is registered as
+ * several buffers.
  */
 #define BUFFER_MOST	((size_t)1 << 30)
 #define BUFFERS_MOST	16u
@@ -32,7 +32,10 @@ static void *map(int fd, size_t bytes, off_t offset)
 	return place == MAP_FAILED ? NULL : place;
 }
 
-/* The kernel takes requests in the order of @requests, so their indirect list never changes. */
+/*
+ * Find the rings' indices in the mapping, and fill the kernel's list of indices of requests. The
+ * requests are handed over in the order of uring->requests, so the list never changes.
+ */
 static void place_rings(struct uring *uring, const struct io_uring_params *at)
 {
 	uint8_t *rings = uring->rings;
@@ -62,7 +65,10 @@ int uring_open(struct uring *uring, unsigned int entries)
 	uring->entries = at.sq_entries;
 	uring->rings_bytes = requests > ends ? requests : ends;
 	uring->requests_bytes = at.sq_entries * sizeof(struct io_uring_sqe);
-	/* Before Linux 5.4 the two rings are two mappings. Such a kernel is treated as one without. */
+	/*
+	 * Before Linux 5.4 the two rings are two mappings. Such a kernel is treated as one that has
+	 * no io_uring.
+	 */
 	errno = ENOSYS;
 	if (at.features & IORING_FEAT_SINGLE_MMAP)
 		uring->rings = map(uring->fd, uring->rings_bytes, IORING_OFF_SQ_RING);
@@ -146,7 +152,10 @@ int uring_submit(struct uring *uring, unsigned int least)
 
 		if (rc >= 0)
 			uring->queued -= (uint32_t)rc;
-		/* EAGAIN and EBUSY: the kernel has no memory for the moment, or many ends wait. */
+		/*
+		 * EAGAIN: the kernel has no memory at the moment. EBUSY: too many ends of writes
+		 * wait to be taken.
+		 */
 		else if (errno == EBUSY && ended(uring))
 			return 0;
 		else if (errno != EINTR && errno != EAGAIN)
@@ -163,7 +172,7 @@ bool uring_take(struct uring *uring, struct uring_end *end)
 		return false;
 	done = &uring->done[*uring->done_head & uring->done_mask];
 	*end = (struct uring_end) { .number = done->user_data, .result = done->res };
-	/* The kernel may use the entry again when it sees the new head. */
+	/* The kernel may reuse the entry of the ring as soon as it sees the new head. */
 	__atomic_store_n(uring->done_head, *uring->done_head + 1, __ATOMIC_RELEASE);
 	return true;
 }

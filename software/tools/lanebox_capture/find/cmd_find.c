@@ -5,9 +5,10 @@
  */
 
 /*
- * The command find: look for packets in recordings, by a filter of tcpdump and by time. The packets
- * found may be written as plain pcapng: the files' sections and interfaces, and the packets' blocks
- * as they are. Fillers and seals stay behind, since their counts are those of the whole recording.
+ * The command find: search recordings for packets by a filter in tcpdump's language and by time.
+ * The packets found may be written to a plain pcapng file: the sections and interfaces of the
+ * files, and the blocks of these packets. Fillers and seals are left out, since their counts are
+ * those of the whole recording.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,12 +28,12 @@
 #define STDOUT		"-"
 
 struct search {
-	/* what is looked for, and where, by the command line */
+	/* the settings of the command line */
 	char		**files;
 	int		count;
 	const char	*text;		/* the filter in tcpdump's language */
 	const char	*target;	/* file to write, or NULL */
-	double		from_s, to_s;	/* least and largest time of a packet, in s */
+	double		from_s, to_s;	/* earliest and latest time of a packet, in s */
 	/* The members from here on are state and results of the search. */
 	struct filter	*filter;
 	FILE		*out;
@@ -51,8 +52,8 @@ static bool is_in_time(const struct search *search, uint64_t time_ns)
 }
 
 /*
- * Count a packet. @block is its block, with the time in ns. Returns true if the packet is in time
- * and the filter takes it.
+ * Count the packet in @block, whose time is in ns. Returns true if the packet is between from_s and
+ * to_s and matches the filter.
  */
 static bool look_at(struct search *search, const uint8_t *block)
 {
@@ -71,8 +72,9 @@ static bool look_at(struct search *search, const uint8_t *block)
 }
 
 /*
- * Take the blocks of a file one by one, with packets' times in ns, and write those that are sought.
- * Without a target nothing is written.
+ * Take the blocks of a file one by one, with the packets' times in ns. Write the sections, the
+ * interfaces and the packets found to search->out, if that is not NULL. Returns false if the search
+ * did not come to the end of the file.
  */
 static bool look_through(struct search *search, struct source *source)
 {
@@ -120,7 +122,7 @@ static void search_file(struct util *util, struct search *search, const char *pa
 	source_close(&source);
 }
 
-/* Open the file to write, which must not be there. */
+/* Open the file to write, which must not exist yet, or stdout. Returns false after a failure. */
 static bool open_target(struct util *util, struct search *search)
 {
 	int fd;

@@ -18,7 +18,7 @@
 #define SNAP		65535
 #define NO_NETMASK	0xffffffffu
 
-/* The structures of libpcap's ABI that are used here (pcap.h, pcap/bpf.h). */
+/* libpcap's struct bpf_program and struct pcap_pkthdr (pcap/bpf.h, pcap/pcap.h). */
 struct bpf_program {
 	unsigned int	length;
 	void		*instructions;
@@ -56,7 +56,7 @@ static void *find_library(void)
 #endif
 }
 
-/* Find libpcap and its functions. Returns false if it is not there. */
+/* Load libpcap and find its functions. Returns false if libpcap or a function is missing. */
 static bool load(struct filter *filter)
 {
 	const struct {

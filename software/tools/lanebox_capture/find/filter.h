@@ -5,9 +5,8 @@
  */
 
 /*
- * Filters of tcpdump for Ethernet packets, by libpcap. The library is looked for when a filter is
- * needed, and not when the program is built or started. So a machine that only records needs no
- * libpcap.
+ * Filters for Ethernet packets in tcpdump's language, by libpcap. The program loads libpcap when a
+ * filter is needed, and does not link to it. So a machine that only records needs no libpcap.
  */
 #ifndef LANEBOX_CAPTURE_FILTER_H
 #define LANEBOX_CAPTURE_FILTER_H
@@ -15,17 +14,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define FILTER_WHY	256	/* bytes of a sentence about a failure, with its end */
+#define FILTER_WHY	256	/* size of an error message, with its terminating 0 */
 
 struct filter;
 
 /*
- * Compile the text of a filter, as tcpdump(1) takes it. Returns NULL with a sentence in @why if
- * this machine has no libpcap, the program is linked statically, or libpcap refuses the text.
+ * Compile the text of a filter, as tcpdump(1) takes it. Returns NULL with a message in @why if this
+ * machine has no libpcap, if the program is linked statically, or if libpcap refuses the text.
  */
 struct filter *filter_open(const char *text, char why[FILTER_WHY]);
 
-/* True if the filter takes a packet of @length bytes, of which the first @kept are at @data. */
+/* Returns true if a packet of @length bytes matches; its first @kept bytes are at @data. */
 bool filter_takes(const struct filter *filter, const uint8_t *data, uint32_t kept, uint32_t length);
 
 /* Free a filter, which may be NULL. */

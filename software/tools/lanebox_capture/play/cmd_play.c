@@ -5,8 +5,8 @@
  */
 
 /*
- * The command play: parse its options, let the card play files, record what comes of it if that is
- * asked for, and print the summary.
+ * The command play: parse its options, let the card play files, record what the card captures
+ * meanwhile if --record is given, and print the summary.
  */
 #include <errno.h>
 #include <math.h>
@@ -20,13 +20,13 @@
 
 struct playing {
 	struct play		play;
-	/* its target is NULL if the frames are not recorded */
+	/* the recording of the played frames; recording.target is NULL if nothing is recorded */
 	struct recording	recording;
 };
 
 /* The summary of a play ----------------------------------------------------------------------- */
 
-/* Returns the device time from the first frame's begin to the last one's end, in s. */
+/* Returns the device time in seconds from the begin of the first to the end of the last frame. */
 static double seconds_of(const struct litepcie_played *played)
 {
 	if (!played->packets || played->ended_ns < played->begun_ns)
@@ -48,7 +48,10 @@ static uint64_t sum_of(const struct litepcie_capture_stats *stats, bool lost)
 	return sum;
 }
 
-/* Returns how many packets of the files cannot become frames. */
+/*
+ * Returns how many packets of the files the card cannot play: those without data if @empty is true,
+ * otherwise those in blocks without a time.
+ */
 static uint64_t left_out(const struct play *play, bool empty)
 {
 	uint64_t sum = 0;
@@ -146,12 +149,12 @@ static struct playing playing = {
 	.recording.stats.struct_size = sizeof(playing.recording.stats),
 	.recording.output.fd = -1,
 };
-/* Paces that are options without a value. */
+/* The options --fast and --recorded, each of which sets the pace. */
 static bool fast, recorded;
 
 /*
- * Parse a rate: bits a second of an Ethernet line, with K, M or G behind them, or packets a second,
- * with pps behind that.
+ * Parse a rate: a number of bits per second of an Ethernet line, such as 10G, or of packets per
+ * second, such as 2.5Mpps.
  */
 static bool option_rate(const struct util_option *option, const char *text)
 {
@@ -190,7 +193,7 @@ static bool option_port(const struct util_option *option, const char *text)
 	return true;
 }
 
-/* Open all files. Returns false if one cannot be played; each such file has a sentence. */
+/* Open all files. Returns false and notes a failure for each file that cannot be played. */
 static bool open_files(struct util *util, char **paths)
 {
 	struct play *play = &playing.play;
@@ -209,7 +212,8 @@ static bool open_files(struct util *util, char **paths)
 /* The command play ---------------------------------------------------------------------------- */
 
 /*
- * Play without a recording. Returns true if the player has started, so there are counts to print.
+ * Play without a recording. Returns true if the player has started, and its counts can be printed.
+ * *@rc becomes 0 or -errno.
  */
 static bool play_alone(struct util *util, struct play *play, int *rc)
 {
@@ -227,14 +231,17 @@ static bool play_alone(struct util *util, struct play *play, int *rc)
 	return true;
 }
 
-/* Play, and record what the card captures meanwhile. */
+/*
+ * Play, and record what the card captures meanwhile. Returns true if there is a result to print.
+ * *@rc becomes 0 or -errno.
+ */
 static bool play_recorded(struct util *util, struct playing *playing, int *rc)
 {
 	struct recording *recording = &playing->recording;
 	bool made;
 
 	recording->play = &playing->play;
-	/* Frames without a time to keep can wait for room. */
+	/* At the pace --fast frames have no times to keep, so they can wait for room. */
 	recording->config.lossless = playing->play.settings.pace == LITEPCIE_PACE_FAST;
 	*rc = litepcie_capture_open(util->dev, &recording->config, &recording->capture);
 	util_check(util, *rc, "opening the capture");

@@ -5,8 +5,8 @@
  */
 
 /*
- * Fill the buffers of h2c with the bytes of the files, one behind the other, until the player has
- * played all of them or has stopped at a block.
+ * Fill the buffers of h2c with the bytes of the files, one file after the other, until the player
+ * has played all files or has stopped at a block.
  */
 #include "play.h"
 
@@ -16,16 +16,19 @@
 #include <time.h>
 
 #define LOOK_MS		50	/* longest wait in ms, before play->stops is checked again */
-#define BATCH		8	/* number of buffers of which the card is told together */
+#define BATCH		8	/* number of buffers that are handed to the card together */
 
-/* Copy the text of the library's last failure in this thread. */
+/* Copy the text of the library's last failure in this thread to play->why. Returns false. */
 static bool failed(struct play *play, const char *doing)
 {
 	snprintf(play->why, sizeof(play->why), "%s: %s", doing, litepcie_why(play->dev));
 	return false;
 }
 
-/* Fill a buffer from the files. @next is the number of the first file that has bytes left. */
+/*
+ * Fill a buffer of @room bytes from the files. *@next is the index of the file whose bytes come
+ * next, and *@sent counts all bytes. Returns the number of bytes that the files still had.
+ */
 static size_t fill(struct play *play, unsigned int *next, uint64_t *sent, uint8_t *to, size_t room)
 {
 	size_t bytes = 0;
@@ -41,7 +44,7 @@ static size_t fill(struct play *play, unsigned int *next, uint64_t *sent, uint8_
 	return bytes;
 }
 
-/* Send all bytes. Returns false if the thread is to end, or after a failure. */
+/* Send all bytes of the files to the card. Returns false if play->stops, or after a failure. */
 static bool send_all(struct play *play)
 {
 	size_t size = LITEPCIE_BUFFER_SIZE, bytes = size, rest = 0, at = 0;
@@ -76,7 +79,7 @@ static bool send_all(struct play *play)
 	return litepcie_stream_flush(play->h2c) == 0 || failed(play, "sending");
 }
 
-/* Wait until the player has taken all bytes. */
+/* Wait until the card has taken all bytes. Returns false if play->stops, or after a failure. */
 static bool drain(struct play *play)
 {
 	int rc;
@@ -89,7 +92,10 @@ static bool drain(struct play *play)
 	return rc == 0;
 }
 
-/* True if the player has nothing more to play. */
+/*
+ * Returns true if the player has played all frames, or all frames before the block at which it has
+ * stopped.
+ */
 static bool is_done(const struct play *play)
 {
 	const struct litepcie_played *played = &play->played;
@@ -98,7 +104,7 @@ static bool is_done(const struct play *play)
 	       (played->error || played->passed == play->blocks);
 }
 
-/* Wait until the last frame has left: at a slow pace, frames wait in the player. */
+/* Wait until the player has played its last frame: at a slow pace, frames wait in the player. */
 static void await_frames(struct play *play)
 {
 	const struct timespec nap = { .tv_nsec = 1000000 };

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* Send pcapng files through the ring of h2c to the card's player, by a thread of their own. */
+/* Send pcapng files through the ring of h2c to the card's player, in a thread of its own. */
 #ifndef LANEBOX_CAPTURE_PLAY_H
 #define LANEBOX_CAPTURE_PLAY_H
 
@@ -17,7 +17,7 @@
 #include "litepcie_capture.h"
 #include "source.h"
 
-#define PLAY_WHY	512	/* bytes of a sentence about a failure, with its end */
+#define PLAY_WHY	512	/* size of an error message, with its terminating 0 */
 
 struct play {
 	/* the files that the card is to play, and the player's settings */
@@ -28,31 +28,32 @@ struct play {
 	struct litepcie		*dev;
 	struct litepcie_stream	*h2c;
 	pthread_t		thread;
-	bool			begun;		/* the thread runs, or was not awaited yet */
-	atomic_bool		stops;		/* true: the thread is to end */
-	atomic_bool		ended;		/* true: the thread plays nothing more */
-	/* sentence about the thread's failure, to be read when it has ended; empty: none */
+	bool			begun;		/* true: the thread was started, not joined yet */
+	atomic_bool		stops;		/* true: the thread must end */
+	atomic_bool		ended;		/* true: the thread has ended its work */
+	/* Why the thread has failed, or empty. It may be read after the thread was joined. */
 	char			why[PLAY_WHY];
-	/* number of pcapng blocks in all files, and of the padding behind them */
+	/* number of pcapng blocks in all files, and of the block of padding after the files */
 	uint64_t		blocks;
 	struct litepcie_played	played;		/* the card's counts of what it has played */
 };
 
 /*
- * Start the player and the thread. Returns 0, or -errno of the library; h2c then belongs to the
- * user slot again.
+ * Start the player and the thread. Returns 0 or -errno. After an error the player is stopped, and
+ * the user slot gets the data of h2c again.
  */
 int play_begin(struct util *util, struct play *play);
 
 /*
- * Ask the thread to end before the files have ended, without waiting for it: play->ended becomes
- * true when it has.
+ * Ask the thread to end before all files are played. play_stop() does not wait for the thread:
+ * play->ended becomes true later.
  */
 void play_stop(struct play *play);
 
 /*
- * Wait for the thread, without a limit, and stop the player. Failures of the thread, of the library
- * and of the player are noted. Returns true if there was none, or if nothing was begun.
+ * Wait for the thread, without a time limit, and stop the player. Failures of the thread, of the
+ * library and of the player are noted. Returns true if there was no failure, or if play_begin() has
+ * not started the thread.
  */
 bool play_end(struct util *util, struct play *play);
 

@@ -5,8 +5,9 @@
  */
 
 /*
- * Walk through a pcapng file twice: to look whether the card can play it, and to copy it. The rules
- * are those of gateware/capture/player, and the sentences say which program makes the file fit.
+ * Read a pcapng file twice: source_open() checks whether the card can play it, and source_take()
+ * copies it. The rules are those of gateware/capture/player. The error messages name the command
+ * that converts a file.
  */
 #include "source.h"
 
@@ -38,7 +39,7 @@
 #define PACKET_REST	32u		/* bytes of a packet's block beside its data */
 #define ORIGINAL_MOST	65535u
 
-#define MICROSECONDS	6u		/* of an interface that does not say its unit */
+#define MICROSECONDS	6u		/* unit of times if an interface has no if_tsresol */
 #define BEAT		32u
 
 /* Write to source->why, with the file's path, why the card cannot play it. Returns false. */
@@ -58,7 +59,7 @@ static bool refuse(struct source *source, const char *format, ...)
 
 /* Interfaces of a section, and their times ---------------------------------------------------- */
 
-/* Take over the unit and the offset of an interface's times from its options. */
+/* Read the unit and the offset of an interface's times from the options of its block. */
 static void take_options(struct source_interface *interface, const uint8_t *data,
 			 const uint8_t *end)
 {
@@ -117,7 +118,7 @@ static bool look_at_begin(struct source *source)
 	switch (first) {
 	case SECTION:
 		return true;
-	/* pcap's four magic numbers: big and little endian, microseconds and nanoseconds. */
+	/* pcap has four magic numbers: big or little endian, microseconds or nanoseconds. */
 	case 0xa1b2c3d4u: case 0xd4c3b2a1u: case 0xa1b23c4du: case 0x4d3cb2a1u:
 		return refuse(source, "it is a file of the older format pcap, and the card reads "
 			      "pcapng: editcap -F pcapng %s NEW converts it", source->path);
@@ -156,8 +157,8 @@ static bool look_at_interface(struct source *source, const uint8_t *block, uint3
 }
 
 /*
- * The player has the same rules in hardware. They are checked here first, so that nothing is played
- * if a later file is wrong.
+ * Check a packet's block by the rules that the card's player has. All files are checked before the
+ * first is played, so that nothing is played if a later file is wrong.
  */
 static bool look_at_packet(struct source *source, const uint8_t *block, uint32_t length,
 			   bool any_port)
@@ -202,7 +203,10 @@ static bool look_at_block(struct source *source, bool any_port)
 	if (left < BLOCK_LEAST)
 		return refuse(source, "offset %zu: the file ends inside a block", source->at);
 	type = util_word(block);
-	/* The length of a section with another byte order has another byte order, too. */
+	/*
+	 * The byte order is checked first: the length of a section has the section's byte order,
+	 * too.
+	 */
 	if (type == SECTION && !look_at_section(source, block))
 		return false;
 	length = util_word(block + 4);
@@ -228,7 +232,7 @@ static bool look_at_block(struct source *source, bool any_port)
 static bool map(struct source *source)
 {
 	struct stat found;
-	/* Without O_NONBLOCK a pipe would be waited for until somebody writes to it. */
+	/* Without O_NONBLOCK, open() of a pipe would wait until a program writes to the pipe. */
 	int fd = open(source->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	void *data = MAP_FAILED;
 	bool right = false;
@@ -280,7 +284,10 @@ void source_close(struct source *source)
 
 /* The copy of a file for the player ----------------------------------------------------------- */
 
-/* Prepare the copy of a block: a packet's time in ns goes into @head. */
+/*
+ * Prepare the copy of a block. For a packet's block source->head gets the first bytes, with the
+ * packet's time in ns. Returns false if there is no memory for an interface.
+ */
 static bool begin_block(struct source *source, const uint8_t *block, uint32_t length)
 {
 	uint32_t type = util_word(block), high, low;

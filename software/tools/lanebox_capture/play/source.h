@@ -5,9 +5,9 @@
  */
 
 /*
- * A pcapng file in the form that the card's player takes: all its blocks as they are, but the times
- * of packets in ns. A file that the player would refuse is refused before any file is played, with
- * a sentence that says what to do.
+ * Read a pcapng file in the form that the card's player takes: all blocks unchanged, except that
+ * the times of packets are in ns. A file that the player would refuse is refused before any file is
+ * played, with a message that says how to convert it.
  */
 #ifndef LANEBOX_CAPTURE_SOURCE_H
 #define LANEBOX_CAPTURE_SOURCE_H
@@ -16,13 +16,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SOURCE_WHY	320	/* bytes of a sentence about a failure, with its end */
-#define SOURCE_HEAD	28u	/* bytes of a block before its packet */
+#define SOURCE_WHY	320	/* size of an error message, with its terminating 0 */
+#define SOURCE_HEAD	28u	/* bytes of a packet's block before the packet's data */
 
-/* A pcapng interface of the section that the walk is in. */
+/* A pcapng interface of the present section. */
 struct source_interface {
-	uint8_t		resolution;	/* value of option if_tsresol: unit of its times */
-	int64_t		offset_s;	/* option if_tsoffset: seconds to add to its times */
+	uint8_t		resolution;	/* option if_tsresol: the unit of the packets' times */
+	int64_t		offset_s;	/* option if_tsoffset: seconds to add to the times */
 };
 
 struct source {
@@ -30,36 +30,41 @@ struct source {
 	const uint8_t	*data;		/* contents of the file, mapped */
 	size_t		size;
 	/*
-	 * Counts of the whole file: its blocks, its packets with data and their bytes, and the two
-	 * kinds of packets that the card cannot play: without data, and in blocks without a time.
+	 * Counts of the whole file: all blocks, the packets with data and their bytes, and the two
+	 * kinds of packets that the card cannot play: those without data (@empty), and those in
+	 * block types that have no time or are obsolete (@timeless).
 	 */
 	uint64_t	blocks, packets, bytes, empty, timeless;
-	/* how far the walk through the file has come */
+	/* the position of source_take() in the file */
 	size_t		at;		/* offset in bytes of the present block in the file */
 	size_t		given;		/* bytes of the present block that were taken */
-	/* the present block's begin with the packet's time in ns, if it is a packet's block */
+	/* if the present block is a packet's: its first bytes, with the packet's time in ns */
 	uint8_t		head[SOURCE_HEAD];
-	struct source_interface *interfaces;	/* those of the section at hand */
-	uint32_t	count;		/* number of @interfaces that this section has */
+	struct source_interface *interfaces;	/* interfaces of the present section */
+	uint32_t	count;		/* number of @interfaces in use */
 	char		why[SOURCE_WHY];
 };
 
 /*
- * Open the regular file at @path and look at all its blocks. With @any_port a packet may be of any
- * interface, since all go to one port; otherwise interface n is port n of the card. Returns false
- * with a sentence in source->why. source_close() is to be called in both cases.
+ * Open the regular file at @path and check all its blocks. Interface n of a section is port n of
+ * the card. With @any_port a packet may be of any interface, since all packets go to one port.
+ * Returns false with a message in source->why if the card cannot play the file. Call source_close()
+ * in both cases.
  */
 bool source_open(struct source *source, const char *path, bool any_port);
 
-/* Copy at most @room next bytes to @to. Returns their number, which is 0 at the end of the file. */
+/*
+ * Copy the next bytes of the file to @to, at most @room. Returns the number of bytes; 0: the file
+ * has ended, or there is no memory for another interface.
+ */
 size_t source_take(struct source *source, uint8_t *to, size_t room);
 
 void source_close(struct source *source);
 
 /*
- * Write a block to @to that the player passes over, so that a stream of @bytes with this block
- * behind it ends with a whole beat of 32 bytes. Returns the size of the block, 43 bytes at most, or
- * 0 if no block is needed.
+ * Write a block of padding to @to, which the player skips. A stream of @bytes followed by this
+ * block is a multiple of the card's beat of 32 bytes. Returns the size of the block, 43 bytes at
+ * most, or 0 if no block is needed.
  */
 size_t source_padding(uint64_t bytes, uint8_t *to);
 
