@@ -39,7 +39,7 @@ static struct litepcie_port_accounts sum_of(const struct litepcie_capture_stats 
 	return sum;
 }
 
-/* Returns the time from the first packet to the last, in s; NAN if it is not known. */
+/* Returns the time from the first packet to the last in seconds; NAN: not known. */
 static double seconds_of(const struct recording *recording)
 {
 	if (recording->first_ns == UINT64_MAX)
@@ -49,7 +49,7 @@ static double seconds_of(const struct recording *recording)
 	return (double)(recording->last_ns - recording->first_ns) / 1e9;
 }
 
-/* Bytes and MBUFs of files, and whether all that was written went past the page cache. */
+/* Sums over several files: bytes, MBUFs, files, and whether all were written by O_DIRECT. */
 struct written {
 	uint64_t	bytes, mbufs;
 	size_t		files;
@@ -83,7 +83,7 @@ static void list_files(const struct emit *out, const struct output *output, bool
 	}
 }
 
-/* Tell about each of several folders. */
+/* Print how many MBUFs each of several folders has, and its failure if it has failed. */
 static void emit_folders(const struct emit *out, const struct deal *deal)
 {
 	emit_array(out, "folders");
@@ -126,7 +126,7 @@ static void emit_files(const struct emit *out, const struct recording *recording
 	emit_string(out, "note", "  note         %s\n", emit_filled(sum.note));
 }
 
-/* The accounts of a port, or of all. Those of one port are in JSON only. */
+/* Write the accounts of one port, or the sums over all ports, to JSON. */
 static void emit_accounts(const struct emit *out, const struct litepcie_port_accounts *accounts)
 {
 	emit_unsigned(out, "packets", NULL, accounts->delivered.frames);
@@ -151,7 +151,7 @@ static void emit_ports(const struct emit *out, const struct litepcie_capture_sta
 	emit_array_end(out);
 }
 
-/* The times of the recording, and the rate in between. */
+/* Print the rate of the delivered packets. @seconds is the time from the first to the last. */
 static void emit_rate(const struct emit *out, double seconds,
 		      const struct litepcie_account *delivered)
 {
@@ -166,7 +166,7 @@ static void emit_rate(const struct emit *out, double seconds,
 }
 
 /*
- * Print how many frames rules have discarded, of all ports together. Only the recording of queue 0
+ * Print how many frames of all ports the card's rules have discarded. Only the recording of queue 0
  * has this count.
  */
 static void emit_discards(const struct emit *out, const struct litepcie_discards *discards)
@@ -205,7 +205,10 @@ static void emit_counted(const struct emit *out, const struct recording *recordi
 	emit_ports(out, &recording->stats);
 }
 
-/* The JSON of a recording has the same keys whatever is known, so the unknown values are null. */
+/*
+ * Write null for each value that the card would have counted. So the JSON of a recording always has
+ * the same keys.
+ */
 static void emit_nothing_counted(const struct emit *out)
 {
 	static const char *const keys[] = {
@@ -248,7 +251,10 @@ static void emit_warnings(const struct emit *out, const struct queues *queues)
 	emit_array_end(out);
 }
 
-/* One queue is an object by itself, and several are an array of such objects. */
+/*
+ * Print the result. The values of one queue are in the result itself. Those of several queues are
+ * the array "queues", with an object for each queue.
+ */
 static void print(const struct emit *out, const void *result)
 {
 	const struct queues *queues = result;

@@ -32,8 +32,8 @@ static void put_word(uint8_t *at, uint32_t value)
 }
 
 /*
- * Put a comment into the section's options. The header ends with a filler, which gets shorter by as
- * much.
+ * Insert the comment "Lanebox: folder N of M" into the options of the header's section. The filler
+ * at the end of the header gets shorter by the size of the comment.
  */
 static void comment_header(uint8_t *header, size_t bytes, unsigned int number, unsigned int count)
 {
@@ -57,7 +57,7 @@ static void comment_header(uint8_t *header, size_t bytes, unsigned int number, u
 
 /* Opening the folders ------------------------------------------------------------------------- */
 
-/* True if a folder before number @n is the same one. */
+/* Returns true if folder number @n is the same as one of the folders before it. */
 static bool is_named_twice(char *const *targets, unsigned int n)
 {
 	struct stat ours, other;
@@ -105,7 +105,7 @@ bool deal_open(struct deal *deal, char *const *targets, unsigned int count, uint
 
 /* MBUFs and the folders that take them -------------------------------------------------------- */
 
-/* All functions up to the next heading are called with the deal's lock held. */
+/* The callers of all functions up to the next heading hold deal->lock. */
 
 static uint8_t *state_of(struct deal *deal, uint64_t number)
 {
@@ -117,7 +117,10 @@ static bool is_waiting(const struct deal *deal)
 	return deal->returned || deal->next < deal->given;
 }
 
-/* True if an MBUF waits, and no folder whose turn is earlier is ready for it. */
+/*
+ * Returns true if an MBUF waits and @folder may take it: no folder from number deal->turn up to
+ * @folder is ready.
+ */
 static bool may_take(const struct deal_folder *folder)
 {
 	const struct deal *deal = folder->deal;
@@ -148,7 +151,7 @@ static uint64_t take_mbuf(struct deal_folder *folder)
 	return number;
 }
 
-/* Count the oldest @done MBUFs of the folder as written. */
+/* Mark the oldest @done MBUFs of the folder as written. */
 static void count_written(struct deal_folder *folder, unsigned int done)
 {
 	for (unsigned int n = 0; n < done; n++)
@@ -159,7 +162,7 @@ static void count_written(struct deal_folder *folder, unsigned int done)
 		pthread_cond_broadcast(&folder->deal->done_news);
 }
 
-/* Leave the folder's MBUFs that are in no file to the other folders. */
+/* Mark the folder as failed, and leave its MBUFs that are in no file to the other folders. */
 static void fail_folder(struct deal_folder *folder)
 {
 	struct deal *deal = folder->deal;
@@ -177,8 +180,8 @@ static void fail_folder(struct deal_folder *folder)
 /* The thread of each folder ------------------------------------------------------------------- */
 
 /*
- * Begin to write an MBUF. If the file already has a later MBUF, this one was left by a folder that
- * failed, and begins a new file. Returns false after a failure of the folder.
+ * Begin to write MBUF @number. If the folder's file already has a later MBUF, a folder that failed
+ * has left this MBUF, and it begins a new file. Returns false after a failure of the folder.
  */
 static bool put_mbuf(struct deal_folder *folder, uint64_t number)
 {
@@ -190,7 +193,10 @@ static bool put_mbuf(struct deal_folder *folder, uint64_t number)
 				     deal->mbuf_bytes, deal->mbuf_bytes);
 }
 
-/* Wait until at most @most writes of the folder are under way. The deal's lock is released then. */
+/*
+ * Wait until at most @most writes of the folder are under way. deal->lock is released during the
+ * wait. Returns false after a failure of the folder.
+ */
 static bool settle_folder(struct deal_folder *folder, unsigned int most)
 {
 	bool right;
@@ -203,9 +209,10 @@ static bool settle_folder(struct deal_folder *folder, unsigned int most)
 }
 
 /*
- * Take one MBUF and begin to write it, with the lock released meanwhile. If the folder then has its
- * share of MBUFs, half of the writes are awaited. If later writes have ended before the oldest one,
- * the folder still has its share, and all its writes are awaited.
+ * Take one MBUF and begin to write it. deal->lock is released during the write. If the folder then
+ * has deal->share MBUFs that are not written, wait for half of the writes. The oldest write may not
+ * be among those that have ended, so that no MBUF can be counted: then wait for all writes. Returns
+ * false after a failure of the folder.
  */
 static bool write_one(struct deal_folder *folder)
 {
@@ -302,7 +309,7 @@ unsigned int deal_done(struct deal *deal)
 	return done;
 }
 
-/* True if an MBUF is in no file. Called with the lock held. */
+/* Returns true if an MBUF of deal_write() is in no file. The caller holds deal->lock. */
 static bool is_behind(struct deal *deal)
 {
 	uint64_t number = deal->first;

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-/* Note the failure unless @right. Returns @right. */
+/* If @right is false, note the failure in output.why. Returns @right. */
 static bool noted(struct util *util, const struct recording *recording, bool right)
 {
 	if (!right)

@@ -5,10 +5,10 @@
  */
 
 /*
- * The files of a recording, in one folder (output.h) or dealt to several (deal.h). A bool function
- * other than files_wait() returns false after a failure. With one folder the failure is noted at
- * once. With several folders the failure of a folder is noted only by files_close(). All functions
- * are called by the thread that records the queue.
+ * The files of a recording, in one folder (output.h) or in several (deal.h). Each function of type
+ * bool except files_wait() returns false after a failure. With one folder the failure is noted at
+ * once. With several folders only files_close() notes the failure of a folder. All functions are
+ * called by the thread that records the queue.
  */
 #ifndef LANEBOX_CAPTURE_FILES_H
 #define LANEBOX_CAPTURE_FILES_H
@@ -16,47 +16,51 @@
 #include "record.h"
 
 /*
- * Open the first file, or the first of each folder, and write recording->header to it, which has
- * @header_bytes.
+ * Open the first file of the recording, or of each folder, and write the @header_bytes of
+ * recording->header to it.
  */
 bool files_open(struct util *util, struct recording *recording, size_t header_bytes);
 
 /*
- * Tell the files where the ring's memory is, at recording->ring. Call it once, before the first
- * files_write().
+ * Prepare the files for MBUFs from the ring at recording->ring. Call files_take_ring() once, before
+ * the first files_write().
  */
 bool files_take_ring(struct util *util, struct recording *recording);
 
 /*
- * Begin to write the MBUF at @data, which has @bytes. It must stay as it is until files_done() has
- * counted it. With several folders it must be the MBUF that is next in the ring.
+ * Begin to write the MBUF of @bytes at @data. The MBUF must not change until files_done() has
+ * counted it. With several folders it must be the next MBUF of the ring.
  */
 bool files_write(struct util *util, struct recording *recording, const uint8_t *data, size_t bytes);
 
 /*
- * Hand the writes that files_write() has queued to the kernel. Folders of several do so themselves.
+ * Hand the writes that files_write() has queued to the kernel. With several folders their threads
+ * do that, and files_push() does nothing.
  */
 bool files_push(struct util *util, struct recording *recording);
 
 /*
- * Returns how many MBUFs are in files that no earlier call has counted, in the order in which they
- * were given.
+ * Returns the number of MBUFs that were written since the previous call of files_done(), in the
+ * order of files_write().
  */
 unsigned int files_done(struct recording *recording);
 
-/* True if MBUFs that were given are in no file yet. */
+/* Returns true if an MBUF of files_write() is in no file yet. */
 bool files_wait(struct recording *recording);
 
-/* Wait, without a limit, until all MBUFs that were given are in files. */
+/* Wait, without a time limit, until all MBUFs of files_write() are in files. */
 bool files_finish(struct util *util, struct recording *recording);
 
-/* Close the files. A folder that has failed is a failure of the command, also if others went on. */
+/*
+ * Close the files. The failure of a folder is noted as a failure of the command, even if other
+ * folders have taken its MBUFs.
+ */
 void files_close(struct util *util, struct recording *recording);
 
 /* Delete the files of a recording that has not begun, and the folders that were made for it. */
 void files_discard(struct recording *recording);
 
-/* Close the files, and free their memory. Call it when no MBUF is being written any more. */
+/* Close the files, and free their memory. No write may be under way. */
 void files_free(struct recording *recording);
 
 #endif /* LANEBOX_CAPTURE_FILES_H */

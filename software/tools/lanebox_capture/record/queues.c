@@ -63,7 +63,7 @@ bool queues_option_cpus(const struct util_option *option, const char *text)
 
 /* Rules and spread ---------------------------------------------------------------------------- */
 
-/* Returns the queue that the rule sends frames to, or -1 if the rule names no queue. */
+/* Returns the number of the queue to which @rule sends frames, or -1 if it names no queue. */
 static int queue_of(const uint32_t *rule)
 {
 	uint32_t action = rule[LITEPCIE_CAPTURE_RULE_ACTION];
@@ -85,8 +85,8 @@ void queues_warning(const struct queues *queues, unsigned int rule, char *text, 
 }
 
 /*
- * Print a warning for each rule that sends frames to a queue without a recording. It comes before
- * the recording begins: with --lossless the recording could stand still behind such a frame.
+ * Print a warning for each rule that sends frames to a queue that is not recorded. The warning is
+ * printed before the recording begins, since with --lossless such a frame may stop the recording.
  */
 static void warn(struct util *util, struct queues *queues)
 {
@@ -102,9 +102,9 @@ static void warn(struct util *util, struct queues *queues)
 }
 
 /*
- * Fill in queues->sorting from the options. The 128 entries of the spread name the queues in turn,
- * so with 3 queues two of them get 43 entries and one gets 42. Returns 0, or -errno for a rule that
- * the library refuses.
+ * Fill in queues->sorting from the options. Entry n of the 128 entries of the table sorting.spread
+ * is queue n modulo the number of queues. With 3 queues two of them get 43 entries and one gets 42.
+ * Returns 0, or -errno for a rule that the library refuses.
  */
 static int sort(struct util *util, struct queues *queues)
 {
@@ -131,7 +131,10 @@ bool queues_is_folder(const char *target)
 	       (stat(target, &there) == 0 && S_ISDIR(there.st_mode));
 }
 
-/* If one folder was named for all queues, the files of queue n go into its subfolder qn. */
+/*
+ * Let the queues write to one folder: the files of queue n go into its subfolder qn. Returns false
+ * after a failure.
+ */
 static bool share_folder(struct util *util, struct queues *queues, const char *target)
 {
 	if (mkdir(target, 0777) < 0 && errno != EEXIST) {

@@ -5,12 +5,12 @@
  */
 
 /*
- * Take MBUFs from the ring of a capture and write each to the files as a whole. While the disk is
- * slow the ring holds the frames that come. The card loses the frames that do not fit into the
- * ring, and counts them.
+ * Take MBUFs (the parts of equal size that the card writes) from the ring of a capture and write
+ * each to the files as a whole. While the disk is slow, the ring holds the frames that come. The
+ * card loses the frames that do not fit into the ring, and counts them.
  *
- * At the link's rate the recorder looks at the ring about four times while the card fills it once,
- * and takes all data that is there. So it makes few system calls for a gigabyte.
+ * At the link's rate the recorder wakes up about four times while the card fills the ring once, and
+ * takes all data that is there. So the recorder makes few system calls for a gigabyte.
  */
 #include "record.h"
 
@@ -23,20 +23,20 @@
 #include "files.h"
 #include "processor.h"
 
-/* most bytes that the card writes to a ring in a microsecond */
+/* largest number of bytes that the card writes to a ring in a microsecond */
 #define BYTES_PER_US	7200u
 /* Without data the recorder sleeps for as long as the card takes to fill a quarter of the ring. */
 #define NAP_PART	4u
 /* longest sleep of the recorder in us, so that the recording's limits are checked in time */
 #define NAP_MOST_US	20000u
-/* wait of the library in ms behind each sleep, in which it checks that the card still answers */
+/* time in ms for which the library waits after each sleep and checks that the card answers */
 #define LOOK_MS		1
 /*
- * If no data has come for this time in s after the generator was stopped, its last frame is taken
- * to wait for a queue that nobody records.
+ * If no data comes for this time in seconds after the generator was stopped, the generator's last
+ * frame probably waits for a queue that no program records.
  */
 #define STUCK_S		1.0
-/* time in s between two looks whether the generator or the player has ended */
+/* time in seconds between two checks whether the generator or the player has ended */
 #define ASK_S		0.02
 
 /* Queues with a thread of their own, as the first queue's thread sees them --------------------- */
@@ -46,7 +46,10 @@ static void set_busy(struct recording *recording, bool busy)
 	__atomic_store_n(&recording->busy, busy, __ATOMIC_RELAXED);
 }
 
-/* True if MBUFs of a queue with a thread of its own are in no file yet, and may still get there. */
+/*
+ * Returns true if a queue other than the first has MBUFs that are in no file yet and are still to
+ * be written.
+ */
 static bool others_are_busy(const struct recording *recordings, unsigned int count)
 {
 	for (unsigned int n = 1; n < count; n++)
@@ -70,8 +73,8 @@ static void take_times(struct recording *recording, const struct litepcie_span *
 }
 
 /*
- * Look for the last packet's time, in the last MBUF that was taken. If the recording has failed,
- * the card may have written over that MBUF.
+ * Find the last packet's time in @mbuf, the last MBUF that was taken from the ring. If the
+ * recording has failed, the card may have written over that MBUF, and the time is not known.
  */
 static void take_last_time(struct recording *recording, const struct litepcie_span *mbuf)
 {
@@ -89,7 +92,7 @@ static void take_last_time(struct recording *recording, const struct litepcie_sp
 }
 
 /*
- * Give those MBUFs back to the card that are in the files, so that the ring has room for frames.
+ * Give the MBUFs that are in the files back to the card, so that the ring has room for frames.
  * Returns false after a failure, which is noted.
  */
 static bool give_back(struct util *util, struct recording *recording)
@@ -103,8 +106,8 @@ static bool give_back(struct util *util, struct recording *recording)
 }
 
 /*
- * Called when the ring has no data: hand the writes that are left to the kernel, and sleep until
- * the ring may have a quarter of its data, for 20 ms at most. Returns false after a failure.
+ * When the ring has no data, hand the queued writes to the kernel, and sleep for the time in which
+ * the card fills a quarter of the ring, for 20 ms at most. Returns false after a failure.
  */
 static bool rest(struct util *util, struct recording *recording)
 {
@@ -118,8 +121,8 @@ static bool rest(struct util *util, struct recording *recording)
 }
 
 /*
- * Begin to write the MBUF that ends with @span, and keep that MBUF in @last. The place of the first
- * MBUF also gives the address of the ring. Returns false after a failure.
+ * Begin to write the MBUF that ends with @span, and keep its address in @last. The address of the
+ * ring is computed from that of the first MBUF. Returns false after a failure.
  */
 static bool write_mbuf(struct util *util, struct recording *recording,
 		       const struct litepcie_span *span, struct litepcie_span *last)
@@ -139,10 +142,10 @@ static bool write_mbuf(struct util *util, struct recording *recording,
 }
 
 /*
- * Take the next span of data from the ring. If the ring has none and @waits is true, sleep and look
- * once more. If the span ends an MBUF, the write of that MBUF is begun, and the MBUFs that are in
- * the files already are given back to the card. Returns 1 for a span, 0 if none came in time or the
- * capture has ended (recording->over), or -1 after a failure, which is noted.
+ * Take the next data from the ring into @span. If the ring has no data and @waits is true, sleep
+ * and try once more. If @span ends an MBUF, begin to write that MBUF, and give the MBUFs that are
+ * already in the files back to the card. Returns 1 if there is data, 0 if no data came in time or
+ * the capture has ended (recording->over), or -1 after a failure, which is noted.
  */
 static int take(struct util *util, struct recording *recording, struct litepcie_span *span,
 		struct litepcie_span *last, bool waits)
@@ -163,9 +166,7 @@ static int take(struct util *util, struct recording *recording, struct litepcie_
 	take_times(recording, span);
 	if (!span->sealed)
 		return 1;
-	/*
-	 * write_mbuf() may wait for the disk, and the thread of queue 0 looks at @busy meanwhile.
-	 */
+	/* write_mbuf() may wait for the disk, and the thread of queue 0 reads @busy meanwhile. */
 	set_busy(recording, true);
 	if (!write_mbuf(util, recording, span, last))
 		return -1;
@@ -175,8 +176,8 @@ static int take(struct util *util, struct recording *recording, struct litepcie_
 /* The end of a recording ---------------------------------------------------------------------- */
 
 /*
- * True if the generator has made all its frames, or the player plays nothing more, or the card
- * cannot be asked, which is noted. The number of the generator's frames is kept in recording->made.
+ * Returns true if the generator has made all its frames, if the player has ended, or if the card
+ * does not answer, which is noted. recording->made becomes the number of the generator's frames.
  */
 static bool has_ended(struct util *util, struct recording *recording)
 {
@@ -223,10 +224,11 @@ static bool follow(struct util *util, struct recording *recording, struct litepc
 
 /*
  * Stop the generator. With --lossless the generator's last frame may wait for room in a ring, so
- * data is taken until that frame is out. The frame may also wait for room in the ring of another of
- * the @count queues, whose disk is slow. If the frame waits for a queue that nobody records, no
- * data comes for STUCK_S although all rings have room: the stop of the capture then ends the
- * frame's wait.
+ * data is taken until the generator has delivered that frame. The frame may also wait for room in
+ * the ring of another of the @count queues, whose disk is slow. If the frame waits for a queue that
+ * no program records, no data comes for STUCK_S seconds although all rings have room. Then
+ * end_generator() returns, and the stop of the capture ends the wait of the frame. Returns false
+ * after a failure.
  */
 static bool end_generator(struct util *util, struct recording *recordings, unsigned int count,
 			  struct litepcie_span *last)
@@ -255,8 +257,8 @@ static bool end_generator(struct util *util, struct recording *recordings, unsig
 }
 
 /*
- * Stop the player. Data is taken until the player's thread has ended: a frame on its way to the
- * ring may wait for room. Returns false after a failure.
+ * Stop the player. Data is taken from the ring until the player's thread has ended, since a frame
+ * of the player may wait for room in the ring. Returns false after a failure.
  */
 static bool end_player(struct util *util, struct recording *recording, struct litepcie_span *last)
 {
@@ -271,7 +273,10 @@ static bool end_player(struct util *util, struct recording *recording, struct li
 	return play_end(util, recording->play);
 }
 
-/* Stop the capture, and write what is left in the ring, also if the card does not stop in order. */
+/*
+ * Stop the capture, and write the data that is left in the ring, even if the stop has failed.
+ * Returns false after a failure.
+ */
 static bool end(struct util *util, struct recording *recording, struct litepcie_span *last)
 {
 	struct litepcie_span span = { .struct_size = sizeof(span) };
@@ -290,7 +295,7 @@ static bool end(struct util *util, struct recording *recording, struct litepcie_
 
 /*
  * Open the recording's first file before the card takes frames. Returns false after a failure, such
- * as a --size below the header's page and one MBUF.
+ * as a --size that is too small for the page of header and one MBUF.
  */
 static bool prepare(struct util *util, struct recording *recording)
 {
@@ -315,7 +320,8 @@ static bool prepare(struct util *util, struct recording *recording)
 }
 
 /*
- * Start the capture. A queue other than the first only gets ready, and begins when the first does.
+ * Start the capture of a queue. A queue other than the first begins when the first queue is
+ * started. Returns false after a failure.
  */
 static bool start(struct util *util, struct recording *recording)
 {
@@ -349,7 +355,7 @@ static void conclude(struct util *util, struct recording *recording, const struc
 	files_close(util, recording);
 }
 
-/* Record the first of @count queues, and end the run of all. */
+/* Record the first of @count queues. The end of its capture ends those of all queues. */
 static void run(struct util *util, struct recording *recordings, unsigned int count)
 {
 	struct recording *recording = &recordings[0];
@@ -374,8 +380,8 @@ static void run(struct util *util, struct recording *recordings, unsigned int co
 /* Queues with threads of their own -------------------------------------------------------------- */
 
 /*
- * Record a queue other than the first, until the recording of the first has ended. After a failure
- * of this queue the recordings of the others go on.
+ * Record a queue other than the first, until the recording of the first queue has ended. After a
+ * failure of this queue the recordings of the other queues go on.
  */
 static void *work(void *of)
 {
@@ -388,7 +394,7 @@ static void *work(void *of)
 		processor_pin(util, recording->cpu);
 	while (!recording->over && take(util, recording, &span, &last, true) >= 0)
 		;
-	/* After a failure this queue gives no room back, so nothing is to wait for it. */
+	/* After a failure this queue never gives room back, so end_generator() must not wait. */
 	set_busy(recording, false);
 	if (recording->over && files_finish(util, recording))
 		give_back(util, recording);
@@ -410,7 +416,7 @@ static bool begin_thread(struct util *util, struct recording *recording)
 	return false;
 }
 
-/* Wait for the queue's thread, and take over its failures. */
+/* Wait for the queue's thread, and copy its failures to the command's. */
 static void end_thread(struct util *util, struct recording *recording)
 {
 	struct util *own = recording->util;
@@ -424,7 +430,10 @@ static void end_thread(struct util *util, struct recording *recording)
 	recording->util = NULL;
 }
 
-/* Get all queues ready, the first one last, since with it the run of all begins. */
+/*
+ * Start all queues. The first queue is started last, since the captures of all queues begin with
+ * it. Returns false after a failure.
+ */
 static bool begin(struct util *util, struct recording *recordings, unsigned int count)
 {
 	for (unsigned int n = count; n--;) {
@@ -453,7 +462,10 @@ bool record(struct util *util, struct recording *recordings, unsigned int count)
 			files_discard(&recordings[n]);
 		refused |= recordings[n].refused;
 	}
-	/* The sentence about a refused setting is still wanted, so litepcie_close() ends it. */
+	/*
+	 * If a setting was refused, record_refuse() still needs the text of litepcie_why(). The
+	 * captures then stay open until litepcie_close().
+	 */
 	for (unsigned int n = 0; n < count && !refused; n++) {
 		litepcie_capture_close(recordings[n].capture);
 		recordings[n].capture = NULL;

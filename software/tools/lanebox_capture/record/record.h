@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* A recording: from the ring of a capture to files. */
+/* Record the data of a capture's ring in files. */
 #ifndef LANEBOX_CAPTURE_RECORD_H
 #define LANEBOX_CAPTURE_RECORD_H
 
@@ -19,20 +19,20 @@
 struct recording {
 	/* The members up to @sorting say what is to be recorded, and where to. */
 	const char			*target;	/* path of the file or folder */
-	/* several folders, to which MBUFs are dealt in place of @target; NULL: there is one */
+	/* paths of several folders that share the MBUFs; NULL: everything goes to @target */
 	char				**folders;
 	unsigned int			folder_count;
 	struct litepcie_capture_config	config;
 	struct litepcie_generator	generator;
-	bool				generates;	/* @generator makes the frames */
+	bool				generates;	/* true: the card's generator runs */
 	/* files that the card plays during the recording; NULL: none */
 	struct play			*play;
 	uint64_t			file_bytes;	/* most bytes of a file; 0: no limit */
-	/* longest time in s of the host's clock; 0: no limit */
+	/* longest duration of the recording in seconds of the host's clock; 0: no limit */
 	double				seconds;
-	/* the recording ends when its ring has had this many packets, or some more; 0: no limit */
+	/* The recording ends after this many packets, or some more. 0: no limit. */
 	uint64_t			packets;
-	bool				pinned;		/* the recorder runs on processor @cpu only */
+	bool				pinned;		/* the thread runs only on processor @cpu */
 	uint32_t			cpu;
 	const struct litepcie_sorting	*sorting;	/* NULL: all frames go to queue 0 */
 	/* The members from here on are state and results of the recording. */
@@ -46,28 +46,26 @@ struct recording {
 	struct litepcie_capture_stats	stats;
 	bool				counted;	/* true: @stats has the card's counts */
 	/*
-	 * times of the first and the last packet; first_ns is UINT64_MAX without a packet, and
-	 * last_ns if the last packet is not in the ring any more
+	 * Times of the first and the last packet in ns. Without a packet @first_ns is UINT64_MAX.
+	 * If the last packet is not in the ring any more, @last_ns is UINT64_MAX.
 	 */
 	uint64_t			first_ns, last_ns;
 	uint64_t			made;		/* frames that the generator has made */
-	bool				made_known;	/* all frames are made: @made is final */
-	/*
-	 * the start has failed with -EINVAL: the library has refused a setting of the command line
-	 */
+	bool				made_known;	/* true: @made is final */
+	/* true: the library has refused a setting of the command line with -EINVAL at the start */
 	bool				refused;
-	/* the recording of queue 0 has ended, and with it that of this queue */
+	/* true: the recording of queue 0 has ended, which ends that of this queue, too */
 	bool				over;
 	/*
 	 * true: MBUFs that this queue's ring has handed to the files are in no file yet. The
 	 * queue's thread sets @busy, and the thread of queue 0 reads it, both by __ATOMIC_RELAXED.
 	 */
 	bool				busy;
-	/* frames that the card's rules have discarded; only the recording of queue 0 has them */
+	/* frames that the card's rules have discarded; only the recording of queue 0 counts them */
 	struct litepcie_discards	discards;
 	/*
 	 * A queue other than the first has a thread of its own, which notes its failures in @util.
-	 * record() takes them over. @util is NULL for the first queue.
+	 * record() copies these failures to the command's. @util is NULL for the first queue.
 	 */
 	pthread_t			thread;
 	struct util			*util;
@@ -75,28 +73,28 @@ struct recording {
 
 /*
  * Record @count queues, whose captures are open, until the first queue reaches one of its limits, a
- * signal comes, or the first queue fails. A failure of another queue ends that queue alone. Each
- * queue other than the first has a thread of its own. The captures are closed, except if a setting
- * was refused. Failures are noted in @util. Returns false if no recording has begun: its files are
- * then deleted.
+ * signal comes, or the first queue fails. A failure of another queue ends only the recording of
+ * that queue. Each queue other than the first has a thread of its own. record() closes the
+ * captures, unless a setting was refused. Failures are noted in @util. Returns false if the
+ * recording has not begun. Its files are then deleted.
  */
 bool record(struct util *util, struct recording *recordings, unsigned int count);
 
 /*
- * Parse SIZE[,PERIOD[,COUNT]], the frames that the generator is to make. A number that is left out
- * stays 0. Returns false if @text is something else.
+ * Parse SIZE[,PERIOD[,COUNT]], the settings of the card's generator of frames. A number that is not
+ * given stays as it is. Returns false if @text has another form.
  */
 bool record_generator(const char *text, struct litepcie_generator *generator);
 
 /*
- * Parse the value of --wait: the time in ns for which the card keeps packets back until more come.
- * Returns false if @text is something else.
+ * Parse the value of --wait: the time in ns for which packets wait in the card for more packets, so
+ * that the card writes them together. Returns false if @text is no 32-bit number.
  */
 bool record_wait(const struct util_option *option, const char *text);
 
 /*
- * End a command whose settings the library has refused: print the library's sentence as an error of
- * the command line, and close the card. Returns EXIT_USAGE.
+ * End a command whose settings the library has refused: print the text of litepcie_why() as an
+ * error of the command line, and close the card. Returns EXIT_USAGE.
  */
 int record_refuse(struct util *util);
 
