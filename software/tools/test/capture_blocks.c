@@ -5,11 +5,11 @@
  */
 
 /*
- * Test the walk through the blocks of a recording: litepcie_record_next() and litepcie_records() of
- * the library, and the rules of `lanebox-capture check`. A recording is made up at random, found
- * again, and then broken: once for each rule, and many times at random. The address sanitizer finds
- * a read outside, since each copy has memory of exactly its size. No card is needed. The argument
- * is a seed, which is printed.
+ * Test the code that reads the blocks of a recording: litepcie_record_next() and litepcie_records()
+ * of the library, and `lanebox-capture check`. The test makes a random recording, compares what is
+ * read with it, and then breaks the recording: once for each rule, and many times at random. Each
+ * copy has memory of exactly its size, so the address sanitizer finds a read beyond the copy. No
+ * card is needed. The argument is a seed, which is printed.
  */
 #include <stdlib.h>
 
@@ -22,7 +22,7 @@
 #define MBUF		4096u
 #define MBUFS		6u
 #define SIZE		(LITEPCIE_CAPTURE_HEADER_BYTES + MBUFS * MBUF)
-#define MOST		400u	/* most records of a recording; more do not fit */
+#define MOST		400u	/* largest number of records that fit into the recording */
 #define CORRUPTIONS	20000u
 
 struct made {
@@ -61,7 +61,10 @@ static void frame_block(uint8_t *block, uint32_t type, uint32_t length)
 	set32(block + length - 4, length);
 }
 
-/* Make up a packet, and write its record to @block. Returns its length, or 0 without room. */
+/*
+ * Make a random packet, and write its record to @block. Returns the length of the record, or 0 if
+ * the record does not fit into @room.
+ */
 static uint32_t add_record(uint8_t *block, uint32_t room, uint64_t time)
 {
 	struct made *record = &records[made];
@@ -99,7 +102,7 @@ static uint32_t add_record(uint8_t *block, uint32_t room, uint64_t time)
 	return length;
 }
 
-/* Close the MBUF that ends at @end: fillers from @at on, and the seal. */
+/* Fill the end of an MBUF, from @at to @end: fillers, and then the seal of MBUF @number. */
 static void close_mbuf(uint8_t *data, size_t at, size_t end, uint32_t number, uint64_t time)
 {
 	uint64_t bytes = 0, lost = 0;
@@ -189,7 +192,7 @@ static void records_are_found(const uint8_t *data)
 	CHECK_EQUAL(right, made);
 }
 
-/* The table of a span has the same frames, in pieces of any size. */
+/* litepcie_records() gives the same frames as were made, in tables of any size. */
 static void tables_are_found(const uint8_t *data)
 {
 	const struct litepcie_span span = { .data = data, .bytes = SIZE };
@@ -207,7 +210,10 @@ static void tables_are_found(const uint8_t *data)
 	CHECK_EQUAL(right, made);
 }
 
-/* Frames before a bad block are given, and then the block is told. */
+/*
+ * litepcie_records() first returns the frames before a bad block. The next call returns -EBADMSG
+ * for that block.
+ */
 static void a_table_ends_before_a_bad_block(const uint8_t *data)
 {
 	uint8_t *copy = malloc(SIZE);
@@ -257,8 +263,8 @@ static void counts_are_found(const uint8_t *data)
 /* Breaking the rules of a recording ---------------------------------------------------------- */
 
 /*
- * Set 32 bits of a copy, @at in the block at @block. Check that this breaks the rule whose sentence
- * has @words, in the block at @where.
+ * Set 32 bits of a copy to @value, at offset @at of the block at @block. `check` must report a
+ * broken rule whose sentence has @words, in the block at @where.
  */
 static void breaks_at(const uint8_t *data, size_t where, size_t block, size_t at, uint32_t value,
 		      const char *words)
@@ -311,7 +317,7 @@ static void each_rule_is_noticed(const uint8_t *data)
 	CHECK(!check_bytes(&check, data, 0));
 }
 
-/* The first seal of the lossy MBUF counts fewer lost frames than the drop counts in front of it. */
+/* If the seals count fewer lost frames than the drop counts of the packets, a rule is broken. */
 static void lost_drop_counts_are_noticed(const uint8_t *data)
 {
 	uint8_t *copy = malloc(SIZE);
@@ -325,7 +331,10 @@ static void lost_drop_counts_are_noticed(const uint8_t *data)
 	free(copy);
 }
 
-/* Returns a copy whose MBUFs are @step_ns apart, and whose seals count @ring lost frames. */
+/*
+ * Returns a copy in which the times of MBUFs are @step_ns apart, and the seal of MBUF n counts
+ * ring[n] lost frames.
+ */
 static uint8_t *with_losses(const uint8_t *data, uint64_t step_ns, const uint32_t *ring)
 {
 	const uint64_t time = UINT64_C(1) << 60;
@@ -346,8 +355,9 @@ static uint8_t *with_losses(const uint8_t *data, uint64_t step_ns, const uint32_
 }
 
 /*
- * The count of lost frames is modulo 2^32. In a long time it may go round, in a short time it may
- * not. A later file of a recording may begin at any count.
+ * The count of lost frames is modulo 2^32. If the seals are 10 s apart, the count may grow fast and
+ * wrap. If they are 1 s apart, the same growth is more than a card can lose, and breaks a rule. A
+ * later file of a recording may begin with any count.
  */
 static void counts_may_go_round(const uint8_t *data)
 {
@@ -372,9 +382,9 @@ static void counts_may_go_round(const uint8_t *data)
 }
 
 /*
- * Change some bytes at random, most of them in the first words of a block, and cut the end at
- * random. With any such bytes nothing outside is read, and each packet lies in its span. Returns
- * true if `check` found a broken rule.
+ * Change some bytes of a copy at random, most of them in the first words of a block, and cut its
+ * end at random. No code may read beyond the copy, and each packet found must lie in it. Returns
+ * true if `check` has found a broken rule.
  */
 static bool survives(const uint8_t *data)
 {
@@ -404,7 +414,7 @@ static bool survives(const uint8_t *data)
 	return !right;
 }
 
-/* The last option of the last record says that it has more bytes than the record. */
+/* A record whose option claims more bytes than the record has is refused with -EBADMSG. */
 static void an_option_ends_with_its_record(void)
 {
 	const uint32_t words[] = {
@@ -441,7 +451,7 @@ int main(int argc, char **argv)
 			noticed += survives(data);
 		counts_are_found(data);
 	}
-	/* Changes of a packet's bytes and of its flags break no rule, most others do. */
+	/* Changes of a packet's data and of its flags break no rule. Most other changes do. */
 	CHECK(noticed > CORRUPTIONS / 2);
 	printf("capture_blocks: %u of %u corruptions noticed\n", noticed, CORRUPTIONS);
 	free(data);

@@ -5,18 +5,17 @@
  */
 
 /*
- * Defines the library's calls of a capture, and what the utility has for its commands, for the
- * program capture_files: a card whose ring is its array of MBUFs.
+ * Defines a card for the test program capture_files: the library's calls of a capture, and the
+ * functions of util.h that record.c calls. The card's ring is the array @mbufs of that program.
  */
 #ifndef CAPTURE_CARD_H
 #define CAPTURE_CARD_H
 
 /*
- * A card whose ring has MBUFS MBUFs. The MBUFs become full one by one, as soon as they are asked
- * for.
+ * A card whose ring has MBUFS MBUFs. Each call of litepcie_capture_next() finds the next MBUF full.
  */
 static struct {
-	unsigned int	full;		/* number of MBUFs that the card fills in all */
+	unsigned int	full;		/* number of MBUFs that the card fills in the whole test */
 	unsigned int	given, released;
 	bool		runs, generates;
 	unsigned int	stops;
@@ -42,7 +41,7 @@ void util_check(struct util *util, int rc, const char *doing)
 		util_fail(util, "%s: %s", doing, strerror(-rc));
 }
 
-/* Ctrl-C comes when all MBUFs were given. */
+/* Ctrl-C comes when the card has given all its MBUFs. */
 bool util_interrupted(void)
 {
 	return card.given >= card.full;
@@ -79,7 +78,7 @@ int litepcie_capture_generate(struct litepcie_capture *capture,
 	return 0;
 }
 
-/* The generator's last frame waits for room as long as an MBUF has not been given. */
+/* The generator's last frame waits for room until the card has given all its MBUFs. */
 int litepcie_capture_generated(struct litepcie_capture *capture, uint64_t *frames)
 {
 	(void)capture;
@@ -102,7 +101,10 @@ int litepcie_capture_next(struct litepcie_capture *capture, struct litepcie_span
 	return 1;
 }
 
-/* The card writes at once over the MBUFs that are given back to it. */
+/*
+ * The card writes over the MBUFs as soon as they are given back, so a file that gets its data too
+ * late has wrong bytes.
+ */
 int litepcie_capture_release(struct litepcie_capture *capture, size_t bytes)
 {
 	(void)capture;
@@ -126,7 +128,7 @@ int litepcie_capture_stats(struct litepcie_capture *capture, struct litepcie_cap
 	return card.stats_result;
 }
 
-/* The card has one queue: nothing sorts frames, and nothing discards them. */
+/* The card has one queue and no rules, so it sorts and discards no frame. */
 int litepcie_capture_sort(struct litepcie_capture *capture, const struct litepcie_sorting *sorting)
 {
 	(void)capture;

@@ -5,12 +5,13 @@
  */
 
 /*
- * Run loops whose instructions are counted, to tell what a captured packet costs a program. If a
- * loop runs twice with different lengths, the difference is the cost of the packets between. No
- * card is needed: the test plays a card that is as fast as the link.
+ * Run one of two loops, whose instructions the caller of this program counts, to find what a
+ * captured packet costs. If a loop runs twice with different numbers of packets, the difference of
+ * the counts is the cost of the additional packets. No card is needed: the test plays a card that
+ * is as fast as the link.
  *
- * capture_cost count PACKETS       walk through records by the library's inline calls capture_cost
- * record MBUFS FILE   the recorder's own loop, for MBUFs full of frames of 64 B
+ * `capture_cost count PACKETS` reads records by litepcie_record_next(). `capture_cost record MBUFS
+ * FILE` runs the recorder's own loop, for MBUFs full of frames of 64 bytes.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,15 +32,18 @@
 #define STAGING		(1u << 20)
 #define REGISTERS	0x100u	/* offset in BAR0 of the first register */
 #define WORDS		0x100u
-#define FRAME		60u	/* bytes of a frame of 64 B without its FCS */
+#define FRAME		60u	/* bytes of a frame of 64 bytes without its FCS */
 #define RECORD		96u
 #define SEAL		64u
-/* the part of the ring that the card fills while the recorder sleeps */
+/* While the recorder sleeps once, the card fills 1/ROUND_SLEPT of the ring. */
 #define ROUND_SLEPT	4u
 
 /* Records ------------------------------------------------------------------------------------- */
 
-/* Fill an MBUF with records of 64 B, and the rest with a filler and a seal. */
+/*
+ * Fill an MBUF with records of frames of 64 bytes, and its end with a filler and a seal. Returns
+ * the number of records.
+ */
 static unsigned int fill_mbuf(uint8_t *mbuf)
 {
 	unsigned int records = (unsigned int)((MBUF - SEAL) / RECORD);
@@ -69,7 +73,7 @@ struct sums {
 	uint64_t packets, bytes, last_ns;
 };
 
-/* The loop that is measured: count the packets and their bytes, and keep the last packet's time. */
+/* The measured loop: count the packets and their bytes, and keep the last packet's time. */
 __attribute__((noinline))
 static struct sums count_packets(const struct litepcie_span *span)
 {
@@ -119,7 +123,10 @@ static uint32_t *word(uint32_t offset)
 	return &card.words[(offset - REGISTERS) / 4];
 }
 
-/* While the recorder sleeps the card fills a part of the ring, as far as the limit allows. */
+/*
+ * In place of nanosleep() of the recorder: the card fills a part of the ring, up to the limit that
+ * the library has written to its register.
+ */
 static int card_nap(const struct timespec *nap, struct timespec *left)
 {
 	const struct timespec short_nap = { .tv_nsec = 1000 };
@@ -178,7 +185,10 @@ static int card_post(struct litepcie *ours, const struct litepcie_post *posts, s
 	return 0;
 }
 
-/* All MBUFs of the ring are the same memory, so that the ring is full of records from the start. */
+/*
+ * Returns a ring in which all MBUFs are mappings of the same memory. So the ring is full of records
+ * from the start.
+ */
 static uint8_t *make_ring(size_t bytes)
 {
 	int fd = memfd_create("capture-cost", MFD_CLOEXEC);
@@ -208,7 +218,7 @@ static int card_memory(struct litepcie *ours, unsigned int kind, void *place, si
 	return 0;
 }
 
-/* Nothing is freed: the program ends soon after, and its memory with it. */
+/* The memory is freed at the end of the program. */
 static void card_memory_free(struct litepcie *ours, unsigned int kind)
 {
 	(void)ours;

@@ -5,8 +5,8 @@
  */
 
 /*
- * Test a recording in several folders (deal.c): MBUFs are dealt in turn, past a folder that is slow
- * or full. The test plays the disks. The argument is a folder that exists and is empty.
+ * Test a recording in several folders (deal.c): MBUFs go to the folders round robin, and a folder
+ * that is slow or full is passed over. The test plays the disks. The argument is an empty folder.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -26,24 +26,24 @@
 
 #define PAGE	((size_t)LITEPCIE_CAPTURE_HEADER_BYTES)
 #define MBUF	((size_t)4096)
-#define RING	12u		/* MBUFs of the ring */
+#define RING	12u		/* number of MBUFs in the ring */
 #define FOLDERS	3u
-#define MOST	200u		/* MBUFs of a test */
-#define SECTION	32u		/* bytes of the section in the header */
+#define MOST	200u		/* largest number of MBUFs in a test */
+#define SECTION	32u		/* bytes of the section block in the header */
 
 /* The disks ----------------------------------------------------------------------------------- */
 
-/* The disk of each folder. The header of a file is no MBUF. */
+/* The disk of each folder. Writes of a file's header never wait and always have room. */
 static struct {
-	bool		holds;		/* writes of MBUFs wait until this is false */
-	unsigned int	waiting;	/* writes that wait because of @holds */
-	unsigned int	writes, most;	/* MBUFs written so far, and most that have room */
+	bool		holds;		/* writes of MBUFs wait until @holds is false */
+	unsigned int	waiting;	/* number of writes that wait because of @holds */
+	unsigned int	writes, most;	/* MBUFs written so far, and how many have room */
 } disks[FOLDERS];
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 
-/* Returns the number of the folder in which the file is: the folders are called 0, 1 and 2. */
+/* Returns the number of the folder in which the file @fd is. The folders' names are 0, 1 and 2. */
 static unsigned int folder_of(int fd)
 {
 	char link[64], path[512], *slash;
@@ -96,7 +96,8 @@ static void await_write(unsigned int n)
 }
 
 /*
- * The test has no io_uring, so each write is awaited. The recorder's tests on a card use io_uring.
+ * io_uring is refused in this test, so output_write() waits for each write. The recorder's tests on
+ * a simulated card use io_uring.
  */
 #include "../lanebox_capture/disk/uring.h"
 
@@ -153,7 +154,7 @@ static void put(size_t at, uint32_t value)
 	memcpy(header + at, &value, sizeof(value));
 }
 
-/* A section without options, and a filler. */
+/* Make a header of a section without options, and a filler. */
 static void make_header(void)
 {
 	memset(header, 0, sizeof(header));
@@ -165,7 +166,7 @@ static void make_header(void)
 	put(PAGE - 4, (uint32_t)PAGE - SECTION);
 }
 
-/* True if the thread of each folder waits for an MBUF. */
+/* Returns true if the thread of each folder waits for an MBUF. */
 static bool are_ready(void)
 {
 	bool ready = true;
@@ -189,14 +190,17 @@ static void begin(uint64_t file_bytes)
 		sched_yield();
 }
 
-/* The card writes at once over the MBUFs that are given back to it. */
+/* The card writes over MBUFs as soon as deal_done() has counted them. */
 static void give_back(void)
 {
 	for (unsigned int done = deal_done(&deal); done; done--)
 		memset(ring + released++ % RING * MBUF, 0xee, MBUF);
 }
 
-/* Let MBUF @number come. Its first byte is 1, and the next two are its number. */
+/*
+ * Give MBUF @number to the folders. Its first byte is 1, and the next two bytes are its number.
+ * Returns what deal_write() returns.
+ */
 static bool give(unsigned int number)
 {
 	uint8_t *mbuf = ring + number % RING * MBUF;
@@ -211,9 +215,9 @@ static bool give(unsigned int number)
 
 /* Files --------------------------------------------------------------------------------------- */
 
-static uint8_t seen[MOST];	/* how often MBUF n is in a file */
+static uint8_t seen[MOST];	/* seen[n]: the number of times that MBUF n is in a file */
 
-/* The header has the comment, and is still a section and a filler. */
+/* Check that a file's header has the comment, and is a section and a filler of correct lengths. */
 static void check_header(const uint8_t *page, unsigned int folder)
 {
 	char text[64];
@@ -235,7 +239,10 @@ static void check_header(const uint8_t *page, unsigned int folder)
 	CHECK(memcmp(page + PAGE - 4, page + section + 4, 4) == 0);
 }
 
-/* A file has its header, and then whole MBUFs in the order of their numbers. Returns how many. */
+/*
+ * Check that a file has its header, and then whole MBUFs in the order of their numbers. Returns the
+ * number of MBUFs.
+ */
 static unsigned int check_file(const char *path, unsigned int folder)
 {
 	uint8_t *data = malloc(PAGE + MOST * MBUF + 1);
@@ -260,8 +267,8 @@ static unsigned int check_file(const char *path, unsigned int folder)
 }
 
 /*
- * End the recording. Each of @count MBUFs must be in one file. @shares gets the MBUFs of each
- * folder, and @files its files.
+ * End the recording. Each of @count MBUFs must be in exactly one file. shares[n] becomes the number
+ * of MBUFs in folder n, and files[n] its number of files.
  */
 static void end(unsigned int count, unsigned int *shares, unsigned int *files)
 {
@@ -287,7 +294,7 @@ static void end(unsigned int count, unsigned int *shares, unsigned int *files)
 
 /* Tests --------------------------------------------------------------------------------------- */
 
-/* As long as all folders are ready, each gets every third MBUF. */
+/* While all three folders are ready, each folder gets every third MBUF. */
 static void mbufs_are_dealt_in_turn(void)
 {
 	unsigned int shares[FOLDERS], files[FOLDERS];
@@ -306,7 +313,7 @@ static void mbufs_are_dealt_in_turn(void)
 	}
 }
 
-/* Many MBUFs come at once: all are written, and none is given back to the card before. */
+/* If many MBUFs come at once, all are written, and no MBUF is given back before it is written. */
 static void many_mbufs_come_at_once(void)
 {
 	unsigned int shares[FOLDERS], files[FOLDERS];
@@ -323,7 +330,7 @@ static void many_mbufs_come_at_once(void)
 		CHECK_EQUAL(files[n], (shares[n] + 4) / 5 + !shares[n]);
 }
 
-/* Wait until all MBUFs that were given are in files, but those of folder 1. */
+/* Wait until all MBUFs are in files, except those of folder 1. */
 static void await_others(void)
 {
 	pthread_mutex_lock(&deal.lock);
@@ -333,8 +340,8 @@ static void await_others(void)
 }
 
 /*
- * A folder that stands still has one MBUF, and the others get the rest of the ring. The MBUFs
- * behind that one are given back to the card when that one is written, and not before.
+ * A folder whose disk stands still has one MBUF, and the other folders get the rest of the ring.
+ * The MBUFs behind that one MBUF are given back to the card only after it is written.
  */
 static void a_slow_folder_is_passed_over(void)
 {
@@ -359,7 +366,10 @@ static void a_slow_folder_is_passed_over(void)
 	CHECK_EQUAL(shares[0] + shares[2], RING - 1);
 }
 
-/* The others write the MBUFs that a full folder did not write. The full folder keeps its file. */
+/*
+ * If the disk of a folder is full, the other folders write the MBUFs that it has not written. The
+ * full folder keeps its file.
+ */
 static void a_full_folder_loses_nothing(void)
 {
 	unsigned int shares[FOLDERS], files[FOLDERS];
@@ -378,7 +388,10 @@ static void a_full_folder_loses_nothing(void)
 	CHECK_EQUAL(shares[0] + shares[2], 57);
 }
 
-/* An MBUF that a folder has left is older than what the others have: it begins a new file. */
+/*
+ * A folder that failed has left an MBUF that is older than the MBUFs in the other folders' files.
+ * This MBUF begins a new file.
+ */
 static void what_is_left_begins_a_file(void)
 {
 	unsigned int shares[FOLDERS], files[FOLDERS];
@@ -400,8 +413,8 @@ static void what_is_left_begins_a_file(void)
 }
 
 /*
- * The recording ends when no folder is left. Which six MBUFs are in files depends on the order in
- * which the folders write.
+ * If all folders are full, the recording ends. Each folder has two MBUFs. The order in which the
+ * folders write decides which six MBUFs are in files.
  */
 static void all_folders_are_full(void)
 {

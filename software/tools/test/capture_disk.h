@@ -5,8 +5,9 @@
  */
 
 /*
- * Defines a disk whose writes go wrong when a test wants it, and an io_uring of it. Includes
- * output.c, deal.c, files.c and record.c of lanebox-capture, which write to it, and processor.c.
+ * Defines a disk whose writes fail when a test wants it, and an io_uring that writes to this disk.
+ * Includes output.c, deal.c, files.c and record.c of lanebox-capture, which write to the disk, and
+ * processor.c.
  */
 #ifndef CAPTURE_DISK_H
 #define CAPTURE_DISK_H
@@ -22,11 +23,11 @@
 
 static struct {
 	unsigned int	writes;		/* number of writes so far */
-	unsigned int	at;		/* number of the write that goes wrong, from 1; 0: none */
-	/* errno of that write; 0: it writes only the first @most bytes */
+	unsigned int	at;		/* number of the write that fails, from 1; 0: none */
+	/* errno of the failing write; 0: the write is short and takes only @most bytes */
 	int		error;
 	size_t		most;
-	bool		stays;		/* all later writes go wrong, too */
+	bool		stays;		/* true: all later writes fail, too */
 } disk;
 
 static bool goes_wrong(void)
@@ -55,7 +56,7 @@ static ssize_t disk_pwrite(int fd, const void *data, size_t bytes, off_t offset)
 	return pwrite(fd, data, wrong ? disk.most : bytes, offset);
 }
 
-/* What processor.c writes goes to no disk. */
+/* processor.c is included before `write` is redefined, since it does not write to the disk. */
 #include "../lanebox_capture/processor.c"
 #define write disk_write
 #include "../lanebox_capture/disk/output.c"
@@ -64,7 +65,10 @@ static ssize_t disk_pwrite(int fd, const void *data, size_t bytes, off_t offset)
 #include "../lanebox_capture/record/record.c"
 #undef write
 
-/* Let write number @at, counted from the opening of a file on, go wrong. */
+/*
+ * Let write number @at from now on fail with @error. With @error 0 the write is short: it takes
+ * only @most bytes. With @at 0 no write fails.
+ */
 static void plan(unsigned int at, int error, size_t most)
 {
 	disk.writes = 0;
@@ -76,7 +80,7 @@ static void plan(unsigned int at, int error, size_t most)
 
 /* An io_uring that the test plays ------------------------------------------------------------ */
 
-/* A write ends only when somebody waits for it, and the one that was begun last ends first. */
+/* A write ends only when the program waits for it. The write that was begun last ends first. */
 static struct {
 	bool			there;
 	struct kernel_write {
@@ -85,7 +89,7 @@ static struct {
 		size_t		bytes;
 		uint64_t	offset, number;
 	} running[OUTPUT_DEPTH];
-	unsigned int		count, most;	/* writes that run, and the most so far */
+	unsigned int		count, most;	/* number of writes that run, and its maximum */
 	struct uring_end	ends[OUTPUT_DEPTH];
 	unsigned int		ended, taken;
 	const uint8_t		*memory;

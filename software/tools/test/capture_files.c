@@ -5,9 +5,9 @@
  */
 
 /*
- * Test how lanebox-capture writes a recording: its files (output.c), and the loop that fills them
- * (record.c). The test plays the library and the disk. The disk writes less than it should, is
- * interrupted, or is full. The argument is a folder that exists and is empty.
+ * Test how lanebox-capture writes a recording: its files (output.c), and the loop that fills these
+ * files (record.c). The test plays the library and the disk. Writes to the disk are short, are
+ * interrupted, or find the disk full. The argument is an empty folder.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -39,7 +39,7 @@ static void fill_mbufs(void)
 		memset(mbufs + i * MBUF, 0x20 + (int)i, MBUF);
 }
 
-/* The file has the header and the MBUFs from @first up to before @end. */
+/* Check that the file has the header and then the MBUFs from @first to @end - 1. */
 static void has_mbufs(const char *name, unsigned int first, unsigned int end)
 {
 	size_t size = PAGE + (end - first) * MBUF;
@@ -58,7 +58,7 @@ static void has_mbufs(const char *name, unsigned int first, unsigned int end)
 	free(data);
 }
 
-/* Returns the number of files in the folder, and deletes them. */
+/* Delete all files in the folder. Returns the number of files. */
 static unsigned int sweep(void)
 {
 	DIR *open = opendir(folder);
@@ -83,7 +83,7 @@ static void has_words(const char *text, const char *words)
 
 /* Files --------------------------------------------------------------------------------------- */
 
-/* Write @count MBUFs to one file. Returns how many were taken before one was refused. */
+/* Write @count MBUFs to one file. Returns how many were written before one was refused. */
 static unsigned int write_file(struct output *output, unsigned int count)
 {
 	unsigned int done = 0;
@@ -95,7 +95,7 @@ static unsigned int write_file(struct output *output, unsigned int count)
 	return done;
 }
 
-/* A write that is interrupted, short, or refused by O_DIRECT, is made again for what is left. */
+/* If a write is interrupted, short or refused by O_DIRECT, the missing bytes are written again. */
 static void a_write_goes_on(void)
 {
 	const struct {
@@ -134,8 +134,8 @@ static void a_write_goes_on(void)
 }
 
 /*
- * A file ends before the MBUF whose write has failed. The file takes no later MBUF, even if the
- * disk has room again: the MBUF between would be missing.
+ * A file ends before the MBUF whose write has failed. Later MBUFs are refused, even if the disk has
+ * room again: the file would lack the MBUF that failed.
  */
 static void a_full_disk_ends_a_file(void)
 {
@@ -169,7 +169,7 @@ static void a_part_of_an_mbuf_is_cut_off(void)
 	CHECK_EQUAL(sweep(), 1);
 }
 
-/* A file is as large as its limit at most, and each MBUF is in one file. */
+/* No file is larger than its limit, and each MBUF is in exactly one file. */
 static void a_limit_is_not_exceeded(void)
 {
 	const struct {
@@ -201,7 +201,10 @@ static void a_limit_is_not_exceeded(void)
 
 /* Writes that go on --------------------------------------------------------------------------- */
 
-/* Begin to write @count MBUFs, two with each system call. Returns how many were taken. */
+/*
+ * Begin to write @count MBUFs, two with each system call. Returns how many output_write() has
+ * accepted.
+ */
 static unsigned int begin_file(struct output *output, unsigned int count)
 {
 	unsigned int taken = 0;
@@ -214,7 +217,7 @@ static unsigned int begin_file(struct output *output, unsigned int count)
 	return taken;
 }
 
-/* True if the folder's filesystem has O_DIRECT. Without it no write goes on by itself. */
+/* Returns true if the folder's filesystem has O_DIRECT, without which io_uring is not used. */
 static bool has_direct(void)
 {
 	struct output output;
@@ -228,7 +231,7 @@ static bool has_direct(void)
 	return direct;
 }
 
-/* MBUFs are counted when they are in the file, and not when they are given. */
+/* MBUFs are counted when they are in the file, and not when output_write() accepts them. */
 static void writes_go_on(void)
 {
 	struct output output;
@@ -249,7 +252,7 @@ static void writes_go_on(void)
 	CHECK_EQUAL(sweep(), 1);
 }
 
-/* Returns the number of the oldest write that runs. */
+/* Returns the number of the oldest write that has not ended. */
 static uint64_t oldest_running(void)
 {
 	uint64_t oldest = kernel.running[0].number;
@@ -261,8 +264,8 @@ static uint64_t oldest_running(void)
 }
 
 /*
- * Of many writes no more are begun at a time than io_uring has entries. No write is counted as
- * written before it has ended, though the kernel ends the oldest one last.
+ * No more writes are under way at a time than io_uring has entries. No MBUF is counted before its
+ * write has ended, although the test ends the oldest write last.
  */
 static void many_writes_are_awaited(void)
 {
@@ -286,7 +289,10 @@ static void many_writes_are_awaited(void)
 	CHECK_EQUAL(sweep(), 1);
 }
 
-/* A write that failed for once, or was short, is made whole. From then on each is awaited. */
+/*
+ * If one write by io_uring fails or is short, the missing bytes are written again. From then on the
+ * file is written without io_uring.
+ */
 static void a_write_that_fails_is_made_again(void)
 {
 	const struct {
@@ -313,8 +319,8 @@ static void a_write_that_fails_is_made_again(void)
 }
 
 /*
- * If the disk is full, the file ends before the first MBUF that is not whole, though later ones may
- * have been written.
+ * If the disk is full, the file ends before the first MBUF that is not whole, although later MBUFs
+ * may have been written.
  */
 static void a_full_disk_ends_writes_that_go_on(void)
 {
@@ -339,7 +345,10 @@ static void a_full_disk_ends_writes_that_go_on(void)
 	}
 }
 
-/* A file whose header cannot be written is no valid file, so it is not left and not listed. */
+/*
+ * A file whose header cannot be written is not valid, so it is deleted and is not in the list of
+ * files.
+ */
 static void a_file_without_a_header_is_not_left(void)
 {
 	struct output output;
@@ -363,7 +372,7 @@ static void a_file_without_a_header_is_not_left(void)
 	CHECK_EQUAL(sweep(), 0);
 }
 
-/* If nothing is recorded, the file is deleted, and also a folder that was made for the file. */
+/* If nothing is recorded, the file is deleted, and a folder that was made for the file, too. */
 static void nothing_is_left_of_nothing(void)
 {
 	struct output output;
@@ -411,7 +420,7 @@ static void is_file(struct recording *recording, unsigned int in_file)
 	CHECK_EQUAL(sweep(), 1);
 }
 
-/* An MBUF is in the file before the card may write over it. */
+/* An MBUF is in the file before it is given back to the card, which then writes over it. */
 static void an_mbuf_is_written_before_it_is_released(void)
 {
 	struct recording recording;
@@ -423,7 +432,7 @@ static void an_mbuf_is_written_before_it_is_released(void)
 	is_file(&recording, 5);
 }
 
-/* If the disk is full while writes go on, what was not written is not given back to the card. */
+/* If the disk becomes full while writes go on, MBUFs that were not written are not given back. */
 static void what_is_not_written_is_not_released(void)
 {
 	struct recording recording;
@@ -438,7 +447,7 @@ static void what_is_not_written_is_not_released(void)
 	is_file(&recording, (unsigned int)whole);
 }
 
-/* After a failed write nothing more goes into the file, and the generator and the card stop. */
+/* After a failed write no more MBUF is written, and the generator and the capture are stopped. */
 static void a_failed_write_ends_a_recording(void)
 {
 	struct recording recording;
@@ -451,7 +460,10 @@ static void a_failed_write_ends_a_recording(void)
 	is_file(&recording, 2);
 }
 
-/* If the card does not stop in order, or its accounts cannot be read, the data is still there. */
+/*
+ * If the stop of the capture fails, or the card's accounts cannot be read, the file still has all
+ * MBUFs.
+ */
 static void a_card_that_fails_at_the_end_loses_no_data(void)
 {
 	struct recording recording;

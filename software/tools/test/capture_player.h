@@ -5,8 +5,8 @@
  */
 
 /*
- * Defines the player of lanebox-capture for test programs whose recordings do not play. A program
- * that includes record.c includes this file once.
+ * Defines the functions of play.h for test programs that include record.c and record without a
+ * player. Each function ends the program, since none may be called.
  */
 #ifndef CAPTURE_PLAYER_H
 #define CAPTURE_PLAYER_H

@@ -5,9 +5,9 @@
  */
 
 /*
- * Test how lanebox-capture records several queues (record.c): each has a thread and a file of its
- * own. The test plays the library, whose queues have a ring each. The argument is a folder that
- * exists and is empty.
+ * Test how lanebox-capture records several queues (record.c): each queue has a thread and a file of
+ * its own. The test plays the library, and each queue has a ring of its own. The argument is an
+ * empty folder.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,7 +36,10 @@
 #define MBUF	((size_t)16384)
 #define MBUFS	8u		/* number of MBUFs in the ring of a queue */
 
-/* A queue: MBUF n is full of the byte first + n, and comes when the ring has room for it. */
+/*
+ * A queue of the card. All bytes of its MBUF n are byte_of(n), and the MBUF comes when the ring has
+ * room for it.
+ */
 struct litepcie_capture {
 	unsigned int	number, full, given, released;
 	uint8_t		*ring;
@@ -46,9 +49,10 @@ struct litepcie_capture {
 static struct litepcie_capture captures[QUEUES];
 static unsigned int done;	/* number of queues that have given all their MBUFs */
 static bool runs, over;
-/* queue for whose room the generator's last frame waits; NULL: the frame is out */
+/* the queue in whose ring the generator's last frame needs room; NULL: the frame does not wait */
 static struct litepcie_capture *awaited;
-static unsigned int given_at_stop;	/* MBUFs that @awaited had given when queue 0 was stopped */
+/* number of MBUFs that the queue @awaited had given when queue 0 was stopped */
+static unsigned int given_at_stop;
 
 static uint8_t byte_of(const struct litepcie_capture *capture, unsigned int mbuf)
 {
@@ -106,7 +110,7 @@ int litepcie_capture_next(struct litepcie_capture *capture, struct litepcie_span
 	return 1;
 }
 
-/* The card writes at once over the MBUFs that are given back to it. */
+/* The card writes over the MBUFs as soon as they are given back. */
 int litepcie_capture_release(struct litepcie_capture *capture, size_t bytes)
 {
 	for (; bytes; bytes -= MBUF)
@@ -186,7 +190,7 @@ void util_check(struct util *util, int rc, const char *doing)
 		util_fail(util, "%s: %s", doing, strerror(-rc));
 }
 
-/* Ctrl-C comes when all queues have given what they have. */
+/* Ctrl-C comes when all queues have given all their MBUFs. */
 bool util_interrupted(void)
 {
 	return __atomic_load_n(&done, __ATOMIC_ACQUIRE) == QUEUES;
@@ -217,7 +221,7 @@ static void make(const char *folder, unsigned int full)
 	}
 }
 
-/* The file of @queue has its header and its first @count MBUFs. */
+/* Check that the file of @queue has its header and then the first @count MBUFs of the queue. */
 static void has_mbufs(unsigned int queue, unsigned int count)
 {
 	uint8_t *data = malloc(MBUF);
@@ -248,7 +252,7 @@ static void clean(void)
 	}
 }
 
-/* Each queue's file has all its MBUFs, also those that came before the end of queue 0. */
+/* The file of each queue has all MBUFs of the queue. */
 static void each_queue_has_its_file(const char *folder)
 {
 	make(folder, 20);
@@ -274,7 +278,7 @@ static void *read_a_little(void *path)
 	return NULL;
 }
 
-/* A queue whose disk fails is told, with its number, and costs the others nothing. */
+/* If the disk of one queue fails, the failure names the queue, and the other files are whole. */
 static void a_queue_that_fails_costs_the_others_nothing(const char *folder)
 {
 	pthread_t reader;
@@ -296,7 +300,7 @@ static void a_queue_that_fails_costs_the_others_nothing(const char *folder)
 	clean();
 }
 
-/* Take a little from a pipe, then nothing for longer than a standstill, then all. */
+/* Read a little from a pipe, then nothing for longer than STUCK_S, then all the rest. */
 static void *read_with_a_pause(void *path)
 {
 	const struct timespec pause = { .tv_sec = (time_t)STUCK_S, .tv_nsec = 900000000 };
@@ -313,10 +317,13 @@ static void *read_with_a_pause(void *path)
 	return NULL;
 }
 
-/* Let the generator's last frame wait for @queue, whose disk is a pipe that @reader reads. */
+/*
+ * Let the generator's last frame wait for room in the ring of @queue. The file of this queue is a
+ * pipe, which @reader reads in a thread.
+ */
 static void wait_for(unsigned int queue, void *(*reader)(void *path), pthread_t *thread)
 {
-	/* Ctrl-C comes while this queue still has MBUFs to give. */
+	/* With one queue already counted, Ctrl-C comes while @queue still has MBUFs to give. */
 	done = 1;
 	recordings[0].generates = true;
 	awaited = &captures[queue];
@@ -324,7 +331,10 @@ static void wait_for(unsigned int queue, void *(*reader)(void *path), pthread_t 
 	pthread_create(thread, NULL, reader, paths[queue]);
 }
 
-/* The generator's last frame waits for a queue whose disk stalls, and is not given up. */
+/*
+ * The generator's last frame waits for a queue whose disk stalls for a while. The recorder waits
+ * until the frame is delivered.
+ */
 static void the_last_frame_waits_for_a_slow_disk(const char *folder)
 {
 	pthread_t reader;
@@ -342,7 +352,10 @@ static void the_last_frame_waits_for_a_slow_disk(const char *folder)
 	clean();
 }
 
-/* The generator's last frame is given up if it waits for a queue whose disk has failed. */
+/*
+ * The generator's last frame waits for a queue whose disk has failed. The recorder ends without
+ * that frame.
+ */
 static void a_last_frame_for_a_failed_disk_is_given_up(const char *folder)
 {
 	pthread_t reader;
@@ -357,7 +370,10 @@ static void a_last_frame_for_a_failed_disk_is_given_up(const char *folder)
 	clean();
 }
 
-/* A processor that the machine does not have is told, and the queue is recorded all the same. */
+/*
+ * If the machine does not have a queue's processor, a failure names the processor, and the queue is
+ * recorded nevertheless.
+ */
 static void a_processor_that_is_none_is_told(const char *folder)
 {
 	recordings[1].pinned = true;

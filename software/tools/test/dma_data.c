@@ -5,8 +5,8 @@
  */
 
 /*
- * Test dma_data.c: the test data of a buffer goes on where that of the buffer before ended, and a
- * difference is found and told exactly, wherever it is. The argument is the seed.
+ * Test dma_data.c: the data of a buffer continues that of the previous buffer, and
+ * dma_data_check() reports each difference with its exact position. The argument is the seed.
  */
 #include <stdlib.h>
 
@@ -28,12 +28,12 @@ static void the_pattern_counts_dwords(void)
 	CHECK_EQUAL(buffer[1023], 1023);
 	dma_data_fill(&data, 5, buffer);
 	CHECK_EQUAL(buffer[0], 5 * 1024);
-	/* a word of the pattern has 32 bits, so the pattern begins again after 2^32 words */
+	/* A word of the pattern has 32 bits, so the pattern begins again after 2^32 words. */
 	dma_data_fill(&data, (UINT64_C(1) << 32) / 1024, buffer);
 	CHECK_EQUAL(buffer[0], 0);
 }
 
-/* Buffers of half the size have the same stream of data, cut at other places. */
+/* The random data is one stream: two buffers of half the size have the data of one whole buffer. */
 static void random_data_is_one_stream(void)
 {
 	const struct dma_data whole = { .random = true, .seed = 9, .size = BYTES };

@@ -5,14 +5,14 @@
  */
 
 /*
- * Test dma_run.c: a run gives a card up when no buffer was finished for the whole time-out, and not
- * before. The card and the clock are made up, so the test takes no time.
+ * Test dma_run.c: a run fails when the card has finished no buffer for the whole time-out, and not
+ * before. The test plays the card and the clock, so it takes no real time.
  */
 #include <errno.h>
 #include <string.h>
 #include <time.h>
 
-/* util_now() reads this clock, which only the made-up card moves. */
+/* util_now() reads the test's clock, which moves only when the test's card works or is silent. */
 #define clock_gettime(_clock, _now)	made_up_time(_now)
 static int made_up_time(struct timespec *now);
 
@@ -20,12 +20,15 @@ static int made_up_time(struct timespec *now);
 #include "check.h"
 
 #define TIMEOUT_S	2
-#define CHECK_MS	100	/* time that the program takes to check a batch */
+#define CHECK_MS	100	/* time in ms that the program takes to compare a batch */
 #define NEVER		1000000u
 
 static long long now_ms;
 static struct util util;
-/* number of batches that the card fills at once, the waits until it fills the rest, and the rest */
+/*
+ * The card has @filled full batches. After @silent_waits waits without a new buffer it fills @late
+ * more batches.
+ */
 static unsigned int filled, silent_waits, late;
 static unsigned int waits;
 static int failed_with;
@@ -159,8 +162,8 @@ void progress_end(struct progress *progress) { (void)progress; }
 /* The tests ------------------------------------------------------------------------------------ */
 
 /*
- * Run c2h over @first batches that the card fills at once, and @rest batches that it fills after
- * @silence waits without a word. Returns the number of batches that were compared.
+ * Run c2h. The card fills @first batches at once, and @rest batches after @silence waits without a
+ * new buffer. Returns the number of batches that were compared.
  */
 static uint64_t compared(unsigned int first, unsigned int silence, unsigned int rest)
 {
@@ -181,7 +184,7 @@ static uint64_t compared(unsigned int first, unsigned int silence, unsigned int 
 
 static void a_silence_below_the_time_out_is_no_stall(void)
 {
-	/* The run goes on for many time-outs, in which no wait was needed. */
+	/* The first batches take ten time-outs, in which the run does not wait for the card. */
 	CHECK_EQUAL(compared(10 * TIMEOUT_S * 1000 / CHECK_MS, 1, 5), 10 * TIMEOUT_S * 10 + 5);
 	CHECK(!util.failed);
 	CHECK_EQUAL(compared(1, TIMEOUT_S * 1000 / WAIT_MS, 5), 6);

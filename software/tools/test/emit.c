@@ -5,8 +5,8 @@
  */
 
 /*
- * Test emit.c: print one result, which has each kind of value, as text or, with the argument
- * "json", as JSON. The test in Python parses the JSON and compares the text.
+ * Test emit.c: print a result that has each kind of value, as text, or as JSON with the argument
+ * "json". software/test/test_util_parts.py parses the JSON and compares the text.
  */
 #include <string.h>
 

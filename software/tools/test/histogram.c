@@ -5,8 +5,8 @@
  */
 
 /*
- * Test histogram.c: order statistics and bins of samples of which each value is known, and of
- * random ones, whose bins must have every sample once. The argument is the seed.
+ * Test histogram.c: known samples must give known statistics and bins, and each of many random
+ * samples must be in one bin. The argument is the seed.
  */
 #include <math.h>
 
@@ -32,7 +32,7 @@ static void known_samples_have_known_values(void)
 	CHECK(h.median == 50 && h.p99 == 99 && h.bin_width == 10);
 	CHECK_EQUAL(h.bins, HISTOGRAM_BINS);
 	CHECK_EQUAL(h.count[0], 10);
-	/* the largest sample is on the upper edge of the last bin */
+	/* The largest sample is on the upper edge of the last bin, and is counted in that bin. */
 	CHECK_EQUAL(h.count[9], 11);
 	histogram_make(&h, one, 1);
 	CHECK(h.median == 7 && h.p99 == 7 && h.min == 7 && h.max == 7);

@@ -5,8 +5,8 @@
  */
 
 /*
- * Test options.c and the numbers of util.c: what a command line may have, and the sentence about
- * what it may not have.
+ * Test options.c, and the functions of util.c that parse numbers: which command lines are accepted,
+ * and the error messages for the others.
  */
 #include <getopt.h>
 
@@ -69,7 +69,10 @@ static const struct util_option table[] = {
 	{ 0 },
 };
 
-/* Parse a command line of words with single spaces. Returns the status, and *@left words. */
+/*
+ * Parse a command line of words with single spaces between them. Returns the result of
+ * options_parse(). *@left becomes the number of arguments behind the options.
+ */
 static int parse(const char *line, int *left)
 {
 	static const struct command command = {
@@ -107,12 +110,15 @@ static void good_lines_are_taken(void)
 	CHECK_EQUAL(parse("--count32 0xffffffff --size32 2K --maybe=x", &left), -1);
 	CHECK(chosen.count32 == UINT32_MAX && chosen.bytes32 == 2048);
 	CHECK(strcmp(chosen.maybe, "x") == 0);
-	/* an optional value stands behind a "=", so the next word is no value */
+	/* An optional value must follow "=", so the next word is an argument and not the value. */
 	CHECK_EQUAL(parse("--maybe x", &left), -1);
 	CHECK(!chosen.maybe && left == 1);
 }
 
-/* The options of the program end at the first word. Those behind it belong to the command. */
+/*
+ * The options of the program end at the first word, which is the command. Options after it are
+ * those of the command.
+ */
 static void the_first_word_ends_the_options_of_the_program(void)
 {
 	static const struct command program = {
@@ -184,8 +190,8 @@ static void sizes_have_suffixes_and_an_end(void)
 }
 
 /*
- * --help has the usage, the options with their texts in one column, and the examples. A text with
- * newlines keeps its lines, and another one is wrapped.
+ * --help prints the usage, the options with their texts in one column, and the examples. A text
+ * with newlines keeps its lines, and a text without newlines is wrapped to 80 columns.
  */
 static void help_has_its_columns(void)
 {

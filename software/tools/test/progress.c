@@ -5,8 +5,8 @@
  */
 
 /*
- * Test progress.c: the line of progress has the amount, the rate and the time that is left, as far
- * as each is known.
+ * Test progress.c: the line of progress has the amount of work done, the rate, and the time that is
+ * left if the end of the work is known.
  */
 #include <string.h>
 
@@ -37,10 +37,10 @@ int main(void)
 	CHECK_LINE(line(0, 0, 10, 2), "write: 10 MiB, 5.0 MiB/s");
 	CHECK_LINE(line(100, 0, 10, 2), "write: 10 of 100 MiB, 5.0 MiB/s, 0:18 left");
 	CHECK_LINE(line(1000, 0, 10, 2), "write: 10 of 1000 MiB, 5.0 MiB/s, 3:18 left");
-	/* nothing is done yet, so neither a rate nor an end is known */
+	/* Nothing is done yet, so the time that is left is not known. */
 	CHECK_LINE(line(100, 0, 0, 0), "write: 0 of 100 MiB, 0.0 MiB/s");
 	CHECK_LINE(line(0, 90, 10, 20), "write: 10 MiB, 0.5 MiB/s, 1:10 left");
-	/* the amount or the duration ends the work, whichever is reached first */
+	/* The work ends when the total or the duration is reached, whichever comes first. */
 	CHECK_LINE(line(1000, 10, 10, 2), "write: 10 of 1000 MiB, 5.0 MiB/s, 0:08 left");
 	CHECK_LINE(line(0, 10, 10, 20), "write: 10 MiB, 0.5 MiB/s, 0:00 left");
 	CHECK_LINE(line(100, 0, 150, 10), "write: 100 of 100 MiB, 15.0 MiB/s, 0:00 left");

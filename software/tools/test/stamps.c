@@ -5,10 +5,10 @@
  */
 
 /*
- * Test the latency command on the card that the argument names, whose gateware is too old to stamp
- * its interrupts. The command must notice that, and must not use the result of a search that
- * failed. The Makefile makes the compiler fill uninitialised variables with a pattern, so that a
- * use would show.
+ * Test the transfers of the command latency on the card that the argument names, which has no
+ * registers with the time stamps of doorbell and interrupt. find_stamps() must notice that, and
+ * must not use offsets of registers that it has not found. The Makefile lets the compiler fill
+ * uninitialised variables with a pattern, which such an offset would show.
  */
 #include "../litepcie_util/latency/latency_transfer.c"
 #include "../litepcie_util/streams.c"
