@@ -4,8 +4,8 @@
 
 """A stand-in for the card itself: registers, LitePCIe's DMA in prog mode, pattern, counters.
 
-The stand-in moves a buffer at a time and knows no TLPs, so it proves nothing about gateware. Tests
-use it to try software against a card that misbehaves on request (see FAULTS).
+The stand-in moves one DMA buffer at a time and has no TLPs, so it proves nothing about gateware.
+Tests use the stand-in to try software against a card that misbehaves on request (see FAULTS).
 """
 
 import json
@@ -30,7 +30,7 @@ BEAT = numbers.DATA_WIDTH // 8
 TABLE = {"value": 0x04, "address": 0x08, "push": 0x0C, "status": 0x14, "flush": 0x1C}
 
 FAULTS = {
-    # (direction, number of a buffer): the stand-in flips one bit of the data of this DMA buffer
+    # (direction, number of a DMA buffer): the stand-in flips one bit of the data of that buffer
     "flip": None,
     "lose_msi": (),  # numbers, counted from 1, of the card's interrupts that do not reach the host
     # number of moved buffers after which the stand-in's DMA stalls; None: the DMA never stalls
@@ -40,8 +40,8 @@ FAULTS = {
     "wide": "right",
     "tick_ns": numbers.TICK_NS,  # length of a tick of the card's device time, in ns
     "stuck": 0,  # mask of those bits of the scratch register that always read as 1
-    # (word, value): word number `word` of the capability table has this value. The checksum is made
-    # to fit, so the value itself is what software must refuse.
+    # (word, value): word number `word` of the capability table has the value `value`. The checksum
+    # of the table fits this value, so software must refuse the value itself.
     "table": None,
     "checksum": 0,  # mask of those bits in which the checksum of the capability table is wrong
     # number of done descriptors with which each DMA direction begins after a flush of its table
@@ -56,22 +56,22 @@ FAULTS = {
     "no_record": None,
     # values of the user slot monitor's registers, by name; None: the card has no monitor
     "slot": None,
-    # number of copies of the slot monitor whose registers change while they are read, as if another
-    # program had made a copy
+    # The slot monitor copies its counters on request. In this number of copies the registers change
+    # while they are read, as if another program had requested a copy at the same time.
     "copies": 0,
     "flash": None,  # a flash engine (FlashStandin); None: the card has none
 }
 
 
 class Registers:
-    """The names and addresses of the gateware's registers, read from the csr.json of its build."""
+    """The names and addresses of the registers, read from the csr.json of a gateware build."""
 
     def __init__(self, path):
         csr = json.loads(path.read_text())
         self.address = {name: entry["addr"] for name, entry in csr["csr_registers"].items()}
         self.base = csr["csr_bases"]
         self.identifier = csr["csr_bases"]["identifier_mem"]
-        # csr.json has the gateware's identifier in lower case, the card has it in title case
+        # csr.json has the gateware's identifier in lower case, but the card has it in title case.
         self.text = csr["constants"]["config_identifier"].title()
         self.memory0 = csr["memories"]["memory0"]["base"]
         # a write to this address in BAR0 raises the interrupt of the user's logic
@@ -246,9 +246,7 @@ class CardStandin:
         return bool(self.config[4] & 4)
 
     def on(self, name):
-        """Return the value that software last wrote to the register `name` of one word; 0 if it
-        wrote none.
-        """
+        """Return the value that software last wrote to the register `name` of one word, or 0."""
         return self.word.get(self.registers.address[name], 0)
 
     def wide(self, name):
@@ -289,7 +287,8 @@ class CardStandin:
     def _slot(self):
         """Return the slot monitor's registers of two words, by name.
 
-        In the first copies, as many as the fault `copies` says, the registers change between reads.
+        The fault `copies` is the number of first copies in which the registers change between
+        reads.
         """
         found = dict(self.fault["slot"] or {})
         if 0 < self.copies <= self.fault["copies"]:
@@ -404,7 +403,7 @@ class CardStandin:
     def _joined(self):
         """Take the data of the next c2h buffer out of the loopback.
 
-        Returns the data, and whether a packet ends there.
+        Returns the data, and whether a packet ends with it.
         """
         _, size, _, wanted = self.c2h.table[0]
         whole = b""
@@ -453,7 +452,7 @@ class CardStandin:
     def _move(self, channel, direction, data=None, ends=False):
         """Run the first descriptor of a channel: read host memory, or write `data` to it.
 
-        Returns the data. `ends` says that a packet ends with it.
+        Returns the data that was moved. `ends` says that a packet ends with this data.
         """
         address, size, asks, _ = channel.table.popleft()
         memory, at = self._place(address)

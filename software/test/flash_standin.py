@@ -4,8 +4,8 @@
 
 """A stand-in for the flash engine of a card: its registers, and a flash that is never busy.
 
-The engine refuses what a test tells it to refuse. So tests can try every refusal on
-litepcie_util, which itself never sends a command that the real engine would refuse.
+The stand-in refuses those commands that a test chooses. So tests can try every refusal on
+litepcie_util, although litepcie_util never sends a command that the real engine would refuse.
 """
 
 import zlib
@@ -27,14 +27,14 @@ PAGE, SECTOR = 256, 1 << 16
 class FlashStandin:
     """A flash engine with a flash of `identification`.
 
-    `refuse` has {opcode: number of the refusal} of the commands that are refused. A refusal of an
-    opcode in `hidden` is only counted: the status shows none, and the command is carried out, so
-    the count is its only trace.
+    `refuse` is a dict with the opcodes of the commands that are refused, and the number of the
+    refusal for each. A refusal of an opcode in `hidden` shows only in the count of refusals: the
+    status register shows no refusal, and the command is carried out.
     """
 
     refuse: dict = field(default_factory=dict)
     hidden: tuple = ()
-    one_line: bool = False  # A read on two lines brings something else.
+    one_line: bool = False  # True: a read on two lines has a wrong CRC.
     identification: int = 0x20BB19
 
     def __post_init__(self):
@@ -50,7 +50,7 @@ class FlashStandin:
         return capability.Block("flash", BASE, capability.CSR_PAGE, ordered)
 
     def register(self, offset):
-        """Return the name of the register at this offset in BAR0, or None."""
+        """Return the name of the register at `offset` in BAR0, or None."""
         return next((name for name, at in PLACES.items() if BASE + at == offset), None)
 
     def read(self, name):
@@ -80,7 +80,7 @@ class FlashStandin:
             for at in range(address, address + SECTOR, PAGE):
                 self.contents.pop(at, None)
         if opcode == PROGRAM:
-            # A flash that is not erased keeps its zeros.
+            # Programming cannot change a 0 to a 1: only an erasure does.
             old = self.contents.get(address, b"\xff" * PAGE)
             self.contents[address] = bytes(a & b for a, b in zip(old, self.page))
         if opcode in (READ, READ_PAIRS):

@@ -13,14 +13,14 @@ from tools.locks import locked
 from tools.testing.repository import ROOT, run_sim_target
 
 OUT = ROOT / "build" / "test-software"
-# longest time in seconds for a program under test, which takes less than a tenth of it
+# longest time in seconds for a program under test; a program usually takes less than a tenth of it
 TIMEOUT = 60
 
 
 @dataclass(frozen=True)
 class Built:
-    """The folder of a build with sanitizers, and the csr.json of the gateware that it was built
-    for.
+    """A build of the software with sanitizers: its folder, and the csr.json of the gateware for
+    which the software was built.
     """
 
     out: Path
@@ -47,9 +47,9 @@ def build_software():
 
 
 def make(out, *options):
-    """Build both programs and the C tests in the folder `out`, with `options` of the Makefile.
+    """Build litepcie_util, lanebox-capture and the C tests in the folder `out`.
 
-    Returns `out`.
+    `options` are variables of the Makefile, such as SANITIZE=1. Returns `out`.
     """
     command = [
         "make",
@@ -71,8 +71,8 @@ def make(out, *options):
 def build_unchecked(*options):
     """Build the user software without sanitizers, as users do, or with `options` of the Makefile.
 
-    Returns the folder of the build. Builds with the same options share it: the tools of `make sim`
-    are built without any, build_software() builds with SANITIZE=1.
+    Returns the folder of the build. Builds with the same options share a folder: `make sim` builds
+    its tools without options, and build_software() builds with SANITIZE=1.
     """
     if not options:
         return make(ROOT / "build" / "software" / "native")
@@ -83,7 +83,7 @@ def build_unchecked(*options):
 
 
 class Util:
-    """Run litepcie_util and capture its output. A finding of a sanitizer fails the test."""
+    """Run a program and capture its output. A finding of a sanitizer fails the test."""
 
     def __init__(self, program):
         self.program = program
@@ -112,7 +112,7 @@ class Util:
 
 
 def run_program(program, *arguments):
-    """Run a program that must end with status 0. Returns what it has printed to stdout."""
+    """Run a program that must end with status 0. Returns the text that it printed to stdout."""
     result = subprocess.run([program, *arguments], capture_output=True, text=True, timeout=TIMEOUT)
     assert result.returncode == 0, result.stdout + result.stderr
     return result.stdout

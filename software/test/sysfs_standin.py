@@ -2,9 +2,9 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Make a root folder for LITEPCIE_ROOT, which has the sysfs of a machine with cards.
+"""Make a root folder for LITEPCIE_ROOT that has the sysfs of a machine with cards.
 
-The folder has plain files only: a write to a file has no effect unless a test makes it.
+The folder has only plain files: a write to a file has no effect unless the test carries it out.
 """
 
 import struct
@@ -12,7 +12,7 @@ import struct
 from gateware import numbers
 
 PCI = "sys/bus/pci"
-# offset of the PCI Express capability in the config space of this sysfs stand-in, as of the card
+# offset of the PCI Express capability in the config space of this stand-in and of a real card
 EXPRESS = numbers.CONFIG_EXPRESS
 
 
@@ -51,8 +51,9 @@ def config_space(
 
 
 class Machine:
-    """A stand-in for a machine's sysfs, as in `Machine(path).add("0000:22:00.0",
-    driver="vfio-pci")`.
+    """A stand-in for the sysfs of a machine, in the folder `root`.
+
+    `Machine(root).add("0000:22:00.0", driver="vfio-pci")` adds a card that is bound to vfio-pci.
     """
 
     def __init__(self, root):

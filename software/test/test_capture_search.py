@@ -4,8 +4,8 @@
 
 """Test the commands `find` and `disk` of lanebox-capture, which need no card.
 
-What `find` writes is read by code that shares nothing with the tool, and tcpdump must find the same
-packets with the same filter.
+The packets that `find` writes are read by sim/pcap.py, which shares no code with the tool. tcpdump
+must find the same number of packets with the same filter.
 """
 
 import contextlib
@@ -37,7 +37,7 @@ def tool():
 
 
 def frame(protocol, port, size):
-    """Return an Ethernet frame with an IPv4 packet of this protocol, sent to this port."""
+    """Return an Ethernet frame with an IPv4 packet of `protocol` that is sent to `port`."""
     head = struct.pack(">BBHHHBBHII", 0x45, 0, 20 + size, 0, 0, 64, protocol, 0, 1, 2)
     body = struct.pack(">HHHH", 40000, port, size, 0) + bytes(size - 8)
     return bytes(12) + b"\x08\x00" + head + body
@@ -45,7 +45,10 @@ def frame(protocol, port, size):
 
 @pytest.fixture
 def recording(tmp_path):
-    """Return a file of 400 packets with a filler and a lost packet, and what is in each."""
+    """Return a file of 400 packets, and a list with the protocol, port and data of each packet.
+
+    Some packets have a count of lost packets, and a filler follows each 100 packets.
+    """
     rng = random.Random(SHIFT)
     print(f"seed {SHIFT}")
     text, sent = section("<") + 2 * interface("<", 9), []
@@ -80,8 +83,8 @@ def find(tool, *arguments, status=0):
     ids=["udp", "tcp", "length", "none", "all"],
 )
 def test_a_filter_finds_its_packets_and_no_others(tool, recording, tmp_path, text, takes):
-    """The packets of a filter are counted and written as they were, with bytes, ports, times and
-    drop counts. tcpdump finds as many."""
+    """find counts the packets that match the filter, and writes them with the same bytes, ports,
+    times and drop counts. tcpdump finds the same number of packets."""
     path, sent = recording
     wanted = [n for n, about in enumerate(sent) if takes(*about)]
     target = tmp_path / "b.pcapng"
@@ -100,7 +103,7 @@ def test_a_filter_finds_its_packets_and_no_others(tool, recording, tmp_path, tex
 
 
 def test_times_bound_what_is_found(tool, recording):
-    """--from and --to take the packets between two times, both of them included."""
+    """--from and --to find the packets between two times, including packets at these times."""
     path, _ = recording
     report = find(tool, "--from", "1.0100", "--to", "1.0300", path, "")
     assert (report["found"], report["first_ns"]) == (21, FIRST_NS + 10 * GAP_NS)
@@ -109,7 +112,7 @@ def test_times_bound_what_is_found(tool, recording):
 
 
 def test_several_files_become_one(tool, recording, tmp_path):
-    """The packets of several files are written one file behind the other, each with its section."""
+    """find writes the packets of several files to one file, each with the section of its file."""
     path, sent = recording
     command = [tool.program, "find", "--write", "-", path, path, "udp"]
     done = subprocess.run(command, capture_output=True, check=True)
@@ -118,8 +121,8 @@ def test_several_files_become_one(tool, recording, tmp_path):
 
 
 def test_what_cannot_be_searched_is_told(tool, recording, tmp_path):
-    """A bad filter, a file that is no pcapng and a target that exists each give status 1 and a
-    sentence, and the other files are searched all the same."""
+    """A bad filter, a file that is no pcapng and a target that exists each make find fail with
+    status 1 and a sentence. The other files are searched nevertheless."""
     path, sent = recording
     (tmp_path / "bad").write_bytes(bytes(100))
     report = find(tool, path, "host or", status=1)
@@ -143,8 +146,7 @@ def disk(tool, *arguments, status=0):
 
 
 def test_a_rate_that_the_disk_holds_loses_nothing(tool, tmp_path):
-    """At a low rate all bytes are on the disk in the end, none is lost, and nothing stays in the
-    folder."""
+    """At a low rate `disk` writes all bytes and loses none. No file is left in the folder."""
     report = disk(
         tool, "--rate", "8M", "--seconds", "1.5", "--ring", "32M", "--mbuf", "64K", tmp_path
     )
@@ -156,7 +158,7 @@ def test_a_rate_that_the_disk_holds_loses_nothing(tool, tmp_path):
 
 
 def test_a_rate_that_no_disk_holds_is_told(tool, tmp_path):
-    """If the ring runs over, the status is 1, and what came was either written or lost."""
+    """If the ring of a trial runs over, `disk` ends with status 1. Each byte is written or lost."""
     options = ("--rate", "8G", "--seconds", "0.05", "--ring", "64K", "--mbuf", "16K")
     report = disk(tool, *options, tmp_path, status=1)
     assert "does not hold 8.590 GB/s" in report["failures"][0]
@@ -167,7 +169,7 @@ def test_a_rate_that_no_disk_holds_is_told(tool, tmp_path):
 
 
 def test_without_a_rate_the_disk_gets_what_it_takes(tool, tmp_path):
-    """Without --rate the result is the disk's own speed, and the exit status 0."""
+    """Without --rate `disk` reports the disk's own speed, and ends with status 0."""
     report = disk(tool, "--seconds", "0.2", "--ring", "4M", "--mbuf", "256K", tmp_path)
     assert report["written_bytes"] > 0 and report["lost_bytes"] is None
 
@@ -183,8 +185,8 @@ def test_without_a_rate_the_disk_gets_what_it_takes(tool, tmp_path):
     ids=["room", "none", "file", "below"],
 )
 def test_a_folder_that_cannot_be_tried_is_refused(tool, tmp_path, arguments, sentence):
-    """A trial that the disk has no room for, and a folder that is none, end with a sentence before
-    anything is written."""
+    """`disk` fails with a sentence before it writes anything if the disk has no room for the trial,
+    or if its argument is no folder."""
     (tmp_path / "file").write_bytes(b"")
     *options, last = arguments
     place = tmp_path / last if not options else tmp_path
@@ -194,16 +196,16 @@ def test_a_folder_that_cannot_be_tried_is_refused(tool, tmp_path, arguments, sen
 
 @pytest.mark.parametrize("option, size", [("--ring", "96M"), ("--mbuf", "96K")])
 def test_a_size_that_is_no_power_of_two_is_refused(tool, tmp_path, option, size):
-    """Ring and MBUF of a trial are powers of two, as those of a recording are. Another size is
-    refused with the rule, and nothing is written."""
+    """--ring and --mbuf of `disk` must be powers of two, as those of `record` must. Another size is
+    refused with a sentence that says so, and nothing is written."""
     done = tool.run("disk", option, size, tmp_path)
     assert done.returncode == 2 and f"{option} {size}: it must be a power of two" in done.stderr
     assert not list(tmp_path.iterdir())
 
 
 def has_begun(process):
-    """Say whether the trial has begun to write: its file, which has no name, has more than a page
-    of header."""
+    """Return whether the trial has begun to write: its file, whose name was removed, is larger than
+    the page of header."""
     for link in Path(f"/proc/{process.pid}/fd").iterdir():
         with contextlib.suppress(OSError):
             if ".lanebox-disk" in os.readlink(link) and os.stat(link).st_size > 4096:
@@ -212,7 +214,7 @@ def has_begun(process):
 
 
 def test_ctrl_c_ends_a_trial_with_its_result(tool, tmp_path):
-    """SIGINT ends a long trial at once, and the result is that of the time until then."""
+    """SIGINT ends a long trial of `disk` at once, with the result of the time until the signal."""
     command = [tool.program, "disk", "--json", "--rate", "1M", "--ring", "64K", "--mbuf", "4K"]
     running = subprocess.Popen([*command, "--seconds", "1000", tmp_path], stdout=-1, text=True)
     deadline = time.monotonic() + 60

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Test `lanebox-capture play` without a card: its sentences about files that a card would refuse.
+"""Test the error messages of `lanebox-capture play` about files that a card would refuse.
 
 sim/test/util/test_capture_play.py plays files on the simulated card.
 """
@@ -18,7 +18,7 @@ __all__ = ["tool"]
 
 
 def refused(tool, path, *options, status=1):
-    """Run `play` with one file, which is refused. Return the sentence about it."""
+    """Run `play` with one file, which must be refused. Return the error message."""
     done = tool.run("play", "--json", "-d", "/dev/litepcie-none", *options, path)
     assert done.returncode == status, done.stderr
     (sentence,) = json.loads(done.stdout)["failures"]
@@ -26,7 +26,7 @@ def refused(tool, path, *options, status=1):
 
 
 def changed(data, at, value):
-    """Return the bytes with the word at `at` replaced."""
+    """Return the bytes `data` with the 32-bit word at offset `at` replaced by `value`."""
     return data[:at] + struct.pack("<I", value) + data[at + 4 :]
 
 
@@ -68,8 +68,8 @@ AT = len(section("<") + interface("<"))  # offset of the packet's block
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_a_file_that_the_card_would_refuse_has_a_sentence(tool, tmp_path, data, sentence):
-    """A file that is no pcapng, or that breaks a rule of the player, ends with status 1 and a
-    sentence that names the file, the place and the rule. The card is not opened."""
+    """If a file is no pcapng, or breaks a rule of the card's player, `play` ends with status 1. Its
+    message names the file, the offset and the rule. The card is not opened."""
     path = tmp_path / "a.pcapng"
     path.write_bytes(data)
     said = refused(tool, path)
@@ -77,8 +77,8 @@ def test_a_file_that_the_card_would_refuse_has_a_sentence(tool, tmp_path, data, 
 
 
 def test_a_port_for_each_interface_is_needed_or_one_for_all(tool, tmp_path):
-    """An interface beyond the last port is refused, and the sentence names the option that helps.
-    With that option the file is right, and only the card is missing."""
+    """A packet of an interface beyond the last port is refused, and the message names the option
+    --port. With that option the file is accepted, and `play` fails only for want of a card."""
     path = tmp_path / "a.pcapng"
     path.write_bytes(section("<") + 17 * interface("<") + packet("<", 5, b"1234", number=16))
     assert "there are ports 0 to 15; --port N lets" in refused(tool, path)
@@ -86,7 +86,7 @@ def test_a_port_for_each_interface_is_needed_or_one_for_all(tool, tmp_path):
 
 
 def test_all_files_are_looked_at_before_one_is_played(tool, tmp_path):
-    """Each bad file of several has its sentence; folders and missing files have one, too."""
+    """`play` checks all files first: each bad file, folder or missing file has a message."""
     good, bad = tmp_path / "good", tmp_path / "bad"
     good.write_bytes(GOOD)
     bad.write_bytes(GOOD[:-4])
@@ -111,14 +111,14 @@ def test_all_files_are_looked_at_before_one_is_played(tool, tmp_path):
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_a_bad_option_has_a_sentence(tool, tmp_path, options, sentence):
-    """A wrong option ends with status 2, before a file is opened."""
+    """With a wrong option `play` ends with status 2 before it opens a file."""
     done = tool.run("play", *options, tmp_path / "none")
     assert done.returncode == 2 and sentence in done.stderr and "none" not in done.stderr
 
 
 def test_no_file_makes_the_program_read_outside(tool, tmp_path):
-    """The program is built with sanitizers. No value of any word of a file ends it by a signal or a
-    finding of theirs: each file is refused by a sentence, or the card is missing."""
+    """No value of a word in a file makes `play` read beyond the file: the sanitizers with which it
+    is built find nothing. It ends with status 1, since the file is refused or no card is there."""
     path = tmp_path / "a.pcapng"
     for at in range(0, len(GOOD), 4):
         for value in (0, 1, 0x0A0D0D0A, 0x7FFFFFFF, 0xFFFFFFFF):

@@ -2,10 +2,9 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Test lanebox-capture without a card: its help, its manual page, and `check` on files that others
-wrote.
+"""Test lanebox-capture without a card: its help, its manual page, and `check` on pcapng files.
 
-sim/test/util/test_capture_record.py has recordings of the simulated card.
+sim/test/util/test_capture_record.py tests `check` on recordings of the simulated card.
 """
 
 import json
@@ -57,7 +56,7 @@ def packet(order, time, data, number=0, options=b""):
 
 
 def check(tool, *files):
-    """Return the exit status of `check` and what it says about each file."""
+    """Run `check` on files. Return its exit status, and a list of its reports on the files."""
     done = tool.run("check", "--json", *files)
     return done.returncode, json.loads(done.stdout)["files"]
 
@@ -76,9 +75,9 @@ def check(tool, *files):
     ids=["us", "ns", "2^-10"],
 )
 def test_any_pcapng_is_walked_through(tool, tmp_path, order, resolution, time, ns):
-    """Packets, bytes, times and drop counts are found in pcapng of either byte order and with any
-    resolution of time, and other blocks are passed over. Times need not be in order, since others
-    may write them so.
+    """`check` finds packets, bytes, times and drop counts in pcapng of either byte order and with
+    any resolution of time, and skips other blocks. Times need not be in order in a file that is no
+    recording of lanebox-capture.
     """
     file = tmp_path / "a.pcapng"
     drops = option(order, 4, struct.pack(order + "Q", 5)) + option(order, 0, b"")
@@ -107,8 +106,8 @@ def test_sections_have_interfaces_and_byte_orders_of_their_own(tool, tmp_path):
 
 
 def test_a_file_that_is_no_pcapng_is_told(tool, tmp_path):
-    """Each file that is not right gives status 1 and a sentence with its offset, and the other
-    files are checked all the same.
+    """`check` ends with status 1, and has a message for each file that is no correct pcapng or
+    cannot be read. The other files are checked nevertheless.
     """
     names = {"pcap": struct.pack("<6I", 0xA1B2C3D4, 0, 0, 0, 0, 1), "empty": b"", "cut": None}
     names["cut"] = (section("<") + interface("<") + packet("<", 1, b"data"))[:-4]
@@ -125,7 +124,7 @@ def test_a_file_that_is_no_pcapng_is_told(tool, tmp_path):
 
 
 def test_a_recording_without_an_mbuf_says_so(tool, tmp_path):
-    """A file that has a filler and no seal is a recording. What only a seal tells is null."""
+    """`check` takes a file with a filler and no seal as a recording. Values of seals are null."""
     file = tmp_path / "a.pcapng"
     file.write_bytes(section("<") + interface("<") + block("<", 0x80004C46, bytes(20)))
     _, (found,) = check(tool, file)
@@ -133,7 +132,9 @@ def test_a_recording_without_an_mbuf_says_so(tool, tmp_path):
 
 
 def bad_blocks(order):
-    """Return {name: (bytes, sentence)} of blocks that stand behind a section and an interface."""
+    """Return a dict from names to wrong blocks in the byte order `order`, with the error message of
+    `check` for each. The blocks must follow a section and an interface.
+    """
     word = order + "I"
     head = struct.pack(order + "5I", 0, 0, 0, 0, 0)  # of an empty packet
     drops = [option(order, 4, struct.pack(order + "Q", 2**64 - 1 + n)) for n in (0, -1)]
@@ -184,8 +185,8 @@ def bad_blocks(order):
 
 @pytest.mark.parametrize("order", ["<", ">"], ids=["little", "big"])
 def test_a_block_that_cannot_be_is_told(tool, tmp_path, order):
-    """A block that is cut, has a length that cannot be, or an option that leaves it, gives status 1
-    and a sentence with the offset. Nothing outside the file is read, whatever its lengths say.
+    """If a block is cut, has an impossible length, or has an option that does not fit into it,
+    `check` ends with status 1 and reports the offset. It never reads beyond the file.
     """
     start = section(order) + interface(order)
     file = tmp_path / "a.pcapng"
@@ -198,7 +199,7 @@ def test_a_block_that_cannot_be_is_told(tool, tmp_path, order):
 
 
 def test_a_block_of_4_gib_is_passed_over(tool, tmp_path):
-    """The block behind one of nearly 4 GiB is found. The file has a hole, so it takes no space."""
+    """`check` finds a block that follows one of nearly 4 GiB. The file is sparse."""
     file = tmp_path / "a.pcapng"
     start, length = section("<") + interface("<"), 2**32 - 4
     with file.open("wb") as out:
@@ -277,7 +278,7 @@ def test_usage_errors_end_with_2_and_point_to_help(tool, arguments):
 
 @pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS)], ids=" ".join)
 def test_help_teaches_on_stdout(tool, command):
-    """--help prints usage and examples, in at most 80 columns, with status 0. If it cannot be
+    """--help prints usage and examples, in at most 80 columns, with status 0. If stdout cannot be
     written, the status is 1.
     """
     done = tool.run(*command, "--help")
@@ -291,7 +292,7 @@ def test_help_teaches_on_stdout(tool, command):
 
 
 def test_a_card_behind_the_kernel_driver_is_no_silent_failure(tool):
-    """A device that cannot be opened gives status 1 and one sentence."""
+    """If the card cannot be opened, `record` ends with status 1 and one sentence."""
     done = tool.run("record", "-d", "/dev/litepcie-none", "a.pcapng")
     assert done.returncode == 1 and done.stderr.count("\n") == 1
     assert "/dev/litepcie-none" in done.stderr

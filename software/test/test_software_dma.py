@@ -10,8 +10,8 @@ import time
 
 import pytest
 
-# number of register reads that one reading of the card's counters takes: those of four TLP streams,
-# and of the time
+# number of register reads in one reading of the card's counters: the counters of four TLP streams,
+# and the time
 COUNTERS = 50
 KIB, MIB = 1 << 10, 1 << 20
 BUFFER = 8 * KIB
@@ -23,7 +23,8 @@ DIRECTIONS = ["loopback", "c2h", "h2c", "both"]
 def test_dma_test_compares_every_buffer_it_was_asked_for(util, card, device, direction, buffers):
     """dma_test moves, compares and counts all buffers.
 
-    The sizes are just below, at and above a batch, an interrupt's share and a ring.
+    The sizes are just below, at and above the number of buffers in a batch (32) and in a ring
+    (256).
     """
     size = buffers * BUFFER
     with card():
@@ -96,8 +97,8 @@ def test_dma_test_ends_after_the_duration(util, card, device, direction):
 def test_one_flipped_bit_fails_the_run_and_is_named(util, card, device, direction, flip, offset):
     """One flipped bit makes dma_test fail.
 
-    The message has the buffer and the offset, and the expected and the wrong value if both are
-    known.
+    The report has the buffer and the offset. It has the expected and the wrong value, too, if the
+    host has compared the data.
     """
     with card(flip=flip):
         status, report = util.json(device, "dma_test", "--direction", direction, "--size", "3M")
@@ -150,7 +151,7 @@ def test_without_any_interrupt_both_directions_still_finish_and_fail(util, card,
 def test_a_card_with_records_is_not_asked_for_them(util, card, device, direction):
     """dma_test finds the progress of a card with records in host memory.
 
-    So a longer run causes no register reads but one more reading of the counters.
+    So a longer run needs no more register reads than one additional reading of the counters.
     """
     reads = []
     with card(records=True) as standin:
@@ -159,8 +160,7 @@ def test_a_card_with_records_is_not_asked_for_them(util, card, device, direction
             assert status == 0, report["failures"]
             assert report["interrupts"] > 0 and report["interrupts_missed"] == 0
             reads.append(standin.card.reads)
-    # With a card without records, the difference between the two runs would be at least 22 register
-    # reads more.
+    # On a card without records the longer run would need at least 22 register reads more.
     assert COUNTERS <= reads[1] - reads[0] < COUNTERS + 14
 
 
@@ -175,8 +175,8 @@ def test_a_card_with_records_is_not_asked_for_them(util, card, device, direction
     ids=str,
 )
 def test_a_card_with_records_that_misbehaves_is_noticed(util, card, device, fault, sentence):
-    """dma_test on a card with records fails by an impossible count, a missing record, a stall or a
-    flipped bit.
+    """dma_test on a card with records fails if the card writes an impossible count, lacks a record,
+    stalls or flips a bit.
     """
     with card(records=True, **fault):
         arguments = ("dma_test", "--direction", "c2h", "--size", "1M", "--timeout", "1")
@@ -186,10 +186,10 @@ def test_a_card_with_records_that_misbehaves_is_noticed(util, card, device, faul
 
 
 def test_a_card_with_records_that_dies_is_noticed(util, card, device):
-    """If a card with records stops writing them, the library reads a register.
+    """If a card with records writes no more records, the library reads a register of the card.
 
-    If the register reads as all ones, dma_test fails with the sentence that the card has lost its
-    state.
+    If the register reads as all ones, dma_test fails, and its message says that the card has lost
+    its state.
     """
     with card(records=True) as standin:
         process = util.start("-d", device, "dma_test", "--duration", "20", "--timeout", "2")
@@ -288,9 +288,8 @@ def test_doctor_says_what_the_user_slot_does(util, card, device, slot, held):
 
 
 def test_a_card_that_dies_while_it_runs_is_noticed(util, card, device):
-    """dma_test takes a count of all ones as a lost card and fails.
-
-    It does not count this as progress.
+    """If a count of the card reads as all ones, dma_test fails. It does not take the value for
+    progress.
     """
     with card() as standin:
         process = util.start("-d", device, "dma_test", "--duration", "20", "--timeout", "2")
@@ -343,5 +342,5 @@ def test_the_seed_decides_the_data(util, card, device):
             sent.append(standin.card.first_buffer)
         os.unlink(device.partition(":")[2])
     assert sent[0] == sent[1] != sent[2]
-    # of the 256 possible values of a byte, most occur in random data
+    # Most of the 256 possible values of a byte occur in 8 KiB of random data.
     assert len(set(sent[0])) > 200

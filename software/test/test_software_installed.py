@@ -2,8 +2,8 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Test what `make install` brings: headers, the shared library, flags for compilers, and manual
-pages.
+"""Test the files that `make install` installs: headers, the shared library, flags for compilers,
+and manual pages.
 """
 
 import importlib.util
@@ -27,7 +27,7 @@ def built():
 
 @pytest.fixture(scope="session")
 def installed(tmp_path_factory):
-    """Run `make install` into a new folder, and return it. No gateware is needed for that."""
+    """Run `make install` into a new folder, and return that folder. No gateware is needed."""
     root = tmp_path_factory.mktemp("installed")
     command = [
         "make",
@@ -57,8 +57,8 @@ def headers():
 
 
 def declared():
-    """Return the names of all functions that the public headers declare, as a set. Functions that
-    are defined inline are not in it.
+    """Return the names of all functions that the public headers declare, as a set, without the
+    functions that are defined inline.
     """
     text = re.sub(r"^static .*?^\}$", "", headers(), flags=re.DOTALL | re.MULTILINE)
     return set(re.findall(r"\b(litepcie_[a-z0-9_]+)\(", text))
@@ -169,7 +169,7 @@ def test_litepcies_own_programs_recompile(built, installed, tmp_path, name):
 
 # Manual -------------------------------------------------------------------------------------------
 
-# The examples that need a capture block, which the stand-in for a card does not have.
+# examples of the manual that need a capture block, which the stand-in for a card does not have
 OF_CAPTURE = {"record", "records", "player", "sorting"}
 EXAMPLES = sorted((LIBRARY / "man" / "examples").glob("*.c"))
 
@@ -213,8 +213,8 @@ ERRORS = {
 
 
 def test_a_page_names_the_errors_of_its_call(installed):
-    """The section ERRORS has each error number that the sources of the call name, with its meaning,
-    and no page tells of a number in RETURN VALUE alone.
+    """The section ERRORS of a manual page has each error number of the call, with its meaning. No
+    page names an error number only in RETURN VALUE.
     """
     pages = {}
     for path in (installed / "share" / "man" / "man3").iterdir():

@@ -2,7 +2,10 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Test liblitepcie by the C programs of software/liblitepcie/test, and its sources."""
+"""Test liblitepcie by the C test programs of software/, and check rules of the library's sources.
+
+The C test programs are built from software/liblitepcie/test and software/tools/test.
+"""
 
 import importlib.util
 import json
@@ -30,17 +33,17 @@ def built():
 def test_records_are_found_and_broken_ones_noticed(built):
     """The C test capture_blocks.c passes.
 
-    Each record of a made-up recording is found, each broken rule is told with its place, and no
-    byte outside is read, however the bytes are changed.
+    Each record of a random recording is found, and each broken rule is reported with its offset. No
+    byte beyond the recording is read, however its bytes are changed.
     """
     print(run_program(built.out / "test" / "capture_blocks", str(SHIFT + 1)))
 
 
 def test_a_capture_survives_any_card(built):
-    """The C test capture_card.c passes: a status line that cannot be true, and a card that dies, is
-    reset or is asked back, end a capture with a sentence and with the card at rest.
+    """The C test capture_card.c passes: a capture ends with an error message, and the card is at
+    rest, if a status line cannot be true, or if the card dies, is reset or is removed.
 
-    The C test plays the card, so none is needed.
+    The C test plays the card, so no card is needed.
     """
     run_program(built.out / "test" / "capture_card")
 
@@ -48,26 +51,26 @@ def test_a_capture_survives_any_card(built):
 @pytest.mark.parametrize("checks", ["built", "raced"])
 def test_queues_have_registers_of_their_own_and_one_run(request, checks):
     """The C test capture_queues.c passes: each queue gets its own ring, limit and accounts, and
-    queue 0 begins and ends the run of all. The same holds if two threads end their queues, or ask
-    for accounts, at the same time.
+    queue 0 begins and ends the capture of all queues. The same holds if two threads end their
+    queues, or read accounts, at the same time.
 
-    The C test plays the card, so none is needed.
+    The C test plays the card, so no card is needed.
     """
     found = request.getfixturevalue(checks)
     run_program((found.out / "test" if checks == "built" else found) / "capture_queues")
 
 
 def test_rules_become_words_or_a_sentence(built):
-    """The C test capture_rule.c passes: rules have the words of Rule.scala, and a wrong rule has a
-    sentence.
+    """The C test capture_rule.c passes: the text of a rule becomes the register values that
+    Rule.scala defines, and a wrong rule has an error message.
     """
     run_program(built.out / "test" / "capture_rule")
 
 
 def test_a_recording_is_whole_whatever_the_disk_does(built, tmp_path):
     """The C test capture_files.c passes: a write that is interrupted, short or refused is made
-    again, a file ends before the first MBUF that cannot be written, and an MBUF is released when
-    it is written.
+    again, a file ends before the first MBUF that cannot be written, and an MBUF is given back to
+    the card only after it is written.
 
     The C test plays the disk and the card.
     """
@@ -75,9 +78,9 @@ def test_a_recording_is_whole_whatever_the_disk_does(built, tmp_path):
 
 
 def test_each_queue_is_recorded_by_its_thread(built, tmp_path):
-    """The C test capture_threads.c passes: each queue's file has all its MBUFs, and a queue whose
-    disk fails is told and costs the others nothing. The generator's last frame is waited for as
-    long as the disk of its queue is at work.
+    """The C test capture_threads.c passes: each queue's file has all MBUFs of the queue. If the
+    disk of one queue fails, a message names the queue, and the other files are whole. The recorder
+    waits for the generator's last frame while the disk of its queue still writes.
 
     The C test plays the queues.
     """
@@ -85,17 +88,18 @@ def test_each_queue_is_recorded_by_its_thread(built, tmp_path):
 
 
 def test_a_ring_has_the_pages_and_the_node_that_are_wanted(built, tmp_path):
-    """The C test parts/capture_pages.c passes: the NUMA node is the one in sysfs, and memory
-    prefers it. A program gets the pages that it asks for, or a sentence that says how to reserve
-    them.
+    """The C test parts/capture_pages.c passes: the memory of a ring prefers the NUMA node that
+    sysfs has for the card. A program gets pages of the size that it asks for, or an error message
+    that says how to reserve such pages.
     """
     run_program(built.out / "test" / "capture_pages", tmp_path)
 
 
 @pytest.mark.parametrize("checks", ["built", "raced"])
 def test_mbufs_are_dealt_to_folders(request, checks, tmp_path):
-    """The C test capture_deal.c passes, with the thread sanitizer, too: folders get MBUFs in turn,
-    a slow one gets fewer, what a full one has not written the others write, and files are whole.
+    """The C test capture_deal.c passes, with the thread sanitizer, too: folders get MBUFs round
+    robin, and a slow folder gets fewer. Other folders write the MBUFs that a full folder has not
+    written. Each file has whole MBUFs.
     """
     found = request.getfixturevalue(checks)
     folder = found.out / "test" if checks == "built" else found
@@ -103,8 +107,8 @@ def test_mbufs_are_dealt_to_folders(request, checks, tmp_path):
 
 
 def load_layout():
-    """Return the module describe/layout.py, imported by its path, since it belongs to no
-    package.
+    """Return the module describe/layout.py of the library. It is in no Python package, so it is
+    imported by its path.
     """
     spec = importlib.util.spec_from_file_location("layout", LIBRARY / "describe/layout.py")
     module = importlib.util.module_from_spec(spec)
@@ -121,7 +125,7 @@ def raced():
 def test_rings_hand_out_only_what_is_theirs(built):
     """The C test dma_rings.c passes: rings hand out only buffers that belong to the program.
 
-    The C test has a back end of its own, so no card is needed.
+    The C test plays the back end of the library, so no card is needed.
     """
     run_program(built.out / "test" / "dma_rings")
 
@@ -151,7 +155,7 @@ def test_random_calls_return_what_a_model_says(request, checks):
     fails at random, return what a model says, and the card gets the model's descriptors. Counts of
     some runs wrap. More sequences and steps run by hand: stream_random SEED COUNT STEPS.
 
-    The C test plays the card, so none is needed.
+    The C test plays the card, so no card is needed.
     """
     found = request.getfixturevalue(checks)
     folder = found.out / "test" if checks == "built" else found
@@ -159,8 +163,8 @@ def test_random_calls_return_what_a_model_says(request, checks):
 
 
 def test_a_direction_that_waits_for_a_lost_read_is_waited_for(built):
-    """The C test table_run_rests.c passes: a stop waits for a lost read as long as the card's
-    longest read can last.
+    """The C test table_run_rests.c passes: the stop of a direction waits for a read whose
+    completion was lost, for as long as the card's longest read can last.
     """
     run_program(built.out / "test" / "table_run_rests")
 
@@ -194,8 +198,8 @@ def bar0(request, built, tmp_path_factory):
 
 
 def test_the_kernel_s_calls_are_made_as_its_drivers_answer_them(built, bar0):
-    """The C test driver/calls.c passes: the library calls the kernel driver as it must, for root
-    and for users.
+    """The C test driver/calls.c passes: the library makes the right system calls to the kernel
+    driver, for root and for other users.
     """
     path, memory = bar0
     run_program(built.out / "test" / "calls", path, hex(memory))
@@ -224,9 +228,9 @@ SLOT = {
 
 
 def said(built, tmp_path, **faults):
-    """Return what software/liblitepcie/test/slot.c prints, and the stand-in for the card.
+    """Run software/liblitepcie/test/slot.c on a stand-in for the card.
 
-    The output is a dict of lines by their first word.
+    Return the lines of its output as a dict by their first word, and the stand-in.
     """
     with Standin(tmp_path / "s", built.csr_json, **faults) as standin:
         text = run_program(built.out / "test" / "slot", f"sim:{tmp_path / 's'}")
@@ -234,8 +238,8 @@ def said(built, tmp_path, **faults):
 
 
 def test_a_card_without_a_monitor_says_what_is_known(built, tmp_path):
-    """On a card without a slot monitor the library's diagnosis has only the number of buffers that
-    wait.
+    """On a card without a monitor of the user slot the library's diagnosis has only the number of
+    buffers that wait, and says that nothing else is known.
     """
     lines, _ = said(built, tmp_path)
     assert lines["slot"].startswith("-2 the card does not tell what passes its user slot")
@@ -276,8 +280,8 @@ def test_what_hangs_is_named(built, tmp_path):
     ],
 )
 def test_each_state_of_the_slot_has_its_words(built, tmp_path, state, h2c, c2h):
-    """The diagnosis describes each state of the slot's valid and ready in its own words, and calls
-    only a stall a stall.
+    """The library's diagnosis has a text of its own for each state of valid and ready in the user
+    slot, and says only of a stall for how long it has lasted.
     """
     lines, _ = said(built, tmp_path, slot={**SLOT, "slot_state": state})
     assert f"h2c: the user slot {h2c} (" in lines["hung"]
@@ -285,17 +289,17 @@ def test_each_state_of_the_slot_has_its_words(built, tmp_path, state, h2c, c2h):
 
 
 def test_a_copy_of_the_slot_that_another_program_spoils_is_taken_again(built, tmp_path):
-    """If another program replaces the slot monitor's copy during a reading, the library reads
-    again.
+    """If another program lets the slot monitor copy its counters while the library reads a copy,
+    the library reads again.
     """
     lines, card = said(built, tmp_path, slot=SLOT, copies=3)
     assert lines["slot"].startswith("5000 h2c 1 0 3975 ") and card.copies > 3
 
 
 def test_a_monitor_that_never_stands_still_is_an_error(built, tmp_path):
-    """If other programs replace the slot monitor's copy again and again, the library gives up.
+    """If other programs disturb each reading of the slot monitor, the library returns -EAGAIN.
 
-    A diagnosis then leaves out the user slot.
+    The library's diagnosis then leaves out the user slot.
     """
     lines, _ = said(built, tmp_path, slot=SLOT, copies=1000)
     assert lines["slot"].startswith("-11 other programs read the monitor")
@@ -320,8 +324,8 @@ def test_counts_go_on_behind_their_wrap(built, tmp_path, ahead, records):
 @pytest.mark.parametrize("records", RECORDS)
 @pytest.mark.parametrize("checks", ["built", "raced"])
 def test_two_threads_move_buffers(request, built, tmp_path, checks, records):
-    """The C test streams.c passes: threads move all data, for rings of several shapes and several
-    batches.
+    """The C test streams.c passes: two threads move all data, with rings and batches of several
+    sizes.
     """
     found = request.getfixturevalue(checks)
     program = (found.out / "test" if checks == "built" else found) / "streams"
@@ -361,8 +365,8 @@ def test_rings_lie_where_and_news_come_as_a_program_says(
 
 
 def test_the_user_s_logic_calls(built, tmp_path):
-    """The C test user_events.c passes: each interrupt of the user's logic ends one wait, also while
-    DMA runs.
+    """The C test user_events.c passes: each interrupt of the logic in the user slot ends one wait,
+    also while DMA runs.
     """
     with Standin(tmp_path / "s", built.csr_json) as standin:
         run_program(
@@ -384,8 +388,8 @@ def test_a_program_moves_buffers_without_copies(built, tmp_path, records):
 
 
 def test_the_layout_of_blocks_is_the_builds(built):
-    """layout.h, which gives registers their names and offsets, agrees with the gateware's builds:
-    the default one, one with the capture block, and one with the card services.
+    """layout.h, which gives registers their names and offsets, agrees with three gateware builds:
+    the default build, a build with the capture block, and a build with the card services.
 
     A build may have more registers than layout.h. A register that moves inside a block needs a new
     version of the block's type.
@@ -465,8 +469,8 @@ def test_the_library_exports_only_its_own_names(built):
 
 
 def test_register_numbers_stand_in_the_generated_headers_only(built):
-    """No C source or header has an `#if` on a CSR_ macro: software asks the card which registers it
-    has.
+    """No C source or header has an `#if` with a CSR_ macro: software reads from the card which
+    registers the card has.
     """
     for source in (ROOT / "software").rglob("*.[ch]"):
         text = source.read_text()

@@ -20,49 +20,50 @@ def parts():
 
 
 def test_a_capability_table_is_read_as_written_or_refused(parts):
-    """capability.c reads a table as it was written, refuses each rule's breach with a sentence, and
-    survives random words. A table with one wrong bit is never used.
+    """capability.c reads a capability table as it was written, and refuses a table that breaks a
+    rule with an error message. Random words do no harm. A table with one wrong bit is never used.
     """
     run_program(parts / "capability", str(SHIFT + 1))
 
 
 def test_registers_are_known_by_the_blocks_of_a_card(parts):
-    """names.c finds registers where their blocks lie, names the nearest for a wrong name, and reads
-    and writes values whole.
+    """names.c finds registers at the offsets of their blocks. The error message for a wrong name
+    has the most similar name. Registers of two words are read and written as one value.
     """
     run_program(parts / "names")
 
 
 def test_the_registers_that_the_library_uses_are_found(parts):
-    """map.c finds the library's registers on cards with all blocks, with few and with several
-    channels, and names the one that a card lacks.
+    """map.c finds the library's registers on cards with all blocks, with few blocks and with
+    several DMA channels. If a card lacks a register, the error message names the register.
     """
     run_program(parts / "map")
 
 
 def test_names_of_a_file_are_taken_over_as_a_whole_or_not(parts, tmp_path):
-    """csr_file.c takes over the names of a csr.json. A file with random damage is taken over or
-    refused, and one that is refused changes nothing.
+    """csr_file.c adds the names in a csr.json to those of the card. A file with random damage is
+    accepted or refused, and a refused file adds no name.
     """
     run_program(parts / "csr_file", tmp_path, str(SHIFT + 1))
 
 
 def test_structs_of_older_and_newer_programs_are_copied_as_far_as_they_reach(parts):
-    """sized.c copies what both sides know of a struct and refuses one without a size. features.c
-    tells what a card can do by its blocks and by the way to it.
+    """sized.c copies those members of a struct that the program and the library both have, and
+    refuses a struct without a size. features.c finds the features of a card by the card's blocks
+    and by the back end.
     """
     run_program(parts / "sized_features")
 
 
 def test_what_the_player_has_done_is_told_also_if_reads_are_given_up(parts):
-    """player.c reads the results again if one may not be the card's answer, and tells of a card
-    that does not answer.
+    """player.c reads the player's results again if a read may have failed, and returns an error if
+    the card does not answer.
     """
     run_program(parts / "player")
 
 
 def test_the_memory_of_a_ring_lives_until_its_last_user_drops_it(parts):
-    """memory.c gives pages and file back with the last user, leaves a program's own memory mapped,
-    and seals the size of a file.
+    """memory.c frees pages and file when their last user ends. It leaves memory of the program
+    mapped, and seals the size of a file in memory.
     """
     run_program(parts / "memory")

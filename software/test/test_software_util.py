@@ -204,11 +204,11 @@ def test_a_device_that_cannot_be_opened_is_one_sentence(util, tmp_path, name, se
     ids=lambda value: str(value) if isinstance(value, dict) else None,
 )
 def test_a_peer_that_is_no_card_is_refused_at_open(util, card, device, faults, sentence):
-    """If the peer is silent, speaks another protocol or has a faulty card, the open fails with a
-    sentence.
+    """If the board process is silent, speaks another protocol or has a faulty card, the open fails
+    with a sentence.
 
-    A silent peer fails the open after the timeout. Every other peer is given ample time, since the
-    machine may be busy.
+    With a silent board process the open fails after the timeout of 1 s. In the other cases the
+    timeout is 30 s, since the machine may be busy.
     """
     seconds = 1 if "silent" in faults else 30
     with card(**faults):
@@ -246,9 +246,9 @@ def test_mps_defaults_to_what_the_card_advertises_and_may_not_exceed_it(util, ca
 
 
 def test_a_board_that_reads_host_memory_by_message_is_served(util, card, device):
-    """If a board reads host memory by message, the library answers.
+    """If the board process reads host memory by a message, the library answers with the bytes.
 
-    New host memory is all zeros.
+    The host memory of the test is new, so all its bytes are zero.
     """
     with card(ask_memory=True) as standin:
         assert util.run("-d", device, "dma_test", "--size", "1M").returncode == 0
@@ -256,8 +256,8 @@ def test_a_board_that_reads_host_memory_by_message_is_served(util, card, device)
 
 
 def test_a_write_by_message_that_lacks_its_bytes_is_an_error(util, card, device):
-    """If a board asks to write host memory and sends fewer bytes than it says, the library answers
-    with EINVAL, and goes on.
+    """If the board process writes host memory by a message that has fewer bytes than its head says,
+    the library answers with EINVAL, and goes on.
     """
     with card(ask_memory="short") as standin:
         assert util.run("-d", device, "dma_test", "--size", "1M").returncode == 0
@@ -265,9 +265,10 @@ def test_a_write_by_message_that_lacks_its_bytes_is_an_error(util, card, device)
 
 
 def test_a_request_that_comes_with_an_answer_is_served_at_once(util, card, device):
-    """The library answers a board's request that comes together with an answer at once.
+    """If a request of the board process comes together with an answer, the library answers the
+    request at once.
 
-    No later wait for the socket would find such a request.
+    A later wait for the socket would not end: the request has already been read from the socket.
     """
     with card(ask_memory="behind") as standin:
         assert util.run("-d", device, "dma_test", "--size", "1M").returncode == 0

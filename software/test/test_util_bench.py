@@ -40,11 +40,12 @@ def test_mmio_bench_measures_every_size_that_is_answered_rightly(util, card, dev
 
 @pytest.mark.parametrize("tick_ns, limit", [(4, 7.4219), (8, 3.7647)])
 def test_times_are_in_the_ticks_of_the_card(util, card, device, tick_ns, limit):
-    """litepcie_util computes times and rates with the length of a tick that the card's own table
-    gives.
+    """litepcie_util computes times and rates with the length of a tick in the card's capability
+    table.
 
-    A card at 125 MHz does as much in a tick, which is twice as long. At MPS 512 it is not the wire
-    that limits its c2h but the card's interface, which has 7.5294 GB/s at 250 MHz.
+    A card at 125 MHz moves as many bytes in a tick as a card at 250 MHz, but its ticks are twice as
+    long. At MPS 512 the wire limits c2h at 250 MHz. At 125 MHz the card's interface is the limit,
+    which is half of 7.5294 GB/s.
     """
     with card(tick_ns=tick_ns):
         _, info = util.json(device, "info")
@@ -60,10 +61,10 @@ def test_times_are_in_the_ticks_of_the_card(util, card, device, tick_ns, limit):
 
 
 def test_mmio_bench_gives_no_number_for_a_size_that_is_answered_wrongly(util, card, device):
-    """If the card answers accesses of one size wrongly, mmio_bench's row has a reason in place of a
-    value.
+    """If the card answers accesses of one size wrongly, the row of this size in mmio_bench has a
+    reason in place of a value, and the status is 0.
 
-    Stock LitePCIe so answers accesses of 8 bytes. The status is 0.
+    The stand-in answers accesses of 8 bytes as wrongly as stock LitePCIe does.
     """
     with card(wide="stock"):
         status, report = util.json(device, "mmio_bench", "--count", "3")
@@ -86,7 +87,7 @@ def test_mmio_bench_gives_no_number_for_a_size_that_is_answered_wrongly(util, ca
     ],
 )
 def test_mmio_bench_of_a_register_leaves_its_neighbours_alone(util, card, device, target, valued):
-    """mmio_bench accesses a register only by sizes that fit it; ctrl_scratch keeps its value."""
+    """mmio_bench accesses a register only with sizes that fit. ctrl_scratch keeps its value."""
     with card() as standin:
         status, report = util.json(device, "mmio_bench", "--count", "3", "--target", target)
         assert standin.scratch() == SCRATCH_RESET
@@ -164,9 +165,7 @@ def test_dma_bench_does_not_wait_for_logic_that_moves_nothing(util, card, device
 
 
 def test_dma_bench_sweeps_over_sizes(util, card, device):
-    """On a card with records dma_bench --sweep moves and compares transfers.
-
-    Their sizes are 64 bytes to 64 KiB.
+    """On a card with records dma_bench --sweep moves and compares transfers of 64 bytes to 64 KiB.
     """
     with card(records=True):
         status, report = util.json(device, "dma_bench", "--sweep")

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Test that litepcie_util and the tools for JTAG judge a bitstream alike."""
+"""Test that litepcie_util and bringup/bitstream.py accept and refuse the same bitstreams."""
 
 import random
 import subprocess
@@ -34,15 +34,16 @@ WHOLE = {
 
 @pytest.fixture
 def judge(tmp_path):
-    """Return a function that gives a file to litepcie_util and to bringup/bitstream.py. It returns
-    the sentence of each, None for a file that is taken.
+    """Return a function that gives a file to litepcie_util and to bringup/bitstream.py.
+
+    The function returns the error message of each; None: the file is accepted.
     """
     util = build_software().util
 
     def judge(raw):
         file = tmp_path / "file.bit"
         file.write_bytes(raw)
-        # A bitstream that is taken leads to the next failure: there is no card.
+        # If the bitstream is accepted, the command fails since it finds no card.
         command = [util, "-d", f"sim:{tmp_path}/none", "reboot", file]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60)
         assert done.returncode == 1 and "Sanitizer" not in done.stderr, done.stderr
@@ -57,18 +58,20 @@ def judge(tmp_path):
 
 
 def same(said, expected):
-    """Return whether two sentences say the same: JTAG's may go on with more advice."""
+    """Return whether two error messages say the same: bringup/bitstream.py may add more advice."""
     return said == expected or (said and expected and expected.startswith(said))
 
 
 def test_the_header_is_what_the_module_gives():
-    """bitstream_format.h is what bringup/bitstream.py writes. The file names the command."""
+    """bitstream_format.h has exactly the text that bringup/bitstream.py generates."""
     assert HEADER.read_text() == bitstream.c_header()
 
 
 @pytest.mark.parametrize("name", [*BROKEN, *WHOLE])
 def test_a_file_is_judged_alike(judge, name):
-    """Whole files are taken, and others refused with the same sentence."""
+    """litepcie_util and bringup/bitstream.py accept whole bitstreams, and refuse other files with
+    the same message.
+    """
     said, expected = judge({**BROKEN, **WHOLE}[name])
     assert same(said, expected), (said, expected)
     assert (expected is None) == (name in WHOLE)
@@ -76,7 +79,7 @@ def test_a_file_is_judged_alike(judge, name):
 
 @pytest.mark.parametrize("kind", ["bin", "bit"])
 def test_cut_and_damaged_files_are_judged_alike(judge, kind):
-    """Files that are cut anywhere, or with damaged words, are judged alike."""
+    """litepcie_util and bringup/bitstream.py agree on files that are cut or damaged at random."""
     rng = random.Random(1 + SHIFT)
     whole = WHOLE[kind]
     for _ in range(40):

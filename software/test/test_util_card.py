@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Test litepcie_util's commands of the card services without a card, by each way to one."""
+"""Test litepcie_util's commands of the card services if the card cannot be opened."""
 
 import struct
 
@@ -12,7 +12,7 @@ from gateware.card.cpu import image, layout
 
 COMMANDS = ["sensors", "module A", "flash info", "flash read copy.bin", "reboot", "console"]
 COMMANDS += ["firmware", "firmware load image.bin"]
-# {way to a card that is not there: words of the sentence}
+# names of cards that do not exist, for each back end, and a part of the error message
 WAYS = {
     "{tmp}/litepcie9": "no such device; load the driver",
     "vfio:0000:ff:1f.0": "there is no PCI device 0000:ff:1f.0",
@@ -24,9 +24,9 @@ WAYS = {
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_card_that_is_not_there_is_one_sentence(util, tmp_path, command, way):
     """Each command of the card services ends with status 1 and one sentence if there is no card.
-    The sentence says what helps.
+    The sentence says what the user can do.
     """
-    # The image is a jump to itself. A wrong one would be refused before the card is looked for.
+    # The image is a jump to itself. A wrong image would be refused before the card is opened.
     raw = image.seal(struct.pack("<4I", 0x6F, layout.IMAGE_MAGIC, 0, 0))
     (tmp_path / "image.bin").write_bytes(raw)
     words = [str(tmp_path / word) if word.endswith(".bin") else word for word in command.split()]

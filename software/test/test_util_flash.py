@@ -14,9 +14,9 @@ from software.test.flash_standin import PAGE, SECTOR, FlashStandin
 APPLICATION = numbers.FLASH_LAYOUT["application"]
 ROOM, SPARE = numbers.FLASH_LAYOUT["room"], numbers.FLASH_LAYOUT["spare"]
 IMAGE = image(1, payload=range(300))
-# the word with which a part begins to take an image
+# the synchronisation word, at which the FPGA begins to read an image
 SYNC = numbers.BITSTREAM_SYNC.to_bytes(4, "big")
-# {reason: words of the rule in the sentence}
+# a part of the error message for each reason of a refusal
 RULES = {
     Refusal.UNKNOWN: "not in the engine's list",
     Refusal.OUTSIDE: "0x01000000 to 0x01ffffff",
@@ -30,8 +30,8 @@ RULES = {
 
 @pytest.fixture
 def flash(card, util, device, tmp_path):
-    """Return a function that runs `litepcie_util flash` at an engine, with IMAGE as the file and
-    each of these verbs. It returns the status and the sentences of the last one.
+    """Return a function that runs `litepcie_util flash` on an engine with the file IMAGE, once for
+    each of its verbs. The function returns the last run's exit status and error messages.
     """
     (tmp_path / "image.bin").write_bytes(IMAGE)
 
@@ -45,12 +45,12 @@ def flash(card, util, device, tmp_path):
 
 
 def has_image(engine):
-    """Return whether a part would begin to take an image from the application's first page."""
+    """Return whether the application's first page in the flash has a synchronisation word."""
     return SYNC in engine.contents.get(APPLICATION, b"")
 
 
 def test_an_image_is_written_and_verified(flash):
-    """Without a refusal an image is in the flash at the application's address, and nowhere else."""
+    """`flash write` writes an image to the application's address, and no byte below."""
     engine = FlashStandin()
     assert flash(engine, "write", "verify") == (0, "")
     written = b"".join(engine.contents[at] for at in sorted(engine.contents))
@@ -59,8 +59,8 @@ def test_an_image_is_written_and_verified(flash):
 
 
 def test_every_sector_of_an_image_is_erased_and_no_other(flash, tmp_path):
-    """Before an image is written, each 64 KiB that it touches is erased, the last one too, and what
-    is behind stays.
+    """Before an image is written, each sector of 64 KiB that the image needs is erased. The sector
+    behind the image stays as it is.
     """
     engine = FlashStandin()
     whole = IMAGE + b"\xff" * (2 * SECTOR) + IMAGE
@@ -75,9 +75,10 @@ def test_every_sector_of_an_image_is_erased_and_no_other(flash, tmp_path):
 
 
 def test_the_flash_has_a_whole_image_or_none_at_every_step(flash):
-    """An update ends the old image before it erases, and begins the new one when all else is right.
+    """`flash write` destroys the synchronisation word of the old image before it erases, and writes
+    the word of the new image last.
 
-    After each command of the update the flash has the old image whole, the new one whole, or no
+    After each command to the flash, the flash has the whole old image, the whole new image, or no
     synchronisation word.
     """
     old = image(2, payload=range(7, 500))
@@ -100,15 +101,15 @@ def test_the_flash_has_a_whole_image_or_none_at_every_step(flash):
 
 
 def test_a_flash_with_one_line_is_written(flash):
-    """A flash that does not send data on two lines is compared on one line."""
+    """If a flash cannot send data on two lines, `flash write` compares its data on one line."""
     assert flash(FlashStandin(one_line=True), "write") == (0, "")
 
 
 @pytest.mark.parametrize("reason", RULES, ids=lambda reason: reason.name)
 @pytest.mark.parametrize("opcode", [ERASE_SECTOR, PROGRAM, READ_PAIRS], ids=hex)
 def test_a_refusal_is_a_failure_with_command_address_and_rule(flash, opcode, reason):
-    """Each command that the engine refuses, for each of its reasons, ends the update with one
-    sentence: the command, its address and the rule. The flash has no image then.
+    """If the engine refuses a command, for any reason, `flash write` fails with one sentence that
+    has the command, its address and the broken rule. The flash then has no application.
     """
     engine = FlashStandin({opcode: reason})
     status, said = flash(engine, "write")
@@ -125,8 +126,8 @@ def test_every_reason_of_the_engine_has_a_rule():
 
 @pytest.mark.parametrize("opcode", [ERASE_SECTOR, PROGRAM, READ_PAIRS], ids=hex)
 def test_a_refusal_that_only_the_count_shows_is_a_failure(flash, opcode):
-    """If the status shows no refusal, because another program's command has overwritten it, the
-    engine's count does. The sentence says so.
+    """Another program's command may overwrite the refusal in the status register. `flash write`
+    then fails by the engine's count of refusals, and says that another program uses the flash.
     """
     engine = FlashStandin({opcode: Refusal.BUSY}, hidden=(opcode,))
     status, said = flash(engine, "write")
@@ -136,8 +137,8 @@ def test_a_refusal_that_only_the_count_shows_is_a_failure(flash, opcode):
 
 @pytest.mark.parametrize("more, taken", [(0, True), (1, False)], ids=["longest", "too long"])
 def test_the_last_bytes_of_the_room_stay_erased(flash, tmp_path, more, taken):
-    """An image may fill the application's room but for the last bytes, in which a reboot begins.
-    One that is a word longer is refused before anything is erased.
+    """An image may fill the application's room except its last SPARE bytes. An image that is a word
+    longer is refused.
     """
     engine = FlashStandin()
     pads = ROOM - SPARE - len(IMAGE) + 4 * more
@@ -149,8 +150,8 @@ def test_the_last_bytes_of_the_room_stay_erased(flash, tmp_path, more, taken):
 
 @pytest.mark.parametrize("more, taken", [(0, True), (1, False)], ids=["last", "behind"])
 def test_the_synchronisation_word_is_in_the_first_page(flash, tmp_path, more, taken):
-    """An image whose synchronisation word ends behind the first page is refused before anything is
-    erased: the next update would not find the word.
+    """An image whose synchronisation word is not within the first page is refused before anything
+    is erased: the next `flash write` would not find the word.
     """
     engine = FlashStandin()
     place = PAGE - len(SYNC) + more

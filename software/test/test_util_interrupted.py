@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-# number of seconds in which a command must end after Ctrl-C; without it the command runs for
+# number of seconds in which a command must end after Ctrl-C; without Ctrl-C the command runs for
 # minutes
 SOON = 5
 MARKS = [0xA5A50000 + n for n in range(1024)]
@@ -19,7 +19,7 @@ MARKS = [0xA5A50000 + n for n in range(1024)]
 def interrupt(util, device, *arguments, after=1.0):
     """Start a command of litepcie_util with --json, and send it SIGINT after `after` seconds.
 
-    Returns its status, its report and its error lines.
+    Returns the exit status, the report and the lines of standard error.
     """
     process = util.start("-d", device, "--json", *arguments)
     time.sleep(after)
@@ -41,8 +41,8 @@ def interrupt(util, device, *arguments, after=1.0):
     ids=" ".join,
 )
 def test_ctrl_c_ends_a_long_command(util, card, device, arguments):
-    """Ctrl-C ends a long command with status 1 and one sentence, and the card's memory is as
-    before.
+    """Ctrl-C ends a long command with status 1 and one sentence. The card's memory then has the
+    same data as before the command.
     """
     with card(slow=0.0005) as standin:
         standin.preset_memory0(MARKS)
@@ -55,8 +55,8 @@ def test_ctrl_c_ends_a_long_command(util, card, device, arguments):
 def test_what_was_not_measured_has_no_value(util, card, device):
     """After Ctrl-C mmio_bench has no value in the row that it was measuring and in later rows.
 
-    The interrupted run may take less than half as long as the first one, and so end before the
-    interruption. The test then repeats it with an earlier interruption.
+    The interrupted run may take less than half as long as the first run, and so end before Ctrl-C.
+    The test then repeats the run with an earlier Ctrl-C.
     """
     arguments = ("mmio_bench", "--target", "scratch", "--count", "1500")
     with card():

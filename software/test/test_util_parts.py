@@ -23,30 +23,31 @@ def parts():
 
 @pytest.mark.parametrize("name", ["histogram", "dma_data"])
 def test_random_samples_and_data_are_judged_exactly(parts, name):
-    """histogram.c has each sample in one bin, and known samples have known statistics. dma_data.c
-    finds each difference where it is.
+    """histogram.c counts each sample in one bin, and computes the statistics of known samples
+    correctly. dma_data.c reports the position of each difference.
     """
     run_program(parts / name, str(SHIFT + 1))
 
 
 @pytest.mark.parametrize("name", ["options", "progress"])
 def test_lines_from_and_to_the_terminal_are_as_the_manual_says(parts, name):
-    """options.c takes the values of a command line or refuses each with a sentence. progress.c says
-    the amount, the rate and the time that is left, as far as each is known.
+    """options.c stores the values of a command line, or refuses a wrong value with an error
+    message. progress.c prints the amount, the rate, and the time that is left if it is known.
     """
     run_program(parts / name)
 
 
 def test_a_run_gives_a_card_up_after_the_whole_time_out(parts):
-    """dma_run.c gives a card up when it has finished no buffer for the whole time-out. The time-out
-    begins with the last buffer, also if the run had not to wait for it.
+    """dma_run.c ends a run with a failure when the card has finished no buffer for the whole
+    time-out. The time-out begins with the last buffer, also if the run did not wait for that
+    buffer.
     """
     run_program(parts / "dma_run")
 
 
 def test_a_result_is_printed_as_text_or_as_json(parts):
-    """emit.c prints one list of values as text or as JSON: each value where it belongs, strings
-    escaped, and null for what is not known.
+    """emit.c prints a result as text or as JSON. In JSON strings are escaped, and values that are
+    not known are null.
     """
     assert json.loads(run_program(parts / "emit", "json")) == {
         "plain": "words",

@@ -74,8 +74,8 @@ def test_list_shows_each_card_with_the_name_to_open_it_by(util, machine):
 
 
 def test_list_knows_the_cards_that_the_driver_knows(util, machine):
-    """litepcie_util list shows a function with any device number of the driver's table, and none
-    with another number of Xilinx."""
+    """litepcie_util list shows exactly those PCI functions of Xilinx whose device number is in the
+    kernel driver's table."""
     source = (ROOT / "software" / "kernel" / "pci.c").read_text()
     known = {int(number, 16) for number in re.findall(r"VDEVICE\(XILINX, (0x\w+)\)", source)}
     numbers = [*range(0x9010, 0x9060), 0x8038, 0x7024]
@@ -260,8 +260,8 @@ def test_a_group_that_only_root_may_open_is_a_finding(util, machine):
     ],
 )
 def test_what_cannot_be_meant_is_a_sentence(util, machine, arguments, status, sentence):
-    """If the card is missing, or the verb or the address is wrong, litepcie_util says so in a
-    sentence.
+    """If the card is missing, or the verb or the address is wrong, litepcie_util prints a message
+    that says so.
     """
     result = util.run(*arguments)
     assert result.returncode == status and sentence in result.stderr
@@ -297,8 +297,8 @@ def test_rescan_removes_the_card_and_looks_again(util, machine):
 
 
 def test_rescan_looks_again_until_the_card_is_there(util, machine):
-    """A part takes a while to configure itself, and the kernel finds nothing before. litepcie_util
-    rescan lets the kernel look again and again.
+    """litepcie_util rescan lets the kernel search the bus until the card is found: an FPGA takes a
+    while to configure itself, and the kernel does not find it before.
     """
     place = machine.add(CARD, driver="litepcie", group=GROUP)
     (place / "vendor").rename(place / "away")

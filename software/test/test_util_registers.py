@@ -55,8 +55,8 @@ def test_dump_lists_registers_by_the_beginning_of_their_names(util, standin, dev
 
 
 def test_dump_shows_a_stretch_of_memory_as_the_cards_bytes(util, standin, device, built):
-    """dump prints the card's memory as bytes, little endian, 16 in a line, with their letters
-    beside them.
+    """dump prints the card's memory as bytes in the order of their addresses, 16 bytes in a line
+    and the same bytes as characters behind them.
     """
     memory0 = json.loads(built.csr_json.read_text())["memories"]["memory0"]["base"]
     standin.preset_memory0([0x656E614C, 0x00786F62, 0xFFFFFFFF, 0, 0x12345678])
@@ -90,8 +90,8 @@ def test_dump_shows_a_stretch_of_memory_as_the_cards_bytes(util, standin, device
     ],
 )
 def test_what_cannot_be_read_or_written_is_a_sentence(util, device, arguments, status, sentence):
-    """peek, poke and dump end with status 2 for a wrong command line, and with status 1 for a place
-    that the card does not have.
+    """peek, poke and dump end with status 2 for a wrong command line, and with status 1 for a
+    register or an address that the card does not have.
     """
     result = util.run("-d", device, *arguments)
     assert result.returncode == status

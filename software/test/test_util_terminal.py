@@ -36,8 +36,7 @@ def in_terminal(program, *arguments, **environment):
             continue
         try:
             text += os.read(terminal, 65536)
-        # Reading the terminal fails when the program has ended, which closes the program's side of
-        # it.
+        # When the program has ended, its side of the terminal is closed, and a read fails.
         except OSError:
             break
     os.close(terminal)

@@ -2,11 +2,10 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""A stand-in for the board process: a vfio-user server with the calls that the software's tests
+"""A stand-in for the board process: a vfio-user server with the commands that the software's tests
 need.
 
-The card behind the server is that of card_standin.py. Server and card have faults that a test may
-switch on.
+The card of the server is a CardStandin. Server and card have faults that a test may switch on.
 """
 
 import json
@@ -59,9 +58,10 @@ SERVER_FAULTS = {
     "garbage": None,
     # bytes that follow the header of the board's answer to VERSION, instead of version 0.0
     "version": None,
-    # True: the board reads a page of host memory by message. "behind": it sends that request
-    # together with each answer to a read of loop_status, and asserts that the client answers it
-    # before its next message. "short": it asks to write a page, and sends none of its bytes.
+    # True: the board reads a page of host memory by a DMA_READ message. "behind": the board also
+    # sends such a request together with each answer to a read of loop_status, and asserts that the
+    # client answers the request before its next message. "short": the board sends a DMA_WRITE
+    # message for a page without the bytes of the page.
     "ask_memory": False,
     # False: the board does not support the vfio-user command REGION_WRITE_MULTI
     "write_multi": True,
@@ -95,10 +95,10 @@ class Standin:
         # word
         self.preset = {}
         self.card = None
-        self.asked = None  # the client's answer to the request that the fault ask_memory sends
-        self.error = None  # the error in the head of that answer; 0: none
-        self.requested = False  # True once that DMA_READ was sent within a write of the client
-        # True while the client owes the answer to the board's own request; no other message may
+        self.asked = None  # data of the client's answer to the request of the fault ask_memory
+        self.error = None  # error number in the header of that answer; 0: no error
+        self.requested = False  # True: the request of the fault ask_memory was sent after a write
+        # True while the client owes an answer to the board's own request; no other message may
         # come before that answer
         self.due = False
         self.msi = -1
@@ -192,7 +192,7 @@ class Standin:
             self._signal()
 
     def _signal(self):
-        if self.msi >= 0:  # the client may have withdrawn the eventfd of the card's MSI
+        if self.msi >= 0:  # -1: the client has withdrawn the eventfd for the card's MSI
             os.write(self.msi, struct.pack("<Q", 1))
 
     def _forget(self):
@@ -302,8 +302,9 @@ class Standin:
             self.client.sendall(self._request())
 
     def _request(self):
-        """Return a DMA_READ message for the first 4096 bytes of the memory that the client has
-        mapped, or a DMA_WRITE without its bytes.
+        """Return a DMA_READ message for the first 4096 bytes of the client's memory.
+
+        With the fault ask_memory "short" it is a DMA_WRITE message without data.
         """
         command = DMA_WRITE if self.fault["ask_memory"] == "short" else DMA_READ
         request = struct.pack("<QQ", min(self.card.memory), 4096)
