@@ -6,8 +6,8 @@
 
 /*
  * Example: capture the card's c2h stream into a file. The file is opened with
- * O_DIRECT, so the disk reads the buffers where the card has written them, and
- * no processor copies the data.
+ * O_DIRECT, so the disk reads the buffers from the memory to which the card has
+ * written them, and no processor copies the data.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -28,7 +28,8 @@ static const char text[] =
 
 /*
  * Write @size bytes to the file. If the disk is almost full, one write() takes
- * only a part, and the next one fails with the reason.
+ * only a part of the data, and the next write() fails with the reason. Returns
+ * 0, or -1 with errno set.
  */
 static int write_all(int file, const char *data, size_t size)
 {

@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Capture the card's stream into a file, without a copy.
 
-The file is opened with O_DIRECT, so the disk reads the buffers where the card
-has written them. The data is the card's own pattern; without `pattern=True` it
-is that of the logic in the user slot.
+The file is opened with O_DIRECT, so the disk reads the buffers from the memory
+to which the card has written them. The data is the card's own pattern. Without
+`pattern=True` the data is that of the logic in the user slot.
 """
 
 import os
@@ -26,8 +26,8 @@ def direct(path: str):
 def write_all(file, data: memoryview) -> None:
     """Write all data to the file.
 
-    If the disk is almost full, one write takes only a part, and the next one
-    fails.
+    If the disk is almost full, one write takes only a part of the data, and the
+    next write fails.
     """
     while data:
         data = data[file.write(data) :]

@@ -5,15 +5,14 @@
  */
 
 /*
- * Defines what the C examples share: options, an open card, and an error
- * message at the end.
+ * Defines what the C examples share: options, an open card, and error messages.
  *
  * begin() takes the options and opens the card, which is closed when the
- * program ends. check() and some() end the program if a call has failed. A
- * program of your own may handle errors instead.
+ * program ends. check() and some() end the program if a call of the library has
+ * failed. A program of your own may handle errors in another way.
  *
- * Exit status of each example: 0 success, 1 something failed (with a sentence),
- * 2 wrong usage.
+ * Exit status of each example: 0 success, 1 something failed (a message on
+ * standard error says what), 2 wrong usage.
  */
 #ifndef EXAMPLE_H
 #define EXAMPLE_H
@@ -25,7 +24,7 @@
 #include <string.h>
 
 #define WAIT_MS		10000	/* longest wait for a DMA buffer, in ms */
-/* size of the table of option values; its index is the option's letter */
+/* size of the table of option values, whose index is the option's letter */
 #define OPTIONS		128
 
 static struct litepcie *opened;
@@ -49,8 +48,8 @@ static inline void usage(FILE *file, int status)
 }
 
 /*
- * Return the result @rc of a call of the library, or end the program with the
- * library's sentence if the call failed.
+ * Returns the result @rc of a call of the library. If the call has failed,
+ * check() prints the library's error message and ends the program.
  */
 static inline int check(int rc)
 {
@@ -60,8 +59,8 @@ static inline int check(int rc)
 }
 
 /*
- * Return the number of buffers that a wait has found. End the program if the
- * wait failed or found no buffer.
+ * Returns the number of buffers that a wait has found, which is its result @rc.
+ * Ends the program if the wait has failed or found no buffer.
  */
 static inline unsigned int some(int rc)
 {
@@ -70,7 +69,7 @@ static inline unsigned int some(int rc)
 	return (unsigned int)rc;
 }
 
-/* Open the stream of @direction and start it. */
+/* Open and start the stream of @direction, LITEPCIE_H2C or LITEPCIE_C2H. */
 static inline struct litepcie_stream *
 start(unsigned int direction, const struct litepcie_stream_options *options)
 {
@@ -82,8 +81,8 @@ start(unsigned int direction, const struct litepcie_stream_options *options)
 }
 
 /*
- * Returns the next buffer of @stream. End the program if none comes within
- * WAIT_MS.
+ * Returns the next buffer of @stream. Ends the program if no buffer comes
+ * within WAIT_MS.
  */
 static inline struct litepcie_buffer next(struct litepcie_stream *stream)
 {
@@ -94,8 +93,8 @@ static inline struct litepcie_buffer next(struct litepcie_stream *stream)
 }
 
 /*
- * Returns the number given to option @letter, from 1 to @most, or @otherwise if
- * the option is not given.
+ * Returns the value of the option @letter, or @otherwise if the option is not
+ * given. Ends the program if the value is no number from 1 to @most.
  */
 static inline unsigned long number(char letter, unsigned long otherwise,
 				   unsigned long most)
@@ -111,8 +110,8 @@ static inline unsigned long number(char letter, unsigned long otherwise,
 
 /*
  * Read the command line: -d, --help and the options @letters, each of which has
- * a value. From @least to @most words may follow, from argv[optind] on. Returns
- * the open card.
+ * a value. From @least to @most arguments may follow, which begin at
+ * argv[optind]. @text is the text of --help. Returns the open card.
  */
 static inline struct litepcie *begin(int argc, char **argv,
 				     const char *letters, int least, int most,

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Define the options and the error message that the Python examples share.
 
-Exit status of each example: 0 success, 1 something failed (with a sentence), 2
-wrong usage.
+Exit status of each example: 0 success, 1 something failed (a message on
+standard error says what), 2 wrong usage.
 """
 
 import argparse
@@ -13,9 +13,9 @@ from pathlib import Path
 
 
 def options(text: str) -> argparse.ArgumentParser:
-    """Return a parser with the option -d.
+    """Return a parser of the command line with the option -d.
 
-    The first line of `text` is its description.
+    The first line of `text` is the description of the program in its help.
     """
     parser = argparse.ArgumentParser(description=text.splitlines()[0])
     parser.add_argument(
@@ -42,7 +42,7 @@ def fail(sentence: object) -> None:
 def run(program, parser: argparse.ArgumentParser) -> None:
     """Parse the command line and call `program` with the arguments.
 
-    An error becomes a sentence and exit status 1.
+    An OSError ends the program with a message and exit status 1.
     """
     args = parser.parse_args()
     try:

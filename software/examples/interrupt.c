@@ -25,8 +25,8 @@ static const char text[] =
 	"             write there before each wait";
 
 /*
- * Write a word to BAR:OFFSET, which makes the logic in the user slot raise its
- * interrupt.
+ * Write a word to @place, the value BAR:OFFSET of the option -w. The logic in
+ * the user slot then raises its interrupt.
  */
 static void ring(struct litepcie *dev, const char *place)
 {

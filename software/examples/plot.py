@@ -4,8 +4,8 @@
 """Draw 16-bit samples of the card's stream into a picture, a PNG.
 
 The dwords of the card's pattern count up, so the picture of their lower 16 bits
-is a sawtooth. The PNG is written with zlib alone, so that no plotting library
-is needed.
+is a sawtooth. The PNG is written by zlib, so that no plotting library is
+needed.
 """
 
 import struct
@@ -22,7 +22,8 @@ WIDTH, HEIGHT = 1024, 256
 def draw(samples: np.ndarray) -> np.ndarray:
     """Return a picture of the samples.
 
-    Each column shows a stretch of samples, from its least to its largest value.
+    Each column of the picture stands for several samples, and is drawn from
+    their smallest to their largest value.
     """
     picture = np.full((HEIGHT, WIDTH), 255, np.uint8)
     rows = HEIGHT - 1 - samples.astype(np.int64) * HEIGHT // 65536

@@ -5,9 +5,9 @@
  */
 
 /*
- * Example: read and write registers by name; without a name, list them. The
- * card itself names the registers of its own blocks. The csr.json of the card's
- * build names all registers.
+ * Example: read and write registers by name, or list all registers if no name
+ * is given. The card itself names the registers of its own blocks. The csr.json
+ * of the card's build names all registers.
  */
 #include <limits.h>
 

@@ -13,8 +13,9 @@ from example import options, run
 
 
 def register(word: str) -> tuple:
-    """Split a word of the command line into a register's name, and a value or
-    None.
+    """Parse an argument NAME or NAME=VALUE of the command line.
+
+    Return the register's name, and the value or None.
     """
     name, given, value = word.partition("=")
     return name, int(value, 0) if given else None

@@ -27,18 +27,18 @@ SHADES = np.array(list(" .:-=+*#%@"))
 
 
 def sine(bin: int) -> np.ndarray:
-    """Return SAMPLES samples of a sine of half of full scale, with `bin`
-    periods.
+    """Return SAMPLES samples of a sine with `bin` periods.
+
+    The amplitude of the sine is half of full scale.
     """
     return np.rint(0x4000 * np.sin(bin * TURN)).astype(np.int16)
 
 
 def draw(samples: np.ndarray) -> str:
-    """Return the spectrum as a line of characters, with its strongest bin and
-    level.
+    """Return the spectrum as a line of characters.
 
     A character is blank below -90 dB, and darker for each 10 dB above. A sine
-    of full scale has 0 dB.
+    of full scale has 0 dB. The line ends with the strongest bin and its level.
     """
     bins = np.abs(np.fft.rfft(samples * WINDOW / 0x8000))[:-1] * 2 / SAMPLES
     levels = 20 * np.log10(bins + 1e-9)
