@@ -234,8 +234,8 @@ HELD = {
 
 
 def test_a_stall_in_the_user_slot_is_named(util, card, device):
-    """If the user slot causes a stall, dma_test's message has the side, the duration and the number
-    of waiting buffers.
+    """If the user slot causes a stall, dma_test's message has the stalled stream of the slot, the
+    duration of the stall, and the number of waiting buffers.
     """
     with card(slot=HELD):
         result = util.run("-d", device, "-e", "dma_test", "--size", "1M", "--timeout", "1")

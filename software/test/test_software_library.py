@@ -253,8 +253,8 @@ def test_a_card_without_a_monitor_says_what_is_known(built, tmp_path):
 
 
 def test_what_hangs_is_named(built, tmp_path):
-    """The library's diagnosis names the side of the user slot that stalls, for how long it has
-    stalled, and the buffers that wait.
+    """The library's diagnosis names the stream of the user slot that stalls, the duration of the
+    stall, and the number of buffers that wait.
     """
     lines, _ = said(built, tmp_path, slot=SLOT)
     assert lines["slot"] == (

@@ -45,10 +45,10 @@ def report(util, *arguments):
 
 
 def test_list_shows_each_card_with_the_name_to_open_it_by(util, machine):
-    """litepcie_util list shows cards with Lanebox's driver, with VFIO, with another driver and
-    without one.
+    """litepcie_util list shows cards that are bound to Lanebox's driver, to VFIO, to another driver
+    or to no driver.
 
-    It shows no device that is not a card.
+    The command shows no device that is not a card.
     """
     machine.node(1, machine.add("0000:01:00.0", driver="litepcie"))
     machine.add("0000:02:00.0", driver="vfio-pci")
