@@ -202,7 +202,7 @@ void rates_measure(struct util *util, struct rates *rates, const struct rates_pl
 		if (!plan->ways || plan->ways & 1u << way)
 			measure_steady(util, rates, (enum rates_way)way, plan, 0,
 				       &rates->rate[way]);
-	/* A run notes a Ctrl-C that comes in it. One between two runs is noted here. */
+	/* dma_run() notes a Ctrl-C only during a run, so one between two runs is noted here. */
 	if (util_interrupted() && !util->failed)
 		util_fail(util, "interrupted");
 }

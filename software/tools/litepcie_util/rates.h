@@ -17,9 +17,9 @@
 /* If a rate reaches this fraction of a limit, the output says that the limit binds the rate. */
 #define RATES_REACHED		0.95
 /*
- * The same fraction for the limit by the reads in flight. It is lower than RATES_REACHED: the
- * card's own time from a completion to its next read adds to the round trip, and is not part of the
- * measured round trip.
+ * If a rate reaches this fraction of the limit by the reads in flight, the output says that this
+ * limit binds the rate. The fraction is lower than RATES_REACHED: the card's own time from a
+ * completion to its next read adds to the round trip, and is not part of the measured round trip.
  */
 #define RATES_READS_REACHED	0.85
 

@@ -251,7 +251,7 @@ static bool check_block(struct walk *walk, const struct block *block)
 	}
 }
 
-/* Find the byte order of a section by its magic number. Returns false if it is neither order's. */
+/* Find the byte order of a section by its magic number. Returns false if the number is wrong. */
 static bool find_order(struct walk *walk, uint64_t offset)
 {
 	uint32_t magic;

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <sys/time.h>
 
-#define LIBRARY		"libpcap.so.0.8"	/* its name in Debian; the ABI is that of 1.0 */
-#define OTHER_LIBRARY	"libpcap.so.1"		/* its name elsewhere */
+#define LIBRARY		"libpcap.so.0.8"	/* libpcap in Debian, with the ABI of 1.0 */
+#define OTHER_LIBRARY	"libpcap.so.1"		/* libpcap in other distributions */
 #define ETHERNET	1			/* DLT_EN10MB */
 #define SNAP		65535
 #define NO_NETMASK	0xffffffffu
@@ -44,7 +44,7 @@ struct filter {
 	void			(*close)(void *pcap);
 };
 
-/* Find libpcap. Returns NULL if it is not there, or if the program is linked statically. */
+/* Load libpcap. Returns NULL if libpcap is not installed, or the program is linked statically. */
 static void *find_library(void)
 {
 #ifdef LANEBOX_STATIC

@@ -36,7 +36,7 @@
 #define ETHERNET	1u
 #define BLOCK_LEAST	12u
 #define BLOCK_MOST	((1u << 24) - 1)
-#define PACKET_REST	32u		/* bytes of a packet's block beside its data */
+#define PACKET_REST	32u		/* bytes of a packet's block without the packet's data */
 #define ORIGINAL_MOST	65535u
 
 #define MICROSECONDS	6u		/* unit of times if an interface has no if_tsresol */

@@ -25,7 +25,7 @@
 #define WAIT_S		20
 #define STEP_NS		100000000L
 #define FALLBACK	2u	/* bit of BOOTSTS: the FPGA has fallen back to the golden image */
-#define WBSTAR_UNIT	256u	/* the register WBSTAR has an address of the flash in this unit */
+#define WBSTAR_UNIT	256u	/* register WBSTAR has an address in the flash, divided by 256 */
 #define VFIO_DRIVER	"vfio-pci"
 #define NO_IMAGE	"neither the application nor the golden image starts, or its link does not " \
 			"train; JTAG loads a bitstream"
@@ -33,7 +33,7 @@
 #define NO_USER_ID	0xffffffffu
 
 struct reboot {
-	struct bitstream	image;		/* the image that should run, if one was named */
+	struct bitstream	image;		/* the image on the command line, if there is one */
 	/* the card's function before the reboot; its address is empty if the kernel has none */
 	struct pci_function	function;
 	char			before[65];	/* digest before the reboot */

@@ -83,7 +83,7 @@ void bench_sweep(struct util *util, struct rates *rates, uint64_t bytes, int tim
 	for (unsigned int i = 0; i < BENCH_SIZES && !util->failed; i++) {
 		measure_size(util, rates, plan_of(plan, &size[i]), &size[i]);
 		size[i].rate.id = size[i].id;
-		/* A run notes a Ctrl-C that comes in it. One between two runs is noted here. */
+		/* dma_run() notes a Ctrl-C during a run. One between two runs is noted here. */
 		if (util_interrupted() && !util->failed)
 			util_fail(util, "interrupted");
 	}

@@ -52,7 +52,7 @@ int dma_window_begin(struct dma_run *run)
 	window->from.struct_size = sizeof(window->from);
 	window->to.struct_size = sizeof(window->to);
 	window->skip = lasting ? ring : 0;
-	/* the window is the whole run, until dma_window_step() opens a narrower one */
+	/* In a long run dma_window_step() opens a narrower window later. */
 	window->whole = true;
 	window->told = litepcie_block_find(run->util->dev, LITEPCIE_BLOCK_RECORDS, 0, &records) == 0;
 	return litepcie_counters(run->util->dev, &window->from);
@@ -102,9 +102,9 @@ uint64_t dma_window_h2c_bytes(const struct dma_window *window)
 }
 
 /*
- * Returns a lower bound of the bytes of c2h data in the window. c2h data leaves as writes (RQ).
- * From the bytes of these writes one record for each buffer is subtracted, and the most status
- * lines that the card can have written in this time.
+ * Returns a lower bound of the bytes of c2h data in the window. The card sends c2h data, records
+ * and status lines as writes (RQ). From the bytes of all writes the function subtracts one record
+ * for each buffer, and the largest number of status lines that the card can have written.
  */
 uint64_t dma_window_c2h_bytes(const struct dma_run *run, const struct dma_window *window)
 {

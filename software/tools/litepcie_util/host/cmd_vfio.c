@@ -112,8 +112,8 @@ static void check_power(struct vfio *vfio)
 }
 
 /*
- * Find the device file of the card's function. Kernels with iommufd have one for each function, in
- * addition to the file of its IOMMU group.
+ * Find the device file of the card's PCI function. Kernels with iommufd have a device file for each
+ * PCI function, in addition to the file of its IOMMU group.
  */
 static void find_device_node(struct vfio *vfio)
 {

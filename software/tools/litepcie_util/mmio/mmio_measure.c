@@ -89,8 +89,9 @@ static int write_proof(struct litepcie *dev, uint32_t offset, size_t words, size
 }
 
 /*
- * Check that accesses of row->size bytes work. For a row of writes they write data that 4-byte
- * reads read back. For a row of reads they read back what 4-byte writes have written.
+ * Check that accesses of row->size bytes work. For a row of writes, 4-byte reads must return the
+ * data that such writes have written. For a row of reads, such reads must return the data that
+ * 4-byte writes have written.
  */
 static int prove_words(struct litepcie *dev, struct mmio_bench *bench, struct mmio_row *row)
 {
