@@ -36,7 +36,7 @@ class Binary(Distribution):
     """Mark the wheel as built for this platform, since it contains the library."""
 
     def has_ext_modules(self):
-        """Return True: the package is not pure Python, so its wheel is for this platform alone."""
+        """Return True: the package contains a library, so its wheel is for this platform alone."""
         return True
 
 

@@ -6,7 +6,7 @@
 with Card("/dev/litepcie0") as card:
     card.registers["ctrl_scratch"] = 1
     with card.receive() as stream:
-        for buffer in stream:           # a NumPy array, in place
+        for buffer in stream:           # a NumPy array in the DMA's ring, not a copy
             ...
 """
 

@@ -1,9 +1,9 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Declare the structures and calls of the library's headers for ctypes, and open cards by them.
+"""Declare the structures and calls of liblitepcie's headers for ctypes, and open cards by them.
 
-A test compares the offset of every structure's field with the C compiler's.
+A test compares the offset of every structure's field with that of the C compiler.
 """
 
 from __future__ import annotations
@@ -42,8 +42,10 @@ WAYS = {"h2c": H2C, "c2h": C2H}
 FEATURES = ("streams", "packets", "user_interrupt", "slot_monitor", "bar_map")
 RECORD_LAST, RECORD_FLUSHED, RECORD_ERROR = 1, 2, 4
 BUFFER_SIZE, BUFFER_COUNT = 8192, 256
-PORTS = 16  # ports that a frame may come from
-RULES, RULE_WORDS, SPREAD = 16, 16, 128  # rules, words of a rule, entries of the spread
+PORTS = 16  # ports of a card that a captured frame may come from
+# Limits of a capture's sorting: number of rules, 32-bit words of a rule, entries of the table that
+# spreads frames over the queues.
+RULES, RULE_WORDS, SPREAD = 16, 16, 128
 LONGEST = (1 << 31) - 1  # longest timeout of a library call in milliseconds: the largest int of C
 
 
@@ -212,7 +214,7 @@ class SortingFields(Sized):
 class SpanFields(Sized):
     _fields_ = [
         ("struct_size", c_size_t),
-        ("data", c_size_t),  # a pointer, as a number
+        ("data", c_size_t),  # a pointer in C, declared as an integer for arithmetic
         ("bytes", c_size_t),
         ("position", c_uint64),
         ("mbuf", c_uint64),
@@ -223,7 +225,7 @@ class SpanFields(Sized):
 
 class PacketFields(Structure):
     _fields_ = [
-        ("data", c_size_t),  # a pointer, as a number
+        ("data", c_size_t),  # a pointer in C, declared as an integer for arithmetic
         ("time_ns", c_uint64),
         *((name, c_uint32) for name in ("port", "kept", "length", "flags")),
         ("dropped", c_uint64),
@@ -263,7 +265,8 @@ class GeneratorFields(Sized):
 
 
 HANDLE, BYTES, WORD32, WORD64 = c_void_p, c_void_p, POINTER(c_uint32), POINTER(c_uint64)
-STATUS = {  # argument types of those library calls whose result is 0, a count, or -errno
+# The library calls that return 0, a count, or a negative errno: name -> types of the arguments.
+STATUS = {
     "open": (POINTER(HANDLE), c_char_p, c_char_p, c_size_t),
     "reset": (HANDLE,),
     "card": (HANDLE, POINTER(CardFields)),
@@ -311,6 +314,7 @@ STATUS = {  # argument types of those library calls whose result is 0, a count, 
     "capture_discards": (HANDLE, POINTER(DiscardsFields)),
     "records": (POINTER(SpanFields), POINTER(c_size_t), BYTES, c_uint),
 }
+# The library calls with another result: name -> type of the result, then types of the arguments.
 PLAIN = {
     "close": (None, HANDLE),
     "stream_close": (None, HANDLE),
@@ -325,10 +329,11 @@ PLAIN = {
 
 
 def load() -> ctypes.CDLL:
-    """Load the C library and declare its calls.
+    """Load the C library liblitepcie, declare its calls, and return it.
 
-    The library is the one that the environment's LIBLITEPCIE names, else that of this package, else
-    that of the system. Raises ImportError if there is none.
+    The environment variable LIBLITEPCIE may name the library's file. Without the variable the
+    library in this package's folder is loaded, or else the system's. Raises ImportError if no
+    library can be loaded.
     """
     beside = Path(__file__).with_name("liblitepcie.so.2")
     path = os.environ.get("LIBLITEPCIE") or (str(beside) if beside.exists() else beside.name)
@@ -363,19 +368,23 @@ LIBRARY = load()
 
 
 class Part(Protocol):
-    """Something that was opened on a card, and that the library closes with the card."""
+    """An object that was opened on a card, like a Capture. It is closed with the card."""
 
     def close(self) -> None:
-        """Close it, unless arrays of it still exist."""
+        """Close the part, unless NumPy arrays in its memory still exist."""
 
     def leave(self) -> list[object]:
-        """Give it up, since the card is closed. Returns the memory of which arrays still exist."""
+        """Give up the part, since the card is being closed.
+
+        Returns the pieces of its memory in which NumPy arrays still lie.
+        """
 
 
 def milliseconds(seconds: float) -> int:
-    """Convert a timeout in seconds to the library's milliseconds.
+    """Convert a timeout in seconds to the milliseconds that calls of the library take.
 
-    A negative timeout or infinity becomes -1, with which the library waits for ever.
+    The result is rounded up, and at most LONGEST. A negative timeout or infinity becomes -1, with
+    which the library waits for ever.
     """
     if seconds < 0 or math.isinf(seconds):
         return -1
@@ -391,16 +400,16 @@ class Handle:
     """
 
     def __init__(self, name: str) -> None:
-        # identifiers of the program's threads that may be inside a call of the library
+        # Identifiers of the program's threads that may be inside a call of the library.
         self._inside: set[int] = set()
-        # DMA direction -> the memory in which the program has placed its ring; this reference keeps
-        # the memory alive
+        # DMA direction (H2C or C2H) -> the program's own memory in which that ring lies. This
+        # reference keeps the memory alive.
         self.places: dict[int, Any] = {}
-        # bytes of a buffer and buffers of a ring, for the streams that are opened from now on
+        # Bytes of a buffer and number of buffers of a ring, for streams that are opened later.
         self.shape = (BUFFER_SIZE, BUFFER_COUNT)
-        # DMA direction -> the stream that is open
+        # DMA direction (H2C or C2H) -> the library's handle of the open stream.
         self.streams: dict[int, c_void_p] = {}
-        # what was opened on the card, and is closed with it at the latest
+        # The captures that are open on the card. They are closed with the card at the latest.
         self.parts: list[Part] = []
         self._handle = HANDLE()
         why = ctypes.create_string_buffer(WHY_SIZE)
@@ -415,9 +424,10 @@ class Handle:
         return not self._handle
 
     def plain(self, name: str, *arguments: object, of: c_void_p | None = None) -> Any:
-        """Call the library's litepcie_`name`, whose result is no status code. Return the result.
+        """Call the library's function litepcie_`name`, and return its result unchecked.
 
-        The call is about the card, or about the part `of` the card, like a capture.
+        The function's first argument is the card's handle, or the handle `of` a stream, a capture
+        or a ring's memory. Raises ValueError if the card is closed.
         """
         function = getattr(LIBRARY, "litepcie_" + name)
         thread = threading.get_ident()
@@ -431,9 +441,10 @@ class Handle:
             self._inside.discard(thread)
 
     def call(self, name: str, *arguments: object, of: c_void_p | None = None) -> int:
-        """Make the library call litepcie_`name`, which returns a status.
+        """Call the library's function litepcie_`name`, which returns 0, a count or -errno.
 
-        Returns the status if it is 0 or a count. Raises LaneboxError if it is negative.
+        Returns the function's result if that is not negative. Otherwise raises LaneboxError. The
+        arguments are those of plain().
         """
         code = cast(int, self.plain(name, *arguments, of=of))
         if code < 0:
@@ -446,11 +457,12 @@ class Handle:
         fail(-code, why.decode(errors="replace"))
 
     def acquire(self, stream: c_void_p, buffers: Iterable[Any]) -> int:
-        """Acquire a DMA buffer of `stream` for each of `buffers`: BufferFields, by byref().
+        """Acquire a DMA buffer of `stream` for each of `buffers`, which are byref(BufferFields).
 
-        The thread registers itself once for all of them, so a further buffer costs little more than
-        the library's call. Returns the number of buffers that were acquired. Raises LaneboxError if
-        the first of them was refused.
+        The thread registers itself once for all buffers, so each further buffer costs little more
+        than the library's call. Stops at the first buffer that is not ready or is refused. Returns
+        the number of buffers that were acquired. Raises LaneboxError if the first buffer was
+        refused.
         """
         acquire, count, code = LIBRARY.litepcie_stream_acquire, 0, 1
         thread = threading.get_ident()
@@ -470,7 +482,7 @@ class Handle:
         return count
 
     def open_stream(self, way: int, options: StreamOptionsFields) -> None:
-        """Open the stream of a direction, with the card's shape and place of the ring."""
+        """Open the stream of direction `way`, H2C or C2H, with `self.shape` and `self.places`."""
         stream, place = HANDLE(), self.places.get(way)
         options.buffer_size, options.buffer_count = self.shape
         if place is not None:
@@ -479,32 +491,36 @@ class Handle:
         self.streams[way] = stream
 
     def close_stream(self, way: int) -> None:
-        """Close the stream of a direction, if it is open."""
+        """Close the stream of direction `way`, H2C or C2H, if it is open."""
         stream = self.streams.pop(way, None)
         if stream is not None and self._handle:
             self.plain("stream_close", of=stream)
 
     def try_stream(self, way: int) -> None:
-        """Open the stream of a direction and close it: raises an exception if its ring cannot be.
+        """Check that a ring of `self.shape` and `self.places` is possible for direction `way`.
 
-        The stream must not run.
+        The direction's stream is opened and closed again, so it must not be open before. Raises
+        LaneboxError if the library refuses the ring.
         """
         self.open_stream(way, StreamOptionsFields())
         self.close_stream(way)
 
     @staticmethod
     def free(name: str, *arguments: object) -> int:
-        """Make a library call that is about no card, and returns a status as in call()."""
+        """Call the library's function litepcie_`name`, which takes no handle of a card.
+
+        Returns the function's result if that is not negative. Otherwise raises LaneboxError.
+        """
         code = cast(int, getattr(LIBRARY, "litepcie_" + name)(*arguments))
         if code < 0:
             fail(-code, LIBRARY.litepcie_strerror(code).decode(errors="replace"))
         return code
 
     def close(self) -> None:
-        """End the waits of other threads, then close the card.
+        """End the waits of other threads for DMA buffers and interrupts, then close the card.
 
-        To close the card again does nothing. If arrays of a capture still exist, the library closes
-        the card when they are gone.
+        A second call does nothing. If NumPy arrays in a capture's memory still exist, the library
+        closes the card when the last of them is gone.
         """
         handle, self._handle = self._handle, HANDLE()
         if not handle:
@@ -519,7 +535,10 @@ class Handle:
         self._end(handle)
 
     def _end(self, handle: c_void_p) -> None:
-        """Close the library's card, or wait with that until the last array of a part is gone."""
+        """Close the library's card now, or later when the last array of a capture is gone.
+
+        Python's garbage collector calls this method again when an array's memory is freed.
+        """
         used = [memory for part in self.parts for memory in part.leave()]
         if used:
             end = weakref.finalize(used[0], self._end, handle)
@@ -532,8 +551,8 @@ class Handle:
 class Ring:
     """The memory of one stream's ring, which NumPy can use by its array interface.
 
-    NumPy arrays made from a Ring keep it alive. The Ring keeps the library's mapping alive, or the
-    memory that the program has given as the ring's place. So the memory stays valid as long as one
+    NumPy arrays made from a Ring keep the Ring alive. The Ring keeps the library's mapping alive,
+    or the program's own memory in which the ring lies. So the memory stays valid as long as one
     array exists, even after the stream and the card are closed.
     """
 

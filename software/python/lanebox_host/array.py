@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""NumPy arrays that lie in a DMA ring, and raise once their stream has ended."""
+"""NumPy arrays that lie in a DMA ring. Each use of one after the stream's end raises ValueError."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-# Attributes that Python and NumPy read of an array without a look at its data. An array that has
-# ended still has them, so that it can be freed and its class be found.
+# Attributes that Python and NumPy read when they free an array or find its class. They say nothing
+# about the array's data, so reading them raises no exception after the end of the stream.
 _HARMLESS = frozenset(
     ("__array_finalize__", "__array_priority__", "__class__", "__del__", "__dict__", "_lease")
 )
 
 
 class Lease:
-    """How long the arrays of a stream may be used: until the stream ends."""
+    """The right to use the arrays of one stream, which all share this object until end()."""
 
     def __init__(self, way: str) -> None:
         self._way, self._ended = way, False
 
     def end(self) -> None:
-        """Let each array of the stream raise from now on."""
+        """End the lease with the stream: from now on each use of an array raises ValueError."""
         self._ended = True
 
     def check(self) -> None:
-        """Raise ValueError if the stream has ended."""
+        """Raise ValueError if the stream of this lease has ended."""
         if self._ended:
             raise ValueError(
                 f"this array lies in a ring of {self._way} whose stream has ended: copy() data "
@@ -39,9 +39,10 @@ class Lease:
 class RingArray(np.ndarray[Any, np.dtype[Any]]):
     """An array in a DMA ring. Each use of it after the end of its stream raises ValueError.
 
-    So does each use of a slice or another view of it. Results of computations and copies are plain
-    arrays, which stay. A program that has taken the raw memory (a memoryview, or an array of
-    another library) gets no exception: the memory stays valid as long as somebody refers to it.
+    Slices and other views of the array raise ValueError in the same way. Copies and the results of
+    computations are plain NumPy arrays, which can be used for ever. A memoryview of the array, or
+    an array that another library makes of it, raises nothing after the stream's end. The memory
+    stays valid as long as one of them exists.
     """
 
     _lease: Lease | None
@@ -56,13 +57,13 @@ class RingArray(np.ndarray[Any, np.dtype[Any]]):
         return super().__getattribute__(name)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        """Compute with plain arrays, so that the result is one."""
+        """Compute with plain NumPy arrays, so that the result is a plain array without a lease."""
         if "out" in options:
             options["out"] = tuple(_plain(array) for array in options["out"])
         return getattr(ufunc, method)(*(_plain(array) for array in inputs), **options)
 
     def __array_function__(self, function: Any, types: Any, inputs: Any, options: Any) -> Any:
-        """Call a function of NumPy with plain arrays, so that the result is one."""
+        """Call a function of NumPy with plain arrays, so that its result is a plain array."""
         inputs = tuple(_plain_deep(value) for value in inputs)
         return function(*inputs, **{name: _plain_deep(v) for name, v in options.items()})
 
@@ -93,12 +94,12 @@ class RingArray(np.ndarray[Any, np.dtype[Any]]):
         return str(_plain(self))
 
     def copy(self, order: Any = "C") -> Any:
-        """Return a copy as a plain array, which stays after the stream."""
+        """Return a copy as a plain NumPy array, which may be used after the stream's end."""
         return np.array(_plain(self), order=order)
 
 
 def lease(array: npt.NDArray[Any], term: Lease) -> RingArray:
-    """Return `array` as one that raises when `term` has ended."""
+    """Return a view of `array` of which each use raises ValueError once `term` has ended."""
     leased = array.view(RingArray)
     leased._lease = term
     return leased
@@ -111,7 +112,7 @@ def _check(array: RingArray) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """Return a RingArray as a plain array, after a check of its lease; other values as they are."""
+    """Check the lease of a RingArray and return it as a plain array. Return other values as is."""
     if not isinstance(value, RingArray):
         return value
     _check(value)

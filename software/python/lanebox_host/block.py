@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""End the `with` blocks of a card, a stream and a capture in the same way."""
+"""The end of a `with` block, which is the same for a card, a DMA run and a capture."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from types import TracebackType
 
 
 class WithBlock:
-    """Base class of objects that a `with` block ends: the object is stopped, and then closed even
-    if the stop fails."""
+    """Base class of a card, a DMA run and a capture, which can be used in a `with` block.
+
+    At the end of the block the object is stopped, and then closed even if the stop fails.
+    """
 
     def _stop(self) -> None:
-        """Stop what runs. By default nothing runs."""
+        """Stop the object's DMA or capture. A class with nothing to stop keeps this default."""
 
     def _close(self) -> None:
-        """Close what is open."""
+        """Close the object and free what it holds in the library."""
         raise NotImplementedError
 
     def __exit__(
@@ -28,8 +30,8 @@ class WithBlock:
         try:
             self._stop()
         except (OSError, ValueError):
-            # The error that ended the `with` block has already said that the card is gone, so the
-            # error of the stop is dropped.
+            # If an exception has ended the `with` block, the failed stop is most likely a result
+            # of the same fault, like a card that is gone. The first exception says more.
             if error is None:
                 raise
         finally:

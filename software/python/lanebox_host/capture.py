@@ -7,8 +7,8 @@ for block in card.capture():
     print(len(block), block.times[0], block.lengths.sum(), bytes(block[0]))
 
 A block is a part of the ring with whole frames. Its tables (times, ports, lengths, offsets) are
-arrays of their own. Its frames and its bytes are arrays in the ring, where nothing is copied. A
-block is valid until the loop asks for the next but one. If an array in the ring still exists then,
+copies. Its frames and its bytes are NumPy arrays in the ring, so they are not copied. A block stays
+valid while the loop handles it and the next block. If an array in the ring still exists after that,
 the loop raises BufferError: copy() frames that are needed for longer.
 """
 
@@ -47,11 +47,11 @@ from lanebox_host._library import (
 from lanebox_host.block import WithBlock
 from lanebox_host.errors import LaneboxError, WaitTimeout
 
-HEADER_BYTES = 4096  # size of the header of a file
-LEAST_RECORD = 32  # bytes of a record without data, so a span has at most a frame for each of them
-AT_ONCE = (1 << 32) - 1  # value of `wait_ns` with which records do not wait for more
-# Longest wait inside the library in seconds. Between two waits a loop sees that another thread has
-# closed the card.
+HEADER_BYTES = 4096  # bytes of the header of a pcapng file that the library makes
+LEAST_RECORD = 32  # least bytes of a frame's record in the ring: bounds the frames of a block
+AT_ONCE = (1 << 32) - 1  # value of `wait_ns` with which the card writes each record at once
+# Longest wait inside one call of the library, in seconds. Between two calls a loop over a capture
+# notices that another thread has stopped the capture or closed the card.
 SLICE = 0.2
 
 if TYPE_CHECKING:
@@ -63,18 +63,19 @@ class CaptureOptions(TypedDict, total=False):
     """The options of a capture, each with its default.
 
     ring      64 MiB: bytes of the ring in host memory, a power of two
-    mbuf      1 MiB: bytes of a part of the ring, which no record crosses, a power of two
-    snap      0: bytes to keep of each frame; 0: all
-    wait      1e-6: seconds that whole records may wait on the card for more
-    keep_bad  False; True: frames that their source found bad are captured, too
-    lossless  False; True: frames wait where they would be lost, so their source must be able to
-    newest    False; True: the card writes over the oldest frames
-    link      1: link type of the frames, for files; 1: Ethernet, 147 to 162: users' own
-    queue     0: the card's queue. All queues run together: start the others before queue 0
+    mbuf      1 MiB: bytes of an MBUF, a part of the ring that no record crosses, a power of two
+    snap      0: most bytes to keep of each frame; 0: all
+    wait      1e-6: most seconds for which the card collects records before it writes them
+    keep_bad  False; True: frames that their source has marked as bad are captured, too
+    lossless  False; True: a frame without room waits and holds up its source: none is lost
+    newest    False; True: in a full ring the card writes over the oldest frames
+    link      1: link type of the frames in a file; 1: Ethernet, 147 to 162: for private use
+    queue     0: number of the card's queue. Start all other queues before queue 0
     rules     (): texts of up to 16 rules, as litepcie_capture_rule(3) has them; of queue 0 only
-    spread    (): queues of up to 128 entries, for frames without a rule that names a queue. The
-              table repeats them. Without rules and spread all frames go to queue 0
-    by_port   False; True: the entry of a frame is its port, and not a hash of its addresses
+    spread    (): up to 128 queue numbers, from which the card takes the queue of a frame that no
+              rule sends to a queue. Without rules and spread all frames go to queue 0
+    by_port   False; True: a frame's port selects its entry of `spread`; False: a hash of its
+              addresses does
     timeout   -1: longest wait for a frame in seconds; negative: for ever
     """
 
@@ -95,7 +96,7 @@ class CaptureOptions(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Account:
-    """A number of frames, and the bytes that they had at their source."""
+    """A number of frames, and the number of bytes that these frames had at their source."""
 
     frames: int
     bytes: int
@@ -103,7 +104,11 @@ class Account:
 
 @dataclass(frozen=True)
 class PortAccounts:
-    """What became of the frames of one port. Each frame is in one of the accounts."""
+    """The frames of one port, each counted in one account.
+
+    A frame was delivered to the ring, was bad and dropped, was lost since the ring was full, or was
+    lost since the card's own memory was full (`lost_staging`).
+    """
 
     delivered: Account
     bad: Account
@@ -113,9 +118,10 @@ class PortAccounts:
 
 @dataclass(frozen=True)
 class CaptureStats:
-    """The accounts of all ports at one moment, and counts since the start.
+    """The accounts of all ports at one moment, and a queue's counts since the capture's start.
 
-    `position` and `released` are bytes of the ring, `time_ns` is device time.
+    `position` and `released` count the bytes that the card has written to the ring, and that the
+    program has given back. `time_ns` is device time in nanoseconds.
     """
 
     position: int
@@ -131,9 +137,10 @@ class CaptureStats:
 class Block:
     """Whole frames in a part of the ring: `block[i]` is frame i, and a loop gives all of them.
 
-    `position` is where the block begins, in bytes since the start, and `mbuf` the number of its
-    part of the ring, which ends with this block if `sealed`. `lost` frames had been lost when the
-    card wrote the block or a later one.
+    `position` is the number of bytes in front of the block since the capture's start. `mbuf` is the
+    number of the MBUF (a part of the ring) in which the block lies, and `sealed` says that the MBUF
+    ends with this block. `lost` is the number of frames that the card had lost when it wrote this
+    block or a later one.
     """
 
     def __init__(self, span: SpanFields) -> None:
@@ -171,32 +178,32 @@ class Block:
 
     @property
     def times(self) -> npt.NDArray[np.uint64]:
-        """Device time of each frame in ns, since the card's reset."""
+        """Device time of each frame of the block, in ns since the card's reset."""
         return self.packets["time_ns"]
 
     @property
     def ports(self) -> npt.NDArray[np.uint32]:
-        """The port that each frame came from."""
+        """The number of the card's port that each frame of the block came from."""
         return self.packets["port"]
 
     @property
     def lengths(self) -> npt.NDArray[np.uint32]:
-        """The bytes that each frame had at its source."""
+        """The number of bytes that each frame of the block had at its source."""
         return self.packets["length"]
 
     @property
     def kept(self) -> npt.NDArray[np.uint32]:
-        """The bytes of each frame that are in the block."""
+        """The number of bytes of each frame that the block has, at most the option `snap`."""
         return self.packets["kept"]
 
     @property
     def offsets(self) -> npt.NDArray[np.uint64]:
-        """Where each frame begins in `data`."""
+        """The offset of each frame's first byte in `data`."""
         return self.packets["data"] - np.uint64(self._address)
 
     @property
     def dropped(self) -> npt.NDArray[np.uint64]:
-        """How many frames of its port were lost right before each frame."""
+        """For each frame of the block: the number of frames of its port lost right before it."""
         return self.packets["dropped"]
 
     def __len__(self) -> int:
@@ -208,15 +215,16 @@ class Block:
         return self.data[begin : begin + int(packet["kept"])]
 
     def __iter__(self) -> Iterator[npt.NDArray[np.uint8]]:
-        """Yield each frame in place."""
+        """Yield each frame of the block, as an array in the ring that is not copied."""
         data, begins = self.data, self.offsets.astype(np.int64)
         for begin, end in zip(begins.tolist(), (begins + self.kept).tolist()):
             yield data[begin:end]
 
     def _end(self) -> Memory | None:
-        """Make the block invalid, unless an array in the ring still exists.
+        """Make the block invalid and return None, unless a NumPy array in the block still exists.
 
-        Returns the block's memory then. An array refers to it, so it lives as long as one of them.
+        If one exists, return the block's memory. All arrays in the block refer to that object, so
+        it is freed with the last of them.
         """
         if self._memory is not None:
             watch, self._memory = weakref.ref(self._memory), None
@@ -227,8 +235,8 @@ class Block:
 class Capture(WithBlock):
     """A capture of frames: `for block in capture` yields blocks.
 
-    The capture begins with its `with` block or with the loop, and ends with it. Frames that come
-    before are not captured.
+    The capture begins and ends with its `with` block. Without a `with` block it begins and ends
+    with the loop. Frames that come before the beginning are not captured.
     """
 
     def __init__(
@@ -291,7 +299,11 @@ class Capture(WithBlock):
         return int(self._config.queue)
 
     def _sort(self, rules: tuple[str, ...], spread: tuple[int, ...], by_port: bool) -> None:
-        """Tell the card how frames get to the queues, if anything was said about it."""
+        """Give the card the rules and the table by which it chooses the queue of each frame.
+
+        Without rules and spread the card is not asked. Raises ValueError if there are too many of
+        either, or if a queue's number does not fit into a byte.
+        """
         if not rules and not spread:
             return
         if len(rules) > RULES or len(spread) > SPREAD:
@@ -316,16 +328,16 @@ class Capture(WithBlock):
         self.close()
 
     def stop(self) -> None:
-        """Take no more frames. The loop goes on with the blocks that are left, and ends."""
+        """Stop the capture of further frames. A loop yields the remaining blocks, then ends."""
         if self._runs:
             self._runs = False
             self._call("stop")
 
     def close(self) -> None:
-        """End the capture and free its ring. To end it again does nothing.
+        """Stop the capture and free its ring. A second call does nothing.
 
-        While an array in the ring still exists the ring stays: it is freed by the next close(), by
-        the next capture, or with the card.
+        If a NumPy array in the ring still exists, the ring is not freed yet. The next close(), the
+        next capture of the same queue or the card's close() frees it.
         """
         if not self._capture or self._handle.closed:
             return
@@ -336,19 +348,20 @@ class Capture(WithBlock):
             self._capture = HANDLE()
 
     def leave(self) -> list[object]:
-        """Give up the capture, since the card is closed. Card.close() calls this.
+        """Give up the capture, since Card.close() has been called.
 
-        Returns the memory of which arrays still exist. The card's handle must live that long.
+        Returns the memory of the blocks in which NumPy arrays still lie. The library's handle of
+        the card must stay open as long as these arrays exist.
         """
         self._capture, self._runs = HANDLE(), False
         used: list[object] = list(self._used())
-        for block in self._blocks:  # From now on only the arrays keep the memory.
+        for block in self._blocks:  # From now on only NumPy arrays keep the blocks' memory alive.
             block._memory = None
         self._blocks.clear()
         return used
 
     def _used(self) -> list[Memory]:
-        """End the blocks, and return the memory of those of which an array still exists."""
+        """Make all blocks invalid in which no NumPy array lies, and return the others' memory."""
         ended = [(block, block._end()) for block in self._blocks]
         self._blocks = deque(block for block, memory in ended if memory is not None)
         return [memory for _, memory in ended if memory is not None]
@@ -361,10 +374,11 @@ class Capture(WithBlock):
     # Blocks ---------------------------------------------------------------------------------------
 
     def take(self, timeout: float | None = None) -> Block | None:
-        """Wait for the next block. Returns None if the capture was stopped and nothing is left.
+        """Wait for the next block and return it, or None if the capture was stopped and is empty.
 
-        The blocks before the last one with frames are given back to the card. Raises WaitTimeout if
-        no frame comes within `timeout` seconds.
+        Blocks in front of the last returned block with frames are first given back to the card.
+        Raises WaitTimeout if no block comes within `timeout` seconds (None: the option `timeout`),
+        and BufferError if a NumPy array in a block to give back still exists.
         """
         self._give_back()
         longest = self._timeout if timeout is None else timeout
@@ -387,10 +401,11 @@ class Capture(WithBlock):
                 raise WaitTimeout(0, f"no frame came within {longest} s")
 
     def _give_back(self) -> None:
-        """Give back the blocks before the last one with frames.
+        """Give all blocks in front of the last block with frames back to the card.
 
-        A block of fillers and a seal alone does not count: in a loop over the frames of a block the
-        loop's variable still has the last frame of the block before it.
+        A block may hold only padding and the trailer of an MBUF. Such a block has no frame, so the
+        variable of a loop over frames still refers to a frame of the block before. That block must
+        not be given back yet.
         """
         while any(len(block) for block in list(self._blocks)[1:]):
             if self._blocks[0]._end() is not None:
@@ -402,7 +417,10 @@ class Capture(WithBlock):
             self._call("release", self._blocks.popleft().size)
 
     def __iter__(self) -> Iterator[Block]:
-        """Yield the blocks, until stop(). Without a `with` block the loop is the capture."""
+        """Yield the capture's blocks until stop().
+
+        Without a `with` block the loop starts the capture, and the end of the loop ends it.
+        """
         if not self._capture:
             with self:
                 yield from self._loop()
@@ -417,7 +435,7 @@ class Capture(WithBlock):
 
     @property
     def header(self) -> bytes:
-        """The header of a file: behind it the bytes of all blocks are a pcapng file."""
+        """The header of a pcapng file: the header and the bytes of all blocks make the file."""
         text = (ctypes.c_uint8 * HEADER_BYTES)()
         self._call("header", text, HEADER_BYTES)
         return bytes(text)
@@ -425,8 +443,10 @@ class Capture(WithBlock):
     def generate(
         self, size: int, *, period: int = 0, count: int = 0, seed: int = 0, port_mask: int = 0
     ) -> None:
-        """Let the card make frames of `size` bytes. `period` is the time from frame to frame in
-        1/256 of a clock cycle, and `count` the number of frames; 0: without end.
+        """Let the card's own generator make frames of `size` bytes.
+
+        `period` is the time from frame to frame in 1/256 of a clock cycle. `count` is the number of
+        frames, and 0 means without end. Frame n comes from port `n & port_mask`.
         """
         fields = GeneratorFields(
             size=size, period=period, count=count, seed=seed, port_mask=port_mask
@@ -435,14 +455,14 @@ class Capture(WithBlock):
 
     @property
     def discarded(self) -> tuple[Account, ...]:
-        """The frames that rules have discarded, by port."""
+        """For each port of the card: the frames that the capture's rules have discarded."""
         fields = DiscardsFields()
         self._call("discards", byref(fields))
         return tuple(Account(each.frames, each.bytes) for each in fields.port)
 
     @property
     def stats(self) -> CaptureStats:
-        """The card's accounts, at one moment."""
+        """The card's accounts of captured and lost frames, all taken at one moment."""
         fields = CaptureStatsFields()
         self._call("stats", byref(fields))
         values = {name: getattr(fields, name) for name in field_names(fields) if name != "port"}

@@ -39,8 +39,9 @@ if TYPE_CHECKING:  # only a type checker needs the import of Unpack
 
 @dataclass(frozen=True)
 class Info:
-    """The card's properties from its capability table: widths in bits, `tick_ps` (the length of a
-    tick of the card's clock) in picoseconds.
+    """The card's properties from its capability table.
+
+    Widths are in bits. `tick_ps` is the length of a tick of device time in picoseconds.
     """
 
     target: str
@@ -58,8 +59,9 @@ class Info:
 
 @dataclass(frozen=True)
 class Conditions:
-    """The card's PCIe link as it was negotiated: `mps` and `mrrs` in bytes, and whether the host
-    has enabled MSI.
+    """The settings of the card's PCIe link, as host and card have negotiated them.
+
+    `mps` and `mrrs` are in bytes. `msi` says whether the host has enabled MSI.
     """
 
     mps: int
@@ -87,8 +89,8 @@ class SlotSide:
     """The state and counts of one stream of the user slot.
 
     The counts begin with the card's reset and wrap at 2^48. `since` is the device time in seconds
-    at which valid or ready last changed. A stall is a cycle with valid and without ready: in h2c
-    the user's logic holds the data up, in c2h the DMA does.
+    at which valid or ready last changed. A stall is a clock cycle with valid and without ready. In
+    h2c the user's logic causes the stalls, and in c2h the DMA does.
     """
 
     valid: bool
@@ -119,17 +121,18 @@ class Registers:
     """The card's registers by name: `registers["ctrl_scratch"] = 1` writes, and
     `registers["ctrl_scratch"]` reads.
 
-    A read of a register may change the card, as that of a FIFO takes a word out. So nothing reads
-    all registers by accident: this is no Mapping, `dict(registers)` raises TypeError and reads
-    none. A loop over the registers gives their names.
+    A read of a register may change the card: a read of a FIFO takes a word out. So no accident may
+    read all registers. For this reason the class is no Mapping, and `dict(registers)` raises
+    TypeError before it reads anything. A loop over this object yields the registers' names.
     """
 
     def __init__(self, handle: Handle) -> None:
         self._handle = handle
 
     def load(self, path: str | os.PathLike[str]) -> None:
-        """Add the register names of the csr.json of the card's build, which also names your own
-        registers.
+        """Add the register names of the file csr.json at `path`, which the card's build has made.
+
+        The file also names the registers of the user's own logic.
         """
         self._handle.call("csr_load", os.fsencode(path))
 
@@ -183,7 +186,8 @@ class Registers:
 class Card(WithBlock):
     """An open card, for use as `with Card("/dev/litepcie0") as card`.
 
-    The name may also be "vfio:ADDRESS" or "sim:SOCKET".
+    The name is that of the kernel driver's device file, or "vfio:ADDRESS" with the PCIe address of
+    the card, or "sim:SOCKET" with the path of a simulation's socket.
     """
 
     def __init__(self, name: str = "/dev/litepcie0") -> None:
@@ -228,8 +232,9 @@ class Card(WithBlock):
 
     @property
     def features(self) -> frozenset[str]:
-        """What can be done with this card by the way it was opened, of "streams", "packets",
-        "user_interrupt", "slot_monitor" and "bar_map".
+        """The names of the features that the card has and that its back end can use.
+
+        The possible names are "streams", "packets", "user_interrupt", "slot_monitor" and "bar_map".
         """
         flags = self._handle.plain("features")
         return frozenset(name for bit, name in enumerate(FEATURES) if flags >> bit & 1)
@@ -323,8 +328,8 @@ class Card(WithBlock):
 
     @property
     def ring(self) -> tuple[int, int]:
-        """The shape of each DMA ring: bytes of a buffer, and the number of its buffers."""
-        self._handle.plain("features")  # a closed card raises
+        """The bytes of a DMA buffer, and the number of buffers of a DMA ring."""
+        self._handle.plain("features")  # raises ValueError if the card is closed
         return self._handle.shape
 
     @ring.setter
@@ -341,9 +346,9 @@ class Card(WithBlock):
         """Put the "h2c" or "c2h" ring into your own memory, from the next run on.
 
         The memory is any writable buffer that begins at a page boundary and is as large as the
-        ring, like mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE). With `memory` None the library makes
-        the ring's memory again. With the kernel driver each buffer must lie in one page: take huge
-        pages, or buffers of 4 KiB.
+        ring, like mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE). With `memory` None the library
+        allocates the ring's memory from the next run on. With the kernel driver each DMA buffer
+        must lie in one page: use huge pages, or DMA buffers of 4 KiB.
         """
         if way not in WAYS:
             raise ValueError(f"{way}: choose h2c or c2h")

@@ -14,7 +14,10 @@ NAMES = ("cq", "cc", "rq", "rc")
 
 @dataclass(frozen=True)
 class Stream:
-    """The card's counts of one TLP stream; `first` and `last` are device times in ticks."""
+    """The card's counts of one of its TLP streams (cq, cc, rq, rc).
+
+    `first` and `last` are the device times of the first and the last beat, in ticks.
+    """
 
     beats: int
     stalls: int
@@ -29,9 +32,9 @@ class Stream:
         return cls(*(getattr(fields, name) for name in field_names(fields)))
 
     def __sub__(self, earlier: Stream) -> Stream:
-        """Return the counts since the reading `earlier`.
+        """Return the counts since `earlier`, an earlier reading of the same TLP stream.
 
-        `first` and `last` stay those of the later reading.
+        `first` and `last` of the result are those of the later reading.
         """
         return Stream(
             self.beats - earlier.beats,
@@ -67,21 +70,22 @@ class Counters:
         return cls(time=fields.time, tick_ps=tick_ps, **streams)
 
     def __sub__(self, earlier: Counters) -> Counters:
-        """Return the counts since the reading `earlier`.
+        """Return the counts of all TLP streams since `earlier`, an earlier reading.
 
-        `time` of the result is the device time in between.
+        `time` of the result is the device time between the two readings, in ticks.
         """
         streams = {name: getattr(self, name) - getattr(earlier, name) for name in NAMES}
         return Counters(time=self.time - earlier.time, tick_ps=self.tick_ps, **streams)
 
     @property
     def seconds(self) -> float:
-        """The device time of this reading of the counters, converted to seconds."""
+        """The device time of this reading (or between two subtracted readings), in seconds."""
         return self.time * self.tick_ps * 1e-12
 
     def rate(self, name: str) -> float:
         """Return the payload rate of the stream `name` ("cq", "cc", "rq" or "rc") in GB/s.
 
-        Call this on a difference of two readings, since it divides by `time`.
+        The rate is the payload divided by `time`, so use a difference of two readings. If no device
+        time has passed between them, the rate is 0.
         """
         return getattr(self, name).payload_bytes / self.seconds / 1e9 if self.time else 0.0

@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Give access to the card's streams as NumPy arrays that lie in the DMA's own rings.
 
-Nothing is copied. The card may write to an array again when the loop goes on, so copy() data that
-is needed for longer. After the `with` block each use of its arrays raises ValueError (array.py).
+The data is not copied. The card may write to a c2h array again once the loop asks for the next
+array, so copy() data that is needed for longer. After the stream's `with` block each use of its
+arrays raises ValueError (see array.py).
 """
 
 from __future__ import annotations
@@ -45,20 +46,20 @@ TIMEOUT = 10.0  # longest wait for a DMA buffer, in seconds, unless the caller n
 Array = npt.NDArray[Any]
 Data = Union[npt.NDArray[Any], bytes, bytearray]
 SomeRun = TypeVar("SomeRun", bound="Run")
-Slot = TypeVar("Slot")  # what a list has for each buffer of a ring
+Slot = TypeVar("Slot")  # type of the elements of a list with one element for each buffer of a ring
 
 
 class Options(TypedDict, total=False):
     """The options of a run of the DMA, each with its default.
 
-    pattern          False; True: the card's own pattern takes the place of the user slot
+    pattern          False; True: the card's pattern generator and checker replace the user slot
     limit            0: number of buffers after which c2h ends; 0: never
-    interrupt_every  0: buffers between two interrupts; 0: the library chooses
+    interrupt_every  0: number of buffers for each interrupt; 0: the library chooses
     batch            0: buffers that are handed to the card together; 0: the library chooses
     packets          False; True: each h2c buffer is a packet, and a packet's end ends a c2h buffer
     flush            0: seconds without data after which a c2h buffer with some data ends; 0: never
     poll             0: seconds between two polls of the card, in place of interrupts; 0: interrupts
-    adaptive         False; True: an interrupt begins polling, and a poll that finds nothing ends it
+    adaptive         False; True: an interrupt begins polling, and a poll without news ends polling
     timeout          10: longest wait for a buffer in seconds; negative: for ever
     dtype            uint8: the type of the elements of the arrays, like "<i2"
     """
@@ -137,14 +138,14 @@ class Run(WithBlock):
         return self
 
     def _reset(self) -> None:
-        # data of a c2h packet, by buffers, while the packet's last buffer has not yet come
+        # Copies of the first buffers of a c2h packet whose last buffer has not come yet.
         self._parts: list[bytes] = []
-        # counts of the buffers of each direction that are acquired, and released
+        # The numbers of buffers of each direction that were acquired and released so far.
         self._acquired, self._released = {H2C: 0, C2H: 0}, {H2C: 0, C2H: 0}
         self._leases: list[Lease] = []
 
     def _start(self) -> None:
-        """Open and start the streams, and make the array of each buffer.
+        """Open and start the run's streams, and make a NumPy array of each of their buffers.
 
         The rings' addresses are known only after the start, so the arrays are made here.
         """
@@ -166,8 +167,9 @@ class Run(WithBlock):
             way: [lease(buffer, leases[way]) for buffer in ring.view(self._dtype)]
             for way, ring in rings.items()
         }
-        # what the library says of each buffer of a ring, and the references by which it is told to
-        # say that: they are made once, since to make them takes longer than to acquire a buffer
+        # For each buffer of a ring: the structure that stream_acquire fills in, and a reference to
+        # it for the call. Both are made once here, since that takes longer than to acquire a
+        # buffer.
         self._fields = {way: [BufferFields() for _ in ring] for way, ring in rings.items()}
         self._places = {way: [ctypes.byref(f) for f in ring] for way, ring in self._fields.items()}
         self._running = True
@@ -194,11 +196,11 @@ class Run(WithBlock):
         return self._streams[way]
 
     def _held(self, way: int, timeout: float | None) -> range:
-        """Return the numbers of the buffers of `way` that the program holds: those that are not
-        released yet.
+        """Return the numbers of the buffers of `way` that are acquired and not released yet.
 
-        If there are none, wait for `timeout` seconds (if negative, for ever) and acquire all
-        buffers that are ready.
+        If there are none, first wait for at most `timeout` seconds (negative: for ever; None: the
+        option `timeout`), and acquire all buffers that are ready. After a timeout the range is
+        empty.
         """
         first, stream = self._released[way], self._stream(way)
         if first == self._acquired[way]:
@@ -210,7 +212,11 @@ class Run(WithBlock):
 
     @staticmethod
     def _slots(ring: list[Slot], numbers: range) -> list[Slot]:
-        """Return the elements of `ring`, which has one for each buffer, of consecutive buffers."""
+        """Return the elements of `ring` for the consecutive buffers `numbers`.
+
+        The list has one element for each buffer of the ring. Buffer numbers count on past its end,
+        so they are taken modulo its length.
+        """
         first = numbers.start % len(ring)
         slots = ring[first : first + len(numbers)]
         return slots + ring[: len(numbers) - len(slots)]
@@ -220,8 +226,9 @@ class Run(WithBlock):
         self._released[way] += count
 
     def diagnose(self) -> str:
-        """Return a sentence that says what the run waits for: waiting buffers, and the user slot's
-        state.
+        """Return sentences of the library about what the run waits for.
+
+        They name the waiting buffers and the state of the user slot.
         """
         text = ctypes.create_string_buffer(WHY_SIZE)
         self._handle.plain("diagnose", self.directions, text, WHY_SIZE)
@@ -244,9 +251,9 @@ class Run(WithBlock):
 
     @property
     def stats(self) -> dict[str, int]:
-        """The library's counts since the start of the run, by name.
+        """The library's counts of buffers and interrupts since the start of the run, by name.
 
-        They stay after the run's end.
+        The counts can still be read after the run's end.
         """
         fields = StatsFields()
         self._handle.call("stats", ctypes.byref(fields))
@@ -261,10 +268,10 @@ class Receive(Run):
     directions = C2H
 
     def take(self, timeout: float | None = None) -> list[RingArray]:
-        """Wait for a filled c2h buffer, and return all that are filled. release() gives them back.
+        """Wait for a filled c2h buffer, and return all filled buffers. release() gives them back.
 
-        Buffers that are not released yet come again, without a wait. Raises WaitTimeout if no
-        buffer is filled within `timeout` seconds.
+        If buffers of an earlier call are not released yet, those buffers are returned again at
+        once. Raises WaitTimeout if no buffer is filled within `timeout` seconds.
         """
         held = self._held(C2H, timeout)
         if not held:
@@ -276,10 +283,11 @@ class Receive(Run):
         self._release(C2H, count)
 
     def receive_packet(self, timeout: float | None = None) -> bytes:
-        """Return the next packet of a run with `packets`. The packet may span several buffers.
+        """Return the next packet of a run with the option `packets`, from one or more buffers.
 
-        Raises BadPacket if the logic in the card has marked the packet as bad. After a WaitTimeout
-        nothing is lost: the next call continues with the same packet.
+        Raises BadPacket if the logic in the card has marked the packet as bad, and WaitTimeout if
+        the packet's next buffer does not come within `timeout` seconds. After a WaitTimeout no data
+        is lost: the next call continues with the same packet.
         """
         flags = 0
         while not flags & (RECORD_LAST | RECORD_FLUSHED):
@@ -327,10 +335,10 @@ class Send(Run):
     directions = H2C
 
     def free(self, timeout: float | None = None) -> list[RingArray]:
-        """Wait for a free h2c buffer, and return all that are free. submit() sends them.
+        """Wait for a free h2c buffer, and return all free buffers. submit() sends them.
 
-        Buffers that are not sent yet come again, without a wait. Raises WaitTimeout if no buffer is
-        free within `timeout` seconds.
+        If buffers of an earlier call are not sent yet, those buffers are returned again at once.
+        Raises WaitTimeout if no buffer is free within `timeout` seconds.
         """
         return self._slots(self._views[H2C], self._free(timeout))
 
@@ -341,8 +349,9 @@ class Send(Run):
         return held
 
     def _next(self) -> Array:
-        """Wait for a free h2c buffer, and return the bytes of the one that submit() sends next, as
-        an array to fill.
+        """Wait for a free h2c buffer, and return an array of its bytes, to be filled.
+
+        The buffer is the one that submit(1) sends.
         """
         ring = self._bytes[H2C]
         return ring[self._free()[0] % len(ring)]
@@ -370,7 +379,8 @@ class Send(Run):
     def send_packet(self, data: Data) -> None:
         """Copy `data` into one h2c buffer and send it as one packet.
 
-        The run must have `packets` on.
+        The run must have the option `packets`. Raises ValueError if the data does not fit into one
+        buffer.
         """
         part, buffer = _bytes_of(data), self._next()
         if part.size > buffer.size:
@@ -380,7 +390,10 @@ class Send(Run):
         self._released[H2C] += 1
 
     def drain(self, timeout: float | None = None) -> None:
-        """Wait until the card has received all h2c data that was submitted."""
+        """Wait until the card has received all h2c data that was submitted.
+
+        Raises WaitTimeout if that takes longer than `timeout` seconds.
+        """
         longest = milliseconds(self._timeout if timeout is None else timeout)
         for way in self._ways:
             self._handle.call("stream_flush", of=self._stream(way))
@@ -388,9 +401,10 @@ class Send(Run):
 
 
 class Loopback(Receive, Send):
-    """A stream to the card and back.
+    """A stream from the host to the card and back.
 
-    The data goes through the DMA's own loopback (`inside`), or through the logic in the user slot.
+    With `inside` the data goes through the DMA's own loopback. Without it the data goes through the
+    logic in the user slot.
     """
 
     directions = H2C | C2H

@@ -26,11 +26,11 @@ class CardSilent(LaneboxError):
 
 
 class WaitTimeout(LaneboxError, TimeoutError):
-    """ETIMEDOUT: no DMA buffer or interrupt came before the timeout."""
+    """ETIMEDOUT: no DMA buffer, frame or other answer of the card came before the timeout."""
 
 
 class WayBusy(LaneboxError):
-    """EBUSY: the direction, its interrupt or the card is in use by another program, or this handle
+    """EBUSY: another program uses the DMA direction, its interrupt or the card, or this open card
     already runs DMA.
     """
 
@@ -48,7 +48,7 @@ class Unsupported(LaneboxError):
 class BadPacket(LaneboxError):
     """EBADMSG: the logic in the card has marked a packet as bad.
 
-    `data` has the bytes that were received.
+    The attribute `data` has the bytes that were received.
     """
 
     def __init__(self, data: bytes) -> None:

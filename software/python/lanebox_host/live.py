@@ -19,15 +19,15 @@ from lanebox_host.card import Card
 from lanebox_host.counters import NAMES, Counters
 
 MEANING = {"cq": "host asks", "cc": "card answers", "rq": "card asks", "rc": "host answers"}
-MOST = 8.0  # rate in GB/s at which the bar of a stream has its full length on the screen
+MOST = 8.0  # rate in GB/s at which a stream's bar of `#` has its full length on the screen
 HEAD = f"{'':17}{'GB/s':>7}{'TLPs/us':>9}{'busy':>7}{'held':>7}  "
 
 
 def line(name: str, passed: Counters, width: int) -> str:
     """Return a line of text for one TLP stream.
 
-    The line has the payload rate in GB/s, TLPs in a us, the share of cycles with a beat, the share
-    of stalls, and a bar.
+    The line has the payload rate in GB/s, TLPs per microsecond, the percentage of clock cycles with
+    a beat, the percentage with a stall, and a bar whose length shows the rate.
     """
     stream, ticks = getattr(passed, name), passed.time or 1
     rate, tlps_per_us = passed.rate(name), stream.tlps / (ticks * passed.tick_ps * 1e-6)
@@ -39,7 +39,7 @@ def line(name: str, passed: Counters, width: int) -> str:
 
 
 def view(name: str, now: Counters, passed: Counters, width: int) -> list[str]:
-    """Return the lines of one picture: title, column heads, and a line for each TLP stream."""
+    """Return the lines of one display: title, column heads, and a line for each TLP stream."""
     title = f"{name}   device time {now.seconds:.6f} s, {passed.seconds * 1e6:.0f} us passed"
     return [title[:width], HEAD, *(line(stream, passed, width) for stream in NAMES)]
 
@@ -64,14 +64,14 @@ def watch(card: Card, interval: float, count: int) -> None:
 
 
 def number(text: str) -> int:
-    """Parse how many pictures of the counters the command line asks for, 0 or more."""
+    """Parse the option --count: how often the counters are printed, a decimal number from 0 on."""
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text}: it must be a number, 0 or more")
     return int(text)
 
 
 def seconds(text: str) -> float:
-    """Parse the command line's number of seconds between two pictures, above 0 and up to a day."""
+    """Parse the option --interval: seconds between two displays, above 0 and up to a day."""
     try:
         value = float(text)
     except ValueError:
@@ -96,8 +96,8 @@ def main() -> int:
         # all the same.
         if not isinstance(error, BrokenPipeError):
             print(f"lanebox-live: {error}", file=sys.stderr)
-        # The interpreter flushes stdout at exit. If stdout cannot be written, that would fail
-        # again.
+        # The interpreter flushes stdout at exit. If stdout cannot be written, that flush would
+        # fail again, so stdout becomes /dev/null.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 1
     except KeyboardInterrupt:
