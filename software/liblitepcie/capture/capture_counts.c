@@ -5,8 +5,8 @@
  */
 
 /*
- * The accounts of a capture, the rules and the spread that sort frames into queues, and the
- * generator of frames.
+ * The accounts of a capture's frames, the settings that sort frames into the card's queues (rules,
+ * and a table that spreads the other frames), and the generator of frames.
  */
 #include "capture.h"
 
@@ -49,8 +49,8 @@ int litepcie_capture_discards(struct litepcie_capture *capture, struct litepcie_
 /* Rules and spread, by which frames get to queues --------------------------------------------- */
 
 /*
- * Return -EINVAL with a sentence if the capture is not that of queue 0, to which belongs what all
- * queues have in common.
+ * Return -EINVAL with a sentence if the capture is not that of queue 0. The settings that all
+ * queues have in common belong to the capture of queue 0.
  */
 static int check_first(const struct litepcie_capture *capture, const char *what)
 {

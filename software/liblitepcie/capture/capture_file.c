@@ -5,10 +5,10 @@
  */
 
 /*
- * The header of a recording: the first page of a file, behind which MBUFs stand as they are in the
- * ring. It is a pcapng section (draft-ietf-opsawg-pcapng, 4.1 and 4.2) with an interface for each
- * port. All interfaces have the same link type and snap length, since libpcap refuses a file in
- * which they differ.
+ * The header of a recording: the first page of a file. The MBUFs follow in the file as they are in
+ * the ring. The header is a pcapng section (draft-ietf-opsawg-pcapng, 4.1 and 4.2) with an
+ * interface for each port. All interfaces have the same link type and snap length, since libpcap
+ * refuses a file in which they differ.
  */
 #include "capture.h"
 
@@ -56,7 +56,7 @@ static void end(uint8_t **to, uint8_t *block)
 static void put_section(const struct litepcie_capture *capture, uint8_t **to)
 {
 	static const char program[] = "liblitepcie";
-	const int64_t unknown = -1;	/* value of a section's length that is not known */
+	const int64_t unknown = -1;	/* value of pcapng's field Section Length for a length that is not known */
 	char hardware[64];
 	int length = snprintf(hardware, sizeof(hardware), "Lanebox card, %s",
 			      capture->dev->card.target);

@@ -5,8 +5,8 @@
  */
 
 /*
- * litepcie_records(): the frames of a span as a table. litepcie_capture.h says what the call
- * promises.
+ * litepcie_records(): list the frames of a span (a part of the ring) in a table. litepcie_capture.h
+ * says what the call promises.
  */
 #include "capture.h"
 

@@ -15,12 +15,15 @@
 
 #include <string.h>
 
-#define STATUS_BYTES	4096u		/* memory of the status line: a page of its own */
+#define STATUS_BYTES	4096u		/* bytes of memory for the card's status line: one page */
 #define GENERATE	(1u << LITEPCIE_CAPTURE_GENERATOR_CONTROL_RUN_OFFSET)
 
 /* Registers of the capture block -------------------------------------------------------------- */
 
-/* Add the selection of the capture's queue to a list of writes, if the card has several. */
+/*
+ * Add the write that selects the capture's queue to a list of register writes. A card with one
+ * queue needs no such write.
+ */
 static struct litepcie_post *select_queue(const struct litepcie_capture *capture,
 					  struct litepcie_post *post)
 {
@@ -80,8 +83,8 @@ int litepcie_queue_get64(struct litepcie_capture *capture, uint32_t offset, uint
 }
 
 /*
- * Read the register capture_status. Check that the card answers, and that the kernel does not want
- * the card back.
+ * Read the register capture_status, with checks. Returns -EIO if the card does not answer, or
+ * -ENODEV if the kernel wants the card back.
  */
 static int get_status(struct litepcie_capture *capture, uint32_t *status)
 {
@@ -97,8 +100,8 @@ static int get_status(struct litepcie_capture *capture, uint32_t *status)
 }
 
 /*
- * A caller waits here so that the card comes to rest before memory is freed. So no signal ends the
- * wait, only the time-out or a card that is lost.
+ * Memory is freed after this wait, so the card must have come to rest. For this reason a signal
+ * does not end the wait. Only the time-out or a lost card does.
  */
 int litepcie_capture_await(struct litepcie_capture *capture, uint32_t mask, uint32_t value,
 			   const char *what)
@@ -108,7 +111,10 @@ int litepcie_capture_await(struct litepcie_capture *capture, uint32_t mask, uint
 	uint32_t status = 0;
 	int rc = get_status(capture, &status);
 
-	/* A read that the root port has given up gives all ones, and says nothing. */
+	/*
+	 * A register read that the root port has given up returns all ones, which is no status of
+	 * the card. So the register is read again.
+	 */
 	while (rc == 0 && (status == UINT32_MAX || (status & mask) != value)) {
 		if (!litepcie_slice(deadline))
 			return litepcie_fail(capture->dev, -ETIMEDOUT, "%s: %s did not end within "
@@ -139,9 +145,9 @@ int litepcie_capture_quiesce(struct litepcie *dev)
 	return rc < 0 ? rc : litepcie_put(dev, registers->control, 0);
 }
 
-/* Memory of ring and status line -------------------------------------------------------------- */
+/* Memory of the ring and of the status line ------------------------------------------------- */
 
-/* Get memory for the ring and the status line. The caller holds the lock. */
+/* Allocate memory for the ring and the status line of a queue. The caller holds the lock. */
 static int get_memory(struct litepcie_capture *capture)
 {
 	unsigned int kind = LITEPCIE_MEMORY_CAPTURE + 2 * capture->config.queue;
@@ -177,10 +183,10 @@ void litepcie_run_free_left(struct litepcie *dev)
 }
 
 /*
- * The card may write to the memory of a queue until the run of all queues has ended. When the
- * capture of queue 0 is closed, that run has ended, unless the card did not come to rest. Then the
- * memory stays until the handle is closed, which takes the card's right to write away, or until the
- * card is at rest.
+ * The card may write to the memory of a queue until the run of all queues has ended. Closing the
+ * capture of queue 0 ends that run, and the memory is freed. If the card did not come to rest, the
+ * memory stays until the card is seen at rest, or until the handle is closed, which takes the
+ * card's right to write away.
  */
 static void close_registers(struct litepcie_capture *capture)
 {
@@ -212,8 +218,8 @@ static int open_registers(struct litepcie_capture *capture)
 				     "of queue %u: stop the capture of queue 0 first", dev->name,
 				     capture->config.queue);
 	/*
-	 * The capture block may still run for an earlier program. It would then write to the memory
-	 * that gets its addresses now.
+	 * The capture block may still run for an earlier program. It would then write to that
+	 * program's ring addresses, which this program's memory may get now.
 	 */
 	if (!dev->run.state)
 		rc = litepcie_capture_await(capture, CAPTURE_IDLE, CAPTURE_IDLE,
@@ -231,8 +237,8 @@ static int open_registers(struct litepcie_capture *capture)
 /* Accounts of frames -------------------------------------------------------------------------- */
 
 /*
- * Get an account: its number is written to @index, behind the selection of the queue, and the
- * counts are then in the registers @frames and @bytes.
+ * Read an account of frames. Its number is written to the register @index after the selection of
+ * the queue. The registers @frames and @bytes then have its counts.
  */
 static int get_account(struct litepcie_capture *capture, uint32_t index, uint32_t number,
 		       uint32_t frames, uint32_t bytes, struct litepcie_account *account)
@@ -327,7 +333,10 @@ static int put_rules(struct litepcie *dev, const struct litepcie_sorting *sortin
 	return rc;
 }
 
-/* Write rules and spread to the card, which sorts frames by them from the next start on. */
+/*
+ * Write the rules and the table that spreads frames to the card, which uses them from its next
+ * start on.
+ */
 static int sort_by_registers(struct litepcie_capture *capture,
 			     const struct litepcie_sorting *sorting)
 {
@@ -378,7 +387,10 @@ static int generate_by_registers(struct litepcie_capture *capture,
 	return rc;
 }
 
-/* Read the count after the state, since a generator that is idle has counted its last frame. */
+/*
+ * The count is read after the state: if the generator is idle then, the count includes its last
+ * frame.
+ */
 static int generated_by_registers(struct litepcie_capture *capture, uint32_t *made)
 {
 	struct litepcie *dev = capture->dev;

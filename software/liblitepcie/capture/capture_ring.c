@@ -14,8 +14,8 @@
 
 #include <string.h>
 
-#define BLOCK_UNIT	8u	/* each block of the ring is a multiple of so many bytes */
-/* number of times that the card is told of a new limit in a round of the ring */
+#define BLOCK_UNIT	8u	/* the length in bytes of each pcapng block in the ring is a multiple of this */
+/* the card gets a new limit at most so many times in a round of the ring */
 #define LIMIT_STEPS	8u
 #define FIRST_NAP_US	10u
 
@@ -48,8 +48,9 @@ static int check_line(const struct litepcie_capture *capture,
 }
 
 /*
- * The card may write a new line while this one is read. So the line is read until its position is
- * the same before and after. With acquire ordering no data of the ring is read before the position.
+ * The card may write a new status line while this function reads the line. So the line is read
+ * until its position is the same before and after. Acquire ordering makes sure that the ring's data
+ * is read after the position.
  */
 int litepcie_capture_look(struct litepcie_capture *capture)
 {
@@ -95,8 +96,9 @@ int litepcie_capture_allow(struct litepcie_capture *capture, uint64_t limit)
 /* Spans of the ring, which the program gets and releases -------------------------------------- */
 
 /*
- * Returns the position from which on the ring's data is whole, with `newest`. A card that runs may
- * have written beyond the position that it told: as much as its staging memory holds.
+ * Returns the position in the ring from which on no data has been overwritten, in a capture with
+ * `newest`. The card may have written beyond the position in its status line, by as much as its
+ * staging memory holds.
  */
 static uint64_t oldest(const struct litepcie_capture *capture)
 {
@@ -146,16 +148,16 @@ static int give(struct litepcie_capture *capture, struct litepcie_span *span)
 }
 
 /*
- * Look for blocks in the ring that litepcie_capture_next() has not given yet. Returns 1 if there
- * are some, 0 if not, or -errno.
+ * Look for blocks in the ring that litepcie_capture_next() has not returned yet. Returns 1 if such
+ * blocks exist, 0 if not, or -errno.
  */
 static int look_for_more(struct litepcie_capture *capture)
 {
 	int rc;
 
 	/*
-	 * Blocks below seen.position are in the ring, so the status line is not read for them. With
-	 * `newest` the line is read, since the card may have overwritten the blocks.
+	 * Blocks below seen.position are known to be in the ring, so the status line need not be
+	 * read. With `newest` the line is read, since the card may have overwritten these blocks.
 	 */
 	if (capture->given < capture->seen.position && !capture->config.newest)
 		return 1;
@@ -168,8 +170,8 @@ static int look_for_more(struct litepcie_capture *capture)
 
 /*
  * If the card has written nothing for LITEPCIE_WAIT_SLICE_MS, check that it still answers and that
- * the kernel does not want it back. That time goes on over several waits, so a program with short
- * waits notices a lost card, too.
+ * the kernel does not want it back. The time without data is added up over several waits, so a
+ * program with short waits notices a lost card, too.
  */
 static int check_card(struct litepcie_capture *capture)
 {
@@ -219,8 +221,9 @@ int litepcie_capture_next(struct litepcie_capture *capture, struct litepcie_span
 }
 
 /*
- * Returns the limit in bytes that the card may be told, in steps of an eighth of the ring or of an
- * MBUF, whichever is more.
+ * Returns the limit (the position up to which the card may write) for the data released so far: a
+ * ring beyond the released position. That position is rounded down to a multiple of an eighth of
+ * the ring or of an MBUF, whichever is larger.
  */
 static uint64_t limit_of(const struct litepcie_capture *capture)
 {

@@ -5,8 +5,8 @@
  */
 
 /*
- * Make the words of a rule from text. litepcie_capture.h has the words of the text, and
- * gateware/capture/queues/Rule.scala the words of the rule.
+ * Translate the text of a capture rule into the 32-bit words that the card gets. litepcie_capture.h
+ * describes the text, and gateware/capture/queues/Rule.scala the words.
  */
 #include "capture.h"
 
@@ -15,8 +15,9 @@
 
 #define RULE_TEXT	256u
 /*
- * Words of a rule. The word behind the facts, and that behind the kinds, is its mask. The word of a
- * range has the least value in its lower half and the largest in its upper half.
+ * Indices of the words of a rule. The word FACTS and the word KINDS are each followed by their
+ * mask. The word of a range has the least value in its lower half and the largest in its upper
+ * half.
  */
 #define FACTS		LITEPCIE_CAPTURE_RULE_FACTS
 #define KINDS		LITEPCIE_CAPTURE_RULE_KINDS
@@ -27,12 +28,15 @@
 #define LENGTHS		LITEPCIE_CAPTURE_RULE_LENGTHS
 #define ACTION		LITEPCIE_CAPTURE_RULE_ACTION
 #define ANY		(0xffffu << LITEPCIE_CAPTURE_RULE_RANGE_MOST)
-/* bits of a rule's word that says what is done with a frame */
+/* bits of the rule's word that says whether a frame goes to a queue or is discarded */
 #define HAS_QUEUE	(1u << LITEPCIE_CAPTURE_RULE_ACTION_HAS_QUEUE)
 #define DISCARDS	(1u << LITEPCIE_CAPTURE_RULE_ACTION_DISCARD)
 #define IS_ON		(1u << LITEPCIE_CAPTURE_RULE_ACTION_ON)
 
-/* A field of a rule. @word is its word, @place its lowest bit, and @most its largest value. */
+/*
+ * A field of a rule. @word is the index of its word in the rule, @place the number of its lowest
+ * bit in that word, and @most its largest value.
+ */
 struct field {
 	const char *name;
 	uint32_t word, place, most;
@@ -107,8 +111,8 @@ static int set_field(struct litepcie *dev, uint32_t *rule, const struct field *f
 		{ "icmp", 1 }, { "tcp", 6 }, { "udp", 17 }, { "sctp", 132 },
 	};
 	/*
-	 * Flags of TCP are compared if their bits in the mask are set. Without a mask these are the
-	 * flags that the value sets.
+	 * TCP flags are compared where their bits in the mask are set. If the text has no mask, the
+	 * flags that are set in the value are compared.
 	 */
 	bool masked = field->word == KINDS && field->place;
 	uint32_t found = 0, mask = field->most;
@@ -150,8 +154,8 @@ static int set_range(struct litepcie *dev, uint32_t *rule, const struct field *f
 }
 
 /*
- * Set the address that begins at @word, and its mask. The address also sets the version of IP that
- * a frame must have.
+ * Set an IP address and its mask, from word @word of the rule on. The address also sets the version
+ * of IP that a frame must have.
  */
 static int set_address(struct litepcie *dev, uint32_t *rule, uint32_t word, const char *name,
 		       const char *value)

@@ -8,12 +8,12 @@
  * Start and stop the capture block by its registers.
  *
  * All queues of the card run together. The start of another queue than 0 only notes that its ring
- * is ready. The start of queue 0 gives the card all rings and begins the run, and the stop of queue
- * 0 ends the run of all. The other captures, which other threads may use, learn of both from struct
- * litepcie_capture_run.
+ * is ready. The start of queue 0 gives the rings of all queues to the card and begins the run. The
+ * stop of queue 0 ends the run of all queues. Captures of the other queues may be used by other
+ * threads, which learn of the start and the stop from struct litepcie_capture_run.
  *
- * A ring is one segment: these back ends give the card a ring at one bus address. The block's
- * registers may change only while it is at rest, so each start sets all of them.
+ * These back ends give the card each ring at one bus address, so a ring is one segment. The block's
+ * registers may change only while the block is at rest, so each start sets all of them.
  */
 #include "capture.h"
 
@@ -27,12 +27,12 @@
 #define CLEAR		(1u << LITEPCIE_CAPTURE_CONTROL_CLEAR_OFFSET)
 #define SEAL		(1u << LITEPCIE_CAPTURE_CONTROL_SEAL_OFFSET)
 
-/* time in ms without progress, after which a stop takes it that a frame waits for room */
+/* time in ms without progress after which a stop assumes that a frame waits for room in the ring */
 #define STUCK_MS	500
 
 #define ON		LITEPCIE_RUN_ON
 
-/* The state of the run ------------------------------------------------------------------------ */
+/* The state of the run of all queues ----------------------------------------------------------- */
 
 static void set_state(struct litepcie *dev, uint32_t state)
 {
@@ -44,7 +44,7 @@ void litepcie_run_set_restless(struct litepcie *dev, bool restless)
 	__atomic_store_n(&dev->run.restless, restless, __ATOMIC_RELAXED);
 }
 
-/* True if the run that the capture is in is on. A run that is just being stopped is not. */
+/* True if the run to which the capture belongs is on. A run that is being stopped is not on. */
 static bool is_on(const struct litepcie_capture *capture)
 {
 	const struct litepcie_capture_run *run = &capture->dev->run;
@@ -53,7 +53,10 @@ static bool is_on(const struct litepcie_capture *capture)
 	       __atomic_load_n(&run->number, __ATOMIC_RELAXED) == capture->run;
 }
 
-/* True if the run that the capture was in has ended, and its last status lines have come. */
+/*
+ * True if the run to which the capture belonged has ended and the card has written its last status
+ * lines.
+ */
 static bool is_over(const struct litepcie_capture *capture)
 {
 	const struct litepcie_capture_run *run = &capture->dev->run;
@@ -64,8 +67,8 @@ static bool is_over(const struct litepcie_capture *capture)
 }
 
 /*
- * The state of the run is read before the register and again behind it, since another thread may
- * start or stop the run in between.
+ * The state of the run is read before the status register and again after it, since another thread
+ * may start or stop the run in between.
  */
 int litepcie_run_answers(struct litepcie_capture *capture)
 {
@@ -86,7 +89,10 @@ int litepcie_run_answers(struct litepcie_capture *capture)
 	return 0;
 }
 
-/* Call @function for each capture that the run has, or will have. Returns its first error. */
+/*
+ * Call @function for the capture of queue 0 and of each other queue that was started for the same
+ * run. Returns the first error.
+ */
 static int each(struct litepcie *dev, int (*function)(struct litepcie_capture *capture))
 {
 	int rc = 0;
@@ -118,8 +124,8 @@ static uint32_t control_of(const struct litepcie_capture *capture)
 }
 
 /*
- * Check that a queue has the settings of queue 0 for which the card has one register. Returns
- * -EINVAL with a sentence if not.
+ * Check that a queue has the same settings as queue 0 where the card has one register for all
+ * queues. Returns -EINVAL with a sentence if a setting differs.
  */
 static int check_alike(struct litepcie_capture *capture)
 {
@@ -134,9 +140,8 @@ static int check_alike(struct litepcie_capture *capture)
 }
 
 /*
- * Check that all queues of the card are started, else return -EINVAL. With `newest` the card heeds
- * no limit. So it would write the frames of a queue that has no ring now to the last ring that the
- * queue had.
+ * Return -EINVAL unless all queues of the card are started. With `newest` the card does not stop at
+ * a limit, so it would write frames of a queue without a ring to the last ring that this queue had.
  */
 static int check_newest(struct litepcie *dev)
 {
@@ -256,10 +261,10 @@ static bool is_full(const struct litepcie_capture *capture)
 }
 
 /*
- * Let no frame wait for room any longer, if the ring is full and the card's position has not moved
- * for STUCK_MS: only the program could give room, and it waits for the stop. If the status line is
- * not valid, the ring counts as full. With several queues the ring of any may be full, so only the
- * standstill counts.
+ * Stop the waiting of frames for room, if the ring is full and the card's position has not moved
+ * for STUCK_MS. Only the program could make room, and the program waits in this stop. If the status
+ * line is not valid, the ring counts as full. With several queues any ring may be full, so only the
+ * time without movement counts.
  */
 static void unblock(struct litepcie_capture *capture, int64_t *moved_ms, uint64_t *position)
 {
@@ -278,9 +283,9 @@ static void unblock(struct litepcie_capture *capture, int64_t *moved_ms, uint64_
 }
 
 /*
- * Read the status of a card that must answer. Nothing else ends the wait for the card's rest:
- * neither a status line that cannot be true, nor a kernel that wants the card back. The memory of
- * the rings must not be freed before.
+ * Read the status of the capture block. Only a card that does not answer is an error here. A status
+ * line that cannot be true, or a kernel that wants the card back, does not end the wait for the
+ * card's rest, because the memory of the rings must not be freed before that.
  */
 static int get_status(struct litepcie_capture *capture, uint32_t *status)
 {
@@ -310,9 +315,9 @@ static int come_to_rest(struct litepcie_capture *capture)
 }
 
 /*
- * Wait until the status line in memory says @position or more. The last line may come after the
- * register says that the block is idle. Another thread may use the capture of a queue other than 0,
- * so only its memory is read here, and capture->seen is left alone.
+ * Wait until the status line in memory has @position or a later one. The last line may arrive after
+ * the register says that the block is idle. This thread may wait for the line of another thread's
+ * capture, so capture->seen is not changed here.
  */
 static int await_line(struct litepcie_capture *capture, uint64_t position)
 {
@@ -352,7 +357,7 @@ static int await_last_line(struct litepcie_capture *capture)
 }
 
 /*
- * Stop the run of all queues, and at its end the sorting. If the card still sorted frames, a later
+ * Stop the run of all queues, then the sorting of frames. If the card still sorted frames, a later
  * run with `newest` would write to the rings of this run.
  */
 static int stop_all(struct litepcie_capture *capture)
@@ -360,7 +365,10 @@ static int stop_all(struct litepcie_capture *capture)
 	struct litepcie *dev = capture->dev;
 	int rc;
 
-	/* One lock covers state and register, since seal() in another thread also writes RUN. */
+	/*
+	 * One lock covers the state and the register, since seal() in another thread also writes
+	 * the bit RUN.
+	 */
 	litepcie_lock(dev);
 	set_state(dev, LITEPCIE_RUN_STOPS);
 	rc = litepcie_unlock(dev, litepcie_put(dev, dev->map.capture.control,
@@ -379,9 +387,9 @@ static int stop_all(struct litepcie_capture *capture)
 }
 
 /*
- * Let the card seal the MBUF of the queue. Returns 1, 0 if the run is over, or -errno. The state of
- * the run is looked at with the handle's lock held, as the write is made: otherwise this write
- * could begin a run again that another thread has just stopped.
+ * Let the card seal (complete) the current MBUF of the queue. Returns 1, or 0 if the run is over,
+ * or -errno. The state of the run is checked and the register is written under one lock. Otherwise
+ * this write could start a run again that another thread has just stopped.
  */
 static int seal(struct litepcie_capture *capture)
 {
@@ -396,7 +404,7 @@ static int seal(struct litepcie_capture *capture)
 	return litepcie_unlock(dev, rc < 0 ? rc : 1);
 }
 
-/* Let the card seal the queue's MBUF. The queue's part of the run ends behind that seal. */
+/* Let the card seal the queue's current MBUF. With that MBUF the run ends for this queue alone. */
 static int stop_part(struct litepcie_capture *capture)
 {
 	uint64_t position = 0, mbuf = capture->config.mbuf_bytes;

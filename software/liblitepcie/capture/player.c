@@ -5,8 +5,9 @@
  */
 
 /*
- * Start and stop the player, and read what it has done. Its bytes go through the ring of h2c.
- * gateware/capture/player/registers.py describes its registers.
+ * Start and stop the player, which sends the frames of a pcapng file from the card, and read its
+ * results. The bytes of the file go through the h2c ring. gateware/capture/player/registers.py
+ * describes the player's registers.
  */
 #include "capture.h"
 
@@ -51,7 +52,7 @@ const char *litepcie_play_error(uint32_t error)
 
 /* Settings of the player ---------------------------------------------------------------------- */
 
-/* Get the value of the register player_rate, for so many bytes a second. */
+/* Calculate the value of the register player_rate for @bytes_per_s bytes per second. */
 static int rate_of(struct litepcie *dev, double bytes_per_s, uint32_t *rate)
 {
 	double scale = (double)(1u << LITEPCIE_PLAYER_FRACTION_BITS) / dev->card.clock_hz;
@@ -64,7 +65,7 @@ static int rate_of(struct litepcie *dev, double bytes_per_s, uint32_t *rate)
 	return 0;
 }
 
-/* Get the values of the registers control, rate and cost for these settings. */
+/* Calculate the values of the registers player_control, player_rate and player_cost. */
 static int values_of(struct litepcie *dev, const struct litepcie_player *player,
 		     uint32_t values[3])
 {
@@ -85,8 +86,8 @@ static int values_of(struct litepcie *dev, const struct litepcie_player *player,
 		break;
 	case LITEPCIE_PACE_PACKETS:
 		/*
-		 * A frame costs COST_MOST bytes, the largest cost there is, so the register rate
-		 * has its finest steps.
+		 * With a rate of packets each frame is set to cost COST_MOST bytes. That is the
+		 * largest cost, with which the register player_rate has its finest steps.
 		 */
 		values[0] |= AT_RATE | PER_PACKET;
 		values[2] = COST_MOST;
@@ -169,11 +170,11 @@ int litepcie_play(struct litepcie *dev, const struct litepcie_player *player)
 	return rc < 0 ? rc : litepcie_writel(dev, registers->control, values[0] | RUN);
 }
 
-/* What the player has done -------------------------------------------------------------------- */
+/* Results of the player ----------------------------------------------------------------------- */
 
 /*
- * Read all registers of the player's results. Returns 1 if one of their words is all ones, since
- * the root port may have given up that read; else 0 or -errno.
+ * Read all registers of the player's results. Returns 1 if any of their words is all ones, since
+ * the root port may have given up that read. Otherwise returns 0 or -errno.
  */
 static int read_results(struct litepcie *dev, uint32_t *status, struct litepcie_played *found)
 {
@@ -210,7 +211,10 @@ static int read_results(struct litepcie *dev, uint32_t *status, struct litepcie_
 	return rc < 0 ? rc : doubtful;
 }
 
-/* A count that is all ones each time is true, if the card has answered for its status. */
+/*
+ * A count may really be all ones. It is accepted if it is the same in each read and the card has
+ * answered the read of its status.
+ */
 int litepcie_played(struct litepcie *dev, struct litepcie_played *played)
 {
 	struct litepcie_played found = { 0 };
