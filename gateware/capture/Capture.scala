@@ -17,16 +17,15 @@ import lanebox.vocabulary.Frames
 /** Writes frames to a ring in host memory, which then holds pcapng blocks and nothing else.
   *
   * {{{
-  *   frames ---> FrameTrim --- heads ---> RecordSizer --- sized ---> MbufPlacer --- fates --->
-  * Accounts
-  *                   |                                               ^   ^   |
-  *                   |                            RingLimit ---------+   |   | blocks
-  *                   |                                             freed |   v
-  *                   +--- data -----------------------------------------|-> RecordBuilder
-  *                                                                      |    | beats
-  *   request <--- HostWriter <--- open, full, data --- Staging ---------+    |
-  *                     |                               ^   ^                 |
-  *                     +--- read, release -------------+   +-----------------+
+  *   frames --> FrameTrim -- heads --> RecordSizer -- sized --> MbufPlacer -- fates --> Accounts
+  *                  |                                            ^   ^   |
+  *                  |                        RingLimit ----------+   |   | blocks
+  *                  |                                          freed |   v
+  *                  +--- data ---------------------------------------|-> RecordBuilder
+  *                                                                   |    | beats
+  *   request <--- HostWriter <--- open, full, data --- Staging ------+    |
+  *                    |                                ^   ^              |
+  *                    +--- read, release --------------+   +--------------+
   * }}}
   *
   * All stages are there once, for all queues. The state that a stage keeps of a queue is small, and
@@ -35,8 +34,8 @@ import lanebox.vocabulary.Frames
   * all stages behind MbufPlacer only HostWriter ever waits for the host.
   *
   * `clear` sets the block back to position 0 of the ring, and is allowed only while `idle`. After
-  * `run` has fallen the last MBUF is filled and sealed, and its status line is written. Then `idle`
-  * rises, and nothing more is written.
+  * `run` has fallen, the last MBUF (a part of the ring) is filled up and ends with a seal, its last
+  * block. Then its status line is written, `idle` rises, and nothing more is written.
   */
 case class Capture(p: CaptureParam) extends CaptureBlock(p) {
   // Only a capture with several queues has these ports.
@@ -132,7 +131,9 @@ case class Capture(p: CaptureParam) extends CaptureBlock(p) {
   io.accountsBusy      := accounts.io.busy
   io.account           := accounts.io.account
 
-  /** Lets `idle` rise some cycles late, when a seal's last beats are surely not between stages. */
+  /** `idle` rises only after all stages have been quiet for 7 cycles. Until then the last beats of
+    * a seal (the last block of an MBUF) may be in a register between two stages.
+    */
   val drained = new Area {
     val quiet = stopped && placer.io.closed && !builder.io.blocks.valid && builder.io.idle
     val since = Reg(UInt(3 bits)) init 0

@@ -22,10 +22,10 @@ abstract class CaptureBlock(p: CaptureParam) extends Component {
     // Ring position up to which the card may write, in bytes since the start of the capture.
     val limit   = slave(Flow(UInt(64 bits)))
     val segment = slave(Flow(RingSegments.Segment(p)))
-    // Ring position beyond which the card calls the host once.
-    val wake     = slave(Flow(UInt(64 bits)))
-    val call     = out Bool ()       // A pulse: interrupt the host.
-    val calls    = out Bool ()       // A written `wake` is being compared.
+    // Ring position beyond which the card interrupts the host once.
+    val wake  = slave(Flow(UInt(64 bits)))
+    val call  = out Bool () // A pulse: interrupt the host.
+    val calls = out Bool () // High while a newly written `wake` is compared with the position.
     val now      = in UInt (64 bits) // The card's time in ns.
     val frames   = slave(Frames())
     val request  = master(Stream(Fragment(Request())))

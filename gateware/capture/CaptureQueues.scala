@@ -136,7 +136,7 @@ object CaptureQueues {
     val lastWritten   = in Bool () // The number of the selected queue's last segment was written.
 
     val sorts  = in Bool ()
-    val byPort = in Bool ()                          // The spread goes by port, and not by hash.
+    val byPort = in Bool ()                          // Queues are chosen by port, and not by hash.
     val count  = in UInt (RuleTable.CountWidth bits) // Rules in use, from rule 0 on.
     val rule   = slave(Flow(RuleTable.Write()))
     val spread = slave(Flow(Spread.Write()))

@@ -7,8 +7,9 @@ package lanebox.capture
 import lanebox.capture.vocabulary.CaptureParam
 import lanebox.vocabulary.{Arguments, LaneboxConfig}
 
-/** Writes CaptureUnit.v into the folder args(0). Further words may be `fromSlot=true`
-  * and `queues=N`. */
+/** Writes CaptureUnit.v into the folder args(0). Further arguments may be `fromSlot=true` and
+  * `queues=N`.
+  */
 object CaptureUnitVerilog extends App {
   val words = Arguments(args.drop(1).toSeq, "fromSlot", "queues")
   LaneboxConfig(args(0)).generateVerilog(

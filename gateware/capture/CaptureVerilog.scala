@@ -7,7 +7,8 @@ package lanebox.capture
 import lanebox.capture.vocabulary.CaptureParam
 import lanebox.vocabulary.LaneboxConfig
 
-/** Writes Capture.v into the folder args(0). Further words may be `cells=N` and `segments=N`. */
+/** Writes Capture.v into the folder args(0). Further arguments may be `cells=N` and `segments=N`.
+  */
 object CaptureVerilog extends App {
   val param = args.drop(1).foldLeft(CaptureParam()) {
     case (p, s"cells=$n")    => p.copy(cells = n.toInt)

@@ -48,15 +48,17 @@ case class AccountTable(width: Int) extends Component {
     val next   = left - 1
     val active = left =/= 0
     val clears = active && next(width)
-    // In a large table a frame may still be on its way to its account when the walk begins. The
-    // walk waits until it is counted, so that the copy has it.
+    // In a large table a frame may still be on the way to its account when a snapshot or clear
+    // begins. The walk over all accounts waits until that frame is counted, so the copy includes
+    // the frame.
     val steps = if (large) active && !adds else active
     when(steps) { left := next }
     when(io.snapshot && !clears) { left := entries } // A clear ends with a copy anyway.
     when(io.clear) { left := 2 * entries }
     val entry = next.resize(width)
   }
-  // When the walk has read an entry that is copied.
+  // The entry that the walk over all accounts has just read for the copy. Block RAM, which a large
+  // table uses, gives the entry a cycle late.
   val visited = new Area {
     val copies = walk.steps && !walk.clears
     val valid  = if (large) RegNext(copies) init False else copies
@@ -69,7 +71,7 @@ case class AccountTable(width: Int) extends Component {
   val sum     = Reg(Account())
   sum.frames := before.frames + 1
   sum.bytes  := before.bytes + queue.bytes
-  // A register that is reset costs no LUT, other than zeros in front of a memory.
+  // `sum` is cleared, and not the data at the memory's input: the reset of a register costs no LUT.
   when(io.clear || walk.clears) {
     sum.frames := 0
     sum.bytes  := 0
@@ -78,7 +80,7 @@ case class AccountTable(width: Int) extends Component {
   val free   = if (large) !adds && !reads else !adds
   val begins = queue.valid && free && !walk.active && !io.clear && !io.snapshot
   if (large) reads := begins
-  // By hand: an event ends here. It is taken in the cycle in which its account is written.
+  // No stream operator fits: a count is taken in the cycle in which its account is written.
   adds        := (if (large) reads else begins)
   queue.ready := adds
 

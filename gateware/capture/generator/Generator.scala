@@ -13,10 +13,10 @@ import lanebox.vocabulary.{EtherType, Frames, HardBlock}
   * that can be computed again.
   *
   * Frame n, from 0 on, has 16 bytes of Ethernet header, n and the seed as 32 bits each, and then
-  * the pattern. A beat of the pattern is a word of 32 bits, turned left by 4 i bits in dword i. The
-  * word of a frame's first beat is seed xor n; the next one is xorshift(13, 17, 5) of the one
-  * before. Frames of less than 24 bytes are cut. All of it is little endian but the Ethernet
-  * header.
+  * the pattern. A beat of the pattern repeats a word of 32 bits, rotated left by 4 i bits in dword
+  * i. The word of a frame's first beat is seed xor n. The word of each further beat is xorshift(13,
+  * 17, 5) of the word before. A frame of less than 24 bytes ends inside the headers. Only the
+  * Ethernet header is big endian.
   *
   * `period` is the time from the start of a frame to the start of the next, in 1/256 of a cycle. A
   * frame that could not begin in time begins as soon as it can. The generator catches up with a
@@ -68,7 +68,7 @@ case class Generator() extends Component {
   val pace = new Area {
     // Time since the start of the latest frame, plus its delay, in 1/256 of a cycle.
     val owed = Reg(UInt(25 bits)) init 0
-    // Time from the start of the latest frame to that of the next one. It belongs to the latest.
+    // Time from the start of the latest frame to that of the next one: the latest frame's period.
     val period = Reg(UInt(24 bits))
     val most   = RegNext(period +^ U(1024 << 8, 24 bits))
     val due    = RegNext(owed >= period) init False

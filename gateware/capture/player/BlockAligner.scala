@@ -28,18 +28,21 @@ case class BlockAligner() extends Component {
     val stream = slave(Stream(Bits(DataWidth bits)))
     val room   = in Bool () // A beat may leave.
     val blocks = master(Flow(Fragment(BlockAligner.BlockBeat())))
-    // The stream has ended inside a block, as far as it has come.
+    // The bytes of the stream that have come so far end inside a block.
     val inBlock = out Bool ()
     val busy    = out Bool ()
   }
 
-  /** A beat of the stream, and what each of its dwords says if it is the length of a block. */
+  /** A beat of the stream. Each flag has a bit for each dword, which holds if that dword is the
+    * length of a block.
+    */
   case class Beat() extends Bundle {
     val dwords = Vec(Bits(32 bits), Lanes)
-    // A block of this length has one beat, or at most two.
+    // A block of this length has at most one beat (`single`), or at most two beats (`double`).
     val single, double = Bits(Lanes bits)
-    // `within`: a block of one beat that begins a lane before this length ends in the same beat of
-    // the stream. `fills`: it ends with that beat's last lane or later.
+    // Bit i is about a block that begins in the lane before dword i. `within`: the block ends in
+    // the beat of the stream in which it begins. `fills`: the block reaches the end of that beat,
+    // or further.
     val within, fills = Bits(Lanes bits)
   }
   val entry = new Area {
@@ -56,7 +59,7 @@ case class BlockAligner() extends Component {
     val out = io.stream.translateWith(beat).m2sPipe()
   }
 
-  // The block's present dword is in lane `lane` of `held`, and the beat behind it is in `entry`.
+  // The next dword of the block is in lane `lane` of `held`. `entry` has the stream's next beat.
   val held      = Reg(Beat())
   val heldValid = RegInit(False)
   val lane      = Reg(UInt(LaneWidth bits)) init 0
@@ -75,20 +78,22 @@ case class BlockAligner() extends Component {
     val fills  = ofLength(held.fills, entry.out.fills)
   }
 
-  /** Finds the end of the block. `left` is the number of its dwords that are left, with those of
-    * the beat before.
+  /** Finds the end of the block. `left` counts the dwords of the block that were left before its
+    * previous beat, so it is 8 more than the dwords that are left now.
     */
   val ending = new Area {
     val left = Reg(UInt(BlockWidth - 2 bits)) init 0
-    // The present beat is the block's last one. The flag counts only if it is not the first one.
+    // The present beat is the block's last one. Used only if it is not also the block's first beat.
     val later = Reg(Bool()) init False
     val ends  = first ? window.single | later
     val rest  = first ? window.length(LaneWidth + 1 downto 2) | left(LaneWidth - 1 downto 0)
-    // `rest` is the number of dwords in the last beat modulo 8, so all eight belong to the block.
+    // `rest` is the number of the block's dwords in its last beat, modulo 8. If it is 0, all eight
+    // dwords of the last beat belong to the block.
     val full = first ? window.length(LaneWidth + 2) | rest === 0
     val end  = lane +^ (full ? U(Lanes, LaneWidth + 1 bits) | rest.resize(LaneWidth + 1))
-    // `within` and `fills` of a beat that is not its block's first. They are computed apart from
-    // those of a first beat: a block's length comes too late in the cycle for both.
+    // `before` is the lane behind the block's end, used if the block began in an earlier beat. It
+    // is computed from `left`, and not from `end`, since `end` also depends on the length of a
+    // block that begins now, which is known too late in the cycle.
     val before = lane +^ ((left(LaneWidth - 1 downto 0) - 1) +^ U(1, 1 bits))
     val within = first ? window.within | before <= Lanes
     val fills  = first ? window.fills | before >= Lanes

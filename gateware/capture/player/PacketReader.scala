@@ -11,10 +11,10 @@ import lanebox.vocabulary.{Frames, Numbers}
 
 /** Reads pcapng blocks and finds the packets in them.
   *
-  * The packet of an Enhanced Packet Block stands 28 bytes behind the block's begin, so each beat of
-  * data is one dword of the block's beat before and seven dwords of the present one. A packet's
-  * data leaves while its block comes. Its head leaves with the block's last beat, and only if the
-  * block is right, so a head says that all data before it is whole.
+  * The packet of an Enhanced Packet Block stands 28 bytes behind the begin of the block, so each
+  * beat of data is one dword of the block's previous beat and seven dwords of the present one. A
+  * packet's data leaves while its block comes. The packet's head leaves with the block's last beat,
+  * and only if the block has broken no rule. So a head says that all data of its packet has left.
   *
   * Blocks of all other types are skipped and counted. A packet of no bytes is no frame: it is
   * counted in `empty`. A block that breaks a rule sets `error`. From then on no head leaves until
@@ -41,7 +41,9 @@ case class PacketReader() extends Component {
     val busy                   = out Bool ()
   }
 
-  /** The first of two stages: it compares the beat with the rules that a block must keep. */
+  /** The first of two stages of PacketReader: compares the beat with the rules that a block must
+    * keep.
+    */
   val look = new Area {
     case class Look() extends Bundle {
       val beat     = BlockAligner.BlockBeat()
@@ -122,7 +124,7 @@ case class PacketReader() extends Component {
 
   val packet = new Area {
     val more =
-      Reg(UInt(Frames.LengthWidth - 4 bits)) init 0 // Beats of data that are still to come.
+      Reg(UInt(Frames.LengthWidth - 4 bits)) init 0 // The packet's beats still to come.
     val carry = RegNextWhen(dwords(HeaderDwords), right)
     when(right && beat.opens) {
       val beats = (block.fresh.kept +^ (Frames.BeatBytes - 1)) >> 5

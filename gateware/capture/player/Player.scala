@@ -151,7 +151,7 @@ case class Player() extends Component {
 
 object Player {
 
-  /** A beat of the h2c stream. `failed`: the host did not give its bytes. */
+  /** A beat of the h2c stream (host to card). `failed`: the host did not give the beat's bytes. */
   case class StreamBeat() extends Bundle {
     val data   = Bits(PlayerParam.DataWidth bits)
     val failed = Bool()
@@ -163,7 +163,7 @@ object Player {
     // All frames get the port `port`. Otherwise a frame gets the number of its interface as port.
     val fixedPort = Bool()
     val port      = UInt(Frames.PortWidth bits)
-    // A frame has its recorded time, and not the device time at which it leaves.
+    // A frame keeps its recorded time. Otherwise it gets the device time at which it leaves.
     val keepTime = Bool()
   }
 

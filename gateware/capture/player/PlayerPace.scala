@@ -9,7 +9,7 @@ import spinal.lib._
 
 import lanebox.vocabulary.{Frames, Numbers}
 
-/** Gives on the head of each frame at the time at which the frame is due.
+/** Passes the head of each frame on at the time at which the frame is due.
   *
   *   - `fast`: a frame is due as soon as its head has come.
   *   - `recorded`: the first frame is due at once. Each other frame is due as long after the first
@@ -37,9 +37,11 @@ case class PlayerPace() extends Component {
     val known = RegInit(False)
     val ahead = Reg(UInt(64 bits))
     // `ready` is registered, since the capture block decides late in a cycle whether it has room.
-    // A head takes two cycles here, as the shortest block with a packet takes in the aligner.
+    // So a head takes two cycles in this stage. BlockAligner needs as many for the shortest block
+    // with a packet.
     val head = io.heads.halfPipe(flush = io.clear)
-    // The first frame waits for its time like all others, so that distances are exact.
+    // The first frame also waits for its time, so the distance from it to the second frame is
+    // exact.
     val soon = RegNext(io.now + Lead)
     when(head.valid && !known) {
       ahead := soon - head.time
@@ -69,7 +71,7 @@ case class PlayerPace() extends Component {
     val rate  = io.settings.rate.resize(debt.getWidth).asSInt
     val cost  = (frame.cost << FractionBits).resize(debt.getWidth).asSInt
     when(frame.fire) { debt := debt + cost - rate } elsewhen earns { debt := debt - rate }
-    // No time is lost before the first frame.
+    // Before the first frame no bytes are saved up, and none are owed.
     when(io.clear || !schedule.known) { debt := 0 }
   }
 
@@ -91,8 +93,9 @@ object PlayerPace {
   }
 
   case class Settings() extends Bundle {
-    val mode      = Mode()
-    val rate      = UInt(Numbers.PlayerRateBits bits) // Bytes a cycle, with FractionBits below one.
+    val mode = Mode()
+    // Bytes a cycle. The lowest FractionBits bits are the fraction.
+    val rate      = UInt(Numbers.PlayerRateBits bits)
     val overhead  = UInt(Numbers.PlayerCostBits bits)
     val least     = UInt(Numbers.PlayerCostBits bits)
     val perPacket = Bool()

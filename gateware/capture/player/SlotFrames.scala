@@ -92,10 +92,10 @@ object SlotFrames {
   val MostBeats = StoreBeats - 1
 
   // The width of a count of beats. A packet with more beats than this width can count has at least
-  // 65536 bytes, so its length is told as 65535.
+  // 65536 bytes, so its length is given as 65535.
   val LongestWidth = 12
 
-  /** A beat of the stream, as stream_layout() of vocabulary/layouts.py describes it. */
+  /** A beat of the stream. stream_layout() of vocabulary/layouts.py describes the fields. */
   case class Beat() extends Bundle {
     val data = Bits(HardBlock.DataWidth bits)
     // Valid bytes in the packet's last beat. 0 and 32 both mean that all 32 bytes are valid.

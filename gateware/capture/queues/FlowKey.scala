@@ -25,7 +25,7 @@ case class FlowKey() extends Bundle {
   val ipv4, ipv6 = Bool()
   val fragment   = Bool()       // The IP packet is a fragment, also if it is the first one.
   val protocol   = Bits(8 bits) // IP protocol behind the IPv6 extension headers that were read.
-  // An IPv4 address is in the upper 32 bits of these, and the rest is 0.
+  // An IPv4 address takes the upper 32 bits of `source` or `destination`. The rest is 0 then.
   val source, destination = Bits(128 bits)
 
   // The frame has a TCP, UDP or SCTP header with ports, so both ports are known.

@@ -11,9 +11,9 @@ import lanebox.vocabulary.EtherType
 
 /** Reads VLAN tags, IPv4 or IPv6 with its extension headers, and the ports of TCP, UDP and SCTP.
   *
-  * It looks at the first 128 bytes of a frame only, and takes any bytes there: what it does not
-  * understand leaves fields of the key at 0. A frame takes three cycles, and two more for each
-  * extension header. The frame behind is loaded in the last of them.
+  * FrameParser reads the first 128 bytes of a frame only. Any bytes may be there: if FrameParser
+  * does not understand them, fields of the key are 0. A frame takes three cycles, and two more for
+  * each extension header. The next frame is loaded in the last of these cycles.
   */
 case class FrameParser() extends Component {
   val io = new Bundle {
@@ -54,11 +54,11 @@ case class FrameParser() extends Component {
     val behind = window.tags.resize(PlaceWidth) + (ipv6 ? U(Ipv6Dwords, 4 bits) | size)
   }
 
-  val key      = Reg(FlowKey())
-  val place    = Reg(UInt(PlaceWidth bits)) // The dword at which the next header begins.
-  val hasPlace = Reg(Bool())                // A header may begin there: it is IP, and not cut off.
-  // The key is taken from `key` before the next frame's first step changes it.
-  val held = RegInit(False) // A key waits in `key` until it is taken.
+  val key   = Reg(FlowKey())
+  val place = Reg(UInt(PlaceWidth bits)) // The dword at which the next header begins.
+  val hasPlace = Reg(Bool()) // The next header begins in this frame, not in an earlier fragment.
+  // The result stays in `key` until it is taken. The first step of the next frame waits for that.
+  val held = RegInit(False)
   val free = !held || io.key.ready
   when(io.key.ready) { held := False }
   when(step === Step.network && free) {
@@ -88,7 +88,9 @@ case class FrameParser() extends Component {
     hasPlace := ipv6 || ipv4 && !later
   }
 
-  /** Step 2: reads the first dword of the next header, and the one with the flags of TCP. */
+  /** Step 2: reads the first dword of the next header, and the dword that has the flags if it is
+    * TCP.
+    */
   val read = new Area {
     def at(index: UInt): Bits = Vec((0 until Dwords).map(window.dword))(index.resize(DwordWidth))
     val word                  = RegNext(at(place))
@@ -97,7 +99,8 @@ case class FrameParser() extends Component {
     val flagged               = RegNext(place + TcpFlagsDword < window.dwords)
   }
 
-  /** Step 3: the header has ports, is passed over, or ends the search.
+  /** Step 3 finds that the header has ports, that it is an extension header to pass over, or that
+    * the search ends.
     *
     * The protocol is compared in step 2, since the end of the search lets a beat into HeaderWindow
     * in the same cycle, and the path from there to the sources of frames is long.
@@ -163,12 +166,13 @@ object FrameParser {
   val Sctp           = 132
   val Fragment       = 44
   val Authentication = 51
-  // Hop-by-hop options, routing, destination options: headers of IPv6 with a length in 8 bytes.
+  // Hop-by-hop options, routing, destination options: IPv6 headers whose length is in 8 bytes.
   val Extensions = Seq(0, 43, 60)
 
   /** The dword of a TCP header in which its flags are. */
   val TcpFlagsDword = 3
 
-  /** The width of a place in the frame, in dwords: beyond the longest extension header. */
+  /** The width of a position in the frame, in dwords. The end of the longest extension header fits.
+    */
   val PlaceWidth = 10
 }

@@ -19,9 +19,9 @@ import lanebox.vocabulary.Frames
   *                                                   +-> Spread -----+
   * }}}
   *
-  * A frame waits in the store until its verdict is there. A frame leaves whole and in order, also
-  * one that is to be discarded, so that it is counted behind with all others. A rule cuts a frame
-  * by a lower `kept`: the beats stay, and their consumer passes over what is too much.
+  * A frame waits in the store until its verdict is there. All frames leave whole and in order. A
+  * later stage drops and counts the frames that are to be discarded. If a rule cuts a frame, `kept`
+  * becomes lower and the beats stay. A later stage drops the beats that are too many.
   */
 case class FrameSorter(units: Int = 4, key: BigInt = Toeplitz.Symmetric) extends Component {
   val io = new Bundle {
@@ -65,8 +65,9 @@ case class FrameSorter(units: Int = 4, key: BigInt = Toeplitz.Symmetric) extends
   spread.io.write << io.spread
   spread.io.key := parsed.payload
 
-  /** A key leaves with its last row of rules. The spread has begun with it then, and is done when
-    * the rules are.
+  /** Joins the results of RuleTable and Spread. Spread takes a key in the cycle of its last row of
+    * rules, and RuleTable needs three cycles from there, as Spread does. So both results come in
+    * the same cycle.
     */
   val judge = new Area {
     val result  = rules.io.result
@@ -98,7 +99,9 @@ case class FrameSorter(units: Int = 4, key: BigInt = Toeplitz.Symmetric) extends
 
 object FrameSorter {
 
-  /** Beats that wait for a verdict: those of the frames that parser and rules have in hand. */
+  /** The most beats that wait for a verdict: those of all frames in HeaderWindow, FrameParser and
+    * RuleTable.
+    */
   val StoreBeats = 32
 
   /** The decision about a frame: whether it is discarded, how much of it is kept, and its queue. */
@@ -108,6 +111,6 @@ object FrameSorter {
     val queue   = UInt(Spread.QueueWidth bits)
     val hash    = Bits(Toeplitz.HashBits bits)
     val matched = Bool()
-    val rule    = UInt(log2Up(RuleTable.Rules) bits) // The rule that it matched first.
+    val rule    = UInt(log2Up(RuleTable.Rules) bits) // The first rule that the frame matched.
   }
 }

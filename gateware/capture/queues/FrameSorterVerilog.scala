@@ -6,7 +6,7 @@ package lanebox.capture.queues
 
 import lanebox.vocabulary.{Arguments, LaneboxConfig}
 
-/** Writes FrameSorter.v into the folder args(0). A further word may be `units=N`. */
+/** Writes FrameSorter.v into the folder args(0). A further argument may be `units=N`. */
 object FrameSorterVerilog extends App {
   val words = Arguments(args.drop(1).toSeq, "units")
   LaneboxConfig(args(0)).generateVerilog(FrameSorter(words.int("units", 4)))

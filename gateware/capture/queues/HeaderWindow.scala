@@ -11,12 +11,12 @@ import lanebox.vocabulary.{EtherType, Frames}
 
 /** Gathers the first 128 bytes of each frame, in which the parser looks for headers.
   *
-  * Beats only pass by. `ready` says that a beat may pass: while the window of an earlier frame has
-  * not been taken, none may.
+  * HeaderWindow copies beats that go to another stage. A beat may come only while `ready` is high.
+  * `ready` is low while the window of an earlier frame has not been taken.
   */
 case class HeaderWindow() extends Component {
   val io = new Bundle {
-    val beat   = slave(Flow(Fragment(Frames.Beat()))) // Only while `ready`.
+    val beat   = slave(Flow(Fragment(Frames.Beat()))) // Valid only while `ready` is high.
     val ready  = out Bool ()
     val window = master(Stream(HeaderWindow.Headers()))
   }
@@ -75,7 +75,7 @@ object HeaderWindow {
   val Dwords        = (Beats * Frames.BeatBytes - EthernetBytes) / 4
   val DwordWidth    = log2Up(Dwords + 1)
 
-  /** The facts about a frame that its source tells, and that rules compare. */
+  /** The facts about a frame that come from its source, and that rules compare. */
   case class Facts() extends Bundle {
     val port   = UInt(Frames.PortWidth bits)
     val length = UInt(16 bits)
@@ -91,7 +91,8 @@ object HeaderWindow {
     val etherType = Bits(16 bits)
     val dwords    = UInt(DwordWidth bits) // Whole dwords of the frame from its byte 14 on.
 
-    /** Returns dword `i` from byte 14 of the frame on, the first byte on top. */
+    /** Returns dword `i` of the frame from byte 14 on. Its first byte is the most significant one.
+      */
     def dword(i: Int): Bits =
       Cat((0 until 4).reverse.map(k => bytes(8 * (EthernetBytes + 4 * i + k), 8 bits)))
   }

@@ -64,8 +64,8 @@ object Rule {
     val discard  = Bool()
   }
 
-  /** Returns a word of 32 bits with each field at its place. `places` has the fields' lowest bits,
-    * in rising order.
+  /** Returns a word of 32 bits with each field at its position. `places` has the lowest bits of the
+    * fields, in rising order.
     */
   private def word(places: Seq[Int], values: Data*): Bits = {
     val ends = values.zip(places).map { case (value, place) => place + widthOf(value) }
@@ -76,7 +76,9 @@ object Rule {
     parts.reverse.reduce(_ ## _)
   }
 
-  /** Pairs of what a rule has, as value and mask, and what a frame has in the same bits. */
+  /** Returns triples: a value and a mask of the rule, and the bits of the frame to compare with
+    * them.
+    */
   def ternaries(rule: Rule, key: FlowKey): Seq[(Bits, Bits, Bits)] = {
     import key.{destination, etherType, fragment, hasPorts, ipv4, ipv6, port, protocol}
     import key.{source, tagged, tcpFlags, vlan}
@@ -96,7 +98,9 @@ object Rule {
     )
   }
 
-  /** Pairs of a word with a least and a most value, and the number that must be between them. */
+  /** Returns pairs: a word of the rule with a least and a greatest value, and the frame's number
+    * that must lie between them.
+    */
   def ranges(rule: Rule, key: FlowKey): Seq[(Bits, UInt)] = Seq(
     (rule.words(sourcePortsWord), key.sourcePort),
     (rule.words(destinationPortsWord), key.destinationPort),

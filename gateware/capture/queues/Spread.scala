@@ -16,7 +16,7 @@ import lanebox.vocabulary.Numbers
   * hashed without transport ports, since only the first fragment has them. A frame that is not IP
   * has the hash 0.
   *
-  * The result comes `Latency` cycles behind the key.
+  * The result comes three cycles (`Latency`) after the key.
   */
 case class Spread(key: BigInt = Toeplitz.Symmetric) extends Component {
   val io = new Bundle {

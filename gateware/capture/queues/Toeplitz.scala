@@ -39,7 +39,7 @@ case class Toeplitz(key: BigInt = Toeplitz.Symmetric) extends Component {
 
 object Toeplitz {
 
-  /** Two IPv6 addresses and two ports. IPv4 uses the first 96 bits. */
+  /** The input's bits: two IPv6 addresses and two ports. IPv4 uses only the first 96 bits. */
   val InputBits = 2 * 128 + 2 * 16
   val HashBits  = 32
   val KeyBits   = 320

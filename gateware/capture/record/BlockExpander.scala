@@ -72,7 +72,7 @@ case class BlockExpander(queueWidth: Int = 0) extends Component {
       head.kept.asBits.resize(32),
       head.original.asBits.resize(32)
     )
-    // The fields of a seal in the order of CaptureSeal, which has their places.
+    // The fields of a seal in the order of Numbers.CaptureSeal, which has their byte offsets.
     val fields = Seq(
       dword(Numbers.CaptureSealMagic),
       block.queue.resize(16).asBits,
@@ -115,8 +115,8 @@ case class BlockExpander(queueWidth: Int = 0) extends Component {
     layout.lastBeat := layout.writes ? ((block.units - 1) >> 2) | (layout.body - 1).resized
     layout.single   := layout.writes ? (block.units <= CaptureParam.BeatUnits) | layout.shortData
 
-    // The last dword of a block repeats the block's length. `end` is its place in the tail, the
-    // dwords behind the data: 0 to 6.
+    // The last dword of a block repeats the block's length. `end` is the index of that dword in the
+    // tail, the dwords behind the data: 0 to 6.
     val end      = (dwords - 1 - begin).resize(3)
     val flags    = Seq(dword(BlockExpander.FlagsOption), block.head.flags)
     val count    = Seq(dword(BlockExpander.DropsOption), block.drops.asBits, dword(0))

@@ -80,7 +80,7 @@ case class FrameTrim(queueWidth: Int = 0) extends Component {
   val heads = StreamFifo(FrameTrim.TrimmedHead(queueWidth), 16, latency = 1)
   val data  = StreamFifo(Bits(HardBlock.DataWidth bits), 32, latency = 1)
   for (fifo <- Seq(heads.logic.ram, data.logic.ram)) fifo.addAttribute("ram_style", "distributed")
-  // The room comes from a register and may miss the last push, so it asks for two free places.
+  // `room` is a cycle late and may miss the last push, so two free entries are required.
   val room = RegNext(heads.io.availability > 1 && data.io.availability > 1) init False
 
   val store = new Area {

@@ -11,7 +11,8 @@ import lanebox.capture.accounts.Accounts
 import lanebox.capture.vocabulary.{CaptureParam, QueueFlags, QueueState}
 import lanebox.vocabulary.Frames
 
-/** Decides for each frame whether there is room for its record, and closes MBUFs.
+/** Decides for each frame whether there is room for its record, and closes MBUFs (parts of the
+  * capture ring).
   *
   * A record lies in one MBUF as a whole. If the next record does not fit, the space that is left in
   * the MBUF gets fillers of up to 4 KiB, and then the seal. The seal's room is kept free from the
@@ -27,8 +28,8 @@ import lanebox.vocabulary.Frames
   * A frame takes three cycles in MbufPlacer. RecordBuilder takes as long for the record of a frame
   * of 64 bytes.
   *
-  * With several queues PlacerTurn says whose turn it is: that of the frame that waits, or that of a
-  * queue whose MBUF must be closed without one.
+  * With several queues PlacerTurn says which queue is decided on: the queue of the frame that
+  * waits, or a queue whose MBUF must be closed although no frame of that queue waits.
   */
 case class MbufPlacer(p: CaptureParam) extends Component {
   val io = new Bundle {
@@ -36,7 +37,7 @@ case class MbufPlacer(p: CaptureParam) extends Component {
     val lossless = in Bool ()
     val seal     = slave(Flow(UInt(p.queueWidth bits)))
     val stopped  = in Bool ()
-    // Goes back to the first MBUF of the ring. Allowed only while idle.
+    // A pulse goes back to the first MBUF (part of the ring). Allowed only while idle.
     val clear = in Bool ()
     val now   = in UInt (64 bits)
     // The queue that is decided on: `known`, `allowed` and `advance` are about its ring.
@@ -55,11 +56,10 @@ case class MbufPlacer(p: CaptureParam) extends Component {
   }
   import CaptureParam._
 
-  // A decision changes the state on which the queue's next decision depends. The registers that are
-  // computed from the state are right again in the third cycle after the decision, or in the fourth
-  // if it is about a block that closes an MBUF. The same is so when another queue has its turn.
-  // Also the flags of the queue are registered on the way to a decision: they are right in the
-  // second cycle.
+  // A decision changes the state of its queue, on which the queue's next decision depends. The
+  // registers computed from this state are right in the third cycle after the decision, or in the
+  // fourth if the decision is about a block that closes an MBUF. The same holds when another queue
+  // gets its turn. The queue's flags are registered, too, and are right in the second cycle.
   val decides, acts = Bool()
   val seals, uses   = Bool()
   val size          = UInt(BlockWidth bits)
@@ -167,7 +167,8 @@ case class MbufPlacer(p: CaptureParam) extends Component {
     */
   val decide = new Area {
     val ready = io.blocks.ready && io.fates.ready
-    // `compare` is about the frame that has its turn, or a queue without a frame has the turn.
+    // `aims`: the results of `compare` are about the frame that is decided on, or the decision is
+    // about a queue without a frame.
     val aims   = if (p.several) compare.valid || !turn.io.framed else True
     val ends   = closing.isAsked || io.stopped
     val seal   = settled && aims && mbuf.isBegun && ends
@@ -191,7 +192,8 @@ case class MbufPlacer(p: CaptureParam) extends Component {
   decides        := begins || closes || takes
   acts           := takes
   closing.begins := begins
-  // No stream operator fits: a frame becomes no block, one block, or waits while others go out.
+  // No stream operator fits: a frame becomes no block or one block, or waits while other blocks
+  // leave.
   io.frames.ready := takes
 
   when(begins) { closing.active.set(queue) }
@@ -227,11 +229,12 @@ case class MbufPlacer(p: CaptureParam) extends Component {
     turn.io.frame.payload := io.frames.payload.queue
     turn.io.taken         := takes
     turn.io.done          := decides
-    // Nothing can be done for the queue now.
+    // Something can be decided for the queue now. Otherwise PlacerTurn gives the turn away.
     val wants = decide.begin || decide.close || decide.others ||
       decide.open && (compare.record || compare.noRing || compare.noCell) ||
       decide.stuck && compare.loses
-    // A cycle late, since the path is long. It must still be about the same turn then.
+    // `stuck` is a cycle late, since the path is long. `since` says that the turn is still the
+    // same.
     turn.io.stuck := RegNext(since.andR && decide.aims && !wants, init = False) && since.andR
   }
 
@@ -239,8 +242,8 @@ case class MbufPlacer(p: CaptureParam) extends Component {
   when(lost) { drops.pendings.next(drops.port) := True }
   when(records) { drops.pendings.next(drops.port) := False }
 
-  /** The sums that seals and status lines tell. They change a cycle after a decision, or with
-    * several queues two cycles after it: long before the queue's next decision about a seal.
+  /** The sums that seals and status lines report. They change a cycle after a decision, or with
+    * several queues two cycles after it. The queue's next decision about a seal comes later.
     */
   val counts = new Area {
     val of       = if (p.several) RegNext(queue) else queue

@@ -21,14 +21,14 @@ case class PlacerTurn(p: CaptureParam) extends Component {
     val taken  = in Bool ()                           // The frame that waits leaves.
     val wanted = in Bits (p.queues bits)              // The queues whose MBUF must be closed.
     val done   = in Bool ()                           // MbufPlacer has decided about the queue.
-    val stuck  = in Bool ()                           // MbufPlacer cannot decide about it now.
+    val stuck  = in Bool ()  // MbufPlacer cannot decide about the queue now.
     val queue  = out UInt (p.queueWidth bits)
-    val framed = out Bool ()                          // It is the frame's turn.
-    // In the next cycle the turn is that of the other side: the frames, or the closing queues.
+    val framed = out Bool () // The frame that waits has the turn.
+    // In the next cycle the turn goes to the other side: to the frames, or to the closing queues.
     val changes = out Bool ()
   }
   val framed = RegInit(True)
-  // The next queue that must be closed. While frames have their turn it is looked for.
+  // The next queue whose MBUF must be closed. The search for it runs while frames have the turn.
   val own   = Reg(UInt(p.queueWidth bits)) init 0
   val found = io.wanted(own)
   when(framed && !found) { own := own + 1 }

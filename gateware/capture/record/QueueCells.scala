@@ -12,9 +12,9 @@ import lanebox.capture.vocabulary.{CaptureParam, QueueState}
 /** Counts the cells of the staging memory that `queue` may still take: `free`. The queue takes
   * `taken` of them while `takes` is high, and one comes back to each queue that `freed` names.
   *
-  * One queue has a counter. Of several queues each has two, since a cell may come back to one queue
-  * while another queue takes some. `gone` counts the cells that it took, and `come` those that it
-  * had at the start or that came back.
+  * A single queue has one counter. With several, each queue has two, since a cell may come back to
+  * one queue while another queue takes some. `gone` counts the cells that a queue took, and `come`
+  * those that it had at the start or that came back.
   */
 case class QueueCells(p: CaptureParam, queue: UInt, taken: UInt, takes: Bool, freed: Flow[UInt])
     extends Area {

@@ -28,7 +28,7 @@ case class Staging(p: CaptureParam) extends Component {
     val open    = out(Staging.OpenCell(p))
     val full    = master(Stream(Staging.FullCell(p)))
     val release = slave(Flow(Staging.UsedCell(p)))
-    val freed   = master(Flow(UInt(p.queueWidth bits))) // The queue that has a cell more.
+    val freed   = master(Flow(UInt(p.queueWidth bits))) // The queue that may use one more cell.
     val read    = slave(Flow(UInt(p.rowWidth bits)))
     val data    = out Bits (HardBlock.DataWidth bits)
   }
@@ -129,7 +129,7 @@ object Staging {
   /** The cell of the staging memory that a queue fills. */
   case class OpenCell(p: CaptureParam) extends Bundle {
     val cell = UInt(p.cellWidth bits)
-    // The number of the queue's cells before this one, modulo 2 to the field's width.
+    // The number of the queue's cells before this one, modulo 2^(bits of this field).
     val sequence = UInt(p.cellWidth + 1 bits)
     val whole    = WholePart()
   }

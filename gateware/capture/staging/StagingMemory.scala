@@ -14,7 +14,7 @@ import lanebox.vocabulary.HardBlock
   *
   * So any four units of 8 bytes in sequence are written in one cycle, also from one cell to the
   * next. A read takes a whole row, and `data` follows it by three cycles: the array, its output
-  * register, and one more register. A read sees the writes of two cycles before.
+  * register, and one more register. A read sees all writes that came at least two cycles before it.
   */
 case class StagingMemory(p: CaptureParam) extends Component {
   val io = new Bundle {
@@ -28,7 +28,7 @@ case class StagingMemory(p: CaptureParam) extends Component {
     */
   case class Write() extends Bundle {
     val row = UInt(p.rowWidth bits)
-    // Row that is written in the lanes below `turn`: the next one.
+    // Row that is written in the lanes below `turn`. It follows `row`, or begins the next cell.
     val behind = UInt(p.rowWidth bits)
     val turn   = UInt(log2Up(CaptureParam.BeatUnits) bits)
     val units  = UInt(3 bits)

@@ -64,7 +64,9 @@ object CaptureParam {
   /** The width of a pcapng block's size, counted in units of 8 bytes. */
   val BlockWidth = Frames.LengthWidth - log2Up(UnitBytes) + 1
 
-  /** The size of a seal (an MBUF's last block): 64 bytes, or 72 where 8 bytes hold no filler. */
+  /** A seal (an MBUF's last block) has 64 bytes. It has 72 if only 8 bytes are left in front of the
+    * seal, since a filler is longer.
+    */
   val SealUnits   = 8
   val FillerUnits = CellUnits
 

@@ -6,7 +6,9 @@ package lanebox.capture.vocabulary
 
 import spinal.core._
 
-/** A flag of each queue. All flags can be seen at once, so they are registers. */
+/** One flag for each queue. All flags can be read in one cycle, so they are no memory but
+  * registers.
+  */
 case class QueueFlags(p: CaptureParam) extends Area {
   val bits = Reg(Bits(p.queues bits)) init 0
 

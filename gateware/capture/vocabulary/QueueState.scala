@@ -9,9 +9,9 @@ import spinal.core._
 /** State that each queue has for itself, of which one queue's part is used at a time: a register if
   * there is one queue, and LUTRAM if there are several.
   *
-  * `now` is the state of the queue `at`. While `writes` is high it becomes `next`, which is the
-  * same as `now` until somebody assigns something else. `walk` gives all queues the state `begin`.
-  * A register is 0 at reset.
+  * `now` is the state of the queue `at`. While `writes` is high it becomes `next`. `next` is the
+  * same as `now` unless the user of QueueState assigns something else. `walk` gives all queues the
+  * state `begin`. A register is 0 at reset.
   *
   * With `late` LUTRAM is written a cycle later. Then `begin` costs no LUT, since the register in
   * front of the LUTRAM is set to it.
@@ -65,7 +65,7 @@ object QueueState {
       late: Boolean = false
   )(begin: UInt => T): QueueState[T] = new QueueState(kind, at, writes, walk, late, begin)
 
-  /** Zeros of a type, with which most states begin. */
+  /** Returns a `begin` that gives every queue a state of zeros. Most states begin so. */
   def zero[T <: Data](kind: HardType[T]): UInt => T = _ => {
     val value = kind()
     value.assignFromBits(B(0, widthOf(value) bits))

@@ -13,7 +13,7 @@ import lanebox.vocabulary.HardBlock
 
 /** Reads the rows of a transfer from the staging memory, one in each cycle, into a queue.
   *
-  * `goes` gives each transfer on when the reading of its data begins. The transfer's cell is
+  * `goes` passes each transfer on when the reading of its data begins. The transfer's cell is
   * released with its last read, if the transfer frees it.
   */
 case class CellReader(p: CaptureParam) extends Component {
@@ -31,8 +31,8 @@ case class CellReader(p: CaptureParam) extends Component {
 
   val queue = StreamFifo(Bits(HardBlock.DataWidth bits), 32, latency = 1)
   queue.logic.ram.addAttribute("ram_style", "distributed")
-  // One transfer becomes many reads, so no stream operator fits. `room` is registered, so it counts
-  // the reads that are on their way and one read more.
+  // No stream operator fits: one transfer becomes many reads. `room` is a cycle late, so it leaves
+  // space for all reads under way and for one more.
   val room = RegNext(queue.io.availability > Latency + 1) init False
 
   val first = RegInit(True)

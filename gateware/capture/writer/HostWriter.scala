@@ -15,12 +15,11 @@ import lanebox.vocabulary.{HardBlock, Request}
   * behind the data that it reports.
   *
   * {{{
-  *   open, full ---> TransferChooser --- transfer ---> CellReader --- goes ---> RequestFormer --->
-  * request
-  *                     ^    |  \                         |    |                  ^   ^
-  *                page |    |   +--- line ---------------|----|------------------+   |
-  *                     |    v advance              read  v    +--- rows -------------+
-  *                   RingSegments                    Staging
+  *   open, full --> TransferChooser -- transfer --> CellReader -- goes --> RequestFormer --> request
+  *                    ^    |  \                       |    |                ^   ^
+  *               page |    |   +--- line -------------|----|----------------+   |
+  *                    |    v advance            read  v    +--- rows -----------+
+  *                  RingSegments                  Staging
   * }}}
   *
   * A write of a cell's data is one request of at most 4 KiB to a master port of the endpoint. The
@@ -30,7 +29,8 @@ case class HostWriter(p: CaptureParam) extends Component {
   val io = new Bundle {
     val patience = in UInt (24 bits)
     val relaxed  = in Bool ()
-    // The queue that is looked at. `statusAddress`, `lastSegment`, `lost` and `open` are its own.
+    // The queue that TransferChooser considers. `statusAddress`, `lastSegment`, `lost` and `open`
+    // belong to this queue.
     val queue         = out UInt (p.queueWidth bits)
     val statusAddress = in UInt (64 bits)
     val segmentLog2   = in UInt (5 bits)
@@ -45,7 +45,7 @@ case class HostWriter(p: CaptureParam) extends Component {
     val lost     = in UInt (64 bits)
     val open     = in(Staging.OpenCell(p))
     val full     = slave(Stream(Staging.FullCell(p)))
-    val stirs    = in Bool ()  // The staging memory gets data.
+    val stirs    = in Bool ()  // Data enters the staging memory.
     val release  = master(Flow(Staging.UsedCell(p)))
     val read     = master(Flow(UInt(p.rowWidth bits)))
     val data     = in Bits (HardBlock.DataWidth bits)

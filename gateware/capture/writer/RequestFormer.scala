@@ -13,7 +13,7 @@ import lanebox.vocabulary.{HardBlock, Request}
 /** Makes each transfer a request to host memory, in the order of the transfers.
   *
   * Data may be written with relaxed ordering. The status line never is: it must not pass the data
-  * that it tells of.
+  * that it reports.
   */
 case class RequestFormer(p: CaptureParam) extends Component {
   val io = new Bundle {
@@ -41,7 +41,7 @@ case class RequestFormer(p: CaptureParam) extends Component {
   beat.attributes := RequestFormer.Relaxed(io.relaxed && !transfer.line)
   beat.context    := 0
   beat.data       := transfer.line ? io.line | io.rows.payload
-  // By hand: each beat of a request takes a row of the staging memory, and the last beat takes the
+  // No stream operator fits: each beat of a request takes a row of the staging memory, and the last beat takes the
   // transfer. The status line has its own data, so it takes no row.
   io.rows.ready  := beat.fire && !transfer.line
   transfer.ready := beat.fire && beat.last

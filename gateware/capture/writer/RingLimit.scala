@@ -9,7 +9,7 @@ import spinal.lib._
 
 import lanebox.capture.vocabulary.{CaptureParam, QueueState}
 
-/** Says whether a queue's ring has room for the next MBUF.
+/** Says whether a queue's ring has room for the next MBUF (part of the ring).
   *
   * An MBUF is begun only if all of it is below `limit`, so a seal never waits for the host. `limit`
   * counts bytes since the start and only grows: a smaller value is ignored. With `newest` the limit

@@ -11,8 +11,9 @@ import lanebox.capture.vocabulary.{CaptureParam, QueueState}
 
 /** Computes the address in host memory to which the next cell is written.
   *
-  * A ring is a list of segments of one size, loaded once and used for ever. `advance` goes on to
-  * the next cell, `clear` to the first one of the first segment; `valid` follows four cycles later.
+  * A ring is a list of segments of one size. The host writes the list once. `advance` moves on to
+  * the next cell (4 KiB) of the ring, and `clear` back to the first cell of the first segment.
+  * `valid` rises four cycles later.
   *
   * Each queue has an equal part of the table of segments. `queue` names the queue that the other
   * ports are about. When it changes, `changes` must be high in the cycle before.

@@ -9,14 +9,15 @@ import spinal.lib._
 
 import lanebox.capture.vocabulary.{CaptureParam, QueueFlags, QueueState}
 
-/** Calls the host once when a status line has told of a position beyond `wake`.
+/** Interrupts the host once when a status line has reported a position beyond `wake`.
   *
   * `lineSent` has the position of a status line in the cycle in which the line enters the request
   * register, and `lineWaits` is high while the line is in that register. The call comes after the
   * line has left: the endpoint sends the interrupt message behind all that it took before.
   *
-  * Writing `wake` arms one call. If the last line is beyond `wake` already, the call comes at once.
-  * So a program arms, looks at the status line once more, and then sleeps. `clear` disarms.
+  * Writing `wake` arms one interrupt. If the last line is beyond `wake` already, it comes at once.
+  * So a program writes `wake`, reads the status line once more, and may then sleep. `clear`
+  * disarms.
   *
   * Each queue has a `wake` of its own. Several queues are compared in turn, one in each cycle.
   */
@@ -24,7 +25,7 @@ case class RingWake(p: CaptureParam = CaptureParam()) extends Component {
   val io = new Bundle {
     val select    = in UInt (p.queueWidth bits) // The queue that gets `wake`.
     val wake      = slave(Flow(UInt(64 bits)))
-    val lineOf    = in UInt (p.queueWidth bits) // The queue of the line.
+    val lineOf    = in UInt (p.queueWidth bits) // The queue whose status line is sent.
     val lineSent  = slave(Flow(UInt(64 bits)))
     val lineWaits = in Bool ()
     val clear     = in Bool ()
@@ -36,7 +37,7 @@ case class RingWake(p: CaptureParam = CaptureParam()) extends Component {
   val queue = if (p.several) turn else U(0, 0 bits)
   val last  = if (p.several) RegNext(turn) init 0 else queue
 
-  // Both are read only if they were written: `armed` and `told` say so.
+  // The memories are not cleared: `armed` and `told` say which entries have been written.
   val none = QueueState.Walk.none(p.queueWidth)
   val wakes =
     QueueState(UInt(64 bits), io.select, io.wake.valid, none)(QueueState.zero(UInt(64 bits)))

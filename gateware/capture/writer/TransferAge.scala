@@ -9,15 +9,15 @@ import spinal.lib._
 
 import lanebox.capture.vocabulary.{CaptureParam, QueueState}
 
-/** Says whether a queue's complete records have waited for `patience` cycles. Of each queue it
-  * keeps when they were first seen, so a queue needs no counter of its own.
+/** Says whether a queue's complete records have waited for `patience` cycles. TransferAge stores
+  * for each queue when its records were first seen, so a queue needs no counter of its own.
   *
-  * `waits`: `queue` has complete records that were not sent. It may be about the last queue in the
-  * cycle in which `queue` changes. `sends`: the queue's records are sent.
+  * `waits`: `queue` has complete records that were not sent. In the cycle in which `queue` changes,
+  * `waits` may still be about the queue before. `sends`: the queue's records are sent.
   */
 case class TransferAge(p: CaptureParam, queue: UInt, waits: Bool, sends: Bool, patience: UInt)
     extends Area {
-  // A queue is looked at again long before the clock has gone round.
+  // Each queue has its turn again long before the clock wraps.
   val ClockWidth = 26
   case class Seen() extends Bundle {
     val waits = Bool()

@@ -22,18 +22,18 @@ import lanebox.vocabulary.HardBlock
   * The status line says up to which position host memory holds complete records. It is sent when
   * that position has changed and nothing else waits, or after 16 KiB of data since the last line.
   *
-  * With several queues WriterTurn says which queue is looked at. A status line does not wait for
-  * the other queues' data. After records that were part of a cell, it goes before newer records.
+  * With several queues WriterTurn chooses the queue. The status line of a queue does not wait for
+  * data of other queues. A line that reports a part of a cell goes before newer records.
   */
 case class TransferChooser(p: CaptureParam) extends Component {
   val io = new Bundle {
     val patience = in UInt (24 bits)
-    // The queue that is looked at. `statusAddress`, `lost`, `open`, `page` and `advance` are its
-    // own. `changes` says that it is another one in the next cycle.
+    // The queue for which a write is chosen. `statusAddress`, `lost`, `open`, `page` and `advance`
+    // belong to this queue. `changes` says that `queue` is another one in the next cycle.
     val queue         = out UInt (p.queueWidth bits)
     val changes       = out Bool ()
     val select        = in UInt (p.queueWidth bits) // The queue whose `position` is shown.
-    val stirs         = in Bool ()                  // The staging memory gets data.
+    val stirs         = in Bool ()                  // Data enters the staging memory.
     val statusAddress = in UInt (64 bits)
     val now           = in UInt (64 bits)
     val lost          = in UInt (64 bits)
@@ -110,25 +110,28 @@ case class TransferChooser(p: CaptureParam) extends Component {
   }
 
   val choose = new Area {
-    // `looked`: with several queues the registers above are about the queue that has its turn.
+    // With several queues: the registers of `waiting` and `page` are about the queue that has its
+    // turn.
     val looked  = if (p.several) io.pageValid && turn.io.valid else True
     val canData = io.pageValid
-    // Registered, since the path is long. No data is chosen in the cycles after a full cell has
-    // left or the turn has changed, so it is about the same cell and queue when it is used.
+    // `isFull` is registered, since the path is long. `pageValid` is low for some cycles after a
+    // full cell has left or the turn has changed. So `isFull` is about the present cell and queue
+    // when it is used.
     val isOwn   = if (p.several) io.full.payload.queue === queue else True
     val isFull  = RegNext(io.full.valid && isOwn) init False
     val full    = isFull && canData
     val partial = waiting.ready && canData
-    // With one queue a line waits for newer records that can be sent at once. Each of several
-    // queues is looked at once in a round only, and may have newer records each time, so its line
-    // would wait for 16 KiB of data. There the line goes first. It also goes while full cells of
-    // its queue wait behind those of others, if no full cell was sent since the last line.
+    // With one queue, a status line waits for newer records that can be sent at once. With several
+    // queues it does not: a queue may have newer records each time that it gets its turn, so the
+    // line would wait for 16 KiB of data.
     val newer = if (p.several) False else waiting.ready
+    // With several queues, a line waits while full cells of its queue wait behind those of other
+    // queues. But it does not wait if no full cell was sent since the last line.
     val rests = if (p.several) waiting.next || report.now.cells === 0 else !io.busy
     val owed  = report.now.changed && (report.often || !isFull && !newer && rests)
     val line  = owed && !report.pending
-    // Only one status line is on its way at a time. A queue that owes a line keeps its turn until
-    // that line has left. Otherwise the lines of other queues could come first for ever.
+    // Only one status line is under way at a time. A queue whose line is due keeps its turn until
+    // the line under way has left. Otherwise the lines of other queues could always come first.
     val holds = if (p.several) owed && report.pending else False
     val data  = !line && !holds && (full || partial)
 
@@ -189,8 +192,8 @@ case class TransferChooser(p: CaptureParam) extends Component {
   val emptied = waiting.isOpen && !waiting.whole && !report.now.changed
   val quiet   = !io.full.valid && !report.pending
 
-  /** Counts the turns since the last one in which something was left of a queue. The first turn
-    * after new data may have been too early to see them.
+  /** Counts the turns in a row in which the queue had nothing left to send. `all` needs one turn
+    * more than there are queues: the first turn may have come too early to see new data.
     */
   val rounds = p.several generate new Area {
     turn.io.full.valid   := io.full.valid

@@ -9,16 +9,16 @@ import spinal.lib._
 
 import lanebox.capture.vocabulary.CaptureParam
 
-/** Says which queue TransferChooser looks at. Full cells and the round of all queues have turns one
-  * after the other: the queue of the oldest full cell, then the next queue of the round. So a queue
-  * with little to send has its turn, too, while others always have full cells.
+/** Chooses the queue for which TransferChooser chooses a write. Turns alternate: one for the queue
+  * of the oldest full cell, then one for the next of all queues. So a queue with little to send has
+  * its turn, too, while others always have full cells.
   */
 case class WriterTurn(p: CaptureParam) extends Component {
   val io = new Bundle {
     val full  = slave(Flow(UInt(p.queueWidth bits))) // The queue of the oldest full cell.
-    val done  = in Bool ()                           // Nothing more is done for this queue.
+    val done  = in Bool ()                           // TransferChooser is done with `queue`.
     val queue = out UInt (p.queueWidth bits)
-    val changes = out Bool () // In the next cycle it is another queue's turn.
+    val changes = out Bool () // In the next cycle another queue has the turn.
     val valid   = out Bool () // `queue` has its turn.
   }
   val following = Reg(UInt(p.queueWidth bits)) init 0
