@@ -23,7 +23,7 @@ case class CcFramer(sources: Int) extends Component {
 
   val io = new Bundle {
     val completions = Vec(slave(Stream(Fragment(CcRequest()))), sources)
-    // While `open` is high, completion TLPs may begin. One that has begun is always finished.
+    // While `open` is high, completion TLPs may begin. A TLP that has begun is always finished.
     val open     = in Bool ()
     val cc       = master(HardBlock.Cc())
     val returned = out Bool () // A pulse: an answered request's non-posted credit is free again.

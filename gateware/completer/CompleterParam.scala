@@ -41,8 +41,8 @@ object CompleterParam {
     */
   val Reads = Numbers.MmioReads
 
-  /** Parses the `key=value` words of a build: ports, writeBytes, and windows=BAR,BASE,SIZE,PORT for
-    * each window.
+  /** Parses the `key=value` arguments of a build: ports, writeBytes, and windows=BAR,BASE,SIZE,PORT
+    * for each window.
     */
   def apply(words: Seq[String]): CompleterParam = {
     val arguments = Arguments(words, "ports", "windows", "writeBytes")

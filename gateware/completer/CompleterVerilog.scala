@@ -6,7 +6,9 @@ package lanebox.completer
 
 import lanebox.vocabulary.LaneboxConfig
 
-/** Writes Completer.v into the folder args(0). Further words are `key=value` for CompleterParam. */
+/** Writes Completer.v into the folder args(0). Further arguments are `key=value` for
+  * CompleterParam.
+  */
 object CompleterVerilog extends App {
   LaneboxConfig(args(0)).generateVerilog(Completer(CompleterParam(args.toSeq.drop(1))))
 }

@@ -33,14 +33,14 @@ case class CqParser(p: CompleterParam) extends Component {
 
   val store = RequestStore(p.ports, depth = 2 * p.writeBeats max 32)
 
-  // At the pins -----------------------------------------------------------------------------------
+  // The pins of CQ --------------------------------------------------------------------------------
   val midRequest = RegInit(False)
   val descriptor = CqDescriptor()
   descriptor.assignFromBits(io.cq.data(HardBlock.LowerHalf))
 
   // If only the card's logic was reset, the hard block may be in the middle of a request on CQ. So
-  // CQ beats before the next `start` are taken and dropped. No operator takes a beat both to drop
-  // it and to split it into a half that leaves and a half that is held.
+  // CQ beats before the next `start` are taken and dropped. No stream operator fits, since a beat
+  // is either dropped, or split into a half that leaves and a half that is held.
   io.cq.ready := store.io.room && (midRequest || io.open)
   val begins    = io.cq.valid && store.io.room && !midRequest && io.open && io.cq.start
   val continues = io.cq.valid && store.io.room && midRequest
@@ -136,7 +136,7 @@ case class CqParser(p: CompleterParam) extends Component {
     held.sole         := !midRequest && supported && !malformed && io.cq.last && !io.cq.discontinue
   } elsewhen (leaves)(held.valid := False)
 
-  // To the store ----------------------------------------------------------------------------------
+  // From the held half to the store ---------------------------------------------------------------
   val matched  = held.port.orR
   val accepted = held.sound && matched
   val alone    = held.first && held.last
@@ -155,7 +155,7 @@ case class CqParser(p: CompleterParam) extends Component {
   store.io.last   := held.last || shiftsLast
   store.io.cut    := held.cut || (continues && io.cq.discontinue)
 
-  // Answers and events ----------------------------------------------------------------------------
+  // Answers to refused requests, and events -------------------------------------------------------
   // Every non-posted request of the host must be answered, because only its final completion gives
   // its credit back.
   val refuses = held.nonPosted && (!accepted || (alone && held.cut))

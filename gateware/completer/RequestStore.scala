@@ -33,14 +33,14 @@ case class RequestStore(ports: Int, depth: Int) extends Component {
     val pops   = Vec(master(Stream(Fragment(TargetRequest()))), ports)
   }
 
-  // Pointers have one bit more than an address: a full store differs from an empty one.
+  // Pointers have one bit more than an address, so that a full store differs from an empty one.
   val pointerBits = log2Up(depth) + 1
   val memory      = Mem(Fragment(RoutedRequest(ports)), depth)
   memory.addAttribute("ram_style", "distributed")
   val written, committed, read = Reg(UInt(pointerBits bits)) init 0
   val available                = RegInit(False) // The store holds a complete request.
 
-  // Out -------------------------------------------------------------------------------------------
+  // Output: the oldest request is offered to its port ---------------------------------------------
   val stored = memory.readAsync(read.resized)
   val direct = Fragment(RoutedRequest(ports))
   direct.fragment := io.beat
@@ -63,7 +63,7 @@ case class RequestStore(ports: Int, depth: Int) extends Component {
   val readNext = read + 1
   when(available && taken)(read := readNext)
 
-  // In --------------------------------------------------------------------------------------------
+  // Input: beats are written to the store ---------------------------------------------------------
   val stays       = io.single && available || io.single && !taken
   val whole       = io.part && io.last && !io.cut
   val writtenNext = written + 1

@@ -17,8 +17,8 @@ import lanebox.vocabulary.{EventCounter, HardBlock, ReadData, Request}
   *
   * An MSI does not go through RQ. It enters at `interrupt` and comes out at `fenced` when all
   * earlier writes of the clients have left the hard block and the data of all earlier reads of
-  * fenced clients has been delivered. An MSI-X message is a write, which this component sends on RQ
-  * itself.
+  * fenced clients (see ClientConfig) has been delivered. An MSI-X message is a write, which this
+  * component sends on RQ itself.
   */
 case class Requester(p: RequesterParam) extends Component {
   setDefinitionName("Requester")
@@ -100,7 +100,7 @@ case class Requester(p: RequesterParam) extends Component {
   io.management <> watch.io.management
   io.extendedTags := watch.io.extendedTags
 
-  /** Interrupts go to the fences in turn, and leave them in the same turn. */
+  /** Interrupt messages go to the fences in rotation, and leave them in the same order. */
   val interrupts = new Area {
     val enters, leaves = Counter(fences.size)
     when(io.interrupt.fire)(enters.increment())
@@ -115,8 +115,8 @@ case class Requester(p: RequesterParam) extends Component {
     io.fenced << passed
   }
 
-  // A client that is told has a fence of its own, to which the next message comes when the message
-  // before has passed. By hand: the message has no content, and there is always another one.
+  // Each client in `told` gets pulses on `sent` from a fence of its own. A message without content
+  // always waits at this fence, and the next message enters when the message before has passed.
   for ((client, i) <- told.zipWithIndex) {
     val fence = Fence(p.requests, Fence.Sent, only = Some(client))
     fence.io.progress        := path.io.progress

@@ -34,7 +34,7 @@ object RequesterParam {
   private val Kinds   = Seq("r", "w", "rw", "ru", "rwu", "ws", "rws", "rwus")
   private val Returns = ReturnParam(clients = 1)
 
-  /** Parses the `key=value` words of a build. The keys are clients (for each client r, w or rw,
+  /** Parses the `key=value` arguments of a build. The keys are clients (for each client r, w or rw,
     * like clients=rw,w,r, then u if the client is not fenced, then s if it is told when its writes
     * have been sent), msixVectors, readTags, ringBytes and completionPool (true or false).
     */

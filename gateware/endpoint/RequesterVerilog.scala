@@ -6,7 +6,9 @@ package lanebox.endpoint
 
 import lanebox.vocabulary.LaneboxConfig
 
-/** Writes Requester.v into the folder args(0). Further words are `key=value` for RequesterParam. */
+/** Writes Requester.v into the folder args(0). Further arguments are `key=value` for
+  * RequesterParam.
+  */
 object RequesterVerilog extends App {
   LaneboxConfig(args(0)).generateVerilog(Requester(RequesterParam(args.toSeq.drop(1))))
 }

@@ -57,7 +57,7 @@ case class SlavePort(p: SlavePortParam) extends Component {
   val busy                       = offered || awaiting
   val blocked                    = offered && expired
 
-  // No stream operator fits: a dword is offered once, and the answer ends it and not `ready` alone.
+  // No stream operator fits: after `ready`, a dword to read is still outstanding until its answer.
   io.source.valid              := offered
   io.source.fragment           := dword
   io.source.last               := True

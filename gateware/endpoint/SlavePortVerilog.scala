@@ -6,7 +6,7 @@ package lanebox.endpoint
 
 import lanebox.vocabulary.{Arguments, LaneboxConfig}
 
-/** Writes SlavePort.v into the folder args(0). A further word may be `timeout=CYCLES`. */
+/** Writes SlavePort.v into the folder args(0). A further argument may be `timeout=CYCLES`. */
 object SlavePortVerilog extends App {
   val arguments = Arguments(args.toSeq.drop(1), "timeout")
   val param     = SlavePortParam(arguments.int("timeout", SlavePortParam().timeout))

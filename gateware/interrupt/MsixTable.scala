@@ -92,8 +92,8 @@ case class MsixTable(vectors: Int = Numbers.MsiWidth) extends Component {
     val set, clear = B(0, vectors bits)
     pending := (pending & ~clear) | set | io.irqs
 
-    // By hand: states of the machine offer to `fence` and to `message`, and take from `fenced`. An
-    // offered message may also be withdrawn, which a stream does not allow.
+    // No stream operator fits: the states of the machine offer to `fence` and to `message`, and
+    // take from `fenced`. An offered message may also be withdrawn, which a stream does not allow.
     val number = chosen.asBits
     io.fence.valid   := False
     io.fence.payload := number.resized

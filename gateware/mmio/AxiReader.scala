@@ -215,7 +215,7 @@ case class AxiReader(p: MmioParam) extends Component {
     io.landing.readData := Cat(lanes)
   }
 
-  // The oldest place ------------------------------------------------------------------------------
+  // The oldest place (memory of one piece) is handed to CompletionBuilder -------------------------
 
   val oldest = new Area {
     val number  = head.resize(SlotWidth bits)

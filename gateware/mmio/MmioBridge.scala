@@ -117,7 +117,7 @@ case class MmioBridge(p: MmioParam) extends Component {
   val isRead = request.valid && !request.write && mayRead
   slots.io.take.ready := isRead
 
-  // Writes: rotated into lanes, one cycle to every target -----------------------------------------
+  // Writes: rotated into lanes, given to all targets a cycle later --------------------------------
 
   val write = new Area {
     import LaneMemoryPort.{turnEven, turnOdd}
@@ -250,7 +250,7 @@ case class MmioBridge(p: MmioParam) extends Component {
     landing.writeMask := 0
   }
 
-  // Slow targets ----------------------------------------------------------------------------------
+  // Slow targets: Wishbone and AXI ----------------------------------------------------------------
   // The slow targets share the registers of the payloads (`write.beat`, `slowRead`), so each of
   // them has only the registers of `valid`, and no Flow.m2sPipe.
 
@@ -319,7 +319,7 @@ case class MmioBridge(p: MmioParam) extends Component {
   full.axi     := (if (p.axi) !axi.admission.room else False)
   full.axiDead := (if (p.axi) axi.dead else False)
 
-  // Order -----------------------------------------------------------------------------------------
+  // The order of completions ----------------------------------------------------------------------
 
   val ordered = new Area {
     val strict = RegInit(False)
@@ -359,7 +359,8 @@ case class MmioBridge(p: MmioParam) extends Component {
     when(fetch.fire) { preferSlow := !takeSlow }
     fetch.valid   := takeSlow || queued.valid || (passes && direct.valid)
     fetch.payload := passes ? direct.payload | queued.payload
-    // StreamArbiter is not used, so that this choice does not depend on `direct` (above).
+    // StreamArbiter is not used, since this choice must not depend on `direct`, which is known
+    // late.
     queued.ready := fetch.ready && !takeSlow
     if (gated.nonEmpty) {
       when(takeSlow) { fetch.payload := slowest.payload }
@@ -373,7 +374,7 @@ case class MmioBridge(p: MmioParam) extends Component {
     turn.ready            := fetch.fire && fetch.closes
   }
 
-  // To the host -----------------------------------------------------------------------------------
+  // Completions to the host -----------------------------------------------------------------------
 
   val answer = new Area {
     val beat = builder.io.beats

@@ -6,7 +6,7 @@ package lanebox.mmio
 
 import lanebox.vocabulary.LaneboxConfig
 
-/** Writes MmioBridge.v into the folder args(0). Further words are `key=value` for MmioParam. */
+/** Writes MmioBridge.v into the folder args(0). Further arguments are `key=value` for MmioParam. */
 object MmioBridgeVerilog extends App {
   LaneboxConfig(args(0)).generateVerilog(MmioBridge(MmioParam(args.tail.toSeq)))
 }

@@ -89,7 +89,7 @@ object MmioParam {
 
   val landingRowWidth = SlotWidth + PieceRowBits
 
-  /** Parses the `key=value` words that a build gives to the bridge's Verilog generator:
+  /** Parses the `key=value` arguments that a build gives to the bridge's Verilog generator:
     *
     *     memories=NAME,BYTES,LATENCY,rw|ro   windows=BAR,BASE,SIZE,TARGET[,TARGETBASE]
     *     wishbone=true|false   axi=true|false   axiAddressWidth=BITS   timeout=CYCLES

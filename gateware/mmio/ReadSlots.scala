@@ -9,8 +9,8 @@ import spinal.lib._
 
 import lanebox.vocabulary.FreeNumbers
 
-/** Gives out the numbers of free read slots. A read slot is the place of one host read inside the
-  * MMIO bridge. Numbers may come back in any order.
+/** Gives out the numbers of free read slots. A read slot keeps the fields of one host read while
+  * the read is inside the MMIO bridge. Numbers may come back in any order.
   */
 case class ReadSlots() extends Component {
   val io = new Bundle {

@@ -49,7 +49,7 @@ case class WishboneTarget(p: MmioParam) extends Component {
     val busy       = out Bool ()
   }
 
-  // Queues ----------------------------------------------------------------------------------------
+  // Queues of waiting requests --------------------------------------------------------------------
 
   case class Write() extends Bundle {
     val address = UInt(30 bits)
@@ -75,7 +75,7 @@ case class WishboneTarget(p: MmioParam) extends Component {
   order.io.read     := read.valid
   order.io.skip     := False
 
-  // One access on the bus -------------------------------------------------------------------------
+  // One access on the Wishbone bus ----------------------------------------------------------------
 
   val access = new Area {
     val active  = RegInit(False)
@@ -134,8 +134,8 @@ case class WishboneTarget(p: MmioParam) extends Component {
 
   // A request begins at once if no other request is in the target, since then there is no order to
   // keep. A request that enters an empty queue leaves it two cycles later. `coming` and `came` say
-  // that a request is on this way. The target learns late in the cycle whether a request comes, so
-  // it takes the address and the data in any case.
+  // that a request is in the first or the second of these cycles. The target learns late in the
+  // cycle whether a request comes, so it takes the address and the data in any case.
   val coming      = read.valid || write.valid
   val came        = RegNext(coming) init False
   val alone       = between && !resumes && !waiting.valid && !beat.valid && !coming && !came
@@ -266,7 +266,7 @@ case class WishboneTarget(p: MmioParam) extends Component {
   waiting.ready  := turnsToRead && !resumes
   order.io.start := turnsToRead && !resumes
 
-  // From the bus to the completion builder --------------------------------------------------------
+  // From the Wishbone bus to CompletionBuilder ----------------------------------------------------
 
   val gather = new Area {
     val lanes = for (lane <- 0 until HardBlock.Dwords) yield {
@@ -291,7 +291,7 @@ case class WishboneTarget(p: MmioParam) extends Component {
     io.fetch.payload := start
   }
 
-  // State -----------------------------------------------------------------------------------------
+  // Error reports and state -----------------------------------------------------------------------
 
   // A dword of a write is refused only while no access is on the bus, so one error report serves
   // both a refused dword and a failed access. Flow.m2sPipe is not used: it would make a register of

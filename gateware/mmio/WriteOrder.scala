@@ -7,12 +7,13 @@ package lanebox.mmio
 import spinal.core._
 import spinal.lib._
 
-/** Lets a read of a slow target (Wishbone or AXI4) start when all earlier writes to it are done.
+/** Lets a read of a slow target (Wishbone or AXI4) start when all earlier writes to the target are
+  * done.
   *
-  * Later writes may pass the read, as PCIe demands, so a read that is stuck holds up no write.
-  * Reads are let go in their order, at most one per cycle. The number of writes under way may be
-  * at most half of the counters' range. A read that was let go may start at any later time:
-  * `free` counts it, even if the counters wrap meanwhile.
+  * Later writes may pass the read, as PCIe demands, so a read that is stuck holds up no write. At
+  * most one read per cycle is let go, in the order of the reads. `free` counts the reads that were
+  * let go and have not started. Such a read may start at any later time, even if the counters of
+  * writes wrap meanwhile. At most half of the counters' range of writes may be under way.
   */
 case class WriteOrder(width: Int = 8) extends Component {
   require(width >= 2, s"counters of $width bits: `done` has one bit less, so there must be 2")
@@ -32,11 +33,11 @@ case class WriteOrder(width: Int = 8) extends Component {
   done     := done + io.done
 
   val behind = StreamFifo(UInt(width bits), MmioParam.Slots, latency = 1)
-  // The push ignores `ready`: each read holds one of the MmioParam.Slots slots, so it has room.
+  // The push ignores `ready`: each read holds one of MmioParam.Slots slots, so `behind` has room.
   behind.io.push.valid   := io.read
   behind.io.push.payload := accepted
   val reached = !(done - behind.io.pop.payload).msb
-  // Nothing is handed on here: an entry is dropped as soon as its read may start, or is given up.
+  // No stream operator fits: an entry is only dropped, when its read may start or is given up.
   behind.io.pop.ready := reached || io.skip
 
   val free = Reg(UInt(log2Up(MmioParam.Slots + 1) bits)) init 0
