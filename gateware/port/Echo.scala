@@ -32,7 +32,7 @@ case class Echo() extends Component {
   }
   noIoPrefix()
 
-  val next = io.sink.m2sPipe() // The beat behind `beat`.
+  val next = io.sink.m2sPipe() // The beat that follows `beat`.
   val beat = next.m2sPipe()
   io.busy := next.valid || beat.valid || io.source.valid
 
@@ -64,8 +64,9 @@ case class Echo() extends Component {
     val looks     = arpFrom === 0 || arpFrom === arpTo
     val isArp     = long && kind === ofType(EtherType.Arp) && request && !looks
 
-    val group    = receiver(0)
-    val later    = (early(20, 2) & field("1fff")) =/= 0 // It is a fragment, but not the first one.
+    val group = receiver(0)
+    // The packet is a fragment, but not the first one.
+    val later    = (early(20, 2) & field("1fff")) =/= 0
     val protocol = early(23, 1)
     val isIcmp   = protocol === field("01")
     val isUdp    = protocol === field("11")

@@ -23,7 +23,7 @@ case class CommandPlan() extends Component {
     val next = Measured()
     val most = U(Numbers.CommandBytes, Numbers.CommandBytesBits + 1 bits)
     next.command := io.command.payload
-    // From the first dword's begin to the command's end.
+    // Bytes from the start of the first dword to the end of the command.
     next.reach   := io.command.bytes +^ io.command.address(1 downto 0)
     next.refused := io.command.bytes === 0 || next.reach > most
     next.beats   := ((io.command.bytes +^ 31) >> 5).resize(HostCommand.Beats().getWidth)

@@ -9,9 +9,9 @@ import spinal.lib._
 
 import lanebox.vocabulary.{HardBlock, Numbers, ReadData, ReadError}
 
-/** Brings the data of reads to `h2c`, such that each command's data begins in lane 0.
+/** Brings the data of reads to `h2c`, rotated so that each command's data begins in lane 0.
   *
-  * Data comes in the order of the reads, and `read` tells of each read before its data comes. The
+  * Data comes in the order of the reads, and `read` reports each read before its data comes. The
   * receiver has room for all beats. `done` comes with the last beat of a command, or alone if the
   * command was refused, in the order of the commands.
   */
@@ -26,7 +26,7 @@ case class CommandReads() extends Component {
   flight.io.push << io.read.toStream // The FIFO has room for all commands.
   val read = flight.io.pop.payload
 
-  val expected = flight.io.pop.valid && !read.refused // Data comes for the oldest command.
+  val expected = flight.io.pop.valid && !read.refused // The oldest command gets data.
   val taken    = io.data.continueWhen(expected).toFlow
 
   /** `held` is the previous beat. It waits for the first bytes of the present beat, unless it is
@@ -43,7 +43,7 @@ case class CommandReads() extends Component {
   val failure = (failed =/= 0) ? failed | error
   when(taken.valid)(failed := failure.andMask(!taken.last))
 
-  // The last beat has only bytes that belong to the beat before.
+  // The read's last beat has only bytes that complete the previous beat of `h2c`.
   val joins = taken.last && read.tail
   when(taken.valid || held.beat.last)(held.valid := taken.valid && !joins)
   when(taken.valid) {

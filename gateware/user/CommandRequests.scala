@@ -12,7 +12,7 @@ import lanebox.vocabulary.{HardBlock, Numbers, Request}
 /** Makes the requests of commands, one command behind the other.
   *
   * A read is asked for when the store has room for all of its data. `freed` comes when a beat has
-  * left the store. `read` tells of each read command when its request was taken, or at once if the
+  * left the store. `read` reports each read command when its request was taken, or at once if the
   * command is refused.
   *
   * A write takes as many beats from `c2h` as its bytes need. Its end comes at `written` when the

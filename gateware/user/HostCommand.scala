@@ -9,13 +9,13 @@ import spinal.core._
 import lanebox.vocabulary.{HardBlock, Numbers}
 
 /** A command of user logic: the card reads or writes `bytes` bytes of host memory, from any byte
-  * address on. The dwords that hold these bytes must be 1 to 1024.
+  * address on. These bytes must lie in 1 to 1024 dwords.
   */
 case class HostCommand() extends Bundle {
   val write   = Bool()
   val address = UInt(64 bits)
   val bytes   = UInt(Numbers.CommandBytesBits bits)
-  val context = Bits(Numbers.CommandContextBits bits) // Chosen by the user logic; comes back.
+  val context = Bits(Numbers.CommandContextBits bits) // Chosen by the user logic; returned in Done.
 }
 
 object HostCommand {

@@ -38,7 +38,9 @@ case class HostCommands() extends Component {
   }
   noIoPrefix()
 
-  /** Counts the commands whose end the user has not taken. Both queues have room for all. */
+  /** Counts the commands whose end the user has not taken. The queues of ends have room for all of
+    * them.
+    */
   val pending = new Area {
     val count = Reg(UInt(log2Up(Numbers.Commands + 1) bits)) init 0
     val begun = io.command.fire

@@ -37,8 +37,8 @@ case class RcBacklog[T <: Data](payloadType: HardType[T]) extends Component {
   when(back.fire && count === 1) { behind := False }
   when(far.io.push.fire) { behind := True }
 
-  // No stream operator fits: a completion goes to the near queue or to the far one, whichever has
-  // room, and never waits for both.
+  // No stream operator fits: a beat goes to `near`, or to `far` if `near` is full or if earlier
+  // beats are still in `far`.
   near.io.push.valid   := behind ? back.valid | io.push.valid
   near.io.push.payload := behind ? back.payload | io.push.payload
   back.ready           := near.io.push.ready

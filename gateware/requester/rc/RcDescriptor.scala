@@ -37,7 +37,7 @@ object RcDescriptor {
   // The hard block's own completion timeout ended the read. Only `tag` and `done` are valid.
   val Timeout = 9
 
-  /** Returns the fields of the descriptor in these 96 bits. */
+  /** Returns the fields of the descriptor in the 96 bits `words`. */
   def apply(words: Bits): RcDescriptor = {
     val header = RcDescriptor()
     header.address   := words(0, 7 bits).asUInt

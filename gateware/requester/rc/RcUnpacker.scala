@@ -29,7 +29,9 @@ case class RcUnpacker(tagWidth: Int) extends Component {
     val visit = master(Flow(TagVisit()))
   }
 
-  /** An RC beat. It marks where completions begin and end alike with and without straddle. */
+  /** An RC beat, with marks where completions begin and end. The marks are the same with and
+    * without straddle.
+    */
   case class Framed() extends Bundle {
     val data  = Bits(HardBlock.DataWidth bits)
     val start = Vec(Bool(), 2)

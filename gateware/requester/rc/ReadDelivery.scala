@@ -26,7 +26,7 @@ case class ReadDelivery(p: ReturnParam) extends Component {
     val ends     = in Vec (ReadClaims.RingEnd(p), p.clients)
     val room     = out Vec (Bool(), p.clients)
     val read     = master(Flow(LandingMemory.Read(p)))
-    // ^The row that `read` addressed in the landing memory two cycles before.
+    // The row that `read` addressed in the landing memory two cycles before.
     val data      = in Bits (HardBlock.DataWidth bits)
     val returns   = Vec(master(Stream(Fragment(ReadData()))), p.clients)
     val delivered = out Vec (Bool(), p.clients)

@@ -81,7 +81,7 @@ case class ReadTable(p: ReturnParam) extends Component {
     val skip    = begun ? U(0, 2 bits) | entry.skip
     val age     = io.tick - entry.stamp
 
-    // ^Negative if a completion's payload is longer than what its read still waits for.
+    // Negative if a completion's payload is longer than what its read still waits for.
     val rest    = left.resize(12 bits) - header.dwords
     val bytes   = header.byteCount +^ (skip +^ entry.trail)
     val from    = entry.addressEnd - left

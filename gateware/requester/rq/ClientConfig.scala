@@ -4,14 +4,14 @@
 
 package lanebox.requester.rq
 
-/** A client of the RequestPath, with a name. It reads host memory, writes it, or does both. Only if
-  * its reads are `fenced` do interrupts wait for their data. Only if it is `told` does the
-  * Requester tell it how far its writes have gone.
+/** A client of RequestPath: a part of the card that `reads` host memory, `writes` it, or does both.
+  * If the client is `fenced`, interrupts wait until it has taken the data of its earlier reads. If
+  * it is `told`, the Requester tells it when its writes have left the hard block.
   *
-  * PCIe asks for no such wait: an MSI is a posted write, and only posted writes must not be passed
-  * by it. So the wait is only needed by a client whose interrupt tells the host that a read is over
-  * (that its buffer may be unmapped, for example) although the data has not come yet. A client that
-  * has taken the data of a read before it tells the host of it need not be fenced.
+  * PCIe does not demand that interrupts wait for reads: an MSI is a posted write, and must not pass
+  * posted writes only. A client must be fenced if its interrupt tells the host that a read is over
+  * (that its buffer may be unmapped, for example) although the data may not have come yet. A client
+  * that takes the data of a read before it reports the read to the host need not be fenced.
   */
 case class ClientConfig(
     name: String,

@@ -8,7 +8,7 @@ import spinal.core._
 import spinal.lib._
 
 /** A round robin arbiter of requests to RQ. While an input waits, each other input has at most one
-  * turn, whatever the rhythm of `ready`.
+  * turn, however `ready` comes and goes.
   *
   * The last input is an exception: with `again` it may have several turns running. The output may
   * change while it is offered and not taken, so a register must follow.
@@ -35,7 +35,8 @@ case class RequestArbiter[T <: Data](payload: HardType[T], ways: Int) extends Co
   when(io.output.fire)(behind := above | (itself.asBits.resize(ways) |<< (ways - 1)))
 
   io.grant := grant
-  // By hand, too: the output offers whatever input has the turn at present, and holds none.
+  // No stream operator fits: the output offers the input that has the turn in this cycle, even if
+  // that is another one than in the cycle before.
   io.output.valid := offered.orR
   val turns  = grant.asBools
   val chosen = MuxOH(turns, io.inputs.map(_.payload))

@@ -70,8 +70,8 @@ case class RequestClient(p: RequestParam, config: ClientConfig) extends Componen
   val room = if (config.writes) store.room || !writes else True
   // The cutter's `ready` is late in the cycle, and `held.ready` goes on into the client's own
   // logic. So the headers go through a FIFO, and the FIFO's room is registered. The register does
-  // not count the latest header yet, so it asks for room for two headers. By hand: only the first
-  // entry of a request has a header, and all others pass without room for one.
+  // not count the latest header yet, so it asks for room for two headers. No stream operator fits:
+  // only the first beat of a request has a header, and all others pass without room for one.
   val headers       = StreamFifo(RequestCutter.Header(p), 4, latency = 1)
   val roomForHeader = RegNext(headers.io.availability > 1) init False
   headers.logic.ram.addAttribute("ram_style", "distributed")
@@ -91,8 +91,8 @@ case class RequestClient(p: RequestParam, config: ClientConfig) extends Componen
 
   val pieces = StreamFifo(RequestPiece(p), pieceFifoDepth, latency = 1)
   // The room of the FIFO of pieces is registered to keep the path short. It does not count the
-  // latest piece yet, so it asks for room for two pieces. By hand: continueWhen would add the
-  // FIFO's own `ready` to that path.
+  // latest piece yet, so it asks for room for two pieces. continueWhen is not used: it would add
+  // the FIFO's own `ready` to that path.
   val roomForPiece = RegNext(pieces.io.availability > 1) init False
   pieces.io.push.valid   := cutter.io.pieces.valid && roomForPiece
   pieces.io.push.payload := cutter.io.pieces.payload

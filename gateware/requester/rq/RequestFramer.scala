@@ -121,7 +121,8 @@ case class RequestFramer(p: RequestParam) extends Component {
     beat.sequence                            := head.sequence
     beat.last                                := read.last
 
-    // By hand: one register, `go`, stops all stages. m2sPipe would chain their `ready` signals.
+    // One register, `go`, stops all stages. m2sPipe is not used: it would chain their `ready`
+    // signals.
     val beats = HardBlock.Rq()
     beats.valid   := RegNextWhen(read.valid, go) init False
     beats.payload := RegNextWhen(beat, go)

@@ -91,7 +91,8 @@ case class RequestPath(p: RequestParam) extends Component {
       val ways   = StreamDemux(client.io.piece, kind, 2)
       val reads  = ways(0)
       val writes = ways(1)
-      // A client without reads, or without writes, never offers one, so that way stays shut.
+      // A client without reads, or without writes, never offers one. The output for it stays
+      // blocked.
       if (!config.reads) reads.ready   := False
       if (!config.writes) writes.ready := False
     }

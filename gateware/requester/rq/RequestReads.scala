@@ -57,7 +57,7 @@ case class RequestReads(p: RequestParam) extends Component {
   io.claim.lastBe        := piece.lastBe
   io.claim.requestDwords := piece.requestDwords
   io.claim.lastOfRequest := piece.lastOfRequest
-  // No stream operator fits (above): a request leaves in the cycle in which its tag is claimed.
+  // No stream operator fits: `waiting` leaves in the cycle in which its tag is claimed.
   waiting.ready := io.claim.fire
 
   // `issue` has registers for `valid` and for `ready`, since the claim's `ready` and the turn of
