@@ -17,7 +17,7 @@ import lanebox.vocabulary.HardBlock
   */
 case class FarPort(p: EngineParam) extends Bundle with IMasterSlave {
   val row    = Flow(BytePacker.Row())
-  val forget = Bool() // The rows since the end of the last frame are void.
+  val forget = Bool() // The rows since the end of the last frame are dropped.
   val free   = UInt(p.rowWidth + 1 bits)
   val room   = Bool()
 

@@ -37,7 +37,7 @@ case class FrameStore(p: EngineParam) extends Component {
   memory.write(head.resized, io.row.data, io.row.valid)
   val rows  = (head - start).resize(p.rowWidth)
   val bytes = (io.row.bytes === 0) ? U(HardBlock.BeatBytes, 6 bits) | io.row.bytes.resize(6)
-  // By hand: rows come without a handshake, and there is always room.
+  // No stream operator fits: rows come without a handshake, and `lengths` always has room.
   lengths.io.push.valid   := io.row.valid && io.row.last
   lengths.io.push.payload := (rows @@ U(0, 5 bits)) +^ bytes
   when(io.row.valid) {

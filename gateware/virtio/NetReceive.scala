@@ -10,8 +10,8 @@ import spinal.lib._
 import lanebox.virtio.vocabulary.{EngineParam, VirtioParam}
 import lanebox.vocabulary.{Frames, HardBlock}
 
-/** Makes rows for a FrameStore of the frames that the net device's far side gives. The header of
-  * VirtIO (1.2, 5.1.6) is in front of each frame: 12 bytes, all 0 but `num_buffers`, which is 1.
+/** Turns the frames from the net device's far side into rows for a FrameStore. The header of VirtIO
+  * (1.2, 5.1.6) is put in front of each frame: 12 bytes, all 0 but `num_buffers`, which is 1.
   *
   * A beat is taken in every cycle, but for one cycle in a frame at the most. A frame is dropped if
   * its source found it bad, if there is no room for it, or if no driver runs the receive queue.
@@ -33,8 +33,9 @@ case class NetReceive(p: EngineParam) extends Component {
   val header = B(BigInt(1) << 80, Moved bits)
 
   val first   = RegNextWhen(io.c2h.last, io.c2h.fire) init True
-  val storing = RegInit(False)                    // The present frame is stored.
-  val carry   = Reg(Bits(Moved bits)) init header // The bytes in front of the beat's in its row.
+  val storing = RegInit(False) // The present frame is stored.
+  // The bytes of the row in front of those of the beat.
+  val carry = Reg(Bits(Moved bits)) init header
   val extra = RegInit(False)    // The bytes in `carry` are the last row of their frame.
   val bytes = Reg(UInt(5 bits)) // The number of bytes in that row.
 
@@ -43,7 +44,8 @@ case class NetReceive(p: EngineParam) extends Component {
   val fits  = io.c2h.head.kept <= p.largest && needs <= io.free
   val takes = io.live && fits && !io.c2h.error && !io.clear
   val keeps = first ? takes | (storing && !io.clear)
-  // By hand: a frame's last beat may become two rows, and the source waits during the second one.
+  // No stream operator fits: a frame's last beat may become two rows, and the source waits during
+  // the second one.
   io.c2h.ready := !extra
   when(io.c2h.fire) { storing := keeps && !io.c2h.last }
   when(io.clear) { storing := False }

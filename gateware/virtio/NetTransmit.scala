@@ -12,8 +12,8 @@ import lanebox.vocabulary.{Frames, HardBlock}
 
 /** Gives the frames of a FrameStore to the net device's far side.
   *
-  * A frame leaves when all of it is in the store. A frame that has been sent leaves even if the
-  * device is reset meanwhile, so a sink never sees half of a frame.
+  * A frame leaves when all of it is in the store. A frame that the driver has sent leaves even if
+  * the device is reset meanwhile, so a sink never sees half of a frame.
   */
 case class NetTransmit(p: EngineParam) extends Component {
   val io = new Bundle {
@@ -41,14 +41,15 @@ case class NetTransmit(p: EngineParam) extends Component {
     val last = row === end
     val room = RegNext(queue.io.availability > ReadLatency + 2) init False
     val asks = io.frame.valid && room
-    // By hand: a frame is offered as one item, and is taken when its last row is asked for.
+    // No stream operator fits: a frame is offered as one item, and taken when its last row is asked
+    // for.
     io.read        := row
     io.frame.ready := asks && last
     when(asks) { row := last ? U(0, p.rowWidth bits) | (row + 1) }
   }
 
   val answer = new Area {
-    // By hand: a row that was asked for comes some cycles later, and `room` is kept for it.
+    // No stream operator fits: a row comes some cycles after it was asked for, and has room kept.
     val push = queue.io.push
     push.valid := Delay(ask.asks, ReadLatency, init = False)
     push.last  := Delay(ask.last, ReadLatency)

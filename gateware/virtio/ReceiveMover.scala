@@ -10,18 +10,20 @@ import spinal.lib._
 import lanebox.virtio.vocabulary.{EngineParam, HostBuffer, Moved, VirtioParam}
 import lanebox.vocabulary.{HardBlock, Request}
 
-/** Writes the frame at `frame` to the buffers of a chain: from the card to the host.
+/** Writes received frames to the buffers of chains: from the card to the host.
   *
-  * A frame may need several buffers, and goes on where the last one ended. `pair` is the pair of
-  * queues of the chain. Each pair has a frame of its own, which may wait for buffers while that of
-  * another pair is written. `clear` ends the frame of a pair. `forget` lets the frame begin anew
-  * with the next buffer, and so does a queue that is not `live`. `lose` drops it.
+  * A frame may need several buffers. In the next buffer it goes on where the last one ended. `pair`
+  * is the pair of queues of the present chain. Each pair has a frame of its own, which may wait for
+  * buffers while that of another pair is written. `clear` ends the frame of a pair. `forget` lets
+  * the frame begin anew with the next buffer, and so does a queue that is not `live`. `lose` drops
+  * the frame.
   *
-  * `chains` is the number of chains that the frame has so far. The frame says in its header that it
-  * has one. If there are more when it ends, their number is written there, behind all other bytes.
+  * `chains` is the number of chains that the frame has so far. The header of each frame says that
+  * it has one. If the frame has needed more, their number is written into the header in host
+  * memory, behind all other bytes.
   *
   * `moved` comes when all beats of all writes to a buffer are in `queue`, from which they go to
-  * `request`. While it `holds` beats, what is asked for behind them must wait.
+  * `request`. While `holds` is high, `queue` has beats, and requests that must not pass them wait.
   */
 case class ReceiveMover(p: EngineParam) extends Component {
   val io = new Bundle {
@@ -44,7 +46,7 @@ case class ReceiveMover(p: EngineParam) extends Component {
 
   val active = RegInit(False)
   val buffer = Reg(HostBuffer())
-  val moved  = Reg(UInt(p.frameWidth bits)) // Bytes of the frame in this buffer.
+  val moved  = Reg(UInt(p.frameWidth bits)) // Bytes of the frame that this buffer has.
   // Bytes of the frame of each pair that are written.
   val positions = Vec(Reg(UInt(p.frameWidth bits)) init 0, p.pairs)
   val position  = if (p.pairs == 1) positions(0) else positions(io.pair)
@@ -66,10 +68,10 @@ case class ReceiveMover(p: EngineParam) extends Component {
     // there is a cycle less, since `left` does not depend on the buffer.
     val sized    = count === 4
     val copies   = RegInit(False)
-    val finished = RegInit(False) // All writes of the buffer are in the queue.
+    val finished = RegInit(False) // All writes of the buffer are in `queue`.
     val tells    = RegInit(False) // The number of chains is being written.
     val rests    = !active || copies || tells || finished
-    // `position` and the buffer's address fit, and the rows may be read.
+    // `position` and the buffer's address are up to date, so the rows may be read.
     val starts = !rests && count === 2 && room
     when(!rests && !sized && (count =/= 2 || room)) { count := count + 1 }
 
@@ -96,17 +98,22 @@ case class ReceiveMover(p: EngineParam) extends Component {
     }
     when(io.forget || io.lose) { position := U(0, p.frameWidth bits) }
     for ((each, n) <- positions.zipWithIndex) {
-      val served = active && io.pair === n // The chain is given up when its write is in the queue.
+      // A chain of the pair is under way, so `position` stays until `forget` says that it is given
+      // up.
+      val served = active && io.pair === n
       when(io.clear(n) || (!io.live(n) && !served)) { each := 0 }
     }
   }
 
-  /** The place in host memory for the number of chains of each frame that chains are merged for. */
+  /** For each pair whose chains may be merged: finds where the frame's number of chains
+    * (`num_buffers` in the header) is in host memory.
+    */
   val tell = new Area {
     import VirtioParam.NetCount
     val merged = RegNext(io.chains =/= 1)
     val before = RegNext(position <= NetCount)
-    val lead   = RegNext(U(NetCount, 4 bits) - position(3 downto 0)) // Bytes in front of the place.
+    // Bytes in front of that number.
+    val lead   = RegNext(U(NetCount, 4 bits) - position(3 downto 0))
     val inside = before && lead < step.size
     val places = for (n <- p.merging) yield {
       val place = Reg(UInt(64 bits))
@@ -125,7 +132,7 @@ case class ReceiveMover(p: EngineParam) extends Component {
     */
   val copy = new Area {
     val start  = buffer.address(1 downto 0)
-    val reach  = step.size +^ start // From the first dword on, with the bytes in front of the data.
+    val reach  = step.size +^ start // Bytes from the start of the first dword on.
     val origin = position - start
     val turn   = RegNextWhen(origin(4 downto 0), step.begins)
     val row    = Reg(UInt(p.rowWidth bits))
@@ -172,7 +179,7 @@ case class ReceiveMover(p: EngineParam) extends Component {
       end.mux(0 -> B"1111", 1 -> B"0001", 2 -> B"0011", 3 -> B"0111"),
       step.begins
     )
-    // By hand: a row that was asked for comes some cycles later, whether it is taken or not.
+    // No stream operator fits: a row comes some cycles after it was asked for, taken or not.
     val push = queue.io.push
     push.valid      := (RegNext(copy.makes) init False) || tell.pushes
     push.last       := RegNext(copy.ends) || tell.pushes

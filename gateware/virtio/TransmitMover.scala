@@ -14,10 +14,10 @@ import lanebox.virtio.vocabulary.{EngineParam, HostBuffer, HostRequests, Moved, 
   * The first `skip` bytes of a chain are not read. Room in the frame store is reserved before a
   * read is asked for. Without room the mover waits for its own reads, and then drops the rest of
   * the chain and counts the bytes: a console's driver waits for its buffer with interrupts off, so
-  * the device must not wait for the driver. `lacks` tells of a drop until the chain's end.
+  * the device must not wait for the driver. `lacks` is high from such a drop to the chain's end.
   *
   * `moved` comes when all data of the buffer has come. If the buffer is `alone` in its chain, and
-  * there is room for it, the mover takes the next buffer while data of this one is still out. Then
+  * there is room for it, the mover takes the next buffer before the data of this one has come. Then
   * `done` comes in place of `moved`, when the chain's data has come. Between `done` and the data of
   * the next chain is a cycle, so that BytePacker can end a frame there: `pause` asks for it.
   */
@@ -29,8 +29,8 @@ case class TransmitMover(p: EngineParam) extends Component {
   val io = new Bundle {
     val buffer = slave(Stream(HostBuffer()))
     val alone  = in Bool ()
-    val idle   = out Bool () // A buffer is taken at once.
-    val quiet  = out Bool () // No buffer, and no data of one, is under way.
+    val idle   = out Bool () // The next buffer is taken at once.
+    val quiet  = out Bool () // No buffer is under way, and no data of one.
     val moved  = master(Flow(Moved(p.frameWidth)))
     val done   = out Bool ()
     val failed = out Bool () // The host has not given all data of the chain.
@@ -38,7 +38,7 @@ case class TransmitMover(p: EngineParam) extends Component {
     val ends   = in Bool ()  // The chain has ended, or was given up.
     val free   = in UInt (p.rowWidth + 1 bits)
     val skip   = in UInt (4 bits)
-    // Rows that may still come for the reads that are out.
+    // Rows of the frame store that the reads under way may still fill.
     val reserved = out UInt (p.rowWidth + 1 bits)
     val lacks    = out Bool ()
     val request  = master(Stream(Place(9)))
@@ -51,7 +51,7 @@ case class TransmitMover(p: EngineParam) extends Component {
     val active   = RegInit(False)
     val buffer   = Reg(HostBuffer())
     val size     = Reg(UInt(9 bits))        // Bytes of the next read.
-    val sized    = RegInit(False)           // `size` fits `buffer`.
+    val sized    = RegInit(False)           // `size` is up to date.
     val inFlight = Reg(UInt(log2Up(Chunks + 1) bits)) init 0
     val dropping = RegInit(False)
     val failed   = RegInit(False)
@@ -80,7 +80,7 @@ case class TransmitMover(p: EngineParam) extends Component {
     val skipped = sized && skips
     size := skips ? ((buffer.bytes < left) ? buffer.bytes.resize(9) | left.resize(9)) | buffer
       .chunk(buffer.bytes)
-    // `size` fits in the next cycle, if `buffer` stays as it is.
+    // `size` is up to date in the next cycle, if `buffer` stays as it is.
     val stays = active && !ended && !io.request.fire && !skipped
     sized := stays
 
@@ -126,9 +126,9 @@ case class TransmitMover(p: EngineParam) extends Component {
   }
 
   val answer = new Area {
-    // For each read in flight: its first byte in a dword, and its bytes.
+    // For each read in flight: the offset of its first byte in a dword, and its number of bytes.
     val chunks = StreamFifo(Chunk(), Chunks, latency = 1)
-    // By hand: `may` counts the reads, so there is room, and a request waits for nothing else.
+    // No stream operator fits: `may` keeps room for the read, and a request waits for nothing else.
     chunks.io.push.valid := io.request.fire
     chunks.io.push.start := io.request.address(1 downto 0)
     chunks.io.push.bytes := io.request.bytes
@@ -140,7 +140,8 @@ case class TransmitMover(p: EngineParam) extends Component {
     val start = chunk.start.andMask(first)
     val most  = U(BytePacker.Bytes, 6 bits) - start
     val count = (bytes > most) ? most | bytes.resize(6)
-    // By hand: `data` is a flow, and an entry of `chunks` describes all beats of its read.
+    // No stream operator fits: `data` is a flow, and one entry of `chunks` describes all beats of a
+    // read.
     left                := (io.data.valid ? (bytes - count) | left)
     chunks.io.pop.ready := io.data.valid && io.data.last
 
@@ -164,7 +165,7 @@ case class TransmitMover(p: EngineParam) extends Component {
 }
 
 object TransmitMover {
-  val Chunks     = 32 // The most reads in flight, and one.
+  val Chunks     = 32 // The most reads in flight, plus one.
   val PlainWidth = log2Up(VirtioParam.PlainBytes)
 
   case class Chunk() extends Bundle {

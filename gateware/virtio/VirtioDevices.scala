@@ -20,7 +20,7 @@ import lanebox.vocabulary.{Frames, ReadData, Request}
   * }}}
   *
   * `h2c` has the frames that the net driver sends, and `c2h` those that it receives. At most one of
-  * the devices is a net device. Without one `h2c` is silent, and `c2h` is not taken.
+  * the devices is a net device. Without a net device `h2c` is silent, and `c2h` is not taken.
   */
 case class VirtioDevices(devices: Seq[VirtioParam] = VirtioDevices.all) extends Component {
   setDefinitionName("VirtioDevices")
@@ -66,7 +66,7 @@ case class VirtioDevices(devices: Seq[VirtioParam] = VirtioDevices.all) extends 
     far.free := store.io.free
     far.room := True
     far.lost := False
-    // A frame without a buffer is no work, and the engine knows of the others.
+    // A frame that waits for a buffer is no work. The engine itself reports all other work.
     def busy: Bool = False
   }
 

@@ -29,14 +29,14 @@ import lanebox.vocabulary.{HardBlock, ReadData, Request}
   * }}}
   *
   * Requests of a transmit queue come one behind the other, so the arbiter keeps their order. For a
-  * receive queue `holds` keeps used elements and the runner's reads behind the data.
+  * receive queue, used elements and the runner's reads wait while `holds` says that data waits.
   */
 case class VirtioEngine(p: EngineParam) extends Component {
   import HostRequests.{Descriptor, Entry, Payload, Ring}
 
   val io = new Bundle {
     val registers = Vec(slave(RegisterPort(VirtioRegisters.AddressBits)), p.devices.size)
-    val links     = in Bits (p.devices.size bits) // The link of the net device is up.
+    val links     = in Bits (p.devices.size bits) // Bit n: the link of device n is up.
     val request   = master(Stream(Fragment(Request())))
     val data      = slave(Stream(Fragment(ReadData())))
     val causes    = out(Vec(p.devices.map(device => Bits(device.queues + 1 bits))))
@@ -99,7 +99,7 @@ case class VirtioEngine(p: EngineParam) extends Component {
     writer.io.write << runner.io.write
     val reads  = HostRequests.read(reader.io.request, context(Ring))
     val writes = writer.io.request
-    // The last write to the used ring is still in the register in front of the endpoint.
+    // `leaving`: the last write to the used ring is still in the register in front of the endpoint.
     val leaving = RegInit(False)
     when(io.request.fire) { leaving := False }
     when(writes.fire) { leaving := True }
@@ -131,7 +131,7 @@ case class VirtioEngine(p: EngineParam) extends Component {
     mover.io.skip := present(p.owners.map(n => U(p.devices(n).header, 4 bits)))
     mover.io.data << returned(Payload)
     val payload = HostRequests.read(mover.io.request, context(Payload))
-    // A frame that lacks bytes is none. A console's driver gets the bytes that are there.
+    // A frame that lacks bytes is dropped. A console has no frames, so its bytes are kept.
     val frames = present(p.owners.map(n => Bool(p.devices(n).frames)))
     val void   = frames && mover.io.lacks
     packer.io.piece << mover.io.piece
@@ -147,13 +147,13 @@ case class VirtioEngine(p: EngineParam) extends Component {
     }
   }
 
-  // By hand: all data that is taken has a place kept for it, so only a pause of the mover stops the
-  // stream. The readers in `transmit` and `receive` look at `fire` and never halt it.
+  // No stream operator fits: room is kept for all data that was asked for, so only a pause of the
+  // mover stops the stream. The readers in `transmit` and `receive` use `fire` and never stop it.
   io.data.ready := !transmit.mover.io.pause
 
   val receive = new Direction(false) {
     val mover = ReceiveMover(p)
-    // A frame is written to one chain after the other.
+    // Chains of a receive queue never overlap: a frame is written to one chain after the other.
     runner.io.room   := 0
     runner.io.idle   := False
     runner.io.quiet  := True
@@ -168,8 +168,8 @@ case class VirtioEngine(p: EngineParam) extends Component {
     mover.io.clear   := p.owners.map(registers(_).io.clear).asBits()
     mover.io.forget  := runner.io.gaveUp
     mover.io.lose    := runner.io.overran
-    // By hand: like its data, the frame is that of the pair whose chain is under way, and an engine
-    // of one pair has nothing to select.
+    // No StreamMux: like its data, the frame is that of the pair whose chain is under way, and an
+    // engine of one pair has nothing to select.
     mover.io.data          := present(far.map(_.data))
     mover.io.frame.valid   := present(far.map(_.frame.valid))
     mover.io.frame.payload := present(far.map(_.frame.payload))
@@ -182,9 +182,9 @@ case class VirtioEngine(p: EngineParam) extends Component {
   }
 
   val merge = new Area {
-    // Used elements are behind the data, and no read of the runner passes data. `holds` never rises
-    // while the runner offers a request, since it waits in `move` while beats are pushed: the
-    // arbiter would stay with an input that is halted.
+    // Used elements come behind the data, and no read of the runner passes data. `holds` never
+    // rises while the runner offers a request, since the runner waits in its state `move` while
+    // beats are pushed. Otherwise the arbiter would be locked to an input that is halted.
     val holds = receive.mover.io.holds
     val requests = Seq(
       receive.mover.io.request,
@@ -216,7 +216,7 @@ case class VirtioEngine(p: EngineParam) extends Component {
       page.violation.payload := violation
       val sends    = pairs.map(transmit.is(_)).orR
       val receives = pairs.map(receive.is(_)).orR
-      // A device of frames counts frames, and another one bytes.
+      // A device with frames counts lost frames. Any other device counts lost bytes.
       val count = Reg(UInt(32 bits)) init 0
       val more =
         if (device.frames) {

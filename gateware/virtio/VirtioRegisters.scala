@@ -13,7 +13,7 @@ import lanebox.virtio.vocabulary.{RingFeatures, Violation, VirtioParam}
 import lanebox.vocabulary.{ModuleName, Numbers}
 
 /** The page of registers of a virtio device: those of virtio-mmio version 2 (VirtIO 1.2, 4.2.2),
-  * and two of its own behind them.
+  * and two registers of Lanebox behind them.
   *
   * A status of 0 starts a reset. `drain` then asks the queues to come to rest, and `drained` says
   * that they have, and that everything that they wrote is in host memory. Until then `status` reads
@@ -31,9 +31,10 @@ case class VirtioRegisters(p: VirtioParam) extends Component {
     val features  = out(RingFeatures())
     val kicks =
       Vec(master(Flow(Kick(p.pairWidth))), 2) // For receive queues and for transmit queues.
-    val drain     = out Bool ()
-    val drained   = in Bool ()
-    val clear     = out Bool () // A pulse: the reset ends, and nothing may be left of the past.
+    val drain   = out Bool ()
+    val drained = in Bool ()
+    // A pulse at the end of a reset: all state of the device is cleared.
+    val clear     = out Bool ()
     val violation = slave(Flow(Violation()))
     // A pulse in bit n: the driver wants to know of new used entries of queue n.
     val announced = in Bits (p.queues bits)
@@ -87,7 +88,7 @@ case class VirtioRegisters(p: VirtioParam) extends Component {
     val selected = Reg(UInt(log2Up(p.queues) bits)) init 0
     val exists   = Reg(Bool()) init True // There is a queue with the number that was selected.
     val ready    = Reg(Bits(p.queues bits)) init 0
-    val fresh    = RegInit(False)        // In the cycle before, the driver asked for `ready`.
+    val fresh    = RegInit(False)        // In the cycle before, the driver wrote 1 to QueueReady.
     when(written(QueueSel)) {
       selected := data.asUInt.resized
       exists   := data.asUInt < p.queues
@@ -204,8 +205,8 @@ case class VirtioRegisters(p: VirtioParam) extends Component {
       Reason          -> reason.asBits.resize(32),
       Dropped         -> io.dropped.asBits
     ) ++ state
-    // Two selections side by side are less deep than one, and the page gives either the one's word
-    // or the other's.
+    // Two selections side by side are less deep than one. An address is in one of them only, and
+    // the other one gives 0.
     def select(words: Seq[(Int, Bits)]): Bits = {
       val value = B(0, 32 bits)
       switch(address) {

@@ -8,10 +8,11 @@ import spinal.core._
 import spinal.lib._
 
 /** The chains of a transmit queue that have begun while the data of earlier ones was on its way, in
-  * the order in which they become used. Each has one buffer.
+  * the order in which they become used. Each of these chains has one buffer.
   *
-  * `number` is the head of the chain that begins. `done` says that the data of the oldest chain
-  * without data has come, and `failed` with it that a read has failed: no later chain ends.
+  * `number` is the head of the chain that begins. `done` says that the data of the next chain in
+  * this order has come. `failed`, valid with `done`, says that a read of this data has failed.
+  * After a failure no chain ends.
   */
 case class Flight(number: UInt, done: Bool, failed: Bool) extends Area {
   import Flight.Chains
@@ -23,12 +24,12 @@ case class Flight(number: UInt, done: Bool, failed: Bool) extends Area {
 
   val broken = stopped || (done && failed)
   val ends   = done && !broken
-  // These comparisons are a cycle old. Two cycles at least are from the begin of a chain to that of
-  // the next one, and from one used element to the next. The runner looks at them only between. The
-  // comparison `full` does not know of the chain that has just begun, so it leaves room for one.
+  // These comparisons are a cycle old. At least two cycles lie between the begins of two chains,
+  // and between two used elements, and QueueRunner uses the comparisons only in between. `full`
+  // does not count the chain that has just begun, so it leaves room for one.
   val landed = RegNext(ends || ended =/= used) init False
   val due    = ends || landed            // The data of the oldest chain has come.
-  val more   = RegNext(ended - used > 1) // The data of the chain behind it, too.
+  val more   = RegNext(ended - used > 1) // The data of the chain behind it has come, too.
   val some   = RegNext(begun =/= used) init False
   val full   = RegNext(begun - used >= Chains - 1)
   val oldest = heads.readAsync(used.resized)
@@ -40,7 +41,7 @@ case class Flight(number: UInt, done: Bool, failed: Bool) extends Area {
   when(ends) { ended := ended + 1 }
   when(uses && some) { used := used + 1 }
 
-  /** Forgets all chains. */
+  /** Drops all chains. */
   def clear(): Unit = {
     Seq(begun, ended, used).foreach(_ := 0)
     stopped := False
@@ -48,5 +49,5 @@ case class Flight(number: UInt, done: Bool, failed: Bool) extends Area {
 }
 
 object Flight {
-  val Chains = 32 // The most chains. A power of two.
+  val Chains = 32 // The most chains under way. A power of two.
 }

@@ -11,8 +11,8 @@ import lanebox.virtio.vocabulary.{Descriptor, EngineParam, HostRequests, RingFea
 import lanebox.vocabulary.{ModuleName, Request}
 
 /** Reads the next chains of each queue of one direction ahead: their entries in the available ring,
-  * and their first descriptors. So a receive queue has buffers ready before its frames come, and a
-  * transmit queue has many chains to begin with.
+  * in lines of up to 8, and their first descriptors. So a receive queue has buffers ready before
+  * its frames come, and a transmit queue has many chains to begin with.
   *
   * {{{
   *   known --> ask --- reads of entries, up to 8 in a line -------------> entry
@@ -22,14 +22,15 @@ import lanebox.vocabulary.{ModuleName, Request}
   *   heads <-- descriptor <--- reads of descriptors, one for each entry --- list
   * }}}
   *
-  * When nothing is under way, the descriptor of a line's first entry is asked for right behind the
-  * line, so its number is guessed. Drivers either use the head again that was given back last, or
-  * the one behind it, and the guess is the way that was right last. If the entry names another
-  * descriptor, that one is read. A guess is always inside the table. The descriptor of a right
-  * guess is valid, since the driver has written it before it showed the entry.
+  * When nothing is under way, HeadReader does not wait for a line before it asks for the descriptor
+  * that the line's first entry names: it guesses the descriptor's number. Drivers either use the
+  * head again that was given back last, or the one behind it. HeadReader guesses what was right
+  * last. If the entry names another descriptor, that one is read. A guess is always inside the
+  * table. The descriptor of a right guess is valid, since the driver has written it before it
+  * showed the entry.
   *
-  * If a queue is not live any more, what was read for it is dropped. While reads for it are under
-  * way the queue is stale: nothing more is read for it.
+  * If a queue is not live any more, what was read for it is dropped. While reads for the queue are
+  * under way it is stale: nothing more is read for it.
   */
 case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
   ModuleName(this, if (transmit) "transmit" else "receive")
@@ -44,7 +45,7 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
     val known    = in(Vec(UInt(16 bits), p.pairs)) // The available index as far as it is known.
     val pair     = in UInt (p.pairWidth bits)
     val head     = out(Head(p.sizeWidth))          // The next head of `pair`.
-    val take     = in Bool ()                      // It was taken.
+    val take     = in Bool ()                      // The head was taken.
     val valid    = out Bits (p.pairs bits)         // These pairs have a head.
     val request  = master(Stream(Fragment(Request())))
     val entry, descriptor = slave(Flow(Fragment(Returned())))
@@ -63,13 +64,13 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
     def every[T <: Data](kind: HardType[T]): Vec[T] = Vec(Reg(kind()), p.pairs)
     val next    = every(UInt(16 bits))           // The index of the chain that is read next.
     val last    = every(number)                  // The head that was named last.
-    val upwards = Reg(Bits(p.pairs bits)) init 0 // Heads follow one another.
+    val upwards = Reg(Bits(p.pairs bits)) init 0 // The last head came behind the one before.
     val stale   = Reg(Bits(p.pairs bits)) init 0
-    val asked, stored, taken = every(UInt(log2Up(Slots) + 1 bits)) // Chains so far.
+    val asked, stored, taken = every(UInt(log2Up(Slots) + 1 bits)) // Numbers of chains.
     for (each <- asked ++ stored ++ taken) each init 0
   }
 
-  /** Asks for lines of entries. */
+  /** Asks for lines (up to 8 entries) of the available ring. */
   val ask = new Area {
     val phase   = RegInit(Step.rest)
     val pair    = Reg(UInt(p.pairWidth bits)) init 0
@@ -100,7 +101,9 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
     io.live(n) && !state.stale(n) && state.next(n) =/= io.known(n) && !full
   }).asBits
 
-  /** Lines that were asked for, in the order in which they are listed. */
+  /** Lines that were asked for, in order, until the descriptors of all their entries were asked
+    * for.
+    */
   val lines = new Area {
     val Bytes               = 2 * (Line + 1) // The first entry may be in the middle of a dword.
     val asked, came, listed = Reg(UInt(log2Up(Lines) + 1 bits)) init 0
@@ -127,13 +130,13 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
     when(io.entry.valid) { came := came + 1 }
   }
 
-  // The descriptors that were asked for, but for the guessed one.
+  // The descriptors that were asked for and have not come, without the guessed one.
   val named = StreamFifo(Named(p.pairWidth, p.sizeWidth), Slots, latency = 1)
 
   /** Asks for the descriptors that the entries of a line name, one behind the other. */
   val list = new Area {
     val step    = RegInit(Turn.load)
-    val done    = Reg(UInt(log2Up(Line + 1) bits)) init 0 // Entries that are done with.
+    val done    = Reg(UInt(log2Up(Line + 1) bits)) init 0 // Entries of the line that are done.
     val word    = Reg(UInt(16 bits))
     val failed  = Reg(Bool())
     val source  = Reg(UInt(64 bits))
@@ -160,8 +163,8 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
     val odd     = Reg(Bool())    // Its entry is in the upper half of a dword.
     val pair    = Reg(UInt(p.pairWidth bits))
     val within  = Reg(HeadReader.this.number)
-    // The descriptor that the entry names. Pair and mask are registers of the guess: the path from
-    // the entry is deep, and with the line and its queue's context in it it would be deeper.
+    // The descriptor that the entry names. Pair and mask are registers of the guess. The path from
+    // the entry is deep, and would be deeper with a choice of the line and its queue's context.
     val names = Named(p.pairWidth, p.sizeWidth)
     names.pair    := pair
     names.number  := list.word.resize(p.sizeWidth - 1) & within
@@ -259,11 +262,11 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
     list.done     := 0
     guess.checked := False
   }
-  // By hand: an offer is made only if there is room here, so both are taken in the same cycle.
+  // No stream operator fits: an offer is made only if `named` has room, so both are taken together.
   named.io.push.valid   := list.offer.fire
   named.io.push.payload := list.names
 
-  /** A descriptor that came: the guessed one, or the next one of those that were named. */
+  /** A descriptor that has come from host memory: the guessed one, or the oldest one in `named`. */
   val come = new Area {
     val which   = guess.under ? guess.names | named.io.pop.payload
     val context = of(io.contexts, which.pair)
@@ -277,7 +280,8 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
     head.plain := Bool(transmit) && head.descriptor.isPlain && !head.failed && !head.tooHigh
     val right = guess.comes && !guess.wrong && !list.dropped
     val keeps = io.descriptor.valid && (!guess.under || right)
-    // By hand: descriptors come as a flow, in the order of `named`, which lacks a guessed one.
+    // No stream operator fits: descriptors come as a flow, in the order of `named`, which lacks a
+    // guessed one.
     named.io.pop.ready := io.descriptor.valid && !guess.under
   }
 
@@ -322,8 +326,8 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
   io.reading := reading
   io.busy    := reading.orR || lacks.orR
 
-  /** Returns a read of whole dwords: of a line of entries, or of a descriptor. Its `valid` is set
-    * by hand, since the state of a small machine is the offer.
+  /** Returns a read of whole dwords: of a line of entries, or of a descriptor. No stream operator
+    * sets its `valid`, since the offer is a state of a small machine.
     */
   private def read(
       offers: Bool,
@@ -358,8 +362,8 @@ object HeadReader {
   case class Head(sizeWidth: Int) extends Bundle {
     val number     = UInt(sizeWidth - 1 bits)
     val tooHigh    = Bool() // The number in the ring is beyond the table.
-    val failed     = Bool() // A read of it failed.
-    val plain      = Bool() // Nothing is wrong with it, and its descriptor is plain.
+    val failed     = Bool() // A read of the entry or the descriptor failed.
+    val plain      = Bool() // It has no fault, and its descriptor is plain (isPlain).
     val faults     = Descriptor.Faults()
     val descriptor = Descriptor()
 
@@ -369,7 +373,7 @@ object HeadReader {
     /** Returns all bits but the reserved ones. */
     def packed: Bits = Cat(parts)
 
-    /** Takes over the bits that `packed` gives. */
+    /** Sets the fields from bits that `packed` has returned. */
     def unpack(bits: Bits): Unit = {
       descriptor.reserved := 0
       for ((part, at) <- parts.zip(parts.scanLeft(0)(_ + widthOf(_))))
@@ -380,8 +384,9 @@ object HeadReader {
     def width(sizeWidth: Int): Int = sizeWidth - 1 + 3 + widthOf(Descriptor.Faults()) + 128 - 13
   }
 
-  /** A task for a line of entries: the first one is in the upper half of a dword if it is `odd`,
-    * and the line has `count` entries. The first one's descriptor was `guessed`.
+  /** What is kept of a line of entries until it comes: the first entry is in the upper half of a
+    * dword if it is `odd`, and the line has `count` entries. The descriptor of the first entry was
+    * `guessed`.
     */
   case class Plan(pairWidth: Int) extends Bundle {
     val pair    = UInt(pairWidth bits)

@@ -24,7 +24,7 @@ case class IndexComparison(
   val knownAhead = known - taken
   val tooFar     = RegNext(ahead > size)
   val further    = RegNext(ahead > knownAhead)
-  val hintIndex  = RegNext(hint) // The one that the results below are for.
+  val hintIndex  = RegNext(hint) // The hint that the results below are about.
   val hintAhead  = hint - taken
   val hintFits   = RegNext(hinted && hintAhead =/= 0 && hintAhead <= size)
   val hintAdds   = RegNext(hintAhead > knownAhead)

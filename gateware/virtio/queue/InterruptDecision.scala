@@ -6,25 +6,26 @@ package lanebox.virtio.queue
 
 import spinal.core._
 
-/** Decides whether the driver is told of the used entries of the queue that is being served.
+/** Decides whether the driver gets an interrupt for the used entries of the queue that is being
+  * served.
   *
   * `used` is the queue's used index, and `told` that of the last decision. The driver's event index
   * decides, or without EVENT_IDX its flag. The device reads either behind its write of the used
-  * index. So a driver that looks for used entries after it has allowed interrupts misses none. A
-  * driver that wanted the last interrupt is told before that read, which then only tells whether to
-  * go on so.
+  * index. So a driver that looks for used entries after it has allowed interrupts misses none. If
+  * the driver wanted the last interrupt, it gets the next one before that read. The read then only
+  * decides whether the one after that also comes early.
   */
 case class InterruptDecision(
     patience: Int,
     used: UInt,
     told: UInt,
-    untold: Bool, // `used` was not `told` in the cycle before.
-    eager: Bool,  // The driver wanted to know of the last used entry.
+    untold: Bool, // `used` was not yet `told` in the cycle before.
+    eager: Bool,  // The driver wanted an interrupt for the last used entry.
     eventIndex: Bool
 ) extends Area {
   val event    = Reg(UInt(16 bits)) // The driver's event index.
   val silent   = Reg(Bool())        // The driver's flag: it wants no interrupt.
-  val hurried  = RegInit(False)     // The driver was told before it was asked.
+  val hurried  = RegInit(False)     // The interrupt was sent before the driver's wish was read.
   val settling = RegInit(False)     // No chain is begun until the interrupt is decided.
 
   // VirtIO 1.2, 2.7.10: the driver wants an interrupt when the used index passes its event index.

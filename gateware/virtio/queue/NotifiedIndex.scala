@@ -9,13 +9,13 @@ import spinal.lib._
 
 import lanebox.virtio.vocabulary.EngineParam
 
-/** Lets the device know an available index that comes with a notification at once, so that
-  * HeadReader begins before the runner gets to the queue. The index never goes back, though
-  * notifications may come in another order than their indices: a driver on several processors may
-  * notify in another order than it has published.
+/** Takes an available index over at once that comes with a notification, so that HeadReader begins
+  * before QueueRunner gets to the queue. The index never goes back, though notifications may come
+  * in another order than their indices: a driver on several processors may notify in another order
+  * than it has published.
   *
-  * While the runner judges another index (`judged`), the notification is left to it. The host takes
-  * two cycles at least from one notification to the next.
+  * While QueueRunner judges another index (`judged`), it alone serves the notification. The host
+  * takes two cycles at least from one notification to the next.
   */
 case class NotifiedIndex(
     p: EngineParam,

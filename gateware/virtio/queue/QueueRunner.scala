@@ -43,13 +43,13 @@ import lanebox.vocabulary.ModuleName
   * reads the available index again before it rests, since the driver may have added a chain before
   * it saw that. The event index or flag that the device reads behind its write of the used index
   * decides about the interrupt, so a driver that looks for used entries after it has allowed
-  * interrupts misses none. A driver that wanted the last one gets the next one before that read,
-  * which then only tells whether to go on so.
+  * interrupts misses none. If the driver wanted the last interrupt, it gets the next one before
+  * that read, which then only decides whether the one after that also comes early.
   *
-  * If a queue is not live any more, its chain is given up as soon as no read of it is under way and
-  * its data is in ReceiveMover's queue. That data still leaves, ahead of what the runner asks for
-  * later. With `drain` and all queues at rest, a read that comes back shows that everything that
-  * was written is in host memory: no read passes a write. Then `drained` rises.
+  * If a queue is not live any more, its chain is given up as soon as no read of the chain is under
+  * way and its data is in ReceiveMover's queue. That data still leaves, ahead of what the runner
+  * asks for later. With `drain` and all queues at rest, the runner reads host memory. When the data
+  * comes, all writes are in host memory, since no read passes a write. Then `drained` rises.
   */
 case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
   ModuleName(this, if (transmit) "transmit" else "receive")
@@ -65,8 +65,8 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
     val kick     = slave(Flow(Kick(p.pairWidth)))
     val drain    = in Bits (p.pairs bits)
     val drained  = out Bits (p.pairs bits)
-    // The next head that HeadReader has read for `pair`, and those pairs for which it has one. It
-    // is told how far it may read, and when a head was taken.
+    // `head` is the next head that HeadReader has read for `pair`, and `read` has the pairs for
+    // which it has one. `known` says how far HeadReader may read, and `take` that a head was taken.
     val head    = in(HeadReader.Head(p.sizeWidth))
     val read    = in Bits (p.pairs bits)
     val reading = in Bits (p.pairs bits) // HeadReader reads for these pairs.
@@ -84,9 +84,9 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
     val done   = in Bool ()             // The data of the oldest chain that is `alone` has come.
     val failed = in Bool ()             // With `done`: a read of that data has failed.
     val quiet  = in Bool ()             // The mover has no buffer, and no data is out.
-    // `done` ends no frame any more: the queue was cut or left, or a read of its data failed.
+    // A chain that is `done` makes no frame: the queue was not live, or a read of its data failed.
     val voids = out Bool ()
-    // For each pair: a frame waits for buffers, or there is room for one. Without it no chain is
+    // For each pair: a frame waits for buffers, or there is room for a frame. Otherwise no chain is
     // begun.
     val frames = in Bits (p.pairs bits)
     val pair   = out UInt (p.pairWidth bits) // The pair whose chain is under way.
@@ -147,7 +147,8 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
 
   val pending = of(state.pending)
   val slot    = RegNext(used + pending) // Where the next element is written.
-  // The frame under way has all chains of the queue. This is a cycle old, so `check` looks at it.
+  // The frame under way has as many chains as the queue has entries. `spent` is a cycle late, so
+  // the state `check` uses it.
   val spent = if (transmit) False else RegNext(pending === size)
   io.chains := pending.resize(8) + 1
 
@@ -172,7 +173,7 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
   val answer = Reg(RingReader.Answer())
   when(io.answer.valid) { answer := io.answer.payload }
 
-  // The descriptor in `answer`, and what is wrong with it in the cycle behind.
+  // The descriptor in `answer`. `loops` and `faults`, a cycle later, say what is wrong with it.
   val descriptor = Descriptor(answer.data)
   val loops      = Reg(Bool())
   loops := chain.count === size
@@ -195,8 +196,8 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
       bit(state.eager),
       features.eventIndex
     )
-  val goal   = Reg(Task()) // The runner reads this.
-  val puts   = Reg(Put())  // The runner writes this.
+  val goal   = Reg(Task()) // What the runner reads next.
+  val puts   = Reg(Put())  // What the runner writes next.
   val length = RingAccess.bytes(goal)
 
   val word = puts.mux(
@@ -204,7 +205,7 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
     Put.count      -> B(0, 32 bits) ## aim.index ## B(0, 16 bits),
     Put.eventIndex -> taken.asBits.resize(64)
   )
-  // By hand: a state of the machine is the offer to `ask`, `write` or `buffer`.
+  // No stream operator fits: a state of the machine is the offer to `ask`, `write` or `buffer`.
   io.ask.valid      := False
   io.ask.address    := aim.address
   io.ask.bytes      := length
@@ -222,7 +223,7 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
   io.take           := False
   io.overran        := False
   io.announced      := 0
-  // A cycle later the runner still has the queue, and leaves it.
+  // The report is a cycle late. The runner then still has the queue, and is in the state `leave`.
   val violation = Flow(Violation())
   io.violation << violation.m2sPipe
   violation.valid   := False
@@ -232,11 +233,11 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
   val hint = NotifiedIndex(p, state, io.contexts, io.kick)
 
   val machine = new StateMachine {
-    setEncoding(binaryOneHot) // The ways from the state to the endpoint's port are deep.
+    setEncoding(binaryOneHot) // The paths from the state to the endpoint's port are deep.
     val pick                                                      = new State with EntryPoint
     val serve, ask, await, look, judge, head, follow, check, move = new State
     val put, settle, question, decide, conclude, leave, enter     = new State
-    // An answer is in `answer` for a cycle before the registers of its checks are valid.
+    // The state `look` waits for a cycle, since the checks of an answer are in registers.
     def read(what: Task.E): Unit = {
       goal := what
       goto(ask)
@@ -289,8 +290,8 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
         when(kicked)(goto(enter)) otherwise goto(head)
       }
     }
-    // The hint of the queue that was picked is compared here, so a later notification is served the
-    // next time.
+    // In this cycle the hint of the picked queue is compared. A notification that comes later is
+    // served when the queue is picked again.
     enter.whenIsActive {
       heard := True
       goto(serve)
@@ -326,7 +327,7 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
               when(interrupt.settling)(goto(decide)) otherwise goto(head)
             }
           }
-          default { // The event index
+          default { // Task.eventIndex
             interrupt.event := answer.data(15 downto 0).asUInt
             when(empty) {
               aim(Ring.available, 0)
@@ -345,7 +346,7 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
       when(cut)(goto(leave)) elsewhen (
         empty || !frame || interrupt.waits.over || turn.over
       ) {
-        // An interrupt passes no write that was handed over before it.
+        // An interrupt passes no write that was handed over before it: `posted` says that all were.
         when(!interrupt.hasty || io.posted) {
           interrupt.hurried := interrupt.hasty
           when(interrupt.hasty)(announce())
@@ -357,7 +358,7 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
       }
     }
     follow.whenIsActive {
-      // A queue's table has its own place in the context, so only the base differs.
+      // Both tables use the same offset. Only the base differs: that of the queue, or `table`.
       aim(Ring.descriptors, chain.entry @@ U"0000")
       when(chain.inTable)(aim.ring := Ring.indirect)
       read(Task.descriptor)
@@ -419,7 +420,8 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
         wrote := True
         switch(puts) {
           is(Put.element) {
-            // The element may be one of a queue that was made anew since. That begins with 0.
+            // After a cut the element may be one of the queue as it was before. The indices then
+            // already belong to the queue as it is now, and begin with 0.
             when(!cut) {
               if (!transmit) taken := taken + 1
               used                 := chain.split ? used | (slot + 1)

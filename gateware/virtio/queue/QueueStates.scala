@@ -24,10 +24,10 @@ case class QueueStates(p: EngineParam) extends Area {
   val eager = Reg(Bits(p.pairs bits)) init 0 // The driver wanted to know of the last used entry.
   // Chains that hold the beginning of a frame. Their elements are written behind the used index.
   val pending = every(UInt(p.sizeWidth bits))
-  // Comparisons of indices, which are a cycle old, since the choice of the runner's next state is
-  // deep. Logic that moves `known` ahead clears `empty` in the same cycle, and logic that sets
-  // `told` clears `untold`. An `empty` that is too late to rise is harmless: a chain begins only if
-  // HeadReader has a head for it.
+  // `empty` and `untold` are comparisons of indices, and a cycle old, since the choice of the
+  // runner's next state is deep. Logic that moves `known` ahead clears `empty` in the same cycle,
+  // and logic that sets `told` clears `untold`. If `empty` rises a cycle late, that is harmless: a
+  // chain begins only if HeadReader has a head for it.
   val empty   = Reg(Bits(p.pairs bits)) // All chains that are known were taken.
   val untold  = Reg(Bits(p.pairs bits)) // Entries were used since the last decision.
   val waiting = ~empty
@@ -36,8 +36,8 @@ case class QueueStates(p: EngineParam) extends Area {
     untold(n) := used(n) =/= told(n)
   }
 
-  /** A queue that is not live begins anew. It is looked at once without a notification when it
-    * becomes live.
+  /** Resets the state of queue `n`, which is not live. `kicked` makes the runner serve the queue
+    * once without a notification when it becomes live.
     */
   def begin(n: Int): Unit = {
     Seq(taken, known, used, told).foreach(_(n) := 0)

@@ -9,8 +9,8 @@ import spinal.core._
 /** The reads and writes of the rings that QueueRunner itself makes. */
 object RingAccess {
 
-  /** The runner reads one of these from host memory. The answer of `flush` only shows that earlier
-    * writes have arrived.
+  /** What QueueRunner reads from host memory. The answer of `flush` only shows that earlier writes
+    * have arrived.
     */
   object Task extends SpinalEnum {
     val index, descriptor, eventIndex, flush = newElement()
@@ -23,7 +23,7 @@ object RingAccess {
     default         -> U(4, 5 bits)
   )
 
-  /** The runner writes one of these to the used ring: an element, the used index, or the index for
+  /** What QueueRunner writes to the used ring: an element, the used index, or the index for
     * notifications.
     */
   object Put extends SpinalEnum {

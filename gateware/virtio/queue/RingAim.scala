@@ -11,7 +11,7 @@ import lanebox.virtio.vocabulary.VirtioParam
 /** Computes the address of what the runner reads or writes next, in two cycles.
   *
   * `context` has the rings, and `table` the indirect table. `address` is valid while `ready` is
-  * high. It lasts until the next aim.
+  * high, until the next call of `apply` or `element`.
   */
 case class RingAim(context: QueueContext) extends Area {
   import RingAim.Ring
@@ -26,8 +26,8 @@ case class RingAim(context: QueueContext) extends Area {
     Ring.used        -> context.used,
     Ring.indirect    -> table
   )
-  // The used index behind the element that was aimed at last. It is that of these rings, also when
-  // the queue has been made anew meanwhile and begins with 0.
+  // The used index behind the element that was aimed at last. It belongs to the rings in `context`,
+  // even if the queue has been made anew meanwhile and its own used index begins with 0.
   val index   = Reg(UInt(16 bits))
   val address = RegNext(base + offset)
   val ready   = RegNext(True) init False
@@ -51,7 +51,7 @@ case class RingAim(context: QueueContext) extends Area {
 
 object RingAim {
 
-  /** An address is an offset from the start of one of these. */
+  /** The tables and rings: an address is an offset from the start of one of them. */
   object Ring extends SpinalEnum {
     val descriptors, available, used, indirect = newElement()
   }

@@ -34,8 +34,8 @@ case class Descriptor() extends Bundle {
     found
   }
 
-  /** This is a buffer of a transmit queue, and the only one of its chain. It has bytes behind the
-    * header of a frame, and a frame store has room for it.
+  /** Returns whether this is a plain buffer: one of a transmit queue that is alone in its chain,
+    * has bytes behind the header of a frame, and has room in a frame store.
     */
   def isPlain: Bool = {
     import VirtioParam.{PlainBytes, PlainLeast}

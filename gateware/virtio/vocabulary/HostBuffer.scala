@@ -11,8 +11,8 @@ case class HostBuffer() extends Bundle {
   val address = UInt(64 bits)
   val bytes   = UInt(32 bits)
 
-  /** Returns how many of the next bytes one request may have: no more than up to the next multiple
-    * of ChunkBytes.
+  /** Returns how many of the next `most` bytes one request may have: no more than up to the next
+    * multiple of ChunkBytes.
     */
   def chunk(most: UInt): UInt = {
     import VirtioParam.ChunkBytes
