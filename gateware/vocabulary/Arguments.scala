@@ -4,7 +4,7 @@
 
 package lanebox.vocabulary
 
-/** The `key=value` words that a build gives to a component's Verilog generator
+/** The `key=value` arguments that a build gives to a component's Verilog generator
   * (tools/verilog/spinal_build.py).
   *
   * A key is the name of a field of the component's parameters. The key of a list is repeated, once

@@ -20,7 +20,7 @@ object Frames {
     * head is taken with its frame's last beat.
     */
   def withHead[T <: Data](heads: Stream[_ <: Data], beats: Stream[Fragment[T]]) = {
-    // By hand: an operator that joins streams would take a head with each beat.
+    // No operator that joins streams is used, since it would take a head with each beat.
     val joined = beats.continueWhen(heads.valid)
     heads.ready := joined.fire && joined.last
     joined

@@ -11,8 +11,8 @@ import spinal.lib._
   * any order. Those below `first` are in use at reset.
   *
   * Memories have no reset, so the first use of each number comes from a counter, and only later
-  * uses come from the list. `latency` is the list's. With 1 the list is a memory with an
-  * asynchronous read.
+  * uses come from the list. `latency` is the latency of the list in cycles. With 1 the list is a
+  * memory with an asynchronous read.
   */
 case class FreeNumbers(count: Int, first: Int = 0, latency: Int = 2) extends Component {
   require(isPow2(count) && count >= 2, s"$count numbers: a power of two, 2 or more")
