@@ -15,7 +15,7 @@ import lanebox.vocabulary.{HardBlock, Request}
   * behind the data that it reports.
   *
   * {{{
-  *   open, full --> TransferChooser -- transfer --> CellReader -- goes --> RequestFormer --> request
+  *   open, full --> TransferChooser -- transfer --> CellReader -- goes --> RequestFormer -> request
   *                    ^    |  \                       |    |                ^   ^
   *               page |    |   +--- line -------------|----|----------------+   |
   *                    |    v advance            read  v    +--- rows -----------+

@@ -41,8 +41,8 @@ case class RequestFormer(p: CaptureParam) extends Component {
   beat.attributes := RequestFormer.Relaxed(io.relaxed && !transfer.line)
   beat.context    := 0
   beat.data       := transfer.line ? io.line | io.rows.payload
-  // No stream operator fits: each beat of a request takes a row of the staging memory, and the last beat takes the
-  // transfer. The status line has its own data, so it takes no row.
+  // No stream operator fits: each beat of a request takes a row of the staging memory, and the last
+  // beat takes the transfer. The status line has its own data, so it takes no row.
   io.rows.ready  := beat.fire && !transfer.line
   transfer.ready := beat.fire && beat.last
   when(beat.fire) { row := beat.last ? U(0) | row + 1 }
