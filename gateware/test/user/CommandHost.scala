@@ -13,10 +13,10 @@ import lanebox.vocabulary.ReadError
 
 /** Model of the endpoint's port and of the host's memory behind it.
   *
-  * It checks each request against the rules for clients of the endpoint. A write reaches the memory
-  * when its last beat is taken. A read gets what the memory has when its first beat comes, in order
-  * and some cycles later. From an address of `holes` on the host gives no data: such a read fails
-  * from that beat on, or, at random, as a whole.
+  * CommandHost checks each request against the rules for clients of the endpoint. A write reaches
+  * the memory when its last beat is taken. A read gets what the memory has when its first beat
+  * comes, in order and some cycles later. `fails` gives the error of each dword. A beat with such a
+  * dword is zero and carries the error. The other beats of the read are not affected.
   */
 class CommandHost(dut: HostCommands, random: Random, base: Long, size: Int) {
   val memory  = Array.fill(size)(random.nextInt().toByte)

@@ -11,14 +11,14 @@ import spinal.core.sim._
 
 import lanebox.vocabulary.Numbers
 
-/** User logic that gives commands, and compares each end and all data with what was said when the
-  * command was given. In each cycle each of its four streams is idle with probability `pauses`.
-  * `written` is the number of writes that the host has got.
+/** User logic that gives commands, and compares each end and all data with what the test expected
+  * when it gave the command. In each cycle each of its four streams is idle with probability
+  * `pauses`. `written` is the number of writes that the host has got.
   */
 class CommandUser(dut: HostCommands, random: Random, written: => Int) {
   import CommandUser._
   var pauses = 0.3
-  var takes  = true // Data of reads and ends are taken.
+  var takes  = true // Data and ends are taken.
   var ended  = 0
 
   private val commands = mutable.Queue[Command]()

@@ -11,8 +11,8 @@ import spinal.core.sim._
 
 import lanebox.vocabulary.{LaneboxSim, Numbers, Seed}
 
-/** Tests that every command of user logic does what a memory of the test's own does, and ends, in
-  * order and with the right error, whatever stalls.
+/** Tests that every command of user logic has the effect that it has in a copy of the memory, and
+  * ends, in order and with the right error, whatever stalls.
   *
   * The environment variable LANEBOX_COMMANDS has the number of commands of the campaign.
   */

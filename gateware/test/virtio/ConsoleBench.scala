@@ -45,7 +45,8 @@ abstract class ConsoleBench extends AnyFunSuite {
       // The frame store must not become full: chains would be dropped.
       val inside = ends.count(_ > received.size)
       if (
-        open && random.nextBoolean() && transmit.room >= 4 && inside < 100 && sent.size - received.size < 6000
+        open && random.nextBoolean() && transmit.room >= 4 && inside < 100 &&
+        sent.size - received.size < 6000
       ) {
         driver.send(most)
         ends += sent.size

@@ -24,7 +24,9 @@ class DriverQueue(
   val used          = memory.make(6 + 8 * size, 4)
   private val right = if (writes) 2 else 1
 
-  /** A chain that the device has: its descriptors in the table, its buffers, and what to free. */
+  /** A chain that the device has: its descriptors, its buffers, and its indirect table if it has
+    * one.
+    */
   case class Chain(entries: Seq[Int], buffers: Seq[(Long, Int)], table: Option[(Long, Int)])
   val chains         = mutable.HashMap[Int, Chain]()
   private val free   = mutable.ListBuffer(random.shuffle((0 until size).toList): _*)
@@ -51,8 +53,8 @@ class DriverQueue(
     wantInterrupt(0)
   }
 
-  /** Lets the driver use its descriptors in order, as Linux does: in turn, or with `stacked` the
-    * one first that was given back last.
+  /** Lets the driver use its descriptors in order, as Linux does. With `stacked` the descriptor
+    * that was given back last is used first.
     */
   def inOrder(stacked: Boolean): Unit = {
     val ordered = free.sorted
@@ -82,7 +84,7 @@ class DriverQueue(
     memory.put(table + 16 * entry + 14, BigInt(next), 2)
   }
 
-  /** Puts the head of a chain into the available ring, whatever it is. */
+  /** Puts a number into the available ring as the head of a chain, even a wrong one. */
   def offer(head: Int): Unit = {
     memory.put(available + 4 + 2 * (index % size), BigInt(head), 2)
     index = short(index + 1)

@@ -22,8 +22,8 @@ class HostMemory(random: Random) {
     at
   }
 
-  /** Lets `size` bytes from `at` on be used with these rights: 1 reads, 2 writes; 0 takes them
-    * away.
+  /** Gives the device these rights to `size` bytes from `at` on: 1 allows reads, 2 allows writes, 3
+    * both, and 0 nothing.
     */
   def grant(at: Long, size: Int, right: Int): Unit =
     for (i <- at until at + size) if (right == 0) rights.remove(i) else rights(i) = right
@@ -38,7 +38,9 @@ class HostMemory(random: Random) {
   def number(at: Long, size: Int): Long =
     get(at, size).zipWithIndex.map { case (byte, i) => (byte & 0xffL) << (8 * i) }.sum
 
-  /** The device reads the dword at `at`. It may be given more bytes of a dword than it may use. */
+  /** Returns the dword at `at` to the device. Fails unless the device may read a byte of this
+    * dword.
+    */
   def readDword(at: Long): BigInt = {
     assert((at until at + 4).exists(i => (rights.getOrElse(i, 0) & 1) != 0), f"a read of $at%x")
     BigInt(number(at, 4))

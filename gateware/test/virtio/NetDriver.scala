@@ -36,8 +36,8 @@ class NetDriver(
     transmit.add(places, wantsTable)
   }
 
-  /** Adds a chain with room for a frame of `bytes` bytes. If chains are merged, it has room for the
-    * header at least, and one of the chains that the device has takes a whole frame.
+  /** Adds a chain with room for a frame of `bytes` bytes. If chains are merged and the queue has
+    * room for more of them, the chain may be smaller, but it has room for the header.
     */
   def offerFrame(bytes: Int, parts: Int = 4): Unit =
     if (merges && receive.room >= 7) offerBytes(NetHeader + random.nextInt(bytes / 2), 3)

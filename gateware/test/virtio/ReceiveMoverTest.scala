@@ -38,7 +38,7 @@ class ReceiveMoverTest extends NetBench {
     (cuts :+ spare).zip(0 +: cuts).map { case (end, begin) => NetHeader + end - begin }
   }
 
-  /** Waits until all chains have a part of the frame that came last, which is no work any more. */
+  /** Waits until the device has written parts of the last frame to all chains and is not busy. */
   def rest(driver: NetDriver): Unit = {
     driver.step(1000)
     driver.until("the device's rest")(!driver.busy)

@@ -134,7 +134,8 @@ class VirtioConsoleTest extends ConsoleBench {
     }
   }
 
-  // Available index, entry and descriptor of the chain, then event index and available index.
+  // The reads: available index, entry and descriptor of the chain, then event index and available
+  // index. NOTIFICATION_DATA saves the first one. Without EVENT_IDX no event index is read.
   for (
     (reads, bits) <- Seq(
       4 -> Seq(),
@@ -144,7 +145,8 @@ class VirtioConsoleTest extends ConsoleBench {
     )
   )
     test(
-      s"a chain alone takes $reads reads beside its data, features ${bits.mkString(" ")}, seed ${Seed.value}"
+      s"a chain alone takes $reads reads beside its data, features ${bits.mkString(" ")}, " +
+        s"seed ${Seed.value}"
     ) {
       run(s"reads${bits.mkString("_")}", features(bits: _*)) { driver =>
         driver.initialise(16)
@@ -157,7 +159,7 @@ class VirtioConsoleTest extends ConsoleBench {
           driver.publish(1)
           driver.until("the interrupt")(driver.interrupts(1) > 0)
           driver.step(500)
-          // Another head than the one that was guessed is read again.
+          // If the device has guessed another head, it reads a second descriptor.
           val came = driver.host.reads - driver.host.payloads - before
           assert(if (n < 2) came <= reads + 1 else came == reads)
           driver.collect()
@@ -188,7 +190,8 @@ class VirtioConsoleTest extends ConsoleBench {
         driver.until("the used index")(driver.memory.number(driver.transmit.used + 2, 2) == n)
         driver.step(500)
         driver.collect()
-        // A driver that wanted an interrupt gets the next one, too, before it is asked.
+        // If the driver wanted an interrupt, the device also sends the next one, before it has read
+        // whether the driver wants that one.
         val wanted = if (n < 10) 0 else if (n == 10) 1 else 2
         assert(driver.host.interrupts(1) == wanted, s"after $n chains")
       }

@@ -12,9 +12,9 @@ import lanebox.capture.TestFrame
 import lanebox.virtio.vocabulary.VirtioParam
 import lanebox.vocabulary.Seed
 
-/** Tests how many cycles a message takes of many that one notification sends, while each read of
-  * host memory takes long, and that all of them come back. A batch needs larger queues than other
-  * suites have, so the devices are compiled for this suite alone.
+/** Tests how many cycles a message takes when one notification announces many messages and each
+  * read of host memory takes long, and that all messages come back. A batch needs larger queues
+  * than other suites have, so the devices are compiled for this suite alone.
   */
 class VirtioEngineTest extends NetBench {
   import VirtioParam.{EventIndex, NetHeader, NotificationData}

@@ -12,10 +12,10 @@ import spinal.core.sim._
 import lanebox.virtio.vocabulary.HostRequests
 import lanebox.vocabulary.ReadError
 
-/** Model of the endpoint's port and of the host behind it. It checks each request against the rules
-  * for clients of the endpoint. Writes arrive some cycles after they were taken, but before a read
-  * or an interrupt that comes behind them. Reads are answered in order, some cycles later, with
-  * what the memory has in a cycle between.
+/** Model of the endpoint's port and of the host behind it. VirtioHost checks each request against
+  * the rules for clients of the endpoint. Writes arrive some cycles after they were taken, but
+  * before a read or an interrupt that comes behind them. Reads are answered in order, some cycles
+  * later, with the memory's contents at the read or at its answer.
   */
 class VirtioHost(dut: VirtioDevices, random: Random, memory: HostMemory) {
   // Data is ready 2 to `latency` + 1 cycles after its read, unless that of an older read delays it.
@@ -26,7 +26,7 @@ class VirtioHost(dut: VirtioDevices, random: Random, memory: HostMemory) {
   var reads, writes        = 0
   var payloads             = 0     // Reads of buffers.
   var failing: Option[Int] = None  // The buffer read that fails, counted from 0.
-  var failedAt             = -1L   // Its address; -1: it has not come yet.
+  var failedAt             = -1L   // Address of that read; -1: not asked yet.
   var silent               = false // No request may come any more.
   // Called after each write: a driver may look at its queues at any time.
   var watch: () => Unit = () => ()
@@ -38,7 +38,7 @@ class VirtioHost(dut: VirtioDevices, random: Random, memory: HostMemory) {
       dwords: Int,
       context: Int,
       due: Long,
-      behind: Int, // Number of the last write before it.
+      behind: Int, // Number of the last write before the read.
       early: Option[Seq[BigInt]],
       fails: Boolean
   )
@@ -54,7 +54,7 @@ class VirtioHost(dut: VirtioDevices, random: Random, memory: HostMemory) {
   /** The reads that are out and have no data yet. */
   def out: Int = asked.size
 
-  /** No read is out. */
+  /** No read is outstanding. */
   def rests: Boolean = asked.isEmpty && beats.isEmpty
 
   dut.io.request.ready #= false

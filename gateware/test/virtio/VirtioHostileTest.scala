@@ -18,7 +18,7 @@ class VirtioHostileTest extends ConsoleBench {
 
   val Size = 16
 
-  /** The device stops for `reason` in what `act` does, and nothing moves until the reset. */
+  /** Tests that the device stops for `reason` after `act`, and makes no request until the reset. */
   def stops(
       name: String,
       reason: Violation.E,

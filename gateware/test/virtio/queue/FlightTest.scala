@@ -23,7 +23,9 @@ class FlightTest extends ConsoleBench {
 
   val Size = FlightTest.console.queueSize
 
-  /** Offers a buffer for each answer, and waits until the device has read about some of them. */
+  /** Offers a buffer for each answer, and waits until the device has read some of their
+    * descriptors.
+    */
   def prepare(driver: ConsoleDriver): Unit = {
     driver.initialise(Size)
     driver.transmit.inOrder(stacked = false)
@@ -143,7 +145,9 @@ class FlightTest extends ConsoleBench {
     }
   }
 
-  /** Faults in a chain behind plain ones, with what the chain is and the reason. */
+  /** Faults in a chain behind plain chains: what the chain is, its flags and next, and the
+    * violation.
+    */
   for (
     (name, flags, next, reason) <- Seq(
       ("a next descriptor beyond the table", 1, Size, Violation.nextEntry),

@@ -69,7 +69,7 @@ class HeadReaderTest extends ConsoleBench {
         if (guessable) driver.transmit.inOrder(stacked = driver.random.nextBoolean())
         else driver.transmit.unguessable()
         offerAll(driver)
-        // The device learns of the driver's habits at first.
+        // In the first echoes the device learns how the driver chooses its heads.
         echoes(driver, 10, 3)
         val near  = echoes(driver, 10, 3)
         val far   = echoes(driver, 210, 3)

@@ -10,7 +10,7 @@ import lanebox.virtio.vocabulary.VirtioParam
 import lanebox.virtio.{ConsoleBench, ConsoleDriver}
 import lanebox.vocabulary.Seed
 
-/** Tests when the driver is told of used chains, and how often. */
+/** Tests when the driver is interrupted for used chains, and how often. */
 class InterruptDecisionTest extends ConsoleBench {
   import VirtioParam.EventIndex
 
