@@ -119,7 +119,7 @@ class CaptureBench(dut: Capture, val random: Random, setup: CaptureSetup) {
     told = None
   }
 
-  /** Closes the present MBUF. */
+  /** Asks the card to close the present MBUF (part of the ring) in the next cycle. */
   def seal(): Unit = asks = true
 
   /** Writes a limit that is `ahead` bytes before the card's position, at most a ring. The limit

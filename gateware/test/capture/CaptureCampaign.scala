@@ -17,8 +17,7 @@ import lanebox.vocabulary.{LaneboxSim, Seed}
   * settings.
   *
   * A step is one of these acts and a few cycles. After each recording CaptureBench compares every
-  * record with its frame byte for byte, and holds the accounts against its own counts, in frames
-  * and bytes.
+  * record with its frame byte for byte, and the accounts with its own counts, in frames and bytes.
   */
 class CaptureCampaign(dut: Capture, seed: Int) {
   import CaptureCampaign._
@@ -45,7 +44,7 @@ class CaptureCampaign(dut: Capture, seed: Int) {
     b.begin()
     val largest = Seq(100, 100, 300, 300, 1600, 5000)(r.nextInt(6))
     for (_ <- 0 until RoundSteps) step(b, own, r, largest)
-    // The host may go on to take nothing while the card stops.
+    // While the card stops, the host takes data in at least half of the cycles.
     b.run = false
     b.cycles(r.nextInt(200))
     b.host.pauses = 0.5 * r.nextDouble()
@@ -58,7 +57,7 @@ class CaptureCampaign(dut: Capture, seed: Int) {
     b.stop()
     val delivered = b.check()
     count(b, own, delivered)
-    // A stopped block drops the rest, and does not count it.
+    // The stopped capture block drops the frames that are left, and does not count them.
     b.source.clear()
     while (!b.driver.idle) b.cycle()
   }
@@ -87,7 +86,7 @@ class CaptureCampaign(dut: Capture, seed: Int) {
       b.host.pauses = 0
       b.driver.pauses = 0
       // The next record begins an MBUF, so it needs the limit. The staging memory becomes empty,
-      // and a line tells of all records.
+      // and a status line reports all records.
       b.seal()
       b.cycles(4000)
       b.raise(b.host.size.toInt)
@@ -137,7 +136,7 @@ object CaptureCampaign {
   def setup(r: Random): CaptureSetup = {
     val mbufLog2    = 12 + r.nextInt(4)
     val segmentLog2 = mbufLog2 max (13 + r.nextInt(3))
-    // Bytes of the smallest ring: two MBUFs, as far as they are small ones.
+    // Bytes of the smallest ring: two MBUFs, and at least 32 KiB.
     val smallest = (2 << mbufLog2) max 32768
     val least    = (smallest >> segmentLog2) max 1
     val mode     = r.nextInt(8)

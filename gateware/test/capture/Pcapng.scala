@@ -79,7 +79,7 @@ object Pcapng {
     in.getInt(at) match {
       case 6          => packet(in, bytes, at, size)
       case 0x80004c42 =>
-        // Magic and places are written again here, so that a wrong number in numbers.py fails.
+        // The seal's magic and offsets are repeated here, so that a wrong one in numbers.py fails.
         assert(in.getInt(at + 8) == 0x4c420001, "the seal's magic")
         assert(bytes.slice(at + 56, at + size - 4).forall(_ == 0), "the seal's rest")
         Sealed(

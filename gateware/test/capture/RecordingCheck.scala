@@ -33,7 +33,7 @@ object RecordingCheck {
     var first      = false
     val delivered  = mutable.ArrayBuffer[Delivered]()
     val lostBefore = mutable.Map[Int, Long]().withDefaultValue(0L)
-    // The frames that the latest seal tells as lost, by cause: ring, staging memory.
+    // The frames that the latest seal reports as lost, by cause: ring, staging memory.
     var sealedLost = (0L, 0L)
     // Lost frames among the first `count` frames that were sent, if so many were delivered.
     def lostOf(count: Int) = seen.take(count).count(f => keepBad || !f.error) - delivered.size

@@ -110,8 +110,8 @@ class AccountsTest extends AnyFunSuite {
         assert(account.frames.toBigInt == sum && account.bytes.toBigInt == 60 * sum, s"$entry")
       }
 
-      // MbufPlacer has a fate in each third cycle at the most. Those before the pause in front of
-      // the snapshot have all been counted when it begins.
+      // MbufPlacer has a fate in each third cycle at the most. No fate comes in the 30 cycles
+      // before the snapshot, so all earlier fates have been counted when it begins.
       var before = Seq[Long]()
       for (cycle <- 0 until 3000) {
         dut.io.snapshot #= cycle == 600

@@ -21,7 +21,9 @@ class GeneratorTest extends AnyFunSuite {
 
   case class Made(at: Long, port: Int, time: Long, data: IndexedSeq[Byte])
 
-  /** The places of the larger frames among the 12 frames of a mix. */
+  /** The frames of a mix that are not small: index among the 12 frames, then 1 (middle) or 2
+    * (large).
+    */
   val Places = Map(1 -> 1, 4 -> 1, 8 -> 1, 11 -> 1, 6 -> 2)
 
   /** Runs the generator. `sizes` and `periods` are those of the small, middle and large frames;

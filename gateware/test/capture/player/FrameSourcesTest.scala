@@ -13,7 +13,9 @@ import spinal.core.sim._
 import lanebox.capture.{FrameDriver, TestFrame}
 import lanebox.vocabulary.{LaneboxSim, Seed}
 
-/** The frames of all sources come out whole, each source's in order, and no source is left out. */
+/** Tests FrameSources: the frames of all sources come out whole, those of a source in order, and no
+  * source is left out.
+  */
 class FrameSourcesTest extends AnyFunSuite {
   test(s"frames of three sources are joined whole, seed ${Seed.value}") {
     LaneboxSim(FrameSources(3)).doSim("joined", Seed.value) { dut =>

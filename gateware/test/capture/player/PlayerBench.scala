@@ -13,7 +13,8 @@ import lanebox.capture.TestFrame
 
 /** Feeds the player with a stream, and takes its frames. Both sides pause at random. */
 class PlayerBench(dut: Player, val random: Random) {
-  // The chance in a cycle that no beat is offered, and that none is taken.
+  // Chances in a cycle: that no beat of the stream is offered, and that no beat of a frame is
+  // taken.
   var streamPauses, framePauses = 0.0
   var now                       = 1000L
   // The beats that have not been offered yet, and those of them that come with a failure.
@@ -91,7 +92,7 @@ class PlayerBench(dut: Player, val random: Random) {
 
   def run(count: Int): Unit = for (_ <- 0 until count) cycle()
 
-  /** One cycle. Time goes on by 4 ns. */
+  /** Runs one clock cycle, in which time goes on by 4 ns. */
   def cycle(): Unit = {
     dut.clockDomain.waitSampling()
     cycles += 1
@@ -140,7 +141,8 @@ class PlayerBench(dut: Player, val random: Random) {
     }
   }
 
-  /** Compares all that the player gave and says with what the model makes of the stream. */
+  /** Compares the player's frames and results with those that PlayerModel computes of the stream.
+    */
   def check(stream: Array[Byte], port: Option[Int] = None): Played = {
     val wanted  = PlayerModel.play(stream, port)
     val results = dut.io.results

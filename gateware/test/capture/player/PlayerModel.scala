@@ -89,7 +89,7 @@ object PlayerModel {
     TestFrame(time, port.getOrElse(in.getInt(at + 8)), in.getInt(at + 24), data)
   }
 
-  // Blocks ----------------------------------------------------------------------------------------
+  // Makers of pcapng blocks -----------------------------------------------------------------------
 
   def block(kind: Int, body: Array[Byte]): Array[Byte] = {
     require(body.length % 4 == 0)

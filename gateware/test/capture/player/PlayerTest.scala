@@ -57,7 +57,8 @@ class PlayerTest extends AnyFunSuite {
     }
   }
 
-  /** A stream in which one block is broken by `change`, and the number that must be told. */
+  /** A fault: `change` breaks one block of a stream, and the player must report the number `error`.
+    */
   case class Fault(name: String, error: Int, change: (Array[Byte], Random) => Array[Byte])
   def put(at: Int, value: Int)(block: Array[Byte]): Array[Byte] = {
     val copy = block.clone()

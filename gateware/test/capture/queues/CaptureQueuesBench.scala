@@ -35,7 +35,7 @@ class CaptureQueuesBench(dut: CaptureQueues, val random: Random, setup: CaptureS
   private var ran = false
   // The queues whose host does not raise the limit any more.
   val stopped = mutable.Set[Int]()
-  // The acts of software on single queues that wait for their cycle.
+  // What software does to single queues, each with its queue. One of these acts has each cycle.
   private val acts = mutable.Queue[(Int, () => Unit)]()
   private var time = 0L
 
@@ -57,7 +57,7 @@ class CaptureQueuesBench(dut: CaptureQueues, val random: Random, setup: CaptureS
     time
   }
 
-  /** Offers frames of networks, some of them bad. */
+  /** Offers random frames of FlowFrames. `bad` percent of them have an error. */
   def offer(count: Int, bad: Int = 0): Unit = source ++= Seq.fill(count) {
     val frame = FlowFrames(random, nextTime())
     if (random.nextInt(100) < bad) frame.copy(flags = 1L << 24, error = true) else frame
@@ -69,7 +69,8 @@ class CaptureQueuesBench(dut: CaptureQueues, val random: Random, setup: CaptureS
     TestFrame(nextTime(), i % queues, size, data)
   }
 
-  /** Notes a frame that the card has taken where rules and spread send it. */
+  /** Adds a frame that the card has taken to the frames of the queue that rules and spread choose.
+    */
   private def sort(frame: TestFrame): Unit = {
     val flow   = FlowModel(frame.data, frame.port, frame.original)
     val number = if (sorts) rules.indexWhere(_.matches(flow)) else -1
@@ -115,7 +116,7 @@ class CaptureQueuesBench(dut: CaptureQueues, val random: Random, setup: CaptureS
   /** Asks for a seal of the queue's MBUF. */
   def seal(queue: Int): Unit = select(queue)(dut.io.seal #= true)
 
-  /** The host of `queue` has read its ring up to the card's position. */
+  /** Raises the limit of `queue`: its host has read its ring up to the card's position. */
   def raise(queue: Int): Unit = select(queue) {
     val host = hosts(queue)
     host.limit = host.position + host.size
@@ -184,7 +185,7 @@ class CaptureQueuesBench(dut: CaptureQueues, val random: Random, setup: CaptureS
     dut.io.segment.valid #= false
   }
 
-  /** Writes rules and spread. */
+  /** Writes the rules and the spread table to the card. */
   private def program(): Unit = {
     for ((rule, i) <- rules.zipWithIndex; (word, at) <- rule.words.zipWithIndex) {
       dut.sort.rule.valid #= true
@@ -279,7 +280,7 @@ class CaptureQueuesBench(dut: CaptureQueues, val random: Random, setup: CaptureS
     (own, dropped)
   }
 
-  /** Holds every recording, position and account against the frames that were sent. Returns for
+  /** Compares every recording, position and account with the frames that were sent. Returns for
     * each queue the frames whose records are in its ring.
     */
   def check(): Seq[Seq[Delivered]] = {

@@ -56,7 +56,8 @@ class CaptureQueuesTest extends AnyFunSuite {
         bench.begin()
         bench.offer(if (setup.newest) 1200 else 400, bad = 5)
         if (round % 2 == 0) bench.drain(60000) else bench.cycles(500 + random.nextInt(1000))
-        // A host that takes little would need long for all that is staged.
+        // A host that takes little would need long for all data that is staged, so it pauses less
+        // now.
         bench.hosts.head.pauses = setup.hostPauses min 0.5
         bench.stop()
         val delivered = bench.check()
@@ -152,7 +153,7 @@ class CaptureQueuesTest extends AnyFunSuite {
       bench.begin()
       bench.offerSize(1400, 1500)
       // Three queues saturate the host. One frame in twenty is a short one of queue 3, so this
-      // queue has new records whenever it is looked at, and sometimes a full cell behind the
+      // queue has new records whenever it has its turn, and sometimes a full cell behind the
       // others'.
       val frames = bench.source.toSeq.zipWithIndex.map { case (frame, i) =>
         if (i % 20 > 0) frame.copy(port = frame.port % 3)
@@ -161,8 +162,9 @@ class CaptureQueuesTest extends AnyFunSuite {
       bench.source.clear()
       bench.source ++= frames
       bench.cycles(10000)
-      val host               = bench.hosts(3)
-      var sent: Option[Long] = None // When a part of a cell was written that no line told of yet.
+      val host = bench.hosts(3)
+      // The cycle in which a part of a cell was written that no status line has reported yet.
+      var sent: Option[Long] = None
       var lines              = host.lines
       var partial            = host.partial
       val before             = partial

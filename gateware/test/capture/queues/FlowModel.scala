@@ -7,8 +7,8 @@ package lanebox.capture.queues
 /** The fields that the parser must find in a frame, written from the standards and not from the
   * hardware.
   *
-  * It walks through the frame's first 128 bytes, and stops at the first header that it does not
-  * know or that does not fit.
+  * FlowModel walks through the frame's first 128 bytes, and stops at the first header that it does
+  * not know or that does not fit.
   */
 case class FlowModel(
     port: Int,

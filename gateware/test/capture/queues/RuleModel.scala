@@ -46,7 +46,7 @@ case class RuleModel(
     within(lengths, flow.length)
   }
 
-  /** The words as Rule.scala describes them. */
+  /** Returns the rule's 16 words, in the format that Rule.scala describes. */
   def words: Seq[Long] = {
     def field(at: Int, width: Int, value: Option[Int]) = value.fold((0L, 0L)) { number =>
       (number.toLong << at, ((1L << width) - 1) << at)

@@ -96,7 +96,7 @@ class RingWakeTest extends AnyFunSuite {
     run("last") { (_, bench) =>
       bench.line(4096, 5)
       bench.cycles(5)
-      // The second write comes before the first one's result.
+      // `wake` is written a second time before the result for the first one comes.
       for (gap <- 0 to 1) {
         bench.arm(8192 + gap)
         bench.cycles(gap)
