@@ -11,8 +11,8 @@ import spinal.core.sim._
 
 import lanebox.vocabulary.targets.{TargetCompletion, TargetRequest}
 
-/** Test bench of the Completer. It stands for the hard block and the host at CQ and CC, and for one
-  * client with a memory at each port.
+/** Test bench of the Completer. The bench stands for the hard block and the host at CQ and CC, and
+  * for one client with a memory at each port.
   *
   * In each clock cycle the bench samples the pins as they were at the clock edge, then drives the
   * pins for the next cycle. Each variable `...Stall` is the chance of a stall in a cycle. The bench
@@ -32,8 +32,8 @@ class CompleterBench(dut: Completer, val random: Random, val mps: Int = 256) {
   val ports    = Seq.tabulate(dut.p.ports)(new Port(_))
 
   // The host's side -------------------------------------------------------------------------------
-  // Gives the next request of the host, if any. The argument says whether a non-posted request is
-  // allowed in this cycle.
+  // `next` gives the next request of the host, if any. Its argument says whether a non-posted
+  // request is allowed in this cycle.
   var next: Boolean => Option[HostRequest] = _ => None
   var onCompletion: HostCompletion => Unit = _ => ()
   var onBegun: HostRequest => Unit         = _ => ()
@@ -141,7 +141,7 @@ class CompleterBench(dut: Completer, val random: Random, val mps: Int = 256) {
     dut.io.cc.ready #= !ccHeld && !stall(ccStall)
   }
 
-  // A client --------------------------------------------------------------------------------------
+  // A client at a port of the Completer -----------------------------------------------------------
   case class Beat(last: Boolean, first: Boolean, fill: TargetCompletion => Unit)
 
   class Port(index: Int) {

@@ -9,8 +9,8 @@ import org.scalatest.funsuite.AnyFunSuite
 import lanebox.vocabulary.Window
 import lanebox.vocabulary.targets.TargetRequest
 
-/** Tests that CompleterParam makes the Completer's parameters from the words of a command line, or
-  * fails with the reason.
+/** Tests that CompleterParam makes the Completer's parameters from the arguments of a command line,
+  * or fails with the reason.
   */
 class CompleterParamTest extends AnyFunSuite {
   test("words on the command line make the parameters") {

@@ -12,10 +12,10 @@ import spinal.core.sim._
 
 import lanebox.vocabulary.{Clearing, LaneboxSim, Seed, Window}
 
-/** Any request that a host may send reaches its port exactly once and unchanged, or is refused as
-  * the PCIe specification demands. Every non-posted request is answered exactly once. Non-posted
-  * credits are never lost and never created. CqParser and CcFramer have no suites of their own:
-  * they are tested here.
+/** Tests the Completer. Any request that a host may send reaches its port exactly once and
+  * unchanged, or is refused as the PCIe specification demands. Every non-posted request is answered
+  * exactly once. Non-posted credits are never lost and never created. CqParser and CcFramer have no
+  * suites of their own: they are tested here.
   */
 class CompleterTest extends AnyFunSuite {
   val windows = Seq(

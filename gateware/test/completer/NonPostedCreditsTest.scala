@@ -11,8 +11,8 @@ import spinal.core.sim._
 
 import lanebox.vocabulary.{LaneboxSim, Seed}
 
-/** NonPostedCredits neither loses nor creates a non-posted credit. One test does every step from
-  * every reachable state, and the other takes a long random walk.
+/** Tests that NonPostedCredits neither loses nor creates a non-posted credit. One test does every
+  * step from every reachable state, and the other takes a long random walk.
   */
 class NonPostedCreditsTest extends AnyFunSuite {
   lazy val compiled = LaneboxSim(NonPostedCredits())

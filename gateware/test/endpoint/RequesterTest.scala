@@ -346,7 +346,7 @@ class RequesterTest extends AnyFunSuite {
   check("a told client learns when its own writes have left, and not before", 0) { (dut, bench) =>
     import bench.{host, random, senders}
     val handed   = Array(0, 0) // Dwords of the writes that each client has handed over.
-    val due      = Array(0, 0) // The same, at the client's pulse of `sent` before.
+    val due      = Array(0, 0) // Dwords handed over by the latest pulse of `sent`.
     val age      = Array(0, 0) // Cycles since all that was due has left.
     val rounds   = Array(0, 0) // Pulses of `sent` for which a write was due.
     val promptly = 100

@@ -13,9 +13,9 @@ import spinal.core.sim._
 import lanebox.completer.HostRequest
 import lanebox.vocabulary.{LaneboxSim, Seed}
 
-/** Every dword of a host's request reaches the front end (a bus master of LitePCIe) once, in order
-  * and with its byte enables. The host gets the data that the front end gives. Each read gets an
-  * answer, even if the front end never gives one.
+/** Tests SlavePort. Every dword of a host's request reaches the front end (a bus master of
+  * LitePCIe) once, in order and with its byte enables. The host gets the data that the front end
+  * gives. Each read gets an answer, even if the front end never gives one.
   */
 class SlavePortTest extends AnyFunSuite {
   val timeout = 60
@@ -59,7 +59,7 @@ class SlavePortTest extends AnyFunSuite {
     var heldReads                 = 0
     val completionsAt, requestsAt = mutable.ArrayBuffer[Long]()
 
-    // The Completer -------------------------------------------------------------------------------
+    // The Completer's side of the bench -----------------------------------------------------------
     val queue                         = mutable.Queue[HostRequest]()
     private var driven                = false
     private var beat                  = 0
@@ -192,7 +192,7 @@ class SlavePortTest extends AnyFunSuite {
       if (answers && !dut.answered.toBoolean) unwanted += 1
     }
 
-    // The front end -------------------------------------------------------------------------------
+    // The front end's side of the bench -----------------------------------------------------------
     // Cycles until the front end is done with the dword that is offered; -1: no dword is offered.
     private var left    = -1
     private var answers = mutable.Queue[(Long, Int, Access, Int)]()

@@ -7,8 +7,8 @@ package lanebox.mmio
 import scala.util.Random
 import spinal.core.sim._
 
-/** Test bench of the MMIO bridge. It steps the model of the host, the bridge and the models of the
-  * slow targets (Wishbone and AXI) together.
+/** Test bench of the MMIO bridge. MmioBench steps the model of the host, the bridge and the models
+  * of the slow targets (Wishbone and AXI) together.
   */
 class MmioBench(val dut: MmioDut, seed: Int) {
   val random   = new Random(seed)
@@ -65,7 +65,7 @@ class MmioBench(val dut: MmioDut, seed: Int) {
     cycles(3)
   }
 
-  // Requests --------------------------------------------------------------------------------------
+  // Makers of requests ----------------------------------------------------------------------------
 
   def read(bar: Int, offset: Int, bytes: Int): HostRequest = {
     val dwords  = ((offset & 3) + bytes + 3) / 4

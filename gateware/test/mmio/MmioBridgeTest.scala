@@ -9,9 +9,9 @@ import spinal.core.sim._
 
 import lanebox.vocabulary.Seed
 
-/** Through the MMIO bridge, reads return the bytes that were written, in completions that follow
-  * PCIe's rules. AxiReader, AxiWriter, CompletionBuilder and WishboneTarget have no suites of their
-  * own: they are tested here.
+/** Tests that reads through the MMIO bridge return the bytes that were written, in completions that
+  * follow PCIe's rules. AxiReader, AxiWriter, CompletionBuilder and WishboneTarget have no suites
+  * of their own: they are tested here.
   */
 class MmioBridgeTest extends AnyFunSuite {
   val fast = MmioDut.parameters.memories.map(_.name)

@@ -9,7 +9,9 @@ import spinal.core.sim._
 
 import lanebox.vocabulary.{Clearing, Seed}
 
-/** The MMIO bridge answers and counts each failed access once. Later requests are not affected. */
+/** Tests that the MMIO bridge answers and counts each failed access once, and that later requests
+  * are not affected.
+  */
 class MmioErrorTest extends AnyFunSuite {
   // Says how a slow target (AXI or Wishbone) answers at a byte address. Of each 16 blocks of 1 KiB,
   // blocks 5 and 9 answer with an error, block 7 never, block 11 too late, and the others well.

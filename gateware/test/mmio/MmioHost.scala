@@ -63,7 +63,7 @@ case class ExpectedPiece(
     status: Int
 )
 
-/** Model of the host: it sends requests, has at most 32 reads outstanding, and checks every
+/** Model of the host. MmioHost sends requests, has at most 32 reads outstanding, and checks every
   * completion.
   *
   * A read may return each byte with its value after all earlier requests, or with a value that a
@@ -87,7 +87,7 @@ class MmioHost(dut: MmioDut, val random: Random) {
     p.windows.find(holds(_, bar, offset))
       .map(w => (targets(w.target), (offset - w.base + w.targetBase).toInt))
 
-  // What is under way -----------------------------------------------------------------------------
+  // The host's outstanding reads, its credits and its counts --------------------------------------
 
   class Read(val request: HostRequest, val tag: Int, val number: Int, val from: Long) {
     val target  = find(request.bar, request.offset)
@@ -244,7 +244,7 @@ class MmioHost(dut: MmioDut, val random: Random) {
     }
   }
 
-  // Completions -----------------------------------------------------------------------------------
+  // Checks of completions -------------------------------------------------------------------------
 
   private var inside: Option[(Read, ExpectedPiece)] = None
   private var left                                  = 0
@@ -337,7 +337,7 @@ class MmioHost(dut: MmioDut, val random: Random) {
     }
   }
 
-  // A cycle ---------------------------------------------------------------------------------------
+  // The step of one clock cycle -------------------------------------------------------------------
 
   def step(): Unit = {
     check()

@@ -9,8 +9,8 @@ import scala.util.Random
 import spinal.core._
 import spinal.core.sim._
 
-/** Checks that `clear` sets the counters of a block to zero. It finds all 32-bit counters in the
-  * block's bundle by their type, so that a test needs no list of their names.
+/** Checks that `clear` sets the counters of a block to zero. Clearing finds all 32-bit counters in
+  * the block's bundle by their type, so that a test needs no list of their names.
   */
 object Clearing {
   def counters(bundle: Bundle): Seq[(String, Long)] =
@@ -43,7 +43,7 @@ object Clearing {
   def underLoad(bundle: Bundle, clear: Bool, random: Random, busy: Set[String])(
       cycle: => Unit
   ): Unit = {
-    // Cycles that pass between a clear and the look at the counters. A counter counts at most one
+    // Cycles that pass between a clear and the check of the counters. A counter counts at most one
     // event in each of them.
     val since   = 2
     def above   = counters(bundle).filter { case (name, n) => busy(name) && n > since }

@@ -85,9 +85,9 @@ class RandomFaults(random: Random, chance: Double, timeout: Long = 0) extends Fa
     now((before :+ stray) ++ after)
   }
 
-  /** Returns the completion. It does not fit its read, so it is expected to be counted as
-    * unexpected and duplicate, as if it belonged to an earlier read with the same tag. If the hard
-    * block says that it ends the read, it is not counted.
+  /** Returns `completion`, which does not fit its read. So the card must count it as unexpected and
+    * duplicate, as if it belonged to an earlier read with the same tag. If the completion is marked
+    * as the last one of its read (`done`), the card does not count it so.
     */
   private def named(completion: RcCompletion): RcCompletion = {
     if (!completion.done) stray(1)

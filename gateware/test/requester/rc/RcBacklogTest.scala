@@ -12,8 +12,8 @@ import spinal.core.sim._
 
 import lanebox.vocabulary.{LaneboxSim, Seed}
 
-/** Tests RcBacklog, the card's queue of RC beats, which must never hold RC off. It consists of two
-  * queues. Beats keep their order in both, and all beats that may be outstanding have room.
+/** Tests RcBacklog, the card's queue of RC beats, which must never hold RC off. RcBacklog consists
+  * of two queues. Beats keep their order in both, and all beats that may be outstanding have room.
   */
 class RcBacklogTest extends AnyFunSuite {
   private lazy val compiled = LaneboxSim(RcBacklog(UInt(32 bits)))

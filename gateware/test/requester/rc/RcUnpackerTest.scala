@@ -11,8 +11,8 @@ import spinal.core.sim._
 
 import lanebox.vocabulary.{LaneboxSim, Seed}
 
-/** RcUnpacker passes on the completions of RC, and lets probes in between. A probe looks up the
-  * tag of a read that may have timed out. It may come at any time, except in the middle of a
+/** Tests that RcUnpacker passes on the completions of RC, and lets probes in between. A probe looks
+  * up the tag of a read that may have timed out. It may come at any time, except in the middle of a
   * completion with that tag, and no completion waits for it.
   */
 class RcUnpackerTest extends AnyFunSuite {

@@ -63,8 +63,8 @@ class ReturnThroughputTest extends AnyFunSuite {
     Some(TestRequest(at, bytes / 4, 15, 15, 0))
   }
 
-  /** Makes a read of two dwords across a boundary of 64 bytes. It gets two completions of one dword
-    * each.
+  /** Makes a read of two dwords across a boundary of 64 bytes. The host answers it with two
+    * completions of one dword each.
     */
   private def split(bench: ReturnBench): Option[TestRequest] =
     Some(TestRequest((1 + bench.random.nextInt(ReturnHost.Dwords / 16 - 1)) * 64 - 4, 2, 15, 15, 0))

@@ -11,8 +11,8 @@ import spinal.core.sim._
 import lanebox.vocabulary.{LaneboxSim, Seed}
 
 /** Tests that a fence lets a message (an interrupt, for example) pass as soon as all requests that
-  * were handed over before the message are done, and not earlier. It does not wait for reads of
-  * clients that are not fenced.
+  * were handed over before the message are done, and not earlier. The fence does not wait for reads
+  * of clients that are not fenced.
   */
 class FenceTest extends AnyFunSuite {
   val messenger = 4

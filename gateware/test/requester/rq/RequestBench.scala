@@ -22,7 +22,8 @@ case class RequestMood(
     tags: Int = 64
 )
 
-/** Test bench of a RequestPath: it stands for the clients, the hard block's RQ and the return path.
+/** Test bench of a RequestPath. The bench stands for the clients, the hard block's RQ and the
+  * return path.
   *
   * The bench knows all requests, and a TLP's address tells its client. So the bench checks that
   * each TLP is the next one of its client, cut where RequestModel cuts it, with the right bytes.
@@ -52,10 +53,9 @@ class RequestBench(dut: FencedRequests, mps: Int, mrrs: Int) {
 
   private def chance(percent: Int) = random.nextInt(100) < percent
 
-  // --- Clients -----------------------------------------------------------------------------------
+  // --- The clients of RequestPath ----------------------------------------------------------------
 
-  /** A client's request that is on its way. It keeps which of the request's TLPs is expected next.
-    */
+  /** A client's request that is on its way, and which of the request's TLPs is expected next. */
   private class Going(val request: ClientRequest, val writesBefore: Int) {
     private val largest = (if (request.write) mps else mrrs) / 4
     private val cuts    = RequestModel.cuts(request.address, request.dwords, largest)
@@ -149,7 +149,7 @@ class RequestBench(dut: FencedRequests, mps: Int, mrrs: Int) {
     if (answers.headOption.exists(_ <= now)) answers.dequeue()
   }
 
-  // --- The hard block ----------------------------------------------------------------------------
+  // --- The hard block's RQ -----------------------------------------------------------------------
 
   // The beat that the card offers on RQ and that the hard block has not taken yet.
   private var offered = Option.empty[Seq[BigInt]]

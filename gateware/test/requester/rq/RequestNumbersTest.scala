@@ -11,8 +11,9 @@ import spinal.core.sim._
 
 import lanebox.vocabulary.{LaneboxSim, Seed}
 
-/** RequestNumbers gives sequence numbers to write TLPs. No write is counted as gone too early,
-  * whatever the number of writes that wait in the hard block, and in whatever order they leave it.
+/** Tests that RequestNumbers gives sequence numbers to write TLPs, and counts no write as gone too
+  * early, whatever the number of writes that wait in the hard block, and in whatever order they
+  * leave it.
   */
 class RequestNumbersTest extends AnyFunSuite {
   test(s"31 writes wait at once, as many as there may be, seed ${Seed.value}") {
