@@ -13,7 +13,7 @@
 /*
  * Echoes the bytes that the host has typed, and carries out the command of each finished line.  The
  * ring may have no room for all of a long answer.  The rest follows when the host has read the ring
- * and rings again.
+ * and has rung the doorbell again.
  */
 void console_poll(void);
 

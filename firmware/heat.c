@@ -12,7 +12,10 @@
 #include "card.h"
 #include "log.h"
 
-/* Puts both modules into low power, and into @reset.  A board without known cages has none. */
+/*
+ * Puts both modules into low power, and with @reset also into reset.  Without @reset their reset
+ * ends.  A board without known cages has no modules.
+ */
 static void modules(bool reset)
 {
 #ifdef CARD_MODULE0_CONTROL
@@ -48,7 +51,7 @@ void heat_poll(uint32_t events)
 {
 	if (events & EVENT_HOT)
 		hot();
-	/* Both events may have come, in any order, so the state of now decides. */
+	/* Both events may have come, in any order, so the present state decides. */
 	if (events & EVENT_COOL && !(reg_read(OWN_HOT) & 1))
 		cool();
 }

@@ -5,7 +5,8 @@
  */
 
 /*
- * Quiets the modules when the FPGA is too hot, with or without a host.
+ * Puts the network modules into reset and low power when the FPGA is too hot, with or without a
+ * host.
  */
 #ifndef FIRMWARE_HEAT_H
 #define FIRMWARE_HEAT_H

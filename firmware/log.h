@@ -16,6 +16,8 @@
 
 /* Keeps the log as it was before the reset.  If the memory holds no log, an empty one begins. */
 void log_init(void);
+
+/* Append a text, or a number in decimal, to the log.  Neither adds the end of a line. */
 void log_text(const char *text);
 void log_number(uint32_t value);
 

@@ -22,7 +22,10 @@ static bool news;
 
 void mailbox_init(void)
 {
-	/* Bytes and a command that the host has written before this start were not meant for it. */
+	/*
+	 * Bytes and a command that the host wrote before this start were for the firmware before it,
+	 * and bytes that the host has not read yet came from there.  All of these are dropped.
+	 */
 	reg_write(IN_TAIL, reg_read(IN_HEAD));
 	reg_write(OUT_HEAD, reg_read(OUT_TAIL));
 	reg_write(MAILBOX_BASE + MAILBOX_ANSWERED, reg_read(MAILBOX_BASE + MAILBOX_COMMAND));

@@ -27,6 +27,8 @@ uint32_t mailbox_room(void);
 
 /* Gives the host a byte.  If the ring is full, the byte is lost: the firmware never waits. */
 void mailbox_put(char byte);
+
+/* Give the host a text, or eight hexadecimal digits, byte by byte as mailbox_put() does. */
 void mailbox_text(const char *text);
 void mailbox_hex(uint32_t value);
 

@@ -5,8 +5,8 @@
  */
 
 /*
- * The management CPU's firmware is one loop, which sleeps until an event comes.  No part of it
- * waits.
+ * The management CPU's firmware is one loop, which sleeps until an event comes.  No part of the
+ * loop waits for anything else.
  */
 #include "card.h"
 #include "console.h"
