@@ -48,7 +48,7 @@ class CaptureCampaign(dut: Capture, seed: Int) {
     b.run = false
     b.cycles(r.nextInt(200))
     b.host.pauses = 0.5 * r.nextDouble()
-    // No frame may be lost with `lossless`, so the frames that wait for room get it.
+    // No frame may be lost with `lossless`, so the limit rises for the frames that wait for room.
     b.holds = false
     for (_ <- 0 until 100 if own.lossless) {
       b.raise(b.host.size.toInt)
@@ -126,7 +126,7 @@ class CaptureCampaign(dut: Capture, seed: Int) {
 }
 
 object CaptureCampaign {
-  // The steps of one recording. The next one begins without a reset, with settings of its own.
+  // The steps of one recording. The next recording begins without a reset, with other settings.
   val RoundSteps = 2000
   // The host's chance to take nothing in a cycle.
   val Pauses = Seq(0.0, 0.2, 0.6, 0.9)
@@ -155,7 +155,7 @@ object CaptureCampaign {
     )
   }
 
-  /** Runs this many steps, and prints what became of the frames. */
+  /** Runs `steps` steps, and prints how many frames had each fate. */
   def campaign(steps: Int): Map[String, Long] = {
     var found = Map[String, Long]()
     println(s"capture campaign: $steps steps, seed ${Seed.value}")

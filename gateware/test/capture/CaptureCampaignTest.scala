@@ -15,7 +15,7 @@ class CaptureCampaignTest extends AnyFunSuite {
   test(s"the loss identity holds in 10^5 random steps, seed ${Seed.value}") {
     val found = CaptureCampaign.campaign(100000)
     info(found.map { case (what, number) => s"$number $what" }.mkString(", "))
-    // The campaign is worth something only if every fate of a frame is frequent in it.
+    // The campaign proves something only if every fate of a frame is frequent in it.
     for (
       what <- Seq(
         "delivered",

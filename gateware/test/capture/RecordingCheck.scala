@@ -43,7 +43,7 @@ object RecordingCheck {
           val number = numbers(packet.time)
           assert(number > last, s"frame $number behind frame $last")
           if (first) {
-            // A seal is written before the next MBUF's first record, so it tells of no later loss.
+            // A seal is written before the next MBUF's first record, so it counts no later loss.
             assert(sealedLost._1 + sealedLost._2 <= lostOf(number), s"$sealedLost before $packet")
             first = false
           }

@@ -24,7 +24,7 @@ class CompleterBench(dut: Completer, val random: Random, val mps: Int = 256) {
   // True if the model of the hard block already has all 32 non-posted credits, so that a further
   // grant may be lost. Only the test that resets the Completer without this model sets `saturates`.
   var saturates = false
-  // A client answers each request after a random delay of fewer cycles than this.
+  // A client answers each request after a random delay of fewer than `answerDelay` cycles.
   var answerDelay = 0
   // The share of reads, 0 to 1, that a client answers with an error.
   var failures = 0.0
@@ -327,7 +327,7 @@ class CompleterBench(dut: Completer, val random: Random, val mps: Int = 256) {
     }
   }
 
-  // -----------------------------------------------------------------------------------------------
+  // The start and the cycles of the bench ---------------------------------------------------------
   def start(npMax: Int = 32): Unit = {
     dut.io.npMax #= npMax
     dut.io.maxPayload #= Integer.numberOfTrailingZeros(mps / 128)

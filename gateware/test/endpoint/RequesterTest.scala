@@ -166,7 +166,7 @@ class RequesterTest extends AnyFunSuite {
       if (back.valid.toBoolean && back.ready.toBoolean) takeBack(back)
       back.ready #= random.nextInt(4) != 0
     }
-    // The return path fills its pool of read tags in this time.
+    // In these cycles the return path fills its pool of read tags.
     dut.clockDomain.waitSampling(300)
 
     /** Writes the entry of an interrupt vector in the card's MSI-X table and unmasks the vector. */
@@ -274,7 +274,7 @@ class RequesterTest extends AnyFunSuite {
     (dut, bench) =>
       import bench.{host, random, senders}
       val control = 3
-      // An interrupt message may still be offered on RQ up to this many cycles after its vector was
+      // An interrupt message may still be offered on RQ up to `latest` cycles after its vector was
       // masked.
       val latest        = 2
       var before, after = 0

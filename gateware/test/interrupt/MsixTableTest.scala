@@ -141,7 +141,7 @@ class MsixTableTest extends AnyFunSuite {
     assert(bench.messages.size == vectors && bench.pending == 0)
   }
 
-  // Each way to hold an interrupt vector back: its name, how to do it, and how to undo it.
+  // Three methods to hold an interrupt vector back: name, how to begin, and how to end.
   for (
     (what, close, open) <- Seq[(String, (MsixTable, Bench) => Unit, (MsixTable, Bench) => Unit)](
       ("its mask", (_, bench) => bench.mask(5, true), (_, bench) => bench.mask(5, false)),

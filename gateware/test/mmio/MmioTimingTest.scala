@@ -129,7 +129,7 @@ class MmioTimingTest extends AnyFunSuite {
       maxPayload(code)
       axi.latency = () => 50
       axi.mixing = false
-      // A non-posted credit returns to the host this many cycles after its read was answered.
+      // A non-posted credit returns to the host 8 cycles after its read was answered.
       host.creditDelay = 8
       // CC takes beats as CcFramer does: the completion's descriptor of 12 bytes costs each
       // completion one more beat.

@@ -22,7 +22,7 @@ class CommandHost(dut: HostCommands, random: Random, base: Long, size: Int) {
   val memory  = Array.fill(size)(random.nextInt().toByte)
   var pauses  = 0.3 // Share of the cycles in which no request is taken, and in which no data comes.
   var latency = 60  // Most cycles from a read to its data.
-  var fails: Long => Int = _ => 0 // The error code of a read of this dword.
+  var fails: Long => Int = _ => 0 // `fails(address)` is the error code of a read of that dword.
   var reads, writes      = 0
 
   private case class Read(address: Long, dwords: Int, context: BigInt, due: Long)

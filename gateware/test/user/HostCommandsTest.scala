@@ -74,7 +74,9 @@ class HostCommandsTest extends AnyFunSuite {
       }
     }
 
-    /** True if a read that has not ended touches these bytes. Then they must not be written. */
+    /** Returns whether a read that has not ended touches these bytes. If so, no write may change
+      * them.
+      */
     def isRead(at: Int, bytes: Int): Boolean = user.inFlight.exists { each =>
       val from = (each.address - base).toInt
       !each.write && from < at + bytes + 4 && at < from + each.bytes + 4
@@ -170,7 +172,7 @@ class HostCommandsTest extends AnyFunSuite {
       bench.user.takes = false
       for (n <- 0 until 40) bench.give(write = false, 4 * n, 1000)
       dut.clockDomain.waitSampling(4000)
-      // 32 beats for each read: the store is full.
+      // Each read has 32 beats of data, so the store is full.
       assert(bench.host.reads == Numbers.CommandStoreBeats / 32)
       bench.user.takes = true
       bench.finish()

@@ -14,7 +14,7 @@ import spinal.core.sim._
 import lanebox.virtio.vocabulary.VirtioParam
 import lanebox.vocabulary.{LaneboxSim, Seed}
 
-/** A base of the test suites of the console: it has a console with small queues, and traffic. */
+/** Base of the test suites of the console: a console with small queues, and its traffic. */
 abstract class ConsoleBench extends AnyFunSuite {
   val param    = ConsoleBench.param
   def compiled = ConsoleBench.compiled

@@ -98,7 +98,7 @@ class ConsoleDriver(
     if (ok) write(Status, 15)
   }
 
-  /** Tells the device where queue `n` is. */
+  /** Tells the device the addresses and the size of queue `n`. */
   private def setUp(n: Int): Unit = {
     val queue = queues(n)
     write(QueueSel, n)
@@ -120,7 +120,7 @@ class ConsoleDriver(
   /** The registers with the indices of the device. */
   def indices = ConsoleBench.indices(dut)
 
-  /** Stops queue `n`, waits until its last chain must have ended, and makes it anew. */
+  /** Stops queue `n`, waits until its last chain must have ended, and sets up a new queue `n`. */
   def renew(n: Int): Unit = {
     write(QueueSel, n)
     write(QueueReady, 0)
@@ -148,7 +148,8 @@ class ConsoleDriver(
     received.clear()
   }
 
-  /** Makes queue `n` anew, with other rings, while a chain of it is under way. */
+  /** Sets queue `n` up anew, with other rings, while the device still has a chain of the old ones.
+    */
   def exchange(n: Int): Unit = {
     write(QueueSel, n)
     write(QueueReady, 0)
@@ -197,7 +198,7 @@ class ConsoleDriver(
       }
     }
 
-  /** Looks at a queue only if its interrupt has come, as a driver does that sleeps. */
+  /** Collects from a queue only if its interrupt has come, like a driver that sleeps until then. */
   def onInterrupts(later: => Int): Unit =
     for ((queue, n) <- queues.zipWithIndex if interrupts(n) > 0) {
       do {

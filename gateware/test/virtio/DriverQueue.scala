@@ -31,7 +31,7 @@ class DriverQueue(
   val chains         = mutable.HashMap[Int, Chain]()
   private val free   = mutable.ListBuffer(random.shuffle((0 until size).toList): _*)
   private var stacks = false // The descriptor that was given back last is used again next.
-  private var shown  = 0     // The available index that the device was told of.
+  private var shown  = 0     // The available index that the ring shows to the device.
   private var index  = 0     // The available index with the chains that are not published yet.
   private var seen   = 0     // The used index up to which the driver has looked.
 
@@ -63,7 +63,8 @@ class DriverQueue(
     stacks = stacked
   }
 
-  /** Lets the driver use its descriptors in an order in which none is the one before or behind it.
+  /** Lets the driver use its descriptors in such an order that HeadReader cannot guess the next: it
+    * is neither the same as before nor the one behind it.
     */
   def unguessable(): Unit = {
     val ordered = free.sortBy(n => (n * 3 % size, n))

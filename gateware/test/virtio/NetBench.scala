@@ -22,7 +22,7 @@ abstract class NetBench extends AnyFunSuite {
   def features(bits: Int*): BigInt = bits.map(BigInt(1) << _).fold(needed)(_ | _)
   val all = features(VirtioParam.EventIndex, VirtioParam.Indirect, VirtioParam.NotificationData)
 
-  /** The far side: it takes frames of the driver, and gives frames to it. */
+  /** The network's side of the net device: it takes the driver's frames, and gives frames to it. */
   class FarSide(dut: VirtioDevices, random: Random) {
     val taken         = mutable.Queue[IndexedSeq[Byte]]()
     val input         = mutable.Queue[TestFrame]() // Frames that are still to be input.
@@ -79,7 +79,7 @@ abstract class NetBench extends AnyFunSuite {
     driver.step(driver.random.nextInt(60))
   }
 
-  /** Carries `count` frames in both directions, and compares them. */
+  /** Carries `count` frames in each direction, and checks that the same frames arrive. */
   def traffic(driver: NetDriver, far: FarSide, count: Int): Unit = {
     val sent        = mutable.ArrayBuffer[IndexedSeq[Byte]]()
     val input       = mutable.ArrayBuffer[IndexedSeq[Byte]]()

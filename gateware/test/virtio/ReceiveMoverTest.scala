@@ -24,7 +24,7 @@ class ReceiveMoverTest extends NetBench {
   def exactly(bytes: Int, random: Random): TestFrame =
     TestFrame(0, 0, bytes, IndexedSeq.fill(bytes)(random.nextInt().toByte))
 
-  /** Offers chains with these numbers of bytes. */
+  /** Offers one chain of each of these numbers of bytes. */
   def offer(driver: NetDriver, sizes: Seq[Int]): Unit = {
     sizes.foreach(driver.offerBytes(_))
     driver.publish(0)

@@ -71,7 +71,7 @@ class VirtioConsoleTest extends ConsoleBench {
         driver.initialise(16)
         driver.step(300)
         driver.host.latency = 200
-        // HeadReader reads this chain.
+        // HeadReader reads the chain that is sent here, of the old rings.
         driver.send(40, parts = 1)
         driver.publish(1)
         driver.step(driver.random.nextInt(300))

@@ -23,7 +23,7 @@ class VirtioEngineTest extends NetBench {
   val Batch   = 32
   val agreed  = features(EventIndex, NotificationData)
 
-  /** Notes the cycles in which elements of these queues become used. */
+  /** Records the cycles in which elements of the driver's queues become used. */
   class Pace(driver: ConsoleDriver, dut: VirtioDevices) {
     private val times = Seq.fill(2)(mutable.ArrayBuffer[Long]())
     private var now   = 0L

@@ -65,7 +65,7 @@ class VirtioHost(dut: VirtioDevices, random: Random, memory: HostMemory) {
     now += 1
     while (posted.headOption.exists(_._1 <= now)) land(posted.head._2)
     for (n <- interrupts.indices if (dut.io.causes.toInt >> n & 1) == 1) {
-      land(writes) // An interrupt leaves behind all writes that were taken before it.
+      land(writes) // An interrupt leaves behind all earlier writes.
       interrupts(n) += 1
     }
     val data = dut.io.data

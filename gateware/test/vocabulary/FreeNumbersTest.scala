@@ -23,7 +23,7 @@ class FreeNumbersTest extends AnyFunSuite {
       LaneboxSim(FreeNumbers(Count, first, latency)).doSim { dut =>
         val random = new Random(Seed.value)
         val used   = mutable.ArrayBuffer.range(0, first)
-        val fresh  = mutable.ArrayBuffer[Int]() // Numbers in the order in which they first came.
+        val fresh  = mutable.ArrayBuffer[Int]() // Numbers in the order of their first use.
         var most   = 0
         dut.io.free.valid #= false
         dut.io.take.ready #= false

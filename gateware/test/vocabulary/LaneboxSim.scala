@@ -12,7 +12,7 @@ import spinal.core.sim._
   */
 object LaneboxSim {
 
-  /** The folder for everything that is compiled. SuiteRunner changes it for each suite. */
+  /** The folder for compiled simulations. SuiteRunner changes it for each suite. */
   var workspace = "simWorkspace"
 
   def apply[T <: Component](component: => T): SimCompiled[T] =

@@ -17,7 +17,7 @@ class PlayerBench(dut: Player, val random: Random) {
   // taken.
   var streamPauses, framePauses = 0.0
   var now                       = 1000L
-  // The beats that have not been offered yet, and those of them that come with a failure.
+  // The beats that have not been offered yet, each with a flag: the host fails to give it.
   val beats = mutable.Queue[(BigInt, Boolean)]()
   // All frames that came, with the time of the first beat.
   val frames          = mutable.ArrayBuffer[(TestFrame, Long)]()

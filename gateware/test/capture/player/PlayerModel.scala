@@ -24,7 +24,7 @@ case class Played(
 )
 
 object PlayerModel {
-  // The numbers of the errors, as software reads them.
+  // The numbers of the player's errors, as software reads them.
   val Length  = 1
   val Lengths = 2
   val Long    = 3

@@ -19,7 +19,7 @@ case class RuleModel(
     tagged: Option[Boolean] = None,
     etherType: Option[Int] = None,
     tcpFlags: (Int, Int) = (0, 0), // Value and mask.
-    // An address's first 64 bits, and how many of them count.
+    // The first 64 bits of an address, and how many of these bits are compared.
     source: (Seq[Int], Int) = (Seq(), 0),
     destination: (Seq[Int], Int) = (Seq(), 0),
     sourcePorts: (Int, Int) = (0, 65535),

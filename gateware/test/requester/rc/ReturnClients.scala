@@ -39,7 +39,7 @@ case class TestRequest(address: Int, dwords: Int, firstBe: Int, lastBe: Int, con
 class ReturnClients(dut: ReturnPath, host: ReturnHost, random: Random, mrrs: Int) {
   val clients = dut.p.clients
 
-  /** Gives the next request of the client with this number, or None. */
+  /** `request(n)` gives the next request of client n, or None. */
   var request: Int => Option[TestRequest] = _ => None
   val takes: Array[Double]                = Array.fill(clients)(1.0)
   // Chance, in a cycle, that the next read TLP is announced to the return path.

@@ -89,7 +89,7 @@ class ReturnErrorTest extends AnyFunSuite {
       }
       bench.clients.request = _ => bench.anyRequest(Seq(16, 128, 300)(bench.random.nextInt(3)))
       val counters = bench.dut.io.statistics
-      // The card never holds RC off, so this counter stays 0.
+      // The card never holds RC off, so `backPressure` stays 0.
       val never = Set("backPressure")
       // Before the reset the card's counters may have any value. So the test waits until the host
       // has sent a completion.

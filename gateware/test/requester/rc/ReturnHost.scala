@@ -15,7 +15,7 @@ case class HostTiming(
     mps: Int = 256,
     latency: Random => Long = _ => 100,
     inOrder: Boolean = false,
-    // Completions end at multiples of this many bytes; with None, at random multiples of `rcb`.
+    // Completions end at multiples of `piece` bytes; with None, at random multiples of `rcb`.
     piece: Option[Int] = None,
     // Chance, in a cycle, that the host begins no completion although one is due.
     gap: Double = 0,

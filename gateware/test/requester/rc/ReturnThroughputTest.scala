@@ -85,8 +85,8 @@ class ReturnThroughputTest extends AnyFunSuite {
     Mix("8n + 1 dwords", latency = 200, piece = Some(512))(uneven)
   )
 
-  /** In these tests RC has a beat in every cycle, which is faster than any PCIe link for this
-    * interface.
+  /** In the tests of `mixes` RC has a beat in every cycle, which is faster than any PCIe link for
+    * this interface.
     */
   for (mix <- mixes; straddle <- Seq(true, false))
     test(s"${mix.name} at the pins' own rate never hold RC up, straddle $straddle, " +

@@ -267,7 +267,7 @@ class RequestBench(dut: FencedRequests, mps: Int, mrrs: Int) {
     }
   }
 
-  // -----------------------------------------------------------------------------------------------
+  // --- The start and the cycles of the bench -----------------------------------------------------
 
   dut.io.settings.maxPayload #= log2(mps / 128)
   dut.io.settings.maxReadRequest #= log2(mrrs / 128)

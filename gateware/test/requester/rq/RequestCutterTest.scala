@@ -110,7 +110,7 @@ class RequestCutterTest extends AnyFunSuite {
       val latest = now + 5000
       while (awaited.nonEmpty && now < latest) dut.clockDomain.waitSampling()
       assert(awaited.isEmpty, s"${awaited.size} pieces never came")
-      // If RequestCutter made a piece too many, it would come now and fail the test.
+      // A piece too many from RequestCutter would come in these cycles and fail the test.
       dut.clockDomain.waitSampling(200)
     }
     cycles

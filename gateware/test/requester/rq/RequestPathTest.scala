@@ -266,8 +266,8 @@ class RequestPathTest extends AnyFunSuite {
         val before = bench.tlps.size
         dut.clockDomain.waitSamplingWhere(400)(dut.io.idle.toBoolean)
         assert(bench.tlps.size <= before + 8, "TLPs were begun after stop")
-        // A write of which RequestPath has taken some beats may still be taken in full in this
-        // time.
+        // If RequestPath has taken some beats of a write before `stop`, it may take the rest of the
+        // write in these cycles.
         dut.clockDomain.waitSampling(140)
         def seen  = (bench.beats, bench.enteredReads.sum, bench.enteredWrites.sum)
         val still = seen

@@ -73,7 +73,7 @@ class FlightTest extends ConsoleBench {
         driver.host.latency = 200
         driver.host.steady = driver.random.nextBoolean()
         prepare(driver)
-        // Each chain is read at once, or in two parts, so this read is of a chain in the middle.
+        // Each chain takes one or two reads, so the read that fails is of a chain in the middle.
         val fails = 2 + driver.random.nextInt(20)
         driver.host.failing = Some(driver.host.payloads + fails)
         driver.host.failedAt = -1

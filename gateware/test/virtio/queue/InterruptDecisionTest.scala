@@ -46,7 +46,7 @@ class InterruptDecisionTest extends ConsoleBench {
     driver =>
       driver.host.steady = true
       driver.host.latency = 4
-      var untold, most = 0 // Cycles since a chain was used that the driver was not told of.
+      var untold, most = 0 // Cycles since a chain was used for which no interrupt has come.
       for (_ <- 0 until 400) {
         while (driver.transmit.room > 0) driver.send(4, parts = 1)
         driver.transmit.publish()
