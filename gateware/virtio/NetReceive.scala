@@ -53,7 +53,7 @@ case class NetReceive(p: EngineParam) extends Component {
   io.lost := RegNext(loses) init False
 
   val ends = io.c2h.last
-  val over = ends && (io.c2h.bytes === 0 || io.c2h.bytes > Rest) // One more row is needed.
+  val over = ends && (io.c2h.bytes === 0 || io.c2h.bytes > Rest) // The frame needs one more row.
   val row  = Flow(BytePacker.Row())
   row.valid := (io.c2h.fire && keeps) || (extra && !io.clear)
   row.data  := io.c2h.data(HardBlock.DataWidth - Moved - 1 downto 0) ## carry

@@ -27,7 +27,7 @@ case class VirtioRegisters(p: VirtioParam) extends Component {
   val io = new Bundle {
     val registers = slave(RegisterPort(AddressBits))
     val contexts  = out(Vec(QueueContext(p.sizeWidth), p.queues))
-    val live      = out Bits (p.queues bits) // These queues may be served.
+    val live      = out Bits (p.queues bits) // Bit n: queue n may be served.
     val features  = out(RingFeatures())
     val kicks =
       Vec(master(Flow(Kick(p.pairWidth))), 2) // For receive queues and for transmit queues.
@@ -86,7 +86,7 @@ case class VirtioRegisters(p: VirtioParam) extends Component {
 
   val onQueues = new Area {
     val selected = Reg(UInt(log2Up(p.queues) bits)) init 0
-    val exists   = Reg(Bool()) init True // There is a queue with the number that was selected.
+    val exists   = Reg(Bool()) init True // The device has a queue with the selected number.
     val ready    = Reg(Bits(p.queues bits)) init 0
     val fresh    = RegInit(False)        // In the cycle before, the driver wrote 1 to QueueReady.
     when(written(QueueSel)) {

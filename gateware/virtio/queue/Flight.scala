@@ -24,12 +24,14 @@ case class Flight(number: UInt, done: Bool, failed: Bool) extends Area {
 
   val broken = stopped || (done && failed)
   val ends   = done && !broken
-  // These comparisons are a cycle old. At least two cycles lie between the begins of two chains,
-  // and between two used elements, and QueueRunner uses the comparisons only in between. `full`
-  // does not count the chain that has just begun, so it leaves room for one.
+  // `landed`, `more`, `some` and `full` are comparisons that are a cycle old. At least two cycles
+  // lie between the begins of two chains, and between two used elements, and QueueRunner uses the
+  // comparisons only in between. `full` does not count the chain that has just begun, so it leaves
+  // room for one.
   val landed = RegNext(ends || ended =/= used) init False
-  val due    = ends || landed            // The data of the oldest chain has come.
-  val more   = RegNext(ended - used > 1) // The data of the chain behind it has come, too.
+  val due    = ends || landed // The data of the oldest chain has come.
+  // The data of the chain behind the oldest one has come, too.
+  val more   = RegNext(ended - used > 1)
   val some   = RegNext(begun =/= used) init False
   val full   = RegNext(begun - used >= Chains - 1)
   val oldest = heads.readAsync(used.resized)

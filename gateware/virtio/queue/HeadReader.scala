@@ -42,14 +42,15 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
     val contexts = in(Vec(QueueContext(p.sizeWidth), p.pairs))
     val live     = in Bits (p.pairs bits)
     val features = in(Vec(RingFeatures(), p.pairs))
-    val known    = in(Vec(UInt(16 bits), p.pairs)) // The available index as far as it is known.
-    val pair     = in UInt (p.pairWidth bits)
-    val head     = out(Head(p.sizeWidth))          // The next head of `pair`.
-    val take     = in Bool ()                      // The head was taken.
-    val valid    = out Bits (p.pairs bits)         // These pairs have a head.
-    val request  = master(Stream(Fragment(Request())))
+    // The available index that is known of each pair.
+    val known             = in(Vec(UInt(16 bits), p.pairs))
+    val pair              = in UInt (p.pairWidth bits)
+    val head              = out(Head(p.sizeWidth))  // The next head of `pair`.
+    val take              = in Bool ()              // The head was taken.
+    val valid             = out Bits (p.pairs bits) // Bit n: pair n has a head.
+    val request           = master(Stream(Fragment(Request())))
     val entry, descriptor = slave(Flow(Fragment(Returned())))
-    val reading           = out Bits (p.pairs bits) // Reads for these queues are under way.
+    val reading           = out Bits (p.pairs bits) // Bit n: reads for pair n are under way.
     val busy              = out Bool ()
   }
   val number = HardType(UInt(p.sizeWidth - 1 bits))
@@ -62,10 +63,11 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
   /** State of the chains of each queue. Numbers of chains are modulo twice the number of slots. */
   val state = new Area {
     def every[T <: Data](kind: HardType[T]): Vec[T] = Vec(Reg(kind()), p.pairs)
-    val next    = every(UInt(16 bits))           // The index of the chain that is read next.
-    val last    = every(number)                  // The head that was named last.
-    val upwards = Reg(Bits(p.pairs bits)) init 0 // The last head came behind the one before.
-    val stale   = Reg(Bits(p.pairs bits)) init 0
+    val next = every(UInt(16 bits)) // The index of the chain that is read next.
+    val last = every(number)        // The head that was named last.
+    // Bit n: the last head of pair n came behind the head before.
+    val upwards              = Reg(Bits(p.pairs bits)) init 0
+    val stale                = Reg(Bits(p.pairs bits)) init 0
     val asked, stored, taken = every(UInt(log2Up(Slots) + 1 bits)) // Numbers of chains.
     for (each <- asked ++ stored ++ taken) each init 0
   }
@@ -95,7 +97,7 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
   val reading = Vec((0 until p.pairs).map { n =>
     state.asked(n) =/= state.stored(n) || (ask.phase =/= Step.rest && ask.pair === n)
   }).asBits
-  // A queue is read on when its slots have room for a line.
+  // HeadReader reads on in a queue when the queue's slots have room for a line.
   val lacks = Vec((0 until p.pairs).map { n =>
     val full = state.asked(n) - state.taken(n) > Slots - Line
     io.live(n) && !state.stale(n) && state.next(n) =/= io.known(n) && !full
@@ -160,7 +162,7 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
     val under   = RegInit(False) // The guessed descriptor was asked for and has not come.
     val checked = RegInit(False) // The guessed descriptor has come.
     val number  = Reg(HeadReader.this.number)
-    val odd     = Reg(Bool())    // Its entry is in the upper half of a dword.
+    val odd     = Reg(Bool())    // The entry of the guess is in the upper half of a dword.
     val pair    = Reg(UInt(p.pairWidth bits))
     val within  = Reg(HeadReader.this.number)
     // The descriptor that the entry names. Pair and mask are registers of the guess. The path from
@@ -355,7 +357,7 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
 
 object HeadReader {
   val Slots = 32 // Chains of a queue that are read ahead at the most. A power of two.
-  val Line  = 8  // Entries of a line at the most. A line ends at a multiple of this.
+  val Line  = 8  // The most entries of a line. A line ends at a multiple of this number.
   val Lines = 8  // Lines that are under way at the most.
 
   /** The first descriptor of a chain, and its number in the table. */
@@ -363,7 +365,7 @@ object HeadReader {
     val number     = UInt(sizeWidth - 1 bits)
     val tooHigh    = Bool() // The number in the ring is beyond the table.
     val failed     = Bool() // A read of the entry or the descriptor failed.
-    val plain      = Bool() // It has no fault, and its descriptor is plain (isPlain).
+    val plain      = Bool() // The head has no fault, and its descriptor is plain.
     val faults     = Descriptor.Faults()
     val descriptor = Descriptor()
 

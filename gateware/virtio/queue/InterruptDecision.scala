@@ -30,9 +30,9 @@ case class InterruptDecision(
 
   // VirtIO 1.2, 2.7.10: the driver wants an interrupt when the used index passes its event index.
   val passed = RegNext((used - event - 1) < (used - told))
-  // The driver wants to know of the used entries that it was not told of.
+  // The driver wants an interrupt for the entries that were used since the last decision.
   val announces = untold && (eventIndex ? passed | !silent)
-  // The driver wanted to know of the last used entry, so it is told of new ones at once.
+  // The driver wanted an interrupt for the last used entry, so it gets one for new entries at once.
   val hasty = untold && eager
 
   /** Used entries may wait for `patience` cycles while more chains follow. */

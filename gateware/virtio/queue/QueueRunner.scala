@@ -69,7 +69,7 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
     // which it has one. `known` says how far HeadReader may read, and `take` that a head was taken.
     val head    = in(HeadReader.Head(p.sizeWidth))
     val read    = in Bits (p.pairs bits)
-    val reading = in Bits (p.pairs bits) // HeadReader reads for these pairs.
+    val reading = in Bits (p.pairs bits) // Bit n: HeadReader has reads under way for pair n.
     val take    = out Bool ()
     val known   = out(Vec(UInt(16 bits), p.pairs))
     val ask     = master(Stream(HostRequests.Place(5)))
@@ -78,12 +78,13 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
     val buffer  = master(Stream(HostBuffer()))
     val moved   = slave(Flow(Moved(p.frameWidth)))
     // The buffer is `alone` in its chain, and the next chain may begin while its data is out.
-    val alone  = out Bool ()
-    val room   = in Bits (p.pairs bits) // There is room for such a chain beside all others.
-    val idle   = in Bool ()             // The mover takes a buffer at once.
-    val done   = in Bool ()             // The data of the oldest chain that is `alone` has come.
-    val failed = in Bool ()             // With `done`: a read of that data has failed.
-    val quiet  = in Bool ()             // The mover has no buffer, and no data is out.
+    val alone = out Bool ()
+    // Bit n: pair n has room for one more chain that is `alone`.
+    val room   = in Bits (p.pairs bits)
+    val idle   = in Bool () // The mover takes a buffer at once.
+    val done   = in Bool () // The data of the oldest chain that is `alone` has come.
+    val failed = in Bool () // With `done`: a read of that data has failed.
+    val quiet  = in Bool () // The mover has no buffer, and no data is on its way.
     // A chain that is `done` makes no frame: the queue was not live, or a read of its data failed.
     val voids = out Bool ()
     // For each pair: a frame waits for buffers, or there is room for a frame. Otherwise no chain is
@@ -131,15 +132,16 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
 
   // The rings of the queue that was picked last. They stay as they were then, even if the driver
   // sets the queue up anew, so nothing is read or written where no ring was.
-  val context  = Reg(QueueContext(p.sizeWidth))
-  val taken    = of(state.taken)
-  val known    = of(state.known)
-  val used     = of(state.used)
-  val told     = of(state.told)
-  val size     = context.size
-  val frame    = bit(io.frames)
-  val cut      = RegInit(False) // The queue was not live at some time since it was picked.
-  val wrote    = RegInit(False) // Something was written since it last was surely in host memory.
+  val context = Reg(QueueContext(p.sizeWidth))
+  val taken   = of(state.taken)
+  val known   = of(state.known)
+  val used    = of(state.used)
+  val told    = of(state.told)
+  val size    = context.size
+  val frame   = bit(io.frames)
+  val cut     = RegInit(False) // The queue was not live at some time since it was picked.
+  // Something was written since a read last showed that all writes had arrived.
+  val wrote    = RegInit(False)
   val features = RegNext(of(io.features))
   io.drained := clean & ~io.reading
   io.pair    := queue
@@ -254,7 +256,7 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
       for (n <- 0 until p.pairs) when(queue === n) { state.empty(n) := False }
     }
 
-    /** Takes the next head, whose descriptor `check` looks at. */
+    /** Takes the next head, whose descriptor the state `check` examines. */
     def begin(alone: Bool): Unit = {
       io.take             := True
       answer.data         := first.descriptor.asBits
@@ -358,7 +360,8 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
       }
     }
     follow.whenIsActive {
-      // Both tables use the same offset. Only the base differs: that of the queue, or `table`.
+      // A descriptor has the same offset in the queue's table and in an indirect one. Only the base
+      // address differs.
       aim(Ring.descriptors, chain.entry @@ U"0000")
       when(chain.inTable)(aim.ring := Ring.indirect)
       read(Task.descriptor)

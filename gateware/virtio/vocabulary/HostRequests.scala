@@ -9,7 +9,7 @@ import spinal.lib._
 
 import lanebox.vocabulary.{HardBlock, ReadData, ReadError, Request}
 
-/** Makes requests to host memory, and tells which part of the device a read's data is for. */
+/** Makes requests to host memory, and finds for which part of the device a read's data is. */
 object HostRequests {
 
   /** Kinds of reads. The kind is in the request's context, which comes back with the data: bit 0 is
@@ -21,7 +21,7 @@ object HostRequests {
   val Descriptor = 3 // A descriptor for HeadReader.
   val KindWidth  = 2
 
-  /** Returns the context of reads of this kind. */
+  /** Returns the context of the reads of a kind. */
   def context(transmit: Boolean, kind: UInt): Bits =
     (kind.resize(KindWidth) ## Bool(transmit)).resize(16)
 

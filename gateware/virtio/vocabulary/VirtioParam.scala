@@ -68,7 +68,7 @@ case class VirtioParam(
     log2Up(rows * HardBlock.BeatBytes) + 1 // Width of a frame's length in bytes.
 }
 
-/** Numbers of VirtIO 1.2 and of this implementation. */
+/** Constants of VirtIO 1.2 and of this implementation. */
 object VirtioParam {
   // Feature bits (VirtIO 1.2, 6).
   val Indirect         = 28
