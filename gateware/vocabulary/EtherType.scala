@@ -9,7 +9,7 @@ object EtherType {
   val Ipv4  = 0x0800
   val Arp   = 0x0806
   val Ipv6  = 0x86dd
-  val Local = 0x88b5 // IEEE 802 reserves it for local experiments.
+  val Local = 0x88b5 // IEEE 802 reserves this value for local experiments.
 
   /** In place of an EtherType each of these begins a VLAN tag: that of IEEE 802.1Q, that of 802.1ad
     * for providers, and the one that providers had before.

@@ -96,7 +96,7 @@ case class Generator() extends Component {
   val first = !inFrame
   val value = first ? (io.seed ^ number.asBits) | word
   val last  = first ? (kind.more === 0) | left === 0
-  // No stream operator fits: the beats of a frame are made here, of no other stream.
+  // No stream operator fits: Generator makes the beats itself, and not of another stream.
   beat.valid := inFrame || begins
   beat.last  := last
   for (i <- 0 until HardBlock.Dwords) beat.data(32 * i, 32 bits) := value.rotateLeft(4 * i)

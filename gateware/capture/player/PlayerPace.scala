@@ -85,7 +85,7 @@ case class PlayerPace() extends Component {
 object PlayerPace {
   val FractionBits = Numbers.PlayerFractionBits
   val CostWidth    = 17
-  val Lead         = 20 // ns from the first frame's arrival until it is due
+  val Lead         = 20 // Time in ns from the first frame's arrival until it is due.
 
   object Mode extends SpinalEnum(binarySequential) {
     setName("PlayerMode")

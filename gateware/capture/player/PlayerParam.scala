@@ -14,7 +14,9 @@ object PlayerParam {
 
   val BlockWidth = Numbers.PlayerBlockBits
 
-  /** The dwords of an Enhanced Packet Block before its packet, and its bytes beside the packet. */
+  /** The dwords of an Enhanced Packet Block in front of its packet, and its bytes without the
+    * packet.
+    */
   val HeaderDwords = RecordSizer.HeaderDwords
   val FrameBytes   = 4 * RecordSizer.Frame
 

@@ -10,8 +10,8 @@ import lanebox.vocabulary.Frames
 
 /** The parser's result for a frame: the fields by which rules and the spread over queues choose.
   *
-  * A field whose header is missing, cut off or not understood is 0, and the bit that would tell of
-  * it is low. So no frame is refused, whatever is in it.
+  * A field whose header is missing, cut off or not understood is 0, and the flag of that header is
+  * low. So no frame is refused, whatever is in it.
   */
 case class FlowKey() extends Bundle {
   val port   = UInt(Frames.PortWidth bits)

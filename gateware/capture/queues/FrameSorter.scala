@@ -33,7 +33,7 @@ case class FrameSorter(units: Int = 4, key: BigInt = Toeplitz.Symmetric) extends
     val sorted = master(Frames())
     // The verdict about the frame whose beat `sorted` offers.
     val verdict = out(FrameSorter.Verdict())
-    // A pulse with the last beat of each frame that leaves. `verdict` is that frame's then.
+    // A pulse with the last beat of each frame that leaves. `verdict` is about that frame then.
     val leaves = out Bool ()
     val busy   = out Bool ()
   }
@@ -56,7 +56,7 @@ case class FrameSorter(units: Int = 4, key: BigInt = Toeplitz.Symmetric) extends
   beats.io.push << come.toStream
   parser.io.window << window.io.window
 
-  // The parser goes on with the next frame while the rules are compared with this one.
+  // The parser goes on with the next frame while the rules are compared with the frame before.
   val parsed = parser.io.key.m2sPipe()
   rules.io.count := io.count
   rules.io.write << io.rule

@@ -30,8 +30,8 @@ case class RecordBuilder(queueWidth: Int = 0) extends Component {
   expander.io.block << io.blocks
   val layout = expander.io.layout.m2sPipe()
 
-  /** Says what the present beat of a block holds. It is computed with the beat before, so that it
-    * is known early in the cycle.
+  /** Says what the present beat of a block holds. These flags are computed with the beat before, so
+    * that they are known early in the cycle.
     */
   val place = new Area {
     val go                                  = Bool()

@@ -72,8 +72,8 @@ object QueueState {
     value
   }
 
-  /** Goes to each queue in turn when `starts` is high. Memories have no reset, so a walk over
-    * several queues begins at reset, too. One queue needs one cycle, and registers have a reset.
+  /** Visits all queues, one in each cycle, when `starts` is high. Memories have no reset, so a walk
+    * over several queues begins at reset, too. A single queue needs one cycle, and none at reset.
     */
   class Walk(queueWidth: Int, starts: Bool, none: Boolean) extends Area {
     val several = queueWidth > 0 && !none

@@ -22,7 +22,7 @@ case class RequestFormer(p: CaptureParam) extends Component {
     val rows      = slave(Stream(Bits(HardBlock.DataWidth bits)))
     val line      = in Bits (HardBlock.DataWidth bits)
     val lineSent  = out Bool () // The status line enters the register in front of `request`.
-    val lineWaits = out Bool () // The status line is in that register.
+    val lineWaits = out Bool () // The status line is in the register in front of `request`.
     val request   = master(Stream(Fragment(Request())))
     val idle      = out Bool ()
   }

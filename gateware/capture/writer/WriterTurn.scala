@@ -19,12 +19,12 @@ case class WriterTurn(p: CaptureParam) extends Component {
     val done  = in Bool ()                           // TransferChooser is done with `queue`.
     val queue = out UInt (p.queueWidth bits)
     val changes = out Bool () // In the next cycle another queue has the turn.
-    val valid   = out Bool () // `queue` has its turn.
+    val valid   = out Bool () // `queue` is valid: it has the turn.
   }
   val following = Reg(UInt(p.queueWidth bits)) init 0
   val queue     = Reg(UInt(p.queueWidth bits)) init 0
   val picks     = RegInit(True)
-  val isFull    = RegInit(False) // This turn is that of a full cell.
+  val isFull    = RegInit(False) // The present turn is that of a full cell.
 
   val takesFull = io.full.valid && !isFull
   when(io.done) { picks := True }
