@@ -77,8 +77,8 @@ case class CqParser(p: CompleterParam) extends Component {
     val malformed   = Reg(Bool())
     val supported   = Reg(Bool())
     val sound       = Reg(Bool())                // The request is supported and not malformed.
-    val sole        = Reg(Bool())                // The request is sound, not cut, and has one beat.
-    val nonPosted   = Reg(Bool())
+    val sole      = Reg(Bool()) // The request is sound, not cut short, and has one beat.
+    val nonPosted = Reg(Bool())
   }
 
   // `upTo` is the end of the request, in dwords from the start of the 4 KiB page in which it

@@ -40,7 +40,8 @@ case class CompletionBuilder(p: MmioParam) extends Component {
   val roomBeats = 32
   val room      = Bool()
 
-  // A beat of read data on its way from a memory, and what its completion's header needs.
+  // A beat of read data on the way from a memory, with the facts that the header of its completion
+  // needs.
   case class Beat() extends Bundle {
     val fetch = Fetch(p)
     val first = Bool()

@@ -122,7 +122,8 @@ case class MmioBridge(p: MmioParam) extends Component {
   val write = new Area {
     import LaneMemoryPort.{turnEven, turnOdd}
 
-    // Index in its page of the 32-byte row of this beat of a write, and of its next beat.
+    // Index of a 32-byte row in its page: the row of this beat of a write, and that of its next
+    // beat.
     val rowNow, rowNext = UInt(log2Up(Page / RowBytes) bits)
     // Dwords that the write still has, less one: from this beat on, and from the next beat on.
     val leftNow, leftNext = UInt(log2Up(p.writeBytes / 4) bits)

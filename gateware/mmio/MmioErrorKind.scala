@@ -16,5 +16,5 @@ object MmioErrorKind extends SpinalEnum(binarySequential) {
   val busError = newElement() // The bus reported an error. A read ends with Completer Abort.
   val timeout  = newElement() // The bus did not answer. A read ends with Completer Abort.
   val held     = newElement() // A write that was dropped, since the AXI bus took none for too long.
-  val partial  = newElement() // A write of only some bytes of a Wishbone dword. It is not done.
+  val partial  = newElement() // A write of only part of a Wishbone dword. It is not done.
 }

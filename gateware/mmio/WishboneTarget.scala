@@ -331,7 +331,8 @@ object WishboneTarget {
     */
   case class TargetStart() extends Bundle {
     val write = Bool()
-    val read  = TargetRead() // A write has its address here, too; the other fields are a read's.
-    val data  = Bits(32 bits)
+    // A write has its address in it, too; all other fields are only valid for a read.
+    val read = TargetRead()
+    val data = Bits(32 bits)
   }
 }

@@ -20,7 +20,7 @@ case class WriteOrder(width: Int = 8) extends Component {
 
   val io = new Bundle {
     val accepted = in Bool ()               // A write has entered the target.
-    val done     = in UInt (width - 1 bits) // Number of writes that have ended in this cycle.
+    val done     = in UInt (width - 1 bits) // Number of writes that ended in this cycle.
     val read     = in Bool ()               // A read has entered; never with `accepted`.
     val start    = in Bool ()               // The target has started a read that may start.
     val mayStart = out Bool ()              // The target may start its next read.

@@ -126,11 +126,11 @@ object Echo {
   /** Bytes of the shortest frame that is answered: ARP, or IPv4 and 8 bytes behind its header. */
   val Shortest = 42
 
-  /** Returns the bytes of a field, written as they stand in the frame, as bits. */
+  /** Returns the bytes of a field as bits. `bytes` has them in hex, in the order of the frame. */
   def field(bytes: String): Bits =
     B(BigInt(bytes.grouped(2).toSeq.reverse.mkString, 16), 4 * bytes.length bits)
 
-  /** Returns an EtherType as it stands in the frame. */
+  /** Returns an EtherType as bits, in the byte order of the frame. */
   def ofType(value: Int): Bits = field(f"$value%04x")
 
   /** Puts fields one behind the other. The first one is in front, so in the lowest bits. */

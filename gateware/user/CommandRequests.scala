@@ -42,7 +42,7 @@ case class CommandRequests() extends Component {
     val more    = command.beats.resize(claimed.getWidth).andMask(claims)
     claimed    := claimed + more - io.freed.asUInt
     io.claimed := claimed
-    // Only this command claims room, so room that was there a cycle ago is still there.
+    // Only the present command claims room in the store, so room that was free stays free.
     val after = claimed +^ command.beats
     val fits  = RegInit(False)
     fits := isRead && !io.command.ready && after <= Numbers.CommandStoreBeats

@@ -29,8 +29,8 @@ case class RequestNumbers() extends Component {
     val issued   = out UInt (6 bits) // Write TLPs that went to RQ so far, modulo 64.
     val returned = out UInt (6 bits) // Write TLPs that have left the hard block, modulo 64.
   }
-  // The most writes that may be in the hard block. With 32, no write and 32 writes in it could not
-  // be told apart, since numbers are modulo 32.
+  // The most writes that may be in the hard block. With 32, none and 32 writes in it could not be
+  // distinguished, since numbers are modulo 32.
   val most = 31
 
   val issued, returned = Reg(UInt(6 bits)) init 0
