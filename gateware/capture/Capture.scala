@@ -50,7 +50,8 @@ case class Capture(p: CaptureParam) extends CaptureBlock(p) {
   val writer   = HostWriter(p)
   val accounts = Accounts(p.queueWidth)
 
-  // The queue that software has selected, and the settings of a queue.
+  // `select` is the queue that software has selected. `rings` has the settings that each queue has
+  // for itself.
   val select = if (p.several) several.select else U(0, 0 bits)
   val rings  = p.several generate QueueRings(p)
   if (p.several) {

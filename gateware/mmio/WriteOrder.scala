@@ -11,9 +11,10 @@ import spinal.lib._
   * done.
   *
   * Later writes may pass the read, as PCIe demands, so a read that is stuck holds up no write. At
-  * most one read per cycle is let go, in the order of the reads. `free` counts the reads that were
-  * let go and have not started. Such a read may start at any later time, even if the counters of
-  * writes wrap meanwhile. At most half of the counters' range of writes may be under way.
+  * most one read per cycle gets leave to start, in the order of the reads. `free` counts the reads
+  * that have this leave and have not started. Such a read may start at any later time, even if the
+  * counters of writes wrap meanwhile. At most half of the counters' range of writes may be under
+  * way.
   */
 case class WriteOrder(width: Int = 8) extends Component {
   require(width >= 2, s"counters of $width bits: `done` has one bit less, so there must be 2")

@@ -26,7 +26,7 @@ case class CommandReads() extends Component {
   flight.io.push << io.read.toStream // The FIFO has room for all commands.
   val read = flight.io.pop.payload
 
-  val expected = flight.io.pop.valid && !read.refused // The oldest command gets data.
+  val expected = flight.io.pop.valid && !read.refused // Data comes for the oldest command.
   val taken    = io.data.continueWhen(expected).toFlow
 
   /** `held` is the previous beat. It waits for the first bytes of the present beat, unless it is

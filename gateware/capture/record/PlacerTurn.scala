@@ -17,13 +17,14 @@ import lanebox.capture.vocabulary.CaptureParam
   */
 case class PlacerTurn(p: CaptureParam) extends Component {
   val io = new Bundle {
-    val frame  = slave(Flow(UInt(p.queueWidth bits))) // Valid while a frame waits: its queue.
-    val taken  = in Bool ()                           // The frame that waits leaves.
-    val wanted = in Bits (p.queues bits)              // The queues whose MBUF must be closed.
-    val done   = in Bool ()                           // MbufPlacer has decided about the queue.
-    val stuck  = in Bool ()  // MbufPlacer cannot decide about the queue now.
+    // The queue of the frame that waits, if one waits.
+    val frame  = slave(Flow(UInt(p.queueWidth bits)))
+    val taken  = in Bool ()              // The frame that waits leaves.
+    val wanted = in Bits (p.queues bits) // The queues whose MBUF must be closed.
+    val done   = in Bool ()              // MbufPlacer has decided about the queue.
+    val stuck  = in Bool ()              // MbufPlacer cannot decide about the queue now.
     val queue  = out UInt (p.queueWidth bits)
-    val framed = out Bool () // The frame that waits has the turn.
+    val framed = out Bool ()             // The frame that waits has the turn.
     // In the next cycle the turn goes to the other side: to the frames, or to the closing queues.
     val changes = out Bool ()
   }

@@ -347,7 +347,7 @@ class RequesterTest extends AnyFunSuite {
     import bench.{host, random, senders}
     val handed   = Array(0, 0) // Dwords of the writes that each client has handed over.
     val due      = Array(0, 0) // Dwords handed over by the latest pulse of `sent`.
-    val age      = Array(0, 0) // Cycles since all that was due has left.
+    val age      = Array(0, 0) // Cycles since all dwords that were due have left.
     val rounds   = Array(0, 0) // Pulses of `sent` for which a write was due.
     val promptly = 100
     val least    = 100

@@ -55,7 +55,7 @@ class EchoTest extends AnyFunSuite {
     case 2     => arp(r, hex("00000000"), noise(r, 4))
     case 3 | 4 => ip(r, 1, 0x4000, icmp(r, 8, r.nextInt(1400)))
     case 5     => ip(r, 1, 0, icmp(r, r.nextInt(20), r.nextInt(100)))
-    case 6     => ip(r, 1, 0x2000, icmp(r, 8, 200)) // The first fragment.
+    case 6     => ip(r, 1, 0x2000, icmp(r, 8, 200)) // The first fragment of a datagram.
     case 7     => ip(r, if (r.nextBoolean()) 1 else 17, 1 + r.nextInt(0x1fff), noise(r, 100))
     case 8 | 9 => ip(r, 17, 0, noise(r, 8 + r.nextInt(1400)))
     case 10    => noise(r, 1 + r.nextInt(200))

@@ -18,7 +18,7 @@ import lanebox.vocabulary.Numbers
 class CommandUser(dut: HostCommands, random: Random, written: => Int) {
   import CommandUser._
   var pauses = 0.3
-  var takes  = true // Data and ends are taken.
+  var takes  = true // The user takes data of reads and ends of commands.
   var ended  = 0
 
   private val commands = mutable.Queue[Command]()

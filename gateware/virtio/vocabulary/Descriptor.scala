@@ -57,7 +57,8 @@ object Descriptor {
     * the others are only for one of a buffer.
     */
   case class Faults() extends Bundle {
-    val badTable = Bool() // The table is nested, empty, ragged, not agreed on, or not alone.
+    // The table is nested, empty, not of whole descriptors, not agreed on, or not alone.
+    val badTable = Bool()
     val empty    = Bool()
     val wrongWay = Bool()
     val badNext  = Bool()

@@ -59,8 +59,9 @@ case class VirtioParam(
 
   def largestRows: Int =
     (largest + header + HardBlock.BeatBytes - 1) / HardBlock.BeatBytes
-  def queues: Int     = 2 * pairs
-  def merges: Boolean = features.testBit(VirtioParam.NetMerge) // Chains may be merged.
+  def queues: Int = 2 * pairs
+  // Chains may be merged for a received frame.
+  def merges: Boolean = features.testBit(VirtioParam.NetMerge)
   def pairWidth: Int  = log2Up(pairs) max 1
   def sizeWidth: Int  = log2Up(queueSize) + 1
   def rowWidth: Int   = log2Up(rows)
