@@ -192,7 +192,7 @@ class Capture(LiteXModule):
         self._generator_count = CSRStorage(32, description="Frames to make; 0: without end.")
         self._generator_seed = CSRStorage(32, description="Seed of the frames' data.")
         self._generator_port_mask = CSRStorage(numbers.CAPTURE_PORT_BITS,
-            description="Frame n comes from port n & this.")
+            description="Frame n comes from port n AND this mask, bit by bit.")
         self._generator_made = CSRStatus(32, description="Frames made since the generator began.")
 
     def add_results(self):

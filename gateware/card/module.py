@@ -231,7 +231,8 @@ class Module(LiteXModule):
                 If(bus.done, NextValue(sent, 0), *following))
 
         def take(register, **others):
-            """Takes the job from the fields of `register`, with these values for the others."""
+            """Returns the FSM's statements that start the job which `register` asks for. `others`
+            are the fields of `job` that `register` does not have."""
             fields = register.fields
             values = {name: others.get(name, getattr(fields, name, None))
                 for name, *_ in job.layout}

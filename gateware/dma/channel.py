@@ -120,7 +120,7 @@ def _stock_channel(endpoint):
 CHANNELS = {"lanebox": DmaChannel, "litepcie": _stock_channel}
 
 def make_channel(name, endpoint):
-    """Makes a DMA channel for the endpoint called `name` ("lanebox" or "litepcie")."""
+    """Returns a new DMA channel of the kind `name` ("lanebox" or "litepcie") on `endpoint`."""
     return CHANNELS[name](endpoint)
 
 def add_extras(soc):

@@ -55,6 +55,7 @@ def check_endpoint(name, completion_pool=False):
         raise ValueError(f"endpoint {name!r} is unknown: choose one of {', '.join(ENDPOINTS)}")
 
 def make_endpoint(name, phy, completion_pool=False):
-    """Makes the endpoint `name` on the PHY `phy`. LaneboxEndpoint explains `completion_pool`."""
+    """Returns a new endpoint of the kind `name`, a key of ENDPOINTS, on the PHY `phy`. Raises
+    ValueError as check_endpoint() does. LaneboxEndpoint explains `completion_pool`."""
     check_endpoint(name, completion_pool)
     return ENDPOINTS[name](phy, completion_pool)

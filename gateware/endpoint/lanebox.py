@@ -58,7 +58,7 @@ class Crossbar:
         return port
 
     def get_slave_port(self, address_decoder):
-        """Makes a front end's port for the host's requests to parts of BAR0 that no target has. The
+        """Returns a new SlavePort for the host's requests to parts of BAR0 that no target has. The
         port gets the requests for which `address_decoder(address)` is 1."""
         port = SlavePort(address_decoder)
         self.slaves.append(port)
@@ -155,8 +155,8 @@ class LaneboxEndpoint(LiteXModule):
         return self.msix
 
     def get_target(self, windows):
-        """Makes a port of the completer that gets the host's requests to `windows`, which are
-        tuples (BAR, offset, size) in bytes.
+        """Returns a new Target, a port of the completer that gets the host's requests to `windows`,
+        which are tuples (BAR, offset, size) in bytes.
 
         The field `window` of the port's requests has one bit for each window, in the order of
         `windows`."""

@@ -31,7 +31,7 @@ CHANNELS = {
 }
 
 def user_axi():
-    """Makes an AXI4 bus for user logic: `self.axi = user_axi()`."""
+    """Returns a new AXI4 bus for user logic: `self.axi = user_axi()`."""
     return axi.AXIInterface(
         data_width    = DATA_WIDTH,
         address_width = bits_for(AXI_SIZE - 1),

@@ -46,8 +46,8 @@ def _litepcie(platform, pads, msix, clock):
     return phy
 
 def make_phy(endpoint, platform, pads, msix=False, clock=SYS_CLK_FREQ):
-    """Makes the endpoint's PHY on `pads` (reference clock, reset, lanes), in the user clock domain.
-    `clock` is that clock in Hz, which depends on the link's greatest speed and width."""
+    """Returns a new PHY for the endpoint of the kind `endpoint` ("lanebox" or "litepcie") on `pads`
+    (reference clock, reset, lanes). `clock` is the user clock in Hz."""
     return {"lanebox": Pcie4Phy, "litepcie": _litepcie}[endpoint](platform, pads, msix, clock)
 
 # User clock and reset of the SoC ------------------------------------------------------------------

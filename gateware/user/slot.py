@@ -223,7 +223,7 @@ def _widen(occupant, *attributes):
             else inner.connect(outer))
 
 def make_occupant(occupant_class, platform, with_axi=True, with_commands=True):
-    """Makes the user logic of this class. If it does not fit the slot, a ValueError says why.
+    """Returns new user logic of this class. If it does not fit the slot, a ValueError says why.
 
     `with_axi` says that the gateware has a master for an AXI4 bus of user logic. Only Lanebox's
     MMIO bridge is such a master. `with_commands` says that the endpoint can carry out commands of

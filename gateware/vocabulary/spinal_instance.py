@@ -50,7 +50,8 @@ def read_ports(verilog):
         for port in json.loads(file.read_text())["ports"]}
 
 def _split(argument):
-    """Splits the name of an Instance argument: `i_cq_valid` becomes (`input`, `cq_valid`)."""
+    """Returns the direction and the port of an Instance argument: `i_cq_valid` gives ("input",
+    "cq_valid")."""
     prefix, _, name = argument.partition("_")
     return DIRECTIONS[prefix], name
 
