@@ -57,7 +57,8 @@ def _format(name: str, body: str, known: dict[str, str]) -> str:
 
 @cache
 def read(path: Path) -> Header:
-    """Read a C header. Raise ValueError if a structure has a field of another kind."""
+    """Return the numbers and structures of a C header. Raise ValueError if a structure has a field
+    that is neither a fixed-width integer nor a structure."""
     text = COMMENT.sub("", path.read_text())
     formats: dict[str, str] = {}
     for name, body in STRUCT.findall(text):

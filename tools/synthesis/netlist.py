@@ -43,7 +43,7 @@ class Netlist:
 
     @staticmethod
     def load(filename, top):
-        """Read the module `top` from Yosys' JSON netlist."""
+        """Return the Netlist of the module `top` in Yosys' JSON file `filename`."""
         return Netlist(json.loads(Path(filename).read_text())["modules"][top])
 
     @staticmethod

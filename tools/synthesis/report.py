@@ -163,7 +163,10 @@ def block_rows(report, name, budget, blocks=None, prefix=""):
 
 
 def compare(ours, peers):
-    """Set `vs`, ours / theirs, in each of our benchmark rows whose id a row of `peers` has."""
+    """Return `ours`, with `vs` set to ours / theirs in each row that `peers` has too.
+
+    Two rows belong together if their ids are the same after the first slash.
+    """
     values = {entry["id"].partition("/")[2]: entry["value"] for entry in peers}
     for entry in ours:
         if values.get(entry["id"]):

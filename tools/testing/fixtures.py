@@ -16,7 +16,7 @@ from tools.testing.seeds import SHIFT
 
 
 def pytest_report_header():
-    """Show the seed in the header of each test run."""
+    """Return the line with the seed that pytest prints in the header of each run of tests."""
     return f"LANEBOX_SEED={SHIFT} (shifts every test's seeds; set it to repeat or to vary a run)"
 
 

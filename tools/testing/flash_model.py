@@ -52,7 +52,7 @@ def _compile(source, flags, folder):
 
 
 def declare(code):
-    """Give the functions of a library that contains flash_model.cpp their types. Return it."""
+    """Give the functions of flash_model.cpp in the library `code` their types. Return `code`."""
     number, chip, signed = ctypes.c_uint64, ctypes.c_void_p, ctypes.c_int64
     for name, result, *arguments in (
         ("new", chip, ctypes.c_uint32, number, ctypes.c_int, number, number),

@@ -73,7 +73,7 @@ class Mailbox:
         self.ring()
 
     def printed(self):
-        """Wait until the CPU sleeps, and take what it has printed."""
+        """Wait until the CPU sleeps. Return the text that it printed since the last call."""
         self.settle()
         head, tail = self.word("out_head"), self.word("out_tail")
         text = self._bytes("out", tail, head)

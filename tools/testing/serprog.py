@@ -71,6 +71,6 @@ class Serprog:
         return commands.get(code, lambda: NAK)()
 
     def operate(self, stream):
-        """Make the SPI transfer that flashrom asks for."""
+        """Make the SPI transfer that flashrom asks for. Return ACK and the bytes read."""
         sent, taken = (int.from_bytes(stream.read(3), "little") for _ in range(2))
         return ACK + self.transfer(stream.read(sent), taken)

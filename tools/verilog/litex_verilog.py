@@ -48,9 +48,9 @@ def _comb_logic(f, ns):
 
 
 def _without_initial_values(emit_signals):
-    """Wrap LiteX's function that declares signals.
+    """Return LiteX's function `emit_signals`, which declares signals, with one change.
 
-    Signals that an always_comb drives then get no initial value, because that would be a second
+    A signal that an always_comb drives gets no initial value, because that would be a second
     driver.
     """
 
