@@ -92,9 +92,9 @@ class _Read:
         self.completed = False
 
     def add(self, packet: Packet) -> None:
-        """Check a completion and take its data, or keep it with refuse() if it has none.
+        """Check a completion with data and keep the data; hand any other to refuse().
 
-        The card reads whole dwords only."""
+        The card reads whole dwords only. Returns nothing: broken rules are added to `faults`."""
         if packet.status:
             return self.refuse(packet)
         left = self.request.dwords * 4 - len(self.data)

@@ -37,8 +37,7 @@ def _most(values: list[str]) -> str:
 
 
 def split(rows: list[dict]) -> tuple[list[dict], list[dict], dict[Build, list[dict]]]:
-    """Sort rows into (rows of the page's build, user/* rows of its commit, all other rows by
-    build)."""
+    """Return (rows of the page's build, user/* rows of its commit, all other rows by build)."""
     if not rows:
         return [], [], {}
     commits = [build(row)[0] for row in rows]

@@ -74,9 +74,9 @@ class Tlp:
 
 
 def decode(interface: str, ns: int, data: bytes, span: int | None = None) -> Tlp:
-    """Decode one packet of a trace into a TLP.
+    """Return the TLP of one packet of a trace.
 
-    `data` is the TLP's header and payload. Raises TraceError if it is shorter than a header.
+    `data` is the TLP's header and payload. Raises TraceError if `data` is shorter than a header.
     """
     dwords = struct.unpack_from(f">{min(len(data) // 4, 4)}I", data)
     if len(dwords) < 3 or len(dwords) < 3 + bool(data[0] & FOUR_DWORDS):

@@ -57,7 +57,7 @@ private:
     void begin(const Tlp &read);
     void answer(Tlp completion, Time now);
     static Tlp stray(const Tlp &completion);
-    unsigned piece(uint64_t address, unsigned bytes);
+    unsigned piece(uint64_t address, unsigned left);
 
     const ConfigSpace &config_;
     const HostTiming &timing_;
