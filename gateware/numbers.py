@@ -139,7 +139,7 @@ CAPTURE_QUEUE_BITS     = 4  # Width of the number of a queue.
 CAPTURE_SPREAD_BITS    = 7  # Width of the number of an entry of the table that names queues.
 CAPTURE_RULE_BITS      = 4  # Width of the number of a rule.
 CAPTURE_WORD_BITS      = 4  # Width of the number of a word of 32 bits of a rule.
-CAPTURE_WAIT_BITS      = 24 # Width of the longest wait of records for more, in cycles.
+CAPTURE_WAIT_BITS      = 24 # Width of the longest time that a record waits for more, in cycles.
 CAPTURE_PERIOD_BITS    = 24 # Width of the time between the generator's frames, in 1/256 cycle.
 CAPTURE_FATE_BITS      = 2  # Width of the number of what became of a frame (Accounts.scala).
 
@@ -211,7 +211,7 @@ FLASH_LAYOUT = {
     # The last `spare` bytes of each room stay erased. A reboot begins this many bytes before the
     # application, because the part may skip up to 255 bytes from the address that it is given.
     "spare":       256,
-    # Words that software writes so that it does nothing of the kind by mistake.
+    # Words that software must write to `unlock` or `reboot`, so that it does neither by mistake.
     "unlock":      0x4e45504f, # "OPEN" in memory: the golden image may be changed.
     "reboot":      0x544f4f42, # "BOOT" in memory: boot from the flash.
 }
@@ -219,9 +219,9 @@ FLASH_LAYOUT = {
 FLASH_PAGE_BYTES   = 256     # The most bytes that one command programs, within a multiple of them.
 FLASH_SECTOR_BYTES = 1 << 16 # Bytes that FLASH_OPCODE_ERASE_64K erases.
 
-# Opcodes of the flash's commands (data sheets of MT25QU256 and MX25U51245G). Of the commands with
-# an address, those that end in SHORT, and DISCOVER, have one of three bytes, and the others one of
-# four. TOO: a second opcode of the same command.
+# Opcodes of the flash's commands (data sheets of MT25QU256 and MX25U51245G). The address of a
+# command has four bytes. If the command's name ends in SHORT or is DISCOVER, it has three. A name
+# that ends in TOO is for a second opcode of the same command.
 FLASH_OPCODE_READ_STATUS      = 0x05
 FLASH_OPCODE_READ_FLAGS       = 0x70
 FLASH_OPCODE_CLEAR_FLAGS      = 0x50

@@ -41,12 +41,12 @@ from gateware.vocabulary.windows import COMPAT, default_windows
 class LaneboxSoC(RegisterBridgeSoC):
     """The gateware of one card.
 
-    `pads` are the PCIe pins, `leds` the board's LEDs, `target` its name. `endpoint` is "lanebox" or
-    "litepcie"; `mmio` is "bridge", or "litepcie" for LitePCIe's bus master. `user` is the class of
-    the user slot's logic. `memories`: the first words of the two block memories. `msix` adds MSI-X,
-    `capture` a capture of this many queues, `virtio` a console and a net device with this far side.
-    `card`: its cages ("a", "b"), or None; `firmware` of its CPU. `clock`: Hz. `compat`: windows.py.
-    """
+    `pads` are the PCIe pins, `leds` the LEDs, `target` is the board's name. `endpoint` is "lanebox"
+    or "litepcie"; `mmio` is "bridge", or "litepcie" for LitePCIe's bus master. `user` is the class
+    of the user slot's logic. `memories` are the first words of both block memories. `msix` adds
+    MSI-X, `capture` a capture block of this many queues, `virtio` a console and a net device with
+    this far side, `card` the card services with these cages ("a", "b"), `firmware` the management
+    CPU. `clock` is the user clock in Hz. `compat` is a key of COMPAT in windows.py."""
     csr_map = numbers.CSR_LOCATIONS
     msix    = None # The registers of the MSI-X table, if MSI-X is built.
     causes  = 0    # Number of interrupt causes that have been given their bit.

@@ -19,9 +19,9 @@ from gateware.card.startup import FlashPins
 class Flash(LiteXModule):
     """The flash engine with its registers, at the configuration pins.
 
-    For a page software writes the words of `page_data`, `address` and `command`, and reads `status`
-    until it is not busy: 66 writes and as many reads as it looks. It may write the next page's
-    words while a page is being programmed. `length` stays.
+    To program a page, software writes 64 words to `page_data`, then `address` and `command`, and
+    reads `status` until no command runs. `length` keeps its value from page to page. Software may
+    write the next page's words while a page is being programmed.
 
     The lock is closed by every reset of the card's logic, so by a power cycle, a reboot, and a
     reset of PCIe."""

@@ -110,9 +110,9 @@ class LaneboxEndpoint(LiteXModule):
     done: writes have left for the link, and the data of reads at fenced ports has reached the
     clients.
 
-    With `completion_pool` the endpoint takes it that headers and data of the host's completions
-    share the hard block's room, 2048 units of 16 bytes. Without it the hard block has room for 256
-    headers and, apart from these, for 2048 units of data (PG213)."""
+    With `completion_pool` the endpoint assumes that headers and data of the host's completions
+    share the hard block's room, 2048 units of 16 bytes. Otherwise it assumes room for 256 headers
+    and, apart from these, for 2048 units of data (PG213)."""
     def __init__(self, phy, completion_pool=False):
         self.phy                  = phy
         self.max_pending_requests = MAX_PENDING_REQUESTS

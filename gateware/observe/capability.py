@@ -67,8 +67,8 @@ ENTRY_SHIFT = {"version": 16, "bar": 16, "index": 24}
 
 @dataclass(frozen=True)
 class BlockType:
-    """A type of block: its number in the table, and its parameters in order. One that names a
-    register holds the register's offset in bytes from the block's start."""
+    """A type of block: its number in the table, and its parameters in order. A parameter that names
+    a register holds the register's offset in bytes from the block's start."""
     number:     int
     parameters: tuple
     about:      str

@@ -16,8 +16,8 @@ from gateware import numbers
 from gateware.capture.player.h2c_switch import H2cSwitch
 from gateware.capture.vocabulary.bits import PLAYER_CONTROL, PLAYER_STATUS
 
-# The values of the field `error`: which rule a block broke. test_player_errors.py holds names and
-# order to those of PacketReader.scala.
+# The values of the field `error`: which rule a block broke. Names and order are those of
+# PacketReader.scala, which test_player_errors.py checks.
 ERRORS = {
     "none":      "no rule was broken",
     "length":    "the block's length is below 12, or no multiple of 4",

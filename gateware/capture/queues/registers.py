@@ -2,8 +2,8 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The registers of a capture block with several queues: rules, spread, and the queue that the
-registers of one queue belong to.
+"""The registers of a capture block with several queues: the rules, the table that spreads frames
+over queues, and the choice of the queue that the registers of capture/registers.py show.
 
 CaptureQueues.scala has the logic. It is a part of the component CaptureUnit, which registers.py of
 the capture block instantiates. So this module only has signals for that component's ports.

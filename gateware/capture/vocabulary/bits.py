@@ -22,8 +22,8 @@ PLAYER_STATUS     = {"error": 0, "in_block": 8, "idle": 9}
 
 # What becomes of a frame, in the order of the accounts (Accounts.scala).
 FATES = ("delivered", "bad", "lost_ring", "lost_staging")
-# The words of a rule by their numbers. The word behind `facts` and `kinds` is their mask. Of an
-# address the two words have two words of masks behind them.
+# The number of the 32-bit word of a rule in which each part of the rule begins. Behind `facts` and
+# `kinds` is a word with the mask. Behind the words of an address are as many words with its mask.
 RULE_WORDS  = dict(zip(("facts", "kinds", "source", "destination", "source_ports",
     "destination_ports", "lengths", "action"), numbers.CAPTURE_RULE_WORDS))
 RULE_FACTS  = dict(zip(("port", "ipv4", "ipv6", "fragment", "has_ports", "protocol", "vlan",

@@ -35,8 +35,8 @@ OWN = {
     "hot":       0x14, # Bit 0: the FPGA is at its limit of temperature.
     "failures":  0x18, # Starts of the CPU without a heartbeat, since the last heartbeat.
 }
-# {period of the tick: (its bit in the register `tick`, n)}: about 1 s / 2^n. A bit of device time
-# falls then, so a second is 1.07 s at 250 MHz. The first tick after a write may come early.
+# {period of the tick: (its bit in the register `tick`, n)}: about 1 s / 2^n. A tick comes when a
+# bit of device time falls: every 1.07 s for `second` at 250 MHz. The first one may come early.
 TICKS = {"second": (0, 0), "short": (1, 8), "shortest": (2, 16)}
 EVENTS = {"doorbell": 0, "tick": 1, "hot": 2, "cool": 3}
 

@@ -9,9 +9,9 @@
 `cpu` is `sys` divided, with common edges. A request stands still while `go` is high, and an answer
 while `done` is. Both are single registers, so either side may see them an edge early or late.
 
-Each side takes the other's signals into registers first. No logic depends on both domains, so a
-simulation computes that of the core at the core's clock only, and that of the registers' bus never
-for it.
+Each side takes the other's signals into registers first, so no logic depends on both domains. A
+simulation then computes the core's logic at edges of the core's clock only, and a change inside the
+core makes it compute nothing of the registers' bus.
 
 The CPU's clock stops in one place only: while a write to `sleep` waits for an event."""
 

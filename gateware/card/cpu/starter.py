@@ -33,7 +33,7 @@ PART  = 2
 PARTS = 8*WORD//PART
 
 class Starter(LiteXModule):
-    """Reads the image's words, decides, and watches. Nothing of it is in the CPU's clock domain.
+    """Reads and checks the image, starts the CPU, and waits for its heartbeat, in the domain `sys`.
 
     `hold` keeps the CPU in reset and forgets earlier failures. It ends a check, too: an image that
     changes under its check must be checked from its beginning. `patience` is a power of two, and

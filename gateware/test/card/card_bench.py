@@ -143,12 +143,16 @@ class CardBench:
         self.code.bench_reset(self.handle)
 
     def status(self):
-        """Return the engine's busy, unlocked, number of the refusal, and the flash's status."""
+        """Return (whether a command runs, whether the golden image is unlocked, number of the last
+        refusal, the flash's status register)."""
         word = self.read("flash_status")
         return word & 1, word >> 1 & 1, word >> 4 & 7, word >> 8 & 0xFF
 
     def wait(self, cycles=200, most=10**9):
-        """Let time pass until no command runs. `cycles` pass between two looks."""
+        """Let time pass until no command runs. `cycles` pass between two reads of the status.
+
+        Fail if a command still runs after `most` cycles.
+        """
         for _ in range(most // cycles):
             if not self.status()[0]:
                 return
@@ -180,8 +184,11 @@ class CardBench:
         return b"".join(word.to_bytes(4, "little") for word in words)[:length]
 
     def update(self, image, each=lambda: None):
-        """Write an image as software does: destroy the old image's synchronisation word, erase,
-        all pages without the new one's, then that word.
+        """Write an image as software does.
+
+        First the old image's synchronisation word is overwritten, and the sectors are erased. Then
+        all pages are programmed without the new image's synchronisation word, and at last that
+        word. So no half-written image can start.
 
         `each` is called again and again while a command runs.
         """

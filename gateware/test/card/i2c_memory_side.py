@@ -2,7 +2,8 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The side of cocotb: cocotbext-i2c's I2cMemory is the module in the cage of card/module.py.
+"""A test that runs in cocotb: cocotbext-i2c's I2cMemory is the module in the cage of
+card/module.py.
 
 test_module_reference.py runs this file as a program of cocotb's own environment, which verilates
 and runs the simulation:

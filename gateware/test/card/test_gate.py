@@ -32,9 +32,9 @@ def whole(bench):
     "address", [0, APPLICATION - 1, APPLICATION >> 8, 2 * APPLICATION, 0xFF000000]
 )
 def test_no_opcode_changes_the_golden_image_without_unlock(bench, address):
-    """None of the 256 opcodes changes a byte below the application while the flash is locked, at
-    addresses below it and at such that wrap around to it. Opcodes that are not listed are refused
-    and counted.
+    """While the flash is locked, none of the 256 opcodes changes a byte of the golden image, at
+    addresses inside it and at addresses that wrap around to it. Opcodes that are not listed are
+    refused and counted.
     """
     bench.load_page(bytes(PAGE))
     for opcode in range(256):
@@ -75,8 +75,7 @@ def test_the_bounds_are_exact(bench):
 
 
 def test_the_unlock_word_opens_until_the_next_reset(bench):
-    """Only the very unlock word opens the golden image, any other value and every reset lock it
-    again.
+    """Only the unlock word opens the golden image. Any other value and every reset lock it again.
     """
     bench.load_page(bytes(PAGE))
     for word in (0, 1, UNLOCK ^ 1, UNLOCK >> 8):
@@ -102,7 +101,7 @@ def test_an_unlocked_flash_still_refuses_what_is_not_listed(bench):
 
 
 def test_a_changing_command_is_listed_as_one():
-    """Every listed command that takes data, or that erases, is known as a change."""
+    """Each command of the list that writes data or erases is marked in the list as a change."""
     for command in COMMANDS:
         assert (command.change != Change.NONE) == (
             command.data == Data.WRITE or "erase" in command.about

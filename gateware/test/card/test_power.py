@@ -63,7 +63,7 @@ def test_ten_thousand_power_losses_leave_a_card_that_starts(seed):
 
 
 def test_a_damaged_golden_image_is_seen():
-    """The model tells a bricked card from one that starts: this proof can fail."""
+    """The model tells a bricked card from one that starts, so the tests of this file can fail."""
     bench = CardBench()
     bench.chip.load(0, image(GOLDEN, warm_boot=APPLICATION))
     assert bench.chip.boot().user_id == GOLDEN

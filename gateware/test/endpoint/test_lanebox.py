@@ -99,7 +99,9 @@ def test_every_instance_fits_its_component(parts, components):
 
 
 def test_the_requester_is_told_what_each_port_does_and_whether_it_is_fenced(monkeypatch):
-    """A port that is not fenced has a u behind its directions."""
+    """In the Requester's parameter `clients`, a port that is not fenced has the letter u behind its
+    directions (r and w).
+    """
     asked = {}
     monkeypatch.setattr(
         LaneboxEndpoint,

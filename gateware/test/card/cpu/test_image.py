@@ -47,7 +47,9 @@ def test_a_folder_without_sources_is_refused(tmp_path):
 
 @needs_compiler
 def test_an_image_has_size_and_crc_and_depends_on_its_sources_alone(monkeypatch, tmp_path):
-    """The default image has the header's words and its CRC-32 at its end, and is the same again."""
+    """The default image has the header's words, and its CRC-32 at its end. A second compilation
+    gives the same image.
+    """
     firmware = image.choose_firmware("default", card=True)
     words = image.make_image(small_soc(), firmware)
     raw = struct.pack(f"<{len(words)}I", *words)

@@ -136,7 +136,7 @@ def test_a_running_cpus_image_cannot_be_written(cpu):
 
 def test_a_wild_firmware_reaches_only_its_own(cpu, tmp_path):
     """The management CPU's writes to the DMA, the flash and its own image are dropped. Its writes
-    to a QSFP cage's registers arrive. After a restart it runs again, since its image is whole.
+    to a QSFP cage's registers arrive. After a restart the CPU runs again, since its image is whole.
     """
     cpu.write("module0_control", 0)
     cpu.load(compile_alone(tmp_path / "wild", WILD))

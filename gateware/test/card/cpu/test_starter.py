@@ -110,7 +110,7 @@ def test_a_wrong_size_is_found_at_once(size):
 
 
 def test_an_empty_memory_is_no_image():
-    """A memory of zeros, which has the right CRC in no sense, is not started."""
+    """The starter starts no CPU on a memory of zeros."""
     assert decision(bytes(ROOM)) == "bad_image"
 
 
@@ -124,7 +124,7 @@ def test_the_largest_image_fits():
 def test_three_starts_without_a_heartbeat_are_the_last():
     """After each start that gives no heartbeat the image is checked and started anew, three times.
 
-    Then the CPU is kept in reset with its clock off, until the host holds and lets go.
+    Then the CPU is kept in reset with its clock off, until the host sets and clears `hold`.
     """
     bench = Bench(image(20, random.Random(1)), 1)
 
