@@ -41,7 +41,7 @@ def check_gateware_options(arguments, with_mac=False):
     """Raise ValueError if options contradict each other, or if an option has a value that
     it may not have.
 
-    `with_mac`: the target has a MAC behind the net device."""
+    `with_mac` says that the target has a MAC behind the net device."""
     from gateware.capture.registers import check_capture
     from gateware.card.upkeep import check_upkeep
     from gateware.endpoint.endpoints import check_endpoint

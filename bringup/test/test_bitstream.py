@@ -44,8 +44,9 @@ def test_a_whole_bitstream_is_read(read, wrap):
 
 
 def test_the_user_id_is_in_register_axss():
-    """The sample of an image writes its user id by the packet that UG570 has for AXSS. What reads
-    the user id from such an image has the register's number from the same place.
+    """The sample image writes its user ID by the packet that UG570 gives for the register AXSS.
+
+    The C programs that read the user ID have the register's number from the same numbers.py.
     """
     assert words(0x3001A001, 0x12345678) in image(0x12345678)
 

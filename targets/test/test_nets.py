@@ -52,7 +52,9 @@ def test_a_net_with_pins_is_found_by_its_name(name):
     ],
 )
 def test_a_net_that_no_design_can_use_is_refused_with_its_advice(name, said):
-    """An UNKNOWN net and a pin that is not the fabric's are refused: the error is their advice."""
+    """An UNKNOWN net, and a net whose pin is not the fabric's, are refused. The error has the
+    advice that the net's row in the table gives.
+    """
     with pytest.raises(LookupError, match=f"^{re.escape(said)}$"):
         BOARD.net(name)
 
@@ -104,16 +106,17 @@ def test_a_number_of_lanes_that_the_board_lacks_is_refused(lanes):
 
 
 def test_a_build_has_no_led_that_is_not_proven():
-    """An LED is a port of a build only if it is HIGH and the fabric's.
+    """An LED is a port of a build only if its pin is surely known (HIGH) and belongs to the fabric.
 
-    The wrong pin as an output could short a driver of the card.
+    An output on the wrong pin could short a driver of the card.
     """
     ports = [port for port, _, _ in BOARD.resources(4)]
     assert [port for port in ports if "led" in port] == ["user_led0"]
 
 
 def test_a_build_without_a_usable_clock_is_refused():
-    """If the reference clock's pin is UNKNOWN there is no build: the error is the net's advice."""
+    """If the reference clock's pin is UNKNOWN, a build is refused. The error has the net's advice.
+    """
     clock = Net("pcie.clk_p", "", "", "unknown", "nobody", "Measure it.")
     nets = tuple(clock if net.name == clock.name else net for net in NETS)
     with pytest.raises(LookupError, match="Sample card: pcie.clk_p cannot be used. Measure it."):

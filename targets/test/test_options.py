@@ -48,7 +48,7 @@ def test_what_is_not_said_has_the_boards_default(monkeypatch):
 
 @pytest.mark.parametrize("lanes", BOARD.lanes)
 def test_lanes_are_a_number_that_the_board_has(lanes, monkeypatch):
-    """Every number of lanes of the board is accepted, and is a number afterwards."""
+    """Each number of lanes that the board has is accepted, and parsed to an integer."""
     assert parse(monkeypatch, "--build", "--lanes", str(lanes)).lanes == lanes
 
 
