@@ -16,7 +16,7 @@ from targets.nets import Net, constraints, markdown
 
 BOARDS = ["ku5p", "as02mc04", "rk_xcku5p"]
 
-# What every tool must be told of the sample board's x1 build.
+# The constraints of the sample board's build with one lane, which every synthesis tool gets.
 X1 = """\
 set_property PACKAGE_PIN C3 [get_ports {pcie_x1_rst_n}]
 set_property IOSTANDARD LVCMOS18 [get_ports {pcie_x1_rst_n}]

@@ -101,7 +101,7 @@ class Design:
     blocks: list = ()
     # With False the design is a part of a chip, so its ports are no pins of the FPGA.
     pads: bool = True
-    # With True the paths are short and the area is larger; the docstring says how.
+    # With True the paths are short and the area is larger, as the docstring of Design explains.
     fast: bool = False
 
 

@@ -33,12 +33,12 @@ def test_a_message_with_area_and_reason_has_no_fault(subject):
     ],
 )
 def test_a_fault_is_named(message, word):
-    """Each rule has its own sentence."""
+    """Each rule for messages of commits has a sentence of its own for a message that breaks it."""
     assert any(word in fault for fault in commits.faults(message))
 
 
 def test_a_message_in_a_file_is_checked(tmp_path, capsys):
-    """As a hook of git the program gets the name of a file with the message."""
+    """With the name of a file, as git calls its hook, the program checks the message in the file."""
     file = tmp_path / "message"
     file.write_text("driver: wake epoll" + WHY)
     assert commits.main([str(file)]) == 1

@@ -99,7 +99,9 @@ def new_chip(identification=0x20BB19, size=1 << 25, divisor=1000, seed=1):
 
 
 class Boot:
-    """The start from a flash: the image's address, None if nothing does; its user id; BOOTSTS."""
+    """What a part does at power-on: the address of the image that starts (None: no image starts),
+    the image's user ID, and the value of the register BOOTSTS.
+    """
 
     def __init__(self, address, user_id, status):
         self.address = None if address < 0 else address
@@ -107,7 +109,10 @@ class Boot:
 
 
 class Chip:
-    """A flash of the library `code`. `handle` is a chip of its own or one that a bench has."""
+    """A flash model of the library `code`. `handle` is its C++ object.
+
+    If `owned` is false, the object belongs to a bench, which deletes it.
+    """
 
     def __init__(self, code, handle, owned=True):
         self.code, self.handle = code, handle
@@ -119,7 +124,7 @@ class Chip:
         self.code.flash_load(self.handle, address, bytes(data), len(data))
 
     def contents(self, address, length):
-        """Return bytes of the flash."""
+        """Return `length` bytes of the flash from `address` on."""
         buffer = ctypes.create_string_buffer(length)
         self.code.flash_contents(self.handle, address, buffer, length)
         return buffer.raw
@@ -166,11 +171,11 @@ class Chip:
         return bool(self.code.flash_selected(self.handle))
 
     def keep_in(self, path):
-        """Take the contents from a file, and keep them there."""
+        """Take the flash's contents from the file `path`, and write each later change to it."""
         self.code.flash_keep_in(self.handle, str(path).encode())
 
     def protect(self, on=True):
-        """Let changes take their time and change nothing."""
+        """Protect the flash: erases and programs take their time and change nothing."""
         self.code.flash_protect(self.handle, on)
 
     def lose_power(self, nanoseconds):
@@ -178,7 +183,7 @@ class Chip:
         self.code.flash_lose_power(self.handle, nanoseconds)
 
     def boot(self, idcode=IDCODE):
-        """Return what starts after power-on."""
+        """Return the Boot of a part with this IDCODE that is switched on with this flash."""
         words = (ctypes.c_uint32 * 2)()
         address = self.code.flash_boot(self.handle, idcode, words)
         return Boot(address, words[1], words[0])

@@ -28,16 +28,17 @@ class Mailbox:
     """A host's side of the management CPU's mailbox.
 
     A class that inherits it has peek(), poke(), read(), write() and settle(): words of BAR0 by
-    offset, registers by name, and the wait until the CPU is awake no more.
+    offset, registers by name, and a wait until the CPU sleeps.
     """
 
     def status(self):
-        """Return the CPU's state, whether it is awake, its failures, and refused writes."""
+        """Return (the CPU's state, whether it is awake, starts without a heartbeat, writes that
+        were refused)."""
         value = self.read("management_status")
         return STATE[value & 7], bool(value & 8), value >> 4 & 3, value >> 16
 
     def ring(self):
-        """Wake the CPU to look at its mailbox."""
+        """Ring the CPU's doorbell, so that the firmware wakes and reads its mailbox."""
         self.write("management_doorbell", 1)
 
     def load(self, raw):
@@ -53,19 +54,19 @@ class Mailbox:
         self.write("management_control", 0)
 
     def word(self, name):
-        """Return a word of the mailbox."""
+        """Return the 32-bit word of the mailbox called `name`."""
         return self.peek(numbers.CPU_MAILBOX_BASE + layout.MAILBOX[name])
 
     def set_word(self, name, value):
-        """Write a word of the mailbox."""
+        """Write `value` to the 32-bit word of the mailbox called `name`."""
         self.poke(numbers.CPU_MAILBOX_BASE + layout.MAILBOX[name], value & 0xFFFFFFFF)
 
     def type(self, text):
-        """Put text into the ring to the CPU, and ring."""
+        """Put text into the ring buffer from host to CPU, and ring the CPU's doorbell."""
         place, size = layout.RINGS["in"]
         head = self.word("in_head")
         for byte in text.encode():
-            # The card takes whole words.
+            # The card takes whole 32-bit words only, so the other bytes of the word are kept.
             at, shift = numbers.CPU_MAILBOX_BASE + place + head % size // 4 * 4, head % 4 * 8
             self.poke(at, self.peek(at) & ~(0xFF << shift) | byte << shift)
             head += 1

@@ -46,7 +46,7 @@ def test_every_command_is_explained_and_no_other():
 def test_a_default_terminal_shows_it_whole():
     """The output of `make help` has at most 80 columns.
 
-    Programs do read the variables in ELSEWHERE.
+    The test also checks that some program reads each variable in ELSEWHERE.
     """
     text = shown()
     assert max(map(len, text.splitlines())) <= 80

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Each C source of software is held by a test that c_suites.py names."""
+"""Tests of c_suites.py, whose table HELD names a test for each C source of software."""
 
 import subprocess
 
@@ -24,12 +24,16 @@ def text(name):
 
 
 def test_every_c_source_is_held_by_a_test_that_is_there():
-    """No C source of software is without a test, and no entry names what is not there."""
+    """The table HELD has a test for each C source of software. Each test and source that HELD
+    names exists.
+    """
     assert problems(listed(), text, HELD) == []
 
 
 def test_the_driver_s_sources_are_held_by_the_programs_that_include_them():
-    """If a program of software/kernel/test includes a source, HELD names a test that starts it."""
+    """If a program of software/kernel/test includes a source of the driver, the test that HELD
+    names for the source starts that program.
+    """
     folder = ROOT / "software/kernel/test"
     files = [path for path in folder.rglob("*.c") if len(path.relative_to(folder).parts) <= 2]
     programs = driver_programs({str(path.relative_to(ROOT)): path.read_text() for path in files})
@@ -59,7 +63,9 @@ HELD_ONE = {"test_one.py": {"test_it": "kernel/one"}}
 
 
 def test_a_guest_does_not_hold_what_a_program_runs_in_seconds():
-    """An entry whose file of tests does not start the program gets a sentence with both names."""
+    """If a program includes a source of the driver, and the file of tests in the source's entry
+    does not start the program, slow() returns a sentence that names both.
+    """
     programs = driver_programs({"software/kernel/test/few/few.c": '#include "../../one.c"\n'})
     assert programs == {ONE: {"few"}}
     (sentence,) = slow(programs, TESTS.get, HELD_ONE)
@@ -68,7 +74,7 @@ def test_a_guest_does_not_hold_what_a_program_runs_in_seconds():
 
 
 def test_a_source_with_a_test_is_no_problem():
-    """A source is held if its entry names a test that the file defines."""
+    """A source whose entry names a test that exists is no problem."""
     assert problems([ONE], TESTS.get, HELD_ONE) == []
 
 
@@ -88,6 +94,6 @@ def test_a_source_with_a_test_is_no_problem():
     ],
 )
 def test_what_is_not_right_is_one_sentence(names, held, problem):
-    """A source without a test, and an entry with a wrong name, are told by their names."""
+    """problems() names a source without a test, and an entry of the table with a wrong name."""
     (said,) = problems(names, {**TESTS, "test_two.py": TESTS["test_one.py"]}.get, held)
     assert problem in said

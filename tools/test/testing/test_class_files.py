@@ -35,7 +35,7 @@ def digest(folders):
 def test_classes_are_found_through_others(folders):
     """A class that is used through another one is in the closure.
 
-    One that uses the suite is not in it.
+    A class that uses the suite is not in the suite's closure.
     """
     found = class_files.closure("lanebox.SomeTest", folders)
     assert set(found) == {"lanebox/SomeTest", "lanebox/SomeBench$", "lanebox/mmio/Bridge"}

@@ -82,7 +82,9 @@ def test_an_entry_may_give_a_source_several_suites():
 
 
 def test_a_source_without_a_suite_is_named_with_the_file_to_write():
-    """A source with neither a suite nor an entry is a problem that names both ways out."""
+    """The sentence about a source without a suite names the file to write, and the table ELSEWHERE
+    as the alternative.
+    """
     assert said({}) == [
         "gateware/mmio/Bar.scala has no suite: write gateware/test/mmio/BarTest.scala, or name one "
         "in ELSEWHERE"
