@@ -94,7 +94,8 @@ class _Read:
     def add(self, packet: Packet) -> None:
         """Check a completion with data and keep the data; hand any other to refuse().
 
-        The card reads whole dwords only. Returns nothing: broken rules are added to `faults`."""
+        The card reads whole dwords only. A broken rule is added to `faults`; nothing is returned.
+        """
         if packet.status:
             return self.refuse(packet)
         left = self.request.dwords * 4 - len(self.data)

@@ -34,7 +34,8 @@ DIFFERS = (
 def lines(rows: list[dict]) -> list[list[str]]:
     """Return the cells of the table in us, a list for each row `virtio/echo/SIZE` with a value.
 
-    They are the size, the median here, and for each of SHARES: here, virtio and XDMA.
+    The cells are the size, the median measured here, and for each percentile of SHARES three
+    values: measured here, and of the paper for virtio and for XDMA.
     """
     found = []
     for row in rows:

@@ -74,7 +74,8 @@ def measure(board: Path, csr: Path, at: Conditions) -> tuple[int, int]:
         bar.register("user_size", SIZE)
         bar.register("user_count", COUNT)
         bar.register("user_start", 1)
-        # A look at the card's registers would share the link with the data. So the board is asked.
+        # Reads of the card's registers would share the link with the data, so the board's
+        # statistics are read instead.
         deadline = time.monotonic() + SECONDS
         while bar.board.stats()["rc"]["payload_bytes"] < COUNT * SIZE:
             if time.monotonic() > deadline:

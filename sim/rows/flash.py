@@ -5,7 +5,7 @@
 
 256 KiB are erased, written page by page and verified by the card's CRC-32. The flash's times of
 erasing and programming are divided by DIVISOR, which the row names; their rest is taken out of the
-measured device time. The host's program decides how early it looks at the status, and whether the
+measured device time. The host's program decides how early it reads the status, and whether the
 next page is there in time, so the row may differ a little from run to run. The limit is the time
 that the bytes take on the flash's data lines: one to the flash, two back.
 """
@@ -40,7 +40,7 @@ CYCLES_OUT, CYCLES_IN = 32, 16
 BUSY = 1 << STATUS_BUSY
 # Seconds of wall time for a command. The longest reads 256 KiB, which are 4.2 million cycles.
 SECONDS = 900
-# Seconds of wall time before the first look at the status of a page. A look that comes too early
+# Seconds of wall time before the first read of the status after a page. A read that comes too early
 # costs an access and a microsecond of device time.
 FIRST_LOOK = 0.02
 LONGEST_NAP = 2.0  # the most seconds of wall time between two reads of the flash engine's status

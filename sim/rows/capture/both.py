@@ -147,10 +147,10 @@ class Playing:
         self.bar.board.command(f"at {START} write {enable:#x} 1")
 
     def finish(self, seconds: float = SECONDS) -> float:
-        """Wait until the card has told of all packets, and stop it. Returns how long the card
-        played, in ns of device time.
+        """Wait until the card's status line counts all packets, and stop the card. Returns how long
+        the card played, in ns of device time.
 
-        The host only looks at its own memory meanwhile.
+        Meanwhile the host reads its own memory only, so it adds no TLP to the link.
         """
         deadline = time.monotonic() + seconds
         while sum(self.ring.line[1:3]) < self.packets.count:

@@ -52,14 +52,14 @@ def rows(board: Path, csr: Path, at: Conditions) -> Iterator[Row]:
 def latency(board: Path, csr: Path, at: Conditions) -> Row:
     """Return the row of the time from a frame's last beat into the capture block to its line.
 
-    The line is the status line that tells of the frame's record, and the time ends with the line's
+    The line is the status line that counts the frame's record, and the time ends with the line's
     last beat on RQ. Records do not wait for others, and the card is idle when a frame comes.
 
     A record has the time at which the generator made its frame's first beat. A cycle later that
     beat is at the block, and the last beat comes behind it. The times of RQ are the board's. The
-    two clocks are compared by a read of device time: the card looks at it when it has the request,
-    so the value is never older than the request's beat on CQ. So the row's times are up to the
-    duration of that read too long, 8 cycles, and never too short.
+    two clocks are compared by a read of device time: the card takes the value after the request's
+    beat on CQ. So the row's times are too long by at most the duration of that read, 8 cycles, and
+    never too short.
     """
     with tempfile.TemporaryDirectory() as folder:
         trace = Path(folder) / "trace.pcapng"

@@ -32,13 +32,16 @@ QUEUES = PORTS  # ports of the card; frames of port n go to queue n
 RING_LOG2 = 24  # The ring of each queue has 16 MiB.
 SORT = bits.mask(bits.QUEUES_CONTROL, "sort", "by_port")
 
-FAIR_SIZE, FAIR_FRAMES = 1518, 24_000  # on the line; they fill the staging memory in 0.7 ms of 4.7
+# Bytes of a frame on the line, and number of frames, of `capture/fair/*`. The frames come for 4.7
+# ms, and fill the staging memory in the first 0.7 ms.
+FAIR_SIZE, FAIR_FRAMES = 1518, 24_000
 STOPPED_SIZE, STOPPED_NS = 69, 3e6
 STOPPED = 2  # the queue in whose ring the host gives no more room
 
 
 class QueueRing(Ring):
-    """The ring of one queue. While it is selected, the card's registers of a queue are its own."""
+    """The ring of one queue. While this queue is selected, the card's registers of a queue act on
+    it."""
 
     def __init__(self, bar: Bar, number: int):
         self.number = number
@@ -47,7 +50,7 @@ class QueueRing(Ring):
         super().__init__(bar, RING_LOG2, ring=place, status=STATUS + 4096 * number)
 
     def select(self) -> None:
-        """Let the card's registers of a queue mean this queue from now on."""
+        """Select this queue: from now on the card's registers of a queue act on it."""
         self.bar.register("capture_queues_select", self.number)
 
 

@@ -59,8 +59,8 @@ def _measure(bar: Bar, size: int, suffix: str) -> Row:
         if time.monotonic() > deadline:
             raise TestFailed(f"capture of {size} bytes: {line[1]} of {count} records came")
         time.sleep(0.005)
-    # The first look may have met the board while it wrote the status line. That line is the last
-    # one, so it is read again.
+    # The status line may have been read while the board was writing it. It is the last line, so
+    # the second read gives its final content.
     _, _, lost, end = ring.line
     # The time stamp of the first pcapng record in the ring (pcapng, 4.3).
     high, low = struct.unpack_from("<II", ring.data, 12)

@@ -164,7 +164,7 @@ class Ring:
     def await_generator(self, traffic: Traffic, seconds: float = SECONDS) -> None:
         """Wait until the generator has made all frames of `traffic`.
 
-        The host only looks at its own statistics, so the card's cycles do not depend on it.
+        The host reads the board's statistics and no register, so the wait adds no TLP to the link.
         """
         # The board is asked for its cycle: a read of a register would be a TLP more on the link.
         done = START + traffic.ns / limits.CYCLE_NS

@@ -55,7 +55,7 @@ class Queue(Recorder):
         card.write64("capture_status_base", base + STATUS - HIGH_MEMORY)
 
     def select(self):
-        """Let the card's registers of one capture queue mean this queue from now on."""
+        """Select this queue: from now on the card's registers of a queue act on it."""
         self.card.write("capture_queues_select", self.number)
 
 
@@ -105,7 +105,7 @@ def test_each_queue_has_its_frames_and_a_stopped_one_costs_the_others_nothing(
         queues[0].snapshot()
         queues[1].select()
         assert queues[1].line() == (0, 0, 0, 0) and queues[1].accounts(1)[LOST_RING] == each
-        for index in (0, 16 + 3):  # of rule 0 and of port 3
+        for index in (0, 16 + 3):  # the accounts of discards by rule 0, and of port 3
             card.write("capture_queues_discard_index", index)
             names = "capture_queues_discard_frames", "capture_queues_discard_bytes"
             assert tuple(map(card.read, names)) == each

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tests of `make sim PCAP=FILE`: packets come back from the card, and a difference is told."""
+"""Tests of `make sim PCAP=FILE`: packets come back from the card, and a difference is reported."""
 
 import re
 import struct
@@ -33,8 +33,8 @@ def sim(*arguments):
 
 
 def test_a_file_goes_through_the_card_and_comes_back(tmp_path):
-    """Packets of all lengths, ports and times come back as they went. The table says how many, how
-    many bytes, and that none was lost."""
+    """Packets of all lengths, ports and times come back unchanged. The table has the number of
+    packets, their bytes, and 0 lost packets."""
     data = section("<") + 4 * interface("<", 9)
     for n in range(300):
         data += packet("<", 10**18 + 1000 * n, bytes([n % 251]) * (n * 7 % 1500), number=n % 4)
@@ -62,7 +62,8 @@ def test_a_file_goes_through_the_card_and_comes_back(tmp_path):
     ],
 )
 def test_the_first_packet_that_differs_is_named(change, sentence):
-    """The first packet that differs is told with its number and what differs in it."""
+    """The message about a difference has the number of the first packet that differs, and what
+    differs in it."""
     found = [replace(p, **change) if n == 7 else p for n, p in enumerate(SENT)]
     assert first_difference(SENT, SENT) is None
     assert first_difference(SENT, found) == f"packet 8: {sentence}" or sentence in str(
@@ -94,8 +95,9 @@ def test_a_file_that_is_cut_is_no_pcapng(cut):
 
 
 def test_the_limit_is_that_of_the_slowest_part():
-    """Packets of 65 bytes are bound by the builder or the player, which take 4 beats for 100 bytes.
-    Others are bound by RQ, which has records and read requests. A short file has no limit."""
+    """limits.played(): packets of 65 bytes are limited by the builder of records or the player,
+    which take 4 beats for 100 bytes. Other sizes are limited by RQ, which carries records and read
+    requests. A short file has no limit."""
     for size in (60, 65, 1514):
         block = 32 + -(-size // 4) * 4
         count = 8 * limits.LEAST_PLAYED // block

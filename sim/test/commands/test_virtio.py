@@ -39,8 +39,8 @@ def sim(*arguments, module="sim.run"):
 )
 def test_the_console_echoes_in_a_guest_and_the_table_follows(results_kept, msix):
     """16 KiB that a program in the guest writes to the console come back unchanged, with MSI and
-    with MSI-X. iperf3 carries its bytes through card and wire. The table has that, and the rows by
-    the card's clock."""
+    with MSI-X. iperf3 carries its bytes through card and wire. The results have these rows, and
+    those that the card's clock has measured."""
     done = sim("--virtio", *msix)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     assert re.search(rf"virtio/console +{guest.BYTES:,} +bytes", done.stdout), done.stdout
@@ -54,8 +54,8 @@ def test_the_console_echoes_in_a_guest_and_the_table_follows(results_kept, msix)
 
 @pytest.mark.guest
 def test_a_net_device_is_pinged():
-    """If the card has a net device, too, the commands of `make sim VIRTIO=1` ping it, and count the
-    answers. Here the card is the one in software, which has both devices."""
+    """If the card has a net device beside the console, the commands of `make sim VIRTIO=1` ping it,
+    and count the answers. The card of this test is VirtioCard, a program with both devices."""
     files = guest_virtio.files(kernel.ensure())
     with VirtioCard() as card:
         result = run.run_guest(card.socket, guest.COMMANDS, files, timeout=SECONDS)
@@ -102,7 +102,7 @@ def test_options_that_cannot_go_together_are_named(arguments, words):
 
 
 def test_a_transfer_without_a_datagram_fails_with_a_sentence():
-    """If iperf3 counted no datagram, the test fails. It names the transfer."""
+    """If iperf3 counted no datagram, transfer() raises TestFailed with the transfer's name."""
     text = json.dumps({"end": {"sum": {"bytes": 0, "packets": 0, "lost_packets": 0}}})
     with pytest.raises(TestFailed, match="iperf3 udp/h2c: no datagram was counted"):
         guest.transfer("udp/h2c", text.encode(), 0)

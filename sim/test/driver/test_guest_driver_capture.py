@@ -131,8 +131,8 @@ def test_frames_come_into_the_program_s_own_memory(guest):
 
 
 def test_what_is_no_capture_is_refused(guest):
-    """Each bad argument, each call out of turn and each call of a file that has not the capture
-    fails with its own errno, and INFO works for every file."""
+    """Each bad argument, each call that is not allowed at its moment, and each call on an open file
+    that does not own the capture fails with its own errno. INFO works on every open file."""
     assert guest.run(parts("refuse"))["capture"] == b"refuse: ok\n"
 
 
@@ -143,15 +143,15 @@ def test_read_gives_header_and_blocks(guest):
 
 
 def test_a_process_that_forks_or_is_killed_does_no_harm(guest):
-    """A fork() leaves the ring with the parent. If the owner is killed, the card is quiet, nothing
-    stays pinned, and the next program can capture."""
+    """After fork() the ring still belongs to the parent. If the owner is killed, the card stops
+    writing, no page stays pinned, and the next program can capture."""
     assert guest.run(parts("forked", "killed"))["capture"] == b"forked: ok\nkilled: ok\n"
 
 
 def test_random_calls_end_as_they_must(guest):
-    """Random calls of the node by several files of a user without rights end with none but their
-    possible results. The calls of the first seed reach every one of these. Then no page is pinned,
-    and the capture is free."""
+    """Random calls of an ordinary user, on several open files of the node, end with no other
+    results than those in STORM. With the first seed each of these results occurs. Afterwards no
+    page is pinned, and another program can capture."""
     seed = 1 + SHIFT
     print(f"seed {seed}")
     found = guest.run(
@@ -174,8 +174,8 @@ def test_random_calls_end_as_they_must(guest):
 
 @pytest.mark.soak  # binds the card some 100 times, for a minute
 def test_what_is_refused_leaves_nothing_behind(guest):
-    """If the kernel refuses any single request of the driver, also in the calls of the capture's
-    node, the driver gives back everything that it had got by then."""
+    """If the kernel refuses a request of the driver, also in a call of the capture's node, the
+    driver gives back everything that it has got before. Each request is refused in turn."""
     sweep = unwind.refusals("sweep 1", FAULTY)
     unwind.check_refusals(guest.run([WITH_FAULTS, *sweep, WITHOUT]))
 

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The queues of the driver's node of the capture block, on a card with four.
+"""The queues of the driver's node of the capture block, on a card with four queues.
 
 The tests run in one guest that stays up. It has an IOMMU, so the board counts each access of the
 card to memory that the driver has taken from it.
@@ -18,7 +18,7 @@ from tools.testing.seeds import SHIFT
 pytestmark = pytest.mark.guest
 
 QUEUES = 4
-ROUNDS = 3  # rounds of the race
+ROUNDS = 3  # rounds of the test in which threads use the queues at the same time
 
 
 def live(tmp_path_factory, *devices):
@@ -62,8 +62,9 @@ def test_a_file_has_a_queue(guest, part):
 
 
 def test_threads_use_the_queues_at_the_same_time(guest_of_two):
-    """While one thread starts, stops and unmaps, others read, sleep in poll() and look, on two
-    processors. Every frame arrives once and in order, and the accounts are exact."""
+    """While one thread starts and stops captures and unmaps rings, other threads call read(), sleep
+    in poll() and call INFO, on two processors. Every frame arrives once and in order, and the
+    accounts are exact."""
     seed = 1 + SHIFT
     print(f"seed {seed}")
     commands = [PINNED, NONE_PINNED, f"queues race {NODE} {ROUNDS} {seed} >/out/queues"]

@@ -332,8 +332,11 @@ def test_each_interrupt_is_taken_once(guest):
 
 
 def test_counts_in_memory_are_looked_at_whatever_the_causes_are(guest):
-    """A driver that is told of all causes but those that are set misses no buffer and no packet of
-    a held run, because the card writes their counts to memory."""
+    """A driver that is given the wrong interrupt causes misses no buffer and no packet of a held
+    run, because the card writes the counts of both to memory.
+
+    The driver is built with software/kernel/test/causes, which inverts the causes that it reads.
+    """
     seed = 1 + SHIFT
     commands = [
         f"held loop /dev/litepcie0 2000 {seed} >>/out/held",

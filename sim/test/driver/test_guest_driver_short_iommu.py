@@ -28,7 +28,7 @@ from sim.test.driver.live_guest import LiveGuest
 pytestmark = pytest.mark.guest
 
 PACE = ("--pace", "400000")
-ROUNDS = 400  # of two processes that race for the user logic's interrupt
+ROUNDS = 400  # rounds in which two processes race for the user logic's interrupt
 IOMMU = ("-device", "intel-iommu,intremap=on,caching-mode=on")
 
 

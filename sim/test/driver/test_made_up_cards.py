@@ -1,11 +1,12 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The driver's files of capture and virtio, the end of its h2c streams and the stop of its DMA,
-each in user space on a card that a program makes up.
+"""Tests of parts of the driver in user space: capture, virtio, the end of h2c streams, and the stop
+of DMA.
 
-The programs include the driver's sources and stand for the kernel, so they take seconds where a
-guest takes minutes. Each has tests of a fixed course, and random sequences against a small model.
+Each part has a C program that includes the driver's sources, and stands for the kernel and for a
+card. So a test takes seconds, where a guest takes minutes. A program has tests with fixed steps,
+and may have random sequences of steps that are compared with a small model.
 """
 
 import subprocess
@@ -29,7 +30,8 @@ STEPS = 600  # steps of a sequence
     ],
 )
 def test_the_driver_keeps_its_promises_to_a_made_up_card(name):
-    """Each test of the program holds. A check that fails has a sentence on stderr."""
+    """The C program `name` finds no fault in its part of the driver. If one of its checks fails, it
+    prints a sentence on stderr."""
     done = subprocess.run([program(name)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout == f"{name}: ok\n"
@@ -43,9 +45,9 @@ def test_the_driver_keeps_its_promises_to_a_made_up_card(name):
     ],
 )
 def test_any_order_of_calls_and_events_is_right(name):
-    """Random calls, what the card does, resets, sleeps and the card's end come in any order. Each
-    call has the model's result, and after each step queues, rings, interrupts and memory are those
-    of the model. A check that fails names the seed and the step on stderr."""
+    """Calls of programs, actions of the card, resets, sleeps and the card's removal come in random
+    order. Each call has the model's result. After each step queues, rings, interrupts and memory
+    are those of the model. A check that fails names the seed and the step on stderr."""
     first = 1 + SHIFT * SEQUENCES
     print(f"seeds {first} to {first + SEQUENCES - 1}")
     command = [program(name), "random", str(first), str(SEQUENCES), str(STEPS)]

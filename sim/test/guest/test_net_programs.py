@@ -13,7 +13,8 @@ from sim.guest import SetupError, net_programs
 
 @pytest.mark.parametrize("missing", net_programs.PROGRAMS)
 def test_a_tree_without_a_program_is_refused(tmp_path, missing):
-    """The message names the program that Debian's packages do not have where it was before."""
+    """A tree of Debian's packages without iperf3, or without ethtool, is refused. The message names
+    the missing program."""
     for name in net_programs.PROGRAMS:
         if name != missing:
             (tmp_path / "usr" / "bin").mkdir(parents=True, exist_ok=True)
@@ -23,7 +24,8 @@ def test_a_tree_without_a_program_is_refused(tmp_path, missing):
 
 
 def test_a_program_is_found_in_either_folder(tmp_path):
-    """A release of Debian may have it in bin or sbin, with or without /usr."""
+    """program() finds a program in bin or sbin, with or without /usr, since Debian's releases
+    differ in that."""
     (tmp_path / "sbin").mkdir()
     (tmp_path / "sbin" / "ethtool").write_text("")
     assert net_programs.program(tmp_path, "ethtool") == tmp_path / "sbin" / "ethtool"

@@ -31,8 +31,8 @@ SEED = SHIFT + 1
 
 
 class Host:
-    """The host's program: at each look it takes what is there, raises the limit or not, and may
-    take no write for a while."""
+    """The host's program, of which look() is one step: it takes the bytes that the card has
+    written, raises the card's limit or not, and may let the host take no write for a while."""
 
     def __init__(self, board, recorder, random, lossless):
         self.board, self.recorder, self.random = board, recorder, random

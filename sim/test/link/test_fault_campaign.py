@@ -84,7 +84,7 @@ class Round:
     def wait(self, written):
         """Wait until the card has sent `written` bytes of payload on RQ since the start.
 
-        The pause between two looks is long, since each look at the counters slows the board down.
+        The pause between two reads of the counters is long, since each read slows the board down.
         """
         deadline = time.monotonic() + SECONDS
         while self.board.stats()["rq"]["payload_bytes"] < written:

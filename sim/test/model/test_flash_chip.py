@@ -73,8 +73,8 @@ class Master:
 
 
 def test_transfers_need_a_rest():
-    """Two transfers without 50 ns of CS# high in between are written down as broken, since a real
-    flash might not see the second one.
+    """If CS# is high for less than 50 ns between two transfers, the flash model adds a sentence to
+    `broken`, since a real flash might not see the second transfer.
     """
     master = Master()
     master.transfer([0x9F], 3)
@@ -90,7 +90,9 @@ def place(opcode, address, size=4):
 
 
 def test_identification_and_status():
-    """An MT25QU256 says 20 BB 19; it is ready, and its flag status says so."""
+    """The model of an MT25QU256 has the identification 20 BB 19. Status and flag status say that
+    it is ready, and status shows write enable.
+    """
     master = Master()
     assert master.transfer([0x9F], 3) == bytes([0x20, 0xBB, 0x19])
     assert master.status() == 0 and master.transfer([0x70], 2) == b"\x80\x80"
@@ -118,7 +120,7 @@ def test_a_program_clears_bits_and_wraps_in_its_page(seed):
             expected[at] &= value
     assert master.transfer(place(0x13, 0), 512) == expected
     assert master.transfer([*place(0x0C, 100), 0], 20) == expected[100:120]
-    # A read on two lines sends four bits of each byte on the line that transfer() looks at.
+    # A read on two lines sends four bits of each byte on the line that transfer() samples.
     bits = [value >> bit & 1 for value in expected[100:120] for bit in (7, 5, 3, 1)]
     half = master.transfer([*place(0x3C, 100), 0], 10)
     assert [value >> bit & 1 for value in half for bit in range(7, -1, -1)] == bits
@@ -186,8 +188,8 @@ def test_three_and_four_bytes_of_address():
 
 
 def test_misuse_is_written_down():
-    """A change without write enable, a command while busy and an unknown opcode do nothing and are
-    written down.
+    """The flash model ignores a change without write enable, a command while it is busy, and an
+    unknown opcode. It adds a sentence about each to `broken`.
     """
     master = Master()
     master.transfer([*place(0x12, 0), 0])

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A driver of the card's net device without a guest: it sends frames and collects those that come.
 
-It looks into the used rings and does not wait for interrupts, so it needs no interrupt cause.
+The driver polls the used rings and does not wait for interrupts, so it needs no interrupt cause.
 """
 
 from __future__ import annotations

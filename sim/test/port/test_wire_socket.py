@@ -23,8 +23,8 @@ from sim.test.port.wire_ends import LONGEST, End, framed, line_cycles
 from tools.testing.seeds import SHIFT
 
 SOURCE = Path(__file__).with_name("wire_probe.cpp")
-# Cycles beside the line's time and the beats of a frame: 64 for the net device behind the last
-# frame, and the wire's looks at the line, which come once a cycle.
+# Cycles that a run may take beside the line's time and the beats of a frame: 64 for the net device
+# behind the last frame, and some because the wire polls the line once in a cycle.
 BESIDE = 75
 SECONDS = 60
 MOST_MEMORY = 24  # the most MiB of memory that wire_probe may use

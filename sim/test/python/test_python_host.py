@@ -137,7 +137,8 @@ def test_the_user_s_interrupts_are_waited_for(card):
 
 
 def test_no_register_is_read_by_accident(card, monkeypatch):
-    """What copies a mapping, like dict(), refuses the card's registers and reads none of them."""
+    """dict(card.registers), and any other call that would copy the mapping, raises an error and
+    reads no register."""
     called = []
     monkeypatch.setattr(card.registers._handle, "call", lambda name, *_: called.append(name))
     for copy in (dict, lambda registers: {**registers}):

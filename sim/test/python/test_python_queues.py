@@ -87,8 +87,8 @@ def test_a_thread_follows_each_queue(card):
 
 
 def test_rules_come_before_the_spread(card):
-    """A rule discards the frames of port 3, which are counted, and one sends those of port 1 to
-    queue 2 and cuts them."""
+    """Rules take effect before the spread. One rule discards the frames of port 3, which are
+    counted, and one sends the frames of port 1 to queue 2 and cuts them."""
     frames = Generated(200, 3000, count=1200)
     each, rules = frames.count // PORTS, ["port=3 discard", "port=1 queue=2 snap=60"]
     with all_queues(card, rules=rules) as captures:
@@ -103,7 +103,8 @@ def test_rules_come_before_the_spread(card):
 
 
 def test_without_rules_all_frames_go_to_queue_0(card):
-    """What the capture before has set is forgotten when its queue 0 is closed."""
+    """The rules and the spread of a capture are forgotten when its queue 0 is closed, so the next
+    capture gets all frames in queue 0."""
     frames = Generated(64, 3000, count=400)
     with all_queues(card) as captures:
         generate(captures[0], frames)

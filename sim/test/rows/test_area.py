@@ -26,7 +26,8 @@ PARTS = (
 
 @pytest.fixture
 def folders(monkeypatch):
-    """Stand-ins for the syntheses, each with one row, and the folders that they are given."""
+    """Replace each synthesis by a stand-in that gives one row. Return {synthesis: the folder that
+    it was given}."""
     given = {}
 
     def stand_in(part):

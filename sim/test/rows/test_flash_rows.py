@@ -8,8 +8,10 @@ from sim.endpoints import DEFAULT
 from sim.rows import flash
 from sim.rows.measure import Conditions
 
-BYTES = 4096  # A part of the row's bytes, which take minutes.
-DIVISOR = 10_000  # An erase divided as in the row would take a minute.
+# Bytes of the update in this test. An update of as many bytes as in `make bench` takes minutes.
+BYTES = 4096
+# Divisor of the flash's times in this test. With that of `make bench` an erase takes a minute.
+DIVISOR = 10_000
 
 
 def test_the_engine_s_own_time_is_about_a_tenth_of_the_flash_s():
@@ -20,8 +22,8 @@ def test_the_engine_s_own_time_is_about_a_tenth_of_the_flash_s():
     (row,) = flash.rows(built.board, built.gateware / "csr.json", Conditions(), BYTES, DIVISOR)
     # An erase takes its whole sector, so its share of these bytes is what counts.
     share = flash.ERASE_MS * BYTES / flash.SECTOR + flash.PROGRAM_MS * BYTES / flash.PAGE
-    # The program's looks at the status, and the beginning, weigh more with so few pages. On a busy
-    # machine pages are loaded behind the transfer of the one before, and not beside it: then all
-    # loading counts, which is some 0.4 ms here.
+    # With so few pages, the reads of the status and the start of the update take a larger part of
+    # the time. On a busy machine a page is loaded after the page before was programmed, and not
+    # meanwhile. The time of all loading then counts, which is some 0.4 ms.
     assert row.value <= 0.15 * share and 0.5 < row.ratio <= 1
     assert row.conditions["accesses_per_page"] <= 70

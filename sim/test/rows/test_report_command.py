@@ -16,7 +16,8 @@ from sim.report import __main__ as command
 
 @pytest.fixture
 def faked(monkeypatch):
-    """Stand-ins for the build, the recording and the page: the page is called after its board."""
+    """Replace the build, the recording and the page by stand-ins. The stand-in of the page returns
+    a path that names the board and the utility of its recording."""
     built = SimpleNamespace(board="board", headers="headers")
     monkeypatch.setattr(command.artefacts, "build", lambda endpoint: built)
     monkeypatch.setattr(command.artefacts, "utility", lambda headers: f"util of {headers}")
@@ -25,13 +26,15 @@ def faked(monkeypatch):
 
 
 def test_the_page_is_of_a_new_recording_and_its_place_is_printed(faked, capsys):
-    """The command records with the board and utility that it built, and prints the page's path."""
+    """`python -m sim.report` records with the board and utility that it built, and prints the path
+    of the report page."""
     assert command.main() == 0
     assert capsys.readouterr().out == "page of board by util of headers\n"
 
 
 def test_a_build_that_fails_is_a_sentence_and_status_1(faked, monkeypatch, capsys):
-    """If the gateware cannot be built, the command says why, writes no page and ends with 1."""
+    """If the gateware cannot be built, `python -m sim.report` says why, writes no page and ends
+    with status 1."""
 
     def refuse(_):
         raise BuildError("there is no Verilator")

@@ -95,7 +95,7 @@ def test_the_console_echoes_and_answers(cpu):
 
 def test_heat_quiets_both_modules(cpu):
     """At over-temperature the firmware puts both cages into reset and low power, and when the FPGA
-    has cooled, low power is left. The log tells of both."""
+    has cooled, both leave low power. The firmware's log has a line for each of the two events."""
     controls = ("module0_control", "module1_control")
 
     def until(value, what):
@@ -170,8 +170,8 @@ def test_ctrl_c_ends_the_console_cleanly(start_cpu):
 
 
 def test_an_image_is_loaded_by_the_tool(start_cpu, tmp_path):
-    """`litepcie_util firmware load` gives the CPU another image. A file that has been cut is
-    refused by the tool, one with a wrong CRC by the card, and one that hangs is told."""
+    """`litepcie_util firmware load` gives the CPU another image. The tool refuses a file that has
+    been cut, and the card an image with a wrong CRC. Firmware that hangs is reported as such."""
     raw = firmware_image()
     (tmp_path / "good.bin").write_bytes(raw)
     (tmp_path / "cut.bin").write_bytes(raw[:-8])

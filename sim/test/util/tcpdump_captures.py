@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Fetches tcpdump's source package from Debian, and makes pcapng of the captures in its tests.
 
-They are packets that nobody here wrote: of some hundred protocols, broken ones among them. Packets
-that claim to have had 64 KiB or more are left out, since the card counts no further.
+The captures have packets that other people recorded, of some hundred protocols, and broken packets
+among them. Packets whose original length is 64 KiB or more are left out, since the card counts no
+further.
 """
 
 import struct

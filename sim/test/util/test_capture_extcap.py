@@ -73,8 +73,8 @@ def ask(program, *options, cards=MISSING):
 
 
 def test_the_cards_are_in_the_list_of_interfaces(program, wireshark):
-    """tshark lists each card that is named, by its name. The program tells a link type and
-    settings of it, each of which is an option that it takes."""
+    """tshark lists each card that LANEBOX_CAPTURE names. For each card lanebox-capture prints a
+    link type and the settings, and accepts each setting as an option."""
     done = wireshark("tshark", "-D", cards=f"{MISSING}  vfio:0000:22:00.0")
     assert f"lanebox-env0 (Lanebox card {MISSING})" in done.stdout, done.stdout + done.stderr
     assert "lanebox-env1 (Lanebox card vfio:0000:22:00.0)" in done.stdout

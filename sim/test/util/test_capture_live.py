@@ -43,8 +43,8 @@ def read_late(pipe, seconds):
 
 
 def test_live_tells_the_losses_of_each_port(tool, tmp_path):
-    """`live` prints as many objects as --count says. Each has the ports that had frames, with the
-    losses that the recording told, and rates of 0 while no frame comes."""
+    """`live` prints as many objects as --count says. Each object has the ports that had frames,
+    with the losses that the recording has reported, and rates of 0 while no frame comes."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     reader = threading.Thread(target=read_late, args=(pipe, 3))

@@ -209,7 +209,8 @@ def test_ctrl_c_ends_a_slow_player_in_order(program, board, tmp_path):
 
 
 def test_the_library_s_calls_do_what_they_say(program, board):
-    """The C test player_calls.c passes: what the calls refuse, and what they tell."""
+    """The C test player_calls.c passes. It tests what the library's calls for the player refuse and
+    return."""
     done = subprocess.run(
         [program.parent / "test" / "player_calls", f"sim:{board.socket}"],
         capture_output=True,

@@ -93,8 +93,8 @@ def test_each_queue_has_a_file_with_its_ports(tool, tmp_path):
 
 
 def test_rules_send_cut_and_discard_frames(tool, tmp_path):
-    """A rule discards the frames of a port, one sends a port to another queue, and one cuts. What
-    is discarded is counted, and is in no file."""
+    """One rule discards the frames of a port, one sends those of another port to another queue, and
+    one cuts frames. Discarded frames are counted, and are in no file."""
     frames = Generated(200, 3000, count=1200)
     rules = ["port=3 discard", "port=1 queue=2", "length=200 port=0 snap=60"]
     options = [word for rule in rules for word in ("--rule", rule)]
@@ -110,8 +110,8 @@ def test_rules_send_cut_and_discard_frames(tool, tmp_path):
 
 
 def test_a_queue_is_recorded_on_its_processor(tool, tmp_path):
-    """--cpus places the threads. A processor that does not exist fails with a sentence, and the
-    other queues are recorded."""
+    """With --cpus the thread of each queue runs on the processor that the option names for it. If a
+    processor does not exist, its queue fails with a sentence, and the other queues are recorded."""
     frames = Generated(64, 3000, count=400)
     reports = record(tool, frames, "--spread", "port", "--cpus", "0,0,0,0", f"{tmp_path}/a/")
     assert [report["packets"] for report in reports] == [100] * QUEUES
@@ -124,8 +124,9 @@ def test_a_queue_is_recorded_on_its_processor(tool, tmp_path):
 
 
 def test_record_warns_of_frames_for_a_queue_without_a_recording(tool, tmp_path):
-    """A rule that names a queue which is not recorded is told before the recording begins. Its
-    frames are lost, and that queue's accounts have them. A rule for a recorded queue is not told.
+    """`record` warns of a rule for a queue that is not recorded, before the recording begins. The
+    rule's frames are lost, and that queue's accounts have them. `record` does not warn of a rule
+    for a recorded queue.
     """
     frames = Generated(100, 3000, count=400)
     rules = ["--rule", "port=1 queue=1", "--rule", "port=3 queue=3"]
@@ -207,8 +208,9 @@ def extcap(tool, *options):
 
 
 def test_wireshark_has_an_interface_for_each_queue(tool):
-    """The list has each queue of the card, and queue 0 under the name that it has on every card. An
-    interface tells its settings also if the card cannot be asked."""
+    """Wireshark's list of interfaces has each queue of the card. Queue 0 has the same name as on a
+    card with one queue. The settings of an interface are printed even if the card cannot be asked.
+    """
     done = extcap(tool, "--extcap-interfaces")
     assert (done.returncode, done.stderr) == (0, "")
     names = re.findall(r"^interface \{value=([\w-]+)\}", done.stdout, re.MULTILINE)

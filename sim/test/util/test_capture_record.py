@@ -111,8 +111,8 @@ def test_packets_are_cut_to_the_snap_length(tool, tmp_path):
 
 @pytest.mark.parametrize("size", [64, 1518])
 def test_lossless_frames_wait_for_the_recorder(tool, tmp_path, size):
-    """With --lossless a recording that is much larger than the ring has every frame, and the
-    card is told of new room an eighth of a ring at a time, or in larger steps.
+    """With --lossless a recording that is much larger than the ring has every frame. The recorder
+    raises the card's limit by an eighth of the ring at a time, or in larger steps.
 
     The steps are larger if the recorder did not run for a while: it then finds more to take.
     """
@@ -393,8 +393,8 @@ def test_the_recorder_stays_on_its_processor_and_awake(tool, tmp_path):
 
 
 def test_check_finds_what_a_byte_breaks(tool, tmp_path):
-    """In a recording of the card, a changed length, port, time or count is told with the offset
-    of its block."""
+    """If a length, port, time or count in a recording of the card was changed, `lanebox-capture
+    check` reports it with the offset of its block."""
     frames = Generated(100, 2000, count=300, seed=SHIFT)
     file = only_file(tool.record(frames, "--mbuf", "64K", tmp_path / "a.pcapng"))
     whole = file.read_bytes()

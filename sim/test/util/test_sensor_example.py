@@ -88,9 +88,12 @@ def test_the_client_in_c_finds_each_sample(built, board):
 
 
 def test_the_recorder_gives_frames_a_link_type(built, board, tmp_path):
-    """lanebox-capture records frames with the link type that it is told. A link type that cannot be
-    is refused. A board has one client at a time, which could not start the sensor, too: the frames
-    are the generator's."""
+    """lanebox-capture records frames with the link type that its option gives, and refuses a link
+    type that does not exist.
+
+    The frames are those of the generator: a board has one client at a time, so no second client
+    could start the sensor.
+    """
     tool, file = artefacts.capture_tool(built.headers), tmp_path / "a.pcapng"
     command = [tool, "record", "-d", f"sim:{board.socket}", "--json"]
     frames = ("--generate", "44,256000,100")

@@ -198,8 +198,8 @@ def test_another_user_is_told_whose_socket_it_is(start_board):
 
 
 def test_a_second_program_is_told_that_the_board_has_a_client(start_board):
-    """A second program is told at once that the board has a client. After the first has left, it
-    gets the card."""
+    """A second program fails at once, with a sentence that the board has a client. After the first
+    program has ended, the second one can open the card."""
     program = build_unchecked() / "test" / "cycles"
     with start_board() as board:
         command = [program, f"sim:{board.socket},timeout=600", "1"]

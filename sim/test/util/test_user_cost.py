@@ -93,7 +93,7 @@ def test_system_calls_are_shared_by_a_batch(start_board, direction):
     """Only a wait or a full batch makes system calls; the library's other calls do not enter the
     kernel.
 
-    The buffers of a batch therefore share one message, one sleep and one look at the card.
+    The buffers of a batch therefore share one message, one sleep and one check of the card's count.
     """
     with start_board() as board:
         calls = per_buffer(

@@ -59,7 +59,8 @@ def test_the_capability_table_leads_to_the_page_of_a_console(start_virtio):
 @pytest.mark.parametrize("events", [False, True])
 @pytest.mark.parametrize("options", [(), ("--stall", 30, "--read-latency", 2000)])
 def test_a_driver_gets_back_every_byte_it_sends(start_virtio, options, events):
-    """Bytes come back in order, in chains of all sizes, with MSI alone to tell the driver."""
+    """Bytes come back in order, in chains of all sizes. The driver waits for MSIs and does not poll
+    the queues."""
     source = random.Random(SHIFT + 1)
     sizes = [1, 3, 4, 31, 32, 33, BUFFER_BYTES - 1, BUFFER_BYTES]
     sizes += [source.randint(1, BUFFER_BYTES) for _ in range(120)]
@@ -77,8 +78,8 @@ def test_a_driver_gets_back_every_byte_it_sends(start_virtio, options, events):
 
 
 def test_a_chain_without_end_stops_the_device_until_it_is_reset(start_virtio):
-    """A hostile chain sets NEEDS_RESET, and nothing is used any more. After a reset the console
-    works as before."""
+    """A chain of descriptors without end makes the device set NEEDS_RESET and use no further
+    buffer. After a reset the console works as before."""
     with start_virtio() as board:
         console = Console(board.card())
         console.send(b"before")
@@ -107,7 +108,8 @@ def test_a_chain_without_end_stops_the_device_until_it_is_reset(start_virtio):
 
 
 def test_after_a_reset_is_answered_host_memory_is_left_alone(start_virtio):
-    """When the status reads 0, the memory of the queues may be given away: it does not change."""
+    """When the register Status reads 0 after a reset, the device no longer changes the memory of
+    the queues, so the driver may free that memory."""
     with start_virtio("--stall", 20, "--seed", SHIFT + 1) as board:
         console = Console(board.card())
         for _ in range(10):

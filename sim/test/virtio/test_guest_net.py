@@ -113,8 +113,8 @@ def test_the_transport_is_loaded_anew_under_traffic(guest):
 
 
 def test_queues_are_looked_at_whatever_the_causes_are(guest):
-    """With MSI an interrupt may find its cause cleared, and causes of other queues set. A driver
-    that is told of all causes but those that are set misses no frame and no message."""
+    """With MSI the handler of an interrupt may find its cause already cleared, and causes of other
+    queues set. Even a driver that is given the wrong causes misses no frame and no message."""
     step(
         guest,
         f"unload; {WITH_WRONG_CAUSES}; load; ready; alone; pinged 20; echoed once; echoed again",

@@ -305,8 +305,8 @@ def test_behind_an_iommu_both_devices_work(behind_iommu):
 
 
 def test_rings_above_4_gib_are_found(with_far_memory):
-    """If the kernel has put the rings above 4 GiB, both devices work, since the card is told the
-    upper halves of the addresses."""
+    """If the kernel has put the rings above 4 GiB, both devices work, since the transport gives the
+    card the upper halves of the addresses, too."""
     _, stats = step(with_far_memory, "echoed first; pinged 10")
     assert stats["net"]["far"] == stats["console"]["far"] == 2, stats
     assert stats["unmapped"] == 0

@@ -93,10 +93,10 @@ def test_a_percentile_is_one_of_the_times(share, value):
 
 
 def test_the_rows_of_the_console_have_goals_and_break_no_rule(card):
-    """The slope over the read latency is the number of reads that wait for each other: index,
-    entry, descriptor and data. NOTIFICATION_DATA saves one, and a descriptor that is guessed
-    another one. The interrupt waits for no read that only looks for the next chain. The other rows
-    agree with it."""
+    """An echo takes four reads of host memory that wait for each other (index, entry, descriptor
+    and data), so the slope of its time over the read latency is 4. NOTIFICATION_DATA saves one
+    read, and a descriptor that is guessed saves another. The interrupt waits for no read that only
+    prefetches the next chain. The row from doorbell to interrupt agrees with that slope."""
     rows = {entry.id: entry for entry in latency.rows(*card, Conditions(seed=SHIFT + 1))}
     print({name: entry.value for name, entry in rows.items()})
     for name, reads in (("split", 4), ("notify", 3), ("predicted", 2)):
@@ -212,7 +212,8 @@ class Working:
 
 
 def test_a_client_rests_until_two_answers_have_the_same_cycle(monkeypatch):
-    """A card that has work is waited for, and one that never ends its work ends the measurement."""
+    """RestingClient.rest() waits until two answers of the board have the same cycle. If the card
+    never ends its work, rest() raises TestFailed."""
     client = RestingClient.__new__(RestingClient)
     client.board = Working(160)
     client.rest()
