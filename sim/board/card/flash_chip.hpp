@@ -9,8 +9,8 @@
 // data sheet. Programming only clears bits, and stays in the page of its address. Power may be lost
 // at any moment: then a page is programmed in part, or a sector erased in part.
 //
-// The chip writes down in broken() what a card must not do to it: commands while it is busy,
-// changes without write enable, opcodes that it does not know, CS# high for too short a time.
+// broken() has a sentence for each mistake of the card: a command while the chip is busy, a change
+// without write enable, an unknown opcode, CS# high for too short a time.
 #pragma once
 
 #include <cstdint>

@@ -7,7 +7,7 @@
 // An image for the simulator has the digest of a gateware's sources in its first eight words of
 // frame data, and its user id has the digest's first four bytes. The gateware that runs is always
 // the one that was compiled; only the digest in its capability table becomes the image's. The ninth
-// word may say that the image has a defect, which a test wants to see the card survive.
+// word may give the image a defect, with which a test proves that the card recovers.
 #pragma once
 
 #include <array>

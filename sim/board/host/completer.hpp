@@ -46,7 +46,8 @@ public:
 
     // Completions that wait for the link, in the order of the times at which their last byte should
     // have crossed the link. next_at() returns this time for the first completion, next() returns
-    // the first completion, and take() removes and returns it. All three need one that waits.
+    // the first completion, and take() removes and returns it. None of the three may be called
+    // while empty() is true.
     bool empty() const { return waiting_.empty(); }
     Time next_at() const { return waiting_.begin()->first; }
     const Tlp &next() const { return waiting_.begin()->second; }

@@ -28,7 +28,7 @@ public:
     // line and the rule.
     static Latency parse(const std::string &spec);
 
-    // Returns a latency, drawn at random as `parse` was told.
+    // Returns a latency, drawn at random from the distribution that parse() has read.
     Time sample(Random &random) const;
 
 private:

@@ -48,8 +48,8 @@ public:
     // Takes the link down, in a hot reset or otherwise. user_reset stays set until link_up().
     void link_down(bool hot_reset);
     void link_up() { set_link(Link::Up); }
-    // Returns the gateware's output `busy`, which tells of work that the hard block's pins do not
-    // show.
+    // Returns the gateware's output `busy`. It is true if the gateware has work that the hard
+    // block's pins do not show.
     bool busy() const;
     uint64_t cycles() const { return cycles_; }
     const Slot &slot() const { return slot_; }

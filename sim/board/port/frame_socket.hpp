@@ -72,7 +72,7 @@ private:
     std::vector<uint8_t> in_, out_;  // received bytes that no frame was made of yet; bytes to send
     size_t sent_ = 0;                // bytes of `out_` that were sent
     size_t skip_ = 0;                // bytes to pass over: the rest of a frame that is too long
-    bool told_ = false;              // The user has been told that frames are too long.
+    bool told_ = false;              // The log has the warning that frames are too long.
     std::deque<Frame> waiting_;
 };
 
