@@ -155,11 +155,12 @@ class Capture(LiteXModule):
             CSRField("clear", size=1, offset=CONTROL["clear"], pulse=True,
                 description="Begin anew at position 0; only while idle. Needed after reset."),
             CSRField("seal", size=1, offset=CONTROL["seal"], pulse=True,
-                description="Close the MBUF now."),
+                description="End the present MBUF (a part of the ring) with a seal now."),
         ])
         self._snap = CSRStorage(LENGTH_BITS, description="Bytes to keep of a frame; 0: all.")
         self._wait = CSRStorage(numbers.CAPTURE_WAIT_BITS, reset=250,
-            description="Cycles that whole records may wait for more before they are written.")
+            description="Cycles for which whole records may wait for more records, before the "
+                "card writes them to the ring.")
         self._mbuf_log2 = CSRStorage(5, reset=20,
             description="An MBUF has 2 to this power of bytes: 12 to 22.")
         self._segment_log2 = CSRStorage(5, reset=21,
@@ -173,7 +174,8 @@ class Capture(LiteXModule):
         self._segment_index = CSRStorage(SEGMENT_BITS,
             description="Writing the number of a segment gives it the address ``segment_base``.")
         self._limit = CSRStorage(64,
-            description="Bytes since the start up to which the ring may be written. It only grows.")
+            description="The card may write the ring up to this many bytes since the start. A "
+                "value below an earlier one has no effect.")
 
     def add_generator(self):
         """Adds the registers of the generator, which makes test frames for the capture block."""
@@ -188,7 +190,7 @@ class Capture(LiteXModule):
         self._generator_size = CSRStorage(LENGTH_BITS, reset=64,
             description="Bytes of a frame: 1 or more.")
         self._generator_period = CSRStorage(numbers.CAPTURE_PERIOD_BITS,
-            description="Time from frame to frame in 1/256 of a cycle; 0: as fast as it can.")
+            description="Time from frame to frame in 1/256 of a cycle; 0: as fast as possible.")
         self._generator_count = CSRStorage(32, description="Frames to make; 0: without end.")
         self._generator_seed = CSRStorage(32, description="Seed of the frames' data.")
         self._generator_port_mask = CSRStorage(numbers.CAPTURE_PORT_BITS,
@@ -200,19 +202,19 @@ class Capture(LiteXModule):
         the ring, and the accounts (counts of frames by port and fate)."""
         self._status = CSRStatus(fields=[
             CSRField("idle", size=1, offset=STATUS["idle"],
-                description="It has stopped, and its last write has left the card."),
+                description="The capture block has stopped, and its last write has left the card."),
             CSRField("accounts_busy", size=1, offset=STATUS["accounts_busy"],
                 description="Accounts are being copied or cleared."),
             CSRField("generator_idle", size=1, offset=STATUS["generator_idle"],
                 description="No frame is being made."),
         ])
-        self._position = CSRStatus(64, description="Bytes since the start of which the next status "
-            "line will tell. It may be ahead of host memory, and changes between two reads of 32 "
-            "bits: use the status line.")
+        self._position = CSRStatus(64, description="The position in bytes since the start that the "
+            "next status line will have. The data may not be in host memory yet, and the value may "
+            "change between the reads of its two halves, so software should read the status line.")
         self._account_control = CSRStorage(fields=[
             CSRField("index", size=INDEX_BITS, offset=ACCOUNT_CONTROL["index"],
-                description="Port*4 + fate: 0 delivered, 1 bad, 2 lost for the ring, 3 lost for "
-                    "the staging memory."),
+                description="Port*4 + fate. Fates: 0 delivered, 1 bad, 2 lost because the ring was "
+                    "full, 3 lost because the staging memory was full."),
             CSRField("snapshot", size=1, offset=ACCOUNT_CONTROL["snapshot"], pulse=True,
                 description="Copy all accounts at one moment."),
         ])
@@ -222,9 +224,9 @@ class Capture(LiteXModule):
 
     def add_wake(self):
         """Adds the register with which software asks for one interrupt."""
-        self._wake = CSRStorage(64, description="Bytes since the start. One interrupt comes when "
-            "the status line has told of more, at once if it has done so already. A write asks "
-            "anew, and ``clear`` forgets.")
+        self._wake = CSRStorage(64, description="A position in bytes since the start. A write "
+            "arms one interrupt, which the card sends as soon as it has written a status line "
+            "beyond this position, even if it wrote the line before. ``clear`` disarms it.")
 
     def add_mix(self):
         """Adds the registers of the generator's larger frames. They stand behind all others, whose

@@ -54,7 +54,7 @@ class Flash(LiteXModule):
             description="Bytes to read, or 1 to 256 bytes to program.")
         self._command = CSRStorage(fields=[
             CSRField("opcode", size=8, offset=0,
-                description="Writing it starts this command of the flash."),
+                description="Writing the register starts the flash command with this opcode."),
             CSRField("stop", size=1, offset=8, pulse=True,
                 description="Start no command, but end the waiting or reading of the running one."),
         ])

@@ -152,7 +152,8 @@ class Module(LiteXModule):
         self._read = CSRStorage(fields=place(),
             description="Writing this register reads from the module, if no transfer is running.")
         self._write = CSRStorage(fields=place(),
-            description="Writing this register writes the buffer to the module, likewise.")
+            description="Writing this register writes the buffer to the module, if no transfer is "
+                "running.")
         self._status = CSRStatus(fields=[
             CSRField("busy", size=1, offset=0, description="A transfer is running."),
             CSRField("present", size=1, offset=1, description="A module is in the cage."),
@@ -161,15 +162,17 @@ class Module(LiteXModule):
                 "and low power on its own, for its temperature."),
             CSRField("error", size=3, offset=4, description="How the last transfer ended: "
                 + ", ".join(f"{value} {name}" for name, value in ERRORS.items()) + "."),
-            CSRField("moved", size=8, offset=8, description="Bytes that it moved."),
+            CSRField("moved", size=8, offset=8, description="Bytes that the last transfer moved."),
             CSRField("recoveries", size=8, offset=16,
-                description="Times that a held bus was freed by clocks, modulo 256."),
+                description="How often clocks have freed a bus whose SDA was held, modulo 256."),
         ])
         self._buffer_place  = CSRStorage(7, description="Number of a byte in the buffer.")
         self._buffer_read   = CSRStatus(8,
-            description="The byte ``buffer_place``; a read goes on to the next.")
+            description="The buffer's byte number ``buffer_place``. A read increments "
+                "``buffer_place``.")
         self._buffer_write  = CSRStorage(8,
-            description="Writing sets the byte ``buffer_place``, and goes on to the next.")
+            description="A write sets the buffer's byte number ``buffer_place``, and increments "
+                "``buffer_place``.")
 
     def add_buffer(self):
         """Adds the memory of a transfer's bytes, with a port for registers and one for the bus."""

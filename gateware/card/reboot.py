@@ -101,7 +101,8 @@ class Reboot(LiteXModule):
         self._address = CSRStorage(32, description="WBSTAR: address of the image in the flash, "
             "divided by 256. The part may skip up to 255 bytes from there.")
         self._go      = CSRStorage(32,
-            description="``FLASH_LAYOUT['reboot']`` boots; the link goes down. Others do nothing.")
+            description="Writing ``FLASH_LAYOUT['reboot']`` boots the image at ``address``, and "
+                "the link goes down. Other values do nothing.")
         self._bootsts = CSRStatus(32, description="BOOTSTS as it was after reset.")
 
         # # #

@@ -72,7 +72,7 @@ class C2h(LiteXModule):
         self.busy       = Signal() # o, the c2h engine has work, so device time must run.
 
         self._enable = CSRStorage(2,
-            description="Bit 0: write what the table says. "
+            description="Bit 0: run, and write to the buffers of the table's descriptors. "
                 "Bit 1 (read): no write is under way, and the last one has left the card.")
         self.table = SettledTable(numbers.DMA_TABLE_DEPTH, numbers.ADDRESS_WIDTH)
 

@@ -65,9 +65,9 @@ class H2c(LiteXModule):
         self.busy   = Signal() # o, the h2c engine has work, so device time must run.
 
         self._enable = CSRStorage(3,
-            description="Bit 0: read what the table says. "
+            description="Bit 0: run, and read the buffers of the table's descriptors. "
                 "Bit 1 (read): no data is in flight, and the last status line has left the card. "
-                "Bit 2 (read): nor does anything wait for the user.")
+                "Bit 2 (read): no data is in flight or waits for the user.")
         self.table = SettledTable(numbers.DMA_TABLE_DEPTH, numbers.ADDRESS_WIDTH)
 
         # # #

@@ -70,7 +70,8 @@ def _moderation_register(name, way):
         CSRField("interval", size=INTERVAL_BITS,
             description=f"Cycles between two interrupts of {way}; 0: no moderation."),
         CSRField("count", size=COUNT_BITS,
-            description="So many of them do not wait for the interval's end; 0 as 1."),
+            description="If so many interrupts wait, a message is sent for them before the "
+                "interval's end; 0 counts as 1."),
     ])
 
 class ModerationRegisters(LiteXModule):

@@ -405,15 +405,17 @@ class NoticeRegisters(LiteXModule):
     c2h. After reset notices and flush time are off."""
     def __init__(self, c2h):
         self.writer_records_base = CSRStorage(64,
-            description="Ring of records: a multiple of its size in bytes.")
+            description="Host address of the ring of records: a multiple of its size in bytes.")
         self.writer_records_entries = CSRStorage(5, reset=LEAST_ENTRIES,
-            description=f"It has 2 to this power of records: {LEAST_ENTRIES} to {MOST_ENTRIES}.")
+            description="The ring of records has 2 to this power of records: "
+                f"{LEAST_ENTRIES} to {MOST_ENTRIES}.")
         self.writer_status_base = CSRStorage(64,
-            description=f"Status line of c2h: a multiple of {STATUS_SIZE}.")
+            description=f"Host address of the status line of c2h: a multiple of {STATUS_SIZE}.")
         self.reader_status_base = CSRStorage(64,
-            description=f"Status line of h2c: a multiple of {STATUS_SIZE}.")
+            description=f"Host address of the status line of h2c: a multiple of {STATUS_SIZE}.")
         self.writer_flush = CSRStorage(32,
-            description="Cycles without data after which c2h ends a buffer that has some; 0: none.")
+            description="Cycles without data after which c2h ends a buffer that is partly filled; "
+                "0: c2h never ends it.")
         self.control = CSRStorage(fields=[
             CSRField(name, size=1, offset=bit, description=about)
             for (name, bit), about in zip(NOTICES_CONTROL.items(), (

@@ -97,17 +97,19 @@ class MmioBridge(LiteXModule):
         ])
         self._reads_inside = CSRStatus(fields=[
             CSRField("now",  size=6, offset=0, description="Reads that wait for their answer."),
-            CSRField("most", size=6, offset=8, description="The most at a time since the clear."),
+            CSRField("most", size=6, offset=8,
+                description="The largest number of waiting reads since the last clear."),
         ])
         for name, about in COUNTERS.items():
             setattr(self, f"_{name}", CSRStatus(32, name=name, description=about))
         self._error = CSRStatus(fields=[
             CSRField("kind", size=3, offset=0, description=f"The last error: {error_codes()}."),
-            CSRField("write", size=1, offset=3, description="It was a write."),
+            CSRField("write", size=1, offset=3,
+                description="The access of the last error was a write."),
         ])
         self._error_address = CSRStatus(32,
-            description="Where it was: the offset in the target; with kinds 1, 2, 3 and 6 in "
-                "the BAR.")
+            description="Address of the last error: its offset in the target, or in the BAR with "
+                "the kinds 1, 2, 3 and 6.")
         self._select = CSRStorage(fields=[
             CSRField("latency", size=5, offset=0, description="Bin of the latency histogram: "
                 "2 x log2 of the cycles, and one more in the upper half."),

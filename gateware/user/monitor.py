@@ -99,11 +99,13 @@ class SlotMonitor(LiteXModule):
     def add_csr(self):
         """Adds the registers with the present state and those with the copy."""
         self._now   = CSRStatus(name="now", fields=self._fields(),
-            description="What both streams do now. Reading it takes the copy that follows.")
+            description="What both streams do now. Reading this register copies all counters to "
+                "the registers below.")
         self._state = CSRStatus(name="state", fields=self._fields(),
-            description="The same in the copy.")
+            description="The value of ``now`` in the last copy.")
         self._time  = CSRStatus(SLOT_COUNTER_WIDTH, name="time",
-            description="Device time of the copy, modulo 2^48, as all below.")
+            description="Device time of the last copy in cycles, modulo 2^48. All counters below "
+                "are modulo 2^48, too.")
         for register, value in ((self._now, self.now), (self._state, self.state)):
             fields     = [getattr(register.fields, name) for name in FIELDS]
             self.comb += Cat(*fields).eq(value)

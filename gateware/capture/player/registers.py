@@ -75,29 +75,30 @@ class Player(LiteXModule):
         """Adds the registers with which software starts the player and sets its pace."""
         self._control = CSRStorage(fields=[
             CSRField("run", size=1, offset=PLAYER_CONTROL["run"],
-                description="Take the h2c stream from the user slot, and play it. Rising, it "
-                    "clears all results; only while ``idle``."),
+                description="Take the h2c stream from the user slot, and play it. Setting this bit "
+                    "clears all results. It may be set only while ``idle`` is 1."),
             CSRField("keep_time", size=1, offset=PLAYER_CONTROL["keep_time"],
                 description="Frames have their recorded times. Otherwise they have the times at "
                     "which they are played."),
             CSRField("fixed_port", size=1, offset=PLAYER_CONTROL["fixed_port"],
-                description="All frames come from ``port``. Otherwise the number of its interface "
-                    "is the port of a frame."),
+                description="All frames have the port ``port``. Otherwise a frame's port is the "
+                    "number of its interface in the pcapng file."),
             CSRField("per_packet", size=1, offset=PLAYER_CONTROL["per_packet"],
                 description="A frame costs ``overhead`` bytes, whatever its length."),
             CSRField("pace", size=2, offset=PLAYER_CONTROL["pace"],
                 description="0: as fast as frames are taken; 1: at the recorded distances; 2: at "
                     "``rate``."),
             CSRField("port", size=numbers.CAPTURE_PORT_BITS, offset=PLAYER_CONTROL["port"],
-                description="Port of all frames, with ``fixed_port``."),
+                description="Port of all frames if ``fixed_port`` is set."),
         ])
-        self._rate = CSRStorage(numbers.PLAYER_RATE_BITS, description="Bytes a cycle, in "
-            f"1/{1 << numbers.PLAYER_FRACTION_BITS}, that frames cost at most.")
+        self._rate = CSRStorage(numbers.PLAYER_RATE_BITS, description="The rate of frames with "
+            f"``pace`` 2, in 1/{1 << numbers.PLAYER_FRACTION_BITS} byte a cycle. What a frame "
+            "costs in bytes is set by ``cost``.")
         self._cost = CSRStorage(fields=[
             CSRField("overhead", size=numbers.PLAYER_COST_BITS, offset=0,
-                description="Bytes that a frame costs beside its own."),
+                description="Bytes by which a frame costs more than it has."),
             CSRField("least", size=numbers.PLAYER_COST_BITS, offset=8,
-                description="A shorter frame costs so many bytes, and the overhead."),
+                description="A frame of fewer bytes costs this many bytes and the overhead."),
         ])
 
     def add_results(self):
@@ -107,16 +108,18 @@ class Player(LiteXModule):
                 description="Why the player has stopped, 0 if it has not: " + "; ".join(
                     f"{n}: {text}" for n, text in enumerate(ERRORS.values()) if n) + "."),
             CSRField("in_block", size=1, offset=PLAYER_STATUS["in_block"],
-                description="The stream ends inside a block so far."),
+                description="The beats that have come so far end inside a pcapng block."),
             CSRField("idle", size=1, offset=PLAYER_STATUS["idle"],
                 description="No frame is leaving."),
         ])
         self._packets = CSRStatus(48, description="Frames that the player has begun.")
         self._bytes   = CSRStatus(48, description="Bytes of these frames.")
         self._passed  = CSRStatus(32,
-            description="Blocks that came whole and broke no rule, of any type.")
-        self._skipped = CSRStatus(32, description="Of these, blocks that hold no packet.")
-        self._empty   = CSRStatus(32, description="Of these, packets of no bytes: no frame.")
+            description="Pcapng blocks of any type that came whole and broke no rule.")
+        self._skipped = CSRStatus(32,
+            description="Blocks counted in ``passed`` that hold no packet.")
+        self._empty   = CSRStatus(32,
+            description="Blocks counted in ``passed`` whose packet has no bytes, so no frame.")
         self._begun   = CSRStatus(64, description="Device time of the first frame, in ns.")
         self._ended   = CSRStatus(64, description="Device time of the last frame's end, in ns.")
 

@@ -36,22 +36,24 @@ class CaptureQueues(LiteXModule):
         """Adds the registers with which software writes rules, and how frames are spread."""
         self._control = CSRStorage(fields=[
             CSRField("sort", size=1, offset=QUEUES_CONTROL["sort"],
-                description="Use rules and spread. Otherwise all frames go to queue 0. It must "
-                    "stay the same while frames are taken."),
+                description="Choose the queue of each frame by the rules and the table of "
+                    "``spread``. Otherwise all frames go to queue 0. This bit must stay the same "
+                    "while frames are taken."),
             CSRField("by_port", size=1, offset=QUEUES_CONTROL["by_port"],
-                description="A frame's port is its entry of the table. Otherwise the hash of its "
-                    "addresses and ports is, modulo 128."),
+                description="The number of a frame's entry in the table of ``spread`` is the "
+                    "frame's port. Otherwise it is the hash of its addresses and ports, modulo "
+                    "128."),
             CSRField("rules", size=RULE_BITS + 1, offset=QUEUES_CONTROL["rules"],
                 description="Rules in use, from rule 0 on: 0 to 16."),
         ])
-        self._rule_data = CSRStorage(32, description="A word of a rule (Rule.scala).")
+        self._rule_data = CSRStorage(32, description="A 32-bit word of a rule (Rule.scala).")
         self._rule_index = CSRStorage(RULE_BITS + WORD_BITS,
-            description="Writing rule*16 + word gives that word of the rule ``rule_data``.")
+            description="Writing rule*16 + word sets this word of this rule to ``rule_data``.")
         self._spread = CSRStorage(fields=[
             CSRField("entry", size=numbers.CAPTURE_SPREAD_BITS, offset=QUEUES_SPREAD["entry"],
-                description="A write sets this entry of the table."),
+                description="Number of the entry of the table that the write sets."),
             CSRField("queue", size=QUEUE_BITS, offset=QUEUES_SPREAD["queue"],
-                description="Queue of the frames of this entry."),
+                description="Queue that the frames of this entry go to."),
         ])
 
     def add_discards(self):
