@@ -115,8 +115,7 @@ def test_a_build_has_no_led_that_is_not_proven():
 
 
 def test_a_build_without_a_usable_clock_is_refused():
-    """If the reference clock's pin is UNKNOWN, a build is refused. The error has the net's advice.
-    """
+    """If the reference clock's pin is UNKNOWN, the build is refused with the net's advice."""
     clock = Net("pcie.clk_p", "", "", "unknown", "nobody", "Measure it.")
     nets = tuple(clock if net.name == clock.name else net for net in NETS)
     with pytest.raises(LookupError, match="Sample card: pcie.clk_p cannot be used. Measure it."):

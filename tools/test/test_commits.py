@@ -38,7 +38,7 @@ def test_a_fault_is_named(message, word):
 
 
 def test_a_message_in_a_file_is_checked(tmp_path, capsys):
-    """With the name of a file, as git calls its hook, the program checks the message in the file."""
+    """With the name of a file, as git calls its hook, the program checks the message in it."""
     file = tmp_path / "message"
     file.write_text("driver: wake epoll" + WHY)
     assert commits.main([str(file)]) == 1

@@ -75,8 +75,7 @@ def test_the_bounds_are_exact(bench):
 
 
 def test_the_unlock_word_opens_until_the_next_reset(bench):
-    """Only the unlock word opens the golden image. Any other value and every reset lock it again.
-    """
+    """Only the unlock word opens the golden image. Any other value and any reset lock it again."""
     bench.load_page(bytes(PAGE))
     for word in (0, 1, UNLOCK ^ 1, UNLOCK >> 8):
         bench.write("flash_unlock", word)

@@ -110,8 +110,7 @@ def test_another_number_of_queues_is_refused(count):
 
 
 def test_frames_of_the_user_slot_need_one_queue():
-    """User logic with frames makes a capture block of one queue, if no other number is asked for.
-    """
+    """With user logic that has frames, the capture block has one queue, if no number is given."""
     slot = SimpleNamespace(frames=object())
     assert needs_capture(0, slot, "lanebox") == 1
     assert needs_capture(8, slot, "lanebox") == 8
