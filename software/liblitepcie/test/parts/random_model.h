@@ -1,0 +1,134 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * The model of stream_random.c: what must be true of each direction after each call, and the random
+ * choices of a run.
+ */
+#ifndef LITEPCIE_TEST_RANDOM_MODEL_H
+#define LITEPCIE_TEST_RANDOM_MODEL_H
+
+#include "told_card.h"
+
+/* What must be true of one direction. All counts begin at the same number, see move_counts(). */
+struct model {
+	bool		runs;
+	uint64_t	first;		/* count at which the run began */
+	uint64_t	acquired, released, handed, posted;
+	uint64_t	executed;	/* by the card */
+	uint64_t	known;		/* the executed buffers of which the library has heard */
+	uint64_t	seen;		/* the known buffers whose data has arrived */
+	uint64_t	limit, spared;
+	uint64_t	errors;
+	unsigned int	batch, every;
+	bool		packets;
+	uint32_t	bytes[COUNT], flags[COUNT];
+	bool		asks[COUNT];
+	/* buffers that the card executes in the library's next sleep, and whether it keeps silent */
+	unsigned int	planned;
+	bool		lost;
+};
+
+static struct model models[2];
+static bool records;	/* the card writes records and status lines */
+static uint64_t interrupts;	/* raised since the first of the streams was started */
+
+#define MODEL(way)	(&models[way])
+
+static inline struct litepcie_stream *stream_of(unsigned int way)
+{
+	return way ? &dev.c2h : &dev.h2c;
+}
+
+static inline unsigned int below(unsigned int limit)
+{
+	return (unsigned int)rand() % limit;
+}
+
+static inline bool one_in(unsigned int n)
+{
+	return !below(n);
+}
+
+static inline void model_look(void)
+{
+	for (unsigned int way = 0; way < 2; way++) {
+		struct model *m = MODEL(way);
+		uint64_t before = m->known;
+
+		if (!m->runs)
+			continue;
+		m->known = m->seen = m->executed;
+		/* a register's count may be ahead of the data of the last buffer */
+		if (way && !records && m->known != before && m->known != m->posted &&
+		    !m->asks[(m->known - 1) % COUNT])
+			m->seen--;
+	}
+}
+
+/* Give the card the buffers up to @end, within the limit. */
+static inline void model_post(unsigned int way, uint64_t end)
+{
+	struct model *m = MODEL(way);
+	uint64_t count;
+
+	if (m->limit && end > m->limit)
+		end = m->limit;
+	count = end - m->posted;
+	for (; m->posted < end; m->posted++)
+		m->asks[m->posted % COUNT] = m->posted % m->every == m->every - 1 ||
+			(way ? m->posted + 1 == m->limit :
+			       count < m->every && m->posted + 1 == end);
+}
+
+static inline void model_hand_over(unsigned int way)
+{
+	struct model *m = MODEL(way);
+
+	if (!m->runs || m->released == m->handed)
+		return;
+	model_post(way, m->released + (way ? COUNT : 0));
+	m->handed = m->released;
+}
+
+static inline void model_hand_over_early(unsigned int way)
+{
+	struct model *m = MODEL(way);
+
+	if (m->handed + (way ? COUNT : 0) - m->seen < COUNT / 2)
+		model_hand_over(way);
+}
+
+static inline uint64_t model_available(unsigned int way)
+{
+	return MODEL(way)->seen + (way ? 0 : COUNT) - MODEL(way)->acquired;
+}
+
+static inline uint64_t model_seen(unsigned int directions)
+{
+	return (directions & LITEPCIE_H2C ? models[0].seen : 0) +
+	       (directions & LITEPCIE_C2H ? models[1].seen : 0);
+}
+
+static inline void model_release(unsigned int way, uint64_t count)
+{
+	MODEL(way)->released += count;
+	if (MODEL(way)->released - MODEL(way)->handed >= MODEL(way)->batch)
+		model_hand_over(way);
+}
+
+static inline bool quiet(void)
+{
+	return models[0].executed == models[0].seen && models[1].executed == models[1].seen;
+}
+
+static inline int expected_wait(unsigned int directions)
+{
+	return (directions & LITEPCIE_H2C && !models[0].runs) ||
+	       (directions & LITEPCIE_C2H && !models[1].runs) ? -EINVAL : 0;
+}
+
+#endif /* LITEPCIE_TEST_RANDOM_MODEL_H */
