@@ -41,7 +41,7 @@ PROCESSOR_SECONDS = 600
 SECONDS = 3600
 # The line with which SuiteRunner.scala ends the report of a suite.
 DONE = re.compile(rb"^suite done: (true|false)\n", re.MULTILINE)
-# Verilator's C++ in fewer, larger files: most of the compiler's time is for the headers of each.
+ONE_FILE = Path(__file__).with_name("one_file.mk")
 VERILATOR_FLAGS = "--output-split 20000 --output-split-cfuncs 5000"
 # Characters that are shown of each line of a report. If two buffers differ, ScalaTest prints both
 # of them in one line.
@@ -56,6 +56,17 @@ class Result:
     text: str
 
 
+def environment():
+    """Return the environment of a JVM that compiles and runs simulations of SpinalHDL."""
+    return {
+        **os.environ,
+        "LANEBOX_SEED": str(SHIFT),
+        "MAKEFILES": str(ONE_FILE),
+        "OBJCACHE": "ccache",
+        "SPINAL_VERILATOR_FLAGS": VERILATOR_FLAGS,
+    }
+
+
 class Machine:
     """A Java virtual machine that runs ScalaTest suites one after another.
 
@@ -67,16 +78,11 @@ class Machine:
         self.folder = Path(tempfile.mkdtemp(prefix="machine-", dir=FOLDER))
         command = ["java", "-Xmx1g", "-XX:+UseSerialGC", "-cp", classpath]
         command += ["lanebox.vocabulary.SuiteRunner", classpath.split(os.pathsep)[0]]
-        environment = {
-            "OBJCACHE": "ccache",
-            "SPINAL_VERILATOR_FLAGS": VERILATOR_FLAGS,
-            "LANEBOX_SEED": str(SHIFT),
-        }
         self.process = subprocess.Popen(
             command,
             cwd=self.folder,
             bufsize=0,
-            env={**os.environ, **environment},
+            env=environment(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

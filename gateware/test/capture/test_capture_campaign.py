@@ -4,13 +4,12 @@
 
 """The long campaign of random steps against the capture block (CaptureCampaign.scala)."""
 
-import os
 import re
 import subprocess
 
 import pytest
 
-from tools.testing.seeds import SHIFT
+from gateware.test.spinal_suites import environment
 from tools.verilog import spinal_build
 
 pytestmark = [pytest.mark.spinal, pytest.mark.soak]
@@ -29,7 +28,7 @@ def test_the_loss_identity_holds_in_a_million_steps(tmp_path):
         text=True,
         timeout=SECONDS,
         check=False,
-        env={**os.environ, "OBJCACHE": "ccache", "LANEBOX_SEED": str(SHIFT)},
+        env=environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
     )

@@ -8,7 +8,6 @@ The ring of a simulated card is written to a file, behind a page of header, as a
 tests compare bytes, times, ports, lengths, drop counts and flags, not only the number of packets.
 """
 
-import os
 import re
 import shutil
 import struct
@@ -18,7 +17,7 @@ from dataclasses import dataclass
 import pytest
 
 from gateware.numbers import PCAPNG_FILLER
-from tools.testing.seeds import SHIFT
+from gateware.test.spinal_suites import environment
 from tools.verilog import spinal_build
 
 pytestmark = pytest.mark.spinal
@@ -75,7 +74,7 @@ def recordings(tmp_path_factory):
         text=True,
         timeout=600,
         check=False,
-        env={**os.environ, "OBJCACHE": "ccache", "LANEBOX_SEED": str(SHIFT)},
+        env=environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
     )
