@@ -56,7 +56,7 @@ static void end(uint8_t **to, uint8_t *block)
 static void put_section(const struct litepcie_capture *capture, uint8_t **to)
 {
 	static const char program[] = "liblitepcie";
-	const int64_t unknown = -1;	/* value of pcapng's field Section Length for a length that is not known */
+	const int64_t unknown = -1;	/* pcapng's length of a section of unknown length */
 	char hardware[64];
 	int length = snprintf(hardware, sizeof(hardware), "Lanebox card, %s",
 			      capture->dev->card.target);

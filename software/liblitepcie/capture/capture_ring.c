@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-#define BLOCK_UNIT	8u	/* the length in bytes of each pcapng block in the ring is a multiple of this */
+#define BLOCK_UNIT	8u	/* pcapng blocks in the ring are multiples of this many bytes */
 /* the card gets a new limit at most so many times in a round of the ring */
 #define LIMIT_STEPS	8u
 #define FIRST_NAP_US	10u
