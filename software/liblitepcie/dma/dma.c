@@ -6,12 +6,13 @@
 
 /*
  * The calls that start and stop a stream and hand out its buffers. litepcie_stream_acquire() and
- * litepcie_stream_release() are the fast path. They take no lock and access no card, as long as
- * there are buffers and less than a batch of them to hand over.
+ * litepcie_stream_release() are the fast path. They take no lock and do not access the card while
+ * filled or free buffers are known and less than a batch of buffers waits for hand-over.
  *
- * hw, acquired and sw of a stream only grow. They say who owns the buffers:
- *   c2h: buffers sw to acquired are the program's, acquired to hw are filled and wait for it
- *   h2c: buffers sw to acquired are the program's, hw to sw are the card's, the others are free
+ * The counts hw, acquired and sw of a stream only grow. They say who owns the buffers. In c2h,
+ * buffers sw to acquired belong to the program, and acquired to hw are filled and wait for the
+ * program. In h2c, buffers sw to acquired belong to the program, hw to sw to the card, and the
+ * others are free.
  */
 #include <errno.h>
 
@@ -26,7 +27,10 @@ static struct litepcie_stream *other_of(struct litepcie_stream *stream)
 	return stream == &dev->h2c ? &dev->c2h : &dev->h2c;
 }
 
-/* Running streams share the loopback and the timer of the looks, so they must agree. */
+/*
+ * Two running streams share the loopback and the timer that polls the card, so their options must
+ * agree.
+ */
 static int check_other(struct litepcie_stream *stream)
 {
 	const struct litepcie_stream *other = other_of(stream);
@@ -61,9 +65,10 @@ static void reset(struct litepcie_stream *stream)
 }
 
 /*
- * Stop the stream. The handle's lock is released while the function waits, so a second thread that
- * stops has to wait for the first. The ring stays mapped, as the program may still look at buffers
- * that were filled. Returns the error of the stop, after which the stream counts as stopped, too.
+ * Stop the stream. The handle's lock is released during the wait for the card, so a second thread
+ * that stops the stream has to wait for the first. The ring stays mapped, as the program may still
+ * read buffers that were filled. The stream counts as stopped even if the stop fails, and the error
+ * is returned.
  */
 static int stop(struct litepcie_stream *stream)
 {
@@ -168,7 +173,9 @@ int litepcie_dma_fd(struct litepcie *dev)
 
 /* Acquiring buffers --------------------------------------------------------------------------- */
 
-/* Returns the number of buffers that the program can acquire, if the card has finished @hw. */
+/*
+ * Returns the number of buffers that the program can acquire, if the card has finished @hw buffers.
+ */
 static uint64_t available(const struct litepcie_stream *stream, uint64_t hw)
 {
 	return hw + stream->ahead - stream->acquired;
@@ -188,9 +195,9 @@ int litepcie_stream_ready(struct litepcie_stream *stream, int timeout_ms)
 }
 
 /*
- * Set bytes and flags of the next c2h buffer by its record, or say why the record cannot be true.
- * Not inlined, like the other functions that are rarely called: else the fast path would save CPU
- * registers for them.
+ * Set bytes and flags of the next c2h buffer by the card's record of it. If the record cannot be
+ * true, return an error with a sentence. The function is not inlined, like the other functions that
+ * are rarely called. Otherwise the fast path would save CPU registers for them.
  */
 __attribute__((noinline))
 static int acquire_checked(struct litepcie_stream *stream, struct litepcie_buffer *buffer)
@@ -203,7 +210,10 @@ static int acquire_checked(struct litepcie_stream *stream, struct litepcie_buffe
 	return 1;
 }
 
-/* Acquire the next buffer, which exists. Inlined, since a program acquires each buffer by itself. */
+/*
+ * Acquire the next buffer, which must be ready. Inlined, since programs call this for every single
+ * buffer.
+ */
 static inline int acquire(struct litepcie_stream *stream, struct litepcie_buffer *buffer)
 {
 	const struct litepcie_notices *notices = &stream->dev->notices;
@@ -243,7 +253,7 @@ static int acquire_sized(struct litepcie_stream *stream, struct litepcie_buffer 
 	return rc;
 }
 
-/* Look or wait for a buffer, then acquire it. */
+/* Check the card's progress or wait for a buffer, then acquire the buffer. */
 __attribute__((noinline))
 static int acquire_later(struct litepcie_stream *stream, struct litepcie_buffer *buffer,
 			 int timeout_ms)
@@ -269,8 +279,8 @@ int litepcie_stream_acquire(struct litepcie_stream *stream, struct litepcie_buff
 /* Releasing buffers --------------------------------------------------------------------------- */
 
 /*
- * Tell the card of the buffers that the stream has to hand over. The function is not inlined: else
- * a release that only counts buffers would save CPU registers for nothing.
+ * Hand the buffers that the stream has kept back for a batch to the card. The function is not
+ * inlined. Otherwise a release that only counts buffers would save CPU registers for nothing.
  */
 __attribute__((noinline))
 static int tell(struct litepcie_stream *stream)

@@ -51,7 +51,7 @@ static int look_for_bytes(struct litepcie *dev, uint64_t wanted, uint64_t *recei
 	return 1;
 }
 
-/* Returns -ETIMEDOUT with @format's text and that of litepcie_diagnose() as sentence. */
+/* Returns -ETIMEDOUT with a sentence: @format's text, then that of litepcie_diagnose(). */
 __attribute__((format(printf, 2, 3)))
 static int late(struct litepcie *dev, const char *format, ...)
 {
@@ -66,9 +66,9 @@ static int late(struct litepcie *dev, const char *format, ...)
 }
 
 /*
- * Wait until the user's logic has taken the data in the card, which a stop would drop. Returns 0
- * then, at once on a card that cannot tell, -ETIMEDOUT at @deadline, or -ECANCELED after a stop.
- * @timeout_ms is only for the sentence of an error.
+ * Wait until the user's logic has taken the h2c data in the card, which a stop of the stream would
+ * drop. Returns 0 then, or at once on a card that cannot tell. Returns -ETIMEDOUT at @deadline, or
+ * -ECANCELED after a stop. @timeout_ms is only for the sentence of an error.
  */
 static int wait_for_logic(struct litepcie *dev, int64_t deadline, int timeout_ms)
 {
@@ -91,9 +91,9 @@ static int wait_for_logic(struct litepcie *dev, int64_t deadline, int timeout_ms
 }
 
 /*
- * Sleep before the next look for the end of a drain. The card may raise no interrupt for the last
- * buffer, so the sleeps are short. *@step_ms doubles up to DRAIN_STEP_MS, so that a long wait does
- * not look often. Returns -ECANCELED if another thread has stopped the stream.
+ * Sleep before the next check for the end of a drain. The card may raise no interrupt for the last
+ * buffer, so the sleeps are short. *@step_ms doubles up to DRAIN_STEP_MS, so that a long wait makes
+ * few checks. Returns -ECANCELED if another thread has stopped the stream.
  */
 static int sleep_for_end(struct litepcie *dev, int64_t deadline, int *step_ms)
 {
@@ -107,8 +107,9 @@ static int sleep_for_end(struct litepcie *dev, int64_t deadline, int *step_ms)
 }
 
 /*
- * Hand over what is kept back for a batch, and wait for up to @timeout_ms, or for ever if that is
- * negative. Returns -ETIMEDOUT, with a sentence that says what the card waits for.
+ * Hand over the buffers that are kept back for a batch, and wait until all h2c data has arrived:
+ * for up to @timeout_ms, or for ever if that is negative. Returns -ETIMEDOUT, with a sentence that
+ * says what the card waits for.
  */
 static int drain(struct litepcie *dev, int timeout_ms)
 {
@@ -136,7 +137,9 @@ int litepcie_stream_drain(struct litepcie_stream *stream, int timeout_ms)
 	struct litepcie *dev = stream->dev;
 	int rc;
 
-	/* Under the lock, since a drain that begins after the stop would never end. */
+	/*
+	 * The check needs the lock: a drain that begins after a stop of the stream would never end.
+	 */
 	litepcie_lock(dev);
 	rc = litepcie_check_active(dev, LITEPCIE_H2C);
 	if (rc == 0 && stream->direction != LITEPCIE_H2C)

@@ -14,7 +14,7 @@
 
 #include "dma/engine/engine.h"
 
-#define GLANCES	16u	/* of so many looks at the counts in memory, one also takes interrupts */
+#define GLANCES	16u	/* of this many checks of the counts in memory, one also takes interrupts */
 
 int litepcie_check_active(struct litepcie *dev, unsigned int directions)
 {
@@ -105,7 +105,10 @@ int litepcie_stream_flush(struct litepcie_stream *stream)
 	return litepcie_unlock(stream->dev, hand_over(stream));
 }
 
-/* Wait for news of the thread that sleeps for all. Returns 1, or 0 after @timeout_ms. */
+/*
+ * Wait until the thread that sleeps for all threads has seen progress. Returns 1, or 0 after
+ * @timeout_ms.
+ */
 static int follow(struct litepcie *dev, int timeout_ms)
 {
 	struct timespec until;
@@ -119,7 +122,7 @@ static int follow(struct litepcie *dev, int timeout_ms)
 
 /*
  * If both directions share an interrupt and another thread of this handle sleeps already, wait
- * until that thread has news.
+ * until that thread sees progress. Otherwise sleep for an interrupt.
  */
 int litepcie_sleep_once(struct litepcie *dev, unsigned int directions, int timeout_ms)
 {
@@ -143,10 +146,10 @@ int litepcie_stopped(struct litepcie *dev)
 }
 
 /*
- * Look at memory in place of a sleep: a card with records writes its progress there. After every
- * GLANCES-th look that finds news the thread also sleeps for 0 ms, since a sleep counts interrupts
- * and notices that the kernel wants the card back. After litepcie_dma_fd() a sleep is always made,
- * since that call promises that a wait clears the descriptor.
+ * Check the counts in memory in place of a sleep, if the card writes records of its progress there.
+ * After every GLANCES-th check that finds progress the thread also sleeps for 0 ms, since a sleep
+ * counts interrupts and notices that the kernel wants the card back. After litepcie_dma_fd() the
+ * thread always sleeps, since that call promises that a wait clears the descriptor.
  */
 static int glance(struct litepcie *dev, unsigned int directions, uint64_t before)
 {
@@ -204,9 +207,9 @@ int litepcie_dma_wait(struct litepcie *dev, unsigned int directions, int timeout
 }
 
 /*
- * Look at the card once, for a call with a timeout of 0. The look does not clear the descriptor of
- * litepcie_dma_fd(): it may have found news of the other direction, which the program has not
- * looked at yet. The caller holds the lock.
+ * Check the card's progress once, for a call with a timeout of 0. The check does not clear the
+ * descriptor of litepcie_dma_fd(), as it may have found progress of the other direction, which the
+ * program has not checked yet. The caller holds the lock.
  */
 static int look(struct litepcie_stream *stream)
 {
@@ -224,8 +227,8 @@ static int look(struct litepcie_stream *stream)
 }
 
 /*
- * Wait until @stream has finished more than @known buffers. @known is the count at the caller's
- * last look, so buffers that were finished since that look end the wait.
+ * Wait until @stream has finished more than @known buffers. @known is the count that the caller has
+ * seen last, so buffers that were finished since then end the wait.
  */
 int litepcie_wait_beyond(struct litepcie_stream *stream, uint64_t known, int timeout_ms)
 {

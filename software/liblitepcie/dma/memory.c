@@ -25,8 +25,8 @@
 #endif
 
 /*
- * Make a file in memory, and seal its size: if another process made the file shorter, an access of
- * this process would end in SIGBUS.
+ * Make a file in memory and seal its size. Otherwise another process could make the file shorter,
+ * and an access of this process would end in SIGBUS.
  */
 int litepcie_memory_file(size_t size, unsigned int flags)
 {

@@ -77,7 +77,10 @@ static int check_packets(struct litepcie *dev, const struct litepcie_stream_opti
 	return 0;
 }
 
-/* Returns -EINVAL if the time between two looks is out of its limits, or is 0 with adaptive. */
+/*
+ * Returns -EINVAL if the time between two polls of the card is out of its limits, or is 0 with
+ * adaptive.
+ */
 static int check_looks(struct litepcie *dev, const struct litepcie_stream_options *options)
 {
 	if (options->adaptive && !options->poll_us)

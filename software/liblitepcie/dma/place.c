@@ -5,8 +5,8 @@
  */
 
 /*
- * The memory of a ring: whether the program's own memory will do, how its mapping is kept, and how
- * it is shared with another process.
+ * The memory of a ring: check whether the program's own memory can be used, keep its mapping, and
+ * share it with another process.
  */
 #include <errno.h>
 #include <inttypes.h>

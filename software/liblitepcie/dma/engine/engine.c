@@ -54,7 +54,10 @@ int litepcie_engine_setup(struct litepcie_stream *stream)
 
 /* Handing buffers to the card ----------------------------------------------------------------- */
 
-/* Let none of the @count buffers from @first on ask for an interrupt: at most a ring of them. */
+/*
+ * Clear the flags "asks for an interrupt" of the @count buffers from @first on. @count must be at
+ * most the number of buffers of the ring.
+ */
 static void clear_asks(struct litepcie_stream *stream, uint64_t first, uint64_t count)
 {
 	uint64_t ring = stream->options.buffer_count, slot = first & (ring - 1);
@@ -89,7 +92,10 @@ static int post(struct litepcie_stream *stream, uint64_t count, uint64_t last)
 	return stream->dev->backend->channel->post(stream, first, count);
 }
 
-/* Give the card c2h buffers: a ring's number of them beyond @released, within the limit. */
+/*
+ * Give the card c2h buffers to fill, up to a ring's number of them beyond @released and not beyond
+ * the stream's limit.
+ */
 static int post_c2h(struct litepcie_stream *stream, uint64_t released)
 {
 	uint64_t end = released + stream->options.buffer_count, limit = stream->options.limit;
@@ -101,8 +107,8 @@ static int post_c2h(struct litepcie_stream *stream, uint64_t released)
 }
 
 /*
- * Start to keep the length of each h2c buffer: this is called for the first buffer of a run that is
- * not sent whole.
+ * Begin to keep the length of each h2c buffer. Called for the first buffer of a run that is not
+ * sent whole.
  */
 static void begin_lengths(struct litepcie_stream *stream)
 {
@@ -117,7 +123,10 @@ static void begin_lengths(struct litepcie_stream *stream)
 	litepcie_unlock(stream->dev, 0);
 }
 
-/* If another thread has stopped the run meanwhile, nothing reads what this function writes. */
+/*
+ * If another thread has stopped the run meanwhile, the length that this function stores is never
+ * read.
+ */
 void litepcie_engine_h2c_length(struct litepcie_stream *stream, uint64_t number, uint32_t bytes)
 {
 	if (!stream->uneven)
@@ -127,8 +136,8 @@ void litepcie_engine_h2c_length(struct litepcie_stream *stream, uint64_t number,
 }
 
 /*
- * Take over the lengths of h2c buffers @first to @end - 1, which the card gets now. The next
- * buffers at these places count as whole until a new length is set.
+ * Take over the lengths of h2c buffers @first to @end - 1, which the card gets now. Buffers that
+ * use the same entries later count as whole until a new length is set.
  */
 static void take_lengths(struct litepcie_stream *stream, uint64_t first, uint64_t end)
 {
@@ -153,8 +162,8 @@ uint64_t litepcie_engine_h2c_bytes(const struct litepcie_stream *stream, uint64_
 }
 
 /*
- * Give the card all filled h2c buffers. If there are fewer of them than interrupt_every, they may
- * be the last for a while, so the last of them raises an interrupt.
+ * Give the card all filled h2c buffers below @end. If there are fewer of them than interrupt_every,
+ * more may not come for a while. So the last of them raises an interrupt.
  */
 static int post_h2c(struct litepcie_stream *stream, uint64_t end)
 {
@@ -196,9 +205,9 @@ void litepcie_engine_done(struct litepcie_stream *stream, uint64_t done)
 }
 
 /*
- * Called after a sleep without an interrupt, or in place of a sleep. The progress() that follows
- * finds the progress of a card with records in memory. The card itself is asked only when it has
- * made no progress for LITEPCIE_WAIT_SLICE_MS, to see whether it is still there.
+ * Called after a sleep without an interrupt, or in place of a sleep. A card with records reports
+ * its progress in memory, where the next call of progress() finds it. The card itself is asked only
+ * if no progress was seen for LITEPCIE_WAIT_SLICE_MS, to check that it is still there.
  */
 static int look_if_silent(struct litepcie *dev)
 {
@@ -244,9 +253,9 @@ int litepcie_engine_received(struct litepcie *dev, uint64_t *bytes)
 /* Waits for interrupts, and counts of them ---------------------------------------------------- */
 
 /*
- * Returns the fewest interrupts that must have come. Two directions may share one interrupt, so the
- * minimum is the larger number of the two directions. If only one direction asks for interrupts,
- * each lost interrupt is noticed.
+ * Returns the least number of interrupts that the card must have sent. Two directions may share one
+ * interrupt, so this is the larger of the two directions' numbers. If only one direction asks for
+ * interrupts, each lost interrupt is noticed.
  */
 static int64_t interrupts_due(const struct litepcie *dev)
 {
@@ -257,10 +266,10 @@ static int64_t interrupts_due(const struct litepcie *dev)
 }
 
 /*
- * Called when a sleep has ended without an interrupt, because its timeout has passed. An interrupt
- * was lost if, since the last interrupt, a descriptor that asks for one has run, and no interrupt
- * comes within INTERRUPT_GRACE_MS. A lost interrupt is counted in stats.interrupts_missed. If an
- * interrupt comes in that time it may be that of the descriptor, and nothing was lost.
+ * Called when a sleep has ended by its timeout, without an interrupt. If a descriptor that asks for
+ * an interrupt has run since the last interrupt, wait up to INTERRUPT_GRACE_MS for its interrupt.
+ * If none comes, an interrupt was lost and is counted in stats.interrupts_missed. An interrupt in
+ * that time may be that of the descriptor, so nothing is counted.
  */
 static int look_for_lost(struct litepcie *dev)
 {
@@ -332,7 +341,10 @@ static int settle_interrupts(struct litepcie_stream *stream)
 		return rc < 0 ? rc : 0;
 	}
 	while (rc >= 0 && dev->stats.interrupts < due) {
-		/* in slices, since another waiting thread may take the interrupt and count it */
+		/*
+		 * The wait is cut into slices, since another waiting thread may take the interrupt
+		 * and count it.
+		 */
 		int slice = litepcie_slice(deadline);
 
 		if (!slice)
@@ -350,8 +362,8 @@ static int settle_interrupts(struct litepcie_stream *stream)
 /* Start and stop of a stream's run ------------------------------------------------------------ */
 
 /*
- * Set what follows from the options. By default an interrupt comes at least twice a round of the
- * ring: if it came once, the ring would run empty before the interrupt.
+ * Set the values that follow from the options. By default an interrupt comes at least twice per
+ * round of the ring. With one per round the ring would run empty before the interrupt.
  */
 void litepcie_engine_configure(struct litepcie_stream *stream)
 {

@@ -63,8 +63,8 @@ int litepcie_notices_h2c(struct litepcie *dev)
 }
 
 /*
- * True if the record (the card's report) of buffer @number has been written. The record's sequence
- * number tells: the place may still have the record of an earlier round of the ring.
+ * True if the card has written its record of buffer @number. The entry may still hold the record of
+ * an earlier round of the ring, so the record's sequence number is compared.
  */
 static bool is_there(const struct litepcie_notices *notices, uint64_t number)
 {
@@ -79,9 +79,9 @@ bool litepcie_notices_has(const struct litepcie *dev, uint64_t number)
 }
 
 /*
- * Bring the count of finished c2h buffers up to date. The card writes records earlier than the
- * status line. So records beyond the line's count are looked at one by one. Of the buffers up to
- * that count only the last record is checked, since the card writes records in order.
+ * Bring the count of finished c2h buffers up to date. The card writes a buffer's record earlier
+ * than the status line. So records beyond the status line's count are checked one by one. Of the
+ * buffers up to that count only the last record is checked, since the card writes records in order.
  */
 int litepcie_notices_c2h(struct litepcie *dev)
 {
@@ -131,7 +131,7 @@ void litepcie_notices_errors(struct litepcie *dev)
 
 /* Records of c2h buffers ---------------------------------------------------------------------- */
 
-/* No lock is needed: the card overwrites a record only after the buffer's release. */
+/* The function needs no lock: the card overwrites a record only after the buffer's release. */
 int litepcie_notices_record(const struct litepcie_stream *stream, struct litepcie_buffer *buffer)
 {
 	const struct litepcie_notices *notices = &stream->dev->notices;

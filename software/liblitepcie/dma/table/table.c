@@ -86,7 +86,10 @@ static void add_lengths(struct litepcie_post *posts, const struct litepcie_post 
 		posts->value |= lengths[slot & mask];
 }
 
-/* Hand descriptors to the back end in batches. The back end may send a batch as one message. */
+/*
+ * Hand descriptors to the back end in batches of at most BATCH. The back end may send a batch as
+ * one message.
+ */
 int litepcie_table_post(struct litepcie_stream *stream, uint64_t first, uint64_t count)
 {
 	size_t size = stream->options.buffer_size;
@@ -119,8 +122,9 @@ int litepcie_table_post(struct litepcie_stream *stream, uint64_t first, uint64_t
 /* Counts of executed descriptors -------------------------------------------------------------- */
 
 /*
- * A read that the root port has given up gives all ones. The count may have that value, too. So it
- * is read again only if it cannot be true.
+ * Read the card's count of executed descriptors. A read that the root port has given up returns all
+ * ones, which may also be a true count. So the register is read again only if the count cannot be
+ * true.
  */
 static int read_status(struct litepcie_stream *stream, uint32_t *advance)
 {
@@ -153,8 +157,8 @@ static int read_done(struct litepcie_stream *stream)
 }
 
 /*
- * Find the h2c buffers that have arrived, when some buffers were not sent whole. The card's count
- * of received bytes says which of the done buffers have arrived.
+ * Count the h2c buffers that have arrived, if some buffers were not sent whole. The done buffers
+ * that have arrived are found by the card's count of received bytes.
  */
 static int h2c_arrived(struct litepcie_stream *h2c)
 {
@@ -175,9 +179,9 @@ static int h2c_arrived(struct litepcie_stream *h2c)
 }
 
 /*
- * Find the h2c buffers that may be written again. With LitePCIe's endpoint, reads of up to
+ * Count the h2c buffers that the program may write again. With LitePCIe's endpoint, reads of up to
  * h2c_in_flight bytes may be in flight when a buffer counts as done. Those bytes can only belong to
- * the last buffers that are done, so all other done buffers may be written again.
+ * the last done buffers, so all earlier ones may be written again.
  */
 static int h2c_usable(struct litepcie_stream *h2c)
 {
@@ -193,11 +197,11 @@ static int h2c_usable(struct litepcie_stream *h2c)
 }
 
 /*
- * Find the c2h buffers whose data is in memory. Writes leave the core in order, so these are all
- * done buffers but the last. The last one's data is there, too, if it was done at an earlier
- * register read, since its writes have then had the time of a whole round trip. So a second read
- * settles the last buffer. A second read is made if the program waits for that buffer, as it raised
- * an interrupt, and if all posted buffers are done, as no further interrupt will come.
+ * Count the c2h buffers whose data is in memory. Writes leave the core in order, so these are all
+ * done buffers but the last. If the last buffer was done at an earlier register read, its data is
+ * in memory, too: a whole round trip has passed since. So a second register read settles the last
+ * buffer. The second read is made if the program waits for that buffer, as it raised an interrupt,
+ * or if all posted buffers are done, as no further interrupt will come.
  */
 static int c2h_usable(struct litepcie_stream *c2h)
 {
@@ -208,7 +212,7 @@ static int c2h_usable(struct litepcie_stream *c2h)
 	while (rc == 0 && c2h->done > settled && (awaited || c2h->done == c2h->posted)) {
 		settled = c2h->done;
 		rc = read_done(c2h);
-		/* this read makes sure that the buffer which raised the interrupt is counted */
+		/* the next register read counts the buffer that raised the interrupt */
 		awaited = false;
 	}
 	if (rc == 0)

@@ -5,9 +5,9 @@
  */
 
 /*
- * Look at the card's progress by a timer, in place of interrupts. In adaptive mode looks begin
- * after an interrupt and end when a look finds nothing; otherwise they go on for the whole run. The
- * kernel driver does the same (software/kernel/dma/timer.c).
+ * Poll the card's progress by a timer, in place of interrupts. In adaptive mode polling begins
+ * after an interrupt and ends when a poll finds no progress. Otherwise polling goes on for the
+ * whole run. The kernel driver does the same (software/kernel/dma/timer.c).
  */
 #include <errno.h>
 #include <string.h>
@@ -30,8 +30,8 @@ static int set_timer(struct litepcie *dev, uint32_t every_us)
 }
 
 /*
- * Open the descriptors of the timer and of the epoll. They stay open until the handle is closed,
- * since another thread may sleep on them.
+ * Open the descriptors of the timer and of the epoll instance. They stay open until the handle is
+ * closed, since another thread may sleep on them.
  */
 static int open_timer(struct litepcie *dev)
 {
@@ -77,8 +77,8 @@ int litepcie_looks_begin(struct litepcie *dev)
 }
 
 /*
- * End the looks and go back to interrupts. Progress made before the interrupts were enabled raises
- * none, so the card is asked once more. If it is further than is known, the looks go on.
+ * End polling and go back to interrupts. Progress that was made before the interrupts were enabled
+ * raises no interrupt, so the card is asked once more. If that finds progress, polling goes on.
  */
 static int end(struct litepcie *dev)
 {

@@ -5,10 +5,10 @@
  */
 
 /*
- * Records and status lines of a card that is reached without the kernel driver: this file provides
- * their memory, and sets the registers that hold its address. Those of a stream may change only
- * while the stream is at rest. Sequence numbers begin at 1 in each run, so the memory is cleared
- * before each start.
+ * Records and status lines of a card that is reached without the kernel driver. The card writes
+ * both to host memory. This file allocates the memory, and sets the registers that hold its
+ * address. The registers of a stream may change only while the stream is at rest. Sequence numbers
+ * begin at 1 in each run, so the memory is cleared before each start.
  */
 #include <string.h>
 
@@ -95,7 +95,7 @@ static uint32_t control(const struct litepcie *dev)
 
 /*
  * The stream of the other direction may run, so only memory and registers of this stream are
- * touched. The other stream's bits of the control register stay as they are.
+ * changed. The other stream's bits of the control register stay as they are.
  */
 int litepcie_table_notices_start(struct litepcie_stream *stream)
 {

@@ -15,15 +15,16 @@
 
 /*
  * A direction comes to rest when its last read has ended, by a completion or by a timeout. Each
- * look is a register read, which takes at least IDLE_LOOK_NS of device time. So the IDLE_READS
- * looks together outlast the card's longest read.
+ * check is a register read, which takes at least IDLE_LOOK_NS of device time. So IDLE_READS checks
+ * together take longer than the card's longest read.
  */
 #define IDLE_LOOK_NS		400u
 #define IDLE_READS		(LITEPCIE_LONGEST_READ_US * 1000u / IDLE_LOOK_NS)
 
 /*
- * READS_SETTLE_PS is the device time in ps after which all reads of host memory that the card has
- * issued have been answered, or never will be. At most SETTLE_READS looks at the time are made.
+ * READS_SETTLE_PS is a device time in ps. After that time each read of host memory that the card
+ * has issued is answered, or will never be answered. The device time is read at most SETTLE_READS
+ * times.
  */
 #define SETTLE_READS		64
 #define READS_SETTLE_PS		16000000u
@@ -36,10 +37,9 @@ static uint32_t own_causes(const struct litepcie *dev)
 }
 
 /*
- * Read and clear the interrupt cause of the user's logic. The read at the end returns when the
- * cause has been cleared in the card. So an interrupt that still finds the cause set comes before
- * this function returns, and what the logic wrote to memory before that interrupt is seen by the
- * program.
+ * Read and clear the interrupt cause of the user's logic. The last register read returns only after
+ * the card has cleared the cause. So an interrupt that was merged into the old cause came before
+ * this function returns, and the program sees what the logic wrote to memory before that interrupt.
  */
 static int user_look(struct litepcie *dev)
 {
@@ -72,9 +72,9 @@ int litepcie_table_user(struct litepcie *dev, enum litepcie_user what)
 }
 
 /*
- * Clear the DMA's interrupt causes, so that the vector register does not show old ones. The counts
- * say how far the card is, so the causes are not read. The write may go out together with the look
- * at the card that follows.
+ * Clear the DMA's interrupt causes, so that the vector register does not show old ones. The causes
+ * are not read, since the card's counts tell its progress. The register write may go out in one
+ * message with the check of the card that follows.
  */
 static int clear_own(struct litepcie *dev)
 {
@@ -101,8 +101,8 @@ static int table_sleep(struct litepcie *dev, unsigned int directions, int timeou
 }
 
 /*
- * Called after an interrupt: clear the DMA's causes, begin looks in adaptive mode, and look for an
- * interrupt of the user's logic, which may have been the reason.
+ * Called after an interrupt. Clear the DMA's causes, and begin polling in adaptive mode. Also check
+ * for an interrupt of the user's logic, which may have been the reason.
  */
 static int table_woken(struct litepcie *dev)
 {
@@ -116,7 +116,7 @@ static int table_woken(struct litepcie *dev)
 /*
  * Disable a direction. The card finishes the requests that it has begun. When the direction is at
  * rest, its descriptor table is emptied. Returns -EIO if the direction is not at rest after
- * IDLE_READS reads: the card may then still write to the ring.
+ * IDLE_READS register reads: the card may then still write to the ring.
  */
 static int disable(struct litepcie *dev, const struct litepcie_dma_registers *registers)
 {
@@ -136,9 +136,9 @@ static int disable(struct litepcie *dev, const struct litepcie_dma_registers *re
 }
 
 /*
- * LitePCIe's engine would take completions of an earlier run's reads for data of the next run, so
- * wait until those completions have come. The number of looks is limited, in case the card's time
- * stands still.
+ * LitePCIe's engine would take completions of an earlier run's reads for data of the next run. So
+ * wait until those completions have come. The number of reads of the device time is limited, in
+ * case that time stands still.
  */
 static int let_reads_settle(struct litepcie *dev)
 {
@@ -166,7 +166,7 @@ static uint32_t cause_of(const struct litepcie_stream *stream)
 	return stream->direction == LITEPCIE_H2C ? map->h2c_cause : map->c2h_cause;
 }
 
-/* Called when no stream is active, so no notices are left on. */
+/* Called when no stream is active, so no stream needs the records and status lines any more. */
 int litepcie_table_quiesce(struct litepcie *dev)
 {
 	return disable(dev, &dev->map.h2c) ?: disable(dev, &dev->map.c2h) ?:
@@ -176,8 +176,9 @@ int litepcie_table_quiesce(struct litepcie *dev)
 }
 
 /*
- * Clear an earlier run's interrupts from the eventfd, so that the counts are this run's. If the
- * other stream runs, both share the counts, and what is in the eventfd may be that stream's news.
+ * Clear an earlier run's interrupts from the eventfd, so that only interrupts of this run are
+ * counted. If the other stream runs, nothing is cleared: both streams share the counts, and an
+ * interrupt in the eventfd may be that stream's.
  */
 static int start_interrupts(struct litepcie_stream *stream, bool first)
 {
@@ -193,8 +194,9 @@ static int start_interrupts(struct litepcie_stream *stream, bool first)
 }
 
 /*
- * Get a stream that is marked as active ready for a run: looks or interrupts, notices, loopback.
- * What both streams share is set only if the other stream does not run.
+ * Get a stream that is marked as active ready for a run: set up polling or interrupts, the records,
+ * and the loopback. Settings that both streams share are made only if the other stream does not
+ * run.
  */
 static int table_start(struct litepcie_stream *stream)
 {
@@ -212,8 +214,8 @@ static int table_run(struct litepcie_stream *stream)
 }
 
 /*
- * Stop one stream, and with the last of the two also the looks and the loopback. After an error,
- * too, the stream is marked as not active.
+ * Stop one stream. If the other stream does not run either, stop polling and the loopback, too. The
+ * stream is marked as not active even after an error.
  */
 static int table_stop(struct litepcie_stream *stream)
 {
@@ -226,7 +228,10 @@ static int table_stop(struct litepcie_stream *stream)
 		rc = disable(dev, stream->registers);
 	if (rc == 0 && last)
 		rc = litepcie_put(dev, dev->map.loopback, 0);
-	/* Read the last status line now: from here on the card writes none for this stream. */
+	/*
+	 * The last status line is read here, since the card writes none for this stream from here
+	 * on.
+	 */
 	litepcie_notices_errors(dev);
 	stream->active = false;
 	rc = rc ?: litepcie_table_notices_set(dev) ?: litepcie_table_interrupts(dev);
