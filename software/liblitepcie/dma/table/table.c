@@ -123,26 +123,23 @@ int litepcie_table_post(struct litepcie_stream *stream, uint64_t first, uint64_t
 
 /*
  * Read the card's count of executed descriptors. A read that the root port has given up returns all
- * ones, which may also be a true count. So the register is read again only if the count cannot be
- * true.
+ * ones, so the register is read again then. All ones are believed as a count after LITEPCIE_READS
+ * reads.
  */
 static int read_status(struct litepcie_stream *stream, uint32_t *advance)
 {
 	uint32_t status = UINT32_MAX;
 	int rc = 0;
 
-	for (unsigned int n = 0; rc == 0 && n < LITEPCIE_READS && status == UINT32_MAX; n++) {
+	for (unsigned int n = 0; rc == 0 && n < LITEPCIE_READS && status == UINT32_MAX; n++)
 		rc = litepcie_get(stream->dev, stream->registers->loop_status, &status);
-		/* this difference of two counts is also right when the card's count wraps at 2^32 */
-		*advance = status - (uint32_t)stream->done;
-		if (rc == 0 && *advance <= stream->posted - stream->done)
-			return 0;
-	}
-	if (rc == 0)
-		return litepcie_fail(stream->dev, -EIO, "the card says it has finished %u buffers "
-				     "more, but it was given %llu (loop_status 0x%08x); it has lost "
-				     "its state", *advance,
-				     (unsigned long long)(stream->posted - stream->done), status);
+	/* this difference of two counts is also right when the card's count wraps at 2^32 */
+	*advance = status - (uint32_t)stream->done;
+	if (rc == 0 && *advance > stream->posted - stream->done)
+		rc = litepcie_fail(stream->dev, -EIO, "the card says it has finished %u buffers "
+				   "more, but it was given %llu (loop_status 0x%08x); it has lost "
+				   "its state", *advance,
+				   (unsigned long long)(stream->posted - stream->done), status);
 	return rc;
 }
 

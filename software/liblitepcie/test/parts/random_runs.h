@@ -122,8 +122,6 @@ static inline void step_untrue(unsigned int way)
 	if (records)
 		line(lines[way])->buffers = m->executed;
 	*status = (uint32_t)m->executed;
-	if (UINT32_MAX - (uint32_t)m->known <= m->posted - m->known)
-		return;
 	card.blocked = bases[way] + STATUS;
 	card.given_up = 1 + below(LITEPCIE_READS - 1);
 	CHECK_EQUAL(litepcie_dma_wait(&dev, stream_of(way)->direction, 0), 0);
