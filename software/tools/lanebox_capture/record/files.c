@@ -58,7 +58,7 @@ unsigned int files_done(struct recording *recording)
 	return recording->folders ? deal_done(&recording->deal) : output_done(&recording->output);
 }
 
-bool files_wait(struct recording *recording)
+bool files_are_behind(struct recording *recording)
 {
 	return recording->folders ? deal_is_behind(&recording->deal) :
 				    recording->output.first < recording->output.next;

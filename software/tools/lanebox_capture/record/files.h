@@ -6,7 +6,7 @@
 
 /*
  * The files of a recording, in one folder (output.h) or in several (deal.h). Each function of type
- * bool except files_wait() returns false after a failure. With one folder the failure is noted at
+ * bool except files_are_behind() returns false after a failure. With one folder the failure is noted at
  * once. With several folders only files_close() notes the failure of a folder. All functions are
  * called by the thread that records the queue.
  */
@@ -46,7 +46,7 @@ bool files_push(struct util *util, struct recording *recording);
 unsigned int files_done(struct recording *recording);
 
 /* Returns true if an MBUF of files_write() is in no file yet. */
-bool files_wait(struct recording *recording);
+bool files_are_behind(struct recording *recording);
 
 /* Wait, without a time limit, until all MBUFs of files_write() are in files. */
 bool files_finish(struct util *util, struct recording *recording);

@@ -100,7 +100,7 @@ static bool give_back(struct util *util, struct recording *recording)
 	size_t bytes = (size_t)files_done(recording) * recording->config.mbuf_bytes;
 	int rc = bytes ? litepcie_capture_release(recording->capture, bytes) : 0;
 
-	set_busy(recording, files_wait(recording));
+	set_busy(recording, files_are_behind(recording));
 	util_check(util, rc, "giving the ring back");
 	return rc >= 0;
 }
@@ -247,7 +247,7 @@ static bool end_generator(struct util *util, struct recording *recordings, unsig
 		taken = rc == 0 ? take(util, recording, &span, last, true) : 0;
 		if (taken < 0)
 			return false;
-		if (taken > 0 || files_wait(recording) || others_are_busy(recordings, count))
+		if (taken > 0 || files_are_behind(recording) || others_are_busy(recordings, count))
 			moved = util_now();
 		else if (util_now() - moved > STUCK_S)
 			break;
