@@ -10,6 +10,7 @@
  */
 #include "options.h"
 
+#include <assert.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
@@ -105,6 +106,7 @@ static void prepare(const struct util_option *options, char *letters, struct opt
 {
 	unsigned int count = count_of(options);
 
+	assert(count <= MOST_OPTIONS);
 	*letters++ = 'h';
 	for (unsigned int n = 0; n < count; n++) {
 		int value = !options[n].parse ? no_argument :
