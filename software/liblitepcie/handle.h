@@ -55,7 +55,11 @@ struct litepcie {
 	pthread_mutex_t			lock;
 	/* taken before @lock: one thread at a time copies the capture's accounts and reads the copy */
 	pthread_mutex_t			counting;
-	pthread_cond_t			woken;	/* signalled when the sleeping thread has news */
+	/*
+	 * wakes the handle's other threads, after the thread that slept for the card (@sleeper) has
+	 * woken, and after a thread has stopped the DMA (@stopping)
+	 */
+	pthread_cond_t			woken;
 	/* true: a thread sleeps on behalf of all threads that wait for the card */
 	bool				sleeper;
 	bool				stopping;	/* true: a thread is stopping the DMA */

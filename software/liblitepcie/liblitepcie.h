@@ -90,7 +90,10 @@ extern "C" {
 #define LITEPCIE_HAS_PACKETS		(UINT64_C(1) << 1)
 /* feature: interrupts of the user's logic, for which litepcie_user_wait() waits */
 #define LITEPCIE_HAS_USER_INTERRUPT	(UINT64_C(1) << 2)
-/* feature: the monitor of the user slot, which litepcie_slot() reads */
+/*
+ * feature: the card counts the beats, packets and stalls of the streams of the user slot, which is
+ * the place of the user's logic. litepcie_slot() reads these counts.
+ */
 #define LITEPCIE_HAS_SLOT_MONITOR	(UINT64_C(1) << 3)
 /* feature: litepcie_bar_map() maps BARs, if this user may and the host lets them */
 #define LITEPCIE_HAS_BAR_MAP		(UINT64_C(1) << 4)

@@ -181,7 +181,8 @@ struct litepcie_capture_stats {
 	uint64_t	released;	/* bytes that the program has given back to the card */
 	/* with `newest`: bytes that the card overwrote before litepcie_capture_next() gave them */
 	uint64_t	overwritten;
-	uint64_t	limits;		/* how often the card was told of a new limit */
+	/* how often the card was told up to which byte of the ring it may write */
+	uint64_t	limits;
 	struct litepcie_port_accounts port[LITEPCIE_CAPTURE_PORTS];
 };
 

@@ -27,8 +27,9 @@ struct litepcie_dma_registers {
 };
 
 /*
- * Offsets in BAR0 of the registers that say where a channel writes its records (one for each c2h
- * buffer that has ended) and its status lines (the counts of a direction).
+ * Offsets in BAR0 of the registers for the records of a channel (one for each c2h buffer that has
+ * ended) and for its status lines (the counts of a direction): their places in host memory, and
+ * when the card writes them.
  */
 struct litepcie_notice_registers {
 	uint32_t records;	/* two words: bus address of the ring of records */
@@ -78,7 +79,11 @@ struct litepcie_slot_registers {
 /* Offsets in BAR0 of the capture block; `control` 0: it is missing or of another version. */
 struct litepcie_capture_registers {
 	LITEPCIE_CAPTURE_REGISTERS(LITEPCIE_OFFSET)
-	uint32_t staging_bytes;	/* size of the staging memory on the card, in bytes */
+	/*
+	 * bytes of one queue's part of the staging memory, in which the card keeps captured frames
+	 * until it writes them to the queue's ring
+	 */
+	uint32_t staging_bytes;
 };
 
 /* Offsets in BAR0 of the player; `control` 0: it is missing or of another version. */

@@ -170,7 +170,10 @@ static void rings_that_cannot_be_had_leave_the_shape(struct litepcie *dev)
 	single_buffers_come_back(dev, 5);
 }
 
-/* Check the counts of the card's pattern checker. dma_test compares the data itself. */
+/*
+ * Check that litepcie_pattern() returns the counts of the card's pattern checker: a wrong dword in
+ * an h2c buffer is counted as one wrong beat, and the number of that beat is right.
+ */
 static void the_pattern_is_checked_by_the_card(struct litepcie *dev)
 {
 	struct run_config config = {

@@ -70,7 +70,7 @@ static void print(const struct emit *out, const void *result)
 	emit_text(out, "info           %s\n", out->util->device);
 	emit_unsigned(out, "version", "  version      %llu of the capture block\n",
 		      info->block.version);
-	emit_unsigned(out, "staging_bytes", "  staging      %llu bytes on the card\n",
+	emit_unsigned(out, "staging_bytes", "  staging      %llu bytes on the card, for a queue\n",
 		      parameter(info, LITEPCIE_CAPTURE_STAGING_BYTES));
 	emit_unsigned(out, "segments", "  segments     %llu at most in a ring\n",
 		      parameter(info, LITEPCIE_CAPTURE_SEGMENTS));

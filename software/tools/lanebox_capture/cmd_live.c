@@ -70,7 +70,7 @@ static struct rates rates_of(const struct live *live, unsigned int port)
 	};
 }
 
-/* Returns true if any account of the port has counted a frame. */
+/* Returns true if the card has counted a frame of the port: as delivered, as bad or as lost. */
 static bool is_used(const struct live *live, unsigned int port)
 {
 	const struct litepcie_port_accounts *now = &live->now.port[port];

@@ -52,7 +52,7 @@ static const struct step *random_step(void)
 	return step;
 }
 
-/* Check all that the library says of its counts. */
+/* Check the library's counts and the state of each stream against the model of the direction. */
 static void check_counts(void)
 {
 	struct litepcie_stats stats = { .struct_size = sizeof(stats) };

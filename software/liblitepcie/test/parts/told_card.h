@@ -64,7 +64,7 @@ static struct {
 	unsigned int	sleeps;
 	/* number of raised interrupts that no sleep of the library has taken yet */
 	unsigned int	raised;
-	/* true: another thread stops the DMA during the library's next sleep */
+	/* true: the library's next sleep stops the DMA, as another thread of the program could */
 	bool		stops;
 	bool		wanted;		/* true: the kernel wants the card back from the program */
 } card;

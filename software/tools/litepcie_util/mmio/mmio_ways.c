@@ -301,7 +301,7 @@ static int do_row(struct litepcie *dev, struct mmio_ways *ways, const struct way
 		rc = prove(dev, ways, way, row);
 	if (rc == 0 && !refused && !*row->reason)
 		rc = measure(dev, ways, way, row);
-	if (rc == -EOPNOTSUPP)	/* the back end of the library cannot access the card in this way */
+	if (rc == -EOPNOTSUPP)	/* the CPU or the back end has no access of this size to this BAR */
 		refused = litepcie_why(dev);
 	else if (rc < 0)
 		/* Drop the row: after an error it has neither a value nor a reason. */
