@@ -205,9 +205,10 @@ def load(board, bitstream, cable=CABLE, speed=SPEED, note=lambda *words: None, s
 # Writing the configuration flash ------------------------------------------------------------------
 
 def write_pages(data, first, file):
-    """Write the flash pages of `data` to a file: the number of pages, then one page in each line.
+    """Write `data` to a text file as pages of the flash.
 
-    The first page is for address `first`. The last one is filled up with 0xff.
+    The first line has the number of pages. Each further line has a page's address and its content.
+    `first` is the address of the first page. The last page is filled up with 0xff.
     """
     data += b"\xff"*(-len(data)%PAGE)
     file.write(f"{len(data)//PAGE}\n")

@@ -120,7 +120,8 @@ def test_a_node_that_cannot_be_read_ends_the_walk(seed):
 
 @each_seed(1)
 def test_a_list_without_end_is_left_at_the_limit(seed):
-    """A walk ends after `limit` nodes, and says so if there are more."""
+    """The block's walk through a linked list in host memory ends after `limit` nodes. If the list
+    has more nodes, the block says so."""
     rng = random.Random(seed)
     nodes, head = make_list([1, 1, 1], rng)
     last = next(address for address, (following, _) in nodes.items() if not following)

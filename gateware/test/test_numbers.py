@@ -400,8 +400,8 @@ def test_scala_and_cpp_get_every_whole_number(tmp_path):
 
 
 def test_a_changed_number_changes_the_text(tmp_path):
-    """The generated texts are made from the numbers.py that is given, so a copy of the project may
-    differ.
+    """The generated sources have the numbers of the numbers.py that is given, not those of the
+    project's own numbers.py.
     """
     source = tmp_path / "numbers.py"
     source.write_text("READ_TAGS = 64\nNAME = 'text'\nRATE = 250e6\nHALF = 0.5\nlower = 3\n")

@@ -82,7 +82,8 @@ def cfg_mgmt_layout():
     return [("address", 10), ("read", 1), ("data", 32), ("done", 1)]
 
 def msix_control_layout():
-    """Returns the bits that the host sets in MSI-X message control. `mask` masks all vectors."""
+    """Returns the layout of the two bits that the host sets in MSI-X message control: `enable`
+    turns MSI-X on, `mask` masks all vectors."""
     return [("enable", 1), ("mask", 1)]
 
 def msix_layout():

@@ -63,7 +63,8 @@ def _cycles(row: dict) -> str:
 
 
 def section(rows: list[dict]) -> str:
-    """Return HTML with a table of the user slot's rows, then a figure of the cycles of each row."""
+    """Return HTML with a table of the rows `user/*`, and a figure for each row with the counts of
+    the slot: the shares of its cycles with a beat, with a stall and with neither."""
     users = sorted({row["conditions"].get("user") or "unknown" for row in rows})
     figures = "".join(map(_cycles, rows))
     return f'<p class="quiet">In the slot: {escape(", ".join(users))}.</p>{table.table(rows)}' + (

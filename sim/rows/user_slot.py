@@ -135,11 +135,11 @@ def _even(passed: Passed) -> bool:
 
 
 def _counted(passed: Passed, ways: list[str]) -> str | None:
-    """Return the direction whose rate the row has. Return None if nothing passed.
+    """Return the direction, of those in `ways`, whose rate the row has, or None if there is none.
 
-    If both directions run and the logic sends as many beats as it takes, the row has the slower
-    direction. If the numbers of beats differ, the row has h2c, whose limit takes the share of c2h
-    into account."""
+    A single direction is that one. Of both directions it is the slower one if the user's logic
+    sends as many beats as it takes. Otherwise it is h2c, whose limit takes c2h's share into
+    account."""
     if len(ways) == 2:
         return min(ways, key=passed.rate) if _even(passed) else "h2c"
     return ways[0] if ways else None

@@ -27,7 +27,8 @@ from sim.rows.results import Row, row
 
 LINE = 40  # the line's rate in Gb/s: four lanes of 10GBASE-R
 FCS, PREAMBLE, GAP = 4, 8, 12  # bytes of an Ethernet frame on the line that are not recorded
-# The sizes on the line of the frames of a row; three sizes are a mix of 7, 4 and 1 of 12 frames.
+# {row's name: sizes of its Ethernet frames, in bytes on the line, with FCS}. Of each 12 frames of
+# `mix`, 7 have the first size, 4 the second and 1 the third.
 SIZES = {"64": (64,), "69": (69,), "1518": (1518,), "mix": (64, 594, 1518)}
 FULL = 1_000_000  # this many frames of 64 B come in DEVICE_NS
 RING_LOG2 = 27  # The ring has 128 MiB, enough for all records of a row of DEVICE_NS.

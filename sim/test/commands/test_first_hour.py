@@ -155,8 +155,9 @@ def in_the_guest():
 @pytest.mark.guest
 @pytest.mark.parametrize("command", [SHELL, pytest.param(DEBIAN, marks=pytest.mark.soak)])
 def test_a_guest_of_one_s_own(command, results_kept):
-    """The page's lines for a guest work in the guest of `make shell EXAMPLE=`. What they change in
-    the example's folder is in the home folder afterwards."""
+    """The lines of examples/README.md for a guest's prompt work in the guest of `make shell
+    EXAMPLE=`. A file that the guest writes to the example's folder is then in that folder of the
+    host."""
     lines = in_the_guest()
     assert lines[-1] == "exit" and any("client.py" in line for line in lines)
     if command == SHELL:

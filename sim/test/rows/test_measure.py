@@ -79,8 +79,8 @@ def test_a_read_is_better_when_it_is_shorter():
 
 
 def test_a_transfer_has_the_limit_of_its_conditions():
-    """The limit of a latency row includes the host's round trip. A report without the card's stamps
-    gives a row without a value."""
+    """The limit of a latency row, the least possible time, includes the host's round trip. A time
+    for which the card gave no stamps becomes a row without a value."""
     timed = {
         "id": "dma/64",
         "size_bytes": 64,

@@ -164,8 +164,8 @@ def test_one_port_and_files_behind_one_another(run, tmp_path):
 
 
 def test_frames_that_nobody_records_are_dropped(run, tmp_path):
-    """Without a recording the capture block takes the frames and drops them, and a second run plays
-    all again."""
+    """`lanebox-capture play` without --record sends all frames of the file, and the capture block
+    drops them. A second run of the command sends all of them again."""
     source = made(tmp_path / "a.pcapng", 500)
     for _ in range(2):
         report = run("play", source)
