@@ -58,6 +58,7 @@ class Campaign:
 CAMPAIGNS = {
     "driver": Campaign(12, ("test_guest_driver_*", "test_live_guest")),
     "library": Campaign(9, ("test_user_*",)),
+    "calls": Campaign(1, ("test_software_library",)),
     # The tests of this campaign are skipped unless SOAK is `kernels` or `full`.
     "kernels": Campaign(0.2, ("test_guest_built",)),
     "models": Campaign(6, ("test_differential",)),
@@ -158,7 +159,7 @@ TABLE = {
     "software/Makefile": ("library", "utility", "python", "driver", "cost"),
     "software/kernel": ("driver", "kernels", "library", "utility", "stock", "cost", "long"),
     "software/kernel/virtio": ("driver", "virtio"),
-    "software/liblitepcie": ("library", "utility", "python", "driver", "cost"),
+    "software/liblitepcie": ("library", "calls", "utility", "python", "driver", "cost"),
     "software/liblitepcie/man": ("utility",),
     "software/python": ("python",),
     "software/test": TESTS,

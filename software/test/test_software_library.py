@@ -153,13 +153,21 @@ def test_records_and_status_lines_are_believed_as_far_as_they_can_be(request, ch
 def test_random_calls_return_what_a_model_says(request, checks):
     """The C test stream_random.c passes: random calls of both streams, on a card that answers and
     fails at random, return what a model says, and the card gets the model's descriptors. Counts of
-    some runs wrap. More sequences and steps run by hand: stream_random SEED COUNT STEPS.
+    some runs wrap.
 
     The C test plays the card, so no card is needed.
     """
     found = request.getfixturevalue(checks)
     folder = found.out / "test" if checks == "built" else found
     run_program(folder / "stream_random", str(SHIFT + 1))
+
+
+@pytest.mark.soak
+def test_two_million_random_calls_return_what_a_model_says(built):
+    """The C test stream_random.c passes with 2,000 sequences of 1,000 random calls."""
+    count = 100
+    for seed in range(SHIFT + 1, SHIFT + 2001, count):
+        run_program(built.out / "test" / "stream_random", str(seed), str(count), "1000")
 
 
 def test_a_direction_that_waits_for_a_lost_read_is_waited_for(built):
