@@ -102,7 +102,8 @@ def test_rules_send_cut_and_discard_frames(tool, tmp_path):
     reports = record(tool, frames, "--spread", "none", *options, *files)
     each = frames.count // PORTS
     assert [report["packets"] for report in reports] == [2 * each, 0, each, 0]
-    assert reports[0]["discarded"], reports[0]["discarded_bytes"] == (each, each * 200)
+    discarded = reports[0]["discarded"], reports[0]["discarded_bytes"]
+    assert discarded == (each, each * 200)
     assert list(account(frames, reports)) == [0, 0, 0, each]
     kept = {(port, len(data)) for _, port, *_, data in packets(files[0], tmp_path)}
     assert kept == {(0, 60), (2, 200)}
