@@ -83,14 +83,15 @@ struct litepcie_ioctl_dma_reader {
 
 /*
  * MMAP_DMA_INFO: returns the offsets in bytes at which mmap() finds the rings,
- * and the shapes of the rings.  In the field names tx is h2c, rx is c2h.
+ * and the size and number of their buffers.  In the field names tx is h2c, rx is
+ * c2h.
  *
  * Each open file has rings of its own, which no other file can map, export,
  * read or write.  mmap() fails with -EBUSY while another file owns the
  * direction.  A file that maps a ring before it takes the direction maps the
  * ring that it will have.  A new ring is all zeros.  It has LitePCIe's shape,
- * 256 buffers of 8 KiB, until RING_SETUP or RING_MEMORY replaces it.  Once the
- * direction is released, the file's next ring has LitePCIe's shape again.
+ * which is 256 buffers of 8 KiB, until RING_SETUP or RING_MEMORY replaces it.
+ * Once the direction is released, the file's next ring has that shape again.
  *
  * The memory of rings cannot be swapped, and is charged as locked memory is.
  * It counts in VmPin of the process.  Without CAP_IPC_LOCK all processes of a
@@ -226,9 +227,9 @@ struct litepcie_ioctl_mmap_dma_update {
 
 /*
  * RING_SETUP: give a direction that the caller owns, and that is stopped, a
- * ring of this shape.  A release of the direction drops that ring, and the next
- * ring has LitePCIe's shape again.  Mappings of the old ring keep its memory
- * and the charge for it.
+ * new ring with the properties below.  A release of the direction drops that
+ * ring, and the next ring has LitePCIe's shape again (256 buffers of 8 KiB).
+ * Mappings of the old ring keep its memory and the charge for it.
  */
 struct litepcie_ring_setup {
 	__u32 way;
@@ -279,7 +280,7 @@ struct litepcie_ring_info {
 	 */
 	__u32 table_depth;
 	/*
-	 * bytes of each piece of the ring that is contiguous for the card; 0:
+	 * bytes of each physically contiguous piece of the ring; 0: there is
 	 * no ring yet
 	 */
 	__u32 chunk_bytes;
@@ -406,8 +407,8 @@ struct litepcie_packets {
 struct litepcie_record {
 	__le32 bytes;	/* bytes of data in the c2h buffer */
 	/*
-	 * why the c2h buffer ended: LITEPCIE_RECORD_FLAG_, in
-	 * litepcie_capability.h
+	 * how the c2h buffer ended: the bitwise OR of LITEPCIE_RECORD_FLAG_
+	 * values of litepcie_capability.h
 	 */
 	__le32 flags;
 	__le64 sequence;
@@ -577,8 +578,8 @@ struct litepcie_status {
  * buffers it is done with, and poll() compares that number with @buffers of the
  * status page.  c2h is readable while @software < @buffers, and h2c is writable
  * while @software < @buffers + the ring's count - 1.  A start of the direction
- * sets @software to 0.  The driver uses the word for these comparisons only, so
- * a wrong value harms no program but the one that wrote it.
+ * sets @software to 0.  The driver uses @software for these comparisons only, so
+ * a wrong value harms only the program that wrote it.
  */
 struct litepcie_index_way {
 	__u64 software;
@@ -587,7 +588,8 @@ struct litepcie_index_way {
 
 struct litepcie_index {
 	/*
-	 * [LITEPCIE_WAY_H2C]: counts of h2c; [LITEPCIE_WAY_C2H]: counts of c2h
+	 * the program's counts: [LITEPCIE_WAY_H2C] for h2c, [LITEPCIE_WAY_C2H] for
+	 * c2h
 	 */
 	struct litepcie_index_way way[2];
 };

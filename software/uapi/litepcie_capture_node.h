@@ -8,9 +8,9 @@
  * that block.
  *
  * The card writes frames as pcapng blocks to a ring in host memory.  Two counts
- * of bytes since the start are the whole protocol.  `position` is written by
- * the card behind the data: all below it is whole blocks.  `limit` is written
- * by the host: the card writes no further.  Both only grow.
+ * of bytes since the start are the whole protocol.  The card writes `position`
+ * after the data: all bytes below it are whole blocks.  The host writes `limit`:
+ * without the flag NEWEST the card writes no byte beyond it.  Both only grow.
  *
  * A card has one queue or more, each with a ring.  A file's calls are about queue
  * 0, or about the one that QUEUE has chosen.  The file that calls RING or read()
@@ -19,10 +19,10 @@
  * poll() and mmap() of the status page, which every file may use at any time.
  *
  * All queues run together.  START of another queue than 0 only gets the queue
- * ready, and START of queue 0 begins the run of all that are ready.  STOP of
- * queue 0, and its file's end, end the run of all.  STOP of another queue ends
- * that queue's part only.  If its file is closed, the queue can be taken again
- * when the run has ended.
+ * ready, and START of queue 0 begins the run of all queues that are ready.  STOP
+ * of queue 0, and the close() of its file, end the run of all queues.  STOP of
+ * another queue ends that queue's part only.  If the file of another queue is
+ * closed, another file can take that queue once the run has ended.
  *
  * read() without a RING uses a ring of the driver's.  It returns a page with
  * the header of a pcapng file, and then the blocks.  The first read() starts
@@ -45,13 +45,16 @@
 
 #include "litepcie.h"
 
-/* Limits in bytes of a ring, and of an MBUF, which is a part of the ring */
+/*
+ * Limits in bytes of a ring, and of an MBUF: the equal parts of the ring that
+ * the card fills one after the other
+ */
 #define LITEPCIE_CAPTURE_LEAST_RING	0x10000u
 #define LITEPCIE_CAPTURE_MOST_RING	0x40000000u
 #define LITEPCIE_CAPTURE_LEAST_MBUF	0x1000u
 #define LITEPCIE_CAPTURE_MOST_MBUF	0x400000u
 
-/* Most ports that frames may come from; most bytes that a frame may have */
+/* Most ports that the capture has counters for; most bytes of a captured frame */
 #define LITEPCIE_CAPTURE_MOST_PORTS	16u
 #define LITEPCIE_CAPTURE_MOST_FRAME	16383u
 
@@ -66,8 +69,8 @@
  *   @bytes		size of the ring: a power of two, 64 KiB to 1 GiB
  *   @mbuf_bytes		size of an MBUF: a power of two, 4 KiB to 4 MiB, at most a
  *			quarter of the ring
- *   @segment_bytes	returned: size of the contiguous pieces that the card is
- *			told of
+ *   @segment_bytes	returned: size of the contiguous pieces of the ring, whose
+ *			addresses the driver writes to the card
  *   @segments		returned: number of these pieces
  *
  * Errors:
@@ -93,14 +96,16 @@ struct litepcie_capture_ring {
 };
 
 /*
- * START: begin to take frames, at position 0 and with all accounts at 0.
+ * START: begin to take frames, at position 0 and with all counts of frames and
+ * bytes at 0.
  *
- * @snap and @wait_cycles of queue 0 are those of all queues.
+ * @snap and @wait_cycles of queue 0's START hold for all queues.  Those of
+ * another queue's START are not used.
  *
  *   @flags	LITEPCIE_CAPTURE_
  *   @snap	bytes to keep of a frame, at most LITEPCIE_CAPTURE_MOST_FRAME; 0: all
- *   @wait_cycles	clock cycles that whole records may wait on the card for more, at
- *		most 2^24 - 1
+ *   @wait_cycles	clock cycles that complete records may wait on the card for further
+ *		records, so that the card writes them together; at most 2^24 - 1
  *   @limit	first limit: at most the size of the ring
  *
  * Errors:
@@ -120,9 +125,12 @@ struct litepcie_capture_start {
 	__u64 reserved2[3];
 };
 
-/* Flag of START: record the frames that their source found bad, too. */
+/* Flag of START: also record frames that their source has marked as bad. */
 #define LITEPCIE_CAPTURE_KEEP_BAD	1u
-/* Flag of START: frames wait for room where they would be lost. */
+/*
+ * Flag of START: a frame for which the ring has no room waits on the card until
+ * there is room.  Without the flag such a frame is lost.
+ */
 #define LITEPCIE_CAPTURE_LOSSLESS	2u
 /*
  * Flag of START: the card writes over the oldest data, without regard to the
@@ -135,12 +143,12 @@ struct litepcie_capture_start {
  * status line are in memory, and the card writes no more.  A stop of a capture
  * that does not run does nothing, and clears the error of a reset.
  *
- * Frames that wait for room (LOSSLESS) are waited for while the ring has room.
- * If it has none, they are lost and counted.
+ * STOP of queue 0 waits for frames that LOSSLESS keeps on the card, as long as
+ * the ring has room for them.  If the ring has no room, they are lost and counted.
  *
- * While queue 0 runs, STOP of another queue has the card seal that queue's MBUF.
- * All below @position is then in memory.  The card may still write beyond it, up
- * to the limit.
+ * While queue 0 runs, STOP of another queue lets the card end that queue's MBUF
+ * with a seal block.  All bytes below @position are then in memory.  The card may
+ * still write beyond @position, up to the limit.
  *
  *   @position	returned: bytes in the ring since the start
  */
@@ -150,8 +158,10 @@ struct litepcie_capture_stop {
 };
 
 /*
- * LIMIT: let the card write up to @limit, which only grows: a smaller limit is
- * ignored.  A limit of more than a ring beyond the position fails with -EINVAL.
+ * LIMIT: let the card write up to byte @limit of the run.  A @limit below the
+ * last one is ignored.  The call fails with -EINVAL if the queue does not run, or
+ * if @limit is more than the ring's size beyond the card's position.  With NEWEST
+ * any @limit is accepted.
  */
 struct litepcie_capture_limit {
 	__u64 limit;
@@ -159,10 +169,10 @@ struct litepcie_capture_limit {
 };
 
 /*
- * WAKE: ask for one wake-up when the position has passed @position, at once if
- * it has already.  poll() then says POLLIN, and the eventfd @fd is signalled (-1:
- * none).  A caller asks, looks at the position once more, and then sleeps.  The
- * end of the capture wakes, too: with a @position of 2^64 - 1, only the end does.
+ * WAKE: ask for one wake-up when the card's position has passed @position.  If
+ * the position has passed it already, the wake-up comes at once.  poll() then
+ * says POLLIN, and the eventfd @fd is signalled (-1: no eventfd).  The end of the
+ * run wakes the caller, too.  With a @position of 2^64 - 1 only the end does.
  */
 struct litepcie_capture_wake {
 	__u64 position;
@@ -177,24 +187,24 @@ struct litepcie_capture_wake {
  */
 struct litepcie_capture_generate {
 	__u32 size;		/* bytes of a frame, 1 to 16383; 0: make no frames */
-	/* time from frame to frame in 1/256 of a clock cycle; 0: no pause */
+	/* time from one frame's start to the next in 1/256 of a clock cycle; 0: no pause */
 	__u32 period;
-	__u32 count;		/* frames to make; 0: without end */
+	__u32 count;		/* number of frames to make; 0: frames without end */
 	__u32 seed;
-	__u32 port_mask;	/* frame n comes from port n & port_mask; 0 to 15 */
+	__u32 port_mask;	/* frame n comes from port (n & port_mask); 0 to 15 */
 	__u32 reserved[3];
 };
 
-/* A count of frames, and of the bytes that they had together. */
+/* A number of frames, and the number of bytes in all of these frames together. */
 struct litepcie_capture_account {
 	__u64 frames;
 	__u64 bytes;
 };
 
 /*
- * The accounts of one port: frames that were delivered, dropped because they
- * were bad, lost because the ring had no room, and lost because the card's
- * staging memory had none.
+ * The counts of one port: frames that were written to the ring, dropped because
+ * they were bad, lost because the ring had no room, and lost because the staging
+ * memory on the card, in which a frame waits until it is written, had no room.
  */
 struct litepcie_capture_port {
 	struct litepcie_capture_account delivered, bad, lost_ring, lost_staging;
@@ -209,7 +219,7 @@ struct litepcie_capture_port {
 struct litepcie_capture_info {
 	__u32 ask;
 	__u32 reserved;
-	__u64 position;		/* bytes in the ring, as of the card's last status line */
+	__u64 position;		/* bytes written since the start, by the card's last status line */
 	__u64 limit;
 	__u64 ring_bytes;	/* size of the queue's ring; 0: no file has the queue */
 	__u32 mbuf_bytes;
@@ -220,8 +230,8 @@ struct litepcie_capture_info {
 	__u32 snap;
 	__u32 generated;	/* frames that the generator has made since its start */
 	__u32 generating;	/* 1: the generator makes a frame now */
-	__u32 staging_bytes;	/* size of the staging memory on the card */
-	__u32 most_segments;	/* most contiguous pieces that a ring may have */
+	__u32 staging_bytes;	/* size of the card's staging memory for one queue */
+	__u32 most_segments;	/* largest number of contiguous pieces that a ring may have */
 	__u64 status_offset;	/* mmap() offset of the status page */
 	__u32 queue;		/* the file's queue; next field: number of the card's queues */
 	__u32 queues;
@@ -230,12 +240,15 @@ struct litepcie_capture_info {
 };
 
 /*
- * Flag of INFO: fill in @port with the accounts of one moment.  The driver reads
- * some 300 registers for that.
+ * Flag of INFO: fill in @port with the counts of the file's queue, all of one
+ * moment.  The driver reads some 300 registers for that.
  */
 #define LITEPCIE_CAPTURE_ASK_ACCOUNTS	1u
 
-/* Most queues and rules that a card has; words of a rule; entries of the spread */
+/*
+ * Largest numbers of queues and of rules that a card has; 32-bit words of a rule;
+ * entries of the spread, the table that gives a frame's queue (see SORT)
+ */
 #define LITEPCIE_CAPTURE_MOST_QUEUES	16u
 #define LITEPCIE_CAPTURE_MOST_RULES	16u
 #define LITEPCIE_CAPTURE_RULE_WORDS	16u
@@ -255,15 +268,19 @@ struct litepcie_capture_choice {
 };
 
 /*
- * SORT: say how frames get to the queues, from the next START of queue 0 on until
- * the file is closed, also behind a reset or a sleep of the card.  The caller must
- * have queue 0.  Without SORT all frames go to queue 0.
+ * SORT: set how the card chooses a frame's queue.  The call acts from the next
+ * START of queue 0 until the file is closed, also after a reset or a sleep of the
+ * card.  The caller must have queue 0.  Without SORT all frames go to queue 0.
  *
  *   @flags	LITEPCIE_CAPTURE_SORT_
- *   @rules	rules in use, from rule 0 on.  The first that a frame matches counts.
- *   @rule	the words of each rule, as gateware/capture/queues/Rule.scala has them
- *   @spread	the queue of each entry.  A frame's entry is the hash of its
- *		addresses and ports modulo 128, or its port
+ *   @rules	number of rules in use, from rule 0 on.  The first rule that matches a
+ *		frame is applied.
+ *   @rule	the words of each rule, as gateware/capture/queues/Rule.scala defines
+ *		them
+ *   @spread	the number of the queue for each entry, which is used for a frame
+ *		unless its rule names a queue.  A frame's entry is the hash of its
+ *		addresses and ports modulo 128, or with SORT_BY_PORT the number of the
+ *		card's port that the frame came from.
  *
  * Errors:
  *   -EINVAL	also: a rule or an entry names a queue that the card does not have
@@ -278,34 +295,37 @@ struct litepcie_capture_sort {
 	__u8 spread[LITEPCIE_CAPTURE_SPREAD_ENTRIES];
 };
 
-/* Flags of SORT: use rules and spread; a frame's entry of the spread is its port */
+/*
+ * Flags of SORT: ON: the card uses the rules and the spread.  BY_PORT: a frame's
+ * entry of the spread is the number of the port that the frame came from.
+ */
 #define LITEPCIE_CAPTURE_SORT_ON	1u
 #define LITEPCIE_CAPTURE_SORT_BY_PORT	2u
 
 /*
- * DISCARDS: get the frames that rules have discarded, as of one moment.  Each
- * frame is counted twice: first come accounts for each rule, then those for
- * each port.  Every file may make this call.  -EOPNOTSUPP: the card has no
- * rules.
+ * DISCARDS: get the numbers of frames that rules have discarded, all of one
+ * moment.  Each frame is counted twice: @account has first the counts for each
+ * rule, then those for each port.  Every file may make this call.  The call fails
+ * with -EOPNOTSUPP if the card has no rules.
  */
 struct litepcie_capture_discards {
 	struct litepcie_capture_account account[LITEPCIE_CAPTURE_MOST_RULES +
 						LITEPCIE_CAPTURE_MOST_PORTS];
 };
 
-/* Values of @run: the capture rests, was started by START, was started by read() */
+/* Values of @run: the queue is stopped; was started by START; was started by read() */
 #define LITEPCIE_CAPTURE_RUN_REST	0u
 #define LITEPCIE_CAPTURE_RUN_RING	1u
 #define LITEPCIE_CAPTURE_RUN_READ	2u
 
 /*
  * The status page, which every file may map for reading: an array with an
- * element for each queue.  The card writes the first 32 bytes of an element, as
- * one line, behind the data that they tell of.  The driver writes the rest, in
- * the byte order of the host.
+ * element for each queue.  The card writes the first 32 bytes of an element, the
+ * status line, after the data that the line counts.  The driver writes the rest,
+ * in the byte order of the host.
  */
 struct litepcie_capture_status {
-	__le64 position;	/* bytes written since the start: all below are whole blocks */
+	__le64 position;	/* bytes written since the start; these are whole blocks */
 	__le64 records;
 	__le64 lost;		/* number of frames lost since the start, for any reason */
 	__le64 time;		/* device time in ns at which the card wrote this line */
