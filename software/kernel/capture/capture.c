@@ -21,7 +21,10 @@
 
 #define WATCH_INTERVAL		HZ
 #define POLL_US			10
-/* If a stop makes no progress for this time, a frame waits for room: lossless is switched off. */
+/*
+ * If a stop of a LOSSLESS run makes no progress for this time and a ring is full, a frame may wait
+ * for room for ever.  So LOSSLESS is then switched off in the card.
+ */
 #define WAITS_FOR_ROOM		msecs_to_jiffies(500)
 
 static void put(struct litepcie_capture *capture, u32 offset, u32 value)
@@ -39,16 +42,17 @@ static u32 control_of(u32 flags)
 /* Threads that wait for a queue's position -------------------------------- */
 
 /*
- * Wake the threads that wait for the queue, and signal the eventfd of WAKE, once, if the queue's
- * position has passed what WAKE asked for, or if the run has @ended.
+ * If the queue's position has passed the position that WAKE asked for, or if the run has @ended,
+ * wake the threads that wait for the queue and signal the eventfd of WAKE once.
  */
 static void tell_locked(struct litepcie_capture_queue *queue, bool ended)
 {
 	lockdep_assert_held(&queue->wait.lock);
 
 	/*
-	 * The interrupt may be that of another queue, or may have been on its
-	 * way when a later position was asked for, which has not been passed.
+	 * The interrupt may be that of another queue.  It may also have been
+	 * raised before WAKE asked for a later position, which the card has not
+	 * passed yet.
 	 */
 	if (!ended && (queue->wake == U64_MAX || litepcie_capture_position(queue) <= queue->wake))
 		return;
@@ -80,9 +84,9 @@ void litepcie_capture_news(struct litepcie_capture *capture)
 }
 
 /*
- * Handle the capture's interrupt: the position of a queue has passed what was
- * asked for.  With MSI the interrupt handler has cleared the cause before this
- * call, and calls this function for messages of other causes, too.
+ * Handle the capture's interrupt: a queue's position has passed the position
+ * that WAKE asked for.  With MSI the interrupt handler has cleared the cause
+ * before this call, and also calls this function for messages of other causes.
  */
 void litepcie_capture_interrupt(struct litepcie *card)
 {
@@ -102,8 +106,9 @@ void litepcie_capture_interrupt(struct litepcie *card)
 /*
  * Ask the card for an interrupt when the queue's position has passed *@position.  The caller is
  * between litepcie_enter() and litepcie_exit().  *@position is loaded with the lock held: otherwise
- * a thread that was delayed could replace the later position of another thread.  U64_MAX is left
- * out, as it stands for no wake-up: a caller that asks for it is woken at the end of the run.
+ * a thread that was delayed could replace the later position of another thread.  The position
+ * U64_MAX is not written to the card: a caller that asks for it is woken at the end of the run
+ * only.
  */
 void litepcie_capture_arm(struct litepcie_capture_queue *queue, const u64 *position)
 {
@@ -137,8 +142,8 @@ void litepcie_capture_watch(struct work_struct *work)
 /* Stop of a run ----------------------------------------------------------- */
 
 /*
- * Returns true if the card may begin no other MBUF of some queue, so a frame may
- * wait for room.
+ * Returns true if the limit of some queue lets the card begin no further MBUF, so
+ * a frame may wait for room.
  */
 static bool is_full(struct litepcie_capture *capture)
 {
@@ -155,8 +160,9 @@ static bool is_full(struct litepcie_capture *capture)
  * Get the positions that the card has reached, all added up, in @sum.  Returns
  * true if the block is idle and the last status lines have arrived.  The block
  * says that it is idle once it has handed its last write to the endpoint, so the
- * lines may come later.  A queue that no run uses has no line.  A read of the
- * status that the root port has given up gives all ones, and says nothing.
+ * status lines may arrive later.  A queue that takes no part in the run has no
+ * status line.  A @status of all ones says nothing about the block, since a read
+ * that the root port has given up returns it.
  */
 static bool is_at_rest(struct litepcie_capture *capture, u32 status, u64 *sum)
 {
@@ -176,9 +182,10 @@ static bool is_at_rest(struct litepcie_capture *capture, u32 status, u64 *sum)
 }
 
 /*
- * Stop the capture block, whatever its state.  @control has the settings that
- * stay while it writes out what it has.  When the function returns, the card
- * writes nothing more, and sorts no frame.  Returns:
+ * Stop the capture block, whatever its state.  @control is the value of the
+ * block's control register while the block writes out the frames that it has.
+ * When the function returns, the card writes nothing more, and sorts no frame.
+ * Returns:
  *   0		the block has stopped
  *   -EIO	the block has not stopped, so bus mastering has been switched off
  *   -ENODEV	the card is lost
@@ -360,8 +367,8 @@ static void put_ring(struct litepcie_capture_queue *queue, size_t segment)
 }
 
 /*
- * Set the positions and the accounts of all queues in the card back to 0.  Returns -ENODEV if the
- * card is lost, or -EIO if the accounts stay busy.
+ * Set the positions and the counts of frames of all queues in the card back to 0.  Returns -ENODEV
+ * if the card is lost, or -EIO if the card does not finish clearing the counts.
  */
 static int clear(struct litepcie_capture *capture)
 {

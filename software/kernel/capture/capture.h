@@ -4,10 +4,10 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Declares the capture block's part of the driver: capture.c runs the hardware,
- * capture_registers.c reaches its registers, capture_sort.c has rules, accounts
- * and the generator, capture_owner.c knows who has a queue and its ring,
- * capture_node.c has the device node, capture_calls.c its ioctl() and
- * capture_read.c its read().
+ * capture_registers.c reads and writes its registers, capture_sort.c handles
+ * rules, counts of frames and the generator of test frames, capture_owner.c
+ * handles the owners of queues and their rings, capture_node.c has the device
+ * node, capture_calls.c its ioctl() and capture_read.c its read().
  *
  * The block has one queue or more, each with a ring.  All queues run together,
  * from the START of queue 0 to its STOP: the card has one bit for that.
@@ -15,10 +15,11 @@
  * Locks, outermost first, in the order of card.h:
  *   file->io		held by a read() of the file, also while it copies
  *   card->live
- *   capture->mutex	protects owners, rings, start, stop, and the accounts' registers
+ *   capture->mutex	protects owners, rings, start, stop, and the registers with counts of frames
  *   card->master_lock
- *   queue->wait.lock	protects run, and what was asked for with WAKE
- *   capture->select_lock	protects the register that selects a queue, and those behind it
+ *   queue->wait.lock	protects the state of the queue's run, and the settings of WAKE
+ *   capture->select_lock	protects the register `select`, which names a queue, and the
+ *			registers of that queue
  */
 #ifndef LITEPCIE_CAPTURE_H
 #define LITEPCIE_CAPTURE_H
@@ -26,7 +27,7 @@
 #include "card.h"
 #include "uapi/litepcie_capture_node.h"
 
-/* bytes of the pcapng header that read() returns before the blocks of the ring */
+/* bytes of the pcapng header that read() returns before the data of the ring */
 #define LITEPCIE_CAPTURE_HEADER	SZ_4K
 
 struct litepcie_capture_file;
@@ -59,9 +60,12 @@ struct litepcie_capture_queue {
 	wait_queue_head_t		wait;
 	/* state of the queue: LITEPCIE_CAPTURE_RUN_; changes with capture->mutex and wait.lock */
 	u32				run;
-	/* position in bytes, of a WAKE: waiters are woken beyond it; U64_MAX: no WAKE is open */
+	/*
+	 * position in bytes that the program has asked for with WAKE: waiters are woken when the
+	 * card has passed it; U64_MAX: no WAKE is pending
+	 */
 	u64				wake;
-	/* eventfd that is signalled when @wake has been passed, or NULL */
+	/* eventfd that is signalled when the card has passed position @wake, or NULL */
 	struct eventfd_ctx		*event;
 };
 
@@ -79,20 +83,23 @@ struct litepcie_capture {
 	struct device			dev;
 	struct cdev			cdev;
 	char				irq_name[32];
-	/* the status page and its DMA address; @able: the page is mapped for the card */
+	/* the status page and its DMA address; @able: the page is mapped for DMA by the card */
 	struct litepcie_capture_status	*status;
 	dma_addr_t			status_dma;
 	bool				able;
 	/* allowance by which a ring of read() is not charged to a user, see charge.c */
 	struct litepcie_allowance	*allowance;
-	/* lock: protects the register that selects a queue, and the registers behind it */
+	/*
+	 * lock: protects the register `select`, which names a queue, and the registers of that
+	 * queue
+	 */
 	spinlock_t			select_lock;
 
 	/* lock: protects the fields from @running to @sort */
 	struct mutex			mutex;
 	bool				running;
-	u32				mbuf_bytes;	/* bytes of an MBUF, in all rings */
-	/* arguments of queue 0's START: LITEPCIE_CAPTURE_ flags, bytes to keep of a frame */
+	u32				mbuf_bytes;	/* size of an MBUF, the same in all rings */
+	/* arguments of queue 0's START: LITEPCIE_CAPTURE_ flags; bytes to keep of each frame */
 	u32				flags;
 	u32				snap;
 	/* argument of the last SORT of queue 0's file; flags 0: frames are not sorted */
@@ -110,18 +117,21 @@ struct litepcie_capture {
 
 /* An open file of the capture's device node. */
 struct litepcie_capture_file {
-	/* queue of the file's calls; changes with capture->mutex held, until the file has it */
+	/*
+	 * queue that the file's calls are about; until the file owns this queue, it may choose
+	 * another one, with capture->mutex held
+	 */
 	struct litepcie_capture_queue *queue;
 	/*
 	 * lock: held by a read() of the file; protects @at and @header_at.  poll() reads them,
 	 * @header and @wake without a lock.
 	 */
 	struct mutex		io;
-	/* page with the pcapng header that read() returns first; NULL: no read() was called */
+	/* page with the pcapng header that read() returns first; NULL until the first read() */
 	u8			*header;
 	size_t			header_at;	/* bytes of the header that read() has returned */
 	u64			at;		/* bytes of the ring that read() has returned */
-	/* position in bytes of the file's last WAKE: beyond it poll() says POLLIN */
+	/* argument @position of the file's last WAKE: beyond it poll() says POLLIN */
 	u64			wake;
 };
 
@@ -161,7 +171,9 @@ int litepcie_capture_await(struct litepcie_capture *capture, u32 mask, u32 value
 bool litepcie_capture_is_usable(const struct litepcie_block *block);
 const struct litepcie_block *litepcie_capture_find_sorter(struct litepcie *card);
 
-/* The patience of a wait for the capture block, which ends if the block makes no progress. */
+/*
+ * State of a wait for the capture block.  The wait fails if the block makes no progress for long.
+ */
 struct litepcie_patience {
 	unsigned long	since;	/* jiffies when the wait began, or the last progress was seen */
 	unsigned int	looks;	/* number of looks at the block's status after @since */
@@ -182,7 +194,7 @@ void litepcie_capture_arm(struct litepcie_capture_queue *queue, const u64 *posit
 void litepcie_queue_news(struct litepcie_capture_queue *queue);
 void litepcie_capture_news(struct litepcie_capture *capture);
 
-/* Functions of capture_sort.c: rules, accounts and the generator of frames */
+/* Functions of capture_sort.c: rules, counts of frames, and the generator of test frames */
 int litepcie_capture_sort(struct litepcie_capture *capture,
 			  const struct litepcie_capture_sort *wanted);
 void litepcie_capture_put_sort(struct litepcie_capture *capture);
@@ -196,7 +208,7 @@ int litepcie_capture_accounts(struct litepcie_capture_queue *queue,
 int litepcie_capture_discards(struct litepcie_capture *capture,
 			      struct litepcie_capture_discards *discards);
 
-/* Functions of capture_owner.c: the file that has a queue, and the queue's ring */
+/* Functions of capture_owner.c: the open file that owns a queue, and the queue's ring */
 int litepcie_capture_choose(struct litepcie_capture_file *file,
 			    const struct litepcie_capture_choice *choice);
 int litepcie_capture_use_memory(struct litepcie_capture_file *file,

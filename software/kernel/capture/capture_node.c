@@ -48,7 +48,10 @@ static int capture_release(struct inode *inode, struct file *filp)
 	return 0;
 }
 
-/* Returns true if read() or the ring of @file, which has @queue, has bytes that @file lacks. */
+/*
+ * Returns true if there is new data for @file, which owns @queue: bytes that read() has not
+ * returned yet, or bytes of the program's ring beyond the position of its last WAKE.
+ */
 static bool has_bytes(const struct litepcie_capture_file *file,
 		      const struct litepcie_capture_queue *queue)
 {
@@ -61,9 +64,9 @@ static bool has_bytes(const struct litepcie_capture_file *file,
 }
 
 /*
- * Returns true if @file has bytes to read, or has all that its run has brought.
- * If no file has the queue, read() would start a capture, so the file counts as
- * readable.
+ * Returns true if poll() must report that @file is readable: it has bytes to
+ * read, or its run has ended and read() would return 0.  If no file has the queue,
+ * read() would start a capture, so the file counts as readable.
  */
 static bool has_news(const struct litepcie_capture_file *file,
 		     const struct litepcie_capture_queue *queue)
@@ -79,7 +82,7 @@ static bool has_news(const struct litepcie_capture_file *file,
 	       (READ_ONCE(file->header) ? run != LITEPCIE_CAPTURE_RUN_READ : !run);
 }
 
-/* Returns what poll() reports of a run that has failed, or of a card that has gone. */
+/* Returns the events by which poll() reports a run that has failed, or a card that has gone. */
 static __poll_t events_of_error(const struct litepcie_capture_file *file,
 				const struct litepcie_capture_queue *queue)
 {
@@ -127,7 +130,10 @@ static __poll_t capture_poll(struct file *filp, struct poll_table_struct *table)
 	struct litepcie *card = queue->capture->card;
 	__poll_t events;
 
-	/* Until the file has its queue, another thread may choose one, so the card is not asked. */
+	/*
+	 * Until the file owns its queue, another thread may choose another queue for it.  So only
+	 * the queue's owner asks the card for an interrupt.
+	 */
 	if (READ_ONCE(queue->owner) == file && READ_ONCE(file->header) && !has_news(file, queue) &&
 	    !litepcie_enter(card)) {
 		litepcie_capture_arm(queue, &file->at);
@@ -178,8 +184,8 @@ static const struct file_operations capture_fops = {
 /* Setting up the capture of a card ---------------------------------------- */
 
 /*
- * Free the capture and what it has got so far.  The kernel calls this when the
- * capture's last reference is put.
+ * Free the capture and all resources that it has by then.  The kernel calls this
+ * when the capture's last reference is put.
  */
 static void capture_free(struct device *dev)
 {
@@ -193,7 +199,7 @@ static void capture_free(struct device *dev)
 	kfree(capture);
 }
 
-/* Get a capture's status page, allowance and device number.  capture_free() gives them back. */
+/* Allocate a capture's status page, allowance and device number.  capture_free() frees them. */
 static int fill_capture(struct litepcie_capture *capture)
 {
 	capture->status = (void *)get_zeroed_page(GFP_KERNEL);

@@ -23,10 +23,10 @@
 #include "capture.h"
 #include "compat.h"
 
-/* Bytes of the ring that the driver makes for read(), and of the MBUFs that divide it */
+/* size in bytes of the ring that the driver makes for read(), and of each MBUF of this ring */
 #define READ_RING	SZ_4M
 #define READ_MBUF	SZ_64K
-/* time in us that records wait on the card for more before read() gets them */
+/* time in us for which records wait on the card for further ones, in a run by read() */
 #define READ_WAIT_US	1
 
 #define WAIT_CYCLES_MOST	(BIT(LITEPCIE_CAPTURE_WAIT_BITS) - 1)
@@ -34,7 +34,7 @@
 /* Rings of queues --------------------------------------------------------- */
 
 /*
- * Take the ring from the queue.  The card must not write to it any more: the capture
+ * Drop the queue's ring.  The card must not write to the ring any more: the capture
  * is at rest, or the queue takes no part in the run.  The ring's DMA mapping ends
  * here, since it must not outlive the device.
  */
@@ -398,9 +398,10 @@ static void forget_owner(struct litepcie_capture_queue *queue, bool stopped)
 }
 
 /*
- * For a file that is being closed: end its part of the capture, and free the ring.  Nobody will
- * give room in the ring any more, so no frame may wait for room there: if the run goes on, the card
- * writes over what is there, and the ring stays until the run ends.
+ * For a file that is being closed: end its part of the capture, and free its ring.  No program will
+ * give room in this ring back to the card any more, so no frame may wait for room there.  If the
+ * run of the other queues goes on, the card writes over the ring's old data, and the ring stays
+ * until the run ends.
  */
 void litepcie_capture_leave(struct litepcie_capture_file *file)
 {
@@ -414,12 +415,12 @@ void litepcie_capture_leave(struct litepcie_capture_file *file)
 			capture->sort.flags = 0;
 		if (!queue->number && entered) {
 			litepcie_capture_silence(capture);
-			/* litepcie_capture_halt() itself logs a failure */
+			/* litepcie_capture_halt() logs its failure itself */
 			litepcie_capture_finish(capture, 0, true, false);
 		}
 		/*
-		 * If the card was lost during the stop, the capture may not have
-		 * stopped.
+		 * If the card was lost during the stop, the capture possibly has
+		 * not stopped.
 		 */
 		live = entered && !litepcie_is_gone(capture->card);
 		if (live && queue->used)

@@ -22,7 +22,7 @@
 #define ETHERNET	1
 #define NANOSECONDS	9
 
-/* number of times that read() tells the card of a new limit in a round of the ring */
+/* number of new limits that read() writes to the card while it reads one ringful of data */
 #define LIMIT_STEPS	8
 
 /* Header of a recording, which read() returns first ----------------------- */
@@ -31,7 +31,7 @@
 struct header {
 	u8	*page;
 	size_t	at;
-	size_t	block;	/* offset in bytes at which the present block begins */
+	size_t	block;	/* offset in the page of the pcapng block that is being written */
 };
 
 static void put32(struct header *header, u32 value)
@@ -78,7 +78,7 @@ static void put_section(struct header *header, const struct litepcie *card)
 	begin_block(header, LITEPCIE_PCAPNG_SECTION);
 	put32(header, LITEPCIE_PCAPNG_ORDER_MAGIC);
 	put32(header, 1);	/* version of pcapng: 1.0 */
-	put32(header, ~0u);	/* section length -1, in two words: it is not known */
+	put32(header, ~0u);	/* section length: -1 in 64 bits says that it is not known */
 	put32(header, ~0u);
 	put_text(header, LITEPCIE_PCAPNG_HARDWARE, hardware);
 	put_text(header, LITEPCIE_PCAPNG_USERAPPL, LITEPCIE_NAME);
@@ -94,14 +94,14 @@ static void put_interface(struct header *header, unsigned int port)
 	snprintf(name, sizeof(name), "port%u", port);
 	begin_block(header, LITEPCIE_PCAPNG_INTERFACE);
 	put32(header, ETHERNET);
-	put32(header, 0);	/* no snap length: frames are whole */
+	put32(header, 0);	/* snap length: 0 says that frames are not cut */
 	put_text(header, LITEPCIE_PCAPNG_NAME, name);
 	put_option(header, LITEPCIE_PCAPNG_TSRESOL, &resolution, sizeof(resolution));
 	put32(header, 0);
 	end_block(header);
 }
 
-/* Returns the header of a recording, or NULL if there is no memory. */
+/* Returns a new page with the pcapng header, or NULL if no memory can be allocated. */
 static u8 *make_header(const struct litepcie *card)
 {
 	struct header header = { .page = kzalloc(LITEPCIE_CAPTURE_HEADER, GFP_KERNEL_ACCOUNT) };
@@ -161,8 +161,9 @@ static ssize_t copy_header(struct litepcie_capture_file *file, struct iov_iter *
 }
 
 /*
- * Copy what the ring has up to the position, as far as @to goes.  Returns the bytes copied, or
- * -EFAULT.  The owner's ring stays while the file is open and reads, so no lock is needed.
+ * Copy new data of the ring, up to the card's position, as far as @to has room.  Returns the number
+ * of bytes copied, or -EFAULT.  The owner's ring stays while the file is open and reads, so no lock
+ * is needed.
  */
 static ssize_t copy_blocks(struct litepcie_capture_file *file, struct iov_iter *to)
 {
@@ -187,9 +188,9 @@ static ssize_t copy_blocks(struct litepcie_capture_file *file, struct iov_iter *
 }
 
 /*
- * Give the room of what was read back to the card, an eighth of the ring at a
- * time.  If the card is away, the next read() says so.  The ring is the file's,
- * which holds file->io, so it is read without a lock.
+ * Let the card use the room of the data that was read again, an eighth of the
+ * ring at a time.  If the card is away, the next read() returns the error.  The
+ * ring belongs to the file, and the caller holds file->io, so no lock is needed.
  */
 static void give_room(struct litepcie_capture_file *file)
 {
@@ -289,7 +290,8 @@ ssize_t litepcie_capture_read_iter(struct kiocb *iocb, struct iov_iter *to)
 		if (has_ended(file->queue) && !has_more(file))
 			return READ_ONCE(file->queue->error);
 		/*
-		 * With edge-triggered epoll no poll() follows a read(), so the card is asked here.
+		 * With edge-triggered epoll no poll() follows a read(), so the card is asked for an
+		 * interrupt here.
 		 */
 		if (nonblock && asked)
 			return -EAGAIN;

@@ -3,11 +3,11 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Reaches the registers of the capture block.
+ * Reads and writes the registers of the capture block.
  *
- * Some registers belong to the queue that the register `select` names.  The functions named
- * litepcie_queue_ reach them: each selects its queue first, and holds select_lock until the last
- * access.
+ * Some registers belong to the queue that the register `select` names.  The functions whose names
+ * begin with litepcie_queue_ read and write these.  Each function selects its queue first, and
+ * holds select_lock until its last access.
  */
 
 #include <linux/delay.h>
@@ -18,9 +18,9 @@
 
 #define POLL_US			10
 /*
- * The capture block is stuck if it has made no progress for this time and for
- * so many looks.  The looks are counted because a virtual machine may be
- * paused for longer than this time.
+ * The capture block counts as stuck if it has made no progress for STUCK jiffies
+ * and for STUCK_LOOKS reads of its status.  The reads are counted because a
+ * virtual machine may be paused for longer than that time.
  */
 #define STUCK			msecs_to_jiffies(40 * LITEPCIE_LONGEST_READ_US / USEC_PER_MSEC)
 #define STUCK_LOOKS		500
@@ -70,7 +70,7 @@ u64 litepcie_sorter_get64(struct litepcie_capture *capture, unsigned int paramet
 	return get64(capture->sorter_regs + litepcie_parameter(capture->sorter, parameter));
 }
 
-/* Registers behind the selection of a queue ------------------------------- */
+/* Registers of the selected queue ----------------------------------------- */
 
 /*
  * Take select_lock and select @queue.  Interrupts are off until end(), since callers may hold a
@@ -132,7 +132,9 @@ void litepcie_queue_put_segment(struct litepcie_capture_queue *queue, unsigned i
 	end(queue, flags);
 }
 
-/* Read the queue's account @number from the card's last copy of all accounts. */
+/*
+ * Read count @number of the queue (frames and bytes) from the card's last snapshot of all counts.
+ */
 void litepcie_queue_get_account(struct litepcie_capture_queue *queue, u32 number,
 				struct litepcie_capture_account *account)
 {
@@ -155,15 +157,15 @@ u32 litepcie_capture_status(struct litepcie_capture *capture)
 	return litepcie_capture_read(capture, LITEPCIE_CAPTURE_STATUS, 0);
 }
 
-/* Begin a wait for the capture block anew, at the start and after each progress. */
+/* Begin a wait for the capture block, or begin it again because the block has made progress. */
 void litepcie_be_patient(struct litepcie_patience *patience)
 {
 	*patience = (struct litepcie_patience){ .since = jiffies };
 }
 
 /*
- * Call this at each look at the block.  Returns true once the wait has lasted STUCK jiffies and
- * STUCK_LOOKS looks without progress.
+ * Call this after each read of the block's status that shows no progress.  Returns true once the
+ * wait has lasted STUCK jiffies and STUCK_LOOKS such reads.
  */
 bool litepcie_is_stuck(struct litepcie_patience *patience)
 {

@@ -4,14 +4,14 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Sets how frames get to the queues of the capture block, makes test frames, and
- * reads the accounts of what became of frames.
+ * reads the card's counts of frames that were delivered, lost or discarded.
  */
 
 #include <linux/module.h>
 
 #include "capture.h"
 
-/* rule's word ACTION: the bit that says that it names a queue, and the number of that queue */
+/* word ACTION of a rule: the bit that says that the rule names a queue, and the queue's number */
 #define NAMES_QUEUE	BIT(LITEPCIE_CAPTURE_RULE_ACTION_HAS_QUEUE)
 #define QUEUE_OF(_action)					\
 	((_action) >> LITEPCIE_CAPTURE_RULE_ACTION_QUEUE &	\
@@ -91,7 +91,7 @@ void litepcie_capture_put_sort(struct litepcie_capture *capture)
 
 /* Generator of frames ----------------------------------------------------- */
 
-/* Stop the generator of frames, without waiting for its last frame. */
+/* Stop the generator of test frames, without waiting for the end of its last frame. */
 void litepcie_capture_silence(struct litepcie_capture *capture)
 {
 	litepcie_capture_write(capture, LITEPCIE_CAPTURE_GENERATOR_CONTROL, 0, 0);
@@ -129,8 +129,8 @@ int litepcie_capture_generate(struct litepcie_capture *capture,
 }
 
 /*
- * Read the generator's state into @info.  The state comes before the count: a
- * generator that is idle has counted its last frame.
+ * Read the generator's state into @info.  The state is read before the count of
+ * frames: a generator that is found idle has counted its last frame.
  */
 int litepcie_capture_generated(struct litepcie_capture *capture,
 			       struct litepcie_capture_info *info)
@@ -145,11 +145,11 @@ int litepcie_capture_generated(struct litepcie_capture *capture,
 	return 0;
 }
 
-/* Accounts of frames: delivered, lost, discarded -------------------------- */
+/* Counts of frames: delivered, lost, discarded ---------------------------- */
 
 /*
- * Let the card copy the accounts of all queues, all at one moment.  Returns -ENODEV if the card is
- * lost, or -EIO if the copy does not end.
+ * Let the card copy the counts of frames of all queues, all at one moment.  Returns -ENODEV if the
+ * card is lost, or -EIO if the copy does not end.
  */
 static int snapshot(struct litepcie_capture *capture)
 {
@@ -160,7 +160,7 @@ static int snapshot(struct litepcie_capture *capture)
 	return litepcie_capture_await(capture, LITEPCIE_CAPTURE_BIT_STATUS_ACCOUNTS_BUSY, 0);
 }
 
-/* Read the queue's accounts of all ports, as of one moment, into @info. */
+/* Read the queue's counts of frames for each port, all of one moment, into @info. */
 int litepcie_capture_accounts(struct litepcie_capture_queue *queue,
 			      struct litepcie_capture_info *info)
 {
@@ -181,7 +181,7 @@ int litepcie_capture_accounts(struct litepcie_capture_queue *queue,
 	return err;
 }
 
-/* Read the frames that rules have discarded: one account for each rule, then one for each port. */
+/* Read the counts of frames that rules have discarded: first for each rule, then for each port. */
 int litepcie_capture_discards(struct litepcie_capture *capture,
 			      struct litepcie_capture_discards *discards)
 {
