@@ -65,11 +65,11 @@ struct litepcie_ends {
  */
 struct litepcie_stream {
 	/*
-	 * Bytes that the program has read or written in this run.  Modulo the ring's size this
-	 * count is the next place in the ring.
+	 * Bytes that the program has read or written in this run.  This count modulo the ring's
+	 * size is the offset in the ring at which the next read() or write() goes on.
 	 */
 	u64	at;
-	/* h2c: bytes of the packet that write() last refused for want of room, or 0. */
+	/* h2c: bytes of the packet for which the last write() found no room in the ring, or 0. */
 	u64	wanted;
 	/*
 	 * h2c: the status line's errors when fsync() last failed with EIO.  c2h: 1 + the number of
@@ -87,31 +87,38 @@ struct litepcie_way {
 	u32			cause;
 	/* number of descriptors that the card's table for this direction holds */
 	u32			depth;
-	/* h2c of LitePCIe's endpoint: bytes that the card may count before they arrive; else 0 */
+	/*
+	 * h2c with LitePCIe's endpoint: largest number of bytes that the card may count as done
+	 * before they have arrived from host memory; else 0
+	 */
 	u32			in_flight;
 	/*
 	 * h2c: true if the enable register has the bit ENABLE_TAKEN, by which the card says that
 	 * the user's logic has taken all data.
 	 */
 	bool			tells_taken;
-	/* true: the card writes the status line in this run; changes at rest, with @mutex held */
+	/*
+	 * true: in this run the card writes its progress (the status line) to host memory.  Changes
+	 * only while the direction is stopped, with @mutex held.
+	 */
 	bool			told;
 	/* address of the interrupt moderation register; NULL if the card has none */
 	void __iomem		*moderation;
 
 	/*
 	 * lock: protects @stream, and the bytes of the ring that the next read() or write()
-	 * copies.  read(), write(), fsync() and the flusher hold the lock from their first look at
+	 * copies.  read(), write(), fsync() and the flusher hold the lock from their first use of
 	 * @stream until they return, also while they copy and wait.  The last close() holds it
-	 * while it drains the stream.  So the bytes of two calls are not mixed, and no stream
-	 * starts while a call moves the last one.  A call of a file that does not own the direction
-	 * takes the lock only if the direction has no owner.  In LitePCIe's loop the lock protects
-	 * the buffer that @sw_count has come to, from its choice to the end of its copy.
+	 * while it drains the stream.  So the bytes of two calls are not mixed, and no new stream
+	 * starts while a call copies bytes of the last one.  A call of a file that does not own the
+	 * direction takes the lock only if the direction has no owner.  In LitePCIe's loop a call
+	 * holds the lock while it copies the buffer that @sw_count stands at.
 	 */
 	struct mutex		io;
 	/*
-	 * lock: protects the fields from @owner to @ends, @told, the parts @ring and @ends of open
-	 * files, and what is handed to the card (held.advanced).  A start and a stop hold it.
+	 * lock: protects the fields from @owner to @ends, @told, the fields @ring and @ends of open
+	 * files, and the hand-over of buffers to the card (held.advanced).  A start and a stop of
+	 * the direction hold it.
 	 */
 	struct mutex		mutex;
 	struct litepcie_file	*owner;
@@ -136,13 +143,16 @@ struct litepcie_way {
 	u32			run;
 	/* error (-errno) that ended the direction's last run, or 0 */
 	int			error;
-	/* incremented by each start and stop: a read() or write() sees that its run is over */
+	/*
+	 * incremented by each start and stop of the direction, so that a read() or write() can find
+	 * out that the run in which it began is over
+	 */
 	unsigned int		generation;
 	/* number of buffers, LITEPCIE_MODE_ value and timer period in us of the last run's ring */
 	u32			count, mode, interval_us;
 	/* true: poll() compares the card's count with that of the index page, not with @sw_count */
 	bool			indexed;
-	/* run of the kind LOOP: buffers by the register loop status when it was last read */
+	/* LOOP: number of buffers done, from the last read of the register loop status */
 	u64			position;
 	/*
 	 * buffers that the card and the program are done with; in a held run hw_count counts
@@ -150,11 +160,17 @@ struct litepcie_way {
 	 */
 	s64			hw_count, sw_count;
 	struct litepcie_held	held;
-	/* in a LOOP: buffers that write() may be ahead of the card, half of the ring */
+	/* LOOP: number of buffers that write() may be ahead of the card: half of the ring */
 	u32			margin;
-	/* counts since the probe: interrupts taken, buffers lost, interrupts found missing */
+	/*
+	 * counts since the probe: interrupts handled; buffers lost in a LOOP, because software was
+	 * too late; watchdog runs that found interrupts missing
+	 */
 	u64			interrupts, lost, missed;
-	/* h2c: bytes dropped since the probe, which the card had not fetched at a close() */
+	/*
+	 * h2c: bytes dropped by close() since the probe, because the card had not taken them in
+	 * time
+	 */
 	u64			unsent;
 	struct litepcie_stream	stream;
 	/* eventfd that is signalled when the direction's waiters are woken, or NULL */
@@ -246,7 +262,7 @@ int litepcie_dma_end(struct litepcie_way *way, struct litepcie_file *file);
 void litepcie_dma_abort(struct litepcie_way *way, int error);
 int litepcie_dma_settle(struct litepcie_way *way);
 
-/* Functions of owner.c: the file that owns a direction, and its ring */
+/* Functions of owner.c: the open file that owns a direction, and the direction's ring */
 void litepcie_owner_set(struct litepcie_way *way, struct litepcie_file *file);
 void litepcie_owner_forget(struct litepcie_way *way, bool live);
 int litepcie_owner_take(struct litepcie_way *way, struct litepcie_file *file);

@@ -32,8 +32,8 @@
 struct litepcie_allowance {
 	struct kref	kref;
 	/*
-	 * lock: 1 while a ring has the allowance, else 0.  The ring that changes it from 0 to 1 has
-	 * it alone, until the ring's discharge.
+	 * lock: 1 while a ring has the allowance, else 0.  The ring that changes @taken from 0 to 1
+	 * has the allowance alone, until litepcie_discharge().
 	 */
 	atomic_t	taken;
 };
@@ -115,8 +115,8 @@ int litepcie_charge(struct litepcie_charge *charge, unsigned long pages,
 }
 
 /*
- * Undo litepcie_charge().  Any process may call this, after the charged one has exited, too.  A
- * charge that is all 0 is left alone.
+ * Undo litepcie_charge().  Any process may call this, even after the charged process has exited.
+ * If all fields of @charge are 0, nothing is done.
  */
 void litepcie_discharge(struct litepcie_charge *charge)
 {

@@ -15,13 +15,19 @@ struct litepcie_allowance;
 struct mm_struct;
 struct user_struct;
 
-/* The accounts that one ring's memory is charged to; all 0: to none. */
+/*
+ * The process and the user whose counts of locked memory include one ring's pages.  If all fields
+ * are 0, the ring is charged to nobody.
+ */
 struct litepcie_charge {
 	/* process that the ring's @pages pages are charged to, in its pinned_vm; NULL: none */
 	struct mm_struct		*mm;
 	/* user that the ring's @pages pages are charged to, in its locked_vm; NULL: none */
 	struct user_struct		*user;
-	/* allowance that the ring has taken, so that @mm and @user are not charged, or NULL */
+	/*
+	 * allowance (charge.c) that the ring has taken, which makes it free of charge, so @mm and
+	 * @user are NULL; or NULL
+	 */
 	struct litepcie_allowance	*allowance;
 	unsigned long			pages;
 };

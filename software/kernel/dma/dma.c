@@ -57,7 +57,10 @@ void litepcie_master_off(struct litepcie *card, u32 cause)
 	mutex_unlock(&card->master_lock);
 }
 
-/* The part with interrupt cause @cause has stopped.  If all have, switch bus mastering on again. */
+/*
+ * Note that the part of the card whose (first) interrupt cause is @cause has stopped.  Switch bus
+ * mastering on again, unless another part has failed to stop.
+ */
 void litepcie_master_on(struct litepcie *card, u32 cause)
 {
 	mutex_lock(&card->master_lock);
@@ -81,7 +84,7 @@ bool litepcie_dma_taken(struct litepcie_way *way)
 	if (!way->tells_taken)
 		return true;
 	value = way_read(way, LITEPCIE_DMA_GROUP_ENABLE);
-	/* A read that the root port has given up gives all ones, too.  It says nothing. */
+	/* A read that the root port has given up also returns all ones, and then says nothing. */
 	return value == ~0u ? litepcie_check_lost(litepcie_of(way)) :
 			      value & LITEPCIE_DMA_ENABLE_TAKEN;
 }
@@ -99,7 +102,8 @@ static void let_reads_settle(struct litepcie_way *way)
 
 /*
  * Returns true if @value, read from the enable register, says that the direction is at rest, or if
- * the card is lost.  A read that the root port has given up gives all ones, too.  It says nothing.
+ * the card is lost.  A read that the root port has given up also returns all ones.  Such a value
+ * says nothing about the direction.
  */
 static bool is_at_rest(struct litepcie_way *way, u32 value)
 {
@@ -227,10 +231,10 @@ static void show_run(struct litepcie_way *way)
 
 	status->position = 0;
 	status->advanced = 0;
-	/* A program that sees this count sees no word of the earlier run. */
+	/* A program that sees the count 0 sees no word of the earlier run in the status page. */
 	smp_store_release(&status->buffers, 0);
 	status->error = way->error;
-	/* A program that sees the end of a run also sees its reason. */
+	/* A program that sees in the status page that a run has ended also sees @error. */
 	smp_store_release(&status->run, way->run);
 }
 
@@ -302,7 +306,7 @@ static void begin_notices(struct litepcie_way *way, u32 run)
 {
 	struct litepcie_ends ends = way->owner->ends[way->id];
 
-	/* With packets off each buffer of a held run is full when it ends: no flush time. */
+	/* With packets off a c2h buffer of a held run ends only when it is full: no flush time. */
 	if (run != LITEPCIE_RUN_STREAM && !ends.packets)
 		ends.flush_us = 0;
 	if (run == LITEPCIE_RUN_LOOP)
@@ -408,8 +412,8 @@ void litepcie_dma_abort(struct litepcie_way *way, int error)
 
 /*
  * Called when the card is back after a reset or sleep, while litepcie_enter() still fails: stop the
- * direction, whatever it does.  If the direction does not stop, an error is returned and the card
- * cannot be used.
+ * direction, whatever its state.  If the direction does not stop, the function returns an error,
+ * and the card cannot be used.
  */
 int litepcie_dma_settle(struct litepcie_way *way)
 {

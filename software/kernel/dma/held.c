@@ -73,7 +73,7 @@ static int look_at_line(struct litepcie_way *way)
 	if (unlikely(done > way->held.advanced))
 		return lose(way);
 	way->held.position = position;
-	/* litepcie_held_look() may already have counted more descriptors from the records. */
+	/* litepcie_held_look() may already have counted more descriptors by their records. */
 	if (done <= way->held.done)
 		return 0;
 	WRITE_ONCE(way->held.done, done);
@@ -236,8 +236,9 @@ static int advance_locked(struct litepcie_way *way, struct litepcie_file *file,
 /*
  * LITEPCIE_IOCTL_ADVANCE: hand buffers over to the card, and start a direction at rest.  If
  * @lengths is NULL, all buffers are full.  advance->advanced gets the count of the run's
- * descriptors that were handed over, after an error, too.  Returns -EINVAL if the ring lacks so
- * many buffers or a length is 0 or too large, and then hands over none.  Other errors are those of
+ * descriptors that were handed over, even after an error.  Returns -EINVAL if the card would have
+ * more buffers than the ring, or if a length is 0 or too large.  After -EINVAL no buffer has been
+ * handed over, but the direction has been started.  Other errors are those of
  * litepcie_dma_start() and of the run.  Needs litepcie_enter().
  */
 int litepcie_held_advance(struct litepcie_file *file, struct litepcie_advance *advance,

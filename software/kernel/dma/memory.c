@@ -82,8 +82,8 @@ static int check_kind(const struct litepcie_memory *memory)
 }
 
 /*
- * Give back the first @pinned pages of @memory, its charge and the memory itself.  @dirty: the card
- * or write() may have written the pages.
+ * Unpin the first @pinned pages of @memory, undo its charge, and free the structure.  @dirty: mark
+ * the pages as dirty, since the card or write() may have written to them.
  */
 static void memory_release(struct litepcie_memory *memory, unsigned long pinned, bool dirty)
 {
@@ -97,7 +97,7 @@ static void memory_release(struct litepcie_memory *memory, unsigned long pinned,
  * Pin memory of the calling process for writing by the card, and charge it to the process.
  * @address and @bytes are multiples of the page size.  The caller holds no lock of the driver,
  * since pages may have to be read from a disk.  Errors:
- *   -EFAULT	no memory is there, or the process may not write to it
+ *   -EFAULT	no memory is mapped at @address, or the process may not write to it
  *   -EOPNOTSUPP	the memory is a file's, or shared
  *   -ENOMEM	no kernel memory, or RLIMIT_MEMLOCK would be exceeded
  */
@@ -132,7 +132,7 @@ release:
 
 /*
  * Unpin a process's memory and free @memory, once the card's DMA mapping of it has ended.  The
- * pages are marked dirty, since the card or write() wrote them.  May sleep.
+ * pages are marked dirty, since the card or write() may have written to them.  May sleep.
  */
 void litepcie_memory_unpin(struct litepcie_memory *memory)
 {

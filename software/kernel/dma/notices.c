@@ -130,7 +130,10 @@ void litepcie_notices_init(struct litepcie_chan *chan, unsigned int index)
 	    !litepcie_cycles(card, USEC_PER_SEC))
 		return;
 	notices->regs = card->bar0 + notices->block->offset;
-	/* An earlier driver may have left notices on, for memory that is another's by now. */
+	/*
+	 * An earlier kernel's driver may have left the notices on.  The card would then write to
+	 * memory that has other users by now.
+	 */
 	writel(0, reg_of(notices, LITEPCIE_RECORDS_CONTROL));
 	if (IS_ENABLED(CONFIG_CPU_BIG_ENDIAN))
 		return;
@@ -172,7 +175,7 @@ static void clear_line(struct litepcie_way *way)
 	status->position = 0;
 	status->errors = 0;
 	status->time = 0;
-	/* A program that sees this count sees no word of the earlier run. */
+	/* A program that sees the count 0 sees no word of the earlier run in the status line. */
 	smp_store_release(&status->buffers, 0);
 }
 
@@ -208,7 +211,10 @@ void litepcie_notices_start(struct litepcie_way *way, u32 flush_us)
 	set_control(notices, 0, control_of(way), true);
 }
 
-/* Switch off the notices of a direction at rest.  @live: registers can be reached. */
+/*
+ * Switch off the notices of a direction that is stopped.  @live says that the card's registers can
+ * be reached.
+ */
 void litepcie_notices_stop(struct litepcie_way *way, bool live)
 {
 	lockdep_assert_held(&way->mutex);

@@ -311,8 +311,8 @@ int litepcie_owner_begin(struct litepcie_way *way, struct litepcie_file *file)
 }
 
 /*
- * Signal a new eventfd at once if the run has made progress or failed before the eventfd was set.
- * The card may send no further interrupt.
+ * Signal a new eventfd at once if the run has made progress or failed before the eventfd was set,
+ * since the card may send no further interrupt.
  */
 static void tell_newcomer(struct litepcie_way *way, const struct eventfd_ctx *before)
 {
@@ -352,15 +352,15 @@ static void give_locked(struct litepcie_way *way, struct litepcie_file *file, bo
 	if (way->owner != file)
 		return;
 	if (live)
-		/* litepcie_dma_stop() itself logs a failure */
+		/* litepcie_dma_stop() logs its failure itself */
 		litepcie_dma_stop(way);
 	/* If the card was lost during the stop, the direction may not have stopped. */
 	litepcie_owner_forget(way, live && !litepcie_is_gone(litepcie_of(way)));
 }
 
 /*
- * If @file owns the direction, stop the direction and take it from the file.  @live says that
- * litepcie_enter() has succeeded: otherwise no register is touched.  Takes way->mutex.
+ * If @file owns the direction, stop the direction and make it free for other files.  @live says
+ * that litepcie_enter() has succeeded: otherwise no register is touched.  Takes way->mutex.
  */
 void litepcie_owner_give(struct litepcie_way *way, struct litepcie_file *file, bool live)
 {

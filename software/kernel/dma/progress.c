@@ -105,7 +105,7 @@ bool litepcie_dma_progress(struct litepcie_way *way)
 	spin_unlock_irqrestore(&way->wait.lock, flags);
 	if (unlikely(news < 0))
 		litepcie_check_lost(litepcie_of(way));
-	/* A held run fails by an answer that cannot be true, and LitePCIe's loop goes on. */
+	/* After an answer that cannot be true a held run fails, but LitePCIe's loop goes on. */
 	return news > 0 || (news < 0 && READ_ONCE(way->error));
 }
 

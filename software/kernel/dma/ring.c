@@ -76,7 +76,10 @@ void litepcie_ring_for_cpu(struct litepcie_ring *ring, u32 buffer)
 	spin_unlock(&ring->lock);
 }
 
-/* Let the card use a buffer after a copy, with the limits of litepcie_ring_for_cpu(). */
+/*
+ * Let the card use a buffer again after the processor has copied from or to it.  What
+ * litepcie_ring_for_cpu() says of its use holds here, too.
+ */
 void litepcie_ring_for_card(struct litepcie_ring *ring, u32 buffer)
 {
 	if (!ring->needs_sync)
@@ -227,8 +230,9 @@ static int largest_order(const struct litepcie_geometry *geometry)
 /*
  * Allocate a ring of zeroed pages on the card's NUMA node, in chunks as large as can be had, and
  * map it for @dev.  The caller has checked @geometry.  The memory is charged to the calling
- * process, unless the ring can take @allowance.  Returns the ring with one reference, or -ENOMEM if
- * memory or DMA addresses lack or the charge would exceed RLIMIT_MEMLOCK.
+ * process, unless the ring can take @allowance.  Returns the ring with one reference.  Returns
+ * -ENOMEM if there is not enough memory, if there are not enough DMA addresses, or if the charge
+ * would exceed RLIMIT_MEMLOCK.
  */
 struct litepcie_ring *litepcie_ring_alloc(struct device *dev, enum dma_data_direction direction,
 					  const struct litepcie_geometry *geometry,
@@ -275,7 +279,7 @@ static struct litepcie_ring *wrap_in_chunks(struct device *dev, enum dma_data_di
  * belongs to the caller.  Errors:
  *   -EMSGSIZE	a buffer is larger than the physically contiguous parts of @memory
  *   -EOPNOTSUPP	the card does not reach @memory without dma_sync_*()
- *   -ENOMEM	no memory, or no DMA addresses
+ *   -ENOMEM	not enough kernel memory, or not enough DMA addresses
  */
 struct litepcie_ring *litepcie_ring_wrap(struct device *dev, enum dma_data_direction direction,
 					 const struct litepcie_geometry *geometry,

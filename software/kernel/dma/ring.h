@@ -23,7 +23,10 @@
 #include "memory.h"
 #include "uapi/litepcie_capability.h"
 
-/* The shape of a ring.  A ring has LitePCIe's shape unless the user asks for another. */
+/*
+ * The shape of a ring: its number and size of buffers, and how the driver learns of progress.  A
+ * ring has LitePCIe's shape, 256 buffers of 8 KiB, unless the program asks for another.
+ */
 struct litepcie_geometry {
 	/* bytes of each buffer of the ring: a power of two */
 	u32	size;
@@ -31,7 +34,7 @@ struct litepcie_geometry {
 	u32	per_interrupt;	/* number of buffers from one interrupt of the card to the next */
 	/* how the driver learns how many buffers the card has finished: a LITEPCIE_MODE_ value */
 	u32	mode;
-	/* us between two looks of the driver's timer in adaptive and poll mode; else 0 */
+	/* period in us of the timer that asks the card in adaptive and poll mode; else 0 */
 	u32	interval_us;
 	/* flags of the ring: the bitwise OR of LITEPCIE_RING_ values */
 	u32	flags;
@@ -62,7 +65,7 @@ struct litepcie_ring {
 	bool				needs_sync;
 	/* the process's memory that the ring lies in; NULL: the driver has allocated the pages */
 	struct litepcie_memory		*memory;
-	/* accounts that the pages are charged to if @memory is NULL */
+	/* process and user that the pages are charged to, if @memory is NULL */
 	struct litepcie_charge		charge;
 	unsigned int			chunk_order;
 	unsigned int			chunks;

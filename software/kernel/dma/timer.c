@@ -60,9 +60,9 @@ static enum hrtimer_restart look(struct hrtimer *timer)
 	if (!news && READ_ONCE(way->mode) == LITEPCIE_MODE_ADAPTIVE) {
 		cause_on(way);
 		/*
-		 * Progress made before the cause was enabled raises no interrupt, so ask the card
-		 * again.  In a run with a status line the register says whether the card is further
-		 * than its line, which may still be on its way.
+		 * Progress that the card made before its interrupt cause was enabled raises no
+		 * interrupt, so ask the card again.  If the card writes a status line, that line
+		 * may still be on its way.  So the card's register is compared with it.
 		 */
 		behind = way->told && litepcie_held_is_behind(way);
 		news = litepcie_dma_progress(way);
