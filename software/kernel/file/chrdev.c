@@ -66,8 +66,9 @@ free:
 }
 
 /*
- * The last close(): send what was written to h2c, for at most close_timeout_ms, and give up all
- * that the file has.  If the card is away (@live is false), no register is touched.
+ * The last close(): wait for at most close_timeout_ms until the card has sent what was written to
+ * h2c, and then release the file's directions, rings and eventfds.  If the card is being reset or
+ * has gone (@live is false), no register is touched.
  */
 static int litepcie_release(struct inode *inode, struct file *filp)
 {
@@ -135,7 +136,10 @@ static __always_inline bool is_ready(struct litepcie_way *way, const struct lite
 	case LITEPCIE_RUN_STREAM:
 		return litepcie_stream_ready(way);
 	case LITEPCIE_RUN_REST:
-		/* Without an owner read() and write() would start the direction. */
+		/*
+		 * If the direction has no owner, read() and write() start it, so it counts as
+		 * ready.
+		 */
 		return !READ_ONCE(way->owner) || has_enough(way, id);
 	case LITEPCIE_RUN_LOOP:
 		return has_enough(way, id);
@@ -158,7 +162,7 @@ static __always_inline __poll_t poll_way(struct litepcie_file *file, enum litepc
 	return id == LITEPCIE_C2H ? EPOLLIN | EPOLLRDNORM : EPOLLOUT | EPOLLWRNORM;
 }
 
-/* Returns what poll() reports for a program that waits for neither direction: only an error. */
+/* Returns the events of poll() for a program that waits for neither direction: errors only. */
 static __poll_t errors(struct litepcie_chan *chan)
 {
 	bool failed = READ_ONCE(chan->way[LITEPCIE_C2H].error) ||
@@ -229,7 +233,7 @@ static int make_allowances(struct litepcie_chan *chan)
 	return 0;
 }
 
-/* Free the channel, whose last reference was put, and what it has got so far. */
+/* Free the channel, whose last reference was put, and all resources that it has by then. */
 static void chan_release(struct device *dev)
 {
 	struct litepcie_chan *chan = container_of(dev, struct litepcie_chan, dev);
@@ -258,8 +262,8 @@ static void way_init(struct litepcie_chan *chan, enum litepcie_direction id)
 	mutex_init(&way->mutex);
 	init_waitqueue_head(&way->wait);
 	/*
-	 * A write() may wait before the direction has a ring.  The ring that is then made has
-	 * LitePCIe's shape, so use half of its buffers.
+	 * poll() and write() use way->margin even before the direction has a ring.  The ring that
+	 * is made later has LitePCIe's shape, so the margin is half of its buffers.
 	 */
 	way->margin = LITEPCIE_GEOMETRY_DEFAULT.count / 2;
 	litepcie_dma_init(way);
@@ -278,7 +282,7 @@ int litepcie_chrdev_beside(struct device *dev, const struct litepcie_chan *chan,
 	return dev_set_name(dev, "%s-%s", dev_name(&chan->dev), name);
 }
 
-/* Get a channel's allowances, status page and minor number.  chan_release() gives them back. */
+/* Allocate a channel's allowances, status page and minor number.  chan_release() frees them. */
 static int fill_channel(struct litepcie_chan *chan)
 {
 	int minor, err = make_allowances(chan);

@@ -181,7 +181,7 @@ static int set_sw_count(struct litepcie_file *file, enum litepcie_direction id, 
 		spin_unlock_irq(&way->wait.lock);
 	}
 	mutex_unlock(&way->mutex);
-	/* The count went back, so a thread in poll() may have buffers to read or write now. */
+	/* sw_count went back, so a thread in poll() may have buffers to read or write now. */
 	if (back)
 		litepcie_dma_news(way);
 	return err;
@@ -319,7 +319,7 @@ struct call {
 	int		(*function)(struct litepcie_file *file, void *argument);
 };
 
-/* bytes of the largest argument in the table @calls */
+/* size in bytes of the largest ioctl() argument in the table @calls */
 #define MOST_BYTES	sizeof(struct litepcie_ring_info)
 
 #define CALL(_name, _live, _function)						\
@@ -349,7 +349,10 @@ static const struct call calls[] = {
 	CALL(FEATURES, false, litepcie_setup_features),
 };
 
-/* Returns the entry, or NULL.  A number with another size of its argument is unknown, too. */
+/*
+ * Returns the table's entry for the ioctl() number, or NULL if the number is unknown.  A known call
+ * with another size of argument has another number, and so is unknown.
+ */
 static const struct call *find_call(unsigned int number)
 {
 	const struct call *call;
@@ -412,7 +415,7 @@ struct compat_run {
 #define COMPAT_DMA_WRITER	_IOWR(LITEPCIE_IOCTL, 21, struct compat_run)
 #define COMPAT_DMA_READER	_IOWR(LITEPCIE_IOCTL, 22, struct compat_run)
 
-/* 20 bytes on x86, 24 where 64 bits are aligned to 8 bytes */
+/* struct compat_run has 20 bytes on x86, and 24 where words of 64 bits are aligned to 8 bytes. */
 static_assert(sizeof(struct compat_run) == 16 + __alignof__(compat_s64));
 
 /*

@@ -56,7 +56,7 @@ static int map_ring(struct vm_area_struct *vma, struct litepcie_ring *ring)
 {
 	int err;
 
-	/* The process has mapped its own memory already. */
+	/* A ring in the process's own memory has been mapped by the process already. */
 	if (ring->memory)
 		return -EADDRINUSE;
 	if (vma->vm_end - vma->vm_start != litepcie_ring_bytes(ring))
@@ -64,7 +64,10 @@ static int map_ring(struct vm_area_struct *vma, struct litepcie_ring *ring)
 	/* MAP_PRIVATE makes a copy, which would not show what the card writes. */
 	if (!(vma->vm_flags & VM_SHARED))
 		return -EINVAL;
-	/* Without dma_sync_*() process and card would not see each other's data. */
+	/*
+	 * A process cannot call dma_sync_*().  For a ring that needs these calls, process and card
+	 * would not see each other's data.
+	 */
 	if (ring->needs_sync)
 		return -EOPNOTSUPP;
 	vm_flags_set(vma, VM_DONTEXPAND | VM_DONTDUMP);

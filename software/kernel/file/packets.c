@@ -104,7 +104,10 @@ int litepcie_packet_write(struct litepcie_run *run, struct iov_iter *from)
 		}
 		done += part;
 	}
-	/* At least one call: it returns an error if another thread has stopped the run. */
+	/*
+	 * litepcie_stream_hand_over() is called at least once, since it returns an error if another
+	 * thread has stopped the run.
+	 */
 	do {
 		err = litepcie_stream_hand_over(run, true);
 	} while (!err && run->way->held.bytes < run->way->stream.at);
@@ -114,7 +117,10 @@ int litepcie_packet_write(struct litepcie_run *run, struct iov_iter *from)
 
 /* c2h: packets that read() returns ---------------------------------------- */
 
-/* c2h: get bytes and flags of the buffer that is read next, or -ECANCELED if the run is over. */
+/*
+ * c2h: get the length in bytes and the record's flags of the buffer that read() returns next.
+ * Returns -ECANCELED if the run is over.
+ */
 static int get_end(const struct litepcie_run *run, u32 *bytes, u32 *flags)
 {
 	struct litepcie_way *way = run->way;
@@ -153,8 +159,8 @@ static bool is_bad(const struct litepcie_run *run, u32 flags)
 
 /*
  * c2h: get the length in bytes and the flags of the buffer that read() returns next.  Returns
- * -EBADMSG if the program has not yet been told that the buffer's data is bad, or -ECANCELED if the
- * run is over.
+ * -EBADMSG if the buffer's data is bad and no read() has failed for this buffer yet, or -ECANCELED
+ * if the run is over.
  */
 int litepcie_packet_read(const struct litepcie_run *run, u32 *bytes, u32 *flags)
 {

@@ -49,7 +49,7 @@ static bool has_room(const struct litepcie_way *way)
 	return way->sw_count - way->hw_count < READ_ONCE(way->margin);
 }
 
-/* Returns true if a buffer is ready to be copied, or an error is to be returned. */
+/* Returns true if read() or write() need not wait: a buffer is ready, or the run has an error. */
 static bool is_ready(struct litepcie_way *way)
 {
 	bool ready;

@@ -58,7 +58,10 @@ static u64 ready_bytes(struct litepcie_way *way)
 	return litepcie_ring_bytes(way->ring) - (way->stream.at - position);
 }
 
-/* Returns ready_bytes(), or 0 if ring or table lack room for a packet of @needs bytes (0: none). */
+/*
+ * Returns ready_bytes(), or 0 if the ring or the card's table has no room for a packet of @needs
+ * bytes.  With @needs 0 there is no packet.
+ */
 static u64 ready_for(struct litepcie_way *way, u64 needs)
 {
 	u64 bytes = ready_bytes(way);
@@ -97,8 +100,8 @@ u64 litepcie_stream_bytes(const struct litepcie_run *run)
 }
 
 /*
- * Move the place that the program has come to by @bytes.  write() moves it back by a negative
- * number to take back a packet that is not sent.
+ * Add @bytes to the count of bytes that the program has read or written in this run.  For a packet
+ * that is not sent, write() passes a negative number and so takes the packet's bytes back.
  */
 void litepcie_stream_move(const struct litepcie_run *run, s64 bytes)
 {
@@ -109,7 +112,7 @@ void litepcie_stream_move(const struct litepcie_run *run, s64 bytes)
 	spin_unlock_irq(&run->way->wait.lock);
 }
 
-/* Remember what the program has been told, see @warned in struct litepcie_stream. */
+/* Store that the program has got an error for bad data: @warned of struct litepcie_stream. */
 void litepcie_stream_warn(const struct litepcie_run *run, u64 warned)
 {
 	lockdep_assert_held(&run->way->io);
@@ -122,7 +125,10 @@ void litepcie_stream_warn(const struct litepcie_run *run, u64 warned)
 
 /* Handing buffers over to the card ---------------------------------------- */
 
-/* c2h: give the card all buffers that were read to their end; at the start these are all. */
+/*
+ * c2h: hand over to the card all buffers that the program has read to their end.  At the start of
+ * the run these are all buffers of the ring.
+ */
 static void give_back(struct litepcie_way *way)
 {
 	const struct litepcie_geometry *geometry = &way->ring->geometry;
@@ -198,7 +204,7 @@ int litepcie_stream_hand_over(const struct litepcie_run *run, bool all)
 
 /* The end of a stream's run ----------------------------------------------- */
 
-/* Returns true if the run has stopped or failed, or if the card has gone. */
+/* Returns true if the run of this read() or write() has stopped or failed, or the card has gone. */
 bool litepcie_stream_is_over(const struct litepcie_run *run)
 {
 	struct litepcie_way *way = run->way;
@@ -305,7 +311,7 @@ ssize_t litepcie_stream_write(const struct litepcie_run *run, struct iov_iter *f
 	return copied ? copied : -EFAULT;
 }
 
-/* Copy all that can be copied without waiting.  Returns 0, or the error that ended the copying. */
+/* Copy all data that is ready, without waiting.  Returns 0, or the error that ended the copying. */
 static int transfer_ready(struct litepcie_run *run, struct iov_iter *iter)
 {
 	ssize_t part;

@@ -138,7 +138,7 @@ static bool is_taken(struct litepcie_way *way)
  * Send all bytes that were written, and wait until the card has fetched them, for @timeout jiffies
  * at most.  With @closing also wait until the user's logic has taken them, and ignore signals.
  * Returns 0, -ETIMEDOUT, -ERESTARTSYS after a signal, the reason why the run is over, or
- * -EOPNOTSUPP if the card has got all but an incomplete beat, which it cannot send.
+ * -EOPNOTSUPP if the card has got all data except an incomplete last beat, which it cannot send.
  */
 static int drain(const struct litepcie_run *run, unsigned long timeout, bool closing)
 {
@@ -160,7 +160,9 @@ static int drain(const struct litepcie_run *run, unsigned long timeout, bool clo
 			err = -ERESTARTSYS;
 		if (!err && time_after(jiffies, end))
 			err = -ETIMEDOUT;
-		/* The logic takes data without an interrupt, so then look again in a tick. */
+		/*
+		 * The user's logic takes data without an interrupt, so look again one tick later.
+		 */
 		if (!err)
 			wait_event_timeout(way->wait,
 					   (!fetched && is_fetched(way)) ||
@@ -197,7 +199,10 @@ int litepcie_stream_sync(struct litepcie_file *file)
 
 	if (litepcie_is_gone(litepcie_of(way)))
 		return -ENODEV;
-	/* Nothing of this file is under way, and the owner's last close() may hold way->io long. */
+	/*
+	 * A file that does not own the direction has no data under way.  It does not wait for
+	 * way->io, which the last close() of the owner's file may hold for long.
+	 */
 	if (litepcie_owner_is_other(way, file))
 		return 0;
 	if (mutex_lock_interruptible(&way->io))
