@@ -82,7 +82,10 @@ void litepcie_virtio_find(struct litepcie *card)
 		taken |= causes;
 		card->virtio[n].block = block;
 		card->virtio_causes |= causes;
-		/* The last cause is that of changes of the configuration. */
+		/*
+		 * A device's highest cause stands for changes of its configuration, not for a
+		 * queue.
+		 */
 		card->virtio_queues |= causes & ~BIT(fls(causes) - 1);
 	}
 }
@@ -122,7 +125,7 @@ int litepcie_virtio_halt(struct litepcie *card)
 
 /* Auxiliary devices ------------------------------------------------------- */
 
-/* Free a virtio device, whose last reference was put, and what it has got so far. */
+/* Free a virtio device, whose last reference was put, and all resources that it has by then. */
 static void release(struct device *dev)
 {
 	struct litepcie_virtio *virtio = litepcie_virtio_of(to_auxiliary_dev(dev));
@@ -248,7 +251,7 @@ int litepcie_virtio_listen(struct litepcie_virtio *virtio, unsigned int source,
 EXPORT_SYMBOL_GPL(litepcie_virtio_listen);
 
 /*
- * End what litepcie_virtio_listen() began.  When this function returns, the handler does not run.
+ * Undo litepcie_virtio_listen().  When this function returns, the handler no longer runs.
  */
 void litepcie_virtio_ignore(struct litepcie_virtio *virtio, unsigned int source, void *data)
 {
@@ -264,7 +267,7 @@ void litepcie_virtio_ignore(struct litepcie_virtio *virtio, unsigned int source,
 }
 EXPORT_SYMBOL_GPL(litepcie_virtio_ignore);
 
-/* Wait for the end of all handlers of the device that run at the moment. */
+/* Wait until all interrupt handlers of the device that run at the moment have returned. */
 void litepcie_virtio_synchronize(struct litepcie_virtio *virtio)
 {
 	struct pci_dev *pdev = virtio->card->pdev;
@@ -280,8 +283,9 @@ EXPORT_SYMBOL_GPL(litepcie_virtio_synchronize);
 /* Devices that do not stop, and lost cards -------------------------------- */
 
 /*
- * Tell whether a device has ended its reset (@quiet).  If it has not, bus mastering is off for the
- * whole card once this function returns, since the kernel is about to free the queues' memory.
+ * Called by the driver of a virtio device after a reset of the device.  @quiet says that the reset
+ * has ended.  If it has not, bus mastering is off for the whole card once this function returns,
+ * since the kernel is about to free the queues' memory.
  */
 void litepcie_virtio_quiet(struct litepcie_virtio *virtio, bool quiet)
 {

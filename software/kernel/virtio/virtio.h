@@ -30,7 +30,9 @@ struct litepcie;
 struct litepcie_virtio {
 	struct auxiliary_device	adev;
 	struct litepcie		*card;
-	/* the N of the device's name litepcie.virtio.N, or -errno: it could get no number */
+	/*
+	 * the N of the device's name litepcie.virtio.N, or -errno if no number could be allocated
+	 */
 	int			number;
 	/* registers of virtio-mmio version 2, see <uapi/linux/virtio_mmio.h> */
 	void __iomem		*page;

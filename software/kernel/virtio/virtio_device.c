@@ -132,9 +132,9 @@ static int finalize_features(struct virtio_device *vdev)
 /* Configuration space of the virtio device -------------------------------- */
 
 /*
- * The card's page is read and written in aligned dwords alone.  This function copies the bytes of
- * one dword that lie in the @len bytes at @offset of the configuration.  Returns the number of
- * these bytes.
+ * Read a part of the device's configuration.  The register page can only be read and written in
+ * aligned dwords.  This function reads one dword and copies those of its bytes that lie in the @len
+ * bytes at @offset of the configuration.  Returns the number of these bytes.
  */
 static unsigned int get_part(void __iomem *config, unsigned int offset, void *buf,
 			     unsigned int len)
@@ -260,7 +260,8 @@ static int probe(struct auxiliary_device *adev, const struct auxiliary_device_id
 }
 
 /*
- * A card that is lost uses no buffer any more, so a driver that waits for one would wait for ever.
+ * If the card is lost, end the waits of virtio drivers for buffers: a lost card uses no buffer any
+ * more, so these drivers would wait for ever.
  */
 static void end_waits_if_lost(struct litepcie_vdev *d)
 {

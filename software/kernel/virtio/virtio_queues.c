@@ -65,11 +65,17 @@ static void give_back(struct litepcie_vdev *d, struct virtqueue *vq)
 			ring->used->ring[entry].id = cpu_to_virtio32(&d->vdev, head);
 			ring->used->ring[entry].len = 0;
 		}
-		/* A driver that sees the new index of the used ring must also see its entries. */
+		/*
+		 * A virtio driver that sees the used ring's new index must also see the ring's new
+		 * entries.
+		 */
 		smp_store_release(&ring->used->idx, cpu_to_virtio16(&d->vdev, used));
 		ring->used->flags = 0;
 		vring_avail_event(ring) = cpu_to_virtio16(&d->vdev, used);
-		/* Ask for a doorbell for the next buffer, then look for one that came before. */
+		/*
+		 * First let the driver ring the doorbell for its next buffer, then look for buffers
+		 * that it made available before.
+		 */
 		smp_mb();
 	} while (virtio16_to_cpu(&d->vdev, READ_ONCE(ring->avail->idx)) != available);
 }
@@ -121,9 +127,9 @@ static bool notify(struct virtqueue *vq)
 /* Interrupts of queues ---------------------------------------------------- */
 
 /*
- * The card's backstop may announce a buffer that an earlier interrupt has announced.  So an
- * interrupt without news is no error, and IRQ_NONE is not returned: the kernel would switch off an
- * interrupt that often has none.
+ * The card may interrupt again for a used buffer that an earlier interrupt has announced.  So an
+ * interrupt for which the queue has no new used buffer is no error.  IRQ_NONE is never returned,
+ * since the kernel would switch off an interrupt whose handler returns it often.
  */
 static irqreturn_t on_queue(int irq, void *vq)
 {
@@ -242,8 +248,8 @@ static void stop(struct litepcie_vdev *d, struct virtqueue *vq)
 }
 
 /*
- * Delete the queues and what litepcie_queues_find() has got for them.  A driver whose resume has
- * failed may have no queue when it is removed.
+ * Delete the queues and free the interrupts and memory that litepcie_queues_find() has allocated
+ * for them.  A virtio driver whose resume has failed may have no queues when it is removed.
  */
 void litepcie_queues_delete(struct virtio_device *vdev)
 {
