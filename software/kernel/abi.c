@@ -18,7 +18,7 @@
 #include "uapi/litepcie_capability.h"
 #include "uapi/litepcie_capture_node.h"
 
-/* LitePCIe's own calls */
+/* sizes of the arguments of LitePCIe's own ioctl() calls */
 static_assert(sizeof(struct litepcie_ioctl_reg) == 12);
 static_assert(sizeof(struct litepcie_ioctl_dma) == 1);
 /* LitePCIe has not padded these two structures by hand, and x86 aligns 64 bits to 4 bytes. */
@@ -28,7 +28,7 @@ static_assert(sizeof(struct litepcie_ioctl_mmap_dma_info) == 48);
 static_assert(sizeof(struct litepcie_ioctl_lock) == 6);
 static_assert(sizeof(struct litepcie_ioctl_mmap_dma_update) == 8);
 
-/* Lanebox's own calls */
+/* sizes of the arguments of Lanebox's own ioctl() calls */
 static_assert(sizeof(struct litepcie_ring_setup) == 32);
 static_assert(sizeof(struct litepcie_ring_info) == 96);
 static_assert(sizeof(struct litepcie_ring_memory) == 48);
@@ -40,7 +40,7 @@ static_assert(sizeof(struct litepcie_bar) == 32);
 static_assert(sizeof(struct litepcie_export) == 16);
 static_assert(sizeof(struct litepcie_features) == 64);
 
-/* Calls of the capture's device node */
+/* sizes of the arguments of the ioctl() calls of the capture's device node */
 static_assert(sizeof(struct litepcie_capture_ring) == 48);
 static_assert(sizeof(struct litepcie_capture_start) == 48);
 static_assert(sizeof(struct litepcie_capture_stop) == 32);
@@ -54,14 +54,14 @@ static_assert(sizeof(struct litepcie_capture_choice) == 16);
 static_assert(sizeof(struct litepcie_capture_sort) == 24 + 16 * 64 + 128);
 static_assert(sizeof(struct litepcie_capture_discards) == 32 * 16);
 
-/* Mapped pages that the driver or the program writes */
+/* layout of the pages that programs map, and that the driver or the program writes */
 static_assert(sizeof(struct litepcie_status_way) == 128);
 static_assert(sizeof(struct litepcie_status) == 256);
 static_assert(sizeof(struct litepcie_index_way) == 64);
 static_assert(sizeof(struct litepcie_index) == 128);
 static_assert(sizeof(struct litepcie_capture_status) == 64);
 
-/* Records and status lines, which the card writes */
+/* layout of the records and status lines, which the card writes to host memory */
 static_assert(sizeof(struct litepcie_record) == LITEPCIE_RECORD_SIZE);
 static_assert(sizeof(struct litepcie_record) == 16);
 static_assert(offsetof(struct litepcie_record, bytes) == LITEPCIE_RECORD_BYTES);

@@ -26,7 +26,10 @@ static bool is_memory(struct litepcie *card, unsigned int bar)
 	return flags & IORESOURCE_MEM && flags & IORESOURCE_PREFETCH;
 }
 
-/* Map the memory BARs write-combining, as all user mappings of these pages must then be. */
+/*
+ * Map the memory BARs into the kernel as write-combining.  All user mappings of their pages must
+ * have the same caching type, and so are write-combining, too.
+ */
 void litepcie_bar_map_memory(struct litepcie *card)
 {
 	for (unsigned int bar = 1; bar < PCI_STD_NUM_BARS; bar++)

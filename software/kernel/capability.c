@@ -125,7 +125,10 @@ static bool in_its_bar(struct litepcie *card, const struct litepcie_block *block
 	if (block->bar >= PCI_STD_NUM_BARS)
 		return false;
 	size = pci_resource_len(card->pdev, block->bar);
-	/* The host has given this BAR no addresses.  The card works without the BAR: no error. */
+	/*
+	 * The host has given this BAR no addresses.  That is no error, since the card works without
+	 * the blocks in this BAR.
+	 */
 	if (!size && block->bar) {
 		dev_warn(&card->pdev->dev, "BAR%u has no address: what lies there cannot be reached\n",
 			 block->bar);

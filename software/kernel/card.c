@@ -103,8 +103,8 @@ void litepcie_set_state(struct litepcie *card, enum litepcie_state state)
 }
 
 /*
- * Give the card up, and wake sleeping threads: open files get ENODEV until a removal or reset.  Any
- * context may call this.
+ * Mark the card as lost, and wake sleeping threads.  Calls of open files then fail with ENODEV
+ * until a reset of the card.  Any context may call this.
  */
 void litepcie_lose(struct litepcie *card)
 {

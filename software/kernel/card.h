@@ -16,14 +16,14 @@
  * The driver takes its locks in this order, outermost first.  A copy from or to user memory may
  * take mmap_lock, so no such copy is made with a lock held that stands below mmap_lock in the list:
  *   way->io		protects the way's stream; held by a read() or write(), also while it copies
- *   (mmap_lock)	the kernel's lock of an address space
+ *   (mmap_lock)	the kernel's lock of a process's address space
  *   card->live		held for reading between litepcie_enter() and litepcie_exit()
  *   way->mutex		protects owner, ring, start and stop; h2c's before c2h's
  *   card->master_lock	protects the bus master bit
  *   notices.lock	protects which notices (see notices.c) are on
  *   way->wait.lock	protects the counts of a way
  *   chan->pollers.lock	protects the queue of threads that wait in poll()
- *   card->user.lock	protects whose the interrupt of the user's logic is
+ *   card->user.lock	protects the eventfd of the user logic's interrupt
  *   card->irq_lock	protects which interrupt causes are enabled
  * No lock of this list is taken while card->files_lock or ring->lock is held.  The file
  * capture/capture.h lists the capture's locks.  While vdev->lock of virtio/virtio_device.h is held,
@@ -69,7 +69,7 @@ struct litepcie_user {
 	 * lock: protects @event and @file, and that @cause is enabled exactly while @event is set
 	 */
 	spinlock_t		lock;
-	/* eventfd that the user logic's interrupt signals, or NULL */
+	/* eventfd that the driver signals at an interrupt of the user's logic, or NULL */
 	struct eventfd_ctx	*event;
 	/* open file that has set the eventfd @event, or NULL; may be read without a lock */
 	struct litepcie_file	*file;
@@ -115,7 +115,7 @@ struct litepcie {
 
 	/*
 	 * true once the card's registers have read as all ones; set in any context without a lock.
-	 * xchg() lets only one context tell of the loss.
+	 * xchg() lets only one context log the loss and wake the waiting threads.
 	 */
 	bool			lost;
 	/*
@@ -130,22 +130,29 @@ struct litepcie {
 	u32			irq_enabled;
 	void __iomem		*irq_enable, *irq_clear, *irq_vector;
 	bool			msix;		/* true if the gateware can send MSI-X messages */
-	/* The driver has requested the interrupt vectors 0 to messages - 1, and frees them. */
+	/*
+	 * the driver's own interrupts are among the vectors 0 to messages - 1, see free_messages()
+	 */
 	unsigned int		messages;
-	/* direction that an interrupt cause belongs to; NULL: the cause is no direction's */
+	/* for each interrupt cause: its DMA direction; NULL: the cause belongs to no direction */
 	struct litepcie_way	*cause[LITEPCIE_CAUSES_MAX];
 	struct litepcie_user	user;
-	/* the card's capture of frames; NULL: the card has none */
+	/* the card's capture block, which records network frames; NULL: the card has none */
 	struct litepcie_capture	*capture;
 
 	struct litepcie_virtio_slot virtio[LITEPCIE_VIRTIO_MAX];
-	/* interrupt causes as bits: all of virtio devices, and only those of their queues */
+	/*
+	 * masks of interrupt causes: those of virtio devices, and those of the devices' queues only
+	 */
 	u32			virtio_causes, virtio_queues;
 	struct litepcie_listener listener[LITEPCIE_CAUSES_MAX];
 
 	/* lock: protects the card's bus master bit and @unquiet */
 	struct mutex		master_lock;
-	/* bit n: the direction, capture or virtio device with (first) cause n did not stop */
+	/*
+	 * bit n: the direction, capture or virtio device whose (first) interrupt cause is n did not
+	 * stop, so bus mastering is off
+	 */
 	u32			unquiet;
 
 	/* lock: protects the list of the card's open files */
@@ -194,10 +201,10 @@ const struct litepcie_block *litepcie_block_find(struct litepcie *card,
 u32 litepcie_parameter(const struct litepcie_block *block, unsigned int n);
 u64 litepcie_cycles(struct litepcie *card, u32 microseconds);
 
-/* rights.c: where a file without CAP_SYS_RAWIO may write to */
+/* Functions of rights.c: the registers and pages that a file without CAP_SYS_RAWIO may write to */
 enum litepcie_right {
 	LITEPCIE_RIGHT_NONE,
-	/* the file may write the register through litepcie_owner_steer() only */
+	/* the file may write the register, but only through litepcie_owner_steer() */
 	LITEPCIE_RIGHT_STEER,
 	LITEPCIE_RIGHT_WRITE
 };
@@ -259,7 +266,7 @@ void litepcie_capture_interrupt(struct litepcie *card);
 /* Function of p2pmem.c: the card's memory for other PCI devices */
 int litepcie_p2pmem_add(struct litepcie *card);
 
-/* Variable of pci.c: the driver as the PCI bus knows it */
+/* Variable of pci.c: the driver's functions that the kernel's PCI core calls */
 extern struct pci_driver litepcie_pci_driver;
 
 #endif /* LITEPCIE_CARD_H */

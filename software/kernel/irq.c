@@ -47,9 +47,9 @@ static noinline void look_at_memory(struct litepcie *card, int irq, u32 causes, 
 }
 
 /*
- * Signal the eventfd of the user's logic when the cause has been cleared at the card.  What the
- * interrupt stands for is unknown to the driver.  An interrupt that finds the cause still set is
- * made known by this signal, and a later one has a message of its own.
+ * Signal the eventfd of the user's logic, once the clearing of its cause has arrived at the card.
+ * If the logic raises its interrupt before the cause is cleared, no further message is sent, and
+ * this signal serves that interrupt, too.  A later interrupt has a message of its own.
  */
 static void settled_user_interrupt(struct litepcie *card)
 {
@@ -91,7 +91,7 @@ static irqreturn_t litepcie_interrupt(int irq, void *data)
 		else if (is_captures(card, cause))
 			litepcie_capture_interrupt(card);
 	}
-	/* Never IRQ_NONE: an earlier handler may have cleared this message's cause. */
+	/* IRQ_NONE is never returned: an earlier handler may have cleared this message's cause. */
 	return IRQ_HANDLED;
 }
 
@@ -182,7 +182,7 @@ static int find_registers(struct litepcie *card)
 	return 0;
 }
 
-/* Returns how many MSI-X vectors are needed: vector n is cause n, up to the highest in use. */
+/* Returns how many MSI-X vectors are needed: one for each cause up to the highest one in use. */
 static int count_vectors(struct litepcie *card)
 {
 	struct litepcie_way *way;

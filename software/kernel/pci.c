@@ -433,7 +433,7 @@ static pci_ers_result_t litepcie_slot_reset(struct pci_dev *pdev)
 	return revive(card) ? PCI_ERS_RESULT_DISCONNECT : PCI_ERS_RESULT_RECOVERED;
 }
 
-/* All devices on the bus have recovered from a PCIe error: DMA may start. */
+/* Called when all devices on the bus have recovered from a PCIe error: DMA may start again. */
 static void litepcie_error_resume(struct pci_dev *pdev)
 {
 	struct litepcie *card = pci_get_drvdata(pdev);

@@ -23,9 +23,15 @@
 
 struct right {
 	u16	type;
-	/* number of the parameter that has the offset of the allowed register; or ALL */
+	/*
+	 * number of the block's parameter that has the offset of the register that may be written
+	 * to; or ALL
+	 */
 	u8	parameter;
-	/* true: bits of the register act on a direction, and only its owner may change them */
+	/*
+	 * true: bits of the register act on a direction, and only the direction's owner may change
+	 * them
+	 */
 	bool	steers;
 };
 
@@ -58,7 +64,7 @@ static struct span place_of(const struct litepcie_block *block)
 	return (struct span){ block->offset, (u64)block->offset + block->size };
 }
 
-/* Returns the part of the block that may be written to: empty if there is none. */
+/* Returns the part of the block that @right lets a file write to; empty if there is none. */
 static struct span allowed_in(const struct litepcie_block *block, const struct right *right)
 {
 	struct span range = place_of(block);

@@ -52,9 +52,9 @@ void litepcie_user_interrupt(struct litepcie *card)
 
 /*
  * Exchange *@event and the card's eventfd, and with @live enable the interrupt exactly while an
- * eventfd is set.  user->lock is held throughout, so that the interrupt's state is that of the last
- * caller.  @live: litepcie_enter() has succeeded.  Returns -EBUSY if another file has set the
- * card's eventfd.
+ * eventfd is set.  user->lock is held meanwhile, so that concurrent calls leave the interrupt in
+ * the state that fits the eventfd.  @live: litepcie_enter() has succeeded.  Returns -EBUSY if
+ * another file has set the card's eventfd.
  */
 static int swap_event(struct litepcie_file *file, struct eventfd_ctx **event, bool live)
 {
