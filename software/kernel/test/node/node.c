@@ -218,8 +218,8 @@ struct litepcie_ring *litepcie_ring_alloc(struct device *dev, int direction,
 }
 
 /*
- * The test's memory of the ring stays, so that a card which still writes there is found by the
- * counts of rings.
+ * Stands for the driver's function. The memory in which the ring lies belongs to the test and is
+ * not freed here.
  */
 void litepcie_ring_put(struct litepcie_ring *ours)
 {

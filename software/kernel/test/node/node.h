@@ -88,7 +88,7 @@ typedef unsigned int __poll_t;
 #define dev_warn			dev_dbg
 #define dev_err				dev_dbg
 
-extern char said[256];			/* the driver's last message */
+extern char said[256];			/* the driver's last log message */
 extern unsigned long jiffies;
 
 struct task { char comm[8]; };
@@ -130,7 +130,7 @@ void must_be_held(int rank, const char *name);
 
 typedef struct {
 	struct lock	lock;
-	unsigned int	woken;		/* number of times that the queue was woken */
+	unsigned int	woken;		/* number of times that the waiting threads were woken */
 } wait_queue_head_t;
 
 struct poll_table_struct {
@@ -142,7 +142,7 @@ struct eventfd_ctx { unsigned int signals, references; };
 struct work_struct { int nothing; };
 struct delayed_work { struct work_struct work; bool pending; };
 
-/* Called where the driver would sleep: the card goes on meanwhile. */
+/* Function that is called where the driver would sleep: the test lets the card do something. */
 extern void (*asleep)(void);
 
 #define init_waitqueue_head(_wait)	((_wait)->lock.rank = RANK_WAIT)
@@ -210,7 +210,7 @@ struct file_operations {
 #define kzalloc(_bytes, _gfp)		memory_take(_bytes)
 #define kfree(_pointer)			memory_give(_pointer)
 
-extern unsigned int allocated;		/* number of pieces of memory that the driver has */
+extern unsigned int allocated;		/* number of allocations that the driver has not freed */
 
 void *memory_take(size_t bytes);
 void *memory_page(void);

@@ -11,7 +11,7 @@
 
 #define BLOCK	0x1000u
 #define SORTER	0x2000u
-#define LINE	32	/* bytes of a status line that the card writes */
+#define LINE	32	/* bytes of a queue's status line, which the card writes */
 
 static const u32 parameters[] = {
 	[LITEPCIE_CAPTURE_CONTROL] = 0, [LITEPCIE_CAPTURE_LIMIT] = 0x20,
@@ -65,8 +65,8 @@ static void write_line(struct made_queue *queue)
 }
 
 /*
- * Raise the interrupt that WAKE has asked for, if the queue's last status line is beyond the
- * position of WAKE. A raised interrupt is delivered by deliver().
+ * Raise the card's interrupt, if the position in the queue's last status line is beyond the
+ * position that WAKE has asked for. deliver() then delivers the interrupt to the driver.
  */
 static void call_host(struct made_queue *queue)
 {
@@ -85,7 +85,7 @@ void deliver(void)
 	litepcie_capture_interrupt(&card);
 }
 
-/* Write the status line of each queue whose position is not in its last line. */
+/* Write a status line for each queue whose position has changed since its last status line. */
 static void write_lines(void)
 {
 	for (unsigned int n = 0; n < QUEUES; n++) {
@@ -96,7 +96,7 @@ static void write_lines(void)
 	}
 }
 
-/* Let some time pass on the card: MBUFs are sealed, and the last status lines may arrive. */
+/* Let some time pass on the card: it seals MBUFs, and may write the last status lines. */
 void end_of_late_lines(void)
 {
 	for (unsigned int n = 0; n < QUEUES; n++)
@@ -121,7 +121,8 @@ static struct made_queue *queue_for(unsigned int port)
 }
 
 /*
- * Let a frame of @port come, with a record of @bytes bytes. Each byte of the record is @port + 1.
+ * Let the card receive a frame from @port, whose record has @bytes bytes. Each byte of the record
+ * is @port + 1.
  */
 void frame(unsigned int port, u64 bytes)
 {
@@ -150,7 +151,7 @@ void frame(unsigned int port, u64 bytes)
 		deliver();
 }
 
-/* Returns true if frames to come may get to the ring whose memory begins at this address. */
+/* Returns true if the card may still write frames to the ring that begins at address @memory. */
 bool may_write_to(u64 memory)
 {
 	bool newest = made.control & LITEPCIE_CAPTURE_BIT_CONTROL_NEWEST;
@@ -236,7 +237,7 @@ u32 readl(const u8 *address)
 static void write_control(u32 value)
 {
 	if (value & LITEPCIE_CAPTURE_BIT_CONTROL_SEAL) {
-		/* The seal of an empty MBUF writes nothing. */
+		/* The card writes no seal to an MBUF in which nothing was written. */
 		selected()->sealing = selected()->position % (1ull << made.mbuf_log2) ||
 				      selected()->position != selected()->told;
 		selected()->seals++;

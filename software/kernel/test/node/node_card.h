@@ -12,14 +12,14 @@
 #include "../../capture/capture.h"
 
 #define QUEUES		4u
-#define SEGMENTS	64u	/* most segments of a ring */
+#define SEGMENTS	64u	/* largest number of segments of a ring, by the card's table */
 #define CAUSE		5u
 #define MBUF		4096u
-#define BYTES		65536u	/* size of a ring */
+#define BYTES		65536u	/* size in bytes of the rings that the tests make */
 
 struct made_queue {
 	u64	limit, wake, position, status_base, upper;
-	u64	told;		/* the position of the last status line */
+	u64	told;		/* the position in the queue's last status line */
 	bool	armed;
 	u32	last_segment;
 	u64	segment[SEGMENTS];
@@ -34,30 +34,30 @@ struct made_card {
 	u32	sort, rule_data, rule[LITEPCIE_CAPTURE_MOST_RULES * LITEPCIE_CAPTURE_RULE_WORDS];
 	u8	spread[LITEPCIE_CAPTURE_SPREAD_ENTRIES];
 	u32	discard_index, account, generator[7];
-	bool	snapshot;	/* the accounts have been copied since the test set this to false */
-	bool	enabled;	/* the interrupt cause is enabled */
-	bool	stuck;		/* the block does not become idle */
-	bool	gone;		/* all registers read as all ones */
-	u32	given_up;	/* reads of the status that the root port gives up: all ones */
-	bool	deaf;		/* interrupts are lost */
-	bool	slow;		/* interrupts wait until the test calls deliver() */
-	bool	raised;		/* an interrupt is on its way */
+	bool	snapshot;	/* true: the driver has asked for a snapshot of the counts */
+	bool	enabled;	/* true: the capture's interrupt cause is enabled */
+	bool	stuck;		/* true: the capture block never becomes idle */
+	bool	gone;		/* true: the card has gone, and all registers read as all ones */
+	u32	given_up;	/* number of the next reads of the status that return all ones */
+	bool	deaf;		/* true: interrupts are lost */
+	bool	slow;		/* true: interrupts wait until the test calls deliver() */
+	bool	raised;		/* true: an interrupt was raised and is not delivered yet */
 	unsigned int interrupts;	/* number of interrupts that the driver has got */
 	bool	master_off;
-	u32	late;		/* looks at the status until the last status lines arrive */
-	bool	quiet;		/* frames have no status lines yet */
-	bool	blocked;	/* a frame waits for room, if the run is LOSSLESS */
-	u64	lost;		/* frames without room */
+	u32	late;		/* reads of the status until the last status lines arrive */
+	bool	quiet;		/* true: the card writes no status line after a frame */
+	bool	blocked;	/* true: a frame waits for room, if the run is LOSSLESS */
+	u64	lost;		/* number of frames for which a ring had no room */
 };
 
 extern struct made_card made;
 extern struct litepcie card;
-extern int entry_error;		/* error of litepcie_enter(), or 0 */
-extern bool outside;		/* the driver may use registers outside litepcie_enter() */
-extern const char *part;	/* the test that runs */
+extern int entry_error;		/* error that litepcie_enter() returns, or 0 */
+extern bool outside;		/* true: the driver may use registers outside litepcie_enter() */
+extern const char *part;	/* name of the test that runs */
 extern struct eventfd_ctx events[2];	/* the eventfds, whose descriptors are 0 and 1 */
 extern unsigned int pinned, mapped;
-extern size_t contiguous;	/* least size of the pieces of which a ring is made */
+extern size_t contiguous;	/* least size in bytes of the contiguous pieces of a ring */
 
 void need(bool holds, const char *what);
 void power_cut(void);
@@ -74,7 +74,7 @@ __poll_t node_poll(struct file *filp, struct poll_table_struct *table);
 int node_mmap(struct file *filp, unsigned long flags, unsigned long bytes);
 void node_close(struct file *filp);
 
-/* The tests of node_read.c and node_leave.c */
+/* The tests that node_read.c and node_leave.c define */
 void test_reading(void);
 void test_reading_ends_with_an_error(void);
 void test_reading_ends_with_the_card(void);
@@ -86,7 +86,7 @@ void test_a_power_cut(void);
 void test_a_lost_card(void);
 void test_a_stuck_card(void);
 
-/* Short forms that the tests share, in node_tests.c */
+/* Helper functions of node_tests.c: each makes a call of the node with usual arguments. */
 struct file *file_of(unsigned int queue);
 long choose(struct file *filp, unsigned int queue);
 long ring(struct file *filp, u32 mbuf);
@@ -97,7 +97,7 @@ long wake(struct file *filp, u64 position, int fd);
 long sort(struct file *filp);
 struct litepcie_capture_queue *queue_of(unsigned int n);
 
-/* Make so many random steps, which the seed decides, and check the driver after each. */
+/* Make @steps random steps, which depend on @seed alone, and check the driver after each step. */
 void random_steps(unsigned int seed, unsigned int steps);
 
 #endif /* NODE_CARD_H */

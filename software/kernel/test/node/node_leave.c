@@ -8,7 +8,7 @@
  */
 #include "node_card.h"
 
-/* Begin a run of queues 0 and 1, to which ports 0 and 1 go. */
+/* Begin a run of queues 0 and 1. Frames of port 0 go to queue 0, those of port 1 to queue 1. */
 static void begin_run(struct file *files[2], u32 flags)
 {
 	for (unsigned int n = 0; n < 2; n++) {
@@ -48,7 +48,7 @@ void test_closing(void)
 	node_close(files[1]);
 }
 
-/* The owner of another queue is killed while the run goes on. */
+/* The process that owns queue 1 is killed while the run of queue 0 goes on. */
 void test_dead_owners(void)
 {
 	struct poll_table_struct table = { 0 };
@@ -119,7 +119,7 @@ void test_a_reset(void)
 	node_close(files[0]);
 }
 
-/* A sleep may cut the card's power. The file of queue 0 does not sort again. */
+/* A sleep may cut the card's power. The rules then act again, without another SORT. */
 void test_a_power_cut(void)
 {
 	struct file *files[2];

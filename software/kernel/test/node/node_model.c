@@ -7,11 +7,11 @@
  */
 #include "node_model.h"
 
-#define HOLE	0xffu	/* a byte of a ring that no frame has reached yet */
+#define HOLE	0xffu	/* value of a ring's bytes to which no frame was written yet */
 
 struct known known;
 u8 program_rings[QUEUES][MOST_RING] __attribute__((aligned(4096)));
-/* what each byte of the programs' rings must be */
+/* expected value of each byte of the rings that the made-up programs have */
 static u8 wanted_rings[QUEUES][MOST_RING];
 
 void model_begin(void)
@@ -69,8 +69,8 @@ static void tell_passed(bool only_armed)
 }
 
 /*
- * Take over the status lines that the card has written by now, and what the driver must do at the
- * interrupts behind them.
+ * Bring the model up to date with the status lines that the card has written by now, and with what
+ * the driver must do at the interrupts that follow these lines.
  */
 void known_calls(void)
 {
@@ -89,7 +89,7 @@ void known_calls(void)
 	known.interrupts = made.interrupts;
 }
 
-/* Note what the driver must do at its look for lost interrupts, once a second. */
+/* Note what the driver must do in its watchdog, which looks for lost interrupts once a second. */
 void known_watch(void)
 {
 	known_calls();
@@ -240,7 +240,7 @@ int known_read_begin(unsigned int file)
 	return err;
 }
 
-/* The rings that no file has are given back, once the card writes to none of them. */
+/* Note that the driver must drop the rings that no file owns, once the card writes to none. */
 static void drop_left_rings(void)
 {
 	for (unsigned int n = 0; n < QUEUES; n++)
@@ -266,7 +266,7 @@ static void end_together(int error)
 	known.waits = NOBODY;
 }
 
-/* A queue's part of the run ends behind the seal of its MBUF. */
+/* Note that a queue's part of the run ends: the card seals the queue's last MBUF. */
 static void end_part(struct known_queue *queue)
 {
 	if (queue->used) {
@@ -405,7 +405,7 @@ bool known_room(const struct known_queue *queue, u64 bytes)
 	       round_up(queue->position + bytes, (u64)known.mbuf) <= queue->limit;
 }
 
-/* A frame has been handed to the card, and must be in the ring if that has room. */
+/* Note that the card has received a frame, which must get to the ring if the ring has room. */
 void known_frame(struct known_queue *queue, unsigned int port, u64 bytes)
 {
 	u8 *wanted = wanted_rings[queue - known.queue];
@@ -458,7 +458,7 @@ static void check_queue(unsigned int n)
 	need(queue->error == ours->error && status->error == ours->error, "the run's error");
 	need(litepcie_capture_position(queue) == ours->line, "the position in the status page");
 	need(queue->limit == ours->limit, "the limit");
-	/* The status page keeps the run of an owner who is dead, as long as the ring is there. */
+	/* If the owner's file was closed, the status page keeps the run's state with the ring. */
 	need(status->run == ours->run || (!owner && ours->ring), "the run in the status page");
 	need(!ours->told || queue->wait.woken != ours->woken, "those who wait are not woken");
 	need((queue->wake == U64_MAX) == (ours->wake == NO_WAKE), "a wake-up is owed, or not");
@@ -480,7 +480,7 @@ static void check_counts(void)
 		if (known.queue[n].event != NOBODY)
 			references[known.queue[n].event]++;
 	}
-	/* two pieces are the capture itself and its status page */
+	/* Two of the driver's allocations are the capture's structure and its status page. */
 	need(allocated == 2 + files, "memory of files is left, or is given back too early");
 	need(pinned == rings && mapped == (known.removed ? 0 : rings),
 	     "a ring is left, or is given back too early");

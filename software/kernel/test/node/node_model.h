@@ -15,35 +15,35 @@
 #define FILES		6u
 #define NOBODY		(-1)
 #define NO_WAKE		(~0ull)
-#define MOST_RING	0x80000u	/* bytes of the largest ring that programs give the driver */
+#define MOST_RING	0x80000u	/* bytes of the largest ring that a made-up program makes */
 #define READ_RING_BYTES	0x400000u	/* bytes of the driver's own ring for read() */
 #define READ_MBUF_BYTES	0x10000u
 
 struct known_file {
-	struct file	*filp;		/* NULL: not open */
+	struct file	*filp;		/* the open file; NULL: it is not open */
 	unsigned int	queue;
-	bool		header;		/* the file uses read() */
+	bool		header;		/* true: read() was called for the file */
 	size_t		header_at;
 	u64		at, wake;
 };
 
 struct known_queue {
-	int		owner;		/* number of a file, or NOBODY */
-	size_t		ring;		/* bytes of the ring; 0: there is none */
-	size_t		piece;		/* bytes of each piece that the card finds contiguous */
+	int		owner;		/* number of the file that owns the queue, or NOBODY */
+	size_t		ring;		/* bytes of the queue's ring; 0: the queue has no ring */
+	size_t		piece;		/* bytes of each contiguous piece of the ring */
 	u32		run, flags;
-	bool		used;		/* the card may write to the ring */
+	bool		used;		/* true: the card may write to the ring */
 	int		error, event;	/* number of the eventfd, or NOBODY */
 	u64		first, limit, position, line, wake;
-	bool		armed;		/* the card has been asked for an interrupt */
-	bool		told;		/* threads that wait must have been woken in this step */
-	unsigned int	woken;		/* times that the queue had been woken before this step */
+	bool		armed;		/* true: the driver has asked the card for an interrupt */
+	bool		told;		/* true: the driver must wake the waiters in this step */
+	unsigned int	woken;		/* number of wake-ups of the queue before this step */
 };
 
 struct known {
 	struct known_file	file[FILES];
 	struct known_queue	queue[QUEUES];
-	int			entry;		/* error of calls that need the card, or 0 */
+	int			entry;		/* error of calls while the card is away, or 0 */
 	bool			lost, removed, running, sorts, generates, unquiet;
 	u32			flags, mbuf, interrupts;
 	u64			lost_frames, signals[2];
@@ -61,8 +61,8 @@ void check_all(void);
 void check_rings(void);
 
 /*
- * Functions that tell the model of a call or an event, before the driver sees it. They return what
- * the driver must return, by the contract in uapi/litepcie_capture_node.h.
+ * Functions that make a call or an event known to the model, before the driver sees it. They return
+ * what the driver must return, by the contract in uapi/litepcie_capture_node.h.
  */
 struct known_queue *known_queue_of(unsigned int file);
 bool known_room(const struct known_queue *queue, u64 bytes);

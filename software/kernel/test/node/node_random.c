@@ -10,8 +10,8 @@
 #include "node_model.h"
 
 #define PORTS		16u
-#define HURRY		100	/* most looks at the card in a call that must not wait for room */
-#define PATIENCE	1000	/* most looks at a card that is not stuck */
+#define HURRY		100	/* most jiffies that a call takes which must not wait for room */
+#define PATIENCE	1000	/* most jiffies that a call takes if the card is not stuck */
 
 static unsigned int state, seed, step;
 static char place[160];
@@ -47,7 +47,7 @@ static void ends(long rc, long wanted)
 
 /* Frames -------------------------------------------------------------------------------------- */
 
-/* Hand a frame to the card. LOSSLESS lets it wait if its queue has no room. */
+/* Let the card receive a frame. With LOSSLESS the frame waits if its queue has no room. */
 static void send(unsigned int port, u64 size)
 {
 	unsigned int n = known.sorts ? port % QUEUES : 0;
@@ -72,7 +72,7 @@ static bool may_send(void)
 	return known.running && !known.entry && known.waits == NOBODY;
 }
 
-/* Hand the frame that waits for room to the ring, if the ring has room now. */
+/* Let the card write the frame that waits for room to the ring, if the ring has room now. */
 static void go_on(void)
 {
 	if (known.waits == NOBODY)
@@ -295,7 +295,7 @@ static void vanish(void)
 	outside = false;
 }
 
-/* The driver leaves the card, with its files open or not. */
+/* Unbind the driver from the card. Files of the node may be open. */
 static void unbind(void)
 {
 	if (!known.lost)
@@ -340,9 +340,9 @@ static void change(void)
 
 /* read() -------------------------------------------------------------------------------------- */
 
-static unsigned int sleeper;	/* the queue whose data a read() sleeps for */
+static unsigned int sleeper;	/* number of the queue for whose data a read() sleeps */
 
-/* While a read() sleeps, a frame comes, or the card is reset. */
+/* Called while a read() sleeps: a frame comes, or the card is reset. */
 static void meanwhile(void)
 {
 	bool slow = made.slow, deaf = made.deaf, quiet = made.quiet;
@@ -361,7 +361,7 @@ static void meanwhile(void)
 	made.quiet = quiet;
 }
 
-/* Check what read() gave of the blocks that have come, whose room the card gets back. */
+/* Check the @got bytes that read() has returned. The driver gives their room back to the card. */
 static void take_bytes(unsigned int file, size_t got)
 {
 	struct known_file *ours = &known.file[file];
@@ -473,7 +473,7 @@ static void one_step(void)
 	};
 	unsigned int kind = 0, choice = pick(100), file = pick(FILES);
 
-	/* The weights add up to 100. A card that is away comes back soon. */
+	/* The weights of the steps add up to 100. A card that is away comes back soon (step 98). */
 	if (known.entry && !known.removed && !pick(6))
 		choice = 98;
 	while (choice >= kinds[kind].weight)
@@ -491,7 +491,7 @@ static void one_step(void)
 		check_rings();
 }
 
-/* The last steps of a sequence come behind the unbind. */
+/* Before the last eighth of the steps the driver is unbound from the card. */
 void random_steps(unsigned int number, unsigned int steps)
 {
 	unsigned int last = steps / 8;

@@ -7,12 +7,12 @@
  */
 #include "node_card.h"
 
-#define RING	0x400000u	/* size of the ring of read() */
-#define MANY	0x8000u		/* bytes of a record that fills an MBUF of read() by half */
+#define RING	0x400000u	/* size in bytes of the ring that the driver makes for read() */
+#define MANY	0x8000u		/* bytes of a record that fills half an MBUF of this ring */
 
 static u8 bytes[RING];
 
-/* Read the header in two pieces. */
+/* Open the node for the queue, and read the pcapng header by two calls of read(). */
 static struct file *reader(unsigned int queue)
 {
 	struct file *filp = file_of(queue);
@@ -87,7 +87,7 @@ void test_reading_waits(void)
 
 #define READABLE	(EPOLLIN | EPOLLRDNORM)
 
-/* What the card wrote before a reset is returned before the error, and poll() says so. */
+/* After a reset read() first returns what the card wrote before the reset, and then fails. */
 void test_reading_ends_with_an_error(void)
 {
 	struct file *filp = reader(0);
@@ -105,7 +105,7 @@ void test_reading_ends_with_an_error(void)
 	node_close(filp);
 }
 
-/* What the card wrote before it went is returned before the error, and poll() says so. */
+/* When the card has gone, read() first returns what the card wrote, and then the error. */
 void test_reading_ends_with_the_card(void)
 {
 	struct file *filp = reader(0);

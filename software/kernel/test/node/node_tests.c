@@ -86,7 +86,10 @@ long wake(struct file *filp, u64 position, int fd)
 	return node_call(filp, LITEPCIE_IOCTL_CAPTURE_WAKE, &wanted);
 }
 
-/* Let port n go to queue n, by one rule that has the number of its word in each word. */
+/*
+ * Let frames of port n go to queue n. One rule is set, too, whose words are the numbers of these
+ * words.
+ */
 long sort(struct file *filp)
 {
 	struct litepcie_capture_sort wanted = {
