@@ -30,7 +30,7 @@
 #define CONFIG_AUXILIARY_BUS
 #define CONFIG_PM_SLEEP
 
-/* stdio.h has a function of the name that the driver's files have, too. */
+/* The driver's files define a function remove(), and so does stdio.h. */
 #define remove			driver_remove
 
 typedef uint8_t u8;
@@ -84,8 +84,8 @@ typedef struct { bool held; } spinlock_t;
 #define kcalloc(_n, _bytes, _gfp) memory_take((_n) * (_bytes))
 #define kfree(_pointer)		memory_give(_pointer)
 
-extern char said[256];		/* the driver's last message */
-extern unsigned int allocated;	/* number of pieces of memory that the driver has */
+extern char said[256];		/* the driver's last log message */
+extern unsigned int allocated;	/* number of allocations that the driver has not freed */
 
 void need(bool holds, const char *what);
 void *memory_take(size_t bytes);
@@ -105,7 +105,7 @@ static inline void lock_take(spinlock_t *lock)
 	lock->held = true;
 }
 
-/* Polls as the kernel does: the last look comes after the time is over. */
+/* Polls a register as the kernel does: after the time limit it reads once more. */
 #define poll_timeout(_read, _argument, _value, _condition, _sleep_us, _timeout_us)	\
 ({											\
 	u64 left_ = (_timeout_us);							\
@@ -211,7 +211,7 @@ struct virtio_device {
 	struct { u32 device, vendor; }		id;
 	const struct virtio_config_ops		*config;
 	u64					features;
-	unsigned int				changed;	/* changes of the configuration */
+	unsigned int				changed;	/* configuration changes */
 	bool					registered;
 };
 

@@ -250,7 +250,7 @@ unsigned int requested(void)
 	return count;
 }
 
-/* The card raises the cause: a message of its own with MSI-X, otherwise the one of all causes. */
+/* Raise an interrupt cause: with MSI-X by the cause's own message, else by the one MSI message. */
 void raise(unsigned int cause)
 {
 	if (!(card.enabled & BIT(cause)))

@@ -11,30 +11,30 @@
 #include "transport.h"
 #include "../../virtio/virtio.h"
 
-#define DEVICES		2u	/* virtio devices: a net device, and a console */
-#define QUEUES		4u	/* queues of each */
-#define SIZE		8u	/* most entries of a queue */
-#define OFFSET		0x4000u	/* BAR0's page of device 0; device 1 has the next */
+#define DEVICES		2u	/* number of virtio devices: a network card and a console */
+#define QUEUES		4u	/* number of queues of each device */
+#define SIZE		8u	/* largest number of entries of a queue */
+#define OFFSET		0x4000u	/* offset in BAR0 of device 0's page; the next page is device 1's */
 #define CONFIG_BYTES	16u
 
 struct made_queue {
 	u32	num, ready;
-	u64	address[3];	/* descriptors, available ring, used ring */
+	u64	address[3];	/* bus addresses of descriptors, available ring and used ring */
 };
 
 struct made_device {
 	u32	magic, version, id, status, generation;
 	u64	offered, accepted;
 	u32	device_sel, driver_sel, queue_sel;
-	u32	most;		/* most entries of a queue */
+	u32	most;		/* largest number of entries of a queue */
 	u8	config[CONFIG_BYTES];
 	struct made_queue queue[QUEUES];
-	/* the last doorbell, and how many there were */
+	/* value of the last write to the doorbell register, and number of these writes */
 	u32	doorbell, doorbells;
 	u32	status_reads;
-	/* number of reads of the status until a reset ends; ~0: the reset does not end */
+	/* number of reads of the status that a reset takes; ~0: the reset does not end */
 	u32	reset_takes;
-	u32	resetting;	/* reads that are left until the reset ends */
+	u32	resetting;	/* number of reads of the status until the present reset ends */
 	u16	used;		/* used index of queue 1 at the end of the last reset */
 };
 
@@ -46,23 +46,23 @@ struct made_irq {
 extern struct made_device made[DEVICES];
 extern struct litepcie card;
 extern struct pci_dev pdev;
-extern bool gone;		/* all registers read as all ones */
+extern bool gone;		/* true: the card has gone, and all registers read as all ones */
 extern bool master_off;
 extern struct made_irq irqs[LITEPCIE_CAUSES_MAX];
-extern unsigned int synchronized;	/* calls of synchronize_irq() */
-extern unsigned int refused_irq;	/* vector whose request is refused, or 0 */
-extern const char *part;		/* the test that runs */
+extern unsigned int synchronized;	/* number of calls of synchronize_irq() */
+extern unsigned int refused_irq;	/* vector for which request_irq() fails, or 0 */
+extern const char *part;		/* name of the test that runs */
 extern struct litepcie_block blocks[DEVICES];
 extern u32 parameters[DEVICES][3];
-/* The virtio device that was registered last, its queues, and how many queues there are. */
+/* The virtio device that was registered last, its queues, and the number of existing queues. */
 extern struct virtio_device *vdev;
 extern struct virtqueue *queues[QUEUES];
 extern unsigned int live_queues;
-/* The queues that the kernel's virtio driver asks for, and whether it has callbacks. */
+/* Names and callbacks of the queues that the made-up virtio driver asks for; NULL: none. */
 extern const char *names[QUEUES];
 extern vq_callback_t *callbacks[QUEUES];
 extern unsigned int wanted;
-/* Called where the virtio driver of `leaving` would use its queues for the last time. */
+/* Called where the virtio driver of the device `leaving` would use its queues for the last time. */
 extern void (*on_leave)(void);
 extern struct virtio_device *leaving;
 
@@ -72,7 +72,7 @@ void raise(unsigned int cause);
 void power_on(void);
 unsigned int requested(void);
 
-/* Make so many random steps, which the seed decides, and check the driver after each. */
+/* Make @steps random steps, which depend on @seed alone, and check the driver after each step. */
 void random_steps(unsigned int seed, unsigned int steps);
 
 #endif /* TRANSPORT_CARD_H */

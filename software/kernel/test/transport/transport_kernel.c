@@ -75,7 +75,7 @@ struct virtqueue *vring_create_virtqueue(unsigned int index, unsigned int num, u
 		.vdev = device, .index = index, .callback = callback, .notify = notify,
 		.memory = aligned_alloc(4096, 4096),
 	};
-	/* As if memory were short: the ring has half of the entries. */
+	/* The kernel makes a ring smaller if memory is short. This stand-in halves its entries. */
 	vring_init(&vq->vring, num / 2, memset(vq->memory, 0, 4096), ALIGN);
 	live_queues++;
 	return vq;
@@ -114,7 +114,7 @@ void add_buffer(struct virtqueue *vq, u16 head)
 
 /* Devices ------------------------------------------------------------------------------------- */
 
-/* Kernels before 6.4 know no NOTIFICATION_DATA (38). */
+/* Clears feature bit 38, NOTIFICATION_DATA, as kernels before 6.4 do. */
 void vring_transport_features(struct virtio_device *device)
 {
 	device->features &= ~BIT_ULL(38);
@@ -153,7 +153,7 @@ static int drive(struct virtio_device *device)
 	return err;
 }
 
-/* The device stays registered if its driver fails, as in the kernel. */
+/* As in the kernel, a device stays registered even if the probe of its virtio driver fails. */
 int register_virtio_device(struct virtio_device *device)
 {
 	vdev = device;

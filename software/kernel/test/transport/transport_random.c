@@ -12,18 +12,18 @@
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #include "../../virtio/virtio_device.h"
 
-#define DATA		BIT_ULL(38)	/* NOTIFICATION_DATA */
+#define DATA		BIT_ULL(38)	/* the feature bit VIRTIO_F_NOTIFICATION_DATA */
 #define PACKED		BIT_ULL(VIRTIO_F_RING_PACKED)
 #define NEEDED		(BIT_ULL(VIRTIO_F_VERSION_1) | BIT_ULL(VIRTIO_F_ACCESS_PLATFORM))
 #define RUNS		(VIRTIO_CONFIG_S_ACKNOWLEDGE | VIRTIO_CONFIG_S_DRIVER | \
 			 VIRTIO_CONFIG_S_FEATURES_OK | VIRTIO_CONFIG_S_DRIVER_OK)
-#define BEFORE_WRAP	0xfffau		/* index of a ring that has seen many buffers */
+#define BEFORE_WRAP	0xfffau		/* a ring's index shortly before it wraps to 0 */
 #define NEVER		(~0u)
 
 struct known_ring {
 	bool		there, callback;
-	u16		avail, used, quiet;	/* indices, and the used ring's flags */
-	u16		head[SIZE];		/* heads of the buffers that the card has */
+	u16		avail, used, quiet;	/* the rings' indices; the used ring's flags */
+	u16		head[SIZE];		/* head descriptors of the card's buffers */
 	unsigned int	calls;
 };
 
@@ -136,7 +136,7 @@ static void check_all(void)
 
 /* Life ---------------------------------------------------------------------------------------- */
 
-/* Let device @n forget all, as when the card's power is cut or the card is reset. */
+/* Reset the registers of device @n, as a reset or a power cut of the card does. */
 static void forget(unsigned int n)
 {
 	memset(made[n].queue, 0, sizeof(made[n].queue));
@@ -148,7 +148,9 @@ static void forget(unsigned int n)
 	made[n].offered = NEEDED | BIT_ULL(5) | (pick(2) ? DATA : 0) | (pick(3) ? 0 : PACKED);
 }
 
-/* Choose what the next virtio drivers want. The kernel may refuse one of their interrupts. */
+/*
+ * Choose the queues that the next virtio drivers ask for, and maybe an interrupt that is refused.
+ */
 static void choose(void)
 {
 	static const char *const all[QUEUES] = { "rx", "tx", "ctrl", "more" };
@@ -174,7 +176,7 @@ static void brought_up(unsigned int n)
 
 	ours->broken = ours->asleep = false;
 	memset(ours->ring, 0, sizeof(ours->ring));
-	/* A console gets no packed queues. */
+	/* The driver offers a console no packed queues. */
 	if (made[n].id == VIRTIO_ID_CONSOLE)
 		offered &= ~PACKED;
 	ours->features = offered & (offered & PACKED ? ~DATA : ~0ull);
@@ -242,7 +244,7 @@ static void check_given_back(const struct virtqueue *vq, struct known_ring *ours
 	need(vring_avail_event(&vq->vring) == ours->avail, "the next buffer rings no doorbell");
 }
 
-/* A driver that leaves a lost card must wait for nobody. A packed ring is not written to. */
+/* When a virtio driver leaves a lost card, none of its waits may be left, or it would hang. */
 static void on_last_use(void)
 {
 	struct litepcie_vdev *d = litepcie_vdev_of(leaving);
@@ -278,7 +280,7 @@ static void del(void)
 	litepcie_virtio_del(&card);
 }
 
-/* A reset of the card, or of a card that was lost: all devices leave, and come anew. */
+/* Reset the card, which may have been lost before: all devices are removed and added again. */
 static void reset_card(void)
 {
 	del();
@@ -387,7 +389,7 @@ static void use(void)
 	ours->calls++;
 }
 
-/* Causes of both devices come with one message, or one by one with MSI-X. */
+/* Raise causes of both devices: with MSI together by one message, with MSI-X one by one. */
 static void interrupts(void)
 {
 	u32 causes = (u32)rand_r(&state) & (u32)rand_r(&state);
@@ -406,7 +408,7 @@ static void interrupts(void)
 			raise(cause);
 }
 
-/* A device finds a ring that is not sound, and needs a reset. */
+/* Let a device find an invalid ring: it then needs a reset. */
 static void break_device(void)
 {
 	unsigned int n = pick(DEVICES);
@@ -459,7 +461,7 @@ static void one_step(void)
 	check_all();
 }
 
-/* In the end the machine is shut down: the devices stop, and no driver waits. */
+/* End a sequence with a shutdown of the machine: the devices stop, and no driver waits. */
 static void end(void)
 {
 	for (unsigned int n = 0; n < DEVICES; n++) {

@@ -16,7 +16,7 @@
 #include "transport_card.h"
 #include "sequences.h"
 
-#define DATA	BIT_ULL(38)	/* NOTIFICATION_DATA */
+#define DATA	BIT_ULL(38)	/* the feature bit VIRTIO_F_NOTIFICATION_DATA */
 #define PACKED	BIT_ULL(VIRTIO_F_RING_PACKED)
 #define OK	(VIRTIO_CONFIG_S_ACKNOWLEDGE | VIRTIO_CONFIG_S_DRIVER | \
 		 VIRTIO_CONFIG_S_FEATURES_OK | VIRTIO_CONFIG_S_DRIVER_OK)
@@ -133,7 +133,9 @@ static void test_queues_that_cannot_be_made_leave_nothing(void)
 		made[0].most = way == 1 ? 0 : SIZE;
 		refused_irq = way == 2 ? parameters[0][2] + 2 :
 			      way == 3 ? parameters[0][2] + QUEUES : 0;
-		/* The card uses a queue that was not given back. */
+		/*
+		 * In case 4 the card still uses queue 1, which an earlier driver has not stopped.
+		 */
 		made[0].queue[1].ready = way == 4;
 		bring_up(0);
 		need(vdev && !(made[0].status & VIRTIO_CONFIG_S_DRIVER_OK), "the device is driven");
@@ -212,7 +214,7 @@ static void test_a_reset_is_waited_for(void)
 	vdev->config->reset(vdev);
 	need(!device->status && !device->resetting && !master_off, "the reset has not ended");
 	need(synchronized, "a handler may run on behind the reset");
-	/* Writing 0 once more would make the card ignore writes for some cycles. */
+	/* Another write of 0 to the status would make the card ignore writes for some cycles. */
 	vdev->config->reset(vdev);
 	need(!device->resetting, "a device that is reset is reset once more");
 }
@@ -267,7 +269,7 @@ static void test_a_sleep_makes_the_queues_anew(void)
 	need(!litepcie_virtio_halt(&card), "the halt");
 	need(!transport_driver->driver.pm->resume(dev) && device->status == OK, "resume");
 	need(live_queues == 3 && requested() == 4 && device->queue[2].ready, "the queues");
-	/* A card that does not wake up: the queues are deleted again when it is removed. */
+	/* If the card does not wake up, del_vqs() is called a second time when it is removed. */
 	need(!transport_driver->driver.pm->suspend(dev), "suspend");
 	gone = true;
 	need(transport_driver->driver.pm->resume(dev) && !live_queues, "a card that has vanished");
@@ -405,7 +407,7 @@ static void test_entries_that_are_not_sound_are_left_out(void)
 		case 5: parameters[0][1] = 0; break;
 		case 6: parameters[0][1] = LITEPCIE_VIRTIO_QUEUES_MAX + 1; break;
 		case 7: parameters[0][2] = LITEPCIE_CAUSES_MAX - QUEUES; break;
-		case 8: parameters[0][2] = 1; break; /* the cause of a channel */
+		case 8: parameters[0][2] = 1; break; /* interrupt cause of a DMA channel */
 		}
 		litepcie_virtio_find(&card);
 		need(!card.virtio[0].block && card.virtio[1].block, "the entry is taken");
