@@ -19,7 +19,7 @@ static struct task task;
 struct task *const current = &task;
 static struct mutex live = { RANK_LIVE };
 static bool held[RANKS];
-static unsigned int reads;	/* reads of registers in this tick */
+static unsigned int reads;	/* number of the driver's register reads in this tick */
 
 /* Locks and waits ----------------------------------------------------------------------------- */
 
@@ -90,7 +90,7 @@ void tick(void)
 
 u32 readl(const u8 *address)
 {
-	/* A stop polls up to 100,000 times. */
+	/* The driver's stop of a direction reads a register up to 100,000 times in one tick. */
 	need(reads++ < 300000, "the driver spins instead of sleeping");
 	if (made.gone || made.given_up)
 		return ~0u;
@@ -272,7 +272,7 @@ bool litepcie_notices_ended(const struct litepcie_way *way, u64 number)
 	return false;
 }
 
-/* Packets are off. */
+/* Stand-ins for functions of packets.c, for streams with packets off. */
 bool litepcie_packet_fits(const struct litepcie_way *way, u64 bytes) { return way && bytes; }
 int litepcie_packet_begin(struct litepcie_run *run, size_t bytes) { return run && bytes ? 0 : 1; }
 void litepcie_packet_refuse(const struct litepcie_run *run) { (void)run; }

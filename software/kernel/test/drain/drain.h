@@ -75,7 +75,10 @@ enum dma_data_direction { DMA_TO_DEVICE = 1, DMA_FROM_DEVICE };
 
 /* Locks --------------------------------------------------------------------------------------- */
 
-/* The ranks of locks, outermost first. No lock is taken while one of its rank or of a later is. */
+/*
+ * The ranks of locks, outermost first. A lock may be taken only while no lock of its own or of a
+ * later rank is held.
+ */
 enum { RANK_IO, RANK_LIVE, RANK_MUTEX, RANK_MASTER, RANK_WAIT, RANKS };
 
 struct mutex { int rank; };
@@ -109,7 +112,7 @@ struct delayed_work {
 extern unsigned long jiffies;
 extern struct task { int nothing; } *const current;
 
-/* Let a tick of the clock go by, in which the card goes on and other threads make their calls. */
+/* Let one tick of the clock pass, in which the card goes on and other threads make their calls. */
 void tick(void);
 
 #define signal_pending(_task)		((void)(_task), made.signal)
@@ -127,7 +130,7 @@ void tick(void);
 #define wait_event_timeout(_wait, _condition, _ticks) \
 	do { if (!(_condition)) tick(); } while (0)
 
-/* Polls as the kernel does: the last look comes after the time is over. */
+/* Polls a register as the kernel does: after the time limit it reads once more. */
 #define readl_poll_timeout(_address, _value, _condition, _sleep_us, _timeout_us)	\
 ({											\
 	u64 left_ = (_timeout_us);							\
@@ -289,38 +292,38 @@ void litepcie_stream_close(struct litepcie_file *file);
 /* The made-up card ---------------------------------------------------------------------------- */
 
 #define SIZE	4096u	/* bytes of a buffer */
-#define COUNT	8u	/* buffers of a ring */
-#define DEPTH	16u	/* descriptors that the card's table holds */
+#define COUNT	8u	/* number of buffers in a ring */
+#define DEPTH	16u	/* number of descriptors that the card's table holds */
 
 struct made {
-	unsigned int	pace;		/* descriptors that the card does in a tick */
-	unsigned int	untaken;	/* ticks after the last of them until the logic has all data */
-	bool		gone;		/* the card has gone: each read returns all ones */
-	bool		given_up;	/* the root port gives up reads, which return all ones */
-	bool		stuck;		/* the direction does not stop */
-	bool		signal;		/* a signal is pending */
+	unsigned int	pace;		/* number of descriptors that the card does in a tick */
+	unsigned int	untaken;	/* ticks until the user's logic has taken all the data */
+	bool		gone;		/* true: the card has gone; each read returns all ones */
+	bool		given_up;	/* true: the root port gives up reads: all ones */
+	bool		stuck;		/* true: the direction does not stop */
+	bool		signal;		/* true: a signal is pending for the calling thread */
 	bool		running;
 	u32		value;
-	u32		bytes[DEPTH];	/* bytes of the descriptors in the table */
+	u32		bytes[DEPTH];	/* number of bytes of each descriptor in the table */
 	bool		last[DEPTH];
 	u32		level, done;
-	u64		fetched;	/* bytes that the card has fetched, of all runs */
+	u64		fetched;	/* bytes that the card has fetched in all runs together */
 	unsigned int	packets;
-	void		(*meanwhile)(void);	/* what other threads do in each tick */
+	void		(*meanwhile)(void);	/* called in each tick: other threads' calls */
 };
 
 extern struct made made;
-extern char said[256];		/* the driver's last message */
-extern unsigned int rings;	/* rings whose memory the driver has */
-extern unsigned int mapped;	/* rings that are mapped for the card */
-extern int entry_error;		/* error of litepcie_enter(), as in a reset, or 0 */
+extern char said[256];		/* the driver's last log message */
+extern unsigned int rings;	/* number of rings that the driver has not freed */
+extern unsigned int mapped;	/* number of rings that are mapped for the card */
+extern int entry_error;		/* error that litepcie_enter() returns, as in a reset, or 0 */
 extern struct litepcie card;
 extern struct litepcie_chan channel;
 
 void need(bool holds, const char *what);
 /* Do what the driver's release() does with a file. */
 void leave(struct litepcie_file *file);
-/* The parameter close_timeout_ms */
+/* Set the driver's parameter close_timeout_ms to @ms. */
 void set_close_timeout(unsigned int ms);
 
 #endif /* DRAIN_H */

@@ -13,7 +13,7 @@
 
 #include "drain.h"
 
-#define TIMEOUT_MS	10000u	/* the driver's own close_timeout_ms */
+#define TIMEOUT_MS	10000u	/* default of the driver's parameter close_timeout_ms */
 
 static struct pci_dev pdev;
 struct litepcie card;
@@ -63,7 +63,7 @@ static bool nothing_is_kept(void)
 	return !rings && !mapped && !way->ring;
 }
 
-/* The direction works for the next file, which sends only its own data. */
+/* Check that the direction works for the next file, and that this file sends only its own data. */
 static void next_file_sends(void)
 {
 	u64 unsent = way->unsent, fetched = made.fetched;
@@ -135,7 +135,7 @@ static void test_close_sends_what_the_table_had_no_room_for(void)
 	need(made.packets == 1 && !way->unsent && !said[0], "the last bytes end no packet");
 }
 
-/* A read that the root port has given up says nothing about the user's logic. */
+/* Let the root port give up register reads: their value says nothing about the user's logic. */
 static void give_up(void)
 {
 	made.given_up = jiffies > 10 && jiffies < 15;
@@ -240,7 +240,7 @@ static void test_a_direction_that_does_not_stop(void)
 
 /* A card that goes while close() waits --------------------------------------------------------- */
 
-/* The driver's watchdog finds that the card has gone, if the status line just stays. */
+/* Let the card go. Its status line just stays as it is, so only the driver's watchdog finds out. */
 static void die(void)
 {
 	made.gone |= jiffies == 5;
@@ -261,7 +261,7 @@ static void test_a_card_that_goes_ends_close(void)
 	need(nothing_is_kept(), "the ring is kept when the card has been removed");
 }
 
-/* The last bytes were not handed over, so close() hears of the loss by no call but its own look. */
+/* The last bytes are not handed over yet, so close() itself must notice that the card has gone. */
 static void test_a_card_that_goes_with_a_full_table_ends_close(void)
 {
 	made.meanwhile = die;
@@ -352,7 +352,7 @@ static void test_other_files_do_not_wait_for_close(void)
 	next_file_sends();
 }
 
-/* A file that owns nothing has nothing to drain, also if another file owns the direction. */
+/* close() of a file that does not own the direction leaves the owner's stream alone. */
 static void test_close_of_another_file_leaves_the_stream(void)
 {
 	send(&owner, SIZE);
@@ -411,7 +411,7 @@ static void test_fsync_ends_with_the_run(void)
 	entry_error = 0;
 }
 
-/* LitePCIe's endpoint cuts an incomplete beat off. */
+/* LitePCIe's endpoint cannot send an incomplete beat. fsync() of whole beats works all the same. */
 static void test_whole_beats_leave_by_any_endpoint(void)
 {
 	way->in_flight = 4096;
