@@ -24,14 +24,14 @@ static struct litepcie_chan channel;
 static struct litepcie_status_way status;
 static struct litepcie_way way;
 
-/* The made-up direction. */
+/* The made-up DMA direction, which the tests stop. */
 static struct {
 	unsigned int	given_up;	/* number of the next reads of `enable` that return all ones */
-	unsigned int	runs_on;	/* number of reads after these, until the direction rests */
-	bool		gone;		/* true: the card has gone, and each read returns all ones */
-	bool		running;	/* ENABLE was not written as 0 yet */
+	unsigned int	runs_on;	/* number of further reads until the direction is at rest */
+	bool		gone;		/* true: the card has gone; each read returns all ones */
+	bool		running;	/* true: 0 was not written to the register `enable` yet */
 	unsigned int	reads;
-	unsigned int	settled;	/* number of reads when the table was reset, or 0 */
+	unsigned int	settled;	/* value of @reads when the table was reset, or 0 */
 	bool		is_reset;
 } made;
 static const char *part;

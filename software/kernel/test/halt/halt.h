@@ -55,7 +55,7 @@ enum litepcie_direction { LITEPCIE_H2C, LITEPCIE_C2H, LITEPCIE_WAYS };
 #define pci_clear_master(_pdev)		((_pdev)->master = false)
 #define trace_litepcie_run(_way, _run, _error)	((void)(_error))
 
-/* Polls as the kernel does: the last look comes after the time is over. */
+/* Polls a register as the kernel does: after the time limit it reads once more. */
 #define readl_poll_timeout(_address, _value, _condition, _sleep_us, _timeout_us)	\
 ({											\
 	u64 left_ = (_timeout_us);							\
@@ -122,7 +122,7 @@ struct litepcie_way {
 	struct delayed_work		watchdog;
 };
 
-extern char said[256];	/* the driver's last message */
+extern char said[256];	/* the driver's last log message */
 
 void need(bool holds, const char *what);
 u32 readl(const u8 *address);
