@@ -27,9 +27,9 @@ static struct file filp = { &file };
 static struct file dmabuf_file;
 static struct dma_buf dmabuf = { &dmabuf_file };
 
-static bool gone;		/* true: the card cannot be entered */
+static bool gone;		/* true: litepcie_enter() fails */
 static unsigned int entered;	/* calls of litepcie_enter() without litepcie_exit(): 0 or 1 */
-static const char *reached;	/* stand-in that was called last, and if the card was entered */
+static const char *reached;	/* name of the stand-in that was called last */
 static bool inside;
 static const char *tried;	/* name of the call under test */
 
@@ -197,15 +197,16 @@ long litepcie_compat_ioctl(struct file *ours, unsigned int number, unsigned long
 /* The tests ------------------------------------------------------------------------------------ */
 
 /*
- * A call, the function that it reaches, and whether the card is then entered. RING_MEMORY and
- * ADVANCE enter the card by themselves, behind what may take long.
+ * An ioctl() call, the function that it must reach, and whether that function must be called
+ * between litepcie_enter() and litepcie_exit(). RING_MEMORY and ADVANCE call litepcie_enter()
+ * themselves, after steps that may take long.
  */
 static const struct expected {
 	const char	*name;
 	unsigned int	number;
 	const char	*reaches;
 	bool		inside;
-	u32		word[4];	/* first words of the argument */
+	u32		word[4];	/* first words of the call's argument */
 } expected[] = {
 	{ "REG read", LITEPCIE_IOCTL_REG, "readl", true, { 4 } },
 	{ "REG write", LITEPCIE_IOCTL_REG, "writel", true, { 4, 1, 1 } },
