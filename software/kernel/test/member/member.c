@@ -8,7 +8,7 @@
  *
  *   member registers DEV	write to every register of BAR0 by ioctl(); print what was allowed
  *   member pages DEV		map every page of BAR0 and BAR2 to write; print what was allowed
- *   member part DEV START END	both, for a part of BAR0
+ *   member part DEV START END	registers and pages together, for BAR0 from START to END
  *   member beside DEV		a second open of a card that is in use sees and changes nothing
  *   member leftovers DEV	data that one open left is not found by the next
  *   member charge DEV		memory of rings is limited and charged, however it is kept

@@ -14,7 +14,7 @@
 
 #include "calls.h"
 
-/* The functions that follow are defined in member.c. */
+/* Functions of member.c */
 void need(bool true_, const char *what);
 void refused(long rc, int error, const char *what);
 int take(int fd, bool h2c, bool c2h);
@@ -25,19 +25,19 @@ const struct litepcie_status *map_status(int fd);
 struct litepcie_index *map_index(int fd);
 unsigned long status_kb(const char *field);
 
-/* The functions that follow are defined in member_rights.c. */
+/* Functions of member_rights.c */
 int registers(const char *device);
 int pages(const char *device);
 int part(const char *device, uint64_t start, uint64_t end);
 
-/* The functions that follow are defined in member_beside.c. */
+/* Functions of member_beside.c */
 int beside(const char *device);
 int leftovers(const char *device);
 
-/* The functions that follow are defined in member_charge.c. */
+/* Function of member_charge.c */
 int charge(const char *device);
 
-/* The functions that follow are defined in member_calls.c. */
+/* Functions of member_calls.c */
 int compat(const char *device);
 int stuck(const char *device, const char *parameter, const char *config);
 

@@ -17,7 +17,7 @@
 #define MIB		(1u << 20)
 #define RING_MIB	2u	/* size in MiB of the rings that ask_for_ring() makes */
 #define LIMIT_MIB	8u
-/* number of rings of 2 MiB that would need sixteen times the limit of 8 MiB */
+/* number of rings of 2 MiB that together exceed the limit of 8 MiB by far */
 #define TOO_MANY	64
 
 static void limit_to(unsigned int bytes)

@@ -13,8 +13,8 @@
 #define PAGE	4096u
 
 /*
- * The output line that is printed next. Neighbouring places that may be written to are joined to
- * one line, which has the kind of access, the start and the end.
+ * The output line that is printed next. Neighbouring registers or pages that may be written to are
+ * joined to one line, which has the kind of access, the start and the end.
  */
 static struct {
 	const char	*what;
