@@ -31,33 +31,36 @@ struct stream {
 	/* dwords that were sent by h2c, and dwords that c2h has brought back */
 	uint64_t	sent, got;
 	/*
-	 * numbers of buffers: h2c handed over to the card; c2h handed over to the card; c2h
-	 * compared
+	 * numbers of buffers: h2c buffers handed over to the card; c2h buffers handed over to the
+	 * card; c2h buffers whose data has been compared
 	 */
 	uint64_t	h2c, c2h_given, c2h;
 };
 
-/* The functions that follow are defined in held.c. */
+/* Functions of held.c */
 void need(bool true_, const char *what);
-/* Fail unless a call has returned @rc other than 0, with this errno. */
+/* End the test unless @rc, the result of a call, is not 0 and errno is @error. */
 void refused(int rc, int error, const char *what);
 uint32_t random_below(uint32_t limit);
 int advance(unsigned int way, uint32_t count, const uint32_t *lengths, uint32_t flags);
 struct litepcie_counts counts_of(unsigned int way);
 void *map(uint64_t offset, size_t bytes, int prot);
-/* Own both directions, in loopback, with rings of COUNT buffers of SIZE bytes. */
+/* Take both directions, with the loopback on and rings of COUNT buffers of SIZE bytes. */
 void take(void);
 /* Start c2h, which must be done before h2c starts: data that comes while c2h is off is dropped. */
 void start(void);
-/* Send, hand buffers back, wait and compare, each in a random way. */
+/*
+ * Send a random number of h2c buffers, hand c2h buffers to the card again, wait for a random time,
+ * and compare the data that has come back.
+ */
 void turn(struct stream *stream);
 void stop(void);
 
-/* The functions that follow are defined in held_refuse.c. */
+/* Functions of held_refuse.c */
 int refuse(const char *device);
 int ready(const char *device);
 
-/* The functions that follow are defined in held_events.c. */
+/* Functions of held_events.c */
 int sync_beats(void);
 int changed_epoll(void);
 int reset(const char *flag);

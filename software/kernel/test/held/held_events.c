@@ -114,9 +114,10 @@ static uint32_t events_within(int epoll, int ms)
 }
 
 /*
- * EPOLL_CTL_MOD asks the driver for its state, but does not tell it where to wake. The node is added
- * for h2c alone, and epoll must hear of c2h after the change. The data comes back by c2h some time
- * after h2c is done with it, since the user's logic is between the two.
+ * EPOLL_CTL_MOD calls the driver's poll(), but adds the epoll to no further queue of waiters. The
+ * node is added for events of h2c alone. After a change to c2h, epoll must report events of c2h.
+ * Data comes back by c2h some time after the card is done with the h2c buffer, since the user's
+ * logic is between the two directions.
  */
 int changed_epoll(void)
 {
@@ -254,7 +255,7 @@ int user(const char *device)
 	return 0;
 }
 
-/* Open the device, take the user logic's interrupt if it is free, and close the device, for ever. */
+/* Again and again: open the device, take the user logic's interrupt if it is free, and close. */
 static void take_and_close(const char *device, int event)
 {
 	for (;;) {
@@ -274,7 +275,8 @@ static void take_event(int event)
 
 /*
  * A process on another processor takes the interrupt and closes its file, again and again. In each
- * round this program takes the interrupt as soon as it is free, and must then hear of its own write.
+ * round this program takes the interrupt as soon as it is free, and raises it by a write to the
+ * card. The program's eventfd must then be signalled.
  */
 int user_race(const char *device, uint64_t rounds)
 {

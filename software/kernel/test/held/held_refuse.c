@@ -79,7 +79,7 @@ int refuse(const char *device)
 
 /* poll() and O_NONBLOCK ----------------------------------------------------------------------- */
 
-/* Thread with a read() that ends only when data comes, or when its direction is stopped. */
+/* Thread that calls read(), which returns only when data comes or c2h is stopped. */
 static void *read_for_ever(void *unused)
 {
 	char byte;
