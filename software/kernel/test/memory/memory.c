@@ -151,7 +151,7 @@ static const struct shape {
 	unsigned int size, count;
 	int advice;
 	/*
-	 * bytes of the chunks, contiguous for the card, that the driver must divide the ring into
+	 * size in bytes of the contiguous chunks into which the driver must divide the ring
 	 */
 	unsigned int chunk;
 } shape_table[] = {

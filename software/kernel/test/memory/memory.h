@@ -18,7 +18,7 @@
 
 extern int fd;	/* descriptor of the open device node */
 
-/* The functions that follow are defined in memory.c. */
+/* Functions of memory.c */
 void need(bool true_, const char *what);
 void refused(int rc, int error, const char *what);
 void take(void);
@@ -33,14 +33,14 @@ void stop(void);
 long long received(void);
 void wait_received(long long buffers);
 
-/* The functions that follow are defined in memory_refuse.c. */
+/* Functions of memory_refuse.c */
 int refuse(void);
 int bounce(void);
 int charge(void);
 long pinned(void);
 void need_pinned(long kib, const char *when);
 
-/* The functions that follow are defined in memory_leave.c. */
+/* Functions of memory_leave.c */
 int leave(const char *device);
 int hold(const char *flag, bool away);
 

@@ -14,7 +14,7 @@
 #include "calls.h"
 #include "memory.h"
 
-#define FLOWS	64	/* number of received c2h buffers after which data is known to flow */
+#define FLOWS	64	/* received c2h buffers after which a test takes it that data flows */
 
 /* The process leaves -------------------------------------------------------------------------- */
 
@@ -74,8 +74,8 @@ static void leave_munmap(char *h2c, char *c2h)
 }
 
 /*
- * When a process is killed, its ring in own memory is gone. Another process that has the card open
- * can then take the directions and run DMA with LitePCIe's rings.
+ * A process with rings in its own memory is killed. Another process that has the card open can then
+ * take the directions and run DMA with LitePCIe's rings.
  */
 static void leave_killed(const char *device)
 {
@@ -120,8 +120,8 @@ int leave(const char *device)
 /* The card leaves ----------------------------------------------------------------------------- */
 
 /*
- * Run DMA in own memory until the card leaves. With @away the program ends as soon as the card is
- * being reset, else when the card has gone.
+ * Run DMA with rings in the program's own memory until the card is not there any more. With @away
+ * the program ends as soon as the card is being reset, else when the card has gone.
  */
 int hold(const char *flag, bool away)
 {
