@@ -26,13 +26,13 @@
 #define QUEUES		4
 #define PORTS		4u
 #define MBUF		4096u
-#define BYTES		(256u << 10)	/* size of a ring */
+#define BYTES		(256u << 10)	/* size in bytes of a queue's ring */
 #define RECORD		6u
 #define SIZE		64u
-#define CYCLE		256u		/* unit of the generator's period, a clock cycle */
+#define CYCLE		256u		/* a clock cycle, in the units of the generator's period */
 #define PATIENCE_MS	60000
 #define ROUNDS		10u
-#define QUICK_NS	500000000	/* half the period in which the driver looks for lost interrupts */
+#define QUICK_NS	500000000	/* half the period in ns of the driver's watchdog */
 
 #define need(_true, ...)	do { if (!(_true)) fail(__VA_ARGS__); } while (0)
 
@@ -94,7 +94,7 @@ static int generate(const struct queue *queue, uint32_t count)
 	return ioctl(queue->fd, LITEPCIE_IOCTL_CAPTURE_GENERATE, &wanted);
 }
 
-/* Let port n go to queue n. A rule, if there is one, discards the frames of port 3. */
+/* Let frames of port n go to queue n. If @rules is 1, a rule discards the frames of port 3. */
 static int sort(const struct queue *queue, unsigned int rules)
 {
 	struct litepcie_capture_sort wanted = {
@@ -155,7 +155,10 @@ static uint32_t word(const uint8_t *at)
 	return value;
 }
 
-/* Walk through a ring up to @to, whose frames must be @first, @first + 4, ... Returns how many. */
+/*
+ * Read the blocks of a ring up to position @to. Their frames must have the numbers @first, @first +
+ * 4 and so on. Returns the number of frames.
+ */
 static uint32_t walk(const struct queue *queue, uint64_t to, uint32_t first)
 {
 	uint32_t found = 0;
@@ -178,7 +181,7 @@ static uint32_t walk(const struct queue *queue, uint64_t to, uint32_t first)
 	return found;
 }
 
-/* Wait until the generator has made its frames, of which each of four ports has @each. */
+/* Wait until the generator has made all its frames: @each frames for each of four ports. */
 static void await_frames(const struct queue *queue, uint32_t each)
 {
 	while (info(queue).generated < PORTS * each || info(queue).generating)
@@ -200,7 +203,10 @@ static void start_all(struct queue *queues, uint32_t flags, unsigned int rules)
 
 /* Parts --------------------------------------------------------------------------------------- */
 
-/* Each queue gets the frames of its port, with accounts of its own. A rule discards port 3. */
+/*
+ * Each queue gets the frames of its port and has its own counts of frames. A rule discards the
+ * frames of port 3.
+ */
 static int spread(void)
 {
 	struct litepcie_capture_discards discards;
@@ -228,8 +234,8 @@ static int spread(void)
 }
 
 /*
- * Calls that need a ring, or queue 0, fail without it. A queue that another file has is refused with
- * EBUSY.
+ * Calls that need a ring fail for a file without one, and calls that need queue 0 fail for files of
+ * other queues. RING for a queue that another file has fails with EBUSY.
  */
 static int refuse(void)
 {
@@ -258,7 +264,7 @@ static int refuse(void)
 	return 0;
 }
 
-/* STOP of queue 1 seals its MBUF, and the others go on. */
+/* STOP of queue 1 lets the card seal that queue's MBUF, and the other queues go on. */
 static int alone(void)
 {
 	struct queue queues[QUEUES];
@@ -322,7 +328,7 @@ static int killed(void)
 	return 0;
 }
 
-/* When the file of queue 0 is closed, poll() wakes the file of queue 1: its run has ended. */
+/* When the file of queue 0 is closed, the run of queue 1 ends, too, and its file's poll() wakes. */
 static int left(void)
 {
 	struct queue queues[QUEUES];
@@ -342,7 +348,10 @@ static int left(void)
 	return 0;
 }
 
-/* Arm WAKE of all queues, send a frame to each, and return the ns until all have been woken. */
+/*
+ * Call WAKE for all queues and send a frame to each queue. Returns the time in ns until all
+ * eventfds have been signalled.
+ */
 static int64_t wake_all(const struct queue *queues, const int *events)
 {
 	int64_t begin;
@@ -369,8 +378,8 @@ static int64_t wake_all(const struct queue *queues, const int *events)
 }
 
 /*
- * The one interrupt of the capture wakes each queue, once. The driver makes up for a lost interrupt
- * once a second, so most rounds must be faster than that.
+ * The capture has one interrupt, which wakes the waiters of each queue once. If an interrupt is
+ * lost, the driver's watchdog wakes them within a second. So most rounds must take less than that.
  */
 static int woken(void)
 {

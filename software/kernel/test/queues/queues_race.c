@@ -24,7 +24,7 @@
 
 #define need(_true, ...)	do { if (!(_true)) fail(__VA_ARGS__); } while (0)
 
-#define EACH		60u		/* frames of each port in a round */
+#define EACH		60u		/* number of frames of each port in a round */
 #define PORTS		4u
 #define SIZE		64u
 #define HUGE		(2u << 20)
@@ -43,7 +43,10 @@ static unsigned int pick(unsigned int below)
 	return (unsigned int)rand_r(&state) % below;
 }
 
-/* Open the node for queue @number, with a ring in a huge page at *@base unless that is NULL. */
+/*
+ * Open the node for queue @number. If @base is not NULL, map memory, whose address *@base gets, and
+ * give the queue a ring in a huge page of this memory.
+ */
 static int open_queue(uint32_t number, uint8_t **base)
 {
 	struct litepcie_capture_choice choice = { .queue = number };
@@ -171,7 +174,9 @@ static void sort(int fd)
 	need(!ioctl(fd, LITEPCIE_IOCTL_CAPTURE_SORT, &wanted), "SORT: %s", strerror(errno));
 }
 
-/* Each frame is delivered or lost. Queue 3 has no ring, so it loses all. */
+/*
+ * Check that each frame counts as delivered or lost. Queue 3 has no ring, so it loses all frames.
+ */
 static void check_accounts(int fd, uint32_t queue)
 {
 	struct litepcie_capture_choice choice = { .queue = queue };
