@@ -180,8 +180,8 @@ static int direct(const char *disk)
 /* Shapes of rings, and the index page --------------------------------------------------------- */
 
 /*
- * Run the loopback through both rings until @buffers have come back. With @busy, wait by looking
- * at memory only. Returns the number of buffers compared.
+ * Run the loopback through both rings until @buffers buffers have come back by c2h. With @busy, the
+ * program waits by reading the mapped pages, without calls. Returns the number of buffers compared.
  */
 static uint64_t loop(size_t size, size_t count, uint64_t buffers, bool busy)
 {

@@ -16,17 +16,17 @@
 
 extern int fd;	/* descriptor of the open device node */
 
-/* The functions that follow are defined in rings.c. */
+/* Functions of rings.c */
 void need(bool true_, const char *what);
 void *map(uint64_t offset, size_t bytes);
 void fill(uint32_t *ring, size_t words);
 void compare(const uint32_t *got, const uint32_t *sent, size_t words, const char *what);
 
-/* The functions that follow are defined in rings_bar.c. */
+/* Functions of rings_bar.c */
 int bar(const char *flag);
 int memory(size_t offset);
 
-/* The functions that follow are defined in rings_read.c. */
+/* Function of rings_read.c */
 int read_buffers(unsigned long buffers);
 
 #endif /* RINGS_H */
