@@ -66,9 +66,9 @@ union argument {
 
 enum card {
 	THERE,
-	/* the fuzzed call is made by the file fds[FDS], whose card has gone for good */
+	/* the fuzzed call is made on the file fds[FDS], whose card has gone for good */
 	GONE,
-	IN_RESET,	/* the card is being reset while the fuzzed call is made */
+	IN_RESET,	/* the fuzzed call is made while the card is being reset */
 };
 
 /* The kinds of the program's own memory in which a call asks for a ring. */
@@ -122,17 +122,17 @@ void has_data(void);
 void both_run(void);
 bool make(const struct branch *branch);
 
-/* The functions that follow are defined in fuzz_memory.c. */
+/* Functions of fuzz_memory.c */
 void memory_init(void);
 unsigned long memory_at(enum place place);
 
-/* The functions that follow are defined in fuzz_branches.c. */
+/* Functions of fuzz_branches.c */
 void branches_step(void);
-/* returns how often the outcome that was reached least often was reached */
+/* Returns how often the rarest outcome was reached. */
 unsigned long branches_least(void);
 void branches_print(void);
 
-/* The functions that follow are defined in fuzz_away.c. */
+/* Variables and functions of fuzz_away.c */
 /* path by which the device node of the card that has gone can still be opened */
 extern char gone_path[];
 extern int reset_fd;		/* descriptor of the card's file `reset` in sysfs; -1: none */

@@ -12,7 +12,7 @@
 #include "calls.h"
 #include "fuzz.h"
 
-/* number of calls for the rarest outcome that are made after one preparation */
+/* number of calls that aim at the rarest outcome after one preparation */
 #define BURST		8
 /* number of calls that are made for each outcome while the card is being reset */
 #define RESET_BURST	64
@@ -253,8 +253,8 @@ static bool is_possible(const struct branch *branch)
 }
 
 /*
- * Returns the weight by which a branch's rank is multiplied: 4 for a branch that takes long, which
- * is then tried a quarter as often, or 1.
+ * Returns the weight by which a branch's rank is multiplied. It is 4 for a branch that takes long,
+ * so that this branch is tried a quarter as often, and 1 for other branches.
  */
 static unsigned long share(const struct branch *branch)
 {

@@ -18,7 +18,7 @@
 #define FAR		(1ll << 40)
 
 static int event_fd;
-static unsigned int driving;		/* offset in BAR0 of a register that only root may write */
+static unsigned int driving;		/* BAR0 offset of a register that only root may write to */
 
 /* Preparations for a call --------------------------------------------------------------------- */
 
