@@ -23,10 +23,10 @@
 
 #define HUGE		(2u << 20)
 #define MBUF		(16u << 10)
-#define BYTES		(256u << 10)	/* size of the ring */
+#define BYTES		(256u << 10)	/* size in bytes of the ring */
 #define RECORD		6u
 #define PATIENCE_MS	60000
-#define CYCLE		256u		/* unit of the generator's period, a clock cycle */
+#define CYCLE		256u		/* a clock cycle, in the units of the generator's period */
 
 #define need(_true, ...)	do { if (!(_true)) fail(__VA_ARGS__); } while (0)
 
@@ -309,7 +309,7 @@ static int refuse(void)
 	return 0;
 }
 
-/* Sleep until there is something to read, with the epoll @edge, or with poll() if that is -1. */
+/* Sleep until read() has data: by the epoll descriptor @edge, or by poll() if @edge is -1. */
 static void wait_for_data(int edge)
 {
 	struct pollfd poller = { .fd = fd, .events = POLLIN };
@@ -323,7 +323,10 @@ static void wait_for_data(int edge)
 		     "no poll(): %#x", poller.revents);
 }
 
-/* Returns an edge-triggered epoll of the node, which calls the driver's poll() only now. */
+/*
+ * Returns the descriptor of an edge-triggered epoll to which the node has been added. The kernel
+ * has called the driver's poll() for it, and may not do so again.
+ */
 static int edges(void)
 {
 	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
@@ -364,8 +367,8 @@ static size_t read_frames(uint8_t *to, size_t room, size_t got, size_t *at, uint
 }
 
 /*
- * Read two bursts of frames, the first one by edges of epoll. Each has room in the ring of read(),
- * and both together have not: the driver must give room back to the card.
+ * Read two bursts of frames, the first one with edge-triggered epoll. Each burst has room in the
+ * ring of read(), but both together do not: the driver must give room back to the card.
  */
 static int reading(void)
 {
@@ -483,7 +486,7 @@ static int hold(const char *flag, int error)
 		return 0;
 	}
 	refused(limit(BYTES), EIO, "LIMIT after the reset");
-	/* STOP, too, fails with EIO until the card is back. */
+	/* Like other calls, STOP fails with EIO until the card is back from its reset. */
 	while (stop() == -1)
 		need(errno == EIO && !usleep(1000), "STOP after the reset: %s", strerror(errno));
 	need(status->error == 0, "an error after STOP");
