@@ -54,7 +54,7 @@ static const struct litepcie_status_way *status_page;
  * such page.
  */
 static struct litepcie_index_way *index_page;
-/* largest number of filled c2h buffers that the program has found at one look */
+/* largest number of filled c2h buffers that the program has found at a time */
 static uint64_t most;
 
 static void need(bool true_, const char *what)
