@@ -55,8 +55,8 @@ int full(void)
 /* A ring full of bytes ------------------------------------------------------------------------ */
 
 /*
- * Fill @to with the stream's bytes from @at on. A byte's value tells its place: no ring's size is
- * a multiple of 251.
+ * Fill @to with the stream's bytes from byte @at on. Byte n of the stream has the value n modulo
+ * 251. No ring's size is a multiple of 251, so bytes at the wrong offset are noticed.
  */
 static void fill_from(uint8_t *to, size_t at, size_t bytes)
 {
@@ -65,8 +65,8 @@ static void fill_from(uint8_t *to, size_t at, size_t bytes)
 }
 
 /*
- * Write pieces of @bytes each from place @at of the stream on, until the ring has no room for one
- * more or @most pieces are written. Returns where the last piece ends.
+ * Write pieces of @bytes each, from byte @at of the stream on, until the ring has no room for one
+ * more or @most pieces are written. Returns the offset in the stream at which the last piece ends.
  */
 static size_t write_pieces(size_t at, size_t bytes, unsigned int most)
 {
@@ -111,8 +111,8 @@ static void read_pieces(size_t at, size_t end)
 }
 
 /*
- * The ring is full of bytes before the table is full of descriptors. The place at which the card
- * then stops may be the end of a buffer by chance. So two lengths of pieces are tried.
+ * The ring is full of bytes before the card's table is full of descriptors. By chance the ring may
+ * be full at the end of a buffer. So pieces of two lengths are tried.
  */
 int bytes(void)
 {
@@ -140,8 +140,8 @@ int bytes(void)
 /* A table full of descriptors ----------------------------------------------------------------- */
 
 /*
- * Write until the card stops fetching: c2h's ring is full, and no program reads. Returns where the
- * last written piece ends.
+ * Write until the card fetches no more data, because c2h's ring is full and no program reads.
+ * Returns the offset in the stream at which the last written piece ends.
  */
 static size_t stall(void)
 {
@@ -167,8 +167,8 @@ static bool is_writable(int ms)
 }
 
 /*
- * The card's table has one place left, and then none. poll() reports POLLOUT only when all of the
- * refused packet has room.
+ * The card's table has room for one descriptor, and then for none. poll() reports POLLOUT only when
+ * all of the packet that was refused has room.
  */
 int places(void)
 {
