@@ -107,8 +107,8 @@ void faults_drop(const char *what, const void *key)
 }
 
 /*
- * Returns the list's entry for the lock @key if @task holds it. Without @key it returns a free
- * entry.
+ * Returns the entry for the lock @key in the list @taken, or NULL, if @task does not hold the lock.
+ * If @key is NULL, returns a free entry.
  */
 static struct taken *find_taken(const void *key, const struct task_struct *task)
 {
