@@ -24,7 +24,7 @@
 /* number of descriptors that the table of the stand-in for the card holds */
 #define DEPTH	32u
 #define SIZE	4096u
-/* number of descriptors that the card has done before the test begins, close to the wrap at 2^32 */
+/* descriptors that the card has done before the test begins: soon its 32-bit counter wraps to 0 */
 #define AHEAD	((1ull << 32) - 5)
 
 static u64 ends[DEPTH];
@@ -37,7 +37,7 @@ static struct litepcie_way *const way = &file.way;
 static u32 loop_status;
 /* number of the driver's reads of loop_status since the test changed its value */
 static unsigned int reads;
-static u64 recorded;		/* number of descriptors for which the card has written records */
+static u64 recorded;		/* number of descriptors whose records the card has written */
 /*
  * number of buffers by which the card's status line grows after each of the driver's loads from it
  */
@@ -47,7 +47,7 @@ static bool raises[DEPTH];
 static bool lasts[DEPTH];
 static u32 bytes_of[DEPTH];
 static unsigned int described;
-/* number of times that the driver has signalled the eventfd of other waiting threads */
+/* number of calls of the driver's litepcie_dma_news(), which wakes waiting threads */
 static unsigned int told_others;
 /* number of times that the driver has checked whether the card has gone */
 static unsigned int suspected;

@@ -37,7 +37,7 @@ static void need(bool true_, const char *call)
 		fail("%s: %s", call, strerror(errno));
 }
 
-/* Check that a call of the child has returned, with success or with @error. Either is right. */
+/* Check that a call of the child process has succeeded, or has failed with @error. */
 static void ends(long rc, int error, const char *call)
 {
 	need(rc >= 0 || errno == error, call);

@@ -13,7 +13,7 @@
 
 typedef void steps_fn(unsigned int seed, unsigned int steps);
 
-/* The next sequence: its function, its seed, and its number of steps. */
+/* The random sequence that is run next: its function, its seed, and its number of steps. */
 static struct {
 	steps_fn	*make;
 	unsigned int	seed, steps;
@@ -25,8 +25,9 @@ static void test_random_sequence(void)
 }
 
 /*
- * Let @run run sequences of @make as a test each. @words are the first seed, the number of
- * sequences, and the steps of each. Returns the exit status; a check that fails ends the program.
+ * Run random sequences that the function @make makes. @run runs each one as a test. @words has the
+ * first seed, the number of sequences, and the steps of each sequence. Returns the exit status; a
+ * check that fails ends the program.
  */
 static int run_sequences(const char *program, void (*run)(const char *name, void (*test)(void)),
 			 steps_fn *make, char **words)

@@ -28,7 +28,7 @@
 
 #include "calls.h"
 
-#define FLOWS	64	/* number of received c2h buffers after which data is known to flow */
+#define FLOWS	64	/* received c2h buffers after which a test takes it that data flows */
 
 /* The card goes while it is in use ------------------------------------------------------------ */
 
@@ -287,7 +287,7 @@ static int race(const char *device, long rounds)
 	return 0;
 }
 
-/* Memory is refused --------------------------------------------------------------------------- */
+/* Requests for memory fail -------------------------------------------------------------------- */
 
 static unsigned long refusals;
 

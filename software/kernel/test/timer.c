@@ -62,9 +62,9 @@ static bool behind;
  * has news
  */
 static unsigned int seen;
-/* true: the driver has looked for progress since it enabled the cause */
+/* true: the driver has asked the card for progress since it enabled the interrupt cause */
 static bool looked;
-static bool owed;	/* the driver has found news, and has told nobody */
+static bool owed;	/* true: the driver has found progress and has not woken the waiters yet */
 
 void litepcie_timer_start(struct litepcie_way *way);
 void litepcie_timer_interrupt(struct litepcie_way *way);
@@ -185,8 +185,8 @@ static void litepcie_dma_news(struct litepcie_way *way)
 #include "../dma/timer.c"
 
 /*
- * An interrupt on another processor. After it, time goes on until the timer that it starts is due,
- * before the callback ends.
+ * Let an interrupt come on another processor, which may start the timer. Time then goes on until
+ * the timer is due again, while the callback on this processor has not ended yet.
  */
 static void interrupt_elsewhere(void)
 {
@@ -242,7 +242,7 @@ static void run_callback(unsigned int mode, unsigned int answers, void (*elsewhe
 	}
 }
 
-/* A run begins with the timer in poll mode, and with the cause otherwise. */
+/* Start a run: in poll mode the driver starts its timer, else it enables the interrupt cause. */
 static void start(unsigned int mode)
 {
 	way.mode = mode;

@@ -27,9 +27,10 @@
 static int failures;
 
 /*
- * Check a call of the driver. Returns false after one of the errors that a refused request may
- * become on its way to the caller, and ends the program after any other error. EOPNOTSUPP is that
- * of a capture whose status page could not be mapped at the probe.
+ * Check the result of a call of the driver. Returns false if the call has failed with one of the
+ * errors to which a refused request inside the driver can lead, and ends the program after any
+ * other error. EOPNOTSUPP is the error of a capture whose status page could not be mapped at the
+ * probe.
  */
 static bool ok(bool done, const char *what)
 {

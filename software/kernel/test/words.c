@@ -28,7 +28,8 @@ static void fail(const char *what)
 }
 
 /*
- * Fill @words with words of the stream from number @first on. No two words of a stream are alike.
+ * Fill the array @words with 64-bit words of the stream, from word number @first on. No two words
+ * of a stream are alike.
  */
 static void fill(uint64_t *words, uint64_t first)
 {
