@@ -70,11 +70,14 @@ struct litepcie_post {
 
 /* How a back end makes writes to BAR0. */
 enum litepcie_post_by {
-	/* a write of the library: the kernel's driver makes it and has the right card for sure */
+	/*
+	 * a write of the library: behind the kernel driver the write is an ioctl(), which reaches
+	 * the opened card for certain, and not a store to a mapping of the BAR
+	 */
 	LITEPCIE_POST_OWN,
-	/* a write of the library that may go out with the next access, which comes soon */
+	/* a write of the library that the back end may keep back until the next access */
 	LITEPCIE_POST_LATER,
-	/* a write of the program: made by a mapping of the BAR, if there is one */
+	/* a write of the program: a store to the mapping of the BAR, if the BAR is mapped */
 	LITEPCIE_POST_PROGRAM,
 };
 
@@ -108,7 +111,7 @@ struct litepcie_channel {
 	int (*setup)(struct litepcie_stream *stream);
 	/* Take the ring from the card and free it. The direction is at rest. */
 	void (*free)(struct litepcie_stream *stream);
-	/* Get the stream ready for a run. The card has no descriptor of the run yet. */
+	/* Get the stream ready for a run, before the card gets the run's first descriptor. */
 	int (*start)(struct litepcie_stream *stream);
 	/* Enable the direction. All c2h buffers have been handed to the card before. */
 	int (*run)(struct litepcie_stream *stream);
@@ -118,9 +121,9 @@ struct litepcie_channel {
 	 */
 	int (*stop)(struct litepcie_stream *stream);
 	/*
-	 * Hand the card @count buffers, 1 to a ring of them, from number @first on. stream->asks
-	 * says for each buffer whether it raises an interrupt, stream->lengths how many bytes it
-	 * has.
+	 * Hand the card @count buffers from number @first on: at least one, at most all buffers of
+	 * the ring. stream->asks says for each buffer whether it raises an interrupt, and
+	 * stream->lengths says how many bytes of it are sent (h2c).
 	 */
 	int (*post)(struct litepcie_stream *stream, uint64_t first, uint64_t count);
 	/*
@@ -182,7 +185,7 @@ struct litepcie_backend {
 	/*
 	 * Set up rings, interrupts and bus mastering after the card has been identified. dev->map
 	 * is known. A failure is followed by close(), or after a reset by a later close(). NULL: a
-	 * driver has done so.
+	 * kernel driver has set them up.
 	 */
 	int (*attach)(struct litepcie *dev);
 	/* Free all that open(), attach() and memory() have made. All streams are closed. */
@@ -195,7 +198,9 @@ struct litepcie_backend {
 
 	/* Registers and BARs ------------------------------------------------------------------ */
 
-	/* Read consecutive words of BAR0. If there are several, reading them has no side effects. */
+	/*
+	 * Read consecutive words of BAR0. If there are several, reading them has no side effects.
+	 */
 	int (*read_words)(struct litepcie *dev, uint32_t offset, uint32_t *words, size_t count);
 	/*
 	 * Make writes to BAR0 in order. The writes may still be on their way to the card when this

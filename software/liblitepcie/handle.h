@@ -5,8 +5,8 @@
  */
 
 /*
- * The handle of a card: all that the library knows of a card that it has opened. litepcie_open()
- * makes the handle, and litepcie_close() frees it.
+ * The handle of a card: all that the library knows about one opened card. litepcie_open() makes
+ * the handle, and litepcie_close() frees it.
  */
 #ifndef LITEPCIE_HANDLE_H
 #define LITEPCIE_HANDLE_H
@@ -30,11 +30,15 @@ struct litepcie_capture_run {
 	uint32_t	number;
 	uint32_t	state;
 	uint32_t	sort;		/* value of register capture_queues_control in a run */
-	/* queues whose memory the card may write to until the run ends, though they were closed */
+	/*
+	 * bit n: queue n was closed during the run, and its memory is kept until the run ends,
+	 * since the card may still write to that memory
+	 */
 	uint32_t	left;
 	/*
-	 * true: the card may write to the rings, since a run was begun and was not seen to come to
-	 * rest. Any thread may read this at any time (__ATOMIC_RELAXED).
+	 * true: the card may write to the capture rings, since the library has started a run and
+	 * has not yet seen the card idle after it. Any thread may read this member at any time
+	 * (__ATOMIC_RELAXED).
 	 */
 	bool		restless;
 };
@@ -47,13 +51,16 @@ struct litepcie {
 	const struct litepcie_backend	*backend;
 	/*
 	 * lock of the handle: protects the streams' counts, and the accesses of a serial back end.
-	 * Calls hold the lock, and release it while the thread sleeps. Without the lock are the
-	 * fast path of litepcie_stream_acquire() and litepcie_stream_release(), accesses of the
-	 * program to BARs by a back end that is not serial, and reads of what stays from open to
-	 * close.
+	 * Calls hold the lock, and release it while the thread sleeps. The lock is not needed for
+	 * the fast path of litepcie_stream_acquire() and litepcie_stream_release(), for accesses of
+	 * the program to BARs by a back end that is not serial, and for reads of members that do
+	 * not change between open and close.
 	 */
 	pthread_mutex_t			lock;
-	/* taken before @lock: one thread at a time copies the capture's accounts and reads the copy */
+	/*
+	 * lock that is taken before @lock: only one thread at a time may let the card copy its
+	 * counts of captured frames and read that copy
+	 */
 	pthread_mutex_t			counting;
 	/*
 	 * wakes the handle's other threads, after the thread that slept for the card (@sleeper) has
@@ -68,7 +75,10 @@ struct litepcie {
 	const char			*mmio_path;
 	/* flags LITEPCIE_HAS_STREAMS and _PACKETS, if the back end and its driver can do them */
 	uint64_t			able;
-	/* readable when the card interrupts, for the channel of the folder dma/table; or -1 */
+	/*
+	 * descriptor that is readable after an interrupt of the card; used by the folder dma/table;
+	 * -1: the back end has none
+	 */
 	int				interrupt;
 	char				*name;
 	unsigned int			channel;	/* number of the DMA channel in use */
@@ -85,30 +95,38 @@ struct litepcie {
 	struct litepcie_notices		notices;
 	/* bus address of the notices (records and status lines); used by table_notices.c */
 	uint64_t			notices_iova;
-	uint32_t			poll_us;	/* us from look to look; 0: interrupts */
-	/* true: adaptive mode, in which the looks at the card begin after an interrupt */
+	/* us from one read of the card's progress to the next; 0: the card interrupts instead */
+	uint32_t			poll_us;
+	/* true: the library polls the card by @poll_us only after an interrupt (adaptive mode) */
 	bool				adaptive;
-	/* true: looks at the card's progress are under way, so the interrupts of the DMA are off */
+	/* true: the library polls the card's progress now, and the DMA's interrupts are off */
 	bool				looking;
-	/* number of buffers, of both directions, that the card had finished at the last look */
+	/* number of descriptors, of both directions, that the card had executed at the last poll */
 	uint64_t			looked;
-	/* descriptor of a timer that is readable when a look at the card is due, or -1 */
+	/* descriptor of a timer that is readable when the card is to be polled, or -1 */
 	int				timer;
 	/* descriptor of an epoll on @timer and @interrupt, or -1 */
 	int				news;
 	/*
-	 * time in ms since which the card makes no progress, or of the last check that it is still
-	 * there; 0: it had made progress at the last look
+	 * time in ms of the first read of the counts that found no progress of the card, or of the
+	 * last check that the card is still there; 0: the last read found progress
 	 */
 	int64_t				silent_ms;
-	/* number of looks at the notices in memory; every GLANCES-th look also takes interrupts */
+	/*
+	 * number of reads of the counts in memory that found progress; after each GLANCES-th
+	 * (dma_wait.c) the thread also takes interrupts
+	 */
 	unsigned int			glances;
 	/* true: litepcie_dma_fd() was called, so each wait must clear its descriptor */
 	bool				watched;
-	/* true: a stream whose interrupts can be counted has ended since the first start */
+	/*
+	 * true: a stream whose interrupts can be counted has ended since the first of the two
+	 * streams started
+	 */
 	bool				counted;
 	/*
-	 * true: the interrupt of the user's logic is switched on; it has come since the last wait
+	 * user_enabled: the program has switched the interrupt of the user's logic on. user_raised:
+	 * this interrupt has come, and no wait has returned it yet.
 	 */
 	bool				user_enabled, user_raised;
 	/* the open captures of this handle, by queue number, and the run that they share */

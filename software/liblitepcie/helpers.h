@@ -5,8 +5,8 @@
  */
 
 /*
- * Small functions that all of the library uses: errors and their sentences, register accesses, the
- * description of a card, memory, time.
+ * Small functions that the whole library uses, for errors and their sentences, register accesses,
+ * the description of a card, memory, and time.
  */
 #ifndef LITEPCIE_HELPERS_H
 #define LITEPCIE_HELPERS_H
@@ -15,7 +15,7 @@
 
 #include "handle.h"
 
-/* longest time in ms from one look at the card's progress to the next, in a thread that waits */
+/* longest time in ms for which a waiting thread sleeps before it reads the card's progress again */
 #define LITEPCIE_WAIT_SLICE_MS	200
 
 /* The lock, errors and their sentences --------------------------------------------------------- */
@@ -64,7 +64,7 @@ int litepcie_struct_out(const struct litepcie *dev, void *theirs, const void *ou
 
 /* Registers ------------------------------------------------------------------------------------ */
 
-/* Add a write of 4 bytes to a list of writes, at @post. Returns the place of the next write. */
+/* Put a write of 4 bytes into the list entry @post. Returns the address of the next entry. */
 static inline struct litepcie_post *litepcie_post_add(struct litepcie_post *post, uint32_t offset,
 						      uint32_t value)
 {
@@ -78,26 +78,26 @@ static inline struct litepcie_post *litepcie_post_add(struct litepcie_post *post
 /* Read or write registers of BAR0 from inside the library. The caller holds the handle's lock. */
 int litepcie_get(struct litepcie *dev, uint32_t offset, uint32_t *value);
 int litepcie_get64(struct litepcie *dev, uint32_t offset, uint64_t *value);
-/* Read 64 bits of a copy of counters that the card has made, and that does not change meanwhile. */
+/* Read a 64-bit counter of a copy that the card has made, whose two words belong together. */
 int litepcie_get_copy64(struct litepcie *dev, uint32_t offset, uint64_t *value);
 int litepcie_put(struct litepcie *dev, uint32_t offset, uint32_t value);
-/* how often a register is read that reads as all ones, as a read that was given up does */
+/* how often the library reads a register that gives all ones, as a failed PCIe read also does */
 #define LITEPCIE_READS	3u
 /*
- * Read a register that never has all ones. If it reads so again and again, -EIO says that the card
- * does not answer.
+ * Read a register whose value is never all ones. If each of LITEPCIE_READS reads gives all ones,
+ * the function returns -EIO with the sentence that the card does not answer.
  */
 int litepcie_get_answer(struct litepcie *dev, uint32_t offset, uint32_t *value);
 /*
- * Read a register that never has all ones, and write it with the bits @clear cleared and the bits
- * @set set.
+ * Read a register whose value is never all ones, clear its bits @clear, set its bits @set, and
+ * write the result back.
  */
 int litepcie_change(struct litepcie *dev, uint32_t offset, uint32_t clear, uint32_t set);
 int litepcie_get_words(struct litepcie *dev, uint32_t offset, uint32_t *words, size_t count);
 
 /*
- * Returns true if a register of states that read as @status says one of @states. A read that the
- * root port has given up gives all ones, and says nothing.
+ * Returns true if @status, the value read from a status register, has one of the bits @states set.
+ * The value of all ones has none: the root port returns it for a read that has failed.
  */
 static inline bool litepcie_says(uint32_t status, uint32_t states)
 {
@@ -136,7 +136,7 @@ static inline int litepcie_attach(struct litepcie *dev)
 const struct litepcie_block *litepcie_find_block(const struct litepcie *dev, unsigned int type,
 						 unsigned int index);
 
-/* Add a register. Returns -EPROTO if its name is known with another place or size. */
+/* Add a register. Returns -EPROTO if a register of that name has another offset or size. */
 int litepcie_register_add(struct litepcie *dev, const struct litepcie_register *entry);
 void litepcie_registers_sort(struct litepcie *dev);
 
@@ -155,8 +155,8 @@ void litepcie_need(struct litepcie *dev, const char *name, uint32_t *offset, int
 bool litepcie_has_capture(const struct litepcie *dev);
 
 /*
- * Switch off the capture block, which an earlier client may have left running. It does not wait
- * until the block is at rest.
+ * Switch off the capture block, which an earlier client may have left running. The function does
+ * not wait until the block is idle.
  */
 int litepcie_capture_quiesce(struct litepcie *dev);
 
@@ -178,16 +178,16 @@ int litepcie_memory_file(size_t size, unsigned int flags);
 void litepcie_memory_huge(void *memory, size_t size);
 
 /*
- * Take over a mapping and its file, which @fd is unless it is -1. @placed says that the mapping is
- * the program's own memory. Returns NULL with a sentence if there is no memory: the mapping and the
- * file have then been given back.
+ * Make a struct litepcie_memory that owns the mapping at @base and the descriptor @fd of the mapped
+ * file (-1: none). @placed: the mapping is the program's own memory. Returns NULL with a sentence
+ * if there is no memory for the struct: the mapping and the file have then been freed.
  */
 struct litepcie_memory *litepcie_memory_new(struct litepcie *dev, void *base, size_t size, int fd,
 					    bool placed);
 
 /* Time and waits ------------------------------------------------------------------------------- */
 
-/* Returns the descriptor that is readable when a look is due, or -1 without timed looks. */
+/* Returns the timer that is readable when the card is to be polled, or -1 if poll_us is 0. */
 static inline int litepcie_timer(const struct litepcie *dev)
 {
 	return dev->poll_us ? dev->timer : -1;
@@ -203,8 +203,8 @@ int64_t litepcie_now_ms(void);
 int64_t litepcie_deadline(int timeout_ms);
 
 /*
- * Returns the time in ms to sleep until the next look at the card: up to LITEPCIE_WAIT_SLICE_MS.
- * Returns 0 if @deadline has passed.
+ * Returns how many ms a thread that waits until @deadline sleeps before it reads the card's
+ * progress again: at most LITEPCIE_WAIT_SLICE_MS. Returns 0 if @deadline has passed.
  */
 int litepcie_slice(int64_t deadline);
 
@@ -215,7 +215,7 @@ int litepcie_slice(int64_t deadline);
 struct pollfd;
 int litepcie_poll(struct litepcie *dev, struct pollfd *fds, unsigned int count, int timeout_ms);
 
-/* Clear an eventfd or a timer. Returns how often it was raised; 0: not at all, or @fd is -1. */
+/* Clear the eventfd or timer @fd. Returns how often it was raised; 0: not at all, or @fd is -1. */
 uint64_t litepcie_take_event(int fd);
 
 #endif /* LITEPCIE_HELPERS_H */

@@ -95,7 +95,7 @@ extern "C" {
  * the place of the user's logic. litepcie_slot() reads these counts.
  */
 #define LITEPCIE_HAS_SLOT_MONITOR	(UINT64_C(1) << 3)
-/* feature: litepcie_bar_map() maps BARs, if this user may and the host lets them */
+/* feature: litepcie_bar_map() can map BARs, if the user has the right and the host allows it */
 #define LITEPCIE_HAS_BAR_MAP		(UINT64_C(1) << 4)
 
 struct litepcie;
@@ -187,8 +187,9 @@ struct litepcie_window {
 int litepcie_open(struct litepcie **dev, const char *name, char *why, size_t why_size);
 
 /*
- * Close the capture and the streams, leave the card quiet and free everything. That takes as long
- * as the stops of what runs take together. @dev may be NULL. Threads: alone.
+ * Close all captures and streams of the handle, switch the interrupts of the user's logic off, and
+ * free the handle. The call takes as long as litepcie_capture_close() and litepcie_stream_close()
+ * take for each capture and stream that still runs. @dev may be NULL. Threads: alone.
  */
 void litepcie_close(struct litepcie *dev);
 
@@ -267,8 +268,8 @@ int litepcie_time(struct litepcie *dev, uint64_t *ticks);
 /*
  * A register is reached by its offset in BAR0, litepcie_readl() and the calls next to it, or by its
  * name, litepcie_register_read() and litepcie_register_write(). litepcie_bar_read() and
- * litepcie_bar_write() make an access of a chosen size to any BAR, for memory and for whatever the
- * user's logic has.
+ * litepcie_bar_write() make an access of a chosen size to any BAR: to the card's memory, and to the
+ * registers and memory of the user's logic.
  */
 
 /*
@@ -298,8 +299,8 @@ int litepcie_writeq(struct litepcie *dev, uint32_t offset, uint64_t value);
  * Take in the names of all registers from the csr.json that LiteX writes when it builds the
  * gateware. Without the file the library knows the registers of the blocks in the capability table.
  * With the file the library also knows those of the user's logic and of the endpoint. The call can
- * be made again. Returns 0 or -errno; -EPROTO: the file is of another build, or not LiteX's, and
- * nothing has changed. Threads: alone.
+ * be made again. Returns 0 or -errno; -EPROTO: the file is of another build, or LiteX did not write
+ * it, and the library knows the same registers as before. Threads: alone.
  */
 int litepcie_csr_load(struct litepcie *dev, const char *path);
 

@@ -6,19 +6,20 @@
 
 /*
  * Capture of frames: the card writes them as pcapng blocks into a ring in host memory, and the
- * program uses the blocks in place. A page of header and then the ring's bytes are a file that
- * Wireshark opens, so a recorder copies nothing and looks at no packet.
+ * program uses the blocks in place. The header of litepcie_capture_header() with the ring's bytes
+ * behind it is a file that Wireshark opens. So a recorder need not convert or inspect packets.
  *
- * The ring is divided into MBUFs of equal size. No block crosses the end of an MBUF, and the last
- * block of each is its seal, which has the number of the MBUF and the counts so far. A frame is a
- * record: an Enhanced Packet Block with the time in ns since the card's reset. Frames for which the
- * ring has no room are lost as a whole. The card counts each lost frame once, by its cause, and the
- * next record of the same port has the number of frames that are missing before it.
+ * The ring is divided into parts of equal size, the MBUFs. No block crosses their ends, and the
+ * last block of each is its seal, which has the number of the MBUF and the counts so far. A frame
+ * is a record: an Enhanced Packet Block with the time in ns since the card's reset. Frames for
+ * which the ring has no room are lost as a whole. The card counts each lost frame once, by its
+ * cause, and the next record of the same port has the number of frames that are missing before it.
  *
- * A card may have several queues, each with a ring, a status line and accounts of its own. Each is
- * a capture of its own, which one thread follows, without a lock between them. Rules and a spread
- * say which frames go to which queue (litepcie_capture_sort()). All queues run together: start the
- * others first, and then queue 0, which begins the run of all, and whose stop ends it.
+ * A card may have several queues, each with its own ring, status line (counts that the card writes
+ * to host memory) and counts by port. A struct litepcie_capture is one queue, which one thread
+ * uses. Rules and the spread, a table of queues, say which frames go to which queue
+ * (litepcie_capture_sort()). All queues run together: start the others first, and then queue 0. The
+ * start of queue 0 begins the run of all queues, and its stop ends the run.
  *
  * The errors are those of liblitepcie.h. A card needs the capture block, which is in gateware that
  * was built with --capture. All back ends can capture. Behind the kernel driver the ring is memory
@@ -43,7 +44,10 @@
 extern "C" {
 #endif
 
-/* Sizes in bytes of a ring, and of an MBUF: smallest, largest, and what 0 stands for. */
+/*
+ * Sizes in bytes of a ring and of an MBUF: the smallest, the largest, and the size that is used if
+ * the settings have 0.
+ */
 #define LITEPCIE_CAPTURE_RING_SMALLEST	(UINT64_C(64) << 10)
 #define LITEPCIE_CAPTURE_RING_LARGEST	(UINT64_C(1) << 30)
 #define LITEPCIE_CAPTURE_RING_DEFAULT	(UINT64_C(64) << 20)
@@ -83,26 +87,27 @@ struct litepcie_capture_config {
 	 * MiB, or a quarter of the ring if that is less
 	 */
 	uint32_t	mbuf_bytes;
-	/* bytes to keep of a frame; 0: all. An MBUF less 128 bytes is kept at most. */
+	/* most bytes of a frame that are recorded: up to the bytes of an MBUF minus 128; 0: all */
 	uint32_t	snap;
 	/*
-	 * ns that whole records may wait on the card for more before they are written; 0: 1000,
-	 * LITEPCIE_CAPTURE_AT_ONCE: they do not wait
+	 * longest time in ns that the card holds complete records, to write them together with
+	 * later records; 0: 1000 ns, LITEPCIE_CAPTURE_AT_ONCE: the card does not hold them
 	 */
 	uint32_t	wait_ns;
-	/* record the frames that their source found bad, too */
+	/* true: frames that their source marked as bad are recorded, too */
 	bool		keep_bad;
 	/*
-	 * Frames wait for room where they would be lost, so their source must be able to wait. A
+	 * true: a frame that would be lost waits for room, so its source must be able to wait. A
 	 * frame that waits holds up those of all queues. So if rules or spread send a frame to a
 	 * queue that was not started, all queues stand still until litepcie_capture_stop() of queue
 	 * 0, by which the frame is lost and counted.
 	 */
 	bool		lossless;
 	/*
-	 * The card writes over the oldest data and does not wait for litepcie_capture_release().
-	 * The ring must be at least four times the staging memory of a queue: the card's 1 MiB is
-	 * divided among its queues, so with one queue the ring needs 4 MiB.
+	 * true: the card overwrites the oldest data and does not wait for
+	 * litepcie_capture_release(). The ring must be at least four times the staging memory of a
+	 * queue: the card's 1 MiB is divided among its queues, so with one queue the ring needs 4
+	 * MiB.
 	 */
 	bool		newest;
 	/*
@@ -111,14 +116,14 @@ struct litepcie_capture_config {
 	 */
 	uint32_t	link_type;
 	/*
-	 * number of the queue. All queues of a card have the MBUFs and the modes of queue 0, and
-	 * its snap and wait_ns count for all. Except behind the kernel driver the rings, too, must
-	 * be of one size.
+	 * number of the queue. All queues of a card must have the same mbuf_bytes and modes as
+	 * queue 0. The snap and wait_ns of queue 0 hold for all queues. Except behind the kernel
+	 * driver, all rings must have the same size.
 	 */
 	uint32_t	queue;
 	/*
-	 * huge pages of the ring: LITEPCIE_CAPTURE_PAGES_2M or _1G, which the ring must fill; 0: the
-	 * largest there are. If there are no such pages, the ring is refused.
+	 * size of the ring's pages: LITEPCIE_CAPTURE_PAGES_2M or _1G, and at most the ring's bytes;
+	 * without such free pages there is no ring. 0: the library chooses the pages.
 	 */
 	uint64_t	page_bytes;
 };
@@ -131,13 +136,13 @@ struct litepcie_span {
 	size_t		struct_size;
 	const uint8_t	*data;
 	size_t		bytes;
-	/* bytes that the ring has had before this span, since the start of the capture */
+	/* number of bytes in the ring before this span, since the start of the capture */
 	uint64_t	position;
 	uint64_t	mbuf;		/* number of the MBUF, from 0 */
 	bool		sealed;		/* true: the span ends with the MBUF's seal */
 	/*
-	 * counts since the start, as of the card's last status line, which may be about more than
-	 * this span: records in the ring, frames lost, and the device time of the line in ns
+	 * counts since the start, from the card's last status line, which may count data behind
+	 * this span, too: records written, frames lost, and the device time of that line in ns
 	 */
 	uint64_t	records;
 	uint64_t	lost;
@@ -156,22 +161,25 @@ struct litepcie_packet {
 	uint64_t	dropped;
 };
 
-/* A count of frames that had one fate, and of the bytes that they had at their source. */
+/* A number of frames, and the number of bytes that these frames had at their source. */
 struct litepcie_account {
 	uint64_t	frames;
 	uint64_t	bytes;
 };
 
 /*
- * What became of the frames of one port. Each frame is in one account: it was delivered, or dropped
- * because its source found it bad, or lost because the ring had no room, or because the card's
- * staging memory had none.
+ * What became of the frames of one port. Each frame is counted in one member: it was delivered to
+ * the ring, or dropped because its source marked it as bad, or lost because the ring had no room,
+ * or because the card's staging memory (the buffer before the ring) had none.
  */
 struct litepcie_port_accounts {
 	struct litepcie_account	delivered, bad, lost_ring, lost_staging;
 };
 
-/* Counts of a capture: accounts as of one moment, and others as of the last status line. */
+/*
+ * Counts of a capture. The counts in @port are those of one moment. @position, @records, @lost and
+ * @time_ns are from the last status line.
+ */
 struct litepcie_capture_stats {
 	size_t		struct_size;
 	uint64_t	position;	/* bytes that came into the ring since the start */
@@ -213,7 +221,7 @@ struct litepcie_discards {
 struct litepcie_generator {
 	size_t		struct_size;
 	uint32_t	size;		/* bytes of a frame: 1 to 16383 */
-	/* time from frame to frame in 1/256 of a clock cycle; 0: as fast as it can */
+	/* time from frame to frame in 1/256 of a clock cycle; 0: as fast as the generator can */
 	uint32_t	period;
 	uint32_t	count;		/* number of frames to make; 0: without end */
 	uint32_t	seed;		/* seed of the frames' data */
@@ -227,14 +235,14 @@ struct litepcie_generator {
  * litepcie_close() closes the capture, too.
  *
  * Behind the kernel driver the first litepcie_capture_start() allocates the ring and locks it in
- * memory (ulimit -l). Until then another program may capture, and litepcie_capture_stats() has its
- * accounts.
+ * memory (ulimit -l). Until then another program may capture, and litepcie_capture_stats() returns
+ * the counts of that program's frames.
  *
  * Returns 0 and the capture in @capture, or -errno; -EINVAL: a setting is out of its range,
  * -ENODEV: the card has no capture block, -EBUSY: this handle has a capture of this queue, or the
- * card may still write to the ring of an earlier one, -ENOMEM: there are no such huge pages, or
- * behind the kernel driver litepcie_capture_start() says so, -EOPNOTSUPP: the kernel driver is too
- * old. Threads: alone.
+ * card may still write to the ring of an earlier one, -ENOMEM: there are no free pages of the size
+ * page_bytes (behind the kernel driver litepcie_capture_start() returns this error), -EOPNOTSUPP:
+ * the kernel driver is too old. Threads: alone.
  */
 int litepcie_capture_open(struct litepcie *dev, const struct litepcie_capture_config *config,
 			  struct litepcie_capture **capture);
@@ -242,8 +250,8 @@ int litepcie_capture_open(struct litepcie *dev, const struct litepcie_capture_co
 /*
  * Stop the generator and the capture, which takes as long as litepcie_capture_generate() and
  * litepcie_capture_stop(), and free the capture's memory. Spans of it are not valid any more.
- * @capture may be NULL. While queue 0 runs, the memory of another queue is kept until queue 0 stops.
- * Threads: alone.
+ * @capture may be NULL. While queue 0 runs, the memory of another queue is kept until queue 0
+ * stops. Threads: alone.
  */
 void litepcie_capture_close(struct litepcie_capture *capture);
 
@@ -255,11 +263,11 @@ int litepcie_capture_settings(const struct litepcie_capture *capture,
 			      struct litepcie_capture_config *config);
 
 /*
- * Begin to take frames, at position 0 and with all accounts at 0. Data of an earlier start is lost.
+ * Begin to take frames, at position 0 and with all counts at 0. Data of an earlier start is lost.
  * A queue other than 0 begins when queue 0 is started after it.
  *
  * Returns 0 or -errno; -EBUSY: this queue takes frames already, another program has it, or queue 0
- * runs already, -EINVAL: the settings of the started queues do not go together, -EMSGSIZE: there
+ * runs already, -EINVAL: the settings of the started queues contradict each other, -EMSGSIZE: there
  * are no huge pages for a ring behind the kernel driver, -ENOMEM: no memory. Threads: one.
  */
 int litepcie_capture_start(struct litepcie_capture *capture);
@@ -275,17 +283,18 @@ int litepcie_capture_start(struct litepcie_capture *capture);
  * With `newest` the blocks that the card has written over, or is about to, are skipped.
  *
  * Returns 1 and the blocks in @span, 0 if none came in time, or -errno; -EINTR: a signal was
- * handled, -EIO: the card was reset, or its status line cannot be true, -EPIPE: queue 0 was stopped,
- * and with it this queue, and all has been given. Threads: one.
+ * handled, -EIO: the card was reset, or its status line cannot be true, -EPIPE: queue 0 was
+ * stopped, and with it this queue, and all has been given. Threads: one.
  */
 int litepcie_capture_next(struct litepcie_capture *capture, struct litepcie_span *span,
 			  int timeout_ms);
 
 /*
- * Give the oldest @bytes that litepcie_capture_next() has given back to the card. The card is told
- * when an eighth of the ring or an MBUF has come together, whichever is more. Returns 0 or -errno;
- * -EINVAL: so many bytes were not given, -EOVERFLOW: with `newest` the card has written over a part
- * of them meanwhile, so what the program has read there may be wrong. Threads: one.
+ * Release the oldest @bytes of the spans that litepcie_capture_next() has returned, so that the
+ * card may write there again. The library tells the card only when an eighth of the ring or an MBUF
+ * has been released, whichever is more. Returns 0 or -errno; -EINVAL: the program holds fewer
+ * bytes, -EOVERFLOW: with `newest` the card has overwritten a part of these bytes, so the data that
+ * the program has read there may be wrong. Threads: one.
  */
 int litepcie_capture_release(struct litepcie_capture *capture, size_t bytes);
 
@@ -304,9 +313,8 @@ int litepcie_capture_release(struct litepcie_capture *capture, size_t bytes);
 int litepcie_capture_stop(struct litepcie_capture *capture);
 
 /*
- * Get what became of all frames since the start, and how far the card is. The accounts of all ports
- * are copied at one moment, so for each port all its frames are in them. Returns 0 or -errno.
- * Threads: one.
+ * Get the counts of all frames since the start, and the position of the card. The counts of all
+ * ports are copied at one moment. Returns 0 or -errno. Threads: one.
  */
 int litepcie_capture_stats(struct litepcie_capture *capture, struct litepcie_capture_stats *stats);
 
@@ -317,10 +325,10 @@ int litepcie_capture_stats(struct litepcie_capture *capture, struct litepcie_cap
 int litepcie_capture_queues(struct litepcie *dev);
 
 /*
- * Say how frames get to the queues, from the next start of queue 0 on until queue 0 is closed.
+ * Set which frames go to which queue, from the next start of queue 0 on until queue 0 is closed.
  * @capture must be that of queue 0. If @sorting is NULL, and without this call, all frames go to
- * queue 0. Frames of a queue that is not started are lost and counted. With `lossless` they wait,
- * and with them all other frames.
+ * queue 0. Frames for a queue that is not started are lost and counted. With `lossless` these
+ * frames wait, and hold up all other frames.
  *
  * Returns 0 or -errno; -EINVAL: a rule or an entry names a queue that the card does not have, or
  * this is another queue than 0, -EBUSY: frames are being taken, or another program has queue 0,
@@ -329,13 +337,13 @@ int litepcie_capture_queues(struct litepcie *dev);
 int litepcie_capture_sort(struct litepcie_capture *capture, const struct litepcie_sorting *sorting);
 
 /*
- * Make a rule from @text: words with blanks between, which say what a frame must be like and what
- * is done with it.
+ * Make a rule from @text. Its words, with blanks between them, say which frames match the rule, and
+ * what the card does with these frames.
  *
  * A frame must match each of these words that is given: port=N, vlan=N, ethertype=N, proto=N or one
- * of proto=tcp, udp, sctp and icmp, flags=N/MASK for those of TCP, length=N-M, sport=N-M, dport=N-M,
- * src=ADDRESS/BITS and dst=ADDRESS/BITS. -M and /BITS may be left out. The words ipv4, ipv6,
- * tagged, fragment and ports match a frame of that version of IP, with a VLAN tag, that is a
+ * of proto=tcp, udp, sctp and icmp, flags=N/MASK for those of TCP, length=N-M, sport=N-M,
+ * dport=N-M, src=ADDRESS/BITS and dst=ADDRESS/BITS. -M and /BITS may be left out. The words ipv4,
+ * ipv6, tagged, fragment and ports match a frame of that version of IP, with a VLAN tag, that is a
  * fragment, or that has port numbers. A word with ! before it matches all other frames. Of an IPv6
  * address the first 64 bits are compared at most.
  *
@@ -363,9 +371,9 @@ int litepcie_capture_header(const struct litepcie_capture *capture, void *buffer
 
 /*
  * Start the generator in the card, from frame 0 on, or stop it if @generator is NULL. A generator
- * that runs is stopped first. A frame that waits for room, with `lossless`, must be let out before
- * the generator stops. If a frame is leaving, the call may wait for it, for 30 s at most. The
- * generator belongs to queue 0.
+ * that runs is stopped first. With `lossless` a frame of the generator may wait for room: the
+ * generator stops only after litepcie_capture_release() has made room for that frame. The call
+ * waits for a frame that is leaving for 30 s at most. Only the capture of queue 0 may call this.
  *
  * Returns 0 or -errno; -EINVAL: a setting is out of its range, or this is another queue,
  * -ETIMEDOUT: the generator does not come to rest. Threads: one.
@@ -374,9 +382,9 @@ int litepcie_capture_generate(struct litepcie_capture *capture,
 			      const struct litepcie_generator *generator);
 
 /*
- * Find out how many frames the generator has made since its start. Their fates may not be decided
- * yet. A generator that was stopped has made 0. Returns 1 if no frame is being made, 0 if one is,
- * or -errno. Threads: one.
+ * Find out how many frames the generator has made since its start. The capture may not have counted
+ * the last of them yet. After a stop the number is 0. Returns 1 if no frame is being made, 0 if one
+ * is, or -errno. Threads: one.
  */
 int litepcie_capture_generated(struct litepcie_capture *capture, uint64_t *frames);
 
@@ -418,7 +426,7 @@ struct litepcie_played {
 	uint32_t	passed;		/* number of blocks that were whole and broke no rule */
 	uint32_t	skipped;	/* number of blocks of @passed that have no packet */
 	uint32_t	empty;		/* packets of no bytes in @passed, which become no frames */
-	/* number of the rule that the first block breaks which was not played; 0: none */
+	/* number of the rule that a block broke, at which the player stopped; 0: none did */
 	uint32_t	error;
 	bool		in_block;	/* true: the stream so far ends inside a block */
 	bool		idle;		/* true: no frame is leaving the player now */
@@ -454,7 +462,7 @@ const char *litepcie_play_error(uint32_t error);
 
 /* The records of a span, in place ------------------------------------------------------------- */
 
-/* Used by litepcie_record_next(): 32 bits of a block, which is little-endian as the host is. */
+/* Used by litepcie_record_next(): load 32 bits of a block. Block and host are little-endian. */
 static inline uint32_t litepcie_record_word(const uint8_t *data)
 {
 	uint32_t word;
@@ -524,7 +532,7 @@ static __attribute__((noinline, unused)) int litepcie_record_other(
 		packet->flags = 0;
 		packet->dropped = 0;
 		kept = (kept + 3) & ~3u;
-		/* Behind the data four bytes are the end of options, or padding. */
+		/* Up to four bytes behind the data are no options: an end of options or padding. */
 		if (length - 32 > kept + 4 &&
 		    litepcie_record_options(block + 28 + kept, block + length - 4, packet) < 0)
 			return -EBADMSG;
@@ -535,8 +543,9 @@ static __attribute__((noinline, unused)) int litepcie_record_other(
 }
 
 /*
- * Used by litepcie_record_next(). Place and packet of the program are not handed on, so that they
- * can stay in registers where most records are.
+ * Used by litepcie_record_next() for all blocks but records without options.
+ * litepcie_record_other() gets copies of *@at and *@packet: so the compiler can keep the program's
+ * own in CPU registers.
  */
 static inline __attribute__((always_inline)) int litepcie_record_apart(
 	const struct litepcie_span *span, size_t *at, struct litepcie_packet *packet)
@@ -568,17 +577,17 @@ static inline __attribute__((always_inline)) int litepcie_record_next(
 	size_t next;
 
 	/*
-	 * Nearly all blocks are records without options. They take this way, which has one check
-	 * for each rule: all of a header is inside the span, behind the data there is at most
-	 * padding, it is a record, and it ends inside the span. With these nothing outside the
-	 * span is read. That its end repeats the length is left to `lanebox-capture check`.
+	 * Nearly all blocks are records without options, which this fast path takes. Its checks:
+	 * the block's header lies inside the span, at most padding follows the data, the block is
+	 * a record, and it ends inside the span. So nothing outside the span is read. The length
+	 * at the end of the block is not compared here: `lanebox-capture check` does that.
 	 */
 	if (__builtin_expect((int64_t)*at > (int64_t)span->bytes - 32, 0))
 		return litepcie_record_apart(span, at, packet);
 	length = litepcie_record_word(block + 4);
 	next = *at + length;
 	packet->kept = litepcie_record_word(block + 20);
-	/* If the length is too small for the data, this is a very large number. */
+	/* If the block's length is too small for the data, @rest wraps to a very large number. */
 	rest = (uint64_t)length - 32 - packet->kept;
 	if (__builtin_expect(rest >= 8, 0))
 		return litepcie_record_apart(span, at, packet);

@@ -143,18 +143,18 @@ struct litepcie_stats {
 	uint64_t	h2c_done;	/* number of h2c buffers that the card has fetched */
 	uint64_t	c2h_done;	/* number of c2h buffers that the card has filled */
 	uint64_t	c2h_released;	/* number of c2h buffers that the program has given back */
-	/* number of interrupts of the card that were taken; -1: it cannot be known */
+	/* number of the card's interrupts that the host received; -1: it cannot be known */
 	int64_t		interrupts;
 	/*
 	 * The fewest interrupts that must have come from the card. -1: the number cannot be known,
 	 * since two interrupts may merge into one.
 	 */
 	int64_t		interrupts_expected;
-	/* number of interrupts that were surely lost; final after a stop */
+	/* number of interrupts that were certainly lost; final after a stop */
 	uint64_t	interrupts_missed;
 	/* number of waits that ended with progress of the card but without an interrupt */
 	uint64_t	woken_by_timeout;
-	uint64_t	batches;	/* number of times that the card was told of new buffers */
+	uint64_t	batches;	/* number of times that the library gave the card buffers */
 	/* number of c2h buffers of packets marked bad; 0 if unknown */
 	uint64_t	c2h_errors;
 	/* number of h2c buffers whose data is incomplete; 0 if unknown */

@@ -30,14 +30,14 @@ extern "C" {
 #define LITEPCIE_C2H	2u
 
 /*
- * Limits of the shape of a ring: the smallest and largest size of a buffer in bytes, and the fewest
- * buffers. The largest number of buffers is table_depth of struct litepcie_card.
+ * Limits of a ring: the smallest and largest size of a buffer in bytes, and the fewest buffers. The
+ * largest number of buffers is table_depth of struct litepcie_card.
  */
 #define LITEPCIE_BUFFER_SMALLEST	4096u
 #define LITEPCIE_BUFFER_LARGEST		4194304u
 #define LITEPCIE_BUFFERS_FEWEST		16u
 
-/* The shape of a ring whose options name none: size of a buffer in bytes, and number of buffers. */
+/* Defaults of the options buffer_size (size of a buffer in bytes) and buffer_count. */
 #define LITEPCIE_BUFFER_SIZE	8192u
 #define LITEPCIE_BUFFER_COUNT	256u
 
@@ -70,9 +70,9 @@ struct litepcie_stream_options {
 	/* Number of buffers in the ring, a power of two. 0: LITEPCIE_BUFFER_COUNT. */
 	unsigned int	buffer_count;
 	/*
-	 * The program's own memory for the ring, a multiple of the page size, and its size in bytes.
-	 * The buffers follow each other from here on, and data in the memory stays there until the
-	 * card or the program overwrites it. NULL: the library's own memory.
+	 * The program's own memory for the ring, a multiple of the page size, and its size in
+	 * bytes. The buffers follow each other from here on, and data in the memory stays there
+	 * until the card or the program overwrites it. NULL: the library's own memory.
 	 *
 	 * The memory must stay mapped until the stream is closed, and no other thread may write to
 	 * it during litepcie_stream_open() and litepcie_stream_start(). It is pinned and counts as
@@ -82,8 +82,8 @@ struct litepcie_stream_options {
 	 * memory and memory_bytes are multiples of 2 MiB. Before Linux 6.1 the program must call
 	 * madvise(MADV_HUGEPAGE) before the first use of the memory. The kernel driver refuses
 	 * memory of a file, and shared memory other than hugetlbfs's. A simulated board takes
-	 * private memory only. While the stream is open that memory has other pages, which the
-	 * child of a fork() shares.
+	 * private memory only. While such a stream is open, the library replaces the pages of the
+	 * memory by shared pages, which a child of fork() sees change.
 	 */
 	void		*memory;
 	size_t		memory_bytes;
@@ -105,9 +105,9 @@ struct litepcie_stream_options {
 	 */
 	bool		packets;
 	/*
-	 * For poll_us: the looks begin after an interrupt, which switches the card's interrupts
-	 * off. When a look finds no further buffer done, the looks end and the interrupts are on
-	 * again.
+	 * true: poll_us takes effect only after an interrupt, when the card's interrupts are
+	 * switched off and its progress is polled. When a poll finds no further buffer done,
+	 * polling ends and the interrupts are switched on again.
 	 */
 	bool		adaptive;
 	/*
@@ -122,8 +122,8 @@ struct litepcie_stream_options {
 	 */
 	unsigned int	interrupt_every;
 	/*
-	 * How many released buffers the card is told of at once, at most half the ring. 0: 1. A
-	 * larger number saves messages, or writes to the card. Up to batch - 1 buffers are kept
+	 * How many released buffers the library hands to the card at once, at most half the ring.
+	 * 0: 1. A larger number saves writes to the card. Up to batch - 1 buffers are kept
 	 * back: until there are enough, until a wait at which the card has less than half a ring
 	 * left, or until a call of litepcie_stream_flush() or litepcie_stream_drain().
 	 */
@@ -135,11 +135,11 @@ struct litepcie_stream_options {
 	unsigned int	flush_us;
 	/*
 	 * 0: the card interrupts when buffers are done. Otherwise the card raises no interrupts,
-	 * and a wait sleeps and looks at the card's progress every poll_us microseconds:
-	 * LITEPCIE_POLL_US_LEAST to LITEPCIE_POLL_US_LARGEST. Behind the kernel driver it is the
-	 * driver that looks. A look reads memory, or a register of a card without records. With
-	 * poll_us interrupt_every has no meaning. Streams of one handle that run at the same time
-	 * must agree in poll_us and adaptive.
+	 * and a wait polls the card's progress every poll_us microseconds: LITEPCIE_POLL_US_LEAST
+	 * to LITEPCIE_POLL_US_LARGEST. Behind the kernel driver the driver polls. A poll reads
+	 * memory, or a register of a card without records. Unless adaptive is set, interrupt_every
+	 * then has no meaning. Streams of one handle that run at the same time must agree in
+	 * poll_us and adaptive.
 	 */
 	unsigned int	poll_us;
 };
@@ -152,7 +152,7 @@ struct litepcie_buffer {
 	size_t		bytes;
 	/* number of the buffer since the start of its stream, from 0 */
 	uint64_t	sequence;
-	/* c2h: why the buffer ended, a sum of LITEPCIE_RECORD_ values; 0: it is full, or is h2c's */
+	/* c2h: why the buffer ended, a sum of LITEPCIE_RECORD_ values; 0: it is full; h2c: 0 */
 	uint32_t	flags;
 };
 
@@ -169,7 +169,7 @@ struct litepcie_stream_info {
 	/*
 	 * Address of the first buffer for the card; the others follow. The logic in the card's user
 	 * slot may read and write the ring there by commands of its own, while the stream runs. 0
-	 * before the first start, and behind the kernel driver, which tells no addresses.
+	 * before the first start, and behind the kernel driver, which does not give out addresses.
 	 */
 	uint64_t	address;
 };
@@ -219,8 +219,8 @@ int litepcie_stream_stop(struct litepcie_stream *stream);
 void litepcie_stream_close(struct litepcie_stream *stream);
 
 /*
- * Get the place and the shape of the stream's ring. Returns 0, or -EINVAL if @info does not say its
- * size. Threads: any.
+ * Get the address of the stream's ring and the size and number of its buffers. Returns 0, or
+ * -EINVAL if @info does not say its size. Threads: any.
  */
 int litepcie_stream_info(struct litepcie_stream *stream, struct litepcie_stream_info *info);
 
@@ -261,7 +261,7 @@ int litepcie_stream_release(struct litepcie_stream *stream, unsigned int count);
 int litepcie_stream_send(struct litepcie_stream *stream, size_t bytes);
 
 /*
- * Tell the card now of the released buffers that are kept back for a batch. Returns 0 or -errno.
+ * Hand the released buffers that are kept back for a batch to the card now. Returns 0 or -errno.
  * Threads: per direction.
  */
 int litepcie_stream_flush(struct litepcie_stream *stream);
