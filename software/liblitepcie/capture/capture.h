@@ -7,8 +7,9 @@
 /*
  * The inside of a capture. capture.c opens, starts and stops it, capture_ring.c reads the status
  * line and hands out spans of the ring, capture_records.c makes a table of a span's frames,
- * capture_counts.c has accounts and generator, capture_rule.c rules, and capture_file.c the header
- * of a file. capture_registers.c, capture_run.c and kernel/capture.c reach the card.
+ * capture_counts.c reads the counts of frames and controls the generator, capture_rule.c makes
+ * rules, and capture_file.c writes the header of a file. capture_registers.c, capture_run.c and
+ * kernel/capture.c reach the card.
  * gateware/capture/README.md describes what the card writes.
  */
 #ifndef LITEPCIE_CAPTURE_INTERNAL_H
@@ -21,7 +22,7 @@
 #include "litepcie_capability.h"
 #include "litepcie_capture.h"
 
-/* longest time in ms in which a capture block that was stopped must come to rest */
+/* longest time in ms that the library waits for a capture block to become idle after a stop */
 #define LITEPCIE_CAPTURE_REST_MS	30000
 
 /* Bits of the registers capture_status and capture_account_control. */
@@ -30,7 +31,10 @@
 #define CAPTURE_GENERATOR_IDLE	(1u << LITEPCIE_CAPTURE_STATUS_GENERATOR_IDLE_OFFSET)
 #define CAPTURE_SNAPSHOT	(1u << LITEPCIE_CAPTURE_ACCOUNT_CONTROL_SNAPSHOT_OFFSET)
 
-/* The card's status line in host memory. Below @position the ring has whole blocks only. */
+/*
+ * The status line, which the card writes to host memory. The ring's data before @position consists
+ * of whole blocks.
+ */
 struct litepcie_capture_line {
 	uint64_t	position;	/* bytes that the card has written since the start */
 	uint64_t	records;
@@ -60,19 +64,19 @@ struct litepcie_capture_access {
 	 */
 	int (*start)(struct litepcie_capture *capture);
 	/*
-	 * Take no more frames. When this returns 0, all data and the last status line are in
-	 * memory. If the run goes on without this queue, capture->end is the position at which its
-	 * part has ended.
+	 * Let the card take no more frames. When stop() returns 0, all data and the last status
+	 * line are in memory. If the run of the other queues goes on, capture->end is the position
+	 * at which the data of this queue ends.
 	 */
 	int (*stop)(struct litepcie_capture *capture);
 	/* Let the card write to the ring up to position @limit. */
 	int (*allow)(struct litepcie_capture *capture, uint64_t limit);
 	/*
-	 * Check that the card answers and was not reset, else return -EIO or -ENODEV. This sets
-	 * capture->ended if the run of all queues has ended.
+	 * Check that the card answers and was not reset, else return -EIO or -ENODEV. The function
+	 * sets capture->ended if the run of all queues has ended.
 	 */
 	int (*answers)(struct litepcie_capture *capture);
-	/* Get the accounts of all ports, as of one moment. */
+	/* Get the counts of the frames of all ports, as of one moment. */
 	int (*accounts)(struct litepcie_capture *capture, struct litepcie_port_accounts *ports);
 	/* Set rules and spread, which have been checked; NULL: all frames go to queue 0. */
 	int (*sort)(struct litepcie_capture *capture, const struct litepcie_sorting *sorting);
@@ -101,22 +105,30 @@ struct litepcie_capture {
 	/* the status line in memory; NULL: nothing has been started */
 	const struct litepcie_capture_line	*line;
 	uint64_t				ring_iova, line_iova;
-	/* copy of the status line, from the last look at it */
+	/* copy of the status line, from the library's last read of it */
 	struct litepcie_capture_line		seen;
-	uint64_t				given;		/* bytes handed out by next() */
-	uint64_t				released;	/* bytes of @given given back */
-	uint64_t				limit;		/* limit that the card has now */
-	uint64_t				limits;		/* number of limits told */
+	/* bytes since the start that litepcie_capture_next() has returned, and skipped ones */
+	uint64_t				given;
+	uint64_t				released;	/* bytes of @given released */
+	/* position up to which the card may write now */
+	uint64_t				limit;
+	/* how often the library has given the card a new @limit */
+	uint64_t				limits;
 	uint64_t				overwritten;
-	/* bytes handed out that `newest` then skipped, and that have not been given back yet */
+	/*
+	 * with `newest`: bytes that the program got and the card then overwrote, and that the
+	 * program has not released yet; @released counts them already
+	 */
 	uint64_t				lapsed;
-	/* position at which this queue's part of the run has ended; UINT64_MAX: it goes on */
+	/*
+	 * position at which the data of this queue ends; UINT64_MAX: the queue still takes frames
+	 */
 	uint64_t				end;
-	/* number of the run that the capture is in, or will be (capture_run.c) */
+	/* number of the run that this queue takes part in, or will take part in (capture_run.c) */
 	uint32_t				run;
-	/* true: this queue's run has ended by the stop of queue 0, not by one of this capture */
+	/* true: the stop of queue 0 has ended this queue's run, before this queue was stopped */
 	bool					ended;
-	/* time in ms at which a wait checks next that the card is there; 0: data has come since */
+	/* time in ms at which a wait next checks that the card is there; 0: data has come since */
 	int64_t					check_ms;
 	/* true: the capture is started; the thread of queue 0 reads this, too (__ATOMIC_RELAXED) */
 	bool					running;
@@ -131,14 +143,14 @@ void litepcie_capture_rewind(struct litepcie_capture *capture);
  */
 int litepcie_capture_look(struct litepcie_capture *capture);
 
-/* Tell the card of the position up to which it may write. */
+/* Give the card the position @limit, up to which it may write to the ring. */
 int litepcie_capture_allow(struct litepcie_capture *capture, uint64_t limit);
 
 /*
- * Write a register of one word (put), write one of two words (put64), or read one of two words
- * (get64), that belongs to the capture's queue: the queue is selected first, under the same lock.
- * Of two words the upper half comes first, and the card takes the value over with the lower half.
- * The caller does not hold the handle's lock.
+ * Write a register of 32 bits (put), or write or read a register of 64 bits (put64, get64), of the
+ * capture's queue. The queue is selected in the card first, under the same lock. The upper half of
+ * 64 bits is written first, and the card takes the whole value with the lower half. The caller does
+ * not hold the handle's lock.
  */
 int litepcie_queue_put(struct litepcie_capture *capture, uint32_t offset, uint32_t value);
 /* litepcie_queue_put() for a caller that holds the handle's lock. */
@@ -155,7 +167,7 @@ int litepcie_run_stop(struct litepcie_capture *capture);
 int litepcie_run_allow(struct litepcie_capture *capture, uint64_t limit);
 int litepcie_run_answers(struct litepcie_capture *capture);
 
-/* Note whether the card may write to the rings: a run was begun, and has not been seen to rest. */
+/* Set dev->run.restless, by which any thread sees whether the card may write to the rings. */
 void litepcie_run_set_restless(struct litepcie *dev, bool restless);
 
 /* Free the memory of queues that were closed while the card could still write to it. */
@@ -172,10 +184,10 @@ int litepcie_capture_await(struct litepcie_capture *capture, uint32_t mask, uint
 /* Returns @wait_ns, which has been checked, in cycles of the card's clock. */
 uint32_t litepcie_capture_wait_cycles(const struct litepcie *dev, uint32_t wait_ns);
 
-/* Wait for news of the card, at most @most_ms. Returns -EINTR if a signal was handled. */
+/* Sleep until the card may have written more, at most @most_ms. Returns -EINTR after a signal. */
 int litepcie_capture_wait(struct litepcie_capture *capture, unsigned int *nap_us, int most_ms);
 
-/* Sleep for @nap_us, and double it up to 1 ms. Returns -EINTR if a signal was handled. */
+/* Sleep for *@nap_us, then double *@nap_us, up to 1 ms. Returns -EINTR after a signal. */
 int litepcie_capture_nap(struct litepcie_capture *capture, unsigned int *nap_us);
 
 #endif /* LITEPCIE_CAPTURE_INTERNAL_H */

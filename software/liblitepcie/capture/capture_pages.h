@@ -23,8 +23,8 @@ int litepcie_pages_check(struct litepcie *dev, uint64_t page_bytes, uint64_t rin
 int litepcie_pages_missing(struct litepcie *dev, uint64_t page_bytes, uint64_t ring_bytes);
 
 /*
- * Returns the size of pages that a program has asked for, for the memory @kind of the back end; 0:
- * the back end chooses.
+ * Returns the size of pages that the program has asked for, for memory of @kind (a LITEPCIE_MEMORY_
+ * value); 0: the back end chooses the pages.
  */
 uint64_t litepcie_pages_asked(const struct litepcie *dev, unsigned int kind);
 
@@ -32,14 +32,15 @@ uint64_t litepcie_pages_asked(const struct litepcie *dev, unsigned int kind);
 unsigned int litepcie_pages_flags(uint64_t page_bytes);
 
 /*
- * Returns the NUMA node of a PCI device by its folder in sysfs, or -1: there is none, since the
- * machine has one node, or nobody knows it.
+ * Returns the NUMA node of the PCI device whose sysfs folder is @folder. Returns -1 if the machine
+ * has one node only, or the kernel does not know the device's node.
  */
 int litepcie_node_in(const char *folder);
 
 /*
- * Let memory that was not touched yet come from @node, if that node has some; -1: from any node.
- * Returns 0 or -errno. A kernel without NUMA refuses the call: then all memory is equally near.
+ * Let the kernel take pages for memory that was not touched yet from @node, if that node has free
+ * ones; -1: from any node. Returns 0 or -errno. A kernel without NUMA refuses the call, and then
+ * all memory is equally near.
  */
 int litepcie_node_bind(int node, void *base, size_t size);
 

@@ -32,8 +32,8 @@ extern "C" {
 #endif
 
 /*
- * Fixed shape of LitePCIe's rings, which programs written for LitePCIe rely on: bytes of a buffer,
- * buffers of a ring, bytes of a ring.
+ * Fixed sizes of LitePCIe's rings, which programs written for LitePCIe rely on: bytes of a buffer,
+ * buffers of a ring, bytes of a ring, and buffers from one interrupt to the next.
  */
 #define DMA_BUFFER_SIZE		LITEPCIE_STOCK_BUFFER_SIZE
 #define DMA_BUFFER_COUNT	LITEPCIE_STOCK_BUFFERS
@@ -61,7 +61,7 @@ struct litepcie_dma_ctrl {
 	struct litepcie_stream *read, *write;
 	/* numbers of the c2h (read) and the h2c (write) buffer that the program gets next */
 	uint64_t next_read, next_write;
-	/* numbers of buffers that the program has got and not given back yet */
+	/* how many c2h (read) and h2c (write) buffers the program has got and not given back yet */
 	unsigned kept_read, kept_write;
 };
 

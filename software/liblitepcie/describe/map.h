@@ -36,15 +36,15 @@ struct litepcie_notice_registers {
 	uint32_t entries;	/* base-2 logarithm of the number of records in the ring */
 	uint32_t line[2];	/* two words each: bus addresses of the lines of h2c and c2h */
 	/*
-	 * clock cycles without data after which a c2h buffer ends; value 0: it does not end for
-	 * that
+	 * clock cycles without data after which a partly filled c2h buffer ends; value 0: such a
+	 * buffer waits for more data
 	 */
 	uint32_t flush;
 	uint32_t control;	/* offset 0: the card has no records and status lines */
 };
 
 /*
- * Offsets in BAR0 of the registers of the user slot's monitor, which counts what passes the slot.
+ * Offsets in BAR0 of the registers of the user slot's monitor, which counts the slot's beats.
  * gateware/user/monitor.py describes them.
  */
 struct litepcie_slot_registers {
@@ -127,7 +127,10 @@ struct litepcie_map {
 	uint32_t	user_cause;
 	/* true: h2c.enable says whether the user's logic has taken all h2c data */
 	bool		h2c_tells_taken;
-	/* most bytes in flight to h2c buffers that the card already counts as done */
+	/*
+	 * most bytes of h2c buffers that the card counts as done although the answers to its reads
+	 * of these bytes are still on their way
+	 */
 	uint32_t	h2c_in_flight;
 };
 

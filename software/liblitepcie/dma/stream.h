@@ -5,8 +5,9 @@
  */
 
 /*
- * The inside of a stream. dma.c hands out its buffers, dma_wait.c waits for the card, and
- * dma_drain.c waits until the card and its user's logic have all h2c data. engine.c runs it.
+ * The inside of a stream. dma.c hands out the stream's buffers, dma_wait.c waits for the card, and
+ * dma_drain.c waits until the card and its user's logic have all h2c data. engine.c starts and
+ * stops the stream, and gives the card its buffers.
  */
 #ifndef LITEPCIE_DMA_STREAM_H
 #define LITEPCIE_DMA_STREAM_H
@@ -70,14 +71,18 @@ struct litepcie_stream {
 
 	uint64_t	posted;		/* number of descriptors given to the card */
 	uint64_t	done;		/* number of descriptors that the card has executed */
-	uint64_t	asked;		/* number of @done that asked for an interrupt */
+	/* number of descriptors of @done that raise an interrupt */
+	uint64_t	asked;
 	/* for each buffer of the ring: true if its descriptor asks for an interrupt */
 	bool		*asks;
-	/* h2c: true if a buffer was sent only in part, so that @lengths count */
+	/* h2c: true if a buffer was sent only in part, so that @lengths must be used */
 	bool		uneven;
 	/* h2c, for each buffer of the ring: bytes to send */
 	uint32_t	*lengths;
-	/* h2c, for each buffer of the ring: bytes to send, until the card is told of the buffer */
+	/*
+	 * h2c, for each buffer of the ring: bytes to send, before the card has been given the
+	 * buffer
+	 */
 	uint32_t	*wanted;
 	/*
 	 * h2c: number of buffers whose data has come to the card, and their bytes. They are used if
@@ -116,12 +121,12 @@ int litepcie_check_active(struct litepcie *dev, unsigned int directions);
 /* True if a stream of @directions runs. */
 bool litepcie_runs(const struct litepcie *dev, unsigned int directions);
 
-/* True if both streams run, so that what they share stays as it is. */
+/* True if both streams run, so that the settings which they share must not change. */
 bool litepcie_both_run(const struct litepcie *dev);
 
 /*
- * Tell the card of the buffers of @directions that were kept back for a batch. Streams that do not
- * run are left out. Returns 0, or -errno with a sentence. The caller holds the lock.
+ * Give the card the released buffers of @directions that were kept back for a batch. Streams that
+ * do not run are left out. Returns 0, or -errno with a sentence. The caller holds the lock.
  */
 int litepcie_hand_over(struct litepcie *dev, unsigned int directions);
 
@@ -144,8 +149,8 @@ int litepcie_wait_beyond(struct litepcie_stream *stream, uint64_t known, int tim
 int litepcie_stopped(struct litepcie *dev);
 
 /*
- * Sleep once, at most @timeout_ms, then look at the card. Returns 1 if an interrupt came, 0 if the
- * time is over, or -errno. The caller holds the lock, which is released in the sleep.
+ * Sleep once, at most @timeout_ms, then read the card's counts. Returns 1 if an interrupt came, 0
+ * if the time is over, or -errno. The caller holds the lock, which is released in the sleep.
  */
 int litepcie_sleep_once(struct litepcie *dev, unsigned int directions, int timeout_ms);
 

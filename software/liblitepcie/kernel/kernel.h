@@ -7,8 +7,8 @@
 /*
  * The inside of the "kernel" back end. backend.c opens the device and accesses registers.
  * map_bars.c maps the BARs. ring.c maps the rings, and channel.c runs them. capture.c captures
- * frames into memory of pages.c. wait.c sleeps, users.c names other programs that have the device
- * open, and sysfs.c finds facts that only sysfs has.
+ * frames into memory of pages.c. wait.c waits for the driver, users.c names other programs that
+ * have the device open, and sysfs.c finds facts that only sysfs has.
  */
 #ifndef LITEPCIE_KERNEL_H
 #define LITEPCIE_KERNEL_H
@@ -27,11 +27,12 @@ struct kernel {
 	/* a sentence that says why a BAR, or a page of a BAR, is not mapped */
 	char			bar_why[LITEPCIE_WHY_SIZE];
 	unsigned int		minor;
-	bool			held;		/* the driver has held runs: it is Lanebox's */
+	/* true: the driver is Lanebox's, whose runs make the card wait for buffers (held runs) */
+	bool			held;
 	/* the driver's status page (counts of the DMA), mapped; NULL: not mapped */
 	const struct litepcie_status *status;
 	/*
-	 * mapped page in which this handle tells the driver its own counts of buffers; NULL: not
+	 * mapped page in which this handle writes its counts of buffers for the driver; NULL: not
 	 * mapped
 	 */
 	struct litepcie_index	*index;
@@ -73,12 +74,12 @@ int64_t sysfs_number(unsigned int minor, const char *name);
 /* Returns the driver's count of a direction's interrupts, or -1 if the driver has none. */
 int64_t sysfs_interrupts(const struct litepcie_stream *stream);
 
-/* Write to @text which programs have the device open, in words that are part of a sentence. */
+/* Write to @text a part of a sentence that names the programs that have the device open. */
 void kernel_users(struct litepcie *dev, char *text, size_t size);
 
 /*
  * Map the driver's status page, index page and records. The handle need not own a direction for
- * that. LitePCIe's driver has none of them, and then nothing is mapped. Returns 0 or -errno.
+ * that. LitePCIe's driver has none of them, so then nothing is mapped. Returns 0 or -errno.
  */
 int kernel_dma_map(struct litepcie *dev);
 void kernel_dma_unmap(struct litepcie *dev);
@@ -98,8 +99,8 @@ void kernel_free(struct litepcie_stream *stream);
 int kernel_export(const struct litepcie_stream *stream);
 
 /*
- * These functions are members of struct litepcie_channel, but for kernel_sleep() and kernel_user(),
- * which are the back end's sleep() and user().
+ * The first three functions are members of struct litepcie_channel. kernel_user() and
+ * kernel_sleep() are user() and sleep() of struct litepcie_backend.
  */
 int kernel_progress(struct litepcie *dev, enum litepcie_ask ask);
 int kernel_wait(struct litepcie *dev, unsigned int directions, int timeout_ms);

@@ -33,7 +33,7 @@ struct vfio_user {
 	bool		write_multi;
 	const char	*path;
 	/*
-	 * A piece of memory that the device may access. base is NULL if there is none of this kind.
+	 * Host memory of each kind that the device may access; base NULL: no memory of this kind.
 	 */
 	struct vfio_user_memory {
 		uint64_t	iova;
@@ -45,8 +45,8 @@ struct vfio_user {
 	uint16_t	held_id;
 	bool		holds;
 	/*
-	 * Bytes that came from the socket with an answer, or before it. The buffer is empty between
-	 * two calls.
+	 * Bytes that the library has received from the socket and not used yet. The buffer is empty
+	 * between two calls.
 	 */
 	uint8_t		ahead[VFIO_USER_AHEAD];
 	size_t		ahead_first, ahead_end;
@@ -70,13 +70,13 @@ int vfio_user_read(struct vfio_user *vu, uint32_t region, uint64_t offset, void 
 int vfio_user_read_words(struct vfio_user *vu, uint32_t region, uint64_t offset, uint32_t *words,
 			 size_t count);
 
-/* Write to a vfio-user region. The function returns when the device has the data. */
+/* Write to a vfio-user region. The function returns when the peer has confirmed the write. */
 int vfio_user_write(struct vfio_user *vu, uint32_t region, uint64_t offset,
 		    const void *data, size_t size);
 
 /*
- * Make @count writes to BAR0 in order, without waiting until they are done. A later read comes
- * after them. If vu->write_multi is set, they reach the device back to back.
+ * Make @count writes to BAR0 in order, and do not wait until they are done. A later read comes
+ * after these writes. If vu->write_multi is set, the writes reach the device back to back.
  */
 int vfio_user_post(struct vfio_user *vu, const struct litepcie_post *writes, size_t count);
 

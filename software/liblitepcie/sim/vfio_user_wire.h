@@ -44,12 +44,12 @@ void vfio_user_drop(struct vfio_user *vu);
  */
 int vfio_user_broken(struct vfio_user *vu, const char *doing, int error);
 
-/* Receive exactly @size bytes. @doing stands in the sentence of an error. */
+/* Receive exactly @size bytes. The sentence of an error names @doing, what the bytes are for. */
 int vfio_user_take(struct vfio_user *vu, void *data, size_t size, const char *doing);
 
 /*
- * Send the parts of a message. The call uses @parts up. @fd, unless it is -1, goes with the first
- * byte.
+ * Send the parts of a message. The call changes the entries of @parts. The descriptor @fd, unless
+ * it is -1, goes with the first byte.
  */
 int vfio_user_give(struct vfio_user *vu, struct iovec *parts, size_t count, int fd,
 		   const char *doing);

@@ -26,7 +26,7 @@ struct vfio_interface {
 	const char *name;
 	/*
 	 * Open the device and set vfio->device, or return -errno with a sentence. After an error,
-	 * vfio_close_device() closes what this has opened.
+	 * vfio_close_device() closes the descriptors that open() has opened.
 	 */
 	int (*open)(struct litepcie *dev);
 	/* Map memory for DMA of the card. Returns 0, or -errno without a sentence. */
@@ -75,12 +75,13 @@ void vfio_close_device(struct litepcie *dev);
 /* True if the card answers: its configuration space does not read as all ones. */
 bool vfio_answers(const struct vfio *vfio);
 
-/* Open a file of /dev. On failure the sentence says how to get the right to open it. */
+/* Open the file @path of /dev. After an error the sentence says how to get the right to open it. */
 int vfio_open_file(struct litepcie *dev, const char *path);
 
 /*
- * Returns -EPERM with a sentence that names the drivers which stand in the way of the IOMMU group.
- * If there are none, it returns 0, unless the kernel has @said that the group is not viable.
+ * Returns -EPERM with a sentence that names the devices and drivers because of which VFIO cannot
+ * use the IOMMU group. If there are none, the function returns 0, unless @said is true: the kernel
+ * has reported that the group is not viable.
  */
 int vfio_check_viable(struct litepcie *dev, bool said);
 

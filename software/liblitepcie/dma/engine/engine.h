@@ -21,7 +21,7 @@
 int litepcie_engine_setup(struct litepcie_stream *stream);
 void litepcie_engine_free(struct litepcie_stream *stream);
 
-/* Set what follows from the options for a run, before the direction is reserved for this handle. */
+/* Set the members of @stream and its handle that follow from the options, before a run starts. */
 void litepcie_engine_configure(struct litepcie_stream *stream);
 
 /* Start a stream that is marked as active, and whose direction is reserved for this handle. */

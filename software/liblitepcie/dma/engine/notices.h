@@ -32,8 +32,8 @@ struct litepcie_line {
 };
 
 /*
- * The record of a c2h buffer. It is for buffer @sequence - 1. If @sequence is not that of the
- * wanted buffer, the card has not written the wanted buffer's record yet.
+ * The record of the c2h buffer with the number @sequence - 1. If @sequence is that of another
+ * buffer, the card has not written the record of the wanted buffer yet.
  */
 struct litepcie_entry {
 	uint32_t	bytes;

@@ -52,22 +52,22 @@ int litepcie_table_behind(struct litepcie *dev);
 int litepcie_table_user(struct litepcie *dev, enum litepcie_user what);
 
 /*
- * Switch on the interrupts of the active streams, or off while dev->looking is set. The interrupt
- * of the user's logic stays as it is.
+ * Switch the interrupts of the active streams on, or off while dev->looking is set (the library
+ * polls the card). The interrupt of the user's logic stays as it is.
  */
 int litepcie_table_interrupts(struct litepcie *dev);
 
 /*
- * litepcie_looks_start() starts looks by timer, if the first stream that runs wants them, before
- * its interrupts are switched on. litepcie_looks_stop() ends them.
+ * litepcie_looks_start() starts polling by timer, if the first stream that runs has poll_us, before
+ * the interrupts of that stream are switched on. litepcie_looks_stop() ends polling.
  */
 int litepcie_looks_start(struct litepcie *dev);
 int litepcie_looks_stop(struct litepcie *dev);
 
 /*
- * litepcie_looks_begin() starts looks, in adaptive mode, and is called after an interrupt.
- * litepcie_looks_tick() looks at the card if the timer has expired, and is called after a sleep
- * without an interrupt. The caller looks at the card after each of the two.
+ * litepcie_looks_begin() starts polling in adaptive mode, and is called after an interrupt.
+ * litepcie_looks_tick() reads the card's progress if the timer has expired, and is called after a
+ * sleep without an interrupt. The caller reads the counts of buffers after each of the two.
  */
 int litepcie_looks_begin(struct litepcie *dev);
 int litepcie_looks_tick(struct litepcie *dev);
