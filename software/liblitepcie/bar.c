@@ -251,8 +251,9 @@ int litepcie_writel(struct litepcie *dev, uint32_t offset, uint32_t value)
 }
 
 /*
- * Write a register of two words: the upper half first, as the card takes the whole value with the
- * lower half. Both are written under one lock, so no other thread writes between them.
+ * Write a register of two words: the upper half first, since the card takes over the whole value at
+ * the write of the lower half. Both halves are written under one lock, so no other thread writes
+ * between them.
  */
 int litepcie_writeq(struct litepcie *dev, uint32_t offset, uint64_t value)
 {

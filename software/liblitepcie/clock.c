@@ -5,8 +5,8 @@
  */
 
 /*
- * The time by which waits end, and the sleep of a wait. The monotonic clock is never set back or
- * forward.
+ * The clock for timeouts, and the sleep of a waiting thread. The monotonic clock is used, since
+ * nobody can set it.
  */
 #include <errno.h>
 #include <poll.h>

@@ -5,8 +5,8 @@
  */
 
 /*
- * The sentences of errors. This file calls no function of another source of the library, so every
- * source can report errors by it without a circle.
+ * The sentences of errors. This file calls no function of another source file of the library, so
+ * every source file can report errors without a circular dependency.
  */
 #include <errno.h>
 #include <stdarg.h>

@@ -5,8 +5,8 @@
  */
 
 /*
- * The handle: open and close a card. bar.c makes accesses, the folder describe has what the card
- * says of itself, and the folder dma has the streams.
+ * Open and close a card, and make and free its handle. bar.c accesses registers and memory, the
+ * folder describe reads the card's description, and the folder dma has the streams.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -21,7 +21,7 @@
 #define SIM_PREFIX	"sim:"
 #define VFIO_PREFIX	"vfio:"
 
-/* Read the card's description before a write to the card: it may not be a Lanebox card. */
+/* Read the card's description. Nothing is written to the card, which may not be Lanebox's. */
 static int know_card(struct litepcie *dev)
 {
 	return litepcie_capability_read(dev) ?: litepcie_registers_build(dev) ?:
@@ -67,7 +67,7 @@ static void free_handle(struct litepcie *dev)
 	free(dev);
 }
 
-/* Make a handle, whose condition variable waits by the monotonic clock. */
+/* Make a handle. Timed waits on its condition variable use the monotonic clock. */
 static struct litepcie *new_handle(const char *name)
 {
 	struct litepcie *dev = calloc(1, sizeof(*dev));
@@ -123,7 +123,7 @@ void litepcie_close(struct litepcie *dev)
 {
 	if (!dev)
 		return;
-	/* Queue 0 comes first: with it the run of all queues ends. */
+	/* Queue 0 is closed first, since its stop ends the run of all capture queues. */
 	for (unsigned int queue = 0; queue < LITEPCIE_QUEUES_MOST; queue++)
 		litepcie_capture_close(dev->captures[queue]);
 	litepcie_stream_close(&dev->h2c);

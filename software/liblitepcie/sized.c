@@ -16,8 +16,8 @@
 #include "helpers.h"
 
 /*
- * Largest size in bytes that a program's struct may say. A larger value means that the program did
- * not set struct_size: the library would then write beyond the struct.
+ * Largest struct_size in bytes that a program may set. A larger value means that the program did
+ * not set struct_size at all, and the library could write beyond the end of the struct.
  */
 #define LARGEST		4096u
 

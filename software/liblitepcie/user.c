@@ -34,8 +34,8 @@ int litepcie_user_enable(struct litepcie *dev, bool on)
 }
 
 /*
- * Wait for an interrupt of the user's logic. The first look finds an interrupt that came before the
- * sleep. Later looks find an interrupt whose message was lost.
+ * Wait for an interrupt of the user's logic. The check before the first sleep finds an interrupt
+ * that has come already. The checks after later sleeps find an interrupt whose message was lost.
  */
 static int wait_for_user(struct litepcie *dev, int timeout_ms)
 {
@@ -52,8 +52,8 @@ static int wait_for_user(struct litepcie *dev, int timeout_ms)
 			return litepcie_fail(dev, -ECANCELED, "another thread switched the user's "
 					     "interrupt off while this one waited for it");
 		/*
-		 * The timer for looks at the DMA may end a sleep early. Then it is too early to
-		 * read the register of the user's interrupt.
+		 * The timer by which the DMA is polled may end a sleep early. The register of the
+		 * user's interrupt is read only after a whole sleep, to save register reads.
 		 */
 		if (rc == 0 && litepcie_now_ms() - looked >= slice) {
 			rc = dev->backend->user(dev, LITEPCIE_USER_LOOK);

@@ -48,8 +48,8 @@ static int read_words(struct litepcie *dev, uint32_t *words, unsigned int from, 
 }
 
 /*
- * Check the table's header. A card that has gone, or is being reset, reads as all ones: -EIO. A
- * table of another kind or version gives -EPROTO.
+ * Check the header of the capability table. Returns -EIO if it reads as all ones, as it does when
+ * the card is gone or in reset, and -EPROTO if the table is of another kind or version.
  */
 static int check_header(struct litepcie *dev, const uint32_t *words)
 {
@@ -151,7 +151,7 @@ static uint32_t parameter(const struct litepcie *dev, unsigned int type, unsigne
 {
 	const struct litepcie_block *block = litepcie_find_block(dev, type, 0);
 
-	/* an older card may have fewer parameters in this entry: a missing one counts as 0 */
+	/* an older card may have fewer parameters in an entry: a missing parameter counts as 0 */
 	return block && number < block->parameters ? block->parameter[number] : 0;
 }
 

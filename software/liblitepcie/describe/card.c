@@ -5,8 +5,8 @@
  */
 
 /*
- * The calls that read or set the card's registers of identity, time, link, counters and pattern.
- * They are the same for all back ends.
+ * The calls that use the card's registers of identity, time, link, counters and pattern, which are
+ * the same for all back ends.
  */
 #include <stdio.h>
 

@@ -30,8 +30,8 @@ struct scan {
 	char		key[DEEPEST][TEXT];
 	int		depth;
 	/*
-	 * The register that the JSON object being read describes; has_place and has_size say which
-	 * of its properties have been read.
+	 * The register that the current JSON object describes. has_place and has_size say which of
+	 * its properties have been read.
 	 */
 	struct litepcie_register found;
 	bool		has_place, has_size;
@@ -90,7 +90,7 @@ static void take_value(struct scan *scan, const char *value)
 	}
 }
 
-/* Add to the handle the register that the JSON object which has just ended describes, if any. */
+/* Called at the end of a JSON object: if the object describes a register, add it to the handle. */
 static int take_register(struct scan *scan)
 {
 	struct litepcie_register *found = &scan->found;

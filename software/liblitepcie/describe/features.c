@@ -5,8 +5,8 @@
  */
 
 /*
- * litepcie_features(): what a program can do with this card by the way it was opened. The answer
- * comes from the capability table and from the back end. No call is made to see whether it fails.
+ * litepcie_features(): what a program can do with this card by the back end that opened it. The
+ * flags follow from the capability table and from the back end. No feature is tried out.
  */
 #include "helpers.h"
 

@@ -47,7 +47,7 @@
 /* For each register: the type of its block, its name, and where the map has its offset. */
 static const struct {
 	unsigned int	type;
-	const char	*name;	/* the sign # stands for the number of the channel */
+	const char	*name;	/* name of the register; # stands for the number of the channel */
 	size_t		place;
 } wanted[] = {
 	{ LITEPCIE_BLOCK_DEVICE_TIME, "device_time_low", PLACE(time_low) },
@@ -155,7 +155,10 @@ static int find_parameters(struct litepcie *dev)
 			       dma->parameter[LITEPCIE_DMA_H2C_TAKEN];
 	if (user && user->parameters > LITEPCIE_USER_CAUSE)
 		map->user_cause = 1u << (user->parameter[LITEPCIE_USER_CAUSE] & 31);
-	/* counters of 64 bits need no mask, and a width of 0 is taken for 64 */
+	/*
+	 * a width of 64 bits, or of 0 (not given), leaves the mask of the slot's counters at all
+	 * ones
+	 */
 	if (is_used(dev, LITEPCIE_BLOCK_SLOT))
 		map->slot.mask = UINT64_MAX >> (-slot->parameter[LITEPCIE_SLOT_WIDTH] & 63);
 	if (is_used(dev, LITEPCIE_BLOCK_CAPTURE))
@@ -164,8 +167,8 @@ static int find_parameters(struct litepcie *dev)
 }
 
 /*
- * Find the registers of several queues. Their places are parameters of the block. A block that is
- * not known is not used: the card then has one queue.
+ * Find the registers by which frames are sorted into several capture queues. Their offsets are
+ * parameters of a block. A block of an unknown version is not used: the card then has one queue.
  */
 static void find_sorter(struct litepcie *dev)
 {

@@ -17,7 +17,7 @@
 #include "litepcie_capability.h"
 #include "helpers.h"
 
-/* most readings of the slot monitor, each of which another program may spoil */
+/* how often the slot monitor is read, if other programs read it at the same time */
 #define TRIES		8u
 /* number of counters of each stream of the slot: since, beats, packets, stalls */
 #define COUNTERS	4u
@@ -46,7 +46,10 @@ static uint64_t unwrapped(const struct litepcie *dev, uint64_t time, uint64_t si
 	return time - ((time - since) & dev->map.slot.mask);
 }
 
-/* Read one copy of the counters. Returns 0 if another program let the monitor copy meanwhile. */
+/*
+ * Let the slot monitor copy its counters, and read the copy. Returns 0 if another program has made
+ * the monitor copy them again meanwhile.
+ */
 static int read_once(struct litepcie *dev, struct litepcie_slot *slot)
 {
 	const struct litepcie_slot_registers *registers = &dev->map.slot;
@@ -116,7 +119,7 @@ static void say(struct text *text, const char *format, ...)
 	text->room -= (size_t)used;
 }
 
-/* Write how long the stream's valid and ready have been as they are, in ns, us, ms or s. */
+/* Write the time for which valid and ready of the stream have not changed, in ns, us, ms or s. */
 static void say_time(struct text *text, const struct litepcie *dev,
 		     const struct litepcie_slot *slot, const struct litepcie_slot_side *side)
 {
@@ -161,8 +164,8 @@ static void say_h2c_slot(struct text *text, const struct litepcie *dev,
 }
 
 /*
- * Say whether the user's logic has taken all h2c data, if the enable register tells that. This
- * serves a card without a monitor of its slot.
+ * Write whether the user's logic has taken all h2c data, if the enable register has a bit for that.
+ * This is the only fact about the user slot on a card without a slot monitor.
  */
 static void say_h2c_taken(struct text *text, struct litepcie *dev)
 {

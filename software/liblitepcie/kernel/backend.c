@@ -8,9 +8,9 @@
  * The "kernel" back end: Lanebox's driver behind /dev/litepcieN, or LitePCIe's driver for registers
  * and memory only.
  *
- * The library's own register accesses go through the driver, which is sure to have the right card.
- * MMIO calls use a mapping of the BAR if there is one, without a system call for each access. A
- * write to a page that is mapped read-only goes through the driver.
+ * The library's own register accesses are ioctl()s of the driver, so they reach the opened card for
+ * certain. Accesses of the program use the mapping of the BAR, if the BAR is mapped, without a
+ * system call for each. A write to a page that is mapped read-only goes through the driver.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -148,9 +148,9 @@ static int kernel_bar_write(struct litepcie *dev, unsigned int bar, uint64_t off
 }
 
 /*
- * The library's own writes go through the driver, which checks whether this user may write to the
- * register. Those of the program (LITEPCIE_POST_PROGRAM) are made by the mapping, if that page is
- * mapped for writing.
+ * Write registers of BAR0. The library's own writes go through the driver, which checks whether
+ * this user may write to the register. Writes of the program (LITEPCIE_POST_PROGRAM) are stores to
+ * the mapping, if the page is mapped for writing.
  */
 static int kernel_post(struct litepcie *dev, const struct litepcie_post *posts, size_t count,
 		       enum litepcie_post_by by)

@@ -7,9 +7,9 @@
 /*
  * A capture behind Lanebox's driver, by /dev/litepcieN-capture.
  *
- * The ring is memory of this process. It is taken at the first start, so that a program that only
- * looks at the accounts takes nothing, and works beside a program that captures. The driver's
- * status page has the card's status line.
+ * The ring is memory of this process. The memory is allocated at the first start. So a program that
+ * only reads the counts of frames needs no memory, and can run beside a program that captures. The
+ * driver's status page has the card's status line.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -163,8 +163,8 @@ static int give_ring(struct litepcie_capture *capture)
 }
 
 /*
- * Try the kinds of pages, the largest first, until the driver takes one. If the program has asked
- * for a kind, there is no other.
+ * Try the kinds of pages, the largest first, until the driver accepts a ring of such pages. If the
+ * program has asked for a size of pages, only that kind is tried.
  */
 static int take_ring(struct litepcie_capture *capture)
 {
@@ -213,8 +213,8 @@ static int map_status(struct litepcie_capture *capture)
 }
 
 /*
- * Take the capture from the driver, at the first call only. The card's status line is read from
- * then on: before, the line may be that of another program's capture.
+ * Reserve the capture queue for this handle in the driver, at the first call only. The status line
+ * is read only after that: before, the line may be that of another program's capture.
  */
 static int take(struct litepcie_capture *capture)
 {
@@ -279,7 +279,7 @@ static int allow(struct litepcie_capture *capture, uint64_t limit)
 /* Waiting for the card's position ------------------------------------------------------------- */
 
 /*
- * Check that the capture runs as it should. Returns -ENODEV if poll() says that the card has gone,
+ * Check that the capture still runs. Returns -ENODEV if poll() says that the card has gone,
  * or -EIO if the driver's status page says that the capture has ended with an error. If another
  * queue than 0 has ended with the run of queue 0, capture->ended is set.
  */
@@ -302,8 +302,8 @@ static int check(struct litepcie_capture *capture)
 }
 
 /*
- * Ask the card for an interrupt beyond the position that was seen last, look at the status line
- * once more, and sleep for up to @most_ms. The look finds a line that came before the card was
+ * Ask the card for an interrupt beyond the position in capture->seen, read the status line once
+ * more, and sleep for up to @most_ms. That read finds a status line which came before the card was
  * asked. Returns 0, -EINTR after a signal, or the error of check().
  */
 static int wait_for_line(struct litepcie_capture *capture, int most_ms)
@@ -382,8 +382,8 @@ static int sort(struct litepcie_capture *capture, const struct litepcie_sorting 
 }
 
 /*
- * Start the generator, or stop it if @generator is NULL. If this program has not taken the capture,
- * it has not started the generator either, so a stop does nothing.
+ * Start the generator, or stop it if @generator is NULL. A stop does nothing if this handle has not
+ * reserved the capture queue: then it has not started the generator either.
  */
 static int generate(struct litepcie_capture *capture, const struct litepcie_generator *generator)
 {

@@ -19,7 +19,7 @@
 
 #include "kernel.h"
 
-/* time in ms between two looks at the driver's own counts of interrupts */
+/* time in ms from one read of the driver's counts of interrupts to the next */
 #define GRACE_STEP_MS	10
 
 /* Counts of finished buffers ------------------------------------------------------------------ */
@@ -36,9 +36,9 @@ static int stopped_by(const struct litepcie_stream *stream, int error)
 }
 
 /*
- * Note that the card is done with all buffers below @done, and return -EIO with a sentence if that
- * cannot be true. Records of c2h are newer than the driver's count @done, so they are used in its
- * place.
+ * Set the stream's count of finished buffers to @done, the driver's count. Returns -EIO with a
+ * sentence if that count cannot be true. If there are c2h records, they are newer than @done and
+ * are used instead.
  */
 static int advance_to(struct litepcie_stream *stream, uint64_t done)
 {
@@ -176,7 +176,7 @@ static int kernel_post(struct litepcie_stream *stream, uint64_t first, uint64_t 
 	const uint32_t *lengths = stream->uneven ? stream->lengths : NULL;
 	int rc = 0;
 
-	/* lengths go by place in the ring, so buffers behind its end need a second call */
+	/* @lengths is indexed by place in the ring, so buffers behind its end need a second call */
 	if (lengths && count > round) {
 		rc = advance(stream, round, lengths + slot, false);
 		count -= round;
@@ -187,7 +187,10 @@ static int kernel_post(struct litepcie_stream *stream, uint64_t first, uint64_t 
 
 /* Start and stop of a stream ------------------------------------------------------------------ */
 
-/* Each start makes the ring, since another program may have given it another shape until then. */
+/*
+ * The ring is made at each start, and not at the open: until the start another program may use the
+ * direction with a ring of another size.
+ */
 static int kernel_setup(struct litepcie_stream *stream)
 {
 	return kernel_check_held(stream->dev);

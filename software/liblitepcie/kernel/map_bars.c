@@ -30,8 +30,8 @@ static void *map(const struct kernel *kernel, uint64_t offset, size_t size, int 
 }
 
 /*
- * Replace the read-only mapping at @place, @size bytes from @offset of the BAR, by one for writing.
- * Returns false if the driver does not allow that.
+ * Replace the read-only mapping at @place by a mapping for writing, of the @size bytes from @offset
+ * of the BAR on. Returns false if the driver does not allow that.
  */
 static bool make_writable(const struct kernel *kernel, uint64_t offset, uint8_t *place,
 			  size_t size)

@@ -5,10 +5,10 @@
  */
 
 /*
- * The rings of Lanebox's driver: who owns them, their shape, and their memory in this process.
+ * The rings of Lanebox's driver: their owner, their sizes, and their memory in this process.
  *
- * A ring belongs to the program that owns its direction, so the library maps it at each start and
- * not before. Until then another program may have given it another shape.
+ * A ring belongs to the program that owns its direction, so the library maps the ring at each start
+ * and not before. Until then another program may use the direction with other sizes.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -149,7 +149,7 @@ int kernel_dma_map(struct litepcie *dev)
 		return rc;
 	kernel->held = has_held_runs(kernel);
 	rc = kernel->held ? map_counts(dev) : 0;
-	/* the driver gives out its records if it can use them, and packets need them */
+	/* packets need records, which the driver lets a program map only if the card writes them */
 	dev->able = (kernel->held ? LITEPCIE_HAS_STREAMS : 0) |
 		    (dev->notices.records ? LITEPCIE_HAS_PACKETS : 0);
 	return rc;
@@ -210,8 +210,9 @@ static uint32_t mode_of(const struct litepcie_stream_options *options)
 }
 
 /*
- * Set the ring's shape in the driver. This is done at each start, since only the owner of the
- * direction may. Returns -EBUSY, -ENOMEM, -EMSGSIZE or -EOPNOTSUPP with a sentence.
+ * Set the size and number of the ring's buffers in the driver. Only the owner of the direction may
+ * do so, so the sizes are set at each start. Returns -EBUSY, -ENOMEM, -EMSGSIZE or -EOPNOTSUPP with
+ * a sentence.
  */
 static int set_shape(const struct litepcie_stream *stream)
 {

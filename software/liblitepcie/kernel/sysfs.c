@@ -9,8 +9,8 @@
  * each direction Lanebox's driver has taken.
  *
  * With Lanebox's driver the device file's entry in sysfs has a link to the PCI device. LitePCIe's
- * driver makes no such link. If that driver is bound to a single card, every device file is one of
- * that card's. If it is bound to more, the PCI device behind a device file is not known.
+ * driver makes no such link. If that driver is bound to a single card, all its device files belong
+ * to that card. If it is bound to several, the PCI device behind a device file is not known.
  */
 #include <dirent.h>
 #include <errno.h>

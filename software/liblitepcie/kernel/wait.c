@@ -18,10 +18,10 @@
 /* Waiting for buffers ------------------------------------------------------------------------- */
 
 /*
- * Ask the driver for news of @directions. The driver's poll() wakes when the count of a direction
- * is past its word in the index page (which this handle shares with the driver). So set the words
- * to the counts that are known now. The word of a direction that is not waited for stays, since
- * another thread may sleep for that direction and know an older count.
+ * Tell the driver beyond which counts of @directions its poll() shall wake. The counts are in the
+ * index page, which this handle shares with the driver, one for each direction. The function sets
+ * them to the counts that the library knows. The entry of a direction that is not waited for stays,
+ * since another thread may sleep for that direction and know an older count.
  */
 static void ask_for_news(struct litepcie *dev, unsigned int directions)
 {
@@ -36,8 +36,8 @@ static void ask_for_news(struct litepcie *dev, unsigned int directions)
 }
 
 /*
- * True if the status page shows that the card is past buffer @known, or that the run has ended. The
- * next look takes the news over.
+ * True if the status page shows that the card has finished more than @known buffers, or that the
+ * run has ended. The caller then takes over the new count by kernel_progress().
  */
 static bool has_news(struct litepcie *dev, unsigned int way, uint64_t known)
 {
@@ -66,7 +66,7 @@ static int wait_for_news(struct litepcie *dev, unsigned int directions, int time
 	ask_for_news(dev, directions);
 	rc = litepcie_poll(dev, &fd, 1, timeout_ms);
 	if (!directions && rc > 0)
-		/* no interrupt of the user's logic is found if another thread has looked first */
+		/* finds no interrupt of the user's logic if another thread has already taken it */
 		kernel_user(dev, LITEPCIE_USER_LOOK);
 	if (rc < 0 || !(fd.revents & (POLLERR | POLLHUP)))
 		return rc;
@@ -79,15 +79,17 @@ static int wait_for_news(struct litepcie *dev, unsigned int directions, int time
 }
 
 /*
- * Sleep for up to @timeout_ms, then clear the eventfd. Returns 1 for news, 0 when the time is over,
- * or -errno. The caller looks at the counts afterwards: progress after that look makes the eventfd
- * readable again.
+ * Sleep for up to @timeout_ms, then clear the eventfd. Returns 1 if the card may have made
+ * progress, 0 when the time is over, or -errno. The caller reads the counts afterwards: later
+ * progress makes the eventfd readable again.
  */
 int kernel_wait(struct litepcie *dev, unsigned int directions, int timeout_ms)
 {
 	int rc = wait_for_news(dev, directions, timeout_ms);
 
-	/* A wait for the user's logic looks at no count, so it leaves the DMA's event to others. */
+	/*
+	 * A wait for the user's logic reads no DMA counts, so it must not clear the DMA's eventfd.
+	 */
 	if (directions)
 		litepcie_take_event(kernel_of(dev)->event);
 	return rc;

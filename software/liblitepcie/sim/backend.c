@@ -79,8 +79,8 @@ static int parse_options(struct litepcie *dev, int *timeout_s)
 /* Opening, attaching and closing the card ----------------------------------------------------- */
 
 /*
- * A program's own memory gets private pages again, with the contents of the file. So the program
- * can give it to a stream once more.
+ * Free the memory of a kind. If it is the program's own, its shared pages of the file are replaced
+ * by private pages with the same contents, so that the program can give it to a stream again.
  */
 static void free_memory(struct sim *sim, unsigned int kind)
 {
@@ -260,8 +260,8 @@ static int sim_state(struct litepcie *dev)
 }
 
 /*
- * Sleep until the eventfd of the MSIs is readable (then it returns 1), or until the time is over or
- * a look at the card is due (then it returns 0). Requests of the board are answered meanwhile.
+ * Sleep until the eventfd of the MSIs is readable, and return 1. Returns 0 when the time is over or
+ * the card is to be polled. Requests of the board are answered during the sleep.
  */
 static int sim_sleep(struct litepcie *dev, int timeout_ms)
 {

@@ -25,8 +25,8 @@
 #define DEVCTL_MRRS_SHIFT	12
 
 /*
- * The address at which x86 hosts take MSIs. The process of the simulated board catches a message to
- * it and signals the eventfd instead.
+ * The address to which cards write MSIs on x86 hosts. The process of the simulated board catches a
+ * write to this address and signals the eventfd instead.
  */
 #define MSI_HOST_ADDRESS	0xfee00000u
 

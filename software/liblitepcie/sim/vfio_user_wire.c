@@ -5,8 +5,8 @@
  */
 
 /*
- * Exchange vfio-user messages. Every error that leaves the stream out of step ends the connection,
- * so that a late answer is never taken for the answer to the next command.
+ * Exchange vfio-user messages. An error after which the begin of the next message is not known ends
+ * the connection, so that a late answer is never taken for the answer to the next command.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static const char *command_name(uint16_t command)
 struct held_write {
 	struct header header;
 	struct region_access access;
-	/* value of the write, of which only as many bytes are sent as the write has */
+	/* value to write; only the first access.count bytes of this member are sent */
 	uint64_t data;
 };
 
@@ -183,7 +183,7 @@ static int serve_request(struct vfio_user *vu, struct header *header)
 	int rc;
 
 	if (!body) {
-		/* The message stays unread, so no later one can be told from it. */
+		/* The message is not read to its end, so the begin of the next one is not known. */
 		vfio_user_drop(vu);
 		return vfio_user_fail(vu, -ENOMEM, "%s: no memory for %s of the peer", vu->path,
 				      doing);
@@ -253,7 +253,7 @@ static int receive_body(struct vfio_user *vu, size_t size, void *reply, size_t r
 	return rc;
 }
 
-/* Returns a reply's error number as -errno, or -EIO if it is no errno. */
+/* Returns the error number of a reply as -errno, or -EIO if the number is no valid errno. */
 static int refusal(uint32_t error)
 {
 	return error && error < 4096 ? -(int)error : -EIO;

@@ -86,8 +86,8 @@ static void *get_huge(size_t *size, int *fd, uint64_t page, int node)
 
 /*
  * Get reserved huge pages of the system if it has enough, else small pages. A huge page of 2 MiB
- * takes one entry of the IOMMU instead of 512. If the program has asked for pages of a size and
- * there are none, the call fails.
+ * takes one entry of the IOMMU instead of 512. If the program has asked for a size of pages and the
+ * system has too few of that size, the call fails.
  */
 static void *get_pages(struct litepcie *dev, unsigned int kind, size_t *size, int *fd)
 {

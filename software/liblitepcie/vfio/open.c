@@ -131,9 +131,9 @@ static int check_sysfs(struct litepcie *dev)
 }
 
 /*
- * List the devices with their drivers that stand in the way of the IOMMU group, with a space before
- * each. Devices of vfio-pci and PCI bridges (pcieport) do not. A list that is too long for @size is
- * cut.
+ * List the devices because of which VFIO cannot use the IOMMU group, with their drivers, and with a
+ * space before each. Devices of vfio-pci and PCI bridges (pcieport) are left out. A list that is
+ * too long for @size is cut.
  */
 static void list_others(const struct vfio *vfio, char *names, size_t size)
 {
@@ -237,8 +237,8 @@ static int choose_interface(struct litepcie *dev)
 /* Opening the device -------------------------------------------------------------------------- */
 
 /*
- * True if the card answers. No card has a class and revision of all ones. The vendor and device IDs
- * would not do, since vfio-pci answers those itself.
+ * True if the card answers. The class and revision are read, which no card has as all ones. Vendor
+ * and device ID cannot be used, since vfio-pci answers reads of those itself.
  */
 bool vfio_answers(const struct vfio *vfio)
 {

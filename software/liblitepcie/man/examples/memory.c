@@ -6,7 +6,7 @@
 
 /*
  * Use the card's memory by single accesses, by several accesses in a row, and
- * by a mapping if the card can be mapped.
+ * by a mapping if the card's BAR can be mapped.
  */
 #include <liblitepcie.h>
 #include <litepcie_diagnostics.h>

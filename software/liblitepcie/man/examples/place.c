@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 /*
- * Bytes of a huge page, which is also the size of a ring of the default shape.
+ * Bytes of a huge page. A ring with the default options has as many bytes.
  */
 #define BYTES	(2u << 20)
 
@@ -26,8 +26,8 @@ int main(int argc, char **argv)
 		.memory_bytes = BYTES,
 		.pattern = true,
 		/*
-		 * the card raises no interrupts; the library looks at it every
-		 * 100 us
+		 * the card raises no interrupts; the library reads the card's
+		 * progress every 100 us
 		 */
 		.poll_us = 100,
 	};

@@ -6,7 +6,7 @@
 
 /*
  * Let the card's player make frames at the rate of a 10 Gb/s line. The card needs the capture
- * block, which drops the frames here, since nothing is recorded.
+ * block, which drops the frames in this example, since no capture was started.
  */
 #include <liblitepcie.h>
 #include <litepcie_capture.h>

@@ -28,7 +28,7 @@ static int count(const struct litepcie_span *span)
 	return rc;
 }
 
-/* Take what is in the ring. A call may give a few blocks or a whole MBUF. */
+/* Write the next blocks of the ring to the file: a few blocks, at most a whole MBUF. */
 static int take(struct litepcie_capture *capture, FILE *file, int timeout_ms)
 {
 	struct litepcie_span span = { .struct_size = sizeof(span) };

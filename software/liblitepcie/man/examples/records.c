@@ -5,8 +5,8 @@
  */
 
 /*
- * List the frames of a recording by port. A recording is a page of header and
- * then what the ring had, so its bytes are walked through like a span.
+ * List the frames of a recording by port. A recording is a header of 4096 bytes
+ * and then blocks of the ring, so its frames are read like those of a span.
  */
 #include <litepcie_capture.h>
 #include <stdio.h>
