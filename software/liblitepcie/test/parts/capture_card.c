@@ -5,8 +5,8 @@
  */
 
 /*
- * Test the library's capture calls on a card that the test plays: its registers, its status line,
- * and what a card does that is broken, goes away or is asked back. No card is needed.
+ * Test the library's capture calls on a card that the test itself imitates: its registers, its
+ * status line, and a card that is broken, goes away, or is requested back by the kernel.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -28,14 +28,14 @@
 static struct {
 	uint32_t			words[WORDS];
 	struct litepcie_capture_line	*line;
-	/* position that the status line tells when the card is told to stop; 0: it stays */
+	/* position that the card writes to the status line at a stop; 0: the line stays as it is */
 	uint64_t			at_stop;
-	/* number of looks at the status, after a stop, until the card is at rest */
+	/* number of reads of capture_status after a stop until it says that the card is idle */
 	unsigned int			busy;
 	bool				asked;	/* the kernel wants the card back */
-	bool				gone;	/* all reads give ones */
-	bool				gone_at_stop;	/* @gone is set by the stop */
-	/* number of reads of the status, and of the control, that the root port gives up */
+	bool				gone;	/* true: all reads return all ones */
+	bool				gone_at_stop;	/* true: the next stop sets @gone */
+	/* number of reads of capture_status and of capture_control that fail with all ones */
 	unsigned int			given_up, control_given_up;
 } card;
 
@@ -59,7 +59,9 @@ static bool is_running(void)
 	return *word(dev.map.capture.control) & RUN;
 }
 
-/* The account of port p and fate f has 1000 + 4 p + f frames, and ten times as many bytes. */
+/*
+ * The card's count number f (delivered, bad, ...) of port p is 1000 + 4 p + f frames of 10 bytes.
+ */
 static uint32_t account(uint32_t offset)
 {
 	uint32_t frames = 1000 + (*word(dev.map.capture.account_control) & 63);
@@ -160,7 +162,7 @@ static struct litepcie_block block = {
 	.type = LITEPCIE_BLOCK_CAPTURE, .version = 1,
 };
 
-/* Give each register two words of its own. */
+/* Give each register of the card an offset, with room for two words. */
 static void place_registers(struct litepcie_capture_registers *registers)
 {
 	uint32_t *const first = &registers->control, *const last = &registers->account_bytes;
@@ -196,13 +198,13 @@ static struct litepcie_capture *begin(uint64_t ring, bool newest)
 	return capture;
 }
 
-/* Let the card's status line say @position. */
+/* Write @position to the card's status line in memory. */
 static void tell(uint64_t position)
 {
 	__atomic_store_n(&card.line->position, position, __ATOMIC_RELEASE);
 }
 
-/* Take a span, which must begin at @position and have @bytes. */
+/* Get the next span from the library. The span must begin at @position and have @bytes bytes. */
 static void takes(struct litepcie_capture *capture, uint64_t position, uint64_t bytes, bool sealed)
 {
 	struct litepcie_span span = { .struct_size = sizeof(span) };
@@ -224,7 +226,7 @@ static void has_sentence(const char *words)
 
 /* Status lines -------------------------------------------------------------------------------- */
 
-/* A line that cannot be true is refused, gives no span, and stays refused. */
+/* A status line that cannot be true ends a call with an error and no span, and later calls, too. */
 static void a_line_that_cannot_be_is_refused(void)
 {
 	const struct {
@@ -252,7 +254,7 @@ static void a_line_that_cannot_be_is_refused(void)
 	}
 }
 
-/* A start does not take the line of the start before for one of its own. */
+/* A start does not use the status line that the card wrote after an earlier start. */
 static void an_old_line_is_forgotten(void)
 {
 	struct litepcie_capture *capture = begin(RING, false);
@@ -297,7 +299,7 @@ static void what_is_not_released_is_not_written(void)
 	litepcie_capture_close(capture);
 }
 
-/* A stop tells the card of all whole MBUFs that are free, and not only of eighths of the ring. */
+/* A stop lets the card write to all whole free MBUFs, and not only to whole eighths of the ring. */
 static void a_stop_gives_all_the_room(void)
 {
 	struct litepcie_capture *capture = begin(16 * RING, false);
@@ -312,8 +314,9 @@ static void a_stop_gives_all_the_room(void)
 }
 
 /*
- * With `newest` a card that runs may be ahead of its line by its staging memory. What lies there is
- * not given, and a release says that it was written over.
+ * With `newest` a running card may have written as many bytes beyond its status line as its staging
+ * memory holds. The library does not return ring data that this may have overwritten, and a release
+ * of such data fails.
  */
 static void the_staging_memory_may_be_ahead(void)
 {
@@ -356,7 +359,7 @@ static void skipped_spans_can_be_released(void)
 
 /* Ends ---------------------------------------------------------------------------------------- */
 
-/* A card that the kernel wants back is stopped like any other, before its memory goes. */
+/* If the kernel wants the card back, a close still stops the card before it frees the memory. */
 static void a_card_that_is_asked_back_is_stopped(void)
 {
 	struct litepcie_capture *capture = begin(RING, false);
@@ -384,7 +387,7 @@ static void a_stop_waits_whatever_the_line_says(void)
 	litepcie_capture_close(capture);
 }
 
-/* The last MBUF is sealed by a stop, so a card that ends inside an MBUF is broken. */
+/* A stop seals the last MBUF. If the card ends inside an MBUF, the stop returns an error. */
 static void an_end_inside_an_mbuf_is_told(void)
 {
 	struct litepcie_capture *capture = begin(RING, false);
@@ -413,7 +416,7 @@ static void a_dead_card_is_told(void)
 	litepcie_run_free_left(&dev);
 }
 
-/* A read of the status that the root port has given up does not say that something is at rest. */
+/* A read of capture_status that fails with all ones does not count as "the card is idle". */
 static void a_read_that_is_given_up_says_nothing(void)
 {
 	struct litepcie_capture *capture = begin(RING, false);
@@ -429,7 +432,7 @@ static void a_read_that_is_given_up_says_nothing(void)
 	litepcie_capture_close(capture);
 }
 
-/* A stop waits for the card's rest, also if a read of its control was given up. */
+/* A stop waits until the card is idle, also if a read of capture_control failed with all ones. */
 static void a_control_that_is_given_up_says_nothing(void)
 {
 	struct litepcie_capture *capture = begin(RING, false);
@@ -444,8 +447,8 @@ static void a_control_that_is_given_up_says_nothing(void)
 }
 
 /*
- * The memory of a card that was not seen to come to rest is kept, since the card may still write
- * there. It is freed when a later capture finds the card at rest.
+ * If a stop does not see the card become idle, the ring's memory is kept, since the card may still
+ * write there. The memory is freed when a later capture finds the card idle.
  */
 static void memory_that_may_be_written_is_kept(void)
 {
@@ -497,7 +500,7 @@ static void is_account(const struct litepcie_account *found, unsigned int number
 	CHECK_EQUAL(found->bytes, 10 * (1000 + number));
 }
 
-/* Each account is that of its port and fate. */
+/* litepcie_capture_stats() returns each count in the member of its port and of its kind. */
 static void accounts_are_those_of_their_fates(void)
 {
 	struct litepcie_capture *capture = begin(RING, false);

@@ -5,8 +5,9 @@
  */
 
 /*
- * Test the pages of a capture's ring and their NUMA node (capture_pages.c). The argument is an empty
- * folder, which stands for a device's in sysfs. Huge pages are not taken: a machine need not have any.
+ * Test the pages of a capture's ring and their NUMA node (capture_pages.c). The argument is an
+ * empty folder, which stands for a device's in sysfs. Huge pages are not taken: a machine need not
+ * have any.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -27,7 +28,7 @@
 
 static struct litepcie dev = { .name = "sim:a" };
 
-/* The node is a number in the file numa_node. Without one, and with -1, there is none. */
+/* The file numa_node has the node's number. If it is missing, or has -1, there is no node. */
 static void a_node_is_what_sysfs_says(const char *folder)
 {
 	static const struct {
@@ -50,7 +51,7 @@ static void a_node_is_what_sysfs_says(const char *folder)
 	}
 }
 
-/* Memory for node 0 prefers that node, and memory for no node has no rule. */
+/* litepcie_node_bind() makes memory prefer node 0. With node -1 memory gets no NUMA policy. */
 static void memory_prefers_its_node(void)
 {
 	uint8_t *base = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -74,7 +75,7 @@ static void memory_prefers_its_node(void)
 	munmap(base, BYTES);
 }
 
-/* Only sizes that there are, and that the ring fills, may be asked for. */
+/* A program may ask only for pages of 2 MiB or 1 GiB, and only for a ring that fills a page. */
 static void pages_have_a_rule(void)
 {
 	const uint64_t two = LITEPCIE_CAPTURE_PAGES_2M, large = LITEPCIE_CAPTURE_PAGES_1G;
@@ -94,7 +95,9 @@ static void pages_have_a_rule(void)
 	CHECK(strstr(litepcie_why(&dev), "hugepages-1048576kB/nr_hugepages, or start Linux with"));
 }
 
-/* The rings of the queues have the pages that were asked for, and no other memory has. */
+/*
+ * The size of pages that a program asked for holds for the rings of queues, not for other memory.
+ */
 static void only_rings_have_the_pages(void)
 {
 	struct litepcie_capture capture = { .config.page_bytes = LITEPCIE_CAPTURE_PAGES_2M };

@@ -5,8 +5,8 @@
  */
 
 /*
- * Test the captures of several queues of one card, also by two threads. The test plays the card: the
- * registers of one queue are those of the queue that was selected last.
+ * Test the captures of several queues of one card, also by two threads. The test imitates the card:
+ * an access to a register of a queue reaches the queue that was selected last.
  */
 #include <errno.h>
 #include <sched.h>
@@ -37,10 +37,14 @@ static struct {
 	struct queue	queue[QUEUES];
 	uint32_t	words[0x1000];
 	unsigned int	seals;		/* seals of queue 1 */
-	/* true: the copy of the accounts is being made; accounts in it that nobody has read yet */
+	/*
+	 * copying: the card makes a copy of its counts of frames now. unread: number of counts in
+	 * the last copy that nobody has read yet.
+	 */
 	bool		copying;
 	unsigned int	unread;
-	unsigned int	overwritten;	/* copies that replaced one which was being read */
+	/* number of copies that replaced a copy which a thread had not read to its end */
+	unsigned int	overwritten;
 } card;
 
 static struct litepcie dev;
@@ -56,7 +60,7 @@ static struct queue *selected(void)
 	return &card.queue[*word(dev.map.sorter.select) % QUEUES];
 }
 
-/* The card writes the line while another thread may look at it. */
+/* Write @position to the status line, which another thread may read at the same time. */
 static void put_position(uint64_t position)
 {
 	__atomic_store_n(&selected()->line->position, position, __ATOMIC_RELEASE);
@@ -170,7 +174,7 @@ static const struct litepcie_backend fake = {
 
 static struct litepcie_block block = { .type = LITEPCIE_BLOCK_CAPTURE, .version = 1 };
 
-/* Give each register of a table two words of its own. */
+/* Give each register from @first to @last an offset, with room for two words. */
 static void place(uint32_t *first, const uint32_t *last, uint32_t offset)
 {
 	for (uint32_t *at = first; at <= last; at++, offset += 8)
@@ -244,7 +248,9 @@ static void all_queues_run_together(void)
 	}
 	CHECK_EQUAL(litepcie_capture_start(captures[0]), -EBUSY);
 	CHECK_EQUAL(litepcie_capture_stop(captures[0]), 0);
-	/* What came before the stop is given, and then the end is told. */
+	/*
+	 * Data from before the stop is still returned, and then -EPIPE says that the run has ended.
+	 */
 	for (unsigned int n = 1; n < QUEUES; n++) {
 		for (unsigned int left = n; left; left--)
 			CHECK_EQUAL(litepcie_capture_next(captures[n], &span, -1), 1);
@@ -256,7 +262,7 @@ static void all_queues_run_together(void)
 	CHECK(!litepcie_has_capture(&dev));
 }
 
-/* A queue can end alone. The library does not give data behind its seal. */
+/* A queue other than 0 can stop alone. The library does not return data behind its last seal. */
 static void a_queue_ends_alone(void)
 {
 	struct litepcie_capture *first, *second;
@@ -310,7 +316,7 @@ static void a_queue_cannot_join_a_run(void)
 	litepcie_capture_close(first);
 }
 
-/* Accounts are those of the capture's queue, whichever was selected before. */
+/* The counts of frames are those of the capture's queue, whichever queue was selected before. */
 static void accounts_are_of_the_queue(void)
 {
 	struct litepcie_capture_stats stats = { .struct_size = sizeof(stats) };
@@ -394,7 +400,7 @@ static void *stop_queue(void *capture)
 	return (void *)(intptr_t)litepcie_capture_stop(capture);
 }
 
-/* A thread that ends its queue begins no run again that another thread has just ended. */
+/* A thread that stops its queue does not restart a run that another thread has just ended. */
 static void a_run_that_has_ended_stays_so(void)
 {
 	make_card(QUEUES);
@@ -419,7 +425,7 @@ static void a_run_that_has_ended_stays_so(void)
 	pthread_barrier_destroy(&begin);
 }
 
-/* Thread: ask for the accounts of a capture again and again. Returns NULL if all calls end well. */
+/* Thread: read the counts of a capture again and again. Returns NULL if all calls succeed. */
 static void *ask_for_accounts(void *capture)
 {
 	struct litepcie_capture_stats stats = { .struct_size = sizeof(stats) };
@@ -431,7 +437,7 @@ static void *ask_for_accounts(void *capture)
 	return (void *)(intptr_t)rc;
 }
 
-/* Of two threads that ask for accounts each reads its copy before the other makes one. */
+/* If two threads read counts, each reads its whole copy before the other lets the card copy. */
 static void accounts_are_of_one_moment(void)
 {
 	struct litepcie_capture *first, *third;

@@ -72,7 +72,7 @@ static void a_file_that_cannot_be_read_is_refused(void)
 		      -EPROTO, "a register without a place or size");
 }
 
-/* A file of another build has a known register at another place: nothing of it is taken. */
+/* A file of another build, with a known register at another offset, adds no registers. */
 static void a_file_of_another_build_changes_nothing(void)
 {
 	char other[sizeof(text)];

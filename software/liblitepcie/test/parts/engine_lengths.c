@@ -5,7 +5,7 @@
  */
 
 /*
- * Test the channel of table.c: looks at the card by a timer, and buffers that are not sent whole.
+ * Test the channel of table.c: polling of the card by a timer, and buffers that are sent in part.
  */
 #include "told_card.h"
 
@@ -69,8 +69,8 @@ static void a_card_that_is_polled_raises_nothing(bool records)
 }
 
 /*
- * Wait until the library's next look by the timer is due, then call the library with a timeout of
- * 0.
+ * Wait until the library's timer for the next poll has expired, then call the library with a
+ * timeout of 0.
  */
 static int look(void)
 {
@@ -79,8 +79,8 @@ static int look(void)
 }
 
 /*
- * In adaptive mode the DMA's interrupts are enabled until one comes, disabled while looks find
- * buffers, and then enabled again.
+ * In adaptive mode the DMA's interrupts are enabled until one comes, disabled while polls find
+ * finished buffers, and then enabled again.
  */
 static void an_interrupt_begins_the_looks(void)
 {
@@ -111,7 +111,7 @@ static void an_interrupt_begins_the_looks(void)
 
 /*
  * A record may still be on its way when the card's register counts its buffer. No interrupt comes
- * for it, since interrupts were disabled. So the looks go on until the record is found.
+ * for that record, since interrupts were disabled. So the library polls until it finds the record.
  */
 static void looks_go_on_for_a_record_that_is_on_its_way(void)
 {

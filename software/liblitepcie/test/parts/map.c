@@ -110,7 +110,7 @@ static void a_block_of_another_version_is_not_used(void)
 	CHECK_EQUAL(dev.map.player.control, 0);
 }
 
-/* Rules and spread have a fixed size in the library's calls, so a card of another has one queue. */
+/* A card whose number of rules or spread entries the library does not know counts as one queue. */
 static void queues_of_another_size_are_not_used(void)
 {
 	static const uint32_t sizes[][3] = { { 0, 16, 128 }, { 17, 16, 128 }, { 4, 32, 128 },
@@ -126,7 +126,7 @@ static void queues_of_another_size_are_not_used(void)
 	}
 }
 
-/* A width that is no width of a counter is not a shift by all bits, which is undefined. */
+/* No width in the capability table leads to a shift by 64 bits, which is undefined in C. */
 static void any_width_of_the_slot_s_counters_has_a_mask(void)
 {
 	static const uint32_t widths[] = { 0, 1, 48, 63, 64 };

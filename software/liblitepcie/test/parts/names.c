@@ -62,7 +62,7 @@ static void a_wrong_name_is_told_the_nearest(void)
 	know_card();
 	CHECK_REFUSED(litepcie_register_find(&dev, "ctrl_scrap", &found), -ENOENT,
 		      "the nearest is ctrl_scratch");
-	/* of several names that are as near, the one with the lowest offset is told */
+	/* of several names that are equally near, the error names the one with the lowest offset */
 	CHECK_REFUSED(litepcie_register_find(&dev, "pcie_dma0_x", &found), -ENOENT,
 		      "the nearest is pcie_dma0_writer_enable");
 	CHECK_REFUSED(litepcie_register_read(&dev, "", &value), -ENOENT,

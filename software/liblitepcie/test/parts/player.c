@@ -5,8 +5,8 @@
  */
 
 /*
- * Test what player.c tells of a player whose registers the test plays: the root port may give up
- * reads of them, and gives all ones then.
+ * Test player.c on a player whose registers the test imitates. Some reads of these registers fail:
+ * the root port then returns all ones.
  */
 #include <errno.h>
 #include <string.h>
@@ -21,8 +21,8 @@
 
 static struct {
 	uint32_t	words[0x40];
-	uint32_t	blocked;	/* register of which reads are given up */
-	unsigned int	given_up;	/* number of these reads */
+	uint32_t	blocked;	/* offset of the register whose reads fail with all ones */
+	unsigned int	given_up;	/* number of reads of that register that still fail */
 } card;
 
 static struct litepcie dev;
@@ -60,7 +60,7 @@ static void begin(uint32_t offset, unsigned int count)
 	card.given_up = count;
 }
 
-/* Each register may be given up once or twice: the counts are then those of the player. */
+/* If one or two reads of a register fail with all ones, the library still returns its value. */
 static void a_read_that_is_given_up_is_made_again(void)
 {
 	for (uint32_t offset = 0x14; offset <= 0x48; offset += 4) {
@@ -88,7 +88,7 @@ static void a_dead_card_is_told(void)
 	CHECK(strstr(litepcie_why(&dev), "fake: the card does not answer"));
 }
 
-/* A count may be all ones. */
+/* A count whose true value is all ones is returned, and is not taken for a failed read. */
 static void a_count_of_all_ones_is_told(void)
 {
 	struct litepcie_played played = { .struct_size = sizeof(played) };

@@ -5,8 +5,8 @@
  */
 
 /*
- * The steps of stream_random.c that move buffers or wait for them. Each makes one call of the library
- * and compares its result with the model's.
+ * The steps of stream_random.c that move buffers or wait for them. Each makes one call of the
+ * library and compares its result with the model's.
  */
 #ifndef LITEPCIE_TEST_RANDOM_CALLS_H
 #define LITEPCIE_TEST_RANDOM_CALLS_H
@@ -16,8 +16,8 @@
 #define LONG_MS		1000	/* time-out of a call that the card ends at once */
 
 /*
- * Choose the time-out of a call that waits for @directions. Only a call that the card ends gets a
- * long one: the card has news, or gets a plan for the library's sleep.
+ * Choose the time-out of a call that waits for @directions. The time-out is long only if the card
+ * will end the call: it has finished buffers, or will finish some in the library's sleep.
  */
 static inline int choose_timeout(unsigned int directions)
 {
@@ -48,7 +48,7 @@ static inline void begin_call(void)
 	before_call.slept = before_call.came = before_call.timed = false;
 }
 
-/* A long sleep without an interrupt misses one if a buffer that asked for one has been executed. */
+/* Check that the library counts an interrupt as missed if a buffer was due one and none came. */
 static inline void check_missed(int timeout_ms)
 {
 	bool asked = false;
@@ -60,7 +60,7 @@ static inline void check_missed(int timeout_ms)
 		    timeout_ms == LONG_MS && before_call.timed && !before_call.came && asked);
 }
 
-/* Make the looks of a wait that has been made. Without an interrupt the library looks twice. */
+/* Update the model for a wait that has ended. Without an interrupt the library polls twice. */
 static inline void model_waited(unsigned int directions, int timeout_ms)
 {
 	uint64_t before = model_seen(directions);
@@ -106,7 +106,7 @@ static inline int model_want(unsigned int way)
 	return timeout_ms;
 }
 
-/* Returns the number of buffers that there are after the call. */
+/* Update the model after the call. Returns the number of buffers that can then be acquired. */
 static inline uint64_t model_wanted(unsigned int way, int timeout_ms)
 {
 	if (model_available(way))

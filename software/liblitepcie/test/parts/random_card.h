@@ -5,8 +5,8 @@
  */
 
 /*
- * The card of stream_random.c: that of told_card.h, with a random progress. It checks each descriptor
- * that it gets against the model.
+ * The card of stream_random.c: that of told_card.h, with a random progress. It checks each
+ * descriptor that it gets against the model.
  */
 #ifndef LITEPCIE_TEST_RANDOM_CARD_H
 #define LITEPCIE_TEST_RANDOM_CARD_H
@@ -52,7 +52,7 @@ static inline void tell_line(unsigned int way)
 	line(lines[way])->buffers = MODEL(way)->executed;
 }
 
-/* Let the card execute @count descriptors, or all that it has. An interrupt may get lost. */
+/* Let the card execute @count descriptors, or all that it has. @lost: no interrupt is raised. */
 static inline void execute(unsigned int way, unsigned int count, bool lost)
 {
 	struct model *m = MODEL(way);
@@ -78,7 +78,7 @@ static inline void execute(unsigned int way, unsigned int count, bool lost)
 	card.word[(bases[way] + STATUS) / 4] = (uint32_t)m->executed;
 }
 
-/* What was known before a call of the library that may sleep, and how its first sleep ended. */
+/* State of the model before a call of the library that may sleep, and how its first sleep ended. */
 static struct {
 	uint64_t	known[2];
 	uint64_t	missed;

@@ -18,23 +18,26 @@ struct model {
 	bool		runs;
 	uint64_t	first;		/* count at which the run began */
 	uint64_t	acquired, released, handed, posted;
-	uint64_t	executed;	/* by the card */
-	uint64_t	known;		/* the executed buffers of which the library has heard */
-	uint64_t	seen;		/* the known buffers whose data has arrived */
+	uint64_t	executed;	/* number of buffers that the card has executed */
+	uint64_t	known;		/* number of executed buffers that the library knows of */
+	uint64_t	seen;		/* number of known buffers whose data has arrived */
 	uint64_t	limit, spared;
 	uint64_t	errors;
 	unsigned int	batch, every;
 	bool		packets;
 	uint32_t	bytes[COUNT], flags[COUNT];
 	bool		asks[COUNT];
-	/* buffers that the card executes in the library's next sleep, and whether it keeps silent */
+	/*
+	 * buffers that the card executes in the library's next sleep, and whether it keeps silent
+	 */
 	unsigned int	planned;
 	bool		lost;
 };
 
 static struct model models[2];
-static bool records;	/* the card writes records and status lines */
-static uint64_t interrupts;	/* raised since the first of the streams was started */
+static bool records;	/* true: the card writes records and status lines */
+/* number of interrupts that the card has raised since the first of the streams was started */
+static uint64_t interrupts;
 
 #define MODEL(way)	(&models[way])
 

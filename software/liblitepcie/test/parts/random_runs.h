@@ -5,8 +5,8 @@
  */
 
 /*
- * The steps of stream_random.c that begin and end runs, and what the card does meanwhile: it executes
- * descriptors, or says what cannot be true.
+ * The steps of stream_random.c that begin and end runs, and what the card does meanwhile: it
+ * executes descriptors, or says what cannot be true.
  */
 #ifndef LITEPCIE_TEST_RANDOM_RUNS_H
 #define LITEPCIE_TEST_RANDOM_RUNS_H
@@ -128,7 +128,7 @@ static inline void step_untrue(unsigned int way)
 	card.given_up = 0;
 }
 
-/* A buffer whose record says more bytes than it has is not acquired. */
+/* A c2h buffer whose record says more bytes than the buffer has is not acquired. */
 static inline void step_long_record(unsigned int unused)
 {
 	struct litepcie_buffer buffer = { .struct_size = sizeof(buffer) };

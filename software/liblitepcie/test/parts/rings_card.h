@@ -5,8 +5,8 @@
  */
 
 /*
- * A back end for dma_rings.c, without a card: the test sets the numbers of finished buffers, and looks
- * at those that the library has told the card of.
+ * A back end for dma_rings.c, without a card: the test sets the numbers of finished buffers, and
+ * checks which buffers the library has handed to the card.
  */
 #ifndef LITEPCIE_TEST_RINGS_CARD_H
 #define LITEPCIE_TEST_RINGS_CARD_H

@@ -82,7 +82,7 @@ static void a_struct_without_its_size_is_refused(void)
 	}
 }
 
-/* The features follow from the card's blocks and from what the way to the card can do. */
+/* The features follow from the card's blocks and from what the back end can do. */
 static void features_follow_from_card_and_way(void)
 {
 	begin_card();

@@ -5,17 +5,17 @@
  */
 
 /*
- * Test the streams by random calls and a random card. A model says what each call must return, which
- * descriptors the card must get, and how far each direction is. Some runs begin right before 2^32
- * buffers, where the count of a card's register wraps. random_model.h has the model, random_card.h
- * the card, random_calls.h and random_runs.h the steps of a sequence.
+ * Test the streams by random calls and a random card. A model says what each call must return,
+ * which descriptors the card must get, and how far each direction is. Some runs begin right before
+ * 2^32 buffers, where the count of a card's register wraps. random_model.h has the model,
+ * random_card.h the card, random_calls.h and random_runs.h the steps of a sequence.
  *
  * Usage: stream_random [SEED [COUNT [STEPS]]]: COUNT sequences of STEPS steps, from SEED on.
  */
 #include "random_runs.h"
 #include "seed.h"
 
-/* The steps, each with its share of all of a sequence. */
+/* The steps of a sequence, each with how often it is chosen compared with the others. */
 static const struct step {
 	unsigned int	share;
 	const char	*name;

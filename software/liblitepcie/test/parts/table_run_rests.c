@@ -23,7 +23,8 @@
 
 static struct {
 	uint64_t	now_ns, rests_ns;
-	unsigned int	given_up;	/* reads that are given up before one is answered */
+	/* number of register reads that fail with all ones before one is answered */
+	unsigned int	given_up;
 	bool		enabled, flushed_busy;
 } card;
 

@@ -53,7 +53,7 @@ static void the_card_is_told_where_to_write(void)
 	CHECK(!card.dirty && !card.late);
 }
 
-/* The library tells the address that the card has for the ring of each stream that runs. */
+/* litepcie_stream_info() returns the bus address of the ring of each stream that runs. */
 static void the_address_of_each_ring_is_told(void)
 {
 	struct litepcie_stream_info info = { .struct_size = sizeof(info) };
@@ -175,7 +175,7 @@ static void a_record_has_length_and_flags(void)
 
 /*
  * A long wait without a new record reads the card's registers, to find a card that has lost its
- * state. So does a program that has looked with a timeout of 0 for that long.
+ * state. Calls with a timeout of 0 also read the registers after so long a time without a record.
  */
 static void a_silent_card_is_asked(void)
 {
@@ -199,14 +199,14 @@ static void a_silent_card_is_asked(void)
 	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 0), -EIO);
 }
 
-/* Let the root port give up the next @count reads of the register at @offset. */
+/* Let the next @count reads of the register at @offset fail: the root port returns all ones. */
 static void give_up(uint32_t offset, unsigned int count)
 {
 	card.blocked = offset;
 	card.given_up = count;
 }
 
-/* A read of a count that the root port has given up ends no run, and gives no buffers. */
+/* A failed read of a count, which gives all ones, ends no run and makes no buffer finished. */
 static void a_count_that_is_given_up_says_nothing(void)
 {
 	uint64_t first = 0;
@@ -222,14 +222,14 @@ static void a_count_that_is_given_up_says_nothing(void)
 	give_up(C2H + STATUS, 2);
 	CHECK_EQUAL(c2h_peek(&dev, &first, 1000), 3);
 	CHECK_EQUAL(card.given_up, 0);
-	/* Behind 2^32 - 1 buffers the count itself is all ones. */
+	/* After 2^32 - 1 buffers the true value of the card's count is all ones. */
 	dev.c2h.done = UINT32_MAX - 1;
 	dev.c2h.posted = UINT32_MAX + UINT64_C(9);
 	card.word[(C2H + STATUS) / 4] = UINT32_MAX;
 	CHECK_EQUAL(litepcie_table_behind(&dev), 1);
 }
 
-/* A read that the root port has given up is not written back to the register. */
+/* The all ones of a failed read are not written back to the register. */
 static void what_is_given_up_is_not_written_back(void)
 {
 	begin();

@@ -58,7 +58,7 @@ static struct {
 	 */
 	bool		late;
 	bool		dead;
-	/* number of reads of the register at @blocked that the root port gives up */
+	/* number of reads of the register at @blocked that still fail with all ones */
 	unsigned int	given_up;
 	uint32_t	blocked;
 	unsigned int	sleeps;

@@ -25,7 +25,7 @@ static struct {
 	unsigned int	silent;
 	/* offset and value of the last two writes, the last one first */
 	uint32_t	written[2][2];
-	/* the table under construction: number of its next free word */
+	/* number of the next free word of the capability table that the test builds */
 	unsigned int	end;
 } card;
 
@@ -67,7 +67,7 @@ static inline uint32_t *table(void)
 	return card.word + LITEPCIE_CAP_OFFSET / 4;
 }
 
-/* Give the handle back what an earlier card has left in it, and begin an empty table. */
+/* Free the handle's lists of an earlier card, and begin an empty capability table. */
 static inline void begin_card(void)
 {
 	free(dev.blocks);
