@@ -91,7 +91,9 @@ static void transmit(uint32_t *next)
 	CHECK_EQUAL(pattern.errors, 0);
 }
 
-/* One stream goes on, with its count and its data, over start, stop and new start of the other. */
+/*
+ * A stream keeps its counts and its data while the other stream is started, stopped and restarted.
+ */
 static void each_runs_while_the_other_starts_and_stops(void)
 {
 	uint32_t next = 0;
@@ -145,7 +147,7 @@ static void *wait_for_h2c(void *unused)
 	return unused;
 }
 
-/* A wait for h2c, of which nothing is sent, ends when h2c stops, and goes on when c2h stops. */
+/* A thread that waits for h2c wakes when h2c is stopped, and not when c2h is stopped. */
 static void a_wait_ends_with_its_own_stream(void)
 {
 	pthread_t thread;

@@ -5,8 +5,8 @@
  */
 
 /*
- * Test the library's capture calls on a card with the capture block (first argument): what they
- * give, what they refuse, and how a capture ends. Frames come from the card's generator.
+ * Test the library's capture calls on a card with the capture block (first argument): what the
+ * calls return and refuse, and how a capture ends. Frames come from the card's generator.
  */
 #include <errno.h>
 #include <signal.h>
@@ -74,7 +74,7 @@ static struct litepcie_port_accounts accounts(struct litepcie_capture *capture)
 	return stats.port[0];
 }
 
-/* Take all that comes until a call finds nothing for @timeout_ms. Returns the number of frames. */
+/* Receive frames until none comes for @timeout_ms. Returns the number of received frames. */
 static uint32_t take(struct litepcie_capture *capture, int timeout_ms, uint32_t *first)
 {
 	struct litepcie_span span = { .struct_size = sizeof(span) };
@@ -146,11 +146,11 @@ static void bad_settings_have_a_sentence(struct litepcie *dev)
 	grown.known.struct_size = sizeof(grown);
 	CHECK_EQUAL(litepcie_capture_open(dev, &grown.known, &capture), -EINVAL);
 	CHECK(strstr(litepcie_why(dev), "a setting is too new") != NULL);
-	/* A larger struct whose new members are 0 means what the smaller one does. */
+	/* A larger struct of a newer program, with new members of 0, has the same effect. */
 	grown.later = 0;
 	CHECK_EQUAL(litepcie_capture_open(dev, &grown.known, &capture), 0);
 	litepcie_capture_close(capture);
-	/* A smaller struct, of a program that was compiled before there was a snap length. */
+	/* This is the smaller struct of an older program, which does not have the member snap. */
 	config = settings(1 << 20, 4096);
 	config.struct_size = offsetof(struct litepcie_capture_config, snap);
 	config.snap = 20000;
@@ -196,7 +196,7 @@ static void calls_refuse_what_cannot_be(struct litepcie *dev)
 	CHECK_EQUAL(litepcie_reset(dev), 0);
 }
 
-/* Each start begins anew: at position 0, with frame 0 and with accounts at 0. */
+/* Each start begins at position 0, with frame 0 and with all counts at 0. */
 static void it_can_be_started_again(struct litepcie *dev)
 {
 	struct litepcie_capture *capture = begin(dev, settings(1 << 20, 64 << 10));
@@ -223,7 +223,9 @@ static void it_can_be_started_again(struct litepcie *dev)
 	printf("capture_calls: started again\n");
 }
 
-/* Only a part of a ring is released, in pieces. The card is told in steps. */
+/*
+ * The program releases the ring in small pieces. The library gives the card a limit only in steps.
+ */
 static void limits_are_told_in_steps(struct litepcie *dev)
 {
 	struct litepcie_capture_config config = settings(256 << 10, 4 << 10);
@@ -241,7 +243,7 @@ static void limits_are_told_in_steps(struct litepcie *dev)
 	CHECK_EQUAL(litepcie_capture_stats(capture, &stats), 0);
 	CHECK_EQUAL(stats.port[0].delivered.frames, count);
 	CHECK_EQUAL(stats.released, stats.position);
-	/* The first limit is told by the start, and one more may be told by the stop. */
+	/* The start gives the card the first limit, and the stop may give one more. */
 	CHECK(stats.limits > stats.position / (32 << 10) - 8);
 	CHECK(stats.limits <= stats.position / (32 << 10) + 2);
 	litepcie_capture_close(capture);
@@ -249,7 +251,7 @@ static void limits_are_told_in_steps(struct litepcie *dev)
 	       (unsigned long long)stats.position);
 }
 
-/* A stop ends although the ring is full and a frame waits for room that nobody gives back. */
+/* A stop succeeds although the ring is full and a frame waits for room that nobody releases. */
 static void a_full_ring_can_be_stopped(struct litepcie *dev)
 {
 	struct litepcie_capture_config config = settings(64 << 10, 16 << 10);
@@ -276,8 +278,8 @@ static void a_full_ring_can_be_stopped(struct litepcie *dev)
 }
 
 /*
- * With `newest` the card writes over old data. What is given is whole at that time, and at the end
- * the ring has the newest frames from a whole MBUF on.
+ * With `newest` the card overwrites old data. Each span is intact when it is returned. After the
+ * stop the library returns the newest frames, from the begin of an MBUF on.
  */
 static void the_newest_frames_stay(struct litepcie *dev)
 {
@@ -308,7 +310,7 @@ static void on_alarm(int number)
 
 static void a_signal_ends_a_wait(struct litepcie *dev)
 {
-	/* A signal between two naps does not end the wait, so it comes again. */
+	/* The signal is repeated, since one between two sleeps of a wait does not end the wait. */
 	struct itimerval soon = {
 		.it_value.tv_usec = 300000, .it_interval.tv_usec = 7000,
 	}, never = { 0 };
@@ -324,7 +326,7 @@ static void a_signal_ends_a_wait(struct litepcie *dev)
 	litepcie_capture_close(capture);
 }
 
-/* litepcie_close() ends a capture that was left open, while frames come. */
+/* litepcie_close() stops a capture that is still open, while frames come. */
 static void a_close_ends_it(struct litepcie *dev)
 {
 	struct litepcie_capture *capture = begin(dev, settings(0, 0));

@@ -16,7 +16,7 @@
 #include "litepcie_diagnostics.h"
 #include "open.h"
 
-/* most readings of the counters, 10 ms apart, while another program receives all the time */
+/* how often the counters are read at most, 10 ms apart, while another program receives data */
 #define LOOKS	1000
 
 static bool has_moved(const struct litepcie_counters *before, const struct litepcie_counters *now)

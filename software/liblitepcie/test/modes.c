@@ -59,8 +59,8 @@ static void start(const struct mode *mode, unsigned int directions, unsigned int
 }
 
 /*
- * Wait in poll() on the library's descriptor, then ask the library for the news. Returns 0 if none
- * came in time.
+ * Wait in poll() on the library's descriptor, then ask the library for finished buffers. Returns 0
+ * if the card finished none in time.
  */
 static int wait_by_descriptor(void)
 {

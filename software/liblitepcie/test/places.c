@@ -102,8 +102,8 @@ static void go_round(uint8_t *h2c, const uint8_t *c2h)
 /* Rings in own memory ------------------------------------------------------------------------- */
 
 /*
- * Both rings lie in the program's own memory. The card leaves those bytes alone that it has no
- * reason to write.
+ * Both rings lie in the program's own memory. The card changes no byte outside of the data that it
+ * was to write.
  */
 static void rings_lie_in_own_memory(uint8_t *h2c, uint8_t *c2h)
 {
@@ -142,8 +142,8 @@ static void what_does_not_fit_is_refused(uint8_t *c2h)
 }
 
 /*
- * Rings in shared memory. The back end "sim" refuses them when they are placed, "kernel" at the
- * start of the run, each with a sentence. The back end "vfio" takes them.
+ * Rings in the program's shared memory. The back end "sim" refuses them when the stream is opened,
+ * "kernel" at the start of the run, each with a sentence. The back end "vfio" accepts them.
  */
 static void shared_memory_is_as_each_way_can(void)
 {

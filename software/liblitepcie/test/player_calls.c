@@ -5,9 +5,9 @@
  */
 
 /*
- * Test the library's calls for the player on a card that has one (first argument): the settings that
- * they refuse, and what they tell of a good stream, of one that is cut, and of one that breaks a
- * rule.
+ * Test the library's calls for the player on a card that has one (first argument): which settings
+ * the calls refuse, and what litepcie_played() returns for a good pcapng stream, for a stream that
+ * ends inside a block, and for a stream with a block that breaks a rule.
  */
 #include <errno.h>
 #include <string.h>
@@ -21,7 +21,7 @@
 
 #define WAIT_MS		20000
 #define PACKET		60u	/* bytes of the packet */
-#define BLOCK		96u	/* bytes of its block, with an empty option */
+#define BLOCK		96u	/* bytes of the packet's pcapng block, with an empty option */
 
 static struct litepcie_player settings(uint32_t pace)
 {
@@ -45,7 +45,7 @@ static void make_block(uint8_t *block)
 	put(block, BLOCK - 4, BLOCK);
 }
 
-/* Play @bytes, and get what the player tells when nothing moves any more. */
+/* Play the @bytes at @data, and return the player's counts when they change no more. */
 static struct litepcie_played play(struct litepcie *dev, const uint8_t *data, size_t bytes)
 {
 	const struct run_config config = {

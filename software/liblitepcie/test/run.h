@@ -16,7 +16,7 @@
 
 #include "helpers.h"
 
-/* The options that both streams of a run share; those of one direction go to that one alone. */
+/* The options of a run's two streams. Options of one direction are used for that stream only. */
 struct run_config {
 	unsigned int	directions;
 	bool		loopback, pattern, packets, adaptive;
@@ -33,7 +33,7 @@ static inline struct litepcie_stream *run_stream(struct litepcie *dev, unsigned 
 	return direction == LITEPCIE_H2C ? &dev->h2c : &dev->c2h;
 }
 
-/* Close a stream and open it again. Shape and memory are those of its closed options. */
+/* Close a stream and open it again, with the same ring sizes and the same memory as before. */
 static inline int run_open(struct litepcie *dev, unsigned int direction,
 			   const struct run_config *config)
 {
@@ -55,8 +55,8 @@ static inline int run_open(struct litepcie *dev, unsigned int direction,
 }
 
 /*
- * Stop both streams, h2c first: the data of a loopback goes nowhere when c2h has stopped, so a drain
- * of h2c could end well just then.
+ * Stop both streams, h2c first. If c2h stopped first, the data of a loopback would be dropped, and
+ * a drain of h2c in another thread could succeed in that moment.
  */
 static inline int run_stop(struct litepcie *dev)
 {
@@ -165,7 +165,7 @@ static inline int h2c_get(struct litepcie *dev, uint64_t *first, int timeout_ms)
 	return run_ready(&dev->h2c, first, timeout_ms);
 }
 
-/* Acquire @count buffers, if there are so many, without a look at the card. */
+/* Acquire @count buffers if the library knows so many. The card's counts are not read. */
 static inline void run_acquire(struct litepcie_stream *stream, unsigned int count)
 {
 	uint64_t end = litepcie_count(&stream->hw);

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* The seed of test programs that make up something at random. */
+/* The seed of test programs that use random numbers. */
 #ifndef LITEPCIE_TEST_SEED_H
 #define LITEPCIE_TEST_SEED_H
 

@@ -158,7 +158,7 @@ static void an_event_tells_of_news(unsigned int late_us)
 }
 
 /*
- * Check that looks at c2h with a timeout of 0 find all buffers, without any other call of the
+ * Check that polls of c2h with a timeout of 0 find all buffers, without any other call of the
  * program.
  */
 static void a_look_finds_news(void)

@@ -76,8 +76,8 @@ static void *raise_later(void *dev)
 }
 
 /*
- * The interrupt message itself ends the wait. A wait that ends later was ended by the library's
- * look at the card, which finds lost messages.
+ * Check by its duration that a wait is ended by the interrupt message itself. The library's own
+ * read of the card's registers, which finds lost messages, would end the wait later.
  */
 static void the_message_itself_ends_the_wait(struct litepcie *dev)
 {

@@ -23,7 +23,7 @@
 #include "open.h"
 #include "run.h"
 
-/* time in ms that is longer than several of the library's looks at the card */
+/* time in ms in which the library polls the card several times */
 #define LONG_MS		700
 /*
  * CPU time in us that a thread may take within LONG_MS; one that never sleeps takes twice as much

@@ -41,7 +41,7 @@ static void advance(struct litepcie_stream *stream, uint64_t ahead)
 
 /*
  * Begin a run in both directions. With few buffers under way each buffer needs an interrupt of its
- * own: otherwise a wait lasts until the library looks at the card.
+ * own: otherwise a wait lasts until the library polls the card.
  */
 static void begin(struct litepcie *dev, uint64_t ahead, unsigned int deep)
 {

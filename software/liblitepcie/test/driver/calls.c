@@ -147,8 +147,8 @@ static pid_t hold_device(void)
 }
 
 /*
- * Read the counters twice, as lanebox-live does. Each read must make the card take a new snapshot
- * of its counters.
+ * Read the card's counters twice, as lanebox-live does. Each time the library must make the card
+ * take a new snapshot of its counters.
  */
 static void look_at_counters(struct litepcie *dev)
 {
@@ -197,7 +197,7 @@ static void a_look_works_beside_a_stream(void)
 	CHECK(says(dev, "c2h is in use") && says(dev, who) && says(dev, "calls"));
 	printf("driver: %s\n", litepcie_why(dev));
 
-	/* the other program has only c2h, so the h2c ring has the shape that this handle wants */
+	/* the other program has only c2h, so the h2c ring gets the sizes that this handle sets */
 	CHECK_EQUAL(run_start(dev, &h2c), 0);
 	CHECK_EQUAL(driver.count[0], 256);
 	CHECK(h2c_buffer(dev, 0) != NULL);
@@ -210,7 +210,7 @@ static void a_look_works_beside_a_stream(void)
 
 /*
  * Another program may have changed a ring between two starts. Each start of this handle sets the
- * shape again and maps the ring again.
+ * sizes again and maps the ring again.
  */
 static void each_start_finds_its_ring(void)
 {
@@ -330,8 +330,8 @@ static void modes_are_the_driver_s(void)
 		CHECK_EQUAL(c2h_peek(dev, &first, 1000), 5);
 		CHECK_EQUAL(c2h_release(dev, 5), 0);
 		/*
-		 * In adaptive mode each hand-over asks for an interrupt, since the buffers that
-		 * looks found have raised none.
+		 * In adaptive mode each hand-over of buffers asks for an interrupt, since buffers
+		 * that were found by polling have raised none.
 		 */
 		CHECK_EQUAL(driver.notify[1], config.adaptive);
 		CHECK_EQUAL(litepcie_dma_wait(dev, LITEPCIE_C2H, 300), 0);

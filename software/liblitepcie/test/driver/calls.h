@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* Declares what the parts of the test program `calls` share. */
+/* Declarations for the source files of the test program `calls`. */
 #ifndef LITEPCIE_TEST_CALLS_H
 #define LITEPCIE_TEST_CALLS_H
 

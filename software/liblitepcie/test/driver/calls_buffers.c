@@ -93,7 +93,7 @@ static bool has_records(void)
 
 /*
  * litepcie_features() is right with each of three drivers: Lanebox's, an earlier one of Lanebox's
- * without the call FEATURES, and LitePCIe's. The program needs no call that fails.
+ * without the call FEATURES, and LitePCIe's. So a program need not try a call that may fail.
  */
 static void features_are_told(bool able)
 {

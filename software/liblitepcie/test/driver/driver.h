@@ -47,7 +47,7 @@ struct driver {
 	uint32_t	mode[2], interval_us[2];
 	/* true: the rings of another program lie in that program's memory */
 	bool		foreign;
-	/* for h2c [0] and c2h [1]: shape of the ring: bytes of a buffer, number of buffers */
+	/* for h2c [0] and c2h [1]: bytes of a buffer of the ring, number of buffers */
 	uint32_t	size[2], count[2];
 	uint32_t	per_interrupt[2], flags[2];
 	/*
@@ -81,7 +81,8 @@ struct driver {
 	/* number of the library's calls of ioctl() and of poll() on the device */
 	unsigned int	calls, polls;
 	/*
-	 * ms of a sleep in poll() from one look to the next, so that a thread wakes late; 0: 1 ms
+	 * ms for which the stand-in's poll() sleeps before it checks the counts again, so that a
+	 * thread wakes late; 0: 1 ms
 	 */
 	int		doze_ms;
 	/* number of register reads and writes that the library has made by ioctl() */
@@ -116,8 +117,8 @@ void driver_errors(int way, uint64_t errors);
 void driver_finish(int way, uint64_t buffers);
 
 /*
- * End the runs of both directions with @error. With @rests the driver has stopped them. Without it
- * they stay held, which means that the driver has not.
+ * End the runs of both directions with @error. @rests: the driver has stopped the runs, else they
+ * stay in the state LITEPCIE_RUN_HELD.
  */
 void driver_abort(int error, bool rests);
 

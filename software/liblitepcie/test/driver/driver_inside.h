@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* Declares what the files of the driver's stand-in share. Tests include driver.h only. */
+/* Declarations for the files of the driver's stand-in. Tests include only driver.h. */
 #ifndef LITEPCIE_TEST_DRIVER_INSIDE_H
 #define LITEPCIE_TEST_DRIVER_INSIDE_H
 
