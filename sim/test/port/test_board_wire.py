@@ -45,7 +45,8 @@ def start_wired(built, tmp_path):
 
 
 def settled(board):
-    """Wait until the board's wire has no frame that is on its way, and return its counters."""
+    """Wait until no frame to the card waits in the board's wire any more. Return the wire's
+    counters."""
     wait_until(lambda: not board.stats()["wire"]["c2h"]["waiting"], "the frames to arrive")
     return board.stats()["wire"]
 
@@ -91,9 +92,9 @@ def test_two_boards_exchange_frames_of_all_lengths(start_wired, tmp_path):
 
 @pytest.mark.parametrize("gigabits", [10, 25, 40])
 def test_frames_to_the_card_take_the_time_of_the_line(start_wired, tmp_path, gigabits):
-    """The card gets 200 frames of 64 bytes with FCS in the time that the line needs for them. No
-    driver runs, so the net device takes each frame at once. Before and after them time stands
-    still."""
+    """The card receives 200 frames of 64 bytes (with FCS) in the device time that a line of that
+    rate needs for them. No driver runs, so the net device takes each frame at once. Before and
+    after the frames device time stands still."""
     path, count = tmp_path / "wire", 200
     with start_wired("--wire", f"listen:{path}", "--wire-rate", gigabits) as board:
         end = End.called(path)

@@ -132,8 +132,8 @@ def test_a_short_frame_takes_the_time_of_a_padded_one(probe):
 
 
 def test_frames_of_all_lengths_come_back_unchanged_and_in_order(probe):
-    """Frames of 1 to 1522 bytes pass both directions, whatever the pieces in which the socket gives
-    and takes them."""
+    """Frames of 1 to 1522 bytes go through the wire in both directions unchanged and in order,
+    although the socket passes them in pieces of random length."""
     print(f"seed {SHIFT}")
     source = random.Random(SHIFT)
     frames = [source.randbytes(size) for size in range(1, LONGEST + 1)]
@@ -195,7 +195,8 @@ def test_a_peer_that_leaves_in_the_middle_of_a_frame_is_told_of(probe, part):
 
 
 def test_all_frames_of_a_peer_that_leaves_at_once_are_carried(probe):
-    """The peer sends more frames than wait in the wire at a time, and leaves. All are carried."""
+    """If a peer sends more frames than the wire holds at a time and disconnects at once, the wire
+    still carries all of them to the card."""
     count = 600
     run = probe(10, "serve")
     run.end.send(*(bytes([n & 255]) * 20 for n in range(count)))

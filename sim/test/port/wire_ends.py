@@ -24,7 +24,9 @@ def framed(*frames: bytes) -> bytes:
 
 
 def line_cycles(size: int, count: int, gigabits: int) -> Fraction:
-    """Return for how many cycles `count` frames of `size` bytes are on the line."""
+    """Return for how many cycles of the card (4 ns) `count` frames of `size` bytes, without FCS,
+    are on a line of `gigabits` Gbit/s. Preambles, FCS and the gaps between frames count, and short
+    frames are padded."""
     each = PREAMBLE + max(size, SHORTEST) + FCS + GAP
     return Fraction((each * count - GAP) * 8, gigabits * TICK_NS)
 

@@ -83,8 +83,9 @@ def test_every_frame_comes_in_place(card, tmp_path):
 
 
 def test_an_array_that_outlives_its_block_raises(host, card):
-    """An array in the ring that still exists when its memory is given back ends the loop with
-    BufferError. A copy, and the block's tables, stay."""
+    """If a program still holds an array of a captured frame when the ring's memory is given back to
+    the card, the loop over the capture ends with BufferError. A copy of the array, and the tables
+    of the block, can be kept."""
     with pytest.raises(BufferError, match=r"copy\(\) what you keep"):
         kept = []
         with card.capture(**SMALL) as capture:
@@ -122,8 +123,8 @@ def test_an_array_keeps_the_ring_after_the_capture(host, running):
 
 
 def test_a_block_that_was_given_back_says_so(card):
-    """The bytes of a block that the card may write over cannot be had, with a sentence that says
-    what to do. The block before the last one can still be used."""
+    """Access to the bytes of a captured block that the card may write over raises an error that
+    says what to do. The block before the last one can still be used."""
     blocks = []
     with card.capture(**SMALL) as capture:
         generate(capture, Generated(64, 20000, count=0))
@@ -139,7 +140,8 @@ def test_a_block_that_was_given_back_says_so(card):
 
 
 def test_a_loop_is_a_capture(card, running):
-    """Without a `with` block the loop begins and ends the capture, so another one can follow."""
+    """Without a `with` block, a `for` loop over card.capture() starts the capture at its begin and
+    ends it at its end, so another loop can follow."""
     card.registers.load(running.csr_json)
 
     def make_frames():
@@ -168,7 +170,8 @@ def test_a_capture_without_frames_ends_in_time(host, card):
 
 
 def test_another_thread_may_close_the_card(host, running):
-    """A card that another thread closes ends a loop that waits, and nothing of it is used after."""
+    """If another thread closes the card while a loop over a capture waits, the loop ends with
+    ValueError. The card can then be opened again."""
     card = host.Card(f"sim:{running.socket}")
     begun = time.monotonic()
     closer = threading.Timer(0.3, card.close)
@@ -193,14 +196,16 @@ def test_another_thread_may_close_the_card(host, running):
     ids=str,
 )
 def test_a_bad_option_gets_a_sentence(host, card, options, said):
-    """A setting that cannot be is refused with a sentence that names its value."""
+    """card.capture() refuses a setting that is not possible, with a sentence that has the setting's
+    value."""
     with pytest.raises(host.LaneboxError) as caught, card.capture(**options):
         pass
     assert re.search(said, str(caught.value)), caught.value
 
 
 def test_a_card_without_the_block_gets_a_sentence(host):
-    """On a card without the capture block the loop raises CardGone with the build's option."""
+    """On a card without the capture block, a loop over card.capture() raises CardGone, whose text
+    has the option that builds the block."""
     built = artefacts.build("lanebox")
     with (
         BoardProcess(built.board, Conditions().board_options()) as board,

@@ -45,13 +45,15 @@ def all_queues(card, **options):
 
 
 def read(block):
-    """Return the card's port and the bytes of each Ethernet frame of `block`."""
+    """Return [(port of the card, bytes), ...] for the Ethernet frames of the capture's block
+    `block`."""
     return [(int(port), frame.tobytes()) for port, frame in zip(block.ports, block, strict=True)]
 
 
 def record(captures, wanted):
-    """Return the frames of each capture. A thread follows each queue but queue 0, which is stopped
-    when all have as many frames as `wanted` says."""
+    """Return a list of the frames of each capture, as read() gives them. A thread takes the frames
+    of each queue except queue 0. Queue 0 is stopped when each queue has as many frames as `wanted`
+    says."""
     found = [[] for _ in captures]
 
     def follow(number):
@@ -126,7 +128,8 @@ def test_without_rules_all_frames_go_to_queue_0(card):
     ids=str,
 )
 def test_a_bad_option_gets_a_sentence(host, card, options, said):
-    """A queue, rule or spread that cannot be is refused with a sentence that names its value."""
+    """card.capture() refuses a queue, rule or spread that is not possible, with a sentence that has
+    the value."""
     with pytest.raises((host.LaneboxError, ValueError)) as caught, card.capture(**options, **SMALL):
         pass
     assert re.search(said, str(caught.value)), caught.value

@@ -129,8 +129,8 @@ def test_a_bad_packet_is_an_exception_with_its_data(card, board, host):
 
 @each_seed(1)
 def test_data_comes_back_through_the_loopback(card, seed):
-    """Arrays of any type come back through the loopback. The last buffer is filled up with
-    zeros."""
+    """NumPy arrays of any type that a program sends come back through the card's loopback
+    unchanged. The last buffer is filled up with zeros."""
     data = np.random.default_rng(seed).normal(size=5000)
     size, _ = card.ring
     buffers = -(-data.nbytes // size)
@@ -210,8 +210,8 @@ def test_another_process_has_the_ring_by_its_descriptor(card):
 @pytest.mark.parametrize("options", [{}, {"poll": 5e-5}, {"poll": 1e-3, "adaptive": True}], ids=str)
 @each_seed(1)
 def test_news_come_by_interrupt_or_by_looking(card, options, seed):
-    """With interrupts, with polling, and with both, the loopback's data is right. Pure polling
-    raises no interrupt."""
+    """The data that a stream gets back from the loopback is right with interrupts, with polling,
+    and with both. Polling alone raises no interrupt."""
     card.ring = (8192, 16)
     data = np.random.default_rng(seed).integers(0, 256, 64 * 8192, np.uint8)
     with card.loopback(interrupt_every=4, **options) as stream:
@@ -261,8 +261,8 @@ def test_an_unknown_option_is_refused(card):
 
 
 def test_looks_have_their_rules(card):
-    """A polling interval outside 10 us to 1 s, and `adaptive` without an interval, are refused with
-    a sentence."""
+    """card.receive() refuses with a sentence a polling interval outside 10 us to 1 s, and
+    `adaptive` without an interval."""
     for options, sentence in (
         ({"poll": 9e-6}, "every 9 us: it must be from 10 to 1000000"),
         ({"adaptive": True}, "without a time between two"),
@@ -461,9 +461,9 @@ card = Card(sys.argv[1])
 
 @pytest.mark.parametrize("name", OUTLIVES)
 def test_nothing_that_outlives_a_card_crashes(host, board, tmp_path, name):
-    """Every use of an array after its stream is an exception, whatever is closed before, and its
-    memory stays until the last array is gone. Every use of a closed Card is an exception, and
-    nothing crashes."""
+    """Every use of an array after its stream has ended raises an exception, whatever was closed
+    before. The array's memory stays until the last array is gone. Every use of a closed Card raises
+    an exception, and nothing crashes."""
     program = tmp_path / "program.py"
     program.write_text(BEFORE + textwrap.dedent(OUTLIVES[name]))
     done = run(board, program, "DEVICE")

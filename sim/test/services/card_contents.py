@@ -26,7 +26,8 @@ NO_LINK, NO_FIRMWARE = (int.from_bytes(text, "big") for text in (b"NOLK", b"NOFW
 
 
 def sample(name, pages=3, defect=None, **options):
-    """Return an image whose card has the digest of `name`, and this defect if there is one."""
+    """Return an FPGA image for the simulated flash. A card that runs the image reports the digest
+    of `name`, and has the defect `defect` if one is given."""
     text = digest(name)
     words = list(struct.unpack("<8I", bytes.fromhex(text)))
     words += [defect] if defect else []

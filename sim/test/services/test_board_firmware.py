@@ -65,12 +65,13 @@ def cpu(start_cpu):
 
 
 def firmware_image():
-    """Return the image that is built into the gateware under test, from the board's folder."""
+    """Return the image of the management CPU's firmware that is built into the gateware under
+    test."""
     return built_firmware(build_executable(card=True, firmware=True))
 
 
 def test_a_sleeping_cpu_costs_no_device_time(cpu):
-    """While the CPU sleeps with its tick armed, or is held, device time stands still."""
+    """While the management CPU sleeps with its timer armed, device time stands still."""
     assert cpu.word("sign") == layout.MAILBOX_MAGIC
     cpu.board.let_pass(1 << 20)
     before = cpu.board.stats()["cycles"]
@@ -79,8 +80,8 @@ def test_a_sleeping_cpu_costs_no_device_time(cpu):
 
 
 def test_the_console_echoes_and_answers(cpu):
-    """The firmware's console echoes each character and answers each line. Each answer interrupts
-    the host once."""
+    """The firmware of the management CPU echoes each character that the host sends to its console,
+    and answers each line. Each answer interrupts the host once."""
     cause = cpu.card.constants["management_interrupt"]
     cpu.card.write("pcie_msi_enable", 1 << cause)
     cpu.card.interrupts()
@@ -94,8 +95,9 @@ def test_the_console_echoes_and_answers(cpu):
 
 
 def test_heat_quiets_both_modules(cpu):
-    """At over-temperature the firmware puts both cages into reset and low power, and when the FPGA
-    has cooled, both leave low power. The firmware's log has a line for each of the two events."""
+    """When the FPGA is too hot, the firmware puts the modules in both cages into reset and low
+    power. When the FPGA has cooled, the modules leave the reset and stay in low power. The
+    firmware's log has a line for each of the two events."""
     controls = ("module0_control", "module1_control")
 
     def until(value, what):
@@ -125,8 +127,8 @@ def test_a_firmware_that_hangs_is_given_up_after_three_starts(cpu, tmp_path):
 
 
 def test_an_image_cut_short_is_not_started(cpu):
-    """An image whose last words are missing fails its CRC: the CPU stays in reset. The whole image
-    runs again."""
+    """A firmware image whose second half is missing fails its CRC, and the management CPU stays in
+    reset. It runs again when it gets the whole image."""
     raw = firmware_image()
     cpu.load(raw[: len(raw) // 8 * 4] + bytes(len(raw) - len(raw) // 8 * 4))
     assert cpu.settle() == "bad_image"
@@ -198,7 +200,8 @@ def test_an_image_is_loaded_by_the_tool(start_cpu, tmp_path):
 
 
 def test_a_card_without_a_cpu_gets_a_sentence(start_board):
-    """A gateware without the management CPU makes both commands fail with a sentence."""
+    """On gateware without the management CPU `litepcie_util console` and `litepcie_util firmware`
+    fail with a sentence that says so."""
     with start_board() as board:
         for command in ("console", "firmware"):
             done = util(board, command)

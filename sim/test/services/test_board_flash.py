@@ -65,7 +65,8 @@ class Updated:
         return file
 
     def runs(self):
-        """Return the digest of the gateware that the card runs now."""
+        """Return the digest of the gateware that the card runs now, as `litepcie_util info` prints
+        it."""
         return self.run("info")["digest"]
 
 
@@ -113,9 +114,8 @@ def test_an_update_runs_after_a_reboot(update):
 
 
 def test_a_damaged_application_brings_the_golden_image(update):
-    """Without a good application `reboot` ends with the golden image, and says that it is not what
-    was asked for.
-    """
+    """If the application in the flash is damaged, the card runs the golden image after
+    `litepcie_util reboot`. The command says that this is not the image that was asked for."""
     card = update()
     put_application(card, damaged("old"))
     with card:
@@ -143,7 +143,8 @@ def test_a_card_without_an_application_is_not_rebooted(update):
 
 
 def test_a_card_without_any_image_does_not_come_back(update):
-    """If neither image is good, `reboot` says that the card is gone and what helps."""
+    """If neither the application nor the golden image in the flash is good, `litepcie_util reboot`
+    says that the card is gone and what helps."""
     card = update(golden=False)
     put_application(card, damaged("old"))
     with card:
@@ -163,7 +164,8 @@ def test_a_card_without_any_image_does_not_come_back(update):
     ids=["part", "truncated", "nonsense", "long", "header"],
 )
 def test_a_wrong_image_is_refused_before_anything_is_erased(update, data, sentence):
-    """An image that is for another part, incomplete or too long is refused with a sentence."""
+    """`litepcie_util flash write` refuses an image that is for another FPGA, incomplete or too long
+    with a sentence, and does not change the flash."""
     with update() as card:
         found = card.run("flash", "write", card.put("wrong.bit", data), status=1)
         assert sentence in found["failures"][0]
@@ -171,9 +173,11 @@ def test_a_wrong_image_is_refused_before_anything_is_erased(update, data, senten
 
 
 def lose_power(card, seed):
-    """Take the power away in the middle of an update. Return the name of what runs then.
+    """Switch the card off at a random moment of `litepcie_util flash write`. Return the name of the
+    image that the card runs afterwards (old, new or golden), or None if the card does not come
+    back.
 
-    Unless the update has ended, the new image's first page is not in the flash.
+    The new image's first page must be in the flash if and only if the card runs the new image.
     """
     rng, new = random.Random(seed), sample("new", pages=40)
     writer = card.begin("flash", "write", card.put("new.bin", new))

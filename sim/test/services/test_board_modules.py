@@ -61,8 +61,8 @@ def module(board, *arguments, json=False):
 
 
 def test_a_module_says_what_its_memory_holds(start_card, image):
-    """Vendor, part, serial, temperature, supply, powers and flags of a QSFP28 come out as JSON,
-    with the raw bytes. Cage B is empty, and is said to be."""
+    """`litepcie_util module` prints a QSFP28 module's vendor, part, serial number, temperature,
+    supply, powers and flags as JSON, with the raw bytes. It reports that cage B is empty."""
     with start_card("--module-a", image(qsfp28(hot=True))) as board:
         done = module(board, json=True)
     assert done.returncode == 0, done.stderr
@@ -83,7 +83,8 @@ def test_a_module_says_what_its_memory_holds(start_card, image):
 
 
 def test_text_of_a_module_with_a_stretched_clock_and_cmis(start_card, image):
-    """The text form prints a CMIS module in cage B, whose clock is stretched after each byte."""
+    """`litepcie_util module` prints a CMIS module in cage B as text. The module stretches the
+    two-wire clock after each byte."""
     options = ("--module-b", image(cmis()), "--module-b-fault", "stretch:3")
     with start_card(*options) as board:
         done = module(board, "B")
@@ -109,7 +110,8 @@ def test_text_of_a_module_with_a_stretched_clock_and_cmis(start_card, image):
     ],
 )
 def test_a_broken_module_gets_a_sentence(start_card, image, fault, sentence):
-    """A module with a fault makes the command fail with a sentence that names cage and fault."""
+    """If a QSFP module has a fault, `litepcie_util module` fails with a sentence that names the
+    cage and the fault."""
     with start_card("--module-a", image(qsfp28()), "--module-a-fault", fault) as board:
         done = module(board, "A")
     assert done.returncode == 1
@@ -117,7 +119,8 @@ def test_a_broken_module_gets_a_sentence(start_card, image, fault, sentence):
 
 
 def test_a_stuck_bus_is_freed(start_card, image):
-    """The card frees a module that holds SDA low for seven clocks of SCL, and reads it."""
+    """If a module holds SDA low for seven clocks of SCL, the card clocks the two-wire bus until the
+    module lets go, and then reads the module."""
     with start_card("--module-a", image(qsfp28()), "--module-a-fault", "stuck:7") as board:
         done = module(board, "A")
     assert done.returncode == 0, done.stderr
@@ -149,14 +152,16 @@ def test_heat_puts_the_modules_to_rest(start_card, image):
     ],
 )
 def test_a_wrong_module_is_refused_with_its_rule(start_card, option, value, rule):
-    """`set` refuses a file that is no module's memory, and a fault that it does not know."""
+    """The board's command `set` refuses a file that is no memory of a QSFP module, and a fault of a
+    module that does not exist."""
     with start_card() as board:
         with pytest.raises(Exception, match=rule):
             board.set(option, value)
 
 
 def test_a_card_without_cages_gets_a_sentence(start_board):
-    """Gateware without the card services makes the command fail with a sentence that says so."""
+    """On gateware without the card services `litepcie_util module` fails with a sentence that says
+    so."""
     with start_board() as board:
         done = module(board)
     assert done.returncode == 1

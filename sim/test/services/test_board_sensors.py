@@ -62,15 +62,17 @@ def test_the_command_prints_what_the_board_measures(start_card):
 
 
 def measured(card):
-    """Wait until all channels have been measured anew. Return the registers `alarms` and `seen`."""
+    """Wait until the FPGA's sensors have measured all channels anew. Return the registers
+    sensors_alarms and sensors_seen."""
     begun = card.read("sensors_sequences")
     wait_until(lambda: card.read("sensors_sequences") >= begun + 2, "two sequences of measurements")
     return card.read("sensors_alarms"), card.read("sensors_seen")
 
 
 def test_alarms_follow_their_limits(start_card):
-    """A hot FPGA raises the alarm of the temperature, a hotter one that of its limit, and a supply
-    outside of its limits its own. `seen` keeps them until it is cleared."""
+    """A hot FPGA raises the alarm of the temperature, and a hotter one also the alarm for the
+    temperature's limit. A supply outside its limits raises its own alarm. The register sensors_seen
+    keeps each alarm until software clears it."""
     hottest, hot, vccbram = 1 << 0, 1 << 1, 1 << 4
     with start_card() as board:
         card = board.card()
@@ -91,14 +93,16 @@ def test_alarms_follow_their_limits(start_card):
 
 
 def test_an_alarm_is_printed_as_a_sentence(start_card):
-    """An alarm that is on is in the text and in the JSON of the command, which succeeds."""
+    """`litepcie_util sensors` prints an alarm that is on, as text and as JSON, and still ends with
+    status 0."""
     with start_card("--temperature", "90") as board:
         assert values(board)["alarms"] == ["temperature"]
         assert "alarm          the FPGA is hot" in sensors(board).stdout
 
 
 def test_a_card_without_sensors_gets_a_sentence(start_board):
-    """Gateware without the card services makes the command fail with a sentence that says so."""
+    """On gateware without the card services `litepcie_util sensors` fails with a sentence that says
+    so."""
     with start_board() as board:
         done = sensors(board)
     assert done.returncode == 1
@@ -107,7 +111,8 @@ def test_a_card_without_sensors_gets_a_sentence(start_board):
 
 @pytest.mark.parametrize("value", ["hot", "-41", "151", "40x", ""])
 def test_a_wrong_temperature_is_refused_with_its_rule(start_card, value):
-    """`set temperature` refuses what is no temperature, and names the value and its limits."""
+    """The board's command `set temperature` refuses a value that is no temperature of the FPGA. The
+    error has the value and the limits."""
     with start_card() as board:
         with pytest.raises(Exception, match="must be a number from -40 to 150"):
             board.set("temperature", value)

@@ -30,9 +30,8 @@ def card(tmp_path):
 
 
 def put_new(card, defect=None):
-    """Write an application with a watchdog, and with a defect, into the card's flash. Return the
-    image's file.
-    """
+    """Write an application image with a watchdog into the card's flash by `litepcie_util flash
+    write`. With `defect` the image has that defect. Return the image's file."""
     new = sample("new", defect=defect, timer=WATCH_IMAGE | PERIODS)
     file = card.put("new.bin", new)
     card.run("flash", "write", file)
@@ -40,7 +39,8 @@ def put_new(card, defect=None):
 
 
 def wait_for(card, name):
-    """Wait until the card runs the image `name`. Its link is down while the part starts one."""
+    """Wait until the card runs the image `name`, as `litepcie_util info` says. While the FPGA
+    starts an image, the card's link is down."""
     for _ in range(TRIES):
         found = card.try_run("info")
         if found and found["digest"] == digest(name):
@@ -60,7 +60,8 @@ def check_idle(card):
 
 
 def check_left(card):
-    """Check that the card has left the application at its watchdog's end, and stays in golden."""
+    """Check that the FPGA's watchdog has ended the application image, and that the card runs the
+    golden image and stays there."""
     wait_for(card, "golden")
     status = card.run("flash", "info")["bootsts"]
     assert status & FALLBACK and status & TIME_OUT
@@ -107,9 +108,8 @@ def test_an_application_without_a_heartbeat_is_left_for_the_golden_image(card):
 
 
 def test_a_healthy_application_stays(card):
-    """An image with a link and a heartbeat ends its watchdog, and is not left. An idle card then
-    costs no device time.
-    """
+    """An application image that brings up the link and whose firmware has a heartbeat stops its
+    watchdog, and goes on running. An idle card then costs no device time."""
     file = put_new(card)
     assert card.run("reboot", file)["digest"] == digest("new")
     check_idle(card)

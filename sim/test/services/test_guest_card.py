@@ -123,8 +123,8 @@ def driven(card):
 
 
 def test_a_member_writes_no_more_than_reading_a_module_takes(driven):
-    """Of all registers a member of the card's group may write those of a card without the services,
-    and the two of each cage by which a module is read."""
+    """The registers that a member of the card's group may write are those of a card without the
+    services, and two registers for each cage, by which a module is read."""
     csr = register_map(**BUILD)["csr_registers"]
     places = [csr[name]["addr"] for name in (*REGISTERS, *READ_BY)]
     allowed = [(place, place + 4) for place in places] + memories()
@@ -132,7 +132,8 @@ def test_a_member_writes_no_more_than_reading_a_module_takes(driven):
 
 
 def test_a_member_looks_at_all_services(driven):
-    """A member of the group reads sensors, modules and what the flash says of itself."""
+    """A member of the card's group can read the sensors, the modules and the flash's identification
+    and status by litepcie_util."""
     sensors, module, flash = (report(driven, f"read{n}") for n in range(3))
     assert 39 < sensors["temperature_c"] < 40.1 and sensors["alarms"] == []
     assert module["cage_a"]["serial"] == "SN0012345"

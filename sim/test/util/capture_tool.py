@@ -57,11 +57,13 @@ class Tool:
         )
 
     def record(self, frames, *arguments, port_mask=PORT_MASK):
-        """Record `frames` of the card's generator. Returns lanebox-capture's report."""
+        """Let lanebox-capture record the frames `frames` of the card's generator. Returns the
+        command's report."""
         return self.run("record", *generate(frames, port_mask), *arguments)
 
     def check(self, *files):
-        """Return what `lanebox-capture check` says about each file. It must find no broken rule."""
+        """Return the report of `lanebox-capture check` for each file. Fail if a file breaks a rule
+        or is no recording."""
         found = self.run("check", *files)["files"]
         assert all(file["rule"] is None and file["recording"] for file in found)
         return found
@@ -77,14 +79,15 @@ def running_tool():
 
 
 def generate(frames, port_mask=PORT_MASK):
-    """Return the options of `record` that let the card make `frames`."""
+    """Return the options of `lanebox-capture record` that let the card's generator make
+    `frames`."""
     what = f"{frames.size},{frames.period},{frames.count}"
     return ["--generate", what, "--seed", frames.seed, "--port-mask", port_mask]
 
 
 def packets(file, tmp_path):
-    """Return [(time in ns, port, length, drops, data), ...] of all packets, as tshark reads
-    them."""
+    """Return [(time in ns, port, length, drops, data), ...] of all packets of a recording, as
+    tshark reads them."""
     fields = list(by_fields(file))
     bodies = list(by_bytes(file, tmp_path / "converted.pcap"))
     text = run("capinfos", "-c", "-o", "-M", file).decode()

@@ -110,7 +110,8 @@ def test_the_cards_are_in_the_list_of_interfaces(program, wireshark):
     ids=lambda value: value[-1] if isinstance(value, list) else "",
 )
 def test_a_request_that_cannot_be_gets_a_sentence(program, options, said):
-    """Each request that the program cannot follow gives status 2 and a sentence with its value."""
+    """If an option that Wireshark must give is missing, or has a value that lanebox-capture does
+    not accept, the program ends with status 2 and a sentence that names the option or the value."""
     done = ask(program, *options)
     assert done.returncode == 2 and re.search(said, done.stderr), done.stderr
 

@@ -22,7 +22,8 @@ def tool():
 
 
 def numbers_of(files, tmp_path):
-    """Return the numbers of the frames in each file, which must be in order."""
+    """Return for each file of a recording the list of the numbers that its frames have in their
+    data. Fail if the numbers of a file do not increase."""
     found = []
     for file in files:
         data = [body for *_, body in packets(Path(file["path"]), tmp_path)]
@@ -32,8 +33,9 @@ def numbers_of(files, tmp_path):
 
 
 def test_mbufs_are_dealt_to_folders(tool, tmp_path):
-    """With two folders each gets MBUFs. `check` finds each file right by itself, each frame is in
-    one file, and mergecap joins the files in the order of time."""
+    """`lanebox-capture record` with two folders writes some MBUFs (parts of the ring) to each.
+    `lanebox-capture check` finds each file valid by itself, each frame is in one file, and mergecap
+    joins the files in the order of time."""
     frames = Generated(500, 3000, count=1500)
     folders = [f"{tmp_path}/{name}/" for name in "ab"]
     small = ["--ring", "1M", "--mbuf", "16K", "--size", "400K"]
@@ -55,8 +57,8 @@ def test_mbufs_are_dealt_to_folders(tool, tmp_path):
 
 
 def test_check_knows_a_file_of_several_folders(tool, tmp_path):
-    """In a file of a recording in several folders MBUFs may be missing, but none may be in front of
-    an older one. In another file none may be missing."""
+    """`lanebox-capture check` accepts a file in which MBUFs (parts of a recording) are missing only
+    if the recording went to several folders. Even then no MBUF may come before an older one."""
     frames = Generated(500, 3000, count=600)
     small = ["--ring", "1M", "--mbuf", "16K"]
     folders = [f"{tmp_path}/{name}/" for name in "ab"]
@@ -114,8 +116,8 @@ def test_a_folder_that_fails_leaves_its_mbufs_to_the_others(tool, tmp_path):
     ],
 )
 def test_folders_that_cannot_be_have_a_sentence(tool, tmp_path, names, sentence):
-    """A recording in several places needs folders, no two alike. Nothing is left of one that could
-    not begin."""
+    """`lanebox-capture record` with several targets refuses targets that are no folders, and the
+    same folder twice. A recording that was refused leaves no folder and no file."""
     targets = [f"{tmp_path}/{name.format(tmp_path.name)}" for name in names]
     report = tool.run("record", "--packets", 1, *targets, status=1)
     assert sentence in report["failures"][0]

@@ -26,7 +26,8 @@ def tool():
 
 
 def objects(text):
-    """Return the JSON objects that stand one behind the other in `text`."""
+    """Return the JSON objects that follow one another in `text`, the output of `lanebox-capture
+    live`."""
     decoder, found = json.JSONDecoder(), []
     while text := text.lstrip():
         entry, end = decoder.raw_decode(text)
@@ -43,8 +44,9 @@ def read_late(pipe, seconds):
 
 
 def test_live_tells_the_losses_of_each_port(tool, tmp_path):
-    """`live` prints as many objects as --count says. Each object has the ports that had frames,
-    with the losses that the recording has reported, and rates of 0 while no frame comes."""
+    """`lanebox-capture live` prints as many JSON objects as --count says. Each object has the ports
+    that had frames, with the number of frames that the recording before has lost, and rates of 0
+    while no frame comes."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     reader = threading.Thread(target=read_late, args=(pipe, 3))

@@ -68,7 +68,7 @@ def run(program, board):
 
 
 def frames(path):
-    """Return those packets of a pcapng file that the card plays as frames."""
+    """Return the packets of a pcapng file that the card can play as Ethernet frames."""
     return [found for found in packets(path.read_bytes()) if found.data]
 
 
@@ -93,8 +93,9 @@ def randpkt(folder, kind, count=60):
 
 
 def test_what_others_made_comes_back(run, tmp_path):
-    """Captures of randpkt come back packet by packet: bytes, both lengths, order and times, which
-    are in us in the files."""
+    """`lanebox-capture play` sends captures that randpkt has made to the card, and records what the
+    card plays. Every packet comes back with its bytes, both lengths, its place in the order and its
+    time, which is in us in the files."""
     sources = [randpkt(tmp_path, kind) for kind in KINDS]
     report = run("play", "--keep-time", "--record", tmp_path / "back.pcapng", *sources)
     sent = [found for source in sources for found in frames(source)]
@@ -103,8 +104,9 @@ def test_what_others_made_comes_back(run, tmp_path):
 
 
 def test_a_recording_plays_again_to_the_same_bytes(run, tmp_path):
-    """What a recording of the generator has, its records, fillers and MBUFs, comes back byte for
-    byte if it is played with its times. Only the seals' times are new."""
+    """A recording of the card's generator is played by `lanebox-capture play` with its own times,
+    and recorded again. The new file has the same bytes, except for the times in the seals (the
+    blocks at the end of each part)."""
     first, second = tmp_path / "a.pcapng", tmp_path / "b.pcapng"
     run("record", "--generate", "300,0,5000", "--port-mask", "7", "--lossless", first)
     run("play", "--keep-time", "--record", second, first)
@@ -120,8 +122,8 @@ def test_a_recording_plays_again_to_the_same_bytes(run, tmp_path):
 
 
 def test_frames_have_the_recorded_distances(run, tmp_path):
-    """With --recorded the distances of the frames in device time are those of the file, to one
-    cycle, if frames do not overlap."""
+    """`lanebox-capture play --recorded` plays frames with the distances in time that the file has,
+    to one cycle of the card (4 ns), if the frames do not overlap."""
     source, target = tmp_path / "a.pcapng", tmp_path / "b.pcapng"
     data, time_ns = section("<") + interface("<", 9), 10**15
     for n in range(200):
@@ -140,7 +142,9 @@ def test_frames_have_the_recorded_distances(run, tmp_path):
     "rate, seconds", [("10G", 84 * 8 / 10e9), ("40G", 84 * 8 / 40e9), ("2Mpps", 5e-7)]
 )
 def test_frames_come_at_the_rate_that_was_asked_for(run, tmp_path, rate, seconds):
-    """Frames of 60 bytes take 84 bytes of a line, or the time of a packet. None is lost."""
+    """`lanebox-capture play --rate` plays 4000 frames of 60 bytes without a loss. At 10G or 40G a
+    frame takes the time of 84 bytes on a line of that many bits a second. At 2Mpps it takes 0.5
+    us."""
     source, target = tmp_path / "a.pcapng", tmp_path / "b.pcapng"
     source.write_bytes(section("<") + interface("<", 9) + 4000 * packet("<", 5, bytes(60)))
     report = run("play", "--rate", rate, "--record", target, source)
@@ -151,7 +155,8 @@ def test_frames_come_at_the_rate_that_was_asked_for(run, tmp_path, rate, seconds
 
 
 def test_one_port_and_files_behind_one_another(run, tmp_path):
-    """--port gives all packets one port. Files are played in the order of the command line."""
+    """`lanebox-capture play --port 9` plays all packets as packets of port 9. Several files are
+    played in the order of the command line."""
     sources = [made(tmp_path / f"{n}.pcapng", 100, seed=SHIFT + n) for n in range(3)]
     target = tmp_path / "back.pcapng"
     run("play", "--keep-time", "--port", "9", "--record", target, *sources)
@@ -173,7 +178,8 @@ def test_frames_that_nobody_records_are_dropped(run, tmp_path):
 
 
 def test_empty_packets_and_those_without_a_time_are_counted(run, tmp_path):
-    """Packets of no bytes and Simple Packet Blocks become no frames, and the report counts them."""
+    """`lanebox-capture play` makes no frames of packets without bytes and of Simple Packet Blocks,
+    which have no time. Its report counts both."""
     source, target = tmp_path / "a.pcapng", tmp_path / "b.pcapng"
     simple = struct.pack("<III", 3, 20, 4) + b"abcd" + struct.pack("<I", 20)
     good = packet("<", 5, b"abc")
@@ -186,7 +192,8 @@ def test_empty_packets_and_those_without_a_time_are_counted(run, tmp_path):
 
 
 def test_ctrl_c_ends_a_slow_player_in_order(program, board, tmp_path):
-    """SIGINT ends a player that waits for a frame of tomorrow. The recording has what came."""
+    """SIGINT ends `lanebox-capture play --recorded` with status 0 while the program waits for a
+    frame whose time is a day later. The recording has the frame that was played before."""
     source, target = tmp_path / "a.pcapng", tmp_path / "b.pcapng"
     later = packet("<", 86_400 * 10**9, b"later")
     source.write_bytes(section("<") + interface("<", 9) + packet("<", 0, b"now") + later)
@@ -221,7 +228,8 @@ def test_the_library_s_calls_do_what_they_say(program, board):
 
 
 def test_the_manual_s_example_plays(program, board, tmp_path):
-    """The example of the manual compiles, and the player makes its ten frames."""
+    """The example program in the library's manual compiles, and makes the card's player send its
+    ten frames."""
     library = ROOT / "software" / "liblitepcie"
     example = tmp_path / "player"
     flags = ["-std=c11", "-pedantic", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined"]
@@ -238,7 +246,8 @@ def test_the_manual_s_example_plays(program, board, tmp_path):
 
 @pytest.mark.soak
 def test_tcpdump_s_own_captures_come_back(run, tmp_path):
-    """All Ethernet captures among tcpdump's tests that the card can play come back equal."""
+    """`lanebox-capture play` plays all Ethernet captures among tcpdump's own tests that the card
+    can play. Every packet is recorded unchanged."""
     try:
         captures = ethernet_captures(tmp_path / "tcpdump")
     except SetupError as error:

@@ -43,12 +43,15 @@ def tool(running):
 
 
 def record(tool, frames, *options):
-    """Record all queues by lanebox-capture, and return its report of each queue."""
+    """Record all capture queues by `lanebox-capture record`, while the card's generator makes
+    `frames`. Returns the command's report of each queue."""
     return tool.run("record", "--queues", "all", *SMALL, *generate(frames), *options)["queues"]
 
 
 def account(frames, reports):
-    """Check that each frame is in one account, in frames and in bytes, for each port."""
+    """Yield for each port the number of its frames that no queue has recorded or lost, by the
+    reports of the queues. Fail if the generator has not made all `frames`, or if the counts of
+    bytes do not fit the counts of frames."""
     (made,) = {report["generated"] for report in reports[:1]}
     assert made == frames.count
     for port in range(PORTS):
@@ -93,8 +96,9 @@ def test_each_queue_has_a_file_with_its_ports(tool, tmp_path):
 
 
 def test_rules_send_cut_and_discard_frames(tool, tmp_path):
-    """One rule discards the frames of a port, one sends those of another port to another queue, and
-    one cuts frames. Discarded frames are counted, and are in no file."""
+    """Of the rules that `lanebox-capture record` gives the card, one discards the frames of a port,
+    one sends those of another port to another queue, and one cuts frames. Discarded frames are
+    counted, and are in no file."""
     frames = Generated(200, 3000, count=1200)
     rules = ["port=3 discard", "port=1 queue=2", "length=200 port=0 snap=60"]
     options = [word for rule in rules for word in ("--rule", rule)]
@@ -162,8 +166,9 @@ def test_a_lossless_recording_that_waits_for_ever_ends_at_a_signal(tool, tmp_pat
 
 
 def test_each_queue_has_accounts_to_look_at(tool, tmp_path):
-    """`info` and `live` with --queue show the accounts of that queue, and without it those of queue
-    0. The rules send another number of frames to each queue."""
+    """`lanebox-capture info` and `lanebox-capture live` with --queue print the counts of that
+    queue's frames, and without --queue those of queue 0. The rules send another number of frames to
+    each queue."""
     frames = Generated(80, 3000, count=1000)
     rules = ["--rule", "port=1 queue=2", "--rule", "port=2 queue=2", "--rule", "port=3 queue=3"]
     reports = record(tool, frames, "--spread", "none", *rules, f"{tmp_path}/out/")
@@ -192,12 +197,14 @@ def test_each_queue_has_accounts_to_look_at(tool, tmp_path):
     ],
 )
 def test_accounts_of_no_queue_have_a_sentence(tool, command, queue, sentence):
-    """The number of a queue that the card does not have ends with status 2 and a sentence."""
+    """`lanebox-capture info` and `lanebox-capture live` with the number of a queue that the card
+    does not have end with status 2 and a sentence."""
     assert sentence in tool.run(command, "--queue", queue, status=2)
 
 
 def extcap(tool, *options):
-    """Ask lanebox-capture as Wireshark does for the board."""
+    """Run lanebox-capture for this board with options as Wireshark gives them to a program in its
+    extcap folder."""
     return subprocess.run(
         [tool.program, *map(str, options)],
         capture_output=True,
@@ -237,7 +244,8 @@ def test_wireshark_has_an_interface_for_each_queue(tool):
     ],
 )
 def test_an_interface_of_no_queue_has_a_sentence(tool, tmp_path, name, options, sentence):
-    """A queue that the card does not have ends with status 2 and a sentence with its number."""
+    """If Wireshark asks lanebox-capture for the interface of a queue that the card does not have,
+    the program ends with status 2 and a sentence with the queue's number."""
     fifo = tmp_path / "fifo"
     fifo.touch()
     capture = ("--extcap-interface", name, "--capture", "--fifo", fifo)
@@ -285,7 +293,8 @@ def test_an_interface_of_a_queue_waits_for_queue_0(tool, tmp_path):
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_a_bad_option_has_a_sentence(tool, tmp_path, options, sentence):
-    """A setting of queues and rules that cannot be ends with status 2 and a sentence."""
+    """An option of `lanebox-capture record` about queues, rules or the spread that has a value
+    which is not allowed ends the command with status 2 and a sentence."""
     target = f"{tmp_path}/out/"
     assert sentence in tool.run("record", *SMALL, *options, target, status=2)
 

@@ -85,7 +85,8 @@ def test_a_recording_has_every_frame_at_its_time(tool, tmp_path, size, period):
 
 @pytest.mark.parametrize("mbuf", ["4K", "64K", "4M"])
 def test_an_mbuf_has_the_size_that_was_asked_for(tool, tmp_path, mbuf):
-    """MBUFs have the size of --mbuf in the file. Without it they have 1 MiB."""
+    """`lanebox-capture record` divides its file into MBUFs, parts of the size that --mbuf gives.
+    Without --mbuf an MBUF has 1 MiB."""
     bytes_of = {"4K": 4 << 10, "64K": 64 << 10, "4M": 4 << 20}[mbuf]
     frames = Generated(100, 2000, count=1500)
     report = tool.record(frames, "--mbuf", mbuf, tmp_path / "a.pcapng")
@@ -98,8 +99,8 @@ def test_an_mbuf_has_the_size_that_was_asked_for(tool, tmp_path, mbuf):
 
 
 def test_packets_are_cut_to_the_snap_length(tool, tmp_path):
-    """With --snap the file has that many bytes of a packet, and the packet's own length beside
-    it."""
+    """With --snap 70 `lanebox-capture record` stores the first 70 bytes of each packet, together
+    with the packet's original length."""
     frames = Generated(300, 5000, count=200)
     report = tool.record(frames, "--snap", "70", tmp_path / "a.pcapng")
     found = packets(only_file(report), tmp_path)
@@ -161,8 +162,8 @@ def test_what_a_slow_disk_cannot_take_is_lost_and_counted(tool, tmp_path):
 
 
 def test_files_of_a_limited_size_are_valid_by_themselves(tool, tmp_path):
-    """With --size a recording goes on in a new file before one would be larger. Each file is
-    right by itself, and together they have each frame once."""
+    """With --size `lanebox-capture record` begins a new file before one would become larger than
+    that. Each file is a valid recording by itself, and together the files have each frame once."""
     frames = Generated(200, 0, count=3000)
     folder = tmp_path / "out"
     options = ["--mbuf", "64K", "--size", "200K", "--lossless"]
@@ -200,8 +201,8 @@ def test_ctrl_c_ends_a_recording_in_order(tool, tmp_path):
 
 @pytest.mark.parametrize("limit", [("--packets", 400), ("--seconds", 0.7)])
 def test_a_recording_ends_at_its_limit(tool, tmp_path, limit):
-    """--packets and --seconds end a recording of a generator without end. It has at least
-    this many packets, and takes at least this long."""
+    """--packets and --seconds end `lanebox-capture record` while the card's generator goes on
+    without end. The recording has at least that many packets, or lasts at least that long."""
     begun = time.monotonic()
     report = tool.run("record", "--generate", "64,60000", *limit, tmp_path / "a.pcapng")
     assert report["packets"] >= (400 if limit[0] == "--packets" else 1)
@@ -258,7 +259,8 @@ def test_a_board_that_ends_is_noticed(tool, board, tmp_path):
 
 
 def test_info_has_the_accounts_of_each_port(tool, tmp_path):
-    """`info` says what the block has, and the accounts of the last recording by port."""
+    """`lanebox-capture info` prints the properties of the card's capture block, and for each port
+    the counts of delivered and lost frames of the last recording."""
     tool.record(Generated(64, 3000, count=103), tmp_path / "a.pcapng")
     report = tool.run("info")
     assert (report["version"], report["staging_bytes"], report["segments"]) == (1, 1 << 20, 2048)
@@ -295,16 +297,17 @@ def test_info_has_the_accounts_of_each_port(tool, tmp_path):
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_a_bad_option_has_a_sentence(tool, tmp_path, options, sentence):
-    """A setting that cannot be ends with status 2 and a sentence that has the value and the
-    rule. No file is left."""
+    """An option of `lanebox-capture record` with a value that is not allowed ends the command with
+    status 2. The message has the value and the rule. No file is left."""
     file = tmp_path / "a.pcapng"
     assert sentence in tool.run("record", *options, file, status=2)
     assert not file.exists()
 
 
 def test_a_file_is_not_overwritten(tool, tmp_path):
-    """A file that exists is refused and stays as it is; so are --size without a folder, and
-    files that could not hold an MBUF."""
+    """`lanebox-capture record` refuses a target file that exists, and leaves the file as it is. It
+    also refuses --size without a folder, and a --size that is too small for one MBUF (part of the
+    ring)."""
     file = tmp_path / "a.pcapng"
     file.write_bytes(b"mine")
     report = tool.run("record", "--generate", "64,0,10", file, status=1)
@@ -332,7 +335,8 @@ def test_a_card_without_the_block_says_so(checked, tmp_path):
 
 
 def test_the_capture_calls_do_what_they_say(checked, board):
-    """The C test capture_calls.c passes: what the calls give and refuse, and how a capture ends."""
+    """The C test program capture_calls.c passes. It tests what the library's calls for a capture
+    return and refuse, and how a capture ends."""
     done = subprocess.run(
         [checked / "test" / "capture_calls", f"sim:{board.socket}"],
         capture_output=True,
@@ -420,8 +424,9 @@ def test_check_finds_what_a_byte_breaks(tool, tmp_path):
 
 
 def test_pages_that_are_not_there_are_refused(tool, tmp_path):
-    """With --pages a ring has huge pages of that size, or the command fails and says how to reserve
-    them. Pages that the ring does not fill, or that no machine has, are refused at once."""
+    """With --pages `lanebox-capture record` takes huge pages of that size for the ring, or fails
+    and says how to reserve them. It refuses at once a size that does not divide the ring, or that
+    no machine has."""
     cases = {
         ("--pages", "4M"): "pages of 4194304 bytes: it must be 2097152 or 1073741824",
         ("--pages", "1G"): "pages of 1073741824 bytes for a ring of 67108864: the ring must fill",

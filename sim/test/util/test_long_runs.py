@@ -46,7 +46,8 @@ def place_below_tmp(monkeypatch, tmp_path):
 
 @pytest.mark.guest
 def test_a_gigabyte_goes_through_cat(start_board):
-    """`cat` moves a gigabyte through the card and back, and each word is compared."""
+    """`cat` moves a gigabyte through the driver's device node, the card and back. Each word is
+    compared."""
     commands = held.poured(BYTES)
     with start_board() as board:
         files = boot(board, commands, None, ["words"], timeout=HOURS, live=True).files
@@ -55,8 +56,9 @@ def test_a_gigabyte_goes_through_cat(start_board):
 
 @pytest.mark.guest
 def test_a_million_buffers_are_held(start_board):
-    """A million buffers are compared without an error, and ten thousand runs stopped in the middle
-    leave a card that works."""
+    """In held runs of the driver, in which the card waits for software, a million buffers are
+    compared without an error. The card still works after ten thousand runs that were stopped in the
+    middle."""
     seed = 1 + SHIFT
     print(f"seed {seed}")
     commands = held.held(BUFFERS, RUNS, seed)

@@ -67,7 +67,8 @@ def read(file):
 
 
 def test_the_client_in_python_writes_what_the_sensor_sends(built, board, tmp_path):
-    """The client finds all samples right, and tshark finds the same frames in its file."""
+    """The sensor example's client in Python finds all samples right, and tshark finds the same
+    frames in the file that the client writes."""
     file = tmp_path / "sensor.pcapng"
     said = run(
         sys.executable,

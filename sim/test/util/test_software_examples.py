@@ -85,8 +85,8 @@ def with_a_machine(tmp_path_factory, folder):
 
 @pytest.fixture
 def ran(request, way, language):
-    """Return a function that returns an example's result on this way to the card. The function
-    fails unless the example ended with status 0."""
+    """Return a function that returns the result of an example's run by one way to the card (sim,
+    driver or vfio). The function fails unless the example ended with status 0."""
     every = request.getfixturevalue("without_a_machine" if way == "sim" else "with_a_machine")
 
     def of(name):
@@ -132,8 +132,8 @@ def test_every_request_is_answered(way, language, ran):
 
 
 def spectra():
-    """Return the output of `spectrum` for a sine that moves up by one column in each line, and for
-    nothing else."""
+    """Return what the example `spectrum` prints for a sine that moves up by one column in each
+    line, without any other signal."""
     bins = [16 + 32 * line for line in range(LINES)]
     lines = [f"{'@':>{bin // 32 + 1}}".ljust(64) + f"|{bin:5}  -6.0 dB\n" for bin in bins]
     return "".join([f"{'0 Hz':64}|  bin   level\n", *lines])
@@ -175,8 +175,8 @@ def test_registers_are_listed(way, language, ran):
 @each_way
 @each_language
 def test_each_interrupt_of_the_user_s_logic_ends_one_wait(way, language, ran):
-    """`interrupt`: each interrupt of the user's logic ends one wait, and was one message of the
-    card."""
+    """In a run of the example `interrupt` each interrupt of the user's logic ends one wait of the
+    program, and was one message of the card."""
     found = ran("interrupt")
     assert found.out == "".join(f"interrupt {n + 1}\n" for n in range(INTERRUPTS))
     assert found.passed["interrupts"] == INTERRUPTS
@@ -308,8 +308,8 @@ def test_samples_are_drawn(board, folder):
 
 
 def test_the_table_names_each_example():
-    """The README's table names every example and nothing else. An example of both languages has a
-    .c and a .py file."""
+    """The table in software/examples/README.md names every example and nothing else. An example in
+    both languages has a .c and a .py file."""
     rows = re.findall(r"^\| `([\w.]+)` \|", README.read_text(), re.MULTILINE)
     assert sorted(rows) == sorted([*BOTH, *(f"{name}.py" for name in ALONE)])
     files = {path.name for path in EXAMPLES.iterdir() if path.is_file()}
@@ -326,7 +326,8 @@ def test_the_table_names_each_example():
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.*")), ids=lambda path: path.name)
 def test_sources_have_eighty_columns(path):
-    """The examples' sources fit into 80 columns, for a terminal beside an editor."""
+    """No line of the sources in software/examples is longer than 80 columns, so that they fit into
+    a terminal beside an editor."""
     if path.suffix != ".md":
         assert max(len(line.expandtabs(8)) for line in path.read_text().splitlines()) <= 80
 

@@ -81,15 +81,15 @@ def test_what_hangs_in_the_user_slot_is_named(start_board, built):
 
 @pytest.mark.parametrize("name", ["places", "modes"])
 def test_rings_lie_where_and_news_come_as_a_program_says(start_board, built, name):
-    """No word is lost with rings in the program's own or in shared memory, and with interrupts or
-    polling."""
+    """A test program of the library loses no word of data, with DMA rings in its own or in shared
+    memory, and with interrupts or polling."""
     with start_board() as board:
         run(built, board, name)
 
 
 @pytest.mark.parametrize("direction", ["c2h", "h2c"])
 def test_a_stream_is_watched_without_a_register(start_board, built, direction):
-    """A stream reads no register of the card for each buffer that it moves.
+    """A stream of the library reads no register of the card for each buffer that it moves.
 
     Each buffer raises an interrupt, for which the program sleeps. A read for each buffer would make
     512 more reads. The library reads registers only after a fifth of a second without an interrupt,
@@ -164,16 +164,16 @@ def test_the_scale_client_says_that_logic_is_wrong(start_board, built, tmp_path)
 
 
 def test_a_card_is_opened_a_hundred_times(start_board, built):
-    """A hundred times open, run, reset and close leave no file descriptor, mapping or byte
-    behind."""
+    """The library's test program opens the card, runs DMA, resets and closes the card a hundred
+    times. No file descriptor, mapping or byte of memory is left over."""
     with start_board() as board:
         run(built, board, "cycles", "100")
 
 
 @pytest.mark.soak
 def test_a_card_is_opened_ten_thousand_times(start_board):
-    """Ten thousand times open, run, reset and close, without sanitizers, leave nothing behind
-    either."""
+    """The library's test program, built without sanitizers, opens the card, runs DMA, resets and
+    closes the card ten thousand times, and checks that nothing is left over."""
     program = build_unchecked() / "test" / "cycles"
     with start_board() as board:
         command = [program, f"sim:{board.socket}", "10000"]

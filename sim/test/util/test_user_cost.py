@@ -45,8 +45,8 @@ def run(board, direction, buffers, *prefix):
 
 
 def per_buffer(board, direction, pattern, *prefix):
-    """Return by how much the number that `pattern` finds in the tool's output grows with each
-    buffer."""
+    """Return by how much the number that `pattern` finds in the output of the counting tool
+    (callgrind, for example) grows with each buffer that the program moves."""
     counts = []
     for buffers in (FEW, MANY):
         _, text = run(board, direction, buffers, *prefix)
@@ -107,8 +107,8 @@ def test_system_calls_are_shared_by_a_batch(start_board, direction):
 
 @pytest.mark.parametrize("direction, least", [("c2h", 0.99), ("h2c", 0.98)])
 def test_the_ring_never_runs_dry(start_board, direction, least):
-    """At MPS 512 the stream reaches the limit of link and pins. So the program never lets the ring
-    run empty."""
+    """At MPS 512 the library's test program reaches the limit of link and pins with its stream. So
+    the program never lets the DMA ring run empty."""
     ours = ENDPOINTS[DEFAULT]
     limit = {
         "c2h": limits.c2h(512, mps=512),

@@ -111,10 +111,10 @@ def test_a_card_is_opened_many_times_through_vfio(start_board):
 
 
 def user_events(device, commands, lines, least, msix, **choices):
-    """Run user_events until at least `least` of the matching lines in /proc/interrupts have
-    counted.
+    """Run the C test program user_events in a guest. It ends when at least `least` lines of
+    /proc/interrupts that match `lines` have counted an interrupt.
 
-    Returns for each of these lines "1" if it has counted, else "0".
+    Returns for each of these lines "1" if it has counted an interrupt, else "0".
     """
     built = artefacts.build(DEFAULT, AXI50, msix=msix)
     events = f"user_events {device} 2 {numbers.AXI_BASE:#x}"

@@ -27,8 +27,8 @@ def built():
 
 @pytest.fixture
 def card(built):
-    """Return a function that runs one command of the utility on a board with the given options, and
-    returns the command's report."""
+    """Return a function that runs one command of litepcie_util on a board with the given options,
+    and returns the command's JSON report."""
 
     def run(arguments, *options, **environment):
         at = Conditions().board_options()
@@ -184,8 +184,8 @@ def look(card, root, *options):
 
 
 def test_a_machine_that_costs_nothing_has_no_findings(card, tmp_path):
-    """In a good machine doctor finds nothing that limits or costs. It reports the path from the
-    card to the root port, the driver and the IOMMU."""
+    """On an imitated machine without a wrong setting `litepcie_util doctor` has no finding. It
+    reports the path from the card to the root port, the driver and the IOMMU."""
     build_machine(tmp_path)
     report = look(card, tmp_path)
     assert keys(report, "binds", "costs") == set()
@@ -251,8 +251,8 @@ def test_a_simulated_card_is_told_nothing_that_only_a_machine_has(card):
     ],
 )
 def test_where_the_host_may_cut_its_answers_is_noted(card, tmp_path, rcb, words):
-    """doctor takes the read completion boundary from the root port's Link Control, and not from the
-    card's."""
+    """`litepcie_util doctor` reports the read completion boundary in the root port's Link Control,
+    and not that in the card's."""
     build_machine(tmp_path, port={"rcb": rcb}, card={"rcb": 192 - rcb})
     report = look(card, tmp_path)
     assert [step["rcb_bytes"] for step in report["path"]] == [192 - rcb, rcb]
@@ -260,8 +260,8 @@ def test_where_the_host_may_cut_its_answers_is_noted(card, tmp_path, rcb, words)
 
 
 def test_a_card_for_four_lanes_misses_nothing_in_a_slot_of_four(card, tmp_path):
-    """A card with four lanes in a slot of four is no finding, since doctor compares with the card's
-    own width."""
+    """`litepcie_util doctor` has no finding for a card with four lanes in a slot of four, since it
+    compares the link with the card's own width."""
     narrow = {"possible": (3, 4), "lanes": 4}
     build_machine(tmp_path, port=narrow, card=narrow)
     assert keys(look(card, tmp_path, "--link-width", "4"), "binds", "costs") == set()
@@ -279,8 +279,8 @@ def test_the_card_of_another_node_is_named(card, tmp_path):
 
 
 def test_the_slot_that_narrows_the_link_is_named(card, tmp_path):
-    """A bridge above the card that narrows the link, or supports only a small MPS, is named in the
-    remedy."""
+    """If a bridge above the card narrows the link, or supports only a small MPS, the remedy that
+    `litepcie_util doctor` prints names the bridge."""
     build_machine(
         tmp_path,
         port={"possible": (3, 4), "mps_supported": 128, "mps": 128},
@@ -293,8 +293,8 @@ def test_the_slot_that_narrows_the_link_is_named(card, tmp_path):
 
 
 def test_a_disabled_idle_state_does_not_cost(card, tmp_path):
-    """An idle state of the CPU that is disabled is no finding. Missing huge pages are a note
-    only."""
+    """An idle state of the CPU that is disabled is no finding of `litepcie_util doctor`. Missing
+    huge pages are a note only."""
     files = {
         **DEEP,
         f"{CPU}/cpuidle/state1/disable": "1",

@@ -45,8 +45,8 @@ def of_the_help():
 
 @pytest.fixture
 def place(tmp_path):
-    """Yield a folder with build/board.sock, a bitstream, the files of a made-up machine with a
-    card, and the programs.
+    """Yield a folder in which litepcie_util's examples can run. It has build/board.sock, a
+    bitstream, the files of a made-up machine with a card, and the programs.
 
     The board has the card services, an application in its flash and a module in cage B. It has a
     management CPU where its firmware can be compiled.
@@ -89,8 +89,9 @@ def examples():
 
 @pytest.mark.parametrize("command", examples())
 def test_an_example_does_what_it_says(place, command):
-    """An example ends with status 0 in every part of its pipe, and prints something, except
-    `poke`. The console is given a command."""
+    """Each example of a command in litepcie_util's manual page and --help texts ends with status 0,
+    also in each part of a pipe, and prints something, except `poke`. An example of the console is
+    given a command as input."""
     environment = {
         **os.environ,
         "PATH": f"{place / 'bin'}:{os.environ['PATH']}",

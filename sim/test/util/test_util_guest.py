@@ -53,8 +53,9 @@ COMMANDS = [
 
 @pytest.fixture(scope="module")
 def said(tmp_path_factory):
-    """Boot one guest with two NUMA nodes, and run commands of litepcie_util in it. The card is at
-    the node without a CPU. Returns {file: what the command wrote to it}."""
+    """Boot one guest with two NUMA nodes, and run litepcie_util's commands in COMMANDS there. The
+    card is at the node without a CPU. Returns {file: the report in the file}. The entry "facts" has
+    the type of the card's IOMMU group, the card's NUMA node and the kernel's release."""
     built = artefacts.build("lanebox")
     util = artefacts.utility(built.headers, static=True)
     options = Conditions(mps=MPS, mrrs=MRRS).board_options()

@@ -32,8 +32,8 @@ def measured(count, *options, endpoint="lanebox"):
 
 
 def test_the_times_are_those_of_the_trace(tmp_path):
-    """For every size, the time from doorbell to the last write of data is that of the trace, within
-    8 ns."""
+    """For every size of transfer, the time from the doorbell to the last write of data that
+    `litepcie_util latency` reports is that of the board's TLP trace, within 8 ns."""
     trace = tmp_path / "trace.pcapng"
     rows = measured(4, "--tlp-log", str(trace))
     found = {size: [] for size in SIZES}
@@ -62,8 +62,8 @@ def test_the_times_are_those_of_the_trace(tmp_path):
 
 @pytest.mark.parametrize("endpoint", ["lanebox", "litepcie"])
 def test_the_times_to_the_interrupt_are_those_of_the_trace(tmp_path, endpoint):
-    """For every size, the time from h2c's doorbell in its register to the MSI is that of the
-    trace."""
+    """For every size of transfer, the time from the doorbell of h2c to the MSI that `litepcie_util
+    latency` reports is that of the board's TLP trace."""
     trace = tmp_path / "trace.pcapng"
     rows = measured(4, "--tlp-log", str(trace), endpoint=endpoint)
     found = {size: [] for size in SIZES}
@@ -89,8 +89,8 @@ def test_the_times_to_the_interrupt_are_those_of_the_trace(tmp_path, endpoint):
 
 
 def test_percentiles_are_in_order_and_the_histogram_is_whole():
-    """Percentiles are in order, histograms are complete, and longer transfers take longer. No row
-    has a time of the host's clock."""
+    """In the report of `litepcie_util latency` percentiles are in order, histograms contain all
+    transfers, and longer transfers take longer. No row has a time of the host's clock."""
     rows = measured(20)
     for end in ("interrupt", "dma"):
         medians = [rows[f"{end}/{size}"]["value"] for size in SIZES]
@@ -105,8 +105,8 @@ def test_percentiles_are_in_order_and_the_histogram_is_whole():
 
 
 def test_slower_memory_shows_in_full():
-    """If the host's memory takes 2 us longer to answer, each measured transfer takes 2 us
-    longer."""
+    """If a read of host memory takes 2 us longer, each transfer that `litepcie_util latency`
+    measures takes 2 us longer."""
     near, far = measured(3), measured(3, "--read-latency", "2600")
     for name in ("interrupt/64", "interrupt/512", "dma/64", "dma/512"):
         delta = far[name]["value"] - near[name]["value"]

@@ -36,8 +36,8 @@ def rows():
 
 
 def test_a_read_brings_its_size_in_each_round_trip(rows):
-    """A host read of 4 to 64 bytes by one access is one TLP. Its rate is its size per round
-    trip."""
+    """In `litepcie_util mmio_bench` a host read of 4 to 64 bytes by one access is one TLP. Its rate
+    is its number of bytes per round trip."""
     for size in READS:
         row = rows[f"read_access/{size}"]
         assert row["binds"] == "one read in flight"
@@ -56,8 +56,8 @@ def test_a_call_for_each_word_is_as_slow_as_its_words(rows):
 
 
 def test_what_this_host_cannot_do_says_why_in_place_of_a_number(rows):
-    """A simulated board cannot be mapped, so rows of mapped accesses have a sentence in place of a
-    number."""
+    """A simulated card cannot be mapped. So the rows of `litepcie_util mmio_bench` for mapped
+    accesses have a sentence with the reason in place of a number."""
     refused = {name for name, row in rows.items() if row["value"] is None}
     assert refused == {
         "read_mapped/4",
@@ -73,8 +73,9 @@ def test_what_this_host_cannot_do_says_why_in_place_of_a_number(rows):
 
 
 def test_what_binds_is_not_the_limit_when_it_is_far(rows):
-    """If the rate is far from the limit, the row names what limits it instead: the host's single
-    stores, or that the host serves one thread at a time."""
+    """If a rate is far below the card's limit, the row of `litepcie_util mmio_bench` names what
+    limits the rate instead: the host's single stores, or that the host serves one thread at a
+    time."""
     for size in READS:
         row = rows[f"write_access/{size}"]
         assert row["ratio"] < 0.5 and row["binds"] == "the host's own stores"
@@ -84,8 +85,9 @@ def test_what_binds_is_not_the_limit_when_it_is_far(rows):
 
 
 def test_a_longer_round_trip_halves_the_rates():
-    """With twice the round trip, a read's rate and its limit both halve. So the utility measures
-    the round trip, and does not assume it."""
+    """If the host's round trip takes twice as long, `litepcie_util mmio_bench` reports half the
+    rate of a read and half the limit. So the utility measures the round trip, and does not assume
+    it."""
     row = bench("--mmio-rtt", "1450")["read_access/64"]
     assert row["access_ns"] == pytest.approx(1500, abs=40)
     assert 0.95 < row["ratio"] <= 1.01

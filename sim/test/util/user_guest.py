@@ -55,8 +55,8 @@ def boot(board, commands, names=(), files=(), vfio=True, guest=None, csr=None, *
 
 
 def when(program, command):
-    """Return shell text that starts the program and repeats the command until the command succeeds,
-    while the program runs. The text then waits for the program's end."""
+    """Return shell text that starts the program in the background, and repeats the command while
+    the program runs until the command succeeds. The text then waits for the program's end."""
     return (
         f"{program} >/dev/null & user=$!; until {command}; do kill -0 $user; sleep 0.1; done; "
         "wait $user"

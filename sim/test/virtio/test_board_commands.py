@@ -44,7 +44,8 @@ def built():
 
 
 class Walker:
-    """The logic of examples/list_sum on a card, and memory for lists."""
+    """The logic of examples/list_sum, which adds up a linked list in host memory, on a card, and
+    host memory for such lists."""
 
     def __init__(self, card, rng):
         self.card, self.rng = card, rng
@@ -52,7 +53,8 @@ class Walker:
         card.write("pcie_msi_enable", 1 << card.constants["user_interrupt"])
 
     def list_of(self, values):
-        """Write a list of these values to nodes at random places. Returns its nodes' addresses."""
+        """Write a linked list of these values to nodes at random places in host memory. Returns the
+        bus addresses of its nodes."""
         places = self.rng.sample(range(0, LIST_BYTES, NODE.size), len(values))
         nodes = [LIST + place for place in places]
         for node, following, value in zip(nodes, [*nodes[1:], 0], values, strict=True):
@@ -71,7 +73,9 @@ class Walker:
         return self.card.read("user_state") & 1
 
     def result(self):
-        """Wait until the logic has walked the list. Returns (sum, length, endless, error)."""
+        """Wait until the logic has added up the list. Returns the logic's registers (sum of the
+        values, number of nodes, 1 if the limit of nodes was reached, error code of a failed
+        read)."""
         wait_until(lambda: not self.runs, "the end of the walk")
         state = self.card.read("user_state")
         found = self.card.read("user_sum"), self.card.read("user_length")
@@ -84,15 +88,17 @@ class Walker:
 
 @pytest.fixture
 def start_walker(built):
-    """Return a function that starts a board with the walker, with these options."""
+    """Return a function that starts a board with these options, whose user slot has
+    examples/list_sum."""
     csr = json.loads((built.gateware / "csr.json").read_text())
     return lambda *options: WatchedBoard(built.board, csr, [str(o) for o in options], None)
 
 
 @each_seed(1)
 def test_a_list_is_walked_while_dma_and_virtio_run(start_walker, seed):
-    """The sum and the length of a list are right, and so are the DMA's data and the bytes that the
-    virtio console sends back, while all of them run on the card."""
+    """The logic of examples/list_sum gives the right sum and length of a linked list. The DMA's
+    data and the bytes that the virtio console sends back are right, too, while all of them run on
+    the card."""
     rng = random.Random(seed)
     with start_walker("--seed", seed, "--stall", 10) as board:
         card = board.card()
@@ -126,8 +132,9 @@ def test_a_list_is_walked_while_dma_and_virtio_run(start_walker, seed):
 
 
 def test_a_wrong_address_ends_in_an_error_and_the_next_walk_works(start_walker):
-    """A node at an address without memory ends the walk with Unsupported Request, after the sum of
-    the nodes before it. The walk raises its interrupt, and the next one is right."""
+    """If a node of the linked list is at an address without memory, the logic of examples/list_sum
+    stops with Unsupported Request and the sum of the nodes before it. It raises its interrupt, and
+    reads the next list right."""
     with start_walker() as board:
         card = board.card()
         walker = Walker(card, random.Random(SHIFT))
@@ -144,8 +151,9 @@ def test_a_wrong_address_ends_in_an_error_and_the_next_walk_works(start_walker):
 
 
 def test_ordinary_users_may_not_direct_logic_with_commands(start_walker):
-    """The capability table gives the user's registers version 2. The driver knows no right for it,
-    so only programs with CAP_SYS_RAWIO may write to them."""
+    """If user logic can give commands that read host memory, the capability table gives the user's
+    registers version 2. The driver knows no right for that version, so only programs with
+    CAP_SYS_RAWIO may write to the registers."""
     with start_walker() as board:
         card = board.card()
         place = range(numbers.CAPABILITY_BASE, numbers.CAPABILITY_BASE + numbers.CAPABILITY_SIZE, 4)
@@ -164,8 +172,8 @@ def test_ordinary_users_may_not_direct_logic_with_commands(start_walker):
     ],
 )
 def test_a_read_that_fails_ends_with_its_reason(start_walker, fault, error):
-    """A read of a node that the host refuses, poisons or never answers ends the walk with the
-    reason. The next walk is right."""
+    """If the host refuses, poisons or never answers the read of a list's node, the logic of
+    examples/list_sum stops with that reason. It reads the next list right."""
     with start_walker("--fault", f"{fault}:3") as board:
         card = board.card()
         card.give_up_reads()
@@ -176,7 +184,8 @@ def test_a_read_that_fails_ends_with_its_reason(start_walker, fault, error):
 
 
 def test_a_list_without_end_ends_at_the_limit(start_walker):
-    """A list whose last node leads to its first one is left after `user_limit` nodes."""
+    """If the last node of a list leads to the first one, the logic of examples/list_sum stops after
+    as many nodes as its register `user_limit` says."""
     with start_walker() as board:
         card = board.card()
         walker = Walker(card, random.Random(SHIFT))
@@ -187,7 +196,8 @@ def test_a_list_without_end_ends_at_the_limit(start_walker):
 
 
 def test_reads_of_64_bytes_reach_their_limit():
-    """Commands of 64 bytes reach 0.9 of what the link or the tags allow, and break no rule."""
+    """Commands of user logic that read 64 bytes of host memory each reach 90 % or more of what the
+    link or the tags allow, and break no rule."""
     reader = artefacts.build(DEFAULT, examples.COMMANDS)
     at = Conditions(user=examples.COMMANDS.name)
     found = list(commands.rows(reader.board, reader.gateware / "csr.json", at))
@@ -197,7 +207,8 @@ def test_reads_of_64_bytes_reach_their_limit():
 
 
 def test_a_card_without_commands_has_nothing_of_them():
-    """A card whose user logic gives no commands has no block for them."""
+    """If the user logic gives no commands to read host memory, the gateware does not contain the
+    block that carries such commands out."""
     build = build_gateware()
     assert "HostCommands" not in (build / "gateware" / "sources.txt").read_text()
     assert "commands" not in (build / "gateware" / "lanebox.v").read_text().lower()

@@ -40,7 +40,9 @@ def start_virtio(tmp_path):
 
 
 def test_the_capability_table_leads_to_the_page_of_a_console(start_virtio):
-    """The block in the capability table has the page's place, and the registers agree with it."""
+    """The capability table has the offset of the virtio console's register page in BAR0. The
+    registers there have the console's identity, and as many queues of the size that the table
+    gives."""
     with start_virtio() as board:
         console = Console(board.card())
         device = console.device

@@ -80,8 +80,9 @@ def test_virtio_net_and_virtio_console_drive_the_card(guest):
 
 
 def test_pings_come_back_and_the_counts_agree_to_the_frame(guest):
-    """40 pings of 1400 bytes, and one of 4000 in fragments, are answered. The kernel has received
-    as many frames and bytes as it has sent, since each frame was answered with its own length."""
+    """The card's net device answers 40 pings of 1400 bytes, and one of 4000 bytes in fragments. The
+    kernel has received as many frames and bytes as it has sent, since the card answers each frame
+    with one of the same length."""
     found = step(
         guest,
         "counts before; pinged 40",
@@ -95,8 +96,8 @@ def test_pings_come_back_and_the_counts_agree_to_the_frame(guest):
 
 
 def test_the_interface_goes_down_and_up_under_traffic(guest):
-    """Three times the interface is taken down and up while pings and console traffic run. Then
-    everything comes back as before."""
+    """Three times the guest's network interface (virtio_net on the card) is taken down and up while
+    pings and console traffic run. Pings and the console work afterwards."""
     step(
         guest,
         "busy; for n in 1 2 3; do ip link set eth0 down; sleep 0.1; ready; sleep 0.2; done; idle",
@@ -105,8 +106,8 @@ def test_the_interface_goes_down_and_up_under_traffic(guest):
 
 
 def test_the_transport_is_loaded_anew_under_traffic(guest):
-    """litepcie_virtio.ko is unloaded while traffic runs, and loaded again: both devices are reset
-    and work."""
+    """While pings and console traffic run, litepcie_virtio.ko is unloaded and loaded again. Both
+    virtio devices are reset by it and work afterwards."""
     step(
         guest, "busy; unload; load; ready; sleep 0.3; idle", "ready; alone; pinged 10; echoed again"
     )
@@ -114,7 +115,8 @@ def test_the_transport_is_loaded_anew_under_traffic(guest):
 
 def test_queues_are_looked_at_whatever_the_causes_are(guest):
     """With MSI the handler of an interrupt may find its cause already cleared, and causes of other
-    queues set. Even a driver that is given the wrong causes misses no frame and no message."""
+    queues set. Even if litepcie_virtio.ko is given the wrong causes, it misses no frame and no
+    message of the console."""
     step(
         guest,
         f"unload; {WITH_WRONG_CAUSES}; load; ready; alone; pinged 20; echoed once; echoed again",
@@ -124,7 +126,8 @@ def test_queues_are_looked_at_whatever_the_causes_are(guest):
 
 @pytest.mark.soak
 def test_a_flood_of_pings_loses_nothing(guest):
-    """2000 pings of 56 bytes, sent as fast as their answers come, lose no frame."""
+    """`ping -A` sends 2000 pings of 56 bytes through the card's net device, each as soon as the one
+    before is answered. No frame is lost."""
     found = step(
         guest,
         "counts before; ping -q -A -c 2000 -W 20 10.0.0.2 >/out/flood; sleep 0.2; counts after",

@@ -69,20 +69,23 @@ def behind_iommu():
 
 @pytest.fixture(scope="module")
 def with_far_memory():
-    """A guest with more memory than fits below 4 GiB. The kernel takes memory above it first."""
+    """Yield a guest with more memory than fits below 4 GiB. Its kernel takes memory above 4 GiB
+    first."""
     yield from live(memory=FAR_MEMORY)
 
 
 @pytest.fixture(scope="module")
 def with_msix():
-    """A guest whose card has MSI-X, and an entry in the capability table that cannot be."""
+    """Yield a guest whose card has MSI-X. The card's capability table has one more virtio device,
+    which the driver must leave out because another device has its interrupt cause."""
     overlap = virtio_block(2, 0xA000, 3, virtio_card.CONSOLE_CAUSE + 1)
     yield from live(msix=True, entries=[*virtio_card.blocks(msix=True), overlap])
 
 
 def step(guest, *commands):
     """Run commands in the guest, with the shell functions of SHELL. Fail if the kernel log has a
-    complaint. Returns the files of /out and the card's counts."""
+    complaint. Returns the files of the guest's folder /out, and the counts of the program that
+    plays the card (VirtioCard.stats())."""
     found = guest.run([*UP, *commands], functions, then="")
     check_quiet(found)
     return found, guest.board.stats()
@@ -110,15 +113,16 @@ def test_the_stock_drivers_take_the_features_of_the_card(guest):
 
 
 def test_the_page_is_accessed_in_dwords_only(guest):
-    """Registers and configuration are read and written in aligned dwords. The MAC address, which
-    the driver reads byte by byte, is right."""
+    """litepcie_virtio.ko reads and writes the virtio devices' registers and configuration in
+    aligned dwords only. The MAC address, which virtio_net reads byte by byte, is right."""
     found, stats = step(guest, "cat /sys/class/net/eth0/address /sys/class/net/eth0/mtu >/out/mac")
     assert found["mac"] == b"02:00:00:00:00:01\n1500\n"
     assert stats["net"]["odd"] == stats["console"]["odd"] == 0
 
 
 def test_the_console_gives_every_byte_back(guest):
-    """16 KiB of a program go out on the console in raw mode, and come back unchanged."""
+    """A program in the guest writes 16 KiB to the card's virtio console in raw mode. The card sends
+    all of them back unchanged."""
     step(
         guest,
         "head -c 16384 /bin/busybox >/tmp/sent",
@@ -128,7 +132,8 @@ def test_the_console_gives_every_byte_back(guest):
 
 
 def test_pings_are_answered_and_counted(guest):
-    """60 pings of 1400 bytes are answered. The card has counted as many frames as the kernel."""
+    """The card's net device answers 60 pings of 1400 bytes from the guest. The card has counted as
+    many frames as the guest's kernel."""
     place = "/sys/class/net/eth0/statistics"
     counts = f"cat {place}/tx_packets {place}/rx_packets"
     found, _ = step(
@@ -147,8 +152,8 @@ def test_pings_are_answered_and_counted(guest):
 
 
 def test_the_link_s_state_follows_the_card(guest):
-    """The interrupt of a change of the configuration reaches virtio_net, which reads the new state
-    of the link."""
+    """When the card raises the interrupt for a change of its net device's configuration, virtio_net
+    reads the new state of the link (up or down) from the card."""
     step(guest, "ask down; carrier 0", "ask up; carrier 1; pinged 4")
 
 
@@ -171,8 +176,8 @@ def test_the_transport_is_loaded_anew_under_traffic(guest):
 
 
 def test_the_card_is_removed_in_order_under_traffic(guest):
-    """The card is unbound, and removed by sysfs, while traffic runs. Found again, both devices
-    work."""
+    """While pings and console traffic run, the card is unbound from the driver, and removed by
+    sysfs. When the kernel has found the card again, both virtio devices work."""
     step(
         guest,
         "busy; echo 0000:01:00.0 >$driver/unbind; [ ! -d /sys/class/net/eth0 ]",
@@ -196,8 +201,8 @@ def test_a_card_that_vanishes_under_traffic_is_removed(guest):
 
 
 def test_a_reset_makes_the_devices_anew(guest):
-    """A reset of the card by sysfs under traffic removes both virtio devices, and adds them after
-    it."""
+    """If the card is reset by sysfs while pings and console traffic run, the driver removes both
+    virtio devices and adds them again after the reset."""
     step(
         guest,
         "before=$(cat /sys/class/net/eth0/ifindex); busy; echo 1 >$card/reset || true; idle; ready",
@@ -292,8 +297,9 @@ def test_virtio_mmio_drives_the_same_page(guest):
 
 
 def test_behind_an_iommu_both_devices_work(behind_iommu):
-    """Behind an IOMMU every frame and every line comes back, and the card accesses no memory that
-    is not mapped for it: not when the transport is unloaded under traffic, and not after."""
+    """Behind an IOMMU every frame and every console line comes back. The card accesses no memory
+    that is not mapped for it, neither while litepcie_virtio.ko is unloaded under traffic nor
+    afterwards."""
     _, stats = step(
         behind_iommu,
         "[ -e $card/iommu_group ]; echoed first; pinged 20",

@@ -57,7 +57,8 @@ ip link set eth0 up; ip addr add 10.0.0.1/24 dev eth0
 
 
 def medians(trace: str) -> dict[str, float]:
-    """Return the median of the instructions between the trace points of each pair in ENDS."""
+    """Return {name: median number of instructions from the first to the second trace point} for
+    each pair of trace points in ENDS. `trace` is the text of the guest kernel's trace."""
     events = re.findall(r" (\d+): (\w+):", trace)
     found = {}
     for name, (begin, end) in ENDS.items():
@@ -73,8 +74,9 @@ def medians(trace: str) -> dict[str, float]:
 
 
 def count(msix: bool, names: list[str], *commands: str) -> list[float]:
-    """Run a guest on a card with MSI-X or MSI, in which `counted NAME` counts. Returns the
-    instructions of a frame for each of `names`."""
+    """Boot a guest on a card with MSI-X or MSI, and run shell commands in it. The guest's command
+    `counted NAME` sends frames and stores a trace. Returns the instructions that a frame takes
+    there and back, for each of `names`."""
     with VirtioCard(msix) as card:
         lines = [SHELL, COUNT, TRACE, *commands]
         result = run.run_guest(card.socket, lines, files(None), timeout=SECONDS, icount=0)

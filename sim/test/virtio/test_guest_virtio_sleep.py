@@ -42,8 +42,8 @@ def asleep(card, *commands):
 
 
 def test_both_devices_work_after_the_machine_has_slept_twice():
-    """After each of two sleeps the interface is the one from before, every ping is answered, and
-    the console echoes."""
+    """After each of two suspends of the guest to memory (S3), the card's network interface is the
+    one from before, every ping is answered, and the virtio console echoes."""
     asleep(
         VirtioCard(),
         "load; ready; pinged 3; echoed before; before=$(cat /sys/class/net/eth0/ifindex)",
@@ -54,8 +54,8 @@ def test_both_devices_work_after_the_machine_has_slept_twice():
 
 
 def test_the_card_s_own_console_works_after_the_machine_has_slept():
-    """The console of the gateware echoes after a sleep, in which the card was reset, and no rule of
-    the hard block was broken."""
+    """After a suspend of the guest to memory (S3), in which the card is reset, the gateware's
+    virtio console echoes. No rule of the hard block was broken."""
     built = artefacts.build(DEFAULT, virtio=True)
     stats = asleep(
         BoardProcess(built.board),

@@ -188,7 +188,8 @@ class Console:
         self.notify(queue)
 
     def wait(self):
-        """Wait for an interrupt, and collect the chains that the virtio device has used."""
+        """Wait for an MSI, and take the chains of the console's two queues that the device has used
+        since."""
         self.card.wait_interrupt()
         self.collect()
 

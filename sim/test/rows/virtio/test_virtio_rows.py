@@ -42,14 +42,16 @@ def tlp(ns, interface, kind="MWr", address=0, first=0):
 
 @pytest.fixture(scope="module")
 def card():
-    """Return the board with the console, and the register map of its gateware."""
+    """Return the path of the simulated board whose card has a virtio console, and the path of
+    csr.json."""
     built = artefacts.build(DEFAULT, virtio=True)
     return built.board, built.gateware / "csr.json"
 
 
 def test_an_echo_is_the_time_from_a_transmit_doorbell_to_the_next_interrupt():
-    """Doorbells of the receive queue, writes elsewhere and interrupts without a doorbell begin and
-    end nothing. Only the card's reads within an echo are counted."""
+    """latency.found() measures an echo from a write to the doorbell of the transmit queue to the
+    next interrupt. Doorbells of the receive queue, other writes, and interrupts without a doorbell
+    do not count. An echo has the number of the card's reads within it."""
     trace = [
         tlp(10, "MSI"),
         tlp(20, "RQ", "MRd"),
@@ -68,8 +70,9 @@ def test_an_echo_is_the_time_from_a_transmit_doorbell_to_the_next_interrupt():
 
 
 def test_the_pace_of_a_batch_is_that_of_its_used_elements():
-    """Writes to other queues, and of the used index, do not count. A batch that lacks an element
-    has no pace."""
+    """latency.pace() computes the time from one used element of a virtqueue to the next. It leaves
+    out writes to other queues and to the used index. If an element is missing in the trace, it
+    raises TestFailed."""
     used = MEMORY + MEMORY_STEP + (RINGS >> 1)
     trace = [
         tlp(100 + 40 * n + late, "RQ", address=address)
@@ -125,8 +128,8 @@ def test_a_far_host_makes_a_tail_and_each_size_has_a_row(card):
 
 
 def test_an_answer_that_differs_ends_the_measurement(card, monkeypatch):
-    """If a byte of an answer differs from what was sent, or the card has no such device, there is
-    no row."""
+    """If a byte of the virtio device's answer differs from what was sent, or the card has no such
+    device, the measurement fails and gives no row."""
     at = Conditions(seed=SHIFT + 1)
     collect = EchoDriver._collect
     with monkeypatch.context() as patch:
@@ -139,8 +142,8 @@ def test_an_answer_that_differs_ends_the_measurement(card, monkeypatch):
 
 
 def test_messages_that_stay_in_the_queue_end_the_measurement(card, monkeypatch):
-    """If no interrupt comes for a message, or the device leaves a message in the queue, there is no
-    row."""
+    """If no interrupt comes for a virtio message, or the device leaves a message in the transmit
+    queue, the measurement fails and gives no row."""
     ring, offer = EchoDriver.ring, Queue.offer
     at = Conditions(seed=SHIFT + 1)
     with monkeypatch.context() as patch:
@@ -161,7 +164,8 @@ def test_messages_that_stay_in_the_queue_end_the_measurement(card, monkeypatch):
 
 
 def slow(function, source, share):
-    """Return the function with a pause of up to 4 ms in front of this share of its calls."""
+    """Return a function that calls `function`. Before a random share of the calls (`share`, 0 to 1)
+    the new function sleeps for up to 4 ms."""
 
     def later(*args, **kwargs):
         if source.random() < share:
@@ -172,8 +176,8 @@ def slow(function, source, share):
 
 
 def paced(connect):
-    """Return the method of a bar with a board that runs 50,000 cycles a second, a tenth of what it
-    could."""
+    """Return a replacement for RestingBar.connect(). Before it connects a client, it sets the
+    board's pace to 50,000 cycles a second, a tenth of what the board could reach."""
 
     def connected(bar):
         bar.board.command("set pace 50000")
