@@ -46,7 +46,8 @@ def section(rows: list[dict]) -> str:
 
 
 def _million(size: float) -> float:
-    """Return the millions of frames of `size` bytes in a second for each GB/s of records."""
+    """Return by what number a rate of records in GB/s must be multiplied to get millions of frames
+    a second. The frames have `size` bytes."""
     return 1e3 / limits.capture_record(int(size))
 
 
@@ -56,7 +57,12 @@ def _figure(
     points: Iterable[tuple[int, int, dict]],
     scale: Callable[[float], float],
 ) -> str:
-    """Return a figure of the points (frame size, MPS, row), whose values are scaled by size."""
+    """Return HTML with one figure of captured frames over their size: a curve of the limit for each
+    MPS, and a mark for each row.
+
+    `points` are (bytes of a frame, MPS, row). A row's value in GB/s is multiplied by scale(bytes of
+    a frame).
+    """
     plot = Plot(title, powers("bytes of a frame", SIZES), y)
     for mps, style in CURVES.items():
         curve = [(size, limits.capture(size, mps).value * scale(size)) for size in FINE]

@@ -31,7 +31,8 @@ ROWS = {
 
 
 def read_times(tlps: Iterable[Tlp]) -> list[int]:
-    """Return the times in ns from each of the card's read requests to its first completion."""
+    """Return, for each read by the card in a trace, the time in ns from its request to its first
+    completion."""
     return [
         tlp.latency or 0
         for tlp, read in matched(tlps)
@@ -40,9 +41,11 @@ def read_times(tlps: Iterable[Tlp]) -> list[int]:
 
 
 def curve(bins: list[Bin]) -> list[tuple[float, float]]:
-    """Return the points (ns, % that took no longer) of a curve.
+    """Return the points (ns, percentage of accesses that took no longer) of the curve of a
+    histogram's bins.
 
-    Within a bin the curve is a straight line."""
+    Within a bin the curve is a straight line.
+    """
     total = sum(count for _, _, count in bins)
     points, done = [(bins[0][0], 0.0)], 0
     for low, high, count in bins:
@@ -158,9 +161,10 @@ def widened(entry: Bin) -> Bin:
 
 
 def _ns_axis(values: list[float]) -> Axis:
-    """Return an axis around these values.
+    """Return an axis of times that is a little wider than these values in ns.
 
-    It does not begin at zero, since they differ by little."""
+    The axis does not begin at zero, since the values differ by little.
+    """
     pad = max((max(values) - min(values)) * 0.04, 4)
     low, high = min(values) - pad, max(values) + pad
     axis = linear("ns", high, low)
@@ -169,7 +173,8 @@ def _ns_axis(values: list[float]) -> Axis:
 
 
 def of_row(row: dict) -> str:
-    """Return as HTML the histogram of a benchmark row that is one of ROWS."""
+    """Return HTML with the histogram of a benchmark row whose id is in ROWS, with its median, 99th
+    percentile and limit as marks."""
     bins = _bins(row)
     count = sum(b[2] for b in bins)
     marks = [("median", "median", row["value"])]

@@ -25,9 +25,11 @@ PARTS = {
 
 
 def shares(row: dict, side: str) -> dict[str, float] | None:
-    """Return how the row's cycles at one stream of the slot were spent, as shares by style.
+    """Return {style of a bar's part: share of the row's cycles, 0 to 1} for the stream `side` of
+    the user slot.
 
-    Returns None if the row has no counts for that stream.
+    The styles are "ours" (cycles with a beat), "stall" and "idle". Returns None if the row has no
+    counts for that stream.
     """
     counted = (row["conditions"].get("slot") or {}).get(side)
     if not counted or not row["cycles"] or "beats" not in counted or "stalls" not in counted:

@@ -52,7 +52,8 @@ def linear(label: str, high: float, least: float = 0.0) -> Axis:
 
 
 def powers(label: str, ticks: Sequence[float], names: Sequence[str] | None = None) -> Axis:
-    """Return a logarithmic axis that is a little wider than its ticks."""
+    """Return a logarithmic axis from the first of `ticks` divided by 1.12 to the last one times
+    1.12."""
     return Axis(label, ticks[0] / 1.12, ticks[-1] * 1.12, ticks, log=True, names=names)
 
 
@@ -68,7 +69,8 @@ class Plot:
     parts: list[str] = field(default_factory=list)
 
     def at(self, x: float, y: float) -> tuple[float, float]:
-        """Return the place of a data point on the drawing, in SVG units."""
+        """Return the position (x, y) of a data point on the drawing, in SVG units from the upper
+        left corner."""
         across = self.width - LEFT - RIGHT
         up = self.height - TOP - BOTTOM
         return LEFT + self.x.share(x) * across, self.height - BOTTOM - self.y.share(y) * up

@@ -27,7 +27,8 @@ CONDITIONS = {
 
 
 def versions() -> dict[str, str]:
-    """Return the version of each tool that is installed, and of Python and the machine, by name."""
+    """Return {name: version} of each installed tool, of Python and of the machine's operating
+    system."""
     found = {"Python": platform.python_version(), "machine": platform.platform(terse=True)}
     for name in PACKAGES:
         with contextlib.suppress(metadata.PackageNotFoundError):
@@ -39,7 +40,8 @@ def versions() -> dict[str, str]:
 
 
 def conditions(rows: list[dict]) -> dict[str, list[str]]:
-    """Return all values of each condition of the benchmark rows, the most frequent value first."""
+    """Return {name of a condition: all its values in the benchmark rows as text with unit, the most
+    frequent one first}."""
     counts: dict[str, dict[str, int]] = {name: {} for name in CONDITIONS}
     for row in rows:
         for name, of_name in counts.items():
@@ -50,7 +52,7 @@ def conditions(rows: list[dict]) -> dict[str, list[str]]:
 
 
 def commits(rows: list[dict]) -> dict[str, int]:
-    """Return the number of benchmark rows that were measured at each commit, the largest number
+    """Return {commit: number of benchmark rows that were measured at it}, with the largest number
     first."""
     counts: dict[str, int] = {}
     for row in rows:

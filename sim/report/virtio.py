@@ -51,7 +51,8 @@ def lines(rows: list[dict]) -> list[list[str]]:
 
 
 def text(rows: list[dict]) -> str:
-    """Return the table of echoes as text: the rows measured here beside those of the paper."""
+    """Return the table of echoes for a terminal: for each message size the percentiles in us
+    measured here, beside those of the paper."""
     first = "".join(f"{f'p{share}':<22}" for share in SHARES)
     head = [f"{'':5}  {'p50':>5}  {first}".rstrip()]
     head.append(f"{'bytes':5}  {'here':>5}" + f"  {'here':>5} {'virtio':>6} {'XDMA':>6}" * 3)

@@ -56,7 +56,8 @@ int main(void) {
 
 
 def busy_image() -> bytes:
-    """Return an image for the management CPU: the program BUSY, which never sleeps."""
+    """Return a firmware image for the management CPU, made from the C program BUSY, which never
+    lets the CPU sleep."""
     heartbeat = layout.OWN_BASE + layout.OWN["heartbeat"]
     header = f"#define IMAGE_MAGIC {layout.IMAGE_MAGIC:#x}\n#define OWN_HEARTBEAT {heartbeat:#x}u\n"
     with tempfile.TemporaryDirectory() as folder:
@@ -79,9 +80,12 @@ def load(bar: Bar, raw: bytes) -> None:
 
 
 def counted(built: Artefacts, at: Conditions, cycles: int, raw: bytes | None) -> tuple[int, int]:
-    """Run a board for `cycles` cycles, with the image `raw` in its CPU if there is one.
+    """Run a board under callgrind until `cycles` cycles after its start, with the image `raw` in
+    its management CPU if there is one.
 
-    Return the instructions that callgrind counted inside CYCLE, and the board's cycles."""
+    Return (the host's instructions inside the function CYCLE, all cycles that the board simulated).
+    Raises TestFailed if the run takes more than SECONDS or callgrind saw no call of CYCLE.
+    """
     with tempfile.TemporaryDirectory() as name:
         profile, stats = Path(name) / "profile", Path(name) / "stats"
         bar = Bar(built.board, built.gateware / "csr.json", at, ["--stats", str(stats)])
@@ -109,7 +113,8 @@ def counted(built: Artefacts, at: Conditions, cycles: int, raw: bytes | None) ->
 def per_cycle(built: Artefacts, at: Conditions, raw: bytes | None = None) -> float:
     """Return how many instructions of the host it takes to simulate one cycle of the card.
 
-    Its management CPU runs the image `raw`. None: the image that the gateware has.
+    The card's management CPU runs the image `raw`. If `raw` is None, it runs the image that the
+    gateware has.
     """
     (few, begin), (many, end) = (counted(built, at, cycles, raw) for cycles in CYCLES)
     return (many - few) / (end - begin)

@@ -46,9 +46,10 @@ def rows(measure: Measure, at: Conditions) -> Iterator[Row]:
 
 
 def _against_loop(measure: Measure, job: Job, suffix: str, at: Conditions) -> Row:
-    """Return the row of the held stream's rate as a share of the rate with a looping table.
+    """Return the row that compares a held stream with a looping descriptor table. Its value is the
+    held stream's rate divided by that of the looping table.
 
-    If both directions run, the row has the smaller share.
+    If both directions run, the row has the smaller quotient of the two.
     """
     loop, _, _ = measure(at, job)
     held, at, broken = measure(at, replace(job, told=True, held=True))

@@ -201,16 +201,19 @@ class Counted:
         return self._all(kind, name)[0]
 
     def instructions(self, found: dict[str, str]) -> float:
-        """Return the instructions for each gigabyte, without those of the measurement and idle
-        guest."""
+        """Return the number of instructions for each gigabyte in a line of `cost`. Those of the
+        measurement itself and of an idle guest are subtracted."""
         idle = self.idle * int(found["nanoseconds"]) / 1e9
         used = int(found["instructions"]) - self.nothing - idle
         return used / int(found["bytes"]) * GIGABYTE
 
     def taking(self, way: str) -> float:
-        """Return the median number of instructions for each gigabyte taken in this way.
+        """Return the median number of instructions for each gigabyte that a program takes in this
+        way, one of WAYS.
 
-        Waiting for data is included."""
+        Waiting for data is included. Raises TestFailed if the program may have slept while nobody
+        counted.
+        """
         found = self._all("cost", way)
         for line in found:
             most = line.get("most", "an unknown number of")
@@ -222,16 +225,18 @@ class Counted:
         return statistics.median(map(self.instructions, found))
 
     def calls(self, way: str) -> tuple[float, float]:
-        """Return how many system calls a gigabyte takes in this way, and how many bytes they
-        copied."""
+        """Return (number of system calls, bytes that they copied) for each gigabyte that a program
+        takes in this way."""
         found = self._one("calls", way)
         scale = GIGABYTE / int(found["bytes"])
         return int(found["calls"]) * scale, int(found["copied"]) * scale
 
     def disk(self, name: str) -> list[dict[str, str]]:
-        """Return the fields of every `disk` line with this name.
+        """Return the fields of every line `disk NAME ...` that the guest's program `cost` printed
+        for this name.
 
-        Each line is about one write of the disk."""
+        Each line is about one write of the whole disk.
+        """
         return self._all("disk", name)
 
     def wakeup(self) -> float:
@@ -280,10 +285,12 @@ def rows(ours: Counted, stock: Counted) -> list[Row]:
 
 
 def _without_calls(ours: Counted, stock: Counted) -> list[Row]:
-    """Return the rows of system calls and copied bytes.
+    """Return two rows: the number of system calls, and the number of copied bytes, for each
+    gigabyte taken.
 
     The values are those of our driver's fastest way, polling the index page. The conditions of the
-    rows have the values of other ways."""
+    rows have the values of other ways.
+    """
     calls, copied = ours.calls(SPINNING)
     others = {way: ours.calls(way)[0] for way in WAYS}
     path = "index page, looked at again and again: it never sleeps"
@@ -310,17 +317,19 @@ def _compared(name: str, unit: str, value: float, stock: float, **conditions) ->
 
 
 def _whole(ours: Counted, turns: list[dict[str, str]]) -> tuple[float, float]:
-    """Return the median of the instructions for each gigabyte written, and the median of the rates
-    in MB/s."""
+    """Return (median of the instructions for each gigabyte written, median of the rates in MB/s)
+    over several writes of the whole ring to the disk."""
     rates = [int(turn["bytes"]) / int(turn["nanoseconds"]) * 1e3 for turn in turns]
     return statistics.median(map(ours.instructions, turns)), statistics.median(rates)
 
 
 def _further(ours: Counted, turns: list[dict[str, str]]) -> float:
-    """Return the instructions for each gigabyte, computed from short and long runs of fio.
+    """Return the number of instructions for each gigabyte that fio writes, computed from short and
+    long runs.
 
     Only the bytes and instructions that a long run has more than a short one are counted. So the
-    cost of fio's start is not in the result."""
+    cost of fio's start is not in the result. Raises TestFailed if all runs have one length.
+    """
 
     def of(number: str, size: int) -> float:
         return statistics.median(
@@ -383,8 +392,12 @@ def recorder(ours: Counted) -> Row:
 
 
 def ladder(ours: Counted, rung: dict[str, str]) -> Row:
-    """Return the benchmark row of one way from ring to disk: bounce or direct, chunk size in KiB,
-    number of threads."""
+    """Return the benchmark row of one way in which the guest's program writes the ring to a disk.
+
+    The row's id says whether the data goes through a bounce buffer or directly, the bytes of a
+    write in KiB, and the number of threads. The value is the number of instructions for each
+    gigabyte.
+    """
     bounce = rung in ours.disk("bounce")
     size = f"{int(rung['chunk']) >> 10}K"
     name = f"host/ladder/{'bounce' if bounce else 'direct'}/{size}/x{rung['threads']}"

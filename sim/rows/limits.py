@@ -57,7 +57,9 @@ def _least(**candidates: float) -> Limit:
 
 
 def wire(payload: int, overhead: int, mps: int) -> float:
-    """Return the payload rate in GB/s on the wire of back-to-back TLPs of `payload` bytes."""
+    """Return the payload rate in GB/s on the wire (Gen3 x8) of back-to-back TLPs, each with
+    `payload` bytes of data and `overhead` further bytes. DLLPs and skips at this MPS are
+    subtracted."""
     return RAW * (1 - DLLP_AND_SKIP_TAX[mps]) * payload / (payload + overhead)
 
 
@@ -86,11 +88,15 @@ def h2c(
     rcb: int = 64,
     pool: bool = False,
 ) -> Limit:
-    """Return the limit of the card's reads, answered in completions of `completion` bytes (RC).
+    """Return the limit in GB/s of the card's reads, answered on RC in completions of `completion`
+    bytes.
 
-    The card reserves room for the most headers that the host may send: one for each `rcb` bytes.
-    With `pool`, headers and data share COMPLETION_POOL units. With an `rtt_ns` of 0 the number of
-    reads in flight does not limit the rate."""
+    The limit is the lowest of wire, interface and reads in flight. The latter are `tags` reads of
+    `mrrs` bytes, or as many as the space for completions holds, in a round trip of `rtt_ns`. The
+    card reserves room for the most headers that the host may send: one for each `rcb` bytes. With
+    `pool`, headers and data share COMPLETION_POOL units. With an `rtt_ns` of 0 the number of reads
+    in flight does not limit the rate.
+    """
     in_flight = min(tags * mrrs, _room(1, rcb, pool) * rcb)
     slot = 16 if straddle else BEAT_BYTES
     return _least(
@@ -101,9 +107,11 @@ def h2c(
 
 
 def _room(headers: int, space: int, pool: bool) -> float:
-    """Return how many reads fit into the completion buffer.
+    """Return how many reads fit into the hard block's space for completions, as a fraction.
 
-    Each read needs `headers` headers and `space` bytes of data."""
+    Each read needs `headers` headers and `space` bytes of data. With `pool` both share
+    COMPLETION_POOL units, of which a header takes one and 16 bytes of data take one.
+    """
     if pool:
         return COMPLETION_POOL / (headers + space / 16)
     return min(COMPLETION_HEADERS / headers, COMPLETION_SPACE / space)
@@ -118,9 +126,8 @@ def h2c_interface(completion: int) -> Limit:
 
 
 def _pieces(size: int, most: int) -> list[int]:
-    """Return the lengths of the pieces of `size` bytes, cut at multiples of `most`.
-
-    The first piece begins at an aligned address."""
+    """Return the lengths of the pieces into which `size` bytes from an aligned address on are cut.
+    All pieces but the last have `most` bytes."""
     return [min(most, size - start) for start in range(0, size, most)]
 
 
@@ -132,11 +139,13 @@ def _cycles(payloads: list[int], descriptor: int, slot: int) -> float:
 
 
 def small_c2h(size: int, mps: int) -> Limit:
-    """Return the limit of writes by descriptors of `size` bytes, each of which begins a new TLP.
+    """Return the limit in GB/s of writes by descriptors of `size` bytes, each of which begins a new
+    TLP.
 
     On RQ a TLP begins with a beat, and 16 bytes of descriptor stand before its data (PG213). So a
     write of 64 B takes 3 beats. The wire adds 24 bytes to each TLP (base specification 2.2, 3.3).
-    If MPS does not divide a descriptor's size, its last TLP is shorter."""
+    If MPS does not divide a descriptor's size, its last TLP is shorter.
+    """
     writes = _pieces(size, mps)
     return _least(
         wire=RAW * (1 - DLLP_AND_SKIP_TAX[mps]) * size / (size + WRITE_OVERHEAD * len(writes)),
@@ -267,8 +276,8 @@ def small_h2c(
 
 
 def cc(completion: int, mps: int) -> Limit:
-    """Return the limit of the card's answers to the host's reads, in completions of `completion`
-    bytes (CC)."""
+    """Return the limit in GB/s of the card's answers to reads of the host or of another device, in
+    completions of `completion` bytes on CC."""
     return _least(
         wire=wire(completion, COMPLETION_OVERHEAD, mps),
         interface=interface(completion, COMPLETION_DESCRIPTOR),
@@ -276,9 +285,11 @@ def cc(completion: int, mps: int) -> Limit:
 
 
 def duplex_parts(mps: int, mrrs: int) -> tuple[float, float]:
-    """Return the wire's share of the raw rate, and the interface's rate in GB/s, of duplex().
+    """Return the two parts from which duplex() makes its limit, both for one direction.
 
-    Both are for one direction."""
+    They are the payload's share (0 to 1) of the raw rate of the wire, and the rate of the interface
+    RQ in GB/s.
+    """
     # The beats that RQ needs for each byte that the card reads and writes back.
     beats = math.ceil((REQUEST_DESCRIPTOR + mps) / BEAT_BYTES) / mps + 1 / mrrs
     on_wire = 1 + WRITE_OVERHEAD / mps + READ_OVERHEAD / mrrs
@@ -292,11 +303,12 @@ def duplex(mps: int, mrrs: int) -> Limit:
 
 
 def duplex_share(mps: int, mrrs: int, share: float) -> Limit:
-    """Return the limit of the card's reads when it writes `share` bytes for each byte that it
-    reads.
+    """Return the limit in GB/s of the card's reads when it writes `share` bytes for each byte that
+    it reads.
 
     With a share of 1 the limit is that of duplex(). Read requests and writes share the beats of RQ
-    and the wire."""
+    and the wire.
+    """
     beats = share * math.ceil((REQUEST_DESCRIPTOR + mps) / BEAT_BYTES) / mps + 1 / mrrs
     on_wire = share * (1 + WRITE_OVERHEAD / mps) + READ_OVERHEAD / mrrs
     return _least(
@@ -305,9 +317,11 @@ def duplex_share(mps: int, mrrs: int, share: float) -> Limit:
 
 
 def packet_parts(size: int, mps: int) -> tuple[float, float]:
-    """Return a packet stream's share of the wire's raw rate, and its interface rate in GB/s.
+    """Return the two parts from which packets() makes its limit, both for one direction.
 
-    packets() makes its limit from them."""
+    They are the payload's share (0 to 1) of the raw rate of the wire, and the rate of the interface
+    RQ in GB/s, for packets of `size` bytes.
+    """
     batch = min(RECORD_BATCH, mps // RECORD)
     writes = _pieces(size, mps)
     cycles = 1 + _cycles(writes, REQUEST_DESCRIPTOR, BEAT_BYTES)
@@ -333,13 +347,14 @@ def packets(size: int, mps: int) -> Limit:
 def duplex_apart(
     mps: int, mrrs: int, completion: int, h2c_rate: float | None = None
 ) -> tuple[Limit, Limit]:
-    """Return the limits of c2h and h2c at once, when each has descriptors of its own.
+    """Return the limits in GB/s of c2h and h2c at once, when each has descriptors of its own.
 
     Neither direction waits for the other one. The data of h2c comes by the direction of the link
     that c2h does not use, so h2c has the whole limit of h2c(). The read requests of h2c share RQ
     and the wire with the writes of c2h. Each `mrrs` bytes of h2c cost a beat of RQ and 24 bytes of
     the wire, so c2h gets what they leave. `h2c_rate` is the rate that h2c reached in GB/s. If that
-    is below the limit of h2c, the limit of c2h is higher."""
+    is below the limit of h2c, the limit of c2h is higher.
+    """
     h2c_limit = h2c(completion, mps, EXTENDED_TAGS, mrrs, 0, straddle=True)
     requests = (h2c_rate or h2c_limit.value) / mrrs  # the card's read requests per nanosecond
     beats = math.ceil((REQUEST_DESCRIPTOR + mps) / BEAT_BYTES)

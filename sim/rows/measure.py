@@ -116,18 +116,24 @@ def negotiated(at: Conditions, host: str, mps: int, mrrs: int) -> Conditions:
 
 
 def share(violations: dict[str, int], name: str) -> int:
-    """Return how many of the broken rules of a run the test called `name` may have caused.
+    """Return how many of the breaches in `violations`, {rule of the hard block: how often it was
+    broken}, the test called `name` may have caused.
 
-    The run has several tests. The name of a rule says which tests can break it."""
+    Several tests share one run. Rules in OF_MMIO count for the test "mmio" only, and rules in
+    OF_READS for tests whose card reads (such as "h2c" and "duplex"). All other rules count for
+    every test but "mmio".
+    """
     mmio, reads = (sum(violations.get(rule, 0) for rule in of) for of in (OF_MMIO, OF_READS))
     others = sum(violations.values()) - mmio - reads
     return {"mmio": mmio, "c2h": others}.get(name, reads + others)
 
 
 def shares(violations: dict[str, int], names: list[str]) -> dict[str, int | None]:
-    """Return the number of broken rules for each test of a run of several tests.
+    """Return {name of a test: number of rules that it may have broken} for the tests of one run.
 
-    A test gets None if it and another test may have caused the same breach."""
+    If both "h2c" and "duplex" are among the tests, and either may have caused a breach, both get
+    None.
+    """
     reading = [name for name in names if name in ("h2c", "duplex")]
     found = {name: share(violations, name) for name in names}
     unclear = len(reading) > 1 and any(found[name] for name in reading)
@@ -144,7 +150,8 @@ def check(report: dict) -> dict:
 
 
 def c2h(report: dict, at: Conditions, violations: int | None) -> Row:
-    """Return the benchmark row of writes by the card, each with a payload of MPS bytes."""
+    """Return the benchmark row of the throughput of writes by the card, each with a payload of MPS
+    bytes."""
     return _throughput(
         "c2h", f"c2h/mps{at.mps}", report, at, limits.c2h(at.mps, at.mps), violations
     )
@@ -217,7 +224,8 @@ def duplex_apart(report: dict, at: Conditions, violations: int | None) -> list[R
 
 
 def duplex(report: dict, at: Conditions, violations: int | None) -> Row:
-    """Return the benchmark row of both directions at once. Its rate is the slower direction's."""
+    """Return the benchmark row of the throughput of both directions at once. Its value is the rate
+    of the slower direction."""
     slower = min("c2h", "h2c", key=lambda way: report[way]["bytes_per_cycle"])
     limit = limits.duplex(at.mps, at.mrrs)
     entry = _throughput(slower, f"duplex/mps{at.mps}", report, at, limit, violations)
@@ -244,15 +252,18 @@ def _throughput(way, name, report, at, limit, violations) -> Row:
 
 
 def mmio(report: dict, at: Conditions, violations: int | None) -> list[Row]:
-    """Return a benchmark row for each kind of access in the report of mmio_bench, in its order."""
+    """Return a benchmark row for each kind of access in `report`, the report of `litepcie_util
+    mmio_bench`, in its order."""
     return [_access(found, at, violations) for found in check(report)["rows"]]
 
 
 def _access_limit(size: int, write: bool, at: Conditions) -> limits.Limit | None:
-    """Return the limit of one access in ns (reads) or MB/s (writes).
+    """Return the limit of one MMIO access of `size` bytes: the least time in ns of a read, or the
+    highest rate in MB/s of writes.
 
     The limit is None for a guest's writes: each store is a message to the board, so such writes
-    measure the guest."""
+    measure the guest.
+    """
     if not write:
         return limits.mmio_read_ns(at.mmio_rtt_ns, at.mps, size)
     if at.host != "client":
@@ -281,9 +292,11 @@ def _access(found: dict, at: Conditions, violations: int | None) -> Row:
 
 
 def latency(report: dict, at: Conditions, violations: int | None) -> list[Row]:
-    """Return a row for each time in the report of `litepcie_util latency`.
+    """Return a row for each time in `report`, the report of `litepcie_util latency`.
 
-    The times run from the doorbell to the interrupt, and from the doorbell to the last byte."""
+    Each time is the median in ns for one size of transfer. It runs from the doorbell to the
+    interrupt, or to the last byte.
+    """
     return [
         row(
             f"{at.card.prefix}latency/{found['id']}",

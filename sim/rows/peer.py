@@ -112,9 +112,11 @@ class Bar:
         return Place(0, self.csr["memories"]["memory0"]["base"])
 
     def run(self, what: str, at: Place, size: int, count: int = COUNT) -> tuple[float, dict]:
-        """Let the peer carry out one job now. Return its rate in GB/s and the board's statistics.
+        """Let the peer carry out one job of `count` requests now. Return the job's rate in GB/s and
+        the board's statistics.
 
-        `what` is "read" or "write", `size` the bytes of a request."""
+        `what` is "read" or "write", `size` the bytes of a request.
+        """
         self.board.command("clear")
         self.board.command(f"peer {what} bar{at.bar} {at.offset} {size} {count} {TAGS}")
         return self._finish(what, size, count)
@@ -176,7 +178,8 @@ class Bar:
         return entry
 
     def counter(self, name: str) -> int:
-        """Return a 64-bit counter of the card, as of the last snapshot of its counters."""
+        """Return the 64-bit value of the card's counter `name` in the last snapshot of its
+        counters."""
         address = self.csr["csr_registers"][f"pcie_counters_{name}"]["addr"]
         high, low = (self.client.read(BAR0, address + 4 * n, 4) for n in range(2))
         return int.from_bytes(low + high, "little")

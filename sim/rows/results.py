@@ -99,18 +99,21 @@ def by_client(name: str) -> bool:
 
 
 def beyond(rows: list[Row]) -> list[Row]:
-    """Return the rows whose value is better than their limit.
+    """Return the rows whose value is better than their limit by more than rounding (a ratio above
+    ROUNDING).
 
     In such a row the measurement or the limit is wrong. Rows with a budget are left out, since a
-    value may be better than its budget."""
+    value may be better than its budget.
+    """
     return [entry for entry in rows if (entry.ratio or 0) > ROUNDING and entry.binds not in BUDGETS]
 
 
 def broken(rows: list[Row]) -> list[Row]:
-    """Return the rows in which the card broke a rule of PCIe.
+    """Return the rows of Lanebox's endpoint in which the card broke a rule of the hard block.
 
     The rule rc-backpressure, which never fails a run, counts too. Rows of LitePCIe's endpoint are
-    left out: it is known to break rules, and its rows say how often."""
+    left out: it is known to break rules, and its rows say how often.
+    """
     return [entry for entry in rows if entry.violations and not entry.id.startswith("stock/")]
 
 
@@ -197,9 +200,12 @@ def _cells(entry: Row) -> tuple[str, ...]:
 
 
 def reached(unit: str, value: float | None, limit: float | None, ratio: float | None) -> str:
-    """Return how near a row's value came to its limit, as text.
+    """Return as text how near a row's value came to its limit, or "" if the row lacks a value, a
+    limit or a ratio.
 
-    For a rate the text is its share of the limit, for a time its distance above the limit."""
+    For a rate the text is its share of the limit (such as 0.994), for a time its distance above the
+    limit with the unit.
+    """
     if ratio is None or value is None or limit is None:
         return ""
     return f"{value - limit:+.3g} {unit}" if unit in TIMES else f"{ratio:.3f}"

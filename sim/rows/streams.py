@@ -78,19 +78,21 @@ class Job:
 
     @property
     def ring(self) -> int:
-        """Return the number of bytes in all descriptors of one direction."""
+        """Return the number of bytes that all descriptors of one direction hold together."""
         return DESCRIPTORS * self.size
 
     @property
     def stride(self) -> int:
-        """Return the distance in bytes from one descriptor's memory to the next.
+        """Return the distance in bytes from the start of one descriptor's host memory to that of
+        the next.
 
-        The distance is a power of two, so that no descriptor of up to 4 KiB crosses a page."""
+        The distance is a power of two, so that no descriptor of up to 4 KiB crosses a page.
+        """
         return 1 << (self.size - 1).bit_length()
 
     @property
     def line_bytes(self) -> int:
-        """The most bytes that the card's status lines can take in the measured window."""
+        """Return the most bytes that the card's status lines can take in the measured window."""
         lines = len(self.ways) * (self.window // numbers.STATUS_CYCLES + 1)
         return lines * numbers.STATUS_BYTES if self.told else 0
 
@@ -252,9 +254,11 @@ class Stream(Bar):
     # Comparison of the streams' data -----------------------------------------------------------
 
     def _compare(self, way: str) -> int:
-        """Return the number of bytes of a direction that were found right.
+        """Return the number of bytes that were found right in the direction `way`. Raise TestFailed
+        if data is wrong.
 
-        In h2c these are the bytes that the card itself has compared in its first turn of the ring.
+        For c2h and the loopback these are the bytes in the ring of c2h. For h2c they are the bytes
+        that the card's checker has compared in its first turn of the ring.
         """
         if self.job.loopback or way == "c2h":
             return self._compare_ring()
@@ -350,7 +354,8 @@ class Stream(Bar):
         return {**report, "window": {"cycles": cycles, **streams}}
 
     def _data(self, way: str, payload: int) -> int:
-        """Return how many of `payload` bytes on RQ or RC are data, not records or status lines.
+        """Return how many of `payload` bytes on RQ or RC are data of the direction `way`, and not
+        records or status lines.
 
         The largest possible number of status lines is subtracted, so the result is a lower bound.
         """

@@ -46,11 +46,13 @@ class Passed:
         return self.bytes[way] / (self.cycles * limits.CYCLE_NS)
 
     def held(self, way: str, both: bool) -> float:
-        """Return the share of the cycles in which the slot, and not the card, held this stream up.
+        """Return the share (0 to 1) of the cycles in which the user's logic, and not the card, held
+        the stream of the direction `way` up.
 
-        The slot holds h2c up when its `ready` is low, and c2h when it has no beat to send. If both
-        directions run, the logic also stops taking h2c while the card does not take c2h. Those
-        cycles are subtracted, as the card causes them."""
+        The logic holds h2c up when its `ready` is low, and c2h when it has no beat to send. If both
+        directions run (`both`), the logic also stops taking h2c while the card does not take c2h.
+        Those cycles are subtracted, as the card causes them.
+        """
         sink, source = self.slot["sink"], self.slot["source"]
         if way == "h2c":
             cycles = sink["stalls"] - (source["stalls"] if both else 0)
@@ -60,7 +62,8 @@ class Passed:
 
     @property
     def share(self) -> float:
-        """Return how many beats the user logic sends for each beat that it takes."""
+        """Return how many beats the user's logic sends (source) for each beat that it takes
+        (sink)."""
         taken = self.slot["sink"]["beats"]
         return self.slot["source"]["beats"] / taken if taken else math.inf
 
@@ -165,9 +168,11 @@ def _limit(passed: Passed, ways: list[str], at: Conditions) -> limits.Limit:
 
 
 def _holding(passed: Passed, ways: list[str]) -> bool:
-    """Return whether the slot holds a stream up.
+    """Return whether the user's logic holds a stream up in more than a share NOTED of the cycles.
 
-    If both directions run, h2c is examined, since c2h waits for h2c anyway."""
+    The stream is that of the direction that runs. If both directions run, it is that of h2c, since
+    c2h waits for h2c anyway.
+    """
     return passed.held(_first(ways), len(ways) == 2) > NOTED
 
 
@@ -191,9 +196,11 @@ def _words(name: str, passed: Passed, ways: list[str]) -> Iterator[str]:
 
 
 def _stands_still(name: str, way: str, side: dict[str, int]) -> str:
-    """Return the remark on a direction in which nothing passed.
+    """Return the sentence for a row in which nothing passed in the direction `way`: which signal
+    the user's logic has held low, for how long, and after how many beats.
 
-    `side` is the state of the slot's stream at the second mark."""
+    `side` is the state of the slot's stream at the second mark.
+    """
     if name == "c2h":
         after = f" after {side['beats']} beats" if side["beats"] else ""
         return f"the logic sends nothing by itself{after}"

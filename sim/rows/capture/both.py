@@ -78,7 +78,8 @@ class Packets:
         return found
 
     def heads(self, length: int, first: int = 0, count: int | None = None) -> np.ndarray:
-        """Return the seven words before the data of each packet, in blocks of `length` bytes."""
+        """Return an array with the header of each packet's pcapng block in a row: the seven dwords
+        before the packet's data. A block has `length` bytes. The rows begin with packet `first`."""
         numbers_of = np.arange(first, first + (self.count if count is None else count))
         times = (FIRST_NS + GAP_NS * numbers_of).astype("<u8")
         words = np.empty((len(numbers_of), HEADER // 4), "<u4")
@@ -98,7 +99,8 @@ class Packets:
 
 
 def whole_beats(size: int, count: int) -> Packets:
-    """Return about `count` packets whose blocks fill whole beats of the stream."""
+    """Return packets whose pcapng blocks together fill whole beats of the stream: `count`, rounded
+    down to a multiple of 32."""
     return Packets(size, count // limits.BEAT_BYTES * limits.BEAT_BYTES)
 
 
@@ -172,7 +174,8 @@ Look = Callable[[Ring, Packets], object]
 
 
 def rows(board: Path, csr: Path, at: Conditions) -> Iterator[Row]:
-    """Yield the rows of frames that are played at line rate and recorded, and of the fastest."""
+    """Yield the rows `capture/both/*`, frames that are played at line rate and recorded, and
+    `capture/played/*`, frames that are played as fast as possible."""
     for mps in (256, 128):
         yield both(board, csr, replace(at, mps=mps))
     for size in SIZES:

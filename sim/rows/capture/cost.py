@@ -42,7 +42,8 @@ BURST = 20_000
 
 
 def rows(board: Path, csr: Path, at: Conditions) -> Iterator[Row]:
-    """Yield the rows of latency, of the builder's cycles, and of overhead by size."""
+    """Yield the rows `capture/latency`, `capture/cycles` (cycles that RecordBuilder takes for a
+    frame) and `capture/overhead` (bytes of the ring for each byte of a frame, by size)."""
     yield latency(board, csr, at)
     yield cycles(board, csr, at)
     for size in SIZES:
@@ -125,10 +126,12 @@ def cycles(board: Path, csr: Path, at: Conditions) -> Row:
 
 
 def overhead(board: Path, csr: Path, at: Conditions, size: int) -> Row:
-    """Return the row of the ring's bytes for each byte of a frame of `size`.
+    """Return the row `capture/overhead`: how many bytes of the ring are written for each byte of
+    frames of `size` bytes.
 
-    Fillers and seals are included: all MBUFs but the last are full, and the last one is not
-    counted. The limit is that of the records alone.
+    Fillers (blocks that end a part of the ring) and seals are included: all MBUFs (parts of the
+    ring) but the last are full, and the last one is not counted. The limit is that of the records
+    alone.
     """
     record = limits.capture_record(size - FCS)
     frames = Traffic((Kind(size - FCS),), FILLED // record)
@@ -154,7 +157,8 @@ def overhead(board: Path, csr: Path, at: Conditions, size: int) -> Row:
 
 
 def records(ring: Ring) -> Iterator[tuple[int, int]]:
-    """Yield for each pcapng record its place in the ring and its time in ns, in their order."""
+    """Yield (offset in bytes in the ring, time in ns) of each pcapng record in the ring, in
+    order."""
     at, end = 0, ring.line[0]
     while at < end:
         kind, length, _, high, low = struct.unpack_from("<5I", ring.data, at)

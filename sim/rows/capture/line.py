@@ -49,9 +49,11 @@ def line_kind(size: int) -> Kind:
 
 
 def traffic(name: str, ns: float = DEVICE_NS) -> Traffic:
-    """Return frames of the row's name at line rate that come in about `ns` of device time.
+    """Return the generator's frames for the rows `capture/line/4x10/NAME`, at line rate for about
+    `ns` of device time.
 
-    Of 64 B there are FULL frames in DEVICE_NS.
+    For the name "64" (frames of 64 B) there are FULL frames in DEVICE_NS. For other names the
+    number of frames is a multiple of 12.
     """
     kinds = tuple(map(line_kind, SIZES[name]))
     if name == "64":
@@ -94,7 +96,8 @@ def line(
 
 
 def limit_of(frames: Traffic) -> int:
-    """Return a limit of the ring in bytes that is above all records, fillers and seals."""
+    """Return a limit in bytes up to which the card may write. It is so large that all records of
+    `frames`, with fillers and seals, come before it."""
     mbufs = frames.record_bytes // ((1 << MBUF_LOG2) - 2048) + 2
     return mbufs << MBUF_LOG2
 

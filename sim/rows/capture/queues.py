@@ -63,7 +63,11 @@ def rows(board: Path, csr: Path, at: Conditions) -> Iterator[Row]:
 
 
 def fair(board: Path, csr: Path, at: Conditions) -> Row:
-    """Record more than the host takes. Return the row of the queues' least and most delivery."""
+    """Record more frames than the host takes, and return the row `capture/fair/*`. Its value is the
+    least number of bytes that a queue has delivered, divided by the largest.
+
+    Raises TestFailed if a queue loses too few frames, since the host was then not the limit.
+    """
     frames = Traffic((Kind(FAIR_SIZE - FCS),), FAIR_FRAMES)
     with Bar(board, csr, at) as bar:
         accounts, violations = _record(bar, frames, [limit_of(frames)] * QUEUES)
@@ -83,8 +87,12 @@ def fair(board: Path, csr: Path, at: Conditions) -> Row:
 
 
 def stopped(board: Path, csr: Path, at: Conditions) -> Row:
-    """Record at line rate while the host of queue STOPPED gives no room after its first MBUF.
-    Return the row of the frames that the other queues have lost."""
+    """Record frames at the line rate while the host of queue STOPPED gives no room after its first
+    MBUF (part of the ring).
+
+    Return the row `capture/stopped/*`. Its value is the number of frames that the other queues have
+    lost.
+    """
     kind = line_kind(STOPPED_SIZE)
     count = int(STOPPED_NS * 256 / CYCLE_NS / kind.period) // QUEUES * QUEUES
     frames = Traffic((kind,), count)

@@ -74,7 +74,8 @@ class Echo:
 
 
 def found(tlps: Iterable[Tlp], page: int) -> Iterator[Echo]:
-    """Yield the echoes of a trace of the virtio device whose registers are at `page` in BAR0."""
+    """Yield each Echo in a trace of the virtio device whose registers are at `page` in BAR0. An
+    echo is a message that the device sent back."""
     doorbell, start, reads = BAR0_ADDRESS + page + QUEUE_NOTIFY, None, 0
     for each in tlps:
         rings = each.interface == "CQ" and each.kind == "MWr" and each.address == doorbell
@@ -88,7 +89,8 @@ def found(tlps: Iterable[Tlp], page: int) -> Iterator[Echo]:
 
 
 def pace(tlps: Iterable[Tlp], queue: int) -> float:
-    """Return the ns from one used element of a queue to the next one in a trace of one batch."""
+    """Return the average time in ns from one used element of a queue to the next one, in the trace
+    of one batch of FRAMES messages. Raises TestFailed if an element is missing."""
     used = MEMORY + queue * MEMORY_STEP + (RINGS >> 1)
     elements = range(used + 4, used + 4 + 8 * QUEUE_SIZE)
     times = [each.ns for each in tlps if each.kind == "MWr" and each.address in elements]
@@ -168,7 +170,8 @@ def rows(board: Path, csr: Path, at: Conditions) -> Iterator[Row]:
 
 
 def _median(device: Device, at: Conditions, latency: int) -> tuple[float, float, int]:
-    """Return the medians of ns and of reads at this read latency, and the broken rules."""
+    """Return (median time of an echo in ns, median number of the card's reads in it, number of
+    broken rules) at this read latency in ns."""
     echoes, violations = device.echoes(replace(at, read_latency_ns=latency), SMALL, SHORT)
     times, reads = ([getattr(echo, name) for echo in echoes] for name in ("ns", "reads"))
     return statistics.median(times), statistics.median(reads), violations
