@@ -44,15 +44,15 @@ def commands():
 
 
 def environment(home):
-    """Return the user's environment with `home` as the home folder. The cache of compiled objects
-    stays the user's."""
+    """Return the environment variables of a user whose home folder is `home`. The compiler's cache
+    stays that of the user who runs the tests."""
     cache = os.environ.get("CCACHE_DIR", str(Path.home() / ".cache" / "ccache"))
     return {**os.environ, "HOME": str(home), "CCACHE_DIR": cache}
 
 
 def typed(command, home):
-    """Run a command of the page in the repository's root, and fail unless its status is 0. Returns
-    what it printed on stdout."""
+    """Run a command of examples/README.md in the repository's root, and fail unless its status is
+    0. Returns what the command printed on stdout."""
     done = subprocess.run(
         ["bash", "-c", command],
         cwd=ROOT,
@@ -99,8 +99,8 @@ def home_of(language):
 
 @each_language
 def test_the_page_leads_from_nothing_to_a_figure(language, results_kept, one_board):
-    """Every command of the page, except those for a guest, works when the commands are run in the
-    page's order."""
+    """Every command of examples/README.md, except those for a guest, works when the commands are
+    run in the order of the file."""
     home, said, running = home_of(language), {}, None
     others = set(BEGIN.values()) - {BEGIN[language]}
     try:
@@ -135,8 +135,8 @@ def test_the_page_leads_from_nothing_to_a_figure(language, results_kept, one_boa
 @pytest.mark.guest
 @each_language
 def test_the_page_s_guest_runs_the_client(language, results_kept):
-    """With `make sim EXAMPLE=` in a guest, the example's client passes behind the default
-    driver."""
+    """The command `make sim EXAMPLE=` of examples/README.md boots a guest in which the example's
+    client passes behind the default driver."""
     home = home_of(language)
     typed(BEGIN[language], home)
     said = typed(IN_A_GUEST, home)
@@ -145,8 +145,8 @@ def test_the_page_s_guest_runs_the_client(language, results_kept):
 
 
 def in_the_guest():
-    """Return the lines that the page has for a guest's prompt, without the explanations behind
-    them."""
+    """Return the commands that examples/README.md has for a guest's prompt, without the
+    explanations behind them."""
     lines = re.findall(r"^# (.*)$", PAGE.read_text(), re.MULTILINE)
     # The first line of examples/README.md that begins with `# ` is its title, and is left out.
     return [line.partition("  ")[0] for line in lines[1:]]
@@ -173,8 +173,8 @@ def test_a_guest_of_one_s_own(command, results_kept):
 
 
 def test_waves_and_tlps_of_a_board_that_stays(one_board):
-    """`make board` with WAVES=1 and TLP_LOG= writes the wave file and the TLP log, as the page
-    says."""
+    """`make board` with WAVES=1 and TLP_LOG=FILE writes the wave file build/waves.fst and the TLP
+    log FILE, as examples/README.md says."""
     home, log = home_of("waves"), ROOT / "build" / "test-first-hour" / "trace.pcapng"
     typed(BEGIN["migen"], home)
     running = board(home, f"WAVES=1 TLP_LOG={log}")
@@ -187,8 +187,8 @@ def test_waves_and_tlps_of_a_board_that_stays(one_board):
 
 
 def test_the_page_names_no_other_command():
-    """Each command in the page's text is also in one of its blocks, or IN_THE_TEXT names a test for
-    it. Each file that the text names exists."""
+    """Each command in the text of examples/README.md is also in one of its code blocks, or
+    IN_THE_TEXT names a test for it. Each file that the text names exists."""
     page = PAGE.read_text()
     text = re.sub(r"```.*?```", "", page, flags=re.DOTALL)
     spoken = set(re.findall(r"`(make [^`]+)`", text)) - {"make new"}

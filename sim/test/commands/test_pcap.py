@@ -33,8 +33,8 @@ def sim(*arguments):
 
 
 def test_a_file_goes_through_the_card_and_comes_back(tmp_path):
-    """Packets of all lengths, ports and times come back unchanged. The table has the number of
-    packets, their bytes, and 0 lost packets."""
+    """`make sim PCAP=FILE` sends packets of all lengths, ports and times through the card. They
+    come back unchanged, and the printed table has their number, their bytes and 0 lost packets."""
     data = section("<") + 4 * interface("<", 9)
     for n in range(300):
         data += packet("<", 10**18 + 1000 * n, bytes([n % 251]) * (n * 7 % 1500), number=n % 4)
@@ -62,8 +62,8 @@ def test_a_file_goes_through_the_card_and_comes_back(tmp_path):
     ],
 )
 def test_the_first_packet_that_differs_is_named(change, sentence):
-    """The message about a difference has the number of the first packet that differs, and what
-    differs in it."""
+    """`make sim PCAP=FILE` reports the number of the first packet that came back from the card
+    changed, and what differs in it."""
     found = [replace(p, **change) if n == 7 else p for n, p in enumerate(SENT)]
     assert first_difference(SENT, SENT) is None
     assert first_difference(SENT, found) == f"packet 8: {sentence}" or sentence in str(
@@ -74,7 +74,8 @@ def test_the_first_packet_that_differs_is_named(change, sentence):
 
 
 def test_a_packet_that_is_missing_or_new_is_told():
-    """Packets that did not come, and packets that nobody sent, are differences."""
+    """first_difference(), by which `make sim PCAP=FILE` compares the packets, reports a packet that
+    did not come back, and a packet that was never sent."""
     assert "20 packets went and 18 came: packet 19 is missing" == first_difference(SENT, SENT[:18])
     assert "packet 19 is not of the file" in first_difference(SENT[:18], SENT)
 
@@ -88,7 +89,7 @@ def test_times_are_read_in_the_unit_of_their_interface():
 
 @pytest.mark.parametrize("cut", [1, 4, 30])
 def test_a_file_that_is_cut_is_no_pcapng(cut):
-    """A pcapng block that is cut short is an error with the block's offset."""
+    """sim.pcap refuses a pcapng file that ends inside a block, with the block's offset."""
     data = section("<") + interface("<") + packet("<", 5, bytes(60))
     with pytest.raises(pcap.NotPcapng, match=r"offset \d+"):
         list(packets(data[:-cut]))
@@ -116,14 +117,15 @@ def test_the_limit_is_that_of_the_slowest_part():
     ],
 )
 def test_options_that_do_not_fit_are_refused(arguments, sentence):
-    """A file that is not there, and options that a capture's way through the card cannot have, end
-    with status 2 and a sentence."""
+    """`make sim PCAP=FILE` ends with status 2 and a sentence if FILE does not exist, or if another
+    option cannot be combined with PCAP=."""
     done = sim(*arguments)
     assert done.returncode == 2 and sentence in done.stderr
 
 
 def test_a_file_of_another_format_is_refused_with_what_helps(tmp_path):
-    """A legacy pcap file ends with status 1 and the name of the program that converts it."""
+    """`make sim PCAP=FILE` with a legacy pcap file ends with status 1 and names the program that
+    converts such a file to pcapng."""
     file = tmp_path / "a.pcap"
     file.write_bytes(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1))
     done = sim("--pcap", str(file))

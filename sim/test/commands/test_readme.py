@@ -78,8 +78,8 @@ def commands() -> list[str]:
 
 
 def plain() -> list:
-    """Return the commands that need no terminal, as pytest parameters. Those in LONG run in `make
-    soak` only."""
+    """Return the commands of the READMEs that need no terminal, as pytest parameters. Those in LONG
+    run in `make soak` only."""
     return [
         pytest.param(line, marks=pytest.mark.soak if line in LONG else ())
         for line in commands()

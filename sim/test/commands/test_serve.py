@@ -48,7 +48,7 @@ def started(*options):
 
 def ended(board):
     """End `make board` as Ctrl-C in a terminal does, by SIGINT to all of its processes. Fail unless
-    it ends with its sentence and removes its socket's link."""
+    it prints its last sentence and removes the link build/board.sock."""
     os.killpg(board.pid, signal.SIGINT)
     _, said = board.communicate(timeout=20)
     assert "The board has ended." in said and "Traceback" not in said
@@ -69,8 +69,8 @@ def test_a_board_stays_for_one_client_after_another(logic, one_board):
 
 
 def test_a_second_one_hears_of_the_first(one_board):
-    """A second `make board` is refused at once with a sentence about the first. The first board
-    stays usable."""
+    """While `make board` runs, a second `make board` is refused at once with a sentence about the
+    first. The first board can still be used."""
     board, (command, _) = started()
     try:
         begun = time.monotonic()

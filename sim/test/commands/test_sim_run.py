@@ -148,8 +148,8 @@ def test_bad_arguments_name_what_there_is(arguments, status, words):
 
 
 def boards(session: int) -> set[str]:
-    """Return the process ID and socket of each board in this session of processes. Boards of other
-    runs on the machine are left out."""
+    """Return the process ID and socket of each simulated board that was started from this session
+    of processes. Boards of other runs on the machine are left out."""
     found = set()
     for entry in Path("/proc").glob("[0-9]*/cmdline"):
         try:
@@ -190,8 +190,8 @@ def test_results_json_has_the_stated_shape():
 
 
 def test_a_wrong_memory_file_is_named_with_its_rule(tmp_path):
-    """A wrong memory file ends `make sim` with status 1. The error has the file's name and the
-    wrong value."""
+    """A file with the contents of the card's memory that has a wrong value ends `make sim` with
+    status 1. The error has the file's name and the value."""
     wrong = tmp_path / "wrong.hex"
     wrong.write_text("cafef00d\nno number\n")
     done = sim("--memory0", str(wrong))

@@ -66,7 +66,8 @@ def test_a_net_device_is_pinged():
 
 @pytest.mark.guest
 def test_a_shell_has_the_console():
-    """In `make shell VIRTIO=1` a line piped through virtio_console comes back."""
+    """In the guest of `make shell VIRTIO=1` a line that is sent to the card's console by the
+    command virtio_console comes back."""
     keys = "echo tworoundtrips | virtio_console | tr a-z A-Z\nexit\n"
     command = [sys.executable, "-m", "sim.run", "--shell", "--virtio"]
     text = shell(command, keys, ROOT, {**os.environ}, SECONDS)
@@ -74,7 +75,8 @@ def test_a_shell_has_the_console():
 
 
 def test_the_bench_prints_the_seed_s_table(results_kept):
-    """`make bench VIRTIO=1` prints a line of the paper's table for each size, and what differs."""
+    """`make bench VIRTIO=1` prints the round trip times of virtio messages beside those of a paper:
+    a line for each message size, and what differs between the two measurements."""
     done = sim("--echoes", "5", module="sim.virtio")
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     for size in (64, 128, 256, 512, 1024):

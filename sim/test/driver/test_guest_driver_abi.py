@@ -28,7 +28,7 @@ RING = 256  # buffers of LitePCIe's ring; a run that receives more goes around i
 
 
 def counts(text):
-    """Return (DMA buffers received, errors) from the table `text` that LitePCIe's dma_test
+    """Return (DMA buffers received, errors) from `text`, the table that LitePCIe's `dma_test`
     prints."""
     lines = [line.split() for line in text.splitlines()]
     rows = [line for line in lines if len(line) == 5 and line[0].replace(".", "").isdigit()]

@@ -82,8 +82,9 @@ def poured(size):
 
 
 def packets(count, seed):
-    """Return the commands that compare `count` packets by ADVANCE, and as many by write() and
-    read() on the device node. `seed` gives their lengths."""
+    """Return the commands that run each part of the test program `packets`. Two parts send and
+    compare `count` packets each, with lengths that `seed` gives: one by the ioctl ADVANCE, one by
+    write() and read() on the device node."""
     return [
         "packets refuse /dev/litepcie0 >>/out/packets",
         "packets flush /dev/litepcie0 >>/out/packets",
@@ -133,8 +134,8 @@ def user(rounds):
 
 
 def held_whole(buffers, runs, seed):
-    """Return the commands of held() for a card without records. Such a card has no packets, sends
-    only whole beats, and fills only whole buffers."""
+    """Return the commands of held() for a card without records (reports of finished buffers). Such
+    a card has no packets, sends only whole beats, and fills only whole buffers."""
     needs = ("held sync", "held epoll")
     return [line for line in held(buffers, runs, seed) if not line.startswith(needs)]
 
@@ -156,8 +157,8 @@ def test_a_held_direction_loses_nothing(start_board, kernel):
 
 
 def check_held(files):
-    """Fail unless check_held_whole() succeeds, and the parts `sync` and `epoll` of the program
-    `held`, which need a card with records, printed `ok`."""
+    """Fail unless check_held_whole() succeeds and the parts `sync` and `epoll` of the program
+    `held` printed `ok`. These two parts need a card with records (reports of finished buffers)."""
     check_held_whole(files)
     assert all(f"{part}: ok" in files["held"].decode() for part in ("sync", "epoll"))
 

@@ -54,13 +54,14 @@ BEHIND_IOMMU = [
 
 
 def race(rounds):
-    """Return the guest's commands for `rounds` rounds in which threads race on two processors."""
+    """Return the guest's commands that run `stress race` for `rounds` rounds, in which threads
+    open, use and close the device at the same time on two processors."""
     return ["[ $(grep -c ^processor /proc/cpuinfo) -eq 2 ]", f"stress race /dev/litepcie0 {rounds}"]
 
 
 def share(buffers):
-    """Return the commands for processes that share one open file and move `buffers` buffers
-    each."""
+    """Return the guest's commands that run `stress share`: processes share one open file of the
+    device, and move `buffers` buffers each."""
     return [f"stress share /dev/litepcie0 {buffers}"]
 
 

@@ -122,8 +122,8 @@ def test_a_fatal_error_ends_in_recovery_or_in_a_card_that_is_given_up(start_boar
 
 
 def removal(board):
-    """Return the functions that the guest's command `ask` calls: "remove" takes the card out of its
-    slot, "insert" puts it back."""
+    """Return {name: function} for the guest's command `ask`: `ask remove` takes the card out of its
+    slot, `ask insert` puts it back."""
     words = ("remove", "insert")
     return {word: functools.partial(board.command, f"fault {word}") for word in words}
 

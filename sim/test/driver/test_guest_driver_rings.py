@@ -167,8 +167,8 @@ def test_another_device_reads_the_ring_in_place(start_board, kernel):
 
 
 def check_sums(files):
-    """Fail unless the importing driver read the ring's exported words both before and after the
-    card was removed."""
+    """Fail unless the second driver in the guest, which imports the ring as a dma-buf, read the
+    ring's words both before and after the card was removed."""
     first, *later = files["sum"].decode().splitlines()
     wanted = re.search(r"2097152 bytes, sum (\d+)", first).group(1)
     assert later == [f"{wanted} {wanted}"] * 2

@@ -90,8 +90,8 @@ def guest(disk, tmp_path_factory):
 
 
 def test_the_driver_stands_a_little_of_everything(guest):
-    """The driver works after opens of the device, after an unbind and a removal during DMA, and
-    after a reload of the module."""
+    """The driver works after its device was opened and closed, after the card was unbound and
+    removed during DMA, and after the module was reloaded."""
     guest.run(
         [
             HELD,
@@ -287,7 +287,8 @@ def test_a_reset_stops_the_dma_and_the_card_goes_on(guest):
 
 
 def test_opening_and_closing(guest):
-    """Two runs of ten opens and closes of the device cost the guest's kernel no memory."""
+    """Opening and closing the driver's device ten times, twice over, costs the guest's kernel no
+    memory."""
     soak.check_memory(guest.run(soak.repeat(soak.OPENED, 2, warm_up=1)), 2)
 
 

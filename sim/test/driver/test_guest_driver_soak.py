@@ -66,8 +66,8 @@ def rounds(some, all_of_them):
 
 
 def repeat(once, count, shell="", warm_up=WARM_UP):
-    """Return the commands that run the shell text `once` `warm_up` times and then `count` times,
-    and count the kernel's memory before and after the latter."""
+    """Return the commands that run the shell text `once` `warm_up` times, then `count` times, and
+    store the kernel's free pages and numbers of objects before and after the `count` runs."""
     return [
         shell + COUNTS + f"once() {{\n{once}\n}}",
         f"for i in $(seq {warm_up}); do once; done; counts >/out/before",
@@ -107,8 +107,9 @@ def parse(text):
 
 
 def test_opening_and_closing(start_board):
-    """Opening the device, starting both directions, stopping them and closing it loses no memory.
-    In every other round only the closing stops DMA."""
+    """Opening the driver's device, starting both directions of DMA, stopping them and closing the
+    device again and again costs the guest's kernel no memory. In every other round only the closing
+    stops DMA."""
     many = rounds(40, 10_000)
     with start_board() as board:
         soak(board, OPENED, many // 10)

@@ -108,8 +108,8 @@ def test_what_is_refused_leaves_nothing_behind(start_board, kernel):
 
 
 def refusals(sweeps, module):
-    """Return the commands that run the shell text `sweeps`, and then refuse the requests that the
-    module `module` makes when it is loaded."""
+    """Return the commands that run the shell text `sweeps`. Then the guest's kernel refuses, one
+    after the other, the requests that the driver's module `module` makes when it is loaded."""
     return [
         SWEEP,
         f"dmesg -n 1; {sweeps}",

@@ -16,8 +16,8 @@ TOTAL = 64 * 1024
 
 
 def c2h(card, descriptors, interrupts="last"):
-    """Fill the c2h buffers of `descriptors` with the card's pattern, which starts anew at each
-    call."""
+    """Let the card's pattern generator fill the c2h buffers of `descriptors`. The pattern begins
+    anew at each call."""
     card.write("pattern_control", C2H_GENERATE)
     card.program("c2h", descriptors, interrupts)
     card.start("c2h")

@@ -70,8 +70,8 @@ class Vectors:
         self.card.mmio_write(self.table + 16 * vector + 12, int(masked))
 
     def message(self, vector):
-        """Return the message of an MSI-X vector in host memory and clear its dword; 0 if none has
-        come."""
+        """Return the message that an MSI-X vector has written to its dword in host memory, and
+        clear the dword. Returns 0 if no message has come."""
         at = slice(4 * vector, 4 * vector + 4)
         value = int.from_bytes(self.memory.data[at], "little")
         # Only a message that was read is cleared. Otherwise a message that comes now would be lost.

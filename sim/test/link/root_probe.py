@@ -69,9 +69,10 @@ def payload(text):
 
 
 def run(*commands, refused=False):
-    """Run commands of root_probe.cpp on a fresh root complex. Returns what it printed, as Seen.
+    """Run commands of root_probe.cpp on a fresh root complex. Returns what the program printed, as
+    Seen.
 
-    With `refused` a command must fail. The text of its error is returned instead.
+    With `refused` one of the commands must fail. The text of its error is returned instead.
     """
     setup = ["config 4 2 6", "config 10 4 e0000000"]
     result = subprocess.run(

@@ -53,8 +53,8 @@ class Host:
 
 
 def record(board, card, choose, tmp_path, lossless):
-    """Make one recording with random settings and check it. Returns the frames that were sent, and
-    the numbers of those that were recorded."""
+    """Make one recording by the capture block with random settings, and check it. Returns (the
+    frames that the generator made, the numbers of those that were recorded)."""
     size = choose.choice((64, 69, 300, 1518))
     frames = Generated(
         size, choose.choice((0, 1100, 3000)), count=choose.randrange(200_000, 600_000) // size

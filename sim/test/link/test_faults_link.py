@@ -37,7 +37,8 @@ def start_c2h(card, size=TOTAL):
 
 
 def works(card):
-    """Enumerate the card and move data by c2h. The client may have mapped memory before."""
+    """Enumerate the card and move data by c2h; fail if the data is wrong. The client may have
+    mapped memory before."""
     card.enumerate()
     card.client.unmap(HIGH_MEMORY, TOTAL)
     card.wait_data(start_c2h(card), pattern(TOTAL))

@@ -62,15 +62,16 @@ def test_a_gap_paces():
 
 @pytest.mark.parametrize("tags", [1, 7, 256])
 def test_no_more_reads_than_tags(tags):
-    """The peer has exactly as many reads in flight as its job has tags, each with a tag of its
-    own."""
+    """The peer (another PCIe device) has exactly as many reads in flight as its job has tags. Each
+    read has a tag of its own."""
     seen = run(f"peer read {MEMORY0:x} 4 1000 {tags}", "run 20000")
     arrived = len(seen.requests)
     assert arrived == tags and {r[4] for r in seen.requests} == set(range(tags))
 
 
 def one_read(size, *completions, offset=MEMORY0, refused=False):
-    """Run one read of `size` bytes by the peer.
+    """Run one read of `size` bytes by the peer (another PCIe device) on the root complex alone.
+    Returns what root_probe.cpp printed.
 
     Each of `completions` is an answer of the card: (lower address, byte count, dwords, BAR offset
     whose pattern is the data).
@@ -229,8 +230,8 @@ def test_a_job_that_cannot_be_is_refused(start_stock, command, rule):
 
 
 def test_a_reset_ends_a_job(start_board):
-    """At a device reset the peer's reads in flight end as errors and its job ends. Another job runs
-    afterwards."""
+    """A device reset ends the job of the peer (another PCIe device), and its reads in flight end as
+    errors. Another job runs afterwards."""
     with start_board() as board:
         card = board.card()
         board.command(f"peer read {MEMORY0} 4 100000000 32")

@@ -39,8 +39,8 @@ def any_read(rng):
 
 
 def ask(seed, mps, rcb, *settings):
-    """Run random reads; returns [(read, its completions)], where a read is the tuple of
-    any_read()."""
+    """Let the card make random reads on the root complex alone. Returns [(read, its completions)],
+    where a read is the tuple of any_read()."""
     rng = random.Random(seed)
     wanted = [any_read(rng) for _ in range(READS)]
     commands = [*configure(mps, rcb), f"seed {seed}", *settings]
@@ -115,8 +115,8 @@ def test_random_splits_repeat_with_their_seed():
 
 @pytest.mark.parametrize("split", ["rcb", "mps", "random"])
 def test_the_gateware_gets_its_data(start_board, split):
-    """--split of the board takes effect: completions have the sizes it asks for, and the gateware
-    gets the right data."""
+    """With the board's option --split the host's completions have the sizes that the option asks
+    for, and the gateware gets the right data."""
     total = 64 * 1024
     with start_board("--split", split, "--rules", "off", log=True) as board:
         card = board.card(mps=512)

@@ -68,7 +68,7 @@ class Seen:
 
 def run(commands, straddle=False) -> Seen:
     """Run commands of model_probe.cpp on a fresh model of the hard block, with bus master, memory
-    space and MSI enabled."""
+    space and MSI enabled. Returns what the program printed, as Seen."""
     setup = ["config 4 2 6", "config 4a 2 1", "config 10 4 e0000000", "run 2"]
     result = subprocess.run(
         [program(), *(["straddle"] if straddle else [])],
@@ -156,7 +156,7 @@ def packets(interface_beats):
 
 
 def decode_rc(dwords):
-    """Decode the fields of PG213's "Requester Completion Descriptor" from a packet of RC. `data` is
+    """Return the fields of PG213's "Requester Completion Descriptor" in a packet of RC. `data` is
     the payload in bytes."""
     return {
         "low": dwords[0] & 0xFFF,
@@ -171,8 +171,8 @@ def decode_rc(dwords):
 
 
 def decode_cq(dwords):
-    """Decode the fields of PG213's "Completer Request Descriptor" from a packet of CQ. `payload` is
-    a list of dwords."""
+    """Return the fields of PG213's "Completer Request Descriptor" in a packet of CQ. `payload` is a
+    list of dwords."""
     return {
         "address": dwords[1] << 32 | dwords[0] & ~3,
         "dwords": dwords[2] & 0x7FF,

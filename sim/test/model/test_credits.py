@@ -133,8 +133,8 @@ def test_an_msi_shows_no_sequence_number():
 
 
 def test_receive_credits():
-    """cfg_fc_sel 0 to 3 show the block's own receive buffers. Its completion credits are infinite
-    and show as 0."""
+    """With cfg_fc_sel 0 to 3 the cfg_fc_* pins show the state of the hard block's own receive
+    buffers. The hard block's completion credits are infinite and show as 0."""
     assert fc([], AVAILABLE) == fc([], LIMIT) == fc([], SPACE) == BLOCK
     assert set(fc([], CONSUMED).values()) == {0}
     # The set-up has granted two reads, so three of the five wait in the receive buffer. The write
@@ -147,8 +147,8 @@ def test_receive_credits():
 
 
 def test_transmit_credits():
-    """cfg_fc_sel 4 to 6 show the credits that the host has granted and the card has used. 7 is
-    reserved and shows 0."""
+    """With cfg_fc_sel 4 to 6 the cfg_fc_* pins show the credits that the host has granted and those
+    that the card has used. 7 is reserved and shows 0."""
     assert fc([], TRANSMIT + AVAILABLE) == fc([], TRANSMIT + LIMIT) == HOST
     sent = [BUSY, *ONE, "run 60", *request(True, MEMORY, 13), *reads(3)]
     sent += [f"run {RUN}"]

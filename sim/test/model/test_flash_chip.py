@@ -34,7 +34,8 @@ DATA_SHEET = {
 
 
 class Master:
-    """Makes transfers in SPI mode 0 on the flash's pins, and keeps the time."""
+    """The master on the pins of the simulated flash. It makes transfers in SPI mode 0, and counts
+    the time in ns."""
 
     def __init__(self, **options):
         self.chip = new_chip(**{"divisor": 1, **options})
@@ -45,7 +46,7 @@ class Master:
         return self.chip.pins(cs_n, sck, mosi, self.now)
 
     def transfer(self, out, count=0):
-        """Send the bytes `out`, then return `count` bytes that the flash sends."""
+        """Send the bytes `out` to the flash, then return `count` bytes that the flash sends."""
         self.pins(0, 0, 0)
         taken = []
         for byte in [*out, *[0] * count]:
@@ -63,7 +64,8 @@ class Master:
         return self.transfer([0x05], 1)[0]
 
     def change(self, out, wait=True):
-        """Send write enable and a change. Return how long the flash is busy, in ns."""
+        """Send write enable and then a program or erase command to the flash. Return how long the
+        flash is busy, in ns."""
         self.transfer([0x06])
         self.transfer(out)
         began = self.now
@@ -104,9 +106,8 @@ def test_identification_and_status():
 
 @each_seed(4)
 def test_a_program_clears_bits_and_wraps_in_its_page(seed):
-    """A page program clears bits only. Data that runs over the page's end wraps to its beginning,
-    and of more than 256 bytes the last ones count.
-    """
+    """A page program of the flash model only clears bits. Data that runs over the page's end wraps
+    to the page's beginning. Of more than 256 bytes the last 256 count."""
     rng, master = random.Random(seed), Master(divisor=1000)
     expected = bytearray(b"\xff" * 512)
     for _ in range(10):
@@ -128,7 +129,8 @@ def test_a_program_clears_bits_and_wraps_in_its_page(seed):
 
 @pytest.mark.parametrize("name", DATA_SHEET)
 def test_an_opcode_is_that_of_the_data_sheet(name):
-    """The opcodes that flash, card and programs share are those of the flash's data sheet."""
+    """The opcodes in gateware/numbers.py, which flash model, card and programs share, are those of
+    the flash's data sheet."""
     assert getattr(numbers, f"FLASH_OPCODE_{name}") == DATA_SHEET[name]
 
 
@@ -137,7 +139,8 @@ def test_an_opcode_is_that_of_the_data_sheet(name):
     [(0x21, 1 << 12, 50_000), (0x5C, 1 << 15, 100_000), (0xDC, 1 << 16, 150_000)],
 )
 def test_an_erase_takes_its_typical_time(opcode, size, microseconds):
-    """An erase sets all bytes around its address to ones, in the data sheet's typical time."""
+    """An erase command of the flash model sets all bytes of the block around its address to ones,
+    in the data sheet's typical time."""
     master = Master(divisor=100)
     address = 3 << 16
     master.chip.load(address - 1, bytes(size + 2))
@@ -169,9 +172,9 @@ def test_bulk_erase_takes_everything():
 
 
 def test_three_and_four_bytes_of_address():
-    """A three-byte address reaches the first 16 MiB, or what the extended address says. In
-    four-byte mode the same opcodes take four bytes. Address bits beyond the flash are ignored.
-    """
+    """A three-byte address reaches the first 16 MiB of the flash model, or the 16 MiB that its
+    extended address register selects. In four-byte mode the same opcodes take four bytes of
+    address. Address bits beyond the flash are ignored."""
     master = Master(divisor=1000)
     master.chip.load(1, b"low")
     master.chip.load((1 << 24) + 1, b"high")
@@ -205,9 +208,9 @@ def test_misuse_is_written_down():
 
 @each_seed(8)
 def test_a_lost_program_is_a_part_of_it(seed):
-    """Power lost in a page program leaves a page whose bits are the old ones, or cleared as asked.
-    Other pages are whole. Late losses leave more than early ones.
-    """
+    """If the flash model loses power in a page program, each bit of the page is the old one, or
+    cleared as the program asked. Other pages are whole. The later the loss, the more bits are
+    cleared."""
     done = []
     for part in (0.1, 0.9):
         master = Master(seed=seed + 1)
@@ -224,7 +227,8 @@ def test_a_lost_program_is_a_part_of_it(seed):
 
 @each_seed(8)
 def test_a_lost_erase_is_a_part_of_it(seed):
-    """Power lost in an erase leaves anything in its sector, and the others whole."""
+    """If the flash model loses power in an erase, the sector that was being erased may hold
+    anything, and all other sectors are whole."""
     for part in (0.1, 0.5, 0.95):
         master = Master(seed=seed + 1)
         master.chip.load(0, b"\x55" * 3 * 4096)
@@ -236,7 +240,8 @@ def test_a_lost_erase_is_a_part_of_it(seed):
 
 
 def test_a_file_has_what_the_flash_holds(tmp_path):
-    """With a file the flash begins with its contents, and each finished change is in the file."""
+    """If the flash model has a file, it begins with the file's contents, and writes each change to
+    the file when the change is finished."""
     path = tmp_path / "flash.bin"
     path.write_bytes(b"begun")
     master = Master(divisor=1000)

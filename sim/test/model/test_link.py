@@ -78,8 +78,8 @@ INTERNAL_DELAY = {1: 19, 2: 70, 3: 115}
 
 
 def link(kind, payload, mps, generation, width):
-    """Saturate one link direction; returns (payload rate in GB/s, ns of one TLP, ns that a replay
-    adds)."""
+    """Saturate one direction of the link model. Returns (payload rate in GB/s, time of one TLP on
+    the wire in ns, time that a replay adds in ns)."""
     seen = run([f"link {kind} {payload} {mps} 0 {generation} {width}"])
     return seen.rates[0], seen.wire_ps[0] / 1000, seen.replay_ps[0] / 1000
 

@@ -20,8 +20,8 @@ BEAT_BYTES = numbers.BEAT_BYTES
 
 
 def delineate(beats):
-    """Split RC beats into completions, each a list of dwords; fails where sof or eof contradict
-    PG213."""
+    """Split the beats of RC into completions, each a list of dwords. Fail if the fields sof and eof
+    in a beat contradict PG213."""
     packets, current = [], None
     for beat in beats:
         sof = beat.enables & 3
@@ -135,8 +135,8 @@ def test_straddle_saves_beats():
 
 
 def test_off_tkeep_and_tlast_delimit():
-    """Without straddle each completion begins in lane 0 with sof_0, and tlast and tkeep show its
-    end; eof stays 0."""
+    """Without the straddle option each completion on RC begins in lane 0 with sof_0, and tlast and
+    tkeep show its end. The fields eof stay 0."""
     beats = run([*reads([9, 1]), f"run {RUN}"]).rc
     assert [beat.enables for beat in beats] == [1, 0, 1]
     assert [(beat.keep, beat.last) for beat in beats] == [(0xFF, False), (0xF, True), (0xF, True)]

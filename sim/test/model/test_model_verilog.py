@@ -71,8 +71,8 @@ def build():
 
 @pytest.fixture(scope="module")
 def lines():
-    """Return the lines that pins_bench.sv printed, as {first word: [the other words of each such
-    line]}."""
+    """Return {first word of a line: [the other words of each such line]} for the lines that
+    pins_bench.sv printed."""
     done = subprocess.run([build()], capture_output=True, text=True, check=True)
     found = {}
     for line in done.stdout.splitlines():
@@ -105,8 +105,8 @@ def test_straddled_completions(lines):
 
 
 def test_counts_and_link(lines):
-    """The pins for free tags, credits, link width and speed have the right values while reads are
-    in flight and after them."""
+    """The pins of pcie_usp.sv for free tags, credits, link width and link speed have the right
+    values while reads are in flight and after them."""
     names = ("tag_av", "nph_av", "npd_av", "np_req_count", "width", "speed")
     during, after = (dict(zip(names, map(int, words))) for words in lines["state"])
     assert during["tag_av"] == 15 and during["np_req_count"] >= 15

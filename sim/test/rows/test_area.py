@@ -26,8 +26,8 @@ PARTS = (
 
 @pytest.fixture
 def folders(monkeypatch):
-    """Replace each synthesis by a stand-in that gives one row. Return {synthesis: the folder that
-    it was given}."""
+    """Replace each synthesis by a stand-in that gives one row. Return {name of the synthesis
+    function: the folder that it was given}."""
     given = {}
 
     def stand_in(part):
@@ -43,9 +43,11 @@ def folders(monkeypatch):
 
 
 def test_every_part_has_its_rows_from_its_folder(folders, tmp_path):
-    """The rows are those of all syntheses in order, each with the commit that was measured.
+    """area.rows() yields the rows of all syntheses in order, each with the commit that was
+    measured.
 
-    The engines and the monitor are designs of their own, and have folders of their own.
+    Parts that are designs of their own, such as the DMA engines or the management CPU, are
+    synthesised in folders of their own.
     """
     rows = list(area.rows(tmp_path))
     assert [row.id for row in rows] == [f"area/{part}" for part in PARTS]

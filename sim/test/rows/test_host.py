@@ -26,15 +26,16 @@ def place_below_tmp(monkeypatch, tmp_path):
 
 
 def test_what_is_not_the_driver_s_is_taken_off():
-    """Instructions of the measurement itself, and those of an idle guest in the same time, are
-    subtracted from a way's count."""
+    """Counted.taking() subtracts the instructions of the measurement itself, and those that an idle
+    guest takes in the same time."""
     line = "cost poll instructions=4000 nanoseconds=2000000000 bytes=1000000 most=32\n"
     assert host.Counted({"cost": CLOCK + line}).taking("poll") == 2000 * 1000
 
 
 def test_the_median_of_several_counts_is_taken():
-    """Of several counts of a way the median is used, so that one disturbed count does not matter.
-    If any of them is invalid, all are refused."""
+    """If a way of taking buffers was counted several times, Counted.taking() returns the median, so
+    that one disturbed count does not matter. If one of the counts is invalid, it raises
+    TestFailed."""
     line = "cost poll instructions={} nanoseconds=0 bytes=1000000 most={}\n"
     text = CLOCK + "".join(line.format(used, 32) for used in (9000, 3000, 2000))
     assert host.Counted({"cost": text}).taking("poll") == 2000 * 1000
@@ -49,8 +50,8 @@ def test_a_clock_that_does_not_count_is_refused():
 
 
 def test_what_was_not_counted_has_no_number():
-    """If the guest's output has no count for a way to receive data (such as poll), that is an error
-    that names the way."""
+    """If the guest's output has no count for a way of taking buffers (such as poll),
+    Counted.taking() raises TestFailed, whose text names the way."""
     with pytest.raises(TestFailed, match="nothing was counted for cost poll"):
         host.Counted({"cost": CLOCK}).taking("poll")
 
@@ -65,8 +66,8 @@ def test_a_way_that_sleeps_uncounted_is_refused(most):
 
 
 def counted(factor):
-    """Return the counts of a made-up guest in which each way costs `factor` times its place in
-    host.WAYS."""
+    """Return the counts of a made-up guest. The first way of taking buffers in host.WAYS costs
+    `factor` thousand instructions, the second twice that, and so on."""
     text = "clock loop=1 nothing=0 idle_second=0\n"
     for place, way in enumerate(host.WAYS, 1):
         used = factor * place * 1000
@@ -110,8 +111,8 @@ def test_a_wakeup_is_the_time_between_two_events():
 
 
 def test_what_fio_does_once_is_taken_off():
-    """What fio costs at its start and end is the same in a long run and a short one, and is
-    subtracted."""
+    """The instructions that fio takes at its start and end are the same in a long run and a short
+    one. They are subtracted from fio's cost."""
     line = "disk {} chunk=1048576 threads=1 instructions={} nanoseconds={} bytes={}\n"
     text = "clock loop=1 nothing=0 idle_second=0\n" + line.format("ring", 200 * 1000, 10, 1000)
     text += line.format("own", 125 * 1000, 20, 1000)
@@ -137,8 +138,8 @@ RECORDED = "packets 9 bytes 9 naps 1 io_uring 1 fixed 1 direct 1\n"
 
 
 def recorded(each, ways=RECORDED):
-    """Return the counts of a recorder and of fio that take this many instructions for a byte,
-    and another number for their start."""
+    """Return made-up counts of the packet recorder and of fio. They take `each[name]` instructions
+    for a byte, and a different number for their start."""
     text = "clock loop=1 nothing=0 idle_second=0\n" + ways
     for name, start in (("recorder", 10**9), ("fio_record", 5)):
         for size in (1000, 3000):
@@ -158,8 +159,8 @@ def test_the_recorder_is_compared_with_fio_without_their_starts():
 
 @pytest.mark.parametrize("ways", ["", RECORDED.replace("fixed 1", "fixed 0")])
 def test_a_recorder_that_writes_in_another_way_has_no_row(ways):
-    """If the recorder did not write by io_uring from registered memory with O_DIRECT, what it cost
-    says nothing."""
+    """If the packet recorder did not write by io_uring from registered memory with O_DIRECT, the
+    row `record/fio` is refused with TestFailed."""
     with pytest.raises(TestFailed, match="the recorder wrote by"):
         host.recorder(recorded({"recorder": 1, "fio_record": 1}, ways))
 

@@ -61,8 +61,8 @@ class Bar(peer.Bar):
 
 
 def done(**changes):
-    """Return the board's statistics after a job. `changes` replace counters of the peer, or other
-    values of the statistics."""
+    """Return the board's statistics after a job of the peer that succeeded. `changes` replace
+    counters of the peer, or other values of the statistics."""
     stats = deepcopy(DONE)
     for name, value in changes.items():
         (stats["peer"] if name in stats["peer"] else stats)[name] = value
@@ -94,7 +94,8 @@ def test_reads_that_failed_or_lack_or_differ_are_no_row(wrong):
 
 
 def test_broken_rules_are_in_the_row_whichever_they_are():
-    """A result row has the number of broken rules, of all rules together."""
+    """The row of a peer's reads has the sum of the counts of all rules of the hard block that were
+    broken."""
     row = read_row(done(violations={"tag-range": 2, "rc-backpressure": 3}))
     assert row.violations == 5
 
@@ -120,8 +121,8 @@ def test_what_is_read_was_written_before():
 
 
 def test_a_row_of_writes_counts_what_passed_between_the_marks():
-    """A row of writes counts what passed between two marks. Before the first mark, buffers fill
-    up."""
+    """The row of a peer's writes counts the bytes that passed CQ between two marks (copies of the
+    board's counters). What passed before the first mark, while buffers filled up, is left out."""
     marks = {
         "0": {"cycle": 1000, "cq": {"payload_bytes": 90_000, "beats": 4000}},
         "1": {"cycle": 5000, "cq": {"payload_bytes": 150_000, "beats": 7000}},
@@ -143,8 +144,9 @@ def test_the_limit_by_credits_is_the_least_of_both():
 
 
 def test_the_loop_is_that_of_a_single_credit(monkeypatch):
-    """The loop is measured with one credit, and used for all rows. A loop taken from each row's own
-    measurement would always make the limit look reached."""
+    """The time from a read to the return of its credit is measured with one credit, and the limits
+    of all rows are computed from it. If each row had its own measured time, each would seem to
+    reach its limit."""
     bars = []
 
     class Enumerated(Bar):
@@ -159,8 +161,8 @@ def test_the_loop_is_that_of_a_single_credit(monkeypatch):
             pass
 
         def read(self, at, size):
-            """Return the result of a peer's job on a board on which two read credits are no faster
-            than one."""
+            """Stand for peer.Bar.read() on a board whose peer reads no faster with two read credits
+            than with one."""
             return 0.8, done(bytes=size * peer.COUNT)
 
     monkeypatch.setattr(peer, "Bar", Enumerated)

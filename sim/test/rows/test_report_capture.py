@@ -28,8 +28,8 @@ def loss(**fates):
 
 
 def test_each_rate_is_a_mark_in_both_figures():
-    """Each row of a rate is a mark in the figure of GB/s and in that of frames a second, with its
-    id, value, limit and what binds."""
+    """Each row of a rate of captured frames is a mark in both figures of the report: in GB/s, and
+    in frames a second. The mark's note has the row's id, value, limit and what sets the limit."""
     rows = [rate(size, mps) for size in (64, 1518) for mps in (128, 256, 512)]
     page = capture.section(rows)
     for entry in rows:
@@ -43,13 +43,14 @@ def test_each_rate_is_a_mark_in_both_figures():
 
 @pytest.mark.parametrize("lost, sign", [(5, "="), (4, "&ne;")])
 def test_the_table_says_whether_all_frames_are_accounted_for(lost, sign):
-    """The table has each fate of a row's frames, and a sign that says whether they are all."""
+    """The report's table of captured frames has for each row how many frames were delivered or lost
+    for each cause, and a sign that says whether these are all frames."""
     page = capture.section([loss(**{**FATES, "lost_staging": lost})])
     cells = re.findall(r'<td class="number">([^<]*)</td>', page)
     assert cells == ["100", "17.00", "59.5", "90", "3", "2", str(lost), sign]
 
 
 def test_nothing_measured_is_no_section():
-    """Without a row of captured frames that has a value there is no section."""
+    """If no row of captured frames has a value, the report has no section about captured frames."""
     assert capture.section([asdict(row("capture/c2h/64", None, "GB/s", reason="no"))]) == ""
     assert capture.section([asdict(row("c2h/mps256", 7.0, "GB/s"))]) == ""

@@ -35,5 +35,6 @@ def test_each_size_stands_beside_the_paper_s_figures():
 
 
 def test_nothing_measured_is_no_section():
-    """Without a row of messages through virtio that has a value there is no section."""
+    """If no row of messages through a virtio device has a value, the report has no section about
+    virtio."""
     assert virtio.section([echo(64, None), asdict(row("c2h/mps256", 7.0, "GB/s"))]) == ""

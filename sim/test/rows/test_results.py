@@ -18,8 +18,8 @@ def test_ratio_turns_round_where_lower_is_better():
 
 
 def test_what_beats_its_limit_is_told():
-    """A row whose ratio is above 1 by more than rounding is an error, since nothing can beat a
-    limit. A budget may be undercut."""
+    """results.beyond() returns each row whose ratio is above 1 by more than rounding, since nothing
+    can be better than a limit. It leaves out rows with a budget, which may be undercut."""
     limit, budget = Limit(10, "wire"), Limit(10, "budget")
     rows = [
         row("a", 10.004, "GB/s", limit),
@@ -32,8 +32,8 @@ def test_what_beats_its_limit_is_told():
 
 
 def test_a_card_that_broke_a_rule_is_told():
-    """Broken rules in a result row of Lanebox are an error; those in a row of stock LitePCIe are
-    not."""
+    """results.broken() returns rows of Lanebox's endpoint in which a rule was broken, and no rows
+    of stock LitePCIe."""
     rows = [
         row("a", 7.0, "GB/s", violations=0),
         row("b", 7.0, "GB/s", violations=1),
@@ -63,32 +63,32 @@ def test_a_file_of_another_schema_is_not_mixed_in(tmp_path):
 
 
 def test_a_row_without_a_value_says_why():
-    """A result row without a value is in the printed table, and its reason is printed below the
-    table."""
+    """The table of benchmark rows has a line for a row without a value too, and below the table the
+    reason why the value is missing."""
     text = table([row("mmio_read/8", None, "ns", reason="one dword came back")])
     assert "mmio_read/8" in text.splitlines()[2]
     assert "  mmio_read/8: one dword came back" in text.splitlines()
 
 
 def test_the_table_shows_what_binds_and_what_was_broken():
-    """A line of the table has value, unit, limit, ratio, what binds, and the number of broken
-    rules."""
+    """Each line of the table of benchmark rows has the row's value, unit, limit and ratio, what
+    sets the limit, and the number of broken rules."""
     entry = row("c2h/mps256", 7.07, "GB/s", Limit(7.11, "interface"), violations=3)
     line = table([entry]).splitlines()[2]
     assert line.split() == ["c2h/mps256", "7.07", "GB/s", "7.11", "0.994", "interface", "3"]
 
 
 def test_a_time_is_given_as_what_it_is_above_its_floor():
-    """A time whose limit is the host's round trip is shown with its difference to that limit, and
-    without a ratio."""
+    """If a row's value is a time, the table shows by how many ns it is above its limit, the
+    smallest possible time, in place of a ratio."""
     entry = row("mmio_read/4", 736.0, "ns", Limit(713.7, "host round trip"), lower_is_better=True)
     line = table([entry]).splitlines()[2]
     assert "713.70  +22.3 ns  host round trip" in line and "0.9" not in line
 
 
 def test_a_table_fits_a_terminal_and_has_no_empty_column():
-    """The table fits 80 columns: a long name has a line of its own, and a column without values is
-    left out."""
+    """The table of benchmark rows fits 80 columns: a row with a long name is printed on two lines,
+    and a column without values is left out."""
     limit = Limit(7.21, "wire")
     rows = [
         row("c2h/mps256", 7.07, "GB/s", limit, violations=0, vs=1.02),

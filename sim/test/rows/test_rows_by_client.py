@@ -72,8 +72,8 @@ def streams_of(_board, _csr, at, job, *_):
 
 
 def by_software(name):
-    """Return a stand-in for rows that a program or the machine's clock makes. The stand-in counts
-    its calls."""
+    """Return a stand-in for a function that yields one benchmark row measured by a program or by
+    the machine's clock. The stand-in counts its calls."""
 
     def rows(*_):
         Software.asked += 1
@@ -112,8 +112,8 @@ def faked(monkeypatch):
 
 
 def measured():
-    """Return (row id, whether software was called since the row before it) for all rows of `make
-    bench`."""
+    """Return [(row id, whether software was called since the row before)] for all rows that `make
+    bench` measures with stand-ins."""
     found, before = [], Software.asked
     for entry in bench.everything(1, list(ENDPOINTS)):
         found.append((entry.id, Software.asked > before))
@@ -135,7 +135,8 @@ def test_the_list_of_rows_that_may_differ_is_exact(faked):
 
 
 def test_no_entry_of_the_list_is_idle(faked):
-    """Each entry of BY_CLIENT (a prefix of ids) stands for a result row that exists."""
+    """Each prefix in BY_CLIENT, the list of rows that may differ from run to run, begins the id of
+    a row that exists."""
     names = [name.removeprefix("stock/") for name, _ in measured()]
     # ids of result rows that `make bench VM=1` makes
     names += [*(name for _, _, name in host.O_DIRECT), host_record.NAME]
@@ -144,7 +145,7 @@ def test_no_entry_of_the_list_is_idle(faked):
 
 
 def status(monkeypatch, *rows):
-    """Return the exit status of a `make bench` that measures exactly the result rows `rows`."""
+    """Let `make bench` measure exactly the benchmark rows `rows`. Return its exit status."""
     monkeypatch.setattr(sys, "argv", ["bench"])
     monkeypatch.setattr(bench, "everything", lambda *_: iter(rows))
     monkeypatch.setattr(bench, "recorded", lambda *_: None)

@@ -15,7 +15,9 @@ WITHOUT, BUILT = SimpleNamespace(name="without"), SimpleNamespace(name="built")
 
 
 def counting(monkeypatch, cost):
-    """Let a run of a board cost what `cost` says, besides a start that is the same each time."""
+    """Replace cpu.counted() by a stand-in: a cycle of a board costs `cost["none"]`,
+    `cost["asleep"]` or `cost["awake"]` instructions, by its management CPU. The start of a board
+    costs 7 million more."""
 
     def counted(built, at, cycles, raw):
         kind = "awake" if raw else "asleep" if built is BUILT else "none"
@@ -28,7 +30,9 @@ def counting(monkeypatch, cost):
 
 
 def test_a_rows_value_is_the_ratio_of_two_cycles(monkeypatch):
-    """The rows compare awake with asleep, and asleep with no CPU; the start does not count."""
+    """The row `sim/cpu/awake` has the cost of a cycle with a CPU that never sleeps over that with a
+    sleeping CPU. The row `sim/cpu/asleep` has the latter over the cost without a CPU. The board's
+    start does not count."""
     cost = {"none": 1000, "asleep": 1010, "awake": 1111}
     counting(monkeypatch, cost)
     rows = {entry.id: entry for entry in cpu.rows(WITHOUT, BUILT, AT)}
@@ -40,7 +44,8 @@ def test_a_rows_value_is_the_ratio_of_two_cycles(monkeypatch):
 
 @pytest.mark.parametrize("tool", ["valgrind", "compiler"])
 def test_without_its_tools_a_row_says_so(monkeypatch, tool):
-    """Without valgrind or the firmware's compiler the rows have no value, and a reason."""
+    """Without valgrind or the firmware's compiler the rows `sim/cpu/*` have no value, but a reason
+    why nothing was counted."""
     counting(monkeypatch, {})
     if tool == "valgrind":
         monkeypatch.setattr(cpu.shutil, "which", lambda _: None)

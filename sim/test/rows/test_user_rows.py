@@ -24,8 +24,9 @@ THRIFTY = Occupant("thrifty", str(artefacts.ROOT / "sim/test/blocks/thrifty.py")
 
 
 def passed(h2c=None, c2h=None, end=(0, 0)):
-    """Return a made-up measurement with (beats, stalls) at the slot's two sides. `end` is (cycles
-    held, beats) of either side at the end of the measurement."""
+    """Return a made-up measurement of the user slot. `h2c` and `c2h` are (beats, stalls) of the
+    slot's streams sink and source. `end` is (cycles for which a stream was held up, beats) at the
+    end, for both streams."""
     counts = {
         side: dict(zip(("beats", "stalls"), found or (0, 0)))
         for side, found in (("sink", h2c), ("source", c2h))

@@ -33,8 +33,8 @@ def replay(path, *options):
 
 @pytest.mark.parametrize("options", [[], ["--read-latency", "3000"]], ids=["same", "slower"])
 def test_the_card_does_the_same_again(options):
-    """In a replay the card repeats every completion, read, write and interrupt, at any latency of
-    the host."""
+    """When sim.trace.replay sends the recorded host requests again, the card repeats every
+    completion, read, write and interrupt, at any latency of the host."""
     status, out, err = replay(recording().path, *options)
     assert (status, err) == (0, "")
     assert "compared 1 completions, 2 interrupts, 17 reads, 32 writes\ndifferences: 0" in out
@@ -93,8 +93,8 @@ def test_values_that_depend_on_time_are_left_out(tmp_path):
 
 
 def test_a_request_that_no_client_can_make(tmp_path):
-    """A recorded host request whose byte enables have a hole is refused, since no client can make
-    such a request."""
+    """sim.trace.replay refuses a recording with a host request whose byte enables have a hole,
+    since no client can make such a request."""
 
     def hole(data):
         data[7] = 0x05

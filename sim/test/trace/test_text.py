@@ -17,7 +17,8 @@ from sim.test.trace.trace_run import recording
 
 @pytest.fixture(scope="module")
 def logs(tmp_path_factory):
-    """Return two logs of the same run as text: (written by the board, converted from pcapng)."""
+    """Return the text traces of two equal runs as TlpLog: the one that the board wrote as text, and
+    the one that sim.trace made from pcapng."""
     path = tmp_path_factory.mktemp("trace") / "converted.txt"
     command = [sys.executable, "-m", "sim.trace", recording().path, "--text", "-o", path]
     subprocess.run(command, check=True, cwd=ROOT)
@@ -49,8 +50,8 @@ def test_both_ways_to_a_text_agree(logs):
 
 @pytest.mark.parametrize("which", [0, 1], ids=["board", "converter"])
 def test_latency_of_every_completion(logs, which):
-    """A completion on RC or CC has the time since the request with its tag. Other TLPs have no
-    latency."""
+    """In a text trace each completion on RC or CC has the time since the request with its tag as
+    its latency. Other TLPs have no latency."""
     requests, checked = {}, 0
     for t in logs[which].tlps:
         side = t.interface in ("CQ", "CC")
@@ -88,8 +89,8 @@ def test_a_window_of_time(logs, tmp_path):
 
 
 def test_make_sim_says_what_to_do_with_a_trace(results_kept):
-    """`make sim VM=0 TLP_LOG=...` writes the trace, and prints commands that read the trace. The
-    printed commands work."""
+    """`make sim VM=0 TLP_LOG=FILE` writes the trace of TLPs to FILE, and prints commands that read
+    the trace. The printed commands work."""
     path = "build/tests/trace/sim.pcapng"
     (ROOT / path).parent.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "sim.run", "--vm", "0", "--tlp-log", path]

@@ -39,8 +39,8 @@ def on(packets, name, *first_bytes):
 
 
 def test_interfaces_and_times(read):
-    """The trace has five interfaces with link type USER0 and times in ns. The TLPs are in order of
-    time, on clock edges."""
+    """The board's pcapng trace has five interfaces with link type USER0 and times in ns. The TLPs
+    are in order of time, and all times are on clock edges."""
     _, interfaces, packets = read
     assert list(interfaces) == ["CQ", "CC", "RQ", "RC", "MSI"]
     assert {(each["link"], each[9]) for each in interfaces.values()} == {(147, b"\x09")}
@@ -57,8 +57,8 @@ def test_interfaces_and_times(read):
 
 
 def test_host_accesses(read):
-    """The host's write and read, and the card's completion, have each field of the header at its
-    place."""
+    """In the board's pcapng trace the header of the host's write, of the host's read and of the
+    card's completion has each field at its place."""
     run, _, packets = read
     writes = [(h, data) for h, data in on(packets, "CQ", 0x40) if h[2] == run.scratch]
     [(header, data)] = writes
@@ -74,8 +74,8 @@ def test_host_accesses(read):
 
 
 def test_reads_of_the_card(read):
-    """The card's reads have three header dwords below 4 GiB, and four above. The completions have
-    the data."""
+    """In the board's pcapng trace the card's reads have three header dwords for addresses below 4
+    GiB, and four for those above. The completions have the data."""
     run, _, packets = read
     low, high = on(packets, "RQ", 0x00), on(packets, "RQ", 0x20)
     assert [h[2] for h, _ in low] == list(range(run.sources[0], run.sources[0] + PAGE, 512))
@@ -101,8 +101,8 @@ def test_writes_of_the_card(read):
 
 
 def test_a_refusal_has_no_data(read):
-    """An Unsupported Request is a completion without data: length 0, and the byte count of the
-    whole read."""
+    """In the board's pcapng trace an Unsupported Request is a completion without data: length 0,
+    and the byte count of the whole read."""
     _, _, packets = read
     [(header, data)] = on(packets, "RC", 0x0A)
     assert data == b"" and header[0] == 0x0A00_0000
@@ -200,7 +200,8 @@ def convert(*arguments):
 
 
 def test_summary():
-    """The summary by sim.trace has the TLP counts of the run, in which every read has ended."""
+    """The summary that `python -m sim.trace FILE` prints has the numbers of TLPs of the run, and
+    says that every read has ended."""
     run = recording()
     result = convert(run.path)
     lines = {tuple(line.split()[:4]) for line in result.stdout.splitlines()}

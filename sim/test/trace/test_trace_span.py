@@ -39,10 +39,9 @@ def loopback(card):
 
 @pytest.fixture(scope="module")
 def stalled(tmp_path_factory):
-    """Return the TLPs of a run with stalls on RQ, CC and RC, and the board's counters.
-
-    Straddle is off, so that no beat is shared and the spans must add up to the counters.
-    """
+    """Run the board with random stalls on RQ, CC and RC. Return (TLPs of the trace, the board's
+    counters). Straddle is off, so that no beat is shared and the spans must add up to the
+    counters."""
     path = tmp_path_factory.mktemp("span") / "trace.pcapng"
     options = ["--stall", "40", "--seed", str(1 + SHIFT), "--rules", "warn"]
     print(*options)
@@ -109,8 +108,8 @@ def test_requests_that_the_card_holds_up(start_board, tmp_path):
 
 
 def test_completions_in_shared_beats(start_board, tmp_path):
-    """With straddle a 64-byte completion spans at most three beats, and may share the first and the
-    last one."""
+    """With straddle the span in the trace of a 64-byte completion is at most three beats long. Its
+    first and last beat may be shared with other completions."""
     path = tmp_path / "trace.log"
     with start_board("--completion-size", 64, "--tlp-log", path) as board:
         loopback(board.card(mps=256))

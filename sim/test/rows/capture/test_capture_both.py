@@ -27,15 +27,16 @@ SEAL = 64  # bytes of the block at the end of each MBUF
 
 @pytest.fixture(scope="module")
 def card():
-    """Build the board with the capture block. Returns the path of the board and of csr.json."""
+    """Build the board with the capture block. Returns the path of the board's program and that of
+    csr.json."""
     built = artefacts.build(DEFAULT, capture=True)
     return built.board, built.gateware / "csr.json"
 
 
 def compare(ring, sent):
-    """Compare all records of the ring with the packets of the stream, byte for byte.
+    """Compare all records of the capture ring with the packets `sent`, byte for byte.
 
-    Records have no gaps between them in an MBUF, so the places of all are known.
+    The records in an MBUF (part of the ring) have no gaps between them, so their places are known.
     """
     length = capture_record(sent.size)
     in_mbuf = (ring.mbuf - SEAL) // length
@@ -49,8 +50,9 @@ def compare(ring, sent):
 
 
 def test_the_stream_is_pcapng():
-    """The blocks of a stream are packets with their bytes, lengths, ports and times, as a reader of
-    pcapng finds them that shares no code with the rows. No two packets are the same."""
+    """The stream that the rows give the card to play is valid pcapng. A reader of pcapng that
+    shares no code with the rows finds the packets with their bytes, lengths, ports and times. No
+    two packets are the same."""
     sent = Packets(61, 300)
     head = section("<") + 4 * interface("<", 9)
     found = list(packets(head + sent.blocks(sent.block).tobytes()))
@@ -86,7 +88,8 @@ def test_frames_are_played_at_the_limit(card, size):
 
 @pytest.mark.soak  # 170 ms of device time
 def test_no_frame_is_lost_in_ten_times_the_time(card):
-    """In 170 ms of device time 10^7 frames are played and recorded at 40 Gb/s, and none is lost."""
+    """In 170 ms of device time the card plays 10^7 frames at 40 Gb/s, records them at the same
+    time, and loses none."""
     row = both(*card, Conditions(), 10 * DEVICE_NS)
     print(row.id, row.value, row.conditions)
     assert (row.value, row.violations) == (0, 0)

@@ -14,15 +14,17 @@ from sim.rows.measure import Conditions
 
 @pytest.fixture(scope="module")
 def rows():
-    """Measure the rows of the capture's cost for the card once. Returns {id: row}."""
+    """Measure the rows of what a captured frame costs (sim/rows/capture/cost.py) once. Returns {id:
+    row}."""
     built = artefacts.build(DEFAULT, capture=True)
     found = cost.rows(built.board, built.gateware / "csr.json", Conditions())
     return {entry.id: entry for entry in found}
 
 
 def test_a_frame_is_told_of_within_its_time(rows):
-    """From the last beat of a frame of 64 B into the block to the last beat of its status line on
-    RQ an idle card takes 400 ns at most in the median, and 600 ns at the 99th percentile."""
+    """The row `capture/latency/64` is at most 400 ns in the median and 600 ns at the 99th
+    percentile. It is the time in an idle card from the last beat of a frame of 64 B into the
+    capture block to the last beat on RQ of the status line that counts the frame."""
     row = rows["capture/latency/64"]
     print(row.value, row.p99)
     # The card cannot be faster than its stages: 25 cycles to the endpoint's port (CaptureTest).
@@ -31,7 +33,8 @@ def test_a_frame_is_told_of_within_its_time(rows):
 
 
 def test_a_record_of_64_bytes_takes_three_cycles(rows):
-    """RecordBuilder takes 3.01 cycles or less for a frame of 64 B."""
+    """By the row `capture/cycles` the block RecordBuilder takes 3.01 cycles or less to build the
+    record of a frame of 64 B."""
     row = rows["capture/cycles/64"]
     assert 3 <= row.value <= 3.01 and row.violations == 0
 

@@ -11,8 +11,8 @@ from sim.rows.capture import host
 
 
 def test_a_walk_through_records_takes_20_instructions_a_packet():
-    """A loop that counts packets, bytes and time by the library's inline calls takes 20
-    instructions or fewer for a packet."""
+    """A program's loop over the records of a capture ring takes 20 instructions or fewer for a
+    packet. It counts packets, bytes and time by the library's inline calls."""
     cost = host.walked(host.program())
     print(f"capture/insn/packet: {cost:.2f}")
     # Each of the record's seven words that the loop needs is loaded by an instruction of its own.
@@ -20,7 +20,8 @@ def test_a_walk_through_records_takes_20_instructions_a_packet():
 
 
 def test_a_program_that_fails_has_no_count():
-    """If the counted program fails, there is no number but a sentence with what it said."""
+    """If the program whose instructions are counted fails, host.counted() returns no number, but
+    raises TestFailed with what the program printed."""
     with pytest.raises(TestFailed, match="a.pcapng"):
         made = str(host.program())
         host.counted([], "x", made, "record", "2", "/nowhere/a.pcapng")

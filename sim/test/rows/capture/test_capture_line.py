@@ -30,14 +30,15 @@ DROPS_BYTES = 12
 
 @pytest.fixture(scope="module")
 def card():
-    """Build the board with the capture block. Returns the path of the board and of csr.json."""
+    """Build the board with the capture block. Returns the path of the board's program and that of
+    csr.json."""
     built = artefacts.build(DEFAULT, capture=True)
     return built.board, built.gateware / "csr.json"
 
 
 def generated(numbers, size, seed):
-    """Return the bytes of the generator's frames with these numbers: an array with a frame in each
-    row."""
+    """Return the frames that the card's generator makes with these numbers and this seed: an array
+    with the bytes of a frame in each row."""
     beats = -(-size // limits.BEAT_BYTES)
     word = numbers.astype(np.uint32) ^ np.uint32(seed)
     lanes = np.empty((len(numbers), 8 * beats), np.uint32)
@@ -57,7 +58,7 @@ def generated(numbers, size, seed):
 
 
 def places(ring):
-    """Return the places in bytes of all pcapng records of the ring as an array."""
+    """Return an array with the offset in bytes of each pcapng record in the capture ring."""
     found, at, end = [], 0, ring.line[0]
     while at < end:
         kind, length = struct.unpack_from("<II", ring.data, at)
@@ -108,8 +109,9 @@ def compare(ring, frames):
 
 
 def test_the_line_rate_is_that_of_four_ports():
-    """Frames come at the rate of four lanes of 10GBASE-R or above, with preamble, FCS and gap: 59.5
-    million frames of 64 B a second. A mix has 7, 4 and 1 of 12 frames."""
+    """For each row `capture/line/*` the card's generator makes frames at the rate of four lanes of
+    10GBASE-R or slightly above it, with preamble, FCS and gap: 59.5 million frames of 64 B a
+    second. Of 12 frames of the row `mix`, 7 have the first size, 4 the second and 1 the third."""
     assert traffic("64").count == 1_000_000
     for name, sizes in SIZES.items():
         frames = traffic(name)
@@ -123,7 +125,9 @@ def test_the_line_rate_is_that_of_four_ports():
 
 
 def test_totals_are_those_of_the_frames():
-    """Bytes and time of a mix are the sums over its frames, also of a part of its order."""
+    """Traffic.bytes, Traffic.record_bytes and Traffic.ns of a mix of three frame sizes are the sums
+    over its frames, also if the number of frames is no multiple of 12, after which the order of
+    sizes repeats."""
     kinds = tuple(map(capture_line.line_kind, SIZES["mix"]))
     for count in (1, 5, 7, 12, 31):
         frames = Traffic(kinds, count)

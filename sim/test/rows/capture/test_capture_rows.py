@@ -21,8 +21,8 @@ def rows():
 
 
 def test_each_size_comes_at_its_limit(rows):
-    """The card writes records at 99 % or more of the lowest limit among builder, RQ and wire, and
-    breaks no rule."""
+    """For each size of frames, the card writes their records to host memory at 99 % or more of the
+    lowest limit among the record builder, RQ and the wire. It breaks no rule."""
     assert len(rows) == 3 * len(rate.SIZES) + 1
     for name, entry in rows.items():
         print(f"{name}: {entry.value:.3f} of {entry.limit:.3f} {entry.unit}, {entry.binds}")
