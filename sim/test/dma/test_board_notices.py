@@ -96,12 +96,10 @@ class Told:
 @pytest.mark.parametrize("loopback", [True, False], ids=["dma", "slot"])
 @each_seed(3)
 def test_packets_of_any_size_are_told_to_the_byte(start_board, loopback, seed):
-    """If each h2c descriptor is one packet and each c2h buffer receives one, records, status lines
-    and data are right for packets of any size.
-
-    This holds for the loopback in the DMA and for the loopback in the user slot. The card writes
-    nothing to the memory around data, records and status lines.
-    """
+    """If each h2c descriptor is one packet and each c2h buffer receives one, the card's records,
+    status lines and data are right for packets of any size. This holds for the loopback in the DMA
+    and for the loopback in the user slot. The card writes nothing to the memory around data,
+    records and status lines."""
     rng = random.Random(seed)
     options = [
         "--seed",

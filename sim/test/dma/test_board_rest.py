@@ -57,7 +57,8 @@ def set_up(card, way, counts, rng):
 
 
 def run_and_stop(board, card, way, rng):
-    """Run `way`, and stop it in a pause of the host. Return the ns at which the pause ends.
+    """Run the DMA direction `way` (h2c or c2h), and stop it while the host takes no posted writes.
+    Return the ns at which the host takes writes again.
 
     The board does all this at fixed cycles. A peer of the card then reads the register that says
     whether the direction rests, so that one read at least is answered in the pause.

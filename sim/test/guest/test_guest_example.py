@@ -40,10 +40,9 @@ def plan(tmp_path, monkeypatch):
 
 
 def test_the_user_s_things_are_in_the_guest_and_come_back(plan, capfd):
-    """In the guest the example's client runs, registers have names, and a file given by --file
-    exists. Changes in the example's folder come back. A file deleted in the guest is kept on the
-    host.
-    """
+    """In the guest of `make sim EXAMPLE=` the example's client runs, the card's registers have
+    names, and a file given by --file exists. Changes in the example's folder come back to the host.
+    A file that was deleted in the guest is kept on the host."""
     folder = plan.built.example.folder
     readme = (folder / "README.md").read_text()
     commands = [
@@ -153,8 +152,8 @@ def test_a_client_in_python_does_in_the_guest_what_it_does_without(with_state):
 
 
 def test_a_client_in_python_wants_a_guest_that_has_it(with_state, capsys):
-    """Without GUEST=debian a guest has no Python, so a client in Python is left out, with a
-    message."""
+    """In a guest without GUEST=debian, which has no Python, `make sim EXAMPLE=` leaves a client in
+    Python out, and says so."""
     commands, _ = run._commands(dataclasses.replace(with_state, debian=False))
     assert not any("client.py" in line for line in commands)
     assert "client.py is left out" in capsys.readouterr().err

@@ -32,8 +32,8 @@ def decoded(config: bytes, tmp_path: Path) -> str:
 
 
 def registers(shown: str) -> str:
-    """Return lspci's output with each register on one line. lspci itself breaks long registers into
-    lines that it indents by three tabs."""
+    """Return lspci's output with each register of configuration space on one line. lspci itself
+    breaks long registers into lines that it indents by three tabs."""
     return re.sub(r"\n\t{3}(?=(?:\w+[-+] ?)+$)", " ", shown, flags=re.MULTILINE)
 
 

@@ -115,8 +115,8 @@ def test_a_device_without_the_capability_is_refused(call, tmp_path):
 
 
 def test_a_list_that_runs_in_a_circle_ends(call, tmp_path):
-    """A capability list with a loop ends in an error, so that a broken card does not hang the
-    boot."""
+    """If a device's capability list has a loop, the functions of pcie.sh end with an error, so that
+    a broken card does not hang the guest's boot."""
     path = space(tmp_path / "config", [(PM, 0x40), (MSI, 0x48)])
     data = bytearray(path.read_bytes())
     data[0x49] = 0x40

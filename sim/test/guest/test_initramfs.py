@@ -32,8 +32,8 @@ def read_newc(data):
 
 
 def test_a_folder_of_the_host_goes_in_with_its_links(tmp_path):
-    """A folder of the host is put into the archive with permissions and links. Links are stored as
-    links. Files that the filter rejects are left out."""
+    """Initramfs.tree() puts a folder of the host into the archive, with permissions. Links are
+    stored as links. Files that the filter rejects are left out."""
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "tool").write_text("tool")
     (tmp_path / "bin" / "tool").chmod(0o755)
@@ -76,8 +76,8 @@ def test_any_name_and_length_is_aligned_right(seed):
 
 
 def test_parents_stand_before_what_is_in_them():
-    """A directory comes before its contents in the archive, since the kernel unpacks in order and
-    makes no directory by itself."""
+    """In an initramfs archive a directory comes before its contents, since the kernel unpacks in
+    order and makes no directory by itself."""
     root = Initramfs()
     root.file("/a/b/c/file", b"1")
     assert [path for path, *_ in read_newc(root.tobytes())] == ["a", "a/b", "a/b/c", "a/b/c/file"]
@@ -95,8 +95,8 @@ def test_a_host_file_keeps_its_permissions(tmp_path):
 
 
 def test_the_same_content_gives_the_same_bytes(tmp_path):
-    """The same content gives the same archive, because neither the clock nor file times are in
-    it."""
+    """The same content gives the same initramfs archive, byte for byte, because neither the clock
+    nor the times of files are in it."""
     path = tmp_path / "data"
     path.write_bytes(b"data")
     archives = []

@@ -72,8 +72,8 @@ class FakeArchive:
     ],
 )
 def test_every_part_has_the_version_of_the_headers(series, release, parts):
-    """Image, headers and their parts all have the same version, since a module built for another
-    would not load."""
+    """The packages of the guest's kernel (image, headers and their parts) all have the same
+    version, since a module that was built for another kernel would not load."""
     facts, plan = kernel.plan(FakeArchive(), series)
     version = PACKAGES[f"linux-headers-{release}"]["Version"]
     assert facts == {"release": release, "version": version}
@@ -102,8 +102,8 @@ def test_the_newest_of_a_superseded_series_is_taken(monkeypatch):
 
 
 def test_an_image_that_is_split_is_taken_in_parts(monkeypatch):
-    """From Linux 7 on, Debian's kernel image is two packages, one with the binary and one with
-    modules. Both are found."""
+    """From Linux 7 on, Debian's kernel image is two packages, one with the binary and one with the
+    modules. sim/guest/kernel.py finds both."""
     release = "7.2.10+deb13-cloud-amd64"
     parts = ", ".join(f"linux-{part}-{release} (= 7.2.10-1)" for part in ("binary", "modules"))
     monkeypatch.setitem(globals(), "PACKAGES", {**PACKAGES, **BACKPORTS})

@@ -19,7 +19,7 @@ KERNEL = Kernel("6.1", "1", Path("vmlinuz"), Path("headers"), Path("busybox"))
 
 @pytest.fixture
 def listening(tmp_path):
-    """Yield the path of a socket on which a server listens."""
+    """Yield the path of a UNIX socket on which a server listens, as a board does."""
     path = tmp_path / "board.sock"
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(path))

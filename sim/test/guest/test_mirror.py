@@ -67,7 +67,8 @@ def test_a_stranger_is_told_what_to_set(monkeypatch):
 
 
 def test_a_named_mirror_overrides(monkeypatch):
-    """DEBIAN_MIRROR and DEBIAN_SUITE take the place of the machine's sources, on any machine."""
+    """If DEBIAN_MIRROR and DEBIAN_SUITE are set, sim/guest/mirror.py takes them in place of the
+    machine's apt sources, on any machine."""
     monkeypatch.setattr(mirror, "os_release", lambda: {"ID": "ubuntu", "VERSION_CODENAME": "noble"})
     monkeypatch.setenv("DEBIAN_MIRROR", "http://near.example/debian/")
     assert mirror.sources() == [("http://near.example/debian", "bookworm")]
@@ -76,7 +77,8 @@ def test_a_named_mirror_overrides(monkeypatch):
 
 
 def test_without_apt_the_error_says_so(monkeypatch, tmp_path):
-    """Without apt-get, the error says so and names VM=0 as the way without a guest."""
+    """If the machine has no apt-get, the error of sim/guest/mirror.py says so, and names VM=0 as
+    the way to run without a guest."""
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(SetupError, match=r"no apt-get.*VM=0"):
         mirror.configured()

@@ -38,8 +38,8 @@ def package(tmp_path):
 
 @pytest.fixture
 def local_archive(monkeypatch, package):
-    """Replace Archive by a class whose update() and fetch() need no network; returns the class. If
-    its `fail` is set, fetch() fails."""
+    """Replace the class Archive, which runs apt, by one whose update() and fetch() need no network;
+    returns that class. If its `fail` is set, fetch() fails."""
 
     class Local(Archive):
         fail = False
@@ -66,8 +66,8 @@ SOURCES = [("http://mirror.example/debian", "bookworm")]
 
 
 def test_the_manifest_says_what_is_there(local_archive, package, tmp_path):
-    """The manifest of unpacked packages has the file name, size and SHA-256 of each, and what the
-    caller adds."""
+    """The manifest of a folder with unpacked Debian packages has the file name, size and SHA-256 of
+    each package, and the entries that the caller adds."""
     place = tmp_path / "build" / "thing"
     content = unpack(place, "thing", SOURCES, choose, lambda tree: {"release": "6.1"})
     assert (place / "root" / "usr" / "file").read_text() == "content"
@@ -83,7 +83,8 @@ def test_the_manifest_says_what_is_there(local_archive, package, tmp_path):
 
 
 def test_what_is_there_is_not_fetched_again(local_archive, tmp_path):
-    """If packages are already unpacked, unpack() reads the manifest and fetches nothing."""
+    """If Debian packages are already unpacked in a folder, packages.unpack() reads the folder's
+    manifest and fetches nothing."""
     for _ in range(2):
         unpack(tmp_path / "build" / "thing", "thing", SOURCES, choose)
     assert local_archive.fetches == 1

@@ -24,15 +24,16 @@ def nothing_there(monkeypatch, tmp_path):
 
 
 def test_the_machine_s_own_is_taken_when_it_has_the_device(tmp_path):
-    """The machine's own QEMU is used if it has the device vfio-user-pci, whatever its version."""
+    """qemu.find() returns the machine's own QEMU if that has the device vfio-user-pci, whatever its
+    version."""
     own = fake_qemu(tmp_path / "path" / qemu.PROGRAM, "exit 1")
     fake_qemu(tmp_path / "build" / "qemu" / qemu.PROGRAM, "exit 1")
     assert qemu.find() == own
 
 
 def test_one_that_is_too_old_is_passed_over(tmp_path):
-    """A QEMU in PATH without vfio-user-pci is not used. The fetched one is used, or find() returns
-    None."""
+    """qemu.find() passes over a QEMU in PATH that lacks the device vfio-user-pci. It returns the
+    QEMU that was fetched, or None."""
     fake_qemu(tmp_path / "path" / qemu.PROGRAM, "exit 1", devices='name "vfio-pci", bus PCI')
     assert qemu.find() is None
     fetched = fake_qemu(tmp_path / "build" / "qemu" / qemu.PROGRAM, "exit 1")

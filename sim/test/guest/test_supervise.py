@@ -38,8 +38,8 @@ def results(path, files):
 
 
 def test_the_results_come_back_byte_for_byte(tmp_path):
-    """The guest's facts, status and files come back byte for byte. In the console's text, line ends
-    become the host's."""
+    """The facts, the exit status and the files that a guest hands over come back byte for byte. In
+    the console's text, line ends become those of the host."""
     data = bytes(range(256)) * 3
     facts = b"kernel=6.1\nid=0x10ee:0x9038\nmps=256\nmrrs=512\nrc=3\n"
     text = results(tmp_path / "results", {"guest": facts, "info.json": data})
@@ -117,7 +117,8 @@ def test_an_end_without_results_is_an_error(tmp_path):
 
 
 def test_half_an_archive_is_an_error(tmp_path):
-    """A truncated archive of the guest's results, as from a QEMU that was killed, is an error."""
+    """If the archive of the guest's results is cut short, as by a QEMU that was killed, the run of
+    the guest fails."""
     whole = tmp_path / "results"
     text = results(whole, {"guest": b"rc=0\n"})
     whole.write_bytes(whole.read_bytes()[:300])
@@ -154,8 +155,8 @@ def test_a_missing_file_is_refused_before_the_start(tmp_path):
 
 
 def launcher(tmp_path):
-    """Start the launcher in a process of its own, with a fake QEMU that would run for 60 s; returns
-    (process, guest)."""
+    """Start a guest in a process of its own, with a fake QEMU that would run for 60 s. Returns (the
+    process, the fake guest)."""
     guest = fake_guest(tmp_path, "echo up; exec sleep 60")
     text = (
         "import sys; from pathlib import Path; from sim.guest import run\n"
@@ -186,7 +187,8 @@ def test_however_the_launcher_ends_qemu_ends(tmp_path, number, status):
 
 
 def test_ctrl_c_leaves_no_work_directory(tmp_path):
-    """Ctrl-C leaves no work directory, and the launcher says that the run was interrupted."""
+    """If the program that started a guest gets Ctrl-C, it removes its work directory and says that
+    the run was interrupted."""
     process, _ = launcher(tmp_path)
     process.stdout.readline()
     process.send_signal(signal.SIGINT)

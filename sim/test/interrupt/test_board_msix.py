@@ -69,8 +69,9 @@ def clear_table(card):
 
 
 def test_the_capability_says_where_table_and_pending_bits_are(bench):
-    """The MSI-X capability follows MSI in the list, and has the places of table and pending bits
-    that the option --msix gives. Only enable and function mask are writable."""
+    """The MSI-X capability comes after MSI in the card's capability list, and has the places of
+    table and pending bits that the board's option --msix gives. The host can write only its enable
+    bit and its function mask."""
     with bench(*OPTION) as (_, card):
         assert card.config_read(0x49, 1) == MSIX == 0x60 and card.config_read(MSIX + 1, 1) == 0x70
         assert card.config_read(MSIX, 1) == CAP_MSIX
