@@ -5,7 +5,7 @@
  */
 
 /*
- * Client of the list walker. It puts a linked list into memory that the card
+ * Client of the block list_sum. It puts a linked list into memory that the card
  * reaches, lets the card walk through it, and compares sum and length. Then a
  * node leads to a wrong address, and the card must stop with an error.
  * usage: client DEVICE   (vfio:ADDRESS or sim:SOCKET)
@@ -53,7 +53,7 @@ static uint64_t value_of(size_t n)
 	return n * 0x9e3779b97f4a7c15u;
 }
 
-/* Write the list into the memory of the ring. Returns the sum of its values. */
+/* Writes the linked list into the memory of the ring. Returns the sum of the list's values. */
 static uint64_t write_list(const struct litepcie_stream_info *ring, size_t room)
 {
 	struct node *nodes = ring->base;
@@ -70,7 +70,11 @@ static uint64_t write_list(const struct litepcie_stream_info *ring, size_t room)
 	return sum;
 }
 
-/* Let the card walk through the list, and compare what it finds. */
+/*
+ * Lets the card add up the list whose first node is at the bus address `head`.
+ * The program ends if the card's sum or number of nodes is not `sum` or `length`,
+ * or if the card reports no error although `fails` is set, or the reverse.
+ */
 static void walk(struct litepcie *dev, uint64_t head, uint64_t sum, uint32_t length, bool fails)
 {
 	uint32_t state, found_length;

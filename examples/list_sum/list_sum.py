@@ -23,15 +23,15 @@ from gateware.vocabulary.layouts import stream_layout
 
 NODE_BYTES   = 16
 VALUE_BITS   = 64
-MOST_NODES   = 1 << 20 # `user_limit` after a reset.
+MOST_NODES   = 1 << 20 # Value of the register `user_limit` after a reset.
 
 class ListSum(LiteXModule):
-    """Adds up the values of a linked list in host memory."""
+    """Adds up the values of a linked list in host memory, of at most `limit` nodes."""
     def __init__(self, platform):
         self.sink     = sink = stream.Endpoint(stream_layout()) # i: h2c, which is dropped
         self.source   = stream.Endpoint(stream_layout())        # o: c2h, which is not used
         self.irq      = Signal()                                # o
-        self.busy     = Signal()                                # o: device time must run
+        self.busy     = Signal()                                # o: high: device time must run
         self.commands = commands = UserCommands()               # reads of host memory
         self.head     = CSRStorage(ADDRESS_WIDTH, description="Address of the list's first node.")
         self.start    = CSRStorage(fields=[CSRField("go", size=1, pulse=True,
@@ -52,9 +52,9 @@ class ListSum(LiteXModule):
 
         # A read of a node -------------------------------------------------------------------------
 
-        # The list ends with the address 0, so a node is asked for while `address` is another one.
+        # The address 0 ends the list, so a command reads a node only if `address` is not 0.
         address = Signal(ADDRESS_WIDTH)
-        asked   = Signal() # The node at `address` was asked for.
+        asked   = Signal() # A command for the node at `address` is under way.
         command, h2c, done = commands.command, commands.h2c, commands.done
         running = self.state.fields.running
         came, endless = Signal(), Signal()
@@ -63,7 +63,7 @@ class ListSum(LiteXModule):
             command.valid.eq(running & (address != 0) & ~asked & ~endless),
             command.address.eq(address),
             command.bytes.eq(NODE_BYTES),
-            # The data of a read and its end are taken together.
+            # The data of a read and its end (`h2c` and `done` of the commands) are taken together.
             came.eq(h2c.valid & done.valid),
             h2c.ready.eq(came),
             done.ready.eq(came),

@@ -32,7 +32,7 @@ static uint32_t word(uint64_t buffer, size_t index)
 	return (uint32_t)(buffer * 0x9e3779b9u + index * 0x85ebca6bu);
 }
 
-/* Fills every buffer of the ring and sends it. */
+/* Fills every h2c buffer of the ring and sends it. Returns 0 or -errno. */
 static int fill_ring(struct litepcie_stream *h2c)
 {
 	struct litepcie_buffer buffer = { .struct_size = sizeof(buffer) };

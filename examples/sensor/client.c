@@ -57,7 +57,10 @@ static void check_frame(const struct litepcie_packet *packet, uint32_t number)
 	}
 }
 
-/* Check the frames of the next span. Returns their number. */
+/*
+ * Waits for the next piece of the capture (a litepcie_span), and checks its
+ * frames, the first of which must be frame `number`. Returns how many there are.
+ */
 static uint32_t take(struct litepcie_capture *capture, uint32_t number)
 {
 	struct litepcie_span span = { .struct_size = sizeof(span) };

@@ -18,14 +18,17 @@ from lanebox_host import Block, Card, LaneboxError
 FRAMES = 500
 SAMPLES = 20
 STEP = 97
-USER0 = 147  # link type of the frames: the first one that users may give a meaning
+USER0 = 147  # link type of the frames: LINKTYPE_USER0, the first for private use
 WAIT = 10.0  # seconds that the card may take for a frame
 
 FRAME = np.dtype([("number", "<u4"), ("samples", "<u2", SAMPLES)])
 
 
 def check(block: Block, number: int) -> int:
-    """Compare the frames of a block with the sawtooth. Return the number of the next frame."""
+    """Compare the frames of a block of the capture with the sawtooth, from frame `number` on.
+
+    Returns the number of the frame after the block. Ends the program at the first wrong frame.
+    """
     for frame in block:
         (found,) = frame.view(FRAME)
         wanted = (np.arange(SAMPLES) + number * SAMPLES) * STEP % (1 << 16)
@@ -36,7 +39,10 @@ def check(block: Block, number: int) -> int:
 
 
 def run(device: str, csr: str, file: Path) -> None:
-    """Capture the sensor's frames from the card `device`, and write them to `file`."""
+    """Capture frames of the sensor from the card `device` and check them, until FRAMES have come.
+
+    The frames are also written to `file`. `csr` is the path of the build's csr.json.
+    """
     with Card(device) as card, file.open("wb") as out:
         card.registers.load(csr)
         number = 0

@@ -26,13 +26,13 @@ SECOND      = 6                                         # samples of the second 
 SAMPLES     = FIRST + SECOND
 
 class Sensor(LiteXModule):
-    """Sends a frame of samples every `period` cycles."""
+    """Sends a frame of samples every `period` clock cycles while the register `run` is 1."""
     def __init__(self, platform):
         self.sink    = sink = stream.Endpoint(stream_layout())     # i: h2c, which is dropped
         self.source  = stream.Endpoint(stream_layout())            # o: c2h, which is not used
         self.frames  = frames = stream.Endpoint(stream_layout())   # o: frames for the capture block
         self.irq     = Signal()                                    # o
-        self.busy    = Signal()                                    # o: device time must run
+        self.busy    = Signal()                                    # o: high: device time must run
         self.run     = CSRStorage(1, description="Send frames, from number 0 on.")
         self.period  = CSRStorage(32, reset=2500, description="Cycles from frame to frame.")
         self.missed  = CSRStatus(32, description="Frames that had to be left out.")

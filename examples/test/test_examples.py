@@ -13,21 +13,23 @@ from sim import examples
 
 
 def test_the_class_is_named_after_the_folder():
-    """The class is named after the folder: scale has Scale, and spinal_scale has SpinalScale."""
+    """The logic's class is named after the example's folder: folder scale has the class Scale, and
+    spinal_scale has SpinalScale.
+    """
     assert examples.find("scale").user.endswith("examples/scale/scale.py:Scale")
     assert examples.find("spinal_scale").user.endswith("spinal_scale.py:SpinalScale")
 
 
 def test_an_unknown_example_lists_those_that_exist():
-    """An unknown name of an example is refused with a list of the examples."""
+    """For a name that no example has, examples.find() raises an error that lists the examples."""
     with pytest.raises(ValueError, match="scale, sensor, spinal_scale"):
         examples.find("scales")
 
 
 def test_a_folder_elsewhere_is_found_by_its_path(tmp_path):
-    """A folder in another place is found by its path.
+    """examples.find() takes the path of a user's folder outside of examples/, too.
 
-    Its builds have another name than those of an example with the same folder name.
+    The build folders of such a block differ from those of an example with the same folder name.
     """
     folder = tmp_path / "scale"
     folder.mkdir()
@@ -49,7 +51,9 @@ def test_a_folder_elsewhere_is_found_by_its_path(tmp_path):
     ],
 )
 def test_a_folder_that_cannot_be_says_why(tmp_path, name, files, sentence):
-    """If a folder cannot be used, the error names the path, and the file that is missing."""
+    """If the folder of a user's block cannot be used, the error of examples.find() names the path,
+    and the file that is missing.
+    """
     if files is not None:
         (tmp_path / name).mkdir()
         for file in files:
@@ -59,7 +63,9 @@ def test_a_folder_that_cannot_be_says_why(tmp_path, name, files, sentence):
 
 
 def test_a_folder_of_a_similar_name_is_proposed(tmp_path):
-    """The error for a mistyped folder proposes the block beside it, and no other folder."""
+    """The error of examples.find() for a mistyped folder proposes the folder of a similar name
+    beside it that has a block, and no folder without one.
+    """
     for name in ("my_crc", "my_crd"):
         (tmp_path / name).mkdir()
     (tmp_path / "my_crc" / "my_crc.py").write_text("")
@@ -81,9 +87,10 @@ def test_each_example_is_complete(name):
 
 @pytest.mark.parametrize("name", ["whiten", "spinal_whiten"])
 def test_a_client_that_gets_no_interrupt_says_what_to_look_at(monkeypatch, name):
-    """If a packet comes back but no interrupt, client.py ends with a sentence.
+    """If a packet comes back but no interrupt, the example's client.py ends with an error message.
 
-    The sentence has the packet's number, the count in user_packets, and the signal to look at.
+    The message has the packet's number, the count in the register user_packets, and the name of the
+    signal to look at, `irq`.
     """
     registers = mock.MagicMock()
     registers.__getitem__.side_effect = iter([7, 8])

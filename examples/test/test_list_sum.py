@@ -2,9 +2,9 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Tests of the block in examples/list_sum.
+"""Tests of the block ListSum in examples/list_sum, which adds up a linked list in host memory.
 
-sim/test/virtio/test_board_commands.py has it on a whole card.
+sim/test/virtio/test_board_commands.py tests the same block on a whole simulated card.
 """
 
 import random
@@ -18,25 +18,33 @@ from tools.testing.seeds import each_seed
 from tools.testing.stream_model import simulate, watch
 
 ListSum = find_occupant(f"{ROOT}/examples/list_sum/list_sum.py:ListSum")
-FAILED = 3  # the error code of a read of a node that does not exist
+FAILED = 3  # the error code of a read of an address that has no node
 
 
 def make_list(values, rng):
-    """Return {address: (next address, value)} of a list of these values, and its first address."""
+    """Return ({address: (next address, value)}, first address) of a linked list of these values.
+    The nodes have random addresses.
+    """
     nodes = [16 * n for n in rng.sample(range(1, 1 << 20), len(values))]
     return dict(zip(nodes, zip([*nodes[1:], 0], values))), nodes[0]
 
 
 def walks(nodes, heads, rng, limit=1 << 20):
-    """Let the block walk through the lists that begin at `heads`. Returns for each walk (sum,
-    length, endless, error), and asserts that it has one interrupt.
+    """Let the block ListSum add up one linked list for each address in `heads`, one after the
+    other.
+
+    `nodes` is {address: (next address, value)}. `limit` is the most nodes of a list. Returns for
+    each list (sum, number of nodes read, whether it has more than `limit` nodes, error code).
+    Asserts that each list gave one interrupt.
     """
     dut, found = ListSum(platform=None), []
     interrupts = 0
 
     @passive
     def host():
-        """Answer each command: data and end come some cycles later, in any order."""
+        """Stand in for the host: answer each read command of the block. The data and the end of the
+        command come some cycles later, in any order.
+        """
         command, h2c, done = dut.commands.command, dut.commands.h2c, dut.commands.done
         while True:
             yield command.ready.eq(1)
@@ -44,7 +52,8 @@ def walks(nodes, heads, rng, limit=1 << 20):
             while not (yield command.valid):
                 yield
             assert (yield command.bytes) == 16 and not (yield command.write)
-            # A node of two TLPs may fail in its second half, and then lead anywhere.
+            # A read of 16 bytes may be two TLPs of which the second fails. The data that the block
+            # then gets may have any next address.
             following, value = nodes.get((yield command.address), (8, 1))
             yield done.error.eq(0 if (yield command.address) in nodes else FAILED)
             yield command.ready.eq(0)
@@ -98,7 +107,9 @@ def test_it_fits_the_user_slot():
 @pytest.mark.parametrize("length", [1, 2, 50])
 @each_seed(2)
 def test_the_values_of_a_list_are_added_up(length, seed):
-    """Sum (modulo 2^64) and length of each list are right, also of one that is walked again."""
+    """ListSum gives the right sum (modulo 2^64) and number of nodes for each list, also if it adds
+    up the same list twice.
+    """
     rng = random.Random(seed)
     values = [rng.getrandbits(64) for _ in range(length)]
     nodes, head = make_list(values, rng)
@@ -107,8 +118,9 @@ def test_the_values_of_a_list_are_added_up(length, seed):
 
 @each_seed(2)
 def test_a_node_that_cannot_be_read_ends_the_walk(seed):
-    """A node that cannot be read ends the walk with its error, and does not count. The next walk is
-    right."""
+    """If ListSum cannot read a node, it stops with the error of the read, and the node does not
+    count. The next list is added up right.
+    """
     rng = random.Random(seed)
     nodes, head = make_list([5, 6, 7], rng)
     broken, start = make_list([1, 2], rng)

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Tests of the block in examples/scale."""
+"""Tests of the block Scale in examples/scale, which multiplies each word by a power of two."""
 
 import random
 
@@ -35,7 +35,7 @@ def test_it_fits_the_user_slot():
 @pytest.mark.parametrize("shift", [0, 1, 13, 31])
 @each_seed(2)
 def test_every_word_is_scaled(shift, seed):
-    """With random stalls the c2h stream is the h2c stream, scaled word by word."""
+    """With random stalls Scale's stream c2h has the words of its stream h2c, each scaled."""
     rng = random.Random(seed)
     dut = Scale(platform=None)
     beats = [rng.randrange(2**DATA_WIDTH) for _ in range(100)]
@@ -59,7 +59,7 @@ def test_every_word_is_scaled(shift, seed):
 
 
 def test_one_beat_per_cycle():
-    """Without stalls the block sends a beat in every cycle after the first one."""
+    """Without stalls the block Scale sends a beat in every cycle after the first one."""
     dut = Scale(platform=None)
     taken = []
     gaps = []

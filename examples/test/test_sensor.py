@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Tests of the block in examples/sensor."""
+"""Tests of the block Sensor in examples/sensor, which sends measurements as frames."""
 
 import random
 import struct
@@ -20,14 +20,16 @@ SAMPLES, STEP = 20, 97
 
 
 def frame(number):
-    """Return the 44 bytes of the sensor's frame `number`."""
+    """Return the 44 bytes that frame `number` of the sensor must have."""
     samples = [(number * SAMPLES + i) * STEP & 0xFFFF for i in range(SAMPLES)]
     return struct.pack(f"<I{SAMPLES}H", number, *samples)
 
 
 def sense(period, cycles, rng, flow):
-    """Let the sensor run. Returns its frames, as (cycle of the first beat, bytes), and how many it
-    counted as missed. `flow` is the probability that a beat is taken in a cycle.
+    """Let the sensor send a frame every `period` clock cycles, for `cycles` cycles.
+
+    `flow` is the probability that a beat is taken in a cycle. Returns the frames as a list of
+    (cycle of the first beat, bytes), and the number of frames that the sensor counted as missed.
     """
     dut, frames, missed = Sensor(platform=None), [], []
 
@@ -72,7 +74,9 @@ def test_it_fits_the_user_slot():
 
 
 def test_a_frame_comes_every_period():
-    """If all beats are taken, each frame comes whole, a period after the one before."""
+    """If all beats are taken, each of the sensor's frames comes whole, `period` cycles after the
+    frame before it.
+    """
     frames, missed = sense(period=10, cycles=500, rng=random.Random(1), flow=1)
     assert missed == 0 and len(frames) >= 49
     assert [data for _, data in frames] == [frame(n) for n in range(len(frames))]
@@ -83,7 +87,9 @@ def test_a_frame_comes_every_period():
 @pytest.mark.parametrize("flow", [0.1, 0.5])
 @each_seed(2)
 def test_a_frame_that_cannot_be_sent_in_time_is_counted(flow, seed):
-    """Each frame is sent whole, or is counted in `missed` and its number is left out."""
+    """The sensor sends each frame whole, or leaves it out, with its number, and counts it in
+    `missed`.
+    """
     frames, missed = sense(period=8, cycles=4000, rng=random.Random(seed), flow=flow)
     numbers = [struct.unpack_from("<I", data)[0] for _, data in frames]
     assert [data for _, data in frames] == [frame(n) for n in numbers]

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Tests of the block in examples/spinal_scale."""
+"""Tests of the SpinalHDL block SpinalScale in examples/spinal_scale."""
 
 import re
 import subprocess
@@ -62,8 +62,8 @@ def testbench(verilog, tmp_path_factory):
 
 
 def test_it_fits_the_user_slot(verilog):
-    """The user slot accepts SpinalScale's wrapper, which adds the Verilog and has the register
-    `shift`.
+    """The user slot accepts the Python class around SpinalScale. The class adds the Verilog to the
+    build, and has the register `shift`.
     """
     platform = Platform()
     occupant = make_occupant(find_occupant(f"{EXAMPLE}/spinal_scale.py:SpinalScale"), platform)
@@ -72,8 +72,8 @@ def test_it_fits_the_user_slot(verilog):
 
 
 def test_verilog_is_readable_and_synchronous(verilog):
-    """The generated Verilog has the ports of the Instance, and no anonymous name, asynchronous
-    reset or date.
+    """SpinalScale's generated Verilog has the ports that the Instance connects, and no anonymous
+    name, asynchronous reset or date.
     """
     text = verilog.read_text()
     assert "_zz_" not in text and "Date" not in text
@@ -94,9 +94,9 @@ def test_verilog_is_readable_and_synchronous(verilog):
 
 @each_seed(3)
 def test_every_word_is_scaled_without_a_bubble(testbench, seed):
-    """In spinal_scale_tb.sv the block scales every word, in order.
+    """The testbench spinal_scale_tb.sv finds that SpinalScale scales every word, in order.
 
-    Without stalls it loses no cycle.
+    Without stalls the block loses no cycle.
     """
     result = subprocess.run(
         [testbench, f"+verilator+seed+{seed + 1}"], capture_output=True, text=True

@@ -16,7 +16,7 @@ import numpy as np
 from lanebox_host import Card, LaneboxError
 
 PACKETS = 100
-LONGEST = 4096  # Bytes of the longest packet that is sent. A DMA buffer has at least as many.
+LONGEST = 4096  # bytes of the longest packet that is sent; each DMA buffer has at least as many
 KEY = 0x9E3779B9
 WAIT = 10  # seconds that the card may take for a packet and its interrupt
 

@@ -11,7 +11,9 @@ KEY = 0x9E3779B9
 
 
 def expected(data: bytes) -> bytes:
-    """Return the packet that must come out for `data`: byte i XORed with byte i % 4 of the key."""
+    """Return the packet that must come out of the block for the packet `data`: byte i is XORed with
+    byte i % 4 of the key.
+    """
     key = KEY.to_bytes(4, "little")
     return bytes(byte ^ key[i % 4] for i, byte in enumerate(data))
 
