@@ -14,7 +14,9 @@ PROTOCOL = c_header.VFIO_USER
 
 
 def test_everything_is_as_the_compiler_has_it(tmp_path):
-    """Each number of the header, and the size of each structure, is what a C program prints."""
+    """c_header.read() gives each number of the header, and the size of each structure, as a
+    compiled C program prints them.
+    """
     header = c_header.read(PROTOCOL)
     assert len(header.numbers) > 30 and len(header.layouts) == 10
     lines = [f'printf("{name} %lld\\n", (long long){name});' for name in header.numbers]
@@ -30,7 +32,7 @@ def test_everything_is_as_the_compiler_has_it(tmp_path):
 
 
 def test_no_member_is_overlooked():
-    """Every member of an enumeration in the C header is among the numbers that were read."""
+    """c_header.read() finds every member of each enumeration in the C header."""
     text = re.sub(r"/\*.*?\*/", "", PROTOCOL.read_text(), flags=re.DOTALL)
     members = re.findall(r"^\t([A-Z]\w+)", text, re.MULTILINE)
     assert set(members) == set(c_header.read(PROTOCOL).numbers)

@@ -42,7 +42,9 @@ def test_every_folder_has_a_row_of_its_own():
 
 
 def test_a_file_without_a_row_is_an_error():
-    """An unknown file raises KeyError. It does not count as a file that needs no campaign."""
+    """row() raises KeyError for a file without a row in TABLE. Such a file must not count as one
+    that needs no campaign.
+    """
     with pytest.raises(KeyError, match=r"new/thing\.py: .* no row"):
         campaigns.row("new/thing.py")
 
@@ -108,7 +110,9 @@ GUEST_DRIVER = ("driver", "kernels", "library", "utility", "stock", "cost")
     ],
 )
 def test_a_change_asks_for_what_proves_it(file, expected):
-    """A changed file asks for the campaigns of the row with the longest matching path."""
+    """A changed file asks for the campaigns of the row of TABLE with the longest path that begins
+    the file's path.
+    """
     assert campaigns.choose([file]).keys() == expected
 
 
@@ -119,7 +123,9 @@ def test_a_helper_asks_for_the_tests_that_import_it():
 
 
 def test_the_program_says_what_it_would_run_and_why():
-    """The program runs with the system's Python, and prints the base and each campaign."""
+    """tools/campaigns.py runs with the system's Python. It prints the commit since which changes
+    count, and each campaign.
+    """
     command = ["python3", "tools/campaigns.py"]
     environment = {**os.environ, "CI_BASE": "HEAD"}
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=environment)
@@ -175,7 +181,7 @@ def pytest_calls(monkeypatch):
 
 
 def test_what_does_not_fit_is_left_out_and_named(pytest_calls, capsys):
-    """A campaign whose minutes do not fit is left out and named.
+    """campaigns.py leaves out a campaign whose minutes do not fit into --minutes, and names it.
 
     A shorter campaign may still run.
     """
@@ -187,7 +193,7 @@ def test_what_does_not_fit_is_left_out_and_named(pytest_calls, capsys):
 
 
 def test_a_campaign_that_fails_fails_the_run(pytest_calls, capsys):
-    """If a campaign fails, the other campaigns still run, and the run fails at the end."""
+    """If a campaign fails, campaigns.py still runs the others, and ends with status 1."""
     assert campaigns.carry_out(["models", "hosts"], 1000) == 1
     assert len(pytest_calls) == 2
     assert "failed: models" in capsys.readouterr().out

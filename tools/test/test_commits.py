@@ -14,7 +14,9 @@ WHY = "\n\nThe reason.\n"
     "subject", ["kernel: wake epoll", "kernel, liblitepcie: give up", "test: `make test` runs"]
 )
 def test_a_message_with_area_and_reason_has_no_fault(subject):
-    """An area of the list, or two of them, and a reason are enough."""
+    """A message whose first line has one or two areas of the list AREAS, and which gives a reason,
+    has no fault.
+    """
     assert commits.faults(subject + WHY) == []
 
 
@@ -48,14 +50,16 @@ def test_a_message_in_a_file_is_checked(tmp_path, capsys):
 
 
 def test_a_fault_of_the_history_is_told_with_its_commit(monkeypatch, capsys):
-    """Without a file the commits since BEGIN are checked, each by its hash."""
+    """Without the name of a file, tools/commits.py checks each commit since BEGIN, and a fault has
+    the commit's hash.
+    """
     monkeypatch.setattr(commits, "messages", lambda begin: {"1234567": "kernel: wake epoll"})
     assert commits.main([]) == 1
     assert "1234567: kernel: wake epoll\n" in capsys.readouterr().out
 
 
 def test_the_history_is_read():
-    """Each message of the last commits is found, whole and by its hash."""
+    """messages() finds the message of each of the last commits, whole and by the commit's hash."""
     found = commits.messages("2026-11-01")
     assert found or not (commits.ROOT / ".git").exists()
     assert all(len(key) >= 7 and text for key, text in found.items())

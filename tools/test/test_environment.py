@@ -35,7 +35,9 @@ def run(repository, *arguments, script="sim.py"):
 
 @pytest.mark.parametrize("script", ["sim.py", "ku5p.py", "rk_xcku5p.py", "ku5p_probe.py"])
 def test_without_environment_the_command_is_named(repository, script):
-    """Without LiteX and .venv the scripts end with status 2 and name the command for .venv."""
+    """Without LiteX and .venv the scripts in targets/ end with status 2 and name the command that
+    makes .venv.
+    """
     result = run(repository, "--build", script=script)
     assert result.returncode == 2
     assert "litex" in result.stderr and "make setup" in result.stderr
@@ -43,7 +45,7 @@ def test_without_environment_the_command_is_named(repository, script):
 
 
 def test_help_needs_nothing(repository):
-    """The option --help of the scripts works before any package is installed."""
+    """The option --help of the scripts in targets/ works before any package is installed."""
     result = run(repository, "--help")
     assert result.returncode == 0
     assert "--memory0" in result.stdout and "examples:" in result.stdout
@@ -51,7 +53,9 @@ def test_help_needs_nothing(repository):
 
 @pytest.mark.parametrize("script", ["sim.py", "ku5p.py", "ku5p_probe.py"])
 def test_the_repositorys_environment_is_entered(repository, script):
-    """If .venv exists, the script starts again with its Python, with the same arguments."""
+    """If .venv exists, a script in targets/ starts again with .venv's Python, with the same
+    arguments.
+    """
     python = repository / ".venv" / "bin" / "python3"
     python.parent.mkdir(parents=True)
     python.write_text('#!/bin/sh\necho "venv: $*"\n')

@@ -28,7 +28,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @pytest.fixture
 def machine(monkeypatch):
-    """Pretend that this machine is a Debian 12. Return the mirrors that its apt has."""
+    """Pretend that this machine is a Debian 12. Return the mirrors that its apt's settings name."""
     monkeypatch.delenv("DEBIAN_MIRROR", raising=False)
     monkeypatch.delenv("DEBIAN_SUITE", raising=False)
     pairs = [
@@ -70,7 +70,9 @@ def test_apt_learns_how_the_archive_is_reached_and_no_more():
 
 
 def test_of_the_environment_only_package_clients_settings_are_kept(tmp_path):
-    """A setting of a package client is kept unless it names a file that the root does not have."""
+    """Of the caller's environment the root gets the settings of package clients only, without those
+    that name a file that the root lacks.
+    """
     (tmp_path / "etc").mkdir()
     (tmp_path / "etc" / "ca.crt").touch()
     given = {
@@ -118,7 +120,9 @@ def signals():
 def test_where_no_root_can_be_made_the_reason_is_said(
     machine, monkeypatch, tmp_path, capsys, step, problem
 ):
-    """If no root can be made, the status is 1, the reason is printed, and no folder stays."""
+    """If fresh_root.py cannot make the root, its status is 1, it prints the reason, and no folder
+    stays.
+    """
 
     def fail(*arguments, **options):
         raise problem
@@ -141,7 +145,8 @@ def test_the_folder_for_roots_is_the_callers(monkeypatch, tmp_path):
 
 
 def test_without_root_or_sudo_the_reason_is_said(monkeypatch, capsys):
-    """Without root's rights and without sudo the status is 1, and stderr names the reason.
+    """Without root's rights and without sudo fresh_root.py ends with status 1, and stderr has the
+    reason.
 
     No traceback is printed.
     """
@@ -152,7 +157,7 @@ def test_without_root_or_sudo_the_reason_is_said(monkeypatch, capsys):
 
 
 def test_under_sudo_it_has_its_settings_and_hears_ctrl_c(monkeypatch, tmp_path, capfd):
-    """Under sudo the program has the caller's home and client settings, and Ctrl-C ends it."""
+    """Under sudo fresh_root.py has the caller's home and client settings, and Ctrl-C ends it."""
     script = tmp_path / "script.py"
     script.write_text(
         "import os, signal, sys\n"
@@ -191,7 +196,7 @@ def test_ci_takes_either_release_by_the_number_of_commits(tmp_path, commits, rel
 
 @pytest.mark.parametrize("line", [["11", "true"], ["13"], []])
 def test_a_wrong_command_line_is_a_usage_error(line):
-    """A wrong command line ends with status 2 and a usage.
+    """A wrong command line of fresh_root.py ends with status 2 and a usage.
 
     The text of --help has examples and --keep.
     """
@@ -275,7 +280,7 @@ def wait_for(condition, seconds=20):
 
 @pytest.mark.parametrize(("command", "status"), [("exit 7", 7), ("true", 0), ("kill -9 $$", 137)])
 def test_the_status_is_the_commands(root, command, status):
-    """The status is that of the command in the root.
+    """The exit status of fresh_root.py is that of the command in the root.
 
     It is 128 plus the number of the signal if the command was killed, as in a shell.
     """
@@ -307,7 +312,9 @@ def test_mounts_and_processes_end_with_the_command(root):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_an_interrupted_command_leaves_nothing(root, number):
-    """SIGINT, SIGTERM and SIGKILL leave no process and no mount of the root behind."""
+    """After SIGINT, SIGTERM or SIGKILL to fresh_root.py, no process and no mount of the root is
+    left.
+    """
     before = Path("/proc/mounts").read_text()
     seconds = f"4{time.time_ns() % 10**9}"
     process = root.start(f"trap '' INT TERM; setsid sleep {seconds} & sleep {seconds}")

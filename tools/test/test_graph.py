@@ -15,7 +15,7 @@ from tools.testing.repository import ROOT
 
 
 def test_no_part_of_the_tree_uses_one_above_it():
-    """The program accepts this tree, and prints the stages of the gateware."""
+    """tools/graph.py accepts this repository, and prints the stages of the gateware."""
     command = [sys.executable, "-m", "tools.graph"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
@@ -24,7 +24,7 @@ def test_no_part_of_the_tree_uses_one_above_it():
     assert "  gateware/numbers.py\n" in done.stdout.partition("level 1")[0]
 
 
-# Mistakes in the tree: the file, the text that is added to it, and the program's message.
+# Mistakes in the tree: the file, the text that is added to it, and the message of tools/graph.py.
 MISTAKES = {
     "Python": ("gateware/dma/cut.py", "from gateware import soc\n", "a circle.*gateware/dma"),
     "late": ("gateware/dma/cut.py", "def f():\n    from gateware.soc import x\n", "a circle"),
@@ -72,14 +72,18 @@ def tree(tmp_path, monkeypatch):
 
 
 def test_a_tree_without_a_mistake_passes(tree, capsys):
-    """The program accepts a tree in which tests use everything and no other part breaks RULES."""
+    """tools/graph.py accepts a tree in which tests use everything and no other part breaks
+    RULES.
+    """
     assert graph.main() == 0
     assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize("name", MISTAKES)
 def test_a_mistake_is_seen(tree, name, capsys):
-    """A forbidden use, in each language and also inside a function, is an error that names it."""
+    """A forbidden import or include, in each language and also inside a function, is an error of
+    tools/graph.py that names it.
+    """
     file, more, message = MISTAKES[name]
     (tree / file).write_text((tree / file).read_text() + more)
     assert graph.main() == 1

@@ -38,7 +38,9 @@ def held(tmp_path):
 
 
 def wait(held, tmp_path, monkeypatch, seconds):
-    """Wait for the lock that the other process holds, which frees it after some seconds."""
+    """Wait for the lock that the process `held` holds. That process frees it after `seconds`
+    seconds.
+    """
     monkeypatch.setattr(environment, "CACHE", tmp_path)
     timer = threading.Timer(seconds, held.stdin.close)
     timer.start()
@@ -48,7 +50,8 @@ def wait(held, tmp_path, monkeypatch, seconds):
 
 
 def test_a_long_wait_is_told_once(held, tmp_path, monkeypatch, capsys):
-    """After PATIENCE seconds one line on stderr says what is waited for.
+    """After PATIENCE seconds of waiting for a lock, one line on stderr says for which lock the
+    process waits.
 
     Later the lock is taken.
     """

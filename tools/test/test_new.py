@@ -113,7 +113,8 @@ def test_a_shell_s_locale_is_no_language(home, monkeypatch):
     ],
 )
 def test_a_name_that_cannot_be_says_what_can(home, capsys, language, name, sentence):
-    """A block's name that cannot be used gives status 2 and a sentence with the next step.
+    """If `make new` gets a name that cannot be a block's, its status is 2 and a sentence names the
+    next step.
 
     No file is written.
     """
@@ -126,7 +127,9 @@ def test_a_name_that_cannot_be_says_what_can(home, capsys, language, name, sente
 
 
 def test_what_is_there_stays(home, capsys):
-    """A folder that exists is not changed, and the message says how to use it."""
+    """`make new` does not change a folder that exists, and its message says how to use that
+    folder.
+    """
     (home / "crc").mkdir()
     assert new.main(["--name", "crc"]) == 2
     assert "make test EXAMPLE=~/crc" in capsys.readouterr().err

@@ -13,7 +13,9 @@ from tools.words import pair
     "word, read", [("a=b", ("a", "b")), ("a=b=c", ("a", "b=c")), ("a=", ("a", ""))]
 )
 def test_a_word_ends_its_name_at_the_first_equals_sign(word, read):
-    """The name ends at the first `=`. The value is the whole rest, and may be empty."""
+    """In a word name=value the name ends at the first `=`. The value is the whole rest, and may be
+    empty.
+    """
     assert pair(word) == read
 
 

@@ -101,7 +101,7 @@ def test_a_package_that_does_not_exist_is_an_error(apt):
 
 
 def test_without_root_the_command_is_printed(apt, monkeypatch, capsys):
-    """Without root's rights prepare.py ends with status 2, and prints the command for root."""
+    """Without root's rights prepare.py ends with status 2, and prints the commands for root."""
     monkeypatch.setattr(prepare, "privilege", lambda: None)
     with pytest.raises(SystemExit) as caught:
         prepare.install([WIDGET])
@@ -117,7 +117,7 @@ OFFLINE = "W: Failed to fetch http://m.example: Temporary failure resolving 'm.e
 
 @pytest.mark.parametrize("known", ["", "widget-dev\n"], ids=["no index", "an old index"])
 def test_apt_that_is_offline_says_so(apt, known):
-    """If apt reaches no mirror, the error says so.
+    """If apt reaches no mirror, the error of prepare.py says so.
 
     It does not say that the package does not exist.
     """
@@ -129,7 +129,9 @@ def test_apt_that_is_offline_says_so(apt, known):
 
 
 def test_who_may_not_use_sudo_gets_the_command_for_root(apt, monkeypatch, capsys):
-    """A user who may not use sudo gets the command for root, as without sudo."""
+    """For a user who may not use sudo, prepare.py prints the command for root, as on a machine
+    without sudo.
+    """
     sudo = apt / "sudo"
     sudo.write_text("#!/bin/sh\necho 'user is not in the sudoers file.'; exit 1\n")
     sudo.chmod(0o755)
@@ -150,27 +152,31 @@ def test_an_interrupted_installation_that_dpkg_cannot_end_is_root_s(apt):
 
 
 def test_how_much_is_fetched_is_said(apt, capsys):
-    """The number of packages and megabytes is printed before the download."""
+    """prepare.py prints the number of packages and megabytes before the download."""
     prepare.install([WIDGET])
     assert "widget-dev (1 packages, 1.5 MB)" in capsys.readouterr().err
 
 
 def test_without_apt_the_needs_are_named(monkeypatch, tmp_path):
-    """On a distribution without apt the error lists the needs, to be installed by hand."""
+    """On a distribution without apt the error of prepare.py lists the needs, to be installed by
+    hand.
+    """
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(prepare.PrepareError, match=r"missing on this machine: widget.*no apt-get"):
         prepare.install([WIDGET])
 
 
 def test_nothing_is_installed_when_nothing_is_missing(monkeypatch):
-    """If nothing is missing, apt is not run."""
+    """If no need is missing, prepare.py does not run apt."""
     monkeypatch.setattr(prepare, "missing", lambda groups: [])
     monkeypatch.setattr(prepare, "install", None)
     prepare.meet(["sim"])
 
 
 def test_what_stays_missing_is_an_error(apt, monkeypatch):
-    """If a need is still missing after its installation, the error names the package, and PATH."""
+    """If a need is still missing after its installation, the error of prepare.py names the package,
+    and PATH.
+    """
     monkeypatch.setattr(prepare, "missing", lambda groups: [WIDGET])
     with pytest.raises(
         prepare.PrepareError, match=r"still missing.*widget \(package widget-dev\).*PATH"
@@ -180,7 +186,9 @@ def test_what_stays_missing_is_an_error(apt, monkeypatch):
 
 
 def test_what_is_optional_and_unknown_to_apt_stops_nobody(apt, monkeypatch):
-    """An optional need is skipped if apt does not know its package, and installed otherwise."""
+    """prepare.py skips an optional need if apt does not know its package, and installs it
+    otherwise.
+    """
     wanted = Need("gadget", lambda: False, ("gadget",), optional=True)
     monkeypatch.setattr(prepare, "missing", lambda groups: [wanted])
     prepare.meet(["readers"])
@@ -196,7 +204,9 @@ def test_what_is_optional_and_unknown_to_apt_stops_nobody(apt, monkeypatch):
 
 @pytest.fixture
 def steps(monkeypatch, tmp_path):
-    """Make a project in an empty folder. Return the list of steps that are run for its .venv."""
+    """Make a project in an empty folder. Return the list to which prepare.py's steps for .venv are
+    added.
+    """
     root = tmp_path / "project"
     (root / "tools").mkdir(parents=True)
     (root / "tools" / "requirements.lock").write_text("litex==2024.12\n")
@@ -244,7 +254,7 @@ def test_another_lock_file_makes_another_venv(steps):
 
 
 def test_another_setup_py_installs_the_project_again(steps):
-    """A changed setup.py installs the project again, and no packages."""
+    """A changed setup.py makes make_venv() install the project again, and no packages."""
     made(steps)
     (prepare.ROOT / "setup.py").write_text("setup(name='lanebox')\n")
     assert made(steps) == ["project"]
@@ -253,7 +263,9 @@ def test_another_setup_py_installs_the_project_again(steps):
 @pytest.mark.parametrize("step", ["venv", "packages", "project"])
 @pytest.mark.parametrize("ended", [False, True], ids=["within", "at its end"])
 def test_after_ctrl_c_in_any_step_the_next_run_is_whole(steps, monkeypatch, step, ended):
-    """After Ctrl-C in any step, the next run removes what is half-made, and repeats that step."""
+    """After Ctrl-C in any step of make_venv(), the next run removes what is half-made, and repeats
+    that step.
+    """
     whole = prepare.run
 
     def broken(argv, what, **rest):
@@ -323,7 +335,7 @@ def test_a_path_that_make_cannot_take_is_refused(monkeypatch, name):
 
 
 def test_another_processor_can_do_without_a_guest(monkeypatch):
-    """On a processor other than x86-64 only the guest is refused."""
+    """On a processor other than x86-64 prepare.py refuses only the group of the guest."""
     monkeypatch.setattr(prepare.platform, "machine", lambda: "aarch64")
     prepare.refuse_what_cannot_work(["sim"])
     with pytest.raises(prepare.PrepareError, match=r"aarch64.*VM=0"):
@@ -331,14 +343,14 @@ def test_another_processor_can_do_without_a_guest(monkeypatch):
 
 
 def test_an_unknown_group_is_a_usage_error(capsys):
-    """An unknown group is refused with a list of the groups."""
+    """prepare.py refuses an unknown group of needs with a list of the groups."""
     with pytest.raises(SystemExit):
         prepare.main(["gest"])
     assert f"there are {', '.join(prepare.NEEDS)}" in capsys.readouterr().err
 
 
 def test_a_failed_step_is_no_traceback(monkeypatch, capsys):
-    """A failed step gives status 1 and the step's message, without a traceback."""
+    """A failed step of prepare.py gives status 1 and the step's message, without a traceback."""
 
     def fail(groups):
         raise StepError("apt: widget-dev: exit status 100")
@@ -349,8 +361,8 @@ def test_a_failed_step_is_no_traceback(monkeypatch, capsys):
 
 
 def test_a_checkout_that_cannot_be_written_is_no_traceback(monkeypatch, tmp_path, capsys):
-    """If build/ cannot be written (in this test it is a file), the status is 1 and the folder is
-    named.
+    """If prepare.py cannot write build/ (in this test it is a file), the status is 1 and the
+    message names the folder.
     """
     (tmp_path / "build").touch()
     monkeypatch.setattr(prepare, "ROOT", tmp_path)
@@ -360,7 +372,7 @@ def test_a_checkout_that_cannot_be_written_is_no_traceback(monkeypatch, tmp_path
 
 
 def test_a_checkout_without_room_for_the_environment_is_no_traceback(monkeypatch, tmp_path, capsys):
-    """If .venv cannot be made in the checkout, this is reported before anything is installed."""
+    """If .venv cannot be made in the checkout, prepare.py says so before it installs anything."""
     monkeypatch.setattr(prepare, "ROOT", tmp_path)
     monkeypatch.setattr(prepare, "VENV", tmp_path / ".venv")
     monkeypatch.setattr(prepare, "meet", None)
@@ -379,7 +391,9 @@ def test_a_checkout_without_room_for_the_environment_is_no_traceback(monkeypatch
     ],
 )
 def test_what_a_step_meets_comes_down_to_one_sentence(monkeypatch, capsys, words, told):
-    """A known problem of a step becomes one sentence that says what to do next."""
+    """A known problem in the output of a step of prepare.py becomes one sentence that says what to
+    do next.
+    """
 
     def fail(groups):
         raise StepError(f"a step: exit status 1\n    {words}\n  The command was apt")
@@ -413,7 +427,9 @@ def test_an_old_python_hears_it_in_a_sentence():
 
 @pytest.mark.parametrize("groups, needed", [(["sim"], 1), (["sim", "guest", "synthesis"], 4)])
 def test_a_disk_that_is_too_small_is_told_first(monkeypatch, tmp_path, groups, needed):
-    """A disk with too little space is reported first, with the space free and the space needed."""
+    """refuse_a_full_disk() raises an error on a disk with too little space. The error has the space
+    that is free and the space that is needed.
+    """
     monkeypatch.setattr(prepare, "VENV", tmp_path / ".venv")
     space = shutil.disk_usage(tmp_path)
     monkeypatch.setattr(
@@ -423,7 +439,7 @@ def test_a_disk_that_is_too_small_is_told_first(monkeypatch, tmp_path, groups, n
     with pytest.raises(prepare.PrepareError, match=sentence):
         prepare.refuse_a_full_disk(groups)
     (tmp_path / ".venv").mkdir()
-    # These are the stamps that a first run leaves; they say what was installed.
+    # Stamps of the first run, which say what was installed.
     for stamp in prepare.wanted_stamps(groups):
         (tmp_path / ".venv" / stamp).touch()
     prepare.refuse_a_full_disk(groups)

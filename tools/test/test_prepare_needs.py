@@ -76,7 +76,7 @@ def empty_path(monkeypatch, tmp_path):
 
 
 def test_a_program_is_looked_for_in_path(empty_path):
-    """A program is found in PATH by its name, if it is executable."""
+    """program() finds a program in PATH by its name, if the file is executable."""
     probe = needs.program("one")
     (empty_path / "one").touch()
     assert not probe()
@@ -85,8 +85,8 @@ def test_a_program_is_looked_for_in_path(empty_path):
 
 
 def test_a_program_for_administrators_need_not_be_in_path(monkeypatch, empty_path, tmp_path):
-    """A program such as flashrom is found in /usr/sbin, too, which users often do not have in
-    PATH.
+    """system_program() finds a program such as flashrom in /usr/sbin, too, which users often do not
+    have in PATH.
     """
     monkeypatch.setattr(needs, "SYSTEM_FOLDERS", (str(tmp_path / "sbin"),))
     probe = needs.system_program("one")
@@ -99,7 +99,9 @@ def test_a_program_for_administrators_need_not_be_in_path(monkeypatch, empty_pat
 
 
 def test_a_header_is_looked_for_by_the_compiler():
-    """A header of the C library is found, also in a subfolder. A missing header is not found."""
+    """header() finds a header of the C library, also in a subfolder. It does not find a missing
+    header.
+    """
     assert needs.header("stdio.h")()
     # This header is not in /usr/include: only the compiler finds it.
     assert needs.header("bits/c++config.h")()
@@ -112,7 +114,7 @@ def test_without_a_compiler_no_header_is_found(empty_path):
 
 
 def test_a_library_is_looked_for_by_the_loader():
-    """library() finds a shared library by the loader, in any folder."""
+    """library() finds a shared library in any folder that the loader searches."""
     assert needs.library("libc.so.6")()
     assert not needs.library("libno_such_library.so.1")()
 
@@ -127,16 +129,16 @@ def test_a_library_is_looked_for_by_the_loader():
     ],
 )
 def test_verilator_must_be_new_enough(empty_path, text, found):
-    """A Verilator 4.038, as in Ubuntu 22.04, is too old.
+    """verilator() refuses a Verilator 4.038, as in Ubuntu 22.04, as too old.
 
-    A Verilator without a version is refused.
+    It also refuses a Verilator that prints no version.
     """
     program(empty_path, "verilator", f"echo '{text}'")
     assert needs.verilator() is found
 
 
 def test_no_verilator_is_no_verilator(empty_path):
-    """A missing Verilator is reported as missing and raises no exception."""
+    """verilator() returns False for a missing Verilator, and raises no exception."""
     assert not needs.verilator()
 
 
@@ -160,14 +162,18 @@ def test_lz4_is_wanted_only_by_a_verilator_without_its_own(
 
 @pytest.mark.parametrize(("version", "found"), [("17.0.15", True), ("21", True), ("11.0.2", False)])
 def test_java_must_be_new_enough(empty_path, version, found):
-    """The version of a JDK is read from its file `release`, and must be 17 or newer."""
+    """java_compiler() reads the version of a JDK from its file `release`, and accepts 17 or
+    newer.
+    """
     program(empty_path, "javac")
     (empty_path.parent / "release").write_text(f'IMPLEMENTOR="X"\nJAVA_VERSION="{version}"\n')
     assert needs.java_compiler() is found
 
 
 def test_every_group_is_met_or_says_what_brings_it():
-    """Each need but apt's own programs has packages. Each group has needs or a lock file."""
+    """Each need but apt's own programs names packages that bring it. Each group has needs or a lock
+    file.
+    """
     for group, entries in needs.NEEDS.items():
         assert entries or group_locks([group]), group
         for need in entries:

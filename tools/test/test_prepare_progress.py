@@ -29,7 +29,9 @@ def is_running(pid):
 
 
 def test_the_output_is_returned_and_the_last_line_says_how_much(capsys):
-    """The step's output is returned. Its line goes to standard error, with the last note."""
+    """run() returns the output of a step. The step's line goes to standard error, with the last
+    note.
+    """
     assert run(["printf", "one\ntwo\n"], "count", note=lambda line: f"saw {line}") == "one\ntwo\n"
     captured = capsys.readouterr()
     assert captured.out == ""
@@ -37,7 +39,9 @@ def test_the_output_is_returned_and_the_last_line_says_how_much(capsys):
 
 
 def test_a_failed_step_shows_its_last_words_and_then_the_command(capsys):
-    """A failed step shows its status, the last lines of both its streams, and last the command."""
+    """The error of a failed step has its status, the last lines of stdout and stderr, and at its
+    end the command.
+    """
     command = "echo begin; echo 'no such file' >&2; exit 3"
     with pytest.raises(StepError) as caught:
         run(["sh", "-c", command], "build")
@@ -49,7 +53,7 @@ def test_a_failed_step_shows_its_last_words_and_then_the_command(capsys):
 
 
 def test_only_the_last_lines_are_shown():
-    """Only the last TAIL_LINES lines of a step's output are shown."""
+    """The error of a failed step shows only the last TAIL_LINES lines of its output."""
     text = tail("".join(f"line {i}\n" for i in range(1000)))
     assert text.splitlines()[-1] == "    line 999"
     assert len(text.splitlines()) == progress.TAIL_LINES
@@ -71,7 +75,7 @@ def test_what_is_over_at_once_says_nothing(monkeypatch, seconds, shown):
 
 
 def test_a_log_gets_lines_now_and_then(monkeypatch):
-    """If the stream is not a terminal, a step prints a line every ten seconds."""
+    """If stderr is not a terminal, a step prints a line of progress every ten seconds."""
     clock = [0.0]
     monkeypatch.setattr(progress.time, "monotonic", lambda: clock[0])
     stream = io.StringIO()

@@ -59,7 +59,7 @@ SIDE_BY_SIDE = ("-n", "2", "--dist", "loadgroup")
 
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory):
-    """Make a repository in which every test has passed once and so has a stamp."""
+    """Make a repository in which every test has passed once and so has left a stamp."""
     root = tmp_path_factory.mktemp("recall")
     for name in ("conftest.py", "tools/recall.py"):
         (root / name).parent.mkdir(exist_ok=True)
@@ -95,7 +95,7 @@ def repository(prepared, tmp_path):
 
 
 def run(root, *options, seed="0"):
-    """Run the tests of a repository.
+    """Run pytest on the test repository `root`.
 
     Returns the modules of which a test was run, and the number of tests that, by the summary, were
     not run.
@@ -122,7 +122,9 @@ def change(root, name):
 
 
 def test_what_passed_is_not_run_again(repository):
-    """A test that passed is not run again, and the summary says so. With `--fresh` it is run."""
+    """pytest does not run a test again that has passed, and the summary says so. With
+    `--fresh` every test is run.
+    """
     assert run(repository) == (set(), 2 * len(MODULES))
     assert run(repository, *SIDE_BY_SIDE) == (set(), 2 * len(MODULES))
     assert run(repository, "--fresh") == (ALL, 0)
@@ -156,7 +158,9 @@ def test_a_change_runs_what_depends_on_it(repository, name, ran):
 
 
 def test_another_seed_is_another_input(repository):
-    """Another seed runs every test, since each test takes its random numbers from it."""
+    """Another LANEBOX_SEED makes every test run again, since each test takes its random numbers
+    from it.
+    """
     assert run(repository, seed="7") == (ALL, 0)
     assert run(repository, seed="7")[0] == run(repository)[0] == set()
 
@@ -189,7 +193,7 @@ def test_a_week_is_enough(repository):
 
 @pytest.mark.parametrize("mark", ["soak", "xfail(strict=False)"])
 def test_campaigns_and_expected_failures_always_run(repository, mark):
-    """Soak tests and expected failures are always run.
+    """Soak tests and tests marked as expected failures are run even if they have passed.
 
     Soak tests look for states that no run has reached so far.
     """

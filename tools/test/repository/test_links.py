@@ -12,7 +12,9 @@ LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 
 def anchors(page: Path) -> set[str]:
-    """Return the names by which links reach the headings of a page, formed as GitHub does."""
+    """Return the names by which links reach the headings of a Markdown page, formed as GitHub
+    does.
+    """
     headings = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", text.lower()).strip().replace(" ", "-") for text in headings}
 

@@ -27,7 +27,9 @@ def shown():
 
 
 def test_every_option_is_explained_and_no_other():
-    """`make help` explains each variable that the Makefile uses and does not set, and no other."""
+    """`make help` explains each variable that the Makefile uses and does not set, and those of
+    ELSEWHERE, and no other variable.
+    """
     rules = MAKEFILE.partition("define HELP")[0] + MAKEFILE.partition("endef")[2]
     asked = set(re.findall(r"\$\(([A-Z][A-Z0-9_]*)[):]", rules))
     asked -= {"HELP", *re.findall(r"^([A-Z0-9_]+) *:=", rules, re.MULTILINE)}
@@ -37,7 +39,9 @@ def test_every_option_is_explained_and_no_other():
 
 
 def test_every_command_is_explained_and_no_other():
-    """`make help` lists each target of .PHONY, and no other."""
+    """`make help` lists each command (target of .PHONY) of the Makefile but itself, and no
+    other.
+    """
     there = set(re.search(r"^\.PHONY: (.*)$", MAKEFILE, re.MULTILINE)[1].split())
     listed = shown().partition("commands:")[2].partition("options of")[0]
     assert set(re.findall(r"^  ([a-z]+) ", listed, re.MULTILINE)) == there - {"help"}
@@ -55,7 +59,7 @@ def test_a_default_terminal_shows_it_whole():
     assert all(re.search(rf"""environ.*["']{name}["']""", read) for name in ELSEWHERE)
 
 
-# The commands that prepare only some groups of needs, and run a module of the repository.
+# The commands of `make` that prepare only some groups of needs, and run a module of the repository.
 RECIPES = {
     command: (set(groups.split()), set(re.findall(r"\b(?:sim|tools)\.[a-z0-9_.]+", run)))
     for command, groups, run in re.findall(
@@ -71,7 +75,7 @@ def packages(lock):
 
 
 def reached(starts):
-    """Return the names of all modules that these modules import, also through others."""
+    """Return the names of all modules that the modules `starts` import, also through others."""
     modules = graph.python_modules()
     names, files = set(), [modules[name] for name in starts]
     seen = set(files)
@@ -85,20 +89,22 @@ def reached(starts):
 
 
 def test_the_commands_and_their_modules_are_found():
-    """RECIPES has the commands that measure, and for each command a module to run."""
+    """RECIPES has the commands of `make` that measure, and for each command a module to run."""
     assert {"sim", "bench", "board"} < set(RECIPES)
     assert all(starts for _, starts in RECIPES.values())
 
 
 def test_the_benchmarks_find_the_tools_that_they_use():
-    """The rows of the management CPU build firmware, so `make bench` sets up what that needs."""
+    """`make bench` sets up what builds firmware, since its rows of the management CPU need that."""
     groups, starts = RECIPES["bench"]
     assert "sim.bench" in starts and "firmware" in groups
 
 
 @pytest.mark.parametrize("command", RECIPES)
 def test_a_command_sets_up_the_packages_that_it_imports(command):
-    """On a fresh machine each command installs the Python packages that its modules import."""
+    """On a fresh machine each command of `make` installs the Python packages that its modules
+    import.
+    """
     groups, starts = RECIPES[command]
     names = reached(starts)
     more = packages("requirements-python.lock") - packages("requirements.lock")

@@ -23,7 +23,8 @@ from tools.testing.repository import ROOT
     ],
 )
 def test_every_part_has_one_version(place, pattern):
-    """setup.py, the library, the Python package, DKMS and the kernel module have the same
-    version."""
+    """setup.py, the C library, the Python package, DKMS and the kernel module all state the same
+    version of Lanebox.
+    """
     [found] = re.findall(pattern, (ROOT / place).read_text(), re.MULTILINE)
     assert found == version("lanebox")

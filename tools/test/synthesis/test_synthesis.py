@@ -106,14 +106,18 @@ def synthesised(sound, yosys, tmp_path_factory):
 
 
 def test_every_memory_became_what_it_should(synthesised):
-    """Each memory becomes the kind that its attribute, its size or its read port calls for."""
+    """In the synthesis each memory becomes the kind that its attribute, its size or its read port
+    calls for.
+    """
     kinds = {memory.path: memory.kind for memory in synthesised[0].memories}
     assert kinds == {"inner.ultra": "uram", "buffer": "bram", "file": "lutram", "squares": "logic"}
     assert synthesised[0].problems == []
 
 
 def test_usage_is_told_by_block(synthesised):
-    """Usage is counted for each named block, for the rest, and in total."""
+    """The report of a synthesis counts primitives for each named block, for the rest, and in
+    total.
+    """
     blocks = synthesised[0].blocks
     assert blocks["inner"].uram == 1 and blocks[""].uram == 0
     assert blocks[""].bram == 1 and blocks["inner"].bram == 0
@@ -124,7 +128,9 @@ def test_usage_is_told_by_block(synthesised):
 
 
 def test_the_path_through_the_parity_is_found(synthesised):
-    """The parity of 12 bits takes two LUT levels, and its path ends at the vendor core."""
+    """In the report the parity of 12 bits takes two LUT levels, and its path ends at the vendor
+    core.
+    """
     path = synthesised[0].deepest("clk")
     assert path.levels == 2 and path.end == "core.question"
 
@@ -204,7 +210,9 @@ def test_a_memory_that_became_something_else_is_a_problem(style, became, initial
 
 
 def test_an_error_of_yosys_is_shown(yosys, tmp_path):
-    """An error of Yosys is shown with its line and with the path of the log."""
+    """An error of Yosys is shown with the line of its log that has it, and with the path of the
+    log.
+    """
     (tmp_path / "broken.v").write_text("module broken; missing_module m (); endmodule")
     with pytest.raises(RuntimeError, match="see .*yosys.log:\n.*missing_module"):
         synthesise(Design("broken", [tmp_path / "broken.v"]), tmp_path / "out", yosys)
@@ -230,9 +238,8 @@ def test_a_black_box_has_pins_and_nothing_else():
 
 
 def test_rows_have_limit_and_ratio(synthesised):
-    """A row of the part has the share that is used.
-
-    A row with a budget has the budget over the value.
+    """In the report a row of the whole part has the share of the part that is used. A row with a
+    budget has budget / value as its ratio.
     """
     found = {
         entry["id"]: entry for entry in report.part_rows(synthesised[0], "xcku5p", {"clk": "pcie"})
@@ -257,7 +264,9 @@ def test_rows_have_limit_and_ratio(synthesised):
 
 
 def test_the_report_can_be_read_again(synthesised, tmp_path):
-    """report.json has rows as in results.json, and blocks, paths and memories."""
+    """The file report.json of a synthesis has rows as in results.json, and blocks, paths and
+    memories.
+    """
     rows = report.part_rows(synthesised[0], "xcku5p", {"clk": "pcie"})
     report.write(synthesised[0], rows, tmp_path / "a" / "report.json")
     text = json.loads((tmp_path / "a" / "report.json").read_text())

@@ -13,7 +13,7 @@ OUTPUTS = ("O", "Q", "SPO", "DPO", "CO", "DOUTADOUT", "DOUTBDOUT", "DOA", "DOB",
 
 
 class Sketch:
-    """A netlist that a test makes cell by cell.
+    """A mapped netlist that a test makes cell by cell.
 
     A net is a name, and a vector is a list of names.
     """
@@ -74,7 +74,7 @@ def test_luts_in_a_row_are_counted(sketch):
 
 
 def test_the_deepest_of_several_ways_counts(sketch):
-    """Of several paths to a register the deepest one counts."""
+    """The depth of a register's input is that of the deepest of the paths that lead to it."""
     sketch.ff("d", "short")
     sketch.ff("d", "long")
     sketch.add("LUT2", I0="long", I1="d", O="one")
@@ -85,7 +85,7 @@ def test_the_deepest_of_several_ways_counts(sketch):
 
 
 def test_what_sits_behind_a_lut_in_its_slice_is_free(sketch):
-    """Inverters, MUXF cells, carry chains and buffers add no level."""
+    """Inverters, MUXF cells, carry chains and buffers count as no LUT level."""
     sketch.ff("d", "start")
     sketch.add("LUT3", I0="start", O="lut")
     sketch.add("INV", I="lut", O="inverted")
@@ -130,7 +130,9 @@ def test_nothing_goes_down_a_carry_chain(sketch):
 
 
 def test_a_lutram_is_read_through_its_address_alone(sketch):
-    """A read of a LUTRAM from address to data is one level. Write data and enable end a path."""
+    """A read of a LUTRAM from address to data counts as one level. A path ends at its write data
+    and its write enable.
+    """
     sketch.ff("d", "address")
     sketch.add("LUT2", I0="d", O="once")
     sketch.add("LUT2", I0="once", O="twice")
@@ -206,7 +208,9 @@ def test_a_clock_is_called_by_its_name_behind_the_buffers(sketch):
 
 
 def test_a_register_before_a_memory_is_called_after_it(sketch):
-    """The register that Yosys makes of a memory's synchronous read is named after the memory."""
+    """In the paths of a netlist, the register that Yosys makes of a memory's synchronous read is
+    named after the memory.
+    """
     sketch.ff("d", "start")
     sketch.add("LUT2", I0="start", O="lut")
     sketch.ff("lut", "$abc$1$o2")
@@ -225,7 +229,9 @@ def test_a_loop_is_an_error(sketch):
 
 
 def test_paths_alike_are_one_line(sketch):
-    """Paths from one vector to another are one entry, with the deepest path and their number."""
+    """Paths between the same two vectors are one entry of the report: the deepest of them, and how
+    many there are.
+    """
     for bit in range(4):
         sketch.ff("d", f"from[{bit}]")
         sketch.add("LUT2", I0=f"from[{bit}]", O=f"lut[{bit}]")

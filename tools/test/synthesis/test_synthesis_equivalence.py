@@ -32,7 +32,8 @@ module Top (input clk, input reset, input [7:0] a, input [7:0] b, input we, outp
   assign z = child_down ^ memory[b[3:0]];
 endmodule
 """
-# CHILD with another order of operations, another name, and without logic that is not used.
+# The Verilog of module CHILD with another order of operations, with another name, and without logic
+# that is not used.
 CHILD_AFTER = """
 module Part (input clk, input reset, input [7:0] up, output [7:0] down);
   reg [7:0] kept;
@@ -124,7 +125,9 @@ def test_a_register_of_another_name_needs_its_old_one(tmp_path):
 
 
 def test_the_program_says_what_it_has_proven(tmp_path):
-    """The program ends with 0 for equal files, and with a sentence and 1 for different files."""
+    """The program equivalence.py ends with 0 for equal files, and with a sentence and 1 for
+    different ones.
+    """
     (tmp_path / "old.v").write_text(CHILD)
     (tmp_path / "new.v").write_text(CHILD.replace("8'd1", "8'd2"))
     command = [sys.executable, "-m", "tools.synthesis.equivalence", tmp_path / "old.v"]
@@ -197,7 +200,9 @@ def test_numbers_of_what_has_no_name_may_change(tmp_path):
 
 
 def test_a_module_may_be_passed_over(tmp_path):
-    """A module that may differ is named in the result. All other modules are proven."""
+    """A module named by --pass-over may differ and is named in the result. All other modules are
+    proven.
+    """
     (tmp_path / "old.v").write_text(CHILD + TOP)
     (tmp_path / "new.v").write_text(CHILD.replace("8'd1", "8'd2") + TOP)
     lines = []

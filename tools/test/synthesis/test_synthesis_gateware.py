@@ -16,7 +16,7 @@ from tools.verilog import spinal_build
 
 
 def found(**blocks):
-    """Return a report with this number of LUTs for each block.
+    """Return a synthesis report in which each block has the number of LUTs given for its name.
 
     Each block has a path of 7 levels. The logic outside of blocks has one of 9 levels.
     """
@@ -56,7 +56,9 @@ def output(tmp_path, monkeypatch):
 
 
 def test_a_design_is_sources_contents_and_the_cores_pins(output):
-    """A design has the Verilog, the memory contents beside it, and the core as a black box."""
+    """The design for Yosys has the gateware's Verilog, the memory contents beside it, and the PCIe
+    core as a black box.
+    """
     design = gateware.make_design(output)
     assert {file.name for file in design.files} == {
         "lanebox.v",
@@ -70,7 +72,9 @@ def test_a_design_is_sources_contents_and_the_cores_pins(output):
 
 
 def test_the_rows_are_those_of_the_endpoint_beside_the_stock_one(output, monkeypatch):
-    """The rows are those of endpoint and bridge, followed by those of LitePCIe's endpoint."""
+    """The rows of a synthesis are those of Lanebox's endpoint and bridge, then those of LitePCIe's
+    endpoint.
+    """
     monkeypatch.setattr(gateware, "find_yosys", lambda: None)
     monkeypatch.setattr(
         gateware.report,
@@ -105,7 +109,9 @@ def test_another_endpoint_has_no_such_rows(output, monkeypatch):
 
 
 def test_the_stock_endpoint_has_all_of_its_ports(tmp_path):
-    """All ports of the stock endpoint are driven or watched, or Yosys would remove their logic."""
+    """In the design of LitePCIe's endpoint all its ports are driven or watched: Yosys would
+    otherwise remove their logic.
+    """
     top, *sources = stock.write_stock(tmp_path / "stock")
     text = top.read_text()
     widths = {
@@ -119,7 +125,9 @@ def test_the_stock_endpoint_has_all_of_its_ports(tmp_path):
 
 
 def test_the_engines_have_all_of_their_ports(tmp_path):
-    """All ports of the DMA engines are driven or watched, or Yosys would remove their logic."""
+    """In the design of the DMA engines all their ports are driven or watched: Yosys would otherwise
+    remove their logic.
+    """
     (top,) = engines.write_engines(tmp_path / "engines")
     text = top.read_text()
     widths = {
@@ -142,7 +150,9 @@ def test_the_rows_of_the_engines_have_no_limit(tmp_path, monkeypatch):
 
 
 def test_the_depth_of_all_is_that_of_a_mapping_for_depth(tmp_path, monkeypatch):
-    """depth/flat is measured on a flat design, mapped for depth and not for area."""
+    """The row depth/flat is measured on a design without hierarchy, mapped for depth and not for
+    area.
+    """
     asked = []
     monkeypatch.setattr(gateware, "find_yosys", lambda: None)
     monkeypatch.setattr(
@@ -157,7 +167,9 @@ def test_the_depth_of_all_is_that_of_a_mapping_for_depth(tmp_path, monkeypatch):
 
 
 def test_a_mapping_for_depth_wins_no_area_back():
-    """A design that is mapped for depth leaves out Yosys' passes that save LUTs and add levels."""
+    """The Yosys script for a mapping for depth leaves out the passes that save LUTs and add
+    levels.
+    """
     script = yosys._script(Design("lanebox", [], fast=True), ["lanebox.v"])
     assert "if,-F,0,-A,0" in script
     order = [
@@ -169,7 +181,7 @@ def test_a_mapping_for_depth_wins_no_area_back():
 
 
 def test_the_monitor_has_all_of_its_ports_and_a_budget(tmp_path, monkeypatch):
-    """All ports of the slot monitor are driven, and its budget is 300 LUTs."""
+    """In the design of the user slot's monitor all its ports are driven. Its budget is 300 LUTs."""
     (top,) = monitor.write_monitor(tmp_path / "monitor")
     (width,) = re.findall(r"input\s+wire\s+\[(\d+):0\]\s+drive", top.read_text())
     # The driven ports have at least the bits of time, of bus data, and three signals of each
@@ -183,8 +195,8 @@ def test_the_monitor_has_all_of_its_ports_and_a_budget(tmp_path, monkeypatch):
 
 
 def test_the_block_of_commands_is_synthesised_alone_and_has_a_budget(tmp_path, monkeypatch):
-    """The design is the block that carries out the user slot's commands, with 1000 LUTs and eight
-    levels at the most.
+    """The design that commands_rows() synthesises is only the block that carries out the user
+    slot's commands. Its budget is 1000 LUTs and eight levels.
     """
     designs = []
 
@@ -203,8 +215,8 @@ def test_the_block_of_commands_is_synthesised_alone_and_has_a_budget(tmp_path, m
 
 
 def test_the_card_services_are_all_there_with_their_primitives(tmp_path, monkeypatch):
-    """The design has the registers of all card services and the vendor's primitives behind them.
-    The cages' pins are ports, and the budget is 2000 LUTs.
+    """The design of the card services has the registers of all of them and the vendor's primitives
+    behind these. The pins of the cages are its ports, and its budget is 2000 LUTs.
     """
     (top,) = card.write_card(tmp_path / "card")
     text = top.read_text()

@@ -1,7 +1,9 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tests of c_suites.py, whose table HELD names a test for each C source of software."""
+"""Tests of tools/testing/c_suites.py, whose table HELD names a test for each C source of
+software/.
+"""
 
 import subprocess
 
@@ -12,7 +14,7 @@ from tools.testing.repository import ROOT
 
 
 def listed():
-    """Return the C sources of the repository."""
+    """Return the C sources of the repository that need a test."""
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
     names = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     return sources(name for name in names.splitlines() if (ROOT / name).is_file())
@@ -24,7 +26,7 @@ def text(name):
 
 
 def test_every_c_source_is_held_by_a_test_that_is_there():
-    """The table HELD has a test for each C source of software. Each test and source that HELD
+    """The table HELD has a test for each C source of software/. Each test and source that HELD
     names exists.
     """
     assert problems(listed(), text, HELD) == []
@@ -43,7 +45,9 @@ def test_the_driver_s_sources_are_held_by_the_programs_that_include_them():
 
 
 def test_c_sources_of_each_part_are_found_and_tests_are_not():
-    """Sources of driver, library, tools, examples and manual are found, and no test program."""
+    """sources() finds C sources of driver, library, tools, examples and manual, and no test
+    program.
+    """
     found = listed()
     assert {
         "software/kernel/file/chrdev.c",
@@ -74,7 +78,7 @@ def test_a_guest_does_not_hold_what_a_program_runs_in_seconds():
 
 
 def test_a_source_with_a_test_is_no_problem():
-    """A source whose entry names a test that exists is no problem."""
+    """problems() returns nothing for a C source whose entry in HELD names a test that exists."""
     assert problems([ONE], TESTS.get, HELD_ONE) == []
 
 

@@ -1,7 +1,9 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tests of class_files.py: it finds the classes that a class uses, and sees changes of them."""
+"""Tests of class_files.py: it finds the compiled classes (JVM) that a class uses, and sees changes
+of them.
+"""
 
 import pytest
 
@@ -33,7 +35,7 @@ def digest(folders):
 
 
 def test_classes_are_found_through_others(folders):
-    """A class that is used through another one is in the closure.
+    """closure() finds a class that is used through another one.
 
     A class that uses the suite is not in the suite's closure.
     """
@@ -42,7 +44,7 @@ def test_classes_are_found_through_others(folders):
 
 
 def test_a_class_that_is_used_changes_the_digest(folders):
-    """A change of a class that is used changes the digest. A change of an unused class does not."""
+    """digest() changes if a class that is used changes. It does not change with an unused class."""
     before = digest(folders)
     (folders[1] / "lanebox/mmio/Apart.class").write_bytes(b"other")
     assert digest(folders) == before
@@ -51,13 +53,15 @@ def test_a_class_that_is_used_changes_the_digest(folders):
 
 
 def test_a_class_that_appears_changes_the_digest(folders):
-    """A class whose name was used before it existed changes the digest when its file appears."""
+    """digest() changes if a class file appears whose name a class already used."""
     before = digest(folders)
     (folders[0] / "lanebox/Gone.class").write_bytes(b"")
     assert digest(folders) != before
 
 
 def test_an_unknown_class_is_an_error(folders):
-    """If a class does not exist, the error names it and the folders that were searched."""
+    """If a class does not exist, digest() raises an error that names it and the folders that were
+    searched.
+    """
     with pytest.raises(KeyError, match=r"no class lanebox\.Nothing in .*test, .*main"):
         class_files.digest("lanebox.Nothing", folders)

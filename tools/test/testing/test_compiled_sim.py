@@ -107,7 +107,9 @@ class Everything(LiteXModule):
 
 
 def trace(seed, run_simulation):
-    """Return the values of all signals in each of 60 cycles. The seed decides design and inputs."""
+    """Simulate a random design and return the values of all its signals in each of 60 cycles.
+    `seed` decides design and inputs.
+    """
     dut, rng, seen = Everything(random.Random(seed)), random.Random(seed), []
 
     def drive():
@@ -126,7 +128,9 @@ def trace(seed, run_simulation):
 
 @each_seed(8)
 def test_the_same_values_in_each_cycle(seed):
-    """Registers, wires, a memory, an array and a FIFO of random designs have Migen's values."""
+    """compiled_sim.py gives registers, wires, a memory, an array and a FIFO of random designs the
+    values that Migen's own simulator gives.
+    """
     print(f"seed {seed}")
     expected = trace(seed, migen.sim.run_simulation)
     assert len({str(values) for values in expected}) > 30, "the random design hardly changes"

@@ -1,7 +1,9 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Every source has a suite: the file of its own name, or one that the table in suites.py names."""
+"""Every source has a suite (a file of tests): the file of its own name, or one that the table
+ELSEWHERE in suites.py names.
+"""
 
 from pathlib import Path
 
@@ -19,12 +21,14 @@ def is_file(name):
 
 
 def test_every_source_has_a_suite_and_every_entry_is_needed():
-    """No source is without a suite, and no entry of the table is wrong or left over."""
+    """Each source of the repository has a suite, and each entry of the table ELSEWHERE is right and
+    needed.
+    """
     assert list(problems(sources(ROOT), is_file, ELSEWHERE)) == []
 
 
 def test_the_sources_are_found():
-    """Sources of each kind are found; tests and packages' __init__.py are not among them."""
+    """sources() finds sources of each kind, and neither tests nor packages' __init__.py."""
     found = sources(ROOT)
     assert {
         "gateware/mmio/MmioBridge.scala",
@@ -65,7 +69,9 @@ def said(elsewhere, listed=LISTED, tests=TESTS):
     "entries", [{"Bar": "FooTest.scala"}, {REST: ("FooTest.scala", "Foo has a Bar.")}]
 )
 def test_an_entry_gives_a_source_its_suite(entries):
-    """A source without a file of its own name has the suite of its entry, or of its folder's."""
+    """A source without a suite of its own name has the suite that ELSEWHERE names for it, or for
+    its whole folder.
+    """
     assert said({"gateware/mmio": entries}) == []
     found = suites.suites(LISTED, TESTS.__contains__, {"gateware/mmio": entries})
     assert found["gateware/mmio/Bar.scala"] == found["gateware/mmio/Foo.scala"] == [TESTS[0]]
@@ -73,7 +79,7 @@ def test_an_entry_gives_a_source_its_suite(entries):
 
 
 def test_an_entry_may_give_a_source_several_suites():
-    """A source has all suites of its entry, and each of them must be there."""
+    """A source has all suites that its entry in ELSEWHERE names, and each of them must exist."""
     entries = {"gateware/mmio": {"Bar": "FooTest.scala sim/test/test_bar.py"}}
     found = suites.suites(LISTED, TESTS.__contains__, entries)
     assert found["gateware/mmio/Bar.scala"] == [TESTS[0], "sim/test/test_bar.py"]
@@ -113,18 +119,22 @@ def test_a_source_without_a_suite_is_named_with_the_file_to_write():
     ],
 )
 def test_an_entry_that_is_not_right_is_a_problem(elsewhere, problem):
-    """A suite that is gone, an entry that nothing needs and a missing reason are problems."""
+    """An entry of ELSEWHERE is a problem if its suite does not exist, if nothing needs it, or if it
+    lacks a reason.
+    """
     assert said({"gateware/mmio": elsewhere}) == [f"gateware/mmio: {problem}"]
 
 
 def test_an_entry_for_a_folder_that_is_gone_is_a_problem():
-    """If the whole folder of an entry is gone, nothing needs the entry."""
+    """An entry of ELSEWHERE for a folder that no longer exists is a problem: nothing needs it."""
     entries = {"gateware/mmio": {"Bar": "FooTest.scala"}, "gateware/old": {"Fob": TESTS[0]}}
     assert said(entries) == ["gateware/old: nothing needs the entry of Fob"]
 
 
 def test_a_scala_suite_for_a_folder_is_none_for_its_python():
-    """A new Python source is not covered by its folder's suite in Scala."""
+    """An entry of ELSEWHERE that gives a folder a suite in Scala does not cover a Python source of
+    the folder.
+    """
     entries = {"gateware/mmio": {REST: ("FooTest.scala", "Foo has a Bar.")}}
     assert said(entries, tests=TESTS[:1]) == [
         "gateware/mmio/baz.py has no suite: write gateware/test/mmio/test_baz.py, or name one in "
@@ -135,13 +145,17 @@ def test_a_scala_suite_for_a_folder_is_none_for_its_python():
 @pytest.mark.parametrize("test", ["sim/test/board/test_one.py", "sim/test/board/test_board_one.py"])
 @pytest.mark.parametrize("source", ["sim/board/one.py", "sim/board/one.cpp"])
 def test_python_and_cpp_have_the_same_names_of_suites(source, test):
-    """A suite in Python has the source's name, or the folder's in front where that is taken."""
+    """A suite in Python is called test_<source>.py. If another test has that name, it is called
+    test_<folder>_<source>.py.
+    """
     assert said({}, [source], [test]) == []
     assert said({}, [source], ["sim/test/rows/test_one.py"]) != []
 
 
 def test_a_scala_file_is_reached_through_others_and_not_by_a_comment(tmp_path):
-    """A name in the code of a named file counts, whichever file defines it; a comment does not."""
+    """named_by() follows a name in the code of a named Scala file, whichever file defines it. A
+    name in a comment does not count.
+    """
     for name, text in {
         "FooTest": "class FooTest { Bench() } // Spare\n/* Spare\n Spare */",
         "Bench": "object Bench { new Inner }",

@@ -10,7 +10,9 @@ from tools.verilog import build
 
 
 class Writer:
-    """Stands in for the making of a SoC: writes a file, refers to another, and counts its calls."""
+    """Stands in for write_soc(). Writes one file, and returns its path and the path of another file.
+    Counts its calls.
+    """
 
     def __init__(self, monkeypatch, folder):
         self.folder, self.elsewhere = folder, folder / "elsewhere.v"
@@ -35,26 +37,30 @@ def writer(monkeypatch, tmp_path):
 
 
 def test_the_same_inputs_are_built_once(writer):
-    """A second build with the same key does nothing, and build_cached() says so."""
+    """A second build_cached() with the same key builds nothing and returns False."""
     assert [writer.build("a"), writer.build("a")] == [True, False]
     assert writer.builds == 1
 
 
 def test_other_inputs_are_built(writer):
-    """A build with another key runs, and so does a build that goes back to the first key."""
+    """build_cached() builds for another key, and again if the first key comes back."""
     assert [writer.build(key) for key in "aba"] == [True, True, True]
 
 
 @pytest.mark.parametrize("file", ["written", "elsewhere"])
 def test_a_missing_file_is_built_again(writer, file):
-    """If a file that the build wrote or refers to is missing, the build runs again."""
+    """If a file that the build wrote or names in sources.txt is missing, build_cached() builds
+    again.
+    """
     writer.build("a")
     getattr(writer, file).unlink()
     assert writer.build("a") is True
 
 
 def test_a_failed_build_is_not_current(writer, monkeypatch):
-    """After a failed build the old result does not count as up to date: the next call builds."""
+    """After a failed build the old result does not count as up to date: the next build_cached()
+    builds.
+    """
     writer.build("a")
     monkeypatch.setattr(build, "write_soc", lambda soc, output_dir: 1 / 0)
     with pytest.raises(ZeroDivisionError):

@@ -17,8 +17,8 @@ litex = importlib.import_module("litex.gen.fhdl.verilog")
 
 
 class Everything(Module):
-    """A design with each kind of combinational assignment: constant, plain, conditional, sliced, by
-    case.
+    """A Migen design with each kind of combinational assignment: constant, plain, conditional,
+    sliced, by case.
     """
 
     def __init__(self):
@@ -66,7 +66,9 @@ def test_every_combinational_block_is_always_comb():
 
 
 def test_combinational_assignments_block():
-    """Assignments in always_comb are blocking. `<=` remains as a comparison and for registers."""
+    """In LiteX's Verilog for the simulation the assignments in an always_comb are blocking. `<=`
+    remains as a comparison and for registers.
+    """
     with simulation_verilog():
         verilog = emit()
     for block in blocks(verilog):
@@ -76,7 +78,9 @@ def test_combinational_assignments_block():
 
 
 def test_reset_values_are_set_in_the_block_alone():
-    """The reset value of a combinational signal is assigned in its block, not where declared."""
+    """In LiteX's Verilog for the simulation a combinational signal gets its reset value in its
+    always_comb, not where it is declared.
+    """
     with simulation_verilog():
         verilog = emit()
     assert any(block.startswith("    inner = 8'd5;\n") for block in blocks(verilog))
@@ -85,7 +89,9 @@ def test_reset_values_are_set_in_the_block_alone():
 
 
 def test_statements_are_those_litex_emits():
-    """Except for the kinds of block and assignment, the Verilog is LiteX's own."""
+    """The Verilog for the simulation differs from LiteX's own only in the kinds of block and of
+    assignment.
+    """
 
     def neutral(verilog):
         verilog = verilog.replace("always_comb", "always @(*)")
@@ -99,7 +105,9 @@ def test_statements_are_those_litex_emits():
 
 
 def test_litex_is_itself_again_afterwards():
-    """When the context is left, also by an error, LiteX emits its own Verilog again."""
+    """After the context simulation_verilog(), also if an error ended it, LiteX emits its own
+    Verilog again.
+    """
     before = emit()
     with pytest.raises(KeyError), simulation_verilog():
         raise KeyError

@@ -17,7 +17,9 @@ from tools.verilog import spinal_build
 
 @pytest.fixture
 def tools(monkeypatch, tmp_path):
-    """Set an empty PATH, and a build folder for the test. Return a function that adds programs."""
+    """Set PATH to an empty folder, and a build folder for the test. Return a function that adds
+    programs to the folder of PATH.
+    """
     monkeypatch.setattr(spinal_build, "OUTPUT", tmp_path / "spinal")
     monkeypatch.setattr(spinal_build, "FETCHED", tmp_path / "sbt")
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
@@ -57,7 +59,7 @@ def fake_tools(tools, log, folder):
 
 @pytest.fixture
 def log(tools, tmp_path):
-    """Return the log of the stand-ins for sbt and java."""
+    """Return the path of the log of the stand-ins for sbt and java."""
     fake_tools(tools, tmp_path / "log", tmp_path)
     return tmp_path / "log"
 
@@ -67,9 +69,9 @@ def runs(log, tool):
 
 
 def test_generated_once_per_state_of_the_sources(scala, log):
-    """Verilog is generated once for unchanged Scala.
+    """generate() makes Verilog once for unchanged Scala sources.
 
-    Changed Scala is generated again, and the old result stays.
+    For changed Scala it makes new Verilog, and the old result stays.
     """
     first = spinal_build.generate("Block", scala)
     assert first.read_text() == "module Block; endmodule\n"
@@ -96,8 +98,8 @@ def test_compiled_once_for_all_parameters(scala, log):
 
 
 def test_two_parameters_are_generated_side_by_side(scala, log, tools, tmp_path):
-    """Two generators with other parameters run at the same time: each waits for the other. The
-    project is compiled once for both.
+    """Two generators with different parameters run at the same time: in this test each waits until
+    the other has begun. The project is compiled once for both.
     """
     spinal_build.generate("Block", scala, tags=1)
     (tmp_path / "begun").mkdir()
@@ -128,7 +130,9 @@ def test_a_parameter_that_scala_cannot_read_is_refused(scala):
 
 
 def test_tests_of_the_project_do_not_generate_again(log, monkeypatch, tmp_path):
-    """A new source of the project generates its components again. A new test of it does not."""
+    """After a new source of the project generate() makes each component again, but not after a new
+    test of the project.
+    """
     project = tmp_path / "own"
     shutil.copytree(spinal_build.PROJECT, project)
     monkeypatch.setattr(spinal_build, "PROJECT", project)
@@ -152,22 +156,23 @@ def test_classes_that_went_missing_are_compiled_again(scala, log):
 
 
 def test_what_was_generated_needs_no_tools(scala, log, monkeypatch, tmp_path):
-    """Verilog that is already generated needs no Java."""
+    """generate() needs no Java for Verilog that it has made before."""
     first = spinal_build.generate("Block", scala)
     monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
     assert spinal_build.generate("Block", scala) == first
 
 
 def test_a_component_under_another_name_is_refused(scala, log):
-    """If a generator writes no file with the component's name, that is an error."""
+    """If a generator writes no file with the component's name, generate() raises an error."""
     with pytest.raises(RuntimeError, match="OtherVerilog wrote no Other.v"):
         spinal_build.generate("Other", scala)
 
 
 def test_the_project_gets_the_sources_of_the_block_alone(scala, log):
-    """The copy that sbt compiles has the project and this block.
+    """The copy of the project that sbt compiles has Lanebox's sources and those of this user's
+    block.
 
-    It has no file of an earlier block.
+    It has no file of a block that was built before.
     """
     spinal_build.generate("Block", scala)
     (scala / "Block.scala").rename(scala / "Neighbour.scala")
@@ -188,7 +193,7 @@ def test_the_project_gets_the_sources_of_the_block_alone(scala, log):
     ],
 )
 def test_a_missing_tool_is_named_with_its_package(tools, scala, present, missing, package):
-    """A missing tool is named in the error, with the package that has it."""
+    """If a tool is missing, the error of generate() names the tool, and the package that has it."""
     for name in present:
         tools(name)
     with pytest.raises(RuntimeError, match=f"`{missing}`.* install the package {package}"):
@@ -205,7 +210,9 @@ def test_a_failed_compilation_shows_its_end_and_leaves_nothing(tools, scala):
 
 
 def test_a_broken_rule_is_shown_without_the_stack(tools, scala, log):
-    """The message of a `require` is shown even if a long stack trace follows it."""
+    """The error of generate() has the message of a failed Scala `require`, even if a long stack
+    trace follows it.
+    """
     tools(
         "java",
         "echo 'requirement failed: 3 tags'\n"
@@ -217,7 +224,7 @@ def test_a_broken_rule_is_shown_without_the_stack(tools, scala, log):
 
 
 def test_a_wrong_launcher_is_refused_and_removed(tools, scala, tmp_path):
-    """A launcher from Maven with another SHA-256 than the pinned one is removed and not run."""
+    """A sbt launcher from Maven with another SHA-256 than the pinned one is removed and not run."""
     tools("java", f"echo run > {tmp_path}/ran")
     mkdir, jar = "/bin/mkdir", f"{tmp_path}/sbt/sbt-launch-1.12.14.jar"
     tools("mvn", f"{mkdir} -p {tmp_path}/sbt; echo evil > {jar}")

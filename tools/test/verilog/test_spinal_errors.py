@@ -42,7 +42,9 @@ NEXT_STEPS = {
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Make a user's folder, in which each block has its mistake on its fourth line."""
+    """Make a folder with a user's SpinalHDL blocks, each of which has its mistake on its fourth
+    line.
+    """
     folder = tmp_path_factory.mktemp("mine")
     blocks = [BLOCK.format(name=name, line=line) for name, (line, _) in MISTAKES.items()]
     (folder / "Mistaken.scala").write_text(HEAD + "".join(blocks))
@@ -51,7 +53,9 @@ def folder(tmp_path_factory):
 
 @pytest.mark.parametrize("name", MISTAKES)
 def test_spinalhdl_s_errors_have_their_place(folder, name):
-    """An error of SpinalHDL has its message, the user's file and the line, and few more lines."""
+    """An error of SpinalHDL is shown with its message, the user's file and the line, and few more
+    lines.
+    """
     file = folder / "Mistaken.scala"
     lines = file.read_text().splitlines()
     line = lines.index("  " + MISTAKES[name][0]) + 1

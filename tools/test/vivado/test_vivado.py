@@ -31,7 +31,9 @@ STUBS = Path(__file__).with_name("vivado_stubs.tcl")
 
 @pytest.fixture
 def program(tmp_path):
-    """Make a stand-in for Vivado: tclsh with the stubs, which writes its commands to `log`."""
+    """Make a stand-in for Vivado: tclsh with the stubs, which writes the Tcl commands to the file
+    `log`.
+    """
 
     def make(slack="0.1", names=None, script=""):
         runner = tmp_path / "runner.tcl"
@@ -73,7 +75,9 @@ def commands(tmp_path):
 
 
 def test_every_name_is_in_the_list(output, program, tmp_path):
-    """The scripts of all boards run to their end with commands and properties of the list only."""
+    """The Vivado scripts of all boards run to their end with only the commands and properties that
+    the list of Vivado's commands has.
+    """
     vivado.place_and_route(program(), KU5P, output, "lanebox", "vivado")
     done = commands(tmp_path)
     order = [
@@ -92,7 +96,9 @@ def test_every_name_is_in_the_list(output, program, tmp_path):
 
 
 def test_the_netlist_of_yosys_can_be_used_instead(program, tmp_path):
-    """With --synthesis yosys the script links Yosys' netlist, and synthesises only the core."""
+    """With --synthesis yosys vivado.tcl links Yosys' netlist, and has Vivado synthesise only the
+    PCIe core.
+    """
     vivado.place_and_route(program(), KU5P, make_output(KU5P, tmp_path / "out"), "lanebox", "yosys")
     done = commands(tmp_path)
     assert "read_edif" in done and "link_design" in done and "synth_ip" in done
@@ -113,9 +119,9 @@ def test_a_bitstream_has_the_gateware_s_digest_as_user_id(program, tmp_path):
 
 
 def test_each_image_has_its_watchdog(program, tmp_path):
-    """The bitstream for JTAG has no watchdog. The application's one has the watchdog of the first
-    minute, within the tolerance of its clock; the golden image's one has that of the search, and no
-    other.
+    """The bitstream for JTAG has no watchdog. That of the application has a user watchdog of 50 to
+    60 s even if its clock is 15 % off. That of the golden image has only the watchdog of its search
+    for the application.
     """
     output = make_output(KU5P, tmp_path / "out")
     vivado.place_and_route(program(), KU5P, output, "lanebox", "vivado")
@@ -129,9 +135,9 @@ def test_each_image_has_its_watchdog(program, tmp_path):
 
 
 def test_the_golden_image_goes_on_to_the_application(program, tmp_path):
-    """The golden image is written last.
+    """vivado.tcl writes the bitstream of the golden image last.
 
-    Only it has NEXT_CONFIG_ADDR, and its fallback is enabled.
+    Only that bitstream has NEXT_CONFIG_ADDR, and its fallback is enabled.
     """
     output = make_output(KU5P, tmp_path / "out")
     vivado.place_and_route(program(), KU5P, output, "lanebox", "vivado")
@@ -148,7 +154,9 @@ def test_the_golden_image_goes_on_to_the_application(program, tmp_path):
     "constraints", [CONSTRAINTS, probe_design.constraints(KU5P, 0)], ids=["proxy", "probe"]
 )
 def test_a_design_without_the_core_needs_none(program, tmp_path, constraints, synthesis):
-    """The proxy for the flash and the probe are built without vendor core and boot settings."""
+    """The designs of the SPI proxy and of the pin probe are built without the PCIe core and without
+    boot settings.
+    """
     folder = tmp_path / "spi_proxy"
     (folder / "gateware").mkdir(parents=True)
     (folder / "gateware" / "sources.txt").write_text("/a/spi_proxy.v\n")
@@ -161,7 +169,7 @@ def test_a_design_without_the_core_needs_none(program, tmp_path, constraints, sy
 
 
 def test_a_core_without_a_hoped_for_property_is_built_without_it(program, tmp_path, capfd):
-    """An optional property is set if the core has it.
+    """vivado.tcl sets an optional property of the PCIe core if the core has it.
 
     Otherwise a message says that it stays unset.
     """
@@ -175,7 +183,9 @@ def test_a_core_without_a_hoped_for_property_is_built_without_it(program, tmp_pa
 
 
 def test_negative_slack_leaves_no_bitstream(program, tmp_path):
-    """A negative slack is an error that gives the slack, and no bitstream is written."""
+    """If the timing has a negative slack, vivado.tcl ends with an error that gives the slack, and
+    writes no bitstream.
+    """
     output = make_output(KU5P, tmp_path / "out")
     with pytest.raises(RuntimeError, match="timing is not met: -setup slack is -0.02 ns"):
         vivado.place_and_route(program(slack="-0.02"), KU5P, output, "lanebox", "vivado")
@@ -191,7 +201,9 @@ def test_negative_slack_leaves_no_bitstream(program, tmp_path):
     ],
 )
 def test_a_name_without_a_source_is_found(program, tmp_path, missing, words):
-    """A command or property whose line is removed from the list is refused."""
+    """If the line of a command or property is removed from the list of Vivado's commands, its use
+    is refused.
+    """
     names = "\n".join(
         line for line in NAMES.read_text().splitlines() if not line.startswith(missing)
     )
@@ -221,7 +233,8 @@ def test_every_line_of_the_list_has_a_source_and_is_used():
 
 
 def test_the_core_is_like_the_simulated_one():
-    """The core has the width, clock, BARs and identifiers of the simulator's model.
+    """The PCIe core that vivado.tcl makes has the width, clock, BARs and identifiers of the
+    simulator's model.
 
     Straddle is on for Lanebox's endpoint only.
     """
@@ -240,7 +253,9 @@ def test_the_core_is_like_the_simulated_one():
 
 
 def test_msix_is_where_the_gateware_has_it():
-    """With --msix the core has the gateware's MSI-X offsets. Without it the core has no MSI-X."""
+    """With --msix the PCIe core has the gateware's MSI-X offsets. Without it the core has no
+    MSI-X.
+    """
     core = vivado.core_properties(KU5P, "lanebox", msix=True)
     assert core["MSI_X_OPTIONS"] == "MSI-X_External" and core["pf0_msi_enabled"] == "true"
     assert int(core["PF0_MSIX_CAP_TABLE_SIZE"], 16) == numbers.MSI_WIDTH - 1
@@ -250,7 +265,9 @@ def test_msix_is_where_the_gateware_has_it():
 
 
 def test_vivado_is_found_by_path_or_by_litexs_variable(monkeypatch, tmp_path):
-    """Vivado is found by LITEX_ENV_VIVADO, as in LiteX, or in PATH."""
+    """find_vivado() takes the program that LITEX_ENV_VIVADO names, as LiteX does, or the one in
+    PATH.
+    """
     monkeypatch.delenv("LITEX_ENV_VIVADO", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))
     assert vivado.find_vivado() is None
