@@ -36,14 +36,14 @@ REG_USER_ID  = numbers.BITSTREAM_REG_USER_ID
 CMD_DESYNC   = numbers.BITSTREAM_CMD_DESYNC
 
 class BitstreamError(ValueError):
-    """Raised if a bitstream file cannot be loaded. The message says why, and what to do."""
+    """Raised if a bitstream file cannot be loaded. The text says why, and what to do."""
 
 @dataclass
 class Bitstream:
     """The contents of a bitstream file.
 
-    `data` are the bytes that the part gets. `part` is the part's name in the header; "" if there is
-    no header.
+    `data` are the bytes that the part gets. `part` is the name of the FPGA part in the file's
+    header; "" if there is no header.
     """
     name:   str
     part:   str
@@ -53,8 +53,8 @@ class Bitstream:
 # Header of a .bit file ----------------------------------------------------------------------------
 
 def _fields(name, raw):
-    """Return a .bit header's text fields by their letter, the configuration's offset in bytes,
-    and its length in bytes.
+    """Return the text fields of a .bit file's header as a dictionary by letter, the offset of the
+    configuration in the file, and its length, both in bytes.
     """
     fields, at = {}, len(PREAMBLE)
     while True:
@@ -132,8 +132,8 @@ def read_bitstream(filename):
     return Bitstream(name, part, idcode, data)
 
 def part_name(idcode):
-    """Return an IDCODE as text for a message: in hex, with the name of the part if it is in
-    IDCODES.
+    """Return the text for an IDCODE in a message: hexadecimal, with the part's name if IDCODES has
+    it.
     """
     found = [part for part, known in IDCODES.items() if known == idcode & ~REVISION]
     return f"{idcode:#010x} ({found[0] if found else 'a part that no board here has'})"

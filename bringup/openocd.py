@@ -178,8 +178,9 @@ def run(board, cable, speed, settings, commands, note=lambda *words: None, silen
     return said
 
 def write_scans(data, file):
-    """Write the scans that shift `data` to a file: the number of scans in line 1, then one scan in
-    each line.
+    """Write text for OpenOCD to `file`: scans that shift `data` into the part.
+
+    Line 1 has the number of scans. Each further line is one scan.
     """
     pieces = [data[at:at + FIELD*PIECE] for at in range(0, len(data), FIELD*PIECE)]
     file.write(f"{len(pieces)}\n")
@@ -199,7 +200,9 @@ def load_and(board, bitstream, settings, scripts, commands, cable, speed,
             ["check_chain", "load_part", *commands], note, silence, scripts)
 
 def load(board, bitstream, cable=CABLE, speed=SPEED, note=lambda *words: None, silence=SILENCE):
-    """Load a bitstream into the board's part over JTAG, and check that it has started."""
+    """Load a bitstream into the board's part over JTAG. Raise ProgramError if the part has not
+    started.
+    """
     load_and(board, bitstream, {}, [], [], cable, speed, note, silence)
 
 # Writing the configuration flash ------------------------------------------------------------------

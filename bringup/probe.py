@@ -120,10 +120,8 @@ def clock_count(data):
     return data if data >> COUNT_BITS == 0 else 0
 
 def hear(arguments, pull):
-    """Return what the probe's image `pull` sees on the card's pins.
-
-    The result has for each pin the list [was low, was high, number of changes], and for each clock
-    the count of its cycles.
+    """Return {"pins": {pin: [was low, was high, number of changes]}, "clocks": {clock: cycles}} as
+    the probe's image `pull` (0: pull-downs, 1: pull-ups) saw the card's pins and clocks.
     """
     from bringup.jtag import pin_probe
 
@@ -140,8 +138,8 @@ def hear(arguments, pull):
     return {"pins": pins, "clocks": clocks}
 
 def verdict(down, up):
-    """Return what a pin is (FREE, CHANGES, LOW, HIGH or UNCLEAR), from the levels that the probe
-    saw with pull-down (`down`) and pull-up (`up`).
+    """Return what a pin is, as one of the words FREE, CHANGES, LOW, HIGH and UNCLEAR. `down` and
+    `up` are what the probe saw on the pin with pull-down and with pull-up.
     """
     if down[2] or up[2] or down[0] == down[1] or up[0] == up[1]:
         return CHANGES

@@ -112,7 +112,7 @@ def load_by_openfpgaloader(board, filename, arguments):
 # starts the application, which lies behind it. If the application does not start, the golden image
 # stays loaded.
 GOLDEN = 0
-# The last bytes of each room stay erased, since a reboot begins there.
+# A reboot begins in the last bytes of each image's room in the flash, so they stay erased.
 MOST   = FLASH_LAYOUT["room"] - FLASH_LAYOUT["spare"]
 PROXY        = "spi_proxy"
 

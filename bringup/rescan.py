@@ -31,7 +31,7 @@ def _read(device, name):
         return "?"
 
 def find_cards(vendor, device):
-    """Return the folders in sysfs of the PCI devices with the IDs `vendor` and `device`."""
+    """Return the folders in sysfs of the PCI devices with these vendor and device IDs."""
     wanted = (f"{vendor:#06x}", f"{device:#06x}")
     return [entry for entry in sorted((sysfs()/"devices").glob("*"))
         if (_read(entry, "vendor"), _read(entry, "device")) == wanted]
@@ -46,8 +46,8 @@ def _write(path):
         raise RescanError(f"{path}: {error.strerror}: has this host PCIe?") from None
 
 def link(card):
-    """Return a sentence with speed and width of a card's PCIe link, and their maximum if it is
-    higher.
+    """Return a sentence with speed and width of the PCIe link of `card` (a folder in sysfs), and
+    with their maximum if it is higher.
     """
     speed, width = _read(card, "current_link_speed"), _read(card, "current_link_width")
     most         = f"{_read(card, 'max_link_speed')} x{_read(card, 'max_link_width')}"

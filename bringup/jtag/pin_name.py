@@ -27,8 +27,8 @@ def word(name):
     return b"U" + name.ljust(NAME_SIZE).encode("ascii") + b"\n"
 
 def line_bits(name):
-    """Return the word for the pin called `name` as levels (0 or 1) on the line, bit by bit, in
-    order.
+    """Return the six bytes of word() for the pin called `name` as a list of levels (0 or 1) of the
+    line, one for each bit time, with start and stop bits.
     """
     return [bit for byte in word(name)
         for bit in (0, *(byte >> n & 1 for n in range(8)), 1)]

@@ -59,7 +59,7 @@ COUNT_BITS = 30
 
 class Listener(LiteXModule):
     """While `run` is set, note for each pin whether it was low, whether it was high, and how often
-    it changed.
+    it changed (at most 255 times are counted). `clear` sets all this back to 0.
     """
     def __init__(self, levels):
         count = len(levels)

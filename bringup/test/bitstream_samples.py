@@ -86,9 +86,12 @@ SEARCH, WATCH_IMAGE = 1 << 30 | 1 << 20, 1 << 31
 
 
 def image(user_id, payload=(), idcode=KU5P, warm_boot=None, timer=0):
-    """Return an image that a part starts: its CRC is right. `user_id` is its register AXSS,
-    `payload` are the words of its frames, `timer` its register TIMER. With `warm_boot`, an address,
-    it leads there first, as a golden image does.
+    """Return a bitstream for the part `idcode`, with the right CRC, so that the part starts from
+    it.
+
+    `user_id` is the value of register AXSS, `timer` that of register TIMER, and `payload` are the
+    words of the configuration frames. With `warm_boot`, a flash address, the bitstream first sends
+    the part to the bitstream at that address, as a golden image does.
     """
     packets = Packets()
     packets.write(TIMER, timer if warm_boot is None else SEARCH)

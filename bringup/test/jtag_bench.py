@@ -132,7 +132,7 @@ class Bench:
     def rise(self, chain, state, following, tdi):
         """Make a rising edge of TCK, at which the TAP goes from `state` to `following`.
 
-        `chain` is the number n of the selected instruction USERn, or 0.
+        `chain` is the number n of the selected instruction USERn, or 0. `tdi` is the level of TDI.
         """
         selected = 1 << SELECTED + chain - 1 if chain else 0
         data = TDI if tdi else 0

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Simulate a part of the UltraScale+ family on a JTAG cable.
+"""Simulate a part of the UltraScale+ family (FPGA) on a JTAG cable.
 
 The cable is OpenOCD's remote_bitbang adapter. `Tap` is the state machine of IEEE 1149.1 with the
 instructions that configuration needs (UG570, "JTAG configuration"). `ConfigLogic` is the
@@ -184,7 +184,7 @@ class Tap:
         return self.user if self.config.status & DONE_PIN else None
 
     def chain(self):
-        """Return n if the JTAG instruction USERn is selected, or 0 if no USER instruction is."""
+        """Return n if the JTAG instruction USERn is selected, or 0 if another instruction is."""
         return int(self.ir[4:]) if self.ir and self.ir.startswith("USER") else 0
 
     def rise(self, tms, tdi):
@@ -217,7 +217,7 @@ class Tap:
             self.instruct(int("".join(map(str, self.shift)), 2))
 
     def fall(self, tdi):
-        """Make a falling edge of TCK, at which the part changes TDO."""
+        """Make a falling edge of TCK, at which the part changes TDO. `tdi` is the level of TDI."""
         design = self.design()
         if self.state == "ShiftDR" and self.chain() and design is not None:
             # TDO gets the design's value from before this edge, since the part has a register

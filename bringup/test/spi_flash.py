@@ -2,9 +2,9 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The simulated board's flash model (sim/board/card) at the pins of a JTAG design.
+"""Connect the flash model of the simulated board (sim/board/card) to the pins of a JTAG design.
 
-By default it is an MX25U51245G (64 MiB). Its time goes on with each change of a pin.
+By default the flash is an MX25U51245G (64 MiB). Its time goes on with each change of a pin.
 """
 
 from tools.testing.flash_model import new_chip
@@ -38,7 +38,7 @@ class Flash:
 
     @property
     def erased(self):
-        """Return the numbers of the sectors that were erased."""
+        """Return the numbers of the sectors that were erased, for the assertions of tests."""
         return [address // SECTOR for address in self.chip.erased]
 
     def pins(self, cs_n, sck, mosi):

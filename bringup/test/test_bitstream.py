@@ -33,8 +33,8 @@ def read(tmp_path):
 
 @pytest.mark.parametrize("wrap", [bit_file, bytes], ids=["bit", "bin"])
 def test_a_whole_bitstream_is_read(read, wrap):
-    """With and without a .bit header, the data that is read is the configuration and
-    nothing else.
+    """read_bitstream() returns the configuration and nothing else, with and without a .bit header
+    in front of it.
     """
     data = configuration()
     found = read(wrap(data))
@@ -88,20 +88,22 @@ def test_a_cut_header_file_says_how_much_is_there(read):
     ids=["empty", "program", "damaged", "partial"],
 )
 def test_other_files_are_refused(read, raw, reason):
-    """A file that is no bitstream of the part is refused, and the message has the reason."""
+    """read_bitstream() refuses a file that is no bitstream of the part, and the error has the
+    reason.
+    """
     with pytest.raises(BitstreamError, match=reason):
         read(raw)
 
 
 def test_a_missing_file_is_named(tmp_path):
-    """The error about a missing file has the file's name."""
+    """The error of read_bitstream() about a missing file has the file's name."""
     with pytest.raises(BitstreamError, match="gone.bit: No such file"):
         read_bitstream(tmp_path / "gone.bit")
 
 
 def test_another_part_is_refused_by_header_and_by_contents(read):
-    """A bitstream for another part is refused by its IDCODE, one for another package by its
-    header.
+    """check_part() refuses a bitstream for another part by its IDCODE, and one for another package
+    by its header.
     """
     with pytest.raises(BitstreamError, match=r"0x04a63093 \(xcku3p\), and KU5P card has xcku5p"):
         check_part(read(bit_file(configuration(KU3P))), BOARD)

@@ -131,8 +131,8 @@ def test_an_image_of_several_sectors(library, write):
 
 
 def test_a_small_chip_has_three_bytes_of_address(library, write):
-    """A flash of 16 MiB gets addresses of three bytes: it may not know commands with four-byte
-    addresses.
+    """--flash uses addresses of three bytes for a flash of 16 MiB, which may not know commands with
+    four-byte addresses.
     """
     card, data = Card(library, Flash(0x207018, 1 << 24)), configuration(frames=2)
     result = write(card, bit_file(data), "--golden")
@@ -151,14 +151,16 @@ def test_a_small_chip_has_three_bytes_of_address(library, write):
     ids=["small", "ones", "zeros", "strange"],
 )
 def test_an_unfit_chip_is_left_alone(library, write, flash, reason):
-    """A flash that is too small or unknown is refused before any sector is erased."""
+    """--flash refuses a flash that is too small or unknown before it erases any sector."""
     result = write(Card(library, flash), bit_file(configuration()))
     assert result.returncode == 1 and reason in result.stderr
     assert flash.erased == [] and flash.contents(0, SECTOR) == b"\xff" * SECTOR
 
 
 def test_a_protected_chip_is_found_by_comparing(library, write):
-    """A protected flash takes every command and changes nothing, so reading back finds it."""
+    """--flash finds by reading back that a protected flash, which takes every command, has changed
+    nothing.
+    """
     card = Card(library, Flash(protected=True))
     result = write(card, bit_file(configuration(frames=1)))
     assert result.returncode == 1
@@ -167,10 +169,11 @@ def test_a_protected_chip_is_found_by_comparing(library, write):
 
 @pytest.mark.parametrize("golden", [False, True])
 def test_an_image_leaves_the_spare_bytes_of_its_room(tmp_path, golden):
-    """An image may fill its room but for the last bytes, in which a reboot begins. They stay
-    erased.
+    """An image for --flash may fill its half of the flash but for the last bytes, which stay
+    erased: a reboot begins there.
 
-    This holds for both images, and with the same numbers as for `litepcie_util flash write`.
+    This holds for the application and for the golden image, with the same numbers as for
+    `litepcie_util flash write`.
     """
     most = FLASH_LAYOUT["room"] - FLASH_LAYOUT["spare"]
     whole = configuration()
@@ -257,7 +260,8 @@ def bits(value, count):
 
 @pytest.fixture
 def card(library):
-    """Return a card with the SPI proxy loaded and USER1 selected.
+    """Return a simulated card with the SPI proxy loaded into its part and JTAG instruction USER1
+    selected.
 
     A first transfer has been made, since the part loses the first clock pulses of SCK.
     """
@@ -277,17 +281,17 @@ def card(library):
 
 @pytest.mark.parametrize("leading", [0, 1, 5])
 def test_an_answer_comes_one_bit_late(card, leading):
-    """The flash's JEDEC identification comes one bit late on TDO.
+    """The flash's JEDEC identification comes one bit late on TDO of the SPI proxy.
 
-    Zeros in front of a transfer, as other parts on the chain add them, are skipped.
+    The proxy skips zeros in front of a transfer, as other parts on the JTAG chain add them.
     """
     out = scan(card.tap, [0] * leading + [1, *bits(31, 32), *bits(0x9F, 8)] + [0] * 25)
     assert out[-24:] == bits(0xEF4019, 24)
 
 
 def test_what_is_shifted_behind_a_transfer_goes_nowhere(card):
-    """Bits that a scan shifts behind a transfer do not reach the flash. Another transfer needs
-    another scan.
+    """Bits that a scan of the SPI proxy's JTAG register has behind a transfer do not reach the
+    flash. Another transfer needs another scan.
     """
     enable = [1, *bits(7, 32), *bits(0x06, 8)]
     scan(card.tap, [1, *bits(7, 32), *bits(0x04, 8), *enable])

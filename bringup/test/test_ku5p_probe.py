@@ -122,8 +122,8 @@ class Board:
 
 @pytest.fixture
 def probe(libraries, tmp_path, monkeypatch):
-    """Return a function that runs a command of ku5p_probe.py on two board models, one for each
-    pull.
+    """Return a function that runs a command of ku5p_probe.py on two board models, one for each pull
+    of the probe's images (down and up).
     """
     monkeypatch.setattr(probe_design, "candidates", lambda board: PINS)
     monkeypatch.setattr(probe_design, "refclks", lambda: CLOCKS)
@@ -213,8 +213,8 @@ def test_what_is_on_the_pins_is_heard(probe, capsys):
 
 @pytest.mark.parametrize("pin", ["E25", "AB17"])
 def test_a_free_pin_sends_its_name(probe, capsys, pin):
-    """--drive makes one free pin send its name for a limited time, and the decoder reads
-    the name.
+    """The pin probe's --drive makes one free pin send its name for a limited time, and the decoder
+    reads the name.
     """
     around = boards(**BUSY)
     probe(ku5p_probe.listen, around)
@@ -252,8 +252,8 @@ def test_a_pin_that_somebody_drives_is_let_go(probe, capsys):
     ],
 )
 def test_other_pins_are_not_driven(probe, pin, reason):
-    """--drive refuses pins that were heard to be held or changing, and pins that the board's table
-    names.
+    """The pin probe's --drive refuses pins that were heard to be held or changing, and pins that
+    the board's table names.
     """
     around = boards(**BUSY)
     probe(ku5p_probe.listen, around)
@@ -293,7 +293,7 @@ def test_a_short_listening_allows_nothing(probe, monkeypatch):
 
 
 def test_a_clock_that_stopped_is_not_told_again(probe):
-    """A clock that has stopped is reported with 0 cycles, not with its earlier count.
+    """The pin probe reports a clock that has stopped with 0 cycles, not with its earlier count.
 
     The counter runs on the counted clock, so a stopped clock cannot clear it.
     """
@@ -342,8 +342,8 @@ def script(tmp_path):
 
 
 def test_without_vivado_the_netlists_are_made(script, tmp_path):
-    """Without Vivado --build makes both netlists and ends with status 3. Each port of the Verilog
-    has a pin.
+    """Without Vivado ku5p_probe.py --build makes both netlists and ends with status 3. Each port of
+    the Verilog has a pin.
     """
     result = script("--build")
     assert result.returncode == 3 and "Vivado was not found" in result.stderr, result.stderr
@@ -360,7 +360,9 @@ def test_without_vivado_the_netlists_are_made(script, tmp_path):
 
 
 def test_without_a_bitstream_the_way_to_one_is_named(script):
-    """Without a bitstream the message names --build. Without an option the usage is shown."""
+    """If ku5p_probe.py has no bitstream to load, its message names --build. Without an option it
+    shows its usage.
+    """
     result = script("--listen")
     assert result.returncode == 1 and "--build" in result.stderr
     assert "Traceback" not in result.stderr
@@ -432,8 +434,8 @@ def test_a_recording_is_read(tmp_path):
 
 
 def test_the_package_has_all_the_boards_pins():
-    """The package's table has each pin of the board's table: PCIe lanes in quads, LED and PERST in
-    banks.
+    """The table of the package FFVB676 has each pin of the board's table: PCIe lanes in quads, LED
+    and PERST in banks.
     """
     quads = {pin for quad in QUADS.values() for pins in quad.values() for pin in pins.split()}
     banks = {pin for pins in BANKS.values() for pin in "".join(pins).split()}
@@ -446,7 +448,7 @@ def test_the_package_has_all_the_boards_pins():
 
 
 def test_known_pins_are_left_out():
-    """The probe neither pulls nor drives pins that the board's table names: PERST, an LED, the
+    """The pin probe neither pulls nor drives pins that the board's table names: PERST, an LED, the
     cages' signals.
 
     D25 and D26, which may be the second LED, stay among the candidates: driving them tells which

@@ -79,7 +79,9 @@ def load(tmp_path, interface):
 
 
 def untouched(tap):
-    """Return whether the part's configuration was neither cleared nor sent any data."""
+    """Return whether the configuration of the simulated part was neither cleared nor sent any
+    data.
+    """
     return tap.config.cleared == 0 and not tap.config.received and not tap.broken
 
 
@@ -122,7 +124,9 @@ def test_the_interface_is_looked_up_by_name(load, interface, tmp_path):
     ids=["part", "package", "truncated", "other"],
 )
 def test_a_wrong_file_never_reaches_the_cable(load, raw, reason):
-    """A file that is no bitstream for this board is refused with its own error before TCK ticks."""
+    """--load refuses a file that is no bitstream for this board before TCK ticks. The error has the
+    reason.
+    """
     tap = Tap(REVISION_1)
     with Cable(tap) as cable:
         result = load(cable.port, raw)
@@ -153,7 +157,7 @@ def test_detection_shifts_nothing(interface, idcode, status):
 
 
 def test_a_wrong_part_is_not_programmed(load):
-    """A part with another IDCODE is not programmed, and the message names that part."""
+    """--load does not program a part with another IDCODE, and the message names that part."""
     tap = Tap(KU3P)
     with Cable(tap) as cable:
         result = load(cable.port)
@@ -164,8 +168,8 @@ def test_a_wrong_part_is_not_programmed(load):
 
 @pytest.mark.parametrize("level", [0, 1])
 def test_an_absent_part_is_told_from_a_missing_cable(load, level):
-    """If TDO never changes, the message says that no part answers, not that the cable is
-    missing.
+    """If the JTAG input TDO never changes, the message of --load says that no part answers. It does
+    not say that the cable is missing.
     """
     with Cable(level=level) as cable:
         result = load(cable.port)
@@ -174,7 +178,7 @@ def test_an_absent_part_is_told_from_a_missing_cable(load, level):
 
 
 def test_several_parts_are_refused(load):
-    """A JTAG chain of two parts is refused, even if both are the board's part."""
+    """--load refuses a JTAG chain of two parts, even if both are the board's part."""
     taps = [Tap(REVISION_1), Tap(REVISION_1)]
     with Cable(*taps) as cable:
         result = load(cable.port)
@@ -184,7 +188,7 @@ def test_several_parts_are_refused(load):
 
 
 def test_a_missing_cable_is_told(load):
-    """A missing cable is reported as missing, for remote_bitbang's socket and for an FTDI's USB
+    """--load reports a missing cable as missing, for remote_bitbang's socket and for an FTDI's USB
     device.
     """
     for options in ([], ["--cable", "digilent-hs2"]):
@@ -195,7 +199,7 @@ def test_a_missing_cable_is_told(load):
 
 
 def test_an_unknown_cable_names_the_known_ones(load):
-    """The error about an unknown cable lists the cables that OpenOCD knows."""
+    """The error of --load about an unknown cable lists the cables that OpenOCD knows."""
     result = load(1, None, "--cable", "digilent-hs9")
     assert result.returncode == 1
     assert "OpenOCD has no interface file of that name" in result.stderr
@@ -218,8 +222,8 @@ def test_a_missing_openocd_names_the_package(load):
     ],
 )
 def test_what_the_part_complains_of_is_told(load, faults, reason):
-    """The part's status register decides whether loading has worked, and the message names its
-    error.
+    """After --load the part's status register decides whether loading has worked, and the message
+    names the error that it shows.
     """
     tap = Tap(REVISION_1, **faults)
     with Cable(tap) as cable:

@@ -84,7 +84,9 @@ def loader(code, status=0):
 
 
 def test_openfpgaloader_may_load_what_it_has_detected(run, bitstream, tmp_path):
-    """openFPGALoader is first asked for the part's IDCODE, and then told to load the file."""
+    """With --programmer openFPGALoader, --load first asks openFPGALoader for the part's IDCODE, and
+    then lets it load the file.
+    """
     result = run("--load", "--programmer", "openFPGALoader", programs=loader("4a62093"))
     assert result.returncode == 0, result.stderr
     assert called(tmp_path) == [
@@ -101,7 +103,7 @@ def test_openfpgaloader_may_load_what_it_has_detected(run, bitstream, tmp_path):
     ],
 )
 def test_openfpgaloader_may_not_load_another_part(run, bitstream, tmp_path, code, words):
-    """openFPGALoader is asked for the part first. Another part, or no answer, is not loaded."""
+    """If openFPGALoader reports another part, or no part, --load does not let it load the file."""
     result = run("--load", "--programmer", "openFPGALoader", programs=loader(code))
     assert result.returncode == 1 and words in result.stderr
     assert len(called(tmp_path)) == 1

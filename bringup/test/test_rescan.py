@@ -105,7 +105,7 @@ def test_the_link_is_told_after_a_rescan(tmp_path, link, sentence):
 
 
 def test_a_card_that_does_not_come_back_is_an_error(tmp_path, monkeypatch):
-    """A card that does not come back after a rescan is an error. Its old link is not reported."""
+    """If the card does not come back, --rescan is an error. The card's old link is not reported."""
     monkeypatch.setenv("LANEBOX_SYSFS", str(tmp_path))
     with Host(tmp_path, None), pytest.raises(rescan.RescanError, match="10ee:9038 after a rescan"):
         rescan.rescan(VENDOR, DEVICE, patience=0.5)
@@ -119,7 +119,7 @@ def test_a_host_without_pcie_is_told(tmp_path):
 
 
 def test_who_is_not_root_is_told(tmp_path, monkeypatch):
-    """A user who may not write to sysfs is told to use sudo."""
+    """--rescan tells a user who may not write to sysfs to use sudo."""
 
     def refuse(*_):
         raise PermissionError(13, "Permission denied")

@@ -10,8 +10,8 @@ from tools.verilog import build
 
 
 class Writer:
-    """Stands in for write_soc(). Writes one file, and returns its path and the path of another file.
-    Counts its calls.
+    """Stands in for write_soc(). Writes one file, returns its path and the path of another file,
+    and counts its calls.
     """
 
     def __init__(self, monkeypatch, folder):
