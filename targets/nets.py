@@ -91,8 +91,9 @@ class Board:
         return tuple(name for name, nets in wanted.items() if known.issuperset(nets))
 
     def resources(self, lanes, cages=()):
-        """Return (port, pins, I/O standard) of each port of a build with `lanes` PCIe lanes and
-        these cages on this board."""
+        """Return a list of (port, pins, I/O standard) for a build with `lanes` PCIe lanes and these
+        cages on this board.
+        """
         name  = f"pcie_x{lanes}"
         ports = [(f"{name}.{pin}", self.net(f"pcie.{pin}").pins.split(),
             self.net(f"pcie.{pin}").standard) for pin in ("rst_n", "clk_p", "clk_n")]

@@ -39,7 +39,7 @@ set_false_path -from [get_ports pcie_x1_rst_n]
 
 @pytest.mark.parametrize("name", ["pcie.clk_p", "user_led0", "user_led1", "clk100"])
 def test_a_net_with_pins_is_found_by_its_name(name):
-    """A net whose pins are known, however surely, is returned as the table has it."""
+    """Board.net() returns a net whose pins are known, however surely, as the table has it."""
     assert BOARD.net(name) in NETS
     assert BOARD.net(name).name == name
 
@@ -52,15 +52,17 @@ def test_a_net_with_pins_is_found_by_its_name(name):
     ],
 )
 def test_a_net_that_no_design_can_use_is_refused_with_its_advice(name, said):
-    """An UNKNOWN net, and a net whose pin is not the fabric's, are refused. The error has the
-    advice that the net's row in the table gives.
+    """Board.net() refuses an UNKNOWN net, and a net whose pin is not the fabric's. The error has
+    the advice that the net's row in the table gives.
     """
     with pytest.raises(LookupError, match=f"^{re.escape(said)}$"):
         BOARD.net(name)
 
 
 def test_a_net_that_is_not_there_is_refused_with_the_list_of_nets():
-    """The error for an unknown name quotes it and lists all nets, so that a typing error shows."""
+    """The error of Board.net() for an unknown name quotes it and lists all nets, so that a typing
+    error shows.
+    """
     names = ", ".join(net.name for net in NETS)
     said = f"Sample card has no net 'pcie.clk': there are {names}"
     with pytest.raises(LookupError, match=f"^{re.escape(said)}$"):
@@ -90,14 +92,18 @@ def test_every_net_of_a_board_has_a_name_of_its_own(name):
 
 
 def test_lanes_are_joined_from_all_nets_of_a_pin():
-    """The lanes of a pin come from all its nets in order, and fewer lanes are the first ones."""
+    """Board.lane_pins() joins the pins of all lanes from the nets that have them, in order. Fewer
+    lanes are the first ones.
+    """
     assert BOARD.lane_pins("rx_p", 4) == ["R0", "R1", "R2", "R3"]
     assert BOARD.lane_pins("rx_p", 1) == ["R0"]
 
 
 @pytest.mark.parametrize("lanes", [0, 2, 8])
 def test_a_number_of_lanes_that_the_board_lacks_is_refused(lanes):
-    """The error for a number of lanes names that number and those that a build can have."""
+    """The error for a number of PCIe lanes that the board lacks names that number and those that a
+    build can have.
+    """
     said = f"Sample card has no {lanes} lanes: choose 4 or 1"
     with pytest.raises(LookupError, match=f"^{said}$"):
         BOARD.resources(lanes)
@@ -115,7 +121,9 @@ def test_a_build_has_no_led_that_is_not_proven():
 
 
 def test_a_build_without_a_usable_clock_is_refused():
-    """If the reference clock's pin is UNKNOWN, the build is refused with the net's advice."""
+    """If the reference clock's pin is UNKNOWN, a build of the board is refused with the net's
+    advice.
+    """
     clock = Net("pcie.clk_p", "", "", "unknown", "nobody", "Measure it.")
     nets = tuple(clock if net.name == clock.name else net for net in NETS)
     with pytest.raises(LookupError, match="Sample card: pcie.clk_p cannot be used. Measure it."):
@@ -126,12 +134,16 @@ def test_a_build_without_a_usable_clock_is_refused():
 
 
 def test_constraints_of_one_lane_have_no_index():
-    """A x1 build has each pin, its standard and its properties, with ports that are no buses."""
+    """The constraints of a build with one lane have each pin, its standard and its properties.
+    Their ports are no buses.
+    """
     assert constraints(BOARD, 1) == X1
 
 
 def test_constraints_place_each_lane_at_its_index():
-    """With more lanes the ports are buses, and bit n of each has the pin of lane n."""
+    """In the constraints of a build with several lanes the ports are buses, and bit n of each has
+    the pin of lane n.
+    """
     placed = re.findall(r"PACKAGE_PIN (\S+) \[get_ports \{(\S+)\}\]", constraints(BOARD, 4))
     for port, pins in {"rx_p": "R0 R1 R2 R3", "tx_n": "S4 S5 S6 S7"}.items():
         found = [pin for pin, name in placed if name.startswith(f"pcie_x4_{port}")]
@@ -142,7 +154,9 @@ def test_constraints_place_each_lane_at_its_index():
 
 
 def test_the_table_has_a_line_for_each_net_with_its_advice():
-    """The Markdown table has every net, `-` for pins that are not known, and source and advice."""
+    """markdown() writes a table with every net, `-` for pins that are not known, and source and
+    advice.
+    """
     _, _, *lines = markdown(BOARD).splitlines()
     assert len(lines) == len(NETS)
     assert "| `user_led1` | L1 | LVCMOS12 | inferred | its neighbour |" in lines

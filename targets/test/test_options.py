@@ -26,15 +26,18 @@ def parse(monkeypatch, *arguments):
 
 @pytest.mark.parametrize("action", ACTIONS)
 def test_each_action_alone_is_enough(action, monkeypatch):
-    """Each action may stand alone on the command line, and asks for no other one."""
+    """Each action of a target, such as --build, may stand alone on the command line, and asks for
+    no other one.
+    """
     arguments = parse(monkeypatch, f"--{action.replace('_', '-')}")
     assert [name for name in ACTIONS if getattr(arguments, name)] == [action]
 
 
 def test_what_is_not_said_has_the_boards_default(monkeypatch):
-    """Without options a build has the board's first number of lanes and a folder of its name.
+    """Without options a build has the board's first number of lanes and an output folder of the
+    board's name.
 
-    Nothing optional is in the gateware, and the default endpoint is ours.
+    Nothing optional is in the gateware, and the endpoint is Lanebox's.
     """
     arguments = parse(monkeypatch, "--build")
     assert arguments.lanes == BOARD.lanes[0]
@@ -48,7 +51,9 @@ def test_what_is_not_said_has_the_boards_default(monkeypatch):
 
 @pytest.mark.parametrize("lanes", BOARD.lanes)
 def test_lanes_are_a_number_that_the_board_has(lanes, monkeypatch):
-    """Each number of lanes that the board has is accepted, and parsed to an integer."""
+    """--lanes accepts each number of lanes that the board has, and the parsed value is an
+    integer.
+    """
     assert parse(monkeypatch, "--build", "--lanes", str(lanes)).lanes == lanes
 
 
@@ -86,7 +91,8 @@ WRONG = [
     "arguments, said", WRONG, ids=[" ".join(words) or "none" for words, _ in WRONG]
 )
 def test_a_wrong_command_line_is_refused(arguments, said, monkeypatch, capsys):
-    """The program ends with status 2, and the message names the value and the rule that it broke.
+    """For a wrong command line a target ends with status 2, and its message names the value and the
+    rule that it broke.
 
     The message is one line after the usage, and nothing is printed to stdout.
     """

@@ -2,7 +2,9 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Tests of targets/pads.py: LiteX's platform of a board, and the core's pads on fewer lanes."""
+"""Tests of targets/pads.py: LiteX's platform of a board, and the PCIe core's pads on fewer
+lanes.
+"""
 
 import pytest
 from litex.build.generic_platform import ConstraintError
@@ -21,7 +23,9 @@ def pins(lanes):
 
 
 def constraints(platform):
-    """Return {(resource, pin's name or None): (pins, others)} of what was requested."""
+    """Return {(resource, pin's name or None): (pins, other constraints)} of what a design requested
+    from the platform.
+    """
     found = {}
     for _, places, others, (name, number, pin) in platform.constraint_manager.get_sig_constraints():
         texts = [getattr(other, "name", None) or other.misc for other in others]
@@ -34,7 +38,9 @@ def constraints(platform):
 
 @pytest.mark.parametrize("lanes", [4, 1])
 def test_the_platform_has_the_pins_of_the_lanes_asked_for(lanes):
-    """The link's request has as many lanes as asked for, lane 0 first, each at the board's pin."""
+    """The pads of the PCIe link that the platform gives have as many lanes as asked for, lane 0
+    first, each at the board's pin.
+    """
     platform = make_platform(BOARD, lanes)
     link = platform.request(f"pcie_x{lanes}")
     assert [len(getattr(link, name)) for name in PAIRS] == [lanes] * 4
@@ -45,7 +51,9 @@ def test_the_platform_has_the_pins_of_the_lanes_asked_for(lanes):
 
 
 def test_the_platform_is_for_the_boards_part():
-    """The platform has the board's device, and no link of another width than was asked for."""
+    """make_platform() gives a platform for the board's FPGA, with no PCIe link of another width
+    than was asked for.
+    """
     platform = make_platform(BOARD, 1)
     assert platform.device == BOARD.device
     with pytest.raises(ConstraintError):
@@ -53,27 +61,35 @@ def test_the_platform_is_for_the_boards_part():
 
 
 def test_leds_have_their_standard_and_properties():
-    """Each proven LED is a `user_led` with its I/O standard and all other properties."""
+    """On the platform each LED whose pin is proven is a `user_led` with its I/O standard and all
+    other properties.
+    """
     platform = make_platform(BOARD, 4)
     assert len(platform.request_all("user_led")) == 1
     assert constraints(platform)["user_led0"] == (["L0"], ["LVCMOS12", "DRIVE=2", "SLEW=SLOW"])
 
 
 def test_a_request_for_a_net_that_cannot_be_used_says_why():
-    """The error for a net that no design can use is what the table says of it."""
+    """The platform's error for a net that no design can use is what the board's table says of that
+    net.
+    """
     with pytest.raises(LookupError, match="user_led2 cannot be used. It is green: look for it."):
         make_platform(BOARD, 4).request("user_led2")
 
 
 @pytest.mark.parametrize("name", ["clk100", "no_such_net"])
 def test_another_request_that_fails_has_litexs_error(name):
-    """A usable net that no build has as a port, and a name that is no net, give LiteX's error."""
+    """For a usable net that no build has as a port, and for a name that is no net, the platform
+    raises LiteX's own error.
+    """
     with pytest.raises(ConstraintError, match=name):
         make_platform(BOARD, 4).request(name)
 
 
 def test_a_pin_is_given_once():
-    """The second request for the link is LiteX's error: no two parts of a design share its pins."""
+    """A second request for the PCIe link raises LiteX's error: no two parts of a design share its
+    pins.
+    """
     platform = make_platform(BOARD, 4)
     platform.request("pcie_x4")
     with pytest.raises(ConstraintError, match="pcie_x4"):
@@ -84,7 +100,7 @@ def test_a_pin_is_given_once():
 
 
 class Joined(Module):
-    """The core's pads on a board with this many lanes."""
+    """A design with the PCIe core's pads joined to a board with this many lanes."""
 
     def __init__(self, lanes):
         self.pins = pins(lanes)
@@ -93,7 +109,7 @@ class Joined(Module):
 
 
 def test_the_core_has_eight_lanes_and_the_boards_clock_and_reset():
-    """On any board the core has pads for all its lanes; clock and reset are the board's own."""
+    """On any board the PCIe core has pads for eight lanes. Clock and reset are the board's own."""
     board = pins(1)
     pads = CorePads(board)
     assert [len(getattr(pads, name)) for name in PAIRS] == [CORE_LANES] * 4
@@ -126,7 +142,9 @@ def test_each_lane_of_the_board_is_the_same_lane_of_the_core(lanes, half):
 
 @pytest.mark.parametrize("name", ["rx", "tx"])
 def test_the_halves_of_a_pair_are_not_mixed(name):
-    """A value on the positive half of a pair does not come out of the negative one."""
+    """A value on the positive half of a lane's differential pair does not come out of the negative
+    one.
+    """
     dut = Joined(4)
     given, taken = (dut.pins, dut.pads) if name == "rx" else (dut.pads, dut.pins)
 

@@ -150,16 +150,16 @@ def test_the_netlist_alone_is_a_success(run, out):
 
 
 def test_one_lane_is_not_inferred(run):
-    """With --lanes 1 no pins are reported as inferred, since a published design uses those of lane
-    0.
+    """With --lanes 1 the target reports no pins as inferred, since a published design uses those of
+    lane 0.
     """
     assert "reported only" not in run("--synth-only", "--lanes", "1").stdout
 
 
 @pytest.mark.parametrize("levels, status", [(10, 0), (11, 1)])
 def test_logic_that_is_too_deep_fails_the_build(run, levels, status):
-    """A register-to-register path of ten LUT levels passes. One of eleven fails, with both ends
-    named.
+    """A target accepts a register-to-register path of ten LUT levels. A path of eleven fails the
+    build with both ends named.
     """
     result = run("--synth-only", netlist=chain(levels))
     assert result.returncode == status
@@ -167,8 +167,8 @@ def test_logic_that_is_too_deep_fails_the_build(run, levels, status):
 
 
 def test_a_problem_fails_the_build(run):
-    """A net without a driver fails the build. An open pin that only the check before flattening
-    reports does not.
+    """A net without a driver fails the build of a target. A pin that only Yosys' check before
+    flattening reports as open does not.
     """
     result = run("--synth-only", warnings="Warning: Wire lanebox.lost is used but has no driver.\n")
     assert result.returncode == 1
@@ -177,7 +177,9 @@ def test_a_problem_fails_the_build(run):
 
 
 def test_a_missing_yosys_is_named(run):
-    """If Yosys is missing, the build fails with a sentence that says so, not with a traceback."""
+    """If Yosys is missing, the build of a target fails with a sentence that says so, not with a
+    traceback.
+    """
     result = run("--build", LANEBOX_YOSYS="/nowhere/yosys")
     assert result.returncode == 1
     assert "Yosys cannot be started" in result.stderr and "Traceback" not in result.stderr
@@ -200,8 +202,8 @@ def test_nothing_to_do_is_a_usage_error(run):
     ],
 )
 def test_with_vivado_the_build_goes_on(run, out, tmp_path, script, status, words):
-    """If Vivado is there, the build runs it. If Vivado fails or writes no bitstream, the build
-    fails.
+    """If Vivado is there, the build of a target runs it. If Vivado fails or writes no bitstream,
+    the build fails.
     """
     program = tmp_path / "vivado" / "bin" / "vivado"
     program.parent.mkdir(parents=True)
