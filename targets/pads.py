@@ -31,9 +31,7 @@ def make_platform(board, lanes, cages=()):
         entry for entry in resources if "." not in entry[0])]
 
     class Platform(XilinxUSPPlatform):
-        """LiteX's platform with this error: for a net that it cannot give, it says what is known of
-        the net.
-        """
+        """LiteX's platform, whose error for a net that it cannot give says what is known of it."""
         def request(self, name, *arguments, **options):
             try:
                 return XilinxUSPPlatform.request(self, name, *arguments, **options)

@@ -48,7 +48,7 @@ class Services(LiteXModule):
 
 
 def _verilog():
-    """Return the bench's Verilog, and the addresses of its registers by name."""
+    """Return the Verilog of the bench, and {register name: address}."""
     services = Services()
     bench = CsrBench(services)
     bus = bench.csr
@@ -59,11 +59,11 @@ def _verilog():
 
 @cache
 def build():
-    """Return the library of the bench, and the addresses of its registers by name."""
+    """Return the shared library that simulates the bench, and {register name: address}."""
     text, addresses = _verilog()
     for name in ("adr", "we", "re", "dat_w", "dat_r"):
         assert f"csr_{name}" in text, f"the bus's port is not called csr_{name}"
-    prefix = "Vlanebox"  # the board's, whose DPI header card_pins.cpp includes
+    prefix = "Vlanebox"  # as of the board, whose DPI header card_pins.cpp includes
     digest = hashlib.sha256((prefix + text + (CARD / "configuration.sv").read_text()).encode())
     folder = FOLDER / f"bench-{digest.hexdigest()[:16]}"
     if not (folder / "done").exists():
@@ -167,13 +167,15 @@ class CardBench:
         self.write("flash_command", opcode)
 
     def command(self, opcode, address=None, length=None, cycles=200):
-        """Carry out a command of the flash. Return the number of its refusal, 0 if it was sent."""
+        """Carry out a command of the flash by the flash engine. Return the number of the engine's
+        refusal, 0 if it was sent.
+        """
         self.start(opcode, address, length)
         self.wait(cycles)
         return self.status()[2]
 
     def load_page(self, data):
-        """Write a page's bytes, a multiple of 4, to the page buffer."""
+        """Write a page's bytes, a multiple of 4, to the page buffer of the flash engine."""
         for at in range(0, len(data), 4):
             self.write("flash_page_data", int.from_bytes(data[at : at + 4], "little"))
 
@@ -184,13 +186,13 @@ class CardBench:
         return b"".join(word.to_bytes(4, "little") for word in words)[:length]
 
     def update(self, image, each=lambda: None):
-        """Write an image as software does.
+        """Write a bitstream to the flash as software does.
 
         First the old image's synchronisation word is overwritten, and the sectors are erased. Then
         all pages are programmed without the new image's synchronisation word, and at last that
         word. So no half-written image can start.
 
-        `each` is called again and again while a command runs.
+        The function `each` is called again and again while a command runs.
         """
         old = self.chip.contents(APPLICATION, PAGE).find(SYNC)
         if old >= 0:
@@ -217,7 +219,9 @@ class CardBench:
             self.run(50)
 
     def crc(self, address, length):
-        """Return the CRC-32 that the engine finds in the flash."""
+        """Return the CRC-32 that the flash engine finds over `length` bytes of the flash from
+        `address` on.
+        """
         assert self.command(READ, address, length) == 0
         return self.read("flash_crc")
 
@@ -226,7 +230,9 @@ class CardBench:
         return Chip(self.code, self.code.bench_copy(self.handle))
 
     def rebooted(self):
-        """Return whether a reboot was asked for, and the address of what it started (-1: none)."""
+        """Return whether software has asked for a reboot, and the flash address of the image that
+        then started (-1: none).
+        """
         address = ctypes.c_int64()
         asked = self.code.bench_reboot(self.handle, ctypes.byref(address))
         return bool(asked), address.value

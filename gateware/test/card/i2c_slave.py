@@ -54,7 +54,7 @@ class Slave:
         return True
 
     def fall(self):
-        """SCL has fallen: drive SDA for the next clock."""
+        """Handle a falling edge of SCL: drive SDA for the next clock."""
         self.stuck = max(self.stuck - 1, 0)
         if not self.selected and self.number:
             self.sda_low = False

@@ -108,7 +108,9 @@ def test_an_erase_takes_its_sector_alone():
 
 
 def test_a_page_takes_67_accesses_and_a_look_at_the_status():
-    """Software needs at most 70 accesses to registers for a page, with all reads of the status."""
+    """To program a page by the flash engine, software needs at most 70 accesses to registers, with
+    all reads of the status.
+    """
     bench = CardBench()
     bench.write("flash_length", PAGE)
     before = bench.accesses

@@ -37,8 +37,10 @@ class Direct:
 
 
 class Bridge:
-    """Each transfer of flashrom's becomes a command of the flash engine. flashrom waits by itself,
-    and sends write enable by itself; the engine does both once more.
+    """Carries out each transfer of flashrom's as a command of the flash engine.
+
+    flashrom waits for the flash by itself, and sends write enable by itself. The engine does both
+    once more.
     """
 
     def __init__(self):

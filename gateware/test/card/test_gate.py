@@ -66,7 +66,9 @@ def test_every_refusal_says_why(bench):
 
 
 def test_the_bounds_are_exact(bench):
-    """The first and the last page of the application's half may be programmed."""
+    """While the flash is locked, the first and the last page of the application's half may be
+    programmed.
+    """
     for address in (APPLICATION, 2 * APPLICATION - PAGE):
         bench.load_page(bytes(PAGE))
         assert bench.command(PROGRAM, address, PAGE) == Refusal.NONE
@@ -92,7 +94,9 @@ def test_the_unlock_word_opens_until_the_next_reset(bench):
 
 
 def test_an_unlocked_flash_still_refuses_what_is_not_listed(bench):
-    """Even unlocked, the card refuses commands for status, address mode and one-time bytes."""
+    """Even with the golden image unlocked, the card refuses flash commands for status, address mode
+    and one-time bytes.
+    """
     bench.write("flash_unlock", UNLOCK)
     for opcode in (0x01, 0x31, 0xB1, 0x81, 0x61, 0xB7, 0xE9, 0xC5, 0x42, 0xE5, 0xB9, 0x35, 0x32):
         assert bench.command(opcode, 0, PAGE) == Refusal.UNKNOWN, hex(opcode)

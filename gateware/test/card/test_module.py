@@ -128,7 +128,9 @@ def test_a_page_is_selected_before_its_bytes_are_read():
     ids=["silent", "refused", "sda", "scl", "stretched"],
 )
 def test_a_module_with_a_fault_ends_the_transfer(slave, error):
-    """A transfer that cannot succeed ends by itself with its reason, and the module is let go."""
+    """A transfer with a QSFP module that cannot succeed ends by itself with its reason, and the
+    module is let go.
+    """
     cage = Cage(slave)
 
     def check():
@@ -154,7 +156,9 @@ def test_a_held_line_is_freed_by_clocks(clocks):
 
 @pytest.mark.parametrize("length", [0, BUFFER_BYTES + 1, 255])
 def test_a_wrong_length_is_refused(length):
-    """A transfer of no byte, or of more than the buffer has, ends before the I2C bus is used."""
+    """A transfer with a module of no byte, or of more than the buffer has, ends before the I2C bus
+    is used.
+    """
     cage = Cage(Slave())
 
     def check():

@@ -19,8 +19,8 @@ OLD, NEW, GOLDEN = 0x01D, 0x4E4, 0x601D
 
 
 def starts(seed, cuts):
-    """Update a card whose flash has an old image, with `cuts` power losses. Return how often each
-    image started.
+    """Update a card whose flash has an old image, with `cuts` power losses. Return {user ID of an
+    image: how often it started}; None stands for no image.
     """
     rng, bench = random.Random(seed), CardBench(divisor=2000, seed=seed + 1)
     bench.chip.load(0, image(GOLDEN, warm_boot=APPLICATION))

@@ -33,7 +33,9 @@ ALARMS = 5
 
 @pytest.mark.parametrize("celsius", TEMPERATURES)
 def test_a_temperature_and_its_code_agree(celsius):
-    """A code stands for the temperature of UG580's formula, and the temperature has this code."""
+    """temperature() gives the temperature of UG580's formula for a code, and temperature_code()
+    gives the code back.
+    """
     code = TEMPERATURES[celsius]
     assert sensors.temperature(code) == pytest.approx(celsius, abs=0.005)
     assert sensors.temperature_code(celsius) == code
@@ -64,14 +66,18 @@ def test_an_external_reference_would_give_a_little_less():
 
 @pytest.mark.parametrize("volts", VOLTAGES)
 def test_a_voltage_and_its_code_agree(volts):
-    """A code stands for the voltage of UG580's formula, and the voltage has this code."""
+    """voltage() gives the voltage of UG580's formula for a code, and voltage_code() gives the code
+    back.
+    """
     assert sensors.voltage(VOLTAGES[volts]) == pytest.approx(volts, abs=3e-5)
     assert sensors.voltage_code(volts) == VOLTAGES[volts]
 
 
 @pytest.mark.parametrize("clock", [250e6, 125e6, 62.5e6])
 def test_the_converter_is_within_its_clock(clock):
-    """The converter's clock is at most 5.2 MHz, as DS922 asks, and at least 90 % of it."""
+    """divider() gives the sensors' converter a clock of at most 5.2 MHz, as DS922 asks, and of at
+    least 90 % of that.
+    """
     rate = clock / sensors.divider(clock)
     assert 0.9 * 5.2e6 < rate <= 5.2e6
 
@@ -137,7 +143,9 @@ def test_an_alarm_is_shown_and_remembered_until_it_is_cleared(seed):
 
 
 def test_sequences_count_the_ends_of_sequences():
-    """`sequences` advances by one with each pulse of the primitive's EOS."""
+    """The register `sequences` of the sensors advances by one with each pulse of the primitive's
+    output EOS.
+    """
     monitor = fake_monitor()
     bench = CsrBench(Sensors(250e6, monitor))
 

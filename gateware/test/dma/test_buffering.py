@@ -39,7 +39,7 @@ class Bench(CsrBench):
         self.buffer = self.dut.h2c if way is H2C else self.dut.c2h
 
     def push(self, cycles):
-        """Offer a beat for this many cycles. Return how many beats were taken."""
+        """Offer a beat to the buffer for this many cycles. Return how many beats were taken."""
         taken = 0
         yield self.sink.valid.eq(1)
         yield
@@ -52,7 +52,7 @@ class Bench(CsrBench):
         return taken
 
     def pull(self, cycles):
-        """Take beats for this many cycles. Return how many there were."""
+        """Take beats from the buffer for this many cycles. Return how many there were."""
         taken = 0
         yield self.source.ready.eq(1)
         yield
@@ -76,7 +76,9 @@ class Bench(CsrBench):
 
 @each_seed(3)
 def test_beats_pass_unchanged_in_order(seed):
-    """Both directions give all fields of each beat, in order, with random stalls on all sides."""
+    """The buffers of both directions give all fields of each beat, in order, with random stalls on
+    all sides.
+    """
     rng = random.Random(seed)
     bench = CsrBench(Buffering(SIZE))
     ends = {
@@ -151,7 +153,9 @@ def test_after_a_reset_the_whole_buffer_is_used(way):
 
 @each_way
 def test_a_buffer_says_while_it_holds_data(way):
-    """`held` is high exactly while a beat is in the buffer, also if the buffer is limited to it."""
+    """A buffer's signal `held` is high exactly while a beat is in the buffer, also if the buffer is
+    limited to one beat.
+    """
     bench = Bench(way)
 
     def run():

@@ -37,7 +37,9 @@ class Bench(CsrBench):
 
 @each_seed(2)
 def test_while_off_both_streams_go_through_the_user(seed):
-    """After a reset h2c goes to the user and the user's data to c2h, with all fields of a beat."""
+    """While the loopback is off, as after a reset, h2c goes to the user and the user's data to c2h,
+    with all fields of a beat.
+    """
     bench, rng = Bench(), random.Random(seed)
     down, up = (beats_of(bench.h2c, rng, 80) for _ in range(2))
     down_taken, up_taken = [], []
@@ -53,7 +55,7 @@ def test_while_off_both_streams_go_through_the_user(seed):
 
 @each_seed(2)
 def test_while_on_h2c_comes_back_and_the_user_has_no_part(seed):
-    """While on, h2c comes back as c2h with all fields of a beat.
+    """While the loopback is on, h2c comes back as c2h with all fields of a beat.
 
     The user is offered nothing, and the user's own data waits and is not lost.
     """

@@ -194,7 +194,7 @@ def test_a_descriptor_may_have_as_many_bytes_as_its_length_says():
 
 
 def test_a_user_that_takes_nothing_holds_up_nobody():
-    """If the user takes nothing, the h2c engine still takes all completions into its store."""
+    """If the user takes no h2c data, the h2c engine still takes all completions into its store."""
     bench = Bench(0, latency=30, density=0)
     descriptors = [(2048 * n, 2048, False) for n in range(4)]
 

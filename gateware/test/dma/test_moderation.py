@@ -36,7 +36,8 @@ class Model:
 
 
 def run(interval, count, wanted):
-    """Run the hardware and the model with the interrupts wanted in the cycles `wanted`.
+    """Run the hardware and the model with interrupts wanted in the cycles `wanted`. `interval` and
+    `count` are the settings of the moderation.
 
     Return three lists of cycles: those in which the hardware sent an interrupt, those in which it
     kept one back, and those in which the model sent one.

@@ -13,7 +13,9 @@ from tools.testing.stream_model import consume, produce, watch
 
 
 def all_of(endpoint):
-    """Return all fields of a beat as one signal, as produce() and consume() need it."""
+    """Return all fields of a beat of the stream as one signal, as produce() and consume() need
+    it.
+    """
     return Cat(endpoint.data, endpoint.bytes, endpoint.error, endpoint.last)
 
 
@@ -28,7 +30,7 @@ class Whole(LiteXModule):
 
 
 def beats_of(stream, rng, count):
-    """Make random beats for a stream."""
+    """Return a list of `count` random beats for a stream, each as one number."""
     return [rng.getrandbits(len(stream.beat)) for _ in range(count)]
 
 

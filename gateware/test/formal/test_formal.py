@@ -68,8 +68,8 @@ def attempt(text, name, folder):
 
 
 def each():
-    """Return all properties as test parameters. Those that take half a minute are marked as soak
-    tests.
+    """Return all properties as parameters for pytest. Those that take half a minute are marked as
+    soak tests.
     """
     return [
         pytest.param(name, marks=pytest.mark.soak if name in FLAT else ()) for name in COMPONENTS

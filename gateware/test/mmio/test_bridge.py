@@ -13,7 +13,9 @@ KINDS = Path(bridge.__file__).with_name("MmioErrorKind.scala")
 
 
 def test_the_register_describes_the_error_kinds_in_their_order():
-    """The code in `mmio_error` is a kind's place in the Scala enumeration."""
+    """The code in the register `mmio_error` is a kind's place in the Scala enumeration
+    MmioErrorKind.
+    """
     kinds = re.findall(r"^ *val (\w+) *= newElement\(\)", KINDS.read_text(), re.MULTILINE)
     assert len(kinds) == 8
     assert list(bridge.ERROR_KINDS) == kinds

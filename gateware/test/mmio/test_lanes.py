@@ -91,7 +91,9 @@ def test_every_read_brings_what_was_written(kind, seed):
     ],
 )
 def test_what_cannot_be_built_says_why(arguments, rule):
-    """A LaneMemory that cannot be built is refused with a sentence that names the rule."""
+    """LaneMemory refuses a size, kind or image that cannot be built, with a sentence that names the
+    rule.
+    """
     with pytest.raises(ValueError, match=rule):
         LaneMemory(**arguments)
 

@@ -26,7 +26,9 @@ USER = Block("user", 0x8000, 0x1000, {"cause": 2})
 
 
 def test_a_block_may_have_another_version_than_its_type():
-    """The entry of a block says the version of its type, unless the block has one of its own."""
+    """The entry of a block in the capability table has the version of the block's type, unless the
+    block has a version of its own.
+    """
     mine = dataclasses.replace(USER, version=capability.USER_WITH_COMMANDS)
     place = capability.ENTRY["type"]
     assert [block.words()[place] >> 16 for block in (USER, mine)] == [1, 2]

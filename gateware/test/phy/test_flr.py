@@ -43,7 +43,9 @@ def run(idle_after):
 
 @pytest.mark.parametrize("idle_after", [0, 5, 30, None])
 def test_reset_comes_when_nothing_is_outstanding_or_the_wait_is_over(idle_after):
-    """The reset begins once the card is idle, or at the latest after the drain time."""
+    """The function level reset begins once the card is idle, or at the latest after the drain
+    time.
+    """
     seen = run(idle_after)
     waits = min(DRAIN_CYCLES, idle_after) if idle_after is not None else DRAIN_CYCLES
     start = seen["in_process"][0]
@@ -52,8 +54,8 @@ def test_reset_comes_when_nothing_is_outstanding_or_the_wait_is_over(idle_after)
 
 
 def test_nothing_begins_from_the_request_to_the_acknowledgement():
-    """`stop` is high without a gap from the request to the one acknowledgement, and in all of the
-    reset.
+    """`stop` is high without a gap from the host's request for a function level reset to the one
+    acknowledgement, and in all of the reset.
     """
     seen = run(idle_after=20)
     assert len(seen["done"]) == 1
@@ -62,8 +64,8 @@ def test_nothing_begins_from_the_request_to_the_acknowledgement():
 
 
 def test_one_request_is_one_reset():
-    """One request makes one reset, although the request lasts two cycles longer than the
-    acknowledgement.
+    """One request for a function level reset makes one reset, although the request lasts two cycles
+    longer than the acknowledgement.
     """
     seen = run(idle_after=0)
     assert len(seen["done"]) == 1

@@ -25,7 +25,9 @@ def test_an_unknown_far_side_is_refused():
 
 
 def test_a_card_without_a_mac_has_no_wire():
-    """Only the simulation has a MAC. A real card is built with the echo."""
+    """Without a MAC, which only the simulation has, --port wire is refused and --port echo is
+    accepted.
+    """
     check_port("echo", with_mac=False)
     with pytest.raises(ValueError, match="--port wire: the card has no MAC.*choose echo"):
         check_port("wire", with_mac=False)

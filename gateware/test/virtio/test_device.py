@@ -21,7 +21,9 @@ from gateware.virtio.device import DEVICES, check_virtio
     ],
 )
 def test_a_card_that_cannot_have_the_console_is_refused(endpoint, compat, rule):
-    """The error says why the card has no virtio device. Without --virtio no card is refused."""
+    """The error for a card that cannot have a virtio device says why. Without --virtio no card is
+    refused.
+    """
     with pytest.raises(ValueError, match=rule):
         check_virtio(True, endpoint, compat)
     check_virtio(False, endpoint, compat)

@@ -23,7 +23,9 @@ PAGE = 4096
 )
 @pytest.mark.parametrize("axi", [None, user_axi()])
 def test_windows_lie_in_their_bars_and_apart(axi, msix, compat, virtio):
-    """Each window is whole pages inside its BAR, and no two windows of a BAR overlap."""
+    """Each window of the map of BAR0 and BAR2 is whole pages inside its BAR, and no two windows of
+    a BAR overlap.
+    """
     windows = default_windows(axi, msix, compat, virtio)
     for window in windows:
         assert window.base % PAGE == window.size % PAGE == 0
@@ -71,7 +73,9 @@ def test_compat_seed000_has_them_at_the_start_of_bar0():
     ],
 )
 def test_a_card_that_cannot_be_is_refused(compat, endpoint, msix, rule):
-    """The error for options that exclude each other says which of them to choose."""
+    """check_compat() refuses a --compat that is unknown, or that the other options exclude, and
+    says which to choose.
+    """
     with pytest.raises(ValueError, match=rule):
         check_compat(compat, endpoint, msix)
 

@@ -265,8 +265,8 @@ def test_msix_is_where_the_gateware_has_it():
 
 
 def test_vivado_is_found_by_path_or_by_litexs_variable(monkeypatch, tmp_path):
-    """find_vivado() takes the program that LITEX_ENV_VIVADO names, as LiteX does, or the one in
-    PATH.
+    """find_vivado() takes Vivado from the folder that LITEX_ENV_VIVADO names, as LiteX does, or
+    from PATH.
     """
     monkeypatch.delenv("LITEX_ENV_VIVADO", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))

@@ -15,8 +15,9 @@ from tools.testing.seeds import SHIFT
 
 @pytest.mark.parametrize("to_play", [0, 1])
 def test_one_side_has_the_whole_stream_and_the_other_nothing(to_play):
-    """The chosen side gets every beat with all its fields, in order, and alone decides when a beat
-    is taken. The other side is offered nothing."""
+    """The side that H2cSwitch has chosen (player or user slot) gets every h2c beat with all its
+    fields, in order, and alone decides when a beat is taken. The other side is offered nothing.
+    """
     rng = random.Random(SHIFT + to_play)
     dut = H2cSwitch()
     beats = [(rng.getrandbits(256), rng.getrandbits(1), rng.randrange(33)) for _ in range(100)]

@@ -15,7 +15,7 @@ READER = ROOT / "gateware" / "capture" / "player" / "PacketReader.scala"
 
 
 def camel(name):
-    """Return a name as Scala has it: too_large is tooLarge."""
+    """Return the name of an error as Scala has it: too_large becomes tooLarge."""
     return re.sub("_(.)", lambda found: found[1].upper(), name)
 
 

@@ -24,7 +24,9 @@ RULE = Path(bits.__file__).parents[1] / "queues" / "Rule.scala"
 
 
 def made():
-    """Return the registers of four queues, and their ports. A stand-in has those of one queue."""
+    """Return the registers of a capture block with four queues, and their ports. A stand-in has the
+    registers of a single queue.
+    """
     queues = CaptureQueues(4)
     one = SimpleNamespace(
         _status_base=CSRStorage(64, name="status_base"),
@@ -34,7 +36,9 @@ def made():
 
 
 def test_the_component_has_exactly_these_ports():
-    """All Verilog ports that only several queues need are connected, with direction and width."""
+    """All Verilog ports that only a capture block with several queues needs are connected, with
+    direction and width.
+    """
     direction = {"i": "input", "o": "output"}
     given = {
         name.partition("_")[2]: (direction[name.partition("_")[0]], len(signal))

@@ -103,7 +103,7 @@ class CpuSoC(RegisterBridgeSoC):
 
 
 def write_verilog(folder, firmware):
-    """Write Verilog and memory contents of the bench. Return the SoC."""
+    """Write Verilog and memory contents of the bench to `folder`. Return the SoC."""
     platform = make_platform()
     platform.add_extension(PINS)
     soc = CpuSoC(platform, firmware)
@@ -169,8 +169,9 @@ def build():
 
 
 class CpuBench(Mailbox):
-    """The CPU on the bench. `image` is the one that it starts with, compiled with the text `header`
-    as card_numbers.h."""
+    """The management CPU on the bench. `image` is the firmware image that it starts with, compiled
+    with the text `header` as card_numbers.h.
+    """
 
     def __init__(self):
         self.code, self.registers, self.image, self.header = build()
@@ -198,7 +199,9 @@ class CpuBench(Mailbox):
         self.code.cpu_reset(self.handle)
 
     def settle(self, most=3_000_000):
-        """Let time pass until the CPU is no longer busy. Return the cycles that this took."""
+        """Let time pass until the CPU is no longer busy. Return how many cycles of the user clock
+        this took.
+        """
         took = self.code.cpu_settle(self.handle, most)
         assert took < most, f"the CPU is still awake after {most} cycles: {self.status()}"
         return took

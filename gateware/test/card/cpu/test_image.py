@@ -28,7 +28,9 @@ def test_without_card_services_there_is_no_cpu():
 
 
 def test_without_a_compiler_the_build_has_no_cpu_and_says_so(monkeypatch, capsys):
-    """Without a compiler the default firmware is left out, with a sentence; a user's is refused."""
+    """Without a RISC-V compiler the build leaves out the default firmware, and says so. It refuses
+    a user's firmware.
+    """
     monkeypatch.setattr(image, "compiler", lambda: None)
     assert image.choose_firmware("default", card=True) is None
     assert "no management CPU in this build, since riscv64-unknown-elf-gcc is not installed" in (
@@ -47,8 +49,8 @@ def test_a_folder_without_sources_is_refused(tmp_path):
 
 @needs_compiler
 def test_an_image_has_size_and_crc_and_depends_on_its_sources_alone(monkeypatch, tmp_path):
-    """The default image has the header's words, and its CRC-32 at its end. A second compilation
-    gives the same image.
+    """The image of the default firmware has the header's words, and its CRC-32 at its end. A second
+    compilation gives the same image.
     """
     firmware = image.choose_firmware("default", card=True)
     words = image.make_image(small_soc(), firmware)
@@ -70,7 +72,7 @@ def test_a_firmware_that_does_not_compile_is_told_with_its_error(tmp_path):
 
 @needs_compiler
 def test_initialised_data_arrives_and_other_data_is_zero(tmp_path):
-    """A variable's initial value is in the image, behind the code."""
+    """The initial value of a firmware's variable is in the image, behind the code."""
     (tmp_path / "main.c").write_text(
         "volatile unsigned known = 0x12345678, zero;\nint main(void) { return known + zero; }"
     )
@@ -80,7 +82,9 @@ def test_initialised_data_arrives_and_other_data_is_zero(tmp_path):
 
 @needs_compiler
 def test_the_command_makes_an_image(tmp_path):
-    """The module as a program compiles a folder with a given header, as firmware/README.md says."""
+    """The module card/cpu/image.py, run as a program, compiles a folder with a given header, as
+    firmware/README.md says.
+    """
     (tmp_path / "main.c").write_text("int main(void) { for (;;); }")
     (tmp_path / "numbers.h").write_text(
         image.c_header(small_soc(), image.choose_firmware("default", card=True))

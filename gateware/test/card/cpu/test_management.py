@@ -48,7 +48,7 @@ def cpu():
 
 
 def test_the_image_is_small(cpu):
-    """The firmware's image has at most 8 KiB."""
+    """The image of the default firmware has at most 8 KiB."""
     print(f"image: {len(cpu.image)} bytes")
     assert len(cpu.image) <= numbers.CPU_IMAGE_SIZE == 8192
 
@@ -101,8 +101,8 @@ def test_heat_quiets_both_modules(cpu):
 
 
 def test_a_firmware_that_hangs_is_given_up_after_three_starts(cpu, tmp_path):
-    """A firmware without a heartbeat is started three times and then kept in reset, without work.
-    With the good image the CPU runs again, and the log is still there.
+    """The management CPU starts a firmware without a heartbeat three times, and is then kept in
+    reset, which is not work. With the good image the CPU runs again, and the log is still there.
     """
     cpu.load(compile_alone(tmp_path / "hang", HANG))
     took = cpu.settle()
@@ -116,7 +116,9 @@ def test_a_firmware_that_hangs_is_given_up_after_three_starts(cpu, tmp_path):
 
 @pytest.mark.parametrize("kept", [0, 8, 100, -4])
 def test_an_image_cut_short_is_not_started(cpu, kept):
-    """An image of which only the first `kept` bytes have come is not started; the whole one is."""
+    """The management CPU does not start an image of which only the first `kept` bytes have come. It
+    starts the whole image.
+    """
     raw = cpu.image
     kept %= len(raw)
     cpu.load(raw[:kept] + bytes(len(raw) - kept))
@@ -159,7 +161,7 @@ def test_a_reset_keeps_the_last_words(cpu):
 
 
 def test_commands_are_answered(cpu):
-    """The mailbox's commands give the firmware's version, and a register's value."""
+    """The firmware answers the mailbox's commands with its version, and with a register's value."""
     version = image.Firmware(image.DEFAULT).version()
     for number, (code, argument, value) in enumerate(
         [("version", 0, version), ("peek", 4, 0x12345678), ("peek", 3, 0xFFFFFFFF)], start=1

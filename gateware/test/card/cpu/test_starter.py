@@ -56,7 +56,7 @@ class Bench:
         return STATE[(yield self.dut.state)]
 
     def decide(self):
-        """Wait until the starter has checked the image. Return the starter's state."""
+        """Wait until the starter has checked the image. Return the name of the starter's state."""
         yield
         while (state := (yield from self.state())) in ("held", "checking"):
             yield
@@ -79,13 +79,15 @@ def decision(raw, seed=0):
 @pytest.mark.parametrize("size", [20, 24, 400])
 @each_seed(2)
 def test_a_good_image_runs(seed, size):
-    """An image with the right header and CRC is started, whatever lies behind it."""
+    """The starter starts an image with the right header and CRC, whatever lies behind it in the
+    memory.
+    """
     assert decision(image(size, random.Random(seed)), seed) == "running"
 
 
 @each_seed(12)
 def test_one_wrong_bit_anywhere_is_found(seed):
-    """An image with one flipped bit is not started, wherever the bit is."""
+    """The starter does not start an image with one flipped bit, wherever the bit is."""
     rng = random.Random(seed)
     raw = bytearray(image(64, rng))
     bit = rng.randrange(8 * len(raw))
@@ -95,7 +97,7 @@ def test_one_wrong_bit_anywhere_is_found(seed):
 
 @each_seed(4)
 def test_an_image_cut_short_is_found(seed):
-    """An image whose last words are missing is not started."""
+    """The starter does not start an image whose last words are missing."""
     rng = random.Random(seed)
     raw = image(80, rng)
     assert decision(raw[: 4 * rng.randrange(1, 20)], seed) == "bad_image"
@@ -103,7 +105,9 @@ def test_an_image_cut_short_is_found(seed):
 
 @pytest.mark.parametrize("size", [0, 4, 16, 21, 8196, 1 << 31, 0x10014])
 def test_a_wrong_size_is_found_at_once(size):
-    """A size that is too small, too large, or no whole words ends the check at the size's word."""
+    """If an image's size is too small, too large, or no whole words, the starter ends its check at
+    the word with the size.
+    """
     raw = bytearray(image(64, random.Random(1)))
     struct.pack_into("<I", raw, 8, size)
     assert decision(raw) == "bad_image"
@@ -115,7 +119,7 @@ def test_an_empty_memory_is_no_image():
 
 
 def test_the_largest_image_fits():
-    """Nothing of an image is lost up to the last byte of its memory."""
+    """The starter starts an image that fills its memory: nothing is lost up to the last byte."""
     with pytest.raises(ValueError, match="8196 bytes; there is room for 8192"):
         seal(bytes(8192))
     assert len(seal(bytes(8188))) == ROOM
