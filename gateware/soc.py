@@ -119,9 +119,9 @@ class LaneboxSoC(RegisterBridgeSoC):
             self.add_module(name=name, module=memory)
         self.mmio = MmioBridge(self.pcie_endpoint, lanes, self.user.axi,
             windows = default_windows(self.user.axi, msix, compat, virtio, firmware is not None))
-        self.host_busy = self.mmio.busy # A host's write may wait long in the bridge.
+        self.host_busy = self.mmio.busy # An access of the host is in the bridge.
         self.bus.add_master(name="mmio", master=self.mmio.wishbone)
-        for name, (base, size) in COMPAT[compat].regions().items(): # For software alone.
+        for name, (base, size) in COMPAT[compat].regions().items(): # for software's maps
             self.bus.add_region(name, SoCRegion(origin=base, size=size))
         self.add_constant("PCIE_BAR2_SIZE", numbers.BAR2_SIZE)
 

@@ -34,8 +34,8 @@ CODES = {"uint8_t": "B", "uint16_t": "H", "uint32_t": "I", "uint64_t": "Q"}
 class Header:
     """The contents of a C header: the members of all enumerations, and the structures' layouts.
 
-    Both are by name. A layout is little endian and has no padding. A structure inside another one
-    contributes its fields.
+    Both are dictionaries by name. A layout is little endian and has no padding. A structure inside
+    another one contributes its fields.
     """
 
     numbers: dict[str, int]

@@ -19,7 +19,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 BEGIN = "2026-11-26T15:00:00+00:00"  # Older messages do not all keep the rules.
-WIDTH = 80  # columns of the first line
+WIDTH = 80  # most columns of the first line
 # One name for each part of the tree. A change of two parts names both: `kernel, liblitepcie: ...`
 AREAS = set(
     "bench bringup capability capture card ci completer dma docs endpoint examples firmware "

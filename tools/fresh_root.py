@@ -229,7 +229,7 @@ def inside(folder: Path, command: list[str], environment: dict[str, str]) -> lis
 
 
 def first_process(unshare: int) -> int | None:
-    """Return the number of the first process in the namespaces of this `unshare`, or None."""
+    """Return the PID of the first process in the namespaces of the process `unshare`, or None."""
     with contextlib.suppress(OSError):
         words = Path(f"/proc/{unshare}/task/{unshare}/children").read_text().split()
         return int(words[0]) if words else None

@@ -71,7 +71,7 @@ class Capture(LiteXModule):
 
         # # #
 
-        # The capture logic has no request, and the endpoint has taken its last one.
+        # The capture logic offers no request: the endpoint has taken the last one.
         idle    = Signal()
         works   = Signal() # The capture logic has work.
         request = stream.Endpoint(layouts.request_layout())

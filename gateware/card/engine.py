@@ -66,8 +66,8 @@ class FlashEngine(LiteXModule):
     After reset it takes over the pins, waits until the flash is ready, and reads the flash's
     identification: an erase may still be running if the reset came over PCIe."""
     def __init__(self):
-        self.opcode   = Signal(8)            # i, of the command, like the next two
-        self.address  = Signal(ADDRESS_BITS) # i
+        self.opcode   = Signal(8)            # i, opcode of the flash command
+        self.address  = Signal(ADDRESS_BITS) # i, address in the flash
         self.length   = Signal(LENGTH_BITS)  # i, bytes to read or to program
         self.start    = Signal()             # i, one cycle: begin a command.
         self.stop     = Signal() # i, end the command early; a change that still waits is not sent.

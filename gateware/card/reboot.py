@@ -39,7 +39,7 @@ from gateware import numbers
 # Cycles of half a period of ICAPE3's clock. At 250 MHz that clock has 15.6 MHz, far below its
 # limit, so the words around its edges need no constraint.
 HALF = 8
-READ_CLOCKS = 8 # Clocks of a read until the register's value is at the output.
+READ_CLOCKS = 8 # Clocks of ICAPE3 until the value of the register that is read comes out.
 # Value of TIMER during a reboot: bit 30 lets it count clocks of CCLK until the part has found the
 # header of an image, whose own value then counts. A part reads a bit in each, so it looks at the
 # 128 KiB behind the address.

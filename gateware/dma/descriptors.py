@@ -28,11 +28,11 @@ EPOCH_BITS  = 2 # Bits of the counter of table resets, `epoch`.
 # The descriptor table -----------------------------------------------------------------------------
 
 def owner_layout():
-    """Returns the fields of a descriptor that are needed when its last piece ends."""
+    """Returns the layout of a descriptor's fields that are needed when its last piece ends."""
     return [
         ("irq",   1), # The descriptor raises an interrupt when it ends.
         ("round", 1), # In loop mode, the descriptor begins a round of the table.
-        ("epoch", EPOCH_BITS), # The table's epoch when the descriptor left it.
+        ("epoch", EPOCH_BITS), # The table's number of resets when the descriptor left the table.
     ]
 
 class SettledTable(LitePCIeDMAScatterGather):
@@ -88,16 +88,16 @@ class SettledTable(LitePCIeDMAScatterGather):
 # Pieces of descriptors ----------------------------------------------------------------------------
 
 def _cut_layout():
-    """Returns the fields for a piece's place in host memory and its length."""
+    """Returns the layout of a piece's address in host memory, its length and what is left."""
     return [
         ("address", numbers.ADDRESS_WIDTH),
         ("bytes",   bits_for(PIECE_BYTES)),
-        ("beats",   bits_for(PIECE_BEATS)), # The piece's beats on the stream.
-        ("left",    LENGTH_BITS), # Bytes of the descriptor from this piece on.
+        ("beats",   bits_for(PIECE_BEATS)), # Number of the piece's beats on the stream.
+        ("left",    LENGTH_BITS), # Number of the descriptor's bytes from this piece on.
     ]
 
 def _kept_layout():
-    """Returns the fields that have the same value in all pieces of a descriptor."""
+    """Returns the layout of the fields that have one value in all pieces of a descriptor."""
     return [
         ("last_disable", 1), # numbers.DESCRIPTOR_LAST_DISABLE
         *owner_layout(),
@@ -234,7 +234,7 @@ class DescriptorCutter(LiteXModule):
 # Byte enables of a piece's request ----------------------------------------------------------------
 
 def enables_layout():
-    """Returns the fields for the length and the byte enables of a piece's request."""
+    """Returns the layout of the length and the byte enables of a piece's request."""
     return [
         ("dwords", bits_for(PIECE_BYTES//4)), ("first_be", 4), ("last_be", 4),
         ("end", bits_for(PIECE_BEATS)), # The number of the request's last beat, from 0 on.

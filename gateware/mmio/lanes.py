@@ -79,7 +79,7 @@ class LaneMemory(LiteXModule):
             array.init = words[lane::LANES]
 
     def add_array(self, lane, width, depth, init, style):
-        """Returns the read port and the write port (None for a ROM) of a new array."""
+        """Returns the read port and the write port (None for a ROM) of a new Migen Memory."""
         # LiteX names the file with an array's initial contents after the array, so each has its own
         # name.
         array = Memory(width, depth, init=init, name=f"lane{lane}")
@@ -140,7 +140,7 @@ class LaneMemory(LiteXModule):
     # Attachment of a block memory to the MMIO bridge ----------------------------------------------
 
     def parameter(self, name):
-        """Returns NAME,BYTES,LATENCY,rw or ro of this memory, for MmioBridge.scala's generator."""
+        """Returns this memory as the text NAME,BYTES,LATENCY,rw (or ro) for MmioBridge.scala."""
         return f"{name},{self.size},{self.latency},{'rw' if self.writable else 'ro'}"
 
     def pins(self, name):

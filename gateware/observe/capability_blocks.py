@@ -161,7 +161,7 @@ def _capture_blocks(soc):
         if places != group:
             raise ValueError(f"capture: registers are at {places} from {first} on; version "
                 f"{BLOCK_TYPES['capture'].version} of the block has them at {group}")
-    # Each queue has an equal part.
+    # Each queue has an equal part of the capture block's segments and staging memory.
     queues = soc.capture_queues.count if soc.capture_queues else 1
     values = {
         "segments":      numbers.CAPTURE_SEGMENTS//queues,
@@ -176,7 +176,7 @@ def _capture_blocks(soc):
     ]
 
 def _capture_queues_blocks(soc):
-    """Returns the table's entry for the queues of the capture block; empty if it has only one."""
+    """Returns a list with the table's entry for the capture's queues; empty if it has only one."""
     if soc.capture_queues is None:
         return []
     values = {

@@ -28,13 +28,13 @@ from tools.verilog.spinal_build import generate
 # Layouts of commands of user logic ----------------------------------------------------------------
 
 def command_layout():
-    """Returns the fields of a command. `bytes` bytes of host memory from the byte address `address`
+    """Returns the layout of a command. `bytes` bytes of host memory from the byte address `address`
     on are read, or written if `write` is set."""
     return [("write", 1), ("address", numbers.ADDRESS_WIDTH), ("bytes", numbers.COMMAND_BYTES_BITS),
         ("context", numbers.COMMAND_CONTEXT_BITS)]
 
 def done_layout():
-    """Returns the fields of a command's end. `error` is a ReadError (Scala) or COMMAND_REFUSED."""
+    """Returns the layout of a command's end. `error` is a ReadError (Scala) or COMMAND_REFUSED."""
     return [("write", 1), ("context", numbers.COMMAND_CONTEXT_BITS), ("error", 3)]
 
 class UserCommands:

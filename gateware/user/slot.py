@@ -212,7 +212,7 @@ def check_built(occupant, regions):
             "of its own")
 
 def _widen(occupant, *attributes):
-    """Replaces those streams that have LitePCIe's layout by ones of whole beats without error."""
+    """Puts a stream of stream_layout() in front of each of these streams with LitePCIe's layout."""
     for attribute in attributes:
         inner = getattr(occupant, attribute)
         if _fields(inner.description) == _fields(stream_layout()):

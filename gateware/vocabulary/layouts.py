@@ -95,8 +95,8 @@ def msix_layout():
     return [("causes", MSI_WIDTH), ("busy", 1), ("sent", 1), ("registers", [("address", address),
         ("write", 1), ("write_data", 32), ("read_data", 32)])]
 
-# Between the endpoint and its clients (Request.scala, ReadData.scala) and targets
-# (TargetRequest.scala, TargetCompletion.scala).
+# The layouts between the endpoint and its clients (Request.scala, ReadData.scala), and between it
+# and its targets (TargetRequest.scala, TargetCompletion.scala).
 
 def request_layout():
     """Returns the layout of a beat of a client's request to host memory. A read is one beat."""
@@ -108,7 +108,7 @@ def read_data_layout():
     return [("data", DATA_WIDTH), ("dwords", 11), ("context", 16), ("error", 3)]
 
 def requester_layout():
-    """Returns the layout of a host's request that its completions repeat."""
+    """Returns the layout of the fields of a host's request that its completions repeat."""
     return [("id", 16), ("tag", TAG_WIDTH), ("traffic_class", 3), ("attributes", 3),
         ("function", 8)]
 

@@ -113,7 +113,7 @@ def default_windows(axi=None, msix=False, compat=None, virtio=False, cpu=False):
     ]
 
 def gaps(size, taken):
-    """Returns the (BAR, base, size) of what none of the windows `taken` covers in `size` bytes."""
+    """Returns [(BAR, base, size)] of those parts of BAR0's `size` bytes that are not `taken`."""
     free, at = [], 0
     for _, base, length in sorted(taken, key=lambda window: window[1]):
         if base > at:

@@ -157,17 +157,17 @@ class Chip:
         return taken.raw[:count], end
 
     def busy(self, nanoseconds):
-        """Return whether the flash erases or programs at this time."""
+        """Return whether the flash erases or programs at this time in ns."""
         return bool(self.code.flash_busy(self.handle, nanoseconds))
 
     @property
     def write_enabled(self):
-        """Return whether the flash would take a change."""
+        """Return whether the flash has a write enable, and so would erase or program."""
         return bool(self.code.flash_write_enabled(self.handle))
 
     @property
     def selected(self):
-        """Return whether CS# is low."""
+        """Return whether the flash is selected: its pin CS# is low."""
         return bool(self.code.flash_selected(self.handle))
 
     def keep_in(self, path):
@@ -179,7 +179,7 @@ class Chip:
         self.code.flash_protect(self.handle, on)
 
     def lose_power(self, nanoseconds):
-        """Take the power away at this time, and give it back."""
+        """Take the flash's power away at this time in ns, and give it back."""
         self.code.flash_lose_power(self.handle, nanoseconds)
 
     def boot(self, idcode=IDCODE):

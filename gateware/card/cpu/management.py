@@ -107,8 +107,8 @@ class Management(LiteXModule):
 # The management CPU in the SoC --------------------------------------------------------------------
 
 def tick_places(clock):
-    """Returns, for a user clock of `clock` Hz, the bit of each of TICKS in the register `tick` and
-    the bit of device time that falls once in its period."""
+    """Returns a list with a pair for each of TICKS: its bit in the register `tick`, and the bit of
+    device time that falls once in its period. `clock` is the user clock in Hz."""
     return [(bit, round(log2(clock)) - shift - 1) for bit, shift in TICKS.values()]
 
 def add_management(soc, firmware):

@@ -28,7 +28,7 @@ from gateware.card.crc import Crc32
 # The CPU's reset is synchronous, so its clock runs for this many cycles after each change of it.
 SETTLE = 31
 
-# Bits of an image that are summed in a cycle, and parts of a word.
+# Bits of an image that the CRC takes in a cycle, and the number of such parts in a word.
 PART  = 2
 PARTS = 8*WORD//PART
 
