@@ -24,7 +24,10 @@ struct litepcie_run {
 	 */
 	u64			needs;
 	ssize_t			done;	/* bytes that this read() or write() has copied so far */
-	/* c2h: true if this read() has copied up to the end of a packet */
+	/*
+	 * c2h with packets on: true if this read() has copied up to the end of a packet, or of a
+	 * buffer that the flush time has ended, and so copies no more
+	 */
 	bool			ended;
 };
 

@@ -36,8 +36,9 @@ static void ask_for_news(struct litepcie *dev, unsigned int directions)
 }
 
 /*
- * True if the status page shows that the card has finished more than @known buffers, or that the
- * run has ended. The caller then takes over the new count by kernel_progress().
+ * True if the card has finished more than @known buffers, or the run has ended. The status page
+ * shows this. For c2h the card's record of buffer @known may show it earlier. The caller then takes
+ * over the new count by kernel_progress().
  */
 static bool has_news(struct litepcie *dev, unsigned int way, uint64_t known)
 {

@@ -70,7 +70,7 @@ class Counters:
         return cls(time=fields.time, tick_ps=tick_ps, **streams)
 
     def __sub__(self, earlier: Counters) -> Counters:
-        """Return the counts of all TLP streams since `earlier`, an earlier reading.
+        """Return the counts of all TLP streams from the reading `earlier` to this reading.
 
         `time` of the result is the device time between the two readings, in ticks.
         """

@@ -5,8 +5,9 @@
  */
 
 /*
- * List the frames of a recording by port. A recording is a header of 4096 bytes
- * and then blocks of the ring, so its frames are read like those of a span.
+ * Count the frames of each port in the first MiB of a recording. A recording is
+ * a header of 4096 bytes and then data as the card wrote it to the ring, so
+ * litepcie_records() reads it like a span of litepcie_capture_next().
  */
 #include <litepcie_capture.h>
 #include <stdio.h>

@@ -18,7 +18,7 @@
 
 static uint32_t memory0;
 
-/* Accesses to BAR0 ---------------------------------------------------------------------------- */
+/* Tests of accesses to BAR0 ------------------------------------------------------------------- */
 
 static void root_has_all_of_bar0(void)
 {
@@ -118,7 +118,7 @@ static void every_page_is_written_as_it_may_be(void)
 	litepcie_close(dev);
 }
 
-/* Rings of the driver ------------------------------------------------------------------------- */
+/* Tests of the driver's rings ----------------------------------------------------------------- */
 
 /*
  * Start another program that has the device open until it is killed. Returns the process ID of that
