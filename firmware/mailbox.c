@@ -17,7 +17,7 @@
 #define OUT_HEAD	(MAILBOX_BASE + MAILBOX_OUT_HEAD)
 #define OUT_TAIL	(MAILBOX_BASE + MAILBOX_OUT_TAIL)
 
-/* The host has not been interrupted for the newest bytes or the newest answer yet. */
+/* The host has had no interrupt yet for the newest text, or for the newest answer to a command. */
 static bool news;
 
 void mailbox_init(void)

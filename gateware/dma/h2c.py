@@ -201,8 +201,8 @@ class H2c(LiteXModule):
         self.sync += [
             If(store.sink.valid, held.valid.eq(0)),
             If(sink.valid,
-                # An additional last beat (`tail`) is not held: the beat in `held` takes from it
-                # what belongs to the descriptor.
+                # An additional last beat (`tail`) is not held: its first bytes complete the beat
+                # in `held`, and the rest of it is not data of the host's buffer.
                 held.valid.eq(~(sink.last & flight.tail)),
                 held.first.eq(sink.first & flight.first),
                 whole.eq(sink.last),

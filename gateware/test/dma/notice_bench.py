@@ -40,7 +40,8 @@ LINES = {"c2h": 0x6_0000_0040, "h2c": 0x6_0000_1FE0}
 WAYS = {"c2h": "writer", "h2c": "reader"}
 
 
-# With `pace` at most this many beats wait in front of RQ. The real endpoint has room for more.
+# With `pace` (see Bench) no beat of a write is taken while this many beats or more wait in front of
+# RQ. The real endpoint has room for more.
 QUEUE = 40
 
 
@@ -83,8 +84,9 @@ class Bench:
     """Drive both DMA engines as software does. `log` has all events of both engines in order.
 
     With `pace` the port takes beats only as fast as RQ would: RQ cuts a write at MPS and adds 16
-    bytes to each TLP, and a read takes a beat. Up to QUEUE beats may wait in front of RQ. `leaves`
-    is the share of cycles in which the port gives a pulse of `sent`.
+    bytes to each TLP, and a read takes a beat. The port takes no beat of a write while QUEUE beats
+    or more wait in front of RQ. `leaves` is the share of cycles in which it gives a pulse of
+    `sent`.
     """
 
     def __init__(

@@ -117,8 +117,8 @@ def test_an_access_outside_is_refused(start_board, region, offset, count):
 
 
 def test_good_writes_beside_bad_ones_are_done(start_board):
-    """In a message with several writes, those outside the BAR are left out and all others are
-    carried out."""
+    """In a vfio-user message with several writes, those outside the BAR are left out and all others
+    are carried out."""
     with start_board() as board:
         card = board.card()
         card.client.write_multi(
