@@ -386,9 +386,9 @@ object HeadReader {
     def width(sizeWidth: Int): Int = sizeWidth - 1 + 3 + widthOf(Descriptor.Faults()) + 128 - 13
   }
 
-  /** What is kept of a line of entries until it comes: the first entry is in the upper half of a
-    * dword if it is `odd`, and the line has `count` entries. The descriptor of the first entry was
-    * `guessed`.
+  /** A line of entries whose read has not been answered yet: its first entry is in the upper half
+    * of a dword if it is `odd`, and the line has `count` entries. The descriptor of the first entry
+    * was `guessed`.
     */
   case class Plan(pairWidth: Int) extends Bundle {
     val pair    = UInt(pairWidth bits)
