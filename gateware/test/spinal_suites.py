@@ -41,6 +41,7 @@ PROCESSOR_SECONDS = 600
 SECONDS = 3600
 # The line with which SuiteRunner.scala ends the report of a suite.
 DONE = re.compile(rb"^suite done: (true|false)\n", re.MULTILINE)
+# a makefile that lets Verilator's C++ be compiled as one file, and Verilator's own limits for it
 ONE_FILE = Path(__file__).with_name("one_file.mk")
 VERILATOR_FLAGS = "--output-split 20000 --output-split-cfuncs 5000"
 # Characters that are shown of each line of a report. If two buffers differ, ScalaTest prints both
