@@ -113,15 +113,25 @@ void litepcie_lose(struct litepcie *card)
 }
 
 /*
- * Call this when a register reads as all ones.  Returns true if the card no longer answers.  The
- * first word of the capability table is never all ones, so reading that word tells a lost card from
- * a register that has this value.  The function may be called in any context.
+ * Returns true if the card answers a read.  The first word of the capability table is never all
+ * ones, so reading that word tells a lost card from a register that has this value.  The function
+ * may be called in any context, and with any lock held.
+ */
+bool litepcie_answers(struct litepcie *card)
+{
+	return readl(card->bar0 + LITEPCIE_CAP_OFFSET) != ~0u;
+}
+
+/*
+ * Call this when a register reads as all ones.  Returns true if the card no longer answers, and
+ * wakes everybody who waits for it.  The function may be called in any context, but without the
+ * lock wait.lock of a direction, which it takes.
  */
 bool litepcie_check_lost(struct litepcie *card)
 {
 	if (READ_ONCE(card->lost))
 		return true;
-	if (readl(card->bar0 + LITEPCIE_CAP_OFFSET) != ~0u)
+	if (litepcie_answers(card))
 		return false;
 	if (!xchg(&card->lost, true)) {
 		dev_err(&card->pdev->dev,

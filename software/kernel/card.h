@@ -191,6 +191,7 @@ int litepcie_enter(struct litepcie *card);
 void litepcie_exit(struct litepcie *card);
 void litepcie_set_state(struct litepcie *card, enum litepcie_state state);
 void litepcie_lose(struct litepcie *card);
+bool litepcie_answers(struct litepcie *card);
 bool litepcie_check_lost(struct litepcie *card);
 
 /* Functions of capability.c: the capability table and its blocks */

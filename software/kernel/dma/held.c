@@ -84,21 +84,30 @@ static int look_at_line(struct litepcie_way *way)
 
 /*
  * Bring the counts of a held run up to date.  Returns 1 if they have changed, 0 if not, or -EIO if
- * the card counts descriptors that it was never handed, and so may have gone.
+ * the card's answer cannot be true, so that the card may have gone.  A count of descriptors that
+ * the card was never handed ends the run with that error.  All ones do not: a read that was given
+ * up says nothing about the run.
  */
 int litepcie_held_update(struct litepcie_way *way)
 {
 	void __iomem *status = way->regs + LITEPCIE_DMA_GROUP_TABLE_LOOP_STATUS;
 	struct litepcie_held *held = &way->held;
-	u64 count;
-	u32 news;
+	u32 count, news;
+	u64 done;
 
 	lockdep_assert_held(&way->wait.lock);
 	if (way->told)
 		return look_at_line(way);
-	news = readl(status) - (u32)held->done;
+	count = readl(status);
+	/* The root port may have given up the read, or the count is right before its wrap. */
+	if (unlikely(count == ~0u)) {
+		if (!litepcie_answers(litepcie_of(way)))
+			return -EIO;
+		count = readl(status);
+	}
+	news = count - (u32)held->done;
 	if (unlikely(news > held->advanced - held->done))
-		return lose(way);
+		return count == ~0u ? -EIO : lose(way);
 	/*
 	 * The endpoint may still hold posted writes of data that it has counted.  A second read
 	 * gives them a whole round trip to arrive.
@@ -106,14 +115,14 @@ int litepcie_held_update(struct litepcie_way *way)
 	if (news && way->id == LITEPCIE_C2H)
 		readl(status);
 	WRITE_ONCE(held->done, held->done + news);
-	count = settled(way);
-	if (count == way->hw_count)
+	done = settled(way);
+	if (done == way->hw_count)
 		return 0;
-	WRITE_ONCE(way->hw_count, count);
+	WRITE_ONCE(way->hw_count, done);
 	trace_litepcie_progress(way, way->hw_count, way->sw_count);
-	way->status->position = cpu_to_le64(end_of(way, count));
+	way->status->position = cpu_to_le64(end_of(way, done));
 	/* Programs poll the word @buffers: c2h data must be visible before it. */
-	smp_store_release(&way->status->buffers, cpu_to_le64(count));
+	smp_store_release(&way->status->buffers, cpu_to_le64(done));
 	return 1;
 }
 

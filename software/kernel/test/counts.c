@@ -51,6 +51,8 @@ static unsigned int described;
 static unsigned int told_others;
 /* number of times that the driver has checked whether the card has gone */
 static unsigned int suspected;
+static unsigned int given_up;	/* number of the next reads that the root port gives up: all ones */
+static bool gone;		/* true: no read of the card is answered */
 
 static void fail(const char *what)
 {
@@ -72,7 +74,11 @@ static u32 readl(const u8 *address)
 	need(address == way->regs + LITEPCIE_DMA_GROUP_TABLE_LOOP_STATUS,
 	     "a register other than loop status is read");
 	reads++;
-	return loop_status;
+	if (given_up) {
+		given_up--;
+		return ~0u;
+	}
+	return gone ? ~0u : loop_status;
 }
 
 /*
@@ -121,6 +127,12 @@ static void litepcie_eventfd_signal(void *event)
 static void *litepcie_of(struct litepcie_way *way)
 {
 	return way;
+}
+
+static bool litepcie_answers(void *card)
+{
+	(void)card;
+	return !gone;
 }
 
 static bool litepcie_check_lost(void *card)
@@ -191,6 +203,8 @@ static void begin(enum litepcie_direction id, u32 run, u32 count, u32 mode)
 	loop_status = 0;
 	reads = described = told_others = suspected = 0;
 	recorded = 0;
+	given_up = 0;
+	gone = false;
 }
 
 /*
@@ -261,6 +275,35 @@ static void a_held_run_goes_on(enum litepcie_direction id, u64 ahead)
 	     "a count of more than was handed over is accepted");
 	need(advance(0, 0, NULL) == -EIO,
 	     "a buffer is handed over although the card's count is impossible");
+}
+
+/*
+ * The root port returns all ones for a read that it gives up, and so does a card that has gone. The
+ * run goes on, no buffer counts as done, and a card that still answers is not suspected without
+ * need. @ahead may be such that all ones are a possible count, too.
+ */
+static void all_ones_say_nothing(enum litepcie_direction id, u64 ahead)
+{
+	begin_held(id, ahead, LITEPCIE_MODE_INTERRUPT);
+	need(!advance(8, 0, NULL), "a call is refused");
+	card_is_at((u32)(ahead + 2));
+	given_up = 1;
+	need(litepcie_dma_progress(way) && (u64)way->hw_count == ahead + 2 && !suspected,
+	     "a read that was given up is not repeated");
+	if (!ahead) {
+		given_up = 2;
+		need(!litepcie_dma_progress(way) && way->hw_count == 2 && suspected == 1,
+		     "two reads that were given up are not taken for a lost card");
+	}
+	gone = true;
+	suspected = 0;
+	need(!litepcie_dma_progress(way) && (u64)way->hw_count == ahead + 2 && suspected == 1,
+	     "a card that has gone counts buffers, or is not noticed");
+	gone = false;
+	need(!way->error && !status.error, "all ones end the run");
+	card_is_at((u32)(ahead + 8));
+	need(litepcie_dma_progress(way) && (u64)way->hw_count == ahead + 8,
+	     "the count is wrong after reads that were given up");
 }
 
 /*
@@ -427,6 +470,8 @@ int main(void)
 	for (enum litepcie_direction id = LITEPCIE_H2C; id <= LITEPCIE_C2H; id++) {
 		a_held_run_goes_on(id, 0);
 		a_held_run_goes_on(id, AHEAD);
+		all_ones_say_nothing(id, 0);
+		all_ones_say_nothing(id, AHEAD);
 	}
 	for (u32 mode = LITEPCIE_MODE_INTERRUPT; mode <= LITEPCIE_MODE_POLL; mode++)
 		interrupts_are_where_they_were_asked_for(mode);

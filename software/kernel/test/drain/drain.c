@@ -225,6 +225,12 @@ struct litepcie *litepcie_of(struct litepcie_way *way) { return way->chan->card;
 struct device *litepcie_dev(struct litepcie_way *way) { return &way->chan->dev; }
 bool litepcie_is_gone(const struct litepcie *ours) { return ours->lost; }
 
+bool litepcie_answers(struct litepcie *ours)
+{
+	(void)ours;
+	return !made.gone;
+}
+
 bool litepcie_check_lost(struct litepcie *ours)
 {
 	ours->lost |= made.gone;

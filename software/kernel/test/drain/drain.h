@@ -227,6 +227,7 @@ struct device *litepcie_dev(struct litepcie_way *way);
 int litepcie_enter(struct litepcie *card);
 void litepcie_exit(struct litepcie *card);
 bool litepcie_is_gone(const struct litepcie *card);
+bool litepcie_answers(struct litepcie *card);
 bool litepcie_check_lost(struct litepcie *card);
 bool litepcie_dma_progress(struct litepcie_way *way);
 void litepcie_dma_ask(struct litepcie_way *way);

@@ -152,6 +152,17 @@ static void test_all_ones_do_not_say_that_all_is_taken(void)
 	need(!card.lost && !said[0], "the card is lost");
 }
 
+/* The driver reads the card's count of descriptors itself if the card does not tell it. */
+static void test_all_ones_do_not_end_the_stream(void)
+{
+	made.pace = 1;
+	made.meanwhile = give_up;
+	for (unsigned int n = 0; n < DEPTH - 1; n++)
+		send(&owner, 32);
+	need(close_owner() == DEPTH - 1, "reads that were given up end the stream, or hold it up");
+	need(made.fetched == 32 * (DEPTH - 1) && !way->unsent && !said[0], "data is dropped");
+}
+
 /* close() of a stream that the card does not take ----------------------------------------------- */
 
 static void test_close_waits_for_a_bounded_time(void)
@@ -462,6 +473,7 @@ int main(void)
 	RUN(test_close_sends_less_than_a_beat);
 	RUN(test_close_sends_what_the_table_had_no_room_for);
 	RUN(test_all_ones_do_not_say_that_all_is_taken);
+	RUN(test_all_ones_do_not_end_the_stream);
 	RUN(test_close_waits_for_a_bounded_time);
 	RUN(test_the_parameter_is_the_bound);
 	RUN(test_only_what_was_not_fetched_counts);
