@@ -160,8 +160,10 @@ struct litepcie_ioctl_mmap_dma_update {
  */
 
 /*
- * Interrupt mode: the driver learns of progress by the card's interrupts, one
- * after every buffers_per_interrupt buffers.
+ * Interrupt mode: the driver learns of progress by the card's interrupts alone.
+ * The card interrupts after every buffers_per_interrupt buffers.  In a run of
+ * read() or write() it interrupts after each descriptor.  In a LOOP the card
+ * may merge interrupts that follow each other closely.
  */
 #define LITEPCIE_MODE_INTERRUPT	0
 /*
@@ -423,7 +425,8 @@ struct litepcie_record {
 /*
  * COUNTS: ask the card how far a direction is.  Every open file may make this
  * call, and the call starts nothing.
- *   @hardware	buffers that the card is done with since the start
+ *   @hardware	buffers that the card is done with since the start; in a run of
+ *		write(): descriptors, of which a buffer may have several
  *   @advanced	buffers handed over to the card since the start; 0 in a LOOP
  *   @position	bytes that the card is done with since the start.  While the card goes
  *		on, these may be the bytes of fewer than @hardware buffers, never of
@@ -527,8 +530,8 @@ struct litepcie_features {
 /*
  * The part of one direction in a channel's status page, which every open file
  * may map for reading.  The counts begin with 0 at the start of a run and never
- * wrap.  The card has filled (c2h) or fetched (h2c) all buffers whose number,
- * from 0 on, is below @buffers.
+ * wrap.  The card has filled (c2h) or fetched (h2c) all buffers, or descriptors
+ * of a write(), whose number, from 0 on, is below @buffers.
  *
  * In a run of ADVANCE, read() or write(), a card that writes records also
  * writes the first 32 bytes of this struct itself.  They are then up to date
@@ -540,7 +543,10 @@ struct litepcie_features {
 struct litepcie_status_way {
 	/* bytes that the card is done with since the direction's start */
 	__le64 position;
-	/* buffers that the card is done with since the direction's start */
+	/*
+	 * buffers that the card is done with since the direction's start; in a
+	 * run of write(): descriptors, of which a buffer may have several
+	 */
 	__le64 buffers;
 	/*
 	 * how many of the buffers that @buffers counts have missing (h2c) or

@@ -124,8 +124,9 @@ static uint32_t control_of(const struct litepcie_capture *capture)
 }
 
 /*
- * Check that a queue has the same settings as queue 0 where the card has one register for all
- * queues. Returns -EINVAL with a sentence if a setting differs.
+ * Check that the sizes and modes of a queue are those of queue 0. The card has one register of each
+ * for all queues. The other settings that queues share, snap and wait_ns, are those of queue 0, and
+ * are not compared. Returns -EINVAL with a sentence if a size or a mode differs.
  */
 static int check_alike(struct litepcie_capture *capture)
 {
@@ -133,10 +134,10 @@ static int check_alike(struct litepcie_capture *capture)
 	const struct litepcie_capture_config *first = &capture->dev->captures[0]->config;
 
 	if (ours->ring_bytes == first->ring_bytes && ours->mbuf_bytes == first->mbuf_bytes &&
-	    ours->newest == first->newest)
+	    control_of(capture) == control_of(capture->dev->captures[0]))
 		return 0;
-	return litepcie_fail(capture->dev, -EINVAL, "queue %u: ring, MBUF and `newest` must be those "
-			     "of queue 0", ours->queue);
+	return litepcie_fail(capture->dev, -EINVAL, "queue %u: ring_bytes, mbuf_bytes, keep_bad, "
+			     "lossless and newest must be those of queue 0", ours->queue);
 }
 
 /*

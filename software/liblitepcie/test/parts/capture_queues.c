@@ -333,6 +333,34 @@ static void accounts_are_of_the_queue(void)
 	litepcie_capture_close(first);
 }
 
+/* The card has one register of modes and sizes for all queues, so a queue has those of queue 0. */
+static void all_queues_have_one_mode(void)
+{
+	static const struct litepcie_capture_config others[] = {
+		{ .ring_bytes = RING, .mbuf_bytes = MBUF, .keep_bad = true },
+		{ .ring_bytes = RING, .mbuf_bytes = MBUF, .lossless = true },
+		{ .ring_bytes = RING, .mbuf_bytes = MBUF, .newest = true },
+		{ .ring_bytes = RING, .mbuf_bytes = MBUF / 2 },
+		{ .ring_bytes = 2 * RING, .mbuf_bytes = MBUF },
+	};
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+		struct litepcie_capture_config config = others[i];
+		struct litepcie_capture *first, *second = NULL;
+
+		make_card(QUEUES);
+		first = open_queue(0, false);
+		config.struct_size = sizeof(config);
+		config.queue = 1;
+		CHECK_EQUAL(litepcie_capture_open(&dev, &config, &second), 0);
+		CHECK_EQUAL(litepcie_capture_start(second), 0);
+		CHECK_EQUAL(litepcie_capture_start(first), -EINVAL);
+		has_sentence("queue 1: ring_bytes, mbuf_bytes, keep_bad, lossless and newest must be");
+		litepcie_capture_close(second);
+		litepcie_capture_close(first);
+	}
+}
+
 static void refusals_have_a_sentence(void)
 {
 	struct litepcie_capture_config config = { .struct_size = sizeof(config), .queue = QUEUES };
@@ -464,6 +492,7 @@ int main(void)
 	a_queue_ends_alone();
 	a_queue_cannot_join_a_run();
 	accounts_are_of_the_queue();
+	all_queues_have_one_mode();
 	refusals_have_a_sentence();
 	the_card_sorts_only_while_it_runs();
 	a_run_that_has_ended_stays_so();
