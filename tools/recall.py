@@ -11,11 +11,12 @@ empty folder. Tests of `make soak`, and those that did not simply pass, are alwa
 The inputs are whole folders of the repository, because no list of single files would stay right:
 
 models   marker `model`             the Python of gateware, tools/verilog
-board    sim/test                   gateware, targets, sim, tools, examples
+board    tests of BOARD_TESTS       gateware, targets, sim, tools, examples, bringup, firmware
 all      every other test           every file of the repository but Markdown
 
-A module of sim/test is of the group `board` if neither the module nor any module that it imports
-refers to software, to the guest or to programs that start them: BEYOND_BOARD. Each group also has
+A module in a folder of BOARD_TESTS is of the group `board` if neither the module nor any module
+that it imports refers to software, to the guest or to programs that start them: BEYOND_BOARD. So a
+change of the driver or of the library runs no test of the gateware alone. Each group also has
 the helpers in the folders of tests, the test's own module with the test modules that it imports,
 the seed, the Python packages and Debian's packages of this machine. A module that names a Markdown
 file has all of them. A module that lists the repository's files, or that names tests, has the other
@@ -46,7 +47,11 @@ SHARED = (
     "software/liblitepcie/sim/vfio_user_protocol.h",
     "software/uapi/litepcie_capability.h",
 )
-BOARD_FOLDERS = ("gateware/", "targets/", "sim/", "tools/", "examples/", *SHARED)
+BOARD_TESTS = tuple(ROOT / name / "test" for name in ("sim", "gateware", "targets", "bringup"))
+BOARD_FOLDERS = (
+    *("gateware/", "targets/", "sim/", "tools/", "examples/", "bringup/", "firmware/"),
+    *("pyproject.toml", *SHARED),
+)
 # Matches a string of a module whose tests read other tests: the module lists the files of the
 # repository, or names a module of tests.
 READS_TESTS = re.compile(r"^ls-files$|^([\w/]+/)?test_\w+(\.py|::\w+)")
@@ -213,7 +218,7 @@ def inputs(path: Path, is_model: bool) -> list[str]:
     if is_model:
         check_model(path)
         folders = MODEL_FOLDERS
-    elif ROOT / "sim" / "test" in path.parents and not beyond_board(path):
+    elif not set(BOARD_TESTS).isdisjoint(path.parents) and not beyond_board(path):
         folders = BOARD_FOLDERS
     markdown, tests = (any(map(asks, closure(path))) for asks in (_names_markdown, _reads_tests))
 

@@ -31,6 +31,7 @@ FILES = {
     "gateware/dma/h2c.py": "",
     "gateware/Cut.scala": "",
     "software/kernel/main.c": "",
+    "firmware/main.c": "",
     "sim/__init__.py": "",
     "sim/board/__init__.py": "",
     "sim/board/board.cpp": "",
@@ -44,6 +45,8 @@ FILES = {
 MODULES = {
     "model": ("gateware/test/test_model.py", ", bench\npytestmark = pytest.mark.model"),
     "board": ("sim/test/test_board.py", "\nfrom sim.board import __name__ as _"),
+    "stage": ("gateware/test/test_stage.py", "\nfrom sim.board import __name__ as _"),
+    "header": ("gateware/test/test_header.py", '\nHEADER = "software/uapi"'),
     "built": ("sim/test/test_built.py", "\nfrom sim import artefacts"),
     "pages": ("tools/test/test_pages.py", '\nPAGE = "README.md"'),
     "beside": ("sim/test/test_beside.py", ", test_built"),
@@ -52,7 +55,7 @@ MODULES = {
     "names": ("tools/test/test_names.py", '\nTEST = "test_other::test_it"'),
 }
 # Modules with every file as an input.
-ANYTHING = {"built", "pages", "beside", "lists", "paths", "names"}
+ANYTHING = {"built", "header", "pages", "beside", "lists", "paths", "names"}
 ALL = set(MODULES)
 SIDE_BY_SIDE = ("-n", "2", "--dist", "loadgroup")
 
@@ -137,6 +140,7 @@ def test_what_passed_is_not_run_again(repository):
         ("gateware/Cut.scala", ALL - {"model"}),
         ("sim/board/board.cpp", ALL - {"model"}),
         ("software/kernel/main.c", ANYTHING),
+        ("firmware/main.c", ALL - {"model"}),
         ("gateware/test/bench.py", ALL),
         ("sim/test/wires.py", ALL),
         ("conftest.py", ALL),
