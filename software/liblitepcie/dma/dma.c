@@ -195,9 +195,9 @@ int litepcie_stream_ready(struct litepcie_stream *stream, int timeout_ms)
 }
 
 /*
- * Set bytes and flags of the next c2h buffer by the card's record of it. If the record cannot be
- * true, return an error with a sentence. The function is not inlined, like the other functions that
- * are rarely called. Otherwise the fast path would save CPU registers for them.
+ * Set bytes and flags of the next c2h buffer from the record that the card has written about that
+ * buffer. If the record cannot be true, return an error with a sentence. The function is rarely
+ * called, so it is not inlined. Otherwise the fast path would save CPU registers for it.
  */
 __attribute__((noinline))
 static int acquire_checked(struct litepcie_stream *stream, struct litepcie_buffer *buffer)
@@ -211,8 +211,8 @@ static int acquire_checked(struct litepcie_stream *stream, struct litepcie_buffe
 }
 
 /*
- * Acquire the next buffer, which must be ready. Inlined, since programs call this for every single
- * buffer.
+ * Acquire the next buffer, which must be ready. The function is inlined, since programs call it for
+ * every single buffer.
  */
 static inline int acquire(struct litepcie_stream *stream, struct litepcie_buffer *buffer)
 {

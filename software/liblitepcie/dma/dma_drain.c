@@ -16,12 +16,12 @@
 #include "dma/engine/engine.h"
 #include "litepcie_capability.h"
 
-/* longest time in ms from one check whether all h2c data has arrived to the next */
+/* longest time in ms between two checks whether all h2c data has arrived */
 #define DRAIN_STEP_MS	8
 
 /*
- * Returns 1 when all submitted data is in the card, else 0, or -errno. @wanted is the number of
- * bytes that were submitted; *@received gets the number of bytes that have come.
+ * Returns 1 when all released h2c data is in the card, else 0, or -errno. @wanted is the number of
+ * bytes of that data; *@received gets the number of its bytes that have come to the card.
  *
  * LitePCIe's h2c engine counts a buffer as done when it has requested the last byte. The data may
  * then still be on its way, and only the card's count of received bytes shows that it has come. The
@@ -34,7 +34,7 @@ static int look_for_bytes(struct litepcie *dev, uint64_t wanted, uint64_t *recei
 
 	if (dev->map.h2c_in_flight)
 		rc = litepcie_engine_received(dev, received);
-	/* The check of the card's progress also brings hw and the counts of the run up to date. */
+	/* This check of the card's progress brings h2c.hw (finished buffers) up to date, too. */
 	if (rc == 0)
 		rc = litepcie_engine_progress(dev, dev->notices.records ? LITEPCIE_ASK_MEMORY :
 									  LITEPCIE_ASK_CARD);
@@ -67,8 +67,8 @@ static int late(struct litepcie *dev, const char *format, ...)
 
 /*
  * Wait until the user's logic has taken the h2c data in the card, which a stop of the stream would
- * drop. Returns 0 then, or at once on a card that cannot tell. Returns -ETIMEDOUT at @deadline, or
- * -ECANCELED after a stop. @timeout_ms is only for the sentence of an error.
+ * drop. Returns 0 then, or at once on a card that does not report this. Returns -ETIMEDOUT at
+ * @deadline, or -ECANCELED after a stop. @timeout_ms is only for the sentence of an error.
  */
 static int wait_for_logic(struct litepcie *dev, int64_t deadline, int timeout_ms)
 {

@@ -7,14 +7,15 @@
 /*
  * Functions that wait for the card, and that hand over the buffers that are kept back for a batch.
  * If both directions share an interrupt, one of the waiting threads sleeps, and wakes the others
- * when it has news.
+ * when its sleep has ended.
  */
 #include <errno.h>
 #include <time.h>
 
 #include "dma/engine/engine.h"
 
-#define GLANCES	16u	/* of this many checks of the counts in memory, one also takes interrupts */
+/* after this many checks of the counts in memory, a thread also counts the card's interrupts */
+#define GLANCES	16u
 
 int litepcie_check_active(struct litepcie *dev, unsigned int directions)
 {

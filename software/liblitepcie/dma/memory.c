@@ -6,9 +6,9 @@
 
 /*
  * The memory of rings in this process, with a count of its users. The back end is one user: it
- * drops the memory when a ring gets another shape, and when the card is closed. Each
- * litepcie_stream_keep() adds another user. The last drop unmaps the memory, unless it is the
- * program's own.
+ * drops the memory when the ring gets other memory, and when the stream or the card is closed. Each
+ * litepcie_stream_keep() adds another user. The last drop unmaps the memory, unless the memory is
+ * the program's own.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -13,7 +13,7 @@
 #include "dma/engine/engine.h"
 #include "litepcie_capability.h"
 
-/* The default ring is that of LitePCIe's driver, whose numbers are generated for all programs. */
+/* The default size and number of buffers are those of LitePCIe's own driver. */
 _Static_assert(LITEPCIE_BUFFER_SIZE == LITEPCIE_STOCK_BUFFER_SIZE &&
 	       LITEPCIE_BUFFER_COUNT == LITEPCIE_STOCK_BUFFERS, "shape of the default ring");
 
@@ -78,8 +78,8 @@ static int check_packets(struct litepcie *dev, const struct litepcie_stream_opti
 }
 
 /*
- * Returns -EINVAL if the time between two polls of the card is out of its limits, or is 0 with
- * adaptive.
+ * Returns -EINVAL if poll_us (the time between two polls of the card) is out of its limits, or is 0
+ * in adaptive mode.
  */
 static int check_looks(struct litepcie *dev, const struct litepcie_stream_options *options)
 {

@@ -20,9 +20,9 @@
 /* The program's own memory -------------------------------------------------------------------- */
 
 /*
- * True if this process may read and write all @bytes of @memory. *@shared then tells whether some
- * of it is shared memory. The answer comes from the list of the process's mappings, as a test by
- * writing could overwrite what another thread writes at the same time.
+ * True if this process may read and write all @bytes of @memory. *@shared then tells whether a part
+ * of @memory is shared memory. The answer comes from the list of the process's mappings, as a test
+ * by writing could overwrite what another thread writes at the same time.
  */
 static bool may_write(const void *memory, size_t bytes, bool *shared)
 {

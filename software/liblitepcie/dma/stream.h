@@ -18,8 +18,9 @@
 #include "litepcie_stream.h"
 
 /*
- * A mapping of memory of a ring or of the notices. It counts its users: the back end, and each
- * litepcie_stream_keep(). The last litepcie_memory_drop() unmaps the memory.
+ * A mapping of host memory that the card uses: of a ring, or of the records and status lines. The
+ * struct counts the users of the mapping: the back end, and each litepcie_stream_keep(). The last
+ * litepcie_memory_drop() unmaps the memory.
  */
 struct litepcie_memory {
 	_Atomic unsigned int	users;
@@ -41,7 +42,8 @@ struct litepcie_stream {
 	const char	*name;		/* "h2c" or "c2h" */
 	const struct litepcie_dma_registers *registers;
 	bool		open;		/* true between litepcie_stream_open() and _close() */
-	struct litepcie_stream_options options;	/* with the defaults filled in */
+	/* the program's options; a setting of 0 that means a default is replaced by the default */
+	struct litepcie_stream_options options;
 
 	/* mapping of the ring's memory, owned by the back end; NULL: the ring has no memory yet */
 	struct litepcie_memory *memory;
@@ -56,32 +58,32 @@ struct litepcie_stream {
 	_Atomic uint64_t sw;
 	uint64_t	acquired;	/* number of buffers that the program has acquired */
 	/*
-	 * by how much @acquired may exceed @hw: 0 for c2h; a ring's buffers for h2c, all free at
-	 * first
+	 * by how much @acquired may exceed @hw: for c2h by 0; for h2c by the number of buffers of
+	 * the ring, since all buffers are free at the start
 	 */
 	uint64_t	ahead;
-	/* number of released buffers that the card knows of; the others wait for a batch */
+	/* number of released buffers that the card has been given; the others wait for a batch */
 	uint64_t	handed;
-	/* h2c: bytes of released buffers that were not sent, as a buffer was sent only in part */
+	/* h2c: bytes of released buffers that are not sent, since buffers were sent only in part */
 	uint64_t	spared;
-	/* true while the stream runs; read without the lock, too */
+	/* true while the stream runs; may be read without the handle's lock */
 	_Atomic bool	active;
 	/* number of runs that have ended; a thread that waits compares it to notice a stop */
 	unsigned int	stops;
 
 	uint64_t	posted;		/* number of descriptors given to the card */
 	uint64_t	done;		/* number of descriptors that the card has executed */
-	/* number of descriptors of @done that raise an interrupt */
+	/* number of descriptors, of those that @done counts, that raise an interrupt */
 	uint64_t	asked;
 	/* for each buffer of the ring: true if its descriptor asks for an interrupt */
 	bool		*asks;
 	/* h2c: true if a buffer was sent only in part, so that @lengths must be used */
 	bool		uneven;
-	/* h2c, for each buffer of the ring: bytes to send */
+	/* h2c, for each buffer of the ring: bytes to send of the buffer that the card was given */
 	uint32_t	*lengths;
 	/*
-	 * h2c, for each buffer of the ring: bytes to send, before the card has been given the
-	 * buffer
+	 * h2c, for each buffer of the ring: bytes to send of a buffer that the card has not been
+	 * given yet; copied to @lengths when the card is given the buffer
 	 */
 	uint32_t	*wanted;
 	/*

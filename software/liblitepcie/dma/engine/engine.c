@@ -107,8 +107,8 @@ static int post_c2h(struct litepcie_stream *stream, uint64_t released)
 }
 
 /*
- * Begin to keep the length of each h2c buffer. Called for the first buffer of a run that is not
- * sent whole.
+ * Begin to keep the length of each h2c buffer. This function is called for the first buffer of a
+ * run that is not sent whole.
  */
 static void begin_lengths(struct litepcie_stream *stream)
 {
@@ -205,9 +205,10 @@ void litepcie_engine_done(struct litepcie_stream *stream, uint64_t done)
 }
 
 /*
- * Called after a sleep without an interrupt, or in place of a sleep. A card with records reports
- * its progress in memory, where the next call of progress() finds it. The card itself is asked only
- * if no progress was seen for LITEPCIE_WAIT_SLICE_MS, to check that it is still there.
+ * Ask the card for its progress, if needed, after a sleep without an interrupt or in place of a
+ * sleep. A card that writes records reports its progress in memory. The registers of such a card
+ * are read only after LITEPCIE_WAIT_SLICE_MS without progress, to check that the card is still
+ * there. The registers of another card are read at once, unless a timer polls them (poll_us).
  */
 static int look_if_silent(struct litepcie *dev)
 {
@@ -266,10 +267,11 @@ static int64_t interrupts_due(const struct litepcie *dev)
 }
 
 /*
- * Called when a sleep has ended by its timeout, without an interrupt. If a descriptor that asks for
- * an interrupt has run since the last interrupt, wait up to INTERRUPT_GRACE_MS for its interrupt.
- * If none comes, an interrupt was lost and is counted in stats.interrupts_missed. An interrupt in
- * that time may be that of the descriptor, so nothing is counted.
+ * Look for a lost interrupt, when a sleep has ended by its timeout. The card is asked for its
+ * progress. If a further descriptor that asks for an interrupt is now known to have run, wait up to
+ * INTERRUPT_GRACE_MS for its interrupt. If no interrupt comes, one was lost and is counted in
+ * stats.interrupts_missed. An interrupt in that time may be that of the descriptor, so nothing is
+ * counted.
  */
 static int look_for_lost(struct litepcie *dev)
 {
@@ -323,8 +325,9 @@ static bool interrupts_can_be_counted(const struct litepcie_stream *stream)
 /*
  * Wait for the interrupts that are on their way at the end of a run. Those that have not come
  * within INTERRUPT_GRACE_MS count as lost. Both streams share the counts, which begin when the
- * first of them starts. Nothing is taken while the other stream runs and a program polls the
- * descriptor of litepcie_dma_fd(): the interrupt may be news of that stream.
+ * first of them starts. No interrupt is taken from the eventfd while the other stream runs and the
+ * program has the descriptor of litepcie_dma_fd(): the interrupt may be that stream's, and poll()
+ * on the descriptor would miss it.
  */
 static int settle_interrupts(struct litepcie_stream *stream)
 {
@@ -413,8 +416,8 @@ int litepcie_engine_start(struct litepcie_stream *stream)
 }
 
 /*
- * Stop the stream. A card that has gone needs no stop. The call that noticed that it has gone has
- * returned the error.
+ * Stop the stream. A card that has gone needs no stop. The call that noticed the loss of the card
+ * has returned the error.
  */
 int litepcie_engine_stop(struct litepcie_stream *stream)
 {

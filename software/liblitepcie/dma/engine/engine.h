@@ -8,9 +8,9 @@
  * A run of the DMA, which is the same on every back end. These functions decide which buffers the
  * card gets and which of them raise an interrupt, wait, notice lost interrupts, start and stop. The
  * card only ever has descriptors of buffers that the software has filled (h2c) or emptied (c2h), so
- * no data is overwritten, however slow the software is. Each function is called with dev->lock
- * held, and one that returns an int returns -errno with a sentence after an error, unless its
- * comment says otherwise.
+ * no data is overwritten, however slow the software is. Unless its comment says otherwise, each
+ * function is called with dev->lock held, and a function that returns an int returns -errno with a
+ * sentence after an error.
  */
 #ifndef LITEPCIE_ENGINE_H
 #define LITEPCIE_ENGINE_H
@@ -45,15 +45,15 @@ uint64_t litepcie_engine_h2c_bytes(const struct litepcie_stream *stream, uint64_
 int litepcie_engine_progress(struct litepcie *dev, enum litepcie_ask ask);
 
 /*
- * Bring hw up to date in place of a sleep. On a card with records this reads memory alone, unless
- * the card has made no progress for LITEPCIE_WAIT_SLICE_MS.
+ * Bring hw (the count of finished buffers) up to date in place of a sleep. With a card that writes
+ * records, only memory is read, unless the card has made no progress for LITEPCIE_WAIT_SLICE_MS.
  */
 int litepcie_engine_peek(struct litepcie *dev);
 
-/* Note that the card has executed @done descriptors of @stream since its start. */
+/* Note that the card has executed @done descriptors since the start of @stream. */
 void litepcie_engine_done(struct litepcie_stream *stream, uint64_t done);
 
-/* Get the bytes that the card has received, as answers to reads, since h2c's start. */
+/* Get the number of bytes that the card's reads have brought to the card since the start of h2c. */
 int litepcie_engine_received(struct litepcie *dev, uint64_t *bytes);
 
 /*

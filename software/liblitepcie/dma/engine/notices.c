@@ -131,7 +131,7 @@ void litepcie_notices_errors(struct litepcie *dev)
 
 /* Records of c2h buffers ---------------------------------------------------------------------- */
 
-/* The function needs no lock: the card overwrites a record only after the buffer's release. */
+/* No lock is needed to read a record: the card overwrites it only after its buffer's release. */
 int litepcie_notices_record(const struct litepcie_stream *stream, struct litepcie_buffer *buffer)
 {
 	const struct litepcie_notices *notices = &stream->dev->notices;

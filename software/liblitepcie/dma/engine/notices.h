@@ -24,7 +24,7 @@ struct litepcie_stream;
 /* The status line of a direction: the card's counts since the start of the direction. */
 struct litepcie_line {
 	uint64_t	position;	/* number of bytes in those buffers that @buffers counts */
-	uint64_t	buffers;
+	uint64_t	buffers;	/* number of buffers that the card has finished */
 	/* how many of the buffers that @buffers counts have missing (h2c) or bad (c2h) data */
 	uint64_t	errors;
 	/* device time in ticks at which the card wrote this status line */
@@ -58,7 +58,11 @@ struct litepcie_notices {
 int litepcie_notices_h2c(struct litepcie *dev);
 int litepcie_notices_c2h(struct litepcie *dev);
 
-/* Set bytes and flags of a c2h buffer by its record. Without records it is full. */
+/*
+ * Set bytes and flags of the c2h buffer with the number @buffer->sequence from its record. If the
+ * card writes no records, @buffer stays as it is. Returns 0, or -EIO with a sentence if the record
+ * is missing or cannot be true.
+ */
 int litepcie_notices_record(const struct litepcie_stream *stream, struct litepcie_buffer *buffer);
 
 /* True if the card has written the record (its report of the end) of c2h buffer @number. */

@@ -209,7 +209,7 @@ static int c2h_usable(struct litepcie_stream *c2h)
 	while (rc == 0 && c2h->done > settled && (awaited || c2h->done == c2h->posted)) {
 		settled = c2h->done;
 		rc = read_done(c2h);
-		/* the next register read counts the buffer that raised the interrupt */
+		/* this second register read has settled the buffer that raised the interrupt */
 		awaited = false;
 	}
 	if (rc == 0)

@@ -5,10 +5,10 @@
  */
 
 /*
- * The channel of every back end that reaches registers and memory itself. table.c hands descriptors
- * to the card and counts them. table_run.c starts and stops a run, and takes the card's interrupts.
- * table_notices.c lets the card write records and status lines. table_looks.c looks at the card
- * without interrupts.
+ * The DMA's functions (struct litepcie_channel) of every back end that reaches registers and memory
+ * itself. table.c hands descriptors to the card and counts them. table_run.c starts and stops a
+ * run, and takes the card's interrupts. table_notices.c lets the card write records and status
+ * lines. table_looks.c polls the card by a timer, in place of interrupts.
  */
 #ifndef LITEPCIE_TABLE_H
 #define LITEPCIE_TABLE_H
@@ -21,7 +21,7 @@ extern const struct litepcie_channel litepcie_table_channel;
 /*
  * Bus addresses of the memory that the card reaches. They lie above 4 GiB, so that an address that
  * loses its upper half is noticed at the first transfer, and within 39 bits, for small IOMMUs. Two
- * kinds of memory are so far apart that the largest ring has room.
+ * kinds of memory are 4 GiB apart, so the largest ring has room.
  */
 static inline uint64_t litepcie_iova(unsigned int kind)
 {
@@ -48,7 +48,10 @@ int litepcie_table_progress(struct litepcie *dev, enum litepcie_ask ask);
  */
 int litepcie_table_behind(struct litepcie *dev);
 
-/* The back end's user(): switch the user logic's interrupt, or look for it, by registers. */
+/*
+ * A back end's function user(), by registers: switch the interrupt of the user's logic on or off,
+ * or check whether it has come.
+ */
 int litepcie_table_user(struct litepcie *dev, enum litepcie_user what);
 
 /*
@@ -66,8 +69,9 @@ int litepcie_looks_stop(struct litepcie *dev);
 
 /*
  * litepcie_looks_begin() starts polling in adaptive mode, and is called after an interrupt.
- * litepcie_looks_tick() reads the card's progress if the timer has expired, and is called after a
- * sleep without an interrupt. The caller reads the counts of buffers after each of the two.
+ * litepcie_looks_tick() is called after a sleep without an interrupt, and takes the timer's event.
+ * In adaptive mode it then reads the card's progress, and ends polling if there is none. The caller
+ * reads the counts of buffers after each of the two functions.
  */
 int litepcie_looks_begin(struct litepcie *dev);
 int litepcie_looks_tick(struct litepcie *dev);

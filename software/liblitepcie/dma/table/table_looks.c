@@ -30,8 +30,8 @@ static int set_timer(struct litepcie *dev, uint32_t every_us)
 }
 
 /*
- * Open the descriptors of the timer and of the epoll instance. They stay open until the handle is
- * closed, since another thread may sleep on them.
+ * Open the descriptor of the timer, and that of an epoll instance on timer and interrupt. Both stay
+ * open until the handle is closed, since another thread may sleep on them.
  */
 static int open_timer(struct litepcie *dev)
 {

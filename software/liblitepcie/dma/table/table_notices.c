@@ -36,7 +36,7 @@ static size_t all_bytes(const struct litepcie *dev)
 
 /*
  * Returns the base-2 logarithm of the number of records: one record for each descriptor that the
- * card may have, so that none is overwritten.
+ * card may have, so that no record is overwritten before the program has read it.
  */
 static unsigned int log2_entries(const struct litepcie *dev)
 {
@@ -94,7 +94,7 @@ static uint32_t control(const struct litepcie *dev)
 }
 
 /*
- * The stream of the other direction may run, so only memory and registers of this stream are
+ * The stream of the other direction may run, so only memory and registers of the started stream are
  * changed. The other stream's bits of the control register stay as they are.
  */
 int litepcie_table_notices_start(struct litepcie_stream *stream)

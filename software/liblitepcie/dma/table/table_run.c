@@ -101,8 +101,8 @@ static int table_sleep(struct litepcie *dev, unsigned int directions, int timeou
 }
 
 /*
- * Called after an interrupt. Clear the DMA's causes, and begin polling in adaptive mode. Also check
- * for an interrupt of the user's logic, which may have been the reason.
+ * After an interrupt: clear the DMA's interrupt causes, and begin polling in adaptive mode. Also
+ * check whether the interrupt came from the user's logic.
  */
 static int table_woken(struct litepcie *dev)
 {
@@ -166,7 +166,10 @@ static uint32_t cause_of(const struct litepcie_stream *stream)
 	return stream->direction == LITEPCIE_H2C ? map->h2c_cause : map->c2h_cause;
 }
 
-/* Called when no stream is active, so no stream needs the records and status lines any more. */
+/*
+ * litepcie_table_quiesce() is called when no stream is active, so no stream needs the records and
+ * status lines any more.
+ */
 int litepcie_table_quiesce(struct litepcie *dev)
 {
 	return disable(dev, &dev->map.h2c) ?: disable(dev, &dev->map.c2h) ?:
