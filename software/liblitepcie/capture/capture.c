@@ -7,8 +7,9 @@
 /*
  * Open, start and stop the card's capture block. litepcie_capture.h says what each call promises.
  *
- * This file has what is common to all back ends. struct litepcie_capture_access reaches the
- * card: by its registers (capture_registers.c), or by calls of the driver (kernel/capture.c).
+ * This file has the code that is common to all back ends. The functions of a struct
+ * litepcie_capture_access reach the card: by its registers (capture_registers.c), or by calls of
+ * the driver (kernel/capture.c).
  */
 #include "capture.h"
 #include "capture_pages.h"
@@ -258,7 +259,7 @@ int litepcie_capture_stop(struct litepcie_capture *capture)
 	__atomic_store_n(&capture->running, false, __ATOMIC_RELAXED);
 	if (rc == 0 && capture->ended)
 		return litepcie_capture_look(capture);
-	/* Tell the card of all room there is, so that frames that wait for it can come. */
+	/* Give the card a limit with all free room of the ring, for frames that wait for room. */
 	limit = capture->released / mbuf * mbuf + capture->config.ring_bytes;
 	if (rc == 0 && limit > capture->limit)
 		rc = litepcie_capture_allow(capture, limit);

@@ -5,11 +5,11 @@
  */
 
 /*
- * The inside of a capture. capture.c opens, starts and stops it, capture_ring.c reads the status
- * line and hands out spans of the ring, capture_records.c makes a table of a span's frames,
- * capture_counts.c reads the counts of frames and controls the generator, capture_rule.c makes
- * rules, and capture_file.c writes the header of a file. capture_registers.c, capture_run.c and
- * kernel/capture.c reach the card.
+ * The inside of a capture. capture.c opens, starts and stops it. capture_ring.c reads the status
+ * line, and hands out spans (parts of the ring) to the program. capture_records.c makes a table of
+ * a span's frames. capture_counts.c reads the counts of frames and controls the generator.
+ * capture_rule.c makes rules. capture_file.c writes the header of a file. capture_registers.c,
+ * capture_run.c and kernel/capture.c reach the card.
  * gateware/capture/README.md describes what the card writes.
  */
 #ifndef LITEPCIE_CAPTURE_INTERNAL_H
@@ -32,13 +32,13 @@
 #define CAPTURE_SNAPSHOT	(1u << LITEPCIE_CAPTURE_ACCOUNT_CONTROL_SNAPSHOT_OFFSET)
 
 /*
- * The status line, which the card writes to host memory. The ring's data before @position consists
- * of whole blocks.
+ * The status line: counts that the card writes to host memory. The ring's data before @position
+ * consists of whole pcapng blocks.
  */
 struct litepcie_capture_line {
 	uint64_t	position;	/* bytes that the card has written since the start */
-	uint64_t	records;
-	uint64_t	lost;
+	uint64_t	records;	/* number of frames that the card has written */
+	uint64_t	lost;		/* number of frames that were lost, for any reason */
 	uint64_t	time;		/* device time in ns at which the line was written */
 };
 
@@ -78,7 +78,7 @@ struct litepcie_capture_access {
 	int (*answers)(struct litepcie_capture *capture);
 	/* Get the counts of the frames of all ports, as of one moment. */
 	int (*accounts)(struct litepcie_capture *capture, struct litepcie_port_accounts *ports);
-	/* Set rules and spread, which have been checked; NULL: all frames go to queue 0. */
+	/* Set the rules and the table of queues in @sorting; NULL: all frames go to queue 0. */
 	int (*sort)(struct litepcie_capture *capture, const struct litepcie_sorting *sorting);
 	/* Get the frames that rules have discarded, as of one moment. */
 	int (*discards)(struct litepcie_capture *capture, struct litepcie_discards *discards);
@@ -107,17 +107,19 @@ struct litepcie_capture {
 	uint64_t				ring_iova, line_iova;
 	/* copy of the status line, from the library's last read of it */
 	struct litepcie_capture_line		seen;
-	/* bytes since the start that litepcie_capture_next() has returned, and skipped ones */
+	/* bytes since the start that litepcie_capture_next() has returned or has skipped */
 	uint64_t				given;
-	uint64_t				released;	/* bytes of @given released */
+	/* bytes, of those that @given counts, that the program has released */
+	uint64_t				released;
 	/* position up to which the card may write now */
 	uint64_t				limit;
 	/* how often the library has given the card a new @limit */
 	uint64_t				limits;
+	/* with `newest`: bytes that the card overwrote before the program got them */
 	uint64_t				overwritten;
 	/*
 	 * with `newest`: bytes that the program got and the card then overwrote, and that the
-	 * program has not released yet; @released counts them already
+	 * program has not released yet; @released counts these bytes already
 	 */
 	uint64_t				lapsed;
 	/*

@@ -5,8 +5,8 @@
  */
 
 /*
- * The accounts of a capture's frames, the settings that sort frames into the card's queues (rules,
- * and a table that spreads the other frames), and the generator of frames.
+ * The accounts (counts) of a capture's frames, the settings that sort frames into the card's queues
+ * (rules, and a table that spreads the other frames), and the generator of frames.
  */
 #include "capture.h"
 

@@ -5,10 +5,10 @@
  */
 
 /*
- * The header of a recording: the first page of a file. The MBUFs follow in the file as they are in
- * the ring. The header is a pcapng section (draft-ietf-opsawg-pcapng, 4.1 and 4.2) with an
- * interface for each port. All interfaces have the same link type and snap length, since libpcap
- * refuses a file in which they differ.
+ * The header of a recording: the first page of a file. The MBUFs (parts of the ring) follow in the
+ * file as they are in the ring. The header is a pcapng section (draft-ietf-opsawg-pcapng, 4.1 and
+ * 4.2) with an interface for each port. All interfaces have the same link type and snap length,
+ * since libpcap refuses a file in which they differ.
  */
 #include "capture.h"
 

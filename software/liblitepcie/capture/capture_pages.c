@@ -17,7 +17,7 @@
 
 #include "capture.h"
 
-#define SIZE_SHIFT	26	/* MFD_HUGETLB's flags have log2 of the page size from here on */
+#define SIZE_SHIFT	26	/* lowest bit of log2 of the page size in flags with MFD_HUGETLB */
 #define PREFERRED	1	/* the mode MPOL_PREFERRED of mbind() */
 #define NODES		1024
 

@@ -16,10 +16,10 @@
 
 struct litepcie;
 
-/* Check the pages that a program asks for. Returns 0, or -EINVAL with a sentence. */
+/* Check the size of pages that a program asks for. Returns 0, or -EINVAL with a sentence. */
 int litepcie_pages_check(struct litepcie *dev, uint64_t page_bytes, uint64_t ring_bytes);
 
-/* Returns -ENOMEM with a sentence that says how to reserve the pages asked for. */
+/* Returns -ENOMEM with a sentence that says how to reserve enough pages of @page_bytes. */
 int litepcie_pages_missing(struct litepcie *dev, uint64_t page_bytes, uint64_t ring_bytes);
 
 /*
@@ -39,8 +39,8 @@ int litepcie_node_in(const char *folder);
 
 /*
  * Let the kernel take pages for memory that was not touched yet from @node, if that node has free
- * ones; -1: from any node. Returns 0 or -errno. A kernel without NUMA refuses the call, and then
- * all memory is equally near.
+ * pages. If @node is -1, nothing is changed. Returns 0 or -errno. A kernel without NUMA refuses the
+ * call, and then all memory is equally near.
  */
 int litepcie_node_bind(int node, void *base, size_t size);
 

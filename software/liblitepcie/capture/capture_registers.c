@@ -6,7 +6,8 @@
 
 /*
  * The capture block by its registers, for the back ends that reach registers and memory themselves:
- * memory, accounts, rules and the generator. capture_run.c starts and stops it.
+ * memory, accounts (counts of frames), rules and the generator. capture_run.c starts and stops the
+ * block.
  *
  * Some registers belong to the queue that the register `select` names. They are accessed by the
  * functions litepcie_queue_, which select the queue under the handle's lock.
@@ -100,8 +101,8 @@ static int get_status(struct litepcie_capture *capture, uint32_t *status)
 }
 
 /*
- * Memory is freed after this wait, so the card must have come to rest. For this reason a signal
- * does not end the wait. Only the time-out or a lost card does.
+ * Memory is freed after litepcie_capture_await(), so the card must have come to rest. For this
+ * reason a signal does not end the wait. Only the time-out or a lost card ends it.
  */
 int litepcie_capture_await(struct litepcie_capture *capture, uint32_t mask, uint32_t value,
 			   const char *what)
@@ -237,8 +238,9 @@ static int open_registers(struct litepcie_capture *capture)
 /* Accounts of frames -------------------------------------------------------------------------- */
 
 /*
- * Read an account of frames. Its number is written to the register @index after the selection of
- * the queue. The registers @frames and @bytes then have its counts.
+ * Read an account: a number of frames and of their bytes. The number of the account is written to
+ * the register @index after the selection of the queue. The registers @frames and @bytes then have
+ * the counts.
  */
 static int get_account(struct litepcie_capture *capture, uint32_t index, uint32_t number,
 		       uint32_t frames, uint32_t bytes, struct litepcie_account *account)

@@ -5,17 +5,18 @@
  */
 
 /*
- * Read the status line of a capture, hand out what is in the ring, and give it back to the card.
+ * Read the status line of a capture, hand out the data in the ring to the program, and give its
+ * room back to the card.
  *
  * Two counts of bytes are the whole protocol: `position`, which the card writes to host memory
- * behind the data, and `limit`, up to which the card may write. Both only grow.
+ * after the data, and `limit`, up to which the card may write. Both only grow.
  */
 #include "capture.h"
 
 #include <string.h>
 
 #define BLOCK_UNIT	8u	/* pcapng blocks in the ring are multiples of this many bytes */
-/* the card gets a new limit at most so many times in a round of the ring */
+/* how often the card gets a new limit, at most, in one round of the ring */
 #define LIMIT_STEPS	8u
 #define FIRST_NAP_US	10u
 

@@ -15,9 +15,9 @@
 
 #define RULE_TEXT	256u
 /*
- * Indices of the words of a rule. The word FACTS and the word KINDS are each followed by their
- * mask. The word of a range has the least value in its lower half and the largest in its upper
- * half.
+ * Indices of the 32-bit words of a rule. The word FACTS and the word KINDS are each followed by a
+ * word with their mask. The word of a range has the least value of the range in its lower half, and
+ * the largest in its upper half.
  */
 #define FACTS		LITEPCIE_CAPTURE_RULE_FACTS
 #define KINDS		LITEPCIE_CAPTURE_RULE_KINDS
@@ -28,7 +28,7 @@
 #define LENGTHS		LITEPCIE_CAPTURE_RULE_LENGTHS
 #define ACTION		LITEPCIE_CAPTURE_RULE_ACTION
 #define ANY		(0xffffu << LITEPCIE_CAPTURE_RULE_RANGE_MOST)
-/* bits of the rule's word that says whether a frame goes to a queue or is discarded */
+/* bits of the rule's word ACTION: the rule names a queue, discards frames, is in use */
 #define HAS_QUEUE	(1u << LITEPCIE_CAPTURE_RULE_ACTION_HAS_QUEUE)
 #define DISCARDS	(1u << LITEPCIE_CAPTURE_RULE_ACTION_DISCARD)
 #define IS_ON		(1u << LITEPCIE_CAPTURE_RULE_ACTION_ON)

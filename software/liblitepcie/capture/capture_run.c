@@ -12,8 +12,9 @@
  * stop of queue 0 ends the run of all queues. Captures of the other queues may be used by other
  * threads, which learn of the start and the stop from struct litepcie_capture_run.
  *
- * These back ends give the card each ring at one bus address, so a ring is one segment. The block's
- * registers may change only while the block is at rest, so each start sets all of them.
+ * The back ends that use this file give the card each ring at one bus address, so a ring is one
+ * segment. The block's registers may change only while the block is at rest, so each start sets all
+ * of them.
  */
 #include "capture.h"
 
@@ -67,8 +68,8 @@ static bool is_over(const struct litepcie_capture *capture)
 }
 
 /*
- * The state of the run is read before the status register and again after it, since another thread
- * may start or stop the run in between.
+ * The state of the run is read before the control register and again after that register, since
+ * another thread may start or stop the run in between.
  */
 int litepcie_run_answers(struct litepcie_capture *capture)
 {
@@ -141,8 +142,9 @@ static int check_alike(struct litepcie_capture *capture)
 }
 
 /*
- * Return -EINVAL unless all queues of the card are started. With `newest` the card does not stop at
- * a limit, so it would write frames of a queue without a ring to the last ring that this queue had.
+ * Return -EINVAL unless all queues of the card are started. With the setting `newest` the card does
+ * not stop at a limit. It would write frames of a queue that was not started to the last ring that
+ * this queue had.
  */
 static int check_newest(struct litepcie *dev)
 {
@@ -252,7 +254,7 @@ int litepcie_run_start(struct litepcie_capture *capture)
 
 /* Stop of a run, or of a queue's part of it --------------------------------------------------- */
 
-/* True if the card may not begin another MBUF, so a frame may wait for room. */
+/* True if the card may not begin another MBUF (part of the ring), so a frame may wait for room. */
 static bool is_full(const struct litepcie_capture *capture)
 {
 	uint64_t mbuf = capture->config.mbuf_bytes;
@@ -262,10 +264,10 @@ static bool is_full(const struct litepcie_capture *capture)
 }
 
 /*
- * Stop the waiting of frames for room, if the ring is full and the card's position has not moved
- * for STUCK_MS. Only the program could make room, and the program waits in this stop. If the status
- * line is not valid, the ring counts as full. With several queues any ring may be full, so only the
- * time without movement counts.
+ * Clear the card's bit LOSSLESS, with which frames wait for room in the ring, if the ring is full
+ * and the card's position has not moved for STUCK_MS. Only the program could make room, and the
+ * program waits in litepcie_capture_stop(). If the status line is not valid, the ring counts as
+ * full. With several queues any ring may be full, so only the time without movement counts.
  */
 static void unblock(struct litepcie_capture *capture, int64_t *moved_ms, uint64_t *position)
 {
@@ -405,7 +407,10 @@ static int seal(struct litepcie_capture *capture)
 	return litepcie_unlock(dev, rc < 0 ? rc : 1);
 }
 
-/* Let the card seal the queue's current MBUF. With that MBUF the run ends for this queue alone. */
+/*
+ * Let the card seal (complete) the queue's current MBUF. For this queue the run ends with that
+ * MBUF. The other queues go on.
+ */
 static int stop_part(struct litepcie_capture *capture)
 {
 	uint64_t position = 0, mbuf = capture->config.mbuf_bytes;
