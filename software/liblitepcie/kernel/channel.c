@@ -37,8 +37,8 @@ static int stopped_by(const struct litepcie_stream *stream, int error)
 
 /*
  * Set the stream's count of finished buffers to @done, the driver's count. Returns -EIO with a
- * sentence if that count cannot be true. If there are c2h records, they are newer than @done and
- * are used instead.
+ * sentence if that count cannot be true. If the card writes records of c2h buffers, these are newer
+ * than @done and are used instead.
  */
 static int advance_to(struct litepcie_stream *stream, uint64_t done)
 {
@@ -165,8 +165,8 @@ static int advance(const struct litepcie_stream *stream, uint64_t count, const u
 
 /*
  * Hand @count buffers from number @first on to the driver. The driver makes every
- * interrupt_every-th buffer raise an interrupt, and also the last buffer of a call if it is told
- * to.
+ * interrupt_every-th buffer raise an interrupt, and with the flag LITEPCIE_ADVANCE_NOTIFY also the
+ * last buffer of a call.
  */
 static int kernel_post(struct litepcie_stream *stream, uint64_t first, uint64_t count)
 {
@@ -247,15 +247,15 @@ static int kernel_start(struct litepcie_stream *stream)
 }
 
 /*
- * Start the run. c2h was already started by the first ADVANCE with its buffers. An ADVANCE without
- * buffers starts h2c.
+ * Start the run. c2h was already started by the first ioctl ADVANCE, which gave the card buffers.
+ * An ADVANCE without buffers starts h2c.
  */
 static int kernel_run(struct litepcie_stream *stream)
 {
 	return stream->direction == LITEPCIE_H2C ? advance(stream, 0, NULL, false) : 0;
 }
 
-/* Stop one stream, and with the last of the two also the loopback. */
+/* Stop one stream. If the other stream does not run, switch the loopback off, too. */
 static int kernel_stop(struct litepcie_stream *stream)
 {
 	struct kernel *kernel = kernel_of(stream->dev);

@@ -40,7 +40,10 @@ struct kernel {
 	int			user;		/* eventfd of the user's interrupt, or -1 */
 	/* the driver's count of interrupts at the start of each direction; -1: not known */
 	int64_t			interrupts_before[2];
-	/* number of interrupts of runs that have ended since the first of two streams started */
+	/*
+	 * number of the card's interrupts in those runs that have ended since the first of the two
+	 * streams started
+	 */
 	int64_t			interrupts_ended;
 };
 
@@ -79,7 +82,7 @@ void kernel_users(struct litepcie *dev, char *text, size_t size);
 
 /*
  * Map the driver's status page, index page and records. The handle need not own a direction for
- * that. LitePCIe's driver has none of them, so then nothing is mapped. Returns 0 or -errno.
+ * that. LitePCIe's driver has none of these, so nothing is mapped with it. Returns 0 or -errno.
  */
 int kernel_dma_map(struct litepcie *dev);
 void kernel_dma_unmap(struct litepcie *dev);
@@ -99,8 +102,9 @@ void kernel_free(struct litepcie_stream *stream);
 int kernel_export(const struct litepcie_stream *stream);
 
 /*
- * The first three functions are members of struct litepcie_channel. kernel_user() and
- * kernel_sleep() are user() and sleep() of struct litepcie_backend.
+ * kernel_progress(), kernel_wait() and kernel_event_fd() are progress(), sleep() and event_fd() of
+ * struct litepcie_channel. kernel_user() and kernel_sleep() are user() and sleep() of struct
+ * litepcie_backend.
  */
 int kernel_progress(struct litepcie *dev, enum litepcie_ask ask);
 int kernel_wait(struct litepcie *dev, unsigned int directions, int timeout_ms);

@@ -22,7 +22,10 @@
 #define SIZE_SHIFT	26	/* lowest bit of log2 of the page size in flags with MAP_HUGETLB */
 #define HUGE_BYTES	(UINT64_C(2) << 20)
 
-/* Size and mmap() flags of each kind of pages. Without flags the kernel is asked for huge pages. */
+/*
+ * Size and mmap() flags of each kind of pages. For the kind without flags the kernel is asked by
+ * madvise() to make huge pages.
+ */
 static const struct {
 	uint64_t	bytes;
 	int		flags;

@@ -45,7 +45,7 @@ void kernel_free(struct litepcie_stream *stream)
 	stream->base = NULL;
 }
 
-/* Make @size bytes at @base the ring. @placed says that they are the program's own memory. */
+/* Make the @size bytes at @base the ring. @placed: this memory is the program's own. */
 static int take_memory(struct litepcie_stream *stream, void *base, size_t size, bool placed)
 {
 	stream->memory = litepcie_memory_new(stream->dev, base, size, -1, placed);

@@ -74,7 +74,10 @@ static int find_address(struct kernel *kernel, unsigned int minor, char *address
 	return count == 1;
 }
 
-/* Returns what an error of open() or mmap() of the sysfs file resource0 means, and what to do. */
+/*
+ * Returns a text that says what an error of open() or mmap() of the sysfs file resource0 means, and
+ * what the user can do.
+ */
 static const char *mapping_advice(int error)
 {
 	switch (error) {

@@ -18,10 +18,11 @@
 /* Waiting for buffers ------------------------------------------------------------------------- */
 
 /*
- * Tell the driver beyond which counts of @directions its poll() shall wake. The counts are in the
- * index page, which this handle shares with the driver, one for each direction. The function sets
- * them to the counts that the library knows. The entry of a direction that is not waited for stays,
- * since another thread may sleep for that direction and know an older count.
+ * Tell the driver beyond which counts of @directions its poll() shall wake. The index page, which
+ * this handle shares with the driver, has a count for each direction. The function sets the counts
+ * so that poll() wakes when the card has finished more buffers than the library knows of. The count
+ * of a direction that is not waited for stays, since another thread may sleep for that direction
+ * and know of fewer buffers.
  */
 static void ask_for_news(struct litepcie *dev, unsigned int directions)
 {
@@ -67,7 +68,7 @@ static int wait_for_news(struct litepcie *dev, unsigned int directions, int time
 	ask_for_news(dev, directions);
 	rc = litepcie_poll(dev, &fd, 1, timeout_ms);
 	if (!directions && rc > 0)
-		/* finds no interrupt of the user's logic if another thread has already taken it */
+		/* this finds no interrupt of the user's logic if another thread has taken it */
 		kernel_user(dev, LITEPCIE_USER_LOOK);
 	if (rc < 0 || !(fd.revents & (POLLERR | POLLHUP)))
 		return rc;
