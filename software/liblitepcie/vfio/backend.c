@@ -8,9 +8,9 @@
  * The "vfio" back end: a card behind an IOMMU, without a kernel module of its own.
  *
  * The kernel has enumerated the card and set its BAR addresses, MPS and MRRS. This back end maps
- * the BARs and DMA memory, and receives the interrupts. VFIO maps every BAR uncached, memory too: a
- * store is a TLP of its own and a load waits for its completion. So accesses to card memory are
- * slow this way, and data should go by DMA. Only a kernel driver can map card memory
+ * the BARs and DMA memory, and receives the interrupts. VFIO maps every BAR uncached, also a BAR
+ * with memory: a store is a TLP of its own and a load waits for its completion. So accesses to card
+ * memory through VFIO are slow, and data should go by DMA. Only a kernel driver can map card memory
  * write-combining.
  */
 #include <errno.h>
@@ -26,8 +26,8 @@
 /* Opening and closing the card ---------------------------------------------------------------- */
 
 /*
- * Map the card's BARs. An old kernel may refuse to map a BAR that has the MSI-X table: such a BAR
- * cannot be reached.
+ * Map the card's BARs. An old kernel may refuse to map a BAR that has the MSI-X table. Such a BAR
+ * cannot be reached through this back end.
  */
 static int map_bars(struct litepcie *dev)
 {

@@ -20,8 +20,8 @@
 #include "vfio.h"
 
 /*
- * The argument of the ioctl VFIO_DEVICE_SET_IRQS, with the eventfd of each vector from 0 on. -1:
- * the vector is not used.
+ * The argument of the ioctl VFIO_DEVICE_SET_IRQS, with the eventfd of each vector from 0 on. An
+ * eventfd of -1 means that the vector is not used.
  */
 union irq_request {
 	struct vfio_irq_set set;
@@ -190,8 +190,8 @@ int vfio_sleep(struct litepcie *dev, int timeout_ms)
 }
 
 /*
- * Returns 1 if the card is gone, -ENODEV if the kernel wants it back, or 0. The eventfd of that
- * request is not read, so every thread and every wait sees the request.
+ * Returns 1 if the card is gone, -ENODEV if the kernel requests the device back, or 0. The eventfd
+ * of that request is not read, so every thread and every wait sees the request.
  */
 int vfio_state(struct litepcie *dev)
 {

@@ -67,7 +67,7 @@ static void *get_small(size_t size, int *fd, int node)
 	return memory;
 }
 
-/* Get reserved huge pages of the system. Returns MAP_FAILED if it has not enough. */
+/* Get reserved huge pages of the system. Returns MAP_FAILED if the system has too few of them. */
 static void *get_huge(size_t *size, int *fd, uint64_t page, int node)
 {
 	size_t whole = round_up(*size, page);
@@ -85,9 +85,9 @@ static void *get_huge(size_t *size, int *fd, uint64_t page, int node)
 }
 
 /*
- * Get reserved huge pages of the system if it has enough, else small pages. A huge page of 2 MiB
- * takes one entry of the IOMMU instead of 512. If the program has asked for a size of pages and the
- * system has too few of that size, the call fails.
+ * Get reserved huge pages if the system has enough, else small pages. A huge page of 2 MiB takes
+ * one entry of the IOMMU instead of 512. If the program has asked for a size of pages, only
+ * reserved pages of that size are taken, and the function returns MAP_FAILED if there are too few.
  */
 static void *get_pages(struct litepcie *dev, unsigned int kind, size_t *size, int *fd)
 {
@@ -101,7 +101,7 @@ static void *get_pages(struct litepcie *dev, unsigned int kind, size_t *size, in
 	*fd = -1;
 	if (asked)
 		return get_huge(size, fd, asked, node);
-	/* notices and status lines are too small for a huge page of their own */
+	/* only rings get huge pages: the card's records and status lines are too small for one */
 	if (kind < LITEPCIE_MEMORY_NOTICES || kind % 2 == LITEPCIE_MEMORY_CAPTURE % 2)
 		memory = get_huge(size, fd, HUGE_PAGE, node);
 	return memory != MAP_FAILED ? memory : get_small(*size, fd, node);

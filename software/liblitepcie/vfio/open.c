@@ -192,7 +192,7 @@ int vfio_open_file(struct litepcie *dev, const char *path)
 
 /* Choice of the kernel's interface ------------------------------------------------------------ */
 
-/* Find the device's own file, /dev/vfio/devices/vfioN. Without it vfio->file is empty. */
+/* Find the device's own file, /dev/vfio/devices/vfioN. If there is none, vfio->file is empty. */
 static void find_file(struct vfio *vfio)
 {
 	char path[PATH_MAX];

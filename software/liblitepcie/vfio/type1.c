@@ -5,9 +5,8 @@
  */
 
 /*
- * The older interface of VFIO, which every kernel has: the program opens a container, adds the
- * card's IOMMU group to it, and gets the device from the group. Memory is mapped into the
- * container.
+ * The older interface of VFIO (type1): the program opens a container, adds the card's IOMMU group
+ * to it, and gets the device from the group. Memory is mapped into the container.
  */
 #include <errno.h>
 #include <stdio.h>

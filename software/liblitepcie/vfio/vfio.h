@@ -57,7 +57,7 @@ struct vfio {
 	unsigned int		delivery;	/* VFIO's index of MSI-X or of MSI, which is used */
 	/* host memory that is mapped for the card, by LITEPCIE_MEMORY_ kind, in whole pages */
 	struct litepcie_memory	*memory[LITEPCIE_MEMORIES];
-	bool			gone;
+	bool			gone;		/* true: the card was found to be gone */
 };
 
 static inline struct vfio *vfio_of(const struct litepcie *dev)
@@ -80,8 +80,8 @@ int vfio_open_file(struct litepcie *dev, const char *path);
 
 /*
  * Returns -EPERM with a sentence that names the devices and drivers because of which VFIO cannot
- * use the IOMMU group. If there are none, the function returns 0, unless @said is true: the kernel
- * has reported that the group is not viable.
+ * use the IOMMU group. If there are no such devices, the function returns 0, unless @said is true:
+ * the kernel has reported that the group is not viable.
  */
 int vfio_check_viable(struct litepcie *dev, bool said);
 
