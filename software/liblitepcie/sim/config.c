@@ -18,7 +18,7 @@
 
 #define DEFAULT_MRRS		512u
 #define BAR0_ADDRESS		0xe0000000u
-/* Distance in bytes from the address of one BAR to that of the next, more than any BAR's size. */
+/* distance in bytes between the addresses of two BARs: at least the size of the largest BAR */
 #define BAR_DISTANCE		0x01000000u
 /* lowest bits of MPS and MRRS in PCI_EXP_DEVCTL */
 #define DEVCTL_MPS_SHIFT	5
@@ -105,7 +105,7 @@ static int set_device_control(struct litepcie *dev)
 	control &= (uint16_t)~(PCI_EXP_DEVCTL_PAYLOAD | PCI_EXP_DEVCTL_READRQ);
 	control |= (uint16_t)(size_code(sim->mps) << DEVCTL_MPS_SHIFT);
 	control |= (uint16_t)(size_code(sim->mrrs) << DEVCTL_MRRS_SHIFT);
-	/* As Linux does, enable extended tags of the simulated card if the card has them. */
+	/* Enable the extended tags of the simulated card if the card has them, as Linux does. */
 	if (capabilities & PCI_EXP_DEVCAP_EXT_TAG)
 		control |= PCI_EXP_DEVCTL_EXT_TAG;
 	return config_write16(sim, sim->pcie_cap + PCI_EXP_DEVCTL, control);

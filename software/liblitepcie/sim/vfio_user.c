@@ -216,8 +216,8 @@ int vfio_user_map(struct vfio_user *vu, unsigned int kind, int fd, void *base, u
 	int rc;
 
 	/*
-	 * the memory is noted before the message goes out, since the board may access it before it
-	 * replies
+	 * vu->memory is set before the message goes out, since the board may access the memory
+	 * before it replies
 	 */
 	vu->memory[kind] = (struct vfio_user_memory) { iova, size, base };
 	rc = vfio_user_call(vu, CMD_DMA_MAP, &map, sizeof(map), fd, NULL, 0);

@@ -20,7 +20,7 @@
 #include "helpers.h"
 
 #define VFIO_USER_LARGEST	64	/* most bytes of one access to a vfio-user region */
-/* most vfio-user reads that are under way at the same time, as on a host */
+/* most vfio-user reads that are under way at the same time: a host makes several at once, too */
 #define VFIO_USER_READS		32
 /* most bytes that the library takes from the socket at a time */
 #define VFIO_USER_AHEAD		2048
@@ -42,8 +42,8 @@ struct vfio_user {
 	} memory[LITEPCIE_MEMORIES];
 	/* register write that the library keeps back, and sends together with the next message */
 	struct litepcie_post held;
-	uint16_t	held_id;
-	bool		holds;
+	uint16_t	held_id;	/* message number of the write @held */
+	bool		holds;		/* true: the write @held has not been sent yet */
 	/*
 	 * Bytes that the library has received from the socket and not used yet. The buffer is empty
 	 * between two calls.
@@ -103,8 +103,8 @@ int vfio_user_set_msi(struct vfio_user *vu, int eventfd);
 int vfio_user_reset(struct vfio_user *vu);
 
 /*
- * Answer one request of the peer, which may read or write host memory by message. Called when the
- * descriptor of the connection is readable.
+ * Answer one request of the peer, which may read or write host memory by message. This function is
+ * called when the descriptor of the connection is readable.
  */
 int vfio_user_serve(struct vfio_user *vu);
 

@@ -6,10 +6,10 @@
 
 /*
  * The vfio-user messages as they are on the socket (QEMU, docs/interop/vfio-user.rst), in little
- * endian. Every program of the project that speaks vfio-user takes them from this file. The client
- * of this library includes it, and so does the simulated board's server (C++). The Python clients
- * read it (tools/c_header.py), so the file has nothing but enumerations with values and structures
- * of fixed-width integers.
+ * endian. Every program of the project that speaks vfio-user uses the definitions of this file. The
+ * client of this library includes the file, and so does the simulated board's server (C++). The
+ * Python clients parse the file (tools/c_header.py), so it has nothing but enumerations with
+ * values, structures of fixed-width integers, and checks of their sizes.
  */
 #ifndef LITEPCIE_VFIO_USER_PROTOCOL_H
 #define LITEPCIE_VFIO_USER_PROTOCOL_H

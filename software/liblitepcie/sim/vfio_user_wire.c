@@ -228,7 +228,10 @@ int vfio_user_serve(struct vfio_user *vu)
 			      command_name(header.command));
 }
 
-/* Serve requests that came together with a reply, as poll() would not show them. */
+/*
+ * Serve the peer's requests that were received together with a reply. They lie in vu->ahead, so
+ * poll() of the socket would not show them.
+ */
 static int serve_rest(struct vfio_user *vu)
 {
 	int rc = 0;

@@ -39,8 +39,8 @@ int vfio_user_connect_socket(struct vfio_user *vu);
 void vfio_user_drop(struct vfio_user *vu);
 
 /*
- * End a connection that has failed with @error, a number of errno. With 0 the peer has closed it.
- * Returns -errno with a sentence.
+ * End a connection that has failed with @error, a number of errno. An @error of 0 means that the
+ * peer has closed the connection. Returns -errno with a sentence.
  */
 int vfio_user_broken(struct vfio_user *vu, const char *doing, int error);
 
