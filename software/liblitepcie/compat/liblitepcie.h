@@ -7,7 +7,7 @@
 /*
  * For programs that were written for LitePCIe's own liblitepcie: put this folder first on the
  * include path, link with Lanebox's library, and the programs compile again. The calls for the
- * flash are missing: no block of Lanebox's gateware answers them.
+ * flash are missing, since Lanebox's flash block has other registers than LitePCIe's.
  */
 #ifndef LITEPCIE_STOCK_H
 #define LITEPCIE_STOCK_H

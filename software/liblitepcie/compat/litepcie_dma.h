@@ -54,7 +54,7 @@ struct litepcie_dma_ctrl {
 	unsigned buffers_available_read, buffers_available_write;
 	unsigned usr_read_buf_offset, usr_write_buf_offset;
 	/*
-	 * The fields behind this comment are Lanebox's own. LitePCIe's structure has none of them.
+	 * The fields from @dev on are Lanebox's own. LitePCIe's structure has none of them.
 	 */
 	struct litepcie *dev;
 	/* the streams c2h (read) and h2c (write); NULL: the program does not use that direction */
@@ -179,7 +179,7 @@ static inline int litepcie_stock_result(struct litepcie_dma_ctrl *dma, int rc)
 	abort();
 }
 
-/* Give the buffers back that the program has got since the last call. */
+/* Give the buffers back to the card that the program has got since the last call. */
 static inline void litepcie_stock_give_back(struct litepcie_dma_ctrl *dma)
 {
 	if (dma->kept_read)
