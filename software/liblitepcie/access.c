@@ -6,8 +6,8 @@
 
 /*
  * Functions that make one load or store of the CPU at a mapped BAR. Each access becomes one TLP,
- * unless something between CPU and card splits it. An access of more than 8 bytes uses vector
- * instructions, written in assembly, since a compiler may split a copy.
+ * unless something between CPU and card splits the access. An access of more than 8 bytes uses
+ * vector instructions, written in assembly, since a compiler may split a copy in C.
  */
 #include <errno.h>
 #include <string.h>

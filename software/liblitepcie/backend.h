@@ -46,8 +46,8 @@ struct litepcie_memory;
 /*
  * The kinds of host memory that a card reaches: the ring of h2c, the ring of c2h, the notices
  * (records and status lines that the card writes, see notices.h), and for each queue of a capture
- * its ring and its status line (capture.h). Those named here are of queue 0, and those of queue n
- * are 2 * n further.
+ * its ring and its status line (capture.h). The two constants for a capture are those of queue 0.
+ * The kinds of queue n are larger by 2 * n.
  */
 #define LITEPCIE_QUEUES_MOST	LITEPCIE_CAPTURE_QUEUES
 #define LITEPCIE_MEMORY_H2C	0u
@@ -58,8 +58,8 @@ struct litepcie_memory;
 #define LITEPCIE_MEMORIES	(LITEPCIE_MEMORY_CAPTURE + 2 * LITEPCIE_QUEUES_MOST)
 
 /*
- * A write of 4 or 8 bytes to BAR0, of a list of such writes that are made in order. The layout is
- * that of a simulated board's messages, so a list of writes is copied as a whole.
+ * An entry of a list of writes to BAR0 that are made in order: a write of 4 or 8 bytes. The layout
+ * is that of a simulated board's messages, so a list of writes is copied as a whole.
  */
 struct litepcie_post {
 	uint64_t	offset;
@@ -162,7 +162,10 @@ struct litepcie_backend {
 	 * access takes the handle's lock
 	 */
 	bool serial;
-	/* true: the back end replaces the pages of a program's own memory: they must be private */
+	/*
+	 * true: the back end replaces the pages of a program's own memory, so these pages must be
+	 * private
+	 */
 	bool exchanges;
 	/*
 	 * true: two interrupts may merge into one before this back end counts them, as in the
@@ -199,7 +202,8 @@ struct litepcie_backend {
 	/* Registers and BARs ------------------------------------------------------------------ */
 
 	/*
-	 * Read consecutive words of BAR0. If there are several, reading them has no side effects.
+	 * Read consecutive words of 4 bytes from BAR0. The caller asks for more than one word only
+	 * where reading has no side effects.
 	 */
 	int (*read_words)(struct litepcie *dev, uint32_t offset, uint32_t *words, size_t count);
 	/*

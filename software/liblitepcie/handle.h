@@ -63,17 +63,17 @@ struct litepcie {
 	 */
 	pthread_mutex_t			counting;
 	/*
-	 * wakes the handle's other threads, after the thread that slept for the card (@sleeper) has
-	 * woken, and after a thread has stopped the DMA (@stopping)
+	 * condition variable that wakes the handle's other threads, after the thread that slept for
+	 * the card (@sleeper) has woken, and after a thread has stopped the DMA (@stopping)
 	 */
 	pthread_cond_t			woken;
 	/* true: a thread sleeps on behalf of all threads that wait for the card */
 	bool				sleeper;
 	bool				stopping;	/* true: a thread is stopping the DMA */
 	void				*priv;		/* data of the back end; set by open() */
-	/* how accesses to registers are made, in a word for litepcie_mmio_path(); set by open() */
+	/* text of litepcie_mmio_path(): how accesses to registers are made; set by open() */
 	const char			*mmio_path;
-	/* flags LITEPCIE_HAS_STREAMS and _PACKETS, if the back end and its driver can do them */
+	/* flags LITEPCIE_HAS_STREAMS and _PACKETS, if back end and driver have these features */
 	uint64_t			able;
 	/*
 	 * descriptor that is readable after an interrupt of the card; used by the folder dma/table;

@@ -78,7 +78,10 @@ static inline struct litepcie_post *litepcie_post_add(struct litepcie_post *post
 /* Read or write registers of BAR0 from inside the library. The caller holds the handle's lock. */
 int litepcie_get(struct litepcie *dev, uint32_t offset, uint32_t *value);
 int litepcie_get64(struct litepcie *dev, uint32_t offset, uint64_t *value);
-/* Read a 64-bit counter of a copy that the card has made, whose two words belong together. */
+/*
+ * Read a 64-bit counter from a copy that the card has made of its counters. The copy does not
+ * change, so the counter's two words belong together.
+ */
 int litepcie_get_copy64(struct litepcie *dev, uint32_t offset, uint64_t *value);
 int litepcie_put(struct litepcie *dev, uint32_t offset, uint32_t value);
 /* how often the library reads a register that gives all ones, as a failed PCIe read also does */
@@ -117,11 +120,12 @@ int litepcie_time_read(struct litepcie *dev, uint64_t *ticks);
 /* The description of a card -------------------------------------------------------------------- */
 
 /*
- * Functions that describe a card that was just opened. They fill dev->blocks and dev->card,
- * dev->registers, dev->map, and dev->card.identifier, and are called in this order.
+ * litepcie_capability_read() fills dev->blocks and dev->card of a card that was just opened. After
+ * it litepcie_registers_build() fills dev->registers, then litepcie_map_build() dev->map, and then
+ * litepcie_identifier_read() dev->card.identifier.
  */
 int litepcie_capability_read(struct litepcie *dev);
-/* Return 0 if, after a reset, the card's capability table is the one that it had before. */
+/* Returns 0 if, after a reset, the card's capability table is the same as before the reset. */
 int litepcie_card_check(struct litepcie *dev);
 int litepcie_registers_build(struct litepcie *dev);
 int litepcie_map_build(struct litepcie *dev);

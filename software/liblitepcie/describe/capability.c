@@ -48,8 +48,9 @@ static int read_words(struct litepcie *dev, uint32_t *words, unsigned int from, 
 }
 
 /*
- * Check the header of the capability table. Returns -EIO if it reads as all ones, as it does when
- * the card is gone or in reset, and -EPROTO if the table is of another kind or version.
+ * Check the header of the capability table. Returns -EPROTO if the table is of another kind or
+ * version. Returns -EIO if its length cannot be true, or if the header reads as all ones, as it
+ * does when the card is gone or in reset.
  */
 static int check_header(struct litepcie *dev, const uint32_t *words)
 {

@@ -90,7 +90,7 @@ static void take_value(struct scan *scan, const char *value)
 	}
 }
 
-/* Called at the end of a JSON object: if the object describes a register, add it to the handle. */
+/* If the JSON object that ends here describes a register, add the register to the handle. */
 static int take_register(struct scan *scan)
 {
 	struct litepcie_register *found = &scan->found;

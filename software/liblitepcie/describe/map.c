@@ -5,8 +5,8 @@
  */
 
 /*
- * Find the offsets of the registers that the library itself uses. They are found by name when the
- * card is opened, so no access has to search for a name.
+ * Find the offsets of the registers that the library itself uses. The registers are found by name
+ * when the card is opened, so no later access has to search for a name.
  */
 #include <errno.h>
 #include <stddef.h>

@@ -16,7 +16,8 @@
 
 /* Offsets in BAR0 of the registers of one direction of a DMA channel. */
 struct litepcie_dma_registers {
-	uint32_t enable;	/* bits LITEPCIE_DMA_ENABLE_: the direction runs, is idle */
+	/* bits LITEPCIE_DMA_ENABLE_ start the direction and show its state */
+	uint32_t enable;
 	/* two words: flags and length of a descriptor, then the lower half of its bus address */
 	uint32_t value;
 	/* upper half of the bus address; a write also puts the descriptor into the table */
@@ -48,16 +49,21 @@ struct litepcie_notice_registers {
  * gateware/user/monitor.py describes them.
  */
 struct litepcie_slot_registers {
-	uint32_t now;		/* a read copies all counters; offset 0: there is no monitor */
-	uint32_t state, time;	/* valid and ready of both sides (one word); device time (two) */
-	/* since, beats, packets and stalls of h2c [0] and c2h [1], of two words each */
+	/*
+	 * a read of this register makes the monitor copy all its counters; offset 0: the card has
+	 * no monitor
+	 */
+	uint32_t now;
+	/* of the copy: valid and ready of h2c and c2h (one word); device time (two words) */
+	uint32_t state, time;
+	/* of the copy: since, beats, packets and stalls of h2c [0] and c2h [1], two words each */
 	uint32_t side[2][4];
 	uint64_t mask;		/* the low bits that a counter has; the others read as 0 */
 };
 
 /*
- * The capture block's registers (gateware/capture/registers.py), by the ends of their names. The
- * struct has a member for each, and map.c finds each.
+ * The capture block's registers (gateware/capture/registers.py), by the ends of their names. struct
+ * litepcie_capture_registers has a member for each register, and map.c finds each by its name.
  */
 #define LITEPCIE_CAPTURE_REGISTERS(register) \
 	register(control) register(snap) register(wait) register(mbuf_log2) \
@@ -76,7 +82,10 @@ struct litepcie_slot_registers {
 
 #define LITEPCIE_OFFSET(name)	uint32_t name;
 
-/* Offsets in BAR0 of the capture block; `control` 0: it is missing or of another version. */
+/*
+ * Offsets in BAR0 of the capture block's registers. If `control` is 0, the card has no capture
+ * block of a version that the library knows.
+ */
 struct litepcie_capture_registers {
 	LITEPCIE_CAPTURE_REGISTERS(LITEPCIE_OFFSET)
 	/*
@@ -86,7 +95,10 @@ struct litepcie_capture_registers {
 	uint32_t staging_bytes;
 };
 
-/* Offsets in BAR0 of the player; `control` 0: it is missing or of another version. */
+/*
+ * Offsets in BAR0 of the player's registers. If `control` is 0, the card has no player of a version
+ * that the library knows.
+ */
 struct litepcie_player_registers {
 	LITEPCIE_PLAYER_REGISTERS(LITEPCIE_OFFSET)
 };
@@ -123,7 +135,7 @@ struct litepcie_map {
 	struct litepcie_player_registers player;
 	/* bit of each direction's interrupt cause in irq_enable, irq_clear and irq_vector */
 	uint32_t	h2c_cause, c2h_cause;
-	/* bit of the user logic's cause in these registers; 0: the logic has no interrupt */
+	/* bit of the user logic's cause in the same registers; 0: the logic has no interrupt */
 	uint32_t	user_cause;
 	/* true: h2c.enable says whether the user's logic has taken all h2c data */
 	bool		h2c_tells_taken;

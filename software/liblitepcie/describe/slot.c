@@ -47,8 +47,8 @@ static uint64_t unwrapped(const struct litepcie *dev, uint64_t time, uint64_t si
 }
 
 /*
- * Let the slot monitor copy its counters, and read the copy. Returns 0 if another program has made
- * the monitor copy them again meanwhile.
+ * Let the slot monitor copy its counters, and read the copy. Returns 1, or -errno, or 0 if another
+ * program has made the monitor copy its counters again meanwhile.
  */
 static int read_once(struct litepcie *dev, struct litepcie_slot *slot)
 {
@@ -231,7 +231,7 @@ static void diagnose_c2h(struct text *text, const struct litepcie *dev,
 		say(text, "the card has no buffer, the program has not given one back");
 }
 
-/* If the monitor cannot be read, the text says nothing about the slot. */
+/* If the slot monitor cannot be read, the text says nothing about the user slot's streams. */
 void litepcie_diagnose_held(struct litepcie *dev, unsigned int directions, char *text, size_t size)
 {
 	struct text out = { .at = text, .room = size };
