@@ -17,7 +17,7 @@
  *
  * Every call that can fail returns 0 or a count, or -errno; litepcie_why() then has a sentence. The
  * library prints nothing, touches no signal and makes no thread. Only the calls of LitePCIe's own
- * library, which the header litepcie_helpers.h defines, print and abort, as LitePCIe's do.
+ * library, which litepcie_helpers.h and litepcie_dma.h define, print and abort, as LitePCIe's do.
  *
  * A call that waits for data takes a timeout. A call that stops something takes none, since the
  * card may write to the program's memory until it has come to rest. Each such call says how long it
@@ -195,8 +195,9 @@ void litepcie_close(struct litepcie *dev);
 
 /*
  * Reset the card, as after power-on, and get it ready again: registers lose their values, open
- * streams stay open. No stream may run. Through the kernel driver only root may reset. Returns 0
- * or -errno: -EBUSY while DMA runs, -EOPNOTSUPP if the host cannot reset this card. Threads: alone.
+ * streams stay open. No stream may run, and no capture may be open. Through the kernel driver only
+ * root may reset. Returns 0 or -errno: -EBUSY while DMA runs or a capture is open, -EOPNOTSUPP if
+ * the host cannot reset this card. Threads: alone.
  */
 int litepcie_reset(struct litepcie *dev);
 

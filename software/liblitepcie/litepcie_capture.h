@@ -544,8 +544,8 @@ static __attribute__((noinline, unused)) int litepcie_record_other(
 
 /*
  * Used by litepcie_record_next() for all blocks but records without options.
- * litepcie_record_other() gets copies of *@at and *@packet: so the compiler can keep the program's
- * own in CPU registers.
+ * litepcie_record_other() gets copies of *@at and *@packet. So the compiler can keep the program's
+ * own variables in CPU registers.
  */
 static inline __attribute__((always_inline)) int litepcie_record_apart(
 	const struct litepcie_span *span, size_t *at, struct litepcie_packet *packet)

@@ -281,7 +281,7 @@ int litepcie_stream_drain(struct litepcie_stream *stream, int timeout_ms);
  * Wait up to @timeout_ms, for ever if it is negative, until the card has finished a further buffer
  * in one of @directions. Buffers of @directions that are kept back for a batch go to the card first
  * if it would run short of buffers. Buffers of other directions are kept back. If an interrupt is
- * lost, the wait ends less than a second later. While a card with records has finished buffers that
+ * lost, the wait ends 1.2 s later at most. While a card with records has finished buffers that
  * the program has not seen, this call reads no register: a program that looks again and again, with
  * a timeout of 0, reads memory. Returns 1, or 0 when the time is over, or -errno: -ECANCELED after
  * a stop by another thread, -EIO when the card was reset, -ENODEV when the card is gone, or through

@@ -166,8 +166,9 @@ static int glance(struct litepcie *dev, unsigned int directions, uint64_t before
  * Wait until the number of finished buffers of @directions differs from @before. The thread sleeps
  * before it asks the card: an interrupt that came earlier ends the sleep at once, and a register
  * read costs the card time. The sleep is cut into slices of LITEPCIE_WAIT_SLICE_MS, and the card's
- * count is read after each. So a lost interrupt, or a stop by another thread, delays the return by
- * one slice at most. The caller holds the lock.
+ * count is read after each slice. So a stop by another thread is noticed after one slice as a rule,
+ * and a lost interrupt after one slice and INTERRUPT_GRACE_MS (engine.c) at most. The caller holds
+ * the lock.
  */
 int litepcie_wait_for(struct litepcie *dev, unsigned int directions, uint64_t before,
 		      int timeout_ms)
