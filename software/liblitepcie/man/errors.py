@@ -6,8 +6,8 @@
 
 A call can return the numbers that its function names, and those of all functions that it uses. The
 tables of functions of the back ends count as uses of each back end's function. A number may be in
-the result although a caller never lets it out: the sources are read as text, and no condition is
-looked at. What the kernel says by errno is not in the result.
+the result although no caller returns it: the sources are read as text, and no condition is
+evaluated. The numbers that the kernel returns in errno are not in the result.
 """
 
 import errno
@@ -18,7 +18,7 @@ from pathlib import Path
 
 LIBRARY = Path(__file__).resolve().parents[1]
 OTHER = ("test", "man", "compat")  # folders without sources of the library itself
-# By the struct of a table of functions: the word before "->" where a member of it is called
+# For each struct that is a table of functions: the word before "->" where its members are called
 TABLES = {
     "litepcie_backend": "backend",
     "litepcie_channel": "channel",
@@ -26,7 +26,7 @@ TABLES = {
 }
 FUNCTION = re.compile(r"^[a-z][\w \*]*?\b(\w+)\([^;{}]*\)\n\{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
 TABLE = re.compile(r"^(?:static )?const struct (\w+) \w+ = \{\n(.*?)^\};", re.MULTILINE | re.DOTALL)
-# a number that is returned or given to a function, and not one that is compared
+# matches an error number that is returned or given to a function, but not one that is compared
 NUMBER = re.compile(r"(?<![=!] )(?<![=!] -)(?<!case )\b(E[A-Z0-9]+)\b")
 COMMENT_OR_TEXT = re.compile(r'/\*.*?\*/|"(?:[^"\\]|\\.)*"', re.DOTALL)
 

@@ -5,8 +5,8 @@
  */
 
 /*
- * Test that the two streams of a card are apart: each has a ring and options of its own, and starts
- * and stops while the other runs. The card's pattern fills c2h and checks h2c.
+ * Test that the two streams of a card are independent: each has a ring and options of its own, and
+ * starts and stops while the other runs. The card's pattern fills c2h and checks h2c.
  */
 #include <errno.h>
 #include <pthread.h>

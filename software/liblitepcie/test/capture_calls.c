@@ -74,7 +74,10 @@ static struct litepcie_port_accounts accounts(struct litepcie_capture *capture)
 	return stats.port[0];
 }
 
-/* Receive frames until none comes for @timeout_ms. Returns the number of received frames. */
+/*
+ * Receive frames until none comes for @timeout_ms. Returns the number of received frames. *@first
+ * gets the generator's number of the first of them.
+ */
 static uint32_t take(struct litepcie_capture *capture, int timeout_ms, uint32_t *first)
 {
 	struct litepcie_span span = { .struct_size = sizeof(span) };
@@ -224,7 +227,8 @@ static void it_can_be_started_again(struct litepcie *dev)
 }
 
 /*
- * The program releases the ring in small pieces. The library gives the card a limit only in steps.
+ * The program releases the ring in small pieces. The library tells the card the limit, up to which
+ * it may write, only in larger steps.
  */
 static void limits_are_told_in_steps(struct litepcie *dev)
 {

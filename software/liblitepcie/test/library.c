@@ -54,13 +54,11 @@ static void a_struct_says_its_size(struct litepcie *dev)
 	card.struct_size = SIZE_MAX;
 	CHECK_EQUAL(litepcie_card(dev, &card), -EINVAL);
 	CHECK(strstr(litepcie_why(dev), "sizeof(struct litepcie_card)") != NULL);
-	/*
-	 * a program that was compiled before the struct had table_depth and the members behind it
-	 */
+	/* struct_size in a program that was compiled before the struct had table_depth */
 	card.struct_size = offsetof(struct litepcie_card, table_depth);
 	CHECK_EQUAL(litepcie_card(dev, &card), 0);
 	CHECK(card.table_depth == 5 && card.blocks > 0);
-	/* a program that was compiled later: members that this library does not know become 0 */
+	/* if a newer program's struct has members that this library does not know, they become 0 */
 	CHECK_EQUAL(litepcie_stats(dev, &newer.stats), 0);
 	CHECK_EQUAL(newer.later, 0);
 	CHECK_EQUAL(litepcie_stream_open(dev, LITEPCIE_C2H, &options, &stream), -EINVAL);

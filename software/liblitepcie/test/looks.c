@@ -5,7 +5,7 @@
  */
 
 /*
- * Read the counters of a card on which another program receives, as lanebox-live does, until data
+ * Read the counters of a card while another program receives data, as lanebox-live does, until data
  * has passed between two reads. The stream of the other program must not block these reads.
  */
 #include <stdlib.h>

@@ -6,9 +6,9 @@
 
 /*
  * Test how the library learns of finished buffers, on the card that the argument names: by
- * interrupt, by polling (looks by a timer), or by polling that begins after an interrupt. In each
- * mode every word that comes back is compared, with waits and with poll() on the library's
- * descriptor. Idle waits sleep and end, and a polled card raises no interrupt.
+ * interrupt, by polling with a timer, or by polling that begins after an interrupt. In each mode
+ * every word that comes back is compared, with waits and with poll() on the library's descriptor.
+ * Idle waits sleep and end, and a polled card raises no interrupt.
  */
 #include <errno.h>
 #include <poll.h>

@@ -102,7 +102,10 @@ static inline int run_shape(struct litepcie *dev, size_t size, unsigned int coun
 	return 0;
 }
 
-/* Let the next runs of @direction have their ring in @memory, or in the library's for NULL. */
+/*
+ * Let the next runs of @direction have their ring in @memory, or in the library's own memory if
+ * @memory is NULL.
+ */
 static inline int run_place(struct litepcie *dev, unsigned int direction, void *memory,
 			    size_t bytes)
 {
@@ -165,7 +168,10 @@ static inline int h2c_get(struct litepcie *dev, uint64_t *first, int timeout_ms)
 	return run_ready(&dev->h2c, first, timeout_ms);
 }
 
-/* Acquire @count buffers if the library knows so many. The card's counts are not read. */
+/*
+ * Acquire @count buffers, if the library knows that so many can be acquired. The card's counts are
+ * not read. Otherwise no buffer is acquired.
+ */
 static inline void run_acquire(struct litepcie_stream *stream, unsigned int count)
 {
 	uint64_t end = litepcie_count(&stream->hw);
@@ -213,7 +219,7 @@ static inline int c2h_record(struct litepcie *dev, uint64_t number, struct run_r
 	int rc = litepcie_check_active(dev, LITEPCIE_C2H);
 
 	if (rc == 0 && number >= litepcie_count(&dev->c2h.hw))
-		rc = -EINVAL; /* acquire() gives no such buffer */
+		rc = -EINVAL; /* the card has not filled this buffer yet */
 	if (rc == 0)
 		rc = litepcie_notices_record(&dev->c2h, &buffer);
 	*record = (struct run_record) { .bytes = (uint32_t)buffer.bytes, .flags = buffer.flags };

@@ -6,8 +6,8 @@
 
 /*
  * Test streams in three threads: one fills h2c, another empties c2h, and a third reads registers.
- * Every word that comes back through the card's loopback is compared, for rings of several shapes
- * and several batches.
+ * Every word that comes back through the card's loopback is compared, for rings of several sizes
+ * and batches of several sizes.
  */
 #include <poll.h>
 #include <pthread.h>

@@ -26,7 +26,8 @@
 /* time in ms in which the library polls the card several times */
 #define LONG_MS		700
 /*
- * CPU time in us that a thread may take within LONG_MS; one that never sleeps takes twice as much
+ * CPU time in us that a waiting thread may take within LONG_MS; a thread that never sleeps takes
+ * about twice as much
  */
 #define BUSY_US		350000
 /* most time in ms until a stop ends a wait, on a busy machine; an idle machine takes far less */

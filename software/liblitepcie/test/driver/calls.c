@@ -55,8 +55,8 @@ static void a_burst_may_end_with_bar0(void)
 }
 
 /*
- * A user without CAP_SYS_RAWIO reads all of BAR0 through the mapping. His writes go through the
- * mapping on pages that the driver lets him map for writing, and by ioctl() on the other pages.
+ * A user without CAP_SYS_RAWIO reads all of BAR0 through the mapping. Writes of this user go
+ * through the mapping on pages that the driver maps for writing, and by ioctl() on other pages.
  */
 static void a_user_reads_all_and_writes_its_own(void)
 {

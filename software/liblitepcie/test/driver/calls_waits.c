@@ -243,9 +243,9 @@ static void a_look_makes_the_event_wait(void)
 }
 
 /*
- * With a timeout of 0, peek and get find what the driver has written to the status page. The
- * descriptor of litepcie_dma_fd() stays readable, since it may have announced news of the other
- * direction. The end of a run is reported.
+ * With a timeout of 0, c2h_peek() and h2c_get() find what the driver has written to the status
+ * page. The descriptor of litepcie_dma_fd() stays readable, since it may have announced progress of
+ * the other direction. The end of a run is reported.
  */
 static void a_look_without_a_wait_finds_news(void)
 {

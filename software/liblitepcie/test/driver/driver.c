@@ -304,7 +304,10 @@ static int advance(struct litepcie_advance *advance)
 	return 0;
 }
 
-/* Answer COUNTS with the card's own counts. They include buffers that no interrupt has reported. */
+/*
+ * Answer the ioctl COUNTS with the card's own counts. These counts include buffers that no
+ * interrupt has reported.
+ */
 static int ask(struct litepcie_counts *counts)
 {
 	unsigned int way = counts->way;

@@ -40,7 +40,7 @@ static void a_table_is_read_as_it_was_written(void)
 	CHECK_EQUAL(block->bar, 5);
 	CHECK_EQUAL(block->offset, 0xfffff000);
 	CHECK_EQUAL(block->size, 0x800);
-	/* an entry is filled up to a whole number of 8 bytes */
+	/* an entry of the capability table is padded to a multiple of 8 bytes */
 	CHECK_EQUAL(block->parameters, 4);
 	CHECK_EQUAL(block->parameter[0], 11);
 	CHECK_EQUAL(block->parameter[2], 13);

@@ -32,7 +32,7 @@ static struct {
 	uint64_t			at_stop;
 	/* number of reads of capture_status after a stop until it says that the card is idle */
 	unsigned int			busy;
-	bool				asked;	/* the kernel wants the card back */
+	bool				asked;	/* true: the kernel wants the card back */
 	bool				gone;	/* true: all reads return all ones */
 	bool				gone_at_stop;	/* true: the next stop sets @gone */
 	/* number of reads of capture_status and of capture_control that fail with all ones */

@@ -36,7 +36,7 @@ struct queue {
 static struct {
 	struct queue	queue[QUEUES];
 	uint32_t	words[0x1000];
-	unsigned int	seals;		/* seals of queue 1 */
+	unsigned int	seals;		/* how often the library has let the card seal queue 1 */
 	/*
 	 * copying: the card makes a copy of its counts of frames now. unread: number of counts in
 	 * the last copy that nobody has read yet.
@@ -385,7 +385,7 @@ static void refusals_have_a_sentence(void)
 	has_sentence("entry 127 of the spread names queue 4: the card has 4 queues");
 	sorting.spread[127] = 3;
 	CHECK_EQUAL(litepcie_capture_sort(capture, &sorting), 0);
-	/* With `newest` a queue without a ring would be written to. */
+	/* With `newest` the card would also write frames of a queue that was not started. */
 	CHECK_EQUAL(litepcie_capture_start(second), 0);
 	CHECK_EQUAL(litepcie_capture_start(capture), -EINVAL);
 	has_sentence("queue 2 is not");

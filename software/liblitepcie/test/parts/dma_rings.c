@@ -318,8 +318,8 @@ static void a_back_end_may_want_private_memory(void)
 }
 
 /*
- * A ring lies in the memory that the program names. A shape that is too large for the memory is
- * refused, and the old shape stays.
+ * A ring lies in the memory that the program names. A ring that is too large for the memory is
+ * refused, and the ring keeps its old sizes.
  */
 static void a_ring_goes_where_it_is_placed(void)
 {

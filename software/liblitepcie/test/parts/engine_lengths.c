@@ -93,7 +93,7 @@ static void an_interrupt_begins_the_looks(void)
 		card.raised = 1;
 		CHECK_EQUAL(look(), 0);
 		CHECK_EQUAL(card.word[CAUSES / 4], 0);
-		/* if dev->watched is not set, the library would look at memory before it waits */
+		/* without dev->watched the library would look at memory first, and not wait */
 		dev.watched = true;
 		for (uint64_t n = 4 * round; n < 4 * round + 4; n++) {
 			put_record(n, SIZE, 0);

@@ -60,7 +60,10 @@ static inline void check_missed(int timeout_ms)
 		    timeout_ms == LONG_MS && before_call.timed && !before_call.came && asked);
 }
 
-/* Update the model for a wait that has ended. Without an interrupt the library polls twice. */
+/*
+ * Update the model for a wait that has ended. If no interrupt ended the wait, or if the interrupt
+ * brought no progress, the library has read the card's counts twice.
+ */
 static inline void model_waited(unsigned int directions, int timeout_ms)
 {
 	uint64_t before = model_seen(directions);
@@ -106,7 +109,10 @@ static inline int model_want(unsigned int way)
 	return timeout_ms;
 }
 
-/* Update the model after the call. Returns the number of buffers that can then be acquired. */
+/*
+ * Update the model after a call that wants a buffer. Returns the number of buffers that can then be
+ * acquired.
+ */
 static inline uint64_t model_wanted(unsigned int way, int timeout_ms)
 {
 	if (model_available(way))

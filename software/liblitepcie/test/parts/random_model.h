@@ -27,10 +27,9 @@ struct model {
 	bool		packets;
 	uint32_t	bytes[COUNT], flags[COUNT];
 	bool		asks[COUNT];
-	/*
-	 * buffers that the card executes in the library's next sleep, and whether it keeps silent
-	 */
+	/* number of buffers that the card will execute in the library's next sleep */
 	unsigned int	planned;
+	/* true: the card will raise no interrupt for the buffers that @planned counts */
 	bool		lost;
 };
 

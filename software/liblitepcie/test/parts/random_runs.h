@@ -6,7 +6,7 @@
 
 /*
  * The steps of stream_random.c that begin and end runs, and what the card does meanwhile: it
- * executes descriptors, or says what cannot be true.
+ * executes descriptors, or reports counts and lengths that cannot be true.
  */
 #ifndef LITEPCIE_TEST_RANDOM_RUNS_H
 #define LITEPCIE_TEST_RANDOM_RUNS_H
@@ -14,8 +14,8 @@
 #include "random_calls.h"
 
 /*
- * Let the counts of a run that has just begun be those of a run that is long under way: a register
- * of the card wraps soon.
+ * Let the counts of a run that has just begun be those of a run that has moved nearly 2^32 buffers,
+ * so the card's 32-bit register for its count wraps soon.
  */
 static inline void move_counts(unsigned int way)
 {
@@ -113,7 +113,7 @@ static inline void step_untrue(unsigned int way)
 	model_hand_over_early(way);
 	untrue = m->posted + 1 + below(2);
 	if (way && records && m->executed < m->posted && one_in(2))
-		untrue = m->executed + 1;	/* but there is no record */
+		untrue = m->executed + 1;	/* the last of these buffers has no record */
 	if (records)
 		line(lines[way])->buffers = untrue;
 	else

@@ -269,10 +269,10 @@ static void a_look_at_memory_saves_sleeps(void)
 }
 
 /*
- * With a timeout of 0, peek and get find what the card has done since: without a wait before, and
- * without a change of the descriptor of litepcie_dma_fd(). Now and then they take pending
- * interrupts, but not after litepcie_dma_fd(), since that would clear the descriptor. A card that
- * is gone is noticed.
+ * With a timeout of 0, c2h_peek() and h2c_get() find what the card has done since the last call:
+ * without a wait before, and without a change of the descriptor of litepcie_dma_fd(). Now and then
+ * they take pending interrupts, but not after litepcie_dma_fd(), since that would clear the
+ * descriptor. A card that is gone is noticed.
  */
 static void a_look_without_a_wait_finds_news(bool records)
 {
@@ -479,8 +479,8 @@ static void news_wakes_all(void)
 }
 
 /*
- * A thread that waits while another one sleeps for it waits for its whole timeout. The timeout in
- * this test runs over the end of a second, where tv_nsec wraps.
+ * A thread that waits while another thread sleeps for both waits for its whole timeout. The timeout
+ * in this test runs over the end of a second, where tv_nsec wraps.
  */
 static void who_follows_sleeps(void)
 {

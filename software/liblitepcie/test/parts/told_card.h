@@ -44,7 +44,7 @@ enum {
 static struct {
 	uint32_t	word[0x800 / 4];
 	unsigned int	reads;		/* number of the library's reads of card registers */
-	/* number of those reads that were of a loop_status register */
+	/* number of the reads counted in @reads that were of a loop_status register */
 	unsigned int	status_reads;
 	/* for h2c [0] and c2h [1]: word with length and flags of each descriptor */
 	uint32_t	lengths[2][64];
@@ -57,7 +57,7 @@ static struct {
 	 * enabled
 	 */
 	bool		late;
-	bool		dead;
+	bool		dead;		/* true: all register reads return all ones */
 	/* number of reads of the register at @blocked that still fail with all ones */
 	unsigned int	given_up;
 	uint32_t	blocked;
@@ -91,7 +91,7 @@ static inline void put_record(uint64_t number, uint32_t bytes, uint32_t flags)
 
 /*
  * Returns true if the memory has an old record or an old status line of c2h. The status line of
- * h2c, which lies between the two, is not looked at.
+ * h2c, which lies between the two, is not checked.
  */
 static inline bool any_old(void)
 {
@@ -184,8 +184,8 @@ static inline int fake_memory(struct litepcie *unused, unsigned int kind, void *
 }
 
 /*
- * Stand in for a back end's sleep. Back ends give up the library's lock while they sleep, and so
- * does this one if card.stops is set.
+ * Stand in for a back end's sleep. Back ends release the handle's lock while they sleep. If
+ * card.stops is set, this function releases the lock, too, and stops the DMA meanwhile.
  */
 static inline int fake_sleep(struct litepcie *unused, int timeout_ms)
 {

@@ -84,7 +84,7 @@ static inline void begin_card(void)
 	card.end = LITEPCIE_CAP_HEADER_WORDS;
 }
 
-/* Write the size and the checksum of the table as it is now. */
+/* Write the size and the checksum of the capability table, as it is now, to its header. */
 static inline void sign_table(void)
 {
 	uint32_t crc = UINT32_MAX;
@@ -98,7 +98,7 @@ static inline void sign_table(void)
 	table()[LITEPCIE_CAP_HEADER_CRC] = ~crc;
 }
 
-/* Add a block with @count parameters, all of which are 0, and sign the table. */
+/* Add a block with @count parameters, all of which are 0, and update the table's checksum. */
 static inline uint32_t *add_block_at(unsigned int type, unsigned int version, unsigned int index,
 				     unsigned int bar, uint32_t offset, unsigned int count)
 {
@@ -145,7 +145,7 @@ static inline void add_needed_blocks(void)
 	sign_table();
 }
 
-/* Read the table and build the list of registers, which a card with the needed blocks allows. */
+/* Let the library read the capability table and build its list of registers. */
 static inline void know_card(void)
 {
 	CHECK_EQUAL(litepcie_capability_read(&dev), 0);
