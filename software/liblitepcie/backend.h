@@ -132,9 +132,9 @@ struct litepcie_channel {
 	 */
 	int (*progress)(struct litepcie *dev, enum litepcie_ask ask);
 	/*
-	 * Sleep until there may be news of @directions, at most @timeout_ms, and clear the
-	 * descriptor of event_fd(). The lock is released in the sleep. Returns 1 for news, or 0
-	 * when the time is over. The caller then calls progress().
+	 * Sleep until the card may have made progress in @directions, at most @timeout_ms, and
+	 * clear the descriptor of event_fd(). The lock is released in the sleep. Returns 1 for
+	 * possible progress, or 0 when the time is over. The caller then calls progress().
 	 */
 	int (*sleep)(struct litepcie *dev, unsigned int directions, int timeout_ms);
 	/*
@@ -143,8 +143,8 @@ struct litepcie_channel {
 	int (*woken)(struct litepcie *dev);
 	/*
 	 * true: both directions share one interrupt, so only one thread sleeps, and wakes the
-	 * others that wait. Before a sleep that thread looks at the records in memory. false: each
-	 * thread sleeps for its own direction, and sleep() itself looks at memory first.
+	 * others that wait. Before a sleep that thread checks the records in memory. false: each
+	 * thread sleeps for its own direction, and sleep() itself checks the memory first.
 	 */
 	bool shared;
 	/* Returns the descriptor of litepcie_dma_fd(), which belongs to the back end. */
@@ -186,9 +186,9 @@ struct litepcie_backend {
 	 */
 	int (*open)(struct litepcie *dev);
 	/*
-	 * Set up rings, interrupts and bus mastering after the card has been identified. dev->map
-	 * is known. A failure is followed by close(), or after a reset by a later close(). NULL: a
-	 * kernel driver has set them up.
+	 * Stop DMA that an earlier client left running, and set up interrupts and bus mastering,
+	 * after the card has been identified. dev->map is known. A failure is followed by close(),
+	 * or after a reset by a later close(). NULL: a kernel driver has done this.
 	 */
 	int (*attach)(struct litepcie *dev);
 	/* Free all that open(), attach() and memory() have made. All streams are closed. */
@@ -232,9 +232,9 @@ struct litepcie_backend {
 
 	/*
 	 * Provide memory of @kind (a LITEPCIE_MEMORY_ value) for the folder dma/table and for
-	 * capture_registers.c. The card reaches the memory at *@iova. The memory is all zeros,
-	 * unless it lies at @place: then its contents are kept. It replaces the last memory of the
-	 * same kind, and belongs to the back end.
+	 * capture_registers.c. The card reaches the memory at *@iova. New memory is all zeros. If
+	 * @place is not NULL, the program's memory there is used, and its contents are kept. The
+	 * memory replaces the last memory of the same kind, and belongs to the back end.
 	 */
 	int (*memory)(struct litepcie *dev, unsigned int kind, void *place, size_t bytes,
 		      struct litepcie_memory **memory, uint64_t *iova);
@@ -255,7 +255,7 @@ struct litepcie_backend {
 	 * litepcie_check_wanted() does. NULL: always 0.
 	 */
 	int (*state)(struct litepcie *dev);
-	/* Switch the interrupt of the user's logic on or off, or look whether it has come. */
+	/* Switch the interrupt of the user's logic on or off, or check whether it has come. */
 	int (*user)(struct litepcie *dev, enum litepcie_user what);
 };
 

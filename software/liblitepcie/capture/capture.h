@@ -115,7 +115,7 @@ struct litepcie_capture {
 	uint64_t				limit;
 	/* how often the library has given the card a new @limit */
 	uint64_t				limits;
-	/* with `newest`: bytes that the card overwrote before the program got them */
+	/* with `newest` the card overwrites old data: bytes that the program did not get before */
 	uint64_t				overwritten;
 	/*
 	 * with `newest`: bytes that the program got and the card then overwrote, and that the
@@ -172,7 +172,7 @@ int litepcie_run_answers(struct litepcie_capture *capture);
 /* Set dev->run.restless, by which any thread sees whether the card may write to the rings. */
 void litepcie_run_set_restless(struct litepcie *dev, bool restless);
 
-/* Free the memory of queues that were closed while the card could still write to it. */
+/* Free the memory of queues that were closed while the card could still write to that memory. */
 void litepcie_run_free_left(struct litepcie *dev);
 
 /*

@@ -390,8 +390,8 @@ static int generate_by_registers(struct litepcie_capture *capture,
 }
 
 /*
- * The count is read after the state: if the generator is idle then, the count includes its last
- * frame.
+ * The generator's count of frames is read after its state. So if the state says that the generator
+ * is idle, the count includes its last frame.
  */
 static int generated_by_registers(struct litepcie_capture *capture, uint32_t *made)
 {

@@ -67,7 +67,7 @@ static const struct field ranges[] = {
 
 #define COUNT(_array) (sizeof(_array) / sizeof((_array)[0]))
 
-/* Returns the field of this name, or NULL. */
+/* Returns the field with the name @name, or NULL if there is none. */
 static const struct field *find(const struct field *from, size_t count, const char *name)
 {
 	for (size_t i = 0; i < count; i++)

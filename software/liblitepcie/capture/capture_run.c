@@ -369,8 +369,8 @@ static int stop_all(struct litepcie_capture *capture)
 	int rc;
 
 	/*
-	 * One lock covers the state and the register, since seal() in another thread also writes
-	 * the bit RUN.
+	 * The state of the run and the register capture_control are changed under one lock, since
+	 * seal() in another thread also checks the state and writes the bit RUN.
 	 */
 	litepcie_lock(dev);
 	set_state(dev, LITEPCIE_RUN_STOPS);

@@ -212,8 +212,8 @@ static int read_results(struct litepcie *dev, uint32_t *status, struct litepcie_
 }
 
 /*
- * A count may really be all ones. It is accepted if it is the same in each read and the card has
- * answered the read of its status.
+ * A count of the player may really be all ones. Such a count is accepted after LITEPCIE_READS reads
+ * of the results, if the card has answered the last read of its status.
  */
 int litepcie_played(struct litepcie *dev, struct litepcie_played *played)
 {

@@ -6,8 +6,8 @@
 
 /*
  * Read the names of all registers from the csr.json that LiteX writes. This parser reads objects,
- * strings without escapes, numbers and words. LiteX uses no other part of JSON in this file. At
- * anything else the parser fails with a sentence that gives the place in the file.
+ * strings without escapes, numbers and words. LiteX uses no other part of JSON in this file. Any
+ * other text is an error, whose sentence gives the place in the file.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -125,8 +125,8 @@ static int find_registers(struct litepcie *dev)
 }
 
 /*
- * Fill in those members of dev->map that are parameters of blocks and not registers. Fails if the
- * card lacks an identifier or the DMA channel.
+ * Fill in those members of dev->map that are parameters of blocks and not registers. Returns
+ * -EPROTO if the card lacks an identifier or the DMA channel.
  */
 static int find_parameters(struct litepcie *dev)
 {

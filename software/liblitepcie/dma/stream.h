@@ -68,7 +68,7 @@ struct litepcie_stream {
 	uint64_t	spared;
 	/* true while the stream runs; may be read without the handle's lock */
 	_Atomic bool	active;
-	/* number of runs that have ended; a thread that waits compares it to notice a stop */
+	/* number of runs that have ended, by which a thread that waits notices a stop */
 	unsigned int	stops;
 
 	uint64_t	posted;		/* number of descriptors given to the card */

@@ -176,7 +176,7 @@ static int kernel_post(struct litepcie_stream *stream, uint64_t first, uint64_t 
 	const uint32_t *lengths = stream->uneven ? stream->lengths : NULL;
 	int rc = 0;
 
-	/* @lengths is indexed by place in the ring, so buffers behind its end need a second call */
+	/* @lengths has an entry for each buffer of the ring, so a wrap needs a second call */
 	if (lengths && count > round) {
 		rc = advance(stream, round, lengths + slot, false);
 		count -= round;

@@ -68,7 +68,7 @@ void kernel_users(struct litepcie *dev, char *text, size_t size)
 	if (fstat(kernel_of(dev)->fd, &st) < 0)
 		st.st_rdev = 0;
 	while (processes && found < MOST && (entry = readdir(processes))) {
-		/* this process counts only if it has another descriptor than that of this handle */
+		/* this process counts only if it has the device open besides this handle */
 		bool own = isdigit((unsigned char)entry->d_name[0]) &&
 			   atoi(entry->d_name) == (int)getpid();
 

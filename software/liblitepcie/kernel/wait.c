@@ -68,7 +68,7 @@ static int wait_for_news(struct litepcie *dev, unsigned int directions, int time
 	ask_for_news(dev, directions);
 	rc = litepcie_poll(dev, &fd, 1, timeout_ms);
 	if (!directions && rc > 0)
-		/* this finds no interrupt of the user's logic if another thread has taken it */
+		/* if another thread has taken the user's interrupt, nothing is found here */
 		kernel_user(dev, LITEPCIE_USER_LOOK);
 	if (rc < 0 || !(fd.revents & (POLLERR | POLLHUP)))
 		return rc;

@@ -6,8 +6,7 @@
 
 /*
  * Start both streams of a card by one configuration. A test reaches a buffer by its number, any
- * number of times and in any order. The tests of the public calls themselves are in streams.c and
- * apart.c.
+ * number of times and in any order. apart.c tests the public calls without these helpers.
  */
 #ifndef LITEPCIE_TEST_RUN_H
 #define LITEPCIE_TEST_RUN_H

@@ -6,9 +6,9 @@
 
 /*
  * The inner loop of a program that streams: each buffer of one direction is taken and given back.
- * If this program runs twice with different numbers of buffers, the difference in time is the cost
- * of the additional buffers. The card makes or checks the data, so the program itself adds next to
- * nothing to that cost.
+ * If this program runs twice with different numbers of buffers, the difference between the two runs
+ * is the cost of the additional buffers. The card makes or checks the data, so the program itself
+ * adds next to nothing to that cost.
  */
 #include <stdlib.h>
 #include <string.h>

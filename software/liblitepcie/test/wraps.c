@@ -8,7 +8,7 @@
  * Test a run whose counts pass the wrap of the card's 32-bit counters, through the card's loopback.
  * Every word that comes back is compared, and all counts are right after the wrap. The card (first
  * argument) begins each run with AHEAD (second argument) in its count of descriptors. The library's
- * counts are set as if it had moved as many buffers before.
+ * counts are set as if AHEAD buffers had been moved before.
  */
 #include <stdlib.h>
 

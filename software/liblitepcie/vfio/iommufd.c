@@ -68,7 +68,7 @@ struct device_attach {
 
 /*
  * Explain why the device could not be bound. The kernel has one error for a card in use and for an
- * IOMMU group in use, so look at the drivers of the group.
+ * IOMMU group in use. So the drivers of the group's devices are checked.
  */
 static int bind_failed(struct litepcie *dev, int error)
 {

@@ -5,9 +5,9 @@
  */
 
 /*
- * The inside of the "vfio" back end: open.c finds the device and says what is in the way, type1.c
- * or iommufd.c opens it, memory.c maps memory for it, irq.c receives its interrupt messages, and
- * backend.c makes accesses.
+ * The inside of the "vfio" back end: open.c finds the device and says which condition is missing,
+ * type1.c or iommufd.c opens the device, memory.c maps memory for it, irq.c receives its interrupt
+ * messages, and backend.c makes accesses.
  */
 #ifndef LITEPCIE_VFIO_H
 #define LITEPCIE_VFIO_H

@@ -232,8 +232,8 @@ static int table_stop(struct litepcie_stream *stream)
 	if (rc == 0 && last)
 		rc = litepcie_put(dev, dev->map.loopback, 0);
 	/*
-	 * The last status line is read here, since the card writes none for this stream from here
-	 * on.
+	 * The direction is at rest, so the card writes no later status line of this stream. The
+	 * line is read before stream->active is cleared: it is not read for an inactive stream.
 	 */
 	litepcie_notices_errors(dev);
 	stream->active = false;

@@ -479,7 +479,7 @@ static void memory_that_may_be_written_is_kept(void)
 	CHECK(!has_memory());
 }
 
-/* A card that was reset by somebody else ends a wait. */
+/* If another program resets the card, a wait ends with an error. */
 static void a_reset_is_told(void)
 {
 	struct litepcie_capture *capture = begin(RING, false);

@@ -6,8 +6,8 @@
 
 /*
  * Test the pages of a capture's ring and their NUMA node (capture_pages.c). The argument is an
- * empty folder, which stands for a device's in sysfs. Huge pages are not taken: a machine need not
- * have any.
+ * empty folder, which stands for a device's folder in sysfs. Huge pages are not taken, since a
+ * machine need not have any.
  */
 #include <errno.h>
 #include <stdbool.h>

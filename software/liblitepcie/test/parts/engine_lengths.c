@@ -5,7 +5,7 @@
  */
 
 /*
- * Test the channel of table.c: polling of the card by a timer, and buffers that are sent in part.
+ * Test litepcie_table_channel: polling of the card by a timer, and buffers that are sent in part.
  */
 #include "told_card.h"
 

@@ -17,7 +17,7 @@
 
 /*
  * Choose the time-out of a call that waits for @directions. The time-out is long only if the card
- * will end the call: it has finished buffers, or will finish some in the library's sleep.
+ * will end the call: the card has finished further buffers, or will do so in the library's sleep.
  */
 static inline int choose_timeout(unsigned int directions)
 {

@@ -5,8 +5,8 @@
  */
 
 /*
- * Test how table.c stops a direction of a card that waits for a read without a completion. table.c
- * waits as long as such a read can last, and reports a direction that never comes to rest.
+ * Test how table_run.c stops a direction of a card that waits for a read without a completion. The
+ * stop waits as long as such a read can last, and reports a direction that never comes to rest.
  */
 #include <errno.h>
 #include <stdbool.h>

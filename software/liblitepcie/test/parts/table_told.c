@@ -5,7 +5,7 @@
  */
 
 /*
- * Test the channel of table.c: which counts of the card the library accepts and which it refuses,
+ * Test litepcie_table_channel: which counts of the card the library accepts and which it refuses,
  * when it reads a register, and what ends a wait.
  */
 #include <time.h>
@@ -423,7 +423,7 @@ static void a_stop_is_heard_of_in_each_sleep(void)
 
 /*
  * A start or a stop of one stream leaves the descriptor of litepcie_dma_fd() readable: the
- * interrupt may be news of the other stream, which runs on.
+ * interrupt may report progress of the other stream, which runs on.
  */
 static void news_of_one_stream_outlive_a_start_and_a_stop_of_the_other(void)
 {

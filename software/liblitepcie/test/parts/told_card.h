@@ -5,8 +5,8 @@
  */
 
 /*
- * A stand-in for a card behind the channel of table.c. It writes records and status lines when a
- * test says so, in test programs that look into the library.
+ * A stand-in for a card behind litepcie_table_channel, for test programs that call the library's
+ * internal functions. The stand-in writes records and status lines when a test lets it.
  */
 #ifndef LITEPCIE_TEST_TOLD_CARD_H
 #define LITEPCIE_TEST_TOLD_CARD_H
