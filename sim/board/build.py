@@ -62,8 +62,10 @@ VERILATOR_FLAGS = [
     "-Wno-style",
     "-Wwarn-WIDTH",  # check_pins() needs Verilator's warnings about the widths of ports
 ]
-# Verilator's own default is -Os, which halves the simulation speed.
+# Verilator's own default is -Os, which halves the simulation speed. A board with sanitizers makes
+# short runs, and -O2 takes longer to compile than it saves.
 OPTIMISATION = ["OPT_FAST=-O2", "OPT_SLOW=-O0", "OPT_GLOBAL=-O2"]
+SANITIZED = ["OPT_FAST=-O1", "OPT_SLOW=-O0", "OPT_GLOBAL=-O1"]
 CXX_FLAGS = "-std=c++17 -Wall -Wextra"
 # -g is left out: debug information contains the build's folder, so ccache would never hit.
 SANITIZERS = "-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer"
@@ -95,13 +97,14 @@ def build_board(
     flags += ["-CFLAGS", CXX_FLAGS]
     if sanitize:
         flags += ["-CFLAGS", SANITIZERS, "-LDFLAGS", SANITIZERS]
-    digest = _digest(sources, flags)
+    optimisation = SANITIZED if sanitize else OPTIMISATION
+    digest = _digest(sources, [*flags, *optimisation])
     binary = CACHE / digest / "board"
     # Boards of other content are built at the same time: a lock has the first digits of the digest
     # in its name.
     with locked(CACHE.with_name(".board-locks") / digest[:2]):
         if not _is_kept(binary):
-            _compile(binary.parent, sources, flags, quiet)
+            _compile(binary.parent, sources, flags, optimisation, quiet)
             with _cache_lock():
                 forget(CACHE, KEPT)
     return _beside_images(binary, images)
@@ -206,7 +209,7 @@ def _version(program: str) -> str:
 
 def _digest(sources: list[Path], flags: list[str]) -> str:
     digest = hashlib.sha256()
-    for text in [*flags, *OPTIMISATION, _version("verilator"), _version("g++")]:
+    for text in [*flags, _version("verilator"), _version("g++")]:
         digest.update(text.encode() + b"\0")
     named = [(path.name, path) for path in sources]
     # The board's own sources include each other by folder and file name, so the hash has both.
@@ -216,7 +219,9 @@ def _digest(sources: list[Path], flags: list[str]) -> str:
     return digest.hexdigest()[:16]
 
 
-def _compile(directory: Path, sources: list[Path], flags: list[str], quiet: bool) -> None:
+def _compile(
+    directory: Path, sources: list[Path], flags: list[str], optimisation: list[str], quiet: bool
+) -> None:
     # The board is built in this folder, which is renamed to `directory` when it is complete.
     work = directory.with_name(directory.name + f".{os.getpid()}")
     work.mkdir(parents=True)
@@ -245,7 +250,7 @@ def _compile(directory: Path, sources: list[Path], flags: list[str], quiet: bool
         _run(
             "board: compile",
             quiet,
-            ["make", "-C", str(work), "-f", "Vlanebox.mk", "-j", jobs, *OPTIMISATION, *cache],
+            ["make", "-C", str(work), "-f", "Vlanebox.mk", "-j", jobs, *optimisation, *cache],
             work / "make.log",
         )
         _keep(work, directory)
@@ -297,7 +302,9 @@ def _run(
     `check` gets the output before the exit status is looked at, since an error that it raises
     explains more than the exit status."""
     with Step(what, patience=math.inf if quiet else 0) as step, log.open("w") as out:
-        child = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT)
+        # With CCACHE_BASEDIR another clone's objects serve as well.
+        environment = dict(os.environ, CCACHE_BASEDIR=str(ROOT))
+        child = subprocess.Popen(command, env=environment, stdout=out, stderr=subprocess.STDOUT)
         try:
             while child.poll() is None:
                 step.show()
