@@ -269,9 +269,9 @@ static int64_t interrupts_due(const struct litepcie *dev)
 /*
  * Look for a lost interrupt, when a sleep has ended by its timeout. The card is asked for its
  * progress. If a further descriptor that asks for an interrupt is now known to have run, wait up to
- * INTERRUPT_GRACE_MS for its interrupt. If no interrupt comes, one was lost and is counted in
- * stats.interrupts_missed. An interrupt in that time may be that of the descriptor, so nothing is
- * counted.
+ * INTERRUPT_GRACE_MS for its interrupt, in slices, since another thread may stop the run. If no
+ * interrupt comes, one was lost and is counted in stats.interrupts_missed. An interrupt in that
+ * time may be that of the descriptor, so nothing is counted.
  */
 static int look_for_lost(struct litepcie *dev)
 {
@@ -284,7 +284,10 @@ static int look_for_lost(struct litepcie *dev)
 		return rc;
 	if (came || dev->h2c.asked + dev->c2h.asked == asked)
 		return came;
-	rc = dev->backend->sleep(dev, INTERRUPT_GRACE_MS);
+	for (int waited = 0; rc == 0 && waited < INTERRUPT_GRACE_MS &&
+			     dev->h2c.stops + dev->c2h.stops == stops;
+	     waited += LITEPCIE_WAIT_SLICE_MS)
+		rc = dev->backend->sleep(dev, LITEPCIE_WAIT_SLICE_MS);
 	if (rc == 0 && dev->h2c.stops + dev->c2h.stops == stops)
 		dev->stats.interrupts_missed++;
 	return rc;

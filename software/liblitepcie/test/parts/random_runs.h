@@ -87,7 +87,7 @@ static inline void step_stop_in_wait(unsigned int way)
 	if (!one_in(8) || !MODEL(way)->runs || !quiet() || card.raised)
 		return;
 	model_hand_over_early(way);
-	card.stops = true;
+	card.stops = 1;
 	CHECK_EQUAL(litepcie_dma_wait(&dev, stream_of(way)->direction, LONG_MS), -ECANCELED);
 	models[0].runs = models[1].runs = false;
 }

@@ -403,22 +403,49 @@ static void a_drain_waits_for_the_logic(void)
 static void a_stop_is_heard_of_in_each_sleep(void)
 {
 	begin();
-	card.stops = true;
+	card.stops = 1;
 	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 1000), -ECANCELED);
 	begin();
 	CHECK_EQUAL(h2c_submit(&dev, 1), 0);
-	card.stops = true;
+	card.stops = 1;
 	CHECK_EQUAL(h2c_drain(&dev, 1000), -ECANCELED);
 	begin();
 	for (uint64_t n = 0; card.sleeps == 0 || n == 0; n++) {
 		put_record(n, SIZE, 0);
 		card.sleeps = 0;
-		card.stops = true;
+		card.stops = 1;
 		if (litepcie_dma_wait(&dev, LITEPCIE_C2H, 1000) != 1)
 			break;
 		CHECK_EQUAL(c2h_release(&dev, 1), 0);
 	}
 	CHECK(card.sleeps != 0 && says("another thread stopped the DMA"));
+}
+
+/*
+ * A buffer is filled and its interrupt is lost. The library waits a second for the interrupt, and
+ * ends that wait at a stop.
+ */
+static void a_stop_ends_the_wait_for_a_lost_interrupt(void)
+{
+	struct litepcie_stats stats = { .struct_size = sizeof(stats) };
+
+	begin();
+	dev.watched = true;
+	for (uint64_t n = 0; n < COUNT; n++)
+		put_record(n, SIZE, 0);
+	card.sleeps = 0;
+	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 1000), 1);
+	litepcie_stats(&dev, &stats);
+	CHECK_EQUAL(stats.interrupts_missed, 1);
+	CHECK_EQUAL(card.sleeps, 2 + 1000 / LITEPCIE_WAIT_SLICE_MS);
+	begin();
+	dev.watched = true;
+	for (uint64_t n = 0; n < COUNT; n++)
+		put_record(n, SIZE, 0);
+	card.stops = 4;
+	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 1000), -ECANCELED);
+	CHECK_EQUAL(card.sleeps_after, 0);
+	dev.watched = false;
 }
 
 /*
@@ -518,6 +545,7 @@ int main(void)
 	a_wait_hands_over_what_the_card_runs_out_of();
 	a_drain_waits_for_the_logic();
 	a_stop_is_heard_of_in_each_sleep();
+	a_stop_ends_the_wait_for_a_lost_interrupt();
 	news_of_one_stream_outlive_a_start_and_a_stop_of_the_other();
 	a_card_that_is_asked_back_ends_a_wait();
 	news_wakes_all();

@@ -64,8 +64,12 @@ static struct {
 	unsigned int	sleeps;
 	/* number of raised interrupts that no sleep of the library has taken yet */
 	unsigned int	raised;
-	/* true: the library's next sleep stops the DMA, as another thread of the program could */
-	bool		stops;
+	/*
+	 * number of the sleep from now on, from 1, that stops the DMA, as another thread of the
+	 * program could; 0: none
+	 */
+	unsigned int	stops;
+	unsigned int	sleeps_after;	/* number of sleeps since that stop */
 	bool		wanted;		/* true: the kernel wants the card back from the program */
 } card;
 
@@ -194,13 +198,14 @@ static inline int fake_sleep(struct litepcie *unused, int timeout_ms)
 	(void)unused;
 	(void)timeout_ms;
 	card.sleeps++;
+	card.sleeps_after++;
 	card.raised = 0;
 	dev.stats.interrupts += raised;
-	if (card.stops) {
-		card.stops = false;
+	if (card.stops && --card.stops == 0) {
 		litepcie_unlock(&dev, 0);
 		CHECK_EQUAL(run_stop(&dev), 0);
 		litepcie_lock(&dev);
+		card.sleeps_after = 0;
 	}
 	return raised != 0;
 }
