@@ -16,7 +16,7 @@
 #include "compat.h"
 
 #define MINORS		256
-/* c2h flush time in us, for a file that has made no PACKETS call */
+/* default c2h flush time of an open file in us: a partly filled buffer ends after this time */
 #define READ_FLUSH_US	100
 
 static dev_t first_number;
@@ -91,9 +91,9 @@ static int litepcie_release(struct inode *inode, struct file *filp)
 }
 
 /*
- * For poll() with RING_INDEXED, by the count that the program wrote to the index page.  c2h:
- * returns true if the card has filled more buffers than that count.  h2c: returns true if the ring
- * has room beyond that count.
+ * Decides poll() for a ring with the flag LITEPCIE_RING_INDEXED, by the count of buffers that the
+ * program wrote to the index page.  c2h: returns true if the card has filled more buffers than that
+ * count.  h2c: returns true if the ring has a free buffer beyond that count.
  */
 static bool has_news(struct litepcie_way *way, const struct litepcie_file *file,
 		     enum litepcie_direction id)
@@ -106,8 +106,8 @@ static bool has_news(struct litepcie_way *way, const struct litepcie_file *file,
 }
 
 /*
- * For poll() in a held run: returns true if the ring has buffers that the program could hand over
- * to the card.
+ * Decides poll() in a held run (LITEPCIE_RUN_HELD), in which the card waits for buffers: returns
+ * true if the ring has buffers that the program could hand over to the card.
  */
 static bool has_buffers(struct litepcie_way *way)
 {
@@ -115,8 +115,8 @@ static bool has_buffers(struct litepcie_way *way)
 }
 
 /*
- * For poll() in LitePCIe's loop: returns true if enough buffers are ready.  The conditions are
- * those of LitePCIe's own driver, since its programs rely on them.
+ * Decides poll() in LitePCIe's loop (LITEPCIE_RUN_LOOP): returns true if enough buffers are ready.
+ * The conditions are those of LitePCIe's own driver, since LitePCIe's programs rely on them.
  */
 static bool has_enough(struct litepcie_way *way, enum litepcie_direction id)
 {
@@ -137,8 +137,8 @@ static __always_inline bool is_ready(struct litepcie_way *way, const struct lite
 		return litepcie_stream_ready(way);
 	case LITEPCIE_RUN_REST:
 		/*
-		 * If the direction has no owner, read() and write() start it, so it counts as
-		 * ready.
+		 * read() and write() start a direction that has no owner, so poll() reports such a
+		 * direction as ready.
 		 */
 		return !READ_ONCE(way->owner) || has_enough(way, id);
 	case LITEPCIE_RUN_LOOP:
@@ -233,7 +233,7 @@ static int make_allowances(struct litepcie_chan *chan)
 	return 0;
 }
 
-/* Free the channel, whose last reference was put, and all resources that it has by then. */
+/* Free a channel whose last reference was put, and all resources allocated for it so far. */
 static void chan_release(struct device *dev)
 {
 	struct litepcie_chan *chan = container_of(dev, struct litepcie_chan, dev);
@@ -262,8 +262,8 @@ static void way_init(struct litepcie_chan *chan, enum litepcie_direction id)
 	mutex_init(&way->mutex);
 	init_waitqueue_head(&way->wait);
 	/*
-	 * poll() and write() use way->margin even before the direction has a ring.  The ring that
-	 * is made later has LitePCIe's shape, so the margin is half of its buffers.
+	 * poll() and write() use way->margin even before the direction has a ring.  The first ring
+	 * has LITEPCIE_GEOMETRY_DEFAULT as a rule, so the margin begins with half of its buffers.
 	 */
 	way->margin = LITEPCIE_GEOMETRY_DEFAULT.count / 2;
 	litepcie_dma_init(way);
@@ -271,8 +271,9 @@ static void way_init(struct litepcie_chan *chan, enum litepcie_direction id)
 }
 
 /*
- * Name and number a node that stands beside that of @chan: litepcieN-NAME.  A channel has at most
- * one such node, whose minor number is MINORS above the channel's.  Returns 0 or -ENOMEM.
+ * Set the name litepcieN-NAME and the device number of an additional device node of channel @chan.
+ * A channel has at most one such node, whose minor number is the channel's plus MINORS.  Returns 0
+ * or -ENOMEM.
  */
 int litepcie_chrdev_beside(struct device *dev, const struct litepcie_chan *chan, const char *name)
 {
@@ -355,8 +356,8 @@ void litepcie_chan_del(struct litepcie_chan *chan)
 }
 
 /*
- * Called when the module is loaded: reserve the device numbers of channels and of the nodes beside
- * them, and make the class litepcie.  Returns 0 or -errno, and then nothing is left reserved.
+ * Called when the module is loaded: reserve the device numbers of all channels and of their
+ * additional nodes, and make the class litepcie.  Returns 0, or -errno with nothing left reserved.
  */
 int litepcie_chrdev_init(void)
 {

@@ -26,8 +26,8 @@ struct litepcie_file {
 	 */
 	struct litepcie_index	*index;
 	/*
-	 * the file's own rings, which have LitePCIe's shape; NULL: not made; protected by
-	 * way->mutex
+	 * rings of LITEPCIE_GEOMETRY_DEFAULT that the driver has made for this file; NULL: not
+	 * made; protected by way->mutex
 	 */
 	struct litepcie_ring	*ring[LITEPCIE_WAYS];
 	/* the file's LITEPCIE_IOCTL_PACKETS settings, for its next runs; protected by way->mutex */
@@ -42,7 +42,7 @@ static inline struct litepcie_way *litepcie_find_way(struct litepcie_file *file,
 	return &file->chan->way[array_index_nospec(id, LITEPCIE_WAYS)];
 }
 
-/* From bit 40 up the mmap() offset of the device node is a value of enum litepcie_region. */
+/* Bits 40 to 63 of an mmap() offset of the device node are a value of enum litepcie_region. */
 #define LITEPCIE_MMAP_SHIFT	40
 enum litepcie_region {
 	/* LitePCIe's region: both rings, at the offsets that LITEPCIE_IOCTL_MMAP_DMA_INFO gives */
@@ -66,8 +66,9 @@ int litepcie_chan_add(struct litepcie_chan *chan);
 void litepcie_chan_del(struct litepcie_chan *chan);
 
 /*
- * Functions of setup.c: each makes the ioctl() that its name says, for a copy of the program's
- * argument, and returns 0 or -errno.  ioctl.c's table says which ones need litepcie_enter().
+ * Functions of setup.c: each implements the ioctl() call of its name, on a copy of the program's
+ * argument, and returns 0 or -errno.  The table `calls` in ioctl.c says which of them need
+ * litepcie_enter().
  */
 int litepcie_setup_ring(struct litepcie_file *file, void *argument);
 int litepcie_setup_memory(struct litepcie_file *file, void *argument);

@@ -22,12 +22,12 @@
 
 #include "card.h"
 
-/* REG, the call about registers ------------------------------------------- */
+/* LITEPCIE_IOCTL_REG, which reads or writes a register -------------------- */
 
 /*
- * Write a register of BAR0.  A register that steers the data of the DMA (LITEPCIE_RIGHT_STEER)
- * belongs to the pattern block.  That block lies between the user slot and the DMA of channel 0.
- * So the owners of that channel's directions decide whether the write is allowed.
+ * Write a register of BAR0.  A register with LITEPCIE_RIGHT_STEER acts on the data of the DMA.  The
+ * pattern block has this register, and lies between the user slot and the DMA of channel 0.  So a
+ * write must not change what happens to a direction of channel 0 that another file owns.
  */
 static int write_register(struct litepcie_file *file, u32 addr, u32 value,
 			  enum litepcie_right right)
@@ -110,7 +110,7 @@ static int ioctl_reader(struct litepcie_file *file, void *argument)
 	return run(file, LITEPCIE_H2C, reader->enable, &reader->hw_count, &reader->sw_count);
 }
 
-/* Fill in the mmap() offsets and the shapes of the two rings that the file would map. */
+/* Fill in mmap() offset, buffer size and buffer count of the two rings that @file would map. */
 static int ioctl_mmap_info(struct litepcie_file *file, void *argument)
 {
 	struct litepcie_ioctl_mmap_dma_info *info = argument;
@@ -203,7 +203,7 @@ static int ioctl_reader_update(struct litepcie_file *file, void *argument)
 
 /* Lanebox's own calls ----------------------------------------------------- */
 
-/* Returns a copy of ADVANCE's lengths, or NULL if the user passes none. */
+/* Returns a copy of LITEPCIE_IOCTL_ADVANCE's lengths, NULL if there are none, or an ERR_PTR(). */
 static u32 *copy_lengths(const struct litepcie_advance *advance)
 {
 	if (!advance->lengths || !advance->count)
@@ -262,8 +262,8 @@ static int ioctl_bar(struct litepcie_file *file, void *argument)
 }
 
 /*
- * Return the number of the dma-buf's descriptor to the user.  The descriptor is installed last:
- * once its number has been copied to the user, nothing can fail.
+ * Return the number of a new file descriptor of the dma-buf to the program.  The descriptor is
+ * installed last: once its number has been copied to the program, nothing can fail.
  */
 static int tell_descriptor(struct litepcie_export *export, struct litepcie_export __user *user,
 			   struct file *file)
@@ -402,9 +402,9 @@ long litepcie_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 
 #ifdef CONFIG_COMPAT
 /*
- * The argument of numbers 21 and 22 in a 32-bit program.  LitePCIe's two structures for these calls
- * are not padded by hand.  On x86 a 32-bit program aligns their counts to 4 bytes, so the size of
- * the argument and thereby the ioctl number differ.
+ * The argument of LITEPCIE_IOCTL_DMA_WRITER and _DMA_READER in a 32-bit program.  LitePCIe's two
+ * structures for these calls are not padded by hand.  On x86 a 32-bit program aligns their counts
+ * to 4 bytes, so the size of the argument and thereby the ioctl() number differ.
  */
 struct compat_run {
 	__u8		enable;
@@ -419,8 +419,8 @@ struct compat_run {
 static_assert(sizeof(struct compat_run) == 16 + __alignof__(compat_s64));
 
 /*
- * Make call 21 or 22 for a 32-bit program.  The 64-bit structures of both numbers are alike, so one
- * function serves both.
+ * Make LITEPCIE_IOCTL_DMA_WRITER or _DMA_READER for a 32-bit program.  The 64-bit structures of the
+ * two calls are alike, so one function serves both.
  */
 static int compat_run(struct litepcie_file *file, unsigned int number,
 		      struct compat_run __user *user)

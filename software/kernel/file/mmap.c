@@ -17,7 +17,7 @@
 #include "card.h"
 #include "compat.h"
 
-/* Each mapping of a ring holds a reference to the ring, and so keeps the charge for its memory. */
+/* Each mapping of a ring holds a reference to it, so the ring's memory stays charged to a user. */
 static void ring_vm_open(struct vm_area_struct *vma)
 {
 	litepcie_ring_get(vma->vm_private_data);
@@ -81,8 +81,8 @@ static int map_ring(struct vm_area_struct *vma, struct litepcie_ring *ring)
 }
 
 /*
- * Returns the direction whose ring begins at @offset of LitePCIe's region, or NULL.  The h2c ring
- * lies at offset 0, and the c2h ring behind it.
+ * Returns the direction whose ring begins at @offset of LITEPCIE_REGION_RINGS, or NULL.  The h2c
+ * ring lies at offset 0, and the c2h ring follows the h2c ring.
  */
 static struct litepcie_way *way_at(struct litepcie_file *file, u64 offset)
 {
@@ -111,9 +111,9 @@ static int mmap_way(struct litepcie_way *way, struct litepcie_file *file,
 }
 
 /*
- * Map all @bytes at @address, pages that the driver keeps for as long as the file is open.  With
- * @writable false a process can map the pages only for reading.  Returns -EINVAL if the mapping has
- * another size or is private, or -EPERM if it is writable without @writable.
+ * Map the @bytes bytes of pages at @address, which the driver keeps for as long as the file is
+ * open.  With @writable false a process can map the pages only for reading.  Returns -EINVAL if the
+ * mapping has another size or is private, or -EPERM if it is writable and @writable is false.
  */
 static int map_kept(struct vm_area_struct *vma, void *address, size_t bytes, bool writable)
 {

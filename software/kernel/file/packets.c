@@ -8,8 +8,9 @@
  * h2c: each write() is one packet.  The call waits until the ring has room for all of the packet,
  * and then sends all of it or nothing.
  *
- * c2h: a record says where a buffer has ended and why.  read() needs the record with packets off,
- * too: a buffer may end early by the flush time, and its data may be bad.
+ * c2h: a record, which the card writes to host memory, says where a buffer has ended and why.
+ * read() needs the record with packets off, too: a buffer may end early by the flush time, and its
+ * data may be bad.
  */
 
 #include <linux/module.h>
@@ -20,8 +21,8 @@
 /* h2c: packets that write() sends ----------------------------------------- */
 
 /*
- * Returns true if the card's table has room for descriptors of @bytes more.  Each buffer that these
- * bytes touch needs one descriptor.
+ * Returns true if the card's descriptor table has room for the descriptors of @bytes further bytes.
+ * Each buffer that these bytes touch needs one descriptor.
  */
 bool litepcie_packet_fits(const struct litepcie_way *way, u64 bytes)
 {
@@ -32,8 +33,8 @@ bool litepcie_packet_fits(const struct litepcie_way *way, u64 bytes)
 }
 
 /*
- * h2c: store the length in bytes of the packet for which write() was refused, or 0.  poll() waits
- * for room for that packet.
+ * h2c: store in stream.wanted the length in bytes of the packet for which write() found no room, or
+ * 0 for none.  poll() then waits until the ring has room for that packet.
  */
 static void set_wanted(const struct litepcie_run *run, u64 bytes)
 {
@@ -49,8 +50,8 @@ static void set_wanted(const struct litepcie_run *run, u64 bytes)
 	}
 	spin_unlock_irq(&way->wait.lock);
 	/*
-	 * This write() needs less room than the last one, so the room that is free may now be
-	 * enough: wake the threads in poll().
+	 * poll() now waits for less room than before, and the free room may be enough already, so
+	 * wake the threads in poll().
 	 */
 	if (less)
 		litepcie_dma_news(way);
@@ -66,7 +67,7 @@ int litepcie_packet_begin(struct litepcie_run *run, size_t bytes)
 
 	if (!run->way->ends.packets)
 		return 0;
-	/* A packet that begins within a buffer may touch one more than its length needs. */
+	/* A packet that begins within a buffer may touch one buffer more than its length needs. */
 	if (bytes > litepcie_ring_bytes(ring) - ring->geometry.size)
 		return -EMSGSIZE;
 	run->needs = bytes;
@@ -141,9 +142,9 @@ static int get_end(const struct litepcie_run *run, u32 *bytes, u32 *flags)
 }
 
 /*
- * Returns true if read() must fail at this buffer, because the packet in it came with the flag
- * error.  read() fails once for each such buffer.  If the read() has copied data already, it
- * returns that data, and the next read() fails.
+ * Returns true if read() must fail at the next buffer, because the record of that buffer has
+ * LITEPCIE_RECORD_FLAG_ERROR.  read() fails once for each such buffer.  If this read() has copied
+ * data already, it returns that data, and the next read() fails.
  */
 static bool is_bad(const struct litepcie_run *run, u32 flags)
 {

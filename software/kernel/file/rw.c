@@ -3,11 +3,11 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Implements read() and write().  In LitePCIe's loop they copy whole buffers, which this file
- * does.  In all other cases they move a stream of bytes (stream.c).
+ * Implements read() and write().  In LitePCIe's loop (LITEPCIE_RUN_LOOP) these calls copy whole
+ * buffers, by the code of this file.  In all other cases they move a stream of bytes (stream.c).
  *
  * In LitePCIe's loop the card goes round its ring and does not wait for software.  If software is
- * more than half a ring late, buffers are lost, and counted in `lost`.  c2h: the older buffers are
+ * more than half a ring late, buffers are lost, and counted in way->lost.  c2h: older buffers are
  * skipped, since the card may overwrite them while they are read.  h2c: if the card has already
  * sent a buffer, data written to it now would never leave, so the data is dropped.
  */
@@ -18,14 +18,14 @@
 
 #include "card.h"
 
-/* One read() or write(), and its run, which another thread may stop meanwhile. */
+/* State of one read() or write() in a run of the direction, which another thread may stop. */
 struct run {
 	struct litepcie_way	*way;
 	/* ring of the run, to which this read() or write() holds a reference */
 	struct litepcie_ring	*ring;
 	/* way->generation at the start of the call: if it has changed, the run is over */
 	unsigned int		generation;
-	/* buffers lost by this call, because the card came round before they were copied */
+	/* number of buffers that this call has lost, because the card went past them in the ring */
 	u64			lost;
 };
 
@@ -127,7 +127,7 @@ static u32 buffer_of(const struct run *run, s64 count)
 	return buffer;
 }
 
-/* c2h: get the next buffer to read.  Returns false if none is ready, or the run is over. */
+/* c2h: get the index of the next buffer to read.  Returns false if there is none. */
 static bool next_data(struct run *run, u32 *buffer)
 {
 	struct litepcie_way *way = run->way;
@@ -145,9 +145,9 @@ static bool next_data(struct run *run, u32 *buffer)
 }
 
 /*
- * h2c: get the index of the next buffer to write.  Returns false if no buffer is free, or the run
- * is over.  *@late gets the number of buffers, @most at most, that the card has already sent.  The
- * caller drops as many buffers of its data.
+ * h2c: get the index of the next buffer to write.  Returns false if no buffer is free or the run
+ * has ended.  *@late gets the number of buffers that the card sent before the program wrote them,
+ * limited to @most.  The caller drops as many buffers of its data.
  */
 static bool next_room(struct run *run, u32 *buffer, size_t *late, size_t most)
 {

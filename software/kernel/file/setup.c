@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Implements the calls that set up a direction: the shape and memory of its ring, its eventfd and
- * its packet settings.  It also says which calls work with this card.
+ * Implements the ioctl() calls that set up a direction: the buffer sizes and the memory of its
+ * ring, its eventfd and its packet settings.  LITEPCIE_IOCTL_FEATURES is implemented here, too.
  */
 
 #include <linux/eventfd.h>
@@ -31,10 +31,10 @@ static bool is_sound(const struct litepcie_way *way, const struct litepcie_ring_
 }
 
 /*
- * Give the direction a ring of the shape @setup.  If @memory is not NULL, the ring lies in this
- * memory of the process, and on success @memory belongs to the ring.  After an error @memory still
- * belongs to the caller.  If @memory is NULL, the driver allocates the ring's memory.  Needs
- * litepcie_enter().
+ * Give the direction a ring with the buffers that @setup describes.  If @memory is not NULL, the
+ * ring lies in this memory of the process, and on success @memory belongs to the ring.  After an
+ * error @memory still belongs to the caller.  If @memory is NULL, the driver allocates the ring's
+ * memory.  Needs litepcie_enter().
  */
 static int set_up(struct litepcie_way *way, struct litepcie_file *file,
 		  const struct litepcie_ring_setup *setup, struct litepcie_memory *memory)
@@ -51,7 +51,7 @@ static int set_up(struct litepcie_way *way, struct litepcie_file *file,
 	return litepcie_owner_setup(way, file, &geometry, memory);
 }
 
-/* LITEPCIE_IOCTL_RING_SETUP.  Needs litepcie_enter(). */
+/* LITEPCIE_IOCTL_RING_SETUP: make a ring in memory of the driver.  Needs litepcie_enter(). */
 int litepcie_setup_ring(struct litepcie_file *file, void *argument)
 {
 	const struct litepcie_ring_setup *setup = argument;
@@ -106,8 +106,8 @@ static struct litepcie_ring_setup setup_of(u32 id, const struct litepcie_geometr
 }
 
 /*
- * Set the eventfd of direction @way, which accesses no register.  If @way is NULL, set the eventfd
- * of the user logic's interrupt, which switches the interrupt cause on or off in the card.
+ * Set the eventfd of direction @way, for which no register is accessed.  If @way is NULL, set the
+ * eventfd of the user logic's interrupt, and enable or disable the interrupt's cause in the card.
  */
 static int set_event(struct litepcie_file *file, struct litepcie_way *way,
 		     struct eventfd_ctx *context)

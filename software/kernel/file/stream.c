@@ -6,16 +6,16 @@
  * Implements read() and write() as a stream of bytes (LITEPCIE_RUN_STREAM), of any length at a
  * time.
  *
- * The stream is counted as one endless row of bytes, and stream.at is the place in that row up to
- * which the program has read or written.
+ * The bytes of a stream are numbered from the start of the run, beginning with 0.  stream.at is the
+ * number of the byte with which the program's next read() or write() goes on.
  *
  * c2h: a buffer goes back to the card when it has been read to its end.  If the card has ended the
  * buffer early, the rest of it is skipped.
  *
- * h2c: of the bytes that were written, the card gets the whole beats (of LITEPCIE_BEAT_BYTES).  An
- * incomplete beat waits for more data, so the user's logic does not see how the data was divided
- * into calls.  sync.c has the code that sends an incomplete beat, packets.c what is different with
- * packets on.
+ * h2c: of the bytes that were written, the card gets whole beats (of LITEPCIE_BEAT_BYTES bytes
+ * each).  An incomplete beat waits for more data, so the user's logic does not see how the data was
+ * divided into write() calls.  sync.c has the code that sends an incomplete beat, and packets.c the
+ * code that is only used with packets on.
  */
 
 #include <linux/math64.h>
@@ -24,7 +24,7 @@
 
 #include "stream.h"
 
-/* Returns the buffer that holds byte @at of the stream, and the byte's *@offset in it. */
+/* Returns the index of the buffer with byte @at of the stream.  *@offset: offset in that buffer. */
 static u32 place_of(const struct litepcie_run *run, u64 at, u32 *offset)
 {
 	u32 size = run->ring->geometry.size;
@@ -112,7 +112,7 @@ void litepcie_stream_move(const struct litepcie_run *run, s64 bytes)
 	spin_unlock_irq(&run->way->wait.lock);
 }
 
-/* Store that the program has got an error for bad data: @warned of struct litepcie_stream. */
+/* Set @warned of struct litepcie_stream: for which bad data the program has got an error. */
 void litepcie_stream_warn(const struct litepcie_run *run, u64 warned)
 {
 	lockdep_assert_held(&run->way->io);
@@ -266,8 +266,8 @@ static int wait_ready(const struct litepcie_run *run, bool nonblock)
 }
 
 /*
- * c2h: copy what @to takes of one buffer.  Returns the bytes copied, which may be 0 for a buffer
- * that ended empty, or -errno.
+ * c2h: copy as much of one buffer as @to has room for.  Returns the number of bytes copied, which
+ * may be 0 for a buffer that the card has ended without data, or -errno.
  */
 static ssize_t read_part(struct litepcie_run *run, struct iov_iter *to)
 {
@@ -324,7 +324,7 @@ static int transfer_ready(struct litepcie_run *run, struct iov_iter *iter)
 		if (part < 0)
 			return part;
 		err = litepcie_stream_hand_over(run, false);
-		/* c2h: the user has the data, so it counts even if the run has ended meanwhile. */
+		/* c2h: the program has the bytes of @part, even if the run has ended meanwhile. */
 		if (!err || run->way->id == LITEPCIE_C2H)
 			run->done += part;
 	}

@@ -11,7 +11,7 @@
 
 #include "card.h"
 
-/* One read() or write(), and its run, which another thread may stop meanwhile. */
+/* State of one read() or write() in a run of the direction, which another thread may stop. */
 struct litepcie_run {
 	struct litepcie_way	*way;
 	/* ring of the run, to which this read() or write() holds a reference */
@@ -19,8 +19,8 @@ struct litepcie_run {
 	/* way->generation at the start of the call: if it has changed, the run is over */
 	unsigned int		generation;
 	/*
-	 * h2c: length of the packet in bytes, for all of which the ring needs room; 0: packets are
-	 * off
+	 * h2c: length in bytes of the packet, which is sent once the ring has room for all of it;
+	 * 0: packets are off
 	 */
 	u64			needs;
 	ssize_t			done;	/* bytes that this read() or write() has copied so far */

@@ -87,7 +87,7 @@ void litepcie_stream_init(struct litepcie_way *way)
 
 /* fsync() and close() of a stream ----------------------------------------- */
 
-/* LitePCIe's endpoint cuts lengths to whole beats, so it cannot send an incomplete beat. */
+/* Returns false for LitePCIe's endpoint (in_flight is set), which can only send whole beats. */
 static bool sends_incomplete(const struct litepcie_way *way)
 {
 	return !way->in_flight;
@@ -107,8 +107,8 @@ static bool is_fetched(struct litepcie_way *way)
 }
 
 /*
- * Ask the card for progress, since the last descriptor may have ended without an interrupt, and
- * wake the waiters if it has.
+ * Ask the card for progress, since the last descriptor may have ended without an interrupt.  If the
+ * card has made progress, wake the waiting threads.
  */
 static void look(struct litepcie_way *way)
 {
@@ -120,8 +120,8 @@ static void look(struct litepcie_way *way)
 }
 
 /*
- * Returns true if the direction could be stopped now without loss of data.  If the card is away,
- * nothing more can be lost.
+ * Returns true if a stop of the direction would lose no data that the card has fetched.  If
+ * litepcie_enter() fails, the card has no such data any more.
  */
 static bool is_taken(struct litepcie_way *way)
 {
@@ -137,7 +137,7 @@ static bool is_taken(struct litepcie_way *way)
 /*
  * Send all bytes that were written, and wait until the card has fetched them, for @timeout jiffies
  * at most.  With @closing also wait until the user's logic has taken them, and ignore signals.
- * Returns 0, -ETIMEDOUT, -ERESTARTSYS after a signal, the reason why the run is over, or
+ * Returns 0, -ETIMEDOUT, -ERESTARTSYS after a signal, or the error that ended the run.  Returns
  * -EOPNOTSUPP if the card has got all data except an incomplete last beat, which it cannot send.
  */
 static int drain(const struct litepcie_run *run, unsigned long timeout, bool closing)
@@ -161,7 +161,8 @@ static int drain(const struct litepcie_run *run, unsigned long timeout, bool clo
 		if (!err && time_after(jiffies, end))
 			err = -ETIMEDOUT;
 		/*
-		 * The user's logic takes data without an interrupt, so look again one tick later.
+		 * No interrupt tells that the user's logic has taken data, so this loop calls
+		 * is_taken() again after one tick.
 		 */
 		if (!err)
 			wait_event_timeout(way->wait,
@@ -187,9 +188,9 @@ static bool has_failed(const struct litepcie_run *run)
 }
 
 /*
- * fsync(): wait until the card has fetched all bytes that were written, for any time.  Returns 0 at
- * once if this file has written nothing, and -EIO if reads of its data from host memory have
- * failed.
+ * fsync(): wait without a time limit until the card has fetched all bytes that were written.
+ * Returns 0 at once if this file has written nothing, and -EIO if the card's reads of the data from
+ * host memory have failed.
  */
 int litepcie_stream_sync(struct litepcie_file *file)
 {
@@ -200,8 +201,8 @@ int litepcie_stream_sync(struct litepcie_file *file)
 	if (litepcie_is_gone(litepcie_of(way)))
 		return -ENODEV;
 	/*
-	 * A file that does not own the direction has no data under way.  It does not wait for
-	 * way->io, which the last close() of the owner's file may hold for long.
+	 * A file that does not own the direction has no data under way.  Its fsync() does not wait
+	 * for way->io, which the last close() of the owner's file may hold for long.
 	 */
 	if (litepcie_owner_is_other(way, file))
 		return 0;
