@@ -20,8 +20,9 @@
 #define VIRTIO_F_NOTIFICATION_DATA	38
 
 /*
- * Returns the value of a notification: the queue's number, and above it the index that the queue's
- * available ring has reached.  litepcie_keeps_data() leaves only split rings.
+ * Returns the value of a notification: the queue's number in bits 0 to 15, and the index that the
+ * queue's available ring has reached in bits 16 to 31.  Only called for split rings, since
+ * litepcie_keeps_data() returns false for packed rings of these kernels.
  */
 static inline u32 vring_notification_data(struct virtqueue *vq)
 {
@@ -32,8 +33,8 @@ static inline u32 vring_notification_data(struct virtqueue *vq)
 #endif
 
 /*
- * Returns true if notifications of queues with these features may carry the index of the ring.
- * Before 6.4 the kernel does not tell a transport the index of a packed ring.
+ * Returns true if a notification may carry the index of the ring, for a device with these features.
+ * Kernels before 6.4 do not tell a transport driver the index of a packed ring.
  */
 static inline bool litepcie_keeps_data(u64 features)
 {

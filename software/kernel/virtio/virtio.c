@@ -20,7 +20,7 @@
 #include "card.h"
 #include "virtio.h"
 
-/* version of a virtio block's entry in the capability table */
+/* the version of a virtio block's entry in the capability table that this driver knows */
 #define VERSION			1
 #define RESET_POLL_US		10
 /* longest time of a device's reset in us: the device's reads of host memory must end first */
@@ -125,7 +125,7 @@ int litepcie_virtio_halt(struct litepcie *card)
 
 /* Auxiliary devices ------------------------------------------------------- */
 
-/* Free a virtio device, whose last reference was put, and all resources that it has by then. */
+/* Free a virtio device whose last reference was put, and all resources allocated for it so far. */
 static void release(struct device *dev)
 {
 	struct litepcie_virtio *virtio = litepcie_virtio_of(to_auxiliary_dev(dev));
@@ -206,8 +206,8 @@ void litepcie_virtio_del(struct litepcie *card)
 /* Interrupts of virtio devices -------------------------------------------- */
 
 /*
- * Call the virtio devices' handlers for those of @causes that are theirs, for an MSI message, which
- * stands for all causes.
+ * Called for an MSI message, which all interrupt causes share: call the handlers of those @causes
+ * that belong to virtio devices.
  */
 void litepcie_virtio_interrupt(struct litepcie *card, int irq, u32 causes)
 {
@@ -225,9 +225,10 @@ void litepcie_virtio_interrupt(struct litepcie *card, int irq, u32 causes)
 }
 
 /*
- * Let @handler be called with @data for the interrupts of @source, and enable their cause.  @name
- * is shown in /proc/interrupts, if the source has a message of its own (MSI-X).  Returns -EINVAL if
- * the device has no such source, or the error of request_irq().
+ * Let @handler be called with @data for the interrupts of @source: a queue's number, or the number
+ * of queues for changes of the configuration.  Enable the cause of these interrupts.  With MSI-X
+ * /proc/interrupts shows @name.  Returns -EINVAL if the device has no such source, or the error of
+ * request_irq().
  */
 int litepcie_virtio_listen(struct litepcie_virtio *virtio, unsigned int source,
 			   irq_handler_t handler, const char *name, void *data)

@@ -17,7 +17,7 @@
 #include <linux/interrupt.h>
 #include <linux/types.h>
 
-/* name of the auxiliary devices, which the bus completes to litepcie.virtio.N */
+/* name of the auxiliary devices; the kernel's auxiliary bus makes litepcie.virtio.N of it */
 #define LITEPCIE_VIRTIO_NAME		"virtio"
 /* bytes of a virtio device's register page */
 #define LITEPCIE_VIRTIO_PAGE		4096
@@ -41,7 +41,7 @@ struct litepcie_virtio {
 	 * a change of the device's configuration.
 	 */
 	unsigned int		queues;
-	/* the card's interrupt cause of source 0; source n has cause + n */
+	/* number of the card's interrupt cause for source 0; source n has the number @cause + n */
 	unsigned int		cause;
 };
 

@@ -8,8 +8,8 @@
  *
  * The registers are those of virtio-mmio version 2 (VirtIO 1.2, 4.2.2).  The kernel's own
  * virtio_mmio.ko cannot drive them behind an IOMMU: it maps DMA for a platform device, which
- * belongs to no IOMMU domain.  Here the parent of the virtio device is the PCI function, and that
- * is what DMA is mapped for.
+ * belongs to no IOMMU domain.  In this module the parent of the virtio device is the PCI function,
+ * so the kernel maps DMA for the PCI function.
  */
 
 #include <linux/io.h>
@@ -97,8 +97,8 @@ static u64 get_features(struct virtio_device *vdev)
 }
 
 /*
- * Choose the features.  Kernels before 6.4 clear NOTIFICATION_DATA in vring_transport_features(),
- * so the bit is set behind that call.
+ * Choose the features of the virtio device.  Kernels before 6.4 clear NOTIFICATION_DATA in
+ * vring_transport_features(), so the bit is set after that call.
  */
 static int finalize_features(struct virtio_device *vdev)
 {
@@ -107,7 +107,7 @@ static int finalize_features(struct virtio_device *vdev)
 	void __iomem *page = d->virtio->page;
 
 	vring_transport_features(vdev);
-	/* A wait of virtio_console can be ended without harm only in a split queue. */
+	/* On a lost card give_back() can end a wait of virtio_console only in a split queue. */
 	if (vdev->id.device == VIRTIO_ID_CONSOLE)
 		__virtio_clear_bit(vdev, VIRTIO_F_RING_PACKED);
 	d->notifies_data = litepcie_keeps_data(vdev->features | offered);

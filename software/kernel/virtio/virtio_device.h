@@ -38,7 +38,7 @@ struct litepcie_vdev {
 	struct virtio_device	vdev;
 	/* the card's part of the device (virtio.c); invalid once remove() has returned */
 	struct litepcie_virtio	*virtio;
-	/* true if a notification also has the index of the ring (NOTIFICATION_DATA) */
+	/* true if a notification also carries the ring's index (VIRTIO_F_NOTIFICATION_DATA) */
 	bool			notifies_data;
 	bool			packed;		/* true if the queues are packed ones */
 	/* true if the device's last reset did not end: bus mastering is off */

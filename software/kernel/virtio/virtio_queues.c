@@ -6,7 +6,7 @@
  * Makes and deletes the queues of a virtio device, rings their doorbells, and takes their
  * interrupts.
  *
- * An interrupt costs no register read: the queue in host memory says whether there is news.
+ * An interrupt costs no register read: the used ring in host memory says which buffers are used.
  */
 
 #include <linux/io.h>
@@ -28,8 +28,8 @@ static bool is_waited_for(const struct virtqueue *vq)
 }
 
 /*
- * Returns true if the device uses the buffers that are announced to it.  The read of the status
- * register comes behind the doorbell.
+ * Returns true if the device uses the buffers that are announced to it.  The card answers this read
+ * of the status register only after it has got the doorbell that was written before.
  */
 static bool uses_buffers(struct litepcie_vdev *d)
 {
@@ -41,12 +41,13 @@ static bool uses_buffers(struct litepcie_vdev *d)
 }
 
 /*
- * Give the buffers of the queue back to its driver, in place of a card that does not use them any
- * more.  The card uses the buffers of a queue in order, so it has those from the used index on.
+ * Give the buffers of the queue back to its virtio driver, in place of a card that does not use
+ * them any more.  The card uses a queue's buffers in order, so it has not used those from the used
+ * index on.
  *
- * To mark the queue as broken would end the wait, too.  But virtio_console then frees the buffer
- * and leaves it in the queue, from which it frees it again.  For this reason the queues of a
- * console are never packed, see finalize_features().
+ * To mark the queue as broken would end the driver's wait, too.  But virtio_console would then free
+ * the buffer, leave it in the queue, and free it again when the queue is deleted.  For this reason
+ * the queues of a console are never packed, see finalize_features().
  */
 static void give_back(struct litepcie_vdev *d, struct virtqueue *vq)
 {
@@ -73,17 +74,17 @@ static void give_back(struct litepcie_vdev *d, struct virtqueue *vq)
 		ring->used->flags = 0;
 		vring_avail_event(ring) = cpu_to_virtio16(&d->vdev, used);
 		/*
-		 * First let the driver ring the doorbell for its next buffer, then look for buffers
-		 * that it made available before.
+		 * The available event index must be stored before the available index is read
+		 * again.  Otherwise a buffer that the driver adds meanwhile could get no doorbell.
 		 */
 		smp_mb();
 	} while (virtio16_to_cpu(&d->vdev, READ_ONCE(ring->avail->idx)) != available);
 }
 
 /*
- * End the waits of drivers for a card that is lost or whose device was reset.  Waits that begin
- * later end in notify().  Where the buffers of a packed queue are is known to the kernel's vring
- * alone, so such a queue is marked as broken, as the kernel does if notify() fails.
+ * End the waits of virtio drivers for a card that is lost or whose device was reset.  notify() ends
+ * waits that begin later.  Only the kernel's vring code knows where the buffers of a packed queue
+ * are, so such a queue is marked as broken, as the kernel does if notify() fails.
  */
 void litepcie_queues_end_waits(struct litepcie_vdev *d)
 {
@@ -102,10 +103,10 @@ void litepcie_queues_end_waits(struct litepcie_vdev *d)
 }
 
 /*
- * Announce new buffers of the queue.  If the driver waits for them and the card does not use them,
- * nothing would end the wait on a machine with one processor.  So the doorbell of such a queue is
- * followed by a register read.  The kernel marks the queue as broken if this function returns
- * false.
+ * Announce new buffers of the queue to the card.  A driver may wait for their use in a busy loop,
+ * which nothing could end on a machine with one processor if the card is lost.  So the doorbell of
+ * such a queue is followed by a register read.  The kernel marks the queue as broken if this
+ * function returns false.
  */
 static bool notify(struct virtqueue *vq)
 {
@@ -187,7 +188,7 @@ static int make(struct litepcie_vdev *d, unsigned int index, const struct virtqu
 	size = readl(page + VIRTIO_MMIO_QUEUE_NUM_MAX);
 	if (!size || readl(page + VIRTIO_MMIO_QUEUE_READY))
 		return -ENOENT;
-	/* Barriers between processors (weak barriers) are not enough for a device. */
+	/* weak_barriers is false: barriers between processors are not enough for a PCIe device. */
 	vq = vring_create_virtqueue(index, size, SMP_CACHE_BYTES, &d->vdev, false, true,
 				    info->ctx, notify, info->callback, info->name);
 	if (!vq)
@@ -207,7 +208,8 @@ static int make(struct litepcie_vdev *d, unsigned int index, const struct virtqu
 
 /*
  * Make the queues that have a name in @info, with their interrupts.  Queue numbers count only the
- * named ones.  Returns 0 or -errno, and then no queue is left.  The virtio core calls this.
+ * entries of @info that have a name.  Returns 0, or -errno with no queue left.  Called by the
+ * kernel's virtio core.
  */
 int litepcie_queues_find(struct virtio_device *vdev, unsigned int count,
 			 struct virtqueue *vqs[], const struct virtqueue_info *info)
