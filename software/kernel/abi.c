@@ -4,8 +4,8 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Asserts the size of every structure that the driver shares with programs and with the card, and
- * the places of the words that the card writes.  Compiled programs rely on the sizes: an ioctl()
- * number includes its structure's size.
+ * the offsets of the fields that the card writes.  Compiled programs rely on the sizes: an ioctl()
+ * number includes the size of the call's structure.
  *
  * test_guest_driver_abi.py compiles this file for 32-bit programs, too.  Their structures must have
  * the same sizes, since only ioctl.c's compat_run differs.
@@ -21,7 +21,7 @@
 /* sizes of the arguments of LitePCIe's own ioctl() calls */
 static_assert(sizeof(struct litepcie_ioctl_reg) == 12);
 static_assert(sizeof(struct litepcie_ioctl_dma) == 1);
-/* LitePCIe has not padded these two structures by hand, and x86 aligns 64 bits to 4 bytes. */
+/* These two structures are not padded by hand, and 32-bit x86 aligns their __s64 to 4 bytes. */
 static_assert(sizeof(struct litepcie_ioctl_dma_writer) == (sizeof(long) == 8 ? 24 : 20));
 static_assert(sizeof(struct litepcie_ioctl_dma_reader) == (sizeof(long) == 8 ? 24 : 20));
 static_assert(sizeof(struct litepcie_ioctl_mmap_dma_info) == 48);

@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Reads the capability table in BAR0, which lists the gateware's blocks and their places.
+ * Reads the capability table in BAR0, which lists the gateware's blocks: BAR, offset and size.
  *
  * The driver refuses a card if the table's checksum is wrong, or if a block does not lie within its
  * BAR.  Blocks of types that the driver does not know are skipped.
@@ -76,7 +76,7 @@ static u32 checksum(const u32 *words, u32 bytes)
 	return ~crc;
 }
 
-/* Unpack a text of four characters a word, the first one in the lowest byte. */
+/* Unpack a text that has four characters in each 32-bit word, the first in the lowest byte. */
 static void unpack_text(char *text, const u32 *words, unsigned int count)
 {
 	for (unsigned int i = 0; i < 4 * count; i++)
@@ -126,8 +126,8 @@ static bool in_its_bar(struct litepcie *card, const struct litepcie_block *block
 		return false;
 	size = pci_resource_len(card->pdev, block->bar);
 	/*
-	 * The host has given this BAR no addresses.  That is no error, since the card works without
-	 * the blocks in this BAR.
+	 * The host has given this BAR no addresses.  The function returns true nevertheless, since
+	 * the card works without the blocks in this BAR.
 	 */
 	if (!size && block->bar) {
 		dev_warn(&card->pdev->dev, "BAR%u has no address: what lies there cannot be reached\n",
@@ -159,9 +159,9 @@ static int unpack_blocks(struct litepcie *card, u32 bytes)
 }
 
 /*
- * Read and check the capability table and list its blocks in card->blocks.  Returns 0 or -errno,
- * and logs the reason unless memory lacks.  card.c frees the memory with the card, after an error,
- * too.
+ * Read and check the capability table, and list its blocks in card->blocks.  Returns 0 or -errno.
+ * The reason is logged, except for -ENOMEM.  card.c frees table and blocks together with the card,
+ * after an error, too.
  */
 int litepcie_capability_read(struct litepcie *card)
 {

@@ -45,8 +45,8 @@ void litepcie_card_get(struct litepcie *card)
 }
 
 /*
- * Drop a reference to the card.  The last one frees the structure, which open files may keep for
- * long after the PCI function has gone.
+ * Drop a reference to the card.  The drop of the last reference frees struct litepcie, which open
+ * files may keep for long after the PCI function has gone.
  */
 void litepcie_card_put(struct litepcie *card)
 {
@@ -123,9 +123,9 @@ bool litepcie_answers(struct litepcie *card)
 }
 
 /*
- * Call this when a register reads as all ones.  Returns true if the card no longer answers, and
- * wakes everybody who waits for it.  The function may be called in any context, but without the
- * lock wait.lock of a direction, which it takes.
+ * Called when a register reads as all ones.  Returns true if the card no longer answers, and then
+ * wakes all threads that wait for the card.  The function may be called in any context, but without
+ * the lock wait.lock of a direction, which it takes.
  */
 bool litepcie_check_lost(struct litepcie *card)
 {

@@ -95,7 +95,7 @@ struct litepcie_listener {
 struct litepcie_virtio_slot {
 	/* the device's entry in the capability table; NULL: no such device */
 	const struct litepcie_block	*block;
-	/* its auxiliary device for the kernel's bus; NULL: the card is being reset or removed */
+	/* the auxiliary device made for the virtio device; NULL: card being reset or removed */
 	struct litepcie_virtio		*device;
 };
 
@@ -134,7 +134,7 @@ struct litepcie {
 	 * the driver's own interrupts are among the vectors 0 to messages - 1, see free_messages()
 	 */
 	unsigned int		messages;
-	/* for each interrupt cause: its DMA direction; NULL: the cause belongs to no direction */
+	/* cause[n]: the DMA direction that has interrupt cause n; NULL: no direction has cause n */
 	struct litepcie_way	*cause[LITEPCIE_CAUSES_MAX];
 	struct litepcie_user	user;
 	/* the card's capture block, which records network frames; NULL: the card has none */
@@ -142,7 +142,8 @@ struct litepcie {
 
 	struct litepcie_virtio_slot virtio[LITEPCIE_VIRTIO_MAX];
 	/*
-	 * masks of interrupt causes: those of virtio devices, and those of the devices' queues only
+	 * bit masks of interrupt causes: @virtio_causes has all causes of virtio devices,
+	 * @virtio_queues only those of their queues
 	 */
 	u32			virtio_causes, virtio_queues;
 	struct litepcie_listener listener[LITEPCIE_CAUSES_MAX];
@@ -162,7 +163,7 @@ struct litepcie {
 	void __iomem		*memory[PCI_STD_NUM_BARS];
 
 	unsigned int		channels;
-	/* number of channels, from the first one, that have their device node */
+	/* number of channels that have a device node: these are the first @nodes of @chan */
 	unsigned int		nodes;
 	struct litepcie_chan	*chan[LITEPCIE_CHANNELS_MAX];
 };
@@ -235,7 +236,7 @@ int litepcie_user_event(struct litepcie_file *file, struct eventfd_ctx *event);
 void litepcie_user_leave(struct litepcie_file *file, bool live);
 void litepcie_user_forget(struct litepcie *card);
 
-/* Functions of virtio.c.  Without an auxiliary bus in the kernel, virtio devices are left alone. */
+/* Functions of virtio.c.  A kernel without CONFIG_AUXILIARY_BUS does not use virtio devices. */
 #ifdef CONFIG_AUXILIARY_BUS
 void litepcie_virtio_find(struct litepcie *card);
 int litepcie_virtio_halt(struct litepcie *card);

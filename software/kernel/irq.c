@@ -3,17 +3,18 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Handles the card's interrupts.  With MSI-X each cause has a message of its own.  With MSI one
- * message stands for all causes, and a register tells which causes are set.
+ * Handles the card's interrupts.  An interrupt cause is a bit for one source, such as a direction.
+ * With MSI-X each cause has a message of its own.  With MSI one message stands for all causes, and
+ * a register tells which causes are set.
  *
  * With MSI the handler clears a cause before it reads the count from the card's register, so
- * progress after that raises another message.  In a run in which the card writes the count to
- * memory, the handler reads no register.  Its load of the count may then happen before the posted
- * write has cleared the cause.  Progress between the load and the clearing finds the cause still
- * set, so the message that it raises is handled after the cause has been cleared.  Other causes may
- * be set by then.  For this reason the handler of every message looks at all counts in memory,
- * whatever causes are set.  The queues of virtio devices and the position of a capture are in
- * memory, too, and are looked at in the same way.
+ * progress after that raises another message.  In a run in which the card writes the count to host
+ * memory, the handler reads no count from a register.  Its load of the count may then happen before
+ * the posted write has cleared the cause.  If the card makes progress between the load and the
+ * clearing, it raises a message, but the cause is cleared when that message is handled.  Other
+ * causes may be set by then.  For this reason the handler of every message checks all counts in
+ * host memory, whatever causes are set.  The queues of virtio devices and the position of a capture
+ * are in host memory, too, and are checked in the same way.
  */
 
 #include <linux/interrupt.h>
@@ -27,12 +28,13 @@ static bool is_captures(const struct litepcie *card, u32 cause)
 }
 
 /*
- * Handle the virtio devices' causes among @causes, which are set.  Then look at the counts that the
- * card writes to memory for the causes @others, which are enabled but not set.  The handler of an
- * earlier message may have cleared a cause, but have looked before the card's write arrived.
+ * Handle the virtio devices' causes among @causes, which are set.  Then check the counts that the
+ * card writes to host memory for the causes @others, which are enabled but not set.  The handler of
+ * an earlier message may have cleared a cause, but loaded the count before the card's write of it
+ * had arrived.
  *
- * The function is not inlined: most messages are for the only cause that is enabled, and the
- * handler is shorter for them without it.
+ * The function is not inlined: for most messages only one cause is enabled, so that this function
+ * is not called, and the handler is shorter without its code.
  */
 static noinline void look_at_memory(struct litepcie *card, int irq, u32 causes, u32 others)
 {
@@ -63,8 +65,8 @@ static irqreturn_t litepcie_interrupt(int irq, void *data)
 	u32 others, causes;
 
 	/*
-	 * The message was sent before a reset.  The card's registers may read as all ones during
-	 * the reset, so none is read.
+	 * If the card is not live, the message was sent before a reset.  During the reset the
+	 * card's registers may read as all ones, so no register is read.
 	 */
 	if (READ_ONCE(card->state) != LITEPCIE_LIVE)
 		return IRQ_HANDLED;
@@ -200,8 +202,8 @@ static int count_vectors(struct litepcie *card)
 /*
  * Free the interrupts that request_messages() has requested, and give the card's vectors back to
  * the kernel.  With MSI the one vector was requested for the card.  With MSI-X, vector n was
- * requested for the direction with cause n, or for the card if cause n is the user's logic or the
- * capture.  A vector of any other cause was not requested: virtio.c has its own for virtio devices.
+ * requested for the direction with cause n, or for the card if cause n is that of the user's logic
+ * or of the capture.  virtio.c requests and frees the vectors of virtio devices.
  */
 static void free_messages(struct litepcie *card)
 {

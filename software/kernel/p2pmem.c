@@ -58,8 +58,8 @@ static void give_back(void *data)
 }
 
 /*
- * Keep the pages of the BAR that are not the card's memory from other devices: allocate all pages
- * of the BAR, then give those back that are memory.
+ * Make sure that other devices get no page of the BAR that is not the card's memory: allocate all
+ * pages of the BAR, and free only those that are memory.
  */
 static int reserve_rest(struct litepcie *card, unsigned int bar)
 {

@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Is the PCI driver: probe, remove, shutdown, reset, error recovery and sleep of a card.
+ * Implements the PCI driver: probe, remove, shutdown, reset, error recovery and sleep of a card.
  *
  * Guarantees, and when they hold:
  *   during the probe	The driver starts no DMA before go_live().  DMA that an earlier kernel has
@@ -23,7 +23,8 @@
  * management.  A card that comes back with other gateware is given up until it is bound again.  A
  * card with a part that does not stop loses bus mastering until that part has stopped.
  *
- * The table `stages` has the one order in which a card is brought up and taken down.
+ * The table `stages` has the order in which a card is brought up.  A card is taken down in the
+ * reverse order.
  */
 
 #include <linux/log2.h>
@@ -54,8 +55,8 @@ static int way_find(struct litepcie *card, struct litepcie_way *way,
 		return -EINVAL;
 	card->cause[way->cause] = way;
 	/*
-	 * The ring held.end has one entry more than the card's table has descriptors: the entry of
-	 * the last descriptor that is done.
+	 * The ring way->held.end has an entry for each descriptor of the card's table, and one
+	 * more for the last descriptor that the card has finished.
 	 */
 	way->held.mask = roundup_pow_of_two(way->depth + 1) - 1;
 	way->held.end = kvcalloc(way->held.mask + 1, sizeof(*way->held.end), GFP_KERNEL);
@@ -156,8 +157,8 @@ static void quiesce(struct litepcie *card, enum litepcie_state state, int error)
 }
 
 /*
- * After a reset or sleep, check that the card still has the gateware of the probe, and make it
- * ready.  The caller then sets LITEPCIE_LIVE, so that litepcie_enter() succeeds again.
+ * After a reset or sleep, check that the card still has the gateware that the probe found, and stop
+ * all its parts.  The caller then sets LITEPCIE_LIVE, so that litepcie_enter() succeeds again.
  */
 static int revive(struct litepcie *card)
 {
@@ -261,8 +262,8 @@ static int set_dma_mask(struct litepcie *card)
 
 /*
  * Set up the card's interrupt moderation, and the memory for its status lines and records.  That
- * memory is mapped for the card, so the DMA mask must be set before this call.  A card whose
- * memory cannot be mapped works without notices.
+ * memory is mapped for the card, so the DMA mask must be set before this call.  If the memory
+ * cannot be mapped, the card works without status lines and records.
  */
 static int map_notices(struct litepcie *card)
 {
@@ -312,9 +313,9 @@ static int add_virtio(struct litepcie *card)
 }
 
 /*
- * A probe gets what a card needs from the first stage to the last.  A removal gives it back from
- * the last stage to the first, and a probe that fails does so from the stage before the failed one.
- * A stage that fails has given back itself what it had got.
+ * A probe calls get() of each stage, from the first stage to the last.  A removal calls put() from
+ * the last stage to the first.  If get() of a stage fails, it has undone its own work, and the
+ * probe calls put() of the stages before it, the last of them first.
  */
 static const struct {
 	int	(*get)(struct litepcie *card);
@@ -323,8 +324,8 @@ static const struct {
 	{ enable,			disable },
 	{ request_regions,		release_regions },
 	{ map_bars,			unmap_bars },
-	{ litepcie_capability_read,	NULL },	/* freed with the card */
-	{ litepcie_p2pmem_add,		NULL },	/* withdrawn by devres */
+	{ litepcie_capability_read,	NULL },	/* card_release() frees the table */
+	{ litepcie_p2pmem_add,		NULL },	/* devres withdraws the memory */
 	{ make_channels,		put_channels },
 	{ find_virtio,			NULL },
 	{ litepcie_capture_probe,	litepcie_capture_put },
@@ -338,7 +339,7 @@ static const struct {
 	{ add_virtio,			litepcie_virtio_del },
 };
 
-/* Give back the first @count stages, and the reference to the card that the probe has got. */
+/* Call put() of the first @count stages, the last first, and drop the probe's card reference. */
 static void take_down(struct litepcie *card, unsigned int count)
 {
 	while (count--)

@@ -16,7 +16,7 @@
 
 #include "card.h"
 
-/* version of a block's entry in the capability table, for which the list of rights holds */
+/* version of a block's capability entry for which `rights` holds; others may not be written to */
 #define VERSION		1
 /* value of @parameter in struct right: every register of the block may be written to */
 #define ALL		0xff
@@ -25,7 +25,7 @@ struct right {
 	u16	type;
 	/*
 	 * number of the block's parameter that has the offset of the register that may be written
-	 * to; or ALL
+	 * to; ALL: all registers of the block may be written to
 	 */
 	u8	parameter;
 	/*
@@ -44,9 +44,10 @@ static const struct right rights[] = {
 	{ LITEPCIE_BLOCK_COUNTERS, LITEPCIE_COUNTERS_CONTROL },
 	{ LITEPCIE_BLOCK_PATTERN, LITEPCIE_PATTERN_CONTROL, .steers = true },
 	/*
-	 * Members may read a module's memory, which takes writes to the card.  A write to a module
-	 * and its reset take CAP_SYS_RAWIO: they may end another user's link.  Two users who read a
-	 * module at the same time may get each other's bytes, and no other harm is done.
+	 * Every user of the card may read a transceiver module's memory, for which registers of the
+	 * card must be written to.  To write to a module or reset it needs CAP_SYS_RAWIO, since
+	 * that may end another user's link.  Two users who read a module at the same time may get
+	 * each other's bytes, and no other harm is done.
 	 */
 	{ LITEPCIE_BLOCK_MODULE, LITEPCIE_MODULE_READ },
 	{ LITEPCIE_BLOCK_MODULE, LITEPCIE_MODULE_BUFFER_PLACE },

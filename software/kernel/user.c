@@ -51,10 +51,10 @@ void litepcie_user_interrupt(struct litepcie *card)
 }
 
 /*
- * Exchange *@event and the card's eventfd, and with @live enable the interrupt exactly while an
- * eventfd is set.  user->lock is held meanwhile, so that concurrent calls leave the interrupt in
- * the state that fits the eventfd.  @live: litepcie_enter() has succeeded.  Returns -EBUSY if
- * another file has set the card's eventfd.
+ * Exchange *@event and the card's eventfd.  @live says that litepcie_enter() has succeeded: then
+ * the interrupt is enabled if an eventfd is set now, and disabled otherwise.  user->lock is held
+ * meanwhile, so that concurrent calls leave the interrupt in the state that fits the eventfd.
+ * Returns -EBUSY if another file has set the card's eventfd.
  */
 static int swap_event(struct litepcie_file *file, struct eventfd_ctx **event, bool live)
 {
