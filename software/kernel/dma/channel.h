@@ -81,7 +81,7 @@ struct litepcie_stream {
 struct litepcie_way {
 	struct litepcie_chan	*chan;
 	enum litepcie_direction	id;
-	/* address of the direction's registers; their offsets are LITEPCIE_DMA_GROUP_ */
+	/* address of the direction's registers, whose offsets are the LITEPCIE_DMA_GROUP_ values */
 	void __iomem		*regs;
 	/* number of this direction's interrupt cause, a bit of the interrupt registers */
 	u32			cause;
@@ -93,8 +93,8 @@ struct litepcie_way {
 	 */
 	u32			in_flight;
 	/*
-	 * h2c: true if the enable register has the bit ENABLE_TAKEN, by which the card says that
-	 * the user's logic has taken all data.
+	 * h2c: true if the enable register has the bit LITEPCIE_DMA_ENABLE_TAKEN, by which the card
+	 * says that the user's logic has taken all data.
 	 */
 	bool			tells_taken;
 	/*
@@ -124,7 +124,7 @@ struct litepcie_way {
 	struct litepcie_file	*owner;
 	/* ring of buffers of the direction's owner, mapped for DMA by the card; NULL: none */
 	struct litepcie_ring	*ring;
-	/* allowance that makes one ring of LitePCIe's shape free of charge, see charge.c */
+	/* allowance that makes one ring of the default geometry free of charge, see charge.c */
 	struct litepcie_allowance *allowance;
 	/* LITEPCIE_IOCTL_PACKETS settings of the last run; set with @mutex held */
 	struct litepcie_ends	ends;
@@ -152,7 +152,7 @@ struct litepcie_way {
 	u32			count, mode, interval_us;
 	/* true: poll() compares the card's count with that of the index page, not with @sw_count */
 	bool			indexed;
-	/* LOOP: number of buffers done, from the last read of the register loop status */
+	/* LOOP: buffers that the card had finished at the last read of the register loop_status */
 	u64			position;
 	/*
 	 * buffers that the card and the program are done with; in a held run hw_count counts
@@ -163,8 +163,8 @@ struct litepcie_way {
 	/* LOOP: number of buffers that write() may be ahead of the card: half of the ring */
 	u32			margin;
 	/*
-	 * counts since the probe: interrupts handled; buffers lost in a LOOP, because software was
-	 * too late; watchdog runs that found interrupts missing
+	 * counts since the probe.  @interrupts: interrupts handled.  @lost: buffers lost in a LOOP,
+	 * because software was too late.  @missed: watchdog runs that found interrupts missing.
 	 */
 	u64			interrupts, lost, missed;
 	/*
@@ -192,9 +192,9 @@ struct litepcie_way {
 struct litepcie_notices {
 	const struct litepcie_block	*block;
 	void __iomem		*regs;
-	/* true if the card can write the pages of the notices without bounce buffers */
+	/* true if the card can write status lines and records without bounce buffers */
 	bool			able;
-	/* true while the pages of the records and status lines are mapped for DMA by the card */
+	/* true while the pages of records and status lines are mapped for DMA by the card */
 	bool			mapped;
 	/* ring of @entries c2h records, in 2^@order pages */
 	struct litepcie_record	*records;
@@ -304,7 +304,7 @@ void litepcie_notices_off(struct litepcie_way *way);
 bool litepcie_notices_ended(const struct litepcie_way *way, u64 number);
 void litepcie_notices_read(const struct litepcie_way *way, u64 number, u32 *bytes, u32 *flags);
 
-/* Functions of progress.c: the counts of how far the card is, and waking of threads */
+/* Functions of progress.c: counts of what the card has finished, and waking of threads */
 bool litepcie_dma_progress(struct litepcie_way *way);
 void litepcie_dma_ask(struct litepcie_way *way);
 void litepcie_dma_interrupt(struct litepcie_way *way);

@@ -4,7 +4,7 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Starts and stops one direction of a channel.  owner.c has the direction's ownership and its
- * ring.  progress.c follows how far the card is.
+ * ring.  progress.c counts the buffers that the card has finished.
  *
  * In LitePCIe's loop the card goes round a table with a descriptor for each buffer, until the
  * driver stops the direction.  In a held run (held.c) each descriptor runs once.
@@ -92,7 +92,7 @@ bool litepcie_dma_taken(struct litepcie_way *way)
 /*
  * LitePCIe's h2c engine says that it is idle once it has requested all data.  Completions that come
  * after a restart would be taken for data of the next run, which may be another file's.  So wait
- * for them.
+ * until all completions have come.
  */
 static void let_reads_settle(struct litepcie_way *way)
 {
@@ -183,8 +183,8 @@ static int fill_table(struct litepcie_way *way)
 /* Watchdog of a direction that runs --------------------------------------- */
 
 /*
- * Returns true if the card has done the buffers of two interrupts since the watchdog last ran, but
- * no interrupt has come.
+ * Returns true if no interrupt has come since the watchdog last ran, although the card has finished
+ * as many buffers since as should raise two interrupts.
  */
 static bool interrupts_are_missing(struct litepcie_way *way)
 {
@@ -231,7 +231,7 @@ static void show_run(struct litepcie_way *way)
 
 	status->position = 0;
 	status->advanced = 0;
-	/* A program that sees the count 0 sees no word of the earlier run in the status page. */
+	/* A program that reads the count 0 here reads no value of an earlier run after that. */
 	smp_store_release(&status->buffers, 0);
 	status->error = way->error;
 	/* A program that sees in the status page that a run has ended also sees @error. */
@@ -301,12 +301,12 @@ int litepcie_dma_stop(struct litepcie_way *way)
 	return err;
 }
 
-/* Apply the owner's settings of PACKETS, and switch the notices on. */
+/* Apply the owner's PACKETS settings, and let the card write status line and records. */
 static void begin_notices(struct litepcie_way *way, u32 run)
 {
 	struct litepcie_ends ends = way->owner->ends[way->id];
 
-	/* With packets off a c2h buffer of a held run ends only when it is full: no flush time. */
+	/* No flush time: with packets off a c2h buffer of a held run ends only when it is full. */
 	if (run != LITEPCIE_RUN_STREAM && !ends.packets)
 		ends.flush_us = 0;
 	if (run == LITEPCIE_RUN_LOOP)
@@ -317,7 +317,7 @@ static void begin_notices(struct litepcie_way *way, u32 run)
 }
 
 /*
- * Start the direction for way->owner, with a ring of LitePCIe's shape if it has none.  Returns 0,
+ * Start the direction for way->owner, with a ring of default geometry if it has none.  Returns 0,
  * -ENOMEM, -ENODEV if the card is lost, or -EIO if the direction or another part of the card does
  * not stop.  Needs litepcie_enter().
  */
@@ -411,9 +411,9 @@ void litepcie_dma_abort(struct litepcie_way *way, int error)
 }
 
 /*
- * Called when the card is back after a reset or sleep, while litepcie_enter() still fails: stop the
- * direction, whatever its state.  If the direction does not stop, the function returns an error,
- * and the card cannot be used.
+ * Called when the card answers again after a reset or sleep, while litepcie_enter() still fails:
+ * stop the direction, whatever its state.  If the direction does not stop, the function returns an
+ * error, and the card cannot be used.
  */
 int litepcie_dma_settle(struct litepcie_way *way)
 {

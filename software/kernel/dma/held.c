@@ -3,12 +3,12 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Implements held runs, in which the card uses the descriptors that it was handed and then waits
- * for more.
+ * Implements held runs, in which the card uses the descriptors that the driver has handed to it,
+ * and then waits for more.
  *
- * The card's table is in its programmed mode, in which each descriptor runs once.  The register
- * loop status then counts the descriptors that have run, modulo 2^32: the index in its lower 16
- * bits carries into the rounds in its upper 16 bits.
+ * The card's descriptor table is in its programmed mode, in which each descriptor runs once.  The
+ * register loop_status then counts the descriptors that have run, modulo 2^32: the index in its
+ * lower 16 bits carries into the counter of rounds in its upper 16 bits.
  */
 
 #include <linux/math64.h>
@@ -33,8 +33,8 @@ u64 litepcie_held_position(const struct litepcie_way *way)
 }
 
 /*
- * Returns the number of descriptors whose data is known to have arrived.  That number is the card's
- * own count, except for h2c of LitePCIe's endpoint.  That endpoint counts a descriptor once its
+ * Returns the number of descriptors whose data is known to have arrived, which is the card's own
+ * count, except for h2c of LitePCIe's endpoint.  That endpoint counts a descriptor once its
  * data is requested, so up to in_flight bytes of the last descriptors may not have arrived.
  */
 static u64 settled(const struct litepcie_way *way)
@@ -84,9 +84,9 @@ static int look_at_line(struct litepcie_way *way)
 
 /*
  * Bring the counts of a held run up to date.  Returns 1 if they have changed, 0 if not, or -EIO if
- * the card's answer cannot be true, so that the card may have gone.  A count of descriptors that
- * the card was never handed ends the run with that error.  All ones do not: a read that was given
- * up says nothing about the run.
+ * the card's answer cannot be true, so that the card may have gone.  If the card counts descriptors
+ * that it was never handed, the run ends with that error.  An answer of all ones does not end the
+ * run: a read that the root port has given up returns it, too.
  */
 int litepcie_held_update(struct litepcie_way *way)
 {
@@ -99,7 +99,7 @@ int litepcie_held_update(struct litepcie_way *way)
 	if (way->told)
 		return look_at_line(way);
 	count = readl(status);
-	/* The root port may have given up the read, or the count is right before its wrap. */
+	/* Either the root port has given up the read, or 2^32 - 1 is the count: read again. */
 	if (unlikely(count == ~0u)) {
 		if (!litepcie_answers(litepcie_of(way)))
 			return -EIO;
@@ -121,7 +121,7 @@ int litepcie_held_update(struct litepcie_way *way)
 	WRITE_ONCE(way->hw_count, done);
 	trace_litepcie_progress(way, way->hw_count, way->sw_count);
 	way->status->position = cpu_to_le64(end_of(way, done));
-	/* Programs poll the word @buffers: c2h data must be visible before it. */
+	/* Programs poll @buffers: c2h data must be visible to them before the new count is. */
 	smp_store_release(&way->status->buffers, cpu_to_le64(done));
 	return 1;
 }
@@ -141,9 +141,9 @@ bool litepcie_held_is_behind(struct litepcie_way *way)
 }
 
 /*
- * Bring hw_count up to what the program may have seen without an interrupt in the status line and
- * in the c2h records.  The card writes a buffer's record before the status line, and delays the
- * line while more data comes.
+ * Bring hw_count up to what the program may already have read in the status line and in the c2h
+ * records, for which no interrupt was needed.  The card writes a buffer's record before the status
+ * line, and delays the line while more data comes.
  */
 void litepcie_held_look(struct litepcie_way *way)
 {

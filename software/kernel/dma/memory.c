@@ -140,8 +140,8 @@ void litepcie_memory_unpin(struct litepcie_memory *memory)
 }
 
 /*
- * Returns true if each block of 2^order pages lies within one folio (a huge page, or a small one).
- * Then the block is contiguous in the kernel's mapping, too, and can be copied at once.
+ * Returns true if each group of 2^@order pages lies within one folio (a huge page, or a small one).
+ * Then the group is contiguous in the kernel's mapping, too, and can be copied at once.
  */
 bool litepcie_memory_fits(const struct litepcie_memory *memory, unsigned int order)
 {

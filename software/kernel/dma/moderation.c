@@ -3,11 +3,11 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Sets the card's own interrupt moderation, for LitePCIe's loop.
+ * Sets the card's own interrupt moderation, for LitePCIe's loop (LITEPCIE_RUN_LOOP).
  *
  * The card keeps back an interrupt that comes within moderation_us of the last one.  It sends the
- * interrupt at once if a quarter of the ring is ready (half of a ring with RING_INDEXED), since the
- * program must get through that data before the card comes round.
+ * interrupt at once if a quarter of the ring is ready (half of a ring with LITEPCIE_RING_INDEXED),
+ * since the program must be done with these buffers before the card uses them again.
  */
 
 #include <linux/module.h>
@@ -22,8 +22,8 @@ module_param(moderation_us, uint, 0644);
 MODULE_PARM_DESC(moderation_us, "In LitePCIe's loop: microseconds between two interrupts of a direction, where the card can keep them back; 0: each comes at once");
 
 /*
- * Returns how many interrupts at most the card may merge into one: as many as the buffers of a
- * quarter of the ring raise (of half of a ring with RING_INDEXED).
+ * Returns the largest number of interrupts that the card may merge into one.  That is the number
+ * for a quarter of the ring's buffers, or for half of them with LITEPCIE_RING_INDEXED.
  */
 static u32 most_kept(const struct litepcie_geometry *geometry)
 {

@@ -3,9 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Manages notices, which is what the card writes to host memory about its progress: a status line
- * for each direction, in the channel's status page, and a record for each c2h buffer that has
- * ended.
+ * Manages notices, by which the card reports its progress in host memory: a status line for each
+ * direction, in the channel's status page, and a record for each c2h buffer that has ended.
  *
  * The pages of the notices have struct pages and reference counts, so user mappings may outlive the
  * card.  The driver reads the card's registers instead of using notices if the card has no block
@@ -71,7 +70,7 @@ static void map_pages(struct litepcie_chan *chan)
 		unmap_page(dev, PAGE_SIZE, notices->status_dma);
 		return;
 	}
-	/* The card ORs base and offset of a record, so the ring is aligned to its size. */
+	/* The card ORs base and offset of a record: the ring must be aligned to its own size. */
 	notices->able = !litepcie_needs_sync(dev, notices->status_dma) &&
 			!litepcie_needs_sync(dev, notices->records_dma) &&
 			IS_ALIGNED(notices->records_dma, mapped_bytes(notices));
@@ -81,8 +80,8 @@ static void map_pages(struct litepcie_chan *chan)
 }
 
 /*
- * Unmap the pages of the notices from the card, which is quiet.  The notices are not switched on
- * again after this call.
+ * Unmap the pages of status lines and records from the card, which makes no request any more.  The
+ * notices are not switched on again after this call.
  */
 void litepcie_notices_unmap(struct litepcie_chan *chan)
 {
@@ -116,7 +115,7 @@ static bool is_usable(const struct litepcie_block *block, u32 entries)
 	return entries <= litepcie_parameter(block, LITEPCIE_RECORDS_MOST_ENTRIES);
 }
 
-/* Set up the notices of channel @index, which is at rest.  The DMA mask has been set. */
+/* Set up the notices of channel @index, which is stopped.  The DMA mask must have been set. */
 void litepcie_notices_init(struct litepcie_chan *chan, unsigned int index)
 {
 	struct litepcie_notices *notices = &chan->notices;
@@ -150,8 +149,8 @@ void litepcie_notices_init(struct litepcie_chan *chan, unsigned int index)
 
 /*
  * Change bits of the notices' control register, which has bits of both directions.  The field
- * control keeps a copy of the register.  @live says that the register can be reached.  If it cannot
- * be reached, litepcie_notices_off() writes it when the card is back.
+ * notices->control keeps a copy of the register.  @live says that the register can be reached.  If
+ * not, litepcie_notices_off() writes the register when the card is back.
  */
 static void set_control(struct litepcie_notices *notices, u32 clear, u32 set, bool live)
 {
@@ -175,7 +174,7 @@ static void clear_line(struct litepcie_way *way)
 	status->position = 0;
 	status->errors = 0;
 	status->time = 0;
-	/* A program that sees the count 0 sees no word of the earlier run in the status line. */
+	/* A program that reads the count 0 here reads no value of an earlier run after that. */
 	smp_store_release(&status->buffers, 0);
 }
 
@@ -185,8 +184,9 @@ static u32 flush_cycles(struct litepcie *card, u32 flush_us)
 }
 
 /*
- * Switch on the notices of a direction that is at rest and whose table is empty.  @flush_us is the
- * flush time of c2h in us, 0 for none.  Needs litepcie_enter().
+ * Switch on the notices of a direction that is stopped and whose descriptor table is empty.
+ * @flush_us: c2h buffers end after this time in us even if not full; 0: never.  Needs
+ * litepcie_enter().
  */
 void litepcie_notices_start(struct litepcie_way *way, u32 flush_us)
 {

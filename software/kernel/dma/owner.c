@@ -6,9 +6,9 @@
  * Manages the owner of a direction, and the ring that holds the direction's data.
  *
  * A direction belongs to one open file, or to none.  Each ring belongs to one open file: other
- * files cannot reach the ring, and their data is never in it.  A file that has not asked for
- * another shape has a ring of LitePCIe's shape, called its own ring.  The own ring is made when it
- * is first needed and kept until the file is closed.  A ring is mapped for the card only while its
+ * files cannot reach the ring, and their data is never in it.  A file that has not set up a ring
+ * gets one of LITEPCIE_GEOMETRY_DEFAULT, called its own ring.  The own ring is made when it is
+ * first needed and kept until the file is closed.  A ring is mapped for the card only while its
  * file owns the direction.
  */
 
@@ -68,8 +68,8 @@ static void use_ring(struct litepcie_way *way, struct litepcie_ring *ring)
 }
 
 /*
- * Make the file's own ring, unless it has one.  The ring is left unmapped.  Returns 0 or -ENOMEM.
- * Needs litepcie_enter().
+ * Make the file's own ring, which has LITEPCIE_GEOMETRY_DEFAULT, unless the file has it already.
+ * The ring is left unmapped.  Returns 0 or -ENOMEM.  Needs litepcie_enter().
  */
 static int make_own_ring(struct litepcie_way *way, struct litepcie_file *file)
 {
@@ -96,8 +96,8 @@ static void drop_own_ring(struct litepcie_way *way, struct litepcie_file *file)
 }
 
 /*
- * Map the owner's own ring for the card, and make it the direction's ring, unless the direction has
- * a ring already.  Returns 0 or -ENOMEM.  Needs litepcie_enter().
+ * Unless the direction has a ring, map the owner's own ring (of default geometry) for the card, and
+ * make it the direction's ring.  Returns 0 or -ENOMEM.  Needs litepcie_enter().
  */
 int litepcie_owner_ring(struct litepcie_way *way)
 {
@@ -146,7 +146,7 @@ struct litepcie_ring *litepcie_owner_ring_of(struct litepcie_way *way, struct li
 	return err ? ERR_PTR(err) : ring;
 }
 
-/* Returns the shape of the ring that litepcie_owner_ring_of() returns, without making the ring. */
+/* Returns the geometry of the ring that litepcie_owner_ring_of() returns, and makes no ring. */
 struct litepcie_geometry litepcie_owner_geometry(struct litepcie_way *way,
 						 struct litepcie_file *file)
 {
@@ -160,9 +160,9 @@ struct litepcie_geometry litepcie_owner_geometry(struct litepcie_way *way,
 }
 
 /*
- * Returns the direction's allowance if the ring has LitePCIe's shape, else NULL.  LitePCIe's
- * programs do not expect a limit on locked memory.  So one ring of their shape may take the
- * allowance, which makes it free of charge.
+ * Returns the direction's allowance if @geometry has LitePCIe's size and number of buffers, else
+ * NULL.  LitePCIe's programs do not expect a limit on locked memory.  So one ring of this size may
+ * take the allowance, which makes the ring free of charge.
  */
 static struct litepcie_allowance *allowance_for(struct litepcie_way *way,
 						const struct litepcie_geometry *geometry)
@@ -245,7 +245,7 @@ void litepcie_owner_forget(struct litepcie_way *way, bool live)
 
 /*
  * Drop a ring whose owner has gone while the card was away, and the memory that the ring pins.  The
- * caller has made sure that the card is quiet.
+ * caller has made sure that the card makes no request.
  */
 void litepcie_owner_drop_orphan(struct litepcie_way *way)
 {
@@ -273,8 +273,8 @@ int litepcie_owner_take(struct litepcie_way *way, struct litepcie_file *file)
 }
 
 /*
- * Returns true if another file owns the direction.  That file may keep it for long, so a read() or
- * write() does not wait for it.
+ * Returns true if another file owns the direction.  That file may own it for long, so a read() or
+ * write() does not wait for the direction.
  */
 bool litepcie_owner_is_other(const struct litepcie_way *way, const struct litepcie_file *file)
 {
@@ -284,7 +284,7 @@ bool litepcie_owner_is_other(const struct litepcie_way *way, const struct litepc
 }
 
 /*
- * For read() and write() in LitePCIe's loop: make @file the direction's owner, and make its ring.
+ * For read() and write() in LitePCIe's loop: make @file the direction's owner, and give it a ring.
  * Returns -EBUSY if another file owns the direction, -ENOMEM, or the error of litepcie_enter().
  * After an error @file does not become the owner.  Takes way->mutex.
  */
@@ -378,7 +378,7 @@ void litepcie_owner_leave(struct litepcie_way *way, struct litepcie_file *file, 
 	mutex_unlock(&way->mutex);
 }
 
-/* Unmap the direction's ring from the card, which is quiet and is being removed from the driver. */
+/* Unmap the direction's ring from the card, which is stopped and is being unbound. */
 void litepcie_owner_unmap(struct litepcie_way *way)
 {
 	mutex_lock(&way->mutex);
@@ -393,7 +393,8 @@ void litepcie_owner_unmap(struct litepcie_way *way)
 /*
  * Write @value to a register that acts on the data of both directions of the channel.  @acts_on
  * has, for each direction, the register's bits that act on that direction.  Returns -EBUSY if
- * @value would change a bit that acts on a direction of another file.  Needs litepcie_enter().
+ * @value would change a bit that acts on a direction owned by another file.  Needs
+ * litepcie_enter().
  */
 int litepcie_owner_steer(struct litepcie_file *file, struct litepcie_chan *chan,
 			 void __iomem *reg, u32 value, const u32 acts_on[LITEPCIE_WAYS])

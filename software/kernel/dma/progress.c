@@ -3,10 +3,10 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Keeps the driver's counts of how far the card is, and wakes the threads that wait for them.
- * Every interrupt takes this path, so sim/rows/host.py counts its instructions.
+ * Keeps the driver's counts of buffers that the card has finished, and wakes the threads that wait
+ * for more.  Every interrupt runs this code, so sim/rows/host.py counts its instructions.
  *
- * In LitePCIe's loop the card's register loop status has the index of the last descriptor that the
+ * In LitePCIe's loop the card's register loop_status has the index of the last descriptor that the
  * card is done with, and the number of rounds before.  Index plus rounds, counted in descriptors,
  * is one less than the number of descriptors that are done.  So every buffer below that count is
  * certainly in memory (c2h) or fetched (h2c): a whole buffer has followed it, which is more than
@@ -30,10 +30,10 @@
 #define ROUNDS		BIT_ULL(32 - ROUNDS_SHIFT)
 
 /*
- * Ask the card how far it is.  Returns 1 if it is further than at the last call, 0 if it is not, or
- * -EIO if the answer cannot be true, so that the card may have gone.  After -EIO the caller calls
- * litepcie_check_lost() when it has dropped wait.lock, since that function takes the lock to wake
- * the waiters.
+ * Ask the card how many buffers it has finished.  Returns 1 if there are more than at the last
+ * call, 0 if not, or -EIO if the answer cannot be true, so that the card may have gone.  After -EIO
+ * the caller drops wait.lock and then calls litepcie_check_lost(), which takes this lock to wake
+ * the waiting threads.
  */
 static __always_inline int update_locked(struct litepcie_way *way)
 {
@@ -52,7 +52,7 @@ static __always_inline int update_locked(struct litepcie_way *way)
 	way->position = position;
 	trace_litepcie_progress(way, done, way->sw_count);
 	way->status->position = cpu_to_le64(done * way->ring->geometry.size);
-	/* Programs poll the word @buffers: c2h data must be visible before it. */
+	/* Programs poll @buffers: c2h data must be visible to them before the new count is. */
 	smp_store_release(&way->status->buffers, cpu_to_le64(done));
 	return position != before;
 }
@@ -82,7 +82,7 @@ static __always_inline void tell_locked(struct litepcie_way *way)
 {
 	lockdep_assert_held(&way->wait.lock);
 
-	/* A waiter queues itself under this lock and then checks again, so none is missed. */
+	/* A waiting thread queues itself under wait.lock and checks again: no wake-up is lost. */
 	if (waitqueue_active(&way->wait))
 		wake_up_locked(&way->wait);
 	tell_pollers(way);
@@ -91,9 +91,9 @@ static __always_inline void tell_locked(struct litepcie_way *way)
 }
 
 /*
- * Ask the card how far it is, in any context.  Returns true if the card is further than before, or
- * if the run has failed.  The card is asked with wait.lock held: otherwise an older answer could be
- * stored after a newer one.
+ * Ask the card how many buffers it has finished, in any context.  Returns true if there are more
+ * than before, or if the run has failed.  The card is asked with wait.lock held: otherwise an older
+ * answer could be stored after a newer one.
  */
 bool litepcie_dma_progress(struct litepcie_way *way)
 {
@@ -120,9 +120,9 @@ void litepcie_dma_news(struct litepcie_way *way)
 }
 
 /*
- * Ask the card how far it is, for a caller that does not wait for an interrupt, and wake the
- * waiters if there is news.  In a run in which the card writes its status line, a card that has
- * gone just stops writing.  So a register is read to find out whether the card is still there.
+ * Ask the card for progress, for a caller that does not wait for an interrupt, and wake the waiting
+ * threads if there is any.  In a run in which the card writes its status line, a card that has gone
+ * just stops writing.  So a register is read to find out whether the card still answers.
  */
 void litepcie_dma_ask(struct litepcie_way *way)
 {

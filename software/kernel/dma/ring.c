@@ -77,8 +77,8 @@ void litepcie_ring_for_cpu(struct litepcie_ring *ring, u32 buffer)
 }
 
 /*
- * Let the card use a buffer again after the processor has copied from or to it.  What
- * litepcie_ring_for_cpu() says of its use holds here, too.
+ * Let the card use a buffer again after the processor has copied from or to it: call dma_sync_*()
+ * if the ring needs that and is mapped.  Takes ring->lock, so no interrupt handler may call this.
  */
 void litepcie_ring_for_card(struct litepcie_ring *ring, u32 buffer)
 {
@@ -92,8 +92,8 @@ void litepcie_ring_for_card(struct litepcie_ring *ring, u32 buffer)
 }
 
 /*
- * Unmap the ring from the card, which must be quiet.  The ring keeps its pages.  Does nothing for a
- * ring that is not mapped.
+ * Unmap the ring from the card, which must not access the ring any more.  The ring keeps its pages.
+ * Does nothing for a ring that is not mapped.
  */
 void litepcie_ring_unmap(struct litepcie_ring *ring)
 {
@@ -188,8 +188,8 @@ void litepcie_ring_get(struct litepcie_ring *ring)
 }
 
 /*
- * Drop a reference to the ring, if @ring is not NULL.  The last one unmaps the ring from the card
- * and frees or unpins its pages, so this may sleep.
+ * Drop a reference to the ring, if @ring is not NULL.  The drop of the last reference unmaps the
+ * ring from the card and frees or unpins its pages, so this function may sleep.
  */
 void litepcie_ring_put(struct litepcie_ring *ring)
 {
@@ -298,7 +298,7 @@ struct litepcie_ring *litepcie_ring_wrap(struct device *dev, enum dma_data_direc
 			ring = wrap_in_chunks(dev, direction, geometry, memory, order);
 	if (!ring)
 		return ERR_PTR(-ENOMEM);
-	/* The process calls no dma_sync_*(), so it would not see the card's data. */
+	/* A process cannot call dma_sync_*(), so it would not see the card's data in this ring. */
 	if (ring->needs_sync) {
 		dev_dbg(dev, "the card does not reach all memory by itself: use the driver's own ring\n");
 		litepcie_ring_unmap(ring);

@@ -24,8 +24,8 @@
 #include "uapi/litepcie_capability.h"
 
 /*
- * The shape of a ring: its number and size of buffers, and how the driver learns of progress.  A
- * ring has LitePCIe's shape, 256 buffers of 8 KiB, unless the program asks for another.
+ * The geometry of a ring: number and size of its buffers, and how the driver learns of progress.
+ * Unless the program asks for another geometry, a ring has that of LitePCIe: 256 buffers of 8 KiB.
  */
 struct litepcie_geometry {
 	/* bytes of each buffer of the ring: a power of two */

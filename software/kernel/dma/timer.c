@@ -20,8 +20,8 @@ static ktime_t interval(const struct litepcie_way *way)
 }
 
 /*
- * Enable the interrupt cause, unless the direction has stopped: its stop has disabled the cause,
- * and no later stop would.
+ * Enable the interrupt cause, unless the direction has stopped.  The stop has disabled the cause,
+ * and nothing would disable it again if it were enabled now.
  */
 static void cause_on(struct litepcie_way *way)
 {
@@ -61,8 +61,8 @@ static enum hrtimer_restart look(struct hrtimer *timer)
 		cause_on(way);
 		/*
 		 * Progress that the card made before its interrupt cause was enabled raises no
-		 * interrupt, so ask the card again.  If the card writes a status line, that line
-		 * may still be on its way.  So the card's register is compared with it.
+		 * interrupt, so ask the card again.  If the card writes a status line, that write
+		 * may still be under way.  So the card's register is compared with the line.
 		 */
 		behind = way->told && litepcie_held_is_behind(way);
 		news = litepcie_dma_progress(way);
