@@ -3,12 +3,12 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Runs the card's capture block, which writes frames as pcapng blocks to rings
- * in host memory.  gateware/capture/README.md describes the block.
+ * Runs the card's capture block, which writes frames as pcapng blocks to rings in host memory.
+ * gateware/capture/README.md describes the block.
  *
- * The rings' memory may go only after litepcie_capture_halt() has returned: the
- * card has then written its last blocks and the status lines behind them, or can
- * write to no memory at all.
+ * The rings' memory may be freed only after litepcie_capture_halt() has returned.  The card has
+ * then written its last blocks, and after them its last status lines, or can write to no memory at
+ * all.
  */
 
 #include <linux/delay.h>
@@ -50,9 +50,8 @@ static void tell_locked(struct litepcie_capture_queue *queue, bool ended)
 	lockdep_assert_held(&queue->wait.lock);
 
 	/*
-	 * The interrupt may be that of another queue.  It may also have been
-	 * raised before WAKE asked for a later position, which the card has not
-	 * passed yet.
+	 * The interrupt may be that of another queue.  The card may also have raised it before WAKE
+	 * asked for a later position, which the card has not passed yet.
 	 */
 	if (!ended && (queue->wake == U64_MAX || litepcie_capture_position(queue) <= queue->wake))
 		return;
@@ -74,7 +73,7 @@ void litepcie_queue_news(struct litepcie_capture_queue *queue)
 	spin_unlock_irqrestore(&queue->wait.lock, flags);
 }
 
-/* Wake the threads that wait for any queue, because the run has ended or the card has gone. */
+/* Wake all threads that wait for a queue, because the run has ended or the card has gone. */
 void litepcie_capture_news(struct litepcie_capture *capture)
 {
 	struct litepcie_capture_queue *queue;
@@ -92,10 +91,7 @@ void litepcie_capture_interrupt(struct litepcie *card)
 {
 	struct litepcie_capture_queue *queue;
 
-	/*
-	 * spin_lock() is enough, since interrupts are off in every interrupt
-	 * handler
-	 */
+	/* spin_lock() is enough, since interrupts are off in every interrupt handler */
 	for (queue = card->capture->queue; queue; queue = litepcie_queue_after(queue)) {
 		spin_lock(&queue->wait.lock);
 		tell_locked(queue, false);
@@ -119,8 +115,8 @@ void litepcie_capture_arm(struct litepcie_capture_queue *queue, const u64 *posit
 }
 
 /*
- * Look once a second whether the card is still there.  If an interrupt was lost,
- * the threads that waited for it are woken here.
+ * The watchdog of a run: check once a second whether the card still answers, and wake the threads
+ * whose interrupt was lost.
  */
 void litepcie_capture_watch(struct work_struct *work)
 {
@@ -142,8 +138,8 @@ void litepcie_capture_watch(struct work_struct *work)
 /* Stop of a run ----------------------------------------------------------- */
 
 /*
- * Returns true if the limit of some queue lets the card begin no further MBUF, so
- * a frame may wait for room.
+ * Returns true if the limit of some queue lets the card begin no further MBUF (one of the equal
+ * parts of a ring), so a frame may wait for room.
  */
 static bool is_full(struct litepcie_capture *capture)
 {
@@ -157,12 +153,11 @@ static bool is_full(struct litepcie_capture *capture)
 }
 
 /*
- * Get the positions that the card has reached, all added up, in @sum.  Returns
- * true if the block is idle and the last status lines have arrived.  The block
- * says that it is idle once it has handed its last write to the endpoint, so the
- * status lines may arrive later.  A queue that takes no part in the run has no
- * status line.  A @status of all ones says nothing about the block, since a read
- * that the root port has given up returns it.
+ * Returns true if the capture block is idle and the last status lines have arrived.  *@sum gets the
+ * sum of the positions that the card has reached in all queues.  The block says that it is idle
+ * once it has handed its last write to the endpoint, so the status lines may arrive later.  A queue
+ * that takes no part in the run has no status line.  A @status of all ones says nothing about the
+ * block, since a read that the root port has given up returns all ones.
  */
 static bool is_at_rest(struct litepcie_capture *capture, u32 status, u64 *sum)
 {
@@ -182,10 +177,9 @@ static bool is_at_rest(struct litepcie_capture *capture, u32 status, u64 *sum)
 }
 
 /*
- * Stop the capture block, whatever its state.  @control is the value of the
- * block's control register while the block writes out the frames that it has.
- * When the function returns, the card writes nothing more, and sorts no frame.
- * Returns:
+ * Stop the capture block, whatever its state.  @control is the value of the block's control
+ * register while the block writes out the frames that it has.  When this function returns, the card
+ * writes no more frames, and no longer uses the rules of SORT.  Returns:
  *   0		the block has stopped
  *   -EIO	the block has not stopped, so bus mastering has been switched off
  *   -ENODEV	the card is lost
@@ -224,8 +218,8 @@ int litepcie_capture_halt(struct litepcie_capture *capture, u32 control)
 	}
 	put(capture, 0, 0);
 	/*
-	 * A later run with NEWEST would write to the rings of this run, if frames were still sorted
-	 * to them.
+	 * If the card still sorted frames by the rules of this run, a later run with NEWEST would
+	 * write to the rings of this run.
 	 */
 	if (capture->sorter)
 		litepcie_sorter_put(capture, LITEPCIE_CAPTURE_QUEUES_CONTROL, 0);
@@ -252,9 +246,9 @@ static void set_run(struct litepcie_capture_queue *queue, u32 run, int error)
 }
 
 /*
- * End the run of all queues, with @error if that is not 0.  @live says that the
- * card's registers can be reached.  @patient says that frames may wait for room,
- * as LOSSLESS wants it, while the block writes out what it has.
+ * End the run of all queues, with @error if that is not 0.  @live says that the card's registers
+ * can be reached.  @patient says that a LOSSLESS run keeps this setting while the block writes out
+ * its last frames, so that frames may wait for room.
  */
 int litepcie_capture_finish(struct litepcie_capture *capture, int error, bool live, bool patient)
 {
@@ -283,10 +277,10 @@ int litepcie_capture_finish(struct litepcie_capture *capture, int error, bool li
 }
 
 /*
- * End a queue's part of the run, which goes on for the other queues.  The card seals the queue's
- * MBUF, and *@end gets the position behind the seal.  The queue's ring must stay until the run
+ * End a queue's part of the run, which goes on for the other queues.  The card ends the queue's
+ * MBUF, and *@end gets the position at the end of that MBUF.  The ring must stay until the run
  * ends, since the card goes on to write to it, up to the limit.  Returns -ENODEV if the card is
- * lost, or -EIO if the seal does not come.  The caller is between litepcie_enter() and
+ * lost, or -EIO if the card does not end the MBUF.  The caller is between litepcie_enter() and
  * litepcie_exit().
  */
 int litepcie_capture_part(struct litepcie_capture_queue *queue, u64 *end)
@@ -321,8 +315,8 @@ int litepcie_capture_part(struct litepcie_capture_queue *queue, u64 *end)
 /* Start of a run ---------------------------------------------------------- */
 
 /*
- * Returns the bytes of a segment in all rings of a run, for which the card has one register: the
- * size of the smallest contiguous piece of any ring.
+ * Returns the size in bytes of a segment: the smallest contiguous piece of any ring of the run.
+ * All rings have segments of this size, since the card has one register for it.
  */
 static size_t segment_of(struct litepcie_capture *capture)
 {
@@ -335,7 +329,7 @@ static size_t segment_of(struct litepcie_capture *capture)
 	return least;
 }
 
-/* Returns true if no queue's ring has more segments of this size than the card can take. */
+/* Returns true if the card can take all rings in segments of @segment bytes. */
 static bool fits(struct litepcie_capture *capture, size_t segment)
 {
 	u32 most = litepcie_parameter(capture->block, LITEPCIE_CAPTURE_SEGMENTS);
@@ -397,9 +391,9 @@ void litepcie_capture_allow(struct litepcie_capture_queue *queue, u64 limit)
 }
 
 /*
- * Returns 0 if the queues that have been started can run together.  With NEWEST a
- * card that sorts needs a ring for each queue, since no limit keeps it from an
- * earlier ring.
+ * Returns 0 if the queues that have been started can run together, else -EINVAL.  With NEWEST a
+ * card that sorts frames by rules needs a started ring for each queue: without a limit the card
+ * could write to the ring of an earlier run.
  */
 static int check_queues(struct litepcie_capture *capture)
 {
@@ -489,8 +483,8 @@ int litepcie_capture_begin(struct litepcie_capture_queue *queue,
 	lockdep_assert_held(&capture->mutex);
 
 	/*
-	 * If a part of the card did not stop, bus mastering is off, and its
-	 * last writes may still wait.  As a rule only a reset of the card helps.
+	 * If a part of the card did not stop, bus mastering is off, and the part's last writes may
+	 * still wait.  As a rule only a reset of the card helps.
 	 */
 	if (READ_ONCE(capture->card->unquiet))
 		return -EIO;
@@ -499,7 +493,8 @@ int litepcie_capture_begin(struct litepcie_capture_queue *queue,
 	queue->flags = start->flags;
 	queue->first = start->limit;
 	/*
-	 * Clear the status line, or a program would take an earlier run's line for one of this run.
+	 * Clear the status line.  Otherwise a program would take an earlier run's line for a line
+	 * of this run.
 	 */
 	memset(queue->status, 0, sizeof(*queue->status));
 	set_run(queue, run, 0);

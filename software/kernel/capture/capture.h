@@ -3,14 +3,14 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Declares the capture block's part of the driver: capture.c runs the hardware,
- * capture_registers.c reads and writes its registers, capture_sort.c handles
- * rules, counts of frames and the generator of test frames, capture_owner.c
- * handles the owners of queues and their rings, capture_node.c has the device
- * node, capture_calls.c its ioctl() and capture_read.c its read().
+ * Declares the driver's part for the card's capture block, which records network frames.  capture.c
+ * runs the hardware, and capture_registers.c reads and writes its registers.  capture_sort.c
+ * handles rules, counts of frames and the generator of test frames.  capture_owner.c handles the
+ * owners of queues and their rings.  capture_node.c has the device node, capture_calls.c its
+ * ioctl() and capture_read.c its read().
  *
- * The block has one queue or more, each with a ring.  All queues run together,
- * from the START of queue 0 to its STOP: the card has one bit for that.
+ * The block has one queue or more, each with a ring.  All queues run together, from the START of
+ * queue 0 to its STOP, since the card has one bit that starts and stops all of them.
  *
  * Locks, outermost first, in the order of card.h:
  *   file->io		held by a read() of the file, also while it copies
@@ -61,8 +61,8 @@ struct litepcie_capture_queue {
 	/* state of the queue: LITEPCIE_CAPTURE_RUN_; changes with capture->mutex and wait.lock */
 	u32				run;
 	/*
-	 * position in bytes that the program has asked for with WAKE: waiters are woken when the
-	 * card has passed it; U64_MAX: no WAKE is pending
+	 * position in bytes that the program has asked for with WAKE: waiting threads are woken
+	 * when the card has passed this position; U64_MAX: no WAKE is pending
 	 */
 	u64				wake;
 	/* eventfd that is signalled when the card has passed position @wake, or NULL */
@@ -102,7 +102,7 @@ struct litepcie_capture {
 	/* arguments of queue 0's START: LITEPCIE_CAPTURE_ flags; bytes to keep of each frame */
 	u32				flags;
 	u32				snap;
-	/* argument of the last SORT of queue 0's file; flags 0: frames are not sorted */
+	/* argument of queue 0's last LITEPCIE_IOCTL_CAPTURE_SORT; flags 0: frames are not sorted */
 	struct litepcie_capture_sort	sort;
 
 	/*
@@ -131,7 +131,7 @@ struct litepcie_capture_file {
 	u8			*header;
 	size_t			header_at;	/* bytes of the header that read() has returned */
 	u64			at;		/* bytes of the ring that read() has returned */
-	/* argument @position of the file's last WAKE: beyond it poll() says POLLIN */
+	/* @position of the file's last WAKE: poll() reports POLLIN once the card has passed it */
 	u64			wake;
 };
 
@@ -176,7 +176,7 @@ const struct litepcie_block *litepcie_capture_find_sorter(struct litepcie *card)
  */
 struct litepcie_patience {
 	unsigned long	since;	/* jiffies when the wait began, or the last progress was seen */
-	unsigned int	looks;	/* number of looks at the block's status after @since */
+	unsigned int	looks;	/* number of reads of the block's status register since @since */
 };
 
 void litepcie_be_patient(struct litepcie_patience *patience);

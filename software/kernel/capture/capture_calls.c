@@ -3,8 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Handles ioctl() of the capture's node.  uapi/litepcie_capture_node.h says what
- * each call promises.
+ * Handles ioctl() of the capture's device node, as documented in uapi/litepcie_capture_node.h.
  *
  * A file's queue is read with capture->mutex held, since another thread may choose another queue
  * for the file until the file has taken one.
@@ -18,8 +17,9 @@
 /* The calls of a file, each with its own argument ------------------------- */
 
 /*
- * LITEPCIE_IOCTL_CAPTURE_LIMIT.  Returns -EINVAL if the queue does not run, or if the limit is more
- * than a ring's bytes ahead of the card and NEWEST is off.
+ * LITEPCIE_IOCTL_CAPTURE_LIMIT: let the card write up to a position of the ring.  Returns -EINVAL
+ * if the queue does not run, or if NEWEST is off and the limit is further ahead of the card's
+ * position than the ring has bytes.
  */
 static int set_limit(struct litepcie_capture_file *file,
 		     const struct litepcie_capture_limit *wanted)

@@ -3,10 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Creates /dev/litepcieN-capture if the card has a capture block, and handles
- * open(), close(), poll() and mmap() of its files.
- *
- * uapi/litepcie_capture_node.h says what each call promises.
+ * Creates /dev/litepcieN-capture if the card has a capture block, and handles open(), close(),
+ * poll() and mmap() of its files, as documented in uapi/litepcie_capture_node.h.
  */
 
 #include <linux/mm.h>
@@ -64,9 +62,9 @@ static bool has_bytes(const struct litepcie_capture_file *file,
 }
 
 /*
- * Returns true if poll() must report that @file is readable: it has bytes to
- * read, or its run has ended and read() would return 0.  If no file has the queue,
- * read() would start a capture, so the file counts as readable.
+ * Returns true if poll() must report that @file is readable: @file has bytes to read, or its run
+ * has ended and read() would return 0.  If no file has the queue, read() would start a capture, so
+ * @file counts as readable.
  */
 static bool has_news(const struct litepcie_capture_file *file,
 		     const struct litepcie_capture_queue *queue)
@@ -120,8 +118,8 @@ static struct litepcie_capture_queue *wait_for_queues(struct file *filp,
 }
 
 /*
- * poll() of a file that uses read() asks the card for an interrupt, unless there is news already.
- * A program with a ring of its own has to call WAKE before.
+ * poll() of a file that uses read() asks the card for an interrupt, unless the file is readable
+ * already.  A program with a ring of its own has to call WAKE before poll().
  */
 static __poll_t capture_poll(struct file *filp, struct poll_table_struct *table)
 {
@@ -144,8 +142,8 @@ static __poll_t capture_poll(struct file *filp, struct poll_table_struct *table)
 }
 
 /*
- * Map the status page, which the driver and the card write.  A process can map
- * it only for reading.
+ * Map the status page, which the driver and the card write.  A process can map this page only for
+ * reading.
  */
 static int capture_mmap(struct file *filp, struct vm_area_struct *vma)
 {
@@ -168,7 +166,7 @@ static int capture_mmap(struct file *filp, struct vm_area_struct *vma)
 	return err;
 }
 
-/* The capture's node offers no splice(), for the reason that chrdev.c gives for a channel's. */
+/* No splice() is offered, for the reason that chrdev.c gives at litepcie_fops. */
 static const struct file_operations capture_fops = {
 	.owner		= THIS_MODULE,
 	.open		= capture_open,
@@ -184,8 +182,7 @@ static const struct file_operations capture_fops = {
 /* Setting up the capture of a card ---------------------------------------- */
 
 /*
- * Free the capture and all resources that it has by then.  The kernel calls this
- * when the capture's last reference is put.
+ * Free a capture whose last reference was put, and all resources allocated for it so far.
  */
 static void capture_free(struct device *dev)
 {
@@ -211,10 +208,7 @@ static int fill_capture(struct litepcie_capture *capture)
 	return litepcie_chrdev_beside(&capture->dev, capture->card->chan[0], "capture");
 }
 
-/*
- * Allocate the capture of the card.  The caller frees the capture with
- * put_device(&capture->dev).
- */
+/* Allocate the card's capture.  The caller frees the capture with put_device(&capture->dev). */
 static struct litepcie_capture *capture_alloc(struct litepcie *card)
 {
 	struct litepcie_capture *capture = kzalloc(sizeof(*capture), GFP_KERNEL);
@@ -258,9 +252,9 @@ static void set_up_queues(struct litepcie_capture *capture)
 }
 
 /*
- * Set up the capture of the card, if the card has a capture block.  The channels
- * must have been made and the virtio devices found, since a cause that is theirs
- * would never reach the capture.  An error means that the card cannot be driven.
+ * Set up the capture of the card, if the card has a capture block.  The channels and the virtio
+ * devices must have been found before: a capture whose interrupt cause is also theirs is not used.
+ * An error means that the card cannot be driven.
  */
 int litepcie_capture_probe(struct litepcie *card)
 {
@@ -305,8 +299,9 @@ void litepcie_capture_put(struct litepcie *card)
 }
 
 /*
- * Map the status page for the card.  The DMA mask must be set before this call.
- * Without the page nothing can be captured, and RING and read() say so.
+ * Map the status page for the card.  The DMA mask must be set before this call.  If the page cannot
+ * be mapped, nothing can be captured, and LITEPCIE_IOCTL_CAPTURE_RING and read() fail with
+ * -EOPNOTSUPP.
  */
 void litepcie_capture_map(struct litepcie *card)
 {

@@ -3,18 +3,17 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Manages the owners of the capture's queues, and the rings that frames are
- * written to.
+ * Manages the owners of the capture's queues, and the rings that frames are written to.
  *
- * A queue belongs to one open file, or to none.  The file takes it with a ring in
- * its own memory (RING), or with a ring of the driver's (read()), and keeps it
- * until the file is closed.  The ring is mapped for the card from then on.  If the
- * file is closed while the card is away, the card may still write to the ring.  So
- * the ring stays until the card is reset, removed or unbound.
+ * A queue belongs to one open file, or to none.  A file takes a queue by giving it a ring in the
+ * program's memory (LITEPCIE_IOCTL_CAPTURE_RING), or by read(), for which the driver makes a ring.
+ * The file keeps the queue until it is closed.  The ring is mapped for the card from then on.  If
+ * the file is closed while the card is being reset or does not answer, the card may still write to
+ * the ring.  So the ring stays until the card is reset, removed or unbound.
  *
- * The file that has queue 0 starts and stops the capture, and sets rules and
- * spread.  If the file of another queue is closed while the capture runs, the card
- * may still write to its ring.  So that ring stays until the capture stops.
+ * The file that has queue 0 starts and stops the capture, and sets the rules and the table (spread)
+ * by which frames get to queues.  If the file of another queue is closed while the capture runs,
+ * the card may still write to that queue's ring.  So that ring stays until the capture stops.
  */
 
 #include <linux/log2.h>
@@ -34,9 +33,9 @@
 /* Rings of queues --------------------------------------------------------- */
 
 /*
- * Drop the queue's ring.  The card must not write to the ring any more: the capture
- * is at rest, or the queue takes no part in the run.  The ring's DMA mapping ends
- * here, since it must not outlive the device.
+ * Drop the queue's ring.  The card must not write to the ring any more: the capture is stopped, or
+ * the queue takes no part in the run.  The ring's DMA mapping ends here, since it must not outlive
+ * the device.
  */
 static void drop_ring(struct litepcie_capture_queue *queue)
 {
@@ -62,9 +61,9 @@ static void drop_left(struct litepcie_capture *capture)
 }
 
 /*
- * Returns the shape of a ring of @bytes.  A buffer of this shape is the least piece that the card
- * must find contiguous: an MBUF, or the ring's bytes divided by the number of segments that the
- * card takes, whichever is larger.
+ * Returns the geometry of a ring of @bytes.  A buffer of this geometry is the smallest piece that
+ * must be contiguous for the card: an MBUF, or the ring's bytes divided by the number of segments
+ * that the card can take, whichever is larger.
  */
 static struct litepcie_geometry shape_of(const struct litepcie_capture *capture, size_t bytes,
 					 u32 mbuf_bytes)
@@ -187,9 +186,9 @@ int litepcie_capture_choose(struct litepcie_capture_file *file,
 }
 
 /*
- * LITEPCIE_IOCTL_CAPTURE_RING: make a ring in the process's own memory.  The
- * memory is pinned before litepcie_enter(), since a page may have to be read
- * from a disk, and a reset of the card must not wait for that.
+ * LITEPCIE_IOCTL_CAPTURE_RING: make a ring in the process's own memory.  The memory is pinned
+ * before litepcie_enter(), since a page may have to be read from a disk, and a reset of the card
+ * must not wait for that.
  */
 int litepcie_capture_use_memory(struct litepcie_capture_file *file,
 				struct litepcie_capture_ring *request)
@@ -256,7 +255,7 @@ static bool is_start(const struct litepcie_capture_queue *queue,
 
 /*
  * LITEPCIE_IOCTL_CAPTURE_START: start the file's queue.  Returns -EBUSY if the queue runs or the
- * file uses read(), -EINVAL if @start is not sound, and the errors of
+ * file uses read(), -EINVAL if @start is not valid, and the errors of
  * litepcie_capture_check_owner() and litepcie_capture_begin().  The caller is between
  * litepcie_enter() and litepcie_exit().
  */
@@ -368,9 +367,9 @@ int litepcie_capture_take_to_read(struct litepcie_capture_file *file)
 /* The end of an open file, and of the card -------------------------------- */
 
 /*
- * Take the queue from its owner.  @stopped says that the card is known to write no
- * more to the ring, so the ring is dropped.  Otherwise a ring that is mapped for the
- * card stays, since the card may still write to it, and so does the status line.
+ * Take the queue from its owner.  @stopped says that the card is known not to write to the ring any
+ * more, so the ring is dropped.  Otherwise a ring that is mapped for the card stays, since the card
+ * may still write to it.
  */
 static void forget_owner(struct litepcie_capture_queue *queue, bool stopped)
 {
@@ -418,10 +417,7 @@ void litepcie_capture_leave(struct litepcie_capture_file *file)
 			/* litepcie_capture_halt() logs its failure itself */
 			litepcie_capture_finish(capture, 0, true, false);
 		}
-		/*
-		 * If the card was lost during the stop, the capture possibly has
-		 * not stopped.
-		 */
+		/* If the card was lost during the stop, the capture possibly has not stopped. */
 		live = entered && !litepcie_is_gone(capture->card);
 		if (live && queue->used)
 			litepcie_capture_allow(queue, U64_MAX);
@@ -435,9 +431,8 @@ void litepcie_capture_leave(struct litepcie_capture_file *file)
 }
 
 /*
- * End the run with @error and wake the waiting threads, because the hardware is
- * about to go or has gone.  The caller has made sure that litepcie_enter()
- * fails.
+ * End the run with @error and wake the waiting threads, because the hardware is about to go or has
+ * gone.  The caller has made sure that litepcie_enter() fails.
  */
 void litepcie_capture_abort(struct litepcie *card, int error)
 {
@@ -455,8 +450,8 @@ void litepcie_capture_abort(struct litepcie *card, int error)
 }
 
 /*
- * Stop the capture block at the probe, or when the card is back after a reset or
- * sleep.  If it does not stop, an error is returned and the card cannot be used.
+ * Stop the capture block at the probe, or when the card answers again after a reset or sleep.
+ * Returns an error if the block does not stop, and then the card cannot be used.
  */
 int litepcie_capture_settle(struct litepcie *card)
 {
@@ -476,8 +471,7 @@ int litepcie_capture_settle(struct litepcie *card)
 }
 
 /*
- * Unmap the rings and the status page from the card, which is quiet and is being
- * removed from the driver.
+ * Unmap the rings and the status page from the card, which is stopped and is being unbound.
  */
 void litepcie_capture_unmap(struct litepcie *card)
 {

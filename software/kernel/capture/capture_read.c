@@ -3,14 +3,13 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Implements read() of the capture's node: a page with the header of a pcapng
- * file, and then the blocks that the card writes to a ring of the driver's.  So
+ * Implements read() of the capture's node: a page with the header of a pcapng file, and then the
+ * pcapng blocks that the card writes to a ring of the driver's.  So
  * `cat /dev/litepcie0-capture | wireshark -k -i -` shows the frames.
  *
- * The header is a section with an interface for each port, all with the same
- * link type and snap length: libpcap refuses a file in which they differ.
- * Nothing beyond the position in the status line is returned, since memory
- * there holds older data.
+ * The header is a section with an interface for each port, all with the same link type and snap
+ * length: libpcap refuses a file in which they differ.  read() returns no byte beyond the position
+ * in the status line, since the ring's memory there holds older data.
  */
 
 #include <linux/module.h>
@@ -117,7 +116,7 @@ static u8 *make_header(const struct litepcie *card)
 	return header.page;
 }
 
-/* Blocks of the ring, which read() returns behind the header -------------- */
+/* pcapng blocks of the ring, which read() returns after the header -------- */
 
 /*
  * Begin to read: make the header and start the capture, unless an earlier read() of the file has
@@ -188,9 +187,9 @@ static ssize_t copy_blocks(struct litepcie_capture_file *file, struct iov_iter *
 }
 
 /*
- * Let the card use the room of the data that was read again, an eighth of the
- * ring at a time.  If the card is away, the next read() returns the error.  The
- * ring belongs to the file, and the caller holds file->io, so no lock is needed.
+ * Give the room of data that the program has read back to the card, an eighth of the ring at a
+ * time.  If litepcie_enter() fails, nothing is done, and the next read() returns an error.  The
+ * ring belongs to the file, and the caller holds file->io, so the ring's fields need no lock.
  */
 static void give_room(struct litepcie_capture_file *file)
 {
@@ -209,9 +208,9 @@ static void give_room(struct litepcie_capture_file *file)
 }
 
 /*
- * Copy the header, or the blocks that have arrived.  Returns the number of
- * bytes, 0 if no block has arrived, or -errno.  Blocks that the card wrote
- * before an error are returned before the error.
+ * Copy the pcapng header, or the pcapng blocks that have arrived.  Returns the number of bytes, 0
+ * if no block has arrived, or -errno.  Blocks that the card wrote before an error are returned
+ * before the error.
  */
 static ssize_t take(struct litepcie_capture_file *file, struct iov_iter *to)
 {
@@ -267,10 +266,7 @@ static int wait_for_more(struct litepcie_capture_file *file)
 	return 0;
 }
 
-/*
- * read(): returns at least one byte, 0 after a STOP when all has been read, or
- * -errno.
- */
+/* read(): returns the number of bytes, 0 if the run was stopped and all was read, or -errno. */
 ssize_t litepcie_capture_read_iter(struct kiocb *iocb, struct iov_iter *to)
 {
 	struct litepcie_capture_file *file = iocb->ki_filp->private_data;

@@ -5,9 +5,9 @@
  *
  * Reads and writes the registers of the capture block.
  *
- * Some registers belong to the queue that the register `select` names.  The functions whose names
- * begin with litepcie_queue_ read and write these.  Each function selects its queue first, and
- * holds select_lock until its last access.
+ * Some registers belong to the queue whose number is in the register `select`.  The functions whose
+ * names begin with litepcie_queue_ read and write these registers.  Each of these functions selects
+ * its queue first, and holds select_lock until its last access.
  */
 
 #include <linux/delay.h>
@@ -18,9 +18,9 @@
 
 #define POLL_US			10
 /*
- * The capture block counts as stuck if it has made no progress for STUCK jiffies
- * and for STUCK_LOOKS reads of its status.  The reads are counted because a
- * virtual machine may be paused for longer than that time.
+ * The capture block counts as stuck if it has made no progress for STUCK jiffies and for
+ * STUCK_LOOKS reads of its status.  The reads are counted because a virtual machine may be paused
+ * for longer than STUCK.
  */
 #define STUCK			msecs_to_jiffies(40 * LITEPCIE_LONGEST_READ_US / USEC_PER_MSEC)
 #define STUCK_LOOKS		500
@@ -44,8 +44,8 @@ u32 litepcie_capture_read(struct litepcie_capture *capture, unsigned int paramet
 }
 
 /*
- * Write a register of 64 bits.  Its upper half has the lower address, and the
- * card takes the value over with the lower half.
+ * Write a 64-bit register.  The register's upper half has the lower address, and the new value
+ * takes effect when the lower half is written.
  */
 static void put64(void __iomem *reg, u64 value)
 {
@@ -173,8 +173,8 @@ bool litepcie_is_stuck(struct litepcie_patience *patience)
 }
 
 /*
- * Wait until the bits @mask of the status have @value.  Returns 0, -ENODEV if
- * the card is lost, or -EIO if the bits stay as they are.
+ * Wait until the bits @mask of the capture block's status are @value.  Returns 0, -ENODEV if the
+ * card is lost, or -EIO if the bits still differ when litepcie_is_stuck() ends the wait.
  */
 int litepcie_capture_await(struct litepcie_capture *capture, u32 mask, u32 value)
 {
@@ -204,8 +204,8 @@ static bool holds(const struct litepcie_block *block, unsigned int parameter, u3
 }
 
 /*
- * Returns true if the capture block has all registers that the driver uses,
- * inside the block, and an interrupt.
+ * Returns true if the capture block has all registers that the driver uses, within its own address
+ * range, and an interrupt cause.
  */
 bool litepcie_capture_is_usable(const struct litepcie_block *block)
 {
@@ -233,8 +233,8 @@ bool litepcie_capture_is_usable(const struct litepcie_block *block)
 }
 
 /*
- * Returns the block with the registers of several queues, or NULL if the card has
- * none that the driver knows: it then uses queue 0 only.
+ * Returns the capability entry of the block CAPTURE_QUEUES, which has the registers for several
+ * queues.  Returns NULL if the card has none that the driver knows, which then uses queue 0 only.
  */
 const struct litepcie_block *litepcie_capture_find_sorter(struct litepcie *card)
 {

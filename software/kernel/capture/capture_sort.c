@@ -3,21 +3,21 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Sets how frames get to the queues of the capture block, makes test frames, and
- * reads the card's counts of frames that were delivered, lost or discarded.
+ * Sets how frames get to the queues of the capture block, switches the generator of test frames,
+ * and reads the card's counts of frames that were delivered, lost or discarded.
  */
 
 #include <linux/module.h>
 
 #include "capture.h"
 
-/* word ACTION of a rule: the bit that says that the rule names a queue, and the queue's number */
+/* word ACTION of a rule: NAMES_QUEUE: the rule gives a queue; QUEUE_OF(): that queue's number */
 #define NAMES_QUEUE	BIT(LITEPCIE_CAPTURE_RULE_ACTION_HAS_QUEUE)
 #define QUEUE_OF(_action)					\
 	((_action) >> LITEPCIE_CAPTURE_RULE_ACTION_QUEUE &	\
 	 (LITEPCIE_CAPTURE_MOST_QUEUES - 1))
 
-/* Rules and spread, by which frames get to queues ------------------------- */
+/* Rules and spread (a table of queues), by which frames get to queues ----- */
 
 static bool is_sort(const struct litepcie_capture *capture,
 		    const struct litepcie_capture_sort *wanted)
@@ -39,9 +39,9 @@ static bool is_sort(const struct litepcie_capture *capture,
 }
 
 /*
- * Let frames get to the queues by the rules and the spread of @wanted, from the next start on.
- * Returns -EOPNOTSUPP if the card has one queue, -EBUSY while the capture runs, or -EINVAL if
- * @wanted is not sound.
+ * Store the rules and the spread (a table of queues) of @wanted, by which frames get to the queues
+ * from the next start on.  Returns -EOPNOTSUPP if the card has one queue, -EBUSY while the capture
+ * runs, or -EINVAL if @wanted is not valid.
  */
 int litepcie_capture_sort(struct litepcie_capture *capture,
 			  const struct litepcie_capture_sort *wanted)
@@ -61,9 +61,9 @@ int litepcie_capture_sort(struct litepcie_capture *capture,
 }
 
 /*
- * Write rules and spread to the card, and switch them on.  The capture is at rest, and then the
- * card does not use them.  They are written at each start of the capture: a card whose power was
- * cut while it slept has forgotten them.
+ * Write the stored rules and the spread (a table of queues) to the card, and switch their use on.
+ * The capture is stopped, so the card uses neither yet.  Both are written at each start of the
+ * capture: a card whose power was cut while it slept has forgotten them.
  */
 void litepcie_capture_put_sort(struct litepcie_capture *capture)
 {
@@ -89,7 +89,7 @@ void litepcie_capture_put_sort(struct litepcie_capture *capture)
 			    sort->rules << LITEPCIE_CAPTURE_QUEUES_RULES_PLACE);
 }
 
-/* Generator of frames ----------------------------------------------------- */
+/* Generator of test frames ------------------------------------------------ */
 
 /* Stop the generator of test frames, without waiting for the end of its last frame. */
 void litepcie_capture_silence(struct litepcie_capture *capture)
@@ -98,9 +98,9 @@ void litepcie_capture_silence(struct litepcie_capture *capture)
 }
 
 /*
- * Start the generator of frames, or stop it if @wanted->size is 0.  A generator that runs begins
- * anew with frame 0.  Returns -EBUSY if its last frame waits for room in a ring, or -ENODEV if the
- * card is lost.
+ * Start the generator of test frames, or stop it if @wanted->size is 0.  A generator that runs
+ * begins anew with frame 0.  Returns -EBUSY if the generator's last frame waits for room in a ring,
+ * or -ENODEV if the card is lost.
  */
 int litepcie_capture_generate(struct litepcie_capture *capture,
 			      const struct litepcie_capture_generate *wanted)
@@ -129,8 +129,9 @@ int litepcie_capture_generate(struct litepcie_capture *capture,
 }
 
 /*
- * Read the generator's state into @info.  The state is read before the count of
- * frames: a generator that is found idle has counted its last frame.
+ * Read the generator's state into @info.  The state is read before the count of frames, so the
+ * count of a generator that is found idle includes its last frame.  Returns -ENODEV if the card is
+ * lost.
  */
 int litepcie_capture_generated(struct litepcie_capture *capture,
 			       struct litepcie_capture_info *info)
