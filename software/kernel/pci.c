@@ -139,9 +139,9 @@ static int add_nodes(struct litepcie *card)
 /* Stopping the card, and using it again ----------------------------------- */
 
 /*
- * Make the card quiet.  When this function returns, litepcie_enter() fails, no direction runs, no
- * interrupt handler runs and the card makes no request.  The owner of a direction that was running
- * gets @error.
+ * Stop all of the card.  When this function returns, litepcie_enter() fails, no direction runs, no
+ * interrupt handler runs and the card makes no request.  Calls of the owner of a direction that was
+ * running fail with @error.
  */
 static void quiesce(struct litepcie *card, enum litepcie_state state, int error)
 {
@@ -276,7 +276,7 @@ static int map_notices(struct litepcie *card)
 }
 
 /*
- * Remove the DMA mappings of records, status lines and rings.  The card is quiet.  A program may
+ * Remove the DMA mappings of records, status lines and rings.  The card is stopped.  A program may
  * have opened a node before the probe failed, so there may be rings after a failed probe, too.
  */
 static void unmap_all(struct litepcie *card)
@@ -382,8 +382,8 @@ static void litepcie_remove(struct pci_dev *pdev)
 }
 
 /*
- * Make the card quiet before the machine shuts down.  This also runs before a kexec: the card must
- * not write to the memory of the next kernel.
+ * Stop the card before the machine shuts down.  The kernel calls this before a kexec, too: the card
+ * must not write to the memory of the next kernel.
  */
 static void litepcie_shutdown(struct pci_dev *pdev)
 {

@@ -47,7 +47,7 @@ static void drop_ring(struct litepcie_capture_queue *queue)
 	queue->ring = NULL;
 }
 
-/* Drop the rings of queues that no file has.  The capture is at rest. */
+/* Drop the rings of queues that no file has.  The capture must be stopped. */
 static void drop_left(struct litepcie_capture *capture)
 {
 	struct litepcie_capture_queue *queue;

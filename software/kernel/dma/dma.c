@@ -101,7 +101,7 @@ static void let_reads_settle(struct litepcie_way *way)
 }
 
 /*
- * Returns true if @value, read from the enable register, says that the direction is at rest, or if
+ * Returns true if @value, read from the enable register, says that the direction is idle, or if
  * the card is lost.  A read that the root port has given up also returns all ones.  Such a value
  * says nothing about the direction.
  */
@@ -377,7 +377,7 @@ int litepcie_dma_start(struct litepcie_way *way, struct litepcie_file *file, u32
 
 /*
  * Stop the direction for its owner @file, and clear the error of its last run.  Returns -EBUSY if
- * another file's run is under way.  If the direction is at rest, any file may make this call, which
+ * another file's run is under way.  If the direction is stopped, any file may make this call, which
  * then does nothing.  Needs litepcie_enter().
  */
 int litepcie_dma_end(struct litepcie_way *way, struct litepcie_file *file)

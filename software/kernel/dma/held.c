@@ -243,7 +243,7 @@ static int advance_locked(struct litepcie_way *way, struct litepcie_file *file,
 }
 
 /*
- * LITEPCIE_IOCTL_ADVANCE: hand buffers over to the card, and start a direction at rest.  If
+ * LITEPCIE_IOCTL_ADVANCE: hand buffers over to the card, and start a stopped direction.  If
  * @lengths is NULL, all buffers are full.  advance->advanced gets the count of the run's
  * descriptors that were handed over, even after an error.  Returns -EINVAL if the card would have
  * more buffers than the ring, or if a length is 0 or too large.  After -EINVAL no buffer has been

@@ -227,7 +227,7 @@ void litepcie_notices_stop(struct litepcie_way *way, bool live)
 }
 
 /*
- * Switch off the direction's notices when the card is back after a reset or sleep, and at rest.
+ * Switch off the direction's notices when the card, after a reset or sleep, answers and is stopped.
  * The control register may have kept its value through the reset.
  */
 void litepcie_notices_off(struct litepcie_way *way)

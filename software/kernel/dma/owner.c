@@ -44,7 +44,7 @@ static struct litepcie_ring *make_ring(struct litepcie_way *way,
 }
 
 /*
- * Take the ring from the direction, which must be at rest.  User mappings and dma-bufs may keep the
+ * Take the ring from the direction, which must be stopped.  User mappings and dma-bufs may keep the
  * pages.  The DMA mapping ends here, since it must not outlive the device.
  */
 static void drop_ring(struct litepcie_way *way)
@@ -204,7 +204,7 @@ unlock:
 
 /* The owner of a direction ------------------------------------------------ */
 
-/* Make @file the owner of a DMA direction that has no owner and is at rest. */
+/* Make @file the owner of a DMA direction that has no owner and is stopped. */
 void litepcie_owner_set(struct litepcie_way *way, struct litepcie_file *file)
 {
 	lockdep_assert_held(&way->mutex);
@@ -244,7 +244,7 @@ void litepcie_owner_forget(struct litepcie_way *way, bool live)
 }
 
 /*
- * Drop a ring whose owner has gone while the card was away, and the memory that the ring pins.  The
+ * Drop a ring whose owner was closed while the card could not be used, and unpin its memory.  The
  * caller has made sure that the card makes no request.
  */
 void litepcie_owner_drop_orphan(struct litepcie_way *way)

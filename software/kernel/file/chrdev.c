@@ -173,7 +173,7 @@ static __poll_t errors(struct litepcie_chan *chan)
 
 /*
  * poll() for one direction wakes for that direction only.  poll() for neither direction wakes when
- * a direction fails or the card goes away.  For a card that has gone, poll() returns POLLHUP and
+ * a direction fails or the card is removed.  For a card that has gone, poll() returns POLLHUP and
  * POLLERR.
  */
 static __poll_t litepcie_poll(struct file *filp, struct poll_table_struct *table)

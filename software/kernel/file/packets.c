@@ -136,7 +136,7 @@ static int get_end(const struct litepcie_run *run, u32 *bytes, u32 *flags)
 	else if (way->told)
 		litepcie_notices_read(way, way->stream.at >> ilog2(size), bytes, flags);
 	spin_unlock_irq(&way->wait.lock);
-	/* The driver does not trust the card's length: nothing behind the buffer is copied. */
+	/* The driver does not trust the card's length: no byte beyond the buffer is copied. */
 	*bytes = min(*bytes, size);
 	return err;
 }

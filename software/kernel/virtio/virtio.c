@@ -33,7 +33,7 @@ static DEFINE_IDA(numbers);
 
 /*
  * Returns the interrupt causes of a virtio device as a mask: one for each queue, and one for
- * changes of its configuration.  Returns 0 if the entry in the capability table is not sound.
+ * changes of its configuration.  Returns 0 if the entry in the capability table is not valid.
  */
 static u32 causes_of(const struct litepcie_block *block)
 {
@@ -60,7 +60,7 @@ static u32 causes_of_channels(struct litepcie *card)
 
 /*
  * Find the card's virtio devices in the capability table, before interrupts are requested.  A
- * device whose entry is not sound is left out, and the rest of the card works without it.
+ * device whose entry is not valid is left out, and the rest of the card works without it.
  */
 void litepcie_virtio_find(struct litepcie *card)
 {
@@ -188,7 +188,7 @@ void litepcie_virtio_add(struct litepcie *card)
 
 /*
  * Remove the auxiliary devices.  Their driver resets the virtio devices, unless the card is marked
- * as lost.  So this must be called before the card is made quiet.
+ * as lost.  So this function must be called before the card is stopped.
  */
 void litepcie_virtio_del(struct litepcie *card)
 {
