@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Defines short forms of the driver's calls, which the test programs share.
+ * Defines functions that make ioctl() calls of the driver litepcie, for the driver's test programs.
  */
 #ifndef CALLS_H
 #define CALLS_H

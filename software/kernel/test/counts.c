@@ -3,10 +3,10 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Tests progress.c and held.c. Functions and variables of this file stand for the kernel and the
- * card. The tests show that counts go on beyond the wrap of the card's 32 bits, that a buffer is
- * announced only after its data, and that a descriptor raises an interrupt where it was asked for
- * and nowhere else.
+ * Tests progress.c and held.c of the driver. Functions and variables of this file stand for the
+ * kernel and the card. The tests show that the driver's counts go on when the card's 32-bit counter
+ * wraps, that a buffer is announced only after its data has arrived, and that exactly those
+ * descriptors raise an interrupt for which it was asked.
  *
  * Exit status: 0 if every check holds, 1 if one fails (with a sentence).
  */
@@ -24,7 +24,7 @@
 /* number of descriptors that the table of the stand-in for the card holds */
 #define DEPTH	32u
 #define SIZE	4096u
-/* descriptors that the card has done before the test begins: soon its 32-bit counter wraps to 0 */
+/* descriptors that the card has finished before the test: soon its 32-bit counter wraps to 0 */
 #define AHEAD	((1ull << 32) - 5)
 
 static u64 ends[DEPTH];
@@ -39,7 +39,8 @@ static u32 loop_status;
 static unsigned int reads;
 static u64 recorded;		/* number of descriptors whose records the card has written */
 /*
- * number of buffers by which the card's status line grows after each of the driver's loads from it
+ * number of buffers by which the count in the card's status line grows after each load of the
+ * driver from this line
  */
 static u64 line_goes_on;
 /* for each descriptor in the card's table: true if it raises an interrupt */
@@ -51,7 +52,7 @@ static unsigned int described;
 static unsigned int told_others;
 /* number of times that the driver has checked whether the card has gone */
 static unsigned int suspected;
-static unsigned int given_up;	/* number of the next reads that the root port gives up: all ones */
+static unsigned int given_up;	/* number of the next reads that return all ones */
 static bool gone;		/* true: no read of the card is answered */
 
 static void fail(const char *what)
@@ -97,10 +98,11 @@ static u64 litepcie_load_told(const __u64 *word)
 }
 
 /*
- * Stands for smp_store_release() of a count to the status page. Check that a count is announced
- * only when its data is there. In a held run of c2h the data is there when a register read has
- * been answered after it. A program that sees the new count takes the position from the same page,
- * so the position must have been stored before.
+ * Stands for smp_store_release() of a count to the status page. Check that the driver announces a
+ * count only when the counted data has arrived. In a held run of c2h the data has arrived once the
+ * card has answered a register read that was made after the card sent the data. A program that
+ * reads the new count takes the position from the same page, so the position must have been stored
+ * before the count.
  */
 static void announce(__u64 *buffers, u64 count)
 {
@@ -237,9 +239,9 @@ static int advance(u32 count, u32 flags, const u32 *lengths)
 }
 
 /*
- * In LitePCIe's loop the register loop status has the number of rounds in its upper half, which
- * wraps, and the index in its lower half. The driver's count goes on beyond that wrap. An index
- * beyond the table makes the driver check whether the card has gone.
+ * In LitePCIe's loop the register loop_status has the number of rounds in its upper half, which
+ * wraps, and the index of a buffer in its lower half. The driver's count goes on beyond that wrap.
+ * An index beyond the descriptor table makes the driver check whether the card has gone.
  */
 static void the_loop_goes_on(u32 count)
 {
@@ -278,9 +280,9 @@ static void a_held_run_goes_on(enum litepcie_direction id, u64 ahead)
 }
 
 /*
- * The root port returns all ones for a read that it gives up, and so does a card that has gone. The
- * run goes on, no buffer counts as done, and a card that still answers is not suspected without
- * need. @ahead may be such that all ones are a possible count, too.
+ * The root port returns all ones for a read that it gives up, and for a read of a card that has
+ * gone. After all ones the run goes on, no buffer counts as done, and the driver does not check
+ * without need whether the card has gone. With @ahead near 2^32 all ones are a possible count, too.
  */
 static void all_ones_say_nothing(enum litepcie_direction id, u64 ahead)
 {
@@ -328,8 +330,9 @@ static void interrupts_are_where_they_were_asked_for(u32 mode)
 }
 
 /*
- * An ADVANCE with a wrong length is refused as a whole, and the card never has more buffers than
- * the ring. In this test the ring has half as many buffers as the card's table has places.
+ * LITEPCIE_IOCTL_ADVANCE with a wrong length is refused as a whole, and the card never has more
+ * buffers than the ring. The ring of this test has half as many buffers as the card's table holds
+ * descriptors.
  */
 static void no_more_than_there_is_room_for(void)
 {
@@ -353,9 +356,9 @@ static void no_more_than_there_is_room_for(void)
 }
 
 /*
- * h2c of LitePCIe's endpoint counts a buffer when it has requested the buffer's data. So up to
- * in_flight bytes before its count may not have arrived, and the driver does not announce the
- * buffers that hold them.
+ * LitePCIe's endpoint counts an h2c buffer when it has requested the buffer's data. So the last
+ * in_flight bytes that it has counted may not have arrived, and the driver does not announce the
+ * buffers that hold these bytes.
  */
 static void what_is_in_flight_is_the_card_s(void)
 {

@@ -6,12 +6,12 @@
  * Shows that no lock of the driver is held while no program uses the card, for the tests in
  * sim/test.
  *
- *   locks DEV		make a call for each lock, in a process of its own; each call must return.
- *			If DEV-capture exists, its locks are tried, too
+ *   locks DEV		make calls that take each lock, in a child process; each call must return.
+ *			If DEV-capture exists, the capture's locks are tried, too
  *
- * A process that waits for a mutex cannot be killed. So its parent waits for it, with a time
- * limit, and says in which call it hangs. These calls also take the spinlocks: if one is held, the
- * whole guest hangs.
+ * A process that waits for a mutex cannot be killed. So the parent process waits for the child with
+ * a time limit, and says in which call the child hangs. These calls also take the spinlocks: if a
+ * spinlock is held, the whole guest hangs.
  *
  * Exit status: 0 if every call returns, 1 if one does not (with a sentence), 2 wrong usage.
  */
@@ -44,7 +44,7 @@ static void ends(long rc, int error, const char *call)
 }
 
 /*
- * Make calls that take way->mutex and card->live: they need the ring or the owner of the direction.
+ * Make calls that take way->mutex and card->live, since they use the direction's ring or owner.
  */
 static void way_mutex(int fd, uint32_t way)
 {
@@ -108,8 +108,8 @@ static void way_io(int fd)
 }
 
 /*
- * Make calls that take the locks of the capture's node: capture->mutex, capture->wait.lock and
- * file->io. Nobody has the capture, so calls for its owner fail.
+ * Make calls that take the locks of the capture's node: capture->mutex, queue->wait.lock and
+ * file->io. No file owns a queue of the capture, so calls that only an owner may make fail.
  */
 static void capture_calls(const char *device)
 {

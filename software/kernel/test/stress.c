@@ -3,15 +3,16 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Treats /dev/litepcieN badly and checks that the driver bears it, for the tests in sim/test.
+ * Uses /dev/litepcieN in ways that stress the driver, and checks the driver's answers, for the
+ * tests in sim/test.
  *
  *   stress hold DEV FILE	run DMA with readers, pollers and mappings; make FILE when data flows;
- * 				end with 0 when, and only when, all of them see the card go
- *   stress reset DEV FILE	run DMA, make FILE when data flows; end with 0 when DMA is stopped by
- * 				a reset, and runs again on the same file
- *   stress cycle DEV N		open, start, stop, close, N times, each fourth with the default
- * 				rings, the others with short ones
- *   stress share DEV N		processes that read and write one file at once, N buffers each
+ * 				end with 0 if all of them notice that the card is removed
+ *   stress reset DEV FILE	run DMA; make FILE when data flows; end with 0 if a card reset stops
+ * 				DMA, and DMA runs again on the same open file
+ *   stress cycle DEV N		open, start, stop and close N times: each fourth time with the
+ * 				default rings, else with short ones
+ *   stress share DEV N		processes that read and write one open file at once, N buffers each
  *   stress race DEV N		threads that start and stop while others close, N times each
  *   stress starve DEV N		use DEV N times while fault injection takes memory away
  *   stress poke RES OFFSET FILE	write a file into a BAR
@@ -28,9 +29,9 @@
 
 #include "calls.h"
 
-#define FLOWS	64	/* received c2h buffers after which a test takes it that data flows */
+#define FLOWS	64	/* number of received c2h buffers after which data counts as flowing */
 
-/* The card goes while it is in use ------------------------------------------------------------ */
+/* The card is removed while programs use it --------------------------------------------------- */
 
 static int ready[2];	/* pipe to which each child process writes a byte when it is ready */
 
@@ -62,7 +63,7 @@ static void hold_poller(int fd)
 	exit(0);
 }
 
-/* Check that a process can still use its mapping of the rings when the card goes. */
+/* Check that a process can still use its mapping of the rings after the card was removed. */
 static void hold_mapping(int fd)
 {
 	unsigned char *rings = mmap(NULL, RING, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -126,7 +127,7 @@ static int hold(const char *device, const char *flag)
 	return failed ? 1 : 0;
 }
 
-/* The card is reset while it is in use -------------------------------------------------------- */
+/* The card is reset while programs use it ----------------------------------------------------- */
 
 static void flow(int fd, long long least)
 {
@@ -191,7 +192,8 @@ static int cycle(const char *device, long rounds)
 /* Processes that share a file ----------------------------------------------------------------- */
 
 /*
- * number of processes for each direction that share a file; progress of the card wakes all of them
+ * number of processes for each direction that share an open file; progress of the card wakes all
+ * of these processes
  */
 #define SHARERS	3
 
@@ -330,7 +332,7 @@ static void use_starving(int fd, unsigned int way)
 	if (may_lack("mmap()", ring == MAP_FAILED ? -1 : 0) == 0) {
 		/*
 		 * munmap() may also fail for want of memory, and the mapping would then keep the
-		 * file open
+		 * file open, so switch the fault injection off first
 		 */
 		feed(true);
 		munmap(ring, size);

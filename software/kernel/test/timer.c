@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Tests dma/timer.c with a stand-in for the kernel that has one timer. An interrupt on another
- * processor, or a stop, comes at each step of the timer's callback in turn.
+ * Tests dma/timer.c with a stand-in for the kernel that has one timer. In turn, an interrupt on
+ * another processor, or a stop of the direction, comes at each step of the timer's callback.
  *
  * The kernel warns when a callback moves its own timer forward while that timer is queued, as an
  * interrupt may have queued it meanwhile. Afterwards a direction that runs must have its cause
@@ -59,12 +59,12 @@ static void (*strike)(void);
 static bool behind;
 /*
  * answers to the timer callback's questions for progress, one bit for each question; 1: the card
- * has news
+ * has made progress
  */
 static unsigned int seen;
 /* true: the driver has asked the card for progress since it enabled the interrupt cause */
 static bool looked;
-static bool owed;	/* true: the driver has found progress and has not woken the waiters yet */
+static bool owed;	/* true: the driver has found progress and must still wake the waiters */
 
 void litepcie_timer_start(struct litepcie_way *way);
 void litepcie_timer_interrupt(struct litepcie_way *way);
@@ -109,8 +109,8 @@ static void hrtimer_start(struct hrtimer *timer, ktime_t delay, int mode)
 }
 
 /*
- * Stands for the kernel's function, with its WARN_ON(timer->state & HRTIMER_STATE_ENQUEUED) for a
- * timer that is due.
+ * Stands for the kernel's function hrtimer_forward_now(). The kernel warns if the function is
+ * called for a timer that is due and queued: WARN_ON(timer->state & HRTIMER_STATE_ENQUEUED).
  */
 __attribute__((unused))
 static void hrtimer_forward_now(struct hrtimer *timer, ktime_t delay)
@@ -150,8 +150,9 @@ static void litepcie_moderation_start(struct litepcie_way *started)
 }
 
 /*
- * Stands for litepcie_held_is_behind(), which reads the card's count. The read pushes posted writes
- * in front of it, so the cause that was switched on has reached the card when the read returns.
+ * Stands for litepcie_held_is_behind(), which reads the card's count. Posted writes that were made
+ * before a read arrive before the read is answered. So the write that enables the interrupt cause
+ * has reached the card when this function returns.
  */
 static bool litepcie_held_is_behind(struct litepcie_way *way)
 {

@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Makes every call of /dev/litepcieN in which the driver requests something of the kernel. In the
- * test's build of the driver in faults/, each of these requests may be refused.
+ * Makes every call of /dev/litepcieN in which the driver requests something of the kernel, such as
+ * memory. In the test's build of the driver in faults/, each of these requests may be refused.
  *
  *   unwind all DEV		make all calls, also those of DEV-capture if it exists; print how
  *				many failed
@@ -109,7 +109,7 @@ static void one_way(int fd, uint32_t way)
 #define CAPTURE_RING	0x10000u	/* bytes of the smallest ring */
 #define CAPTURE_MBUF	0x1000u
 
-/* A ring in the program's own memory, which the card fills. */
+/* Capture frames to a ring in the program's own memory. */
 static void capture_own(const char *node)
 {
 	struct litepcie_capture_ring ring = {
@@ -141,7 +141,7 @@ static void capture_own(const char *node)
 	free(memory);
 }
 
-/* Read the header of a recording.  For the first read() the driver makes a ring of its own. */
+/* Read the pcapng header by read().  At the first read() of a file the driver makes a ring. */
 static void capture_read(const char *node)
 {
 	static char data[4096];

@@ -3,7 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Makes and compares a long stream that costs little time: each word of 64 bits has its own value.
+ * Makes and compares a long stream of data in little time. Each 64-bit word of the stream has its
+ * own value.
  *
  *   words make BYTES	write BYTES bytes of the stream to standard output
  *   words check BYTES	check that standard input has these bytes, in this order

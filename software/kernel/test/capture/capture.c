@@ -3,9 +3,9 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Tests the node of the card's capture block, for the tests in sim/test. The card's generator makes
- * the frames: bytes 16 to 19 of a frame of 20 bytes or more have its number. capture_storm.c has the
- * part of random calls.
+ * Tests the device node of the card's capture block, for the tests in sim/test. The generator of
+ * the card makes the frames: bytes 16 to 19 of a frame of 20 bytes or more have the frame's number.
+ * capture_storm.c has the subcommand that makes random calls.
  */
 #include <poll.h>
 #include <signal.h>
@@ -48,8 +48,8 @@ static void open_node(void)
 }
 
 /*
- * Returns HUGE bytes of memory at a multiple of HUGE. With @advice MADV_HUGEPAGE they are one huge
- * page if the kernel has one, with MADV_NOHUGEPAGE small pages.
+ * Returns HUGE bytes of memory at a multiple of HUGE. With @advice MADV_HUGEPAGE the memory is one
+ * huge page if the kernel has one to give. With MADV_NOHUGEPAGE it is in small pages.
  */
 static uint8_t *memory(int advice)
 {
@@ -131,8 +131,8 @@ static uint32_t word(const uint8_t *at)
 }
 
 /*
- * Walk through the ring's blocks from @from to @to. Their records must be frames @next, @next + 1,
- * ... of the generator. Returns the number of the frame after the last.
+ * Walk through the ring's pcapng blocks from position @from to @to. Their frames must be numbers
+ * @next, @next + 1, ... of the generator. Returns the number of the frame after the last one.
  */
 static uint32_t walk(const uint8_t *base, uint64_t from, uint64_t to, uint32_t next)
 {
@@ -153,8 +153,8 @@ static uint32_t walk(const uint8_t *base, uint64_t from, uint64_t to, uint32_t n
 }
 
 /*
- * Sleep until the position is beyond @position: with poll() if @event is -1, else with that
- * eventfd.
+ * Sleep until the card's position in the ring is beyond @position: in poll() of the node if @event
+ * is -1, else by a read of the eventfd @event.
  */
 static void await(uint64_t position, int event)
 {
@@ -192,7 +192,7 @@ static uint64_t take(const uint8_t *base, uint32_t frames, int event)
 	return at;
 }
 
-/* Parts --------------------------------------------------------------------------------------- */
+/* Subcommands of the program ------------------------------------------------------------------ */
 
 static int own(void)
 {
@@ -215,7 +215,7 @@ static int own(void)
 		     found.port[0].delivered.bytes == 64 * 6000 && found.generated == 6000,
 		     "accounts");
 	}
-	/* The run has ended, so WAKE signals at once. Older signals are taken first. */
+	/* Take older signals of the eventfd first. The run has ended, so WAKE signals at once. */
 	need(read(event, &signals, 8) == 8 || errno == EAGAIN, "eventfd");
 	need(!wake(status->position + 1, event) && read(event, &signals, 8) == 8 && signals == 1,
 	     "%llu signals after the end", (unsigned long long)signals);
@@ -325,7 +325,7 @@ static void wait_for_data(int edge)
 
 /*
  * Returns the descriptor of an edge-triggered epoll to which the node has been added. The kernel
- * has called the driver's poll() for it, and may not do so again.
+ * has called the driver's poll() when it added the node, and may never call it again.
  */
 static int edges(void)
 {
@@ -338,9 +338,9 @@ static int edges(void)
 }
 
 /*
- * read() without waiting until there are @frames more frames. @got is how many bytes of @to have
- * been read, and *@at is the first block that has not been looked at. Returns the bytes read by
- * now.
+ * Call read() without waiting until it has returned @frames more frames. @got is the number of
+ * bytes of @to read before, and *@at is the offset of the first block that was not checked yet.
+ * Returns the number of bytes that have been read by then.
  */
 static size_t read_frames(uint8_t *to, size_t room, size_t got, size_t *at, uint32_t frames,
 			  int edge)
@@ -348,7 +348,7 @@ static size_t read_frames(uint8_t *to, size_t room, size_t got, size_t *at, uint
 	uint32_t next = 0;
 
 	while (next < frames) {
-		/* The lengths of the reads have nothing to do with the blocks. */
+		/* The lengths of the reads are chosen independently of the blocks' lengths. */
 		ssize_t part = read(fd, to + got, 1 + (got * 7919 + 13) % 9999);
 
 		if (part < 0) {
@@ -397,7 +397,7 @@ static int reading(void)
 	return 0;
 }
 
-/* The process, or the card, leaves ------------------------------------------------------------ */
+/* The process is killed, or the card is removed or reset -------------------------------------- */
 
 static void flow(uint8_t *base)
 {
@@ -434,7 +434,7 @@ static int forked(void)
 	return 0;
 }
 
-/* When a process is killed, another one that has the node open can take the capture. */
+/* When the process that captures is killed, another one with the node open can capture. */
 static int killed(void)
 {
 	int ready[2], rc;
@@ -468,8 +468,8 @@ static int killed(void)
 }
 
 /*
- * Capture until the card leaves, or is reset (@error EIO). The file @flag is made once data flows.
- * After a reset the same open file captures again.
+ * Capture until the card is removed (@error ENODEV) or reset (@error EIO). The file @flag is made
+ * once data flows. After a reset the same open file captures again.
  */
 static int hold(const char *flag, int error)
 {
@@ -486,7 +486,7 @@ static int hold(const char *flag, int error)
 		return 0;
 	}
 	refused(limit(BYTES), EIO, "LIMIT after the reset");
-	/* Like other calls, STOP fails with EIO until the card is back from its reset. */
+	/* STOP fails with EIO, as other calls do, until the card's reset is over. */
 	while (stop() == -1)
 		need(errno == EIO && !usleep(1000), "STOP after the reset: %s", strerror(errno));
 	need(status->error == 0, "an error after STOP");

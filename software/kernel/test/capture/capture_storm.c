@@ -3,10 +3,11 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Makes random calls of the capture's node by several open files, one of which may have the
- * capture. Most arguments are right, so that a call often gets as far as the card.
+ * Makes random calls of the capture's node by several open files, of which one at a time may own
+ * the queue. Most arguments are valid, so that a call often reaches the card.
  *
- * No run is lossless: its last frame would wait for room until the driver gives up, for a second.
+ * No run is lossless: at its end the last frame would wait a second for room in the ring, until the
+ * driver gives up.
  */
 #include "capture_storm.h"
 
@@ -198,7 +199,7 @@ int storm(const char *device, unsigned long wanted, unsigned int seed)
 		fail("eventfd(), setrlimit() or setuid(): %s", strerror(errno));
 	for (unsigned int i = 0; i < FILES; i++)
 		open_file(&fds[i]);
-	/* The first file makes most calls, so that it often has the capture. */
+	/* The first file makes most calls, so that it often owns the queue of the capture. */
 	for (unsigned long i = 0; i < wanted; i++)
 		step(&fds[pick(2) ? 0 : pick(FILES)]);
 	for (int call = 0; call < CALLS; call++)

@@ -3,9 +3,9 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Measures what the driver costs its processor, in instructions. The program is made for QEMU's
- * -icount, in which an instruction takes 1 ns. The card's generator fills the c2h ring. The
- * program does not look at the data, as if it passed the data on to a device.
+ * Measures how many instructions the processor needs for the driver's work. The program is made for
+ * QEMU's option -icount, with which an instruction takes 1 ns. The card's generator fills the c2h
+ * ring. The program does not read the data, as if it passed the data on to a device.
  *
  *   cost clock				the price of a loop of known length
  *   cost WAY DEV REGISTER VALUE BUFFERS	take BUFFERS of 8 KiB; writing VALUE to REGISTER starts
@@ -15,16 +15,16 @@
  * 	poll	as abi, but with counts in the mapped index page, if the driver has one
  *   cost calls WAY DEV REGISTER VALUE BUFFERS	count the system calls that WAY makes, and the
  * 					bytes that they read. WAY may also be `index`, which is
- * 					poll without poll(): it looks at the status page again
- * 					and again. Its instructions are not counted, since they
- * 					only show how long the card takes.
+ * 					poll without poll(): the program reads the status page
+ * 					again and again. Its instructions are not counted, since
+ * 					they only show how long the card takes.
  *   cost disk DEV DISK			write a ring to a disk, see cost_disk.c
  *   cost run NAME CHUNK BYTES PROGRAM...	what another program costs that writes as much
  *
- * Busy time is the clock's time less the time that the kernel knows to have been idle, from the
- * beginning of a way to its end. So it includes whatever the program does to wait. `most` is the
- * largest number of buffers that the program ever found at once. A program whose sleep is not
- * counted would find more buffers than the ring has.
+ * Busy time is the time of the clock minus the time that the kernel counts as idle, from the
+ * beginning of a measurement to its end. So busy time includes whatever the program does to wait.
+ * `most` is the largest number of filled buffers that the program found at once. If a time were
+ * not counted at all, `most` would exceed the number of buffers in the ring.
  *
  * Exit status: 0 the measurement is done, 1 it failed (with a sentence), 2 wrong usage.
  */
@@ -78,7 +78,7 @@ static void found(uint64_t buffers)
 		most = buffers;
 }
 
-/* Ways to take buffers ------------------------------------------------------------------------ */
+/* The ways by which a program takes buffers (WAY of the usage) -------------------------------- */
 
 static void take_abi(uint64_t buffers)
 {
@@ -190,8 +190,8 @@ static const struct taking *find_taking(const char *name)
 /* Counting instructions ----------------------------------------------------------------------- */
 
 /*
- * Set up a c2h ring whose counts are in the index page. LitePCIe's driver does not know the call,
- * and is then used without an index page.
+ * Set up a c2h ring whose counts are in the index page. LitePCIe's own driver does not know
+ * LITEPCIE_IOCTL_RING_SETUP, and is then measured without an index page.
  */
 static void set_up_index(void)
 {

@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Declares what the parts of the program cost share: its clock and its commands.
+ * Declares the clock and the commands of the test program cost, which its source files share.
  */
 #ifndef COST_H
 #define COST_H

@@ -15,7 +15,7 @@
 #define IDLE_SECONDS	3
 #define LOOK_MS		200
 #define MOST_LOOKS	150
-/* the guest counts as quiet if its work takes less than 1/100 of the time */
+/* the guest counts as quiet if it is busy for less than 1/QUIET of the time */
 #define QUIET		100
 
 uint64_t now(void)
@@ -36,8 +36,8 @@ static uint64_t number_after(const char *text, const char *name)
 }
 
 /*
- * Returns the guest's idle time in nanoseconds, as the scheduler's tick counts it. The time of
- * interrupts in between is not included.
+ * Returns the guest's idle time in nanoseconds, as the kernel's scheduler tick counts it. The time
+ * of interrupts while idle is not included.
  */
 static uint64_t idle(void)
 {
@@ -53,8 +53,8 @@ static uint64_t idle(void)
 	close(file);
 	text[size] = 0;
 	/*
-	 * The kernel counts idle time in two sums: with nothing to wait for, and while a disk
-	 * works.
+	 * The kernel counts idle time in two sums: idle_sleeptime for idle processors, and
+	 * iowait_sleeptime for processors that wait for a disk.
 	 */
 	return number_after(text, ".idle_sleeptime") + number_after(text, ".iowait_sleeptime");
 }
@@ -88,8 +88,9 @@ static void wait_until_quiet(void)
 }
 
 /*
- * Print three numbers: the instructions of a loop of known length divided by that length, the
- * instructions that a measurement itself takes, and those that an idle guest takes in a second.
+ * Print three numbers: the measured instructions of a loop of known length divided by that length,
+ * the instructions that a measurement itself takes, and the instructions of an idle guest in a
+ * second.
  */
 int cost_clock(void)
 {

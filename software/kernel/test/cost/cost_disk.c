@@ -5,9 +5,9 @@
  *
  * Measures the cost of writing a ring to a disk. The data goes through a bounce buffer or
  * directly, by one thread or by four, in chunks of several sizes, and also directly from a ring in
- * the program's own memory. For each of these cases the program prints what it costs the processor
- * in instructions, and how long it took on this machine. `cost run` measures the same of another
- * program that writes from other memory.
+ * the program's own memory. For each of these cases the program prints the number of instructions,
+ * and how long the writing took on this machine. `cost run` measures the same for another program,
+ * which writes from other memory.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -200,8 +200,8 @@ int cost_disk(const char *device, const char *name)
 }
 
 /*
- * Run another program, which writes @bytes in chunks of @chunk bytes, and print what it costs. The
- * program's start and end are counted, too.
+ * Run another program, which writes @bytes in chunks of @chunk bytes, and print the number of
+ * instructions and the time that it takes. The program's start and end are counted, too.
  */
 int cost_run(const char *name, size_t chunk, size_t bytes, char **command)
 {

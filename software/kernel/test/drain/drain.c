@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Includes the driver's files of a stream, with stand-ins for the kernel and for the driver's other
- * files, and makes up a card with one h2c direction. drain_tests.c has the tests.
+ * Includes those files of the driver that implement streams, and has stand-ins for the kernel, for
+ * the driver's other files, and for a card with one h2c direction. drain_tests.c has the tests.
  */
 #include "drain.h"
 
@@ -63,7 +63,7 @@ void litepcie_exit(struct litepcie *ours)
 	lock_leave(&live);
 }
 
-/* A card that is lost wakes nobody else here. The watchdog may find the loss, too. */
+/* Let one tick pass, while the driver sleeps with no lock but way->io. The card goes on. */
 void tick(void)
 {
 	for (int rank = RANK_LIVE; rank < RANKS; rank++)
@@ -219,7 +219,7 @@ u8 *litepcie_ring_buffer(struct litepcie_ring *ring, u32 buffer)
 	return ring->data + (size_t)buffer * ring->geometry.size;
 }
 
-/* The driver's other files -------------------------------------------------------------------- */
+/* Stand-ins for the driver's other files ------------------------------------------------------ */
 
 struct litepcie *litepcie_of(struct litepcie_way *way) { return way->chan->card; }
 struct device *litepcie_dev(struct litepcie_way *way) { return &way->chan->dev; }

@@ -3,9 +3,9 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Defines what the driver's files of a stream need of the kernel and of card.h, for the program
- * drain, which includes them, and declares the made-up card. Locks check their order. The program
- * has one thread, so a lock that is held already is a deadlock.
+ * Defines what those files of the driver that implement streams need of the kernel and of card.h,
+ * for the test program drain, which includes these files. Declares the made-up card, too. Locks
+ * check their order. The program has one thread, so to take a lock that is held is a deadlock.
  */
 #ifndef DRAIN_H
 #define DRAIN_H
@@ -297,10 +297,10 @@ void litepcie_stream_close(struct litepcie_file *file);
 #define DEPTH	16u	/* number of descriptors that the card's table holds */
 
 struct made {
-	unsigned int	pace;		/* number of descriptors that the card does in a tick */
+	unsigned int	pace;		/* number of descriptors that the card finishes in a tick */
 	unsigned int	untaken;	/* ticks until the user's logic has taken all the data */
 	bool		gone;		/* true: the card has gone; each read returns all ones */
-	bool		given_up;	/* true: the root port gives up reads: all ones */
+	bool		given_up;	/* true: the root port answers reads with all ones */
 	bool		stuck;		/* true: the direction does not stop */
 	bool		signal;		/* true: a signal is pending for the calling thread */
 	bool		running;
@@ -310,7 +310,7 @@ struct made {
 	u32		level, done;
 	u64		fetched;	/* bytes that the card has fetched in all runs together */
 	unsigned int	packets;
-	void		(*meanwhile)(void);	/* called in each tick: other threads' calls */
+	void		(*meanwhile)(void);	/* makes other threads' calls in each tick */
 };
 
 extern struct made made;
@@ -322,7 +322,7 @@ extern struct litepcie card;
 extern struct litepcie_chan channel;
 
 void need(bool holds, const char *what);
-/* Do what the driver's release() does with a file. */
+/* Close the file as litepcie_release(), the driver's function for the last close(), does. */
 void leave(struct litepcie_file *file);
 /* Set the driver's parameter close_timeout_ms to @ms. */
 void set_close_timeout(unsigned int ms);

@@ -4,8 +4,9 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Tests how fsync() and the last close() of an h2c stream wait, on the card that drain.c makes up.
- * close() loses nothing if the user's logic takes the data in time. Otherwise it ends in time,
- * counts the bytes that the card has not fetched, and gives the ring and the direction back.
+ * close() loses no data if the user's logic takes the data in time. Otherwise close() ends when its
+ * time is over, counts the bytes that the card has not fetched, and frees the ring and the
+ * direction.
  *
  * Exit status: 0 if every check holds, 1 if one fails (with a sentence).
  */
@@ -77,7 +78,7 @@ static void next_file_sends(void)
 	need(nothing_is_kept(), "a ring of the next file is kept");
 }
 
-/* close() of a stream that the card takes in time ---------------------------------------------- */
+/* close() of a stream whose data the card takes in time ---------------------------------------- */
 
 static void test_close_ends_when_all_is_taken(void)
 {
@@ -118,7 +119,7 @@ static void test_close_sends_less_than_a_beat(void)
 	need(made.fetched == 5 && made.packets == 1, "the last bytes are not sent");
 }
 
-/* The table is full, so the last bytes are handed over when the card has made room. */
+/* The descriptor table is full, so the last bytes are handed over when the card has room again. */
 static void go_on_later(void)
 {
 	made.pace = jiffies > 20;
@@ -135,7 +136,7 @@ static void test_close_sends_what_the_table_had_no_room_for(void)
 	need(made.packets == 1 && !way->unsent && !said[0], "the last bytes end no packet");
 }
 
-/* Let the root port give up register reads: their value says nothing about the user's logic. */
+/* Let the root port give up register reads: all ones say nothing about the user's logic. */
 static void give_up(void)
 {
 	made.given_up = jiffies > 10 && jiffies < 15;
@@ -152,7 +153,7 @@ static void test_all_ones_do_not_say_that_all_is_taken(void)
 	need(!card.lost && !said[0], "the card is lost");
 }
 
-/* The driver reads the card's count of descriptors itself if the card does not tell it. */
+/* A card that writes no status line: the driver reads the count of descriptors from a register. */
 static void test_all_ones_do_not_end_the_stream(void)
 {
 	made.pace = 1;
@@ -163,7 +164,7 @@ static void test_all_ones_do_not_end_the_stream(void)
 	need(made.fetched == 32 * (DEPTH - 1) && !way->unsent && !said[0], "data is dropped");
 }
 
-/* close() of a stream that the card does not take ----------------------------------------------- */
+/* close() of a stream whose data the card does not take ---------------------------------------- */
 
 static void test_close_waits_for_a_bounded_time(void)
 {
@@ -249,9 +250,9 @@ static void test_a_direction_that_does_not_stop(void)
 	next_file_sends();
 }
 
-/* A card that goes while close() waits --------------------------------------------------------- */
+/* The card is removed while close() waits ------------------------------------------------------ */
 
-/* Let the card go. Its status line just stays as it is, so only the driver's watchdog finds out. */
+/* Remove the card. Its status line stays as it is, so only the driver's watchdog notices. */
 static void die(void)
 {
 	made.gone |= jiffies == 5;
@@ -272,7 +273,7 @@ static void test_a_card_that_goes_ends_close(void)
 	need(nothing_is_kept(), "the ring is kept when the card has been removed");
 }
 
-/* The last bytes are not handed over yet, so close() itself must notice that the card has gone. */
+/* The last bytes are not handed over yet, so close() itself must notice the card's removal. */
 static void test_a_card_that_goes_with_a_full_table_ends_close(void)
 {
 	made.meanwhile = die;
@@ -422,7 +423,7 @@ static void test_fsync_ends_with_the_run(void)
 	entry_error = 0;
 }
 
-/* LitePCIe's endpoint cannot send an incomplete beat. fsync() of whole beats works all the same. */
+/* LitePCIe's endpoint cannot send an incomplete beat. fsync() of whole beats works nevertheless. */
 static void test_whole_beats_leave_by_any_endpoint(void)
 {
 	way->in_flight = 4096;
@@ -466,7 +467,7 @@ static void run(const char *name, void (*test)(void))
 
 int main(void)
 {
-	alarm(60);	/* end the program if the driver waits and no time goes by */
+	alarm(60);	/* end the program if the driver waits without calling tick() */
 	RUN(test_close_ends_when_all_is_taken);
 	RUN(test_close_without_the_bit_ends_when_all_is_fetched);
 	RUN(test_close_without_data_does_not_wait);

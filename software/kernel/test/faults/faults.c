@@ -3,9 +3,9 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Decides which of the driver's requests to the kernel is refused, and keeps the list of what the
- * driver holds: see faults.h. A test can also have PCIe errors reported to the driver that the
- * machine at hand cannot produce.
+ * Decides which of the driver's requests to the kernel is refused, and keeps the list of the
+ * resources that the driver holds: see faults.h. A test can also have PCIe errors reported to the
+ * driver that the machine at hand cannot produce.
  */
 
 #include <linux/module.h>
@@ -35,8 +35,8 @@ static DEFINE_SPINLOCK(lock);
 static struct held held[HELD_MAX];
 static struct taken taken[LOCKS_MAX];
 /*
- * number of times that the driver gave back a resource that it did not hold, or took one when the
- * list @held was full
+ * number of times that the driver gave back a resource or lock that it did not hold, or took one
+ * when the list was full
  */
 static unsigned int wrong;
 
@@ -53,8 +53,8 @@ module_param(struck, int, 0644);
 MODULE_PARM_DESC(struck, "how many have been refused");
 
 /*
- * Returns true if this request of the driver is to fail. Requests on several processors are not
- * ordered: a test makes one request after the other.
+ * Returns true if this request of the driver is to fail. Requests on several processors have no
+ * defined order, so a test makes one request after the other.
  */
 bool faults_strike(const char *what)
 {
@@ -166,8 +166,8 @@ void faults_leave_lock(const char *name, const void *key)
 }
 
 /*
- * Module parameter `held`: print what the driver holds, by name, and how many errors the list has
- * found.
+ * Module parameter `held`: print the names of the resources that the driver holds, and how many
+ * wrong releases were found.
  */
 static int held_get(char *buffer, const struct kernel_param *param)
 {
@@ -231,8 +231,8 @@ static void tell_fatal(struct pci_dev *pdev, const char *value)
 }
 
 /*
- * Module parameter `fatal`: report a fatal PCIe error in the way in which the kernel reports it to
- * drivers, but without the reset of the bus in between.
+ * Module parameter `fatal`: report a fatal PCIe error to the driver as the kernel does, but without
+ * a reset of the bus.
  */
 static int fatal_set(const char *value, const struct kernel_param *param)
 {

@@ -7,10 +7,10 @@
  * the kernel may then be refused, and everything that the driver gets must be given back.
  *
  * Debian's kernels have no fault injection. In this build a wrapper of the same name replaces
- * every request of the driver. The wrapper fails when its turn has come, and keeps a list of what
- * the driver holds, by name and key. Where the driver asserts that a lock is held, the build
- * checks it. Mutexes and rwsems are on the list while they are held, so none may be on it when a
- * call has returned.
+ * every request of the driver. A wrapper fails if faults_strike() returns true, and keeps a list of
+ * what the driver holds, by name and key. Where the driver asserts that a lock is held, this build
+ * checks it. Mutexes and rwsems are on the list while they are held, so none of them may be on the
+ * list when a call of the driver has returned.
  */
 #ifndef LITEPCIE_FAULTS_H
 #define LITEPCIE_FAULTS_H
@@ -80,8 +80,8 @@ void faults_leave_lock(const char *name, const void *lock);
 	}
 
 /*
- * Define wrappers for the calls that take and leave a lock. The list of held locks has the lock in
- * between.
+ * Define wrappers for the calls that take and release a lock. The lock is on the list of held locks
+ * from the first call to the second.
  */
 #define WATCHED_LOCK(_type, _take, _leave)						\
 	static inline void __maybe_unused faulty_##_take(_type *lock, const char *name,	\
@@ -140,8 +140,8 @@ FAULTY_POINTER("pages", struct page *, alloc_pages_node, (int node, gfp_t gfp, u
 GIVEN_BACK("pages", put_page, page, (struct page *page), page)
 
 /*
- * Wraps the pinning of user pages. The list has one entry for a call, since a test pins only so
- * few pages that one call pins all.
+ * Wraps pin_user_pages_fast(). The list has one entry for each call, since a test pins so few pages
+ * that one call pins all of them.
  */
 static inline int __maybe_unused faulty_pin_user_pages_fast(unsigned long address, int count,
 							    unsigned int flags,
@@ -340,7 +340,7 @@ GIVEN_BACK("event", eventfd_ctx_put, event, (struct eventfd_ctx *event), event)
 #define eventfd_ctx_put		faulty_eventfd_ctx_put
 
 /*
- * Call the kernel function @_name for the driver, or return @_error if a fault is to strike here.
+ * Call the kernel function @_name for the driver, or return @_error if this call is to fail.
  * The result is not put on the list of what the driver holds: the driver need not release it, or
  * releases it by a call that this file does not replace.
  */
@@ -365,8 +365,8 @@ GIVEN_BACK("event", eventfd_ctx_put, event, (struct eventfd_ctx *event), event)
 	 readx_poll_timeout(readl, _address, _value, _condition, _sleep, _timeout))
 
 /*
- * Checks that some task holds the lock. This is a weak check, but without it Debian's kernels
- * would check nothing.
+ * Checks that some task holds the lock. That is a weak check, since it may be another task, but
+ * without it Debian's kernels would check nothing.
  */
 #undef lockdep_assert_held
 #define lockdep_assert_held(_lock)							\

@@ -3,17 +3,18 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Makes every call of /dev/litepcieN in every way, without privileges, for the tests in sim/test.
+ * Makes every call of /dev/litepcieN with every possible outcome, without privileges, for the tests
+ * in sim/test.
  *
  *   fuzz DEV N SEED [GONE RESET]
  *
- * Half of the calls are random. The other half aim at the outcome that was reached least
+ * Half of the calls are random. The other half aim at the outcome that was reached least often
  * (fuzz_branches.c), so that each outcome is reached often, however fast card and machine are.
- * After N calls the program goes on, to twice as many at most, until each outcome was reached once
- * in a thousand calls. It prints how often each outcome was reached.
+ * After N calls the program goes on, to at most 2 * N calls, until each outcome was reached once in
+ * a thousand calls. The program prints how often each outcome was reached.
  *
- * GONE is the descriptor of an open file whose card has gone. RESET is the descriptor of the
- * card's file `reset` in sysfs. With them calls end in ENODEV and EIO as well.
+ * GONE is the descriptor of an open file whose card was removed. RESET is the descriptor of the
+ * card's file `reset` in sysfs. With these two arguments calls end in ENODEV and EIO as well.
  *
  * Exit status: 0 the calls were made, 1 the program could not begin or go on (with a sentence), 2
  * wrong usage.
@@ -100,9 +101,9 @@ static void random_advance(struct litepcie_advance *advance)
 }
 
 /*
- * Release and take the file's directions, so that they lose the rings that they had. Otherwise a
- * new ring could lie in the same memory as the ring before it, and the card would have that memory
- * mapped twice.
+ * Release the file's directions and take them again, so that the driver drops their rings.
+ * Otherwise a new ring could lie in the same memory as the old one, and the card would have that
+ * memory mapped twice.
  */
 static void take_anew(int fd)
 {
@@ -208,8 +209,8 @@ static void random_mmap(int fd)
 		maps[slot] = NULL;
 	else if (pick(4) == 0)
 		/*
-		 * leave a hole: unmap only the first page of the memory that a random call has
-		 * mapped
+		 * unmap only the first page of the memory that a random call has mapped, so that
+		 * the mapping is split
 		 */
 		munmap(maps[slot], 4096);
 }

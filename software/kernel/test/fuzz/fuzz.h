@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Declares what the parts of the program fuzz share: random calls, calls that aim at an outcome,
- * and a card that is away.
+ * Declares what the source files of the program fuzz share: random calls, calls that aim at an
+ * outcome, and a card that is being reset or was removed.
  */
 #ifndef FUZZ_H
 #define FUZZ_H
@@ -71,7 +71,7 @@ enum card {
 	IN_RESET,	/* the fuzzed call is made while the card is being reset */
 };
 
-/* The kinds of the program's own memory in which a call asks for a ring. */
+/* The kinds of the program's memory, in one of which a fuzzed call asks for a ring. */
 enum place {
 	/*
 	 * the address of the ring's memory is that in the call's argument; also used for calls

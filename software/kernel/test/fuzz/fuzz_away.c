@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Makes calls on a card that is away: for one open file the card has gone for good, and for all
- * others it is being reset.
+ * Makes calls on a card that cannot be used: for one open file the card was removed, and for all
+ * other files the card is being reset.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -22,8 +22,9 @@ int reset_fd = -1;
 static pthread_t resetter;
 
 /*
- * Note the descriptors of the file whose card has gone and of `reset`. Called as root: only root
- * can open a device node that was removed, so its mode is changed to let every user open it.
+ * Store the descriptors @gone, a file whose card was removed, and @reset, the card's file `reset`
+ * in sysfs. Called as root: only root can open a device node that was removed, so its mode is
+ * changed to let every user open it.
  */
 void away_init(int gone, int reset)
 {
@@ -62,7 +63,7 @@ static void wait_stopped(short way)
 
 /*
  * Begin a reset of the card. When this function returns, the card is in reset: the driver refuses
- * register accesses with EIO. The runs of both directions, which were going on before, have ended.
+ * register accesses with EIO, and the runs of both directions have ended.
  */
 void reset_begin(void)
 {

@@ -3,7 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Lists every way in which a call may end (a branch), and chooses the branch that is tried next.
+ * Lists the branches, which are the possible outcomes of each call, and chooses the branch that is
+ * tried next.
  */
 #include <limits.h>
 #include <sys/mman.h>
@@ -25,7 +26,7 @@
  * table
  */
 #define RECORDS		4096
-/* offset of a page of BAR0 that drives no hardware, and that every user may write to */
+/* offset in BAR0 of a page whose registers drive no hardware, and that every user may write to */
 #define SAFE_PAGE	0x10000
 
 #define IOCTL(_call, _error, _what, _prepare, ...) \
@@ -253,8 +254,8 @@ static bool is_possible(const struct branch *branch)
 }
 
 /*
- * Returns the weight by which a branch's rank is multiplied. It is 4 for a branch that takes long,
- * so that this branch is tried a quarter as often, and 1 for other branches.
+ * Returns the weight by which a branch's rank is multiplied. The weight is 4 for a branch that
+ * takes long, so that this branch is tried a quarter as often, and 1 for other branches.
  */
 static unsigned long share(const struct branch *branch)
 {
@@ -264,7 +265,8 @@ static unsigned long share(const struct branch *branch)
 
 /*
  * Returns the rank of a branch: the branch with the lowest rank is tried next. A branch that is
- * hard to reach is tried more often, but must not starve the others, so failed tries count, too.
+ * hard to reach is tried more often. Failed tries raise the rank, too, so that such a branch does
+ * not keep the others from being tried.
  */
 static unsigned long rank(const struct branch *branch)
 {
@@ -285,8 +287,8 @@ static void make_burst(struct branch *branch, int calls)
 }
 
 /*
- * Reset the card once and try every branch that needs a reset. All are tried at once, since a
- * reset takes long.
+ * Reset the card once and try every branch that needs a reset. One reset serves all these branches,
+ * since a reset takes long.
  */
 static void reset_step(void)
 {

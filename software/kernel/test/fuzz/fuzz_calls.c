@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Prepares the state in which a call ends as its branch of fuzz_branches.c says, whatever the state
- * was before, and makes the call.
+ * Prepares the state in which a call has the outcome that its branch of fuzz_branches.c names,
+ * whatever the state was before, and makes the call.
  */
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -128,8 +128,8 @@ void streams(void)
 }
 
 /*
- * Fill the h2c ring by write() until it has no room. c2h has no buffer, so the loopback and the
- * card fill up, and h2c is held up.
+ * Fill the h2c ring by write() until the ring has no room. c2h has no buffer, so the card's buffers
+ * and the loopback fill up, and h2c cannot go on.
  */
 void full_stream(void)
 {
@@ -149,8 +149,8 @@ void others_have_room(void)
 }
 
 /*
- * Make the second file the owner of both directions, with loopback and pattern off. The first file
- * may then switch neither on.
+ * Make the second file the owner of both directions, with the loopback and the pattern block off.
+ * The first file may then switch on neither of the two.
  */
 void second_steers(void)
 {

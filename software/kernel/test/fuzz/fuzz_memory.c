@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Makes memory of each kind (enum place), for rings that lie in the program's own memory.
+ * Makes memory of each kind of enum place, for rings that lie in the program's own memory.
  */
 #include <stdint.h>
 #include <sys/mman.h>
@@ -18,8 +18,8 @@
 static char *places[PLACES];
 
 /*
- * Map memory that is aligned to a huge page, with nothing mapped behind it. @advice asks for huge
- * pages or for small ones; a kernel may have no huge pages to give.
+ * Map memory that is aligned to a huge page, with nothing mapped after its end. @advice is
+ * MADV_HUGEPAGE or MADV_NOHUGEPAGE. The kernel may have no huge page to give.
  */
 static char *map(int flags, int advice)
 {

@@ -3,10 +3,10 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Tests how dma.c stops a direction, on a card that this file makes up. A direction that runs on
- * must never count as stopped: the driver would free a ring to which the card still writes. A read
- * that the root port has given up returns all ones, and so does each read of a card that has gone.
- * Only a card that has gone ends the wait.
+ * Tests how dma.c of the driver stops a direction, on a card that this file makes up. A direction
+ * that still runs must never count as stopped: the driver would free a ring to which the card still
+ * writes. A read that the root port has given up returns all ones, and so does each read of a card
+ * that has gone. All ones end the driver's wait only if the card has gone.
  *
  * Exit status: 0 if every check holds, 1 if one fails (with a sentence).
  */
@@ -27,7 +27,7 @@ static struct litepcie_way way;
 /* The made-up DMA direction, which the tests stop. */
 static struct {
 	unsigned int	given_up;	/* number of the next reads of `enable` that return all ones */
-	unsigned int	runs_on;	/* number of further reads until the direction is at rest */
+	unsigned int	runs_on;	/* number of further reads until the direction is idle */
 	bool		gone;		/* true: the card has gone; each read returns all ones */
 	bool		running;	/* true: 0 was not written to the register `enable` yet */
 	unsigned int	reads;
@@ -83,7 +83,7 @@ void writel(u32 value, u8 *address)
 	}
 }
 
-/* The driver's other files -------------------------------------------------------------------- */
+/* Stand-ins for the driver's other files ------------------------------------------------------ */
 
 bool litepcie_check_lost(struct litepcie *ours)
 {
@@ -152,8 +152,8 @@ static void test_a_card_that_has_gone_is_not_waited_for(void)
 }
 
 /*
- * A later stop that succeeds makes up for one that has failed. Bus mastering comes back only when
- * all parts of the card have stopped.
+ * A stop that fails switches bus mastering off. Bus mastering is on again only when a later stop of
+ * each part of the card has succeeded.
  */
 static void test_bus_mastering_comes_back_with_the_last_part(void)
 {

@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Defines what dma.c of the driver needs of the kernel and of card.h, for the program halt, which
- * includes it. The program has one thread, so its spinlocks do nothing.
+ * Defines what dma.c of the driver needs of the kernel and of card.h, for the test program halt,
+ * which includes dma.c. The program has one thread, so its spinlocks do nothing.
  */
 #ifndef HALT_H
 #define HALT_H

@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Tests held runs: the card uses only the buffers that ADVANCE hands over, and no data is lost,
- * repeated or torn.
+ * Tests held runs, in which the card uses only the buffers that LITEPCIE_IOCTL_ADVANCE hands over.
+ * No data must be lost, repeated or torn.
  *
  *   held loop DEV COUNT SEED	loopback; COUNT c2h buffers are compared, with random lengths of
  * 				h2c, numbers of buffers handed over, pauses and ways to wait
@@ -169,7 +169,7 @@ static void receive(struct stream *stream)
 		check(stream);
 }
 
-/* Hand the card again a random number of the c2h buffers whose data has been compared. */
+/* Hand a random number of c2h buffers, whose data has been compared, back to the card. */
 static void give_back(struct stream *stream)
 {
 	uint32_t most = (uint32_t)(stream->c2h + COUNT - stream->c2h_given);
@@ -181,8 +181,8 @@ static void give_back(struct stream *stream)
 }
 
 /*
- * Wait in a random way: by poll(), by asking the card for its counts, by a short sleep, or not at
- * all. poll() has a short time limit, since no data may be under way that would end it.
+ * Wait in a randomly chosen way: by poll(), by asking the card for its counts, by a short sleep, or
+ * not at all. poll() has a short time limit, since possibly no data is under way that would end it.
  */
 static void wait_some(const struct stream *stream)
 {
@@ -268,7 +268,7 @@ static int stops(uint64_t runs)
 		compared += stream.c2h;
 		/*
 		 * Stop h2c first and wait 2 ms. c2h takes the data that is under way, and drops
-		 * what comes when it is off. So no data of this run gets into the next one.
+		 * data that comes after its stop. So no data of this run gets into the next one.
 		 */
 		need(!run_h2c(fd, 0, NULL), "stop of h2c");
 		usleep(2000);

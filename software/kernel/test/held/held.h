@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Declares what the parts of the program held share.
+ * Declares variables and functions of the test program held, which its source files share.
  */
 #ifndef HELD_H
 #define HELD_H
@@ -39,7 +39,7 @@ struct stream {
 
 /* Functions of held.c */
 void need(bool true_, const char *what);
-/* End the test unless @rc, the result of a call, is not 0 and errno is @error. */
+/* Check that a call has failed with @error: its result @rc is not 0. Otherwise end the test. */
 void refused(int rc, int error, const char *what);
 uint32_t random_below(uint32_t limit);
 int advance(unsigned int way, uint32_t count, const uint32_t *lengths, uint32_t flags);

@@ -103,7 +103,7 @@ static void watch_for(int epoll, int call, uint32_t events)
 	need(!epoll_ctl(epoll, call, fd, &event), "epoll_ctl");
 }
 
-/* Returns the events of the device node, or 0 after @ms. */
+/* Returns the events that epoll reports for the device node, or 0 after @ms milliseconds. */
 static uint32_t events_within(int epoll, int ms)
 {
 	struct epoll_event event = { 0 };
@@ -114,8 +114,8 @@ static uint32_t events_within(int epoll, int ms)
 }
 
 /*
- * EPOLL_CTL_MOD calls the driver's poll(), but adds the epoll to no further queue of waiters. The
- * node is added for events of h2c alone. After a change to c2h, epoll must report events of c2h.
+ * EPOLL_CTL_MOD calls the driver's poll(), but adds the epoll to no further wait queue. The node is
+ * added for events of h2c alone. After a change to c2h, epoll must report events of c2h.
  * Data comes back by c2h some time after the card is done with the h2c buffer, since the user's
  * logic is between the two directions.
  */
@@ -255,7 +255,7 @@ int user(const char *device)
 	return 0;
 }
 
-/* Again and again: open the device, take the user logic's interrupt if it is free, and close. */
+/* Again and again open the device, take the user logic's interrupt if it is free, and close. */
 static void take_and_close(const char *device, int event)
 {
 	for (;;) {

@@ -3,7 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Tests calls on a held direction that must be refused, and poll() and O_NONBLOCK on it.
+ * Tests a direction in a held run (the card uses only buffers that were handed over): calls that
+ * must be refused, poll() and O_NONBLOCK.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -58,8 +59,8 @@ static void refuse_mixing(const char *device)
 	refused(advance(1, 0, NULL, 0), EBUSY, "ADVANCE in the loop");
 	need(counts_of(1).run == LITEPCIE_RUN_LOOP && !counts_of(1).advanced, "how it runs");
 	/*
-	 * No data comes from the card, so a call that waited for the owner's data would wait for
-	 * ever.
+	 * No data comes from the card, so a call that waited for data of the direction's owner
+	 * would wait for ever.
 	 */
 	alarm(60);
 	refused(read(other, bytes, sizeof(bytes)) < 0, EBUSY, "read() of another's loop");
@@ -104,8 +105,8 @@ static void ready_beside_a_reader(void)
 }
 
 /*
- * By the index page h2c has room while the program is fewer than all but one of the ring's buffers
- * ahead of the card.
+ * With LITEPCIE_RING_INDEXED poll() reports that h2c has room while the count in the index page is
+ * ahead of the card by fewer buffers than the ring has minus one.
  */
 static void ready_by_the_index(void)
 {
@@ -129,8 +130,8 @@ static void *release_c2h(void *unused)
 }
 
 /*
- * poll() of a direction that another file owns wakes when the direction is free. At the end of its
- * time poll() looks once more, so the time is checked, too.
+ * poll() of a direction that another file owns wakes when the direction is free. poll() also checks
+ * the direction when its time limit ends, so the test checks that poll() returned earlier.
  */
 static void ready_when_it_is_free(const char *device)
 {

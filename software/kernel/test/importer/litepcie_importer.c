@@ -3,10 +3,10 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Is a device that imports dma-bufs, to test the driver's dma-bufs. Write a file descriptor of a
- * dma-buf to /dev/litepcie_importer. Each read then returns the sum of the dma-buf's 32-bit words
- * at that time, computed in two ways. The device keeps the last dma-buf until it gets the next
- * one.
+ * Implements a device that imports dma-bufs, to test the driver's dma-bufs. A program writes the
+ * file descriptor of a dma-buf to /dev/litepcie_importer. Each read() then returns the sum of the
+ * dma-buf's 32-bit words at that time, computed in two ways. The device keeps a dma-buf until it
+ * gets the next one.
  */
 
 #include <linux/dma-buf.h>

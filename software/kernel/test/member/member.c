@@ -3,14 +3,14 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Tests what a process may do that is a member of the card's group and has no other rights, and
- * whether it could affect other processes, for the tests in sim/test.
+ * Tests what a process may do that is a member of the device node's group and has no other rights,
+ * and whether such a process could affect other processes. For the tests in sim/test.
  *
  *   member registers DEV	write to every register of BAR0 by ioctl(); print what was allowed
  *   member pages DEV		map every page of BAR0 and BAR2 to write; print what was allowed
  *   member part DEV START END	registers and pages together, for BAR0 from START to END
  *   member beside DEV		a second open of a card that is in use sees and changes nothing
- *   member leftovers DEV	data that one open left is not found by the next
+ *   member leftovers DEV	an open file never finds data that an earlier open file left
  *   member charge DEV		memory of rings is limited and charged, however it is kept
  *   member compat DEV		the calls of a 32-bit program
  *   member as PROGRAM ...	run any program as a member
@@ -25,7 +25,7 @@
 
 #include "member.h"
 
-/* user and group number of a process that is no root, but a member of the device node's group */
+/* user and group number of a process that is not root, but a member of the device node's group */
 #define MEMBER	1000
 
 void need(bool true_, const char *what)
@@ -42,8 +42,8 @@ void refused(long rc, int error, const char *what)
 }
 
 /*
- * Ask for the lock of the h2c and c2h directions. Returns how many of the two the open file owns
- * now.
+ * Ask to become the owner of h2c if @h2c is true, and of c2h if @c2h is true. Returns how many of
+ * the two directions the open file owns now.
  */
 int take(int fd, bool h2c, bool c2h)
 {

@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Declares what the parts of the program member share.
+ * Declares functions of the test program member, which its source files share.
  */
 #ifndef MEMBER_H
 #define MEMBER_H

@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Tests two open files of one card. The second file makes calls beside the first, and neither sees
- * nor changes what the first has.
+ * Tests two open files of one card. The second file makes calls while the first one uses the card,
+ * and must neither see nor change the data and the settings of the first.
  */
 #include <signal.h>
 #include <sys/mman.h>
@@ -83,8 +83,8 @@ static void refuse_mappings(int fd)
 }
 
 /*
- * Make the calls of a program that only looks at a card in use. They work, and say that another
- * file owns the rings.
+ * Make the calls of a program that only reads the state of a card in use. These calls succeed, and
+ * report that another file owns the rings.
  */
 static void look(int fd)
 {
@@ -104,8 +104,8 @@ static void look(int fd)
 }
 
 /*
- * Only a file itself can write to its index page. Every file may read the status page, and none
- * may write to it.
+ * A file's index page can be written to only by a mapping of that file. Every file may read the
+ * status page, and no file may write to the status page.
  */
 static void write_to_pages(int owner, int other)
 {

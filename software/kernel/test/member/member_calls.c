@@ -13,7 +13,7 @@
 
 /* Calls of a 32-bit program ------------------------------------------------------------------- */
 
-/* The argument of the ioctl numbers 21 and 22, as a compiler for i386 lays it out. */
+/* The argument of LITEPCIE_IOCTL_DMA_WRITER and _DMA_READER, as a compiler for i386 lays it out. */
 struct run32 {
 	uint8_t		enable;
 	int64_t		hw_count __attribute__((packed, aligned(4)));
@@ -139,8 +139,8 @@ static bool is_master(const char *config)
 }
 
 /*
- * If a direction does not stop when told to, it may still access memory, so the driver has switched
- * bus mastering off. Bus mastering is on again when both directions have stopped.
+ * A direction that does not stop may still access host memory, so the driver switches bus mastering
+ * off. Bus mastering must be on again when both directions have stopped.
  */
 int stuck(const char *device, const char *parameter, const char *config)
 {

@@ -52,8 +52,8 @@ static void need_pinned(unsigned int mib, const char *when)
 }
 
 /*
- * Rings of LitePCIe's shape are free of charge, since its programs know of no limit, and some
- * systems allow 64 KiB of locked memory by default.
+ * Rings with LitePCIe's number and size of buffers are free of charge. LitePCIe's programs do not
+ * expect a limit, and some systems allow 64 KiB of locked memory by default.
  */
 static void litepcies_rings_are_free(const char *device)
 {
@@ -69,7 +69,7 @@ static void litepcies_rings_are_free(const char *device)
 
 /*
  * In each direction of the card one ring at a time is free of charge. A second ring is charged to
- * its user.
+ * the user of the process that makes the ring.
  */
 static void one_is_free(const char *device)
 {
@@ -89,8 +89,8 @@ static void one_is_free(const char *device)
 }
 
 /*
- * When another shape has replaced a ring, the old ring's memory and data are gone, and another
- * file's ring may take its allowance.
+ * When a ring with other buffers has replaced a ring, the old ring's memory and data are gone, and
+ * another file's ring may be free of charge in place of the old one.
  */
 static void a_replaced_ring_is_free(const char *device)
 {
@@ -211,8 +211,8 @@ static bool child_leaves_ring(const char *device, int channel)
 }
 
 /*
- * The limit holds for all processes of a user together. Rings count even if only descriptors in a
- * socket keep them, and the processes that made the rings have ended.
+ * The limit of locked memory holds for all processes of a user together. A ring counts even if only
+ * a descriptor in a socket keeps it, and the process that made the ring has ended.
  */
 static void the_dead_are_charged(const char *device)
 {
@@ -236,7 +236,7 @@ static void the_dead_are_charged(const char *device)
 }
 
 /*
- * If a file cannot start a direction, since it gets no ring, it does not own the direction
+ * A file that cannot start a direction, since it gets no ring, does not own the direction
  * afterwards.
  */
 static void a_start_that_fails_takes_nothing(const char *device)

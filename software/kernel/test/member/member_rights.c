@@ -49,8 +49,8 @@ static uint64_t bar_of(int fd, unsigned int number, uint64_t *size)
 }
 
 /*
- * Try to write 0 to each register of BAR0, and print those that may be written to. The card runs
- * nothing meanwhile.
+ * Try to write 0 to each register of BAR0, and print the registers that may be written to. No DMA
+ * runs meanwhile.
  */
 static void try_registers(int fd, uint64_t start, uint64_t end)
 {

@@ -5,13 +5,13 @@
  *
  * Tests rings in a program's own memory (LITEPCIE_IOCTL_RING_MEMORY), for the tests in sim/test.
  *
- *   memory shapes DEV		loopback through rings in pages of each size; every word compared
+ *   memory shapes DEV		loopback through rings in small and huge pages; every word compared
  *   memory refuse DEV		calls that must be refused, each with its error
  *   memory charge DEV		pinned memory is counted, up to RLIMIT_MEMLOCK, and given back
  *   memory leave DEV		fork(), munmap() and a process that dies, each while DMA runs
  *   memory hold DEV FILE	run DMA in own memory; make FILE; end when the card has gone
  *   memory away DEV FILE	as `memory hold`, but end while the card is being reset
- *   memory bounce DEV		a card that does not reach all memory: refused
+ *   memory bounce DEV		a ring in own memory is refused if the card needs a bounce buffer
  *
  * Exit status: 0 if every check holds, 1 if one fails (with a sentence), 2 wrong usage.
  */
@@ -75,9 +75,9 @@ char *memory(size_t bytes, int advice)
 }
 
 /*
- * Set up a ring in the program's own memory. The card interrupts only twice in a round of the
- * ring: with a simulated card an interrupt for each buffer takes longer than the buffer, and a
- * machine on which each access is slow would do nothing else.
+ * Set up a ring in the program's own memory. The card interrupts only twice in a round of the ring.
+ * With a simulated card an interrupt for each buffer takes longer than the buffer, so the program
+ * would have no time to run.
  */
 int set_up(unsigned int way, char *place, unsigned int size, unsigned int count)
 {
@@ -145,7 +145,7 @@ void wait_received(long long buffers)
 	}
 }
 
-/* Rings of each shape ------------------------------------------------------------------------- */
+/* Rings of several buffer sizes and counts ---------------------------------------------------- */
 
 static const struct shape {
 	unsigned int size, count;
@@ -155,7 +155,7 @@ static const struct shape {
 	 */
 	unsigned int chunk;
 } shape_table[] = {
-	/* a ring of LitePCIe's shape, 256 buffers of 8 KiB, but in the program's own memory */
+	/* a ring of 256 buffers of 8 KiB, as LitePCIe's, but in the program's own memory */
 	{ 8192, 256, MADV_HUGEPAGE, HUGE },
 	{ 4096, 16, MADV_NOHUGEPAGE, 4096 },
 	{ 65536, 48, MADV_HUGEPAGE, 1u << 20 },	/* a ring of one and a half huge pages */
@@ -192,8 +192,8 @@ static void shape(const struct shape *shape)
 }
 
 /*
- * A ring of LitePCIe's shape in the program's own memory is not passed on when the direction is
- * released.
+ * A ring in the program's own memory with LitePCIe's number and size of buffers is not passed on to
+ * the next owner when the direction is released.
  */
 static void shape_default(void)
 {
@@ -211,8 +211,7 @@ static void shape_default(void)
 }
 
 /*
- * read() and write() copy to and from a ring in the program's own memory as to and from any other
- * ring.
+ * read() and write() work with a ring in the program's own memory as with a ring of the driver.
  */
 static void shape_copied(void)
 {

@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Declares what the parts of the program memory share.
+ * Declares variables and functions of the test program memory, which its source files share.
  */
 #ifndef MEMORY_H
 #define MEMORY_H

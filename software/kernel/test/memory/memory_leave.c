@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Tests rings in a process's own memory when the process or the card goes while DMA runs.
+ * Tests rings in a process's own memory when the process ends or the card is removed during DMA.
  */
 #include <poll.h>
 #include <signal.h>
@@ -14,9 +14,9 @@
 #include "calls.h"
 #include "memory.h"
 
-#define FLOWS	64	/* received c2h buffers after which a test takes it that data flows */
+#define FLOWS	64	/* number of received c2h buffers after which data counts as flowing */
 
-/* The process leaves -------------------------------------------------------------------------- */
+/* The process forks, unmaps its ring, or is killed -------------------------------------------- */
 
 static void both_in(char *h2c, char *c2h)
 {
@@ -52,8 +52,8 @@ static void leave_fork(char *h2c, char *c2h)
 }
 
 /*
- * After munmap() of its ring the card still writes to the pages that it had, and not to the huge
- * pages that the kernel hands out next.
+ * After a process has unmapped its ring, the card still writes to the pages of the ring, and not to
+ * the huge pages that the kernel allocates next.
  */
 static void leave_munmap(char *h2c, char *c2h)
 {
@@ -117,11 +117,11 @@ int leave(const char *device)
 	return 0;
 }
 
-/* The card leaves ----------------------------------------------------------------------------- */
+/* The card is removed or reset ---------------------------------------------------------------- */
 
 /*
- * Run DMA with rings in the program's own memory until the card is not there any more. With @away
- * the program ends as soon as the card is being reset, else when the card has gone.
+ * Run DMA with rings in the program's own memory until the card cannot be used any more. With @away
+ * the program ends as soon as the card is being reset, else when the card was removed.
  */
 int hold(const char *flag, bool away)
 {

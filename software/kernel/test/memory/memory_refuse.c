@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Tests memory in which no ring may lie, and the charge for memory in which a ring may lie.
+ * Tests that the driver refuses a ring in unsuitable memory, and charges memory that it has pinned.
  */
 #include <stdint.h>
 #include <sys/mman.h>

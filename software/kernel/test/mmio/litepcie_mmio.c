@@ -3,12 +3,11 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * A test's driver in place of litepcie.ko: it hands one register page of the
- * card to the kernel's own virtio_mmio.ko.  If a virtio driver then works, the
- * page is that of the standard.
+ * A driver that a test loads in place of litepcie.ko.  This driver hands one register page of the
+ * card to the kernel's own virtio_mmio.ko.  If a virtio driver then works, the page conforms to
+ * the VirtIO standard.
  *
- * virtio_mmio maps DMA for the platform device, so this works only without an
- * IOMMU.
+ * virtio_mmio.ko maps DMA for the platform device, so the test works only without an IOMMU.
  */
 
 #include <linux/io.h>
