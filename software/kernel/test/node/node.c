@@ -3,8 +3,9 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Includes the driver's files of the capture's node, with stand-ins for the kernel and for the
- * driver's other files. node_card.c has a made-up card, and node_tests.c the tests.
+ * Includes those files of the driver that implement the capture's device node, and has stand-ins
+ * for the kernel and for the driver's other files. node_card.c has a made-up card, and node_tests.c
+ * the tests.
  */
 #include "node_card.h"
 
@@ -218,8 +219,8 @@ struct litepcie_ring *litepcie_ring_alloc(struct device *dev, int direction,
 }
 
 /*
- * Stands for the driver's function. The memory in which the ring lies belongs to the test and is
- * not freed here.
+ * Stands for the driver's litepcie_ring_put(). The memory in which the ring lies belongs to the
+ * test and is not freed here.
  */
 void litepcie_ring_put(struct litepcie_ring *ours)
 {

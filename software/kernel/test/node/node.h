@@ -3,9 +3,9 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Defines what the driver's files in capture/ need of the kernel and of card.h, for the program
- * node, which includes them. Locks check the order that capture.h gives. The program has one
- * thread, so a lock that is held already is a deadlock.
+ * Defines what the driver's files in capture/ need of the kernel and of card.h, for the test
+ * program node, which includes these files. Locks check the order that capture.h gives. The program
+ * has one thread, so to take a lock that is held is a deadlock.
  */
 #ifndef NODE_H
 #define NODE_H
@@ -142,7 +142,7 @@ struct eventfd_ctx { unsigned int signals, references; };
 struct work_struct { int nothing; };
 struct delayed_work { struct work_struct work; bool pending; };
 
-/* Function that is called where the driver would sleep: the test lets the card do something. */
+/* Function that is called where the driver would sleep, in which a test lets the card go on. */
 extern void (*asleep)(void);
 
 #define init_waitqueue_head(_wait)	((_wait)->lock.rank = RANK_WAIT)
@@ -220,7 +220,7 @@ unsigned long copy_to_user(void *to, const void *from, unsigned long bytes);
 size_t copy_to_iter(const void *from, size_t bytes, struct iov_iter *to);
 void *memchr_inv(const void *start, int byte, size_t bytes);
 
-/* The driver's other files -------------------------------------------------------------------- */
+/* Stand-ins for the driver's other files ------------------------------------------------------ */
 
 struct litepcie_block {
 	u16		type, version;

@@ -4,8 +4,8 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * The made-up card of the program node: the registers of the capture block and of its queues, as
- * gateware/capture has them. A queue's registers are those that `select` names, and the card writes
- * only to rings and status lines that it was told of.
+ * gateware/capture has them. The register `select` names the queue whose registers are read and
+ * written. The card writes only to rings and status lines whose addresses were written to it.
  */
 #include "node_card.h"
 
@@ -96,7 +96,7 @@ static void write_lines(void)
 	}
 }
 
-/* Let some time pass on the card: it seals MBUFs, and may write the last status lines. */
+/* Let time pass on the card, which ends MBUFs (parts of rings) and may write last status lines. */
 void end_of_late_lines(void)
 {
 	for (unsigned int n = 0; n < QUEUES; n++)
@@ -237,7 +237,7 @@ u32 readl(const u8 *address)
 static void write_control(u32 value)
 {
 	if (value & LITEPCIE_CAPTURE_BIT_CONTROL_SEAL) {
-		/* The card writes no seal to an MBUF in which nothing was written. */
+		/* The card writes no seal (the block that ends an MBUF) to an empty MBUF. */
 		selected()->sealing = selected()->position % (1ull << made.mbuf_log2) ||
 				      selected()->position != selected()->told;
 		selected()->seals++;
@@ -324,7 +324,7 @@ void writel(u32 value, u8 *address)
 		write_sorter(at - SORTER, value);
 }
 
-/* The driver's other files -------------------------------------------------------------------- */
+/* Stand-ins for the driver's other files ------------------------------------------------------ */
 
 u64 litepcie_load_told(const __le64 *word)
 {

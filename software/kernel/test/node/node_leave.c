@@ -4,7 +4,7 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Tests of the program node in which a file is closed, or the card is reset, sleeps, vanishes or
- * does not stop. A ring must stay mapped as long as the card may write to it, and no longer.
+ * does not stop. A ring must stay mapped as long as the card may write to the ring, and no longer.
  */
 #include "node_card.h"
 
@@ -119,7 +119,7 @@ void test_a_reset(void)
 	node_close(files[0]);
 }
 
-/* A sleep may cut the card's power. The rules then act again, without another SORT. */
+/* After a sleep in which the card lost power, the rules act again without another SORT call. */
 void test_a_power_cut(void)
 {
 	struct file *files[2];

@@ -3,7 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * The model of the capture's node for the random sequences of the program node.
+ * The model of the capture's device node, which predicts the results of the random sequences of the
+ * program node.
  */
 #include "node_model.h"
 
@@ -39,8 +40,8 @@ static bool owns(unsigned int file)
 /* Waiters ------------------------------------------------------------------------------------- */
 
 /*
- * Note that the driver must wake the threads that wait for the queue, and signal the eventfd of a
- * WAKE.
+ * Note in the model that the driver must wake the threads that wait for the queue, and signal the
+ * eventfd of a WAKE call.
  */
 static void tell(struct known_queue *queue)
 {
@@ -89,7 +90,7 @@ void known_calls(void)
 	known.interrupts = made.interrupts;
 }
 
-/* Note what the driver must do in its watchdog, which looks for lost interrupts once a second. */
+/* Note what the driver must do in its watchdog, which checks for lost interrupts once a second. */
 void known_watch(void)
 {
 	known_calls();
@@ -114,8 +115,8 @@ int known_owner(unsigned int file)
 }
 
 /*
- * Returns 0, or the error that RING must return: a queue is taken at rest by one file, and the
- * rings of all queues have MBUFs of one size.
+ * Returns 0, or the error that LITEPCIE_IOCTL_CAPTURE_RING must return. One file can take a queue
+ * while the capture is stopped, and the rings of all queues must have MBUFs of the same size.
  */
 static int may_have_ring(unsigned int file, u32 mbuf)
 {
@@ -240,7 +241,7 @@ int known_read_begin(unsigned int file)
 	return err;
 }
 
-/* Note that the driver must drop the rings that no file owns, once the card writes to none. */
+/* Note that the driver must drop rings without an owner, once the card cannot write to them. */
 static void drop_left_rings(void)
 {
 	for (unsigned int n = 0; n < QUEUES; n++)
@@ -266,7 +267,7 @@ static void end_together(int error)
 	known.waits = NOBODY;
 }
 
-/* Note that a queue's part of the run ends: the card seals the queue's last MBUF. */
+/* Note that a queue's part of the run ends, for which the card ends the queue's last MBUF. */
 static void end_part(struct known_queue *queue)
 {
 	if (queue->used) {
@@ -458,7 +459,7 @@ static void check_queue(unsigned int n)
 	need(queue->error == ours->error && status->error == ours->error, "the run's error");
 	need(litepcie_capture_position(queue) == ours->line, "the position in the status page");
 	need(queue->limit == ours->limit, "the limit");
-	/* If the owner's file was closed, the status page keeps the run's state with the ring. */
+	/* After its owner was closed, a queue that keeps its ring also keeps its status. */
 	need(status->run == ours->run || (!owner && ours->ring), "the run in the status page");
 	need(!ours->told || queue->wait.woken != ours->woken, "those who wait are not woken");
 	need((queue->wake == U64_MAX) == (ours->wake == NO_WAKE), "a wake-up is owed, or not");

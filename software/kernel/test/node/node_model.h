@@ -5,7 +5,7 @@
  *
  * Declares the model of the capture's node for the random sequences of the program node. The model
  * follows litepcie_capture_node.h and knows nothing of the driver's code. For each call the model
- * says the result, and check_all() compares the driver and the card with what the model knows.
+ * predicts the result. check_all() compares the driver and the card with the model.
  */
 #ifndef NODE_MODEL_H
 #define NODE_MODEL_H
@@ -43,7 +43,7 @@ struct known_queue {
 struct known {
 	struct known_file	file[FILES];
 	struct known_queue	queue[QUEUES];
-	int			entry;		/* error of calls while the card is away, or 0 */
+	int			entry;		/* error of calls while no card can be used, or 0 */
 	bool			lost, removed, running, sorts, generates, unquiet;
 	u32			flags, mbuf, interrupts;
 	u64			lost_frames, signals[2];
@@ -61,8 +61,8 @@ void check_all(void);
 void check_rings(void);
 
 /*
- * Functions that make a call or an event known to the model, before the driver sees it. They return
- * what the driver must return, by the contract in uapi/litepcie_capture_node.h.
+ * Functions that tell the model of a call or an event before the driver gets the call or event. A
+ * function returns what the driver must return, by the contract in uapi/litepcie_capture_node.h.
  */
 struct known_queue *known_queue_of(unsigned int file);
 bool known_room(const struct known_queue *queue, u64 bytes);

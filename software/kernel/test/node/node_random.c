@@ -3,21 +3,21 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Random sequences of calls of six open files, of what the card does, and of resets, sleeps and the
- * card's end, for the program node. Each call must end as node_model.c says, and each step is
- * followed by the checks of the model.
+ * Makes random sequences for the program node: calls of six open files, actions of the card, and
+ * resets, sleeps and removals of the card. Each call must return what node_model.c predicts, and
+ * the checks of the model follow each step.
  */
 #include "node_model.h"
 
 #define PORTS		16u
-#define HURRY		100	/* most jiffies that a call takes which must not wait for room */
-#define PATIENCE	1000	/* most jiffies that a call takes if the card is not stuck */
+#define HURRY		100	/* limit in jiffies for a call that must not wait for room */
+#define PATIENCE	1000	/* limit in jiffies for any call, if the card is not stuck */
 
 static unsigned int state, seed, step;
 static char place[160];
 /*
- * Most rings have MBUFs of this size, and most runs these flags, since queues of a run must agree
- * on both. They change now and then.
+ * Most rings have MBUFs of the size usual_mbuf, and most runs the flags usual_flags, since the
+ * queues of a run must agree on both. Both values change now and then.
  */
 static u32 usual_mbuf, usual_flags;
 /* Bytes that frames have written to the ring of read() of each queue since the run began. */
@@ -239,7 +239,7 @@ static void call_poll(unsigned int file)
 	need(listens, "poll() does not listen to the file's queue");
 }
 
-/* Resets, sleeps and the end of the card ------------------------------------------------------ */
+/* Resets, sleeps and removals of the card ----------------------------------------------------- */
 
 static void go_away(int error)
 {
@@ -251,7 +251,7 @@ static void go_away(int error)
 	outside = false;
 }
 
-/* The card is back after a reset, or after a sleep without power, or is plugged in again. */
+/* Let the card answer again after a reset or a sleep without power, or plug it in again. */
 static void come_back(void)
 {
 	bool power = known.lost || pick(2);
@@ -321,7 +321,7 @@ static void look(void)
 }
 
 /*
- * Change how the card behaves: its interrupts, its status lines or its end of a run may come late.
+ * Change at random whether the card's interrupts, its status lines or the end of a run come late.
  */
 static void change(void)
 {
@@ -473,7 +473,7 @@ static void one_step(void)
 	};
 	unsigned int kind = 0, choice = pick(100), file = pick(FILES);
 
-	/* The weights of the steps add up to 100. A card that is away comes back soon (step 98). */
+	/* The weights of the steps add up to 100. After a reset or sleep the card is back soon. */
 	if (known.entry && !known.removed && !pick(6))
 		choice = 98;
 	while (choice >= kinds[kind].weight)
@@ -491,7 +491,7 @@ static void one_step(void)
 		check_rings();
 }
 
-/* Before the last eighth of the steps the driver is unbound from the card. */
+/* Make one random sequence. Before its last eighth the driver is unbound from the card. */
 void random_steps(unsigned int number, unsigned int steps)
 {
 	unsigned int last = steps / 8;

@@ -87,7 +87,7 @@ void test_reading_waits(void)
 
 #define READABLE	(EPOLLIN | EPOLLRDNORM)
 
-/* After a reset read() first returns what the card wrote before the reset, and then fails. */
+/* After a card reset read() first returns what the card wrote before the reset, and then fails. */
 void test_reading_ends_with_an_error(void)
 {
 	struct file *filp = reader(0);

@@ -3,11 +3,11 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Tests the driver's files of the capture's node on the card that node_card.c makes up, with four
- * queues. The tests show that a queue belongs to one file, that each register of a queue is written
- * for that queue, that rules and spread are the card's at each start, and that waiting threads are
- * woken once. node_leave.c has the tests of files and cards that go, and node_read.c those of
- * read().
+ * Tests those files of the driver that implement the capture's device node, on the card with four
+ * queues that node_card.c makes up. The tests show that a queue belongs to one file, that each
+ * register of a queue is written for that queue, that rules and spread (the table of queues) are
+ * written to the card at each start, and that waiting threads are woken once. node_leave.c has the
+ * tests in which files are closed or the card is removed, and node_read.c those of read().
  *
  * With the arguments `random SEED COUNT STEPS` the program runs COUNT random sequences instead, see
  * node_random.c.
@@ -19,7 +19,7 @@
 
 static u8 rings[LITEPCIE_CAPTURE_MOST_QUEUES][BYTES] __attribute__((aligned(4096)));
 
-/* Short forms --------------------------------------------------------------------------------- */
+/* Functions that make the calls of a program -------------------------------------------------- */
 
 struct litepcie_capture_queue *queue_of(unsigned int n)
 {
@@ -87,8 +87,7 @@ long wake(struct file *filp, u64 position, int fd)
 }
 
 /*
- * Let frames of port n go to queue n. One rule is set, too, whose words are the numbers of these
- * words.
+ * Let frames of port n go to queue n. Two rules are set, too, whose words count up from 1.
  */
 long sort(struct file *filp)
 {
@@ -167,8 +166,8 @@ static void test_arguments_are_checked(void)
 }
 
 /*
- * A capture is refused if another block has its interrupt cause: a stop of the capture would
- * disable the interrupt of that block.
+ * The driver does not use a capture block that has the same interrupt cause as another block: a
+ * stop of the capture would disable the interrupt of that block.
  */
 static void test_a_cause_of_another_block_is_refused(void)
 {
@@ -325,7 +324,7 @@ static void test_poll_hears_of_a_queue_chosen_later(void)
 	node_close(filp);
 }
 
-/* Accounts ------------------------------------------------------------------------------------ */
+/* Counts of frames ---------------------------------------------------------------------------- */
 
 static void test_accounts_are_those_of_the_queue(void)
 {

@@ -3,18 +3,18 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Tests packets of any length, through the loopback of the DMA, by ADVANCE and by read() and
- * write().
+ * Tests packets of any length, through the loopback of the DMA, by LITEPCIE_IOCTL_ADVANCE and by
+ * read() and write().
  *
  *   packets held DEV COUNT SEED	COUNT packets of 1 byte to three c2h buffers, compared with
  * 					their records
  *   packets node DEV COUNT SEED	as held, by one write() and one read() for each packet
- *   packets full DEV			write packets until the rings have no room, then read them all
- *   packets bytes DEV			as full, with bytes in pieces that do not divide a buffer
- *   packets places DEV			a packet waits that has more buffers than the table has
- * 					free places
- *   packets flush DEV			a buffer ends after the flush time, and so does an
- * 					incomplete beat
+ *   packets full DEV			write packets until the rings have no room, then read all
+ *   packets bytes DEV			as full, with writes whose length does not divide a buffer
+ *   packets places DEV			a packet waits that needs more descriptors than the card's
+ * 					table has room for
+ *   packets flush DEV			after the flush time a buffer ends, and an incomplete beat
+ * 					is sent
  *   packets late DEV			the beat's flush time is over while nothing can be handed
  * 					over, and while fsync() waits: the beat is sent all the same
  *   packets bad DEV			the host fails the next read of the card: of three packets
@@ -155,7 +155,7 @@ static void stop(void)
 static uint64_t sent, taken, given;
 
 /*
- * Wait for the next c2h record by looking at memory, without a call: the card itself writes the
+ * Wait for the next c2h record by reading memory, without a system call: the card itself writes the
  * record to host memory.
  */
 static const struct litepcie_record *next_record(void)
@@ -279,7 +279,7 @@ void start_c2h(void)
 }
 
 /*
- * If the memory that write() gets ends before the packet does, no part of the packet is sent or
+ * If write() cannot read all of the packet's memory, no part of the packet is sent, and no part is
  * kept for the next packet.
  */
 static void refuse_torn_memory(void)
@@ -330,8 +330,8 @@ static int node(unsigned int count)
 /* The flush time ------------------------------------------------------------------------------ */
 
 /*
- * The flush time ends a c2h buffer. The data is sent with packets off, so nothing else ends the
- * buffer.
+ * The flush time ends a c2h buffer that is not full. The data is sent with packets off, so nothing
+ * else ends the buffer.
  */
 static void flush_held(void)
 {
@@ -383,7 +383,7 @@ static void refuse_map(uint64_t offset, size_t bytes, int prot, int flags, int e
 		what);
 }
 
-/* The driver says that it has packets, as this card writes records, and leaves no word unset. */
+/* FEATURES reports packets, since this card writes records, and refuses non-zero reserved words. */
 static void features(void)
 {
 	const uint64_t wanted = LITEPCIE_FEATURE_HELD | LITEPCIE_FEATURE_MEMORY |

@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Declares what the parts of the program packets share.
+ * Declares variables and functions of the test program packets, which its source files share.
  */
 #ifndef PACKETS_H
 #define PACKETS_H

@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Implements the commands of the program packets for data that the host did not deliver, and for a
- * run that ends too early.
+ * Implements those commands of the test program packets in which the host delivers no data to the
+ * card, or a run ends too early.
  */
 #include <linux/userfaultfd.h>
 #include <pthread.h>
@@ -114,7 +114,7 @@ static void bring_page(int faults)
 }
 
 /*
- * If the run is ended during a write(), the write() has sent nothing and must not say that it has.
+ * If the run is ended during a write(), the packet is not sent, and write() must return an error.
  */
 int ended(void)
 {

@@ -3,7 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Implements the commands of the program packets for a ring or a descriptor table that is full.
+ * Implements those commands of the test program packets in which a ring or the card's descriptor
+ * table is full.
  */
 #include <poll.h>
 #include <unistd.h>
@@ -111,8 +112,8 @@ static void read_pieces(size_t at, size_t end)
 }
 
 /*
- * The ring is full of bytes before the card's table is full of descriptors. By chance the ring may
- * be full at the end of a buffer. So pieces of two lengths are tried.
+ * The ring is full of bytes before the card's table is full of descriptors. With one length of the
+ * writes the ring may by chance be full at the end of a buffer, so two lengths are tried.
  */
 int bytes(void)
 {
@@ -167,8 +168,8 @@ static bool is_writable(int ms)
 }
 
 /*
- * The card's table has room for one descriptor, and then for none. poll() reports POLLOUT only when
- * all of the packet that was refused has room.
+ * The card's table has room for one descriptor, and then for none. After write() of a packet was
+ * refused, poll() reports POLLOUT only when all of that packet has room.
  */
 int places(void)
 {
@@ -207,8 +208,8 @@ int places(void)
 
 /*
  * The card's table is full, and one byte more is written than could be handed over. fsync() holds
- * the lock that the flush of this byte needs, and a signal ends fsync(). When reads have made room,
- * the byte is sent all the same.
+ * the lock that the driver needs to send this byte after the flush time, and a signal ends fsync().
+ * The byte must be sent once reads have made room.
  */
 int late(void)
 {

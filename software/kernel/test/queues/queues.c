@@ -3,9 +3,10 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Tests the queues of the capture's node, on a card with four, for the tests in sim/test. Frame n
- * of the card's generator comes from port n & 3, and the spread sends port n to queue n. Bytes 16
- * to 19 of a frame have its number. queues_race.c has the part of several threads.
+ * Tests the queues of the capture's device node on a card with four queues, for the tests in
+ * sim/test. Frame n of the card's generator comes from port n & 3, and the card sends frames of
+ * port n to queue n. Bytes 16 to 19 of a frame have the frame's number. queues_race.c has the
+ * subcommand with several threads.
  */
 #include "queues.h"
 
@@ -156,8 +157,8 @@ static uint32_t word(const uint8_t *at)
 }
 
 /*
- * Read the blocks of a ring up to position @to. Their frames must have the numbers @first, @first +
- * 4 and so on. Returns the number of frames.
+ * Read the pcapng blocks of a ring up to position @to. Their frames must have the numbers @first,
+ * @first + 4 and so on. Returns how many frames these are.
  */
 static uint32_t walk(const struct queue *queue, uint64_t to, uint32_t first)
 {
@@ -188,7 +189,7 @@ static void await_frames(const struct queue *queue, uint32_t each)
 		usleep(1000);
 }
 
-/* Open the queues and give each a ring and a START, queue 0 the last. */
+/* Open the queues, give each queue a ring, and start each queue, queue 0 as the last one. */
 static void start_all(struct queue *queues, uint32_t flags, unsigned int rules)
 {
 	for (unsigned int n = QUEUES; n--;) {
@@ -201,7 +202,7 @@ static void start_all(struct queue *queues, uint32_t flags, unsigned int rules)
 	}
 }
 
-/* Parts --------------------------------------------------------------------------------------- */
+/* Subcommands of the program ------------------------------------------------------------------ */
 
 /*
  * Each queue gets the frames of its port and has its own counts of frames. A rule discards the
@@ -264,7 +265,7 @@ static int refuse(void)
 	return 0;
 }
 
-/* STOP of queue 1 lets the card seal that queue's MBUF, and the other queues go on. */
+/* STOP of queue 1 lets the card end that queue's MBUF (part of its ring). Other queues go on. */
 static int alone(void)
 {
 	struct queue queues[QUEUES];
@@ -337,7 +338,7 @@ static int left(void)
 
 	start_all(queues, 0, 0);
 	need(!ioctl(queues[1].fd, LITEPCIE_IOCTL_CAPTURE_WAKE, &wake), "WAKE");
-	/* A mapping of the status page keeps the file open, so it is removed first. */
+	/* A mapping of the status page keeps the file open, so the mapping is removed first. */
 	need(!munmap((void *)queues[0].status, 4096) && !close(queues[0].fd), "the end of queue 0");
 	poller = (struct pollfd) { .fd = queues[1].fd, .events = POLLIN };
 	need(poll(&poller, 1, PATIENCE_MS) == 1 && poller.revents == POLLIN, "poll(): %#x",
@@ -378,8 +379,9 @@ static int64_t wake_all(const struct queue *queues, const int *events)
 }
 
 /*
- * The capture has one interrupt, which wakes the waiters of each queue once. If an interrupt is
- * lost, the driver's watchdog wakes them within a second. So most rounds must take less than that.
+ * The capture has one interrupt, which wakes the waiting threads of each queue once. If an
+ * interrupt is lost, the driver's watchdog wakes these threads within a second. So most rounds must
+ * take less than half a second.
  */
 static int woken(void)
 {

@@ -3,11 +3,13 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * The part `race` of the program queues: threads read, sleep and look while another one starts,
- * stops, closes and unmaps, on a guest with two processors. Each round ends with exact accounts.
+ * Implements the subcommand `race` of the test program queues, for a guest with two processors.
+ * Threads call read(), sleep in poll() and ask for information, while another thread starts, stops,
+ * closes and unmaps. At the end of each round the counts of frames must be exact.
  *
- * A register read keeps both processors of the guest from the card for as long as the simulation
- * takes. So a thread that looks asks for no accounts, which cost 300 reads, and pauses in between.
+ * A register read keeps both processors of the guest from the card until the simulation answers. So
+ * the thread that asks for information does not ask for counts of frames, which take 300 reads, and
+ * pauses between its calls.
  */
 #include "queues.h"
 
@@ -36,7 +38,7 @@
 static const char *node;
 static const volatile struct litepcie_capture_status *page;
 static unsigned int state;
-static atomic_bool over;	/* true: the thread of looks() must end */
+static atomic_bool over;	/* true: the thread that runs looks() must end */
 
 static unsigned int pick(unsigned int below)
 {
@@ -95,7 +97,7 @@ static uint32_t word(const uint8_t *at)
 	return value;
 }
 
-/* Count the frames of @port in the blocks, whose numbers must be in order. */
+/* Count the frames of @port in the pcapng blocks. The frames' numbers must be in order. */
 static uint32_t walk(const uint8_t *blocks, size_t bytes, uint32_t port)
 {
 	uint32_t found = 0;
@@ -111,7 +113,7 @@ static uint32_t walk(const uint8_t *blocks, size_t bytes, uint32_t port)
 
 /* Threads ------------------------------------------------------------------------------------- */
 
-/* Thread: read() of queue 1 until the run ends returns every frame of port 1, in order. */
+/* Thread that checks that read() of queue 1 returns every frame of port 1, in order. */
 static void *reads(void *none)
 {
 	static uint8_t data[1u << 20];
@@ -128,8 +130,8 @@ static void *reads(void *none)
 }
 
 /*
- * Thread: ask for each position of queue 2 by WAKE, and sleep in poll(), until the queue's part of
- * the run ends.
+ * Thread that calls WAKE with the position of queue 2 and sleeps in poll(), again and again until
+ * the queue's part of the run ends.
  */
 static void *sleeps(void *argument)
 {
@@ -146,7 +148,7 @@ static void *sleeps(void *argument)
 	return NULL;
 }
 
-/* Thread: INFO and poll() of a file that does not own queue 2 never fail, until @over is set. */
+/* Thread that checks until @over is set: INFO and poll() never fail for a file without a queue. */
 static void *looks(void *none)
 {
 	int fd = open_queue(2, NULL);

@@ -6,9 +6,9 @@
  * Tests what /dev/litepcieN has in addition to LitePCIe's ABI, for the tests in sim/test.
  *
  *   rings direct DEV DISK	write filled c2h and h2c rings to a disk with O_DIRECT, and compare
- *   rings shapes DEV		other buffer sizes, counts and modes; every word compared
+ *   rings shapes DEV		other buffer sizes, counts and modes; all data compared
  *   rings index DEV		loopback of 4 MiB without a system call while data flows
- *   rings read DEV N		loopback by read(); N buffers compared, and none is given too early
+ *   rings read DEV N		loopback by read(); N buffers compared, none returned too early
  *   rings event DEV		eventfd and poll() when there is progress
  *   rings refuse DEV		arguments that must be refused, each with its error
  *   rings bar DEV FILE		map registers; make FILE and read on until SIGBUS
@@ -147,8 +147,8 @@ static void direct_ring(unsigned int way, const char *disk)
 	need(pread(out, back, bytes, 0) == (ssize_t)bytes, "read the disk");
 	compare(back, ring, bytes / 4, way_names[way]);
 	/*
-	 * Also read from the disk into the h2c or c2h ring with O_DIRECT, as a program does that
-	 * sends a file.
+	 * Also read from the disk into the ring with O_DIRECT, as a program does that sends a
+	 * file's data to the card.
 	 */
 	memset(ring, 0, bytes);
 	need(pread(out, ring, bytes, 0) == (ssize_t)bytes, "read into the ring with O_DIRECT");
@@ -177,7 +177,7 @@ static int direct(const char *disk)
 	return 0;
 }
 
-/* Shapes of rings, and the index page --------------------------------------------------------- */
+/* Rings of several buffer sizes and counts, and the index page -------------------------------- */
 
 /*
  * Run the loopback through both rings until @buffers buffers have come back by c2h. With @busy, the

@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Declares what the parts of the program rings share.
+ * Declares variables and functions of the test program rings, which its source files share.
  */
 #ifndef RINGS_H
 #define RINGS_H

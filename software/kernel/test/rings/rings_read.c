@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Tests that read() returns what the card has written, and no buffer before the card has written
- * it.
+ * Tests that read() returns the data that the card has written, and returns no buffer before the
+ * card has written its data.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,9 +18,9 @@
 #include "rings.h"
 
 /*
- * Bytes of a buffer. The card takes longer for a buffer of this size than the processor takes for
- * its interrupt. So a buffer that is read too early still has older data. The two rings differ in
- * their number of buffers, so that the older data is that of another buffer.
+ * Bytes of a buffer. The card takes longer to write a buffer of this size than the processor takes
+ * for an interrupt. So a buffer that is read too early still has older data. The two rings differ
+ * in their number of buffers, so that the older data is that of another buffer.
  */
 #define SIZE		(256u << 10)
 #define H2C_COUNT	7u

@@ -3,10 +3,10 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * A test's module that lets one card sleep and wake up, while it is loaded.  It
- * calls the drivers' handlers as the kernel would: those of the card's virtio
- * devices before that of the card, and the other way round afterwards.  The
- * sleep of a whole machine is a test of its own.
+ * A test's kernel module that lets one card sleep and wake up when the module is loaded.  The
+ * module calls the drivers' handlers as the kernel would: to sleep those of the card's virtio
+ * devices and then that of the card, to wake up in the reverse order.  Another test lets a whole
+ * machine sleep.
  *
  * The card keeps its power, and programs are not frozen.
  */

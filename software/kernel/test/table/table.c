@@ -3,10 +3,11 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Tests the table of calls in ioctl.c. Functions of this file stand for the kernel and for the
- * driver's other files. The tests show that each number reaches its function, that a function which
- * reads or writes the card's registers runs only while the card is entered, that no argument is
- * copied meanwhile, and that an unknown number, or one with another size, is refused.
+ * Tests the table of calls in the driver's ioctl.c. Functions of this file stand for the kernel and
+ * for the driver's other files. The tests show that each ioctl() number reaches its function, and
+ * that a function that accesses the card's registers runs only between litepcie_enter() and
+ * litepcie_exit(). They also show that no argument is copied between these two, and that an unknown
+ * number, or a number with another size, is refused.
  *
  * Exit status: 0 if every check holds, 1 if one fails (with a sentence).
  */
@@ -273,7 +274,7 @@ static void try_call(const struct expected *e)
 	refuse_others(e);
 }
 
-/* A 32-bit program's numbers 21 and 22 have an argument of another size. */
+/* Try ioctl() number 21 or 22 with the argument of a 32-bit program, which has another size. */
 static void try_compat(unsigned int number, const char *reaches)
 {
 	struct compat_run argument = { .enable = 1 };

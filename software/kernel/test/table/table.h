@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Defines what ioctl.c of the driver needs of the kernel and of card.h, for the program table,
- * which includes it. Locks do nothing, as the program has one thread.
+ * Defines what ioctl.c of the driver needs of the kernel and of card.h, for the test program table,
+ * which includes ioctl.c. Locks do nothing, as the program has one thread.
  */
 #ifndef TABLE_H
 #define TABLE_H

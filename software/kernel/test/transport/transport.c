@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Includes the sources of litepcie_virtio.ko for the program transport. transport_parent.c includes
- * litepcie.ko's part.
+ * Includes the sources of litepcie_virtio.ko in the test program transport. transport_parent.c
+ * includes virtio.c, which belongs to litepcie.ko.
  */
 #include "transport_card.h"
 

@@ -3,9 +3,9 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Defines what the driver's files in virtio/ need of the kernel and of card.h, for the program
- * transport, which includes them. The definitions are those of kernels before 6.4, for which a
- * transport has to find out the index of a ring by itself.
+ * Defines what the driver's files in virtio/ need of the kernel and of card.h, for the test program
+ * transport, which includes these files. The definitions are those of kernels before 6.4, with
+ * which a transport driver has to read the index of a ring itself.
  */
 #ifndef TRANSPORT_H
 #define TRANSPORT_H
@@ -252,7 +252,7 @@ void unregister_virtio_device(struct virtio_device *vdev);
 int virtio_device_freeze(struct virtio_device *vdev);
 int virtio_device_restore(struct virtio_device *vdev);
 
-/* The driver's other files -------------------------------------------------------------------- */
+/* Stand-ins for the driver's other files ------------------------------------------------------ */
 
 struct litepcie_block {
 	u16		type, version;

@@ -3,9 +3,10 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * The made-up card of the program transport: two pages of virtio-mmio registers, as the standard
- * has them, and a stand-in for the kernel's virtio. As in gateware/virtio, a status of 0 starts a
- * reset, during which writes are ignored, also if the status was 0 already.
+ * The made-up card of the test program transport: two pages of virtio-mmio registers, as the VirtIO
+ * standard defines them, and stand-ins for the kernel's interrupts. As in gateware/virtio, a write
+ * of 0 to the status starts a reset, during which writes are ignored, even if the status was 0
+ * already.
  */
 #include "transport_card.h"
 
@@ -262,7 +263,7 @@ void raise(unsigned int cause)
 		     "an interrupt without news is refused");
 }
 
-/* The driver's other files -------------------------------------------------------------------- */
+/* Stand-ins for the driver's other files ------------------------------------------------------ */
 
 u32 litepcie_parameter(const struct litepcie_block *block, unsigned int n)
 {

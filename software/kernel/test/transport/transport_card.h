@@ -3,7 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Declares the made-up card of the program transport, and the kernel's side that its tests look at.
+ * Declares the made-up card of the test program transport, and those variables of the stand-ins for
+ * the kernel that the tests check.
  */
 #ifndef TRANSPORT_CARD_H
 #define TRANSPORT_CARD_H
@@ -32,7 +33,7 @@ struct made_device {
 	/* value of the last write to the doorbell register, and number of these writes */
 	u32	doorbell, doorbells;
 	u32	status_reads;
-	/* number of reads of the status that a reset takes; ~0: the reset does not end */
+	/* a reset ends after this number of reads of the status; ~0: the reset does not end */
 	u32	reset_takes;
 	u32	resetting;	/* number of reads of the status until the present reset ends */
 	u16	used;		/* used index of queue 1 at the end of the last reset */
@@ -62,7 +63,7 @@ extern unsigned int live_queues;
 extern const char *names[QUEUES];
 extern vq_callback_t *callbacks[QUEUES];
 extern unsigned int wanted;
-/* Called where the virtio driver of the device `leaving` would use its queues for the last time. */
+/* Called where the virtio driver of the device @leaving would use its queues for the last time. */
 extern void (*on_leave)(void);
 extern struct virtio_device *leaving;
 

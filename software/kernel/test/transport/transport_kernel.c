@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Stands for the kernel's virtio, its auxiliary bus and its memory, for the program transport. It
- * calls a transport in the order in which the kernel does.
+ * Stands for the kernel's virtio core, its auxiliary bus and its memory, for the test program
+ * transport. The functions of the transport are called in the order in which the kernel calls them.
  */
 #include "transport_card.h"
 

@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Includes litepcie.ko's part of virtio for the program transport.
+ * Includes virtio.c, which belongs to litepcie.ko, in the test program transport.
  */
 #include "transport_card.h"
 

@@ -3,9 +3,10 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Random sequences for the program transport: what virtio drivers, both devices and the card do,
- * with resets, sleeps, refusals and the card's end between them. A small model says what each step
- * must do to rings, registers, interrupts and memory, and check_all() compares all of them.
+ * Makes random sequences for the test program transport: actions of virtio drivers, of both virtio
+ * devices and of the card, with resets, sleeps, refused requests and removals of the card. A small
+ * model says what each step must do to rings, registers, interrupts and memory. check_all()
+ * compares all of these with the model.
  */
 #include "transport_card.h"
 
@@ -134,7 +135,7 @@ static void check_all(void)
 	need(master_off == off, "bus mastering");
 }
 
-/* Life ---------------------------------------------------------------------------------------- */
+/* Resets, sleeps and removals of devices and of the card -------------------------------------- */
 
 /* Reset the registers of device @n, as a reset or a power cut of the card does. */
 static void forget(unsigned int n)
@@ -204,7 +205,7 @@ static void halt(void)
 {
 	bool ends = !known[0].stuck && !known[1].stuck;
 
-	/* A device that did not stop at its last reset may not stop at this one, either. */
+	/* A device that did not stop at its last reset may fail to stop at this reset, too. */
 	if (!ends && pick(2)) {
 		need(litepcie_virtio_halt(&card) == -EIO && master_off, "a device does not stop");
 		/* The devices with lower numbers have ended their reset. */
@@ -280,7 +281,7 @@ static void del(void)
 	litepcie_virtio_del(&card);
 }
 
-/* Reset the card, which may have been lost before: all devices are removed and added again. */
+/* Reset the card, which may be lost: all its virtio devices are removed and added again. */
 static void reset_card(void)
 {
 	del();

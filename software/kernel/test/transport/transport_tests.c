@@ -3,10 +3,10 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Tests the driver's files of virtio on the card that transport_card.c makes up. The tests show
- * what the transport writes to which register and when, that it takes its interrupts and gives them
- * back once, and that neither a device that does not stop nor a card that has vanished keeps a
- * driver waiting or leaves memory to the card.
+ * Tests the driver's files in virtio/ on the card that transport_card.c makes up. The tests show
+ * what the driver writes to which register and when, and that it requests and frees each interrupt
+ * once. If a device does not stop or the card vanishes, no virtio driver must wait for ever, and
+ * the card must not be able to access freed memory.
  *
  * With the arguments `random SEED COUNT STEPS` the program runs COUNT random sequences instead, see
  * transport_random.c.
@@ -63,7 +63,7 @@ static void test_the_device_gets_what_it_needs(void)
 	need(!device->queue[3].ready, "a queue that nobody asks for is switched on");
 }
 
-/* A queue without a name does not exist, and the next one has its number. */
+/* A queue without a name is not made, and the next queue with a name gets its number. */
 static void test_queues_without_a_name_are_left_out(void)
 {
 	names[1] = NULL;
@@ -269,7 +269,7 @@ static void test_a_sleep_makes_the_queues_anew(void)
 	need(!litepcie_virtio_halt(&card), "the halt");
 	need(!transport_driver->driver.pm->resume(dev) && device->status == OK, "resume");
 	need(live_queues == 3 && requested() == 4 && device->queue[2].ready, "the queues");
-	/* If the card does not wake up, del_vqs() is called a second time when it is removed. */
+	/* If the card does not wake up, del_vqs() is called a second time at the card's removal. */
 	need(!transport_driver->driver.pm->suspend(dev), "suspend");
 	gone = true;
 	need(transport_driver->driver.pm->resume(dev) && !live_queues, "a card that has vanished");
@@ -337,7 +337,7 @@ static void test_a_wait_in_a_packed_queue_ends(void)
 	need(card.lost && !live_queues, "nobody notices that the card has gone");
 }
 
-/* A wait of virtio_console can be ended by giving its buffer back, and not by a broken queue. */
+/* A wait of virtio_console ends if its buffer is given back, so its queues must be split ones. */
 static void test_the_queues_of_a_console_are_split(void)
 {
 	made[1].offered |= PACKED;
