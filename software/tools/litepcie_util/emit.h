@@ -5,12 +5,13 @@
  */
 
 /*
- * Print the result of a command, as text or as JSON. A call gives a value once: the key that it has
- * in JSON, and the format by which it is printed as text. Each call prints at once.
+ * Print the result of a command, as text or as JSON. One call serves both outputs: the call gives a
+ * value, the key of the value in JSON, and the format by which the value is printed as text. Each
+ * call prints at once.
  *
- * A value with a NULL key is not in JSON, and one with a NULL format is not in the text. A NULL
- * string and a number that is not finite are null in JSON, and are not in the text. Strings are
- * escaped in JSON, keys must need no escaping.
+ * A value with a NULL key is left out of JSON, and a value with a NULL format is left out of the
+ * text. A NULL string and a number that is not finite are null in JSON, and are left out of the
+ * text. Strings are escaped in JSON. Keys must not contain characters that need escaping.
  */
 #ifndef LITEPCIE_UTIL_EMIT_H
 #define LITEPCIE_UTIL_EMIT_H
@@ -33,7 +34,7 @@ struct emit {
 	struct json		*json;	/* writer of JSON; NULL: the output is text */
 };
 
-/* A value with this key is an element of an array, or the whole result. */
+/* The key of a JSON value that is an element of an array, or the whole result. */
 #define EMIT_ELEMENT	""
 
 /* Print by @format, as printf() does, if the output is text. JSON gets nothing. */
@@ -48,7 +49,7 @@ void emit_string(const struct emit *emit, const char *key, const char *format, c
 void emit_unsigned(const struct emit *emit, const char *key, const char *format, uint64_t value);
 void emit_number(const struct emit *emit, const char *key, const char *format, double value);
 
-/* Write a value to JSON only. The caller prints it as text by emit_text(), or not at all. */
+/* Write a value to JSON only. The caller may print the value as text by emit_text(). */
 void emit_bool(const struct emit *emit, const char *key, bool value);
 /* Write a number to JSON only. A number below 0 is not known, and becomes null. */
 void emit_known(const struct emit *emit, const char *key, int64_t value);

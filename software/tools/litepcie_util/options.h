@@ -20,7 +20,7 @@ struct util;
 /* An option. A table of options ends with an entry that has neither a name nor a letter. */
 struct util_option {
 	const char	*name;		/* the long form, without its two dashes; NULL: none */
-	char		letter;		/* the short form, without its dash; 0: there is none */
+	char		letter;		/* the option's short form, without its dash; 0: none */
 	const char	*value;		/* name of the value in --help; NULL: a flag */
 	/*
 	 * Parse @text and store its value in @to. Returns false if the value breaks @rule. A flag
@@ -30,7 +30,7 @@ struct util_option {
 	/* true: the long form may stand without a value; the text that @parse gets is then NULL */
 	bool		optional;
 	void		*to;
-	uint64_t	low, high;	/* least and largest value; @high 0: any value from @low */
+	uint64_t	low, high;	/* least and largest value; @high 0: no largest value */
 	const char	*choices;	/* words that option_choice() takes, with spaces between */
 	/* what a value must be; printed behind "--NAME VALUE: " if @parse refuses the value */
 	const char	*rule;

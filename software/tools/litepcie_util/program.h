@@ -13,7 +13,7 @@
 
 #include "util.h"
 
-#define PROGRAM_DEVICE	"/dev/litepcie0"	/* the card of a command line that names none */
+#define PROGRAM_DEVICE	"/dev/litepcie0"	/* the card if the command line names no card */
 
 struct program {
 	const char			*name;

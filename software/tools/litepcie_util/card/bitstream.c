@@ -113,8 +113,8 @@ static size_t synchronise(const struct bitstream *bitstream)
 }
 
 /*
- * Keep what the write of @value to a configuration register says of the bitstream. Returns true if
- * the write is the command that ends a configuration.
+ * Store what a write of @value to the configuration register @reg says about the bitstream, such as
+ * the part's IDCODE. Returns true if the write is the command that ends a configuration.
  */
 static bool take_write(struct bitstream *bitstream, unsigned int reg, uint32_t value)
 {

@@ -102,8 +102,8 @@ static bool send(struct console *console)
 }
 
 /*
- * Print what the CPU has printed, or keep it for --json. *@got becomes the number of bytes. Returns
- * false if that failed.
+ * Take the bytes that the CPU has printed, and print them, or with --json keep them. *@got becomes
+ * the number of bytes. Returns false if that failed.
  */
 static bool receive(struct console *console, size_t *got)
 {
@@ -164,7 +164,7 @@ static bool is_answered(struct console *console)
 	return true;
 }
 
-/* Print the result in JSON. As text, receive() has already printed what the CPU said. */
+/* Print the result in JSON. Without --json receive() has already printed the CPU's output. */
 static void print(const struct emit *out, const void *result)
 {
 	const struct console *console = result;

@@ -60,7 +60,7 @@ static void print_info(const struct emit *out, const struct work *work, bool sho
 	emit_string(out, NULL, shown ? "%s\n" : NULL, golden);
 }
 
-/* Print what was read, written or compared. */
+/* Print how many bytes of the flash were read, written or compared. */
 static void print_work(const struct emit *out, const struct work *work, bool shown)
 {
 	emit_string(out, "verb", shown ? "  %s: " : NULL, work->verb);

@@ -5,8 +5,8 @@
  */
 
 /*
- * The command module: print what the module in a QSFP cage says of itself. The command changes
- * nothing in the module but the selected page of its memory.
+ * The command module: print the contents of the memory of the transceiver module in a QSFP cage.
+ * The command changes nothing in the module but the selected page of its memory.
  */
 #include <math.h>
 #include <string.h>

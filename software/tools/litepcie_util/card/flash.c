@@ -239,7 +239,7 @@ bool flash_erase(struct flash *flash, uint32_t address)
 	return command(flash, LITEPCIE_FLASH_OPCODE_ERASE_64K, address, FLASH_ERASE);
 }
 
-/* Write a page to that one of the engine's page buffers which is not in use. */
+/* Write a page to the one of the engine's two page buffers that is not in use. */
 static bool load(struct flash *flash, const uint8_t *data, size_t size)
 {
 	uint8_t page[LITEPCIE_FLASH_PAGE_BYTES];

@@ -35,7 +35,7 @@ struct flash {
 	/* opcode and address of the last command, for the error message if it is refused */
 	uint32_t		opcode, address;
 	uint32_t		refusals;		/* the engine's count at its last read */
-	double			usual[FLASH_WORKS];	/* estimated duration of each in s */
+	double			usual[FLASH_WORKS];	/* estimated time of a command in s */
 	uint64_t		accesses;		/* accesses to the engine's registers */
 };
 

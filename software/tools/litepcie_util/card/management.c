@@ -16,8 +16,8 @@
 #define WORD		4u
 #define NAP_NS		100000L
 /*
- * A card takes milliseconds for three starts of its CPU without a heartbeat. A simulated card takes
- * up to a minute.
+ * Longest wait in seconds for the state of the CPU. A card takes milliseconds for three starts of
+ * its CPU without a heartbeat. A simulated card takes up to a minute.
  */
 #define PATIENCE_S	90
 

@@ -27,8 +27,8 @@
 struct module_facts {
 	unsigned int	identifier;		/* number of the form factor by SFF-8024 */
 	const char	*form;			/* name of the form factor */
-	bool		cmis;			/* the memory is laid out by CMIS, not by SFF-8636 */
-	bool		known;			/* the layout of the memory is known */
+	bool		cmis;			/* true: the memory follows CMIS, not SFF-8636 */
+	bool		known;			/* true: the layout of the memory is known */
 	char		vendor[MODULE_TEXT], part[MODULE_TEXT], serial[MODULE_TEXT];
 	double		celsius, volts;
 	/* true: @receive_mw and @transmit_mw are valid; they are optical powers in milliwatts */

@@ -57,8 +57,8 @@ void bench_emit_rate(const struct emit *out, const struct rate *rate, const char
 }
 
 /*
- * Print a row for each direction. One that the user did not ask for has a row without a value in
- * JSON, and no line in the text.
+ * Print a row for each direction. A direction that the user did not ask for has a row without a
+ * value in JSON, and no line in the text.
  */
 static void print_ways(const struct emit *out, const struct bench *bench)
 {

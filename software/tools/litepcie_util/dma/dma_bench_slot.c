@@ -129,8 +129,8 @@ static int run_stretch(struct dma_run *run, struct stretch *stretch)
 /*
  * Returns the fraction of the clock cycles in which the user slot's logic, and not the DMA, held
  * the data up. sink is the logic's stream of h2c, and source that of c2h. If only c2h runs, these
- * are the cycles without source.valid. Otherwise they are the stalls of sink. If c2h runs too, the
- * stalls of source are subtracted, since the DMA causes them.
+ * are the cycles without source.valid. Otherwise these cycles are the stalls of sink. If c2h runs
+ * too, the stalls of source are subtracted, since the DMA causes them.
  */
 static double held(const struct dma_run *run, const struct stretch *stretch)
 {

@@ -25,8 +25,8 @@
 #define CARD_MPS	512u
 #define USUAL_MPS	256u	/* the MPS in bytes that most PCs set */
 /*
- * An idle state that takes more microseconds to leave is reported: a ring of 2 MiB is full after
- * some 300 us.
+ * doctor reports an idle state of the CPU that takes more microseconds than this to leave: a ring
+ * of 2 MiB is full after some 300 us.
  */
 #define SLOW_EXIT_US	10u
 /*
@@ -211,8 +211,8 @@ static struct limit whole_completions(const struct rates *rates)
 }
 
 /*
- * Report it if the host cuts its completions at each read completion boundary (RCB). If no rate was
- * measured, the finding is only a note that the host may do so.
+ * Add a finding if the host cuts its completions at each read completion boundary (RCB). If no rate
+ * was measured, the finding is only a note that the host may do so.
  */
 static void judge_completions(struct doctor *doctor)
 {
@@ -238,8 +238,8 @@ static void judge_completions(struct doctor *doctor)
 }
 
 /*
- * Report it if the rate of c2h, h2c or duplex is below all limits of the link and of the card: then
- * the card waits for the host.
+ * Add a finding if the rate of c2h, h2c or duplex is below all limits of the link and of the card:
+ * then the card waits for the host.
  */
 static void judge_host(struct doctor *doctor)
 {

@@ -58,8 +58,8 @@ struct mmio_bench {
 int mmio_measure(struct litepcie *dev, struct mmio_bench *bench);
 
 /*
- * Read the lower 32 bits of device time, which is the clock of the measurement. They are enough for
- * differences of less than 17 s with a tick of 4 ns. Returns 0 or -errno.
+ * Read the lower 32 bits of device time, which is the clock of the measurement. With a tick of 4 ns
+ * 32 bits are enough for differences of less than 17 s. Returns 0 or -errno.
  */
 int mmio_clock(struct litepcie *dev, const struct mmio_bench *bench, uint32_t *ticks);
 double mmio_elapsed_ns(const struct mmio_bench *bench, uint32_t from, uint32_t to);

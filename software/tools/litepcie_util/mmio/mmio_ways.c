@@ -228,8 +228,9 @@ static int take(struct litepcie *dev, const struct mmio_ways *ways, const struct
 }
 
 /*
- * Returns the limit of a way in MB/s. For reads it is set by the bytes in flight over one round
- * trip, for writes by the link and the card's interface.
+ * Returns the limit in MB/s of a way to access the card's memory. The limit of reads is the number
+ * of bytes in flight divided by the round trip. The limit of writes is that of the link and of the
+ * card's interface.
  */
 static struct limit limit_for(const struct mmio_ways *ways, const struct way *way)
 {
