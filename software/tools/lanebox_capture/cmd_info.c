@@ -44,7 +44,7 @@ static void emit_account(const struct emit *out, const char *key, const char *fo
 	emit_object_end(out);
 }
 
-/* Print the accounts of a port. Without --json a port that has no frame has no line. */
+/* Print a port's accounts (counts of frames). Without --json a port with no frame has no line. */
 static void emit_port(const struct emit *out, unsigned int number,
 		      const struct litepcie_port_accounts *port)
 {
@@ -85,8 +85,8 @@ static void print(const struct emit *out, const void *result)
 }
 
 /*
- * Read the accounts of the queue. They are those of the last capture, since only the start of a
- * capture clears them. Returns 0 or -errno.
+ * Read the accounts (counts of frames) of the queue. These are the accounts of the last capture,
+ * since only the start of a capture clears them. Returns 0 or -errno.
  */
 static int ask(struct util *util, struct info *info)
 {

@@ -6,8 +6,8 @@
 
 /*
  * The command live: print a table of the rates and losses of each port once in an interval. The
- * command only reads the card's accounts. So with the kernel driver it can show the recording of
- * another program. Rates are by the host's clock.
+ * command only reads the card's accounts, which are counts of frames. So with the kernel driver the
+ * command can show the recording of another program. Rates are by the host's clock.
  */
 #include <errno.h>
 #include <string.h>
@@ -20,7 +20,7 @@
 #define CLEAR_TERMINAL	"\033[H\033[J"
 
 struct live {
-	/* the card's accounts of the last two reads, and the host's times of these reads */
+	/* the card's counts of frames at the last two reads, and the host's times of these reads */
 	struct litepcie_capture_stats	now, before;
 	double				now_s, before_s;
 	bool				clears;		/* clear the terminal before a table */
@@ -122,7 +122,7 @@ static void emit_ports(const struct emit *out, const struct live *live)
 	emit_array_end(out);
 }
 
-/* Print the table of one interval, or with --json the object. */
+/* Print the rates of one interval as a table, or with --json as an object. */
 static void show(const struct util *util, const struct live *live)
 {
 	struct json json = { .file = stdout };

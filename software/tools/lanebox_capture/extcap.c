@@ -72,7 +72,7 @@ static void add(struct interfaces *found, const char *name, unsigned int number,
 	found->count++;
 }
 
-/* Add the kernel driver's cards: with /dev/litepcie3-capture, lanebox3 is /dev/litepcie3. */
+/* Add the kernel driver's cards. With /dev/litepcie3-capture, interface lanebox3 is litepcie3. */
 static void add_nodes(struct interfaces *found)
 {
 	const size_t begin = strlen("/dev/litepcie"), end = strlen("-capture");
@@ -217,7 +217,7 @@ static void follow(struct util *util, struct litepcie_capture *capture, int fd)
 		rc = litepcie_capture_next(capture, &span, WAIT_MS);
 		if (rc == 0 || rc == -EINTR)
 			continue;
-		/* -EPIPE: the capture of queue 0 has ended, which ends those of all queues. */
+		/* -EPIPE: queue 0 has stopped, which ends the captures of all queues. */
 		if (rc == -EPIPE)
 			return;
 		if (rc < 0 || !write_all(util, fd, span.data, span.bytes))

@@ -159,7 +159,7 @@ static void make_recording(uint8_t *data)
 	}
 }
 
-/* Finding the frames of the recording again -------------------------------------------------- */
+/* Reading the frames of the recording -------------------------------------------------------- */
 
 static bool is_same(const struct litepcie_packet *got, const struct made *record)
 {
@@ -355,9 +355,9 @@ static uint8_t *with_losses(const uint8_t *data, uint64_t step_ns, const uint32_
 }
 
 /*
- * The count of lost frames is modulo 2^32. If the seals are 10 s apart, the count may grow fast and
- * wrap. If they are 1 s apart, the same growth is more than a card can lose, and breaks a rule. A
- * later file of a recording may begin with any count.
+ * A seal's count of lost frames is modulo 2^32. If two seals are 10 s apart, the count may grow
+ * fast and wrap. If the seals are 1 s apart, the same growth is more than a card can lose, and
+ * breaks a rule. A later file of a recording may begin with any count.
  */
 static void counts_may_go_round(const uint8_t *data)
 {

@@ -5,8 +5,9 @@
  */
 
 /*
- * Defines a card for the test program capture_files: the library's calls of a capture, and the
- * functions of util.h that record.c calls. The card's ring is the array @mbufs of that program.
+ * Defines a stand-in for a card for the test program capture_files: the library's functions of a
+ * capture, and the functions of util.h that record.c calls. The ring is the array @mbufs of that
+ * program.
  */
 #ifndef CAPTURE_CARD_H
 #define CAPTURE_CARD_H
@@ -41,7 +42,7 @@ void util_check(struct util *util, int rc, const char *doing)
 		util_fail(util, "%s: %s", doing, strerror(-rc));
 }
 
-/* Ctrl-C comes when the card has given all its MBUFs. */
+/* Ctrl-C comes when the card has filled all MBUFs (parts of the ring) of the test. */
 bool util_interrupted(void)
 {
 	return card.given >= card.full;
@@ -102,8 +103,8 @@ int litepcie_capture_next(struct litepcie_capture *capture, struct litepcie_span
 }
 
 /*
- * The card writes over the MBUFs as soon as they are given back, so a file that gets its data too
- * late has wrong bytes.
+ * The card writes over MBUFs (parts of the ring) as soon as they are given back, so a file to which
+ * their data is written too late has wrong bytes.
  */
 int litepcie_capture_release(struct litepcie_capture *capture, size_t bytes)
 {

@@ -5,10 +5,10 @@
  */
 
 /*
- * Run one of two loops, whose instructions the caller of this program counts, to find what a
- * captured packet costs. If a loop runs twice with different numbers of packets, the difference of
- * the counts is the cost of the additional packets. No card is needed: the test plays a card that
- * is as fast as the link.
+ * Run one of two loops, whose instructions the caller of this program counts, to find how many
+ * instructions a captured packet takes. If a loop runs twice with different numbers of packets, the
+ * difference of the counts is that of the additional packets. No card is needed: the test has a
+ * stand-in for a card that is as fast as the link.
  *
  * `capture_cost count PACKETS` reads records by litepcie_record_next(). `capture_cost record MBUFS
  * FILE` runs the recorder's own loop, for MBUFs full of frames of 64 bytes.

@@ -5,8 +5,9 @@
  */
 
 /*
- * Test a recording in several folders (deal.c): MBUFs go to the folders round robin, and a folder
- * that is slow or full is passed over. The test plays the disks. The argument is an empty folder.
+ * Test a recording in several folders (deal.c): MBUFs (parts of the ring) go to the folders round
+ * robin, and a folder that is slow or full is passed over. The test has stand-ins for the disks.
+ * The argument is an empty folder.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -31,7 +32,7 @@
 #define MOST	200u		/* largest number of MBUFs in a test */
 #define SECTION	32u		/* bytes of the section block in the header */
 
-/* The disks ----------------------------------------------------------------------------------- */
+/* Stand-ins for the disks --------------------------------------------------------------------- */
 
 /* The disk of each folder. Writes of a file's header never wait and always have room. */
 static struct {
@@ -340,8 +341,8 @@ static void await_others(void)
 }
 
 /*
- * A folder whose disk stands still has one MBUF, and the other folders get the rest of the ring.
- * The MBUFs behind that one MBUF are given back to the card only after it is written.
+ * A folder whose disk stands still has taken one MBUF, and the other folders get the rest of the
+ * ring. MBUFs after that MBUF are given back to the card only after that MBUF is written.
  */
 static void a_slow_folder_is_passed_over(void)
 {
@@ -390,7 +391,7 @@ static void a_full_folder_loses_nothing(void)
 
 /*
  * A folder that failed has left an MBUF that is older than the MBUFs in the other folders' files.
- * This MBUF begins a new file.
+ * The folder that takes this MBUF begins a new file with it.
  */
 static void what_is_left_begins_a_file(void)
 {

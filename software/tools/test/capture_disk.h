@@ -78,7 +78,7 @@ static void plan(unsigned int at, int error, size_t most)
 	disk.stays = false;
 }
 
-/* An io_uring that the test plays ------------------------------------------------------------ */
+/* A stand-in for io_uring -------------------------------------------------------------------- */
 
 /* A write ends only when the program waits for it. The write that was begun last ends first. */
 static struct {

@@ -6,8 +6,8 @@
 
 /*
  * Test how lanebox-capture writes a recording: its files (output.c), and the loop that fills these
- * files (record.c). The test plays the library and the disk. Writes to the disk are short, are
- * interrupted, or find the disk full. The argument is an empty folder.
+ * files (record.c). The test has stand-ins for the library and the disk. Writes to the disk are
+ * short, are interrupted, or find the disk full. The argument is an empty folder.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -199,7 +199,7 @@ static void a_limit_is_not_exceeded(void)
 	}
 }
 
-/* Writes that go on --------------------------------------------------------------------------- */
+/* Writes by io_uring, which go on while the program does something else ----------------------- */
 
 /*
  * Begin to write @count MBUFs, two with each system call. Returns how many output_write() has

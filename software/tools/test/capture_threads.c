@@ -6,8 +6,8 @@
 
 /*
  * Test how lanebox-capture records several queues (record.c): each queue has a thread and a file of
- * its own. The test plays the library, and each queue has a ring of its own. The argument is an
- * empty folder.
+ * its own. The test has stand-ins for the library's functions, and each queue has a ring of its
+ * own. The argument is an empty folder.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -59,7 +59,7 @@ static uint8_t byte_of(const struct litepcie_capture *capture, unsigned int mbuf
 	return (uint8_t)(0x20 + 50 * capture->number + mbuf);
 }
 
-/* The library's calls, as the test plays them ------------------------------------------------ */
+/* Stand-ins for the library's functions ------------------------------------------------------ */
 
 int litepcie_capture_settings(const struct litepcie_capture *capture,
 			      struct litepcie_capture_config *config)
@@ -266,7 +266,7 @@ static void each_queue_has_its_file(const char *folder)
 	clean();
 }
 
-/* Read the header and an MBUF of a pipe, and close it. */
+/* Thread that reads the header and one MBUF (part of the ring) from a pipe, and closes the pipe. */
 static void *read_a_little(void *path)
 {
 	uint8_t byte;
@@ -284,7 +284,7 @@ static void a_queue_that_fails_costs_the_others_nothing(const char *folder)
 	pthread_t reader;
 
 	make(folder, 12);
-	/* The queue that fails never gives all its MBUFs, so the test counts it as done. */
+	/* The queue that fails never gives all its MBUFs, so the test counts this queue as done. */
 	done = 1;
 	captures[2].full = UINT32_MAX;
 	CHECK_EQUAL(mkfifo(paths[2], 0600), 0);
@@ -300,7 +300,7 @@ static void a_queue_that_fails_costs_the_others_nothing(const char *folder)
 	clean();
 }
 
-/* Read a little from a pipe, then nothing for longer than STUCK_S, then all the rest. */
+/* Thread that reads a little from a pipe, nothing for longer than STUCK_S, then all the rest. */
 static void *read_with_a_pause(void *path)
 {
 	const struct timespec pause = { .tv_sec = (time_t)STUCK_S, .tv_nsec = 900000000 };

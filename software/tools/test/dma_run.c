@@ -6,7 +6,7 @@
 
 /*
  * Test dma_run.c: a run fails when the card has finished no buffer for the whole time-out, and not
- * before. The test plays the card and the clock, so it takes no real time.
+ * before. The test has stand-ins for the card and the clock, so the test takes no real time.
  */
 #include <errno.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static int made_up_time(struct timespec *now)
 	return 0;
 }
 
-/* The library and the other sources of the utility --------------------------------------------- */
+/* Stand-ins for the library and for the other sources of the utility --------------------------- */
 
 int litepcie_stream_ready(struct litepcie_stream *stream, int timeout_ms)
 {

@@ -12,7 +12,7 @@
 
 #define FILLER_MOST	4096u
 #define SEAL_BYTES	64u
-#define SEAL_LONG	72u	/* bytes of a seal if 8 bytes before it are too few for a filler */
+#define SEAL_LONG	72u	/* bytes of a seal that also covers 8 bytes, too few for a filler */
 #define SEAL_STOPPED	2u	/* reason of a seal: the recording was stopped */
 #define SEAL(_block, _field)	((_block)->data + LITEPCIE_CAPTURE_SEAL_AT_##_field)
 #define UNIT		8u	/* the length of each block is a multiple of 8 bytes */
@@ -28,7 +28,7 @@ bool check_filler(struct walk *walk, const struct block *block)
 	for (uint32_t i = 8; i < block->length - 4; i++)
 		if (block->data[i])
 			return broken(walk, block->offset, "byte %u of a filler is not zero", i);
-	/* The header ends with a filler, too. */
+	/* A filler in the header does not count: the header ends with a filler, too. */
 	walk->closing = block->offset >= HEADER_BYTES;
 	return true;
 }
@@ -39,7 +39,7 @@ static bool is_mbuf(uint64_t bytes)
 	       !(bytes & (bytes - 1));
 }
 
-/* The offset of the first seal gives the size of an MBUF. All MBUFs must have this size. */
+/* The first seal's offset gives the size of an MBUF (part of the ring), which all MBUFs have. */
 static bool check_place(struct walk *walk, const struct block *block)
 {
 	uint64_t bytes = block->offset + block->length - walk->end;

@@ -6,9 +6,9 @@
 
 /*
  * The command disk: try whether a disk is fast enough for a recording. No card is needed. MBUFs
- * come into a ring in memory at the rate of --rate, as a card would write them, and are written to
- * a file by the same code as those of the command record (output.c). The file's name is removed as
- * soon as the file is open, so no file is left, however the command ends.
+ * (equal parts of a ring in memory) become full at the rate of --rate, as if a card wrote to them.
+ * They are written to a file by the code that the command record uses, too (output.c). The file's
+ * name is removed as soon as the file is open, so no file is left, however the command ends.
  */
 #include <errno.h>
 #include <math.h>
@@ -25,8 +25,8 @@
 #include "output.h"
 
 #define PAGE		LITEPCIE_CAPTURE_HEADER_BYTES
-#define NAP_NS		500000	/* sleep in ns while no whole MBUF waits for the disk */
-/* The rate is measured in slices of so many seconds, and that of the slowest slice is reported. */
+#define NAP_NS		500000	/* sleep in ns while no full part of the ring waits for the disk */
+/* The rate is measured in slices of this many seconds. The rate of the slowest one is reported. */
 #define SLICE_S		1.0
 /* The last slice does not count if it is shorter than this fraction of SLICE_S. */
 #define SHORTEST	0.5

@@ -106,9 +106,9 @@ static void leave_direct(struct output *output, const char *why)
 }
 
 /*
- * After the error @error of a write, cut the file after its last whole MBUF. A pipe or a device
- * cannot be cut. No later MBUF is written: its write could succeed, and would leave a gap in the
- * file. Returns false.
+ * After the error @error of a write, cut the file after its last whole MBUF (part of the ring). A
+ * pipe or a device cannot be cut. No later MBUF is written: its write could succeed, and would
+ * leave a gap in the file. Returns false.
  */
 static bool cut(struct output *output, int error)
 {
@@ -173,7 +173,7 @@ static struct output_write *write_of(struct output *output, uint64_t number)
 	return &output->writes[number % OUTPUT_DEPTH];
 }
 
-/* Take the ends of writes, and count those MBUFs before which no MBUF is missing in the file. */
+/* Take writes that have ended, and count the MBUFs up to the first one that is not in the file. */
 static void collect(struct output *output)
 {
 	struct uring_end end;

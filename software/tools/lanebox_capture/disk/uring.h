@@ -28,7 +28,7 @@ struct uring {
 	struct io_uring_sqe	*requests;
 	size_t			requests_bytes;
 	uint32_t		entries;
-	/* indices that the kernel shares: tail of requests, head and tail of completions */
+	/* ring indices shared with the kernel: tail of requests, head and tail of completions */
 	uint32_t		*tail, *done_head, *done_tail;
 	/* an index modulo the size of its ring is the index & @mask (requests) or & @done_mask */
 	uint32_t		mask, done_mask;

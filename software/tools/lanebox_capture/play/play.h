@@ -35,7 +35,7 @@ struct play {
 	char			why[PLAY_WHY];
 	/* number of pcapng blocks in all files, and of the block of padding after the files */
 	uint64_t		blocks;
-	struct litepcie_played	played;		/* the card's counts of what it has played */
+	struct litepcie_played	played;		/* the card's counts of frames that it has played */
 };
 
 /*

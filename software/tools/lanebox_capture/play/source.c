@@ -106,7 +106,7 @@ static uint64_t nanoseconds(const struct source_interface *interface, uint64_t t
 	return (uint64_t)value + (uint64_t)interface->offset_s * 1000000000u;
 }
 
-/* The look at a file -------------------------------------------------------------------------- */
+/* Checking a file ----------------------------------------------------------------------------- */
 
 static bool look_at_begin(struct source *source)
 {
@@ -282,7 +282,7 @@ void source_close(struct source *source)
 	*source = (struct source){ 0 };
 }
 
-/* The copy of a file for the player ----------------------------------------------------------- */
+/* Copying a file for the player --------------------------------------------------------------- */
 
 /*
  * Prepare the copy of a block. For a packet's block source->head gets the first bytes, with the

@@ -19,7 +19,7 @@
 
 /* The summary of a recording ------------------------------------------------------------------ */
 
-/* Returns the sums of the accounts of all ports. */
+/* Returns the sums of the card's counts of frames (accounts) over all ports. */
 static struct litepcie_port_accounts sum_of(const struct litepcie_capture_stats *stats)
 {
 	struct litepcie_port_accounts sum = { 0 };
@@ -83,7 +83,7 @@ static void list_files(const struct emit *out, const struct output *output, bool
 	}
 }
 
-/* Print how many MBUFs each of several folders has, and its failure if it has failed. */
+/* Print how many MBUFs (parts of the ring) each folder has, and why it has failed, if it has. */
 static void emit_folders(const struct emit *out, const struct deal *deal)
 {
 	emit_array(out, "folders");
@@ -126,7 +126,7 @@ static void emit_files(const struct emit *out, const struct recording *recording
 	emit_string(out, "note", "  note         %s\n", emit_filled(sum.note));
 }
 
-/* Write the accounts of one port, or the sums over all ports, to JSON. */
+/* Write the counts of frames of one port, or the sums over all ports, to JSON. */
 static void emit_accounts(const struct emit *out, const struct litepcie_port_accounts *accounts)
 {
 	emit_unsigned(out, "packets", NULL, accounts->delivered.frames);
@@ -182,7 +182,7 @@ static void emit_discards(const struct emit *out, const struct litepcie_discards
 	emit_unsigned(out, "discarded_bytes", NULL, sum.bytes);
 }
 
-/* Print what the card has counted during the recording. */
+/* Print the numbers of frames that the card has counted during the recording. */
 static void emit_counted(const struct emit *out, const struct recording *recording)
 {
 	struct litepcie_port_accounts sum = sum_of(&recording->stats);
@@ -252,8 +252,8 @@ static void emit_warnings(const struct emit *out, const struct queues *queues)
 }
 
 /*
- * Print the result. The values of one queue are in the result itself. Those of several queues are
- * the array "queues", with an object for each queue.
+ * Print the result. The values of one queue are in the result itself. The values of several queues
+ * are in the array "queues", with an object for each queue.
  */
 static void print(const struct emit *out, const void *result)
 {

@@ -162,7 +162,7 @@ static void count_written(struct deal_folder *folder, unsigned int done)
 		pthread_cond_broadcast(&folder->deal->done_news);
 }
 
-/* Mark the folder as failed, and leave its MBUFs that are in no file to the other folders. */
+/* Mark the folder as failed. Other folders then write those of its MBUFs that are in no file. */
 static void fail_folder(struct deal_folder *folder)
 {
 	struct deal *deal = folder->deal;

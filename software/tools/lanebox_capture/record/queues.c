@@ -61,7 +61,7 @@ bool queues_option_cpus(const struct util_option *option, const char *text)
 	return true;
 }
 
-/* Rules and spread ---------------------------------------------------------------------------- */
+/* Rules, and the spread (the table that gives queues to frames without a rule) ---------------- */
 
 /* Returns the number of the queue to which @rule sends frames, or -1 if it names no queue. */
 static int queue_of(const uint32_t *rule)

@@ -36,7 +36,7 @@ struct queues {
 	 */
 	uint32_t		cpus[LITEPCIE_CAPTURE_QUEUES];
 	unsigned int		cpu_count;
-	/* the rules and the spread in the form that the library takes */
+	/* rules and spread (the table for frames without a rule), in the form of the library */
 	struct litepcie_sorting	sorting;
 	/* bit n is 1 if rule n sends frames to a queue that this program does not record */
 	uint32_t		astray;

@@ -17,7 +17,7 @@
 #include "play/play.h"
 
 struct recording {
-	/* The members up to @sorting say what is to be recorded, and where to. */
+	/* The members up to @sorting are settings: what is to be recorded, and where to. */
 	const char			*target;	/* path of the file or folder */
 	/* paths of several folders that share the MBUFs; NULL: everything goes to @target */
 	char				**folders;
@@ -51,7 +51,7 @@ struct recording {
 	 */
 	uint64_t			first_ns, last_ns;
 	uint64_t			made;		/* frames that the generator has made */
-	bool				made_known;	/* true: @made is final */
+	bool				made_known;	/* true: @made is the final number */
 	/* true: the library has refused a setting of the command line with -EINVAL at the start */
 	bool				refused;
 	/* true: the recording of queue 0 has ended, which ends that of this queue, too */
