@@ -66,7 +66,8 @@ struct litepcie_user {
 	/* interrupt cause of the user's logic; LITEPCIE_CAUSES_MAX: the logic has none */
 	u32			cause;
 	/*
-	 * lock: protects @event and @file, and that @cause is enabled exactly while @event is set
+	 * lock: protects @event and @file.  While the lock is free, the interrupt cause @cause is
+	 * enabled if and only if @event is set.
 	 */
 	spinlock_t		lock;
 	/* eventfd that the driver signals at an interrupt of the user's logic, or NULL */
@@ -131,7 +132,8 @@ struct litepcie {
 	void __iomem		*irq_enable, *irq_clear, *irq_vector;
 	bool			msix;		/* true if the gateware can send MSI-X messages */
 	/*
-	 * the driver's own interrupts are among the vectors 0 to messages - 1, see free_messages()
+	 * number of interrupt vectors, from vector 0 on, among which are all that irq.c has
+	 * requested, see free_messages()
 	 */
 	unsigned int		messages;
 	/* cause[n]: the DMA direction that has interrupt cause n; NULL: no direction has cause n */

@@ -150,7 +150,7 @@ void litepcie_cause_settle(struct litepcie *card)
 	readl(card->irq_enable);
 }
 
-/* Disable all interrupt causes.  When this returns, no interrupt handler of the card runs. */
+/* Disable all causes.  When this function returns, no interrupt handler of the card runs. */
 void litepcie_irq_silence(struct litepcie *card)
 {
 	unsigned long flags;

@@ -324,8 +324,8 @@ static const struct {
 	{ enable,			disable },
 	{ request_regions,		release_regions },
 	{ map_bars,			unmap_bars },
-	{ litepcie_capability_read,	NULL },	/* card_release() frees the table */
-	{ litepcie_p2pmem_add,		NULL },	/* devres withdraws the memory */
+	{ litepcie_capability_read,	NULL },	/* card_release() frees the capability table */
+	{ litepcie_p2pmem_add,		NULL },	/* devres withdraws the peer-to-peer memory */
 	{ make_channels,		put_channels },
 	{ find_virtio,			NULL },
 	{ litepcie_capture_probe,	litepcie_capture_put },

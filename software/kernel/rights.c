@@ -73,7 +73,7 @@ static struct span allowed_in(const struct litepcie_block *block, const struct r
 
 	if (right->parameter == ALL)
 		return range;
-	/* A table without this parameter would give 0, which is another register's offset. */
+	/* litepcie_parameter() returns 0 if the table lacks the parameter: a wrong offset. */
 	if (right->parameter >= block->parameters)
 		return (struct span){ };
 	place = range.start + litepcie_parameter(block, right->parameter);

@@ -111,7 +111,8 @@ void litepcie_user_leave(struct litepcie_file *file, bool live)
 }
 
 /*
- * Drop the eventfd of the user's logic when the card, whose interrupts are off, is reset or goes.
+ * Drop the eventfd of the user's logic when the card is reset or removed.  The card's interrupts
+ * must be off.
  */
 void litepcie_user_forget(struct litepcie *card)
 {

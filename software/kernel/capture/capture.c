@@ -22,8 +22,8 @@
 #define WATCH_INTERVAL		HZ
 #define POLL_US			10
 /*
- * If a stop of a LOSSLESS run makes no progress for this time and a ring is full, a frame may wait
- * for room for ever.  So LOSSLESS is then switched off in the card.
+ * If a stop of a run with LITEPCIE_CAPTURE_LOSSLESS makes no progress for this time in jiffies and
+ * a ring is full, a frame may wait for room for ever.  So LOSSLESS is then off in the card.
  */
 #define WAITS_FOR_ROOM		msecs_to_jiffies(500)
 
@@ -42,8 +42,8 @@ static u32 control_of(u32 flags)
 /* Threads that wait for a queue's position -------------------------------- */
 
 /*
- * If the queue's position has passed the position that WAKE asked for, or if the run has @ended,
- * wake the threads that wait for the queue and signal the eventfd of WAKE once.
+ * If the queue's position has passed the one that LITEPCIE_IOCTL_CAPTURE_WAKE asked for, or if the
+ * run has @ended, wake the threads that wait for the queue, and signal the eventfd of WAKE once.
  */
 static void tell_locked(struct litepcie_capture_queue *queue, bool ended)
 {
@@ -218,8 +218,8 @@ int litepcie_capture_halt(struct litepcie_capture *capture, u32 control)
 	}
 	put(capture, 0, 0);
 	/*
-	 * If the card still sorted frames by the rules of this run, a later run with NEWEST would
-	 * write to the rings of this run.
+	 * If the card still sorted frames by the rules of this run, a later run with
+	 * LITEPCIE_CAPTURE_NEWEST, which ignores limits, would write to the rings of this run.
 	 */
 	if (capture->sorter)
 		litepcie_sorter_put(capture, LITEPCIE_CAPTURE_QUEUES_CONTROL, 0);
@@ -391,9 +391,9 @@ void litepcie_capture_allow(struct litepcie_capture_queue *queue, u64 limit)
 }
 
 /*
- * Returns 0 if the queues that have been started can run together, else -EINVAL.  With NEWEST a
- * card that sorts frames by rules needs a started ring for each queue: without a limit the card
- * could write to the ring of an earlier run.
+ * Returns 0 if the queues that have been started can run together, else -EINVAL.  With
+ * LITEPCIE_CAPTURE_NEWEST, which ignores limits, a card that sorts frames by rules needs a started
+ * ring for each queue: the card could otherwise write to the ring of an earlier run.
  */
 static int check_queues(struct litepcie_capture *capture)
 {

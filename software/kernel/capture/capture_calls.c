@@ -74,7 +74,8 @@ static int arm(struct litepcie_capture_file *file, u64 position, struct eventfd_
 }
 
 /*
- * LITEPCIE_IOCTL_CAPTURE_WAKE.  On success the queue owns the reference to the new eventfd, and the
+ * LITEPCIE_IOCTL_CAPTURE_WAKE: set the position at which the file's thread is woken and the eventfd
+ * that is then signalled.  On success the queue owns the reference to the new eventfd, and the
  * reference to the previous eventfd is dropped.
  */
 static int set_wake(struct litepcie_capture_file *file, const struct litepcie_capture_wake *wanted)
@@ -208,7 +209,7 @@ static int run_call(struct litepcie_capture_file *file, unsigned int cmd, void *
 	struct litepcie *card = READ_ONCE(file->queue)->capture->card;
 	int err;
 
-	/* RING calls litepcie_enter() itself, once the program's memory is pinned. */
+	/* litepcie_capture_use_memory() calls litepcie_enter() itself, after it has pinned pages. */
 	if (cmd == LITEPCIE_IOCTL_CAPTURE_RING)
 		return litepcie_capture_use_memory(file, argument);
 	err = litepcie_enter(card);

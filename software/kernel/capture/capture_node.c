@@ -119,7 +119,7 @@ static struct litepcie_capture_queue *wait_for_queues(struct file *filp,
 
 /*
  * poll() of a file that uses read() asks the card for an interrupt, unless the file is readable
- * already.  A program with a ring of its own has to call WAKE before poll().
+ * already.  A program with its own ring has to call LITEPCIE_IOCTL_CAPTURE_WAKE before poll().
  */
 static __poll_t capture_poll(struct file *filp, struct poll_table_struct *table)
 {

@@ -152,7 +152,7 @@ struct litepcie_way {
 	u32			count, mode, interval_us;
 	/* true: poll() compares the card's count with that of the index page, not with @sw_count */
 	bool			indexed;
-	/* LOOP: buffers that the card had finished at the last read of the register loop_status */
+	/* LITEPCIE_RUN_LOOP: buffers that the card had finished when loop_status was last read */
 	u64			position;
 	/*
 	 * buffers that the card and the program are done with; in a held run hw_count counts
@@ -160,11 +160,12 @@ struct litepcie_way {
 	 */
 	s64			hw_count, sw_count;
 	struct litepcie_held	held;
-	/* LOOP: number of buffers that write() may be ahead of the card: half of the ring */
+	/* LITEPCIE_RUN_LOOP: write() may be ahead of the card by this many buffers, half a ring */
 	u32			margin;
 	/*
-	 * counts since the probe.  @interrupts: interrupts handled.  @lost: buffers lost in a LOOP,
-	 * because software was too late.  @missed: watchdog runs that found interrupts missing.
+	 * counts since the probe.  @interrupts: interrupts handled.  @lost: buffers lost in
+	 * LITEPCIE_RUN_LOOP, because software was too late.  @missed: watchdog runs that found
+	 * interrupts missing.
 	 */
 	u64			interrupts, lost, missed;
 	/*

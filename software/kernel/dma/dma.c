@@ -84,7 +84,7 @@ bool litepcie_dma_taken(struct litepcie_way *way)
 	if (!way->tells_taken)
 		return true;
 	value = way_read(way, LITEPCIE_DMA_GROUP_ENABLE);
-	/* A read that the root port has given up also returns all ones, and then says nothing. */
+	/* A read that the root port has given up also returns all ones, which is no answer. */
 	return value == ~0u ? litepcie_check_lost(litepcie_of(way)) :
 			      value & LITEPCIE_DMA_ENABLE_TAKEN;
 }
@@ -158,7 +158,7 @@ void litepcie_dma_describe(struct litepcie_way *way, u64 offset, u32 bytes, bool
 	way_write(way, LITEPCIE_DMA_GROUP_TABLE_WE, upper_32_bits(dma));
 }
 
-/* LOOP: put a descriptor for each buffer of the ring into the card's table. */
+/* For LITEPCIE_RUN_LOOP: put a descriptor for each buffer of the ring into the card's table. */
 static int fill_table(struct litepcie_way *way)
 {
 	const struct litepcie_geometry *geometry = &way->ring->geometry;
@@ -204,8 +204,9 @@ static bool interrupts_are_missing(struct litepcie_way *way)
 }
 
 /*
- * The watchdog, which runs once a second while the direction runs.  It asks the card for progress.
- * So it wakes programs whose interrupt was lost, and programs that wait on a card that has gone.
+ * The watchdog, which runs once a second while the direction runs.  The watchdog asks the card for
+ * progress, and so wakes programs whose interrupt was lost, and programs that wait on a card that
+ * has gone.
  */
 static void watch(struct work_struct *work)
 {

@@ -22,8 +22,8 @@ module_param(moderation_us, uint, 0644);
 MODULE_PARM_DESC(moderation_us, "In LitePCIe's loop: microseconds between two interrupts of a direction, where the card can keep them back; 0: each comes at once");
 
 /*
- * Returns the largest number of interrupts that the card may merge into one.  That is the number
- * for a quarter of the ring's buffers, or for half of them with LITEPCIE_RING_INDEXED.
+ * Returns the largest number of interrupts that the card may merge into one: as many as a quarter
+ * of the ring's buffers raise, or half of the buffers with LITEPCIE_RING_INDEXED.
  */
 static u32 most_kept(const struct litepcie_geometry *geometry)
 {
@@ -34,8 +34,8 @@ static u32 most_kept(const struct litepcie_geometry *geometry)
 
 /*
  * Set the interrupt moderation for a run that begins.  Called after way->run has been set and
- * before the DMA engine is enabled.  Only a LOOP in interrupt mode is moderated.  In a held run the
- * program decides which buffers interrupt.
+ * before the DMA engine is enabled.  Only LITEPCIE_RUN_LOOP in interrupt mode is moderated.  In
+ * LITEPCIE_RUN_HELD the program decides which buffers interrupt.
  */
 void litepcie_moderation_start(struct litepcie_way *way)
 {

@@ -80,8 +80,8 @@ static void map_pages(struct litepcie_chan *chan)
 }
 
 /*
- * Unmap the pages of status lines and records from the card, which makes no request any more.  The
- * notices are not switched on again after this call.
+ * Unmap the pages of status lines and records from the card, which makes no request any more.
+ * After this call the card is not told to write status lines or records again.
  */
 void litepcie_notices_unmap(struct litepcie_chan *chan)
 {
@@ -115,7 +115,7 @@ static bool is_usable(const struct litepcie_block *block, u32 entries)
 	return entries <= litepcie_parameter(block, LITEPCIE_RECORDS_MOST_ENTRIES);
 }
 
-/* Set up the notices of channel @index, which is stopped.  The DMA mask must have been set. */
+/* Set up status lines and records of channel @index, which is stopped.  The DMA mask is set. */
 void litepcie_notices_init(struct litepcie_chan *chan, unsigned int index)
 {
 	struct litepcie_notices *notices = &chan->notices;
@@ -130,8 +130,8 @@ void litepcie_notices_init(struct litepcie_chan *chan, unsigned int index)
 		return;
 	notices->regs = card->bar0 + notices->block->offset;
 	/*
-	 * An earlier kernel's driver may have left the notices on.  The card would then write to
-	 * memory that has other users by now.
+	 * An earlier kernel's driver may have left status lines and records on.  The card would
+	 * then write them to memory that has other users by now.
 	 */
 	writel(0, reg_of(notices, LITEPCIE_RECORDS_CONTROL));
 	if (IS_ENABLED(CONFIG_CPU_BIG_ENDIAN))
@@ -145,7 +145,7 @@ void litepcie_notices_init(struct litepcie_chan *chan, unsigned int index)
 	map_pages(chan);
 }
 
-/* The notices of one run -------------------------------------------------- */
+/* Status lines and records of one run ------------------------------------- */
 
 /*
  * Change bits of the notices' control register, which has bits of both directions.  The field
@@ -184,9 +184,9 @@ static u32 flush_cycles(struct litepcie *card, u32 flush_us)
 }
 
 /*
- * Switch on the notices of a direction that is stopped and whose descriptor table is empty.
- * @flush_us: c2h buffers end after this time in us even if not full; 0: never.  Needs
- * litepcie_enter().
+ * Let the card write the status line and (c2h) the records of a direction that is stopped and whose
+ * descriptor table is empty.  @flush_us: c2h buffers end after this time in us even if they are not
+ * full; 0: never.  Needs litepcie_enter().
  */
 void litepcie_notices_start(struct litepcie_way *way, u32 flush_us)
 {
@@ -212,8 +212,8 @@ void litepcie_notices_start(struct litepcie_way *way, u32 flush_us)
 }
 
 /*
- * Switch off the notices of a direction that is stopped.  @live says that the card's registers can
- * be reached.
+ * Switch off the status line and the records of a direction that is stopped.  @live says that the
+ * card's registers can be reached.
  */
 void litepcie_notices_stop(struct litepcie_way *way, bool live)
 {
@@ -227,7 +227,7 @@ void litepcie_notices_stop(struct litepcie_way *way, bool live)
 }
 
 /*
- * Switch off the direction's notices when the card, after a reset or sleep, answers and is stopped.
+ * Switch off the direction's status line and records after a reset or sleep of the card.
  * The control register may have kept its value through the reset.
  */
 void litepcie_notices_off(struct litepcie_way *way)

@@ -23,7 +23,7 @@ struct run {
 	struct litepcie_way	*way;
 	/* ring of the run, to which this read() or write() holds a reference */
 	struct litepcie_ring	*ring;
-	/* way->generation at the start of the call: if it has changed, the run is over */
+	/* value of way->generation at the start of the call, which changes when the run ends */
 	unsigned int		generation;
 	/* number of buffers that this call has lost, because the card went past them in the ring */
 	u64			lost;

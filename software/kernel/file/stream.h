@@ -16,7 +16,7 @@ struct litepcie_run {
 	struct litepcie_way	*way;
 	/* ring of the run, to which this read() or write() holds a reference */
 	struct litepcie_ring	*ring;
-	/* way->generation at the start of the call: if it has changed, the run is over */
+	/* value of way->generation at the start of the call, which changes when the run ends */
 	unsigned int		generation;
 	/*
 	 * h2c: length in bytes of the packet, which is sent once the ring has room for all of it;
