@@ -209,7 +209,7 @@ static int run_call(struct litepcie_capture_file *file, unsigned int cmd, void *
 	struct litepcie *card = READ_ONCE(file->queue)->capture->card;
 	int err;
 
-	/* litepcie_capture_use_memory() calls litepcie_enter() itself, after it has pinned pages. */
+	/* litepcie_capture_use_memory() calls litepcie_enter() itself, after pinning the memory. */
 	if (cmd == LITEPCIE_IOCTL_CAPTURE_RING)
 		return litepcie_capture_use_memory(file, argument);
 	err = litepcie_enter(card);

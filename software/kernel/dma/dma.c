@@ -351,10 +351,10 @@ static int start_locked(struct litepcie_way *way, u32 run)
 
 /*
  * Start a run of kind @run for @file, which becomes the owner if the direction has none.  If the
- * direction already runs as this kind, the call does nothing.  For a LOOP any file may make such a
- * call, not only the owner.  Returns -EBUSY if another file owns the direction or a run of another
- * kind is under way.  After an error, a held run or a stream starts only once litepcie_dma_end()
- * has cleared the error.  Needs litepcie_enter().
+ * direction already runs as this kind, the call does nothing.  For LITEPCIE_RUN_LOOP any file may
+ * make such a call, not only the owner.  Returns -EBUSY if another file owns the direction or a run
+ * of another kind is under way.  After an error, a held run or a stream starts only once
+ * litepcie_dma_end() has cleared the error.  Needs litepcie_enter().
  */
 int litepcie_dma_start(struct litepcie_way *way, struct litepcie_file *file, u32 run)
 {

@@ -27,7 +27,7 @@
 #define NAME_SIZE	32
 #define DEVICE_SIZE	256
 #define MOST		32u	/* largest number of cards in the list */
-#define QUEUE_MARK	"-q"	/* stands before the number of a queue in an interface's name */
+#define QUEUE_MARK	"-q"	/* text before the number of a queue in an interface's name */
 /* A simulated board that has another client does not answer, so the list waits for 2 s only. */
 #define LIST_TIMEOUT	",timeout=2"
 /* longest wait in ms for frames, before the program checks whether a signal has come */

@@ -27,7 +27,7 @@ struct source_interface {
 
 struct source {
 	const char	*path;
-	const uint8_t	*data;		/* contents of the file, mapped */
+	const uint8_t	*data;		/* contents of the file, mapped into memory */
 	size_t		size;
 	/*
 	 * Counts of the whole file: all blocks, the packets with data and their bytes, and the two

@@ -76,7 +76,7 @@ static void print_work(const struct emit *out, const struct work *work, bool sho
 		emit_null(out, "user_id");
 }
 
-/* Print the result. JSON has all values for every verb, and the text those of the verb. */
+/* Print the result of a verb. JSON has the values of all verbs, the text those of this verb. */
 static void print(const struct emit *out, const void *result)
 {
 	const struct work *work = result;
