@@ -252,7 +252,7 @@ static void test_a_direction_that_does_not_stop(void)
 
 /* The card is removed while close() waits ------------------------------------------------------ */
 
-/* Remove the card. Its status line stays as it is, so only the driver's watchdog notices. */
+/* Remove the card in tick 5, and run the driver's watchdog once a second, which notices that. */
 static void die(void)
 {
 	made.gone |= jiffies == 5;

@@ -321,7 +321,8 @@ static void look(void)
 }
 
 /*
- * Change at random whether the card's interrupts, its status lines or the end of a run come late.
+ * Change at random how the card behaves: whether interrupts are lost or late, status lines are
+ * late, register reads return all ones, or the capture block does not stop.
  */
 static void change(void)
 {

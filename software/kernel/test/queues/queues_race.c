@@ -148,7 +148,7 @@ static void *sleeps(void *argument)
 	return NULL;
 }
 
-/* Thread that checks until @over is set: INFO and poll() never fail for a file without a queue. */
+/* Thread that checks, until @over is set, that INFO and poll() of another file never fail. */
 static void *looks(void *none)
 {
 	int fd = open_queue(2, NULL);

@@ -32,7 +32,7 @@ struct recording {
 	double				seconds;
 	/* The recording ends after this many packets, or some more. 0: no limit. */
 	uint64_t			packets;
-	bool				pinned;		/* true: the thread runs only on processor @cpu */
+	bool				pinned;		/* true: the thread runs only on @cpu */
 	uint32_t			cpu;
 	const struct litepcie_sorting	*sorting;	/* NULL: all frames go to queue 0 */
 	/* The members from here on are state and results of the recording. */
