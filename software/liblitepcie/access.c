@@ -108,7 +108,7 @@ int litepcie_store(struct litepcie *dev, uint8_t *to, const void *data, size_t s
 	if (rc < 0)
 		return rc;
 	if (size <= 8)
-		/* @value is little-endian, as registers and memory of the card are */
+		/* the bytes of @data are little-endian, as registers and memory of the card are */
 		memcpy(&value, data, size);
 	if (size == 1)
 		*(volatile uint8_t *)to = (uint8_t)value;

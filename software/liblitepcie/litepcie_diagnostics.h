@@ -152,7 +152,10 @@ struct litepcie_stats {
 	int64_t		interrupts_expected;
 	/* number of interrupts that were certainly lost; final after a stop */
 	uint64_t	interrupts_missed;
-	/* number of waits that ended with progress of the card but without an interrupt */
+	/*
+	 * number of waits that ended with progress of the card but without an interrupt. None need
+	 * have been due: only interrupts_missed counts lost ones. 0 with polling.
+	 */
 	uint64_t	woken_by_timeout;
 	uint64_t	batches;	/* number of times that the library gave the card buffers */
 	/* number of c2h buffers of packets marked bad; 0 if unknown */

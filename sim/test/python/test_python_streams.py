@@ -182,6 +182,9 @@ def test_a_place_that_does_not_do_is_refused_with_a_sentence(card):
     card.place("c2h", memory)
     with pytest.raises(OSError, match="memory for c2h of 139264 bytes: a ring"):
         card.ring = (8192, 32)
+    with pytest.raises(ValueError, match="can be written to"):
+        card.place("c2h", bytes(17 * 8192))
+    # A refusal leaves the place that was there before.
     with card.receive() as stream, pytest.raises(OSError, match="this program's own memory"):
         stream.export("c2h")
 

@@ -169,8 +169,8 @@ struct litepcie_way {
 	 */
 	u64			interrupts, lost, missed;
 	/*
-	 * h2c: bytes dropped by close() since the probe, because the card had not taken them in
-	 * time
+	 * h2c: bytes dropped by close() since the probe: those that the card had not fetched in
+	 * time, and incomplete last beats that its endpoint cannot send
 	 */
 	u64			unsent;
 	struct litepcie_stream	stream;

@@ -19,7 +19,7 @@
 static unsigned int close_timeout_ms = 10000;
 module_param(close_timeout_ms, uint, 0644);
 MODULE_PARM_DESC(close_timeout_ms,
-		 "the longest that close() waits until the card has fetched what was written (10000)");
+		 "longest wait of close() in ms until the card's logic has what was written (10000)");
 
 /*
  * Fill in @run and return true, if the direction runs a stream that @file owns.  If @file is NULL,

@@ -107,9 +107,10 @@ static int sleep_for_end(struct litepcie *dev, int64_t deadline, int *step_ms)
 }
 
 /*
- * Hand over the buffers that are kept back for a batch, and wait until all h2c data has arrived:
- * for up to @timeout_ms, or for ever if that is negative. Returns -ETIMEDOUT, with a sentence that
- * says what the card waits for.
+ * Hand over the buffers that are kept back for a batch. Wait until all h2c data is in the card and,
+ * if the card can tell that, until the user's logic has taken all of it. The wait ends after
+ * @timeout_ms, or never if that is negative. It then returns -ETIMEDOUT, with a sentence that says
+ * what is missing.
  */
 static int drain(struct litepcie *dev, int timeout_ms)
 {

@@ -352,17 +352,19 @@ class Card(WithBlock):
         """
         if way not in WAYS:
             raise ValueError(f"{way}: choose h2c or c2h")
-        before = self._handle.places.pop(WAYS[way], None)
+        places = self._handle.places
         if memory is None:
+            places.pop(WAYS[way], None)
             return
         place = np.frombuffer(memory, np.uint8)
         if not place.flags.writeable:
             raise ValueError("a ring's place must be memory that can be written to")
-        self._handle.places[WAYS[way]] = place
+        before = places.get(WAYS[way])
+        places[WAYS[way]] = place
         try:
             self._handle.try_stream(WAYS[way])
         except BaseException:
-            self._handle.places[WAYS[way]] = before
+            places[WAYS[way]] = before
             raise
 
     def receive(self, **options: Unpack[Options]) -> Receive:

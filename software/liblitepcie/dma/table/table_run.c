@@ -14,9 +14,9 @@
 #include "table.h"
 
 /*
- * A direction comes to rest when its last read has ended, by a completion or by a timeout. Each
- * check is a register read, which takes at least IDLE_LOOK_NS of device time. So IDLE_READS checks
- * together take longer than the card's longest read.
+ * h2c comes to rest when its last read has ended, by a completion or by a timeout. c2h makes no
+ * reads, and rests sooner. Each check is a register read, which takes at least IDLE_LOOK_NS of
+ * device time. So IDLE_READS checks together take longer than the card's longest read.
  */
 #define IDLE_LOOK_NS		400u
 #define IDLE_READS		(LITEPCIE_LONGEST_READ_US * 1000u / IDLE_LOOK_NS)

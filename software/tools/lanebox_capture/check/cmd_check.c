@@ -164,8 +164,10 @@ static int run(struct util *util)
 
 	util->device = NULL;	/* no card is opened */
 	checked.files = calloc((size_t)checked.count, sizeof(*checked.files));
-	if (!checked.files)
-		return EXIT_FAILED;
+	if (!checked.files) {
+		util_fail(util, "no memory for the results of %d files", checked.count);
+		return util_emit(util, NULL, print);
+	}
 	for (done = 0; done < checked.count && !util_interrupted(); done++) {
 		checked.files[done].path = util->words[done];
 		check_file(util, &checked.files[done]);

@@ -5,8 +5,9 @@
  */
 
 /*
- * Fill the buffers of h2c with the bytes of the files, one file after the other, until the player
- * has played all files or has stopped at a block.
+ * Send the bytes of all files through the buffers of h2c, one file after the other. Then wait until
+ * the player has played all frames, or all frames before the block at which it has stopped.
+ * play_stop() ends both.
  */
 #include "play.h"
 
@@ -27,21 +28,25 @@ static bool failed(struct play *play, const char *doing)
 
 /*
  * Fill a buffer of @room bytes from the files. *@next is the index of the file whose bytes come
- * next, and *@sent counts all bytes. Returns the number of bytes that the files still had.
+ * next, and *@sent counts all bytes. *@bytes gets the number of bytes that the files still had.
+ * Returns false if there is no memory for an interface of a file.
  */
-static size_t fill(struct play *play, unsigned int *next, uint64_t *sent, uint8_t *to, size_t room)
+static bool fill(struct play *play, unsigned int *next, uint64_t *sent, uint8_t *to, size_t room,
+		 size_t *bytes)
 {
-	size_t bytes = 0;
+	*bytes = 0;
+	while (*bytes < room && *next < play->count) {
+		struct source *source = &play->sources[*next];
+		size_t part = source_take(source, to + *bytes, room - *bytes);
 
-	while (bytes < room && *next < play->count) {
-		size_t part = source_take(&play->sources[*next], to + bytes, room - bytes);
-
-		bytes += part;
+		*bytes += part;
+		if (!part && source->at < source->size)
+			return false;
 		if (!part)
 			++*next;
 	}
-	*sent += bytes;
-	return bytes;
+	*sent += *bytes;
+	return true;
 }
 
 /* Send all bytes of the files to the card. Returns false if play->stops, or after a failure. */
@@ -65,7 +70,11 @@ static bool send_all(struct play *play)
 		if (rc <= 0)
 			continue;
 		buffer = free.data;
-		bytes = fill(play, &next, &sent, buffer, size);
+		if (!fill(play, &next, &sent, buffer, size, &bytes)) {
+			snprintf(play->why, sizeof(play->why), "%s: %s", play->sources[next].path,
+				 strerror(ENOMEM));
+			return false;
+		}
 		/* The padding begins when the files have ended, and may need a buffer of its own. */
 		if (bytes < size && !rest && !at) {
 			rest = source_padding(sent, padding);

@@ -289,15 +289,13 @@ bool flash_read(struct flash *flash, uint32_t address, uint8_t *data, size_t siz
 	if (!set_length(flash, (uint32_t)size) ||
 	    !command(flash, LITEPCIE_FLASH_OPCODE_READ_FAST, address, FLASH_READ))
 		return false;
-	for (size_t at = 0; at < size; at++) {
-		static const unsigned int word_bytes = 4;
+	for (size_t at = 0; at < size; at += sizeof(uint32_t)) {
 		uint32_t word = 0;
 
 		if (!flash_register(flash, LITEPCIE_FLASH_PAGE_DATA, &word))
 			return false;
-		for (unsigned int i = 0; i < word_bytes && at + i < size; i++)
+		for (unsigned int i = 0; i < sizeof(word) && at + i < size; i++)
 			data[at + i] = (uint8_t)(word >> 8 * i);
-		at += word_bytes - 1;
 	}
 	return true;
 }
