@@ -62,7 +62,7 @@ int litepcie_struct_in(struct litepcie *dev, void *ours, size_t size, const void
 int litepcie_struct_out(const struct litepcie *dev, void *theirs, const void *ours, size_t size,
 			const char *name);
 
-/* Registers ------------------------------------------------------------------------------------ */
+/* Accesses to registers ------------------------------------------------------------------------ */
 
 /* Put a write of 4 bytes into the list entry @post. Returns the address of the next entry. */
 static inline struct litepcie_post *litepcie_post_add(struct litepcie_post *post, uint32_t offset,

@@ -136,7 +136,7 @@ def test_what_cannot_be_searched_is_told(tool, recording, tmp_path):
     assert done.returncode == 1
 
 
-# disk ---------------------------------------------------------------------------------------------
+# Tests of the command disk ------------------------------------------------------------------------
 
 
 def disk(tool, *arguments, status=0):

@@ -61,7 +61,7 @@ def check(tool, *files):
     return done.returncode, json.loads(done.stdout)["files"]
 
 
-# check --------------------------------------------------------------------------------------------
+# Tests of the command check -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("order", ["<", ">"], ids=["little", "big"])
@@ -240,7 +240,7 @@ def test_files_that_a_signal_left_out_are_told(tool, tmp_path):
     assert re.search(r"a signal came: the last \d+ of 100000 files were not checked", errors)
 
 
-# The command line ---------------------------------------------------------------------------------
+# Tests of the command line ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -298,7 +298,7 @@ def test_a_card_behind_the_kernel_driver_is_no_silent_failure(tool):
     assert "/dev/litepcie-none" in done.stderr
 
 
-# Manual -------------------------------------------------------------------------------------------
+# Tests of the manual pages ------------------------------------------------------------------------
 
 
 def test_the_manual_page_knows_every_option_and_every_key(tool):

@@ -167,7 +167,7 @@ def test_litepcies_own_programs_recompile(built, installed, tmp_path, name):
     assert "usage: " + name in result.stdout + result.stderr
 
 
-# Manual -------------------------------------------------------------------------------------------
+# Tests of the manual pages ------------------------------------------------------------------------
 
 # examples of the manual that need a capture block, which the stand-in for a card does not have
 OF_CAPTURE = {"record", "records", "player", "sorting"}

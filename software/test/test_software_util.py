@@ -37,7 +37,7 @@ OTHERS = ["list", "reset", "rescan", "vfio", "latency", "flash", "reboot", "sens
 OTHERS += ["console", "firmware"]
 
 
-# Usage --------------------------------------------------------------------------------------------
+# Tests of usage and help texts --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_help_names_every_command_and_the_exit_statuses(util):
     assert "examples:" in text and "exit status:" in text
 
 
-# A card that cannot be opened ---------------------------------------------------------------------
+# Tests of a card that cannot be opened ------------------------------------------------------------
 
 
 def _socket_file(path):
@@ -217,7 +217,7 @@ def test_a_peer_that_is_no_card_is_refused_at_open(util, card, device, faults, s
     assert sentence in result.stderr
 
 
-# info, scratch_test -------------------------------------------------------------------------------
+# Tests of the commands info and scratch_test ------------------------------------------------------
 
 
 def test_info_shows_what_was_negotiated(util, card, device):
@@ -297,7 +297,7 @@ def test_scratch_test_reports_a_stuck_bit(util, card, device):
     assert "0x00000000 written, 0x00000100 read" in text.stderr
 
 
-# JSON, output -------------------------------------------------------------------------------------
+# Tests of JSON and other output -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -363,7 +363,7 @@ def test_a_result_that_cannot_be_written_fails(util, card, device):
         assert result.returncode == 1 and "could not be written" in result.stderr
 
 
-# Manual -------------------------------------------------------------------------------------------
+# Tests of the manual pages ------------------------------------------------------------------------
 
 
 def test_the_manual_page_knows_every_option_and_every_key(util, card, device):

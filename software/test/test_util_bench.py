@@ -13,7 +13,7 @@ import pytest
 
 from software.test.card_standin import SCRATCH_RESET
 
-# mmio_bench ---------------------------------------------------------------------------------------
+# Tests of the command mmio_bench ------------------------------------------------------------------
 
 
 def test_mmio_bench_measures_every_size_that_is_answered_rightly(util, card, device):
@@ -121,7 +121,7 @@ def test_a_board_without_write_multi_is_served_one_write_at_a_time(util, card, d
     assert "one write in a message" in report["mmio_path"]
 
 
-# dma_bench ----------------------------------------------------------------------------------------
+# Tests of the command dma_bench -------------------------------------------------------------------
 
 RATE = {"id", "value", "unit", "limit", "ratio", "binds", "bytes", "cycles", "stall_cycles"}
 

@@ -41,7 +41,7 @@ def report(util, *arguments):
     return result.returncode, json.loads(result.stdout)
 
 
-# list ---------------------------------------------------------------------------------------------
+# Tests of the command list ------------------------------------------------------------------------
 
 
 def test_list_shows_each_card_with_the_name_to_open_it_by(util, machine):
@@ -93,7 +93,7 @@ def test_a_machine_without_a_card_is_no_error(util, machine):
     assert "sim:SOCKET" in result.stdout
 
 
-# vfio ---------------------------------------------------------------------------------------------
+# Tests of the command vfio ------------------------------------------------------------------------
 
 
 def test_bind_does_what_the_kernel_wants_in_its_order(util, machine):
@@ -277,7 +277,7 @@ def test_without_the_module_bind_says_to_load_it(util, machine):
     assert (place / "driver_override").read_text() == "(null)\n"
 
 
-# reset, rescan ------------------------------------------------------------------------------------
+# Tests of the commands reset and rescan -----------------------------------------------------------
 
 
 def test_rescan_removes_the_card_and_looks_again(util, machine):

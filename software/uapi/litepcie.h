@@ -427,7 +427,8 @@ struct litepcie_record {
  * call, and the call starts nothing.
  *   @hardware	buffers that the card is done with since the start; in a run of
  *		write(): descriptors, of which a buffer may have several
- *   @advanced	buffers handed over to the card since the start; 0 in a LOOP
+ *   @advanced	buffers handed over to the card since the start, counted like
+ *		@hardware; 0 in a LOOP
  *   @position	bytes that the card is done with since the start.  While the card goes
  *		on, these may be the bytes of fewer than @hardware buffers, never of
  *		more.
@@ -560,8 +561,8 @@ struct litepcie_status_way {
 	__le64 time;
 	__u64 reserved[4];
 	/*
-	 * buffers handed over to the card since the direction's start; 0 in a
-	 * LOOP
+	 * buffers handed over to the card since the direction's start, counted
+	 * like @buffers; 0 in a LOOP
 	 */
 	__u64 advanced;
 	/* kind of the direction's current run: a LITEPCIE_RUN_ value */

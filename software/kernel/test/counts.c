@@ -189,7 +189,7 @@ bool litepcie_dma_progress(struct litepcie_way *way);
 #include "../dma/progress.c"
 #include "../dma/held.c"
 
-/* The tests ------------------------------------------------------------------------------------ */
+/* Tests of the driver's counts ----------------------------------------------------------------- */
 
 static void begin(enum litepcie_direction id, u32 run, u32 count, u32 mode)
 {

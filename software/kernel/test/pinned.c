@@ -53,7 +53,7 @@ static void compare(const uint32_t *got, size_t from, size_t words, const char *
 			     word(from + i));
 }
 
-/* io_uring ------------------------------------------------------------------------------------ */
+/* Pages of a ring, pinned by io_uring --------------------------------------------------------- */
 
 struct uring {
 	int fd;
@@ -128,7 +128,7 @@ static int uring(const char *device, const char *name)
 	return 0;
 }
 
-/* vmsplice() ---------------------------------------------------------------------------------- */
+/* Pages of a ring, pinned by vmsplice() ------------------------------------------------------- */
 
 static int splice_ring(const char *device)
 {

@@ -31,7 +31,7 @@
 
 #define FLOWS	64	/* number of received c2h buffers after which data counts as flowing */
 
-/* The card is removed while programs use it --------------------------------------------------- */
+/* Test: the card is removed while programs use it --------------------------------------------- */
 
 static int ready[2];	/* pipe to which each child process writes a byte when it is ready */
 
@@ -127,7 +127,7 @@ static int hold(const char *device, const char *flag)
 	return failed ? 1 : 0;
 }
 
-/* The card is reset while programs use it ----------------------------------------------------- */
+/* Test: the card is reset while programs use it ----------------------------------------------- */
 
 static void flow(int fd, long long least)
 {
@@ -166,7 +166,7 @@ static int reset(const char *device, const char *flag)
 	return 0;
 }
 
-/* Open and close again and again -------------------------------------------------------------- */
+/* Test: open and close again and again -------------------------------------------------------- */
 
 static int cycle(const char *device, long rounds)
 {
@@ -189,7 +189,7 @@ static int cycle(const char *device, long rounds)
 	return 0;
 }
 
-/* Processes that share a file ----------------------------------------------------------------- */
+/* Test: processes that share a file ----------------------------------------------------------- */
 
 /*
  * number of processes for each direction that share an open file; progress of the card wakes all
@@ -227,7 +227,7 @@ static int share(const char *device, long rounds)
 	return failed ? 1 : 0;
 }
 
-/* Threads that race --------------------------------------------------------------------------- */
+/* Test: threads race with each other ---------------------------------------------------------- */
 
 struct racer {
 	const char *device;
@@ -289,7 +289,7 @@ static int race(const char *device, long rounds)
 	return 0;
 }
 
-/* Requests for memory fail -------------------------------------------------------------------- */
+/* Test: requests for memory fail -------------------------------------------------------------- */
 
 static unsigned long refusals;
 
@@ -360,7 +360,7 @@ static int starve(const char *device, long rounds)
 	return refusals ? 0 : 1;
 }
 
-/* Write into a BAR ---------------------------------------------------------------------------- */
+/* Test: write into a BAR ---------------------------------------------------------------------- */
 
 /* Write a file to a BAR in words of 32 bits, since the card has registers of that width. */
 static int poke(const char *resource, size_t offset, const char *name)

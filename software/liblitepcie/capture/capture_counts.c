@@ -12,7 +12,7 @@
 
 #include "litepcie_capability.h"
 
-/* Accounts of frames -------------------------------------------------------------------------- */
+/* Counts of frames, by port and by what became of them ---------------------------------------- */
 
 int litepcie_capture_stats(struct litepcie_capture *capture, struct litepcie_capture_stats *stats)
 {
@@ -103,7 +103,7 @@ int litepcie_capture_sort(struct litepcie_capture *capture, const struct litepci
 	return rc < 0 ? rc : capture->access->sort(capture, sorting ? &wanted : NULL);
 }
 
-/* Generator of frames ------------------------------------------------------------------------- */
+/* Generator of test frames -------------------------------------------------------------------- */
 
 static int check_generator(struct litepcie *dev, const struct litepcie_generator *generator)
 {

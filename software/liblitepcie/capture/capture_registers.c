@@ -235,7 +235,7 @@ static int open_registers(struct litepcie_capture *capture)
 	return litepcie_unlock(dev, get_memory(capture));
 }
 
-/* Accounts of frames -------------------------------------------------------------------------- */
+/* Counts of frames, by port and by what became of them ---------------------------------------- */
 
 /*
  * Read an account: a number of frames and of their bytes. The number of the account is written to
@@ -352,7 +352,7 @@ static int sort_by_registers(struct litepcie_capture *capture,
 	return rc;
 }
 
-/* Generator of frames ------------------------------------------------------------------------- */
+/* Generator of test frames -------------------------------------------------------------------- */
 
 static int run_generator(struct litepcie *dev, const struct litepcie_generator *generator)
 {

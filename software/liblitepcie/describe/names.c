@@ -192,7 +192,7 @@ int litepcie_register_write(struct litepcie *dev, const char *name, uint64_t val
 	return rc < 0 ? rc : litepcie_writel(dev, found.offset, (uint32_t)value);
 }
 
-/* Used inside the library --------------------------------------------------------------------- */
+/* Functions about names for the rest of the library ------------------------------------------- */
 
 void litepcie_need(struct litepcie *dev, const char *name, uint32_t *offset, int *rc)
 {

@@ -22,7 +22,7 @@
 /* number of counters of each stream of the slot: since, beats, packets, stalls */
 #define COUNTERS	4u
 
-/* Reading the monitor ------------------------------------------------------------------------- */
+/* Reading the monitor of the user slot -------------------------------------------------------- */
 
 static int read_side(struct litepcie *dev, const uint32_t registers[COUNTERS], bool valid,
 		     bool ready, struct litepcie_slot_side *side)

@@ -141,7 +141,10 @@ static void close_capture(struct litepcie_capture *capture)
 
 /* Memory of the ring -------------------------------------------------------------------------- */
 
-/* Give the driver the memory of the ring. Returns -EMSGSIZE if its pages are too small. */
+/*
+ * Give the driver the memory that the library has allocated for the ring. Returns -EMSGSIZE if the
+ * pages of that memory are too small.
+ */
 static int give_ring(struct litepcie_capture *capture)
 {
 	struct kernel_capture *port = port_of(capture);
@@ -326,7 +329,7 @@ static int wait_for_line(struct litepcie_capture *capture, int most_ms)
 	return fd.revents & (POLLERR | POLLHUP) ? check(capture) : 0;
 }
 
-/* Accounts and generator ---------------------------------------------------------------------- */
+/* Counts of frames, and the generator of test frames ------------------------------------------ */
 
 static int get_info(struct litepcie_capture *capture, struct litepcie_capture_info *info)
 {

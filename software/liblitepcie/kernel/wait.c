@@ -97,7 +97,7 @@ int kernel_wait(struct litepcie *dev, unsigned int directions, int timeout_ms)
 	return rc;
 }
 
-/* The descriptor for poll() ------------------------------------------------------------------- */
+/* The descriptor of litepcie_dma_fd(), for poll() --------------------------------------------- */
 
 static int watch(struct litepcie *dev, unsigned int way, int fd)
 {

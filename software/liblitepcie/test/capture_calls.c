@@ -106,7 +106,7 @@ static uint32_t take(struct litepcie_capture *capture, int timeout_ms, uint32_t 
 	return count;
 }
 
-/* The tests ----------------------------------------------------------------------------------- */
+/* Tests of calls of a capture ----------------------------------------------------------------- */
 
 static void refuses(struct litepcie *dev, struct litepcie_capture_config config, const char *words)
 {

@@ -138,7 +138,7 @@ static void give_back(struct litepcie *dev, uint8_t *data)
 	CHECK_EQUAL(c2h_release(dev, 1), 0);
 }
 
-/* The tests ----------------------------------------------------------------------------------- */
+/* Tests of packets ---------------------------------------------------------------------------- */
 
 /*
  * Send requests with @deep under way at a time, and check the answers. Each c2h buffer is filled

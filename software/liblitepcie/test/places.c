@@ -99,7 +99,7 @@ static void go_round(uint8_t *h2c, const uint8_t *c2h)
 	CHECK_EQUAL(wrong, 0);
 }
 
-/* Rings in own memory ------------------------------------------------------------------------- */
+/* Tests of rings in the program's own memory -------------------------------------------------- */
 
 /*
  * Both rings lie in the program's own memory. The card changes no byte outside of the data that it
@@ -191,7 +191,7 @@ static void small_pages_are_as_each_way_can(void)
 	CHECK_EQUAL(run_shape(dev, SIZE, COUNT), 0);
 }
 
-/* Rings that another process uses ------------------------------------------------------------- */
+/* Tests of rings that another process uses ---------------------------------------------------- */
 
 /*
  * Do the part of the child process, which has only the descriptors of the rings: fill each h2c

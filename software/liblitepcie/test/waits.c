@@ -23,7 +23,10 @@
 #include "open.h"
 #include "run.h"
 
-/* time in ms in which the library polls the card several times */
+/*
+ * longest time in ms that a test lets a thread wait: the library polls the card several times in
+ * it
+ */
 #define LONG_MS		700
 /*
  * CPU time in us that a waiting thread may take within LONG_MS; a thread that never sleeps takes

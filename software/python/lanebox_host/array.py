@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""NumPy arrays that lie in a DMA ring. Each use of one after the stream's end raises ValueError."""
+"""NumPy arrays that lie in a DMA ring. After the stream's end they raise ValueError when used."""
 
 from __future__ import annotations
 
@@ -37,12 +37,16 @@ class Lease:
 
 
 class RingArray(np.ndarray[Any, np.dtype[Any]]):
-    """An array in a DMA ring. Each use of it after the end of its stream raises ValueError.
+    """An array in a DMA ring. After the end of its stream, indexing it, its methods and attributes,
+    computations with it and NumPy's functions of it raise ValueError.
 
     Slices and other views of the array raise ValueError in the same way. Copies and the results of
-    computations are plain NumPy arrays, which can be used for ever. A memoryview of the array, or
-    an array that another library makes of it, raises nothing after the stream's end. The memory
-    stays valid as long as one of them exists.
+    computations are plain NumPy arrays, which can be used for ever.
+
+    Python and NumPy reach an array's memory in some places without asking the array. So
+    np.asarray(), np.array(), np.frombuffer(), memoryview(), bytes(), an assignment of the array to
+    a slice of another one, and other libraries raise nothing after the stream's end. The memory
+    stays valid as long as something refers to it.
     """
 
     _lease: Lease | None

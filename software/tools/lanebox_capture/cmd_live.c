@@ -144,7 +144,7 @@ static void show(const struct util *util, const struct live *live)
 	emit_object_end(out);
 }
 
-/* Reading the card's accounts ----------------------------------------------------------------- */
+/* Reading the card's counts of frames --------------------------------------------------------- */
 
 static bool ask(struct util *util, struct litepcie_capture *capture, struct live *live)
 {

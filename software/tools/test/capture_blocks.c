@@ -42,7 +42,7 @@ static uint32_t any(uint32_t below)
 	return (uint32_t)((uint64_t)seed * below >> 32);
 }
 
-/* Making a recording -------------------------------------------------------------------------- */
+/* Makes a recording to be checked ------------------------------------------------------------- */
 
 static void set32(uint8_t *at, uint32_t value)
 {
@@ -260,7 +260,7 @@ static void counts_are_found(const uint8_t *data)
 	CHECK_EQUAL(check.mbufs, MBUFS - 1);
 }
 
-/* Breaking the rules of a recording ---------------------------------------------------------- */
+/* Tests that check reports a recording that breaks a rule ------------------------------------ */
 
 /*
  * Set 32 bits of a copy to @value, at offset @at of the block at @block. `check` must report a

@@ -38,7 +38,7 @@
 /* While the recorder sleeps once, the card fills 1/ROUND_SLEPT of the ring. */
 #define ROUND_SLEPT	4u
 
-/* Records ------------------------------------------------------------------------------------- */
+/* Records that the made-up card writes -------------------------------------------------------- */
 
 /*
  * Fill an MBUF with records of frames of 64 bytes, and its end with a filler and a seal. Returns
@@ -240,7 +240,7 @@ static struct litepcie_block block = {
 	.type = LITEPCIE_BLOCK_CAPTURE, .version = 1,
 };
 
-/* The recorder -------------------------------------------------------------------------------- */
+/* The recorder, whose instructions are counted ------------------------------------------------ */
 
 void util_fail(struct util *util, const char *format, ...)
 {

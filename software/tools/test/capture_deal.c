@@ -141,7 +141,7 @@ void uring_close(struct uring *uring)
 #undef write
 #include "../lanebox_capture/record/deal.c"
 
-/* A recording --------------------------------------------------------------------------------- */
+/* Stand-in for a recording -------------------------------------------------------------------- */
 
 static char names[FOLDERS][256], *targets[FOLDERS];
 static uint8_t header[PAGE] __attribute__((aligned(4096)));
@@ -214,7 +214,7 @@ static bool give(unsigned int number)
 	return deal_write(&deal);
 }
 
-/* Files --------------------------------------------------------------------------------------- */
+/* Files of the folders ------------------------------------------------------------------------ */
 
 static uint8_t seen[MOST];	/* seen[n]: the number of times that MBUF n is in a file */
 
@@ -293,7 +293,7 @@ static void end(unsigned int count, unsigned int *shares, unsigned int *files)
 	deal_free(&deal);
 }
 
-/* Tests --------------------------------------------------------------------------------------- */
+/* Tests of the deal of MBUFs to folders ------------------------------------------------------- */
 
 /* While all three folders are ready, each folder gets every third MBUF. */
 static void mbufs_are_dealt_in_turn(void)

@@ -81,7 +81,7 @@ static void has_words(const char *text, const char *words)
 		fprintf(stderr, "not \"%s\" but \"%s\"\n", words, text);
 }
 
-/* Files --------------------------------------------------------------------------------------- */
+/* Tests of the files of a recording ----------------------------------------------------------- */
 
 /* Write @count MBUFs to one file. Returns how many were written before one was refused. */
 static unsigned int write_file(struct output *output, unsigned int count)
@@ -393,7 +393,7 @@ static void nothing_is_left_of_nothing(void)
 	CHECK_EQUAL(sweep(), 0);
 }
 
-/* The recorder -------------------------------------------------------------------------------- */
+/* Stand-ins for the recorder ------------------------------------------------------------------ */
 
 #include "capture_card.h"
 

@@ -171,7 +171,7 @@ int litepcie_capture_generated(struct litepcie_capture *capture, uint64_t *frame
 	return !awaited || __atomic_load_n(&awaited->given, __ATOMIC_ACQUIRE) == awaited->full;
 }
 
-/* Utility ------------------------------------------------------------------------------------- */
+/* Stand-ins for the utility ------------------------------------------------------------------- */
 
 void util_fail(struct util *util, const char *format, ...)
 {
@@ -196,7 +196,7 @@ bool util_interrupted(void)
 	return __atomic_load_n(&done, __ATOMIC_ACQUIRE) == QUEUES;
 }
 
-/* Recordings ---------------------------------------------------------------------------------- */
+/* Recordings by several threads --------------------------------------------------------------- */
 
 static char paths[QUEUES][256], copy[256];
 static struct recording recordings[QUEUES];

@@ -159,7 +159,7 @@ void progress_begin(struct progress *progress, const char *what, const char *uni
 void progress_show(struct progress *progress, double done) { (void)progress, (void)done; }
 void progress_end(struct progress *progress) { (void)progress; }
 
-/* The tests ------------------------------------------------------------------------------------ */
+/* Tests of the loop of a run ------------------------------------------------------------------- */
 
 /*
  * Run c2h. The card fills @first batches at once, and @rest batches after @silence waits without a

@@ -120,7 +120,7 @@ static struct litepcie_capture_info info(int of)
 	return found;
 }
 
-/* Blocks -------------------------------------------------------------------------------------- */
+/* Checks of the pcapng blocks of a recording -------------------------------------------------- */
 
 static uint32_t word(const uint8_t *at)
 {

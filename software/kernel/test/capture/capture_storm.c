@@ -69,7 +69,7 @@ static void count(enum call call, bool done)
 	outcomes[call][done ? 0 : errno < ERRORS ? errno : ERRORS - 1]++;
 }
 
-/* Arguments ----------------------------------------------------------------------------------- */
+/* Random arguments of calls ------------------------------------------------------------------- */
 
 static struct litepcie_capture_ring random_ring(void)
 {
@@ -118,7 +118,7 @@ static void random_argument(enum call call, union argument *argument)
 		argument->info.ask = pick(3);
 }
 
-/* Calls --------------------------------------------------------------------------------------- */
+/* Random calls of the capture node ------------------------------------------------------------ */
 
 static void call_ioctl(int fd, enum call call)
 {

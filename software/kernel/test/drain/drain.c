@@ -21,7 +21,7 @@ static struct mutex live = { RANK_LIVE };
 static bool held[RANKS];
 static unsigned int reads;	/* number of the driver's register reads in this tick */
 
-/* Locks and waits ----------------------------------------------------------------------------- */
+/* Stand-ins for the kernel's locks and waits -------------------------------------------------- */
 
 void lock_take(struct mutex *lock)
 {
@@ -86,7 +86,7 @@ void tick(void)
 		made.meanwhile();
 }
 
-/* Registers ----------------------------------------------------------------------------------- */
+/* Registers of the made-up card --------------------------------------------------------------- */
 
 u32 readl(const u8 *address)
 {
@@ -135,7 +135,7 @@ void writel(u32 value, u8 *address)
 	}
 }
 
-/* Memory -------------------------------------------------------------------------------------- */
+/* Stand-ins for user memory and rings --------------------------------------------------------- */
 
 size_t copy_from_iter(void *to, size_t bytes, struct iov_iter *from)
 {

@@ -73,7 +73,7 @@ enum dma_data_direction { DMA_TO_DEVICE = 1, DMA_FROM_DEVICE };
 #define pci_set_master(_pdev)		((_pdev)->master = true)
 #define pci_clear_master(_pdev)		((_pdev)->master = false)
 
-/* Locks --------------------------------------------------------------------------------------- */
+/* Stand-ins for the kernel's locks ------------------------------------------------------------ */
 
 /*
  * The ranks of locks, outermost first. A lock may be taken only while no lock of its own or of a
@@ -98,7 +98,7 @@ void must_be_held(int rank, const char *name);
 #define spin_unlock_irq			lock_leave
 #define lockdep_assert_held(_lock)	must_be_held(*(int *)(_lock), #_lock)
 
-/* Waits and works ----------------------------------------------------------------------------- */
+/* Stand-ins for the kernel's waits and works -------------------------------------------------- */
 
 typedef struct { spinlock_t lock; } wait_queue_head_t;
 struct work_struct { int nothing; };
@@ -143,7 +143,7 @@ void tick(void);
 	(_condition) ? 0 : -ETIMEDOUT;							\
 })
 
-/* The driver's other files -------------------------------------------------------------------- */
+/* Stand-ins for the driver's other files ------------------------------------------------------ */
 
 struct device { int nothing; };
 struct eventfd_ctx { int nothing; };

@@ -35,7 +35,7 @@ void need(bool holds, const char *what)
 	exit(1);
 }
 
-/* Calls --------------------------------------------------------------------------------------- */
+/* Calls of a program on an h2c stream --------------------------------------------------------- */
 
 static ssize_t write_to(struct litepcie_file *file, size_t bytes, bool nonblock)
 {
@@ -78,7 +78,7 @@ static void next_file_sends(void)
 	need(nothing_is_kept(), "a ring of the next file is kept");
 }
 
-/* close() of a stream whose data the card takes in time ---------------------------------------- */
+/* Tests of close() where the card takes the data in time --------------------------------------- */
 
 static void test_close_ends_when_all_is_taken(void)
 {
@@ -164,7 +164,7 @@ static void test_all_ones_do_not_end_the_stream(void)
 	need(made.fetched == 32 * (DEPTH - 1) && !way->unsent && !said[0], "data is dropped");
 }
 
-/* close() of a stream whose data the card does not take ---------------------------------------- */
+/* Tests of close() where the card does not take the data --------------------------------------- */
 
 static void test_close_waits_for_a_bounded_time(void)
 {
@@ -250,7 +250,7 @@ static void test_a_direction_that_does_not_stop(void)
 	next_file_sends();
 }
 
-/* The card is removed while close() waits ------------------------------------------------------ */
+/* Tests of a card that is removed while close() waits ------------------------------------------ */
 
 /* Remove the card in tick 5, and run the driver's watchdog once a second, which notices that. */
 static void die(void)
@@ -342,7 +342,7 @@ static void test_a_reset_ends_close(void)
 	next_file_sends();
 }
 
-/* Other files while close() waits -------------------------------------------------------------- */
+/* Tests of other files while close() waits ----------------------------------------------------- */
 
 static void call(void)
 {
@@ -374,7 +374,7 @@ static void test_close_of_another_file_leaves_the_stream(void)
 	need(close_owner() == 1 && made.fetched == SIZE, "the owner's data is lost");
 }
 
-/* fsync() -------------------------------------------------------------------------------------- */
+/* Tests of fsync() on an h2c stream ------------------------------------------------------------ */
 
 static void test_fsync_waits_until_all_is_fetched(void)
 {
@@ -434,7 +434,7 @@ static void test_whole_beats_leave_by_any_endpoint(void)
 	need(way->unsent == 5 && strstr(said, "5 bytes"), "the dropped bytes");
 }
 
-/* All tests ------------------------------------------------------------------------------------ */
+/* The list of the tests ------------------------------------------------------------------------ */
 
 static void run(const char *name, void (*test)(void))
 {

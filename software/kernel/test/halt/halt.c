@@ -114,7 +114,7 @@ dma_addr_t litepcie_ring_dma(const struct litepcie_ring *ring, u32 buffer)
 	return (dma_addr_t)buffer * ring->geometry.size;
 }
 
-/* The tests ----------------------------------------------------------------------------------- */
+/* Tests of the stop of a direction ------------------------------------------------------------ */
 
 static void test_a_direction_that_runs_on_is_waited_for(void)
 {

@@ -16,7 +16,7 @@
 #include "calls.h"
 #include "held.h"
 
-/* fsync() ------------------------------------------------------------------------------------- */
+/* Tests of fsync() on a channel --------------------------------------------------------------- */
 
 static void send_bytes(const char *from, size_t bytes)
 {
@@ -94,7 +94,7 @@ int sync_beats(void)
 	return 0;
 }
 
-/* epoll --------------------------------------------------------------------------------------- */
+/* Tests of epoll on a channel ----------------------------------------------------------------- */
 
 static void watch_for(int epoll, int call, uint32_t events)
 {
@@ -147,7 +147,7 @@ int changed_epoll(void)
 	return 0;
 }
 
-/* A reset during a run ------------------------------------------------------------------------ */
+/* Test of a reset during a held run ----------------------------------------------------------- */
 
 static void make(const char *name)
 {
@@ -199,7 +199,7 @@ int reset(const char *flag)
 	return 0;
 }
 
-/* The interrupt of the user's logic ----------------------------------------------------------- */
+/* Tests of the interrupt of the user's logic -------------------------------------------------- */
 
 static volatile uint32_t *map_user_memory(void)
 {

@@ -14,7 +14,7 @@
 #include "calls.h"
 #include "held.h"
 
-/* Calls that must be refused ------------------------------------------------------------------ */
+/* Tests of calls that the driver must refuse -------------------------------------------------- */
 
 static void refuse_numbers(void)
 {
@@ -78,7 +78,7 @@ int refuse(const char *device)
 	return 0;
 }
 
-/* poll() and O_NONBLOCK ----------------------------------------------------------------------- */
+/* Tests of poll() and O_NONBLOCK -------------------------------------------------------------- */
 
 /* Thread that calls read(), which returns only when data comes or c2h is stopped. */
 static void *read_for_ever(void *unused)

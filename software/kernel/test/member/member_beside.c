@@ -218,7 +218,7 @@ int beside(const char *device)
 	return 0;
 }
 
-/* Leftovers of an earlier file ---------------------------------------------------------------- */
+/* Tests that an earlier file leaves nothing to the next one ----------------------------------- */
 
 static void write_secret(int fd)
 {

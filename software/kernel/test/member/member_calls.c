@@ -11,7 +11,7 @@
 
 #include "member.h"
 
-/* Calls of a 32-bit program ------------------------------------------------------------------- */
+/* Tests of calls of a 32-bit program ---------------------------------------------------------- */
 
 /* The argument of LITEPCIE_IOCTL_DMA_WRITER and _DMA_READER, as a compiler for i386 lays it out. */
 struct run32 {
@@ -114,7 +114,7 @@ int compat(const char *device)
 	return 0;
 }
 
-/* A direction that does not stop -------------------------------------------------------------- */
+/* Tests of a DMA direction that does not stop ------------------------------------------------- */
 
 static void say(const char *parameter, const char *value)
 {

@@ -99,7 +99,7 @@ void refused(int rc, int error, const char *what)
 		     strerror(error));
 }
 
-/* Data of the rings --------------------------------------------------------------------------- */
+/* Data that is sent through rings, and its check ---------------------------------------------- */
 
 /*
  * Fill an h2c ring with numbers that go on from buffer to buffer and never change. So c2h must

@@ -16,7 +16,7 @@
 
 #define FLOWS	64	/* number of received c2h buffers after which data counts as flowing */
 
-/* The process forks, unmaps its ring, or is killed -------------------------------------------- */
+/* Tests of a process that forks, unmaps its ring, or is killed -------------------------------- */
 
 static void both_in(char *h2c, char *c2h)
 {
@@ -117,7 +117,7 @@ int leave(const char *device)
 	return 0;
 }
 
-/* The card is removed or reset ---------------------------------------------------------------- */
+/* Tests of own memory on a card that is removed or reset -------------------------------------- */
 
 /*
  * Run DMA with rings in the program's own memory until the card cannot be used any more. With @away

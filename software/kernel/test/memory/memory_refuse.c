@@ -13,7 +13,7 @@
 #include "calls.h"
 #include "memory.h"
 
-/* Memory that must be refused ----------------------------------------------------------------- */
+/* Tests of memory that the driver must refuse ------------------------------------------------- */
 
 static void refuse_request(const char *what, struct litepcie_ring_memory request, int error)
 {
@@ -91,7 +91,7 @@ int bounce(void)
 	return 0;
 }
 
-/* The charge for pinned memory ---------------------------------------------------------------- */
+/* Tests of the user's charge for pinned memory ------------------------------------------------ */
 
 /* Returns how many KiB of memory the process has pinned, as VmPin in /proc/self/status says. */
 long pinned(void)

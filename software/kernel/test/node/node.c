@@ -20,7 +20,7 @@ struct eventfd_ctx events[2];
 int entry_error;
 static bool held[RANKS];
 
-/* Locks --------------------------------------------------------------------------------------- */
+/* Stand-ins for the kernel's locks ------------------------------------------------------------ */
 
 void lock_take(struct lock *lock)
 {
@@ -64,7 +64,7 @@ void litepcie_exit(struct litepcie *ours)
 		deliver();
 }
 
-/* Waits and memory ---------------------------------------------------------------------------- */
+/* Stand-ins for the kernel's waits and memory ------------------------------------------------- */
 
 void sleep_on(wait_queue_head_t *wait)
 {
@@ -171,7 +171,7 @@ void *memchr_inv(const void *start, int byte, size_t bytes)
 	return NULL;
 }
 
-/* Rings --------------------------------------------------------------------------------------- */
+/* Stand-ins for rings in memory --------------------------------------------------------------- */
 
 void *litepcie_memory_pin(unsigned long address, size_t bytes)
 {
@@ -254,7 +254,7 @@ struct page *litepcie_ring_page(const struct litepcie_ring *ours, size_t offset)
 	return (struct page *)((u8 *)ours->memory + offset / PAGE_SIZE * PAGE_SIZE);
 }
 
-/* The driver's files -------------------------------------------------------------------------- */
+/* The driver's files, which are tested here --------------------------------------------------- */
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #pragma GCC diagnostic ignored "-Wsign-compare"
@@ -269,7 +269,7 @@ struct page *litepcie_ring_page(const struct litepcie_ring *ours, size_t offset)
 #include "../../capture/capture_calls.c"
 #include "../../capture/capture_node.c"
 
-/* The node ------------------------------------------------------------------------------------ */
+/* Open files of the capture node -------------------------------------------------------------- */
 
 struct file *node_open(void)
 {

@@ -94,7 +94,7 @@ extern unsigned long jiffies;
 struct task { char comm[8]; };
 extern struct task *const current;
 
-/* Locks --------------------------------------------------------------------------------------- */
+/* Stand-ins for the kernel's locks ------------------------------------------------------------ */
 
 /*
  * The ranks of locks, outermost first. A lock may be taken only while no lock of its own or of a
@@ -126,7 +126,7 @@ bool lock_held(int rank);
 
 void must_be_held(int rank, const char *name);
 
-/* Waits --------------------------------------------------------------------------------------- */
+/* Stand-ins for the kernel's waits ------------------------------------------------------------ */
 
 typedef struct {
 	struct lock	lock;
@@ -160,7 +160,7 @@ void litepcie_eventfd_signal(struct eventfd_ctx *event);
 struct eventfd_ctx *eventfd_ctx_fdget(int fd);
 void eventfd_ctx_put(struct eventfd_ctx *event);
 
-/* Devices and files --------------------------------------------------------------------------- */
+/* Stand-ins for the kernel's devices and files ------------------------------------------------ */
 
 struct device { void (*release)(struct device *dev); };
 struct cdev { const void *fops; void *owner; };

@@ -52,7 +52,7 @@ void power_cut(void)
 	memset(&made, 0, sizeof(made));
 }
 
-/* Status lines -------------------------------------------------------------------------------- */
+/* Status lines of the made-up card ------------------------------------------------------------ */
 
 static void write_line(struct made_queue *queue)
 {
@@ -111,7 +111,7 @@ void end_of_late_lines(void)
 		write_lines();
 }
 
-/* Frames -------------------------------------------------------------------------------------- */
+/* Frames that the made-up card records -------------------------------------------------------- */
 
 static struct made_queue *queue_for(unsigned int port)
 {
@@ -165,7 +165,7 @@ bool may_write_to(u64 memory)
 	return false;
 }
 
-/* Registers ----------------------------------------------------------------------------------- */
+/* Registers of the made-up card --------------------------------------------------------------- */
 
 static u32 offset_of(const u8 *address)
 {

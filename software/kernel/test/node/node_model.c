@@ -37,7 +37,7 @@ static bool owns(unsigned int file)
 	return known_queue_of(file)->owner == (int)file;
 }
 
-/* Waiters ------------------------------------------------------------------------------------- */
+/* Threads that wait, as the model expects them ------------------------------------------------ */
 
 /*
  * Note in the model that the driver must wake the threads that wait for the queue, and signal the
@@ -103,7 +103,7 @@ void known_arm(struct known_queue *queue, u64 position)
 	queue->armed = queue->used && known.running;
 }
 
-/* Calls --------------------------------------------------------------------------------------- */
+/* Results of calls, as the model expects them ------------------------------------------------- */
 
 int known_owner(unsigned int file)
 {
@@ -398,7 +398,7 @@ void known_close(unsigned int file)
 	known.file[file].filp = NULL;
 }
 
-/* The card ------------------------------------------------------------------------------------ */
+/* The card, as the model expects it ----------------------------------------------------------- */
 
 bool known_room(const struct known_queue *queue, u64 bytes)
 {
@@ -443,7 +443,7 @@ void known_lost(void)
 	tell_all();
 }
 
-/* Checks -------------------------------------------------------------------------------------- */
+/* Checks that driver and model agree ---------------------------------------------------------- */
 
 static void check_queue(unsigned int n)
 {

@@ -45,7 +45,7 @@ static void ends(long rc, long wanted)
 	need(false, text);
 }
 
-/* Frames -------------------------------------------------------------------------------------- */
+/* Random steps: frames for the card ----------------------------------------------------------- */
 
 /* Let the card receive a frame. With LOSSLESS the frame waits if its queue has no room. */
 static void send(unsigned int port, u64 size)
@@ -90,7 +90,7 @@ static void frames(void)
 		send(pick(PORTS), 1 + pick(pick(4) ? 200 : known.mbuf));
 }
 
-/* Files --------------------------------------------------------------------------------------- */
+/* Random steps: open and close files ---------------------------------------------------------- */
 
 static void close_file(unsigned int file)
 {
@@ -239,7 +239,7 @@ static void call_poll(unsigned int file)
 	need(listens, "poll() does not listen to the file's queue");
 }
 
-/* Resets, sleeps and removals of the card ----------------------------------------------------- */
+/* Random steps: resets, sleeps and removals of the card --------------------------------------- */
 
 static void go_away(int error)
 {
@@ -339,7 +339,7 @@ static void change(void)
 		deliver();
 }
 
-/* read() -------------------------------------------------------------------------------------- */
+/* Random steps: calls of read() --------------------------------------------------------------- */
 
 static unsigned int sleeper;	/* number of the queue for whose data a read() sleeps */
 
@@ -451,7 +451,7 @@ static void choose_usual(void)
 	usual_flags = flags[pick(ARRAY_SIZE(flags))];
 }
 
-/* Sequences ----------------------------------------------------------------------------------- */
+/* Sequences of random steps ------------------------------------------------------------------- */
 
 static void one_step(void)
 {

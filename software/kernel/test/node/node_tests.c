@@ -111,7 +111,7 @@ static struct litepcie_capture_info info(struct file *filp, u32 ask)
 	return found;
 }
 
-/* Owners -------------------------------------------------------------------------------------- */
+/* Tests of the owners of queues --------------------------------------------------------------- */
 
 static void test_a_queue_has_one_file(void)
 {
@@ -181,7 +181,7 @@ static void test_a_cause_of_another_block_is_refused(void)
 	need(!litepcie_capture_probe(&other) && !other.capture, "a virtio device's cause is taken");
 }
 
-/* Runs ---------------------------------------------------------------------------------------- */
+/* Tests of runs of the capture ---------------------------------------------------------------- */
 
 static void test_each_register_is_that_of_its_queue(void)
 {
@@ -268,7 +268,7 @@ static void test_the_stop_of_a_queue_seals_it(void)
 	node_close(first);
 }
 
-/* Waits --------------------------------------------------------------------------------------- */
+/* Tests of waits for a position --------------------------------------------------------------- */
 
 static void test_wake_tells_once(void)
 {
@@ -324,7 +324,7 @@ static void test_poll_hears_of_a_queue_chosen_later(void)
 	node_close(filp);
 }
 
-/* Counts of frames ---------------------------------------------------------------------------- */
+/* Tests of the counts of frames --------------------------------------------------------------- */
 
 static void test_accounts_are_those_of_the_queue(void)
 {
@@ -360,7 +360,7 @@ static void test_the_generator_belongs_to_queue_0(void)
 	need(!made.generator[0], "the generator goes on behind the end of its file");
 }
 
-/* All tests ----------------------------------------------------------------------------------- */
+/* The list of the tests ----------------------------------------------------------------------- */
 
 static void run(const char *name, void (*test)(void))
 {

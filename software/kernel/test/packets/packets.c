@@ -149,7 +149,7 @@ static void stop(void)
 	need(!ioctl(fd, LITEPCIE_IOCTL_DMA_WRITER, &writer), "stop of c2h");
 }
 
-/* Packets by ADVANCE -------------------------------------------------------------------------- */
+/* Tests of packets by the call ADVANCE -------------------------------------------------------- */
 
 /* numbers of buffers: h2c sent, c2h whose data was checked, c2h handed over to the card */
 static uint64_t sent, taken, given;
@@ -266,7 +266,7 @@ static int held(unsigned int count)
 	return 0;
 }
 
-/* Packets by read() and write() --------------------------------------------------------------- */
+/* Tests of packets by read() and write() ------------------------------------------------------ */
 
 /* Start c2h by a read(). While c2h is off, the card drops h2c data that is sent back to it. */
 void start_c2h(void)
@@ -327,7 +327,7 @@ static int node(unsigned int count)
 	return 0;
 }
 
-/* The flush time ------------------------------------------------------------------------------ */
+/* Tests of the flush time of c2h -------------------------------------------------------------- */
 
 /*
  * The flush time ends a c2h buffer that is not full. The data is sent with packets off, so nothing
@@ -374,7 +374,7 @@ static int flush(void)
 	return 0;
 }
 
-/* Calls that must be refused ------------------------------------------------------------------ */
+/* Tests of calls that the driver must refuse -------------------------------------------------- */
 
 static void refuse_map(uint64_t offset, size_t bytes, int prot, int flags, int error,
 		       const char *what)

@@ -14,7 +14,7 @@
 
 #include "packets.h"
 
-/* Bad data ------------------------------------------------------------------------------------ */
+/* Tests of data that the card marks as bad ---------------------------------------------------- */
 
 /*
  * Check that read() fails once before it returns a packet marked as bad, and that it skips no
@@ -79,7 +79,7 @@ int bad_end(void)
 	return 0;
 }
 
-/* The end of a run during write() ------------------------------------------------------------- */
+/* Tests of a run that ends during write() ----------------------------------------------------- */
 
 static struct { const void *memory; ssize_t rc; int error; } call;
 

@@ -11,7 +11,7 @@
 
 #include "packets.h"
 
-/* A ring full of packets ---------------------------------------------------------------------- */
+/* Tests of a ring that is full of packets ----------------------------------------------------- */
 
 /*
  * When the rings are full, write() waits and overwrites nothing: all c2h buffers are filled, and no
@@ -53,7 +53,7 @@ int full(void)
 	return 0;
 }
 
-/* A ring full of bytes ------------------------------------------------------------------------ */
+/* Tests of a ring that is full of bytes ------------------------------------------------------- */
 
 /*
  * Fill @to with the stream's bytes from byte @at on. Byte n of the stream has the value n modulo
@@ -138,7 +138,7 @@ int bytes(void)
 	return 0;
 }
 
-/* A table full of descriptors ----------------------------------------------------------------- */
+/* Tests of a card's table that is full of descriptors ----------------------------------------- */
 
 /*
  * Write until the card fetches no more data, because c2h's ring is full and no program reads.
@@ -204,7 +204,7 @@ int places(void)
 	return 0;
 }
 
-/* The flush time when the table is full ------------------------------------------------------- */
+/* Test of the flush time while the card's table is full --------------------------------------- */
 
 /*
  * The card's table is full, and one byte more is written than could be handed over. fsync() holds

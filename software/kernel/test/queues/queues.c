@@ -51,7 +51,7 @@ static void refused(int rc, int error, const char *what)
 	need(errno == error, "%s: %s, not %s", what, strerror(errno), strerror(error));
 }
 
-/* Calls --------------------------------------------------------------------------------------- */
+/* Calls of the driver for a queue ------------------------------------------------------------- */
 
 static int choose(int fd, uint32_t number)
 {
@@ -131,7 +131,7 @@ static int64_t now_ns(void)
 	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
-/* Queues -------------------------------------------------------------------------------------- */
+/* The queues of the test and their rings ------------------------------------------------------ */
 
 static struct queue open_queue(unsigned int number)
 {

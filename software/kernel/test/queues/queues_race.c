@@ -111,7 +111,7 @@ static uint32_t walk(const uint8_t *blocks, size_t bytes, uint32_t port)
 	return found;
 }
 
-/* Threads ------------------------------------------------------------------------------------- */
+/* Threads that race for the queues ------------------------------------------------------------ */
 
 /* Thread that checks that read() of queue 1 returns every frame of port 1, in order. */
 static void *reads(void *none)
@@ -163,7 +163,7 @@ static void *looks(void *none)
 	return none;
 }
 
-/* Rounds -------------------------------------------------------------------------------------- */
+/* Rounds of the race of threads --------------------------------------------------------------- */
 
 static void sort(int fd)
 {

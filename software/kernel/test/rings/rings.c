@@ -133,7 +133,7 @@ void compare(const uint32_t *got, const uint32_t *sent, size_t words, const char
 			fail("%s: word %zu is %#x, not %#x", what, i, got[i], sent[i]);
 }
 
-/* O_DIRECT ------------------------------------------------------------------------------------ */
+/* Test of O_DIRECT on a ring ------------------------------------------------------------------ */
 
 static void direct_ring(unsigned int way, const char *disk)
 {
@@ -177,7 +177,7 @@ static int direct(const char *disk)
 	return 0;
 }
 
-/* Rings of several buffer sizes and counts, and the index page -------------------------------- */
+/* Tests of rings of several sizes, and of the index page -------------------------------------- */
 
 /*
  * Run the loopback through both rings until @buffers buffers have come back by c2h. With @busy, the
@@ -261,7 +261,7 @@ static int busy_index(void)
 	return 0;
 }
 
-/* eventfd and poll() -------------------------------------------------------------------------- */
+/* Tests of eventfd and poll() ----------------------------------------------------------------- */
 
 static int event(void)
 {
@@ -299,7 +299,7 @@ static int event(void)
 	return 0;
 }
 
-/* Arguments that must be refused -------------------------------------------------------------- */
+/* Tests of arguments that the driver must refuse ---------------------------------------------- */
 
 static void refused(int rc, int error, const char *what)
 {
@@ -379,7 +379,7 @@ static int refuse(void)
 	return 0;
 }
 
-/* Export as a dma-buf ------------------------------------------------------------------------- */
+/* Tests of the export of a ring as a dma-buf -------------------------------------------------- */
 
 static bool cannot_map(int dmabuf, size_t bytes, int flags)
 {

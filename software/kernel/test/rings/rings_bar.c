@@ -21,7 +21,7 @@
 #include "uapi/litepcie_capability.h"
 #include "rings.h"
 
-/* Registers ----------------------------------------------------------------------------------- */
+/* Tests of accesses to the card's registers in a BAR ------------------------------------------ */
 
 static sigjmp_buf gone;
 
@@ -67,7 +67,7 @@ int bar(const char *flag)
 	return 0;
 }
 
-/* Memory -------------------------------------------------------------------------------------- */
+/* Tests of accesses to the card's memory in a BAR --------------------------------------------- */
 
 int memory(size_t offset)
 {

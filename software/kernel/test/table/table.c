@@ -195,7 +195,7 @@ long litepcie_compat_ioctl(struct file *ours, unsigned int number, unsigned long
 
 #include "../../file/ioctl.c"
 
-/* The tests ------------------------------------------------------------------------------------ */
+/* Tests of the table of ioctl() calls ---------------------------------------------------------- */
 
 /*
  * An ioctl() call, the function that it must reach, and whether that function must be called

@@ -91,7 +91,7 @@ void need(bool holds, const char *what);
 void *memory_take(size_t bytes);
 void memory_give(void *pointer);
 
-/* Locks and waits ----------------------------------------------------------------------------- */
+/* Stand-ins for the kernel's locks and waits -------------------------------------------------- */
 
 #define spin_lock_init(_lock)		((_lock)->held = false)
 #define spin_lock_irq(_lock)		lock_take(_lock)
@@ -123,7 +123,7 @@ static inline void lock_take(spinlock_t *lock)
 u32 readl(const u8 *address);
 void writel(u32 value, u8 *address);
 
-/* Devices ------------------------------------------------------------------------------------- */
+/* Stand-ins for the kernel's devices ---------------------------------------------------------- */
 
 struct device {
 	struct device	*parent;
@@ -181,7 +181,7 @@ void free_irq(int irq, void *data);
 void synchronize_irq(int irq);
 #define pci_irq_vector(_pdev, _n)	((void)(_pdev), (int)(_n) + 100)
 
-/* The kernel's part of virtio ----------------------------------------------------------------- */
+/* Stand-ins for the kernel's virtio core ------------------------------------------------------ */
 
 struct virtio_device;
 struct virtqueue;

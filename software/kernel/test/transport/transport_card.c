@@ -70,7 +70,7 @@ void power_on(void)
 	said[0] = 0;
 }
 
-/* Registers ----------------------------------------------------------------------------------- */
+/* Registers of the made-up card --------------------------------------------------------------- */
 
 static struct made_device *device_of(const u8 *address, u32 *at)
 {
@@ -212,7 +212,7 @@ void writel(u32 value, u8 *address)
 	}
 }
 
-/* Interrupts ---------------------------------------------------------------------------------- */
+/* Interrupts of the made-up card -------------------------------------------------------------- */
 
 int request_irq(int irq, irq_handler_t handler, unsigned long flags, const char *name, void *data)
 {

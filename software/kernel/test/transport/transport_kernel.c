@@ -34,7 +34,7 @@ void ida_free(int *numbers, int number)
 	--*numbers;
 }
 
-/* Auxiliary devices --------------------------------------------------------------------------- */
+/* Stand-ins for the kernel's auxiliary devices ------------------------------------------------ */
 
 int auxiliary_device_init(struct auxiliary_device *adev)
 {
@@ -60,7 +60,7 @@ void auxiliary_device_uninit(struct auxiliary_device *adev)
 	put_device(&adev->dev);
 }
 
-/* Rings --------------------------------------------------------------------------------------- */
+/* Stand-ins for the kernel's virtqueues ------------------------------------------------------- */
 
 struct virtqueue *vring_create_virtqueue(unsigned int index, unsigned int num, unsigned int align,
 					 struct virtio_device *device, bool weak, bool may_reduce,
@@ -112,7 +112,7 @@ void add_buffer(struct virtqueue *vq, u16 head)
 	avail->idx++;
 }
 
-/* Devices ------------------------------------------------------------------------------------- */
+/* Stand-ins for the kernel's virtio devices --------------------------------------------------- */
 
 /* Clears feature bit 38, NOTIFICATION_DATA, as kernels before 6.4 do. */
 void vring_transport_features(struct virtio_device *device)

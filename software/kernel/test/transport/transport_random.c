@@ -63,7 +63,7 @@ static bool is_waited(unsigned int n, unsigned int queue)
 	return !known[n].ring[queue].callback || (made[n].id == VIRTIO_ID_CONSOLE && queue % 2);
 }
 
-/* Checks -------------------------------------------------------------------------------------- */
+/* Checks after each random step --------------------------------------------------------------- */
 
 static void check_ring(unsigned int n, unsigned int queue, const struct virtqueue *vq)
 {
@@ -135,7 +135,7 @@ static void check_all(void)
 	need(master_off == off, "bus mastering");
 }
 
-/* Resets, sleeps and removals of devices and of the card -------------------------------------- */
+/* Random steps: resets, sleeps and removals --------------------------------------------------- */
 
 /* Reset the registers of device @n, as a reset or a power cut of the card does. */
 static void forget(unsigned int n)
@@ -327,7 +327,7 @@ static void vanish(void)
 	gone = gone || !pick(3);
 }
 
-/* Buffers and interrupts ---------------------------------------------------------------------- */
+/* Random steps: buffers and interrupts -------------------------------------------------------- */
 
 /* Choose a queue of a device that is driven. Returns NULL if there is none. */
 static struct virtqueue *some_queue(unsigned int *n)
@@ -439,7 +439,7 @@ static void configure(void)
 	d->vdev.config->set(&d->vdev, offset, data, len);
 }
 
-/* Sequences ----------------------------------------------------------------------------------- */
+/* Sequences of random steps ------------------------------------------------------------------- */
 
 static void one_step(void)
 {

@@ -41,7 +41,7 @@ static struct made_device *drive(unsigned int n)
 	return device;
 }
 
-/* Features and queues ------------------------------------------------------------------------- */
+/* Tests of features and queues ---------------------------------------------------------------- */
 
 static void test_the_device_gets_what_it_needs(void)
 {
@@ -147,7 +147,7 @@ static void test_queues_that_cannot_be_made_leave_nothing(void)
 	}
 }
 
-/* Interrupts ---------------------------------------------------------------------------------- */
+/* Tests of interrupts of virtio devices ------------------------------------------------------- */
 
 static void interrupts(bool msix)
 {
@@ -179,7 +179,7 @@ static void test_interrupts_reach_their_queues(void)
 	interrupts(true);
 }
 
-/* Configuration ------------------------------------------------------------------------------- */
+/* Tests of the configuration space ------------------------------------------------------------ */
 
 static void test_the_configuration_is_read_and_written_in_bytes(void)
 {
@@ -203,7 +203,7 @@ static void test_the_configuration_is_read_and_written_in_bytes(void)
 	need(vdev->config->generation(vdev) == 0x12345678, "the generation");
 }
 
-/* Resets -------------------------------------------------------------------------------------- */
+/* Tests of resets of a virtio device ---------------------------------------------------------- */
 
 static void test_a_reset_is_waited_for(void)
 {
@@ -250,7 +250,7 @@ static void test_the_halt_stops_what_another_kernel_has_left(void)
 	need(litepcie_virtio_halt(&card) == -ENODEV && !master_off, "a card that has gone");
 }
 
-/* Sleep, and the end -------------------------------------------------------------------------- */
+/* Tests of sleep, and of removal -------------------------------------------------------------- */
 
 static void test_a_sleep_makes_the_queues_anew(void)
 {
@@ -390,7 +390,7 @@ static void test_a_shutdown_stops_the_device_before_the_buffers_come_back(void)
 	need(queues[1]->vring.used->idx == 1, "a driver waits behind the shutdown");
 }
 
-/* The table's entries ------------------------------------------------------------------------- */
+/* Tests of the capability table's entries ----------------------------------------------------- */
 
 static void test_entries_that_are_not_sound_are_left_out(void)
 {

@@ -309,8 +309,9 @@ int litepcie_engine_wait(struct litepcie *dev, unsigned int directions, int time
 }
 
 /*
- * True if each interrupt of a stream can be counted. Two interrupts that are due within the time of
- * one message merge, and the card then sends fewer than were asked for. On a card with records that
+ * True if each interrupt of a stream can be counted. None can be in adaptive mode, or if the back
+ * end merges interrupts (VFIO and kernel). Two interrupts that are due within the time of one
+ * message merge, and the card then sends fewer than were asked for. On a card with records that
  * happens for h2c, for packets, and if each buffer of c2h asks for an interrupt. look_for_lost()
  * finds a lost interrupt in these runs.
  */

@@ -4,7 +4,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* Count the interrupts of the logic in the card's user slot for a second. */
+/*
+ * Wait ten times, 100 ms at most each, for an interrupt of the logic in the card's user slot. Print
+ * a line for each interrupt that comes.
+ */
 #include <liblitepcie.h>
 #include <stdio.h>
 

@@ -7,7 +7,7 @@
 /* Test how the "kernel" back end hands buffers over, with packets and lengths, too. */
 #include "calls.h"
 
-/* Handing buffers over ------------------------------------------------------------------------ */
+/* Tests of handing buffers over to the driver ------------------------------------------------- */
 
 /*
  * The start of a run hands over the whole c2h ring, and later each batch takes one call. Buffers
@@ -76,7 +76,7 @@ static void h2c_announces_the_end_of_a_short_batch(void)
 	CHECK(!driver.owned[0]);
 }
 
-/* Packets and lengths ------------------------------------------------------------------------- */
+/* Tests of packets and of lengths of buffers -------------------------------------------------- */
 
 /*
  * Returns true if the card whose BAR0 the test has loaded writes records. Packets need records.

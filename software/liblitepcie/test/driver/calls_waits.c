@@ -12,7 +12,7 @@
 
 #include "calls.h"
 
-/* Counts and waits ---------------------------------------------------------------------------- */
+/* Tests of counts and waits ------------------------------------------------------------------- */
 
 static int64_t interrupts_of_a_run(unsigned int directions)
 {
@@ -330,7 +330,7 @@ static void more_than_was_given_is_refused(void)
 	litepcie_close(dev);
 }
 
-/* Interrupts of the user's logic -------------------------------------------------------------- */
+/* Tests of interrupts of the user's logic ----------------------------------------------------- */
 
 static void *call_later(void *unused)
 {

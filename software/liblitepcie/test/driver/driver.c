@@ -142,7 +142,7 @@ static int fail(int error)
 	return -1;
 }
 
-/* Answers to calls ---------------------------------------------------------------------------- */
+/* The made-up driver's answers to calls ------------------------------------------------------- */
 
 static int access_register(struct litepcie_ioctl_reg *reg)
 {

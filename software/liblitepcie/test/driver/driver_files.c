@@ -13,7 +13,7 @@
 #include "driver.h"
 #include "driver_inside.h"
 
-/* Mappings ------------------------------------------------------------------------------------ */
+/* The made-up driver's memory mappings -------------------------------------------------------- */
 
 /*
  * Stand in for a mapping of a BAR. A user gets no mapping for writing if the driver refuses one of
@@ -65,7 +65,7 @@ void *__wrap_mmap(void *address, size_t size, int protection, int flags, int fd,
 	return map_ring((int)region - REGION_H2C, size, protection);
 }
 
-/* Files of sysfs ------------------------------------------------------------------------------ */
+/* The made-up driver's files in sysfs --------------------------------------------------------- */
 
 static FILE *text_file(const char *text)
 {

@@ -224,7 +224,7 @@ static void has_sentence(const char *words)
 		fprintf(stderr, "not \"%s\" but \"%s\"\n", words, litepcie_why(&dev));
 }
 
-/* Status lines -------------------------------------------------------------------------------- */
+/* Tests of status lines of the card ----------------------------------------------------------- */
 
 /* A status line that cannot be true ends a call with an error and no span, and later calls, too. */
 static void a_line_that_cannot_be_is_refused(void)
@@ -268,7 +268,7 @@ static void an_old_line_is_forgotten(void)
 	litepcie_capture_close(capture);
 }
 
-/* The ring --------------------------------------------------------------------------------- */
+/* Tests of a capture's ring ---------------------------------------------------------------- */
 
 /*
  * The card is never allowed to write where the program still reads, over several rounds of the
@@ -357,7 +357,7 @@ static void skipped_spans_can_be_released(void)
 	litepcie_capture_close(capture);
 }
 
-/* Ends ---------------------------------------------------------------------------------------- */
+/* Tests of the end of a capture --------------------------------------------------------------- */
 
 /* If the kernel wants the card back, a close still stops the card before it frees the memory. */
 static void a_card_that_is_asked_back_is_stopped(void)
@@ -492,7 +492,7 @@ static void a_reset_is_told(void)
 	litepcie_run_free_left(&dev);
 }
 
-/* Accounts ------------------------------------------------------------------------------------ */
+/* Tests of a capture's counts ----------------------------------------------------------------- */
 
 static void is_account(const struct litepcie_account *found, unsigned int number)
 {

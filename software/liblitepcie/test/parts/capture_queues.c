@@ -218,7 +218,7 @@ static void has_sentence(const char *words)
 		fprintf(stderr, "not \"%s\" but \"%s\"\n", words, litepcie_why(&dev));
 }
 
-/* Queues -------------------------------------------------------------------------------------- */
+/* Tests of several queues --------------------------------------------------------------------- */
 
 /* Each queue gets its own ring, line and limit, and queue 0 begins and ends the run of all. */
 static void all_queues_run_together(void)
@@ -418,7 +418,7 @@ static void the_card_sorts_only_while_it_runs(void)
 	litepcie_capture_close(capture);
 }
 
-/* Threads ------------------------------------------------------------------------------------- */
+/* Tests of one thread for each queue ---------------------------------------------------------- */
 
 static pthread_barrier_t begin;
 

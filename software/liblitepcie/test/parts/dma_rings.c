@@ -247,7 +247,7 @@ static void rings_have_shapes_that_the_card_can_have(void)
 	CHECK_EQUAL(run_start(&dev, &config), 0);
 }
 
-/* Rings with a place -------------------------------------------------------------------------- */
+/* Tests of rings in the program's own memory -------------------------------------------------- */
 
 #define PAGE	4096u
 #define RING	(16u * PAGE)

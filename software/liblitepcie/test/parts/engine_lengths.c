@@ -9,7 +9,7 @@
  */
 #include "told_card.h"
 
-/* Looks by timer ------------------------------------------------------------------------------ */
+/* Tests of polling by a timer ----------------------------------------------------------------- */
 
 static bool silent(unsigned int way)
 {
@@ -132,7 +132,7 @@ static void looks_go_on_for_a_record_that_is_on_its_way(void)
 	CHECK_EQUAL(run_stop(&dev), 0);
 }
 
-/* Lengths of buffers -------------------------------------------------------------------------- */
+/* Tests of the lengths of h2c buffers --------------------------------------------------------- */
 
 static uint32_t bytes_of(unsigned int way, unsigned int n)
 {

@@ -12,7 +12,7 @@
 
 #include "told_card.h"
 
-/* Start and stop ------------------------------------------------------------------------------ */
+/* Tests of start and stop --------------------------------------------------------------------- */
 
 /*
  * The library puts the ring of records at a multiple of its size, and gives each status line a
@@ -66,7 +66,7 @@ static void the_address_of_each_ring_is_told(void)
 	CHECK_EQUAL(run_stop(&dev), 0);
 }
 
-/* Counts from memory -------------------------------------------------------------------------- */
+/* Tests of counts that the card writes to memory ---------------------------------------------- */
 
 /*
  * Each record counts as a filled c2h buffer, with or without a status line. The library reads no
@@ -171,7 +171,7 @@ static void a_record_has_length_and_flags(void)
 	CHECK_EQUAL(c2h_release(&dev, 1), 0);
 }
 
-/* When registers are read --------------------------------------------------------------------- */
+/* Tests of when registers are read ------------------------------------------------------------ */
 
 /*
  * A long wait without a new record reads the card's registers, to find a card that has lost its
@@ -329,7 +329,7 @@ static void without_records_the_register_counts(void)
 	CHECK_EQUAL(card.word[CONTROL / 4], 0);
 }
 
-/* Waits and stops ----------------------------------------------------------------------------- */
+/* Tests of waits that a stop ends ------------------------------------------------------------- */
 
 /*
  * An interrupt from before a run is not counted in the run. Error counts that the library read once

@@ -54,7 +54,7 @@ static uint64_t nanoseconds(uint8_t resolution, uint64_t units)
 	return ns > UINT64_MAX ? UINT64_MAX : (uint64_t)ns;
 }
 
-/* Options of a block -------------------------------------------------------------------------- */
+/* Checks of the options of a block ------------------------------------------------------------ */
 
 /*
  * Call @take for each option between @from and @to, which are offsets in the block. Returns false
@@ -108,7 +108,7 @@ static void take_drops(struct walk *walk, uint16_t code, const uint8_t *value, u
 		walk->check->lost += get64(walk, value);
 }
 
-/* Sections and interfaces --------------------------------------------------------------------- */
+/* Checks of sections and interfaces ----------------------------------------------------------- */
 
 static bool check_section(struct walk *walk, const struct block *block)
 {
@@ -145,7 +145,7 @@ static bool check_interface(struct walk *walk, const struct block *block)
 	return right;
 }
 
-/* Blocks with a packet ------------------------------------------------------------------------ */
+/* Checks of blocks with a packet -------------------------------------------------------------- */
 
 static bool count_packet(struct walk *walk, uint32_t kept, uint32_t length)
 {

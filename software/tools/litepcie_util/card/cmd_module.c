@@ -135,7 +135,7 @@ static void print(const struct emit *out, const void *result)
 	}
 }
 
-/* The command --------------------------------------------------------------------------------- */
+/* The command module -------------------------------------------------------------------------- */
 
 /*
  * Read the module in cage @number. modules->absent says if the cage has no module, which is no

@@ -166,7 +166,7 @@ static void print(const struct emit *out, const void *result)
 	print_alarms(out, "alarms_since_reset", sensors->seen);
 }
 
-/* The command --------------------------------------------------------------------------------- */
+/* The command sensors ------------------------------------------------------------------------- */
 
 static int run(struct util *util)
 {

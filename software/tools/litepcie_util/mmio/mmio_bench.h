@@ -52,8 +52,9 @@ struct mmio_bench {
 };
 
 /*
- * Measure bench->clock_ns and the rows. A row that cannot be measured gets a reason. Returns 0 or
- * -errno; -EINTR: the user pressed Ctrl-C.
+ * Measure the round trip of one read of the card's clock, bench->clock_ns, and the rows unless
+ * bench->all is set. A row that cannot be measured gets a reason. Returns 0 or -errno; -EINTR: the
+ * user pressed Ctrl-C.
  */
 int mmio_measure(struct litepcie *dev, struct mmio_bench *bench);
 

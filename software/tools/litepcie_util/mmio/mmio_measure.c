@@ -21,7 +21,7 @@
 
 #define PROOF_WORDS	4
 
-/* The card's clock ---------------------------------------------------------------------------- */
+/* Reading the card's clock -------------------------------------------------------------------- */
 
 int mmio_clock(struct litepcie *dev, const struct mmio_bench *bench, uint32_t *ticks)
 {
