@@ -23,6 +23,7 @@ from sim.test.board.board_builds import build_executable
 from sim.test.card.test_board_capture import PORTS, Generated
 from sim.test.util.capture_tool import SECONDS, Tool, generate, packets
 from sim.test.util.test_capture_live import objects
+from sim.test.util.test_capture_record import limit_files
 from software.test.software_build import build_unchecked
 
 QUEUES = 4
@@ -163,6 +164,28 @@ def test_a_lossless_recording_that_waits_for_ever_ends_at_a_signal(tool, tmp_pat
     assert (running.returncode, errors) == (0, "")
     assert json.loads(out)["packets"] < 400
     assert tool.run("info", "--queue", 3)["ports"][3]["lost_ring"]["frames"] > 0
+
+
+def test_a_disk_that_fails_holds_up_no_other_queue(tool, tmp_path):
+    """If the file of a queue cannot grow, a lossless recording of the other queues goes on. A
+    sentence has the number of bytes that are in no file."""
+    frames = Generated(1518, 0, count=6000)
+    rules = [word for port in (1, 2, 3) for word in ("--rule", f"port={port} queue=1")]
+    options = ["--queues", "2", *SMALL, "--lossless", *generate(frames), *rules]
+    # The DMA's memory counts as files, too. So the limit is above the 2 MiB of its largest part.
+    limit = limit_files((2 << 20) + (512 << 10))
+    files = [tmp_path / "a.pcapng", tmp_path / "b.pcapng"]
+    report = tool.run("record", *options, *files, status=1, preexec_fn=limit)
+    full, dropped = report["failures"]
+    assert "queue 1: " in full and "File too large: the file ends after" in full
+    sentence = r"queue 1: (\d+) bytes behind the file's end were dropped, so that this queue does not"
+    found = re.match(sentence, dropped)
+    reports = report["queues"]
+    assert numbers_in(reports[0], tmp_path) == list(range(0, frames.count, PORTS))
+    assert list(account(frames, reports)) == [0] * PORTS
+    assert int(found[1]) + files[1].stat().st_size >= 4500 * frames.size
+    (checked,) = tool.check(files[1])
+    assert not checked["stopped"] and checked["packets"] < 4500
 
 
 def test_each_queue_has_accounts_to_look_at(tool, tmp_path):

@@ -31,6 +31,8 @@
 #define NAP_MOST_US	20000u
 /* time in ms for which the library waits after each sleep and checks that the card answers */
 #define LOOK_MS		1
+/* time in ms for which the library waits for data that is dropped */
+#define DROP_MS		100
 /*
  * If no data comes for this time in seconds after the generator was stopped, the generator's last
  * frame probably waits for a queue that no program records.
@@ -100,6 +102,7 @@ static bool give_back(struct util *util, struct recording *recording)
 	size_t bytes = (size_t)files_done(recording) * recording->config.mbuf_bytes;
 	int rc = bytes ? litepcie_capture_release(recording->capture, bytes) : 0;
 
+	recording->taken -= bytes;
 	set_busy(recording, files_are_behind(recording));
 	util_check(util, rc, "giving the ring back");
 	return rc >= 0;
@@ -164,6 +167,7 @@ static int take(struct util *util, struct recording *recording, struct litepcie_
 	if (rc <= 0)
 		return rc < 0 ? -1 : 0;
 	take_times(recording, span);
+	recording->taken += span->bytes;
 	if (!span->sealed)
 		return 1;
 	/* write_mbuf() may wait for the disk, and the thread of queue 0 reads @busy meanwhile. */
@@ -380,6 +384,33 @@ static void run(struct util *util, struct recording *recordings, unsigned int co
 /* Queues with threads of their own -------------------------------------------------------------- */
 
 /*
+ * Give the ring of a queue whose files have failed back to the card, with all that comes until the
+ * recording of the first queue has ended. In a lossless recording a frame for a full ring would
+ * hold up the frames of all queues. The number of bytes that are in no file is noted.
+ */
+static void drop(struct util *util, struct recording *recording)
+{
+	struct litepcie_span span = { .struct_size = sizeof(span) };
+	uint64_t dropped = recording->taken;
+	int rc = litepcie_capture_release(recording->capture, recording->taken);
+
+	while (rc >= 0) {
+		rc = litepcie_capture_next(recording->capture, &span, DROP_MS);
+		if (rc == 1) {
+			dropped += span.bytes;
+			rc = litepcie_capture_release(recording->capture, span.bytes);
+		} else if (rc == -EINTR) {
+			rc = 0;
+		}
+	}
+	recording->over = rc == -EPIPE;
+	if (!recording->over)
+		util_check(util, rc, "recording");
+	util_fail(util, "%llu bytes behind the file's end were dropped, so that this queue does not "
+		  "hold up the others", (unsigned long long)dropped);
+}
+
+/*
  * Record a queue other than the first, until the recording of the first queue has ended. After a
  * failure of this queue the recordings of the other queues go on.
  */
@@ -398,6 +429,8 @@ static void *work(void *of)
 	set_busy(recording, false);
 	if (recording->over && files_finish(util, recording))
 		give_back(util, recording);
+	else if (!recording->over && recording->config.lossless)
+		drop(util, recording);
 	conclude(util, recording, &last);
 	return NULL;
 }

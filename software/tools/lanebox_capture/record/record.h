@@ -56,6 +56,8 @@ struct recording {
 	bool				refused;
 	/* true: the recording of queue 0 has ended, which ends that of this queue, too */
 	bool				over;
+	/* bytes that were taken from the ring and not given back to the card */
+	size_t				taken;
 	/*
 	 * true: MBUFs that this queue's ring has handed to the files are in no file yet. The
 	 * queue's thread sets @busy, and the thread of queue 0 reads it, both by __ATOMIC_RELAXED.
@@ -74,7 +76,7 @@ struct recording {
 /*
  * Record @count queues, whose captures are open, until the first queue reaches one of its limits, a
  * signal comes, or the first queue fails. A failure of another queue ends only the recording of
- * that queue. Each queue other than the first has a thread of its own. record() closes the
+ * that queue, whose later frames are lost in the card, or dropped in a lossless recording. Each queue other than the first has a thread of its own. record() closes the
  * captures, unless a setting was refused. Failures are noted in @util. Returns false if the
  * recording has not begun. Its files are then deleted.
  */
