@@ -77,7 +77,7 @@ CAMPAIGNS = {
     "hour": Campaign(5, ("test_first_hour", "test_check")),
     # CI leaves this campaign out, since CI has only an hour, and says so.
     "long": Campaign(180, ("test_long_*",)),
-    "proofs": Campaign(3, ("test_formal",)),
+    "proofs": Campaign(6, ("test_formal",)),
     "netlist": Campaign(5, ("test_synthesis", "test_silicon", "test_ku5p_probe")),
     "programming": Campaign(2, ("test_flash", "test_programming")),
     "power": Campaign(1.5, ("test_power", "test_board_flash", "test_guest_card")),

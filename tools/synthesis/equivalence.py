@@ -25,16 +25,16 @@ sides.
 import argparse
 import json
 import re
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 from tools.synthesis.cut import REGISTER, Cones, Cut, cut, data_of, register_bits, substitute
-from tools.synthesis.yosys import find_yosys
+from tools.synthesis.yosys import find_yosys, run_bounded
 from tools.words import pair
 
-SECONDS = 600  # A proof may take this many seconds. A module of 256 bits takes a few seconds.
+# A proof may take this many seconds of processor time. A module of 256 bits takes a few.
+SECONDS = 600
 # Matches registers that have no name in SpinalHDL, which numbers such signals.
 NUMBERED = re.compile(rf"{REGISTER}_zz_\d+\[\d+\]")
 READ = "read_verilog {name}.v; hierarchy -auto-top; proc; opt_expr; memory_collect; dffunmap; "
@@ -60,14 +60,7 @@ def run(yosys, commands, folder):
 
     Without Yosys' option -q the output has the solver's counterexample.
     """
-    done = subprocess.run(
-        [yosys.program, "-p", commands],
-        cwd=folder,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=SECONDS,
-    )
+    done = run_bounded(yosys, ["-p", commands], folder, SECONDS)
     return done.returncode, done.stdout
 
 

@@ -13,10 +13,12 @@ only if module, property or Yosys change.
 import hashlib
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
-# A proof may take this many seconds. Most take a few, those with memories about thirty.
+from tools.synthesis.yosys import run_bounded
+
+# A proof may take this many seconds of processor time. Most take a few, those with memories about
+# thirty.
 SECONDS = 400
 
 
@@ -53,9 +55,7 @@ def flatten(verilog, module, folder, yosys):
         "opt_clean",
         "write_verilog -noattr flat.v",
     ]
-    subprocess.run(
-        [yosys.program, "-q", "-p", "; ".join(commands)], cwd=work, check=True, timeout=SECONDS
-    )
+    run_bounded(yosys, ["-q", "-p", "; ".join(commands)], work, SECONDS).check_returncode()
     return (work / "flat.v").read_text()
 
 
@@ -97,14 +97,7 @@ def prove(verilog, module, property, cycles, folder, yosys):
     work.mkdir(parents=True)
     (work / "bound.sv").write_text(text)
     (work / "proof.ys").write_text(commands)
-    done = subprocess.run(
-        [yosys.program, "-q", "-l", "log", "proof.ys"],
-        cwd=work,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=SECONDS,
-    )
+    done = run_bounded(yosys, ["-q", "-l", "log", "proof.ys"], work, SECONDS)
     log = (work / "log").read_text() if (work / "log").exists() else done.stdout
     if done.returncode:
         end = "\n".join(log.splitlines()[-40:])

@@ -20,7 +20,9 @@ import hashlib
 import json
 import os
 import re
+import resource
 import shutil
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -76,6 +78,30 @@ def find_yosys():
     raise RuntimeError(
         "there is no Yosys here: `python3 tools/prepare.py sim synthesis` installs the pinned one"
     )
+
+
+def run_bounded(yosys, arguments, folder, seconds):
+    """Run Yosys in `folder` with at most `seconds` of processor time. Return the ended process.
+
+    Its `stdout` has all output. Other programs that use the machine do not shorten the time. Raises
+    subprocess.TimeoutExpired behind the bound.
+    """
+    command = [yosys.program, *arguments]
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        preexec_fn=limit,
+    )
+    if -done.returncode in (signal.SIGXCPU, signal.SIGKILL):
+        raise subprocess.TimeoutExpired(command, seconds)
+    return done
 
 
 # Sources ------------------------------------------------------------------------------------------

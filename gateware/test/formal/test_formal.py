@@ -29,6 +29,11 @@ COMPONENTS = {
 }
 FLAT = ["TagPool", "TagPoolUpper"]
 
+# Proofs of flattened modules take half a minute and more, so these are soak tests.
+def param(name, *more):
+    return pytest.param(name, *more, marks=pytest.mark.soak if name in FLAT else ())
+
+
 # Mistakes that a simulation might find only after a long time: (property, right code, wrong code)
 # as regular expression and replacement.
 MISTAKES = [
@@ -67,16 +72,7 @@ def attempt(text, name, folder):
     return prove(text, module, property, cycles, folder, find_yosys())
 
 
-def each():
-    """Return all properties as parameters for pytest. Those that take half a minute are marked as
-    soak tests.
-    """
-    return [
-        pytest.param(name, marks=pytest.mark.soak if name in FLAT else ()) for name in COMPONENTS
-    ]
-
-
-@pytest.mark.parametrize("name", each())
+@pytest.mark.parametrize("name", map(param, COMPONENTS))
 def test_the_property_holds_for_ever(verilog, name):
     """Each formal property is proven for all time. A second run reuses the stored proof."""
     text = verilog[COMPONENTS[name][1]]
@@ -84,7 +80,7 @@ def test_the_property_holds_for_ever(verilog, name):
     assert not attempt(text, name, PROOFS), "the proof was not reused"
 
 
-@pytest.mark.parametrize("name, right, wrong", MISTAKES)
+@pytest.mark.parametrize("name, right, wrong", [param(*mistake) for mistake in MISTAKES])
 def test_a_mistake_is_found(verilog, tmp_path, name, right, wrong):
     """If one condition in the Verilog is changed, the proof of its property fails. So the property
     is not trivially true.

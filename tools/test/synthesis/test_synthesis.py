@@ -5,12 +5,14 @@
 """Tests of tools/synthesis: Yosys on small designs with each kind of memory and of problem."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
 from tools.synthesis import report
 from tools.synthesis.memories import Memory
-from tools.synthesis.yosys import Design, Yosys, black_box, find_yosys, synthesise
+from tools.synthesis.yosys import Design, Yosys, black_box, find_yosys, run_bounded, synthesise
 
 # A design without mistakes. It has a register file in LUTRAM, a buffer in block RAM, a store in
 # UltraRAM in a block of its own, a table that is never written, and a vendor core.
@@ -216,6 +218,24 @@ def test_an_error_of_yosys_is_shown(yosys, tmp_path):
     (tmp_path / "broken.v").write_text("module broken; missing_module m (); endmodule")
     with pytest.raises(RuntimeError, match="see .*yosys.log:\n.*missing_module"):
         synthesise(Design("broken", [tmp_path / "broken.v"]), tmp_path / "out", yosys)
+
+
+def test_a_run_ends_by_its_own_processor_time(tmp_path):
+    """A Yosys that computes for longer than its bound is ended with an error. The time in which it
+    waits does not count, as if other programs had the processor.
+    """
+
+    def program(name, text):
+        file = tmp_path / name
+        file.write_text(f"#!{sys.executable}\n{text}\n")
+        file.chmod(0o755)
+        return Yosys(str(file), "Yosys 1")
+
+    waits = program("waits", "import sys, time; time.sleep(1.5); print(sys.argv[1])")
+    done = run_bounded(waits, ["said"], tmp_path, 1)
+    assert (done.returncode, done.stdout) == (0, "said\n")
+    with pytest.raises(subprocess.TimeoutExpired):
+        run_bounded(program("computes", "while True: pass"), [], tmp_path, 1)
 
 
 def test_two_sources_of_one_name_are_refused(yosys, tmp_path):
