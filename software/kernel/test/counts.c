@@ -48,9 +48,9 @@ static bool raises[DEPTH];
 static bool lasts[DEPTH];
 static u32 bytes_of[DEPTH];
 static unsigned int described;
-/* number of calls of the driver's litepcie_dma_news(), which wakes waiting threads */
+/* number of times that the driver has signalled the direction's eventfd */
 static unsigned int told_others;
-/* number of times that the driver has checked whether the card has gone */
+/* number of calls of the driver's litepcie_check_lost(), which asks whether the card has gone */
 static unsigned int suspected;
 static unsigned int given_up;	/* number of the next reads that return all ones */
 static bool gone;		/* true: no read of the card is answered */
@@ -241,7 +241,8 @@ static int advance(u32 count, u32 flags, const u32 *lengths)
 /*
  * In LitePCIe's loop the register loop_status has the number of rounds in its upper half, which
  * wraps, and the index of a buffer in its lower half. The driver's count goes on beyond that wrap.
- * An index beyond the descriptor table makes the driver check whether the card has gone.
+ * An index that is not below the ring's number of buffers makes the driver check whether the card
+ * has gone.
  */
 static void the_loop_goes_on(u32 count)
 {
@@ -281,8 +282,8 @@ static void a_held_run_goes_on(enum litepcie_direction id, u64 ahead)
 
 /*
  * The root port returns all ones for a read that it gives up, and for a read of a card that has
- * gone. After all ones the run goes on, no buffer counts as done, and the driver does not check
- * without need whether the card has gone. With @ahead near 2^32 all ones are a possible count, too.
+ * gone. The driver counts no buffer as done because of all ones, and the run goes on. With @ahead
+ * near 2^32 all ones are a possible count, too.
  */
 static void all_ones_say_nothing(enum litepcie_direction id, u64 ahead)
 {
@@ -374,8 +375,9 @@ static void what_is_in_flight_is_the_card_s(void)
 }
 
 /*
- * If the card writes its progress to memory, the driver reads no register, and leaves the counts in
- * the status page to the card.
+ * If the card writes its progress to memory, the driver takes its counts from there and not from a
+ * register, and leaves the counts in the status page to the card. Only to find out whether the card
+ * has gone does the driver read a register.
  */
 static void a_card_tells_how_far_it_is(enum litepcie_direction id)
 {

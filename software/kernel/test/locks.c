@@ -13,7 +13,8 @@
  * a time limit, and says in which call the child hangs. These calls also take the spinlocks: if a
  * spinlock is held, the whole guest hangs.
  *
- * Exit status: 0 if every call returns, 1 if one does not (with a sentence), 2 wrong usage.
+ * Exit status: 0 if every call returns with the expected result, 1 if one does not (with a
+ * sentence), 2 wrong usage.
  */
 #include <poll.h>
 #include <stdbool.h>
@@ -44,7 +45,8 @@ static void ends(long rc, int error, const char *call)
 }
 
 /*
- * Make calls that take way->mutex and card->live, since they use the direction's ring or owner.
+ * Make calls that use the direction's ring or owner: each takes way->mutex, and mmap() and EXPORT
+ * take card->live, too.
  */
 static void way_mutex(int fd, uint32_t way)
 {
@@ -65,8 +67,8 @@ static void way_mutex(int fd, uint32_t way)
 }
 
 /*
- * Make calls that take way->mutex and card->live to hand over buffers and to ask for counts, and a
- * call that takes the lock of the user logic's interrupt.
+ * Make calls that take card->live: ADVANCE, which takes way->mutex, too, COUNTS, and EVENT for the
+ * user's logic, which takes the lock of that logic's interrupt if there is such an interrupt.
  */
 static void way_counts(int fd, uint32_t way)
 {
@@ -109,7 +111,8 @@ static void way_io(int fd)
 
 /*
  * Make calls that take the locks of the capture's node: capture->mutex, queue->wait.lock and
- * file->io. No file owns a queue of the capture, so calls that only an owner may make fail.
+ * file->io. WAKE fails before read(), since no file owns a queue of the capture, and after read(),
+ * since the file uses read().
  */
 static void capture_calls(const char *device)
 {

@@ -27,8 +27,7 @@ static void test_random_sequence(void)
 /*
  * Run random sequences of steps, which the function @make makes. @run runs each sequence as a test.
  * @words has three numbers as texts: the first seed, the number of sequences, and the number of
- * steps of each sequence. Returns the exit status; a
- * check that fails ends the program.
+ * steps of each sequence. Returns 0, the exit status. A check that fails ends the program.
  */
 static int run_sequences(const char *program, void (*run)(const char *name, void (*test)(void)),
 			 steps_fn *make, char **words)

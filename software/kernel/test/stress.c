@@ -6,14 +6,16 @@
  * Uses /dev/litepcieN in ways that stress the driver, and checks the driver's answers, for the
  * tests in sim/test.
  *
- *   stress hold DEV FILE	run DMA with readers, pollers and mappings; make FILE when data flows;
- * 				end with 0 if all of them notice that the card is removed
+ *   stress hold DEV FILE	run DMA beside a process that reads, one in poll() and one with a
+ * 				mapping; make FILE when data flows; end with 0 if read() and poll()
+ * 				report that the card is removed, and the mapped memory stays
  *   stress reset DEV FILE	run DMA; make FILE when data flows; end with 0 if a card reset stops
  * 				DMA, and DMA runs again on the same open file
  *   stress cycle DEV N		open, start, stop and close N times: each fourth time with the
  * 				default rings, else with short ones
  *   stress share DEV N		processes that read and write one open file at once, N buffers each
- *   stress race DEV N		threads that start and stop while others close, N times each
+ *   stress race DEV N		six threads that open the device, start, read or write, and close,
+ * 				at random, N times each
  *   stress starve DEV N		use DEV N times while fault injection takes memory away
  *   stress poke RES OFFSET FILE	write a file into a BAR
  *
@@ -63,7 +65,7 @@ static void hold_poller(int fd)
 	exit(0);
 }
 
-/* Check that a process can still use its mapping of the rings after the card was removed. */
+/* Check that a process can still use its mapping of the h2c ring after the card was removed. */
 static void hold_mapping(int fd)
 {
 	unsigned char *rings = mmap(NULL, RING, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

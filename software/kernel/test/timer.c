@@ -78,7 +78,7 @@ static void fail(const char *what)
 
 /*
  * Called at each step of the timer's callback. The event on another processor happens at step
- * number strike_at, unless the callback holds wait.lock.
+ * number strike_at. Steps at which the callback holds wait.lock do not count.
  */
 static void step(void)
 {

@@ -3,15 +3,15 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Makes every call of /dev/litepcieN in which the driver requests something of the kernel, such as
+ * Makes calls of /dev/litepcieN in which the driver requests something of the kernel, such as
  * memory. In the test's build of the driver in faults/, each of these requests may be refused.
  *
- *   unwind all DEV		make all calls, also those of DEV-capture if it exists; print how
+ *   unwind all DEV		make the calls, also those of DEV-capture if it exists; print how
  *				many failed
  *   unwind export DEV FILE	export a ring and replace it; make FILE, and keep the export until SIGTERM
  *
- * Exit status: 0 if each call succeeded, or failed since a request was refused; 1 otherwise; 2
- * wrong usage.
+ * Exit status of `all`: 0 if each call succeeded, or failed with an error to which a refused
+ * request leads; 1 otherwise. `export` ends by the signal, or with 1. Wrong usage: 2.
  */
 #include <stdbool.h>
 #include <stdint.h>

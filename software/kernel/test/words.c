@@ -9,7 +9,7 @@
  *   words make BYTES	write BYTES bytes of the stream to standard output
  *   words check BYTES	check that standard input has these bytes, in this order
  *
- * Exit status: 0 done, 1 the data differs, 2 wrong usage.
+ * Exit status: 0 done, 1 the data differs or ends early, or a read or write fails, 2 wrong usage.
  */
 #include <errno.h>
 #include <stdint.h>

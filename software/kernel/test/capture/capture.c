@@ -154,7 +154,7 @@ static uint32_t walk(const uint8_t *base, uint64_t from, uint64_t to, uint32_t n
 
 /*
  * Sleep until the card's position in the ring is beyond @position: in poll() of the node if @event
- * is -1, else by a read of the eventfd @event.
+ * is -1, else in poll() of the eventfd @event.
  */
 static void await(uint64_t position, int event)
 {
@@ -175,7 +175,7 @@ static void await(uint64_t position, int event)
 
 /*
  * Take @frames frames, and give their room in the ring back to the card at once. Returns the
- * capture's position in bytes.
+ * position in the ring up to which blocks were taken.
  */
 static uint64_t take(const uint8_t *base, uint32_t frames, int event)
 {
@@ -338,9 +338,10 @@ static int edges(void)
 }
 
 /*
- * Call read() without waiting until it has returned @frames more frames. @got is the number of
- * bytes of @to read before, and *@at is the offset of the first block that was not checked yet.
- * Returns the number of bytes that have been read by then.
+ * Call read() of the node, which does not wait, until it has returned @frames more frames. If it
+ * fails with EAGAIN, wait for data by epoll or poll(). @got is the number of bytes of @to read
+ * before, and *@at is the offset of the first block that was not checked yet. Returns the number of
+ * bytes that have been read by then.
  */
 static size_t read_frames(uint8_t *to, size_t room, size_t got, size_t *at, uint32_t frames,
 			  int edge)

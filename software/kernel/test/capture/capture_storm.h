@@ -7,9 +7,9 @@
 #define CAPTURE_STORM_H
 
 /*
- * Make @count random calls of the capture's node @device as the user nobody, and print for each
- * kind of call how often it succeeded and how often it failed with each error. Returns the exit
- * status.
+ * Make @count random steps of the capture's node @device as the user nobody: a step is a call of
+ * the node, or two. Print for each kind of call how often it succeeded and how often it failed with
+ * each error. Returns 0, the exit status.
  */
 int storm(const char *device, unsigned long count, unsigned int seed);
 

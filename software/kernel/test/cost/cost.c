@@ -19,7 +19,8 @@
  * 					again and again. Its instructions are not counted, since
  * 					they only show how long the card takes.
  *   cost disk DEV DISK			write a ring to a disk, see cost_disk.c
- *   cost run NAME CHUNK BYTES PROGRAM...	what another program costs that writes as much
+ *   cost run NAME CHUNK BYTES PROGRAM...	what PROGRAM costs, which writes BYTES bytes in
+ * 					chunks of CHUNK bytes
  *
  * Busy time is the time of the clock minus the time that the kernel counts as idle, from the
  * beginning of a measurement to its end. So busy time includes whatever the program does to wait.
@@ -44,14 +45,11 @@
 #include "cost.h"
 
 static int fd;
-/*
- * The c2h part of the driver's status page (counts by the card), mapped. NULL: the driver has no
- * such page.
- */
+/* The c2h part of the driver's status page (counts by the card); NULL: it is not mapped. */
 static const struct litepcie_status_way *status_page;
 /*
- * The c2h part of the file's index page (counts by the program), mapped. NULL: the driver has no
- * such page.
+ * The c2h part of the file's index page (counts by the program). NULL: it is not mapped, since WAY
+ * does not use it or the driver has no such page.
  */
 static struct litepcie_index_way *index_page;
 /* largest number of filled c2h buffers that the program has found at a time */

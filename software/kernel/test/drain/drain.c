@@ -3,8 +3,9 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Includes those files of the driver that implement streams, and has stand-ins for the kernel, for
- * the driver's other files, and for a card with one h2c direction. drain_tests.c has the tests.
+ * Includes those files of the driver that run a stream without packets, and has stand-ins for the
+ * kernel, for the driver's other files, and for a card with one h2c direction. drain_tests.c has
+ * the tests.
  */
 #include "drain.h"
 

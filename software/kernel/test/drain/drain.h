@@ -3,9 +3,10 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Defines what those files of the driver that implement streams need of the kernel and of card.h,
- * for the test program drain, which includes these files. Declares the made-up card, too. Locks
- * check their order. The program has one thread, so to take a lock that is held is a deadlock.
+ * Defines what dma.c, held.c, owner.c, stream.c and sync.c of the driver need of the kernel and of
+ * card.h, for the test program drain, which includes these files. Declares the made-up card, too.
+ * Locks check their order. The program has one thread, so to take a lock that is held is a
+ * deadlock.
  */
 #ifndef DRAIN_H
 #define DRAIN_H
@@ -298,7 +299,8 @@ void litepcie_stream_close(struct litepcie_file *file);
 
 struct made {
 	unsigned int	pace;		/* number of descriptors that the card finishes in a tick */
-	unsigned int	untaken;	/* ticks until the user's logic has taken all the data */
+	/* ticks from the fetch of the last descriptor until the user's logic has taken all data */
+	unsigned int	untaken;
 	bool		gone;		/* true: the card has gone; each read returns all ones */
 	bool		given_up;	/* true: the root port answers reads with all ones */
 	bool		stuck;		/* true: the direction does not stop */

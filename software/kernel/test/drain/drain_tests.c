@@ -119,7 +119,7 @@ static void test_close_sends_less_than_a_beat(void)
 	need(made.fetched == 5 && made.packets == 1, "the last bytes are not sent");
 }
 
-/* The descriptor table is full, so the last bytes are handed over when the card has room again. */
+/* Let the card fetch nothing until tick 20. Its descriptor table stays full as long as that. */
 static void go_on_later(void)
 {
 	made.pace = jiffies > 20;
@@ -136,7 +136,7 @@ static void test_close_sends_what_the_table_had_no_room_for(void)
 	need(made.packets == 1 && !way->unsent && !said[0], "the last bytes end no packet");
 }
 
-/* Let the root port give up register reads: all ones say nothing about the user's logic. */
+/* Let the root port give up register reads in ticks 11 to 14: they return all ones. */
 static void give_up(void)
 {
 	made.given_up = jiffies > 10 && jiffies < 15;

@@ -5,7 +5,7 @@
  *
  * Decides which of the driver's requests to the kernel is refused, and keeps the list of the
  * resources that the driver holds: see faults.h. A test can also have PCIe errors reported to the
- * driver that the machine at hand cannot produce.
+ * driver that the machine at hand cannot produce, and change the type of a block of the card.
  */
 
 #include <linux/module.h>
@@ -166,8 +166,8 @@ void faults_leave_lock(const char *name, const void *key)
 }
 
 /*
- * Module parameter `held`: print the names of the resources that the driver holds, and how many
- * wrong releases were found.
+ * Module parameter `held`: print the names of the resources and locks that the driver holds, and
+ * the count @wrong if it is not 0.
  */
 static int held_get(char *buffer, const struct kernel_param *param)
 {

@@ -6,11 +6,11 @@
  * Is included in front of each of the driver's files in a test's build. The driver's requests to
  * the kernel may then be refused, and everything that the driver gets must be given back.
  *
- * Debian's kernels have no fault injection. In this build a wrapper of the same name replaces
- * every request of the driver. A wrapper fails if faults_strike() returns true, and keeps a list of
- * what the driver holds, by name and key. Where the driver asserts that a lock is held, this build
- * checks it. Mutexes and rwsems are on the list while they are held, so none of them may be on the
- * list when a call of the driver has returned.
+ * Debian's kernels have no fault injection. In this build macros replace the driver's requests by
+ * wrappers. A wrapper fails if faults_strike() returns true, and puts what the driver gets on a
+ * list of what it holds, by name and key. Where the driver asserts that a lock is held, this build
+ * checks it. Mutexes and rwsems are on a second list while they are held, so none of them may be on
+ * that list when a call of the driver has returned.
  */
 #ifndef LITEPCIE_FAULTS_H
 #define LITEPCIE_FAULTS_H

@@ -3,15 +3,15 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Makes every call of /dev/litepcieN with every possible outcome, without privileges, for the tests
- * in sim/test.
+ * Makes calls of /dev/litepcieN without privileges, with all outcomes that fuzz_branches.c lists,
+ * for the tests in sim/test.
  *
  *   fuzz DEV N SEED [GONE RESET]
  *
  * Half of the calls are random. The other half aim at the outcome that was reached least often
  * (fuzz_branches.c), so that each outcome is reached often, however fast card and machine are.
- * After N calls the program goes on, to at most 2 * N calls, until each outcome was reached once in
- * a thousand calls. The program prints how often each outcome was reached.
+ * After N calls the program goes on, to about 2 * N calls at most, until each outcome was reached
+ * N / 1000 times. The program prints how often each outcome was reached.
  *
  * GONE is the descriptor of an open file whose card was removed. RESET is the descriptor of the
  * card's file `reset` in sysfs. With these two arguments calls end in ENODEV and EIO as well.
@@ -263,7 +263,7 @@ static void print_outcomes(void)
 				       outcomes[call][error]);
 }
 
-/* Print the fuzz test's progress fifty times in a run, for a person who watches the test. */
+/* Print the fuzz test's progress after each fiftieth of N calls, for a person who watches it. */
 static void print_progress(unsigned long wanted)
 {
 	static unsigned long next;

@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Makes calls on a card that cannot be used: for one open file the card was removed, and for all
- * other files the card is being reset.
+ * Provides a card that cannot be used, for the calls of the program fuzz: for one open file the
+ * card was removed, and the card of all other files can be reset.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -46,7 +46,7 @@ static void *reset(void *unused)
 	return pwrite(reset_fd, "1", 1, 0) < 0 ? unused : NULL;
 }
 
-/* Wait until poll() reports that the run of the direction @way (POLLIN or POLLOUT) has ended. */
+/* Wait until poll() reports that the run of direction @way (POLLIN or POLLOUT) has failed. */
 static void wait_stopped(short way)
 {
 	struct pollfd poller = { .fd = fds[0], .events = way };

@@ -13,9 +13,9 @@
 #include "calls.h"
 #include "fuzz.h"
 
-/* number of calls that aim at the rarest outcome after one preparation */
+/* largest number of calls that aim at one outcome after one preparation */
 #define BURST		8
-/* number of calls that are made for each outcome while the card is being reset */
+/* largest number of calls that are made for each outcome while the card is being reset */
 #define RESET_BURST	64
 
 #define REGION(n)	((off_t)(n) << 40)

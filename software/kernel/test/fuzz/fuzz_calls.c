@@ -42,8 +42,8 @@ static void lock_both(int fd, bool request)
 }
 
 /*
- * Release all directions. A mapping keeps a file that was closed, and so the directions that the
- * file owns, so all mappings are removed first.
+ * Release all directions, and switch the packets of all files off. A mapping keeps a file that was
+ * closed, and so the directions that the file owns, so all mappings are removed first.
  */
 void nobodys(void)
 {

@@ -18,8 +18,8 @@
 static char *places[PLACES];
 
 /*
- * Map memory that is aligned to a huge page, with nothing mapped after its end. @advice is
- * MADV_HUGEPAGE or MADV_NOHUGEPAGE. The kernel may have no huge page to give.
+ * Map memory that is aligned to a huge page, with a huge page that nobody may access after its end.
+ * @advice is MADV_HUGEPAGE or MADV_NOHUGEPAGE. The kernel may have no huge page to give.
  */
 static char *map(int flags, int advice)
 {

@@ -10,12 +10,14 @@
  * 				h2c, numbers of buffers handed over, pauses and ways to wait
  *   held stops DEV COUNT SEED	as loop, stopped at random and begun anew, COUNT times
  *   held refuse DEV		calls that must be refused, each with its error
- *   held ready DEV		poll() without the index page, and O_NONBLOCK beside a reader
+ *   held ready DEV		poll() with and without the index page, and of another file's
+ * 				direction; O_NONBLOCK beside a reader
  *   held sync DEV		fsync() sends an incomplete beat, and later data begins a new beat
  *   held epoll DEV		epoll hears of c2h when it was added for h2c, and the other way round
  *   held reset DEV FILE	make FILE while both directions run, and wait for the reset: calls fail
  * 				as they should, and DMA works again after the reset
  *   held user DEV		the interrupt of logic that raises one for each write to its memory
+ *   held race DEV ROUNDS	as user, while another process takes and releases the interrupt
  *
  * Exit status: 0 if every check holds, 1 if one fails (with a sentence), 2 wrong usage.
  */
@@ -127,8 +129,8 @@ static void fill(struct stream *stream, uint32_t bytes)
 }
 
 /*
- * Send a random number of h2c buffers, up to the room in the ring, each of random length. The part
- * of a buffer that is not sent keeps old data.
+ * Send a random number of h2c buffers, up to the room in the ring. All of them are full, or each
+ * has a random length. The part of a buffer that is not sent keeps old data.
  */
 static void send(struct stream *stream)
 {

@@ -45,7 +45,10 @@ uint32_t random_below(uint32_t limit);
 int advance(unsigned int way, uint32_t count, const uint32_t *lengths, uint32_t flags);
 struct litepcie_counts counts_of(unsigned int way);
 void *map(uint64_t offset, size_t bytes, int prot);
-/* Take both directions, with the loopback on and rings of COUNT buffers of SIZE bytes. */
+/*
+ * Take both directions, with the loopback on and rings of COUNT buffers of SIZE bytes. Map the
+ * rings, the status page and the index page.
+ */
 void take(void);
 /* Start c2h, which must be done before h2c starts: data that comes while c2h is off is dropped. */
 void start(void);

@@ -43,7 +43,7 @@ void refused(long rc, int error, const char *what)
 
 /*
  * Ask to become the owner of h2c if @h2c is true, and of c2h if @c2h is true. Returns how many of
- * the two directions the open file owns now.
+ * these requests were granted. A direction that has an owner, even this file, is refused.
  */
 int take(int fd, bool h2c, bool c2h)
 {

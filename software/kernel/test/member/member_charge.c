@@ -68,8 +68,8 @@ static void litepcies_rings_are_free(const char *device)
 }
 
 /*
- * In each direction of the card one ring at a time is free of charge. A second ring is charged to
- * the user of the process that makes the ring.
+ * In each direction of the card one ring with LitePCIe's number and size of buffers is free of
+ * charge at a time. A second one is charged to the process that makes it, and to its user.
  */
 static void one_is_free(const char *device)
 {

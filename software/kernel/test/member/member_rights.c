@@ -49,8 +49,8 @@ static uint64_t bar_of(int fd, unsigned int number, uint64_t *size)
 }
 
 /*
- * Try to write 0 to each register of BAR0, and print the registers that may be written to. No DMA
- * runs meanwhile.
+ * Try to write 0 to each register of BAR0 from offset @start to @end, and print the registers that
+ * may be written to. No DMA runs meanwhile.
  */
 static void try_registers(int fd, uint64_t start, uint64_t end)
 {
@@ -66,8 +66,8 @@ static void try_registers(int fd, uint64_t start, uint64_t end)
 }
 
 /*
- * Try to map each page of a BAR for writing, and print those that may be mapped. The program only
- * maps the pages, and writes to none.
+ * Try to map each page of a BAR from offset @start to @end for writing, and print those that may be
+ * mapped. The program only maps the pages, and writes to none.
  */
 static void try_pages(int fd, unsigned int number, const char *what, uint64_t start, uint64_t end)
 {

@@ -219,8 +219,8 @@ struct litepcie_ring *litepcie_ring_alloc(struct device *dev, int direction,
 }
 
 /*
- * Stands for the driver's litepcie_ring_put(). The memory in which the ring lies belongs to the
- * test and is not freed here.
+ * Stands for the driver's litepcie_ring_put() at the last reference. The memory in which the ring
+ * lies is not freed.
  */
 void litepcie_ring_put(struct litepcie_ring *ours)
 {

@@ -122,7 +122,7 @@ static struct made_queue *queue_for(unsigned int port)
 
 /*
  * Let the card receive a frame from @port, whose record has @bytes bytes. Each byte of the record
- * is @port + 1.
+ * is @port + 1. The frame is lost if the limit leaves no room for it, unless NEWEST is on.
  */
 void frame(unsigned int port, u64 bytes)
 {

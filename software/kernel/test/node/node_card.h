@@ -44,7 +44,7 @@ struct made_card {
 	bool	raised;		/* true: an interrupt was raised and is not delivered yet */
 	unsigned int interrupts;	/* number of interrupts that the driver has got */
 	bool	master_off;
-	u32	late;		/* reads of the status until the last status lines arrive */
+	u32	late;		/* number of the driver's sleeps until the status lines arrive */
 	bool	quiet;		/* true: the card writes no status line after a frame */
 	bool	blocked;	/* true: a frame waits for room, if the run is LOSSLESS */
 	u64	lost;		/* number of frames for which a ring had no room */

@@ -280,7 +280,7 @@ static void reset(void)
 		go_away(-EIO);
 }
 
-/* Let the card vanish, and let the driver notice that at once. */
+/* In a quarter of the calls: let the card vanish, and let the driver notice that at once. */
 static void vanish(void)
 {
 	if (known.entry || pick(4))

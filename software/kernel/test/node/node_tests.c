@@ -87,7 +87,8 @@ long wake(struct file *filp, u64 position, int fd)
 }
 
 /*
- * Let frames of port n go to queue n. Two rules are set, too, whose words count up from 1.
+ * Let frames of port n go to queue n modulo QUEUES. Two rules are set, too, whose words count up
+ * from 1.
  */
 long sort(struct file *filp)
 {

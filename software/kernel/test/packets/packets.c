@@ -6,9 +6,10 @@
  * Tests packets of any length, through the loopback of the DMA, by LITEPCIE_IOCTL_ADVANCE and by
  * read() and write().
  *
- *   packets held DEV COUNT SEED	COUNT packets of 1 byte to three c2h buffers, compared with
- * 					their records
- *   packets node DEV COUNT SEED	as held, by one write() and one read() for each packet
+ *   packets held DEV COUNT SEED	COUNT packets of 1 byte to three c2h buffers, whose data
+ * 					and records are compared
+ *   packets node DEV COUNT SEED	as held, without records, by one write() and one or two
+ * 					read() for each packet
  *   packets full DEV			write packets until the rings have no room, then read all
  *   packets bytes DEV			as full, with writes whose length does not divide a buffer
  *   packets places DEV			a packet waits that needs more descriptors than the card's

@@ -95,7 +95,7 @@ static int generate(const struct queue *queue, uint32_t count)
 	return ioctl(queue->fd, LITEPCIE_IOCTL_CAPTURE_GENERATE, &wanted);
 }
 
-/* Let frames of port n go to queue n. If @rules is 1, a rule discards the frames of port 3. */
+/* Let frames of port n go to queue n & 3. If @rules is 1, a rule discards those of port 3. */
 static int sort(const struct queue *queue, unsigned int rules)
 {
 	struct litepcie_capture_sort wanted = {

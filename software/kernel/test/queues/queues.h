@@ -7,8 +7,8 @@
 #define QUEUES_H
 
 /*
- * Run @rounds in which threads use the queues of the node @device at the same time. Returns the
- * exit status.
+ * Run @rounds rounds in which threads use the queues of the capture's node @device at the same
+ * time. @seed is that of the random pauses. Returns 0, or ends the program if a check fails.
  */
 int race(const char *device, unsigned int rounds, unsigned int seed);
 

@@ -13,7 +13,8 @@
  *   rings refuse DEV		arguments that must be refused, each with its error
  *   rings bar DEV FILE		map registers; make FILE and read on until SIGBUS
  *   rings memory DEV OFFSET	write and read 4 KiB of the card's memory in BAR2, then wait for SIGTERM
- *   rings export DEV IMPORT	hand a ring to the importer's module at IMPORT, close all, compare
+ *   rings export DEV IMPORT	hand a ring to the importer's device node IMPORT, and print the sum
+ * 				of the ring's words, which a test compares with the importer's
  *
  * Exit status: 0 if every check holds, 1 if one fails (with a sentence), 2 wrong usage.
  */

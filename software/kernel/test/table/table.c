@@ -4,10 +4,10 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Tests the table of calls in the driver's ioctl.c. Functions of this file stand for the kernel and
- * for the driver's other files. The tests show that each ioctl() number reaches its function, and
- * that a function that accesses the card's registers runs only between litepcie_enter() and
- * litepcie_exit(). They also show that no argument is copied between these two, and that an unknown
- * number, or a number with another size, is refused.
+ * for the driver's other files. The tests show that each ioctl() number but those of LitePCIe's
+ * software counts reaches its function, and that a function that accesses the card's registers runs
+ * only between litepcie_enter() and litepcie_exit(). They also show that no argument is copied
+ * between these two, and that an unknown number, or a number with another size, is refused.
  *
  * Exit status: 0 if every check holds, 1 if one fails (with a sentence).
  */

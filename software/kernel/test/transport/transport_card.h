@@ -33,7 +33,10 @@ struct made_device {
 	/* value of the last write to the doorbell register, and number of these writes */
 	u32	doorbell, doorbells;
 	u32	status_reads;
-	/* a reset ends after this number of reads of the status; ~0: the reset does not end */
+	/*
+	 * a reset ends after 4 reads of the status more than this number, or 40 if the status was 0
+	 * when the reset began; ~0: the reset does not end
+	 */
 	u32	reset_takes;
 	u32	resetting;	/* number of reads of the status until the present reset ends */
 	u16	used;		/* used index of queue 1 at the end of the last reset */

@@ -150,7 +150,8 @@ static void forget(unsigned int n)
 }
 
 /*
- * Choose the queues that the next virtio drivers ask for, and maybe an interrupt that is refused.
+ * Choose the queues that the next virtio drivers ask for, how long resets take, and maybe an
+ * interrupt that is refused.
  */
 static void choose(void)
 {
