@@ -7,9 +7,9 @@
 /*
  * Test the code that reads the blocks of a recording: litepcie_record_next() and litepcie_records()
  * of the library, and `lanebox-capture check`. The test makes a random recording, compares what is
- * read with it, and then breaks the recording: once for each rule, and many times at random. Each
- * copy has memory of exactly its size, so the address sanitizer finds a read beyond the copy. No
- * card is needed. The argument is a seed, which is printed.
+ * read with it, and then breaks the recording: some twenty rules one by one, and bytes at random.
+ * Each copy has memory of exactly its size, so the address sanitizer finds a read beyond the copy.
+ * No card is needed. The argument is a seed, which is printed.
  */
 #include <stdlib.h>
 
@@ -22,7 +22,7 @@
 #define MBUF		4096u
 #define MBUFS		6u
 #define SIZE		(LITEPCIE_CAPTURE_HEADER_BYTES + MBUFS * MBUF)
-#define MOST		400u	/* largest number of records that fit into the recording */
+#define MOST		400u	/* largest number of records that the test makes in a recording */
 #define CORRUPTIONS	20000u
 
 struct made {

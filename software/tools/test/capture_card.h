@@ -13,7 +13,8 @@
 #define CAPTURE_CARD_H
 
 /*
- * A card whose ring has MBUFS MBUFs. Each call of litepcie_capture_next() finds the next MBUF full.
+ * A card whose ring has MBUFS MBUFs (parts of equal size). Each call of litepcie_capture_next()
+ * finds the next MBUF full, until @full MBUFs were found.
  */
 static struct {
 	unsigned int	full;		/* number of MBUFs that the card fills in the whole test */

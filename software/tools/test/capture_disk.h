@@ -5,9 +5,9 @@
  */
 
 /*
- * Defines a disk whose writes fail when a test wants it, and an io_uring that writes to this disk.
- * Includes output.c, deal.c, files.c and record.c of lanebox-capture, which write to the disk, and
- * processor.c.
+ * Defines a stand-in for a disk, whose writes fail when a test wants it, and one for io_uring that
+ * writes to this disk. Includes output.c, deal.c, files.c and record.c of lanebox-capture, which
+ * write to the disk, and processor.c.
  */
 #ifndef CAPTURE_DISK_H
 #define CAPTURE_DISK_H

@@ -95,7 +95,7 @@ static unsigned int write_file(struct output *output, unsigned int count)
 	return done;
 }
 
-/* If a write is interrupted, short or refused by O_DIRECT, the missing bytes are written again. */
+/* If a write is interrupted, short or refused with O_DIRECT, the missing bytes are written. */
 static void a_write_goes_on(void)
 {
 	const struct {
@@ -372,7 +372,10 @@ static void a_file_without_a_header_is_not_left(void)
 	CHECK_EQUAL(sweep(), 0);
 }
 
-/* If nothing is recorded, the file is deleted, and a folder that was made for the file, too. */
+/*
+ * If nothing is recorded, the file is deleted, and a folder that was made for the file, too. A
+ * folder that existed before stays.
+ */
 static void nothing_is_left_of_nothing(void)
 {
 	struct output output;

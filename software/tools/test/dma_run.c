@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-/* util_now() reads the test's clock, which moves only when the test's card works or is silent. */
+/* util_now() reads the test's clock, which moves when a batch is given back or no data comes. */
 #define clock_gettime(_clock, _now)	made_up_time(_now)
 static int made_up_time(struct timespec *now);
 
