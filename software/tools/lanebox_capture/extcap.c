@@ -133,8 +133,8 @@ static const char *find_device(const struct interfaces *found, const char *name,
 }
 
 /*
- * Returns how many queues the card has. The result is 1 if the card cannot be opened now, because
- * it is not there or because another program uses it.
+ * Returns how many queues the card has. The result is 1 if the card has no capture block, or if it
+ * cannot be opened now, because it is not there or because another program uses it.
  */
 static unsigned int count_queues(const char *device)
 {
@@ -186,8 +186,8 @@ static void list_settings(void)
 /* Frames on their way to Wireshark ------------------------------------------------------------ */
 
 /*
- * Write @bytes to the FIFO. Returns false if Wireshark has closed the FIFO, or after a failure. A
- * failure is noted.
+ * Write @bytes to the FIFO. Returns false if Wireshark has closed the FIFO, if a signal came, or
+ * after a failure. Only a failure is noted.
  */
 static bool write_all(struct util *util, int fd, const uint8_t *data, size_t bytes)
 {
@@ -207,7 +207,10 @@ static bool write_all(struct util *util, int fd, const uint8_t *data, size_t byt
 	return true;
 }
 
-/* Write the card's data as soon as it is in the ring, until Wireshark stops or the card fails. */
+/*
+ * Write the card's data to the FIFO as soon as it is in the ring, until Wireshark closes the FIFO,
+ * a signal comes, queue 0 stops, or the card or a write fails.
+ */
 static void follow(struct util *util, struct litepcie_capture *capture, int fd)
 {
 	struct litepcie_span span = { .struct_size = sizeof(span) };

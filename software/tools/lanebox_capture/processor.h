@@ -15,14 +15,14 @@
 
 /*
  * Let the calling thread run only on processor @number. Returns false and notes a failure if the
- * machine has no such processor, or if the program may not run on that processor.
+ * kernel refuses that, such as if the machine has no such processor.
  */
 bool processor_pin(struct util *util, unsigned int number);
 
 /*
  * Keep all processors out of idle states that take time to leave. Returns a file descriptor: the
- * setting holds until that is closed or the program ends. Returns -1 if the kernel refuses this,
- * as it does to users other than root.
+ * setting holds until the descriptor is closed or the program ends. Returns -1 if the program
+ * cannot open or write /dev/cpu_dma_latency, which as a rule only root may.
  */
 int processor_keep_awake(void);
 

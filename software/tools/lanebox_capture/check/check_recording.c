@@ -95,8 +95,9 @@ static bool check_counts(struct walk *walk, const struct block *block)
 
 /*
  * Add the frames that a seal counts as lost for @what, "ring" or "staging memory", to walk->lost.
- * The count @now is modulo 2^32, and takes at least 17 s to wrap. An increase since *@count that is
- * more than the card can lose in the time between the seals breaks a rule.
+ * The count @now is modulo 2^32, and takes at least 17 s to wrap. An increase since *@count, the
+ * count of the seal before in this file, that is more than the card can lose in the time between
+ * the two seals breaks a rule.
  */
 static bool take_losses(struct walk *walk, const struct block *block, uint32_t *count,
 			uint32_t now, const char *what)

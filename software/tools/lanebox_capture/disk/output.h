@@ -9,9 +9,9 @@
  * equal size that the card writes). So each file is valid by itself, even if the disk was full.
  * Writes go past the page cache (O_DIRECT) if the filesystem supports that.
  *
- * With O_DIRECT the kernel writes by io_uring while the program takes the next MBUFs. If the kernel
- * refuses io_uring, or after a write has failed, output_write() returns only when its MBUF is
- * written.
+ * With O_DIRECT the kernel writes by io_uring while the program takes the next MBUFs. Without
+ * O_DIRECT, if the kernel refuses io_uring, or after a write of the file has failed or was short,
+ * output_write() returns only when its MBUF is written.
  */
 #ifndef LANEBOX_CAPTURE_OUTPUT_H
 #define LANEBOX_CAPTURE_OUTPUT_H

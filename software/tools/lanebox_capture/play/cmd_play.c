@@ -26,7 +26,10 @@ struct playing {
 
 /* The summary of a play ----------------------------------------------------------------------- */
 
-/* Returns the device time in seconds from the begin of the first to the end of the last frame. */
+/*
+ * Returns the device time in seconds from the begin of the first to the end of the last frame, or
+ * NAN if no frame was played.
+ */
 static double seconds_of(const struct litepcie_played *played)
 {
 	if (!played->packets || played->ended_ns < played->begun_ns)
@@ -50,7 +53,7 @@ static uint64_t sum_of(const struct litepcie_capture_stats *stats, bool lost)
 
 /*
  * Returns how many packets of the files the card cannot play: those without data if @empty is true,
- * otherwise those in blocks without a time.
+ * otherwise those in blocks that have no time or are obsolete.
  */
 static uint64_t left_out(const struct play *play, bool empty)
 {

@@ -49,7 +49,10 @@ static bool fill(struct play *play, unsigned int *next, uint64_t *sent, uint8_t 
 	return true;
 }
 
-/* Send all bytes of the files to the card. Returns false if play->stops, or after a failure. */
+/*
+ * Send all bytes of the files and the padding to the card. Returns false if play->stops, or after a
+ * failure.
+ */
 static bool send_all(struct play *play)
 {
 	size_t size = LITEPCIE_BUFFER_SIZE, bytes = size, rest = 0, at = 0;
@@ -113,7 +116,10 @@ static bool is_done(const struct play *play)
 	       (played->error || played->passed == play->blocks);
 }
 
-/* Wait until the player has played its last frame: at a slow pace, frames wait in the player. */
+/*
+ * Wait until the player has played its last frame, play->stops, or the card does not answer. At a
+ * slow pace frames wait in the player.
+ */
 static void await_frames(struct play *play)
 {
 	const struct timespec nap = { .tv_nsec = 1000000 };

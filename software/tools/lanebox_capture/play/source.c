@@ -6,8 +6,8 @@
 
 /*
  * Read a pcapng file twice: source_open() checks whether the card can play it, and source_take()
- * copies it. The rules are those of gateware/capture/player. The error messages name the command
- * that converts a file.
+ * copies it. The rules are those of gateware/capture/player. If editcap can convert a file that the
+ * card cannot play, the error message names the command.
  */
 #include "source.h"
 

@@ -7,7 +7,7 @@
 /*
  * Read a pcapng file in the form that the card's player takes: all blocks unchanged, except that
  * the times of packets are in ns. A file that the player would refuse is refused before any file is
- * played, with a message that says how to convert it.
+ * played, with a message that says why.
  */
 #ifndef LANEBOX_CAPTURE_SOURCE_H
 #define LANEBOX_CAPTURE_SOURCE_H

@@ -39,7 +39,7 @@ static struct litepcie_port_accounts sum_of(const struct litepcie_capture_stats 
 	return sum;
 }
 
-/* Returns the time from the first packet to the last in seconds; NAN: not known. */
+/* Returns the time from the first packet to the last in seconds; 0: no packet; NAN: not known. */
 static double seconds_of(const struct recording *recording)
 {
 	if (recording->first_ns == UINT64_MAX)

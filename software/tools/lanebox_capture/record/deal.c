@@ -118,8 +118,8 @@ static bool is_waiting(const struct deal *deal)
 }
 
 /*
- * Returns true if an MBUF waits and @folder may take it: no folder from number deal->turn up to
- * @folder is ready.
+ * Returns true if an MBUF waits and @folder may take it: round robin from folder number deal->turn
+ * on, no folder before @folder is ready.
  */
 static bool may_take(const struct deal_folder *folder)
 {

@@ -54,8 +54,8 @@ struct deal {
 	unsigned int		count;	/* number of folders */
 	pthread_mutex_t		lock;	/* covers the members below */
 	/*
-	 * @given_news is broadcast when a folder may take an MBUF, and @done_news when an MBUF was
-	 * written or a folder has failed.
+	 * @given_news is broadcast when a folder may take an MBUF or the threads must end, and
+	 * @done_news when an MBUF was written or a folder has failed.
 	 */
 	pthread_cond_t		given_news, done_news;
 	const uint8_t		*ring;	/* address of the capture's ring */
@@ -80,8 +80,8 @@ struct deal {
  * Open a file in each of the @count folders @targets (DEAL_MOST at most) as output_open() does.
  * @most is the largest size of a file in bytes; 0: no limit. Each folder's files begin with a copy
  * of @header, of @header_bytes, with the comment of deal_comment.h. Returns false with a message in
- * @why, which has OUTPUT_WHY bytes, if a folder is named twice or a file cannot be made.
- * deal_discard() then deletes what was made.
+ * @why, which has OUTPUT_WHY bytes, if a folder is named twice, a file cannot be made, or there is
+ * no memory. deal_discard() then deletes what was made.
  */
 bool deal_open(struct deal *deal, char *const *targets, unsigned int count, uint64_t most,
 	       const void *header, size_t header_bytes, char *why);

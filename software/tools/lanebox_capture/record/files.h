@@ -6,9 +6,10 @@
 
 /*
  * The files of a recording, in one folder (output.h) or in several (deal.h). Each function of type
- * bool except files_are_behind() returns false after a failure. With one folder the failure is noted at
- * once. With several folders only files_close() notes the failure of a folder. All functions are
- * called by the thread that records the queue.
+ * bool except files_are_behind() returns false after a failure. With one folder the failure is
+ * noted at once. With several folders files_open() and files_take_ring() note their failure, and
+ * files_close() that of each folder. Only one thread at a time may call the functions for a
+ * recording.
  */
 #ifndef LANEBOX_CAPTURE_FILES_H
 #define LANEBOX_CAPTURE_FILES_H

@@ -103,8 +103,8 @@ static void warn(struct util *util, struct queues *queues)
 
 /*
  * Fill in queues->sorting from the options. Entry n of the 128 entries of the table sorting.spread
- * is queue n modulo the number of queues. With 3 queues two of them get 43 entries and one gets 42.
- * Returns 0, or -errno for a rule that the library refuses.
+ * is queue n modulo the number of queues, or queue 0 with SPREAD_NONE. With 3 queues two of them
+ * get 43 entries and one gets 42. Returns 0, or -errno for a rule that the library refuses.
  */
 static int sort(struct util *util, struct queues *queues)
 {

@@ -58,8 +58,8 @@ bool queues_option_cpus(const struct util_option *option, const char *text);
  * Open the captures of the queues on the open card util->dev, with the settings of @like, for the
  * @count files or folders @targets. A warning on standard error names each rule whose frames go to
  * a queue that is not recorded. Returns 0, or -errno of a call of the library; -EINVAL is an error
- * of the command line. -E2BIG: the number of targets is wrong, or a folder cannot be made; the
- * failure is then noted. Call queues_free() in any case.
+ * of the command line. -E2BIG: the number of targets is wrong, a folder cannot be made, or there is
+ * no memory; the failure is then noted. Call queues_free() in any case.
  */
 int queues_open(struct util *util, struct queues *queues, const struct recording *like,
 		char **targets, unsigned int count);

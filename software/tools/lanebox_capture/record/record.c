@@ -109,8 +109,9 @@ static bool give_back(struct util *util, struct recording *recording)
 }
 
 /*
- * When the ring has no data, hand the queued writes to the kernel, and sleep for the time in which
- * the card fills a quarter of the ring, for 20 ms at most. Returns false after a failure.
+ * When the ring has no data, hand the queued writes to the kernel, give MBUFs that are in the files
+ * back to the card, and sleep for the time in which the card fills a quarter of the ring, for 20 ms
+ * at most. Returns false after a failure.
  */
 static bool rest(struct util *util, struct recording *recording)
 {
@@ -147,8 +148,8 @@ static bool write_mbuf(struct util *util, struct recording *recording,
 /*
  * Take the next data from the ring into @span. If the ring has no data and @waits is true, sleep
  * and try once more. If @span ends an MBUF, begin to write that MBUF, and give the MBUFs that are
- * already in the files back to the card. Returns 1 if there is data, 0 if no data came in time or
- * the capture has ended (recording->over), or -1 after a failure, which is noted.
+ * already in the files back to the card. Returns 1 if there is data, 0 if no data came in time, a
+ * signal came or the capture has ended (recording->over), or -1 after a failure, which is noted.
  */
 static int take(struct util *util, struct recording *recording, struct litepcie_span *span,
 		struct litepcie_span *last, bool waits)
@@ -180,8 +181,9 @@ static int take(struct util *util, struct recording *recording, struct litepcie_
 /* The end of a recording ---------------------------------------------------------------------- */
 
 /*
- * Returns true if the generator has made all its frames, if the player has ended, or if the card
- * does not answer, which is noted. recording->made becomes the number of the generator's frames.
+ * Returns true if the generator has made all its frames, if the player has ended, or if the
+ * generator cannot be asked, which is noted. recording->made becomes the number of the generator's
+ * frames, if the recording has a generator with a count and no player.
  */
 static bool has_ended(struct util *util, struct recording *recording)
 {
@@ -198,8 +200,8 @@ static bool has_ended(struct util *util, struct recording *recording)
 }
 
 /*
- * Record until one of the recording's limits is reached, the frames have ended, or a signal comes.
- * Returns false after a failure.
+ * Record until one of the recording's limits is reached, the generator or the player has ended, the
+ * capture has ended (recording->over), or a signal comes. Returns false after a failure.
  */
 static bool follow(struct util *util, struct recording *recording, struct litepcie_span *last)
 {
@@ -298,8 +300,9 @@ static bool end(struct util *util, struct recording *recording, struct litepcie_
 /* A recording from its start to its end ------------------------------------------------------- */
 
 /*
- * Open the recording's first file before the card takes frames. Returns false after a failure, such
- * as a --size that is too small for the page of header and one MBUF.
+ * Read the capture's settings, and open the recording's first file before the card takes frames.
+ * Returns false after a failure, such as a --size that is too small for the page of header and one
+ * MBUF.
  */
 static bool prepare(struct util *util, struct recording *recording)
 {
@@ -324,8 +327,8 @@ static bool prepare(struct util *util, struct recording *recording)
 }
 
 /*
- * Start the capture of a queue. A queue other than the first begins when the first queue is
- * started. Returns false after a failure.
+ * Start the capture of a queue, and its generator and player if it has them. A queue other than the
+ * first begins when the first queue is started. Returns false after a failure.
  */
 static bool start(struct util *util, struct recording *recording)
 {
@@ -465,7 +468,7 @@ static void end_thread(struct util *util, struct recording *recording)
 
 /*
  * Start all queues. The first queue is started last, since the captures of all queues begin with
- * it. Returns false after a failure.
+ * it. Returns false if a queue cannot be started. A thread that cannot be made is only noted.
  */
 static bool begin(struct util *util, struct recording *recordings, unsigned int count)
 {

@@ -74,11 +74,13 @@ struct recording {
 };
 
 /*
- * Record @count queues, whose captures are open, until the first queue reaches one of its limits, a
- * signal comes, or the first queue fails. A failure of another queue ends only the recording of
- * that queue, whose later frames are lost in the card, or dropped in a lossless recording. Each queue other than the first has a thread of its own. record() closes the
- * captures, unless a setting was refused. Failures are noted in @util. Returns false if the
- * recording has not begun. Its files are then deleted.
+ * Record @count queues, whose captures are open, until the first queue reaches one of its limits,
+ * its generator or player has ended, another program stops queue 0 of the card, a signal comes, or
+ * the first queue fails. A failure of another queue ends only the recording of that queue: its
+ * later frames are lost in the card, or dropped if the recording is lossless. Each queue other than
+ * the first has a thread of its own. record() closes the captures, unless a setting was refused.
+ * Failures are noted in @util. Returns false if the recording has not begun. Its files are then
+ * deleted.
  */
 bool record(struct util *util, struct recording *recordings, unsigned int count);
 
@@ -90,7 +92,8 @@ bool record_generator(const char *text, struct litepcie_generator *generator);
 
 /*
  * Parse the value of --wait: the time in ns for which packets wait in the card for more packets, so
- * that the card writes them together. Returns false if @text is no 32-bit number.
+ * that the card writes them together. 0 becomes LITEPCIE_CAPTURE_AT_ONCE. Returns false if @text is
+ * no 32-bit number.
  */
 bool record_wait(const struct util_option *option, const char *text);
 
