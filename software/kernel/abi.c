@@ -54,7 +54,7 @@ static_assert(sizeof(struct litepcie_capture_choice) == 16);
 static_assert(sizeof(struct litepcie_capture_sort) == 24 + 16 * 64 + 128);
 static_assert(sizeof(struct litepcie_capture_discards) == 32 * 16);
 
-/* layout of the pages that programs map, and that the driver or the program writes */
+/* sizes of the structures in the pages that programs map */
 static_assert(sizeof(struct litepcie_status_way) == 128);
 static_assert(sizeof(struct litepcie_status) == 256);
 static_assert(sizeof(struct litepcie_index_way) == 64);

@@ -7,8 +7,8 @@
  * program that has the device node open may map all of a BAR for reading.  rights.c decides which
  * parts it may map for writing.
  *
- * A page is mapped at its first access.  When the card is reset or goes, the driver unmaps all
- * pages.  An access then ends in SIGBUS instead of reading all ones.
+ * A page is mapped at its first access.  When the card is reset, sleeps or goes, the driver unmaps
+ * all pages.  Until the card is back, an access ends in SIGBUS instead of reading all ones.
  */
 
 #include <linux/capability.h>

@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Keeps the state of a card (live, offline or gone).  Every access to the hardware is enclosed in
- * litepcie_enter() and litepcie_exit(), which are defined in this file.
+ * Keeps the state of a card (live, offline or gone).  Calls of programs access the hardware only
+ * between litepcie_enter() and litepcie_exit(), which are defined in this file.
  */
 
 #include <linux/module.h>
@@ -104,7 +104,7 @@ void litepcie_set_state(struct litepcie *card, enum litepcie_state state)
 
 /*
  * Mark the card as lost, and wake sleeping threads.  Calls of open files then fail with ENODEV
- * until a reset of the card.  Any context may call this.
+ * until a reset of the card.  The caller must not hold wait.lock of a direction.
  */
 void litepcie_lose(struct litepcie *card)
 {
@@ -123,9 +123,9 @@ bool litepcie_answers(struct litepcie *card)
 }
 
 /*
- * Called when a register reads as all ones.  Returns true if the card no longer answers, and then
- * wakes all threads that wait for the card.  The function may be called in any context, but without
- * the lock wait.lock of a direction, which it takes.
+ * Called when a register reads as all ones.  Returns true if the card no longer answers or counts
+ * as lost already.  The call that notices the loss wakes all threads that wait for the card.  Any
+ * context may call this function, but without the lock wait.lock of a direction, which it takes.
  */
 bool litepcie_check_lost(struct litepcie *card)
 {

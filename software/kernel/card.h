@@ -9,9 +9,10 @@
  *
  * A card (struct litepcie) is one PCI function.  A channel is one DMA channel with its device
  * node.  A way is one direction of a channel.  The structures of a card and of its channels live
- * until the last open file is closed, which may be long after the PCI function has gone.  So code
- * may touch the hardware only between litepcie_enter() and litepcie_exit(), or in the interrupt
- * handler.  "Needs litepcie_enter()" says that a function must be called between these two.
+ * until the last open file is closed, which may be long after the PCI function has gone.  So calls
+ * of programs touch the hardware only between litepcie_enter() and litepcie_exit().  "Needs
+ * litepcie_enter()" says that a function must be called between these two.  The code of pci.c,
+ * interrupt handlers, timers and delayed work also touch the hardware, without litepcie_enter().
  *
  * The driver takes its locks in this order, outermost first.  A copy from or to user memory may
  * take mmap_lock, so no such copy is made with a lock held that stands below mmap_lock in the list:
@@ -115,8 +116,8 @@ struct litepcie {
 	char			digest[8 * LITEPCIE_CAP_DIGEST_WORDS + 1];
 
 	/*
-	 * true once the card's registers have read as all ones; set in any context without a lock.
-	 * xchg() lets only one context log the loss and wake the waiting threads.
+	 * true: the card counts as lost, since its registers have read as all ones or pci.c cannot
+	 * use it; set in any context without a lock.  xchg() lets only one context log the loss.
 	 */
 	bool			lost;
 	/*

@@ -139,9 +139,9 @@ static int add_nodes(struct litepcie *card)
 /* Stopping the card, and using it again ----------------------------------- */
 
 /*
- * Stop all of the card.  When this function returns, litepcie_enter() fails, no direction runs, no
- * interrupt handler runs and the card makes no request.  Calls of the owner of a direction that was
- * running fail with @error.
+ * Stop all of the card except its virtio devices, which their driver must have stopped before.
+ * When this function returns, litepcie_enter() fails, no direction runs, no interrupt handler runs
+ * and the card makes no request.  Calls of the owner of a run that ends here fail with @error.
  */
 static void quiesce(struct litepcie *card, enum litepcie_state state, int error)
 {

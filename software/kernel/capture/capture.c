@@ -63,7 +63,7 @@ static void tell_locked(struct litepcie_capture_queue *queue, bool ended)
 	queue->wake = U64_MAX;
 }
 
-/* Wake the threads that wait for a queue whose run has ended. */
+/* Wake the threads that wait for a queue whose run or owner has ended, or whose card has gone. */
 void litepcie_queue_news(struct litepcie_capture_queue *queue)
 {
 	unsigned long flags;
@@ -471,8 +471,8 @@ static int begin_all(struct litepcie_capture *capture, const struct litepcie_cap
 /*
  * Start a run of kind @run in the queue's ring.  Queue 0 begins the run of all queues that have
  * been started before it.  The caller has checked @start, and is between litepcie_enter() and
- * litepcie_exit().  Returns -EBUSY if the capture runs, -EIO if a part of the card does not stop,
- * -EINVAL if the queues cannot run together, or -ENODEV if the card is lost.
+ * litepcie_exit().  Returns -EBUSY if the capture runs, -EIO if a part of the card does not stop or
+ * clear its counts, -EINVAL if the queues cannot run together, or -ENODEV if the card is lost.
  */
 int litepcie_capture_begin(struct litepcie_capture_queue *queue,
 			   const struct litepcie_capture_start *start, u32 run)

@@ -18,8 +18,8 @@
 
 /*
  * LITEPCIE_IOCTL_CAPTURE_LIMIT: let the card write up to a position of the ring.  Returns -EINVAL
- * if the queue does not run, or if NEWEST is off and the limit is further ahead of the card's
- * position than the ring has bytes.
+ * if the queue takes no part in a run or uses read(), or if NEWEST is off and the limit is further
+ * ahead of the card's position than the ring has bytes.
  */
 static int set_limit(struct litepcie_capture_file *file,
 		     const struct litepcie_capture_limit *wanted)
@@ -74,9 +74,9 @@ static int arm(struct litepcie_capture_file *file, u64 position, struct eventfd_
 }
 
 /*
- * LITEPCIE_IOCTL_CAPTURE_WAKE: set the position at which the file's thread is woken and the eventfd
- * that is then signalled.  On success the queue owns the reference to the new eventfd, and the
- * reference to the previous eventfd is dropped.
+ * LITEPCIE_IOCTL_CAPTURE_WAKE: set the position beyond which waiting threads are woken, and the
+ * eventfd that is then signalled.  On success the queue owns the reference to the new eventfd, and
+ * the reference to the previous eventfd is dropped.
  */
 static int set_wake(struct litepcie_capture_file *file, const struct litepcie_capture_wake *wanted)
 {

@@ -62,9 +62,8 @@ static bool has_bytes(const struct litepcie_capture_file *file,
 }
 
 /*
- * Returns true if poll() must report that @file is readable: @file has bytes to read, or its run
- * has ended and read() would return 0.  If no file has the queue, read() would start a capture, so
- * @file counts as readable.
+ * Returns true if poll() must report that @file is readable: there is new data for @file, its run
+ * has ended, or no file has the queue, so that read() would start a capture.
  */
 static bool has_news(const struct litepcie_capture_file *file,
 		     const struct litepcie_capture_queue *queue)
@@ -181,9 +180,7 @@ static const struct file_operations capture_fops = {
 
 /* Setting up the capture of a card ---------------------------------------- */
 
-/*
- * Free a capture whose last reference was put, and all resources allocated for it so far.
- */
+/* Free a capture whose last reference was put, and all resources allocated for it so far. */
 static void capture_free(struct device *dev)
 {
 	struct litepcie_capture *capture = container_of(dev, struct litepcie_capture, dev);

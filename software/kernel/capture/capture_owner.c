@@ -117,8 +117,9 @@ static bool is_ring(const struct litepcie_capture_ring *request)
 
 /*
  * Returns 0 if @file may give its queue a ring with MBUFs of @mbuf_bytes.  Returns -EBUSY if
- * another file has the queue or the capture runs, or -EINVAL if another queue's ring has MBUFs of
- * another size: the card has one size for all rings.
+ * another file has the queue, the capture runs, the queue was started, or @file uses read().
+ * Returns -EINVAL if another queue's ring has MBUFs of another size, since the card has one size
+ * for all rings, or the error of check_able().
  */
 static int may_take(const struct litepcie_capture_file *file, u32 mbuf_bytes)
 {
@@ -470,9 +471,7 @@ int litepcie_capture_settle(struct litepcie *card)
 	return err;
 }
 
-/*
- * Unmap the rings and the status page from the card, which is stopped and is being unbound.
- */
+/* Unmap the rings and the status page from the card, which is stopped and is being unbound. */
 void litepcie_capture_unmap(struct litepcie *card)
 {
 	struct litepcie_capture *capture = card->capture;

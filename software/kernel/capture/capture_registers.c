@@ -234,7 +234,7 @@ bool litepcie_capture_is_usable(const struct litepcie_block *block)
 
 /*
  * Returns the capability entry of the block CAPTURE_QUEUES, which has the registers for several
- * queues.  Returns NULL if the card has none that the driver knows, which then uses queue 0 only.
+ * queues.  Returns NULL if the card has none that the driver knows.  Queue 0 is then the only one.
  */
 const struct litepcie_block *litepcie_capture_find_sorter(struct litepcie *card)
 {

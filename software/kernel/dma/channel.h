@@ -69,7 +69,7 @@ struct litepcie_stream {
 	 * size is the offset in the ring at which the next read() or write() goes on.
 	 */
 	u64	at;
-	/* h2c: bytes of the packet for which the last write() found no room in the ring, or 0. */
+	/* h2c: bytes of the packet for which a write() that must not wait found no room, or 0 */
 	u64	wanted;
 	/*
 	 * h2c: the status line's errors when fsync() last failed with EIO.  c2h: 1 + the number of
@@ -152,7 +152,7 @@ struct litepcie_way {
 	u32			count, mode, interval_us;
 	/* true: poll() compares the card's count with that of the index page, not with @sw_count */
 	bool			indexed;
-	/* LITEPCIE_RUN_LOOP: buffers that the card had finished when loop_status was last read */
+	/* LITEPCIE_RUN_LOOP: loop_status when last read, in buffers; wraps after 65536 rounds */
 	u64			position;
 	/*
 	 * buffers that the card and the program are done with; in a held run hw_count counts
@@ -193,7 +193,7 @@ struct litepcie_way {
 struct litepcie_notices {
 	const struct litepcie_block	*block;
 	void __iomem		*regs;
-	/* true if the card can write status lines and records without bounce buffers */
+	/* true if the driver can use the card's status lines and records: see notices.c */
 	bool			able;
 	/* true while the pages of records and status lines are mapped for DMA by the card */
 	bool			mapped;

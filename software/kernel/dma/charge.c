@@ -6,9 +6,9 @@
  * Charges the memory of rings to a process and its user, and enforces the user's limit.
  *
  * Memory that cannot be swapped is charged as io_uring and RDMA charge theirs.  The process shows
- * it as VmPin.  All processes of a user together stay within RLIMIT_MEMLOCK.  The user is charged
- * as long as the memory exists, so a process cannot evade the limit by passing its descriptors on
- * and exiting.
+ * it as VmPin.  All processes of a user that have no CAP_IPC_LOCK together stay within
+ * RLIMIT_MEMLOCK.  The user is charged as long as the memory exists, so a process cannot evade the
+ * limit by passing its descriptors on and exiting.
  */
 
 #define pr_fmt(fmt)	KBUILD_MODNAME ": " fmt
@@ -84,10 +84,10 @@ static int charge_process(struct litepcie_charge *charge, u64 limit)
 }
 
 /*
- * Charge @pages to the calling process and its user.  If @allowance is not NULL and no other ring
- * has it, the allowance is taken instead and nobody is charged.  Returns -ENOMEM if the process or
- * its user would exceed RLIMIT_MEMLOCK and the process has no CAP_IPC_LOCK.  After an error nothing
- * is charged.
+ * Charge @pages to the calling process, and to its user if the process has no CAP_IPC_LOCK.  If
+ * @allowance is not NULL and no other ring has it, the allowance is taken instead and nobody is
+ * charged.  Returns -ENOMEM if a process without CAP_IPC_LOCK or its user would exceed
+ * RLIMIT_MEMLOCK, or if the caller is a kernel thread.  After an error nothing is charged.
  */
 int litepcie_charge(struct litepcie_charge *charge, unsigned long pages,
 		    struct litepcie_allowance *allowance)

@@ -183,8 +183,8 @@ static int fill_table(struct litepcie_way *way)
 /* Watchdog of a direction that runs --------------------------------------- */
 
 /*
- * Returns true if no interrupt has come since the watchdog last ran, although the card has finished
- * as many buffers since as should raise two interrupts.
+ * In interrupt mode: returns true if no interrupt has come since the watchdog last ran, although
+ * the card has finished as many buffers since as should raise two interrupts.
  */
 static bool interrupts_are_missing(struct litepcie_way *way)
 {
@@ -302,7 +302,7 @@ int litepcie_dma_stop(struct litepcie_way *way)
 	return err;
 }
 
-/* Apply the owner's PACKETS settings, and let the card write status line and records. */
+/* Except for a loop: apply the owner's PACKETS settings, and start status line and records. */
 static void begin_notices(struct litepcie_way *way, u32 run)
 {
 	struct litepcie_ends ends = way->owner->ends[way->id];
@@ -319,8 +319,8 @@ static void begin_notices(struct litepcie_way *way, u32 run)
 
 /*
  * Start the direction for way->owner, with a ring of default geometry if it has none.  Returns 0,
- * -ENOMEM, -ENODEV if the card is lost, or -EIO if the direction or another part of the card does
- * not stop.  Needs litepcie_enter().
+ * -ENOMEM, -ENODEV if the card is lost, or -EIO if a part of the card does not stop, or if the
+ * card's table does not take all descriptors of a loop.  Needs litepcie_enter().
  */
 static int start_locked(struct litepcie_way *way, u32 run)
 {
@@ -354,7 +354,8 @@ static int start_locked(struct litepcie_way *way, u32 run)
  * direction already runs as this kind, the call does nothing.  For LITEPCIE_RUN_LOOP any file may
  * make such a call, not only the owner.  Returns -EBUSY if another file owns the direction or a run
  * of another kind is under way.  After an error, a held run or a stream starts only once
- * litepcie_dma_end() has cleared the error.  Needs litepcie_enter().
+ * litepcie_dma_end() has cleared the error.  Other errors are those of start_locked().  Needs
+ * litepcie_enter().
  */
 int litepcie_dma_start(struct litepcie_way *way, struct litepcie_file *file, u32 run)
 {
@@ -378,8 +379,9 @@ int litepcie_dma_start(struct litepcie_way *way, struct litepcie_file *file, u32
 
 /*
  * Stop the direction for its owner @file, and clear the error of its last run.  Returns -EBUSY if
- * another file's run is under way.  If the direction is stopped, any file may make this call, which
- * then does nothing.  Needs litepcie_enter().
+ * another file's run is under way, or the error of litepcie_dma_stop().  If the direction is
+ * stopped, files that do not own it may make this call, too, which then does nothing.  Needs
+ * litepcie_enter().
  */
 int litepcie_dma_end(struct litepcie_way *way, struct litepcie_file *file)
 {

@@ -128,7 +128,9 @@ static const struct dma_buf_ops dmabuf_ops = {
 
 /*
  * LITEPCIE_IOCTL_EXPORT: make a dma-buf of the ring that @file has in this direction.  The caller
- * is between litepcie_enter() and litepcie_exit().  Errors:
+ * is between litepcie_enter() and litepcie_exit().  Errors, beside those of
+ * litepcie_owner_ring_of():
+ *   -EINVAL		@fd_flags has an unknown flag
  *   -EADDRINUSE	the ring lies in the process's own memory
  *   -EOPNOTSUPP	the ring needs dma_sync_*(), which other devices would not call
  */

@@ -83,7 +83,7 @@ static int look_at_line(struct litepcie_way *way)
 }
 
 /*
- * Bring the counts of a held run up to date.  Returns 1 if they have changed, 0 if not, or -EIO if
+ * Bring the counts of a held run up to date.  Returns 1 if hw_count has grown, 0 if not, or -EIO if
  * the card's answer cannot be true, so that the card may have gone.  If the card counts descriptors
  * that it was never handed, the run ends with that error.  An answer of all ones does not end the
  * run: a read that the root port has given up returns it, too.
@@ -129,7 +129,8 @@ int litepcie_held_update(struct litepcie_way *way)
 /*
  * Returns true if the card's register counts descriptors of a held run that the driver does not
  * know to be done.  The status line that counts them may still be on its way: a read's completion
- * does not push the writes that wait in the endpoint.
+ * does not push the writes that wait in the endpoint.  The function also returns true if the root
+ * port has given up the read, since the count is not known then.
  */
 bool litepcie_held_is_behind(struct litepcie_way *way)
 {

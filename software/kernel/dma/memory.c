@@ -96,9 +96,9 @@ static void memory_release(struct litepcie_memory *memory, unsigned long pinned,
 /*
  * Pin memory of the calling process for writing by the card, and charge it to the process.
  * @address and @bytes are multiples of the page size.  The caller holds no lock of the driver,
- * since pages may have to be read from a disk.  Errors:
+ * since pages may have to be read from a disk.  Errors, among others of the kernel:
  *   -EFAULT	no memory is mapped at @address, or the process may not write to it
- *   -EOPNOTSUPP	the memory is a file's, or shared
+ *   -EOPNOTSUPP	the memory is neither private and anonymous nor of hugetlbfs
  *   -ENOMEM	no kernel memory, or RLIMIT_MEMLOCK would be exceeded
  */
 struct litepcie_memory *litepcie_memory_pin(unsigned long address, size_t bytes)

@@ -7,8 +7,9 @@
  * direction, in the channel's status page, and a record for each c2h buffer that has ended.
  *
  * The pages of the notices have struct pages and reference counts, so user mappings may outlive the
- * card.  The driver reads the card's registers instead of using notices if the card has no block
- * RECORDS, if the card's writes would need dma_sync_*(), or on a big-endian processor.
+ * card.  The driver reads the card's registers instead of using notices in LitePCIe's loop, and if
+ * it cannot use them: there is no usable block RECORDS, memory or frequency of the card's clock,
+ * the card's writes would need dma_sync_*(), or the processor is big-endian.
  */
 
 #include <linux/log2.h>
@@ -101,8 +102,8 @@ void litepcie_notices_free(struct litepcie_chan *chan)
 }
 
 /*
- * Returns true if the block RECORDS has all registers of its first version, and if the card's ring
- * can have @entries records: one for each descriptor of the card's table.
+ * Returns true if the block RECORDS lies in BAR0 and has all registers of its first version, and if
+ * the card's ring can have @entries records: at least one for each descriptor of the card's table.
  */
 static bool is_usable(const struct litepcie_block *block, u32 entries)
 {
@@ -185,8 +186,8 @@ static u32 flush_cycles(struct litepcie *card, u32 flush_us)
 
 /*
  * Let the card write the status line and (c2h) the records of a direction that is stopped and whose
- * descriptor table is empty.  @flush_us: c2h buffers end after this time in us even if they are not
- * full; 0: never.  Needs litepcie_enter().
+ * descriptor table is empty.  @flush_us: a partly filled c2h buffer ends when no more data has come
+ * for this time in us; 0: never.  Needs litepcie_enter().
  */
 void litepcie_notices_start(struct litepcie_way *way, u32 flush_us)
 {

@@ -146,7 +146,7 @@ struct litepcie_ring *litepcie_owner_ring_of(struct litepcie_way *way, struct li
 	return err ? ERR_PTR(err) : ring;
 }
 
-/* Returns the geometry of the ring that litepcie_owner_ring_of() returns, and makes no ring. */
+/* Returns the geometry of @file's ring in this direction; the default one if it has no ring. */
 struct litepcie_geometry litepcie_owner_geometry(struct litepcie_way *way,
 						 struct litepcie_file *file)
 {

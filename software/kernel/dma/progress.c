@@ -4,7 +4,8 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Keeps the driver's counts of buffers that the card has finished, and wakes the threads that wait
- * for more.  Every interrupt runs this code, so sim/rows/host.py counts its instructions.
+ * for more.  Every interrupt of a direction runs this code, so sim/rows/host.py counts its
+ * instructions.
  *
  * In LitePCIe's loop the card's register loop_status has the index of the last descriptor that the
  * card is done with, and the number of rounds before.  Index plus rounds, counted in descriptors,

@@ -16,7 +16,7 @@
 #include "compat.h"
 
 #define MINORS		256
-/* default c2h flush time of an open file in us: a partly filled buffer ends after this time */
+/* default c2h flush time in us: a partly filled buffer ends after this time without more data */
 #define READ_FLUSH_US	100
 
 static dev_t first_number;
@@ -66,9 +66,9 @@ free:
 }
 
 /*
- * The last close(): wait for at most close_timeout_ms until the card has sent what was written to
- * h2c, and then release the file's directions, rings and eventfds.  If the card is being reset or
- * has gone (@live is false), no register is touched.
+ * The last close(): wait for at most close_timeout_ms until the user's logic has taken the data of
+ * an h2c stream, and then release the file's directions, rings and eventfds.  If the card is being
+ * reset or has gone (@live is false), no register is touched.
  */
 static int litepcie_release(struct inode *inode, struct file *filp)
 {
@@ -93,7 +93,7 @@ static int litepcie_release(struct inode *inode, struct file *filp)
 /*
  * Decides poll() for a ring with the flag LITEPCIE_RING_INDEXED, by the count of buffers that the
  * program wrote to the index page.  c2h: returns true if the card has filled more buffers than that
- * count.  h2c: returns true if the ring has a free buffer beyond that count.
+ * count.  h2c: returns true if the ring has two or more free buffers beyond that count.
  */
 static bool has_news(struct litepcie_way *way, const struct litepcie_file *file,
 		     enum litepcie_direction id)
@@ -172,9 +172,9 @@ static __poll_t errors(struct litepcie_chan *chan)
 }
 
 /*
- * poll() for one direction wakes for that direction only.  poll() for neither direction wakes when
- * a direction fails or the card is removed.  For a card that has gone, poll() returns POLLHUP and
- * POLLERR.
+ * Progress of a direction wakes only poll() for that direction.  Every poll() wakes when a
+ * direction fails, and when the card is reset or removed.  For a card that has gone, poll() returns
+ * POLLHUP and POLLERR.
  */
 static __poll_t litepcie_poll(struct file *filp, struct poll_table_struct *table)
 {

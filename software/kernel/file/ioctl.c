@@ -4,7 +4,7 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Implements ioctl() of the device node: LitePCIe's numbers and Lanebox's own.  The table `calls`
- * has an entry for each number.
+ * has an entry for each number except that of LITEPCIE_IOCTL_EXPORT.
  *
  * Arguments are copied from and to the user before litepcie_enter() or after litepcie_exit().  A
  * page fault of such a copy may take long, and a reset of the card must not wait for it.

@@ -7,8 +7,8 @@
  * maps rings and pages.
  *
  * Rings are mapped as struct pages with reference counts, not as bare frame numbers.  So their
- * pages can be pinned (O_DIRECT, io_uring, vmsplice), and a mapping outlives the file and the
- * card.
+ * pages can be pinned (O_DIRECT, io_uring, vmsplice), and a mapping stays usable when the card has
+ * gone.
  */
 
 #include <linux/mm.h>

@@ -87,8 +87,9 @@ void litepcie_packet_refuse(const struct litepcie_run *run)
 
 /*
  * h2c: send the bytes of @from as one packet.  All of them are copied to the ring before the first
- * part of them is handed over to the card.  So either all of the packet is sent, or, after -EFAULT,
- * nothing.  The caller holds way->io and has made sure that ring and table have room.
+ * part of them is handed over to the card, so nothing is sent after -EFAULT.  After an error of
+ * litepcie_stream_hand_over() the run is over, and the rest of the packet is dropped.  The caller
+ * holds way->io and has made sure that ring and table have room.
  */
 int litepcie_packet_write(struct litepcie_run *run, struct iov_iter *from)
 {

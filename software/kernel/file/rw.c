@@ -6,10 +6,10 @@
  * Implements read() and write().  In LitePCIe's loop (LITEPCIE_RUN_LOOP) these calls copy whole
  * buffers, by the code of this file.  In all other cases they move a stream of bytes (stream.c).
  *
- * In LitePCIe's loop the card goes round its ring and does not wait for software.  If software is
- * more than half a ring late, buffers are lost, and counted in way->lost.  c2h: older buffers are
- * skipped, since the card may overwrite them while they are read.  h2c: if the card has already
- * sent a buffer, data written to it now would never leave, so the data is dropped.
+ * In LitePCIe's loop the card goes round its ring and does not wait for software.  Buffers for
+ * which software is too late are lost, and counted in way->lost.  c2h: buffers that are more than
+ * half a ring old are skipped, since the card may overwrite them while they are read.  h2c: if the
+ * card has already sent a buffer, data written to it now would never leave, so the data is dropped.
  */
 
 #include <linux/math64.h>
@@ -49,7 +49,7 @@ static bool has_room(const struct litepcie_way *way)
 	return way->sw_count - way->hw_count < READ_ONCE(way->margin);
 }
 
-/* Returns true if read() or write() need not wait: a buffer is ready, or the run has an error. */
+/* Returns true if read() or write() need not wait: a buffer is ready, or the call must fail. */
 static bool is_ready(struct litepcie_way *way)
 {
 	bool ready;
@@ -224,9 +224,9 @@ static ssize_t write_buffers(struct run *run, struct iov_iter *from)
 }
 
 /*
- * Copy the buffers that are ready, as far as @iter goes.  Returns the bytes copied, or -EINVAL if
- * @iter is shorter than a buffer.  Returns 0 if the buffer that the caller has waited for is not
- * ready any more, since another call took it or the run was stopped.
+ * Copy the buffers that are ready, as far as @iter goes.  Returns the bytes copied or (h2c)
+ * dropped, -EINVAL if @iter is shorter than a buffer, or another error.  Returns 0 if the buffer
+ * is not ready any more, since another call took it or the run was stopped.
  */
 static ssize_t transfer_some(struct litepcie_way *way, struct litepcie_file *file,
 			     struct iov_iter *iter)

@@ -15,7 +15,7 @@
  * h2c: of the bytes that were written, the card gets whole beats (of LITEPCIE_BEAT_BYTES bytes
  * each).  An incomplete beat waits for more data, so the user's logic does not see how the data was
  * divided into write() calls.  sync.c has the code that sends an incomplete beat, and packets.c the
- * code that is only used with packets on.
+ * code for packets, and for the records of c2h buffers.
  */
 
 #include <linux/math64.h>

@@ -189,8 +189,8 @@ static bool has_failed(const struct litepcie_run *run)
 
 /*
  * fsync(): wait without a time limit until the card has fetched all bytes that were written.
- * Returns 0 at once if this file has written nothing, and -EIO if the card's reads of the data from
- * host memory have failed.
+ * Returns 0 if this file has written nothing, -EIO if the card's reads of the data from host memory
+ * have failed, an error of drain(), or the error of the file's last run.
  */
 int litepcie_stream_sync(struct litepcie_file *file)
 {

@@ -187,8 +187,8 @@ void litepcie_virtio_add(struct litepcie *card)
 }
 
 /*
- * Remove the auxiliary devices.  Their driver resets the virtio devices, unless the card is marked
- * as lost.  So this function must be called before the card is stopped.
+ * Remove the auxiliary devices.  Their driver resets the virtio devices, unless the card no longer
+ * answers.  So this function must be called before the card is stopped.
  */
 void litepcie_virtio_del(struct litepcie *card)
 {
@@ -251,9 +251,7 @@ int litepcie_virtio_listen(struct litepcie_virtio *virtio, unsigned int source,
 }
 EXPORT_SYMBOL_GPL(litepcie_virtio_listen);
 
-/*
- * Undo litepcie_virtio_listen().  When this function returns, the handler no longer runs.
- */
+/* Undo litepcie_virtio_listen().  When this function returns, the handler no longer runs. */
 void litepcie_virtio_ignore(struct litepcie_virtio *virtio, unsigned int source, void *data)
 {
 	struct litepcie *card = virtio->card;

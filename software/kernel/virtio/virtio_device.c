@@ -45,9 +45,9 @@ static u8 read_status(struct virtio_device *vdev)
 }
 
 /*
- * Returns the virtio device's status.  Returns 0, too, if the device did not end its last reset.
- * The kernel then takes the device for reset, since its queues are out of use, and no driver gets
- * beyond FEATURES_OK.
+ * Returns the virtio device's status, or 0 if the device did not end its last reset or the card is
+ * lost.  The kernel then takes the device for reset, since its queues are out of use, and no driver
+ * gets beyond FEATURES_OK.
  */
 static u8 get_status(struct virtio_device *vdev)
 {

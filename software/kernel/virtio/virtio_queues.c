@@ -6,7 +6,7 @@
  * Makes and deletes the queues of a virtio device, rings their doorbells, and takes their
  * interrupts.
  *
- * An interrupt costs no register read: the used ring in host memory says which buffers are used.
+ * The handlers here read no register: the used ring in host memory says which buffers are used.
  */
 
 #include <linux/io.h>
@@ -28,8 +28,9 @@ static bool is_waited_for(const struct virtqueue *vq)
 }
 
 /*
- * Returns true if the device uses the buffers that are announced to it.  The card answers this read
- * of the status register only after it has got the doorbell that was written before.
+ * Returns true if the device uses the buffers that are announced to it, or if the root port has
+ * given up the read of the status register.  The card answers this read only after it has got the
+ * doorbell that was written before.
  */
 static bool uses_buffers(struct litepcie_vdev *d)
 {
