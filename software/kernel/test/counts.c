@@ -52,7 +52,7 @@ static unsigned int described;
 static unsigned int told_others;
 /* number of calls of the driver's litepcie_check_lost(), which asks whether the card has gone */
 static unsigned int suspected;
-static unsigned int given_up;	/* number of the next reads that return all ones */
+static unsigned int given_up;	/* number of the driver's next reads that return all ones */
 static bool gone;		/* true: no read of the card is answered */
 
 static void fail(const char *what)

@@ -23,7 +23,8 @@ struct live {
 	/* the card's counts of frames at the last two reads, and the host's times of these reads */
 	struct litepcie_capture_stats	now, before;
 	double				now_s, before_s;
-	bool				clears;		/* clear the terminal before a table */
+	/* true: stdout is a terminal, which is cleared before each table */
+	bool				clears;
 };
 
 /* The values of the command's options. */

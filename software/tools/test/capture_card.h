@@ -80,7 +80,7 @@ int litepcie_capture_generate(struct litepcie_capture *capture,
 	return 0;
 }
 
-/* The generator's last frame waits for room until the card has given all its MBUFs. */
+/* The generator of the made-up card is idle once all MBUFs (parts of the ring) were found full. */
 int litepcie_capture_generated(struct litepcie_capture *capture, uint64_t *frames)
 {
 	(void)capture;

@@ -218,7 +218,7 @@ static int card_memory(struct litepcie *ours, unsigned int kind, void *place, si
 	return 0;
 }
 
-/* The memory is freed at the end of the program. */
+/* Stand-in for the library's free of a card's memory: the memory is kept. */
 static void card_memory_free(struct litepcie *ours, unsigned int kind)
 {
 	(void)ours;

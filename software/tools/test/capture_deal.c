@@ -34,7 +34,7 @@
 
 /* Stand-ins for the disks --------------------------------------------------------------------- */
 
-/* The disk of each folder. Writes of a file's header never wait and always have room. */
+/* Stand-in for the disk of each folder. Writes of a file's header never wait or fail. */
 static struct {
 	bool		holds;		/* writes of MBUFs wait until @holds is false */
 	unsigned int	waiting;	/* number of writes that wait because of @holds */
@@ -191,7 +191,7 @@ static void begin(uint64_t file_bytes)
 		sched_yield();
 }
 
-/* The card writes over MBUFs as soon as deal_done() has counted them. */
+/* Write over MBUFs as soon as deal_done() has counted them, as the card does. */
 static void give_back(void)
 {
 	for (unsigned int done = deal_done(&deal); done; done--)

@@ -119,7 +119,7 @@ static void a_write_goes_on(void)
 		output_free(&output);
 		unlink(path);
 		if (!direct && *faults[i].note)
-			continue;	/* The filesystem has no O_DIRECT. */
+			continue;	/* A filesystem without O_DIRECT has no such fault. */
 		plan(3, faults[i].error, faults[i].most);
 		CHECK_EQUAL(write_file(&output, 4), 4);
 		CHECK(output_close(&output));

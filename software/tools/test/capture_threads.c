@@ -37,8 +37,8 @@
 #define MBUFS	8u		/* number of MBUFs in the ring of a queue */
 
 /*
- * A queue of the card. All bytes of its MBUF n are byte_of(n), and the MBUF comes when the ring has
- * room for it.
+ * Stand-in for a queue of the card. All bytes of its MBUF n are byte_of(n), and the MBUF comes when
+ * the ring has room for it.
  */
 struct litepcie_capture {
 	unsigned int	number, full, given, released;
@@ -110,7 +110,7 @@ int litepcie_capture_next(struct litepcie_capture *capture, struct litepcie_span
 	return 1;
 }
 
-/* The card writes over the MBUFs as soon as they are given back. */
+/* The stand-in for the card writes over MBUFs (parts of a ring) as soon as they are given back. */
 int litepcie_capture_release(struct litepcie_capture *capture, size_t bytes)
 {
 	for (; bytes; bytes -= MBUF)

@@ -64,7 +64,7 @@ void litepcie_exit(struct litepcie *ours)
 	lock_leave(&live);
 }
 
-/* Let one tick pass, while the driver sleeps with no lock but way->io. The card goes on. */
+/* Let one tick pass, while the driver sleeps with no lock but way->io. The made-up card goes on. */
 void tick(void)
 {
 	for (int rank = RANK_LIVE; rank < RANKS; rank++)

@@ -77,8 +77,8 @@ enum dma_data_direction { DMA_TO_DEVICE = 1, DMA_FROM_DEVICE };
 /* Stand-ins for the kernel's locks ------------------------------------------------------------ */
 
 /*
- * The ranks of locks, outermost first. A lock may be taken only while no lock of its own or of a
- * later rank is held.
+ * The ranks of the driver's locks, outermost first. A lock may be taken only while no lock of its
+ * own or of a later rank is held.
  */
 enum { RANK_IO, RANK_LIVE, RANK_MUTEX, RANK_MASTER, RANK_WAIT, RANKS };
 
@@ -131,7 +131,7 @@ void tick(void);
 #define wait_event_timeout(_wait, _condition, _ticks) \
 	do { if (!(_condition)) tick(); } while (0)
 
-/* Polls a register as the kernel does: after the time limit it reads once more. */
+/* Stands for the kernel's readl_poll_timeout(): reads once more after the time limit. */
 #define readl_poll_timeout(_address, _value, _condition, _sleep_us, _timeout_us)	\
 ({											\
 	u64 left_ = (_timeout_us);							\
@@ -260,7 +260,7 @@ void litepcie_timer_init(struct litepcie_way *way);
 void litepcie_timer_start(struct litepcie_way *way);
 void litepcie_timer_stop(struct litepcie_way *way);
 
-/* Functions of the files that the program includes */
+/* Functions of the driver's files that the program drain includes */
 const char *litepcie_way_name(const struct litepcie_way *way);
 void litepcie_dma_init(struct litepcie_way *way);
 void litepcie_master_off(struct litepcie *card, u32 cause);
@@ -293,33 +293,34 @@ void litepcie_stream_close(struct litepcie_file *file);
 
 /* The made-up card ---------------------------------------------------------------------------- */
 
-#define SIZE	4096u	/* bytes of a buffer */
-#define COUNT	8u	/* number of buffers in a ring */
-#define DEPTH	16u	/* number of descriptors that the card's table holds */
+#define SIZE	4096u	/* bytes of a buffer of the made-up rings */
+#define COUNT	8u	/* number of buffers in a made-up ring */
+#define DEPTH	16u	/* number of descriptors that the made-up card's table holds */
 
 struct made {
-	unsigned int	pace;		/* number of descriptors that the card finishes in a tick */
+	unsigned int	pace;		/* descriptors that the made-up card finishes in a tick */
 	/* ticks from the fetch of the last descriptor until the user's logic has taken all data */
 	unsigned int	untaken;
-	bool		gone;		/* true: the card has gone; each read returns all ones */
+	bool		gone;		/* true: the made-up card has gone, reads return all ones */
 	bool		given_up;	/* true: the root port answers reads with all ones */
-	bool		stuck;		/* true: the direction does not stop */
+	bool		stuck;		/* true: the made-up card's direction does not stop */
 	bool		signal;		/* true: a signal is pending for the calling thread */
 	bool		running;
 	u32		value;
 	u32		bytes[DEPTH];	/* number of bytes of each descriptor in the table */
 	bool		last[DEPTH];
 	u32		level, done;
-	u64		fetched;	/* bytes that the card has fetched in all runs together */
+	u64		fetched;	/* bytes that the made-up card has fetched in all runs */
 	unsigned int	packets;
-	void		(*meanwhile)(void);	/* makes other threads' calls in each tick */
+	/* function that makes the calls of other threads in each tick, or NULL */
+	void		(*meanwhile)(void);
 };
 
 extern struct made made;
 extern char said[256];		/* the driver's last log message */
 extern unsigned int rings;	/* number of rings that the driver has not freed */
 extern unsigned int mapped;	/* number of rings that are mapped for the card */
-extern int entry_error;		/* error that litepcie_enter() returns, as in a reset, or 0 */
+extern int entry_error;		/* error that the stand-in for litepcie_enter() returns, or 0 */
 extern struct litepcie card;
 extern struct litepcie_chan channel;
 

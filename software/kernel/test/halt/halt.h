@@ -55,7 +55,7 @@ enum litepcie_direction { LITEPCIE_H2C, LITEPCIE_C2H, LITEPCIE_WAYS };
 #define pci_clear_master(_pdev)		((_pdev)->master = false)
 #define trace_litepcie_run(_way, _run, _error)	((void)(_error))
 
-/* Polls a register as the kernel does: after the time limit it reads once more. */
+/* Stands for the kernel's readl_poll_timeout(): reads once more after the time limit. */
 #define readl_poll_timeout(_address, _value, _condition, _sleep_us, _timeout_us)	\
 ({											\
 	u64 left_ = (_timeout_us);							\

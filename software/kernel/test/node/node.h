@@ -97,8 +97,8 @@ extern struct task *const current;
 /* Stand-ins for the kernel's locks ------------------------------------------------------------ */
 
 /*
- * The ranks of locks, outermost first. A lock may be taken only while no lock of its own or of a
- * later rank is held.
+ * The ranks of the driver's locks, outermost first. A lock may be taken only while no lock of its
+ * own or of a later rank is held.
  */
 enum { RANK_IO, RANK_LIVE, RANK_MUTEX, RANK_WAIT, RANK_SELECT, RANKS };
 

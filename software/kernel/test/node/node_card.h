@@ -39,8 +39,8 @@ struct made_card {
 	bool	stuck;		/* true: the capture block never becomes idle */
 	bool	gone;		/* true: the card has gone, and all registers read as all ones */
 	u32	given_up;	/* number of the next reads of the status that return all ones */
-	bool	deaf;		/* true: interrupts are lost */
-	bool	slow;		/* true: interrupts wait until the test calls deliver() */
+	bool	deaf;		/* true: the made-up card's interrupts are lost */
+	bool	slow;		/* true: its interrupts wait until the test calls deliver() */
 	bool	raised;		/* true: an interrupt was raised and is not delivered yet */
 	unsigned int interrupts;	/* number of interrupts that the driver has got */
 	bool	master_off;
@@ -52,7 +52,7 @@ struct made_card {
 
 extern struct made_card made;
 extern struct litepcie card;
-extern int entry_error;		/* error that litepcie_enter() returns, or 0 */
+extern int entry_error;		/* error that the stand-in for litepcie_enter() returns, or 0 */
 extern bool outside;		/* true: the driver may use registers outside litepcie_enter() */
 extern const char *part;	/* name of the test that runs */
 extern struct eventfd_ctx events[2];	/* the eventfds, whose descriptors are 0 and 1 */

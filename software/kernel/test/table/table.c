@@ -28,11 +28,11 @@ static struct file filp = { &file };
 static struct file dmabuf_file;
 static struct dma_buf dmabuf = { &dmabuf_file };
 
-static bool gone;		/* true: litepcie_enter() fails */
+static bool gone;		/* true: the stand-in for litepcie_enter() fails */
 static unsigned int entered;	/* calls of litepcie_enter() without litepcie_exit(): 0 or 1 */
 static const char *reached;	/* name of the stand-in that was called last */
 static bool inside;
-static const char *tried;	/* name of the call under test */
+static const char *tried;	/* name of the ioctl() call under test */
 
 static void need(bool true_, const char *what)
 {

@@ -105,7 +105,7 @@ static inline void lock_take(spinlock_t *lock)
 	lock->held = true;
 }
 
-/* Polls a register as the kernel does: after the time limit it reads once more. */
+/* Polls a register as the kernel's readl_poll_timeout(): reads once more after the time limit. */
 #define poll_timeout(_read, _argument, _value, _condition, _sleep_us, _timeout_us)	\
 ({											\
 	u64 left_ = (_timeout_us);							\
@@ -211,7 +211,8 @@ struct virtio_device {
 	struct { u32 device, vendor; }		id;
 	const struct virtio_config_ops		*config;
 	u64					features;
-	unsigned int				changed;	/* configuration changes */
+	/* number of calls of virtio_config_changed() for the device */
+	unsigned int				changed;
 	bool					registered;
 };
 

@@ -13,8 +13,8 @@
 #include "../../virtio/virtio.h"
 
 #define DEVICES		2u	/* number of virtio devices: a network card and a console */
-#define QUEUES		4u	/* number of queues of each device */
-#define SIZE		8u	/* largest number of entries of a queue */
+#define QUEUES		4u	/* number of queues of each made-up virtio device */
+#define SIZE		8u	/* largest number of entries of a queue of the made-up card */
 #define OFFSET		0x4000u	/* offset in BAR0 of device 0's page; the next page is device 1's */
 #define CONFIG_BYTES	16u
 

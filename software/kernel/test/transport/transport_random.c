@@ -23,7 +23,8 @@
 
 struct known_ring {
 	bool		there, callback;
-	u16		avail, used, quiet;	/* the rings' indices; the used ring's flags */
+	/* indices of the available and of the used ring; flags of the used ring */
+	u16		avail, used, quiet;
 	u16		head[SIZE];		/* head descriptors of the card's buffers */
 	unsigned int	calls;
 };

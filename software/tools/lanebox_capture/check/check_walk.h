@@ -29,7 +29,8 @@ struct walk {
 	struct check	*check;
 	const uint8_t	*data;
 	size_t		size;
-	bool		swapped;	/* the section is big endian, so numbers are swapped */
+	/* true: the bytes of the section's numbers are in the order opposite to the processor's */
+	bool		swapped;
 	uint8_t		*resolutions;	/* if_tsresol of each interface of the section */
 	uint32_t	interfaces;	/* number of interfaces of the section so far */
 	/* The members from here on are used only for a recording of lanebox-capture. */

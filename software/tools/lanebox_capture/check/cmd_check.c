@@ -18,7 +18,7 @@
 
 struct checked_file {
 	const char	*path;
-	bool		read;		/* the file could be read */
+	bool		read;		/* true: the file could be read */
 	struct check	found;
 };
 
@@ -38,8 +38,8 @@ static void emit_mbufs(const struct emit *out, const struct check *found)
 	emit_unsigned(out, "lost_staging", ", %llu for the staging memory\n",
 		      found->lost_staging);
 	/*
-	 * If the last seal of a file does not say that the recording was stopped, the recording
-	 * goes on in the next file.
+	 * If the last seal of a file does not say that the recording was stopped, the recording has
+	 * more files, or a failure has ended it.
 	 */
 	emit_bool(out, "stopped", found->stopped);
 	emit_text(out, "  end          %s\n",
@@ -162,7 +162,7 @@ static int run(struct util *util)
 	struct checked checked = { .count = util->word_count };
 	int status, done;
 
-	util->device = NULL;	/* no card is opened */
+	util->device = NULL;	/* the command check opens no card */
 	checked.files = calloc((size_t)checked.count, sizeof(*checked.files));
 	if (!checked.files) {
 		util_fail(util, "no memory for the results of %d files", checked.count);

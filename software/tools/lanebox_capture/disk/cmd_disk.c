@@ -32,7 +32,7 @@
 #define SHORTEST	0.5
 
 struct trial {
-	/* the settings of the command line */
+	/* The members up to @mbuf_bytes are settings from the command line. */
 	const char	*folder;
 	double		rate;		/* bytes per second; 0: as fast as the disk takes them */
 	double		seconds;
@@ -290,7 +290,7 @@ static int run(struct util *util)
 {
 	int status;
 
-	util->device = NULL;	/* no card is opened */
+	util->device = NULL;	/* the command disk opens no card */
 	if (trial.mbuf_bytes > trial.ring_bytes / 4)
 		return util_usage(util, "--mbuf %llu: it must be a quarter of --ring %llu at most",
 				  (unsigned long long)trial.mbuf_bytes,

@@ -42,7 +42,7 @@ struct output_file {
 struct output_write {
 	const uint8_t	*data;
 	size_t		bytes;
-	ssize_t		result;		/* bytes written, or -errno */
+	ssize_t		result;		/* of a write that has ended: bytes written, or -errno */
 	bool		ended;
 };
 
@@ -54,9 +54,10 @@ struct output {
 	uint64_t		most;		/* largest size of a file in bytes; 0: no limit */
 	void			*header;	/* aligned page with the header of each file */
 	size_t			header_bytes;
-	int			fd;		/* the open file, or -1 */
+	int			fd;		/* descriptor of the open file, or -1 */
 	bool			direct;		/* true: the file is written with O_DIRECT */
-	bool			regular;	/* true: a file; false: a pipe or a device */
+	/* true: the open file is a regular file; false: it is a pipe or a device */
+	bool			regular;
 	/* true: a write, or the change to the next file, has failed. Nothing more is written. */
 	bool			ended;
 	struct uring		uring;

@@ -35,7 +35,7 @@ struct uring {
 	struct io_uring_cqe	*done;
 	uint32_t		queued;		/* requests not yet handed to the kernel */
 	bool			fixed;		/* true: the data of all writes is in @memory */
-	const uint8_t		*memory;	/* the registered memory */
+	const uint8_t		*memory;	/* memory that uring_register() has registered */
 };
 
 /*

@@ -28,7 +28,7 @@
 #define STDOUT		"-"
 
 struct search {
-	/* the settings of the command line */
+	/* The members up to @to_s are settings from the command line. */
 	char		**files;
 	int		count;
 	const char	*text;		/* the filter in tcpdump's language */
@@ -211,7 +211,7 @@ static int run(struct util *util)
 {
 	bool told = !search.target || strcmp(search.target, STDOUT);
 
-	util->device = NULL;	/* no card is opened */
+	util->device = NULL;	/* the command find opens no card */
 	search.files = util->words;
 	search.count = util->word_count - 1;
 	search.text = util->words[util->word_count - 1];

@@ -14,7 +14,7 @@
 
 #define LIBRARY		"libpcap.so.0.8"	/* libpcap in Debian, with the ABI of 1.0 */
 #define OTHER_LIBRARY	"libpcap.so.1"		/* libpcap in other distributions */
-#define ETHERNET	1			/* DLT_EN10MB */
+#define ETHERNET	1			/* libpcap's link type DLT_EN10MB */
 #define SNAP		65535
 #define NO_NETMASK	0xffffffffu
 

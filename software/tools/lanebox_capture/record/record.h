@@ -18,7 +18,8 @@
 
 struct recording {
 	/* The members up to @sorting are settings: what is to be recorded, and where to. */
-	const char			*target;	/* path of the file or folder */
+	/* path of the file or folder to which is recorded, unless @folders is set */
+	const char			*target;
 	/* paths of several folders that share the MBUFs; NULL: everything goes to @target */
 	char				**folders;
 	unsigned int			folder_count;
