@@ -21,7 +21,7 @@
 /* sizes of the arguments of LitePCIe's own ioctl() calls */
 static_assert(sizeof(struct litepcie_ioctl_reg) == 12);
 static_assert(sizeof(struct litepcie_ioctl_dma) == 1);
-/* These two structures are not padded by hand, and 32-bit x86 aligns their __s64 to 4 bytes. */
+/* 32-bit x86 aligns the __s64 of struct litepcie_ioctl_dma_writer and _reader to 4 bytes. */
 static_assert(sizeof(struct litepcie_ioctl_dma_writer) == (sizeof(long) == 8 ? 24 : 20));
 static_assert(sizeof(struct litepcie_ioctl_dma_reader) == (sizeof(long) == 8 ? 24 : 20));
 static_assert(sizeof(struct litepcie_ioctl_mmap_dma_info) == 48);

@@ -97,7 +97,7 @@ struct litepcie_listener {
 struct litepcie_virtio_slot {
 	/* the device's entry in the capability table; NULL: no such device */
 	const struct litepcie_block	*block;
-	/* the auxiliary device made for the virtio device; NULL: card being reset or removed */
+	/* the auxiliary device made for the virtio device; NULL: there is none at present */
 	struct litepcie_virtio		*device;
 };
 

@@ -33,8 +33,8 @@ static bool is_captures(const struct litepcie *card, u32 cause)
  * an earlier message may have cleared a cause, but loaded the count before the card's write of it
  * had arrived.
  *
- * The function is not inlined: for most messages only one cause is enabled, so that this function
- * is not called, and the handler is shorter without its code.
+ * The function is not inlined: while only one cause is enabled this function is not called, and the
+ * handler is shorter without its code.
  */
 static noinline void look_at_memory(struct litepcie *card, int irq, u32 causes, u32 others)
 {

@@ -5,8 +5,7 @@
  *
  * Declares the driver's tracepoints, which are in events/litepcie of tracefs: litepcie_run when a
  * direction starts or stops, litepcie_ring when a direction gets a ring, litepcie_progress when the
- * driver has read the card's count of finished buffers, and litepcie_state when the card's state
- * changes.
+ * driver has stored a count of finished buffers, and litepcie_state when the card's state changes.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM litepcie

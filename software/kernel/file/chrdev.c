@@ -195,8 +195,8 @@ static __poll_t litepcie_poll(struct file *filp, struct poll_table_struct *table
 /*
  * The file operations of a device node.  The driver offers no splice(), because the kernel calls
  * splice() with the pipe locked.  While splice() waited for the card, the program at the other end
- * of the pipe could neither read the data that is already in the pipe nor exit.  cat and pv try
- * splice() first, and then use read() and write().
+ * of the pipe could neither read the data that is already in the pipe nor exit.  Programs that try
+ * splice() first, such as pv, then use read() and write().
  */
 static const struct file_operations litepcie_fops = {
 	.owner		= THIS_MODULE,

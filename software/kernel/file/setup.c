@@ -4,7 +4,8 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Implements the ioctl() calls that set up a direction: the buffer sizes and the memory of its
- * ring, its eventfd and its packet settings.  LITEPCIE_IOCTL_FEATURES is implemented here, too.
+ * ring, its eventfd and its packet settings.  LITEPCIE_IOCTL_RING_INFO and _FEATURES, which only
+ * report, are implemented here, too.
  */
 
 #include <linux/eventfd.h>

@@ -52,7 +52,7 @@ struct deal_folder {
 struct deal {
 	struct deal_folder	folders[DEAL_MOST];
 	unsigned int		count;	/* number of folders */
-	pthread_mutex_t		lock;	/* covers the members below */
+	pthread_mutex_t		lock;	/* covers the members of struct deal below @lock */
 	/*
 	 * @given_news is broadcast when a folder may take an MBUF or the threads must end, and
 	 * @done_news when an MBUF was written or a folder has failed.
