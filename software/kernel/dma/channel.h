@@ -35,9 +35,9 @@ enum litepcie_direction {
 };
 
 /*
- * The counts of a held run, in which the card uses only the descriptors that the driver has handed
- * to it.  A descriptor is a buffer or a part of one.  The counts begin with 0 at the start of the
- * run, and never wrap.
+ * The counts of a held run or a stream, in which the card uses only descriptors that the driver has
+ * handed to it.  A descriptor is a buffer or a part of one.  The counts begin with 0 at the start
+ * of the run, and never wrap.
  */
 struct litepcie_held {
 	u64	advanced;	/* descriptors of the run that were handed to the card */
@@ -61,7 +61,7 @@ struct litepcie_ends {
 /*
  * The state of a stream, which is a run by read() or write().  It is written with way->io and
  * way->wait.lock held, so a call that holds one of the two may read it.  The start of another run
- * clears it with way->wait.lock alone.
+ * clears it with way->wait.lock alone, and increments way->generation.
  */
 struct litepcie_stream {
 	/*
@@ -144,8 +144,8 @@ struct litepcie_way {
 	/* error (-errno) that ended the direction's last run, or 0 */
 	int			error;
 	/*
-	 * incremented by each start and stop of the direction, so that a read() or write() can find
-	 * out that the run in which it began is over
+	 * incremented by each start and stop of the direction, and when an error is cleared, so
+	 * that a read() or write() can find out that the run in which it began is over
 	 */
 	unsigned int		generation;
 	/* number of buffers, LITEPCIE_MODE_ value and timer period in us of the last run's ring */
@@ -155,8 +155,8 @@ struct litepcie_way {
 	/* LITEPCIE_RUN_LOOP: loop_status when last read, in buffers; wraps after 65536 rounds */
 	u64			position;
 	/*
-	 * buffers that the card and the program are done with; in a held run hw_count counts
-	 * descriptors
+	 * buffers that the card and the program are done with; in a held run or a stream hw_count
+	 * counts descriptors
 	 */
 	s64			hw_count, sw_count;
 	struct litepcie_held	held;

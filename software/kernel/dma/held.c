@@ -4,7 +4,7 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Implements held runs, in which the card uses the descriptors that the driver has handed to it,
- * and then waits for more.
+ * and then waits for more.  A stream (file/stream.c) is handed to the card in the same way.
  *
  * The card's descriptor table is in its programmed mode, in which each descriptor runs once.  The
  * register loop_status then counts the descriptors that have run, modulo 2^32: the index in its
