@@ -9,8 +9,11 @@
  * The ioctl numbers 0 to 27 are those of LitePCIe's driver (2024.12), with its
  * layouts and names: LitePCIe's reader is h2c (host to card) in Lanebox, its
  * writer is c2h.  The numbers from 64 on are Lanebox's own.  Their structures
- * are padded by hand, and the caller sets reserved fields to 0, or the call
- * fails with -EINVAL.
+ * are padded by hand.  The caller must set reserved fields to 0.  The driver
+ * checks those that it reads, and fails with -EINVAL.
+ *
+ * A call that needs the card also fails with -ENODEV if the card has gone, and
+ * with -EIO while the card is being reset or sleeps.
  *
  * Arguments of calls have the byte order of the host, and so have registers
  * that REG reads or writes.  What the card writes to mapped pages is
@@ -35,13 +38,17 @@
  *
  *   CONTROL	the register "scratch"
  *   COUNTERS	the register "control"
- *   PATTERN	the register "control".  A bit that acts on a direction can be
- *		changed by the direction's owner only.  Other files get -EBUSY.
+ *   PATTERN	the register "control".  The write fails with -EBUSY if it would
+ *		change a bit that acts on a direction of channel 0 while another
+ *		file owns that direction.
+ *   MODULE	the registers "read" and "buffer_place", by which a transceiver
+ *		module's memory is read
  *   MEMORY, USER, USER_WINDOW
  *		all of the block
  *
- * A write to any other register, including those of block types that the driver
- * does not know, fails with -EPERM.
+ * A write to any other register, including those of block types and versions
+ * that the driver does not know, fails with -EPERM.  A write to a @addr that is
+ * not a multiple of 4, or beyond BAR0, fails with -EINVAL.
  */
 struct litepcie_ioctl_reg {
 	__u32 addr;
@@ -60,14 +67,17 @@ struct litepcie_ioctl_dma {
 
 /*
  * DMA_WRITER (c2h) and DMA_READER (h2c): start LitePCIe's loop in a direction
- * (@enable 1), or stop the direction (@enable 0).  If the direction is in that
- * state already, the call only returns the counts:
- *   @hw_count	buffers that the card is done with, as of the last interrupt
+ * (@enable 1), or stop the direction (@enable 0).  A successful call returns the
+ * counts.  If the direction is in that state already, the call does nothing else:
+ *   @hw_count	buffers that the card is done with, as of the last time that the
+ *		driver asked the card
  *   @sw_count	buffers that software is done with
  * A start makes the caller the owner of a direction that has no owner.  Errors:
- *   -EBUSY	another file owns the direction, or it runs as another kind of run
- *   -EIO		this or another direction of the card did not stop, so bus
- *		mastering is off until the card is reset
+ *   -EBUSY	another file owns the direction, or, for a start, the direction runs
+ *		as another kind of run
+ *   -EIO		the direction, or for a start any part of the card, did not stop, so
+ *		bus mastering is off until the card is reset
+ *   -ENOMEM	a start has no memory for the ring
  */
 struct litepcie_ioctl_dma_writer {
 	__u8 enable;
@@ -89,17 +99,18 @@ struct litepcie_ioctl_dma_reader {
  * Each open file has rings of its own, which no other file can map, export,
  * read or write.  mmap() fails with -EBUSY while another file owns the
  * direction.  A file that maps a ring before it takes the direction maps the
- * ring that it will have.  A new ring is all zeros.  It has LitePCIe's shape,
- * which is 256 buffers of 8 KiB, until RING_SETUP or RING_MEMORY replaces it.
- * Once the direction is released, the file's next ring has that shape again.
+ * ring that it will have.  A new ring in the driver's memory is all zeros.  The
+ * ring has LitePCIe's shape, which is 256 buffers of 8 KiB, until RING_SETUP or
+ * RING_MEMORY replaces it.  Once the direction is released, the file's next ring
+ * has that shape again.
  *
  * The memory of rings cannot be swapped, and is charged as locked memory is.
  * It counts in VmPin of the process.  Without CAP_IPC_LOCK all processes of a
  * user together may have at most RLIMIT_MEMLOCK; beyond that, calls fail with
- * -ENOMEM.  The charge ends when no direction, no mapping and no descriptor of
- * EXPORT keeps the memory.  A ring of LitePCIe's shape is free of charge in
- * each direction of the card, for one file at a time.  A second file is charged
- * for its ring.
+ * -ENOMEM.  The charge ends when no open file, no direction, no mapping and no
+ * descriptor of EXPORT keeps the memory.  In each direction of a channel one ring
+ * of LitePCIe's shape in the driver's memory is free of charge at a time.  A
+ * second file is charged for its ring.
  */
 struct litepcie_ioctl_mmap_dma_info {
 	__u64 dma_tx_buf_offset;
@@ -113,8 +124,10 @@ struct litepcie_ioctl_mmap_dma_info {
 
 /*
  * LOCK: take or release directions.  A status of 0 says that the request was
- * refused, because the direction has an owner already.  A release stops the
- * direction, and so does close().
+ * refused, because the direction has an owner already, even if that is the
+ * caller.  A status of 1 says that it was granted, or that nothing was requested.
+ * A release by the owner stops the direction, and so does the last close() of its
+ * file.
  */
 struct litepcie_ioctl_lock {
 	__u8 dma_reader_request;
@@ -160,10 +173,10 @@ struct litepcie_ioctl_mmap_dma_update {
  */
 
 /*
- * Interrupt mode: the driver learns of progress by the card's interrupts alone.
- * The card interrupts after every buffers_per_interrupt buffers.  In a run of
- * read() or write() it interrupts after each descriptor.  In a LOOP the card
- * may merge interrupts that follow each other closely.
+ * Interrupt mode: the card interrupts after every buffers_per_interrupt buffers,
+ * and no timer asks for progress.  In a LOOP the card may merge interrupts that
+ * follow each other closely.  A run of read() or write() uses adaptive mode
+ * instead, with an interval of 100 us.
  */
 #define LITEPCIE_MODE_INTERRUPT	0
 /*
@@ -202,15 +215,17 @@ struct litepcie_ioctl_mmap_dma_update {
  *
  *   LOOP		started by LitePCIe's numbers 21 and 22: the card goes round the whole
  *		ring and never waits for software.  Buffers for which software is too
- *		late are lost, and counted in sysfs (h2c_lost, c2h_lost).
+ *		late are lost.  Those that read() and write() have lost are counted in
+ *		sysfs (h2c_lost, c2h_lost).
  *   HELD		started by ADVANCE: the card uses the buffers that ADVANCE has handed
  *		over, then waits for more
  *   STREAM	started by read() or write(), which hand over buffers as bytes come
  *		and go; as in HELD, the card waits for more buffers
  *
  * Numbers 21 and 22 with @enable 0 stop any kind of run.  A reset or a lost
- * card ends a run with an error.  The owner's calls then fail with that error
- * until number 21 or 22 has stopped the direction.
+ * card ends a run with an error.  ADVANCE, read() and write() of the owner then
+ * fail with that error until number 21 or 22 has stopped the direction, or has
+ * started a LOOP.
  */
 #define LITEPCIE_RUN_REST	0u
 #define LITEPCIE_RUN_LOOP	1u
@@ -218,8 +233,8 @@ struct litepcie_ioctl_mmap_dma_update {
 #define LITEPCIE_RUN_STREAM	3u
 
 /*
- * Limits of a ring: bytes of a buffer (which is at least a page, too), number
- * of buffers, and period in us of the timer that asks the card
+ * Limits of a ring: bytes of a buffer (which is at least a page, too), least
+ * number of buffers, and period in us of the timer that asks the card
  */
 #define LITEPCIE_BUFFER_LEAST		0x1000u
 #define LITEPCIE_BUFFER_MOST		0x400000u
@@ -231,7 +246,10 @@ struct litepcie_ioctl_mmap_dma_update {
  * RING_SETUP: give a direction that the caller owns, and that is stopped, a
  * new ring with the properties below.  A release of the direction drops that
  * ring, and the next ring has LitePCIe's shape again (256 buffers of 8 KiB).
- * Mappings of the old ring keep its memory and the charge for it.
+ * Mappings of the old ring keep its memory and the charge for it.  Errors:
+ *   -EINVAL	a field is out of its range
+ *   -EBUSY	the caller does not own the direction, or the direction runs
+ *   -ENOMEM	no memory, or more than RLIMIT_MEMLOCK without CAP_IPC_LOCK
  */
 struct litepcie_ring_setup {
 	__u32 way;
@@ -288,12 +306,12 @@ struct litepcie_ring_info {
 	__u32 chunk_bytes;
 	/*
 	 * c2h: mmap() offset of the ring of struct litepcie_record, the card's
-	 * reports of finished buffers
+	 * reports of finished buffers; 0 if records_bytes is 0
 	 */
 	__u64 records_offset;
 	/*
-	 * bytes of the ring of records, to map at records_offset; 0: the card
-	 * writes no records
+	 * bytes of the ring of records, to map at records_offset, rounded up to
+	 * whole pages; 0: the direction is h2c, or the driver offers no records
 	 */
 	__u64 records_bytes;
 };
@@ -334,8 +352,8 @@ struct litepcie_ring_memory {
  * from the start of the run, lies at n modulo the ring's count.  The first call
  * takes and starts a direction at rest, even with a @count of 0.
  *
- *   @count	number of buffers.  With those that the card still has, they may be
- *		at most the ring's count.
+ *   @count	number of buffers.  Together with the buffers that the card still has,
+ *		they may be at most the ring's count.
  *   @flags	LITEPCIE_ADVANCE_
  *   @lengths	h2c: the address of @count words of 32 bits, the bytes of each buffer,
  *		from 1 to buffer_size.  0: all buffers are full.  c2h: must be 0.
@@ -345,9 +363,11 @@ struct litepcie_ring_memory {
  *   -EINVAL	the card would have more buffers than the ring, or a length is 0 or
  *		more than buffer_size
  *   -EBUSY	another file owns the direction, or it runs as another kind of run
- *   -EIO		the card was reset while the direction ran.  A reset drops what was in
- *		flight.  The calls of the direction, also read() and write(), fail and
- *		poll() says POLLERR alone, until a stop of the direction.
+ *   -EIO		a part of the card does not stop; or the card was reset while the
+ *		direction ran.  A reset drops what was in flight.  Until a stop of the
+ *		direction, ADVANCE, read() and write() fail and poll() says POLLERR
+ *		alone.
+ *   -ENOMEM	the first call has no memory for the ring
  */
 struct litepcie_advance {
 	__u32 way;
@@ -374,11 +394,13 @@ struct litepcie_advance {
  *		for this reason.
  *
  * With packets on, write() waits until the ring has room for all of its packet.
- * With O_NONBLOCK it fails with EAGAIN instead, and poll() then reports POLLOUT
- * when all of that packet has room.
+ * With O_NONBLOCK it fails with -EAGAIN instead, and poll() then reports POLLOUT
+ * when all of that packet has room.  A packet that is longer than the ring without
+ * one buffer fails with -EMSGSIZE.
  *
  * Errors:
- *   -EOPNOTSUPP	the card writes no records, so it announces only full buffers
+ *   -EOPNOTSUPP	@flags or @flush_us is not 0, and the driver offers no records, so
+ *		only full buffers are announced
  */
 struct litepcie_packets {
 	__u32 way;
@@ -400,8 +422,9 @@ struct litepcie_packets {
  * The record, which the card writes when a c2h buffer has ended, in a run of
  * ADVANCE or read().  Buffer n (from 0) has record n modulo the number of
  * records.  The record is valid when @sequence is n + 1.  A buffer ends when it
- * is full, and earlier at the end of a packet or after the flush time.  A
- * packet that is longer than a buffer continues in the next one.
+ * is full, and earlier at the end of a packet or after the flush time.  In a run
+ * of ADVANCE without PACKETS_ON it ends only when it is full.  A packet that is
+ * longer than a buffer continues in the next one.
  *
  * The card's words are little-endian.  On a big-endian host the driver offers
  * no records.
@@ -448,9 +471,10 @@ struct litepcie_counts {
 
 /*
  * EVENT: let the driver signal an eventfd.
- *   @way	LITEPCIE_WAY_: signal it when the direction's counts or state change.  Only
- *	the direction's owner may ask.  The eventfd is also signalled at once, if the
- *	run has made progress or failed before this call.
+ *   @way	LITEPCIE_WAY_: signal it when the direction's counts or state change, until
+ *	the direction is released.  Only the direction's owner may ask.  The eventfd is
+ *	also signalled at once, if the run has made progress or failed before this
+ *	call.
  *	LITEPCIE_EVENT_USER: signal it when the logic in the card's user slot raises
  *	its interrupt.  One file at a time may ask.  A reset of the card ends this.
  *   @fd	the eventfd; -1: signal none from now on
@@ -468,16 +492,17 @@ struct litepcie_event {
 #define LITEPCIE_EVENT_USER	2u
 
 /*
- * BAR: get the offset and size of a BAR for mmap().  Memory (a prefetchable
- * BAR) is mapped write-combining, registers uncached.  The call fails with
- * -ENODEV if the card has no such BAR.  The driver reads @bar and @reserved
- * only.
+ * BAR: get the offset and size of a BAR for mmap().  BAR0 has registers and is
+ * mapped uncached.  Another BAR must be memory, which is a prefetchable BAR, and
+ * is mapped write-combining.  The call fails with -ENODEV if the card has no such
+ * memory, and with -EINVAL if @bar is more than 5.  The driver reads @bar and
+ * @reserved only.
  *
  * Every open file may map all of a BAR with PROT_READ.  Without CAP_SYS_RAWIO a
  * mapping with PROT_WRITE may hold blocks of the types MEMORY, USER and
  * USER_WINDOW only.  The capability table has their offsets and sizes, which
- * are multiples of 4 KiB.  mmap() fails with -EPERM if a page has a register
- * that REG may not write to.
+ * are multiples of 4 KiB.  mmap() with PROT_WRITE fails with -EPERM if the pages
+ * hold anything else.
  */
 struct litepcie_bar {
 	__u32 bar;
@@ -494,8 +519,11 @@ struct litepcie_bar {
 /*
  * EXPORT: make a dma-buf of the caller's ring.  Other devices can attach to the
  * dma-buf, and other processes can map it with MAP_SHARED.  @fd_flags may have
- * O_CLOEXEC and O_RDWR.  The ring's memory is charged until the last descriptor
- * is closed and the last mapping is gone.
+ * O_CLOEXEC and O_RDWR.  The ring's memory stays charged at least until the last
+ * descriptor is closed and the last mapping is gone.  Errors:
+ *   -EBUSY	another file owns the direction
+ *   -EADDRINUSE	the ring lies in the caller's own memory
+ *   -EOPNOTSUPP	the card reaches the ring only through a bounce buffer
  */
 struct litepcie_export {
 	__u32 way;
@@ -509,7 +537,8 @@ struct litepcie_export {
  * of it work with this kernel and this card.  A program compares no versions
  * and needs no call that may fail: it looks at the flag of what it wants to
  * use.  Flags that this header does not name are those of a later driver.  A
- * driver from before this call fails with -ENOTTY.
+ * driver from before this call fails with -ENOTTY.  The caller sets all fields to
+ * 0, or the call fails with -EINVAL.
  */
 struct litepcie_features {
 	__u32 version;			/* returned: LITEPCIE_VERSION of the driver */
@@ -550,8 +579,8 @@ struct litepcie_status_way {
 	 */
 	__le64 buffers;
 	/*
-	 * how many of the buffers that @buffers counts have missing (h2c) or
-	 * bad (c2h) data
+	 * how many of the buffers or descriptors that @buffers counts have missing
+	 * (h2c) or bad (c2h) data; 0 where the driver writes this line
 	 */
 	__le64 errors;
 	/*

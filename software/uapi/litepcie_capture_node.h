@@ -24,13 +24,14 @@
  * another queue ends that queue's part only.  If the file of another queue is
  * closed, another file can take that queue once the run has ended.
  *
- * read() without a RING uses a ring of the driver's.  It returns a page with
- * the header of a pcapng file, and then the blocks.  The first read() starts
- * the capture.  A read() waits for blocks, and gives their room back to the
- * card.  With O_NONBLOCK it fails with -EAGAIN instead of waiting.  When the
- * card has been reset, read() returns the blocks from before, and then fails
- * with -EIO (-ENODEV, if the card has gone).  poll() then says POLLERR, and
- * also POLLIN until read() has returned these blocks.
+ * read() without a RING uses a ring of the driver's.  It returns a page with the
+ * header of a pcapng file, and then the blocks.  The first read() starts the
+ * queue as START does.  A read() waits for blocks, and gives their room back to
+ * the card.  With O_NONBLOCK it fails with -EAGAIN instead of waiting.  After a
+ * STOP read() returns what is left, and then 0.  When the card has been reset,
+ * read() returns the blocks from before, and then fails with -EIO (-ENODEV, if
+ * the card has gone).  poll() then says POLLERR, and also POLLIN until read() has
+ * returned these blocks.
  *
  * Structures are padded by hand.  The caller sets reserved fields to 0, or the
  * call fails with -EINVAL.  Arguments of calls have the byte order of the host.
@@ -59,11 +60,13 @@
 #define LITEPCIE_CAPTURE_MOST_FRAME	16383u
 
 /*
- * RING: take the capture, and give it a ring in the caller's own memory.
+ * RING: take the file's queue, and give it a ring in the caller's own memory.
  *
  * The memory is pinned and charged as that of RING_MEMORY is (litepcie.h), until
- * the file is closed or gets another ring.  The card writes to these physical
- * pages even if the process unmaps them.  After a fork() the child has copies.
+ * the file is closed or gets another ring.  If the file of another queue than 0 is
+ * closed during a run, the memory stays pinned until the run ends.  The card writes
+ * to these physical pages even if the process unmaps them.  After a fork() the
+ * child has copies.
  *
  *   @address		start of the memory, a multiple of the page size
  *   @bytes		size of the ring: a power of two, 64 KiB to 1 GiB
@@ -75,14 +78,16 @@
  *
  * Errors:
  *   -EINVAL	also: the ring of another queue has MBUFs of another size
- *   -EBUSY	another file has the queue, or the capture runs
+ *   -EBUSY	another file has the queue, the capture runs, the queue has been started,
+ *		or the file uses read()
  *   -EMSGSIZE	the memory is not contiguous enough.  Each MBUF, and each of the
  *		pieces (of which a card takes at most 2048), must lie within one page.
  *		MADV_HUGEPAGE or MAP_HUGETLB, and memory that is aligned to a huge
  *		page, allow MBUFs of up to 2 MiB.
  *   -EFAULT	no memory is mapped at @address, or the caller may not write to it
  *   -EOPNOTSUPP	the memory is a file's, or shared and not hugetlbfs's; or the card
- *		does not reach all memory without a bounce buffer
+ *		does not reach all memory without a bounce buffer; or the host is
+ *		big-endian
  *   -ENOMEM	also: more than RLIMIT_MEMLOCK, without CAP_IPC_LOCK
  */
 struct litepcie_capture_ring {
@@ -111,8 +116,10 @@ struct litepcie_capture_ring {
  * Errors:
  *   -EINVAL	also: the file has no ring; or, of queue 0, another queue has been
  *		started with other flags, or with NEWEST a card that sorts frames (SORT)
- *		has a queue that has not been started
- *   -EBUSY	another file has the queue, or the capture runs
+ *		has a queue that has not been started, or a ring would consist of too
+ *		many of the smallest pieces that any ring has
+ *   -EBUSY	another file has the queue, the capture runs, the queue has been started
+ *		already, or the file uses read()
  *   -EIO		the card was reset while it captured, and STOP has not been called since;
  *		or the card does not stop, so bus mastering is off until it is reset
  */
@@ -150,7 +157,7 @@ struct litepcie_capture_start {
  * with a seal block.  All bytes below @position are then in memory.  The card may
  * still write beyond @position, up to the limit.
  *
- *   @position	returned: bytes in the ring since the start
+ *   @position	returned: bytes in the ring since the start.  The caller sets it to 0.
  */
 struct litepcie_capture_stop {
 	__u64 position;
@@ -172,7 +179,9 @@ struct litepcie_capture_limit {
  * WAKE: ask for one wake-up when the card's position has passed @position.  If
  * the position has passed it already, the wake-up comes at once.  poll() then
  * says POLLIN, and the eventfd @fd is signalled (-1: no eventfd).  The end of the
- * run wakes the caller, too.  With a @position of 2^64 - 1 only the end does.
+ * run wakes the caller, too.  With a @position of 2^64 - 1 only the end does.  If
+ * the queue does not run, the wake-up comes at once.  The call fails with -EBUSY
+ * in a file that uses read().
  */
 struct litepcie_capture_wake {
 	__u64 position;
@@ -183,7 +192,9 @@ struct litepcie_capture_wake {
 /*
  * GENERATE: start the card's generator of frames from frame 0 on, or stop it
  * (@size 0).  gateware/capture/generator/Generator.scala describes its frames.
- * The caller must have queue 0.
+ * The caller must have queue 0, or the call fails with -EINVAL.  It fails with
+ * -EBUSY if another file has queue 0, or if the last frame of an earlier GENERATE
+ * waits for room in a ring.
  */
 struct litepcie_capture_generate {
 	__u32 size;		/* bytes of a frame, 1 to 16383; 0: make no frames */
@@ -283,7 +294,8 @@ struct litepcie_capture_choice {
  *		card's port that the frame came from.
  *
  * Errors:
- *   -EINVAL	also: a rule or an entry names a queue that the card does not have
+ *   -EINVAL	also: a rule or an entry names a queue that the card does not have, or
+ *		the caller does not have queue 0
  *   -EBUSY	another file has queue 0, or the capture runs
  *   -EOPNOTSUPP	the card has one queue
  */
