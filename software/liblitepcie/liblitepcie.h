@@ -15,25 +15,29 @@
  * capability table says which blocks it has and where, so one library fits every build of the
  * gateware.
  *
- * Every call that can fail returns 0 or a count, or -errno; litepcie_why() then has a sentence. The
- * library prints nothing, touches no signal and makes no thread. Only the calls of LitePCIe's own
- * library, which litepcie_helpers.h and litepcie_dma.h define, print and abort, as LitePCIe's do.
+ * Every call that can fail returns 0, a count or a descriptor, or -errno; litepcie_why() then has a
+ * sentence. The library prints nothing, touches no signal and makes no thread. Only the calls of
+ * LitePCIe's own library, which litepcie_helpers.h and litepcie_dma.h define, print and abort, as
+ * LitePCIe's do.
  *
  * A call that waits for data takes a timeout. A call that stops something takes none, since the
  * card may write to the program's memory until it has come to rest. Each such call says how long it
- * takes at most. Any other call waits only for the card's answer. A simulated board may take as
- * long for each answer as the device string's timeout says, also while something is being stopped.
+ * takes at most. Any other call waits only for the card's answer, unless its comment says more. A
+ * simulated board may take as long for each answer as the device string's timeout says, also while
+ * something is being stopped.
  *
  * A timeout is in milliseconds, as poll()'s: with 0 a call looks and does not wait, with a negative
  * timeout it waits for ever. When the time is over, a wait for buffers, frames or interrupts
- * returns 0, and the other waits return -ETIMEDOUT. Every wait also ends
- *   with -ECANCELED  within a fifth of a second after another thread has stopped the stream, by
- *                    litepcie_stream_stop(), or switched the user's interrupt off
- *   with -EINTR      when a signal is handled by the thread that sleeps. Of several threads that
- *                    wait on one handle only one sleeps, and a thread that is not asleep yet misses
- *                    the signal. A signal never ends a register access.
+ * returns 0, and the other waits return -ETIMEDOUT. A wait with a timeout also ends
+ *   with -ECANCELED  within a fifth of a second as a rule, after another thread has stopped the
+ *                    stream, by litepcie_stream_stop(), or switched the user's interrupt off
+ *   with -EINTR      when a signal is handled by the thread that sleeps. Except behind the kernel
+ *                    driver, of several threads that wait for buffers or for the user's interrupt
+ *                    on one handle only one sleeps. A thread that is not asleep yet misses the
+ *                    signal. A signal never ends a register access.
  *
- * The first member of a struct that is passed to the library is its size, sizeof(struct ...), as in
+ * The first member of each struct that is passed to the library, except struct litepcie_packet, is
+ * its size, sizeof(struct ...), as in
  * `struct litepcie_stats stats = { .struct_size = sizeof(stats) };`. So the structs can grow, and
  * programs that were compiled before still run. A call fails with -EINVAL if a struct does not say
  * its size.
@@ -52,16 +56,19 @@
  * Errors with a meaning of their own:
  *   -ENODEV     the card is gone: the board process left, or nothing is bound to the driver. From a
  *               wait through VFIO also: somebody unbinds or removes the card, and the kernel waits
- *               until this program closes it
+ *               until this program closes it. From a call of the capture or the player also: the
+ *               card has no such block
  *   -EIO        the card does not answer (it reads all ones), or its counts cannot be true; or it
- *               was reset while a direction ran, which must be stopped and started again
- *   -ETIMEDOUT  a drain, the stop of a capture or the start of the player did not end in time, or a
+ *               was reset while a direction or a capture ran, which must be stopped and started
+ *               again
+ *   -ETIMEDOUT  a drain, or a call of a capture or of the player, did not end in time, or a
  *               simulated board did not answer in time
  *   -ECANCELED  another thread ended what this call waited for
  *   -EBUSY      this DMA direction, capture or card is in use, by this program or by another
- *   -EPROTO     the peer does not speak the protocol, or the card is of another kind or version
- *   -EOPNOTSUPP this back end cannot make this access, or its driver has no held runs, in which
- *               the card waits for buffers
+ *   -EPROTO     the peer does not speak the protocol, or the card or a file is of another kind or
+ *               version
+ *   -EOPNOTSUPP this CPU, back end, driver or card cannot do what the call asks for. LitePCIe's
+ *               driver, for example, has no held runs, in which the card waits for buffers
  *   -ENOENT     there is no such device file or socket, or the card has no such block, register
  *               or BAR
  */
@@ -149,7 +156,11 @@ struct litepcie_register {
 	size_t		struct_size;
 	char		name[64];
 	uint32_t	offset;		/* offset of the register in BAR0, in bytes */
-	unsigned int	words;		/* number of the register's 32-bit words: 1 or 2 */
+	/*
+	 * number of the register's 32-bit words: 1 or 2; a register of litepcie_csr_load() may have
+	 * more, and can then be read only word by word
+	 */
+	unsigned int	words;
 	bool		writable;
 };
 
@@ -291,8 +302,9 @@ int litepcie_readq(struct litepcie *dev, uint32_t offset, uint64_t *value);
 int litepcie_writel(struct litepcie *dev, uint32_t offset, uint32_t value);
 
 /*
- * Write a register of two words at @offset in BAR0: its upper half first, its lower half last, with
- * no other write of this handle between them. Returns 0 or -errno. Threads: any.
+ * Write a register of two words at @offset in BAR0: its upper half first, its lower half last. No
+ * litepcie_writel() or litepcie_writeq() of another thread on this handle comes between the two.
+ * Returns 0 or -errno. Threads: any.
  */
 int litepcie_writeq(struct litepcie *dev, uint32_t offset, uint64_t value);
 
@@ -320,14 +332,16 @@ int litepcie_register_find(struct litepcie *dev, const char *name,
 
 /*
  * Read a register by name. A register of two words gives 64 bits, which belong to the same value.
- * Returns 0 or -errno. Threads: any.
+ * Returns 0 or -errno; -ENOENT: no register has this name, -EOPNOTSUPP: the register has more than
+ * two words. Threads: any.
  */
 int litepcie_register_read(struct litepcie *dev, const char *name, uint64_t *value);
 
 /*
  * Write a register by name. A register of two words gets its upper half first, its lower half last.
- * Returns 0 or -errno; -EACCES: the register is read-only, -ERANGE: @value has more bits than the
- * register. Threads: any.
+ * Returns 0 or -errno; -ENOENT: no register has this name, -EACCES: the register is read-only,
+ * -ERANGE: @value has more bits than the register, -EOPNOTSUPP: the register has more than two
+ * words. Threads: any.
  */
 int litepcie_register_write(struct litepcie *dev, const char *name, uint64_t value);
 
@@ -341,9 +355,10 @@ int litepcie_bar_size(struct litepcie *dev, unsigned int bar, uint64_t *size);
 /*
  * Make one read of @size 1, 2, 4, 8, 16, 32 or 64 bytes, aligned to @size, from any BAR. With
  * "sim:" the read is one TLP. If the BAR is mapped, the read is one load of the CPU, which between
- * a guest's CPU and a simulated card arrives in pieces of at most 8 bytes. Returns 0 or -errno;
- * -EOPNOTSUPP: this CPU (without vector instructions) or this back end cannot make such an access.
- * Threads: any.
+ * a guest's CPU and a simulated card arrives in pieces of at most 8 bytes. If a driver does not map
+ * BAR0, only 4 bytes of BAR0 can be read. Returns 0 or -errno; -EINVAL: the access is not aligned
+ * or lies beyond the BAR, -EOPNOTSUPP: this CPU (without vector instructions) or this back end
+ * cannot make such an access. Threads: any.
  */
 int litepcie_bar_read(struct litepcie *dev, unsigned int bar, uint64_t offset, void *data,
 		      size_t size);
@@ -380,10 +395,10 @@ int litepcie_user_enable(struct litepcie *dev, bool on);
 
 /*
  * Wait up to @timeout_ms, for ever if it is negative, until the user's logic raises its interrupt.
- * An interrupt since the last return of 1 counts, too. Several interrupts count as one, and end the
- * wait of one thread. A direction of the DMA may run at the same time. Returns 1, 0 when no
- * interrupt came in time, or -errno; -EINVAL: the interrupts are not enabled, -ECANCELED: another
- * thread has switched them off. Threads: any.
+ * An interrupt since litepcie_user_enable() or the last return of 1 counts, too. Several
+ * interrupts count as one, and end the wait of one thread. A direction of the DMA may run at the
+ * same time. Returns 1, 0 when no interrupt came in time, or -errno; -EINVAL: the interrupts are
+ * not enabled, -ECANCELED: another thread has switched them off. Threads: any.
  */
 int litepcie_user_wait(struct litepcie *dev, int timeout_ms);
 

@@ -25,8 +25,9 @@
  * was built with --capture. All back ends can capture. Behind the kernel driver the ring is memory
  * of this process in huge pages, if there are any, on the card's NUMA node.
  *
- * The first member of a struct that is passed to the library is its size, sizeof(struct ...). So
- * the structs can grow, and programs that were compiled before still run.
+ * The first member of each struct that is passed to the library, except struct litepcie_packet, is
+ * its size, sizeof(struct ...). So the structs can grow, and programs that were compiled before
+ * still run.
  */
 #ifndef LITEPCIE_CAPTURE_H
 #define LITEPCIE_CAPTURE_H
@@ -87,7 +88,10 @@ struct litepcie_capture_config {
 	 * MiB, or a quarter of the ring if that is less
 	 */
 	uint32_t	mbuf_bytes;
-	/* most bytes of a frame that are recorded: up to the bytes of an MBUF minus 128; 0: all */
+	/*
+	 * most bytes of a frame that are recorded, at most LITEPCIE_CAPTURE_FRAME_LARGEST; 0: all.
+	 * A frame is also cut to the bytes of an MBUF minus 128.
+	 */
 	uint32_t	snap;
 	/*
 	 * longest time in ns that the card holds complete records, to write them together with
@@ -105,9 +109,9 @@ struct litepcie_capture_config {
 	bool		lossless;
 	/*
 	 * true: the card overwrites the oldest data and does not wait for
-	 * litepcie_capture_release(). The ring must be at least four times the staging memory of a
-	 * queue: the card's 1 MiB is divided among its queues, so with one queue the ring needs 4
-	 * MiB.
+	 * litepcie_capture_release(). lossless must then be false. The ring must be at least four
+	 * times the staging memory of a queue: the card's 1 MiB is divided among its queues, so
+	 * with one queue the ring needs 4 MiB.
 	 */
 	bool		newest;
 	/*
@@ -234,15 +238,17 @@ struct litepcie_generator {
  * capture is open, litepcie_reset() is refused. If @config is NULL, all settings are 0.
  * litepcie_close() closes the capture, too.
  *
- * Behind the kernel driver the first litepcie_capture_start() allocates the ring and locks it in
- * memory (ulimit -l). Until then another program may capture, and litepcie_capture_stats() returns
- * the counts of that program's frames.
+ * Behind the kernel driver the ring is allocated and locked in memory (ulimit -l) by the first
+ * litepcie_capture_start(), litepcie_capture_sort() or start of the generator. Until then another
+ * program may capture, and litepcie_capture_stats() returns the counts of that program's frames.
+ * Elsewhere the call waits for 30 s at most until a capture of an earlier program has come to rest.
  *
  * Returns 0 and the capture in @capture, or -errno; -EINVAL: a setting is out of its range,
  * -ENODEV: the card has no capture block, -EBUSY: this handle has a capture of this queue, or the
  * card may still write to the ring of an earlier one, -ENOMEM: there are no free pages of the size
  * page_bytes (behind the kernel driver litepcie_capture_start() returns this error), -EOPNOTSUPP:
- * the kernel driver is too old. Threads: alone.
+ * the kernel driver is too old, -ETIMEDOUT: the capture of an earlier program does not come to
+ * rest. Threads: alone.
  */
 int litepcie_capture_open(struct litepcie *dev, const struct litepcie_capture_config *config,
 			  struct litepcie_capture **capture);
@@ -264,11 +270,13 @@ int litepcie_capture_settings(const struct litepcie_capture *capture,
 
 /*
  * Begin to take frames, at position 0 and with all counts at 0. Data of an earlier start is lost.
- * A queue other than 0 begins when queue 0 is started after it.
+ * A queue other than 0 begins when queue 0 is started after it. The start of queue 0 waits until
+ * the card is at rest and has cleared its counts, for 30 s each at most.
  *
  * Returns 0 or -errno; -EBUSY: this queue takes frames already, another program has it, or queue 0
  * runs already, -EINVAL: the settings of the started queues contradict each other, -EMSGSIZE: there
- * are no huge pages for a ring behind the kernel driver, -ENOMEM: no memory. Threads: one.
+ * are no huge pages for a ring behind the kernel driver, -ENOMEM: no memory, -ETIMEDOUT: the card
+ * does not come to rest. Threads: one.
  */
 int litepcie_capture_start(struct litepcie_capture *capture);
 
@@ -337,15 +345,15 @@ int litepcie_capture_queues(struct litepcie *dev);
 int litepcie_capture_sort(struct litepcie_capture *capture, const struct litepcie_sorting *sorting);
 
 /*
- * Make a rule from @text. Its words, with blanks between them, say which frames match the rule, and
- * what the card does with these frames.
+ * Make a rule from @text of at most 255 characters. Its words, with blanks or commas between them,
+ * say which frames match the rule, and what the card does with these frames.
  *
  * A frame must match each of these words that is given: port=N, vlan=N, ethertype=N, proto=N or one
  * of proto=tcp, udp, sctp and icmp, flags=N/MASK for those of TCP, length=N-M, sport=N-M,
  * dport=N-M, src=ADDRESS/BITS and dst=ADDRESS/BITS. -M and /BITS may be left out. The words ipv4,
  * ipv6, tagged, fragment and ports match a frame of that version of IP, with a VLAN tag, that is a
- * fragment, or that has port numbers. A word with ! before it matches all other frames. Of an IPv6
- * address the first 64 bits are compared at most.
+ * fragment, or that has port numbers. One of these five words with ! before it matches all other
+ * frames. Of an IPv6 address the first 64 bits are compared at most.
  *
  * The frame goes to the queue of queue=N, and not where the spread sends it. snap=N keeps N bytes
  * of the frame. The word discard, without these two, drops the frame and counts it. A rule needs at
@@ -357,8 +365,8 @@ int litepcie_capture_rule(struct litepcie *dev, const char *text,
 			  uint32_t words[LITEPCIE_RULE_WORDS]);
 
 /*
- * Get the frames that rules have discarded since the start, as of one moment. Returns 0 or -errno.
- * Threads: one.
+ * Get the frames that rules have discarded since the start, as of one moment. All counts are 0 on a
+ * card with one queue, which has no rules. Returns 0 or -errno. Threads: one.
  */
 int litepcie_capture_discards(struct litepcie_capture *capture, struct litepcie_discards *discards);
 
@@ -372,11 +380,13 @@ int litepcie_capture_header(const struct litepcie_capture *capture, void *buffer
 /*
  * Start the generator in the card, from frame 0 on, or stop it if @generator is NULL. A generator
  * that runs is stopped first. With `lossless` a frame of the generator may wait for room: the
- * generator stops only after litepcie_capture_release() has made room for that frame. The call
- * waits for a frame that is leaving for 30 s at most. Only the capture of queue 0 may call this.
+ * generator stops only after litepcie_capture_release() has made room for that frame. A start waits
+ * for a frame that is leaving for 30 s at most. A stop waits for nothing. Only the capture of queue
+ * 0 may call this.
  *
  * Returns 0 or -errno; -EINVAL: a setting is out of its range, or this is another queue,
- * -ETIMEDOUT: the generator does not come to rest. Threads: one.
+ * -ETIMEDOUT: the generator does not come to rest, -EBUSY: the same behind the kernel driver, or
+ * another program has queue 0. Threads: one.
  */
 int litepcie_capture_generate(struct litepcie_capture *capture,
 			      const struct litepcie_generator *generator);

@@ -165,7 +165,8 @@ struct litepcie_stats {
 };
 
 /*
- * Get the counts of the run since the last start. A stop keeps the counts. Returns 0 or
+ * Get the counts since the last start at which the other stream of the handle did not run. The
+ * start of a stream sets its own counts of buffers to 0. A stop keeps all counts. Returns 0 or
  * -errno. Threads: any.
  */
 int litepcie_stats(struct litepcie *dev, struct litepcie_stats *stats);
@@ -189,9 +190,10 @@ void litepcie_diagnose(struct litepcie *dev, unsigned int directions, char *text
 const char *litepcie_mmio_path(const struct litepcie *dev);
 
 /*
- * Make @count writes of @size bytes to BAR0 at @offset, @offset + @stride and so on, back to back
- * if the back end can do so. A @stride of 0 writes the same register again and again. Returns 0 or
- * -errno. Threads: any.
+ * Make @count writes of @size bytes (4 or 8) to BAR0 at @offset, @offset + @stride and so on, back
+ * to back if the back end can do so. A @stride of 0 writes the same register again and again.
+ * Returns 0 or -errno; -EINVAL: the size, the alignment or the place of a write is not allowed.
+ * Threads: any.
  */
 int litepcie_mmio_write_burst(struct litepcie *dev, uint32_t offset, size_t size, size_t stride,
 			      const uint64_t *values, size_t count);

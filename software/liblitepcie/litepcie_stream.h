@@ -82,26 +82,27 @@ struct litepcie_stream_options {
 	 * memory and memory_bytes are multiples of 2 MiB. Before Linux 6.1 the program must call
 	 * madvise(MADV_HUGEPAGE) before the first use of the memory. The kernel driver refuses
 	 * memory of a file, and shared memory other than hugetlbfs's. A simulated board takes
-	 * private memory only. While such a stream is open, the library replaces the pages of the
-	 * memory by shared pages, which a child of fork() sees change.
+	 * private memory only. While a stream of a simulated board is open, the library replaces
+	 * the pages of the memory by shared pages, which a child of fork() sees change.
 	 */
 	void		*memory;
 	size_t		memory_bytes;
 	/*
-	 * The DMA itself sends its h2c data back as c2h data. Both streams must say the same, and
-	 * both must run before data moves.
+	 * true: the DMA itself sends its h2c data back as c2h data. Both streams must say the same,
+	 * and both must run before data moves.
 	 */
 	bool		loopback;
 	/*
-	 * The card's pattern replaces the stream of the user slot: dword i has the value i. In c2h
-	 * the card sends the pattern from dword 0 on, in h2c it compares the data with the pattern.
+	 * true: the card's pattern replaces the stream of the user slot: dword i has the value i.
+	 * In c2h the card sends the pattern from dword 0 on, in h2c it compares the data with the
+	 * pattern.
 	 */
 	bool		pattern;
 	/*
-	 * Each h2c buffer is a packet, whose end the user's logic sees. When the user's logic ends
-	 * a packet, the c2h buffer ends, too. A packet that is longer than a buffer continues in
-	 * the next buffer. Without packets h2c is a stream without ends, and c2h buffers are always
-	 * full. Packets need a card with records (block type 16 of the capability table).
+	 * true: each h2c buffer is a packet, whose end the user's logic sees. When the user's logic
+	 * ends a packet, the c2h buffer ends, too. A packet that is longer than a buffer continues
+	 * in the next buffer. Without packets h2c is a stream without ends, and c2h buffers are
+	 * always full. Packets need a card with records (block type 16 of the capability table).
 	 */
 	bool		packets;
 	/*
@@ -112,20 +113,20 @@ struct litepcie_stream_options {
 	bool		adaptive;
 	/*
 	 * c2h: the most buffers that the card gets from start to stop. 0: no limit. The last of
-	 * them raises an interrupt.
+	 * them raises an interrupt, if the card raises any.
 	 */
 	uint64_t	limit;
 	/*
-	 * The number of buffers from one interrupt to the next, at most all buffers of the ring. 0:
-	 * 32, or half the ring if that is less. With a smaller number the program hears of a single
-	 * buffer sooner, and the card interrupts more often.
+	 * The number of buffers from one interrupt to the next. A number above buffer_count counts
+	 * as buffer_count. 0: 32, or half the ring if that is less. With a smaller number the
+	 * program hears of a single buffer sooner, and the card interrupts more often.
 	 */
 	unsigned int	interrupt_every;
 	/*
 	 * How many released buffers the library hands to the card at once, at most half the ring.
 	 * 0: 1. A larger number saves writes to the card. Up to batch - 1 buffers are kept
 	 * back: until there are enough, until a wait at which the card has less than half a ring
-	 * left, or until a call of litepcie_stream_flush() or litepcie_stream_drain().
+	 * left, or until a call of litepcie_stream_flush() or, for h2c, litepcie_stream_drain().
 	 */
 	unsigned int	batch;
 	/*
@@ -137,9 +138,9 @@ struct litepcie_stream_options {
 	 * 0: the card interrupts when buffers are done. Otherwise the card raises no interrupts,
 	 * and a wait polls the card's progress every poll_us microseconds: LITEPCIE_POLL_US_LEAST
 	 * to LITEPCIE_POLL_US_LARGEST. Behind the kernel driver the driver polls. A poll reads
-	 * memory, or a register of a card without records. Unless adaptive is set, interrupt_every
-	 * then has no meaning. Streams of one handle that run at the same time must agree in
-	 * poll_us and adaptive.
+	 * memory, or a register of a card without records. interrupt_every then has no meaning: in
+	 * adaptive mode every buffer asks for an interrupt. Streams of one handle that run at the
+	 * same time must agree in poll_us and adaptive.
 	 */
 	unsigned int	poll_us;
 };
@@ -160,8 +161,8 @@ struct litepcie_buffer {
 struct litepcie_stream_info {
 	size_t		struct_size;
 	/*
-	 * Address of the first buffer; the others follow. NULL before the first start. Behind the
-	 * kernel driver the address may change at each start, unless the memory is the program's.
+	 * Address of the first buffer; the others follow. Behind the kernel driver it is NULL
+	 * before the first start, and may change at each start, unless the memory is the program's.
 	 */
 	void		*base;
 	size_t		buffer_size;	/* in bytes */
@@ -169,7 +170,7 @@ struct litepcie_stream_info {
 	/*
 	 * Address of the first buffer for the card; the others follow. The logic in the card's user
 	 * slot may read and write the ring there by commands of its own, while the stream runs. 0
-	 * before the first start, and behind the kernel driver, which does not give out addresses.
+	 * behind the kernel driver, which does not give out addresses.
 	 */
 	uint64_t	address;
 };
@@ -190,13 +191,13 @@ int litepcie_stream_open(struct litepcie *dev, unsigned int direction,
 			 struct litepcie_stream **stream);
 
 /*
- * Reserve the direction for this handle and start it. The card gets all buffers of a c2h ring, and
- * the h2c buffers that are released from now on. Data in the ring is lost, unless the ring lies in
- * the program's own memory. Returns 0 or -errno; -EBUSY: the stream runs already, or another
- * program runs the direction, and litepcie_why() then names the programs that have the card open,
- * -EINVAL: the other stream runs and has another loopback, poll_us or adaptive. The kernel checks
- * the program's own memory only now: -EMSGSIZE: a buffer in more than one page, -EOPNOTSUPP: memory
- * of another kind, -ENOMEM: more than may be locked. Threads: per direction.
+ * Reserve the direction for this handle and start it. The card gets all buffers of a c2h ring, up
+ * to the option limit, and the h2c buffers that are released from now on. Data in the ring is lost,
+ * unless the ring lies in the program's own memory. Returns 0 or -errno; -EBUSY: the stream runs
+ * already, or another program runs the direction, and litepcie_why() then names the programs that
+ * have the card open, -EINVAL: the other stream runs and has another loopback, poll_us or adaptive.
+ * The kernel checks the program's own memory only now: -EMSGSIZE: a buffer in more than one page,
+ * -EOPNOTSUPP: memory of another kind, -ENOMEM: more than may be locked. Threads: per direction.
  */
 int litepcie_stream_start(struct litepcie_stream *stream);
 
@@ -246,8 +247,8 @@ int litepcie_stream_acquire(struct litepcie_stream *stream, struct litepcie_buff
 
 /*
  * Give the @count oldest of the acquired buffers to the card: of c2h to be filled again, of h2c to
- * be sent, each as a whole. Returns 0 or -errno; -EINVAL: fewer buffers are acquired. Threads: per
- * direction.
+ * be sent, each as a whole. Returns 0 or -errno; -EINVAL: fewer buffers are acquired, or the stream
+ * does not run. Threads: per direction.
  */
 int litepcie_stream_release(struct litepcie_stream *stream, unsigned int count);
 
@@ -256,7 +257,8 @@ int litepcie_stream_release(struct litepcie_stream *stream, unsigned int count);
  * at most the whole buffer. With packets these bytes are a packet. Without packets the next buffer
  * continues the stream at a new beat, and the bytes of this buffer's last beat that were not sent
  * are undefined. LitePCIe's endpoint moves whole beats, so with that endpoint @bytes must be a
- * multiple of 32, a beat. Returns 0 or -errno. Threads: per direction.
+ * multiple of 32, a beat. Returns 0 or -errno; -EINVAL: @bytes is out of its range, the stream is
+ * c2h or does not run, or no buffer is acquired. Threads: per direction.
  */
 int litepcie_stream_send(struct litepcie_stream *stream, size_t bytes);
 
@@ -294,10 +296,11 @@ int litepcie_dma_wait(struct litepcie *dev, unsigned int directions, int timeout
  * Get a descriptor for poll(). It is readable when a running stream may have finished buffers, or
  * with poll_us when a look is due. It stays readable until the next litepcie_dma_wait(), whose
  * timeout may be 0. Each wait, in any call, takes the news of both directions and clears the
- * descriptor. So look in both directions with a timeout of 0, which clears nothing, and call poll()
- * only if no direction has buffers. It may also be readable without news. The descriptor belongs to
- * the library and must be neither read nor closed. It is valid for the streams that run; after a
- * further start, call this again. Returns the descriptor, or -errno. Threads: any.
+ * descriptor. So call litepcie_stream_ready() for both directions with a timeout of 0, which clears
+ * nothing, and poll() only if no direction has buffers. It may also be readable without news. The
+ * descriptor belongs to the library and must be neither read nor closed. It is valid for the
+ * streams that run; after a further start, call this again. Returns the descriptor, or -errno;
+ * -EINVAL: behind the kernel driver no direction runs. Threads: any.
  */
 int litepcie_dma_fd(struct litepcie *dev);
 
@@ -318,9 +321,10 @@ int litepcie_stream_export(struct litepcie_stream *stream, int *fd);
 
 /*
  * Keep the memory of a stream's ring mapped for this process until litepcie_memory_drop() of
- * @memory: over the end of the run, litepcie_stream_close() and litepcie_close(). The device file
- * counts as used until then. For a ring in the program's own memory the call keeps nothing. Returns
- * 0 or -errno; -EINVAL: the ring has no memory before its first start. Threads: any.
+ * @memory: over the end of the run, litepcie_stream_close() and litepcie_close(). Behind the kernel
+ * driver the device file counts as used until then. For a ring in the program's own memory the call
+ * keeps nothing. Returns 0 or -errno; -EINVAL: the ring has no memory yet, as before the first
+ * start behind the kernel driver. Threads: any.
  */
 int litepcie_stream_keep(struct litepcie_stream *stream, struct litepcie_memory **memory);
 
