@@ -265,7 +265,8 @@ class GeneratorFields(Sized):
 
 
 HANDLE, BYTES, WORD32, WORD64 = c_void_p, c_void_p, POINTER(c_uint32), POINTER(c_uint64)
-# The library calls that return 0, a count, or a negative errno: name -> types of the arguments.
+# Those library calls used here that return 0, a count, or a negative errno: name -> types of the
+# arguments.
 STATUS = {
     "open": (POINTER(HANDLE), c_char_p, c_char_p, c_size_t),
     "reset": (HANDLE,),
@@ -314,7 +315,8 @@ STATUS = {
     "capture_discards": (HANDLE, POINTER(DiscardsFields)),
     "records": (POINTER(SpanFields), POINTER(c_size_t), BYTES, c_uint),
 }
-# The library calls with another result: name -> type of the result, then types of the arguments.
+# Those library calls used here with another result: name -> type of the result, then types of the
+# arguments.
 PLAIN = {
     "close": (None, HANDLE),
     "stream_close": (None, HANDLE),
@@ -394,9 +396,10 @@ def milliseconds(seconds: float) -> int:
 class Handle:
     """An open card of the C library: `handle.call("time", ...)` calls litepcie_time(handle, ...).
 
-    A call that fails raises an exception. A call on a closed card raises ValueError, even if
-    another thread closes the card at the same time: each thread registers itself before it checks
-    that the card is open, and close() frees the library's handle only when no thread is registered.
+    A library call that fails in call() raises LaneboxError. A call on a closed card raises
+    ValueError, even if another thread closes the card at the same time: each thread registers
+    itself before it checks that the card is open, and close() frees the library's handle only when
+    no thread is registered.
     """
 
     def __init__(self, name: str) -> None:
@@ -443,8 +446,8 @@ class Handle:
     def call(self, name: str, *arguments: object, of: c_void_p | None = None) -> int:
         """Call the library's function litepcie_`name`, which returns 0, a count or -errno.
 
-        Returns the function's result if that is not negative. Otherwise raises LaneboxError. The
-        arguments are those of plain().
+        Returns the function's result if that is not negative. Otherwise raises LaneboxError. Raises
+        ValueError if the card is closed. The arguments are those of plain().
         """
         code = cast(int, self.plain(name, *arguments, of=of))
         if code < 0:
@@ -462,7 +465,7 @@ class Handle:
         The thread registers itself once for all buffers, so each further buffer costs little more
         than the library's call. Stops at the first buffer that is not ready or is refused. Returns
         the number of buffers that were acquired. Raises LaneboxError if the first buffer was
-        refused.
+        refused, or ValueError if the card is closed.
         """
         acquire, count, code = LIBRARY.litepcie_stream_acquire, 0, 1
         thread = threading.get_ident()
@@ -537,7 +540,7 @@ class Handle:
     def _end(self, handle: c_void_p) -> None:
         """Close the library's card now, or later when the last array of a capture is gone.
 
-        Python's garbage collector calls this method again when an array's memory is freed.
+        `weakref.finalize` calls this method again when an array's memory is freed.
         """
         used = [memory for part in self.parts for memory in part.leave()]
         if used:

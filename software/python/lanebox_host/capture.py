@@ -63,7 +63,8 @@ class CaptureOptions(TypedDict, total=False):
     """The options of a capture, each with its default.
 
     ring      64 MiB: bytes of the ring in host memory, a power of two
-    mbuf      1 MiB: bytes of an MBUF, a part of the ring that no record crosses, a power of two
+    mbuf      1 MiB, or a quarter of a smaller ring: bytes of an MBUF, a part of the ring whose ends
+              no record crosses, a power of two
     snap      0: most bytes to keep of each frame; 0: all
     wait      1e-6: most seconds for which the card collects records before it writes them
     keep_bad  False; True: frames that their source has marked as bad are captured, too
@@ -120,8 +121,9 @@ class PortAccounts:
 class CaptureStats:
     """The accounts of all ports at one moment, and a queue's counts since the capture's start.
 
-    `position` and `released` count the bytes that the card has written to the ring, and that the
-    program has given back. `time_ns` is device time in nanoseconds.
+    `ports` is of one moment; the other counts are from the card's last status line. `position` and
+    `released` count the bytes that the card has written to the ring, and that the program has given
+    back. `time_ns` is device time in nanoseconds.
     """
 
     position: int
@@ -376,6 +378,7 @@ class Capture(WithBlock):
     def take(self, timeout: float | None = None) -> Block | None:
         """Wait for the next block and return it, or None if the capture was stopped and is empty.
 
+        The stop of queue 0 stops the captures of all queues.
         Blocks in front of the last returned block with frames are first given back to the card.
         Raises WaitTimeout if no block comes within `timeout` seconds (None: the option `timeout`),
         and BufferError if a NumPy array in a block to give back still exists.
@@ -443,10 +446,11 @@ class Capture(WithBlock):
     def generate(
         self, size: int, *, period: int = 0, count: int = 0, seed: int = 0, port_mask: int = 0
     ) -> None:
-        """Let the card's own generator make frames of `size` bytes.
+        """Let the card's own generator make frames of `size` bytes, from frame 0 on.
 
-        `period` is the time from frame to frame in 1/256 of a clock cycle. `count` is the number of
-        frames, and 0 means without end. Frame n comes from port `n & port_mask`.
+        Only the capture of queue 0 may call this. `seed` is the seed of the frames' data. `period`
+        is the time from frame to frame in 1/256 of a clock cycle. `count` is the number of frames,
+        and 0 means without end. Frame n comes from port `n & port_mask`.
         """
         fields = GeneratorFields(
             size=size, period=period, count=count, seed=seed, port_mask=port_mask
@@ -455,14 +459,14 @@ class Capture(WithBlock):
 
     @property
     def discarded(self) -> tuple[Account, ...]:
-        """For each port of the card: the frames that the capture's rules have discarded."""
+        """For each port of the card: the frames that the card's rules have discarded."""
         fields = DiscardsFields()
         self._call("discards", byref(fields))
         return tuple(Account(each.frames, each.bytes) for each in fields.port)
 
     @property
     def stats(self) -> CaptureStats:
-        """The card's accounts of captured and lost frames, all taken at one moment."""
+        """The queue's counts of captured and lost frames, as CaptureStats describes them."""
         fields = CaptureStatsFields()
         self._call("stats", byref(fields))
         values = {name: getattr(fields, name) for name in field_names(fields) if name != "port"}

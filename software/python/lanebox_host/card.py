@@ -175,8 +175,9 @@ class Registers:
         return True
 
     def offset(self, name: str) -> int:
-        """Return the offset of a register in BAR0, in bytes. Raises NotOnCard if there is no such
-        register.
+        """Return the offset of a register in BAR0, in bytes.
+
+        Raises NotOnCard if the library knows no register of this name.
         """
         found = RegisterFields()
         self._handle.call("register_find", name.encode(), byref(found))
@@ -207,12 +208,15 @@ class Card(WithBlock):
     def close(self) -> None:
         """Stop the DMA and close the card.
 
-        Each use of an array of the card's rings raises ValueError from then on.
+        Arrays of a stream can still be used until the stream's own `with` block ends.
         """
         self._handle.close()
 
     def reset(self) -> None:
-        """Reset the card to its state after power-on. No DMA may run at that time."""
+        """Reset the card to its state after power-on.
+
+        Raises WayBusy if DMA runs or a capture is open on this card.
+        """
         self._handle.call("reset")
 
     # Description --------------------------------------------------------------------------------
@@ -297,8 +301,8 @@ class Card(WithBlock):
     def wait_user(self, timeout: float = 10.0) -> bool:
         """Wait for an interrupt of the logic in the user slot, for at most `timeout` seconds.
 
-        Returns True if one has come since this call last returned True, or False if none came in
-        time. A negative timeout waits for ever.
+        Returns True if one has come since enable_user() or since this call last returned True, or
+        False if none came in time. A negative timeout waits for ever.
         """
         return bool(self._handle.call("user_wait", milliseconds(timeout)))
 
@@ -314,7 +318,7 @@ class Card(WithBlock):
         return int(size.value)
 
     def read(self, offset: int, size: int = 4, bar: int = 0) -> bytes:
-        """Read `size` bytes from a BAR with one access of 1, 2, 4, 8, 16, 32 or 64 bytes."""
+        """Read `size` bytes (1, 2, 4, 8, 16, 32 or 64) from a BAR with one access."""
         data = (ctypes.c_uint8 * size)()
         self._handle.call("bar_read", bar, offset, data, size)
         return bytes(data)
@@ -345,8 +349,8 @@ class Card(WithBlock):
     def place(self, way: str, memory: Any) -> None:
         """Put the "h2c" or "c2h" ring into your own memory, from the next run on.
 
-        The memory is any writable buffer that begins at a page boundary and is as large as the
-        ring, like mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE). With `memory` None the library
+        The memory is any writable buffer that begins at a page boundary and is at least as large as
+        the ring, like mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE). With `memory` None the library
         allocates the ring's memory from the next run on. With the kernel driver each DMA buffer
         must lie in one page: use huge pages, or DMA buffers of 4 KiB.
         """

@@ -147,7 +147,8 @@ class Run(WithBlock):
     def _start(self) -> None:
         """Open and start the run's streams, and make a NumPy array of each of their buffers.
 
-        The rings' addresses are known only after the start, so the arrays are made here.
+        Behind the kernel driver a ring's address is known only after the start, so the arrays are
+        made here.
         """
         for way in self._ways:
             options = StreamOptionsFields(**self._options)
@@ -253,7 +254,7 @@ class Run(WithBlock):
     def stats(self) -> dict[str, int]:
         """The library's counts of buffers and interrupts since the start of the run, by name.
 
-        The counts can still be read after the run's end.
+        The counts can still be read after the run's end, until the next run of this card starts.
         """
         fields = StatsFields()
         self._handle.call("stats", ctypes.byref(fields))
@@ -285,9 +286,10 @@ class Receive(Run):
     def receive_packet(self, timeout: float | None = None) -> bytes:
         """Return the next packet of a run with the option `packets`, from one or more buffers.
 
-        Raises BadPacket if the logic in the card has marked the packet as bad, and WaitTimeout if
-        the packet's next buffer does not come within `timeout` seconds. After a WaitTimeout no data
-        is lost: the next call continues with the same packet.
+        A buffer that has ended by the flush time also counts as the end of a packet. Raises
+        BadPacket if the logic in the card has marked the packet as bad, and WaitTimeout if the
+        packet's next buffer does not come within `timeout` seconds. After a WaitTimeout no data is
+        lost: the next call continues with the same packet.
         """
         flags = 0
         while not flags & (RECORD_LAST | RECORD_FLUSHED):
@@ -390,9 +392,11 @@ class Send(Run):
         self._released[H2C] += 1
 
     def drain(self, timeout: float | None = None) -> None:
-        """Wait until the card has received all h2c data that was submitted.
+        """Wait until the card has received all h2c data that was submitted, and the logic in the
+        user slot has taken it.
 
-        Raises WaitTimeout if that takes longer than `timeout` seconds.
+        With LitePCIe's endpoint the logic may not have taken the last data yet. Raises WaitTimeout
+        if that takes longer than `timeout` seconds.
         """
         longest = milliseconds(self._timeout if timeout is None else timeout)
         for way in self._ways:

@@ -18,26 +18,34 @@ class LaneboxError(OSError):
 
 
 class CardGone(LaneboxError):
-    """ENODEV: the card is gone, the board process has ended, or no card is bound to the driver."""
+    """ENODEV: the card is gone, the board process has ended, or no card is bound to the driver.
+
+    A capture raises it, too, if the card has no capture block.
+    """
 
 
 class CardSilent(LaneboxError):
-    """EIO: the card reads all ones, reports impossible counts, or was reset while a stream ran."""
+    """EIO: the card reads all ones, reports impossible counts, or was reset while a stream or a
+    capture ran.
+    """
 
 
 class WaitTimeout(LaneboxError, TimeoutError):
-    """ETIMEDOUT: no DMA buffer, frame or other answer of the card came before the timeout."""
+    """No DMA buffer, frame or other answer of the card came before the timeout.
+
+    The errno is ETIMEDOUT if the library reports this, and 0 if a method of this package does.
+    """
 
 
 class WayBusy(LaneboxError):
-    """EBUSY: another program uses the DMA direction, its interrupt or the card, or this open card
-    already runs DMA.
+    """EBUSY: another program uses the DMA direction, the capture, the interrupt of the user's logic
+    or the card, or this open card already runs DMA or a capture.
     """
 
 
 class WrongPeer(LaneboxError):
-    """EPROTO: the peer speaks another protocol, or is another card or a version that the library
-    does not know.
+    """EPROTO: the peer speaks another protocol, is no Lanebox card or is of a version that the
+    library does not know, or csr.json is of another build than the card.
     """
 
 
@@ -57,7 +65,9 @@ class BadPacket(LaneboxError):
 
 
 class NotOnCard(LaneboxError, KeyError):
-    """ENOENT: the card has no such register, block or BAR."""
+    """ENOENT: the card has no such register, block or BAR, or there is no such device file, socket
+    or csr.json.
+    """
 
     # The __str__ of KeyError would show the library's sentence in quotes.
     __str__ = LaneboxError.__str__
