@@ -75,8 +75,8 @@ static struct litepcie_port_accounts accounts(struct litepcie_capture *capture)
 }
 
 /*
- * Receive frames until none comes for @timeout_ms. Returns the number of received frames. *@first
- * gets the generator's number of the first of them.
+ * Receive frames until none comes for @timeout_ms, or until a stopped capture has no more. Returns
+ * the number of received frames. *@first gets the generator's number of the first of them.
  */
 static uint32_t take(struct litepcie_capture *capture, int timeout_ms, uint32_t *first)
 {

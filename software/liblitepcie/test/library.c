@@ -253,8 +253,8 @@ static void the_card_says_what_it_is(struct litepcie *dev)
 }
 
 /*
- * Accesses of any size up to 64 bytes work inside a BAR, and are refused outside its bounds. A CPU
- * without vector instructions may lack an access of more than 8 bytes.
+ * Accesses of 4 to 64 bytes work inside a BAR, and are refused outside its bounds. A CPU without
+ * vector instructions may lack an access of more than 8 bytes.
  */
 static void wide_accesses_stay_inside(struct litepcie *dev)
 {

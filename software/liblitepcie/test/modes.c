@@ -8,7 +8,8 @@
  * Test how the library learns of finished buffers, on the card that the argument names: by
  * interrupt, by polling with a timer, or by polling that begins after an interrupt. In each mode
  * every word that comes back is compared, with waits and with poll() on the library's descriptor.
- * Idle waits sleep and end, and a polled card raises no interrupt.
+ * Idle waits last for their timeout, a stop ends a wait, and a card that is polled all the time
+ * raises no interrupt.
  */
 #include <errno.h>
 #include <poll.h>
@@ -149,10 +150,7 @@ static void every_word_comes(const struct mode *mode)
 	       (long long)stats.interrupts);
 }
 
-/*
- * Check that a wait for which no buffer comes lasts for its whole timeout, and that the thread
- * sleeps.
- */
+/* Check that a wait for which no buffer comes lasts for its whole timeout. */
 static void an_idle_wait_sleeps(const struct mode *mode)
 {
 	int64_t began;

@@ -24,8 +24,8 @@
 static struct litepcie *dev, *other;
 
 /*
- * Take the first @buffers c2h buffers of a run and check that the pattern begins with its first
- * dword.
+ * Take the first @buffers c2h buffers of a run and check that each begins with the dword that the
+ * card's pattern has there.
  */
 static void take(unsigned int buffers)
 {

@@ -5,8 +5,8 @@
  */
 
 /*
- * Start both streams of a card by one configuration. A test reaches a buffer by its number, any
- * number of times and in any order. apart.c tests the public calls without these helpers.
+ * Start one or both streams of a card by one configuration. A test reaches a buffer by its number,
+ * any number of times and in any order. apart.c tests the public calls without these helpers.
  */
 #ifndef LITEPCIE_TEST_RUN_H
 #define LITEPCIE_TEST_RUN_H
@@ -80,7 +80,10 @@ static inline int run_start(struct litepcie *dev, const struct run_config *confi
 	return rc;
 }
 
-/* Let the next runs have rings of @count buffers of @size bytes. After an error nothing changes. */
+/*
+ * Let the next runs have rings of @count buffers of @size bytes. After an error the direction that
+ * was refused keeps its sizes. h2c is set first, and keeps the new sizes if c2h is refused.
+ */
 static inline int run_shape(struct litepcie *dev, size_t size, unsigned int count)
 {
 	const struct run_config config = { .directions = LITEPCIE_H2C | LITEPCIE_C2H };
@@ -103,7 +106,7 @@ static inline int run_shape(struct litepcie *dev, size_t size, unsigned int coun
 
 /*
  * Let the next runs of @direction have their ring in @memory, or in the library's own memory if
- * @memory is NULL.
+ * @memory is NULL. After an error the options of the stream stay as they were.
  */
 static inline int run_place(struct litepcie *dev, unsigned int direction, void *memory,
 			    size_t bytes)

@@ -7,8 +7,8 @@
 /*
  * Print what the library says about the user slot of the card that the argument names, and about
  * DMA that hangs: h2c goes through the slot, and no c2h buffer is given back. Each printed line
- * begins with the name of the query. With a second argument the slot has a loopback, which
- * continues when c2h buffers are released.
+ * begins with the name of the situation or of the call. With a second argument the slot has a
+ * loopback, which continues when c2h buffers are released.
  */
 #include <errno.h>
 #include <inttypes.h>

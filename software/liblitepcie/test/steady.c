@@ -20,7 +20,7 @@
 
 #define WAIT_MS	60000
 
-/* number of the test's library calls that may wait for the card */
+/* number of calls of litepcie_stream_ready(), which may wait for the card */
 static unsigned int waits;
 
 /* Wait for a buffer, for WAIT_MS at most. Returns how many are ready, at most @most. */

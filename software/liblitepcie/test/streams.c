@@ -5,9 +5,10 @@
  */
 
 /*
- * Test streams in three threads: one fills h2c, another empties c2h, and a third reads registers.
- * Every word that comes back through the card's loopback is compared, for rings of several sizes
- * and batches of several sizes.
+ * Test streams in two threads: one fills h2c, and the other empties c2h. In one run a third thread
+ * reads the device time and the counts meanwhile. Every word that comes back through the card's
+ * loopback is compared, for rings of several sizes and batches of several sizes. Also test the
+ * descriptor for poll(), waits with a timeout of 0, and a reset.
  */
 #include <poll.h>
 #include <pthread.h>

@@ -6,7 +6,8 @@
 
 /*
  * Test interrupts of logic in the user slot that raises one for each write to the BAR and offset in
- * the arguments: alone, and together with a running DMA whose interrupts use the same path.
+ * the arguments: alone, together with a running DMA whose interrupts use the same path, and after a
+ * reset.
  */
 #include <errno.h>
 #include <pthread.h>

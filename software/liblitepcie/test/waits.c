@@ -5,10 +5,11 @@
  */
 
 /*
- * Test each call that can block on the card that the argument names. With a negative timeout a call
- * waits until data comes, until another thread stops the DMA, or until a signal. With a timeout of
- * 0 it does not wait. If there is a second argument, an offset in BAR0, waits for the user's logic
- * are tested, too: the logic raises its interrupt when that offset is written.
+ * Test the calls for DMA and for the user's interrupt that can block, on the card that the argument
+ * names. With a negative timeout a call waits until data comes, until another thread stops the DMA,
+ * or until a signal. With a timeout of 0 it does not wait. If there is a second argument, an offset
+ * in BAR0, waits for the user's logic are tested, too: the logic raises its interrupt when that
+ * offset is written.
  */
 #include <errno.h>
 #include <pthread.h>
