@@ -56,7 +56,7 @@ struct driver {
 	uint64_t	advanced[2];
 	/* for h2c [0] and c2h [1]: number of the library's calls that have handed over buffers */
 	unsigned int	advances[2];
-	/* bytes of each h2c buffer, by the buffer's number; 0: the whole buffer */
+	/* bytes of each h2c buffer, by its number modulo DRIVER_RECORDS; 0: the whole buffer */
 	uint32_t	lengths[DRIVER_RECORDS];
 	/*
 	 * for h2c [0] and c2h [1]: whether packets are on, and flush time in us, as the library set
@@ -117,8 +117,8 @@ void driver_errors(int way, uint64_t errors);
 void driver_finish(int way, uint64_t buffers);
 
 /*
- * End the runs of both directions with @error. @rests: the driver has stopped the runs, else they
- * stay in the state LITEPCIE_RUN_HELD.
+ * End with @error the held runs (LITEPCIE_RUN_HELD) of both directions. @rests: the driver has
+ * stopped these runs, else they stay in the state LITEPCIE_RUN_HELD.
  */
 void driver_abort(int error, bool rests);
 

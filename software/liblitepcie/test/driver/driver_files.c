@@ -30,8 +30,8 @@ static void *map_bar(void *address, size_t size, int protection, int flags, uint
 }
 
 /*
- * Stand in for a mapping of a ring. Only the owner of a direction may map its ring, and only the
- * whole ring.
+ * Stand in for a mapping of a ring. Only the owner of a direction may map its ring, only the whole
+ * ring, and only a ring in the driver's memory.
  */
 static void *map_ring(int way, size_t size, int protection)
 {

@@ -398,7 +398,7 @@ static void an_end_inside_an_mbuf_is_told(void)
 	litepcie_capture_close(capture);
 }
 
-/* A card that does not answer ends a wait and a stop at once. */
+/* A card that does not answer ends a wait and a stop within 5 s. */
 static void a_dead_card_is_told(void)
 {
 	struct litepcie_capture *capture = begin(RING, false);

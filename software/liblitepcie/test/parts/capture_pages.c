@@ -28,7 +28,10 @@
 
 static struct litepcie dev = { .name = "sim:a" };
 
-/* The file numa_node has the node's number. If it is missing, or has -1, there is no node. */
+/*
+ * The file numa_node has the node's number. If it is missing, or has -1, no number or a number above
+ * 1023, the library knows no node.
+ */
 static void a_node_is_what_sysfs_says(const char *folder)
 {
 	static const struct {
@@ -51,7 +54,10 @@ static void a_node_is_what_sysfs_says(const char *folder)
 	}
 }
 
-/* litepcie_node_bind() makes memory prefer node 0. With node -1 memory gets no NUMA policy. */
+/*
+ * litepcie_node_bind() makes memory prefer node 0. With node -1, and with a node above 1023, it does
+ * nothing and succeeds. A node that the machine lacks is an error.
+ */
 static void memory_prefers_its_node(void)
 {
 	uint8_t *base = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

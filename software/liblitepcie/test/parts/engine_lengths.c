@@ -210,7 +210,7 @@ static void *send_until_stopped(void *unused)
 }
 
 /*
- * Another thread stops the DMA at various moments while this thread sends buffers with lengths. The
+ * This thread stops the DMA at various moments while another thread sends buffers with lengths. The
  * next send after the stop returns -EINVAL.
  */
 static void a_stop_ends_lengths(void)

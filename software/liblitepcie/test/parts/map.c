@@ -35,7 +35,7 @@ static void add_all_blocks(void)
 	sign_table();
 }
 
-/* Every register of the map is one that the card has, and no two members name the same one. */
+/* On a card with all blocks the members of the map lie in the blocks of their registers. */
 static void all_registers_of_a_full_card_are_found(void)
 {
 	const struct litepcie_map *map = &dev.map;
@@ -110,7 +110,10 @@ static void a_block_of_another_version_is_not_used(void)
 	CHECK_EQUAL(dev.map.player.control, 0);
 }
 
-/* A card whose number of rules or spread entries the library does not know counts as one queue. */
+/*
+ * A card whose number of queues, rules or spread entries the library does not know counts as a card
+ * with one queue.
+ */
 static void queues_of_another_size_are_not_used(void)
 {
 	static const uint32_t sizes[][3] = { { 0, 16, 128 }, { 17, 16, 128 }, { 4, 32, 128 },

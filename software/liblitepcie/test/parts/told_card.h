@@ -133,7 +133,10 @@ static inline void push(unsigned int way, unsigned int base)
 	card.lengths[way][card.pushed[way]++ % 64] = card.word[(base + VALUE) / 4];
 }
 
-/* True if a register of a direction that is enabled must not be written. */
+/*
+ * True if @offset is a register of the records or status lines of a direction that is enabled, which
+ * must not be written then.
+ */
 static inline bool is_late(uint32_t offset)
 {
 	if (offset == LINE_H2C || offset == LINE_H2C + 4)

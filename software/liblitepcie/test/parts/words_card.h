@@ -98,7 +98,10 @@ static inline void sign_table(void)
 	table()[LITEPCIE_CAP_HEADER_CRC] = ~crc;
 }
 
-/* Add a block with @count parameters, all of which are 0, and update the table's checksum. */
+/*
+ * Add a block with @count parameters, all of which are 0, and update the table's checksum. Returns
+ * the address of the parameters.
+ */
 static inline uint32_t *add_block_at(unsigned int type, unsigned int version, unsigned int index,
 				     unsigned int bar, uint32_t offset, unsigned int count)
 {
