@@ -74,7 +74,8 @@ class Registers:
         # csr.json has the gateware's identifier in lower case, but the card has it in title case.
         self.text = csr["constants"]["config_identifier"].title()
         self.memory0 = csr["memories"]["memory0"]["base"]
-        # a write to this address in BAR0 raises the interrupt of the user's logic
+        # a write to this address in BAR0 raises the interrupt of the user's logic, if its cause is
+        # enabled
         self.bell = self.memory0 + 0xFFC
         self.bit = {
             "h2c": 1 << csr["constants"]["pcie_dma0_reader_interrupt"],
@@ -193,7 +194,9 @@ class CardStandin:
             fault["done_before"],
             "pcie_notices0_writer_status_base",
         )
-        self.inside = deque()  # packets that have come by h2c and not yet gone back by c2h
+        # data that has come by h2c and not yet gone back by c2h, in pieces: (bytes, whether a
+        # packet ends with them)
+        self.inside = deque()
         self.reads = 0  # number of BAR0 reads that the stand-in has answered
         # number of copies that the slot monitor has made, one for each read of slot_now
         self.copies = 0

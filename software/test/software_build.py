@@ -2,7 +2,9 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Build the user software for its tests, once, with address and undefined behaviour sanitizers."""
+"""Build the user software for its tests, with address and undefined behaviour sanitizers or without
+them.
+"""
 
 import json
 import subprocess
@@ -83,7 +85,10 @@ def build_unchecked(*options):
 
 
 class Util:
-    """Run a program and capture its output. A finding of a sanitizer fails the test."""
+    """Run a program under test.
+
+    run() and json() capture its output, and fail the test if a sanitizer has found a fault.
+    """
 
     def __init__(self, program):
         self.program = program

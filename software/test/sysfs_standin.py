@@ -4,7 +4,8 @@
 
 """Make a root folder for LITEPCIE_ROOT that has the sysfs of a machine with cards.
 
-The folder has only plain files: a write to a file has no effect unless the test carries it out.
+The folder has only plain files and links: a write to a file has no effect unless the test carries
+it out.
 """
 
 import struct

@@ -23,8 +23,8 @@ DIRECTIONS = ["loopback", "c2h", "h2c", "both"]
 def test_dma_test_compares_every_buffer_it_was_asked_for(util, card, device, direction, buffers):
     """dma_test moves, compares and counts all buffers.
 
-    The sizes are just below, at and above the number of buffers in a batch (32) and in a ring
-    (256).
+    The sizes are one buffer, just below, at and above the number of buffers in a batch (32) and in
+    a ring (256), and several rounds of the ring.
     """
     size = buffers * BUFFER
     with card():
@@ -151,7 +151,7 @@ def test_without_any_interrupt_both_directions_still_finish_and_fail(util, card,
 def test_a_card_with_records_is_not_asked_for_them(util, card, device, direction):
     """dma_test finds the progress of a card with records in host memory.
 
-    So a longer run needs no more register reads than one additional reading of the counters.
+    So a longer run needs hardly more register reads than one additional reading of the counters.
     """
     reads = []
     with card(records=True) as standin:

@@ -333,7 +333,7 @@ def test_counts_go_on_behind_their_wrap(built, tmp_path, ahead, records):
 @pytest.mark.parametrize("checks", ["built", "raced"])
 def test_two_threads_move_buffers(request, built, tmp_path, checks, records):
     """The C test streams.c passes: two threads move all data, with rings and batches of several
-    sizes.
+    sizes, and a card works after a reset.
     """
     found = request.getfixturevalue(checks)
     program = (found.out / "test" if checks == "built" else found) / "streams"
@@ -387,7 +387,7 @@ def test_the_user_s_logic_calls(built, tmp_path):
 
 @pytest.mark.parametrize("records", RECORDS)
 def test_a_program_moves_buffers_without_copies(built, tmp_path, records):
-    """The C test library.c passes: all calls work on a card without faults, which is quiet
+    """The C test library.c passes: its calls work on a card without faults, which is quiet
     afterwards.
     """
     with Standin(tmp_path / "s", built.csr_json, records=records) as standin:

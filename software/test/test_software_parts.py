@@ -4,7 +4,8 @@
 
 """Test single sources of liblitepcie by C programs that play the card, so no card is needed.
 
-Each program of software/liblitepcie/test/parts has the name of the source that it tests.
+Each program is in software/liblitepcie/test/parts, and has the name of the source, or of the two
+sources, that it tests.
 """
 
 import pytest

@@ -4,10 +4,11 @@
 
 """Find the error numbers that each call of liblitepcie can return, in the library's own sources.
 
-A call can return the numbers that its function names, and those of all functions that it uses. The
-tables of functions of the back ends count as uses of each back end's function. A number may be in
-the result although no caller returns it: the sources are read as text, and no condition is
-evaluated. The numbers that the kernel returns in errno are not in the result.
+The result has the numbers that the call's function returns or gives to a function, and those of all
+functions that it uses. The tables of functions of the back ends count as uses of each back end's
+function. A number may be in the result although the call never returns it: the sources are read as
+text, and no condition is evaluated. A number that is assigned to a variable, and the numbers that
+the kernel returns in errno, are not in the result.
 """
 
 import errno
@@ -26,7 +27,8 @@ TABLES = {
 }
 FUNCTION = re.compile(r"^[a-z][\w \*]*?\b(\w+)\([^;{}]*\)\n\{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
 TABLE = re.compile(r"^(?:static )?const struct (\w+) \w+ = \{\n(.*?)^\};", re.MULTILINE | re.DOTALL)
-# matches an error number that is returned or given to a function, but not one that is compared
+# matches an error number that is returned or given to a function, but none that is compared or
+# assigned
 NUMBER = re.compile(r"(?<![=!] )(?<![=!] -)(?<!case )\b(E[A-Z0-9]+)\b")
 COMMENT_OR_TEXT = re.compile(r'/\*.*?\*/|"(?:[^"\\]|\\.)*"', re.DOTALL)
 
@@ -43,7 +45,10 @@ def sources():
 
 @cache
 def functions():
-    """Return {(path, name): body} of all functions, and {(word, member): names} of the tables."""
+    """Return {(path, name): body} of all functions, and {(word, member): functions} of the tables.
+
+    Each of these functions is a pair of its file's path and its name.
+    """
     bodies, members = {}, defaultdict(set)
     for path, text in sources().items():
         for name, body in FUNCTION.findall(text):
@@ -55,7 +60,11 @@ def functions():
 
 
 def find(path, name):
-    """Return the key of the function that `name` means in the file `path`, or None."""
+    """Return the key of the function that `name` means in the file `path`, or None.
+
+    A name that the file does not define means the function of that name in another file, if the
+    name has an underscore.
+    """
     bodies, _ = functions()
     if (path, name) in bodies:
         return path, name
@@ -73,13 +82,13 @@ def uses(key):
 
 
 def meanings():
-    """Return {name: sentence} of the errors for which litepcie_strerror() has its own sentence."""
+    """Return {name: text} of the errors for which litepcie_strerror() has a text of its own."""
     text = (LIBRARY / "error.c").read_text()
     return dict(re.findall(r'case (E\w+):\n\s*return "([^"]*)";', text))
 
 
 def errors(call):
-    """Return the sorted names of the error numbers that the public call can return."""
+    """Return the sorted names of the error numbers that are found for the public call."""
     bodies, _ = functions()
     seen, left, found = set(), [find(LIBRARY, call)], set()
     while left:

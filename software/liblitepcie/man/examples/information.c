@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* Print everything that a card says about itself. */
+/* Print what a card says about itself. */
 #include <liblitepcie.h>
 #include <litepcie_diagnostics.h>
 #include <stdio.h>

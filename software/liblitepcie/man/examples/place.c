@@ -26,8 +26,8 @@ int main(int argc, char **argv)
 		.memory_bytes = BYTES,
 		.pattern = true,
 		/*
-		 * the card raises no interrupts; the library reads the card's
-		 * progress every 100 us
+		 * the card raises no interrupts; the library or the kernel
+		 * driver reads the card's progress every 100 us
 		 */
 		.poll_us = 100,
 	};

@@ -26,7 +26,7 @@ static void *count(void *capture)
 	return NULL;
 }
 
-/* Capture DNS in queue 1 and drop the rest of UDP, until queue 0 gets no frame for 10 s. */
+/* Capture DNS requests in queue 1 and drop other UDP, until queue 0 gets no frame for 10 s. */
 int main(int argc, char **argv)
 {
 	struct litepcie_capture_config config = { .struct_size = sizeof(config), .queue = 1 };
