@@ -7,9 +7,10 @@
 /*
  * The inside of a capture. capture.c opens, starts and stops it. capture_ring.c reads the status
  * line, and hands out spans (parts of the ring) to the program. capture_records.c makes a table of
- * a span's frames. capture_counts.c reads the counts of frames and controls the generator.
- * capture_rule.c makes rules. capture_file.c writes the header of a file. capture_registers.c,
- * capture_run.c and kernel/capture.c reach the card.
+ * a span's frames. capture_counts.c reads the counts of frames, and controls the generator and the
+ * sorting of frames to queues. capture_rule.c makes rules. capture_file.c writes the header of a
+ * file. capture_pages.c chooses pages and their NUMA node. capture_registers.c, capture_run.c and
+ * kernel/capture.c reach the card. player.c controls the player.
  * gateware/capture/README.md describes what the card writes.
  */
 #ifndef LITEPCIE_CAPTURE_INTERNAL_H
@@ -102,7 +103,7 @@ struct litepcie_capture {
 	void					*priv;	/* data of the functions in @access */
 	struct litepcie_capture_config		config;
 	const uint8_t				*ring;
-	/* the status line in memory; NULL: nothing has been started */
+	/* the status line in memory; NULL: there is no ring yet (only behind the kernel driver) */
 	const struct litepcie_capture_line	*line;
 	uint64_t				ring_iova, line_iova;
 	/* copy of the status line, from the library's last read of it */

@@ -82,7 +82,10 @@ static void set(uint32_t *rule, const struct field *field, uint32_t value, uint3
 	rule[field->word + 1] |= mask << field->place;
 }
 
-/* Parse a number up to @most, decimal or with 0x, that ends at @end or at the end of the text. */
+/*
+ * Parse a number up to @most that ends at @end or at the end of the text. It is decimal, or
+ * hexadecimal with 0x, or octal with a leading 0.
+ */
 static bool number(const char **text, char end, uint32_t most, uint32_t *value)
 {
 	char *rest;

@@ -286,9 +286,10 @@ static void unblock(struct litepcie_capture *capture, int64_t *moved_ms, uint64_
 }
 
 /*
- * Read the status of the capture block. Only a card that does not answer is an error here. A status
- * line that cannot be true, or a kernel that wants the card back, does not end the wait for the
- * card's rest, because the memory of the rings must not be freed before that.
+ * Read the status of the capture block. Only a card that does not answer, or was reset during the
+ * run, is an error here. A status line that cannot be true, or a kernel that wants the card back,
+ * does not end the wait for the card's rest, because the memory of the rings must not be freed
+ * before that.
  */
 static int get_status(struct litepcie_capture *capture, uint32_t *status)
 {

@@ -282,9 +282,9 @@ static int allow(struct litepcie_capture *capture, uint64_t limit)
 /* Waiting for the card's position ------------------------------------------------------------- */
 
 /*
- * Check that the capture still runs. Returns -ENODEV if poll() says that the card has gone,
- * or -EIO if the driver's status page says that the capture has ended with an error. If another
- * queue than 0 has ended with the run of queue 0, capture->ended is set.
+ * Check that the capture still runs. Returns -ENODEV if poll() says that the card has gone, or -EIO
+ * if the driver's status page says that the capture has ended. A queue other than 0 may have ended
+ * without an error, with the run of queue 0: then capture->ended is set, and 0 is returned.
  */
 static int check(struct litepcie_capture *capture)
 {

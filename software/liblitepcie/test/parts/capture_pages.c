@@ -29,8 +29,8 @@
 static struct litepcie dev = { .name = "sim:a" };
 
 /*
- * The file numa_node has the node's number. If it is missing, or has -1, no number or a number above
- * 1023, the library knows no node.
+ * The file numa_node has the node's number. If it is missing, or has -1, no number or a number
+ * above 1023, the library knows no node.
  */
 static void a_node_is_what_sysfs_says(const char *folder)
 {
@@ -55,8 +55,8 @@ static void a_node_is_what_sysfs_says(const char *folder)
 }
 
 /*
- * litepcie_node_bind() makes memory prefer node 0. With node -1, and with a node above 1023, it does
- * nothing and succeeds. A node that the machine lacks is an error.
+ * litepcie_node_bind() makes memory prefer node 0. With node -1, and with a node above 1023, it
+ * does nothing and succeeds. A node that the machine lacks is an error.
  */
 static void memory_prefers_its_node(void)
 {

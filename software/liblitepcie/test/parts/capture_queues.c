@@ -333,7 +333,7 @@ static void accounts_are_of_the_queue(void)
 	litepcie_capture_close(first);
 }
 
-/* The card has its modes and sizes once for all queues, so each queue must have those of queue 0. */
+/* The card has its modes and sizes once for all queues: each queue must have those of queue 0. */
 static void all_queues_have_one_mode(void)
 {
 	static const struct litepcie_capture_config others[] = {

@@ -134,8 +134,8 @@ static inline void push(unsigned int way, unsigned int base)
 }
 
 /*
- * True if @offset is a register of the records or status lines of a direction that is enabled, which
- * must not be written then.
+ * True if @offset is a register of the records or status lines of a direction that is enabled,
+ * which must not be written then.
  */
 static inline bool is_late(uint32_t offset)
 {
