@@ -122,6 +122,26 @@ def test_an_array_keeps_the_ring_after_the_capture(host, running):
         assert card.info.target == "sim"
 
 
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)], ids=["first first", "last first"])
+def test_the_last_of_several_arrays_closes_the_card(host, running, order):
+    """Arrays of several blocks keep the closed card's ring until the last of them is gone, in
+    whichever order they go."""
+    frames = Generated(64, 20000, count=0)
+    with host.Card(f"sim:{running.socket}") as card:
+        with card.capture(**SMALL) as capture:
+            generate(capture, frames)
+            kept = {0: capture.take()[0], 1: capture.take()[0]}
+    texts = {name: array.tobytes() for name, array in kept.items()}
+    assert texts[0] != texts[1]
+    del kept[order[0]]
+    assert kept[order[1]].tobytes() == texts[order[1]]
+    with pytest.raises(host.WayBusy):
+        host.Card(f"sim:{running.socket}")
+    kept.clear()
+    with host.Card(f"sim:{running.socket}") as card:
+        assert card.info.target == "sim"
+
+
 def test_a_block_that_was_given_back_says_so(card):
     """Access to the bytes of a captured block that the card may write over raises an error that
     says what to do. The block before the last one can still be used."""

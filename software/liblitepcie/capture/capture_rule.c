@@ -84,7 +84,7 @@ static void set(uint32_t *rule, const struct field *field, uint32_t value, uint3
 
 /*
  * Parse a number up to @most that ends at @end or at the end of the text. It is decimal, or
- * hexadecimal with 0x, or octal with a leading 0.
+ * hexadecimal with 0x. A leading 0 does not make it octal.
  */
 static bool number(const char **text, char end, uint32_t most, uint32_t *value)
 {
@@ -93,7 +93,7 @@ static bool number(const char **text, char end, uint32_t most, uint32_t *value)
 
 	if (**text < '0' || **text > '9')
 		return false;
-	found = strtoul(*text, &rest, 0);
+	found = strtoul(*text, &rest, strncmp(*text, "0x", 2) ? 10 : 16);
 	*text = *rest && *rest == end ? rest + 1 : rest;
 	*value = (uint32_t)found;
 	return found <= most && (!*rest || *rest == end);

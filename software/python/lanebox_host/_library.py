@@ -538,17 +538,22 @@ class Handle:
         self._end(handle)
 
     def _end(self, handle: c_void_p) -> None:
-        """Close the library's card now, or later when the last array of a capture is gone.
-
-        `weakref.finalize` calls this method again when an array's memory is freed.
-        """
+        """Close the library's card now, or later when the last array of a capture is gone."""
         used = [memory for part in self.parts for memory in part.leave()]
-        if used:
-            end = weakref.finalize(used[0], self._end, handle)
-            # typeshed gives `finalize` an empty `__slots__`, so mypy refuses to set `atexit`.
-            end.atexit = False  # type: ignore[misc]
-        else:
+        self._close_after([weakref.ref(memory) for memory in used], handle)
+
+    def _close_after(self, used: list[weakref.ref[object]], handle: c_void_p) -> None:
+        """Close the library's card when the last of the blocks' memories `used` is gone.
+
+        `weakref.finalize` calls this method again when one of them is freed.
+        """
+        alive = next((memory for ref in used if (memory := ref()) is not None), None)
+        if alive is None:
             LIBRARY.litepcie_close(handle)
+            return
+        end = weakref.finalize(alive, self._close_after, used, handle)
+        # typeshed gives `finalize` an empty `__slots__`, so mypy refuses to set `atexit`.
+        end.atexit = False  # type: ignore[misc]
 
 
 class Ring:

@@ -37,6 +37,7 @@ static void rules_have_their_words(void)
 		{ "dst=2001:db8:1::/48 queue=1", { { 0, 0x20 }, { 1, 0x20 }, { 8, 0x20010db8 },
 						   { 9, 0x00010000 }, { 10, 0xffffffff },
 						   { 11, 0xffff0000 } } },
+		{ "flags=010/0022 queue=1", { { 2, 0x20000 }, { 3, 0x160000 }, { 15, 0x80110000 } } },
 		{ "length=60-1514 snap=64 queue=0", { { 14, 0x05ea003c }, { 15, 0x80100040 } } },
 	};
 

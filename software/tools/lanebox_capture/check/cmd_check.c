@@ -43,7 +43,7 @@ static void emit_mbufs(const struct emit *out, const struct check *found)
 	 */
 	emit_bool(out, "stopped", found->stopped);
 	emit_text(out, "  end          %s\n",
-		  found->stopped ? "stopped" : "goes on in the next file");
+		  found->stopped ? "stopped" : "goes on in another file, or was cut");
 }
 
 static void emit_ours(const struct emit *out, const struct check *found)
