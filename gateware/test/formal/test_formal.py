@@ -29,6 +29,7 @@ COMPONENTS = {
 }
 FLAT = ["TagPool", "TagPoolUpper"]
 
+
 # Proofs of flattened modules take half a minute and more, so these are soak tests.
 def param(name, *more):
     return pytest.param(name, *more, marks=pytest.mark.soak if name in FLAT else ())

@@ -178,7 +178,9 @@ def test_a_disk_that_fails_holds_up_no_other_queue(tool, tmp_path):
     report = tool.run("record", *options, *files, status=1, preexec_fn=limit)
     full, dropped = report["failures"]
     assert "queue 1: " in full and "File too large: the file ends after" in full
-    sentence = r"queue 1: (\d+) bytes behind the file's end were dropped, so that this queue does not"
+    sentence = (
+        r"queue 1: (\d+) bytes behind the file's end were dropped, so that this queue does not"
+    )
     found = re.match(sentence, dropped)
     reports = report["queues"]
     assert numbers_in(reports[0], tmp_path) == list(range(0, frames.count, PORTS))
