@@ -6,8 +6,8 @@
 
 The table says which blocks a card has and where. Which registers lie inside a block depends on the
 block's type and version. Their offsets and sizes come from the csr.json and csr.h of builds, so no
-number is written in this file. Each block is taken from the first build that has it. The header
-goes to standard output:
+number is written in this file. Each block is taken from the first build that has it. Of the fields
+of registers the header has those that the software uses. The header goes to standard output:
     python software/liblitepcie/describe/layout.py build/sim build/sim-capture build/sim-card \
         > software/liblitepcie/describe/layout.h
 """
@@ -39,24 +39,9 @@ BLOCKS = {
     "sensors": "sensors",
     "module": "module#",
 }
-FIELDS = (
-    "pcie_phy_link_status",
-    "pcie_counters_control",
-    "pattern_control",
-    "capture_control",
-    "flash_status",
-    "capture_status",
-    "capture_account_control",
-    "capture_generator_control",
-    "player_control",
-    "player_cost",
-    "player_status",
-    "sensors_alarms",
-    "module0_read",
-    "module0_write",
-    "module0_status",
-    "module0_control",
-)
+# The header that this program writes, and the folder with the C sources that use its macros.
+HEADER = Path(__file__).resolve().with_name("layout.h")
+SOFTWARE = HEADER.parents[2]
 
 HEAD = """\
 /*
@@ -95,16 +80,25 @@ def rows(csr):
 
 
 def fields(header):
-    """Yield a C macro for the offset and one for the width, in bits, of each field of FIELDS.
+    """Yield a C macro for the offset and one for the width, in bits, of each field of a register.
 
     `header` is the text of the build's csr.h.
     """
-    for register in FIELDS:
-        found = re.findall(
-            rf"#define (CSR_{register.upper()}_\w+_(?:OFFSET|SIZE)) (\d+)$", header, re.MULTILINE
-        )
-        for name, value in found:
-            yield f"#define {name.replace('CSR_', 'LITEPCIE_', 1):55} {value}"
+    for name, value in re.findall(
+        r"#define CSR_(\w+_(?:OFFSET|SIZE)) (\d+)$", header, re.MULTILINE
+    ):
+        yield f"#define {'LITEPCIE_' + name:55} {value}"
+
+
+def used_macros():
+    """Return a pattern of the macros for offsets and widths that the C sources use.
+
+    A part of a name that a macro pastes in with ## stands for any text.
+    """
+    sources = [path.read_text() for path in sorted(SOFTWARE.rglob("*.[ch]")) if path != HEADER]
+    names = set(re.findall(r"\bLITEPCIE_[\w#]+_(?:OFFSET|SIZE)\b", "".join(sources)))
+    either = "|".join(re.sub(r"##\w+##", r"\\w+", name) for name in sorted(names))
+    return re.compile(rf"#define (?:{either}) ")
 
 
 def c_header(builds):
@@ -114,6 +108,7 @@ def c_header(builds):
         csr = json.loads((build / "csr.json").read_text())
         lines += rows(csr)
         macros += fields((build / "include" / "csr.h").read_text())
+    macros = filter(used_macros().match, macros)
     text = " \\\n".join(["#define LITEPCIE_LAYOUT(R)", *dict.fromkeys(lines)])
     end = "\n\n#endif /* LITEPCIE_LAYOUT_H */\n"
     return f"{HEAD}\n{text}\n\n" + "\n".join(dict.fromkeys(macros)) + end
