@@ -70,20 +70,20 @@ static bool has_vectors(size_t size)
 
 #endif
 
-static int check_width(struct litepcie *dev, size_t size)
+static int check_width(size_t size)
 {
 	if (size <= 8 || has_vectors(size))
 		return 0;
-	return litepcie_fail(dev, -EOPNOTSUPP, "this CPU has no load or store of %zu bytes", size);
+	return litepcie_fail(-EOPNOTSUPP, "this CPU has no load or store of %zu bytes", size);
 }
 
 /*
  * litepcie_load() and litepcie_store() make volatile accesses of the exact width in bytes, which
  * the compiler may neither split nor join.
  */
-int litepcie_load(struct litepcie *dev, const uint8_t *from, void *data, size_t size)
+int litepcie_load(const uint8_t *from, void *data, size_t size)
 {
-	int rc = check_width(dev, size);
+	int rc = check_width(size);
 
 	if (rc < 0)
 		return rc;
@@ -100,10 +100,10 @@ int litepcie_load(struct litepcie *dev, const uint8_t *from, void *data, size_t 
 	return 0;
 }
 
-int litepcie_store(struct litepcie *dev, uint8_t *to, const void *data, size_t size)
+int litepcie_store(uint8_t *to, const void *data, size_t size)
 {
 	uint64_t value = 0;
-	int rc = check_width(dev, size);
+	int rc = check_width(size);
 
 	if (rc < 0)
 		return rc;

@@ -21,12 +21,12 @@ static int check_access(struct litepcie *dev, unsigned int bar, uint64_t offset,
 	uint64_t end = dev->bar_size[bar];
 
 	if (offset % size || reach % size)
-		return litepcie_fail(dev, -EINVAL, "an access of %zu bytes at BAR%u + 0x%llx is "
-				     "not aligned", size, bar,
+		return litepcie_fail(-EINVAL, "an access of %zu bytes at BAR%u + 0x%llx is not "
+				     "aligned", size, bar,
 				     (unsigned long long)(offset + reach % size));
 	if (reach > end || offset > end - reach)
-		return litepcie_fail(dev, -EINVAL, "%zu bytes at BAR%u + 0x%llx lie beyond its end "
-				     "at 0x%llx", reach, bar, (unsigned long long)offset,
+		return litepcie_fail(-EINVAL, "%zu bytes at BAR%u + 0x%llx lie beyond its end at "
+				     "0x%llx", reach, bar, (unsigned long long)offset,
 				     (unsigned long long)end);
 	return 0;
 }
@@ -34,8 +34,7 @@ static int check_access(struct litepcie *dev, unsigned int bar, uint64_t offset,
 static int check_mmio(struct litepcie *dev, uint32_t offset, size_t size, size_t reach)
 {
 	if (size != 4 && size != 8)
-		return litepcie_fail(dev, -EINVAL, "an access of %zu bytes: it must be 4 or 8",
-				     size);
+		return litepcie_fail(-EINVAL, "an access of %zu bytes: it must be 4 or 8", size);
 	return check_access(dev, 0, offset, size, reach);
 }
 
@@ -71,9 +70,8 @@ int litepcie_mmio_write_burst(struct litepcie *dev, uint32_t offset, size_t size
 	if (!count)
 		return 0;
 	if (count > most || stride > most)
-		return litepcie_fail(dev, -EINVAL, "%zu writes 0x%zx bytes apart do not fit into "
-				     "BAR0, which has 0x%llx", count, stride,
-				     (unsigned long long)most);
+		return litepcie_fail(-EINVAL, "%zu writes 0x%zx bytes apart do not fit into BAR0, "
+				     "which has 0x%llx", count, stride, (unsigned long long)most);
 	rc = check_mmio(dev, offset, size, stride * (count - 1) + size);
 	while (rc == 0 && count) {
 		size_t n = count < POSTS ? count : POSTS;
@@ -92,11 +90,11 @@ int litepcie_mmio_write_burst(struct litepcie *dev, uint32_t offset, size_t size
 static int check_bar(struct litepcie *dev, unsigned int bar)
 {
 	if (bar >= LITEPCIE_BARS)
-		return litepcie_fail(dev, -EINVAL, "BAR%u: a card has BAR0 to BAR%u", bar,
+		return litepcie_fail(-EINVAL, "BAR%u: a card has BAR0 to BAR%u", bar,
 				     LITEPCIE_BARS - 1);
 	if (!dev->bar_size[bar])
-		return litepcie_fail(dev, -ENOENT, "BAR%u: the card has none there, or it cannot "
-				     "be reached this way", bar);
+		return litepcie_fail(-ENOENT, "BAR%u: the card has none there, or it cannot be "
+				     "reached this way", bar);
 	return 0;
 }
 
@@ -116,8 +114,8 @@ static int check_window(struct litepcie *dev, unsigned int bar, uint64_t offset,
 	if (rc < 0)
 		return rc;
 	if (!size || size > 64 || size & (size - 1))
-		return litepcie_fail(dev, -EINVAL, "an access of %zu bytes: it must be 1, 2, 4, 8, "
-				     "16, 32 or 64", size);
+		return litepcie_fail(-EINVAL, "an access of %zu bytes: it must be 1, 2, 4, 8, 16, "
+				     "32 or 64", size);
 	return check_access(dev, bar, offset, size, size);
 }
 
@@ -146,13 +144,13 @@ int litepcie_bar_map(struct litepcie *dev, unsigned int bar, struct litepcie_win
 	int rc = check_bar(dev, bar);
 
 	if (rc == 0 && !dev->backend->bar_map)
-		return litepcie_fail(dev, -EOPNOTSUPP, "a simulated board's BARs cannot be mapped: "
-				     "use litepcie_bar_read() and litepcie_bar_write()");
+		return litepcie_fail(-EOPNOTSUPP, "a simulated board's BARs cannot be mapped: use "
+				     "litepcie_bar_read() and litepcie_bar_write()");
 	if (rc == 0)
 		rc = dev->backend->bar_map(dev, bar, &found);
 	if (rc < 0)
 		return rc;
-	return litepcie_struct_out(dev, window, &found, sizeof(found), "litepcie_window");
+	return litepcie_struct_out(window, &found, sizeof(found), "litepcie_window");
 }
 
 const char *litepcie_mmio_path(const struct litepcie *dev)
@@ -190,7 +188,7 @@ int litepcie_get_answer(struct litepcie *dev, uint32_t offset, uint32_t *value)
 	for (unsigned int n = 0; rc == 0 && n < LITEPCIE_READS && *value == UINT32_MAX; n++)
 		rc = litepcie_get(dev, offset, value);
 	if (rc == 0 && *value == UINT32_MAX)
-		return litepcie_fail(dev, -EIO, "%s: the card does not answer", dev->name);
+		return litepcie_fail(-EIO, "%s: the card does not answer", dev->name);
 	return rc;
 }
 

@@ -47,7 +47,7 @@ int litepcie_poll(struct litepcie *dev, struct pollfd *fds, unsigned int count, 
 	error = errno;
 	litepcie_lock(dev);
 	if (rc < 0)
-		return litepcie_fail(dev, -error, "the wait for an interrupt: %s", strerror(error));
+		return litepcie_fail_errno(error, "the wait for an interrupt");
 	return rc;
 }
 

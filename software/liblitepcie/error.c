@@ -24,15 +24,27 @@ char *litepcie_sentence(void)
 	return sentence;
 }
 
-int litepcie_fail(struct litepcie *dev, int error, const char *format, ...)
+int litepcie_fail(int error, const char *format, ...)
 {
 	va_list args;
 
-	(void)dev;
 	va_start(args, format);
 	vsnprintf(sentence, sizeof(sentence), format, args);
 	va_end(args);
 	return error;
+}
+
+int litepcie_fail_errno(int error, const char *format, ...)
+{
+	va_list args;
+	int used;
+
+	va_start(args, format);
+	used = vsnprintf(sentence, sizeof(sentence), format, args);
+	va_end(args);
+	if (used >= 0 && (size_t)used < sizeof(sentence))
+		snprintf(sentence + used, sizeof(sentence) - (size_t)used, ": %s", strerror(error));
+	return -error;
 }
 
 const char *litepcie_why(const struct litepcie *dev)

@@ -35,16 +35,23 @@ static inline int litepcie_unlock(struct litepcie *dev, int rc)
 }
 
 /* Keep a sentence for litepcie_why() and return the -errno @error: `return litepcie_fail(...)`. */
-__attribute__((format(printf, 3, 4)))
-int litepcie_fail(struct litepcie *dev, int error, const char *format, ...);
+__attribute__((format(printf, 2, 3)))
+int litepcie_fail(int error, const char *format, ...);
+
+/*
+ * Keep a sentence that ends with a colon and the meaning of @error, a number of errno, and return
+ * -@error.
+ */
+__attribute__((format(printf, 2, 3)))
+int litepcie_fail_errno(int error, const char *format, ...);
 
 /* Returns -ENODEV with a sentence if the kernel wants the card back. The lock is held. */
 static inline int litepcie_check_wanted(struct litepcie *dev)
 {
 	if (!dev->backend->state || dev->backend->state(dev) >= 0)
 		return 0;
-	return litepcie_fail(dev, -ENODEV, "%s is asked back: somebody unbinds or removes it, and "
-			     "waits until this program has closed it", dev->name);
+	return litepcie_fail(-ENODEV, "%s is asked back: somebody unbinds or removes it, and waits "
+			     "until this program has closed it", dev->name);
 }
 
 /*
@@ -52,15 +59,13 @@ static inline int litepcie_check_wanted(struct litepcie *dev)
  * does not have become 0. @size is the size of the library's struct. Returns 0, or -EINVAL with a
  * sentence if the program's struct says no size, or has a setting behind @size that is not 0.
  */
-int litepcie_struct_in(struct litepcie *dev, void *ours, size_t size, const void *theirs,
-		       const char *name);
+int litepcie_struct_in(void *ours, size_t size, const void *theirs, const char *name);
 
 /*
  * Copy a struct that begins with its size out to the program, as far as the program's struct
  * reaches. Returns 0, or -EINVAL with a sentence if the program's struct says no size.
  */
-int litepcie_struct_out(const struct litepcie *dev, void *theirs, const void *ours, size_t size,
-			const char *name);
+int litepcie_struct_out(void *theirs, const void *ours, size_t size, const char *name);
 
 /* Accesses to registers ------------------------------------------------------------------------ */
 
@@ -111,8 +116,8 @@ static inline bool litepcie_says(uint32_t status, uint32_t states)
  * Make one load or store of the CPU at a mapped BAR, of 1 to 64 bytes. Returns -EOPNOTSUPP with a
  * sentence if the CPU cannot make an access of this size.
  */
-int litepcie_load(struct litepcie *dev, const uint8_t *from, void *data, size_t size);
-int litepcie_store(struct litepcie *dev, uint8_t *to, const void *data, size_t size);
+int litepcie_load(const uint8_t *from, void *data, size_t size);
+int litepcie_store(uint8_t *to, const void *data, size_t size);
 
 /* Do what litepcie_time() does, for a caller that holds the handle's lock. */
 int litepcie_time_read(struct litepcie *dev, uint64_t *ticks);
@@ -186,8 +191,7 @@ void litepcie_memory_huge(void *memory, size_t size);
  * file (-1: none). @placed: the mapping is the program's own memory. Returns NULL with a sentence
  * if there is no memory for the struct: the mapping and the file have then been freed.
  */
-struct litepcie_memory *litepcie_memory_new(struct litepcie *dev, void *base, size_t size, int fd,
-					    bool placed);
+struct litepcie_memory *litepcie_memory_new(void *base, size_t size, int fd, bool placed);
 
 /* Time and waits ------------------------------------------------------------------------------- */
 

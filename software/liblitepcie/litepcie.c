@@ -34,7 +34,7 @@ static int open_backend(struct litepcie *dev)
 
 	if (!*dev->name || strcmp(dev->name, SIM_PREFIX) == 0 ||
 	    strcmp(dev->name, VFIO_PREFIX) == 0)
-		return litepcie_fail(dev, -EINVAL, "the device \"%s\" has no name: it must be like "
+		return litepcie_fail(-EINVAL, "the device \"%s\" has no name: it must be like "
 				     "/dev/litepcie0, vfio:0000:22:00.0 or sim:SOCKET", dev->name);
 	if (strncmp(dev->name, SIM_PREFIX, strlen(SIM_PREFIX)) == 0)
 		dev->backend = &litepcie_sim_backend;

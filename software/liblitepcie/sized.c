@@ -21,44 +21,41 @@
  */
 #define LARGEST		4096u
 
-static int check_size(const struct litepcie *dev, size_t size, const char *name)
+static int check_size(size_t size, const char *name)
 {
 	if (size > sizeof(size_t) && size <= LARGEST)
 		return 0;
-	return litepcie_fail((struct litepcie *)dev, -EINVAL, "struct_size of struct %s is %zu: it "
-			     "must be sizeof(struct %s)", name, size, name);
+	return litepcie_fail(-EINVAL, "struct_size of struct %s is %zu: it must be sizeof(struct "
+			     "%s)", name, size, name);
 }
 
-int litepcie_struct_in(struct litepcie *dev, void *ours, size_t size, const void *theirs,
-		       const char *name)
+int litepcie_struct_in(void *ours, size_t size, const void *theirs, const char *name)
 {
 	const uint8_t *bytes = theirs;
 	size_t has;
 	int rc;
 
 	memcpy(&has, theirs, sizeof(has));
-	rc = check_size(dev, has, name);
+	rc = check_size(has, name);
 	if (rc < 0)
 		return rc;
 	for (size_t i = size; i < has; i++)
 		if (bytes[i])
-			return litepcie_fail(dev, -EINVAL, "struct %s has %zu bytes, this library "
-					     "knows %zu: a setting is too new for it", name, has,
-					     size);
+			return litepcie_fail(-EINVAL, "struct %s has %zu bytes, this library knows "
+					     "%zu: a setting is too new for it", name, has, size);
 	memset(ours, 0, size);
 	memcpy(ours, theirs, has < size ? has : size);
 	return 0;
 }
 
-int litepcie_struct_out(const struct litepcie *dev, void *theirs, const void *ours, size_t size,
-			const char *name)
+int litepcie_struct_out(void *theirs, const void *ours, size_t size, const char *name)
 {
 	uint8_t *bytes = theirs;
 	size_t has;
 	int rc;
 
 	memcpy(&has, theirs, sizeof(has));
-	rc = check_size(dev, has, name);
+	rc = check_size(has, name);
 	if (rc < 0)
 		return rc;
 	if (has > size)

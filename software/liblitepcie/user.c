@@ -16,7 +16,7 @@
 static int check_user(struct litepcie *dev)
 {
 	if (!dev->map.user_cause)
-		return litepcie_fail(dev, -ENOENT, "the user slot's logic has no registers, so the "
+		return litepcie_fail(-ENOENT, "the user slot's logic has no registers, so the "
 				     "capability table lists no interrupt for it");
 	return 0;
 }
@@ -49,7 +49,7 @@ static int wait_for_user(struct litepcie *dev, int timeout_ms)
 			return 0;
 		rc = litepcie_sleep_once(dev, 0, slice);
 		if (rc >= 0 && !dev->user_enabled)
-			return litepcie_fail(dev, -ECANCELED, "another thread switched the user's "
+			return litepcie_fail(-ECANCELED, "another thread switched the user's "
 					     "interrupt off while this one waited for it");
 		/*
 		 * The timer by which the DMA is polled may end a sleep early. The register of the
@@ -74,7 +74,7 @@ int litepcie_user_wait(struct litepcie *dev, int timeout_ms)
 		return rc;
 	litepcie_lock(dev);
 	if (!dev->user_enabled)
-		return litepcie_unlock(dev, litepcie_fail(dev, -EINVAL, "the user's interrupt is "
-							  "off: litepcie_user_enable() first"));
+		return litepcie_unlock(dev, litepcie_fail(-EINVAL, "the user's interrupt is off: "
+							  "litepcie_user_enable() first"));
 	return litepcie_unlock(dev, wait_for_user(dev, timeout_ms));
 }

@@ -58,21 +58,21 @@ static void set_defaults(struct litepcie_capture_config *config)
 		config->link_type = LITEPCIE_LINK_ETHERNET;
 }
 
-static int check_sizes(struct litepcie *dev, const struct litepcie_capture_config *config)
+static int check_sizes(const struct litepcie_capture_config *config)
 {
 	uint64_t ring = config->ring_bytes;
 	uint32_t mbuf = config->mbuf_bytes;
 
 	if (!power_of_two(ring, LITEPCIE_CAPTURE_RING_SMALLEST, LITEPCIE_CAPTURE_RING_LARGEST))
-		return litepcie_fail(dev, -EINVAL, "a ring of %llu bytes: it must be a power of "
-				     "two from 65536 to 1073741824 (64 KiB to 1 GiB)",
+		return litepcie_fail(-EINVAL, "a ring of %llu bytes: it must be a power of two "
+				     "from 65536 to 1073741824 (64 KiB to 1 GiB)",
 				     (unsigned long long)ring);
 	if (!power_of_two(mbuf, LITEPCIE_CAPTURE_MBUF_SMALLEST, LITEPCIE_CAPTURE_MBUF_LARGEST))
-		return litepcie_fail(dev, -EINVAL, "an MBUF of %u bytes: it must be a power of two "
-				     "from 4096 to 4194304 (4 KiB to 4 MiB)", mbuf);
+		return litepcie_fail(-EINVAL, "an MBUF of %u bytes: it must be a power of two from "
+				     "4096 to 4194304 (4 KiB to 4 MiB)", mbuf);
 	if (mbuf > ring / 4)
-		return litepcie_fail(dev, -EINVAL, "an MBUF of %u bytes in a ring of %llu: it must "
-				     "be at most a quarter of the ring", mbuf,
+		return litepcie_fail(-EINVAL, "an MBUF of %u bytes in a ring of %llu: it must be "
+				     "at most a quarter of the ring", mbuf,
 				     (unsigned long long)ring);
 	return 0;
 }
@@ -85,34 +85,34 @@ static uint32_t count_queues(const struct litepcie *dev)
 static int check_config(struct litepcie *dev, const struct litepcie_capture_config *config)
 {
 	uint32_t staging = dev->map.capture.staging_bytes;
-	int rc = check_sizes(dev, config);
+	int rc = check_sizes(config);
 
 	if (rc == 0)
-		rc = litepcie_pages_check(dev, config->page_bytes, config->ring_bytes);
+		rc = litepcie_pages_check(config->page_bytes, config->ring_bytes);
 	if (rc < 0)
 		return rc;
 	if (config->snap > LITEPCIE_CAPTURE_FRAME_LARGEST)
-		return litepcie_fail(dev, -EINVAL, "a snap length of %u bytes: it must be at most "
-				     "%u, the size of the largest frame", config->snap,
+		return litepcie_fail(-EINVAL, "a snap length of %u bytes: it must be at most %u, "
+				     "the size of the largest frame", config->snap,
 				     LITEPCIE_CAPTURE_FRAME_LARGEST);
 	if (config->link_type > UINT16_MAX)
-		return litepcie_fail(dev, -EINVAL, "link type %u: it must be at most 65535, like "
-				     "147 for a user's own frames", config->link_type);
+		return litepcie_fail(-EINVAL, "link type %u: it must be at most 65535, like 147 "
+				     "for a user's own frames", config->link_type);
 	if (wait_cycles(dev, config->wait_ns) >> LITEPCIE_CAPTURE_WAIT_BITS)
-		return litepcie_fail(dev, -EINVAL, "records that wait for %u ns: it must be at "
+		return litepcie_fail(-EINVAL, "records that wait for %u ns: it must be at "
 				     "most %llu", config->wait_ns, (unsigned long long)
 				     ((UINT64_C(1) << LITEPCIE_CAPTURE_WAIT_BITS) - 1) * 1000000000 /
 				     dev->card.clock_hz);
 	if (config->newest && config->lossless)
-		return litepcie_fail(dev, -EINVAL, "newest and lossless: a card that writes over "
-				     "the oldest data has always room, so choose one of them");
+		return litepcie_fail(-EINVAL, "newest and lossless: a card that writes over the "
+				     "oldest data has always room, so choose one of them");
 	if (config->queue && config->queue >= dev->map.sorter.queues)
-		return litepcie_fail(dev, -EINVAL, "queue %u: the card has %u, the first is 0: the "
+		return litepcie_fail(-EINVAL, "queue %u: the card has %u, the first is 0: the "
 				     "number is that of its gateware's --capture", config->queue,
 				     count_queues(dev));
 	if (config->newest && config->ring_bytes / 4 < staging)
-		return litepcie_fail(dev, -EINVAL, "newest with a ring of %llu bytes: it must have "
-				     "%u or more, four times the card's staging memory",
+		return litepcie_fail(-EINVAL, "newest with a ring of %llu bytes: it must have %u "
+				     "or more, four times the card's staging memory",
 				     (unsigned long long)config->ring_bytes, 4 * staging);
 	return 0;
 }
@@ -120,7 +120,7 @@ static int check_config(struct litepcie *dev, const struct litepcie_capture_conf
 int litepcie_capture_settings(const struct litepcie_capture *capture,
 			      struct litepcie_capture_config *config)
 {
-	return litepcie_struct_out(capture->dev, config, &capture->config, sizeof(*config),
+	return litepcie_struct_out(config, &capture->config, sizeof(*config),
 				   "litepcie_capture_config");
 }
 
@@ -132,12 +132,12 @@ static int check_card(struct litepcie *dev)
 		litepcie_find_block(dev, LITEPCIE_BLOCK_CAPTURE, 0);
 
 	if (!block)
-		return litepcie_fail(dev, -ENODEV, "%s: the card has no capture block: build its "
+		return litepcie_fail(-ENODEV, "%s: the card has no capture block: build its "
 				     "gateware with --capture", dev->name);
 	if (!dev->map.capture.control)
-		return litepcie_fail(dev, -EPROTO, "%s: the card's capture block has version %u, "
-				     "this library understands 1: use the library that came with "
-				     "the gateware", dev->name, block->version);
+		return litepcie_fail(-EPROTO, "%s: the card's capture block has version %u, this "
+				     "library understands 1: use the library that came with the "
+				     "gateware", dev->name, block->version);
 	return 0;
 }
 
@@ -172,19 +172,18 @@ int litepcie_capture_open(struct litepcie *dev, const struct litepcie_capture_co
 
 	*result = NULL;
 	if (rc == 0 && config)
-		rc = litepcie_struct_in(dev, &wanted, sizeof(wanted), config,
-					 "litepcie_capture_config");
+		rc = litepcie_struct_in(&wanted, sizeof(wanted), config, "litepcie_capture_config");
 	set_defaults(&wanted);
 	if (rc == 0)
 		rc = check_config(dev, &wanted);
 	if (rc == 0 && dev->captures[wanted.queue])
-		rc = litepcie_fail(dev, -EBUSY, "%s: this handle has a capture of queue %u "
-				   "already: close it first", dev->name, wanted.queue);
+		rc = litepcie_fail(-EBUSY, "%s: this handle has a capture of queue %u already: "
+				   "close it first", dev->name, wanted.queue);
 	if (rc < 0)
 		return rc;
 	capture = calloc(1, sizeof(*capture));
 	if (!capture)
-		return litepcie_fail(dev, -ENOMEM, "%s", strerror(ENOMEM));
+		return litepcie_fail(-ENOMEM, "%s", strerror(ENOMEM));
 	capture->dev = dev;
 	capture->config = wanted;
 	capture->access = dev->backend->capture ? dev->backend->capture :
@@ -213,7 +212,7 @@ void litepcie_capture_close(struct litepcie_capture *capture)
 
 /* Start and stop of a capture ----------------------------------------------------------------- */
 
-int litepcie_capture_nap(struct litepcie_capture *capture, unsigned int *nap_us)
+int litepcie_capture_nap(unsigned int *nap_us)
 {
 	struct timespec nap = { .tv_nsec = 1000 * (long)*nap_us };
 	int rc = nanosleep(&nap, NULL);
@@ -221,15 +220,14 @@ int litepcie_capture_nap(struct litepcie_capture *capture, unsigned int *nap_us)
 	if (*nap_us < NAP_MOST_US)
 		*nap_us = 2 * *nap_us < NAP_MOST_US ? 2 * *nap_us : NAP_MOST_US;
 	if (rc < 0)
-		return litepcie_fail(capture->dev, -EINTR, "a signal ended the wait for the "
-				     "capture");
+		return litepcie_fail(-EINTR, "a signal ended the wait for the capture");
 	return 0;
 }
 
 int litepcie_capture_wait(struct litepcie_capture *capture, unsigned int *nap_us, int most_ms)
 {
 	if (!capture->access->wait)
-		return litepcie_capture_nap(capture, nap_us);
+		return litepcie_capture_nap(nap_us);
 	return capture->access->wait(capture, most_ms);
 }
 
@@ -238,8 +236,7 @@ int litepcie_capture_start(struct litepcie_capture *capture)
 	int rc;
 
 	if (capture->running)
-		return litepcie_fail(capture->dev, -EBUSY, "the capture takes frames already: stop "
-				     "it first");
+		return litepcie_fail(-EBUSY, "the capture takes frames already: stop it first");
 	litepcie_capture_rewind(capture);
 	capture->end = UINT64_MAX;
 	capture->ended = false;

@@ -191,6 +191,6 @@ uint32_t litepcie_capture_wait_cycles(const struct litepcie *dev, uint32_t wait_
 int litepcie_capture_wait(struct litepcie_capture *capture, unsigned int *nap_us, int most_ms);
 
 /* Sleep for *@nap_us, then double *@nap_us, up to 1 ms. Returns -EINTR after a signal. */
-int litepcie_capture_nap(struct litepcie_capture *capture, unsigned int *nap_us);
+int litepcie_capture_nap(unsigned int *nap_us);
 
 #endif /* LITEPCIE_CAPTURE_INTERNAL_H */

@@ -30,8 +30,7 @@ int litepcie_capture_stats(struct litepcie_capture *capture, struct litepcie_cap
 	found.records = capture->seen.records;
 	found.lost = capture->seen.lost;
 	found.time_ns = capture->seen.time;
-	return litepcie_struct_out(capture->dev, stats, &found, sizeof(found),
-				  "litepcie_capture_stats");
+	return litepcie_struct_out(stats, &found, sizeof(found), "litepcie_capture_stats");
 }
 
 int litepcie_capture_discards(struct litepcie_capture *capture, struct litepcie_discards *discards)
@@ -42,8 +41,7 @@ int litepcie_capture_discards(struct litepcie_capture *capture, struct litepcie_
 
 	if (rc < 0)
 		return rc;
-	return litepcie_struct_out(capture->dev, discards, &found, sizeof(found),
-				   "litepcie_discards");
+	return litepcie_struct_out(discards, &found, sizeof(found), "litepcie_discards");
 }
 
 /* Rules and spread, by which frames get to queues --------------------------------------------- */
@@ -56,8 +54,8 @@ static int check_first(const struct litepcie_capture *capture, const char *what)
 {
 	if (!capture->config.queue)
 		return 0;
-	return litepcie_fail(capture->dev, -EINVAL, "%s belongs to the capture of queue 0, and this "
-			     "is queue %u", what, capture->config.queue);
+	return litepcie_fail(-EINVAL, "%s belongs to the capture of queue 0, and this is queue %u",
+			     what, capture->config.queue);
 }
 
 static int check_sorting(struct litepcie *dev, const struct litepcie_sorting *sorting)
@@ -65,20 +63,20 @@ static int check_sorting(struct litepcie *dev, const struct litepcie_sorting *so
 	unsigned int queues = dev->map.sorter.queues;
 
 	if (sorting->rules > LITEPCIE_CAPTURE_RULES)
-		return litepcie_fail(dev, -EINVAL, "%u rules: it must be at most %u", sorting->rules,
+		return litepcie_fail(-EINVAL, "%u rules: it must be at most %u", sorting->rules,
 				     LITEPCIE_CAPTURE_RULES);
 	for (unsigned int n = 0; n < LITEPCIE_CAPTURE_SPREAD; n++)
 		if (sorting->spread[n] >= queues)
-			return litepcie_fail(dev, -EINVAL, "entry %u of the spread names queue %u: "
-					     "the card has %u queues", n, sorting->spread[n], queues);
+			return litepcie_fail(-EINVAL, "entry %u of the spread names queue %u: the "
+					     "card has %u queues", n, sorting->spread[n], queues);
 	for (unsigned int n = 0; n < sorting->rules; n++) {
 		uint32_t action = sorting->rule[n][LITEPCIE_CAPTURE_RULE_ACTION];
 		unsigned int queue = action >> LITEPCIE_CAPTURE_RULE_ACTION_QUEUE &
 				     (LITEPCIE_CAPTURE_QUEUES - 1);
 
 		if (action & 1u << LITEPCIE_CAPTURE_RULE_ACTION_HAS_QUEUE && queue >= queues)
-			return litepcie_fail(dev, -EINVAL, "rule %u names queue %u: the card has "
-					     "%u queues", n, queue, queues);
+			return litepcie_fail(-EINVAL, "rule %u names queue %u: the card has %u "
+					     "queues", n, queue, queues);
 	}
 	return 0;
 }
@@ -90,14 +88,14 @@ int litepcie_capture_sort(struct litepcie_capture *capture, const struct litepci
 	int rc = check_first(capture, "what sorts frames");
 
 	if (rc == 0 && capture->running)
-		rc = litepcie_fail(dev, -EBUSY, "rules and spread cannot change while frames are "
-				   "taken: stop the capture first");
+		rc = litepcie_fail(-EBUSY, "rules and spread cannot change while frames are taken: "
+				   "stop the capture first");
 	if (rc == 0 && !dev->map.sorter.queues)
-		return sorting ? litepcie_fail(dev, -EOPNOTSUPP, "%s: the card has one queue, so it "
-					       "has no rules: build its gateware with --capture 2 "
-					       "or more", dev->name) : 0;
+		return sorting ? litepcie_fail(-EOPNOTSUPP, "%s: the card has one queue, so it has "
+					       "no rules: build its gateware with --capture 2 or "
+					       "more", dev->name) : 0;
 	if (rc == 0 && sorting)
-		rc = litepcie_struct_in(dev, &wanted, sizeof(wanted), sorting, "litepcie_sorting");
+		rc = litepcie_struct_in(&wanted, sizeof(wanted), sorting, "litepcie_sorting");
 	if (rc == 0 && sorting)
 		rc = check_sorting(dev, &wanted);
 	return rc < 0 ? rc : capture->access->sort(capture, sorting ? &wanted : NULL);
@@ -105,17 +103,17 @@ int litepcie_capture_sort(struct litepcie_capture *capture, const struct litepci
 
 /* Generator of test frames -------------------------------------------------------------------- */
 
-static int check_generator(struct litepcie *dev, const struct litepcie_generator *generator)
+static int check_generator(const struct litepcie_generator *generator)
 {
 	if (!generator->size || generator->size > LITEPCIE_CAPTURE_FRAME_LARGEST)
-		return litepcie_fail(dev, -EINVAL, "frames of %u bytes: it must be 1 to %u",
+		return litepcie_fail(-EINVAL, "frames of %u bytes: it must be 1 to %u",
 				     generator->size, LITEPCIE_CAPTURE_FRAME_LARGEST);
 	if (generator->period >> LITEPCIE_CAPTURE_PERIOD_BITS)
-		return litepcie_fail(dev, -EINVAL, "a period of %u: it must be at most %u, in "
-				     "1/256 of a clock cycle",
-				     generator->period, (1u << LITEPCIE_CAPTURE_PERIOD_BITS) - 1);
+		return litepcie_fail(-EINVAL, "a period of %u: it must be at most %u, in 1/256 of "
+				     "a clock cycle", generator->period,
+				     (1u << LITEPCIE_CAPTURE_PERIOD_BITS) - 1);
 	if (generator->port_mask >= LITEPCIE_CAPTURE_PORTS)
-		return litepcie_fail(dev, -EINVAL, "a port mask of %u: it must be at most %u",
+		return litepcie_fail(-EINVAL, "a port mask of %u: it must be at most %u",
 				     generator->port_mask, LITEPCIE_CAPTURE_PORTS - 1);
 	return 0;
 }
@@ -123,15 +121,13 @@ static int check_generator(struct litepcie *dev, const struct litepcie_generator
 int litepcie_capture_generate(struct litepcie_capture *capture,
 			      const struct litepcie_generator *generator)
 {
-	struct litepcie *dev = capture->dev;
 	struct litepcie_generator wanted;
 	int rc = 0;
 
 	if (generator)
-		rc = litepcie_struct_in(dev, &wanted, sizeof(wanted), generator,
-					 "litepcie_generator");
+		rc = litepcie_struct_in(&wanted, sizeof(wanted), generator, "litepcie_generator");
 	if (rc == 0 && generator)
-		rc = check_generator(dev, &wanted);
+		rc = check_generator(&wanted);
 	if (rc == 0)
 		rc = check_first(capture, "the generator");
 	return rc < 0 ? rc : capture->access->generate(capture, generator ? &wanted : NULL);

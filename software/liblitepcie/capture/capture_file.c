@@ -91,8 +91,8 @@ int litepcie_capture_header(const struct litepcie_capture *capture, void *buffer
 	uint8_t *to = buffer, *last = to + LITEPCIE_CAPTURE_HEADER_BYTES, *block;
 
 	if (bytes < LITEPCIE_CAPTURE_HEADER_BYTES)
-		return litepcie_fail(capture->dev, -EINVAL, "%zu bytes for the header of a file: "
-				     "it has %u", bytes, LITEPCIE_CAPTURE_HEADER_BYTES);
+		return litepcie_fail(-EINVAL, "%zu bytes for the header of a file: it has %u",
+				     bytes, LITEPCIE_CAPTURE_HEADER_BYTES);
 	put_section(capture, &to);
 	for (unsigned int port = 0; port < LITEPCIE_CAPTURE_PORTS; port++)
 		put_interface(capture, &to, port);

@@ -21,17 +21,17 @@
 #define PREFERRED	1	/* the mode MPOL_PREFERRED of mbind() */
 #define NODES		1024
 
-int litepcie_pages_check(struct litepcie *dev, uint64_t page_bytes, uint64_t ring_bytes)
+int litepcie_pages_check(uint64_t page_bytes, uint64_t ring_bytes)
 {
 	if (!page_bytes)
 		return 0;
 	if (page_bytes != LITEPCIE_CAPTURE_PAGES_2M && page_bytes != LITEPCIE_CAPTURE_PAGES_1G)
-		return litepcie_fail(dev, -EINVAL, "pages of %llu bytes: it must be 2097152 or "
+		return litepcie_fail(-EINVAL, "pages of %llu bytes: it must be 2097152 or "
 				     "1073741824 (2 MiB or 1 GiB), or 0 for the largest there are",
 				     (unsigned long long)page_bytes);
 	if (ring_bytes < page_bytes)
-		return litepcie_fail(dev, -EINVAL, "pages of %llu bytes for a ring of %llu: the "
-				     "ring must fill a page", (unsigned long long)page_bytes,
+		return litepcie_fail(-EINVAL, "pages of %llu bytes for a ring of %llu: the ring "
+				     "must fill a page", (unsigned long long)page_bytes,
 				     (unsigned long long)ring_bytes);
 	return 0;
 }
@@ -41,7 +41,7 @@ int litepcie_pages_missing(struct litepcie *dev, uint64_t page_bytes, uint64_t r
 	bool large = page_bytes == LITEPCIE_CAPTURE_PAGES_1G;
 	unsigned long long count = (ring_bytes + page_bytes - 1) / page_bytes;
 
-	return litepcie_fail(dev, -ENOMEM, "%s: there are no %llu free huge pages of %s for a ring "
+	return litepcie_fail(-ENOMEM, "%s: there are no %llu free huge pages of %s for a ring "
 			     "of %llu bytes: write their number to /sys/kernel/mm/hugepages/"
 			     "hugepages-%llukB/nr_hugepages%s", dev->name, count,
 			     large ? "1 GiB" : "2 MiB", (unsigned long long)ring_bytes,

@@ -17,7 +17,7 @@
 struct litepcie;
 
 /* Check the size of pages that a program asks for. Returns 0, or -EINVAL with a sentence. */
-int litepcie_pages_check(struct litepcie *dev, uint64_t page_bytes, uint64_t ring_bytes);
+int litepcie_pages_check(uint64_t page_bytes, uint64_t ring_bytes);
 
 /* Returns -ENOMEM with a sentence that says how to reserve enough pages of @page_bytes. */
 int litepcie_pages_missing(struct litepcie *dev, uint64_t page_bytes, uint64_t ring_bytes);

@@ -118,10 +118,10 @@ int litepcie_capture_await(struct litepcie_capture *capture, uint32_t mask, uint
 	 */
 	while (rc == 0 && (status == UINT32_MAX || (status & mask) != value)) {
 		if (!litepcie_slice(deadline))
-			return litepcie_fail(capture->dev, -ETIMEDOUT, "%s: %s did not end within "
-					     "%d s", capture->dev->name, what,
+			return litepcie_fail(-ETIMEDOUT, "%s: %s did not end within %d s",
+					     capture->dev->name, what,
 					     LITEPCIE_CAPTURE_REST_MS / 1000);
-		litepcie_capture_nap(capture, &nap_us);
+		litepcie_capture_nap(&nap_us);
 		rc = get_status(capture, &status);
 	}
 	return rc;
@@ -215,8 +215,8 @@ static int open_registers(struct litepcie_capture *capture)
 	int rc = 0;
 
 	if (dev->run.state && dev->run.left & 1u << capture->config.queue)
-		return litepcie_fail(dev, -EBUSY, "%s: the card may still write to the last ring "
-				     "of queue %u: stop the capture of queue 0 first", dev->name,
+		return litepcie_fail(-EBUSY, "%s: the card may still write to the last ring of "
+				     "queue %u: stop the capture of queue 0 first", dev->name,
 				     capture->config.queue);
 	/*
 	 * The capture block may still run for an earlier program. It would then write to that

@@ -36,15 +36,13 @@ static int check_line(const struct litepcie_capture *capture,
 	uint64_t position = line->position;
 
 	if (position < capture->seen.position)
-		return litepcie_fail(capture->dev, -EIO, "the status line says %llu bytes after it "
-				     "said %llu: the card has lost its state",
-				     (unsigned long long)position,
+		return litepcie_fail(-EIO, "the status line says %llu bytes after it said %llu: "
+				     "the card has lost its state", (unsigned long long)position,
 				     (unsigned long long)capture->seen.position);
 	if (position % BLOCK_UNIT || (!capture->config.newest && position > capture->limit))
-		return litepcie_fail(capture->dev, -EIO, "the status line says %llu bytes: it must "
-				     "be a multiple of %u up to the limit of %llu",
-				     (unsigned long long)position, BLOCK_UNIT,
-				     (unsigned long long)capture->limit);
+		return litepcie_fail(-EIO, "the status line says %llu bytes: it must be a multiple "
+				     "of %u up to the limit of %llu", (unsigned long long)position,
+				     BLOCK_UNIT, (unsigned long long)capture->limit);
 	return 0;
 }
 
@@ -140,7 +138,7 @@ static int give(struct litepcie_capture *capture, struct litepcie_span *span)
 		found.sealed = true;
 	}
 	found.bytes = to - from;
-	rc = litepcie_struct_out(capture->dev, span, &found, sizeof(found), "litepcie_span");
+	rc = litepcie_struct_out(span, &found, sizeof(found), "litepcie_span");
 	if (rc < 0)
 		return rc;
 	capture->given = to;
@@ -203,9 +201,8 @@ int litepcie_capture_next(struct litepcie_capture *capture, struct litepcie_span
 		if (rc)
 			return rc < 0 ? rc : give(capture, span);
 		if (capture->ended)
-			return litepcie_fail(capture->dev, -EPIPE, "the capture of queue 0 has "
-					     "ended, and with it that of queue %u",
-					     capture->config.queue);
+			return litepcie_fail(-EPIPE, "the capture of queue 0 has ended, and with "
+					     "it that of queue %u", capture->config.queue);
 		if (!capture->running || !timeout_ms)
 			return 0;
 		if (!deadline)
@@ -242,7 +239,7 @@ int litepcie_capture_release(struct litepcie_capture *capture, size_t bytes)
 	int rc = 0;
 
 	if (bytes - lapsed > capture->given - first)
-		return litepcie_fail(capture->dev, -EINVAL, "a release of %zu bytes: %llu were "
+		return litepcie_fail(-EINVAL, "a release of %zu bytes: %llu were "
 				     "given and not released", bytes,
 				     (unsigned long long)(capture->lapsed + capture->given - first));
 	capture->lapsed -= lapsed;
@@ -250,8 +247,8 @@ int litepcie_capture_release(struct litepcie_capture *capture, size_t bytes)
 	if (capture->config.newest) {
 		rc = litepcie_capture_look(capture);
 		if (rc == 0 && bytes && (lapsed || oldest(capture) > first))
-			rc = litepcie_fail(capture->dev, -EOVERFLOW, "the card has written over "
-					   "%zu bytes while they were read", bytes);
+			rc = litepcie_fail(-EOVERFLOW, "the card has written over %zu bytes while "
+					   "they were read", bytes);
 		return rc;
 	}
 	limit = limit_of(capture);

@@ -99,16 +99,14 @@ static bool number(const char **text, char end, uint32_t most, uint32_t *value)
 	return found <= most && (!*rest || *rest == end);
 }
 
-static int bad(struct litepcie *dev, const char *name, const char *value, uint32_t most)
+static int bad(const char *name, const char *value, uint32_t most)
 {
-	return litepcie_fail(dev, -EINVAL, "%s=%s: it must be a number from 0 to %u", name, value,
-			     most);
+	return litepcie_fail(-EINVAL, "%s=%s: it must be a number from 0 to %u", name, value, most);
 }
 
 /* The words of a rule's text ------------------------------------------------------------------- */
 
-static int set_field(struct litepcie *dev, uint32_t *rule, const struct field *field,
-		     const char *value)
+static int set_field(uint32_t *rule, const struct field *field, const char *value)
 {
 	static const struct { const char *name; uint32_t number; } names[] = {
 		{ "icmp", 1 }, { "tcp", 6 }, { "udp", 17 }, { "sctp", 132 },
@@ -128,28 +126,27 @@ static int set_field(struct litepcie *dev, uint32_t *rule, const struct field *f
 		}
 	}
 	if (!number(&text, masked ? '/' : 0, field->most, &found))
-		return bad(dev, field->name, value, field->most);
+		return bad(field->name, value, field->most);
 	if (masked && !*text)
 		mask = found;
 	if (*text && !number(&text, 0, field->most, &mask))
-		return bad(dev, field->name, value, field->most);
+		return bad(field->name, value, field->most);
 	set(rule, field, found, mask);
 	return 0;
 }
 
-static int set_range(struct litepcie *dev, uint32_t *rule, const struct field *field,
-		     const char *value)
+static int set_range(uint32_t *rule, const struct field *field, const char *value)
 {
 	uint32_t least = 0, most = 0;
 	const char *text = value;
 
 	if (!number(&text, '-', field->most, &least))
-		return bad(dev, field->name, value, field->most);
+		return bad(field->name, value, field->most);
 	most = least;
 	if (*text && !number(&text, 0, field->most, &most))
-		return bad(dev, field->name, value, field->most);
+		return bad(field->name, value, field->most);
 	if (most < least)
-		return litepcie_fail(dev, -EINVAL, "%s=%s: the second number must not be below the "
+		return litepcie_fail(-EINVAL, "%s=%s: the second number must not be below the "
 				     "first", field->name, value);
 	rule[field->word] = least << LITEPCIE_CAPTURE_RULE_RANGE_LEAST |
 			    most << LITEPCIE_CAPTURE_RULE_RANGE_MOST;
@@ -160,8 +157,7 @@ static int set_range(struct litepcie *dev, uint32_t *rule, const struct field *f
  * Set an IP address and its mask, from word @word of the rule on. The address also sets the version
  * of IP that a frame must have.
  */
-static int set_address(struct litepcie *dev, uint32_t *rule, uint32_t word, const char *name,
-		       const char *value)
+static int set_address(uint32_t *rule, uint32_t word, const char *name, const char *value)
 {
 	bool six = strchr(value, ':');
 	uint32_t address[4] = { 0 }, bits, most = six ? 64 : 32;
@@ -174,14 +170,14 @@ static int set_address(struct litepcie *dev, uint32_t *rule, uint32_t word, cons
 		*slash++ = '\0';
 	bits = most;
 	if (inet_pton(six ? AF_INET6 : AF_INET, text, address) != 1)
-		return litepcie_fail(dev, -EINVAL, "%s=%s: it must be an address of IPv4 or IPv6, "
-				     "and may have /BITS behind it", name, value);
+		return litepcie_fail(-EINVAL, "%s=%s: it must be an address of IPv4 or IPv6, and "
+				     "may have /BITS behind it", name, value);
 	if (slash) {
 		const char *digits = slash;
 
 		if (!number(&digits, 0, most, &bits))
-			return litepcie_fail(dev, -EINVAL, "%s=%s: the card compares from 0 to %u "
-					     "bits of it", name, value, most);
+			return litepcie_fail(-EINVAL, "%s=%s: the card compares from 0 to %u bits "
+					     "of it", name, value, most);
 	}
 	for (uint32_t i = 0; i < 2; i++) {
 		uint32_t of = bits < 32 * i ? 0 : bits - 32 * i;
@@ -194,7 +190,7 @@ static int set_address(struct litepcie *dev, uint32_t *rule, uint32_t word, cons
 	return 0;
 }
 
-static int set_action(struct litepcie *dev, uint32_t *rule, const char *name, const char *value)
+static int set_action(uint32_t *rule, const char *name, const char *value)
 {
 	bool queue = strcmp(name, "queue") == 0;
 	uint32_t most = queue ? LITEPCIE_CAPTURE_QUEUES - 1 : LITEPCIE_CAPTURE_FRAME_LARGEST;
@@ -202,16 +198,16 @@ static int set_action(struct litepcie *dev, uint32_t *rule, const char *name, co
 	const char *text = value;
 
 	if (!number(&text, 0, most, &found))
-		return bad(dev, name, value, most);
+		return bad(name, value, most);
 	if (!queue && !found)
-		return litepcie_fail(dev, -EINVAL, "snap=0: it must be 1 or more; a rule without "
-				     "snap keeps what the others keep");
+		return litepcie_fail(-EINVAL, "snap=0: it must be 1 or more; a rule without snap "
+				     "keeps what the others keep");
 	rule[ACTION] |= queue ? HAS_QUEUE | found << LITEPCIE_CAPTURE_RULE_ACTION_QUEUE :
 				found << LITEPCIE_CAPTURE_RULE_ACTION_SNAP;
 	return 0;
 }
 
-static int set_mark(struct litepcie *dev, uint32_t *rule, const char *word)
+static int set_mark(uint32_t *rule, const char *word)
 {
 	const struct field *mark = find(marks, COUNT(marks), word + (*word == '!'));
 
@@ -220,32 +216,32 @@ static int set_mark(struct litepcie *dev, uint32_t *rule, const char *word)
 	else if (mark)
 		set(rule, mark, *word != '!', 1);
 	else
-		return litepcie_fail(dev, -EINVAL, "%s: there is no such word of a rule: see "
+		return litepcie_fail(-EINVAL, "%s: there is no such word of a rule: see "
 				     "litepcie_capture_rule(3)", word);
 	return 0;
 }
 
-static int set_word(struct litepcie *dev, uint32_t *rule, char *word)
+static int set_word(uint32_t *rule, char *word)
 {
 	char *value = strchr(word, '=');
 	const struct field *field;
 
 	if (!value)
-		return set_mark(dev, rule, word);
+		return set_mark(rule, word);
 	*value++ = '\0';
 	field = find(fields, COUNT(fields), word);
 	if (field)
-		return set_field(dev, rule, field, value);
+		return set_field(rule, field, value);
 	field = find(ranges, COUNT(ranges), word);
 	if (field)
-		return set_range(dev, rule, field, value);
+		return set_range(rule, field, value);
 	if (strcmp(word, "src") == 0)
-		return set_address(dev, rule, SOURCE, word, value);
+		return set_address(rule, SOURCE, word, value);
 	if (strcmp(word, "dst") == 0)
-		return set_address(dev, rule, DESTINATION, word, value);
+		return set_address(rule, DESTINATION, word, value);
 	if (strcmp(word, "queue") == 0 || strcmp(word, "snap") == 0)
-		return set_action(dev, rule, word, value);
-	return litepcie_fail(dev, -EINVAL, "%s: there is no such word of a rule: see "
+		return set_action(rule, word, value);
+	return litepcie_fail(-EINVAL, "%s: there is no such word of a rule: see "
 			     "litepcie_capture_rule(3)", word);
 }
 
@@ -259,17 +255,18 @@ int litepcie_capture_rule(struct litepcie *dev, const char *text,
 	char copy[RULE_TEXT], *word, *rest = NULL;
 	int rc = 0;
 
+	(void)dev;
 	if (strlen(text) >= sizeof(copy))
-		return litepcie_fail(dev, -EINVAL, "a rule of %zu characters: it must have at most "
-				     "%u", strlen(text), RULE_TEXT - 1);
+		return litepcie_fail(-EINVAL, "a rule of %zu characters: it must have at most %u",
+				     strlen(text), RULE_TEXT - 1);
 	strcpy(copy, text);
 	for (word = strtok_r(copy, " ,", &rest); word && rc == 0; word = strtok_r(NULL, " ,", &rest))
-		rc = set_word(dev, rule, word);
+		rc = set_word(rule, word);
 	if (rc == 0 && !*action)
-		rc = litepcie_fail(dev, -EINVAL, "the rule \"%s\" does nothing: it must have "
-				   "queue=, snap= or discard", text);
+		rc = litepcie_fail(-EINVAL, "the rule \"%s\" does nothing: it must have queue=, "
+				   "snap= or discard", text);
 	if (rc == 0 && *action & DISCARDS && *action != DISCARDS)
-		rc = litepcie_fail(dev, -EINVAL, "the rule \"%s\" discards frames, so it can have "
+		rc = litepcie_fail(-EINVAL, "the rule \"%s\" discards frames, so it can have "
 				   "neither queue= nor snap=", text);
 	*action |= IS_ON;
 	if (rc == 0)

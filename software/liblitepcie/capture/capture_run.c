@@ -83,8 +83,7 @@ int litepcie_run_answers(struct litepcie_capture *capture)
 	if (rc < 0)
 		return rc;
 	if (on && is_on(capture) && !(control & RUN))
-		return litepcie_fail(dev, -EIO, "%s: the card was reset while it captured",
-				     dev->name);
+		return litepcie_fail(-EIO, "%s: the card was reset while it captured", dev->name);
 	if (capture->running && capture->config.queue && is_over(capture))
 		capture->ended = true;
 	return 0;
@@ -137,8 +136,8 @@ static int check_alike(struct litepcie_capture *capture)
 	if (ours->ring_bytes == first->ring_bytes && ours->mbuf_bytes == first->mbuf_bytes &&
 	    control_of(capture) == control_of(capture->dev->captures[0]))
 		return 0;
-	return litepcie_fail(capture->dev, -EINVAL, "queue %u: ring_bytes, mbuf_bytes, keep_bad, "
-			     "lossless and newest must be those of queue 0", ours->queue);
+	return litepcie_fail(-EINVAL, "queue %u: ring_bytes, mbuf_bytes, keep_bad, lossless and "
+			     "newest must be those of queue 0", ours->queue);
 }
 
 /*
@@ -153,8 +152,8 @@ static int check_newest(struct litepcie *dev)
 
 		if (!capture || !__atomic_load_n(&capture->running, __ATOMIC_RELAXED) ||
 		    capture->run != dev->captures[0]->run)
-			return litepcie_fail(dev, -EINVAL, "newest and rules or a spread: start "
-					     "all queues before queue 0; queue %u is not", queue);
+			return litepcie_fail(-EINVAL, "newest and rules or a spread: start all "
+					     "queues before queue 0; queue %u is not", queue);
 	}
 	return 0;
 }
@@ -243,7 +242,7 @@ int litepcie_run_start(struct litepcie_capture *capture)
 	struct litepcie *dev = capture->dev;
 
 	if (dev->run.state)
-		return litepcie_fail(dev, -EBUSY, "%s: the capture of queue 0 runs: start queue %u "
+		return litepcie_fail(-EBUSY, "%s: the capture of queue 0 runs: start queue %u "
 				     "before it", dev->name, capture->config.queue);
 	memset((void *)capture->line, 0, sizeof(*capture->line));
 	capture->run = dev->run.number + 1;
@@ -308,11 +307,11 @@ static int come_to_rest(struct litepcie_capture *capture)
 
 	while (rc == 0 && !litepcie_says(status, CAPTURE_IDLE)) {
 		if (!litepcie_slice(deadline))
-			return litepcie_fail(capture->dev, -ETIMEDOUT, "%s: the capture did not "
-					     "come to rest within %d s: reset the card",
-					     capture->dev->name, LITEPCIE_CAPTURE_REST_MS / 1000);
+			return litepcie_fail(-ETIMEDOUT, "%s: the capture did not come to rest "
+					     "within %d s: reset the card", capture->dev->name,
+					     LITEPCIE_CAPTURE_REST_MS / 1000);
 		unblock(capture, &moved_ms, &position);
-		litepcie_capture_nap(capture, &nap_us);
+		litepcie_capture_nap(&nap_us);
 		rc = get_status(capture, &status);
 	}
 	return rc;
@@ -333,11 +332,11 @@ static int await_line(struct litepcie_capture *capture, uint64_t position)
 
 	while (rc == 0 && __atomic_load_n(line, __ATOMIC_ACQUIRE) < position) {
 		if (!litepcie_slice(deadline))
-			return litepcie_fail(capture->dev, -EIO, "%s: the capture ended at %llu "
-					     "bytes, but its status line says %llu",
-					     capture->dev->name, (unsigned long long)position,
+			return litepcie_fail(-EIO, "%s: the capture ended at %llu bytes, but its "
+					     "status line says %llu", capture->dev->name,
+					     (unsigned long long)position,
 					     (unsigned long long)*line);
-		litepcie_capture_nap(capture, &nap_us);
+		litepcie_capture_nap(&nap_us);
 		rc = get_status(capture, &status);
 		if (rc == 0 && !capture->config.queue)
 			rc = litepcie_capture_look(capture);
@@ -353,10 +352,9 @@ static int await_last_line(struct litepcie_capture *capture)
 	if (rc == 0)
 		rc = await_line(capture, position);
 	if (rc == 0 && position % capture->config.mbuf_bytes)
-		rc = litepcie_fail(capture->dev, -EIO, "%s: the capture ended at %llu bytes, "
-				   "inside an MBUF of %u: the card must seal the last one",
-				   capture->dev->name, (unsigned long long)position,
-				   capture->config.mbuf_bytes);
+		rc = litepcie_fail(-EIO, "%s: the capture ended at %llu bytes, inside an MBUF of "
+				   "%u: the card must seal the last one", capture->dev->name,
+				   (unsigned long long)position, capture->config.mbuf_bytes);
 	return rc;
 }
 

@@ -59,8 +59,8 @@ static int rate_of(struct litepcie *dev, double bytes_per_s, uint32_t *rate)
 	double value = bytes_per_s * scale + 0.5;
 
 	if (!(value >= 1 && value < RATE_MOST))
-		return litepcie_fail(dev, -EINVAL, "a rate of %.0f bytes a second: it must be from "
-				     "%.0f to %.0f", bytes_per_s, 1 / scale, RATE_MOST / scale);
+		return litepcie_fail(-EINVAL, "a rate of %.0f bytes a second: it must be from %.0f "
+				     "to %.0f", bytes_per_s, 1 / scale, RATE_MOST / scale);
 	*rate = (uint32_t)value;
 	return 0;
 }
@@ -94,21 +94,21 @@ static int values_of(struct litepcie *dev, const struct litepcie_player *player,
 		rc = rate_of(dev, player->packets_per_s * COST_MOST, &values[1]);
 		break;
 	default:
-		rc = litepcie_fail(dev, -EINVAL, "pace %u: it must be one of LITEPCIE_PACE_, 0 to "
-				   "%u", player->pace, LITEPCIE_PACE_PACKETS);
+		rc = litepcie_fail(-EINVAL, "pace %u: it must be one of LITEPCIE_PACE_, 0 to %u",
+				   player->pace, LITEPCIE_PACE_PACKETS);
 	}
 	return rc;
 }
 
-static int check_player(struct litepcie *dev, const struct litepcie_player *player)
+static int check_player(const struct litepcie_player *player)
 {
 	if (player->port >= LITEPCIE_CAPTURE_PORTS)
-		return litepcie_fail(dev, -EINVAL, "port %u: it must be at most %u", player->port,
+		return litepcie_fail(-EINVAL, "port %u: it must be at most %u", player->port,
 				     LITEPCIE_CAPTURE_PORTS - 1);
 	if (player->overhead > COST_MOST || player->least > COST_MOST)
-		return litepcie_fail(dev, -EINVAL, "an overhead of %u bytes and a least length of "
-				     "%u: each must be at most %u", player->overhead,
-				     player->least, COST_MOST);
+		return litepcie_fail(-EINVAL, "an overhead of %u bytes and a least length of %u: "
+				     "each must be at most %u", player->overhead, player->least,
+				     COST_MOST);
 	return 0;
 }
 
@@ -118,7 +118,7 @@ static int check_card(struct litepcie *dev)
 {
 	if (dev->map.player.control)
 		return 0;
-	return litepcie_fail(dev, -ENODEV, "%s: the card has no player: build its gateware with "
+	return litepcie_fail(-ENODEV, "%s: the card has no player: build its gateware with "
 			     "--capture", dev->name);
 }
 
@@ -137,7 +137,7 @@ static int await_idle(struct litepcie *dev)
 		if (rc < 0 || litepcie_says(status, IDLE))
 			return rc;
 		if (!litepcie_slice(deadline))
-			return litepcie_fail(dev, -ETIMEDOUT, "%s: a frame of the player does not "
+			return litepcie_fail(-ETIMEDOUT, "%s: a frame of the player does not "
 					     "leave: the capture block must take it, or be stopped",
 					     dev->name);
 	}
@@ -151,9 +151,9 @@ int litepcie_play(struct litepcie *dev, const struct litepcie_player *player)
 	int rc = check_card(dev);
 
 	if (rc == 0 && player)
-		rc = litepcie_struct_in(dev, &wanted, sizeof(wanted), player, "litepcie_player");
+		rc = litepcie_struct_in(&wanted, sizeof(wanted), player, "litepcie_player");
 	if (rc == 0 && player)
-		rc = check_player(dev, &wanted);
+		rc = check_player(&wanted);
 	if (rc == 0 && player)
 		rc = values_of(dev, &wanted, values);
 	if (rc == 0)
@@ -224,11 +224,11 @@ int litepcie_played(struct litepcie *dev, struct litepcie_played *played)
 	for (unsigned int n = 0; rc == 1 && n < LITEPCIE_READS; n++)
 		rc = read_results(dev, &status, &found);
 	if (rc >= 0 && status == UINT32_MAX)
-		rc = litepcie_fail(dev, -EIO, "%s: the card does not answer", dev->name);
+		rc = litepcie_fail(-EIO, "%s: the card does not answer", dev->name);
 	if (rc < 0)
 		return rc;
 	found.error = status & ERROR_MASK;
 	found.in_block = status & IN_BLOCK;
 	found.idle = status & IDLE;
-	return litepcie_struct_out(dev, played, &found, sizeof(found), "litepcie_played");
+	return litepcie_struct_out(played, &found, sizeof(found), "litepcie_played");
 }

@@ -59,23 +59,22 @@ static int check_header(struct litepcie *dev, const uint32_t *words)
 	uint32_t bytes = words[LITEPCIE_CAP_HEADER_BYTES];
 
 	if (magic == NO_ANSWER)
-		return litepcie_fail(dev, -EIO, "%s: the capability table reads all ones: the card "
-				     "does not answer; reset it, or start the board again",
-				     dev->name);
+		return litepcie_fail(-EIO, "%s: the capability table reads all ones: the card does "
+				     "not answer; reset it, or start the board again", dev->name);
 	if (magic != LITEPCIE_CAP_MAGIC)
-		return litepcie_fail(dev, -EPROTO, "%s: no capability table at BAR0 + 0x%x (0x%08x "
+		return litepcie_fail(-EPROTO, "%s: no capability table at BAR0 + 0x%x (0x%08x "
 				     "instead of 0x%08x): this is not Lanebox's gateware",
 				     dev->name, LITEPCIE_CAP_OFFSET, magic, LITEPCIE_CAP_MAGIC);
 	if (version >> LITEPCIE_CAP_HEADER_SHIFT_MAJOR != LITEPCIE_CAP_MAJOR)
-		return litepcie_fail(dev, -EPROTO, "%s: the card's capability table has version "
-				     "%u.%u, this library understands %u.x: use the library that "
-				     "came with the gateware", dev->name,
+		return litepcie_fail(-EPROTO, "%s: the card's capability table has version %u.%u, "
+				     "this library understands %u.x: use the library that came "
+				     "with the gateware", dev->name,
 				     version >> LITEPCIE_CAP_HEADER_SHIFT_MAJOR,
 				     version & MINOR_MASK, LITEPCIE_CAP_MAJOR);
 	if (bytes % LITEPCIE_CAP_ENTRY_ALIGNMENT || bytes < 4 * LITEPCIE_CAP_HEADER_WORDS ||
 	    bytes > LITEPCIE_CAP_SIZE)
-		return litepcie_fail(dev, -EIO, "%s: the capability table claims %u bytes: it must "
-				     "be %u to %u, in whole words of %u", dev->name, bytes,
+		return litepcie_fail(-EIO, "%s: the capability table claims %u bytes: it must be "
+				     "%u to %u, in whole words of %u", dev->name, bytes,
 				     4 * LITEPCIE_CAP_HEADER_WORDS, LITEPCIE_CAP_SIZE,
 				     LITEPCIE_CAP_ENTRY_ALIGNMENT);
 	return 0;
@@ -91,8 +90,8 @@ static int read_table(struct litepcie *dev, uint32_t *words)
 	count = words[LITEPCIE_CAP_HEADER_BYTES] / 4;
 	rc = read_words(dev, words, LITEPCIE_CAP_HEADER_WORDS, count);
 	if (rc == 0 && table_crc(words, count) != words[LITEPCIE_CAP_HEADER_CRC])
-		return litepcie_fail(dev, -EIO, "%s: the checksum of the capability table is "
-				     "0x%08x, not 0x%08x: reads of the card go wrong", dev->name,
+		return litepcie_fail(-EIO, "%s: the checksum of the capability table is 0x%08x, "
+				     "not 0x%08x: reads of the card go wrong", dev->name,
 				     table_crc(words, count), words[LITEPCIE_CAP_HEADER_CRC]);
 	return rc;
 }
@@ -125,11 +124,11 @@ static int parse_blocks(struct litepcie *dev, const uint32_t *words)
 	unsigned int at = LITEPCIE_CAP_HEADER_WORDS;
 
 	if (count > (end - at) / LITEPCIE_CAP_ENTRY_WORDS)
-		return litepcie_fail(dev, -EIO, "%s: %u blocks do not fit into the capability "
-				     "table", dev->name, count);
+		return litepcie_fail(-EIO, "%s: %u blocks do not fit into the capability table",
+				     dev->name, count);
 	dev->blocks = calloc(count ? count : 1, sizeof(*dev->blocks));
 	if (!dev->blocks)
-		return litepcie_fail(dev, -ENOMEM, "%s", strerror(ENOMEM));
+		return litepcie_fail(-ENOMEM, "%s", strerror(ENOMEM));
 	for (unsigned int i = 0; i < count; i++) {
 		unsigned int length = 0;
 
@@ -137,8 +136,8 @@ static int parse_blocks(struct litepcie *dev, const uint32_t *words)
 			length = (uint16_t)words[at + LITEPCIE_CAP_ENTRY_LENGTH];
 		if (length % LITEPCIE_CAP_ENTRY_ALIGNMENT ||
 		    length < 4 * LITEPCIE_CAP_ENTRY_WORDS || length > 4 * (end - at))
-			return litepcie_fail(dev, -EIO, "%s: block %u of the capability table has "
-					     "%u bytes: reads of the card go wrong", dev->name, i,
+			return litepcie_fail(-EIO, "%s: block %u of the capability table has %u "
+					     "bytes: reads of the card go wrong", dev->name, i,
 					     length);
 		dev->blocks[dev->block_count++] = parse_block(words + at, length / 4);
 		at += length / 4;
@@ -197,8 +196,8 @@ int litepcie_capability_read(struct litepcie *dev)
 	if (rc == 0)
 		describe(dev, words);
 	if (rc == 0 && !dev->card.tick_ps)
-		rc = litepcie_fail(dev, -EPROTO, "%s: the card does not say how long a tick of its "
-				   "time is", dev->name);
+		rc = litepcie_fail(-EPROTO, "%s: the card does not say how long a tick of its time "
+				   "is", dev->name);
 	dev->table_crc = words[LITEPCIE_CAP_HEADER_CRC];
 	return rc;
 }
@@ -220,8 +219,8 @@ int litepcie_card_check(struct litepcie *dev)
 	}
 	rc = rc ?: read_words(dev, words, 0, LITEPCIE_CAP_HEADER_WORDS) ?: check_header(dev, words);
 	if (rc == 0 && words[LITEPCIE_CAP_HEADER_CRC] != dev->table_crc)
-		return litepcie_fail(dev, -EIO, "%s: after the reset it is another card: open it "
-				     "again", dev->name);
+		return litepcie_fail(-EIO, "%s: after the reset it is another card: open it again",
+				     dev->name);
 	return rc;
 }
 
@@ -236,16 +235,15 @@ const struct litepcie_block *litepcie_find_block(const struct litepcie *dev, uns
 
 int litepcie_card(const struct litepcie *dev, struct litepcie_card *card)
 {
-	return litepcie_struct_out(dev, card, &dev->card, sizeof(dev->card), "litepcie_card");
+	return litepcie_struct_out(card, &dev->card, sizeof(dev->card), "litepcie_card");
 }
 
 int litepcie_block(struct litepcie *dev, unsigned int number, struct litepcie_block *block)
 {
 	if (number >= dev->block_count)
-		return litepcie_fail(dev, -ENOENT, "block %u: the card has %u", number,
+		return litepcie_fail(-ENOENT, "block %u: the card has %u", number,
 				     dev->block_count);
-	return litepcie_struct_out(dev, block, &dev->blocks[number], sizeof(*block),
-				   "litepcie_block");
+	return litepcie_struct_out(block, &dev->blocks[number], sizeof(*block), "litepcie_block");
 }
 
 int litepcie_block_find(struct litepcie *dev, unsigned int type, unsigned int index,
@@ -254,7 +252,7 @@ int litepcie_block_find(struct litepcie *dev, unsigned int type, unsigned int in
 	const struct litepcie_block *found = litepcie_find_block(dev, type, index);
 
 	if (!found)
-		return litepcie_fail(dev, -ENOENT, "the card has no block of type %u with number "
-				     "%u", type, index);
-	return litepcie_struct_out(dev, block, found, sizeof(*found), "litepcie_block");
+		return litepcie_fail(-ENOENT, "the card has no block of type %u with number %u",
+				     type, index);
+	return litepcie_struct_out(block, found, sizeof(*found), "litepcie_block");
 }

@@ -109,7 +109,7 @@ int litepcie_conditions(struct litepcie *dev, struct litepcie_conditions *condit
 	rc = litepcie_unlock(dev, read_conditions(dev, &found));
 	if (rc < 0)
 		return rc;
-	return litepcie_struct_out(dev, conditions, &found, sizeof(found), "litepcie_conditions");
+	return litepcie_struct_out(conditions, &found, sizeof(found), "litepcie_conditions");
 }
 
 /* Counters of the TLP streams ----------------------------------------------------------------- */
@@ -150,7 +150,7 @@ int litepcie_counters(struct litepcie *dev, struct litepcie_counters *counters)
 	rc = litepcie_unlock(dev, read_counters(dev, &found));
 	if (rc < 0)
 		return rc;
-	return litepcie_struct_out(dev, counters, &found, sizeof(found), "litepcie_counters");
+	return litepcie_struct_out(counters, &found, sizeof(found), "litepcie_counters");
 }
 
 int litepcie_counters_clear(struct litepcie *dev)
@@ -207,5 +207,5 @@ int litepcie_pattern(struct litepcie *dev, struct litepcie_pattern *pattern)
 	rc = litepcie_unlock(dev, read_pattern(dev, &found));
 	if (rc < 0)
 		return rc;
-	return litepcie_struct_out(dev, pattern, &found, sizeof(found), "litepcie_pattern");
+	return litepcie_struct_out(pattern, &found, sizeof(found), "litepcie_pattern");
 }

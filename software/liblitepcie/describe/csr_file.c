@@ -40,8 +40,8 @@ struct scan {
 
 static int complain(struct scan *scan, const char *what)
 {
-	return litepcie_fail(scan->dev, -EPROTO, "%s, byte %zu: %s: this is not the csr.json of a "
-			     "LiteX build", scan->path, (size_t)(scan->at - scan->start), what);
+	return litepcie_fail(-EPROTO, "%s, byte %zu: %s: this is not the csr.json of a LiteX build",
+			     scan->path, (size_t)(scan->at - scan->start), what);
 }
 
 static char next(struct scan *scan)
@@ -106,10 +106,10 @@ static int take_register(struct scan *scan)
 	scan->found = (struct litepcie_register) { 0 };
 	scan->has_place = scan->has_size = false;
 	if (rc == -EPROTO)
-		return litepcie_fail(scan->dev, rc, "%s: %s is elsewhere on this card: the file is "
-				     "of another build; the card's identifier is \"%s\"",
-				     scan->path, name, scan->dev->card.identifier);
-	return rc < 0 ? litepcie_fail(scan->dev, rc, "%s: %s", scan->path, strerror(-rc)) : 0;
+		return litepcie_fail(rc, "%s: %s is elsewhere on this card: the file is of another "
+				     "build; the card's identifier is \"%s\"", scan->path, name,
+				     scan->dev->card.identifier);
+	return rc < 0 ? litepcie_fail(rc, "%s: %s", scan->path, strerror(-rc)) : 0;
 }
 
 static int close_object(struct scan *scan)
@@ -182,8 +182,8 @@ static int check_identifier(struct scan *scan)
 	 */
 	if (!*scan->identifier || strncasecmp(own, scan->identifier, strlen(scan->identifier)) == 0)
 		return 0;
-	return litepcie_fail(scan->dev, -EPROTO, "%s is of the build \"%s\", the card is \"%s\"",
-			     scan->path, scan->identifier, own);
+	return litepcie_fail(-EPROTO, "%s is of the build \"%s\", the card is \"%s\"", scan->path,
+			     scan->identifier, own);
 }
 
 /*
@@ -206,9 +206,9 @@ static int take_file(struct litepcie *dev, const char *path, const char *text)
 	return rc;
 }
 
-static int read_failed(struct litepcie *dev, const char *path, int error)
+static int read_failed(const char *path, int error)
 {
-	return litepcie_fail(dev, -error, "%s: %s", path, strerror(error));
+	return litepcie_fail_errno(error, "%s", path);
 }
 
 int litepcie_csr_load(struct litepcie *dev, const char *path)
@@ -220,17 +220,17 @@ int litepcie_csr_load(struct litepcie *dev, const char *path)
 	int rc;
 
 	if (!file)
-		return read_failed(dev, path, errno);
+		return read_failed(path, errno);
 	if (fstat(fileno(file), &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > LARGEST_FILE) {
 		fclose(file);
-		return read_failed(dev, path, EFBIG);
+		return read_failed(path, EFBIG);
 	}
 	text = calloc(1, (size_t)st.st_size + 1);
 	size = text ? fread(text, 1, (size_t)st.st_size, file) : 0;
 	if (text && size == (size_t)st.st_size)
 		rc = take_file(dev, path, text);
 	else
-		rc = read_failed(dev, path, text ? EIO : ENOMEM);
+		rc = read_failed(path, text ? EIO : ENOMEM);
 	free(text);
 	fclose(file);
 	return rc;

@@ -140,9 +140,9 @@ static int find_parameters(struct litepcie *dev)
 	struct litepcie_map *map = &dev->map;
 
 	if (!identifier)
-		return litepcie_fail(dev, -EPROTO, "%s: the card has no identifier", dev->name);
+		return litepcie_fail(-EPROTO, "%s: the card has no identifier", dev->name);
 	if (!dma || dma->parameters <= LITEPCIE_DMA_H2C_BUFFERED)
-		return litepcie_fail(dev, -EPROTO, "%s: the card has no DMA channel %u; it has %u",
+		return litepcie_fail(-EPROTO, "%s: the card has no DMA channel %u; it has %u",
 				     dev->name, dev->channel, dev->card.channels);
 	map->identifier = identifier->offset;
 	map->identifier_size = identifier->size;

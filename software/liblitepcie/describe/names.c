@@ -102,8 +102,8 @@ int litepcie_registers_build(struct litepcie *dev)
 				rc = add_row(dev, block, &rows[n]);
 	}
 	if (rc < 0)
-		return litepcie_fail(dev, rc, "%s: the capability table names a block twice, or "
-				     "memory is short", dev->name);
+		return litepcie_fail(rc, "%s: the capability table names a block twice, or memory "
+				     "is short", dev->name);
 	litepcie_registers_sort(dev);
 	return 0;
 }
@@ -133,9 +133,9 @@ static const char *nearest(const struct litepcie *dev, const char *name)
 int litepcie_register(struct litepcie *dev, unsigned int number, struct litepcie_register *found)
 {
 	if (number >= dev->register_count)
-		return litepcie_fail(dev, -ENOENT, "register %u: %u are known", number,
+		return litepcie_fail(-ENOENT, "register %u: %u are known", number,
 				     dev->register_count);
-	return litepcie_struct_out(dev, found, &dev->registers[number], sizeof(*found),
+	return litepcie_struct_out(found, &dev->registers[number], sizeof(*found),
 				   "litepcie_register");
 }
 
@@ -145,10 +145,10 @@ int litepcie_register_find(struct litepcie *dev, const char *name,
 	const struct litepcie_register *entry = find(dev, name);
 
 	if (!entry)
-		return litepcie_fail(dev, -ENOENT, "no register is called %.64s; the nearest is "
-				     "%s. The csr.json of the build has the names of all", name,
+		return litepcie_fail(-ENOENT, "no register is called %.64s; the nearest is %s. The "
+				     "csr.json of the build has the names of all", name,
 				     nearest(dev, name));
-	return litepcie_struct_out(dev, found, entry, sizeof(*entry), "litepcie_register");
+	return litepcie_struct_out(found, entry, sizeof(*entry), "litepcie_register");
 }
 
 static int find_value(struct litepcie *dev, const char *name, struct litepcie_register *found)
@@ -156,9 +156,8 @@ static int find_value(struct litepcie *dev, const char *name, struct litepcie_re
 	int rc = litepcie_register_find(dev, name, found);
 
 	if (rc == 0 && found->words > 2)
-		return litepcie_fail(dev, -EOPNOTSUPP, "%s has %u words; it can only be read word "
-				     "by word, from BAR0 + 0x%x", name, found->words,
-				     found->offset);
+		return litepcie_fail(-EOPNOTSUPP, "%s has %u words; it can only be read word by "
+				     "word, from BAR0 + 0x%x", name, found->words, found->offset);
 	return rc;
 }
 
@@ -183,9 +182,9 @@ int litepcie_register_write(struct litepcie *dev, const char *name, uint64_t val
 	int rc = find_value(dev, name, &found);
 
 	if (rc == 0 && !found.writable)
-		return litepcie_fail(dev, -EACCES, "%s can only be read", name);
+		return litepcie_fail(-EACCES, "%s can only be read", name);
 	if (rc == 0 && found.words == 1 && value > UINT32_MAX)
-		return litepcie_fail(dev, -ERANGE, "0x%llx for %s: it has 32 bits",
+		return litepcie_fail(-ERANGE, "0x%llx for %s: it has 32 bits",
 				     (unsigned long long)value, name);
 	if (rc == 0 && found.words == 2)
 		return litepcie_writeq(dev, found.offset, value);
@@ -201,7 +200,6 @@ void litepcie_need(struct litepcie *dev, const char *name, uint32_t *offset, int
 	if (entry)
 		*offset = entry->offset;
 	else if (*rc == 0)
-		*rc = litepcie_fail(dev, -EPROTO, "%s: the card has no register %s: its gateware "
-				    "has another version than this library understands", dev->name,
-				    name);
+		*rc = litepcie_fail(-EPROTO, "%s: the card has no register %s: its gateware has "
+				    "another version than this library understands", dev->name, name);
 }

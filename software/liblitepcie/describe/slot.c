@@ -73,15 +73,15 @@ static int read_once(struct litepcie *dev, struct litepcie_slot *slot)
 static int read_slot(struct litepcie *dev, struct litepcie_slot *slot)
 {
 	if (!dev->map.slot.now)
-		return litepcie_fail(dev, -ENOENT, "the card does not tell what passes its user "
-				     "slot: its gateware is older than this library");
+		return litepcie_fail(-ENOENT, "the card does not tell what passes its user slot: "
+				     "its gateware is older than this library");
 	for (unsigned int i = 0; i < TRIES; i++) {
 		int rc = read_once(dev, slot);
 
 		if (rc)
 			return rc < 0 ? rc : 0;
 	}
-	return litepcie_fail(dev, -EAGAIN, "other programs read the monitor of the user slot all the "
+	return litepcie_fail(-EAGAIN, "other programs read the monitor of the user slot all the "
 			     "time: try again");
 }
 
@@ -92,7 +92,7 @@ int litepcie_slot(struct litepcie *dev, struct litepcie_slot *slot)
 
 	litepcie_lock(dev);
 	rc = litepcie_unlock(dev, read_slot(dev, &found));
-	return rc < 0 ? rc : litepcie_struct_out(dev, slot, &found, sizeof(found), "litepcie_slot");
+	return rc < 0 ? rc : litepcie_struct_out(slot, &found, sizeof(found), "litepcie_slot");
 }
 
 /* Diagnosis of what a direction waits for ----------------------------------------------------- */

@@ -39,12 +39,12 @@ static int check_other(struct litepcie_stream *stream)
 	if (!other->active)
 		return 0;
 	if (ours->loopback != theirs->loopback)
-		return litepcie_fail(stream->dev, -EINVAL, "%s runs %s loopback: %s must run in the "
-				     "same way", other->name,
-				     theirs->loopback ? "with" : "without", stream->name);
+		return litepcie_fail(-EINVAL, "%s runs %s loopback: %s must run in the same way",
+				     other->name, theirs->loopback ? "with" : "without",
+				     stream->name);
 	if (ours->poll_us != theirs->poll_us || ours->adaptive != theirs->adaptive)
-		return litepcie_fail(stream->dev, -EINVAL, "%s runs with poll_us %u%s: %s must have "
-				     "the same", other->name, theirs->poll_us,
+		return litepcie_fail(-EINVAL, "%s runs with poll_us %u%s: %s must have the same",
+				     other->name, theirs->poll_us,
 				     theirs->adaptive ? ", adaptive" : "", stream->name);
 	return 0;
 }
@@ -102,8 +102,7 @@ static int start(struct litepcie_stream *stream)
 	int rc;
 
 	if (stream->active)
-		return litepcie_fail(stream->dev, -EBUSY, "%s runs already: stop it first",
-				     stream->name);
+		return litepcie_fail(-EBUSY, "%s runs already: stop it first", stream->name);
 	rc = check_other(stream);
 	if (rc < 0)
 		return rc;
@@ -138,9 +137,9 @@ int litepcie_reset(struct litepcie *dev)
 	int rc = 0;
 
 	if (litepcie_runs(dev, LITEPCIE_H2C | LITEPCIE_C2H))
-		rc = litepcie_fail(dev, -EBUSY, "this handle runs DMA already: stop it first");
+		rc = litepcie_fail(-EBUSY, "this handle runs DMA already: stop it first");
 	else if (litepcie_has_capture(dev))
-		rc = litepcie_fail(dev, -EBUSY, "this handle has a capture open: close it first");
+		rc = litepcie_fail(-EBUSY, "this handle has a capture open: close it first");
 	if (rc < 0)
 		return rc;
 	litepcie_lock(dev);
@@ -161,7 +160,7 @@ int litepcie_stats(struct litepcie *dev, struct litepcie_stats *stats)
 	found.c2h_done = litepcie_count(&dev->c2h.hw);
 	found.c2h_released = litepcie_count(&dev->c2h.sw);
 	litepcie_unlock(dev, 0);
-	return litepcie_struct_out(dev, stats, &found, sizeof(found), "litepcie_stats");
+	return litepcie_struct_out(stats, &found, sizeof(found), "litepcie_stats");
 }
 
 int litepcie_dma_fd(struct litepcie *dev)
@@ -246,7 +245,7 @@ static int acquire_sized(struct litepcie_stream *stream, struct litepcie_buffer 
 
 	if (rc < 0)
 		return rc;
-	rc = litepcie_struct_out(stream->dev, buffer, &found, sizeof(found), "litepcie_buffer");
+	rc = litepcie_struct_out(buffer, &found, sizeof(found), "litepcie_buffer");
 	if (rc == 0)
 		return 1;
 	stream->acquired--;
@@ -296,8 +295,8 @@ int litepcie_stream_release(struct litepcie_stream *stream, unsigned int count)
 	if (!stream->active)
 		return litepcie_check_active(stream->dev, stream->direction);
 	if (end > stream->acquired)
-		return litepcie_fail(stream->dev, -EINVAL, "release of %u %s buffers: only %llu are "
-				     "acquired", count, stream->name,
+		return litepcie_fail(-EINVAL, "release of %u %s buffers: only %llu are acquired",
+				     count, stream->name,
 				     (unsigned long long)(stream->acquired - first));
 	litepcie_count_set(&stream->sw, end);
 	return end - stream->handed < stream->options.batch ? 0 : tell(stream);
@@ -315,18 +314,17 @@ int litepcie_stream_send(struct litepcie_stream *stream, size_t bytes)
 	uint64_t first = litepcie_count(&stream->sw);
 
 	if (stream->direction != LITEPCIE_H2C)
-		return litepcie_fail(dev, -EINVAL, "send on c2h: only h2c sends");
+		return litepcie_fail(-EINVAL, "send on c2h: only h2c sends");
 	if (!bytes || bytes > size)
-		return litepcie_fail(dev, -EINVAL, "send of %zu bytes: it must be 1 to %zu, all of "
-				     "a buffer", bytes, size);
+		return litepcie_fail(-EINVAL, "send of %zu bytes: it must be 1 to %zu, all of a "
+				     "buffer", bytes, size);
 	if (dev->map.h2c_in_flight && bytes % beat)
-		return litepcie_fail(dev, -EINVAL, "send of %zu bytes: the endpoint of this card "
-				     "moves whole beats, so it must be a multiple of %u", bytes,
-				     beat);
+		return litepcie_fail(-EINVAL, "send of %zu bytes: the endpoint of this card moves "
+				     "whole beats, so it must be a multiple of %u", bytes, beat);
 	if (!stream->active)
 		return litepcie_check_active(dev, LITEPCIE_H2C);
 	if (first == stream->acquired)
-		return litepcie_fail(dev, -EINVAL, "send of %zu bytes: no h2c buffer is acquired",
+		return litepcie_fail(-EINVAL, "send of %zu bytes: no h2c buffer is acquired",
 				     bytes);
 	if (bytes != size)
 		litepcie_engine_h2c_length(stream, first, (uint32_t)bytes);

@@ -62,7 +62,7 @@ static int late(struct litepcie *dev, const char *format, ...)
 	vsnprintf(what, sizeof(what), format, args);
 	va_end(args);
 	litepcie_diagnose_held(dev, LITEPCIE_H2C, why, sizeof(why));
-	return litepcie_fail(dev, -ETIMEDOUT, "%s. %s", what, why);
+	return litepcie_fail(-ETIMEDOUT, "%s. %s", what, why);
 }
 
 /*
@@ -103,7 +103,7 @@ static int sleep_for_end(struct litepcie *dev, int64_t deadline, int *step_ms)
 
 	if (*step_ms < DRAIN_STEP_MS)
 		*step_ms *= 2;
-	return dev->h2c.stops == stops ? rc : litepcie_stopped(dev);
+	return dev->h2c.stops == stops ? rc : litepcie_stopped();
 }
 
 /*
@@ -144,6 +144,6 @@ int litepcie_stream_drain(struct litepcie_stream *stream, int timeout_ms)
 	litepcie_lock(dev);
 	rc = litepcie_check_active(dev, LITEPCIE_H2C);
 	if (rc == 0 && stream->direction != LITEPCIE_H2C)
-		rc = litepcie_fail(dev, -EINVAL, "drain of c2h: only h2c drains");
+		rc = litepcie_fail(-EINVAL, "drain of c2h: only h2c drains");
 	return litepcie_unlock(dev, rc < 0 ? rc : drain(dev, timeout_ms));
 }

@@ -20,9 +20,9 @@
 int litepcie_check_active(struct litepcie *dev, unsigned int directions)
 {
 	if (directions & LITEPCIE_H2C && !dev->h2c.active)
-		return litepcie_fail(dev, -EINVAL, "h2c is not running: start it first");
+		return litepcie_fail(-EINVAL, "h2c is not running: start it first");
 	if (directions & LITEPCIE_C2H && !dev->c2h.active)
-		return litepcie_fail(dev, -EINVAL, "c2h is not running: start it first");
+		return litepcie_fail(-EINVAL, "c2h is not running: start it first");
 	return 0;
 }
 
@@ -140,10 +140,10 @@ int litepcie_sleep_once(struct litepcie *dev, unsigned int directions, int timeo
 	return rc < 0 ? rc : woken;
 }
 
-int litepcie_stopped(struct litepcie *dev)
+int litepcie_stopped(void)
 {
-	return litepcie_fail(dev, -ECANCELED, "another thread stopped the DMA while this one waited "
-			     "for it");
+	return litepcie_fail(-ECANCELED, "another thread stopped the DMA while this one waited for "
+			     "it");
 }
 
 /*
@@ -182,7 +182,7 @@ int litepcie_wait_for(struct litepcie *dev, unsigned int directions, uint64_t be
 	if (rc == 0)
 		rc = glance(dev, directions, before);
 	if (stops_of(dev, directions) != stops)
-		return litepcie_stopped(dev);
+		return litepcie_stopped();
 	while (rc >= 0) {
 		int slice = litepcie_slice(deadline);
 
@@ -190,7 +190,7 @@ int litepcie_wait_for(struct litepcie *dev, unsigned int directions, uint64_t be
 			return 1;
 		rc = litepcie_sleep_once(dev, directions, slice);
 		if (stops_of(dev, directions) != stops)
-			return litepcie_stopped(dev);
+			return litepcie_stopped();
 		if (rc >= 0 && finished(dev, directions) != before) {
 			dev->stats.woken_by_timeout += !rc && !dev->poll_us;
 			return 1;
@@ -225,7 +225,7 @@ static int look(struct litepcie_stream *stream)
 		rc = litepcie_engine_peek(dev);
 	if (rc == 0 && !dev->watched && ++dev->glances % GLANCES == 0)
 		rc = litepcie_sleep_once(dev, direction, 0);
-	return stream->stops == stops ? rc : litepcie_stopped(dev);
+	return stream->stops == stops ? rc : litepcie_stopped();
 }
 
 /*

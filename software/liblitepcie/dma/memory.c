@@ -59,8 +59,7 @@ static void give_back(const struct litepcie_memory *memory)
 		close(memory->fd);
 }
 
-struct litepcie_memory *litepcie_memory_new(struct litepcie *dev, void *base, size_t size, int fd,
-					    bool placed)
+struct litepcie_memory *litepcie_memory_new(void *base, size_t size, int fd, bool placed)
 {
 	const struct litepcie_memory initial = {
 		.users = 1, .base = base, .size = size, .fd = fd, .placed = placed,
@@ -72,7 +71,7 @@ struct litepcie_memory *litepcie_memory_new(struct litepcie *dev, void *base, si
 		return memory;
 	}
 	give_back(&initial);
-	litepcie_fail(dev, -ENOMEM, "%s", strerror(ENOMEM));
+	litepcie_fail(-ENOMEM, "%s", strerror(ENOMEM));
 	return NULL;
 }
 

@@ -45,17 +45,17 @@ static int check_shape(struct litepcie *dev, const struct litepcie_stream_option
 
 	if (!power_of_two(size) || size < LITEPCIE_BUFFER_SMALLEST ||
 	    size > LITEPCIE_BUFFER_LARGEST)
-		return litepcie_fail(dev, -EINVAL, "buffers of %zu bytes: it must be a power of two "
+		return litepcie_fail(-EINVAL, "buffers of %zu bytes: it must be a power of two "
 				     "from %u to %u", size, LITEPCIE_BUFFER_SMALLEST,
 				     LITEPCIE_BUFFER_LARGEST);
 	if (!power_of_two(count) || count < LITEPCIE_BUFFERS_FEWEST ||
 	    count > dev->card.table_depth)
-		return litepcie_fail(dev, -EINVAL, "%u buffers: it must be a power of two from %u "
-				     "to %u, which is what the card has room for", count,
+		return litepcie_fail(-EINVAL, "%u buffers: it must be a power of two from %u to "
+				     "%u, which is what the card has room for", count,
 				     LITEPCIE_BUFFERS_FEWEST, dev->card.table_depth);
 	if (options->batch > count / 2)
-		return litepcie_fail(dev, -EINVAL, "batches of %u buffers: the ring has %u, of "
-				     "which half may be held back", options->batch, count);
+		return litepcie_fail(-EINVAL, "batches of %u buffers: the ring has %u, of which "
+				     "half may be held back", options->batch, count);
 	return 0;
 }
 
@@ -66,14 +66,14 @@ static int check_shape(struct litepcie *dev, const struct litepcie_stream_option
 static int check_packets(struct litepcie *dev, const struct litepcie_stream_options *options)
 {
 	if (options->flush_us && !options->packets)
-		return litepcie_fail(dev, -EINVAL, "a flush time of %u us without packets: it ends "
+		return litepcie_fail(-EINVAL, "a flush time of %u us without packets: it ends "
 				     "buffers early, so it takes packets", options->flush_us);
 	if (options->flush_us > LITEPCIE_FLUSH_US_LARGEST)
-		return litepcie_fail(dev, -EINVAL, "a flush time of %u us: it must be at most %u",
+		return litepcie_fail(-EINVAL, "a flush time of %u us: it must be at most %u",
 				     options->flush_us, LITEPCIE_FLUSH_US_LARGEST);
 	if (options->packets && !dev->map.notices.control)
-		return litepcie_fail(dev, -EOPNOTSUPP, "packets: the card writes no records, so it "
-				     "has whole buffers only");
+		return litepcie_fail(-EOPNOTSUPP, "packets: the card writes no records, so it has "
+				     "whole buffers only");
 	return 0;
 }
 
@@ -81,14 +81,14 @@ static int check_packets(struct litepcie *dev, const struct litepcie_stream_opti
  * Returns -EINVAL if poll_us (the time between two polls of the card) is out of its limits, or is 0
  * in adaptive mode.
  */
-static int check_looks(struct litepcie *dev, const struct litepcie_stream_options *options)
+static int check_looks(const struct litepcie_stream_options *options)
 {
 	if (options->adaptive && !options->poll_us)
-		return litepcie_fail(dev, -EINVAL, "adaptive looks without a time between two: set "
+		return litepcie_fail(-EINVAL, "adaptive looks without a time between two: set "
 				     "poll_us");
 	if (options->poll_us && (options->poll_us < LITEPCIE_POLL_US_LEAST ||
 				 options->poll_us > LITEPCIE_POLL_US_LARGEST))
-		return litepcie_fail(dev, -EINVAL, "a look every %u us: it must be from %u to %u",
+		return litepcie_fail(-EINVAL, "a look every %u us: it must be from %u to %u",
 				     options->poll_us, LITEPCIE_POLL_US_LEAST,
 				     LITEPCIE_POLL_US_LARGEST);
 	return 0;
@@ -101,11 +101,11 @@ static int check_options(struct litepcie_stream *stream,
 	int rc = check_shape(dev, options);
 
 	if (rc == 0 && stream->direction == LITEPCIE_H2C && (options->limit || options->flush_us))
-		rc = litepcie_fail(dev, -EINVAL, "%s of h2c: only c2h has one",
+		rc = litepcie_fail(-EINVAL, "%s of h2c: only c2h has one",
 				   options->limit ? "a limit" : "a flush time");
 	if (rc == 0)
 		rc = check_packets(dev, options);
-	return rc < 0 ? rc : check_looks(dev, options);
+	return rc < 0 ? rc : check_looks(options);
 }
 
 /* Opening and closing a stream ---------------------------------------------------------------- */
@@ -121,8 +121,7 @@ static int open_stream(struct litepcie_stream *stream,
 	int rc;
 
 	if (stream->open)
-		return litepcie_fail(stream->dev, -EBUSY, "this handle has %s open already",
-				     stream->name);
+		return litepcie_fail(-EBUSY, "this handle has %s open already", stream->name);
 	rc = check_options(stream, options);
 	if (rc < 0)
 		return rc;
@@ -145,9 +144,9 @@ int litepcie_stream_open(struct litepcie *dev, unsigned int direction,
 
 	*stream = NULL;
 	if (direction != LITEPCIE_H2C && direction != LITEPCIE_C2H)
-		return litepcie_fail(dev, -EINVAL, "direction 0x%x: choose h2c or c2h", direction);
+		return litepcie_fail(-EINVAL, "direction 0x%x: choose h2c or c2h", direction);
 	if (options)
-		rc = litepcie_struct_in(dev, &wanted, sizeof(wanted), options,
+		rc = litepcie_struct_in(&wanted, sizeof(wanted), options,
 					"litepcie_stream_options");
 	if (rc < 0)
 		return rc;
@@ -184,6 +183,5 @@ int litepcie_stream_info(struct litepcie_stream *stream, struct litepcie_stream_
 		.address = stream->base ? stream->iova : 0,
 	};
 
-	return litepcie_struct_out(stream->dev, info, &found, sizeof(found),
-				   "litepcie_stream_info");
+	return litepcie_struct_out(info, &found, sizeof(found), "litepcie_stream_info");
 }

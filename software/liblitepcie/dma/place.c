@@ -57,24 +57,24 @@ int litepcie_check_memory(struct litepcie_stream *stream)
 	bool shared;
 
 	if (at % page)
-		return litepcie_fail(dev, -EINVAL, "memory for %s at %p: it must be a multiple of "
-				     "a page, %zu bytes", stream->name, options->memory, page);
+		return litepcie_fail(-EINVAL, "memory for %s at %p: it must be a multiple of a "
+				     "page, %zu bytes", stream->name, options->memory, page);
 	if (bytes < ring)
-		return litepcie_fail(dev, -EINVAL, "memory for %s of %zu bytes: a ring of %u buffers "
-				     "of %zu bytes takes %zu", stream->name, bytes,
+		return litepcie_fail(-EINVAL, "memory for %s of %zu bytes: a ring of %u buffers of "
+				     "%zu bytes takes %zu", stream->name, bytes,
 				     options->buffer_count, options->buffer_size, ring);
 	if (other->open && other->options.memory &&
 	    at < (uintptr_t)other->options.memory + other->options.memory_bytes &&
 	    (uintptr_t)other->options.memory < at + bytes)
-		return litepcie_fail(dev, -EINVAL, "memory for %s at %p: the other direction's ring "
+		return litepcie_fail(-EINVAL, "memory for %s at %p: the other direction's ring "
 				     "lies at %p already", stream->name, options->memory,
 				     other->options.memory);
 	if (!may_write(options->memory, bytes, &shared))
-		return litepcie_fail(dev, -EFAULT, "memory for %s at %p: not all of its %zu bytes are "
+		return litepcie_fail(-EFAULT, "memory for %s at %p: not all of its %zu bytes are "
 				     "memory that this program may read and write", stream->name,
 				     options->memory, bytes);
 	if (shared && dev->backend->exchanges)
-		return litepcie_fail(dev, -EOPNOTSUPP, "memory for %s at %p is shared memory: a "
+		return litepcie_fail(-EOPNOTSUPP, "memory for %s at %p is shared memory: a "
 				     "simulated board takes private memory (MAP_PRIVATE) only",
 				     stream->name, options->memory);
 	litepcie_memory_huge(options->memory, bytes);
@@ -86,8 +86,7 @@ int litepcie_check_memory(struct litepcie_stream *stream)
 static int keep(const struct litepcie_stream *stream, struct litepcie_memory **memory)
 {
 	if (!stream->base)
-		return litepcie_fail(stream->dev, -EINVAL, "the ring has no memory before its first "
-				     "start");
+		return litepcie_fail(-EINVAL, "the ring has no memory before its first start");
 	atomic_fetch_add(&stream->memory->users, 1);
 	*memory = stream->memory;
 	return 0;
@@ -107,8 +106,8 @@ static int export(const struct litepcie_stream *stream)
 	int rc = litepcie_check_active(stream->dev, stream->direction);
 
 	if (rc == 0 && stream->memory->placed)
-		return litepcie_fail(stream->dev, -EADDRINUSE, "the %s ring lies in this program's "
-				     "own memory, which only the program can share", stream->name);
+		return litepcie_fail(-EADDRINUSE, "the %s ring lies in this program's own memory, "
+				     "which only the program can share", stream->name);
 	return rc < 0 ? rc : stream->dev->backend->channel->export(stream);
 }
 

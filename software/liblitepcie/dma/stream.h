@@ -148,7 +148,7 @@ int litepcie_wait_for(struct litepcie *dev, unsigned int directions, uint64_t be
 int litepcie_wait_beyond(struct litepcie_stream *stream, uint64_t known, int timeout_ms);
 
 /* Returns -ECANCELED with the sentence that the DMA run which this thread waited for has ended. */
-int litepcie_stopped(struct litepcie *dev);
+int litepcie_stopped(void);
 
 /*
  * Sleep once, at most @timeout_ms, then read the card's counts. Returns 1 if an interrupt came, 0

@@ -28,9 +28,9 @@ int kernel_ioctl(struct litepcie *dev, unsigned long request, void *arg, const c
 	if (ioctl(kernel_of(dev)->fd, request, arg) == 0)
 		return 0;
 	if (errno == ENOTTY)
-		return litepcie_fail(dev, -EPROTO, "%s: %s: not a device of the LitePCIe driver",
+		return litepcie_fail(-EPROTO, "%s: %s: not a device of the LitePCIe driver",
 				     dev->name, doing);
-	return litepcie_fail(dev, -errno, "%s: %s: %s", dev->name, doing, strerror(errno));
+	return litepcie_fail_errno(errno, "%s: %s", dev->name, doing);
 }
 
 /* Opening and closing the card ---------------------------------------------------------------- */
@@ -40,13 +40,13 @@ static int open_advice(struct litepcie *dev)
 	int error = errno;
 
 	if (error == ENOENT)
-		return litepcie_fail(dev, -error, "%s: no such device; load the driver (insmod "
+		return litepcie_fail(-error, "%s: no such device; load the driver (insmod "
 				     "litepcie.ko), or name a simulated board as sim:SOCKET",
 				     dev->name);
 	if (error == EACCES)
-		return litepcie_fail(dev, -error, "%s: %s; run as root, or change the mode of the "
+		return litepcie_fail(-error, "%s: %s; run as root, or change the mode of the "
 				     "device file", dev->name, strerror(error));
-	return litepcie_fail(dev, -error, "%s: %s", dev->name, strerror(error));
+	return litepcie_fail_errno(error, "%s", dev->name);
 }
 
 static int open_device(struct litepcie *dev)
@@ -58,8 +58,8 @@ static int open_device(struct litepcie *dev)
 	if (kernel->fd < 0)
 		return open_advice(dev);
 	if (fstat(kernel->fd, &st) < 0 || !S_ISCHR(st.st_mode))
-		return litepcie_fail(dev, -ENODEV, "%s: not a device file; the LitePCIe driver "
-				     "makes /dev/litepcie0, and sim:SOCKET names a simulated board",
+		return litepcie_fail(-ENODEV, "%s: not a device file; the LitePCIe driver makes "
+				     "/dev/litepcie0, and sim:SOCKET names a simulated board",
 				     dev->name);
 	kernel->minor = minor(st.st_rdev);
 	kernel_map_bars(dev);
@@ -130,8 +130,8 @@ static uint8_t *place(struct litepcie *dev, unsigned int bar, uint64_t offset)
 
 static int refuse(struct litepcie *dev)
 {
-	return litepcie_fail(dev, -EOPNOTSUPP, "the driver makes 4-byte accesses to BAR0 only, "
-			     "and %s", kernel_of(dev)->bar_why);
+	return litepcie_fail(-EOPNOTSUPP, "the driver makes 4-byte accesses to BAR0 only, and %s",
+			     kernel_of(dev)->bar_why);
 }
 
 static int kernel_bar_write(struct litepcie *dev, unsigned int bar, uint64_t offset,
@@ -140,7 +140,7 @@ static int kernel_bar_write(struct litepcie *dev, unsigned int bar, uint64_t off
 	uint32_t word;
 
 	if (kernel_bar_writable(kernel_of(dev), bar, offset))
-		return litepcie_store(dev, place(dev, bar, offset), data, size);
+		return litepcie_store(place(dev, bar, offset), data, size);
 	if (bar || size != 4)
 		return refuse(dev);
 	memcpy(&word, data, sizeof(word));
@@ -176,7 +176,7 @@ static int kernel_bar_read(struct litepcie *dev, unsigned int bar, uint64_t offs
 	int rc;
 
 	if (from)
-		return litepcie_load(dev, from, data, size);
+		return litepcie_load(from, data, size);
 	if (bar || size != 4)
 		return refuse(dev);
 	rc = access_register(dev, (uint32_t)offset, &word, false);
@@ -187,7 +187,7 @@ static int kernel_bar_read(struct litepcie *dev, unsigned int bar, uint64_t offs
 static int kernel_bar_map(struct litepcie *dev, unsigned int bar, struct litepcie_window *window)
 {
 	if (!kernel_of(dev)->bar[bar].base)
-		return litepcie_fail(dev, -EOPNOTSUPP, "BAR%u: %s", bar, kernel_of(dev)->bar_why);
+		return litepcie_fail(-EOPNOTSUPP, "BAR%u: %s", bar, kernel_of(dev)->bar_why);
 	*window = kernel_of(dev)->bar[bar];
 	return 0;
 }

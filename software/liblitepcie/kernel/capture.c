@@ -72,18 +72,18 @@ static int call(struct litepcie_capture *capture, unsigned long request, void *a
 	if (ioctl(port_of(capture)->fd, request, arg) == 0)
 		return 0;
 	if (errno == EBUSY && capture->config.queue)
-		return litepcie_fail(dev, -EBUSY, "%s: %s: another program has queue %u, or queue 0 "
+		return litepcie_fail(-EBUSY, "%s: %s: another program has queue %u, or queue 0 "
 				     "runs already: let it finish first", dev->name, doing,
 				     capture->config.queue);
 	if (errno == EBUSY)
-		return litepcie_fail(dev, -EBUSY, "%s: %s: another program has the capture: let it "
+		return litepcie_fail(-EBUSY, "%s: %s: another program has the capture: let it "
 				     "finish first", dev->name, doing);
 	if (errno == ENODEV)
-		return litepcie_fail(dev, -ENODEV, "%s: %s: the card is gone", dev->name, doing);
+		return litepcie_fail(-ENODEV, "%s: %s: the card is gone", dev->name, doing);
 	if (errno == EIO)
-		return litepcie_fail(dev, -EIO, "%s: %s: the card was reset while it captured, or "
-				     "does not stop", dev->name, doing);
-	return litepcie_fail(dev, -errno, "%s: %s: %s", dev->name, doing, strerror(errno));
+		return litepcie_fail(-EIO, "%s: %s: the card was reset while it captured, or does "
+				     "not stop", dev->name, doing);
+	return litepcie_fail_errno(errno, "%s: %s", dev->name, doing);
 }
 
 /* Opening and closing a capture --------------------------------------------------------------- */
@@ -98,10 +98,10 @@ static int open_node(struct litepcie_capture *capture)
 	if (port_of(capture)->fd >= 0)
 		return 0;
 	if (errno == ENOENT)
-		return litepcie_fail(dev, -EOPNOTSUPP, "%s: there is no %s: load the litepcie.ko "
-				     "that came with this library, or give the card to VFIO "
+		return litepcie_fail(-EOPNOTSUPP, "%s: there is no %s: load the litepcie.ko that "
+				     "came with this library, or give the card to VFIO "
 				     "(litepcie_util vfio bind)", dev->name, name);
-	return litepcie_fail(dev, -errno, "%s: %s", name, strerror(errno));
+	return litepcie_fail_errno(errno, "%s", name);
 }
 
 static int choose_queue(struct litepcie_capture *capture, int rc)
@@ -118,7 +118,7 @@ static int open_capture(struct litepcie_capture *capture)
 	struct kernel_capture *port = calloc(1, sizeof(*port));
 
 	if (!port)
-		return litepcie_fail(capture->dev, -ENOMEM, "%s", strerror(ENOMEM));
+		return litepcie_fail(-ENOMEM, "%s", strerror(ENOMEM));
 	port->fd = -1;
 	capture->priv = port;
 	return choose_queue(capture, open_node(capture));
@@ -158,9 +158,9 @@ static int give_ring(struct litepcie_capture *capture)
 	if (errno == EMSGSIZE)
 		return -EMSGSIZE;
 	if (errno == ENOMEM)
-		return litepcie_fail(capture->dev, -ENOMEM, "%s: no memory for a ring of %llu "
-				     "bytes, or more than this user may lock (ulimit -l): a smaller ring, "
-				     "or a higher limit", capture->dev->name,
+		return litepcie_fail(-ENOMEM, "%s: no memory for a ring of %llu bytes, or more "
+				     "than this user may lock (ulimit -l): a smaller ring, or a "
+				     "higher limit", capture->dev->name,
 				     (unsigned long long)capture->config.ring_bytes);
 	return call(capture, LITEPCIE_IOCTL_CAPTURE_RING, &ring, "the ring of a capture");
 }
@@ -188,15 +188,15 @@ static int take_ring(struct litepcie_capture *capture)
 			kernel_pages_free(&port->ring);
 	}
 	if (rc == -EMSGSIZE && asked && found)
-		return litepcie_fail(dev, rc, "%s: an MBUF of %u bytes must lie in one page, and pages "
-				     "of %llu were asked for", dev->name, capture->config.mbuf_bytes,
-				     (unsigned long long)asked);
+		return litepcie_fail(rc, "%s: an MBUF of %u bytes must lie in one page, and pages "
+				     "of %llu were asked for", dev->name,
+				     capture->config.mbuf_bytes, (unsigned long long)asked);
 	if (rc == -EMSGSIZE && asked)
 		return litepcie_pages_missing(dev, asked, capture->config.ring_bytes);
 	if (rc == -EMSGSIZE)
-		return litepcie_fail(dev, rc, "%s: no huge pages for a ring of %llu bytes with "
-				     "MBUFs of %u: set `sysctl vm.nr_hugepages=%llu`, or write "
-				     "madvise to /sys/kernel/mm/transparent_hugepage/enabled", dev->name,
+		return litepcie_fail(rc, "%s: no huge pages for a ring of %llu bytes with MBUFs of %u: "
+				     "set `sysctl vm.nr_hugepages=%llu`, or write madvise to "
+				     "/sys/kernel/mm/transparent_hugepage/enabled", dev->name,
 				     (unsigned long long)capture->config.ring_bytes,
 				     capture->config.mbuf_bytes, (unsigned long long)
 				     (capture->config.ring_bytes + (2 << 20) - 1) >> 21);
@@ -208,8 +208,8 @@ static int map_status(struct litepcie_capture *capture)
 	void *page = mmap(NULL, STATUS_BYTES, PROT_READ, MAP_SHARED, port_of(capture)->fd, 0);
 
 	if (page == MAP_FAILED)
-		return litepcie_fail(capture->dev, -errno, "%s: the capture's status cannot be "
-				     "mapped: %s", capture->dev->name, strerror(errno));
+		return litepcie_fail_errno(errno, "%s: the capture's status cannot be mapped",
+					   capture->dev->name);
 	port_of(capture)->page = page;
 	port_of(capture)->status = port_of(capture)->page + capture->config.queue;
 	return 0;
@@ -293,14 +293,13 @@ static int check(struct litepcie_capture *capture)
 	struct litepcie *dev = capture->dev;
 
 	if (poll(&fd, 1, 0) > 0 && fd.revents & POLLHUP)
-		return litepcie_fail(dev, -ENODEV, "%s: the card is gone", dev->name);
+		return litepcie_fail(-ENODEV, "%s: the card is gone", dev->name);
 	if (!status || !capture->running ||
 	    __atomic_load_n(&status->run, __ATOMIC_ACQUIRE) == LITEPCIE_CAPTURE_RUN_RING)
 		return 0;
 	capture->ended = capture->config.queue && !status->error;
 	if (!capture->ended)
-		return litepcie_fail(dev, -EIO, "%s: the card was reset while it captured",
-				     dev->name);
+		return litepcie_fail(-EIO, "%s: the card was reset while it captured", dev->name);
 	return 0;
 }
 
@@ -321,11 +320,9 @@ static int wait_for_line(struct litepcie_capture *capture, int most_ms)
 		return 0;
 	rc = poll(&fd, 1, most_ms);
 	if (rc < 0 && errno == EINTR)
-		return litepcie_fail(capture->dev, -EINTR, "a signal ended the wait for the "
-				     "capture");
+		return litepcie_fail(-EINTR, "a signal ended the wait for the capture");
 	if (rc < 0)
-		return litepcie_fail(capture->dev, -errno, "the wait for the capture: %s",
-				     strerror(errno));
+		return litepcie_fail_errno(errno, "the wait for the capture");
 	return fd.revents & (POLLERR | POLLHUP) ? check(capture) : 0;
 }
 

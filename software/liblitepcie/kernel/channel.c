@@ -29,10 +29,10 @@ static int stopped_by(const struct litepcie_stream *stream, int error)
 	struct litepcie *dev = stream->dev;
 
 	if (error == -ENODEV)
-		return litepcie_fail(dev, error, "%s: the card is gone: it was unplugged, removed or "
+		return litepcie_fail(error, "%s: the card is gone: it was unplugged, removed or "
 				     "unbound", dev->name);
-	return litepcie_fail(dev, -EIO, "%s: the card was reset while %s ran: stop and start it "
-			     "again", dev->name, stream->name);
+	return litepcie_fail(-EIO, "%s: the card was reset while %s ran: stop and start it again",
+			     dev->name, stream->name);
 }
 
 /*
@@ -45,10 +45,9 @@ static int advance_to(struct litepcie_stream *stream, uint64_t done)
 	if (stream->direction == LITEPCIE_C2H && stream->dev->notices.records)
 		return litepcie_notices_c2h(stream->dev);
 	if (done > stream->posted)
-		return litepcie_fail(stream->dev, -EIO, "the driver says the card has finished %llu "
-				     "buffers of %s, but it was given %llu",
-				     (unsigned long long)done, stream->name,
-				     (unsigned long long)stream->posted);
+		return litepcie_fail(-EIO, "the driver says the card has finished %llu buffers of "
+				     "%s, but it was given %llu", (unsigned long long)done,
+				     stream->name, (unsigned long long)stream->posted);
 	litepcie_engine_done(stream, done);
 	if (done > stream->hw)
 		stream->hw = done;
@@ -221,15 +220,14 @@ static int set_packets(const struct litepcie_stream *stream)
 	if (!wanted && (errno == ENOTTY || errno == EOPNOTSUPP))
 		return 0;
 	if (errno == ENOTTY)
-		return litepcie_fail(dev, -EOPNOTSUPP, "%s: packets: this driver has whole buffers "
+		return litepcie_fail(-EOPNOTSUPP, "%s: packets: this driver has whole buffers "
 				     "only: load the litepcie.ko that came with this library",
 				     dev->name);
 	if (errno == EOPNOTSUPP)
-		return litepcie_fail(dev, -EOPNOTSUPP, "%s: packets: on this machine the driver "
-				     "cannot use the card's records, so it has whole buffers only",
+		return litepcie_fail(-EOPNOTSUPP, "%s: packets: on this machine the driver cannot "
+				     "use the card's records, so it has whole buffers only",
 				     dev->name);
-	return litepcie_fail(dev, -errno, "%s: packets of %s: %s", dev->name, stream->name,
-			     strerror(errno));
+	return litepcie_fail_errno(errno, "%s: packets of %s", dev->name, stream->name);
 }
 
 static int kernel_start(struct litepcie_stream *stream)

@@ -48,7 +48,7 @@ void kernel_free(struct litepcie_stream *stream)
 /* Make the @size bytes at @base the ring. @placed: this memory is the program's own. */
 static int take_memory(struct litepcie_stream *stream, void *base, size_t size, bool placed)
 {
-	stream->memory = litepcie_memory_new(stream->dev, base, size, -1, placed);
+	stream->memory = litepcie_memory_new(base, size, -1, placed);
 	stream->base = stream->memory ? base : NULL;
 	return stream->memory ? 0 : -ENOMEM;
 }
@@ -60,8 +60,8 @@ static int map_ring(struct litepcie_stream *stream, uint64_t offset, uint64_t si
 			  (off_t)offset);
 
 	if (base == MAP_FAILED)
-		return litepcie_fail(dev, -errno, "%s: the driver's DMA buffers cannot be mapped: "
-				     "%s", dev->name, strerror(errno));
+		return litepcie_fail_errno(errno, "%s: the driver's DMA buffers cannot be mapped",
+					   dev->name);
 	return take_memory(stream, base, size, false);
 }
 
@@ -83,8 +83,7 @@ static void *map_page(struct litepcie *dev, uint64_t offset, size_t size, int pr
 
 	if (page != MAP_FAILED)
 		return page;
-	litepcie_fail(dev, -errno, "%s: the driver's counts cannot be mapped: %s", dev->name,
-		      strerror(errno));
+	litepcie_fail_errno(errno, "%s: the driver's counts cannot be mapped", dev->name);
 	return NULL;
 }
 
@@ -173,7 +172,7 @@ int kernel_check_held(struct litepcie *dev)
 {
 	if (kernel_of(dev)->held)
 		return 0;
-	return litepcie_fail(dev, -EOPNOTSUPP, "%s: LitePCIe's driver cannot hold a stream: load "
+	return litepcie_fail(-EOPNOTSUPP, "%s: LitePCIe's driver cannot hold a stream: load "
 			     "Lanebox's litepcie.ko, or give the card to VFIO (litepcie_util vfio "
 			     "bind)", dev->name);
 }
@@ -186,17 +185,17 @@ static int refused(const struct litepcie_stream *stream, int rc)
 	struct litepcie *dev = stream->dev;
 
 	if (rc == -ENOMEM)
-		return litepcie_fail(dev, rc, "%s: no memory for %u buffers of %zu bytes, or more "
-				     "than this user may lock (ulimit -l): smaller rings, or a "
-				     "higher limit", dev->name, options->buffer_count,
+		return litepcie_fail(rc, "%s: no memory for %u buffers of %zu bytes, or more than "
+				     "this user may lock (ulimit -l): smaller rings, or a higher "
+				     "limit", dev->name, options->buffer_count,
 				     options->buffer_size);
 	if (rc == -EMSGSIZE)
-		return litepcie_fail(dev, rc, "%s: of the ring's memory at %p each buffer of %zu "
-				     "bytes must lie in one page: take huge ones (MADV_HUGEPAGE or "
-				     "MAP_HUGETLB) at a multiple of 2 MiB, or buffers of 4096 bytes",
-				     dev->name, options->memory, options->buffer_size);
+		return litepcie_fail(rc, "%s: of the ring's memory at %p each buffer of %zu bytes "
+				     "must lie in one page: take huge ones (MADV_HUGEPAGE or "
+				     "MAP_HUGETLB) at a multiple of 2 MiB, or buffers of 4096 "
+				     "bytes", dev->name, options->memory, options->buffer_size);
 	if (options->memory && rc == -EOPNOTSUPP)
-		return litepcie_fail(dev, rc, "%s: the ring's memory at %p is shared memory or a "
+		return litepcie_fail(rc, "%s: the ring's memory at %p is shared memory or a "
 				     "file's, or the card does not reach all memory: take private "
 				     "anonymous memory or hugetlbfs", dev->name, options->memory);
 	return rc;
@@ -288,8 +287,8 @@ static int take(struct litepcie_stream *stream)
 		return rc;
 	if (h2c ? !lock.dma_reader_status : !lock.dma_writer_status) {
 		kernel_users(dev, users, sizeof(users));
-		return litepcie_fail(dev, -EBUSY, "%s: %s is in use; the device is open in %s: let "
-				     "it finish first", dev->name, stream->name, users);
+		return litepcie_fail(-EBUSY, "%s: %s is in use; the device is open in %s: let it "
+				     "finish first", dev->name, stream->name, users);
 	}
 	rc = prepare(stream);
 	if (rc < 0)

@@ -128,16 +128,16 @@ int sysfs_reset(struct litepcie *dev)
 	int fd, rc;
 
 	if (!find_address(kernel, kernel->minor, address, sizeof(address)))
-		return litepcie_fail(dev, -ENODEV, "%s: %s", dev->name, kernel->bar_why);
+		return litepcie_fail(-ENODEV, "%s: %s", dev->name, kernel->bar_why);
 	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/reset", address);
 	fd = open(path, O_WRONLY | O_CLOEXEC);
 	rc = fd >= 0 && write(fd, "1", 1) == 1 ? 0 : -errno;
 	if (fd >= 0)
 		close(fd);
 	if (rc == -ENOENT)
-		return litepcie_fail(dev, -EOPNOTSUPP, "%s: the kernel knows no way to reset %s",
+		return litepcie_fail(-EOPNOTSUPP, "%s: the kernel knows no way to reset %s",
 				     dev->name, address);
-	return rc < 0 ? litepcie_fail(dev, rc, "%s: %s%s", path, strerror(-rc),
+	return rc < 0 ? litepcie_fail(rc, "%s: %s%s", path, strerror(-rc),
 				      rc == -EACCES ? "; run as root" : "") : 0;
 }
 

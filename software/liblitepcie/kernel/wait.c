@@ -108,11 +108,11 @@ static int watch(struct litepcie *dev, unsigned int way, int fd)
 }
 
 /* Open an eventfd and put it into *@fd, unless *@fd is one already. */
-static int open_event(struct litepcie *dev, int *fd)
+static int open_event(int *fd)
 {
 	if (*fd < 0)
 		*fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	return *fd < 0 ? litepcie_fail(dev, -errno, "eventfd: %s", strerror(errno)) : 0;
+	return *fd < 0 ? litepcie_fail_errno(errno, "eventfd") : 0;
 }
 
 int kernel_event_fd(struct litepcie *dev)
@@ -121,8 +121,8 @@ int kernel_event_fd(struct litepcie *dev)
 	int rc;
 
 	if (!dev->h2c.active && !dev->c2h.active)
-		return litepcie_fail(dev, -EINVAL, "no direction is running: start it first");
-	rc = open_event(dev, &kernel->event);
+		return litepcie_fail(-EINVAL, "no direction is running: start it first");
+	rc = open_event(&kernel->event);
 	if (rc == 0 && dev->h2c.active)
 		rc = watch(dev, LITEPCIE_WAY_H2C, kernel->event);
 	if (rc == 0 && dev->c2h.active)
@@ -138,7 +138,7 @@ static int user_enable(struct litepcie *dev, bool on)
 	int rc = kernel_check_held(dev);
 
 	if (rc == 0)
-		rc = open_event(dev, &kernel->user);
+		rc = open_event(&kernel->user);
 	if (rc == 0)
 		/* forget an interrupt of the user's logic that came before this call */
 		litepcie_take_event(kernel->user);
@@ -146,7 +146,7 @@ static int user_enable(struct litepcie *dev, bool on)
 		rc = watch(dev, LITEPCIE_EVENT_USER, on ? kernel->user : -1);
 	dev->user_enabled = rc == 0 && on;
 	if (rc == -EBUSY)
-		return litepcie_fail(dev, rc, "%s: another program waits for the interrupt of the "
+		return litepcie_fail(rc, "%s: another program waits for the interrupt of the "
 				     "user's logic", dev->name);
 	return rc;
 }

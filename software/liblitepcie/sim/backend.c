@@ -29,26 +29,26 @@
 #define PREPARED_BYTES		(64u << 20)
 /* The device string of a simulated board ------------------------------------------------------ */
 
-static int parse_size(struct litepcie *dev, const char *text, unsigned int *value)
+static int parse_size(const char *text, unsigned int *value)
 {
 	char *end;
 	unsigned long number = strtoul(text, &end, 10);
 
 	if (*end || number < 128 || number > 4096 || number & (number - 1))
-		return litepcie_fail(dev, -EINVAL, "%s in the device string: it must be a power of "
-				     "two from 128 to 4096 bytes", text);
+		return litepcie_fail(-EINVAL, "%s in the device string: it must be a power of two "
+				     "from 128 to 4096 bytes", text);
 	*value = (unsigned int)number;
 	return 0;
 }
 
-static int parse_timeout(struct litepcie *dev, const char *text, int *value)
+static int parse_timeout(const char *text, int *value)
 {
 	char *end;
 	long number = strtol(text, &end, 10);
 
 	if (*end || end == text || number < 1 || number > INT_MAX)
-		return litepcie_fail(dev, -EINVAL, "timeout=%s in the device string: it must be a "
-				     "whole number of seconds, 1 or more", text);
+		return litepcie_fail(-EINVAL, "timeout=%s in the device string: it must be a whole "
+				     "number of seconds, 1 or more", text);
 	*value = (int)number;
 	return 0;
 }
@@ -64,14 +64,14 @@ static int parse_options(struct litepcie *dev, int *timeout_s)
 	strtok_r(sim->path, ",", &rest);
 	while (rc == 0 && (option = strtok_r(NULL, ",", &rest))) {
 		if (strncmp(option, "mps=", 4) == 0)
-			rc = parse_size(dev, option + 4, &sim->mps);
+			rc = parse_size(option + 4, &sim->mps);
 		else if (strncmp(option, "mrrs=", 5) == 0)
-			rc = parse_size(dev, option + 5, &sim->mrrs);
+			rc = parse_size(option + 5, &sim->mrrs);
 		else if (strncmp(option, "timeout=", 8) == 0)
-			rc = parse_timeout(dev, option + 8, timeout_s);
+			rc = parse_timeout(option + 8, timeout_s);
 		else
-			rc = litepcie_fail(dev, -EINVAL, "option %s in the device string: there "
-					   "are mps=, mrrs= and timeout=", option);
+			rc = litepcie_fail(-EINVAL, "option %s in the device string: there are "
+					   "mps=, mrrs= and timeout=", option);
 	}
 	return rc;
 }
@@ -145,13 +145,12 @@ static int sim_memory(struct litepcie *dev, unsigned int kind, void *place, size
 		base = map_file(fd, size, place);
 	if (base == MAP_FAILED) {
 		rc = pages ? litepcie_pages_missing(dev, pages, size) :
-			     litepcie_fail(dev, -errno, "%zu bytes of DMA memory: %s", size,
-					   strerror(errno));
+			     litepcie_fail_errno(errno, "%zu bytes of DMA memory", size);
 		if (fd >= 0)
 			close(fd);
 		return rc;
 	}
-	sim->memory[kind] = *memory = litepcie_memory_new(dev, base, size, fd, place);
+	sim->memory[kind] = *memory = litepcie_memory_new(base, size, fd, place);
 	*iova = litepcie_iova(kind);
 	return *memory ? vfio_user_map(&sim->vu, kind, fd, base, *iova, size) : -ENOMEM;
 }

@@ -67,9 +67,9 @@ static int find_capabilities(struct litepcie *dev)
 		next = entry[1];
 	}
 	if (rc == 0 && (!sim->msi_cap || !sim->pcie_cap))
-		return litepcie_fail(dev, -EPROTO, "%s: the device has no %s capability, so it is "
-				     "not a Lanebox board",
-				     sim->path, sim->msi_cap ? "PCI Express" : "MSI");
+		return litepcie_fail(-EPROTO, "%s: the device has no %s capability, so it is not a "
+				     "Lanebox board", sim->path,
+				     sim->msi_cap ? "PCI Express" : "MSI");
 	return rc;
 }
 
@@ -100,8 +100,8 @@ static int set_device_control(struct litepcie *dev)
 	if (!sim->mrrs)
 		sim->mrrs = DEFAULT_MRRS;
 	if (sim->mps > largest)
-		return litepcie_fail(dev, -EINVAL, "mps=%u: the board advertises %u bytes; start "
-				     "it with --mps %u for more", sim->mps, largest, sim->mps);
+		return litepcie_fail(-EINVAL, "mps=%u: the board advertises %u bytes; start it "
+				     "with --mps %u for more", sim->mps, largest, sim->mps);
 	control &= (uint16_t)~(PCI_EXP_DEVCTL_PAYLOAD | PCI_EXP_DEVCTL_READRQ);
 	control |= (uint16_t)(size_code(sim->mps) << DEVCTL_MPS_SHIFT);
 	control |= (uint16_t)(size_code(sim->mrrs) << DEVCTL_MRRS_SHIFT);
@@ -141,12 +141,11 @@ static int check_device(struct litepcie *dev)
 	if (rc < 0)
 		return rc;
 	if (id == UINT32_MAX)
-		return litepcie_fail(dev, -EIO, "%s: configuration space reads all ones: there is "
-				     "no card behind the socket", sim->path);
+		return litepcie_fail(-EIO, "%s: configuration space reads all ones: there is no "
+				     "card behind the socket", sim->path);
 	if (size < LITEPCIE_CAP_OFFSET + LITEPCIE_CAP_SIZE || size > UINT32_MAX)
-		return litepcie_fail(dev, -EPROTO, "%s: device %04x:%04x has a BAR0 of %llu bytes, "
-				     "too small for Lanebox's gateware",
-				     sim->path, id & 0xffff,
+		return litepcie_fail(-EPROTO, "%s: device %04x:%04x has a BAR0 of %llu bytes, too "
+				     "small for Lanebox's gateware", sim->path, id & 0xffff,
 				     id >> 16, (unsigned long long)size);
 	dev->bar_size[0] = size;
 	for (uint32_t bar = 1; rc == 0 && bar < LITEPCIE_BARS; bar++)

@@ -60,22 +60,22 @@ static int handshake(struct vfio_user *vu)
 	if (rc == 0)
 		rc = vfio_user_receive(vu, CMD_VERSION, reply, sizeof(reply) - 1);
 	if (rc == -EBUSY)
-		return vfio_user_fail(vu, rc, "%s: the board has a client: one at a time; try "
-				      "again when that one has closed the card", vu->path);
+		return litepcie_fail(rc, "%s: the board has a client: one at a time; try again "
+				     "when that one has closed the card", vu->path);
 	if (rc < 0)
 		return rc;
 	if ((size_t)rc < fixed)
-		return vfio_user_fail(vu, -EPROTO, "%s: the answer to VERSION has %d bytes, not %zu "
-				      "or more; the peer does not speak vfio-user", vu->path, rc,
-				      fixed);
+		return litepcie_fail(-EPROTO, "%s: the answer to VERSION has %d bytes, not %zu or "
+				     "more; the peer does not speak vfio-user", vu->path, rc,
+				     fixed);
 	memcpy(&major, reply, sizeof(major));
 	/*
 	 * The library speaks version 0.0 of the protocol. Minor versions are compatible, so only
 	 * the major version must be 0.
 	 */
 	if (major != 0)
-		return vfio_user_fail(vu, -EPROTO, "%s: the peer speaks vfio-user version %u; this "
-				      "library speaks version 0", vu->path, major);
+		return litepcie_fail(-EPROTO, "%s: the peer speaks vfio-user version %u; this "
+				     "library speaks version 0", vu->path, major);
 	vu->write_multi = has_capability(reply + fixed, "\"write_multiple");
 	return 0;
 }
@@ -110,9 +110,9 @@ int vfio_user_check_device(struct vfio_user *vu)
 		return rc;
 	if (!(info.flags & DEVICE_IS_PCI) || info.regions <= REGION_CONFIG ||
 	    info.irqs <= IRQ_MSI)
-		return vfio_user_fail(vu, -EPROTO, "%s: not a PCI device with MSI (flags 0x%x, %u "
-				      "regions, %u interrupts)", vu->path, info.flags,
-				      info.regions, info.irqs);
+		return litepcie_fail(-EPROTO, "%s: not a PCI device with MSI (flags 0x%x, %u "
+				     "regions, %u interrupts)", vu->path, info.flags, info.regions,
+				     info.irqs);
 	return 0;
 }
 

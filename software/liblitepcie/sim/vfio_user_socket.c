@@ -23,17 +23,6 @@
 #include "liblitepcie.h"
 #include "vfio_user_wire.h"
 
-int vfio_user_fail(struct vfio_user *vu, int error, const char *format, ...)
-{
-	va_list args;
-
-	(void)vu;
-	va_start(args, format);
-	vsnprintf(litepcie_sentence(), LITEPCIE_WHY_SIZE, format, args);
-	va_end(args);
-	return error;
-}
-
 /* Sending and receiving bytes ----------------------------------------------------------------- */
 
 /* Close a vfio-user connection that has failed or ended. Every later call on it returns -ENODEV. */
@@ -49,12 +38,11 @@ int vfio_user_broken(struct vfio_user *vu, const char *doing, int error)
 {
 	vfio_user_drop(vu);
 	if (error == EAGAIN || error == EWOULDBLOCK)
-		return vfio_user_fail(vu, -ETIMEDOUT, "%s: no answer to %s within %d s; is the "
-				      "board stopped, or in use by another client? Give a slow "
-				      "one more time with ,timeout=SECONDS", vu->path, doing,
-				      vu->timeout_s);
-	return vfio_user_fail(vu, -ENODEV, "%s: the board closed the connection during %s; see its "
-			      "own messages for the reason", vu->path, doing);
+		return litepcie_fail(-ETIMEDOUT, "%s: no answer to %s within %d s; is the board "
+				     "stopped, or in use by another client? Give a slow one more "
+				     "time with ,timeout=SECONDS", vu->path, doing, vu->timeout_s);
+	return litepcie_fail(-ENODEV, "%s: the board closed the connection during %s; see its own "
+			     "messages for the reason", vu->path, doing);
 }
 
 /*
@@ -133,8 +121,8 @@ int vfio_user_give(struct vfio_user *vu, struct iovec *parts, size_t count, int 
 	struct msghdr message = { .msg_iov = parts, .msg_iovlen = count };
 
 	if (vu->fd < 0)
-		return vfio_user_fail(vu, -ENODEV, "%s: the connection is lost; open the card "
-				      "again", vu->path);
+		return litepcie_fail(-ENODEV, "%s: the connection is lost; open the card again",
+				     vu->path);
 	if (fd >= 0) {
 		struct cmsghdr *c = &control.align;
 
@@ -166,15 +154,15 @@ static int check_path(struct vfio_user *vu, struct sockaddr_un *address)
 	struct stat st;
 
 	if (strlen(vu->path) > longest)
-		return vfio_user_fail(vu, -ENAMETOOLONG, "%.64s...: a socket's path has at most "
-				      "%zu characters, this one %zu; use a relative or shorter one",
-				      vu->path, longest, strlen(vu->path));
+		return litepcie_fail(-ENAMETOOLONG, "%.64s...: a socket's path has at most %zu "
+				     "characters, this one %zu; use a relative or shorter one",
+				     vu->path, longest, strlen(vu->path));
 	if (stat(vu->path, &st) < 0)
-		return vfio_user_fail(vu, -errno, "%s: %s; start the board with --socket %s "
-				      "first", vu->path, strerror(errno), vu->path);
+		return litepcie_fail(-errno, "%s: %s; start the board with --socket %s first",
+				     vu->path, strerror(errno), vu->path);
 	if (!S_ISSOCK(st.st_mode))
-		return vfio_user_fail(vu, -ENOTSOCK, "%s: not a socket; give the path of the "
-				      "board's --socket", vu->path);
+		return litepcie_fail(-ENOTSOCK, "%s: not a socket; give the path of the board's "
+				     "--socket", vu->path);
 	strcpy(address->sun_path, vu->path);
 	return 0;
 }
@@ -189,14 +177,14 @@ int vfio_user_connect_socket(struct vfio_user *vu)
 		return rc;
 	vu->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (vu->fd < 0)
-		return vfio_user_fail(vu, -errno, "socket: %s", strerror(errno));
+		return litepcie_fail_errno(errno, "socket");
 	setsockopt(vu->fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
 	if (connect(vu->fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
-		rc = vfio_user_fail(vu, -errno, "%s: %s; %s", vu->path, strerror(errno),
-				    errno == EACCES ? "be the user who started the board, or let "
-						      "others write to the socket" :
-						      "is the board that made this socket still "
-						      "running?");
+		rc = litepcie_fail(-errno, "%s: %s; %s", vu->path, strerror(errno),
+				   errno == EACCES ? "be the user who started the board, or let "
+						     "others write to the socket" :
+						     "is the board that made this socket still "
+						     "running?");
 		vfio_user_drop(vu);
 	}
 	return rc;

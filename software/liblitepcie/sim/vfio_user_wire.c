@@ -185,8 +185,7 @@ static int serve_request(struct vfio_user *vu, struct header *header)
 	if (!body) {
 		/* The message is not read to its end, so the begin of the next one is not known. */
 		vfio_user_drop(vu);
-		return vfio_user_fail(vu, -ENOMEM, "%s: no memory for %s of the peer", vu->path,
-				      doing);
+		return litepcie_fail(-ENOMEM, "%s: no memory for %s of the peer", vu->path, doing);
 	}
 	rc = vfio_user_take(vu, body, size, doing);
 	if (rc == 0 && (header->command == CMD_DMA_READ || header->command == CMD_DMA_WRITE)) {
@@ -208,8 +207,8 @@ static int receive_header(struct vfio_user *vu, struct header *header, const cha
 	if (rc == 0 && (header->size < sizeof(*header) ||
 			header->size > MAX_MESSAGE - sizeof(*header))) {
 		vfio_user_drop(vu);
-		rc = vfio_user_fail(vu, -EPROTO, "%s: the answer to %s claims %u bytes; the peer "
-				    "does not speak vfio-user", vu->path, doing, header->size);
+		rc = litepcie_fail(-EPROTO, "%s: the answer to %s claims %u bytes; the peer does "
+				   "not speak vfio-user", vu->path, doing, header->size);
 	}
 	return rc;
 }
@@ -224,8 +223,8 @@ int vfio_user_serve(struct vfio_user *vu)
 	if ((header.flags & TYPE_MASK) != TYPE_REPLY)
 		return serve_request(vu, &header);
 	vfio_user_drop(vu);
-	return vfio_user_fail(vu, -EPROTO, "%s: an answer (%s) that nobody asked for", vu->path,
-			      command_name(header.command));
+	return litepcie_fail(-EPROTO, "%s: an answer (%s) that nobody asked for", vu->path,
+			     command_name(header.command));
 }
 
 /*
@@ -286,17 +285,17 @@ int vfio_user_receive(struct vfio_user *vu, uint16_t command, void *reply, size_
 	}
 	if (header.id != vu->next_id) {
 		vfio_user_drop(vu);
-		return vfio_user_fail(vu, -EPROTO, "%s: message %u answers %s, which was number "
-				      "%u; the peer does not speak vfio-user",
-				      vu->path, header.id, doing, vu->next_id);
+		return litepcie_fail(-EPROTO, "%s: message %u answers %s, which was number %u; the "
+				     "peer does not speak vfio-user", vu->path, header.id, doing,
+				     vu->next_id);
 	}
 	size = header.size - sizeof(header);
 	rc = receive_body(vu, size, reply, reply_size, doing);
 	if (rc == 0)
 		rc = serve_rest(vu);
 	if (rc == 0 && header.flags & FLAG_ERROR)
-		return vfio_user_fail(vu, refusal(header.error), "%s: the board refused %s: %s",
-				      vu->path, doing, strerror((int)header.error));
+		return litepcie_fail(refusal(header.error), "%s: the board refused %s: %s",
+				     vu->path, doing, strerror((int)header.error));
 	return rc < 0 ? rc : (int)size;
 }
 
@@ -313,9 +312,9 @@ int vfio_user_call(struct vfio_user *vu, uint16_t command, const void *body, siz
 		rc = vfio_user_receive(vu, command, reply, reply_size);
 	if (rc >= 0 && (size_t)rc < reply_size) {
 		vfio_user_drop(vu);
-		return vfio_user_fail(vu, -EPROTO, "%s: the answer to %s has %d bytes, not %zu; "
-				      "the peer does not speak vfio-user",
-				      vu->path, command_name(command), rc, reply_size);
+		return litepcie_fail(-EPROTO, "%s: the answer to %s has %d bytes, not %zu; the "
+				     "peer does not speak vfio-user", vu->path,
+				     command_name(command), rc, reply_size);
 	}
 	return rc < 0 ? rc : 0;
 }
@@ -349,8 +348,8 @@ static int receive_word(struct vfio_user *vu, uint16_t first, uint32_t *words, s
 	if (number >= count || header.flags & FLAG_ERROR ||
 	    header.size < sizeof(header) + sizeof(reply.access) + sizeof(reply.word)) {
 		vfio_user_drop(vu);
-		return vfio_user_fail(vu, -EPROTO, "%s: message %u answers no read that was made; "
-				      "the peer does not speak vfio-user", vu->path, header.id);
+		return litepcie_fail(-EPROTO, "%s: message %u answers no read that was made; the "
+				     "peer does not speak vfio-user", vu->path, header.id);
 	}
 	words[number] = reply.word;
 	return 1;

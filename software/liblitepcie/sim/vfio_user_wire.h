@@ -28,10 +28,6 @@ struct version {
 
 _Static_assert(offsetof(struct version, json) == 4, "VERSION on the wire");
 
-/* Keep a sentence about the vfio-user connection for litepcie_why(), and return @error. */
-__attribute__((format(printf, 3, 4)))
-int vfio_user_fail(struct vfio_user *vu, int error, const char *format, ...);
-
 /* Connect to the socket at vu->path. vu->fd is then the descriptor of the connection. */
 int vfio_user_connect_socket(struct vfio_user *vu);
 

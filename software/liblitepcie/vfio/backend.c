@@ -43,14 +43,14 @@ static int map_bars(struct litepcie *dev)
 		base = mmap(NULL, bar.size, PROT_READ | PROT_WRITE, MAP_SHARED, vfio->device,
 			    (off_t)bar.offset);
 		if (base == MAP_FAILED)
-			return litepcie_fail(dev, -errno, "%s: BAR%u cannot be mapped: %s",
-					     vfio->address, n, strerror(errno));
+			return litepcie_fail_errno(errno, "%s: BAR%u cannot be mapped",
+						   vfio->address, n);
 		vfio->bar[n] = (struct litepcie_window) { .base = base, .size = bar.size };
 		dev->bar_size[n] = bar.size;
 	}
 	if (!dev->bar_size[0])
-		return litepcie_fail(dev, -EPROTO, "%s has no BAR0 that can be mapped: it is not "
-				     "a Lanebox card", vfio->address);
+		return litepcie_fail(-EPROTO, "%s has no BAR0 that can be mapped: it is not a "
+				     "Lanebox card", vfio->address);
 	return 0;
 }
 
@@ -61,11 +61,11 @@ static int set_command(struct litepcie *dev, uint16_t set, uint16_t clear)
 	uint16_t command;
 
 	if (pread(vfio->device, &command, sizeof(command), place) != sizeof(command))
-		return litepcie_fail(dev, -EIO, "%s: its command register cannot be read",
+		return litepcie_fail(-EIO, "%s: its command register cannot be read",
 				     vfio->address);
 	command = (uint16_t)((command & ~clear) | set);
 	if (pwrite(vfio->device, &command, sizeof(command), place) != sizeof(command))
-		return litepcie_fail(dev, -EIO, "%s: its command register cannot be written",
+		return litepcie_fail(-EIO, "%s: its command register cannot be written",
 				     vfio->address);
 	return 0;
 }
@@ -122,9 +122,8 @@ static int vfio_reset(struct litepcie *dev)
 	struct vfio *vfio = vfio_of(dev);
 
 	if (ioctl(vfio->device, VFIO_DEVICE_RESET) < 0)
-		return litepcie_fail(dev, errno == ENOTTY ? -EOPNOTSUPP : -errno,
-				     "%s: the kernel cannot reset it: %s", vfio->address,
-				     strerror(errno));
+		return litepcie_fail(errno == ENOTTY ? -EOPNOTSUPP : -errno, "%s: the kernel "
+				     "cannot reset it: %s", vfio->address, strerror(errno));
 	return set_command(dev, PCI_COMMAND_MEMORY, PCI_COMMAND_MASTER);
 }
 
@@ -143,7 +142,7 @@ static int check_gone(struct litepcie *dev)
 	if (vfio_answers(vfio))
 		return 0;
 	vfio->gone = true;
-	return litepcie_fail(dev, -ENODEV, "%s is gone: it was unplugged, removed or unbound",
+	return litepcie_fail(-ENODEV, "%s is gone: it was unplugged, removed or unbound",
 			     vfio->address);
 }
 
@@ -157,7 +156,7 @@ static int vfio_read_words(struct litepcie *dev, uint32_t offset, uint32_t *word
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < count; i++) {
-		rc = litepcie_load(dev, from + 4 * i, &words[i], sizeof(words[i]));
+		rc = litepcie_load(from + 4 * i, &words[i], sizeof(words[i]));
 		if (rc == 0 && words[i] == UINT32_MAX)
 			rc = check_gone(dev);
 	}
@@ -176,21 +175,20 @@ static int vfio_post(struct litepcie *dev, const struct litepcie_post *posts, si
 	(void)by;
 	atomic_thread_fence(memory_order_seq_cst);
 	for (size_t i = 0; rc == 0 && i < count; i++)
-		rc = litepcie_store(dev, place(dev, 0, posts[i].offset), &posts[i].value,
-				    posts[i].size);
+		rc = litepcie_store(place(dev, 0, posts[i].offset), &posts[i].value, posts[i].size);
 	return rc;
 }
 
 static int vfio_bar_read(struct litepcie *dev, unsigned int bar, uint64_t offset, void *data,
 			 size_t size)
 {
-	return litepcie_load(dev, place(dev, bar, offset), data, size);
+	return litepcie_load(place(dev, bar, offset), data, size);
 }
 
 static int vfio_bar_write(struct litepcie *dev, unsigned int bar, uint64_t offset,
 			  const void *data, size_t size)
 {
-	return litepcie_store(dev, place(dev, bar, offset), data, size);
+	return litepcie_store(place(dev, bar, offset), data, size);
 }
 
 static int vfio_bar_map(struct litepcie *dev, unsigned int bar, struct litepcie_window *window)

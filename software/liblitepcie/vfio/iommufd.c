@@ -77,9 +77,9 @@ static int bind_failed(struct litepcie *dev, int error)
 	if (vfio_check_viable(dev, false) < 0)
 		return -EPERM;
 	if (error == EBUSY || error == EINVAL)
-		return litepcie_fail(dev, -EBUSY, "%s: another program has this card; let it "
-				     "finish first", vfio->address);
-	return litepcie_fail(dev, -error, "%s: iommufd does not take it: %s%s", vfio->address,
+		return litepcie_fail(-EBUSY, "%s: another program has this card; let it finish "
+				     "first", vfio->address);
+	return litepcie_fail(-error, "%s: iommufd does not take it: %s%s", vfio->address,
 			     strerror(error), error == EPERM ?
 			     "; does the machine remap interrupts? If it cannot: module parameter "
 			     "allow_unsafe_interrupts of iommufd" : "");
@@ -96,11 +96,11 @@ static int bind_device(struct litepcie *dev, int device)
 	if (ioctl(device, DEVICE_BIND, &bind) < 0)
 		return bind_failed(dev, errno);
 	if (ioctl(vfio->iommu, IOAS_ALLOC, &alloc) < 0)
-		return litepcie_fail(dev, -errno, "/dev/iommu: %s", strerror(errno));
+		return litepcie_fail_errno(errno, "/dev/iommu");
 	vfio->space = attach.id = alloc.id;
 	if (ioctl(device, DEVICE_ATTACH, &attach) < 0)
-		return litepcie_fail(dev, -errno, "%s: the IOMMU gives it no addresses: %s",
-				     vfio->address, strerror(errno));
+		return litepcie_fail_errno(errno, "%s: the IOMMU gives it no addresses",
+					   vfio->address);
 	return 0;
 }
 
@@ -109,10 +109,10 @@ static int iommufd_open(struct litepcie *dev)
 	struct vfio *vfio = vfio_of(dev);
 	int device, rc;
 
-	vfio->iommu = vfio_open_file(dev, "/dev/iommu");
+	vfio->iommu = vfio_open_file("/dev/iommu");
 	if (vfio->iommu < 0)
 		return vfio->iommu;
-	device = vfio_open_file(dev, vfio->file);
+	device = vfio_open_file(vfio->file);
 	if (device < 0)
 		return device;
 	rc = bind_device(dev, device);

@@ -133,15 +133,15 @@ int vfio_irq_enable(struct litepcie *dev)
 		uint32_t vectors = choose_delivery(dev);
 
 		if (!vectors)
-			return litepcie_fail(dev, -EOPNOTSUPP, "%s has no MSI, or the host keeps "
-					     "it from using it (pci=nomsi)", vfio->address);
+			return litepcie_fail(-EOPNOTSUPP, "%s has no MSI, or the host keeps it "
+					     "from using it (pci=nomsi)", vfio->address);
 		if (open_messages(vfio, vectors) < 0)
-			return litepcie_fail(dev, -errno, "%s: no descriptor for its messages: %s",
-					     vfio->address, strerror(errno));
+			return litepcie_fail_errno(errno, "%s: no descriptor for its messages",
+						   vfio->address);
 	}
 	if (set_messages(vfio, vfio->messages) < 0)
-		return litepcie_fail(dev, -errno, "%s: its messages cannot be caught: %s",
-				     vfio->address, strerror(errno));
+		return litepcie_fail_errno(errno, "%s: its messages cannot be caught",
+					   vfio->address);
 	return 0;
 }
 

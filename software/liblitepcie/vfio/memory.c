@@ -107,12 +107,12 @@ static void *get_pages(struct litepcie *dev, unsigned int kind, size_t *size, in
 	return memory != MAP_FAILED ? memory : get_small(*size, fd, node);
 }
 
-static int map_failed(struct litepcie *dev, size_t size, int error)
+static int map_failed(size_t size, int error)
 {
 	if (error == ENOMEM)
-		return litepcie_fail(dev, -error, "%zu bytes of DMA memory cannot be locked: raise "
-				     "the limit (ulimit -l), or take smaller rings", size);
-	return litepcie_fail(dev, -error, "%zu bytes of DMA memory: %s", size, strerror(error));
+		return litepcie_fail(-error, "%zu bytes of DMA memory cannot be locked: raise the "
+				     "limit (ulimit -l), or take smaller rings", size);
+	return litepcie_fail_errno(error, "%zu bytes of DMA memory", size);
 }
 
 void vfio_memory_free(struct litepcie *dev, unsigned int kind)
@@ -140,14 +140,14 @@ int vfio_memory(struct litepcie *dev, unsigned int kind, void *place, size_t byt
 	if (base == MAP_FAILED && litepcie_pages_asked(dev, kind))
 		return litepcie_pages_missing(dev, litepcie_pages_asked(dev, kind), bytes);
 	if (base == MAP_FAILED)
-		return map_failed(dev, bytes, errno);
-	*memory = litepcie_memory_new(dev, base, bytes, fd, place);
+		return map_failed(bytes, errno);
+	*memory = litepcie_memory_new(base, bytes, fd, place);
 	if (!*memory)
 		return -ENOMEM;
 	rc = vfio->interface->map(dev, base, bytes, litepcie_iova(kind));
 	if (rc < 0) {
 		litepcie_memory_drop(*memory);
-		return map_failed(dev, bytes, -rc);
+		return map_failed(bytes, -rc);
 	}
 	vfio->memory[kind] = *memory;
 	*iova = litepcie_iova(kind);

@@ -40,8 +40,8 @@ static int parse_option(struct litepcie *dev, const char *option)
 		vfio_of(dev)->interface = &vfio_iommufd;
 		return 0;
 	}
-	return litepcie_fail(dev, -EINVAL, "option %s in the device string: there are channel=N, "
-			     "type1 and iommufd", option);
+	return litepcie_fail(-EINVAL, "option %s in the device string: there are channel=N, type1 "
+			     "and iommufd", option);
 }
 
 /*
@@ -60,9 +60,8 @@ static int parse_name(struct litepcie *dev)
 				  &end) == 4 && !address[end]) ||
 			  (domain = 0, end = 0, sscanf(address, "%2x:%2x.%1x%n", &bus, &slot,
 						       &function, &end) == 3 && !address[end])))
-		return litepcie_fail(dev, -EINVAL, "%s: the PCI address must be like "
-				     "vfio:0000:22:00.0; litepcie_util list shows those of cards",
-				     dev->name);
+		return litepcie_fail(-EINVAL, "%s: the PCI address must be like vfio:0000:22:00.0; "
+				     "litepcie_util list shows those of cards", dev->name);
 	snprintf(vfio_of(dev)->address, VFIO_ADDRESS, "%04x:%02x:%02x.%x", domain & 0xffff,
 		 bus & 0xff, slot & 0x1f, function & 7);
 	while (rc == 0 && (option = strtok_r(NULL, ",", &rest)))
@@ -96,7 +95,7 @@ static int check_group(struct litepcie *dev)
 
 	read_link(vfio->address, "iommu_group", group, sizeof(group));
 	if (!*group)
-		return litepcie_fail(dev, -ENODEV, "%s is in no IOMMU group: without an IOMMU VFIO "
+		return litepcie_fail(-ENODEV, "%s is in no IOMMU group: without an IOMMU VFIO "
 				     "cannot let a program do DMA. Switch it on: VT-d or AMD-Vi in "
 				     "the firmware, intel_iommu=on on an Intel kernel's command "
 				     "line", vfio->address);
@@ -117,14 +116,14 @@ static int check_sysfs(struct litepcie *dev)
 
 	snprintf(path, sizeof(path), VFIO_DEVICES "/%s", address);
 	if (access(path, F_OK) < 0)
-		return litepcie_fail(dev, -ENODEV, "there is no PCI device %s; litepcie_util list "
-				     "shows the cards, rescan looks for more", address);
+		return litepcie_fail(-ENODEV, "there is no PCI device %s; litepcie_util list shows "
+				     "the cards, rescan looks for more", address);
 	rc = check_group(dev);
 	if (rc < 0)
 		return rc;
 	read_link(address, "driver", driver, sizeof(driver));
 	if (strcmp(driver, "vfio-pci") != 0)
-		return litepcie_fail(dev, -ENODEV, "%s is bound to %s, not to vfio-pci: run "
+		return litepcie_fail(-ENODEV, "%s is bound to %s, not to vfio-pci: run "
 				     "litepcie_util vfio bind %s", address,
 				     *driver ? driver : "no driver", address);
 	return 0;
@@ -163,12 +162,12 @@ int vfio_check_viable(struct litepcie *dev, bool said)
 	list_others(vfio_of(dev), others, sizeof(others));
 	if (!said && !*others)
 		return 0;
-	return litepcie_fail(dev, -EPERM, "IOMMU group %d is not viable: drivers of the host have "
+	return litepcie_fail(-EPERM, "IOMMU group %d is not viable: drivers of the host have "
 			     "devices in it:%s. Unbind them, or put the card into another slot",
 			     vfio_of(dev)->group_number, others);
 }
 
-int vfio_open_file(struct litepcie *dev, const char *path)
+int vfio_open_file(const char *path)
 {
 	int fd = open(path, O_RDWR | O_CLOEXEC), error = errno;
 
@@ -177,16 +176,16 @@ int vfio_open_file(struct litepcie *dev, const char *path)
 	switch (error) {
 	case EACCES:
 	case EPERM:
-		return litepcie_fail(dev, -error, "%s: %s; run as root, or give yourself the file "
-				     "(a udev rule, or chown)", path, strerror(error));
+		return litepcie_fail(-error, "%s: %s; run as root, or give yourself the file (a "
+				     "udev rule, or chown)", path, strerror(error));
 	case ENOENT:
-		return litepcie_fail(dev, -error, "%s: %s; load the module: modprobe vfio-pci",
-				     path, strerror(error));
+		return litepcie_fail(-error, "%s: %s; load the module: modprobe vfio-pci", path,
+				     strerror(error));
 	case EBUSY:
-		return litepcie_fail(dev, -error, "%s: another program has this IOMMU group; let "
-				     "it finish first", path);
+		return litepcie_fail(-error, "%s: another program has this IOMMU group; let it "
+				     "finish first", path);
 	default:
-		return litepcie_fail(dev, -error, "%s: %s", path, strerror(error));
+		return litepcie_fail_errno(error, "%s", path);
 	}
 }
 
@@ -228,9 +227,9 @@ static int choose_interface(struct litepcie *dev)
 		vfio->interface = may_open("/dev/iommu") && may_open(vfio->file) ?
 				  &vfio_iommufd : &vfio_type1;
 	if (vfio->interface == &vfio_iommufd && access(vfio->file, F_OK) < 0)
-		return litepcie_fail(dev, -EOPNOTSUPP, "%s: this kernel has no iommufd for VFIO "
-				     "devices (CONFIG_VFIO_DEVICE_CDEV; Debian's have not): leave "
-				     "the option out, type1 does the same", dev->name);
+		return litepcie_fail(-EOPNOTSUPP, "%s: this kernel has no iommufd for VFIO devices "
+				     "(CONFIG_VFIO_DEVICE_CDEV; Debian's have not): leave the "
+				     "option out, type1 does the same", dev->name);
 	return 0;
 }
 
@@ -268,9 +267,9 @@ static int check_power(struct litepcie *dev)
 	if (file)
 		fclose(file);
 	state[strcspn(state, "\n")] = '\0';
-	return litepcie_fail(dev, -EIO, "%s: configuration space reads all ones, the power state "
-			     "is %s: the card sleeps (D3cold) or is gone. Write on to its "
-			     "power/control, or litepcie_util rescan", vfio->address, state);
+	return litepcie_fail(-EIO, "%s: configuration space reads all ones, the power state is %s: "
+			     "the card sleeps (D3cold) or is gone. Write on to its power/control, "
+			     "or litepcie_util rescan", vfio->address, state);
 }
 
 /* Find configuration space in the file of the device, and check that the card answers there. */
@@ -282,7 +281,7 @@ static int read_config(struct litepcie *dev)
 	struct vfio *vfio = vfio_of(dev);
 
 	if (ioctl(vfio->device, VFIO_DEVICE_GET_REGION_INFO, &config) < 0)
-		return litepcie_fail(dev, -errno, "%s: %s", vfio->address, strerror(errno));
+		return litepcie_fail_errno(errno, "%s", vfio->address);
 	vfio->config = config.offset;
 	return check_power(dev);
 }

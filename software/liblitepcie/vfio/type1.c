@@ -21,15 +21,15 @@ static int open_container(struct litepcie *dev)
 {
 	struct vfio *vfio = vfio_of(dev);
 
-	vfio->iommu = vfio_open_file(dev, "/dev/vfio/vfio");
+	vfio->iommu = vfio_open_file("/dev/vfio/vfio");
 	if (vfio->iommu < 0)
 		return vfio->iommu;
 	if (ioctl(vfio->iommu, VFIO_GET_API_VERSION) != VFIO_API_VERSION)
-		return litepcie_fail(dev, -EPROTO, "/dev/vfio/vfio speaks another version of VFIO "
-				     "than %d", VFIO_API_VERSION);
+		return litepcie_fail(-EPROTO, "/dev/vfio/vfio speaks another version of VFIO than "
+				     "%d", VFIO_API_VERSION);
 	if (ioctl(vfio->iommu, VFIO_CHECK_EXTENSION, TYPE1) != 1)
-		return litepcie_fail(dev, -EOPNOTSUPP, "this kernel's VFIO has no type1 IOMMU: "
-				     "modprobe vfio_iommu_type1");
+		return litepcie_fail(-EOPNOTSUPP, "this kernel's VFIO has no type1 IOMMU: modprobe "
+				     "vfio_iommu_type1");
 	return 0;
 }
 
@@ -40,16 +40,16 @@ static int join_group(struct litepcie *dev)
 	char path[64];
 
 	snprintf(path, sizeof(path), "/dev/vfio/%d", vfio->group_number);
-	vfio->group = vfio_open_file(dev, path);
+	vfio->group = vfio_open_file(path);
 	if (vfio->group < 0)
 		return vfio->group;
 	if (ioctl(vfio->group, VFIO_GROUP_GET_STATUS, &status) < 0)
-		return litepcie_fail(dev, -errno, "%s: %s", path, strerror(errno));
+		return litepcie_fail_errno(errno, "%s", path);
 	if (!(status.flags & VFIO_GROUP_FLAGS_VIABLE))
 		return vfio_check_viable(dev, true);
 	if (ioctl(vfio->group, VFIO_GROUP_SET_CONTAINER, &vfio->iommu) < 0 ||
 	    ioctl(vfio->iommu, VFIO_SET_IOMMU, TYPE1) < 0)
-		return litepcie_fail(dev, -errno, "IOMMU group %d: %s%s", vfio->group_number,
+		return litepcie_fail(-errno, "IOMMU group %d: %s%s", vfio->group_number,
 				     strerror(errno), errno == EPERM ?
 				     "; does the machine remap interrupts? If it cannot: module "
 				     "parameter allow_unsafe_interrupts of vfio_iommu_type1" : "");
@@ -65,8 +65,7 @@ static int type1_open(struct litepcie *dev)
 		return rc;
 	vfio->device = ioctl(vfio->group, VFIO_GROUP_GET_DEVICE_FD, vfio->address);
 	if (vfio->device < 0)
-		return litepcie_fail(dev, -errno, "%s: VFIO does not hand it out: %s",
-				     vfio->address, strerror(errno));
+		return litepcie_fail_errno(errno, "%s: VFIO does not hand it out", vfio->address);
 	return 0;
 }
 

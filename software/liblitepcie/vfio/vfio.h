@@ -76,7 +76,7 @@ void vfio_close_device(struct litepcie *dev);
 bool vfio_answers(const struct vfio *vfio);
 
 /* Open the file @path of /dev. After an error the sentence says how to get the right to open it. */
-int vfio_open_file(struct litepcie *dev, const char *path);
+int vfio_open_file(const char *path);
 
 /*
  * Returns -EPERM with a sentence that names the devices and drivers because of which VFIO cannot

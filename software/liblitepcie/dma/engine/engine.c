@@ -49,7 +49,7 @@ int litepcie_engine_setup(struct litepcie_stream *stream)
 	if (stream->asks && stream->lengths && stream->wanted)
 		return 0;
 	litepcie_engine_free(stream);
-	return litepcie_fail(stream->dev, -ENOMEM, "%s", strerror(ENOMEM));
+	return litepcie_fail(-ENOMEM, "%s", strerror(ENOMEM));
 }
 
 /* Handing buffers to the card ----------------------------------------------------------------- */

@@ -40,9 +40,9 @@ static int read_line(const struct litepcie_stream *stream, const struct litepcie
 {
 	*buffers = __atomic_load_n(&line->buffers, __ATOMIC_ACQUIRE);
 	if (*buffers > stream->posted)
-		return litepcie_fail(stream->dev, -EIO, "the status line says that the card has finished "
-				     "%llu buffers of %s, but it was given %llu; it has lost its "
-				     "state", (unsigned long long)*buffers, stream->name,
+		return litepcie_fail(-EIO, "the status line says that the card has finished %llu "
+				     "buffers of %s, but it was given %llu; it has lost its state",
+				     (unsigned long long)*buffers, stream->name,
 				     (unsigned long long)stream->posted);
 	return 0;
 }
@@ -94,8 +94,8 @@ int litepcie_notices_c2h(struct litepcie *dev)
 		return rc;
 	if (buffers > done) {
 		if (!is_there(notices, buffers - 1))
-			return litepcie_fail(dev, -EIO, "the status line says that the card has "
-					     "filled %llu c2h buffers, but the last has no record",
+			return litepcie_fail(-EIO, "the status line says that the card has filled "
+					     "%llu c2h buffers, but the last has no record",
 					     (unsigned long long)buffers);
 		done = buffers;
 	}
@@ -141,14 +141,14 @@ int litepcie_notices_record(const struct litepcie_stream *stream, struct litepci
 	if (!notices->records)
 		return 0;
 	if (!is_there(notices, number))
-		return litepcie_fail(stream->dev, -EIO, "c2h buffer %llu is filled, but has no record",
+		return litepcie_fail(-EIO, "c2h buffer %llu is filled, but has no record",
 				     (unsigned long long)number);
 	entry = &notices->records[number & notices->mask];
 	buffer->bytes = __atomic_load_n(&entry->bytes, __ATOMIC_RELAXED);
 	buffer->flags = __atomic_load_n(&entry->flags, __ATOMIC_RELAXED);
 	if (buffer->bytes > stream->options.buffer_size)
-		return litepcie_fail(stream->dev, -EIO, "the record of c2h buffer %llu says %zu "
-				     "bytes: a buffer has %zu", (unsigned long long)number,
-				     buffer->bytes, stream->options.buffer_size);
+		return litepcie_fail(-EIO, "the record of c2h buffer %llu says %zu bytes: a buffer "
+				     "has %zu", (unsigned long long)number, buffer->bytes,
+				     stream->options.buffer_size);
 	return 0;
 }

@@ -59,8 +59,7 @@ int litepcie_table_export(const struct litepcie_stream *stream)
 {
 	int fd = fcntl(stream->memory->fd, F_DUPFD_CLOEXEC, 0);
 
-	return fd < 0 ? litepcie_fail(stream->dev, -errno, "a descriptor of the ring: %s",
-				      strerror(errno)) : fd;
+	return fd < 0 ? litepcie_fail_errno(errno, "a descriptor of the ring") : fd;
 }
 
 /* Descriptors of buffers ---------------------------------------------------------------------- */
@@ -136,10 +135,10 @@ static int read_status(struct litepcie_stream *stream, uint32_t *advance)
 	/* this difference of two counts is also right when the card's count wraps at 2^32 */
 	*advance = status - (uint32_t)stream->done;
 	if (rc == 0 && *advance > stream->posted - stream->done)
-		rc = litepcie_fail(stream->dev, -EIO, "the card says it has finished %u buffers "
-				   "more, but it was given %llu (loop_status 0x%08x); it has lost "
-				   "its state", *advance,
-				   (unsigned long long)(stream->posted - stream->done), status);
+		rc = litepcie_fail(-EIO, "the card says it has finished %u buffers more, but it "
+				   "was given %llu (loop_status 0x%08x); it has lost its state",
+				   *advance, (unsigned long long)(stream->posted - stream->done),
+				   status);
 	return rc;
 }
 

@@ -24,8 +24,7 @@ static int set_timer(struct litepcie *dev, uint32_t every_us)
 	const struct itimerspec setting = { every, every };
 
 	if (timerfd_settime(dev->timer, 0, &setting, NULL) < 0)
-		return litepcie_fail(dev, -errno, "the timer for looks at the card: %s",
-				     strerror(errno));
+		return litepcie_fail_errno(errno, "the timer for looks at the card");
 	return 0;
 }
 
@@ -45,8 +44,7 @@ static int open_timer(struct litepcie *dev)
 	    (epoll_ctl(dev->news, EPOLL_CTL_ADD, dev->timer, &event) < 0 && errno != EEXIST) ||
 	    (epoll_ctl(dev->news, EPOLL_CTL_ADD, dev->interrupt, &event) < 0 &&
 	     errno != EEXIST))
-		return litepcie_fail(dev, -errno, "no descriptor for looks at the card: %s",
-				     strerror(errno));
+		return litepcie_fail_errno(errno, "no descriptor for looks at the card");
 	return 0;
 }
 

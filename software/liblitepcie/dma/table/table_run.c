@@ -130,8 +130,8 @@ static int disable(struct litepcie *dev, const struct litepcie_dma_registers *re
 	}
 	rc = rc ?: litepcie_put(dev, registers->flush, 1) ?: litepcie_put(dev, registers->loop, 0);
 	if (rc == 0 && !litepcie_says(state, LITEPCIE_DMA_ENABLE_IDLE))
-		return litepcie_fail(dev, -EIO, "the DMA does not come to rest (enable register "
-				     "0x%x); start the board again", state);
+		return litepcie_fail(-EIO, "the DMA does not come to rest (enable register 0x%x); "
+				     "start the board again", state);
 	return rc;
 }
 

@@ -86,13 +86,13 @@ static void pages_have_a_rule(void)
 {
 	const uint64_t two = LITEPCIE_CAPTURE_PAGES_2M, large = LITEPCIE_CAPTURE_PAGES_1G;
 
-	CHECK_EQUAL(litepcie_pages_check(&dev, 0, 65536), 0);
-	CHECK_EQUAL(litepcie_pages_check(&dev, two, two), 0);
-	CHECK_EQUAL(litepcie_pages_check(&dev, large, large), 0);
-	CHECK_EQUAL(litepcie_pages_check(&dev, two, two / 2), -EINVAL);
+	CHECK_EQUAL(litepcie_pages_check(0, 65536), 0);
+	CHECK_EQUAL(litepcie_pages_check(two, two), 0);
+	CHECK_EQUAL(litepcie_pages_check(large, large), 0);
+	CHECK_EQUAL(litepcie_pages_check(two, two / 2), -EINVAL);
 	CHECK(strstr(litepcie_why(&dev), "pages of 2097152 bytes for a ring of 1048576: the ring"));
-	CHECK_EQUAL(litepcie_pages_check(&dev, large, two), -EINVAL);
-	CHECK_EQUAL(litepcie_pages_check(&dev, 4096, large), -EINVAL);
+	CHECK_EQUAL(litepcie_pages_check(large, two), -EINVAL);
+	CHECK_EQUAL(litepcie_pages_check(4096, large), -EINVAL);
 	CHECK(strstr(litepcie_why(&dev), "pages of 4096 bytes: it must be 2097152 or 1073741824"));
 	CHECK_EQUAL(litepcie_pages_missing(&dev, two, 3 * two), -ENOMEM);
 	CHECK(strstr(litepcie_why(&dev), "no 3 free huge pages of 2 MiB"));

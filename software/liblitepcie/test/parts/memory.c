@@ -41,7 +41,7 @@ static void the_last_user_gives_the_memory_back(void)
 {
 	int fd = litepcie_memory_file(SIZE, 0);
 	void *base = map(fd, MAP_SHARED);
-	struct litepcie_memory *memory = litepcie_memory_new(NULL, base, SIZE, fd, false);
+	struct litepcie_memory *memory = litepcie_memory_new(base, SIZE, fd, false);
 
 	atomic_fetch_add(&memory->users, 1);
 	litepcie_memory_drop(memory);
@@ -59,7 +59,7 @@ static void a_program_s_own_memory_stays(void)
 	int fd = litepcie_memory_file(SIZE, 0);
 
 	memset(base, 7, SIZE);
-	litepcie_memory_drop(litepcie_memory_new(NULL, base, SIZE, fd, true));
+	litepcie_memory_drop(litepcie_memory_new(base, SIZE, fd, true));
 	CHECK(is_mapped(base));
 	CHECK(!is_open(fd));
 	CHECK_EQUAL(((uint8_t *)base)[SIZE - 1], 7);

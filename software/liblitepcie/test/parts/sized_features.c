@@ -33,11 +33,11 @@ static void an_old_program_gets_and_sets_what_it_knows(void)
 	} theirs = { .old = { sizeof(struct old), 1 }, .behind = 99 };
 	struct ours ours = { .b = 77 };
 
-	CHECK_EQUAL(litepcie_struct_in(&dev, &ours, sizeof(ours), &theirs.old, "x"), 0);
+	CHECK_EQUAL(litepcie_struct_in(&ours, sizeof(ours), &theirs.old, "x"), 0);
 	CHECK_EQUAL(ours.a, 1);
 	CHECK_EQUAL(ours.b, 0);
 	ours = (struct ours) { .a = 5, .b = 6 };
-	CHECK_EQUAL(litepcie_struct_out(&dev, &theirs.old, &ours, sizeof(ours), "x"), 0);
+	CHECK_EQUAL(litepcie_struct_out(&theirs.old, &ours, sizeof(ours), "x"), 0);
 	CHECK_EQUAL(theirs.old.struct_size, sizeof(struct old));
 	CHECK_EQUAL(theirs.old.a, 5);
 	CHECK_EQUAL(theirs.behind, 99);
@@ -52,14 +52,14 @@ static void a_newer_program_hears_of_what_is_too_new(void)
 	struct newer theirs = { sizeof(theirs), 1, 2, 0, 0 };
 	struct ours ours;
 
-	CHECK_EQUAL(litepcie_struct_in(&dev, &ours, sizeof(ours), &theirs, "x"), 0);
+	CHECK_EQUAL(litepcie_struct_in(&ours, sizeof(ours), &theirs, "x"), 0);
 	CHECK_EQUAL(ours.b, 2);
 	theirs.d = 1;
-	CHECK_REFUSED(litepcie_struct_in(&dev, &ours, sizeof(ours), &theirs, "x"), -EINVAL,
+	CHECK_REFUSED(litepcie_struct_in(&ours, sizeof(ours), &theirs, "x"), -EINVAL,
 		      "a setting is too new");
 	theirs.c = 3;
 	ours = (struct ours) { .a = 5, .b = 6 };
-	CHECK_EQUAL(litepcie_struct_out(&dev, &theirs, &ours, sizeof(ours), "x"), 0);
+	CHECK_EQUAL(litepcie_struct_out(&theirs, &ours, sizeof(ours), "x"), 0);
 	CHECK_EQUAL(theirs.a, 5);
 	CHECK_EQUAL(theirs.b, 6);
 	CHECK_EQUAL(theirs.c, 0);
@@ -74,9 +74,9 @@ static void a_struct_without_its_size_is_refused(void)
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		struct ours theirs = { .struct_size = sizes[i], .a = 9 };
 
-		CHECK_REFUSED(litepcie_struct_in(&dev, &ours, sizeof(ours), &theirs, "thing"),
+		CHECK_REFUSED(litepcie_struct_in(&ours, sizeof(ours), &theirs, "thing"),
 			      -EINVAL, "it must be sizeof(struct thing)");
-		CHECK_REFUSED(litepcie_struct_out(&dev, &theirs, &ours, sizeof(ours), "thing"),
+		CHECK_REFUSED(litepcie_struct_out(&theirs, &ours, sizeof(ours), "thing"),
 			      -EINVAL, "it must be sizeof(struct thing)");
 		CHECK_EQUAL(theirs.a, 9);
 	}
