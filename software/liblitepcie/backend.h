@@ -159,7 +159,7 @@ struct litepcie_backend {
 	const char *name;
 	/*
 	 * true: all threads share one connection to the process of a simulated board, so each
-	 * access takes the handle's lock
+	 * access takes the handle's lock, and no BAR can be mapped
 	 */
 	bool serial;
 	/*
@@ -180,7 +180,8 @@ struct litepcie_backend {
 	/* Open, close and reset of the card ---------------------------------------------------- */
 
 	/*
-	 * Parse dev->name and make the registers reachable: set dev->bar_size and dev->mmio_path.
+	 * Parse dev->name and make the registers reachable: set dev->bar_size and dev->mmio_path,
+	 * and dev->bar of each BAR that the back end maps.
 	 * An open() that fails has undone what it did, and close() is not called. -ENOMEM may come
 	 * without a sentence.
 	 */
@@ -214,20 +215,15 @@ struct litepcie_backend {
 	int (*post)(struct litepcie *dev, const struct litepcie_post *posts, size_t count,
 		    enum litepcie_post_by by);
 	/*
-	 * Make one access of the program to a BAR, of 1, 2, 4, 8, 16, 32 or 64 bytes. The lock is
-	 * held only if the back end is serial, so several threads may be in these functions.
-	 * Returns -EOPNOTSUPP if the CPU or the driver cannot make an access of this size.
+	 * Make one access of the program to a BAR that is not mapped, or is mapped in part, of 1,
+	 * 2, 4, 8, 16, 32 or 64 bytes. The lock is held only if the back end is serial, so several
+	 * threads may be in these functions. Returns -EOPNOTSUPP if the driver cannot make an
+	 * access of this size. NULL: this back end maps every BAR of dev->bar_size.
 	 */
 	int (*bar_read)(struct litepcie *dev, unsigned int bar, uint64_t offset, void *data,
 			size_t size);
 	int (*bar_write)(struct litepcie *dev, unsigned int bar, uint64_t offset, const void *data,
 			 size_t size);
-	/*
-	 * Set base and size of @window to a mapping of a BAR in this process, which stays until
-	 * close(). Called without the lock. NULL: this back end cannot map BARs.
-	 */
-	int (*bar_map)(struct litepcie *dev, unsigned int bar, struct litepcie_window *window);
-
 	/* Memory that the card reaches -------------------------------------------------------- */
 
 	/*

@@ -10,6 +10,7 @@
  * litepcie_get() and the functions next to it are for callers that hold the lock already.
  */
 #include <errno.h>
+#include <sys/mman.h>
 
 #include "helpers.h"
 
@@ -51,13 +52,6 @@ static void begin_access(struct litepcie *dev)
 static int end_access(struct litepcie *dev, int rc)
 {
 	return dev->backend->serial ? litepcie_unlock(dev, rc) : rc;
-}
-
-static int read_bar(struct litepcie *dev, unsigned int bar, uint64_t offset, void *data,
-		    size_t size)
-{
-	begin_access(dev);
-	return end_access(dev, dev->backend->bar_read(dev, bar, offset, data, size));
 }
 
 int litepcie_mmio_write_burst(struct litepcie *dev, uint32_t offset, size_t size, size_t stride,
@@ -124,7 +118,12 @@ int litepcie_bar_read(struct litepcie *dev, unsigned int bar, uint64_t offset, v
 {
 	int rc = check_window(dev, bar, offset, size);
 
-	return rc < 0 ? rc : read_bar(dev, bar, offset, data, size);
+	if (rc < 0)
+		return rc;
+	if (dev->bar[bar].base)
+		return litepcie_load(litepcie_bar_place(dev, bar, offset), data, size);
+	begin_access(dev);
+	return end_access(dev, dev->backend->bar_read(dev, bar, offset, data, size));
 }
 
 int litepcie_bar_write(struct litepcie *dev, unsigned int bar, uint64_t offset, const void *data,
@@ -134,23 +133,31 @@ int litepcie_bar_write(struct litepcie *dev, unsigned int bar, uint64_t offset, 
 
 	if (rc < 0)
 		return rc;
+	if (dev->bar[bar].base && !dev->bar[bar].partial)
+		return litepcie_store(litepcie_bar_place(dev, bar, offset), data, size);
 	begin_access(dev);
 	return end_access(dev, dev->backend->bar_write(dev, bar, offset, data, size));
 }
 
 int litepcie_bar_map(struct litepcie *dev, unsigned int bar, struct litepcie_window *window)
 {
-	struct litepcie_window found;
 	int rc = check_bar(dev, bar);
 
-	if (rc == 0 && !dev->backend->bar_map)
-		return litepcie_fail(-EOPNOTSUPP, "a simulated board's BARs cannot be mapped: use "
-				     "litepcie_bar_read() and litepcie_bar_write()");
-	if (rc == 0)
-		rc = dev->backend->bar_map(dev, bar, &found);
 	if (rc < 0)
 		return rc;
-	return litepcie_struct_out(window, &found, sizeof(found), "litepcie_window");
+	if (dev->backend->serial)
+		return litepcie_fail(-EOPNOTSUPP, "a simulated board's BARs cannot be mapped: use "
+				     "litepcie_bar_read() and litepcie_bar_write()");
+	if (!dev->bar[bar].base)
+		return litepcie_fail(-EOPNOTSUPP, "BAR%u: %s", bar, dev->bar_why);
+	return litepcie_struct_out(window, &dev->bar[bar], sizeof(*window), "litepcie_window");
+}
+
+void litepcie_bars_unmap(struct litepcie *dev)
+{
+	for (unsigned int n = 0; n < LITEPCIE_BARS; n++)
+		if (dev->bar[n].base)
+			munmap((void *)dev->bar[n].base, dev->bar[n].size);
 }
 
 const char *litepcie_mmio_path(const struct litepcie *dev)

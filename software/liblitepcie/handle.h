@@ -83,6 +83,10 @@ struct litepcie {
 	char				*name;
 	unsigned int			channel;	/* number of the DMA channel in use */
 	uint64_t			bar_size[LITEPCIE_BARS];
+	/* mappings of the BARs in this process; base NULL: the BAR is not mapped */
+	struct litepcie_window		bar[LITEPCIE_BARS];
+	/* a sentence that says why a BAR, or a page of a BAR, is not mapped */
+	char				bar_why[LITEPCIE_WHY_SIZE];
 	struct litepcie_block		*blocks;
 	unsigned int			block_count;
 	struct litepcie_register	*registers;

@@ -112,6 +112,16 @@ static inline bool litepcie_says(uint32_t status, uint32_t states)
 	return status != UINT32_MAX && status & states;
 }
 
+/* Returns the address of @offset in a BAR that is mapped. */
+static inline uint8_t *litepcie_bar_place(const struct litepcie *dev, unsigned int bar,
+					  uint64_t offset)
+{
+	return (uint8_t *)dev->bar[bar].base + offset;
+}
+
+/* Unmap all BARs of dev->bar. */
+void litepcie_bars_unmap(struct litepcie *dev);
+
 /*
  * Make one load or store of the CPU at a mapped BAR, of 1 to 64 bytes. Returns -EOPNOTSUPP with a
  * sentence if the CPU cannot make an access of this size.

@@ -20,7 +20,7 @@ uint64_t litepcie_features(const struct litepcie *dev)
 		found |= LITEPCIE_HAS_USER_INTERRUPT;
 	if (dev->map.slot.now)
 		found |= LITEPCIE_HAS_SLOT_MONITOR;
-	if (dev->backend->bar_map)
+	if (!dev->backend->serial)
 		found |= LITEPCIE_HAS_BAR_MAP;
 	return found;
 }

@@ -63,7 +63,7 @@ static int open_device(struct litepcie *dev)
 				     dev->name);
 	kernel->minor = minor(st.st_rdev);
 	kernel_map_bars(dev);
-	dev->mmio_path = kernel->bar[0].base ? "bar" : "ioctl";
+	dev->mmio_path = dev->bar[0].base ? "bar" : "ioctl";
 	return kernel_dma_map(dev);
 }
 
@@ -121,17 +121,10 @@ static int kernel_read_words(struct litepcie *dev, uint32_t offset, uint32_t *wo
 	return rc;
 }
 
-static uint8_t *place(struct litepcie *dev, unsigned int bar, uint64_t offset)
-{
-	volatile void *base = kernel_of(dev)->bar[bar].base;
-
-	return base ? (uint8_t *)base + offset : NULL;
-}
-
 static int refuse(struct litepcie *dev)
 {
 	return litepcie_fail(-EOPNOTSUPP, "the driver makes 4-byte accesses to BAR0 only, and %s",
-			     kernel_of(dev)->bar_why);
+			     dev->bar_why);
 }
 
 static int kernel_bar_write(struct litepcie *dev, unsigned int bar, uint64_t offset,
@@ -139,8 +132,8 @@ static int kernel_bar_write(struct litepcie *dev, unsigned int bar, uint64_t off
 {
 	uint32_t word;
 
-	if (kernel_bar_writable(kernel_of(dev), bar, offset))
-		return litepcie_store(place(dev, bar, offset), data, size);
+	if (kernel_bar_writable(dev, bar, offset))
+		return litepcie_store(litepcie_bar_place(dev, bar, offset), data, size);
 	if (bar || size != 4)
 		return refuse(dev);
 	memcpy(&word, data, sizeof(word));
@@ -171,25 +164,14 @@ static int kernel_post(struct litepcie *dev, const struct litepcie_post *posts, 
 static int kernel_bar_read(struct litepcie *dev, unsigned int bar, uint64_t offset, void *data,
 			   size_t size)
 {
-	uint8_t *from = place(dev, bar, offset);
 	uint32_t word = 0;
 	int rc;
 
-	if (from)
-		return litepcie_load(from, data, size);
 	if (bar || size != 4)
 		return refuse(dev);
 	rc = access_register(dev, (uint32_t)offset, &word, false);
 	memcpy(data, &word, sizeof(word));
 	return rc;
-}
-
-static int kernel_bar_map(struct litepcie *dev, unsigned int bar, struct litepcie_window *window)
-{
-	if (!kernel_of(dev)->bar[bar].base)
-		return litepcie_fail(-EOPNOTSUPP, "BAR%u: %s", bar, kernel_of(dev)->bar_why);
-	*window = kernel_of(dev)->bar[bar];
-	return 0;
 }
 
 const struct litepcie_backend litepcie_kernel_backend = {
@@ -201,7 +183,6 @@ const struct litepcie_backend litepcie_kernel_backend = {
 	.post = kernel_post,
 	.bar_read = kernel_bar_read,
 	.bar_write = kernel_bar_write,
-	.bar_map = kernel_bar_map,
 	.reset = sysfs_reset,
 	.capture = &litepcie_kernel_capture,
 	.sleep = kernel_sleep,

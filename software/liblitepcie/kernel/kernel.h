@@ -20,12 +20,8 @@
 
 struct kernel {
 	int			fd;
-	/* the handle's mapping of each BAR; base NULL: the BAR is not mapped */
-	struct litepcie_window	bar[LITEPCIE_BARS];
 	/* for each page of each BAR: true if it is mapped read-only; NULL: no page of the BAR is */
 	bool			*read_only[LITEPCIE_BARS];
-	/* a sentence that says why a BAR, or a page of a BAR, is not mapped */
-	char			bar_why[LITEPCIE_WHY_SIZE];
 	unsigned int		minor;
 	/* true: the driver is Lanebox's, whose runs make the card wait for buffers (held runs) */
 	bool			held;
@@ -55,18 +51,15 @@ static inline struct kernel *kernel_of(const struct litepcie *dev)
 /* Make an ioctl() on the device file. Returns 0, or -errno with a sentence that names @doing. */
 int kernel_ioctl(struct litepcie *dev, unsigned long request, void *arg, const char *doing);
 
-/*
- * Map BAR0 of the card with the device file /dev/litepcie@minor by way of sysfs. On failure
- * kernel->bar_why says why.
- */
-void sysfs_map_bar(struct kernel *kernel, unsigned int minor);
+/* Map BAR0 of the card by way of sysfs. On failure dev->bar_why says why. */
+void sysfs_map_bar(struct litepcie *dev);
 
 /* Map every BAR of the card, by Lanebox's driver or else by sysfs, and set dev->bar_size. */
 void kernel_map_bars(struct litepcie *dev);
 void kernel_unmap_bars(struct litepcie *dev);
 
 /* True if the page at @offset of the BAR @bar is mapped into this process for writing. */
-bool kernel_bar_writable(const struct kernel *kernel, unsigned int bar, uint64_t offset);
+bool kernel_bar_writable(const struct litepcie *dev, unsigned int bar, uint64_t offset);
 
 /* Reset the card's PCI function through the kernel, which also tells the driver. */
 int sysfs_reset(struct litepcie *dev);

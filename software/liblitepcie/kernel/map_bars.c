@@ -70,8 +70,9 @@ static void map_writable_parts(const struct kernel *kernel, const struct litepci
  * Map all of a BAR for reading, and for writing those pages of it that may be written. Returns
  * MAP_FAILED if the BAR cannot even be mapped for reading.
  */
-static void *map_for_user(struct kernel *kernel, const struct litepcie_bar *bar)
+static void *map_for_user(struct litepcie *dev, const struct litepcie_bar *bar)
 {
+	struct kernel *kernel = kernel_of(dev);
 	size_t pages = bar->size / (size_t)sysconf(_SC_PAGESIZE);
 	uint8_t *base = map(kernel, bar->offset, bar->size, PROT_READ);
 
@@ -84,16 +85,16 @@ static void *map_for_user(struct kernel *kernel, const struct litepcie_bar *bar)
 		return MAP_FAILED;
 	}
 	map_writable_parts(kernel, bar, base, 0, pages);
-	snprintf(kernel->bar_why, sizeof(kernel->bar_why),
+	snprintf(dev->bar_why, sizeof(dev->bar_why),
 		 "it maps this page without CAP_SYS_RAWIO for reading only");
 	return base;
 }
 
-bool kernel_bar_writable(const struct kernel *kernel, unsigned int bar, uint64_t offset)
+bool kernel_bar_writable(const struct litepcie *dev, unsigned int bar, uint64_t offset)
 {
-	const bool *read_only = kernel->read_only[bar];
+	const bool *read_only = kernel_of(dev)->read_only[bar];
 
-	return kernel->bar[bar].base &&
+	return dev->bar[bar].base &&
 	       !(read_only && read_only[offset / (uint64_t)sysconf(_SC_PAGESIZE)]);
 }
 
@@ -104,46 +105,40 @@ static void map_bar(struct litepcie *dev, const struct litepcie_bar *bar)
 
 	dev->bar_size[bar->bar] = bar->size;
 	if (base == MAP_FAILED && errno == EPERM)
-		base = map_for_user(kernel, bar);
+		base = map_for_user(dev, bar);
 	if (base != MAP_FAILED)
-		kernel->bar[bar->bar] = (struct litepcie_window) {
+		dev->bar[bar->bar] = (struct litepcie_window) {
 			.base = base, .size = bar->size, .write_combining = bar->write_combining,
 			.partial = kernel->read_only[bar->bar],
 		};
 	else
-		snprintf(kernel->bar_why, sizeof(kernel->bar_why),
+		snprintf(dev->bar_why, sizeof(dev->bar_why),
 			 "the driver does not map BAR%u%s: %s", bar->bar,
 			 errno == EPERM ? " without CAP_SYS_RAWIO" : "", strerror(errno));
 }
 
 void kernel_map_bars(struct litepcie *dev)
 {
-	struct kernel *kernel = kernel_of(dev);
-
 	for (unsigned int n = 0; n < LITEPCIE_BARS; n++) {
 		struct litepcie_bar bar = { .bar = n };
 
-		if (ioctl(kernel->fd, LITEPCIE_IOCTL_BAR, &bar) == 0)
+		if (ioctl(kernel_of(dev)->fd, LITEPCIE_IOCTL_BAR, &bar) == 0)
 			map_bar(dev, &bar);
 	}
 	if (dev->bar_size[0])
 		return;
-	sysfs_map_bar(kernel, kernel->minor);
+	sysfs_map_bar(dev);
 	/*
 	 * LitePCIe's driver does not tell the size of BAR0, so assume the end of the capability
 	 * table, which every gateware has.
 	 */
-	dev->bar_size[0] = kernel->bar[0].base ? kernel->bar[0].size :
+	dev->bar_size[0] = dev->bar[0].base ? dev->bar[0].size :
 						 LITEPCIE_CAP_OFFSET + LITEPCIE_CAP_SIZE;
 }
 
 void kernel_unmap_bars(struct litepcie *dev)
 {
-	struct litepcie_window *bar = kernel_of(dev)->bar;
-
-	for (unsigned int n = 0; n < LITEPCIE_BARS; n++) {
-		if (bar[n].base)
-			munmap((void *)bar[n].base, bar[n].size);
+	litepcie_bars_unmap(dev);
+	for (unsigned int n = 0; n < LITEPCIE_BARS; n++)
 		free(kernel_of(dev)->read_only[n]);
-	}
 }

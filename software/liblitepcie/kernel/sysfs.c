@@ -50,23 +50,23 @@ static int follow_link(unsigned int minor, char *address, size_t size)
 	return 1;
 }
 
-static int find_address(struct kernel *kernel, unsigned int minor, char *address, size_t size)
+static int find_address(struct litepcie *dev, char *address, size_t size)
 {
 	struct dirent **entries;
 	int count;
 
-	if (follow_link(minor, address, size))
+	if (follow_link(kernel_of(dev)->minor, address, size))
 		return 1;
 	count = scandir(DRIVER_DIRECTORY, &entries, is_address, NULL);
 	if (count < 0) {
-		snprintf(kernel->bar_why, sizeof(kernel->bar_why), "%s: %s", DRIVER_DIRECTORY,
+		snprintf(dev->bar_why, sizeof(dev->bar_why), "%s: %s", DRIVER_DIRECTORY,
 			 strerror(errno));
 		return 0;
 	}
 	if (count == 1)
 		snprintf(address, size, "%.32s", entries[0]->d_name);
 	else
-		snprintf(kernel->bar_why, sizeof(kernel->bar_why), "%s: %d cards are bound to the "
+		snprintf(dev->bar_why, sizeof(dev->bar_why), "%s: %d cards are bound to the "
 			 "driver, which does not say which of them this is", DRIVER_DIRECTORY, count);
 	for (int i = 0; i < count; i++)
 		free(entries[i]);
@@ -93,14 +93,14 @@ static const char *mapping_advice(int error)
 	}
 }
 
-void sysfs_map_bar(struct kernel *kernel, unsigned int minor)
+void sysfs_map_bar(struct litepcie *dev)
 {
 	char address[64], path[192];
 	struct stat st;
 	void *bar = MAP_FAILED;
 	int fd;
 
-	if (!find_address(kernel, minor, address, sizeof(address)))
+	if (!find_address(dev, address, sizeof(address)))
 		return;
 	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/resource0", address);
 	fd = open(path, O_RDWR | O_CLOEXEC);
@@ -109,11 +109,11 @@ void sysfs_map_bar(struct kernel *kernel, unsigned int minor)
 	if (bar == MAP_FAILED) {
 		int error = errno;
 
-		snprintf(kernel->bar_why, sizeof(kernel->bar_why),
+		snprintf(dev->bar_why, sizeof(dev->bar_why),
 			 "%s cannot be mapped (%s): %s", path, strerror(error),
 			 mapping_advice(error));
 	} else {
-		kernel->bar[0] = (struct litepcie_window) {
+		dev->bar[0] = (struct litepcie_window) {
 			.base = bar, .size = (size_t)st.st_size,
 		};
 	}
@@ -123,12 +123,11 @@ void sysfs_map_bar(struct kernel *kernel, unsigned int minor)
 
 int sysfs_reset(struct litepcie *dev)
 {
-	struct kernel *kernel = kernel_of(dev);
 	char address[64], path[192];
 	int fd, rc;
 
-	if (!find_address(kernel, kernel->minor, address, sizeof(address)))
-		return litepcie_fail(-ENODEV, "%s: %s", dev->name, kernel->bar_why);
+	if (!find_address(dev, address, sizeof(address)))
+		return litepcie_fail(-ENODEV, "%s: %s", dev->name, dev->bar_why);
 	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/reset", address);
 	fd = open(path, O_WRONLY | O_CLOEXEC);
 	rc = fd >= 0 && write(fd, "1", 1) == 1 ? 0 : -errno;

@@ -45,7 +45,7 @@ static int map_bars(struct litepcie *dev)
 		if (base == MAP_FAILED)
 			return litepcie_fail_errno(errno, "%s: BAR%u cannot be mapped",
 						   vfio->address, n);
-		vfio->bar[n] = (struct litepcie_window) { .base = base, .size = bar.size };
+		dev->bar[n] = (struct litepcie_window) { .base = base, .size = bar.size };
 		dev->bar_size[n] = bar.size;
 	}
 	if (!dev->bar_size[0])
@@ -79,9 +79,7 @@ static void vfio_close(struct litepcie *dev)
 	vfio_irq_disable(dev);
 	for (unsigned int kind = 0; kind < LITEPCIE_MEMORIES; kind++)
 		vfio_memory_free(dev, kind);
-	for (unsigned int n = 0; n < LITEPCIE_BARS; n++)
-		if (vfio->bar[n].base)
-			munmap((void *)vfio->bar[n].base, vfio->bar[n].size);
+	litepcie_bars_unmap(dev);
 	vfio_close_device(dev);
 	free(vfio);
 }
@@ -129,11 +127,6 @@ static int vfio_reset(struct litepcie *dev)
 
 /* Register and BAR accesses ------------------------------------------------------------------- */
 
-static uint8_t *place(struct litepcie *dev, unsigned int bar, uint64_t offset)
-{
-	return (uint8_t *)vfio_of(dev)->bar[bar].base + offset;
-}
-
 /* Returns 0, or -ENODEV with a sentence if the VFIO device has gone. */
 static int check_gone(struct litepcie *dev)
 {
@@ -152,7 +145,7 @@ static int check_gone(struct litepcie *dev)
  */
 static int vfio_read_words(struct litepcie *dev, uint32_t offset, uint32_t *words, size_t count)
 {
-	const uint8_t *from = place(dev, 0, offset);
+	const uint8_t *from = litepcie_bar_place(dev, 0, offset);
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < count; i++) {
@@ -175,26 +168,9 @@ static int vfio_post(struct litepcie *dev, const struct litepcie_post *posts, si
 	(void)by;
 	atomic_thread_fence(memory_order_seq_cst);
 	for (size_t i = 0; rc == 0 && i < count; i++)
-		rc = litepcie_store(place(dev, 0, posts[i].offset), &posts[i].value, posts[i].size);
+		rc = litepcie_store(litepcie_bar_place(dev, 0, posts[i].offset), &posts[i].value,
+				    posts[i].size);
 	return rc;
-}
-
-static int vfio_bar_read(struct litepcie *dev, unsigned int bar, uint64_t offset, void *data,
-			 size_t size)
-{
-	return litepcie_load(place(dev, bar, offset), data, size);
-}
-
-static int vfio_bar_write(struct litepcie *dev, unsigned int bar, uint64_t offset,
-			  const void *data, size_t size)
-{
-	return litepcie_store(place(dev, bar, offset), data, size);
-}
-
-static int vfio_bar_map(struct litepcie *dev, unsigned int bar, struct litepcie_window *window)
-{
-	*window = vfio_of(dev)->bar[bar];
-	return 0;
 }
 
 const struct litepcie_backend litepcie_vfio_backend = {
@@ -206,9 +182,6 @@ const struct litepcie_backend litepcie_vfio_backend = {
 	.reset = vfio_reset,
 	.read_words = vfio_read_words,
 	.post = vfio_post,
-	.bar_read = vfio_bar_read,
-	.bar_write = vfio_bar_write,
-	.bar_map = vfio_bar_map,
 	.memory = vfio_memory,
 	.memory_free = vfio_memory_free,
 	.sleep = vfio_sleep,

@@ -48,7 +48,6 @@ struct vfio {
 	int			device;		/* descriptor of the VFIO device, or -1 */
 	uint32_t		space;		/* number of the address space in the iommufd */
 	uint64_t		config;		/* offset of configuration space in @device */
-	struct litepcie_window	bar[LITEPCIE_BARS];
 	int			events;		/* epoll on @message and @request, or -1 */
 	/* eventfd by which the kernel asks the program to close the device; -1: not open */
 	int			request;
