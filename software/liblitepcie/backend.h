@@ -89,14 +89,6 @@ enum litepcie_ask {
 	LITEPCIE_ASK_CARD,
 };
 
-/* Arguments of user(): what the back end is to do about the interrupt of the user's logic. */
-enum litepcie_user {
-	LITEPCIE_USER_OFF,
-	LITEPCIE_USER_ON,
-	/* set dev->user_raised if such an interrupt has come */
-	LITEPCIE_USER_LOOK,
-};
-
 /* The functions of the DMA channel of a back end. */
 struct litepcie_channel {
 	/*
@@ -151,6 +143,13 @@ struct litepcie_channel {
 	int (*event_fd)(struct litepcie *dev);
 	/* Returns a new descriptor of the memory of an active ring, which the program closes. */
 	int (*export)(const struct litepcie_stream *stream);
+	/* Switch the interrupt of the user's logic on or off, and set dev->user_enabled. */
+	int (*user_enable)(struct litepcie *dev, bool on);
+	/*
+	 * Set dev->user_raised if the interrupt of the user's logic has come. A result of 0 or more
+	 * is no error.
+	 */
+	int (*user_look)(struct litepcie *dev);
 };
 
 struct litepcie_backend {
@@ -251,8 +250,6 @@ struct litepcie_backend {
 	 * litepcie_check_wanted() does. NULL: always 0.
 	 */
 	int (*state)(struct litepcie *dev);
-	/* Switch the interrupt of the user's logic on or off, or check whether it has come. */
-	int (*user)(struct litepcie *dev, enum litepcie_user what);
 };
 
 extern const struct litepcie_backend litepcie_kernel_backend;

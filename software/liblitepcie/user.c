@@ -29,8 +29,7 @@ int litepcie_user_enable(struct litepcie *dev, bool on)
 		return rc;
 	litepcie_lock(dev);
 	dev->user_raised = false;
-	return litepcie_unlock(dev, dev->backend->user(dev, on ? LITEPCIE_USER_ON :
-								 LITEPCIE_USER_OFF));
+	return litepcie_unlock(dev, dev->backend->channel->user_enable(dev, on));
 }
 
 /*
@@ -40,7 +39,7 @@ int litepcie_user_enable(struct litepcie *dev, bool on)
 static int wait_for_user(struct litepcie *dev, int timeout_ms)
 {
 	int64_t deadline = litepcie_deadline(timeout_ms), looked = litepcie_now_ms();
-	int rc = dev->backend->user(dev, LITEPCIE_USER_LOOK);
+	int rc = dev->backend->channel->user_look(dev);
 
 	while (rc >= 0 && !dev->user_raised) {
 		int slice = litepcie_slice(deadline);
@@ -56,7 +55,7 @@ static int wait_for_user(struct litepcie *dev, int timeout_ms)
 		 * user's interrupt is read only after a whole sleep, to save register reads.
 		 */
 		if (rc == 0 && litepcie_now_ms() - looked >= slice) {
-			rc = dev->backend->user(dev, LITEPCIE_USER_LOOK);
+			rc = dev->backend->channel->user_look(dev);
 			looked = litepcie_now_ms();
 		}
 	}

@@ -187,5 +187,4 @@ const struct litepcie_backend litepcie_kernel_backend = {
 	.capture = &litepcie_kernel_capture,
 	.sleep = kernel_sleep,
 	.merges = true,
-	.user = kernel_user,
 };

@@ -285,4 +285,6 @@ const struct litepcie_channel litepcie_kernel_channel = {
 	.sleep = kernel_wait,
 	.event_fd = kernel_event_fd,
 	.export = kernel_export,
+	.user_enable = kernel_user_enable,
+	.user_look = kernel_user_look,
 };

@@ -69,7 +69,7 @@ static int wait_for_news(struct litepcie *dev, unsigned int directions, int time
 	rc = litepcie_poll(dev, &fd, 1, timeout_ms);
 	if (!directions && rc > 0)
 		/* if another thread has taken the user's interrupt, nothing is found here */
-		kernel_user(dev, LITEPCIE_USER_LOOK);
+		kernel_user_look(dev);
 	if (rc < 0 || !(fd.revents & (POLLERR | POLLHUP)))
 		return rc;
 	/*
@@ -132,7 +132,7 @@ int kernel_event_fd(struct litepcie *dev)
 
 /* Interrupts of the user's logic -------------------------------------------------------------- */
 
-static int user_enable(struct litepcie *dev, bool on)
+int kernel_user_enable(struct litepcie *dev, bool on)
 {
 	struct kernel *kernel = kernel_of(dev);
 	int rc = kernel_check_held(dev);
@@ -151,16 +151,10 @@ static int user_enable(struct litepcie *dev, bool on)
 	return rc;
 }
 
-static int user_look(struct litepcie *dev)
+int kernel_user_look(struct litepcie *dev)
 {
 	if (!litepcie_take_event(kernel_of(dev)->user))
 		return 0;
 	dev->user_raised = true;
 	return 1;
-}
-
-int kernel_user(struct litepcie *dev, enum litepcie_user what)
-{
-	return what == LITEPCIE_USER_LOOK ? user_look(dev) :
-					    user_enable(dev, what == LITEPCIE_USER_ON);
 }

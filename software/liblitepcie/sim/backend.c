@@ -315,5 +315,4 @@ const struct litepcie_backend litepcie_sim_backend = {
 	.memory_free = sim_memory_free,
 	.sleep = sim_sleep,
 	.state = sim_state,
-	.user = litepcie_table_user,
 };

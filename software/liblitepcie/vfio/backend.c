@@ -187,5 +187,4 @@ const struct litepcie_backend litepcie_vfio_backend = {
 	.sleep = vfio_sleep,
 	.merges = true,
 	.state = vfio_state,
-	.user = litepcie_table_user,
 };

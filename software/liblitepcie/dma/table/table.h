@@ -49,12 +49,6 @@ int litepcie_table_progress(struct litepcie *dev, enum litepcie_ask ask);
 int litepcie_table_behind(struct litepcie *dev);
 
 /*
- * A back end's function user(), by registers: switch the interrupt of the user's logic on or off,
- * or check whether it has come.
- */
-int litepcie_table_user(struct litepcie *dev, enum litepcie_user what);
-
-/*
  * Switch the interrupts of the active streams on, or off while dev->looking is set (the library
  * polls the card). The interrupt of the user's logic stays as it is.
  */

@@ -65,12 +65,6 @@ static int user_enable(struct litepcie *dev, bool on)
 	return rc;
 }
 
-int litepcie_table_user(struct litepcie *dev, enum litepcie_user what)
-{
-	return what == LITEPCIE_USER_LOOK ? user_look(dev) :
-					    user_enable(dev, what == LITEPCIE_USER_ON);
-}
-
 /*
  * Clear the DMA's interrupt causes, so that the vector register does not show old ones. The causes
  * are not read, since the card's counts tell its progress. The register write may go out in one
@@ -261,4 +255,6 @@ const struct litepcie_channel litepcie_table_channel = {
 	.shared = true,
 	.event_fd = table_event_fd,
 	.export = litepcie_table_export,
+	.user_enable = user_enable,
+	.user_look = user_look,
 };

@@ -223,7 +223,7 @@ static const struct litepcie_backend fake = {
 	.name = "fake", .channel = &litepcie_table_channel,
 	.read_words = fake_read_words, .post = fake_post,
 	.memory = fake_memory, .memory_free = fake_memory_free, .sleep = fake_sleep,
-	.state = fake_state, .user = litepcie_table_user,
+	.state = fake_state,
 };
 
 static inline struct litepcie_dma_registers direction(uint32_t base)
