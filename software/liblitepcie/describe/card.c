@@ -107,9 +107,7 @@ int litepcie_conditions(struct litepcie *dev, struct litepcie_conditions *condit
 
 	litepcie_lock(dev);
 	rc = litepcie_unlock(dev, read_conditions(dev, &found));
-	if (rc < 0)
-		return rc;
-	return litepcie_struct_out(conditions, &found, sizeof(found), "litepcie_conditions");
+	return rc ?: litepcie_struct_out(conditions, &found, sizeof(found), "litepcie_conditions");
 }
 
 /* Counters of the TLP streams ----------------------------------------------------------------- */
@@ -148,9 +146,7 @@ int litepcie_counters(struct litepcie *dev, struct litepcie_counters *counters)
 
 	litepcie_lock(dev);
 	rc = litepcie_unlock(dev, read_counters(dev, &found));
-	if (rc < 0)
-		return rc;
-	return litepcie_struct_out(counters, &found, sizeof(found), "litepcie_counters");
+	return rc ?: litepcie_struct_out(counters, &found, sizeof(found), "litepcie_counters");
 }
 
 int litepcie_counters_clear(struct litepcie *dev)
@@ -205,7 +201,5 @@ int litepcie_pattern(struct litepcie *dev, struct litepcie_pattern *pattern)
 
 	litepcie_lock(dev);
 	rc = litepcie_unlock(dev, read_pattern(dev, &found));
-	if (rc < 0)
-		return rc;
-	return litepcie_struct_out(pattern, &found, sizeof(found), "litepcie_pattern");
+	return rc ?: litepcie_struct_out(pattern, &found, sizeof(found), "litepcie_pattern");
 }

@@ -92,7 +92,7 @@ int litepcie_slot(struct litepcie *dev, struct litepcie_slot *slot)
 
 	litepcie_lock(dev);
 	rc = litepcie_unlock(dev, read_slot(dev, &found));
-	return rc < 0 ? rc : litepcie_struct_out(slot, &found, sizeof(found), "litepcie_slot");
+	return rc ?: litepcie_struct_out(slot, &found, sizeof(found), "litepcie_slot");
 }
 
 /* Diagnosis of what a direction waits for ----------------------------------------------------- */

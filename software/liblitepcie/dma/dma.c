@@ -112,9 +112,7 @@ static int start(struct litepcie_stream *stream)
 	if (rc < 0)
 		return rc;
 	stream->active = true;
-	rc = litepcie_pattern_set(stream, stream->options.pattern);
-	if (rc == 0)
-		rc = litepcie_engine_start(stream);
+	rc = litepcie_pattern_set(stream, stream->options.pattern) ?: litepcie_engine_start(stream);
 	if (rc < 0)
 		stop(stream);
 	return rc;
@@ -134,14 +132,12 @@ int litepcie_stream_stop(struct litepcie_stream *stream)
 
 int litepcie_reset(struct litepcie *dev)
 {
-	int rc = 0;
+	int rc;
 
 	if (litepcie_runs(dev, LITEPCIE_H2C | LITEPCIE_C2H))
-		rc = litepcie_fail(-EBUSY, "this handle runs DMA already: stop it first");
-	else if (litepcie_has_capture(dev))
-		rc = litepcie_fail(-EBUSY, "this handle has a capture open: close it first");
-	if (rc < 0)
-		return rc;
+		return litepcie_fail(-EBUSY, "this handle runs DMA already: stop it first");
+	if (litepcie_has_capture(dev))
+		return litepcie_fail(-EBUSY, "this handle has a capture open: close it first");
 	litepcie_lock(dev);
 	dev->user_enabled = false;
 	rc = dev->backend->reset(dev) ?: litepcie_card_check(dev) ?: litepcie_attach(dev);
@@ -246,10 +242,9 @@ static int acquire_sized(struct litepcie_stream *stream, struct litepcie_buffer 
 	if (rc < 0)
 		return rc;
 	rc = litepcie_struct_out(buffer, &found, sizeof(found), "litepcie_buffer");
-	if (rc == 0)
-		return 1;
-	stream->acquired--;
-	return rc;
+	if (rc < 0)
+		stream->acquired--;
+	return rc ?: 1;
 }
 
 /* Check the card's progress or wait for a buffer, then acquire the buffer. */

@@ -175,12 +175,9 @@ int litepcie_wait_for(struct litepcie *dev, unsigned int directions, uint64_t be
 {
 	int64_t deadline = litepcie_deadline(timeout_ms);
 	unsigned int stops = stops_of(dev, directions);
-	int rc = litepcie_check_active(dev, directions);
+	int rc = litepcie_check_active(dev, directions) ?: hand_over_early(dev, directions) ?:
+		 glance(dev, directions, before);
 
-	if (rc == 0)
-		rc = hand_over_early(dev, directions);
-	if (rc == 0)
-		rc = glance(dev, directions, before);
 	if (stops_of(dev, directions) != stops)
 		return litepcie_stopped();
 	while (rc >= 0) {
@@ -217,12 +214,9 @@ static int look(struct litepcie_stream *stream)
 {
 	struct litepcie *dev = stream->dev;
 	unsigned int stops = stream->stops, direction = stream->direction;
-	int rc = litepcie_check_active(dev, direction);
+	int rc = litepcie_check_active(dev, direction) ?: hand_over_early(dev, direction) ?:
+		 litepcie_engine_peek(dev);
 
-	if (rc == 0)
-		rc = hand_over_early(dev, direction);
-	if (rc == 0)
-		rc = litepcie_engine_peek(dev);
 	if (rc == 0 && !dev->watched && ++dev->glances % GLANCES == 0)
 		rc = litepcie_sleep_once(dev, direction, 0);
 	return stream->stops == stops ? rc : litepcie_stopped();

@@ -101,11 +101,9 @@ static int check_options(struct litepcie_stream *stream,
 	int rc = check_shape(dev, options);
 
 	if (rc == 0 && stream->direction == LITEPCIE_H2C && (options->limit || options->flush_us))
-		rc = litepcie_fail(-EINVAL, "%s of h2c: only c2h has one",
-				   options->limit ? "a limit" : "a flush time");
-	if (rc == 0)
-		rc = check_packets(dev, options);
-	return rc < 0 ? rc : check_looks(options);
+		return litepcie_fail(-EINVAL, "%s of h2c: only c2h has one",
+				     options->limit ? "a limit" : "a flush time");
+	return rc ?: check_packets(dev, options) ?: check_looks(options);
 }
 
 /* Opening and closing a stream ---------------------------------------------------------------- */
@@ -126,10 +124,8 @@ static int open_stream(struct litepcie_stream *stream,
 	if (rc < 0)
 		return rc;
 	stream->options = *options;
-	if (options->memory)
-		rc = litepcie_check_memory(stream);
-	if (rc == 0)
-		rc = litepcie_engine_setup(stream);
+	rc = options->memory ? litepcie_check_memory(stream) : 0;
+	rc = rc ?: litepcie_engine_setup(stream);
 	stream->open = rc == 0;
 	return rc;
 }

@@ -222,14 +222,12 @@ static int map_status(struct litepcie_capture *capture)
 static int take(struct litepcie_capture *capture)
 {
 	struct kernel_capture *port = port_of(capture);
-	int rc = 0;
+	int rc;
 
 	if (port->taken)
 		return 0;
-	if (!port->status)
-		rc = map_status(capture);
-	if (rc == 0)
-		rc = take_ring(capture);
+	rc = port->status ? 0 : map_status(capture);
+	rc = rc ?: take_ring(capture);
 	if (rc < 0)
 		return rc;
 	port->taken = true;
@@ -251,10 +249,9 @@ static int start_capture(struct litepcie_capture *capture)
 		.wait_cycles = litepcie_capture_wait_cycles(capture->dev, config->wait_ns),
 		.limit = config->ring_bytes,
 	};
-	int rc = take(capture);
+	int rc = take(capture) ?:
+		 call(capture, LITEPCIE_IOCTL_CAPTURE_START, &start, "start of a capture");
 
-	if (rc == 0)
-		rc = call(capture, LITEPCIE_IOCTL_CAPTURE_START, &start, "start of a capture");
 	if (rc == 0) {
 		capture->limit = start.limit;
 		capture->limits = 1;
@@ -377,8 +374,7 @@ static int sort(struct litepcie_capture *capture, const struct litepcie_sorting 
 		memcpy(wanted.rule, sorting->rule, sizeof(wanted.rule));
 		memcpy(wanted.spread, sorting->spread, sizeof(wanted.spread));
 	}
-	return rc < 0 ? rc : call(capture, LITEPCIE_IOCTL_CAPTURE_SORT, &wanted,
-				  "rules of a capture");
+	return rc ?: call(capture, LITEPCIE_IOCTL_CAPTURE_SORT, &wanted, "rules of a capture");
 }
 
 /*

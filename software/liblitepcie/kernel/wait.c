@@ -135,10 +135,8 @@ int kernel_event_fd(struct litepcie *dev)
 int kernel_user_enable(struct litepcie *dev, bool on)
 {
 	struct kernel *kernel = kernel_of(dev);
-	int rc = kernel_check_held(dev);
+	int rc = kernel_check_held(dev) ?: open_event(&kernel->user);
 
-	if (rc == 0)
-		rc = open_event(&kernel->user);
 	if (rc == 0)
 		/* forget an interrupt of the user's logic that came before this call */
 		litepcie_take_event(kernel->user);

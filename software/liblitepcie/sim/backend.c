@@ -202,11 +202,9 @@ static int sim_open(struct litepcie *dev)
 	sim->msi = dev->interrupt = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	sim->path = strdup(strchr(dev->name, ':') + 1);
 	rc = sim->path && sim->msi >= 0 ? parse_options(dev, &timeout_s) : -ENOMEM;
-	if (rc == 0)
-		rc = vfio_user_connect(&sim->vu, sim->path, timeout_s);
+	rc = rc ?: vfio_user_connect(&sim->vu, sim->path, timeout_s);
 	dev->mmio_path = sim->vu.write_multi ? "vfio-user" : "vfio-user, one write in a message";
-	if (rc == 0)
-		rc = sim_bring_up(dev);
+	rc = rc ?: sim_bring_up(dev);
 	if (rc < 0)
 		sim_close(dev);
 	return rc;

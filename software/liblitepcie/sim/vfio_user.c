@@ -55,10 +55,9 @@ static int handshake(struct vfio_user *vu)
 	char reply[4096] = { 0 };
 	size_t fixed = offsetof(struct version, json);
 	uint16_t major;
-	int rc = vfio_user_send(vu, CMD_VERSION, 0, &version, fixed + strlen(version.json) + 1, -1);
+	int rc = vfio_user_send(vu, CMD_VERSION, 0, &version, fixed + strlen(version.json) + 1, -1) ?:
+		 vfio_user_receive(vu, CMD_VERSION, reply, sizeof(reply) - 1);
 
-	if (rc == 0)
-		rc = vfio_user_receive(vu, CMD_VERSION, reply, sizeof(reply) - 1);
 	if (rc == -EBUSY)
 		return litepcie_fail(rc, "%s: the board has a client: one at a time; try again "
 				     "when that one has closed the card", vu->path);
@@ -85,9 +84,7 @@ int vfio_user_connect(struct vfio_user *vu, const char *path, int timeout_s)
 	int rc;
 
 	*vu = (struct vfio_user) { .fd = -1, .path = path, .timeout_s = timeout_s };
-	rc = vfio_user_connect_socket(vu);
-	if (rc == 0)
-		rc = handshake(vu);
+	rc = vfio_user_connect_socket(vu) ?: handshake(vu);
 	if (rc < 0)
 		vfio_user_disconnect(vu);
 	return rc;

@@ -290,9 +290,7 @@ int vfio_user_receive(struct vfio_user *vu, uint16_t command, void *reply, size_
 				     vu->next_id);
 	}
 	size = header.size - sizeof(header);
-	rc = receive_body(vu, size, reply, reply_size, doing);
-	if (rc == 0)
-		rc = serve_rest(vu);
+	rc = receive_body(vu, size, reply, reply_size, doing) ?: serve_rest(vu);
 	if (rc == 0 && header.flags & FLAG_ERROR)
 		return litepcie_fail(refusal(header.error), "%s: the board refused %s: %s",
 				     vu->path, doing, strerror((int)header.error));
@@ -306,10 +304,9 @@ int vfio_user_receive(struct vfio_user *vu, uint16_t command, void *reply, size_
 int vfio_user_call(struct vfio_user *vu, uint16_t command, const void *body, size_t size, int fd,
 		void *reply, size_t reply_size)
 {
-	int rc = vfio_user_send(vu, command, 0, body, size, fd);
+	int rc = vfio_user_send(vu, command, 0, body, size, fd) ?:
+		 vfio_user_receive(vu, command, reply, reply_size);
 
-	if (rc == 0)
-		rc = vfio_user_receive(vu, command, reply, reply_size);
 	if (rc >= 0 && (size_t)rc < reply_size) {
 		vfio_user_drop(vu);
 		return litepcie_fail(-EPROTO, "%s: the answer to %s has %d bytes, not %zu; the "

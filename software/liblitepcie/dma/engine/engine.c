@@ -232,9 +232,7 @@ int litepcie_engine_progress(struct litepcie *dev, enum litepcie_ask ask)
 
 int litepcie_engine_peek(struct litepcie *dev)
 {
-	int rc = look_if_silent(dev);
-
-	return rc < 0 ? rc : litepcie_engine_progress(dev, LITEPCIE_ASK_MEMORY);
+	return look_if_silent(dev) ?: litepcie_engine_progress(dev, LITEPCIE_ASK_MEMORY);
 }
 
 static int received_bytes(struct litepcie *dev, uint64_t *bytes)
@@ -412,11 +410,10 @@ int litepcie_engine_start(struct litepcie_stream *stream)
 
 	if (stream->direction == LITEPCIE_H2C && dev->map.h2c_in_flight)
 		rc = received_bytes(dev, &stream->received_before);
-	if (rc == 0)
-		rc = channel->start(stream);
+	rc = rc ?: channel->start(stream);
 	if (rc == 0 && stream->direction == LITEPCIE_C2H)
 		rc = post_c2h(stream, 0);
-	return rc < 0 ? rc : channel->run(stream);
+	return rc ?: channel->run(stream);
 }
 
 /*

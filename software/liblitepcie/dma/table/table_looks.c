@@ -65,13 +65,10 @@ int litepcie_looks_stop(struct litepcie *dev)
 
 int litepcie_looks_begin(struct litepcie *dev)
 {
-	int rc;
-
 	if (!dev->adaptive || dev->looking)
 		return 0;
 	dev->looking = true;
-	rc = litepcie_table_interrupts(dev);
-	return rc < 0 ? rc : set_timer(dev, dev->poll_us);
+	return litepcie_table_interrupts(dev) ?: set_timer(dev, dev->poll_us);
 }
 
 /*
@@ -80,13 +77,12 @@ int litepcie_looks_begin(struct litepcie *dev)
  */
 static int end(struct litepcie *dev)
 {
-	int behind, rc;
+	int behind;
 
 	dev->looking = false;
-	rc = litepcie_table_interrupts(dev);
-	behind = rc < 0 ? rc : litepcie_table_behind(dev);
+	behind = litepcie_table_interrupts(dev) ?: litepcie_table_behind(dev);
 	if (behind <= 0)
-		return behind < 0 ? behind : set_timer(dev, 0);
+		return behind ?: set_timer(dev, 0);
 	dev->looking = true;
 	return litepcie_table_interrupts(dev);
 }

@@ -221,8 +221,7 @@ static int table_stop(struct litepcie_stream *stream)
 	bool last = !litepcie_both_run(dev);
 	int rc = last ? litepcie_looks_stop(dev) : 0;
 
-	if (rc == 0)
-		rc = disable(dev, stream->registers);
+	rc = rc ?: disable(dev, stream->registers);
 	if (rc == 0 && last)
 		rc = litepcie_put(dev, dev->map.loopback, 0);
 	/*
