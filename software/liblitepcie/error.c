@@ -53,28 +53,24 @@ const char *litepcie_why(const struct litepcie *dev)
 	return sentence;
 }
 
+/* What an error number of this library means. Other numbers mean what strerror() says. */
+static const char *const meanings[] = {
+	[ENODEV] = "the card is gone",
+	[EIO] = "the card does not answer, or answers with all ones",
+	[ETIMEDOUT] = "the card, or the process of a simulated board, did not do it in time",
+	[EBUSY] = "this DMA direction, capture or card is in use, by this program or another",
+	[ENOENT] = "there is no such device file or socket, or the card has no such block, register or BAR",
+	[EINVAL] = "a value is not allowed, or the call makes no sense at this moment",
+	[EPROTO] = "the peer does not speak the protocol",
+	[EOPNOTSUPP] = "this way to the card cannot do that",
+	[ECANCELED] = "another thread ended what this one waited for",
+};
+
 const char *litepcie_strerror(int error)
 {
-	switch (abs(error)) {
-	case ENODEV:
-		return "the card is gone";
-	case EIO:
-		return "the card does not answer, or answers with all ones";
-	case ETIMEDOUT:
-		return "the card, or the process of a simulated board, did not do it in time";
-	case EBUSY:
-		return "this DMA direction, capture or card is in use, by this program or another";
-	case ENOENT:
-		return "there is no such device file or socket, or the card has no such block, register or BAR";
-	case EINVAL:
-		return "a value is not allowed, or the call makes no sense at this moment";
-	case EPROTO:
-		return "the peer does not speak the protocol";
-	case EOPNOTSUPP:
-		return "this way to the card cannot do that";
-	case ECANCELED:
-		return "another thread ended what this one waited for";
-	default:
-		return strerror(abs(error));
-	}
+	size_t number = (size_t)abs(error);
+
+	if (number < sizeof(meanings) / sizeof(meanings[0]) && meanings[number])
+		return meanings[number];
+	return strerror(abs(error));
 }

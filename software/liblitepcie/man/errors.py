@@ -84,7 +84,7 @@ def uses(key):
 def meanings():
     """Return {name: text} of the errors for which litepcie_strerror() has a text of its own."""
     text = (LIBRARY / "error.c").read_text()
-    return dict(re.findall(r'case (E\w+):\n\s*return "([^"]*)";', text))
+    return dict(re.findall(r'\[(E\w+)\] = "([^"]*)",', text))
 
 
 def errors(call):
