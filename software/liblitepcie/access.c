@@ -18,42 +18,25 @@
 
 static bool has_vectors(size_t size)
 {
-	switch (size) {
-	case 16:
-		return true;
-	case 32:
-		return __builtin_cpu_supports("avx");
-	case 64:
-		return __builtin_cpu_supports("avx512f");
-	default:
-		return false;
-	}
+	return size == 16 || (size == 32 && __builtin_cpu_supports("avx")) ||
+	       (size == 64 && __builtin_cpu_supports("avx512f"));
 }
 
-static void load_vector(const uint8_t *from, void *data, size_t size)
+/*
+ * One of the two addresses is that of the program's data, which need not be aligned. A load or
+ * store that is aligned is one access even by an instruction that does not ask for alignment.
+ */
+static void copy_vector(void *to, const void *from, size_t size)
 {
 	if (size == 16)
-		__asm__ volatile ("movdqa (%0), %%xmm0\n\tmovdqu %%xmm0, (%1)"
-				  : : "r" (from), "r" (data) : "memory", "xmm0");
+		__asm__ volatile ("movdqu (%0), %%xmm0\n\tmovdqu %%xmm0, (%1)"
+				  : : "r" (from), "r" (to) : "memory", "xmm0");
 	else if (size == 32)
-		__asm__ volatile ("vmovdqa (%0), %%ymm0\n\tvmovdqu %%ymm0, (%1)\n\tvzeroupper"
-				  : : "r" (from), "r" (data) : "memory", "xmm0");
+		__asm__ volatile ("vmovdqu (%0), %%ymm0\n\tvmovdqu %%ymm0, (%1)\n\tvzeroupper"
+				  : : "r" (from), "r" (to) : "memory", "xmm0");
 	else
-		__asm__ volatile ("vmovdqa64 (%0), %%zmm0\n\tvmovdqu64 %%zmm0, (%1)\n\tvzeroupper"
-				  : : "r" (from), "r" (data) : "memory", "xmm0");
-}
-
-static void store_vector(uint8_t *to, const void *data, size_t size)
-{
-	if (size == 16)
-		__asm__ volatile ("movdqu (%1), %%xmm0\n\tmovdqa %%xmm0, (%0)"
-				  : : "r" (to), "r" (data) : "memory", "xmm0");
-	else if (size == 32)
-		__asm__ volatile ("vmovdqu (%1), %%ymm0\n\tvmovdqa %%ymm0, (%0)\n\tvzeroupper"
-				  : : "r" (to), "r" (data) : "memory", "xmm0");
-	else
-		__asm__ volatile ("vmovdqu64 (%1), %%zmm0\n\tvmovdqa64 %%zmm0, (%0)\n\tvzeroupper"
-				  : : "r" (to), "r" (data) : "memory", "xmm0");
+		__asm__ volatile ("vmovdqu64 (%0), %%zmm0\n\tvmovdqu64 %%zmm0, (%1)\n\tvzeroupper"
+				  : : "r" (from), "r" (to) : "memory", "xmm0");
 }
 
 #else
@@ -64,9 +47,8 @@ static bool has_vectors(size_t size)
 	return false;
 }
 
-/* stand-ins on a CPU without vectors; never called: check_width() refuses these sizes */
-#define load_vector(from, data, size)	((void)0)
-#define store_vector(to, data, size)	((void)0)
+/* a stand-in on a CPU without vectors; never called: check_width() refuses these sizes */
+#define copy_vector(to, from, size)	((void)0)
 
 #endif
 
@@ -96,7 +78,7 @@ int litepcie_load(const uint8_t *from, void *data, size_t size)
 	else if (size == 8)
 		memcpy(data, &(uint64_t) { *(const volatile uint64_t *)from }, 8);
 	else
-		load_vector(from, data, size);
+		copy_vector(data, from, size);
 	return 0;
 }
 
@@ -119,6 +101,6 @@ int litepcie_store(uint8_t *to, const void *data, size_t size)
 	else if (size == 8)
 		*(volatile uint64_t *)to = value;
 	else
-		store_vector(to, data, size);
+		copy_vector(to, data, size);
 	return 0;
 }
