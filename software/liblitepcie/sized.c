@@ -21,22 +21,22 @@
  */
 #define LARGEST		4096u
 
-static int check_size(size_t size, const char *name)
+/* Get the struct_size that the program has set in the struct @theirs. */
+static int read_size(const void *theirs, const char *name, size_t *size)
 {
-	if (size > sizeof(size_t) && size <= LARGEST)
+	memcpy(size, theirs, sizeof(*size));
+	if (*size > sizeof(*size) && *size <= LARGEST)
 		return 0;
 	return litepcie_fail(-EINVAL, "struct_size of struct %s is %zu: it must be sizeof(struct "
-			     "%s)", name, size, name);
+			     "%s)", name, *size, name);
 }
 
 int litepcie_struct_in(void *ours, size_t size, const void *theirs, const char *name)
 {
 	const uint8_t *bytes = theirs;
 	size_t has;
-	int rc;
+	int rc = read_size(theirs, name, &has);
 
-	memcpy(&has, theirs, sizeof(has));
-	rc = check_size(has, name);
 	if (rc < 0)
 		return rc;
 	for (size_t i = size; i < has; i++)
@@ -52,10 +52,8 @@ int litepcie_struct_out(void *theirs, const void *ours, size_t size, const char 
 {
 	uint8_t *bytes = theirs;
 	size_t has;
-	int rc;
+	int rc = read_size(theirs, name, &has);
 
-	memcpy(&has, theirs, sizeof(has));
-	rc = check_size(has, name);
 	if (rc < 0)
 		return rc;
 	if (has > size)

@@ -157,14 +157,9 @@ static uint32_t parameter(const struct litepcie *dev, unsigned int type, unsigne
 
 static const char *endpoint_name(uint32_t kind)
 {
-	switch (kind) {
-	case LITEPCIE_ENDPOINT_KIND_LITEPCIE:
+	if (kind == LITEPCIE_ENDPOINT_KIND_LITEPCIE)
 		return "litepcie";
-	case LITEPCIE_ENDPOINT_KIND_LANEBOX:
-		return "lanebox";
-	default:
-		return "unknown";
-	}
+	return kind == LITEPCIE_ENDPOINT_KIND_LANEBOX ? "lanebox" : "unknown";
 }
 
 static void describe(struct litepcie *dev, const uint32_t *words)
