@@ -42,6 +42,13 @@ extern "C" {
 
 #define LITEPCIE_STOCK_WAIT_MS	100	/* longest wait in litepcie_dma_process(), in ms */
 
+/* A stream of a program. Lanebox's own: LitePCIe has no such structure. */
+struct litepcie_stock_way {
+	struct litepcie_stream *stream;	/* NULL: the program does not use that direction */
+	uint64_t next;			/* number of the buffer that the program gets next */
+	unsigned kept;	/* how many buffers the program has got and not given back yet */
+};
+
 struct litepcie_dma_ctrl {
 	uint8_t use_reader, use_writer, loopback, zero_copy;
 	struct pollfd fds;
@@ -57,12 +64,7 @@ struct litepcie_dma_ctrl {
 	 * The fields from @dev on are Lanebox's own. LitePCIe's structure has none of them.
 	 */
 	struct litepcie *dev;
-	/* the streams c2h (read) and h2c (write); NULL: the program does not use that direction */
-	struct litepcie_stream *read, *write;
-	/* numbers of the c2h (read) and the h2c (write) buffer that the program gets next */
-	uint64_t next_read, next_write;
-	/* how many c2h (read) and h2c (write) buffers the program has got and not given back yet */
-	unsigned kept_read, kept_write;
+	struct litepcie_stock_way read, write;	/* the streams c2h (read) and h2c (write) */
 };
 
 static inline void litepcie_dma_set_loopback(int fd, uint8_t loopback_enable)
@@ -111,7 +113,7 @@ static inline void litepcie_release_dma(int fd, uint8_t reader, uint8_t writer)
 
 /* Open and start the stream of @direction. *@base gets the address of its ring. */
 static inline int litepcie_stock_start(struct litepcie_dma_ctrl *dma, unsigned int direction,
-				       struct litepcie_stream **stream, char **base)
+				       struct litepcie_stock_way *way, char **base)
 {
 	struct litepcie_stream_options options = { 0 };
 	struct litepcie_stream_info info = { 0 };
@@ -120,11 +122,11 @@ static inline int litepcie_stock_start(struct litepcie_dma_ctrl *dma, unsigned i
 	options.struct_size = sizeof(options);
 	options.loopback = dma->loopback != 0;
 	info.struct_size = sizeof(info);
-	rc = litepcie_stream_open(dma->dev, direction, &options, stream);
+	rc = litepcie_stream_open(dma->dev, direction, &options, &way->stream);
 	if (rc == 0)
-		rc = litepcie_stream_start(*stream);
+		rc = litepcie_stream_start(way->stream);
 	if (rc == 0)
-		rc = litepcie_stream_info(*stream, &info);
+		rc = litepcie_stream_info(way->stream, &info);
 	*base = (char *)info.base;
 	return rc;
 }
@@ -138,10 +140,9 @@ static inline int litepcie_dma_init(struct litepcie_dma_ctrl *dma, const char *d
 
 	dma->zero_copy = zero_copy;
 	dma->fds.fd = -1;
-	dma->read = dma->write = NULL;
+	memset(&dma->read, 0, sizeof(dma->read));
+	memset(&dma->write, 0, sizeof(dma->write));
 	dma->buf_rd = dma->buf_wr = NULL;
-	dma->next_read = dma->next_write = 0;
-	dma->kept_read = dma->kept_write = 0;
 	dma->reader_hw_count = dma->reader_sw_count = 0;
 	dma->writer_hw_count = dma->writer_sw_count = 0;
 	if (litepcie_open(&dma->dev, other ? other : device_name, why, sizeof(why)) < 0) {
@@ -180,41 +181,50 @@ static inline int litepcie_stock_result(struct litepcie_dma_ctrl *dma, int rc)
 }
 
 /* Give the buffers back to the card that the program has got since the last call. */
-static inline void litepcie_stock_give_back(struct litepcie_dma_ctrl *dma)
+static inline void litepcie_stock_give_back(struct litepcie_dma_ctrl *dma,
+					    struct litepcie_stock_way *way)
 {
-	if (dma->kept_read)
-		litepcie_stock_result(dma, litepcie_stream_release(dma->read, dma->kept_read));
-	if (dma->kept_write)
-		litepcie_stock_result(dma, litepcie_stream_release(dma->write, dma->kept_write));
-	dma->kept_read = dma->kept_write = 0;
+	if (way->kept)
+		litepcie_stock_result(dma, litepcie_stream_release(way->stream, way->kept));
+	way->kept = 0;
+}
+
+/* Returns the number of buffers that the program can get, or 0 if the direction is not enabled. */
+static inline unsigned litepcie_stock_ready(struct litepcie_dma_ctrl *dma,
+					    struct litepcie_stock_way *way, int enabled)
+{
+	return enabled ? (unsigned)litepcie_stock_result(dma, litepcie_stream_ready(way->stream, 0)) :
+			 0;
 }
 
 static inline void litepcie_stock_look(struct litepcie_dma_ctrl *dma)
 {
-	int count;
-
-	dma->buffers_available_read = dma->buffers_available_write = 0;
-	if (dma->use_writer && dma->writer_enable) {
-		count = litepcie_stream_ready(dma->read, 0);
-		dma->buffers_available_read = (unsigned)litepcie_stock_result(dma, count);
-	}
-	if (dma->use_reader && dma->reader_enable) {
-		count = litepcie_stream_ready(dma->write, 0);
-		dma->buffers_available_write = (unsigned)litepcie_stock_result(dma, count);
-	}
-	dma->usr_read_buf_offset = (unsigned)(dma->next_read % DMA_BUFFER_COUNT);
-	dma->usr_write_buf_offset = (unsigned)(dma->next_write % DMA_BUFFER_COUNT);
+	dma->buffers_available_read =
+		litepcie_stock_ready(dma, &dma->read, dma->use_writer && dma->writer_enable);
+	dma->buffers_available_write =
+		litepcie_stock_ready(dma, &dma->write, dma->use_reader && dma->reader_enable);
+	dma->usr_read_buf_offset = (unsigned)(dma->read.next % DMA_BUFFER_COUNT);
+	dma->usr_write_buf_offset = (unsigned)(dma->write.next % DMA_BUFFER_COUNT);
 }
 
-/* Acquire the next buffer of a stream that has one ready. *@next gets the number after it. */
+/*
+ * Get the next buffer, or NULL if *@available is 0. *@offset gets the number of the buffer of the
+ * ring that follows.
+ */
 static inline char *litepcie_stock_next(struct litepcie_dma_ctrl *dma,
-					struct litepcie_stream *stream, uint64_t *next)
+					struct litepcie_stock_way *way, unsigned *available,
+					unsigned *offset)
 {
 	struct litepcie_buffer buffer = { 0 };
 
+	if (!*available)
+		return NULL;
 	buffer.struct_size = sizeof(buffer);
-	litepcie_stock_result(dma, litepcie_stream_acquire(stream, &buffer, 0));
-	*next = buffer.sequence + 1;
+	litepcie_stock_result(dma, litepcie_stream_acquire(way->stream, &buffer, 0));
+	--*available;
+	way->kept++;
+	way->next = buffer.sequence + 1;
+	*offset = (unsigned)(way->next % DMA_BUFFER_COUNT);
 	return (char *)buffer.data;
 }
 
@@ -224,7 +234,8 @@ static inline void litepcie_dma_process(struct litepcie_dma_ctrl *dma)
 			      (dma->use_writer && dma->writer_enable ? LITEPCIE_C2H : 0);
 	struct litepcie_stats stats = { .struct_size = sizeof(stats) };
 
-	litepcie_stock_give_back(dma);
+	litepcie_stock_give_back(dma, &dma->read);
+	litepcie_stock_give_back(dma, &dma->write);
 	litepcie_stock_look(dma);
 	if (directions && !dma->buffers_available_read && !dma->buffers_available_write) {
 		litepcie_stock_result(dma, litepcie_dma_wait(dma->dev, directions,
@@ -242,28 +253,14 @@ static inline void litepcie_dma_process(struct litepcie_dma_ctrl *dma)
 
 static inline char *litepcie_dma_next_read_buffer(struct litepcie_dma_ctrl *dma)
 {
-	char *buffer;
-
-	if (!dma->buffers_available_read)
-		return NULL;
-	buffer = litepcie_stock_next(dma, dma->read, &dma->next_read);
-	dma->buffers_available_read--;
-	dma->kept_read++;
-	dma->usr_read_buf_offset = (unsigned)(dma->next_read % DMA_BUFFER_COUNT);
-	return buffer;
+	return litepcie_stock_next(dma, &dma->read, &dma->buffers_available_read,
+				   &dma->usr_read_buf_offset);
 }
 
 static inline char *litepcie_dma_next_write_buffer(struct litepcie_dma_ctrl *dma)
 {
-	char *buffer;
-
-	if (!dma->buffers_available_write)
-		return NULL;
-	buffer = litepcie_stock_next(dma, dma->write, &dma->next_write);
-	dma->buffers_available_write--;
-	dma->kept_write++;
-	dma->usr_write_buf_offset = (unsigned)(dma->next_write % DMA_BUFFER_COUNT);
-	return buffer;
+	return litepcie_stock_next(dma, &dma->write, &dma->buffers_available_write,
+				   &dma->usr_write_buf_offset);
 }
 
 #ifdef __cplusplus
