@@ -84,13 +84,13 @@ static int parse_options(struct litepcie *dev, int *timeout_s)
  */
 static void free_memory(struct sim *sim, unsigned int kind)
 {
-	const struct litepcie_memory *memory = sim->memory[kind];
+	const struct litepcie_memory *memory = sim->vu.memory[kind];
 
 	if (memory && memory->placed)
 		mmap(memory->base, memory->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED,
 		     memory->fd, 0);
-	litepcie_memory_drop(sim->memory[kind]);
-	sim->memory[kind] = NULL;
+	litepcie_memory_drop(sim->vu.memory[kind]);
+	sim->vu.memory[kind] = NULL;
 }
 
 static bool write_all(int fd, const uint8_t *data, size_t size)
@@ -150,9 +150,12 @@ static int sim_memory(struct litepcie *dev, unsigned int kind, void *place, size
 			close(fd);
 		return rc;
 	}
-	sim->memory[kind] = *memory = litepcie_memory_new(base, size, fd, place);
+	sim->vu.memory[kind] = *memory = litepcie_memory_new(base, size, fd, place);
 	*iova = litepcie_iova(kind);
-	return *memory ? vfio_user_map(&sim->vu, kind, fd, base, *iova, size) : -ENOMEM;
+	rc = *memory ? vfio_user_map(&sim->vu, kind) : -ENOMEM;
+	if (rc < 0)
+		free_memory(sim, kind);
+	return rc;
 }
 
 /*

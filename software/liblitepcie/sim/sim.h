@@ -11,7 +11,6 @@
 #ifndef LITEPCIE_SIM_H
 #define LITEPCIE_SIM_H
 
-#include "dma/table/table.h"
 #include "vfio_user.h"
 
 struct sim {
@@ -21,7 +20,6 @@ struct sim {
 	unsigned int		mps, mrrs;
 	/* eventfd that the process of the simulated board signals for each MSI */
 	int			msi;
-	struct litepcie_memory	*memory[LITEPCIE_MEMORIES];
 	/* offsets in the card's configuration space of the MSI and the PCI Express capability */
 	unsigned int		msi_cap, pcie_cap;
 };

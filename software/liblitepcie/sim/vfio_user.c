@@ -204,35 +204,24 @@ int vfio_user_post(struct vfio_user *vu, const struct litepcie_post *writes, siz
 
 /* Host memory and interrupts of the device ---------------------------------------------------- */
 
-int vfio_user_map(struct vfio_user *vu, unsigned int kind, int fd, void *base, uint64_t iova,
-		  size_t size)
+int vfio_user_map(struct vfio_user *vu, unsigned int kind)
 {
+	const struct litepcie_memory *memory = vu->memory[kind];
 	struct dma_map map = {
-		.argsz = sizeof(map), .flags = DMA_READABLE | DMA_WRITABLE, .address = iova, .size = size,
+		.argsz = sizeof(map), .flags = DMA_READABLE | DMA_WRITABLE,
+		.address = litepcie_iova(kind), .size = memory->size,
 	};
-	int rc;
 
-	/*
-	 * vu->memory is set before the message goes out, since the board may access the memory
-	 * before it replies
-	 */
-	vu->memory[kind] = (struct vfio_user_memory) { iova, size, base };
-	rc = vfio_user_call(vu, CMD_DMA_MAP, &map, sizeof(map), fd, NULL, 0);
-	if (rc < 0)
-		vu->memory[kind].base = NULL;
-	return rc;
+	return vfio_user_call(vu, CMD_DMA_MAP, &map, sizeof(map), memory->fd, NULL, 0);
 }
 
 int vfio_user_unmap(struct vfio_user *vu, unsigned int kind)
 {
-	struct vfio_user_memory *memory = &vu->memory[kind];
-	struct dma_unmap unmap = {
-		.argsz = sizeof(unmap), .address = memory->iova, .size = memory->size,
-	};
+	struct dma_unmap unmap = { .argsz = sizeof(unmap), .address = litepcie_iova(kind) };
 
-	if (!memory->base)
+	if (!vu->memory[kind])
 		return 0;
-	memory->base = NULL;
+	unmap.size = vu->memory[kind]->size;
 	return vfio_user_call(vu, CMD_DMA_UNMAP, &unmap, sizeof(unmap), -1, NULL, 0);
 }
 

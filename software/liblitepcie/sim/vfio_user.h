@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "helpers.h"
+#include "dma/table/table.h"
 
 #define VFIO_USER_LARGEST	64	/* most bytes of one access to a vfio-user region */
 /* most vfio-user reads that are under way at the same time: a host makes several at once, too */
@@ -33,13 +33,10 @@ struct vfio_user {
 	bool		write_multi;
 	const char	*path;
 	/*
-	 * Host memory of each kind that the device may access; base NULL: no memory of this kind.
+	 * host memory of each kind, which the device may access at litepcie_iova(); NULL: none. The
+	 * user of the connection provides it, and frees it after vfio_user_unmap().
 	 */
-	struct vfio_user_memory {
-		uint64_t	iova;
-		size_t		size;
-		uint8_t		*base;
-	} memory[LITEPCIE_MEMORIES];
+	struct litepcie_memory *memory[LITEPCIE_MEMORIES];
 	/* register write that the library keeps back, and sends together with the next message */
 	struct litepcie_post held;
 	uint16_t	held_id;	/* message number of the write @held */
@@ -88,12 +85,8 @@ int vfio_user_post(struct vfio_user *vu, const struct litepcie_post *writes, siz
 int vfio_user_hold(struct vfio_user *vu, const struct litepcie_post *write);
 int vfio_user_flush(struct vfio_user *vu);
 
-/*
- * Let the device access @size bytes of the file @fd, mapped by this process at @base, at bus
- * address @iova.
- */
-int vfio_user_map(struct vfio_user *vu, unsigned int kind, int fd, void *base, uint64_t iova,
-		  size_t size);
+/* Let the device access the host memory of @kind, which must be a mapping of a file. */
+int vfio_user_map(struct vfio_user *vu, unsigned int kind);
 int vfio_user_unmap(struct vfio_user *vu, unsigned int kind);
 
 /* Let the peer signal @eventfd on each MSI of the card. -1: none from now on. */

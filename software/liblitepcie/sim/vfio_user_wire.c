@@ -132,13 +132,26 @@ int vfio_user_send(struct vfio_user *vu, uint16_t command, uint32_t flags,
 static uint8_t *find_memory(const struct vfio_user *vu, const struct memory_access *access)
 {
 	for (unsigned int kind = 0; kind < LITEPCIE_MEMORIES; kind++) {
-		const struct vfio_user_memory *memory = &vu->memory[kind];
-		uint64_t at = access->address - memory->iova;
+		const struct litepcie_memory *memory = vu->memory[kind];
+		uint64_t at = access->address - litepcie_iova(kind);
 
-		if (memory->base && at <= memory->size && access->count <= memory->size - at)
-			return memory->base + at;
+		if (memory && at <= memory->size && access->count <= memory->size - at)
+			return (uint8_t *)memory->base + at;
 	}
 	return NULL;
+}
+
+/*
+ * Answer a request of the peer, whose header becomes that of the answer. If @error is 0, the answer
+ * has the @size bytes of @body.
+ */
+static int answer(struct vfio_user *vu, struct header *header, uint32_t error, const void *body,
+		  size_t size)
+{
+	header->size = (uint32_t)(sizeof(*header) + size);
+	header->flags = TYPE_REPLY | (error ? FLAG_ERROR : 0);
+	header->error = error;
+	return transmit(vu, header, body, size, -1);
 }
 
 /*
@@ -149,30 +162,24 @@ static int serve_memory(struct vfio_user *vu, struct header *header, uint8_t *bo
 {
 	struct memory_access access;
 	size_t reply = sizeof(access);
+	uint32_t error = 0;
 	uint8_t *memory;
 
 	if (size < sizeof(access))
 		return vfio_user_broken(vu, "a request of its own that is too short", 0);
 	memcpy(&access, body, sizeof(access));
 	memory = find_memory(vu, &access);
-	header->flags = TYPE_REPLY;
-	header->error = 0;
 	if (!memory || access.count > MAX_MESSAGE - sizeof(access)) {
-		header->flags |= FLAG_ERROR;
-		header->error = EFAULT;
-		reply = 0;
+		error = EFAULT;
 	} else if (header->command == CMD_DMA_READ) {
 		memcpy(body + sizeof(access), memory, access.count);
 		reply += access.count;
 	} else if (access.count > size - sizeof(access)) {
-		header->flags |= FLAG_ERROR;
-		header->error = EINVAL;
-		reply = 0;
+		error = EINVAL;
 	} else {
 		memcpy(memory, body + sizeof(access), access.count);
 	}
-	header->size = (uint32_t)(sizeof(*header) + reply);
-	return transmit(vu, header, body, reply, -1);
+	return answer(vu, header, error, body, error ? 0 : reply);
 }
 
 static int serve_request(struct vfio_user *vu, struct header *header)
@@ -188,14 +195,10 @@ static int serve_request(struct vfio_user *vu, struct header *header)
 		return litepcie_fail(-ENOMEM, "%s: no memory for %s of the peer", vu->path, doing);
 	}
 	rc = vfio_user_take(vu, body, size, doing);
-	if (rc == 0 && (header->command == CMD_DMA_READ || header->command == CMD_DMA_WRITE)) {
+	if (rc == 0 && (header->command == CMD_DMA_READ || header->command == CMD_DMA_WRITE))
 		rc = serve_memory(vu, header, body, size);
-	} else if (rc == 0) {
-		header->size = sizeof(*header);
-		header->flags = TYPE_REPLY | FLAG_ERROR;
-		header->error = ENOTSUP;
-		rc = transmit(vu, header, NULL, 0, -1);
-	}
+	else if (rc == 0)
+		rc = answer(vu, header, ENOTSUP, NULL, 0);
 	free(body);
 	return rc;
 }
