@@ -11,9 +11,7 @@
  * that the fork splits no huge page.
  */
 #include <errno.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "capture/capture_pages.h"
 #include "kernel.h"

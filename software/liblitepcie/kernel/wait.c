@@ -10,7 +10,6 @@
  */
 #include <errno.h>
 #include <poll.h>
-#include <string.h>
 #include <sys/eventfd.h>
 
 #include "kernel.h"

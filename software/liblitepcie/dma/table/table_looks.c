@@ -10,7 +10,6 @@
  * whole run. The kernel driver does the same (software/kernel/dma/timer.c).
  */
 #include <errno.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 
