@@ -158,7 +158,7 @@ struct litepcie_backend {
 	const char *name;
 	/*
 	 * true: all threads share one connection to the process of a simulated board, so each
-	 * access takes the handle's lock, and no BAR can be mapped
+	 * access takes the handle's lock
 	 */
 	bool serial;
 	/*

@@ -145,7 +145,7 @@ int litepcie_bar_map(struct litepcie *dev, unsigned int bar, struct litepcie_win
 
 	if (rc < 0)
 		return rc;
-	if (dev->backend->serial)
+	if (!(dev->able & LITEPCIE_HAS_BAR_MAP))
 		return litepcie_fail(-EOPNOTSUPP, "a simulated board's BARs cannot be mapped: use "
 				     "litepcie_bar_read() and litepcie_bar_write()");
 	if (!dev->bar[bar].base)

@@ -73,7 +73,7 @@ struct litepcie {
 	void				*priv;		/* data of the back end; set by open() */
 	/* text of litepcie_mmio_path(): how accesses to registers are made; set by open() */
 	const char			*mmio_path;
-	/* flags LITEPCIE_HAS_STREAMS and _PACKETS, if back end and driver have these features */
+	/* flags LITEPCIE_HAS_STREAMS, _PACKETS and _BAR_MAP that back end and driver can fulfil */
 	uint64_t			able;
 	/*
 	 * descriptor that is readable after an interrupt of the card; used by the folder dma/table;

@@ -12,7 +12,7 @@
 
 uint64_t litepcie_features(const struct litepcie *dev)
 {
-	uint64_t found = dev->able & LITEPCIE_HAS_STREAMS;
+	uint64_t found = dev->able & (LITEPCIE_HAS_STREAMS | LITEPCIE_HAS_BAR_MAP);
 
 	if (dev->map.notices.control)
 		found |= dev->able & LITEPCIE_HAS_PACKETS;
@@ -20,7 +20,5 @@ uint64_t litepcie_features(const struct litepcie *dev)
 		found |= LITEPCIE_HAS_USER_INTERRUPT;
 	if (dev->map.slot.now)
 		found |= LITEPCIE_HAS_SLOT_MONITOR;
-	if (!dev->backend->serial)
-		found |= LITEPCIE_HAS_BAR_MAP;
 	return found;
 }

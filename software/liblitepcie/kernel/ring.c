@@ -22,9 +22,6 @@ _Static_assert(LITEPCIE_BUFFER_SMALLEST == LITEPCIE_BUFFER_LEAST &&
 	       LITEPCIE_BUFFER_LARGEST == LITEPCIE_BUFFER_MOST &&
 	       LITEPCIE_BUFFERS_FEWEST >= LITEPCIE_BUFFERS_LEAST,
 	       "the driver makes every ring that the library allows");
-_Static_assert(LITEPCIE_BUFFER_SIZE == LITEPCIE_STOCK_BUFFER_SIZE &&
-	       LITEPCIE_BUFFER_COUNT == LITEPCIE_STOCK_BUFFERS,
-	       "the default ring is LitePCIe's");
 _Static_assert(LITEPCIE_FLUSH_US_LARGEST == LITEPCIE_FLUSH_US_MOST &&
 	       LITEPCIE_POLL_US_LEAST == LITEPCIE_INTERVAL_US_LEAST &&
 	       LITEPCIE_POLL_US_LARGEST == LITEPCIE_INTERVAL_US_MOST,
@@ -148,7 +145,7 @@ int kernel_dma_map(struct litepcie *dev)
 	kernel->held = has_held_runs(kernel);
 	rc = kernel->held ? map_counts(dev) : 0;
 	/* packets need records, which the driver lets a program map only if the card writes them */
-	dev->able = (kernel->held ? LITEPCIE_HAS_STREAMS : 0) |
+	dev->able = LITEPCIE_HAS_BAR_MAP | (kernel->held ? LITEPCIE_HAS_STREAMS : 0) |
 		    (dev->notices.records ? LITEPCIE_HAS_PACKETS : 0);
 	return rc;
 }

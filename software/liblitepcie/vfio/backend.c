@@ -93,6 +93,7 @@ static int vfio_open(struct litepcie *dev)
 		return -ENOMEM;
 	dev->priv = vfio;
 	dev->mmio_path = "bar";
+	dev->able |= LITEPCIE_HAS_BAR_MAP;
 	vfio->iommu = vfio->group = vfio->device = vfio->events = vfio->request = -1;
 	rc = vfio_open_device(dev) ?:
 	     set_command(dev, PCI_COMMAND_MEMORY, PCI_COMMAND_MASTER) ?: map_bars(dev);
