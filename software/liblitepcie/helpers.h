@@ -193,6 +193,12 @@ int litepcie_pattern_set(struct litepcie_stream *stream, bool on);
  */
 int litepcie_memory_file(size_t size, unsigned int flags);
 
+/*
+ * Reserve @size bytes of addresses at a multiple of a huge page of 2 MiB. Returns private memory of
+ * zero bytes with the rights of @protection, or MAP_FAILED.
+ */
+void *litepcie_memory_reserve(size_t size, int protection);
+
 /* Ask the kernel to make huge pages of those parts of @memory that are aligned to 2 MiB. */
 void litepcie_memory_huge(void *memory, size_t size);
 

@@ -33,31 +33,12 @@ static const struct {
 	{ HUGE_BYTES, 0 },
 };
 
-/* Returns memory of @size bytes at a multiple of a huge page, or NULL. */
-static void *map_aligned(size_t size)
-{
-	uint8_t *all = mmap(NULL, size + HUGE_BYTES, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	size_t before;
-
-	if (all == MAP_FAILED)
-		return NULL;
-	before = (HUGE_BYTES - (uintptr_t)all % HUGE_BYTES) % HUGE_BYTES;
-	if (before)
-		munmap(all, before);
-	munmap(all + before + size, HUGE_BYTES - before);
-	return all + before;
-}
-
 static void *map(unsigned int kind, size_t size)
 {
-	void *base;
-
 	if (!kinds[kind].flags)
-		return map_aligned(size);
-	base = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		return litepcie_memory_reserve(size, PROT_READ | PROT_WRITE);
+	return mmap(NULL, size, PROT_READ | PROT_WRITE,
 		    MAP_PRIVATE | MAP_ANONYMOUS | kinds[kind].flags, -1, 0);
-	return base == MAP_FAILED ? NULL : base;
 }
 
 int kernel_pages_get(struct litepcie *dev, struct kernel_pages *pages, unsigned int kind,
@@ -65,25 +46,25 @@ int kernel_pages_get(struct litepcie *dev, struct kernel_pages *pages, unsigned 
 {
 	uint64_t page = kinds[kind].bytes;
 	size_t size = (size_t)((bytes + page - 1) / page * page);
+	void *base;
 
 	/* A page of 1 GiB is only taken if the ring fills it. */
 	if (page > HUGE_BYTES && bytes < page)
 		return -ENOMEM;
-	pages->base = map(kind, size);
-	if (!pages->base)
+	base = map(kind, size);
+	if (base == MAP_FAILED)
 		return -ENOMEM;
-	pages->size = size;
-	litepcie_node_bind((int)sysfs_number(kernel_of(dev)->minor, "device/numa_node"), pages->base,
-			   size);
+	*pages = (struct kernel_pages) { .base = base, .size = size };
+	litepcie_node_bind((int)sysfs_number(kernel_of(dev)->minor, "device/numa_node"), base, size);
 	if (!kinds[kind].flags)
-		madvise(pages->base, size, MADV_HUGEPAGE);
-	if (madvise(pages->base, size, MADV_POPULATE_WRITE) < 0 && errno != EINVAL) {
+		madvise(base, size, MADV_HUGEPAGE);
+	if (madvise(base, size, MADV_POPULATE_WRITE) < 0 && errno != EINVAL) {
 		kernel_pages_free(pages);
 		return -ENOMEM;
 	}
 	if (!kinds[kind].flags)
-		litepcie_memory_huge(pages->base, size);
-	madvise(pages->base, size, MADV_DONTFORK);
+		litepcie_memory_huge(base, size);
+	madvise(base, size, MADV_DONTFORK);
 	return 0;
 }
 

@@ -39,27 +39,21 @@ static void *map_file(int fd, void *place, size_t size)
  */
 static void *get_small(size_t size, int *fd, int node)
 {
-	size_t room = size + HUGE_PAGE, before;
-	uint8_t *reserved = mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	void *memory;
+	void *memory, *place = litepcie_memory_reserve(size, PROT_NONE);
 
-	if (reserved == MAP_FAILED)
-		return reserved;
-	before = -(uintptr_t)reserved & (HUGE_PAGE - 1);
+	if (place == MAP_FAILED)
+		return place;
 	*fd = litepcie_memory_file(size, 0);
-	memory = map_file(*fd, reserved + before, size);
+	memory = map_file(*fd, place, size);
 	if (memory == MAP_FAILED) {
 		int error = errno;
 
-		munmap(reserved, room);
+		munmap(place, size);
 		if (*fd >= 0)
 			close(*fd);
 		errno = error;
 		return memory;
 	}
-	if (before)
-		munmap(reserved, before);
-	munmap(reserved + before + size, room - before - size);
 	litepcie_node_bind(node, memory, size);
 	madvise(memory, size, MADV_HUGEPAGE);
 	litepcie_memory_huge(memory, size);
