@@ -109,7 +109,7 @@ static int take_register(struct scan *scan)
 		return litepcie_fail(rc, "%s: %s is elsewhere on this card: the file is of another "
 				     "build; the card's identifier is \"%s\"", scan->path, name,
 				     scan->dev->card.identifier);
-	return rc < 0 ? litepcie_fail(rc, "%s: %s", scan->path, strerror(-rc)) : 0;
+	return rc < 0 ? litepcie_fail_errno(-rc, "%s", scan->path) : 0;
 }
 
 static int close_object(struct scan *scan)
@@ -206,31 +206,27 @@ static int take_file(struct litepcie *dev, const char *path, const char *text)
 	return rc;
 }
 
-static int read_failed(const char *path, int error)
-{
-	return litepcie_fail_errno(error, "%s", path);
-}
-
 int litepcie_csr_load(struct litepcie *dev, const char *path)
 {
 	FILE *file = fopen(path, "re");
+	char *text = NULL;
+	size_t room = 0;
+	ssize_t length;
 	struct stat st;
-	size_t size;
-	char *text;
 	int rc;
 
 	if (!file)
-		return read_failed(path, errno);
+		return litepcie_fail_errno(errno, "%s", path);
 	if (fstat(fileno(file), &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > LARGEST_FILE) {
 		fclose(file);
-		return read_failed(path, EFBIG);
+		return litepcie_fail_errno(EFBIG, "%s", path);
 	}
-	text = calloc(1, (size_t)st.st_size + 1);
-	size = text ? fread(text, 1, (size_t)st.st_size, file) : 0;
-	if (text && size == (size_t)st.st_size)
-		rc = take_file(dev, path, text);
+	/* No csr.json has a zero byte, so this reads the whole file. */
+	length = getdelim(&text, &room, '\0', file);
+	if (length < 0 && !feof(file))
+		rc = litepcie_fail_errno(errno, "%s", path);
 	else
-		rc = read_failed(path, text ? EIO : ENOMEM);
+		rc = take_file(dev, path, length < 0 ? "" : text);
 	free(text);
 	fclose(file);
 	return rc;
