@@ -184,7 +184,7 @@ static void sim_close(struct litepcie *dev)
 		for (unsigned int kind = 0; kind < LITEPCIE_MEMORIES; kind++)
 			vfio_user_unmap(&sim->vu, kind);
 	}
-	vfio_user_disconnect(&sim->vu);
+	vfio_user_drop(&sim->vu);
 	for (unsigned int kind = 0; kind < LITEPCIE_MEMORIES; kind++)
 		free_memory(sim, kind);
 	if (sim->msi >= 0)

@@ -37,14 +37,9 @@ static int config_read(struct sim *sim, unsigned int offset, void *data, size_t 
 	return vfio_user_read(&sim->vu, REGION_CONFIG, offset, data, size);
 }
 
-static int config_write16(struct sim *sim, unsigned int offset, uint16_t value)
+static int config_write(struct sim *sim, unsigned int offset, uint32_t value, size_t size)
 {
-	return vfio_user_write(&sim->vu, REGION_CONFIG, offset, &value, sizeof(value));
-}
-
-static int config_write32(struct sim *sim, unsigned int offset, uint32_t value)
-{
-	return vfio_user_write(&sim->vu, REGION_CONFIG, offset, &value, sizeof(value));
+	return vfio_user_write(&sim->vu, REGION_CONFIG, offset, &value, size);
 }
 
 /*
@@ -108,7 +103,7 @@ static int set_device_control(struct litepcie *dev)
 	/* Enable the extended tags of the simulated card if the card has them, as Linux does. */
 	if (capabilities & PCI_EXP_DEVCAP_EXT_TAG)
 		control |= PCI_EXP_DEVCTL_EXT_TAG;
-	return config_write16(sim, sim->pcie_cap + PCI_EXP_DEVCTL, control);
+	return config_write(sim, sim->pcie_cap + PCI_EXP_DEVCTL, control, 2);
 }
 
 int sim_enable_msi(struct litepcie *dev)
@@ -120,11 +115,11 @@ int sim_enable_msi(struct litepcie *dev)
 	bool wide = control & PCI_MSI_FLAGS_64BIT;
 
 	rc = rc ?: vfio_user_set_msi(&sim->vu, sim->msi) ?:
-	     config_write32(sim, cap + PCI_MSI_ADDRESS_LO, MSI_HOST_ADDRESS);
+	     config_write(sim, cap + PCI_MSI_ADDRESS_LO, MSI_HOST_ADDRESS, 4);
 	if (rc == 0 && wide)
-		rc = config_write32(sim, cap + PCI_MSI_ADDRESS_HI, 0);
-	return rc ?: config_write16(sim, cap + (wide ? PCI_MSI_DATA_64 : PCI_MSI_DATA_32), 0) ?:
-	       config_write16(sim, cap + PCI_MSI_FLAGS, control | PCI_MSI_FLAGS_ENABLE);
+		rc = config_write(sim, cap + PCI_MSI_ADDRESS_HI, 0, 4);
+	return rc ?: config_write(sim, cap + (wide ? PCI_MSI_DATA_64 : PCI_MSI_DATA_32), 0, 2) ?:
+	       config_write(sim, cap + PCI_MSI_FLAGS, control | PCI_MSI_FLAGS_ENABLE, 2);
 }
 
 /* Power-on of the simulated card -------------------------------------------------------------- */
@@ -155,16 +150,16 @@ static int check_device(struct litepcie *dev)
 
 int sim_set_master(struct litepcie *dev, bool on)
 {
-	return config_write16(sim_of(dev), PCI_COMMAND,
-			      PCI_COMMAND_MEMORY | (on ? PCI_COMMAND_MASTER : 0));
+	return config_write(sim_of(dev), PCI_COMMAND,
+			    PCI_COMMAND_MEMORY | (on ? PCI_COMMAND_MASTER : 0), 2);
 }
 
 void sim_put_down(struct litepcie *dev)
 {
 	struct sim *sim = sim_of(dev);
 
-	config_write16(sim, PCI_COMMAND, 0);
-	config_write16(sim, sim->msi_cap + PCI_MSI_FLAGS, 0);
+	config_write(sim, PCI_COMMAND, 0, 2);
+	config_write(sim, sim->msi_cap + PCI_MSI_FLAGS, 0, 2);
 	vfio_user_set_msi(&sim->vu, -1);
 }
 
@@ -176,12 +171,12 @@ int sim_bring_up(struct litepcie *dev)
 {
 	struct sim *sim = sim_of(dev);
 	uint32_t address = BAR0_ADDRESS;
-	int rc = check_device(dev) ?: config_write16(sim, PCI_COMMAND, 0);
+	int rc = check_device(dev) ?: config_write(sim, PCI_COMMAND, 0, 2);
 
 	for (unsigned int bar = 0; rc == 0 && bar < LITEPCIE_BARS; bar++) {
 		if (!dev->bar_size[bar])
 			continue;
-		rc = config_write32(sim, PCI_BASE_ADDRESS_0 + 4 * bar, address);
+		rc = config_write(sim, PCI_BASE_ADDRESS_0 + 4 * bar, address, 4);
 		address += BAR_DISTANCE;
 	}
 	return rc ?: set_device_control(dev) ?: sim_set_master(dev, false);

@@ -86,14 +86,8 @@ int vfio_user_connect(struct vfio_user *vu, const char *path, int timeout_s)
 	*vu = (struct vfio_user) { .fd = -1, .path = path, .timeout_s = timeout_s };
 	rc = vfio_user_connect_socket(vu) ?: handshake(vu);
 	if (rc < 0)
-		vfio_user_disconnect(vu);
-	return rc;
-}
-
-void vfio_user_disconnect(struct vfio_user *vu)
-{
-	if (vu->fd >= 0)
 		vfio_user_drop(vu);
+	return rc;
 }
 
 /* Registers of the device --------------------------------------------------------------------- */

@@ -51,7 +51,8 @@ struct vfio_user {
 
 /* Connect to the socket @path. The string must stay valid as long as the connection. */
 int vfio_user_connect(struct vfio_user *vu, const char *path, int timeout_s);
-void vfio_user_disconnect(struct vfio_user *vu);
+/* Close the vfio-user connection for good, if it is open: no more may be sent over it. */
+void vfio_user_drop(struct vfio_user *vu);
 
 /* Check that the vfio-user peer is a PCI device with MSI. Returns 0, or -EPROTO with a sentence. */
 int vfio_user_check_device(struct vfio_user *vu);

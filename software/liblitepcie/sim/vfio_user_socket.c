@@ -26,7 +26,8 @@
 /* Close a vfio-user connection that has failed or ended. Every later call on it returns -ENODEV. */
 void vfio_user_drop(struct vfio_user *vu)
 {
-	close(vu->fd);
+	if (vu->fd >= 0)
+		close(vu->fd);
 	vu->fd = -1;
 	vu->holds = false;
 	vu->ahead_first = vu->ahead_end = 0;

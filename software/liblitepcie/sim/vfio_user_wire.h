@@ -31,9 +31,6 @@ _Static_assert(offsetof(struct version, json) == 4, "VERSION on the wire");
 /* Connect to the socket at vu->path. vu->fd is then the descriptor of the connection. */
 int vfio_user_connect_socket(struct vfio_user *vu);
 
-/* Close the vfio-user connection for good: no more may be sent over it. */
-void vfio_user_drop(struct vfio_user *vu);
-
 /*
  * End a connection that has failed with @error, a number of errno. An @error of 0 means that the
  * peer has closed the connection. Returns -errno with a sentence.
