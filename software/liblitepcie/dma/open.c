@@ -146,12 +146,9 @@ int litepcie_stream_open(struct litepcie *dev, unsigned int direction,
 					"litepcie_stream_options");
 	if (rc < 0)
 		return rc;
-	if (!wanted.buffer_size)
-		wanted.buffer_size = LITEPCIE_BUFFER_SIZE;
-	if (!wanted.buffer_count)
-		wanted.buffer_count = LITEPCIE_BUFFER_COUNT;
-	if (!wanted.batch)
-		wanted.batch = 1;
+	wanted.buffer_size = wanted.buffer_size ?: LITEPCIE_BUFFER_SIZE;
+	wanted.buffer_count = wanted.buffer_count ?: LITEPCIE_BUFFER_COUNT;
+	wanted.batch = wanted.batch ?: 1;
 	litepcie_lock(dev);
 	rc = litepcie_unlock(dev, open_stream(found, &wanted));
 	if (rc == 0)
