@@ -330,35 +330,27 @@ static int get_info(struct litepcie_capture *capture, struct litepcie_capture_in
 	return call(capture, LITEPCIE_IOCTL_CAPTURE_INFO, info, "accounts of the capture");
 }
 
-static struct litepcie_account account_of(const struct litepcie_capture_account *account)
-{
-	return (struct litepcie_account) { .frames = account->frames, .bytes = account->bytes };
-}
+/* The library's accounts of a port and of a rule are laid out as the driver's. */
+_Static_assert(sizeof(struct litepcie_port_accounts) == sizeof(struct litepcie_capture_port) &&
+	       sizeof(struct litepcie_account) == sizeof(struct litepcie_capture_account),
+	       "accounts of library and driver");
 
 static int get_accounts(struct litepcie_capture *capture, struct litepcie_port_accounts *ports)
 {
 	struct litepcie_capture_info info = { .ask = LITEPCIE_CAPTURE_ASK_ACCOUNTS };
 	int rc = get_info(capture, &info);
 
-	for (unsigned int port = 0; rc == 0 && port < LITEPCIE_CAPTURE_PORTS; port++)
-		ports[port] = (struct litepcie_port_accounts) {
-			.delivered = account_of(&info.port[port].delivered),
-			.bad = account_of(&info.port[port].bad),
-			.lost_ring = account_of(&info.port[port].lost_ring),
-			.lost_staging = account_of(&info.port[port].lost_staging),
-		};
+	memcpy(ports, info.port, sizeof(info.port));
 	return rc;
 }
 
 static int get_discards(struct litepcie_capture *capture, struct litepcie_discards *discards)
 {
-	struct litepcie_capture_discards found;
+	struct litepcie_capture_discards found = { 0 };
 	int rc = call(capture, LITEPCIE_IOCTL_CAPTURE_DISCARDS, &found, "accounts of the rules");
 
-	for (unsigned int n = 0; rc == 0 && n < LITEPCIE_CAPTURE_RULES; n++)
-		discards->rule[n] = account_of(&found.account[n]);
-	for (unsigned int n = 0; rc == 0 && n < LITEPCIE_CAPTURE_PORTS; n++)
-		discards->port[n] = account_of(&found.account[LITEPCIE_CAPTURE_RULES + n]);
+	memcpy(discards->rule, found.account, sizeof(discards->rule));
+	memcpy(discards->port, found.account + LITEPCIE_CAPTURE_RULES, sizeof(discards->port));
 	return rc;
 }
 
