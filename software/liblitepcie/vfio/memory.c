@@ -23,13 +23,20 @@ static size_t round_up(size_t size, size_t unit)
 	return (size + unit - 1) & ~(unit - 1);
 }
 
-static void *map_file(int fd, void *place, size_t size)
+/*
+ * Make a file of @size bytes and map it, at @place if that is not NULL. @flags are those of
+ * litepcie_memory_file(). If that fails, MAP_FAILED is returned, and there is no file.
+ */
+static void *map_file(void *place, size_t size, unsigned int flags, int *fd)
 {
-	int flags = MAP_SHARED | (place ? MAP_FIXED : 0);
 	void *memory = MAP_FAILED;
 
-	if (fd >= 0)
-		memory = mmap(place, size, PROT_READ | PROT_WRITE, flags, fd, 0);
+	*fd = litepcie_memory_file(size, flags);
+	if (*fd >= 0)
+		memory = mmap(place, size, PROT_READ | PROT_WRITE,
+			      MAP_SHARED | (place ? MAP_FIXED : 0), *fd, 0);
+	if (memory == MAP_FAILED && *fd >= 0)
+		close(*fd);
 	return memory;
 }
 
@@ -43,15 +50,9 @@ static void *get_small(size_t size, int *fd, int node)
 
 	if (place == MAP_FAILED)
 		return place;
-	*fd = litepcie_memory_file(size, 0);
-	memory = map_file(*fd, place, size);
+	memory = map_file(place, size, 0, fd);
 	if (memory == MAP_FAILED) {
-		int error = errno;
-
 		munmap(place, size);
-		if (*fd >= 0)
-			close(*fd);
-		errno = error;
 		return memory;
 	}
 	litepcie_node_bind(node, memory, size);
@@ -64,15 +65,11 @@ static void *get_small(size_t size, int *fd, int node)
 static void *get_huge(size_t *size, int *fd, uint64_t page, int node)
 {
 	size_t whole = round_up(*size, page);
-	void *memory;
+	void *memory = map_file(NULL, whole, litepcie_pages_flags(page), fd);
 
-	*fd = litepcie_memory_file(whole, litepcie_pages_flags(page));
-	memory = map_file(*fd, NULL, whole);
 	if (memory != MAP_FAILED) {
 		litepcie_node_bind(node, memory, whole);
 		*size = whole;
-	} else if (*fd >= 0) {
-		close(*fd);
 	}
 	return memory;
 }
