@@ -8,10 +8,8 @@
  * Find the programs that have the device file open, in /proc. The driver does not say which of them
  * owns a direction of the DMA. Only root can see the open files of another user's processes.
  */
-#include <ctype.h>
-#include <dirent.h>
+#include <glob.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -20,66 +18,58 @@
 
 #define MOST	3u	/* most programs with the device open that one sentence names */
 
-/* Returns how many descriptors of the device @device the process @process has open. */
-static unsigned int count_files(const char *process, dev_t device)
-{
-	char folder[64];
-	struct dirent *entry;
-	unsigned int count = 0;
-	struct stat st;
-	DIR *files;
-
-	snprintf(folder, sizeof(folder), "/proc/%.16s/fd", process);
-	files = opendir(folder);
-	while (files && (entry = readdir(files)))
-		if (fstatat(dirfd(files), entry->d_name, &st, 0) == 0 && S_ISCHR(st.st_mode) &&
-		    st.st_rdev == device)
-			count++;
-	if (files)
-		closedir(files);
-	return count;
-}
-
-static void append(char *text, size_t size, const char *process)
+static void append(char *text, size_t size, int process)
 {
 	size_t used = strlen(text);
 	char path[64], name[32] = "";
 	FILE *file;
 
-	snprintf(path, sizeof(path), "/proc/%.16s/comm", process);
+	snprintf(path, sizeof(path), "/proc/%d/comm", process);
 	file = fopen(path, "re");
 	if (file) {
 		if (fgets(name, sizeof(name), file))
 			name[strcspn(name, "\n")] = '\0';
 		fclose(file);
 	}
-	snprintf(text + used, size - used, "%s%s (process %.16s)", used ? ", " : "",
+	snprintf(text + used, size - used, "%s%s (process %d)", used ? ", " : "",
 		 *name ? name : "a program", process);
 }
 
+/*
+ * True if the link @path of a process's folder fd in /proc is one to the device of @own, but not
+ * this handle's own descriptor. *@process gets the number of the process.
+ */
+static bool is_user(const struct litepcie *dev, const char *path, const struct stat *own,
+		    int *process)
+{
+	struct stat st;
+	int fd;
+
+	return sscanf(path, "/proc/%d/fd/%d", process, &fd) == 2 &&
+	       !(*process == (int)getpid() && fd == kernel_of(dev)->fd) && stat(path, &st) == 0 &&
+	       S_ISCHR(st.st_mode) && st.st_rdev == own->st_rdev;
+}
+
+/* A process may have the device open several times. Its links follow each other in the list. */
 void kernel_users(struct litepcie *dev, char *text, size_t size)
 {
-	DIR *processes = opendir("/proc");
-	struct dirent *entry;
+	int process, last = 0;
 	unsigned int found = 0;
-	struct stat st;
+	struct stat own = { 0 };
+	glob_t links;
 
 	*text = '\0';
-	if (fstat(kernel_of(dev)->fd, &st) < 0)
-		st.st_rdev = 0;
-	while (processes && found < MOST && (entry = readdir(processes))) {
-		/* this process counts only if it has the device open besides this handle */
-		bool own = isdigit((unsigned char)entry->d_name[0]) &&
-			   atoi(entry->d_name) == (int)getpid();
-
-		if (!isdigit((unsigned char)entry->d_name[0]) ||
-		    count_files(entry->d_name, st.st_rdev) <= own)
-			continue;
-		append(text, size, entry->d_name);
-		found++;
+	fstat(kernel_of(dev)->fd, &own);
+	if (glob("/proc/[0-9]*/fd/*", GLOB_NOSORT, NULL, &links) == 0) {
+		for (size_t i = 0; i < links.gl_pathc && found < MOST; i++) {
+			if (!is_user(dev, links.gl_pathv[i], &own, &process) || process == last)
+				continue;
+			append(text, size, process);
+			last = process;
+			found++;
+		}
+		globfree(&links);
 	}
-	if (processes)
-		closedir(processes);
 	if (!found)
 		snprintf(text, size, "a program that cannot be seen from here");
 }

@@ -9,9 +9,9 @@
  * type1). Most of the code makes sentences that tell the user which condition is missing, and how
  * to meet it. An error is -errno with such a sentence.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <limits.h>
 #include <linux/pci_regs.h>
 #include <stdio.h>
@@ -135,23 +135,24 @@ static int check_sysfs(struct litepcie *dev)
  */
 static void list_others(const struct vfio *vfio, char *names, size_t size)
 {
-	char path[PATH_MAX], driver[64];
-	struct dirent *entry;
+	char pattern[64], driver[64];
 	size_t used = 0;
-	DIR *folder;
+	glob_t devices;
 
-	snprintf(path, sizeof(path), "/sys/kernel/iommu_groups/%d/devices", vfio->group_number);
-	folder = opendir(path);
+	snprintf(pattern, sizeof(pattern), "/sys/kernel/iommu_groups/%d/devices/*:*",
+		 vfio->group_number);
 	*names = '\0';
-	while (folder && (entry = readdir(folder)) && used + 64 < size) {
-		read_link(entry->d_name, "driver", driver, sizeof(driver));
-		if (strchr(entry->d_name, ':') && *driver && strcmp(driver, "vfio-pci") != 0 &&
-		    strcmp(driver, "pcieport") != 0)
+	if (glob(pattern, 0, NULL, &devices) != 0)
+		return;
+	for (size_t i = 0; i < devices.gl_pathc && used + 64 < size; i++) {
+		const char *address = strrchr(devices.gl_pathv[i], '/') + 1;
+
+		read_link(address, "driver", driver, sizeof(driver));
+		if (*driver && strcmp(driver, "vfio-pci") != 0 && strcmp(driver, "pcieport") != 0)
 			used += (size_t)snprintf(names + used, size - used, " %.20s (%.30s)",
-						 entry->d_name, driver);
+						 address, driver);
 	}
-	if (folder)
-		closedir(folder);
+	globfree(&devices);
 }
 
 int vfio_check_viable(struct litepcie *dev, bool said)
@@ -193,18 +194,15 @@ int vfio_open_file(const char *path)
 /* Find the device's own file, /dev/vfio/devices/vfioN. If there is none, vfio->file is empty. */
 static void find_file(struct vfio *vfio)
 {
-	char path[PATH_MAX];
-	struct dirent *entry;
-	int number;
-	DIR *folder;
+	char pattern[PATH_MAX];
+	glob_t files;
 
-	snprintf(path, sizeof(path), VFIO_DEVICES "/%s/vfio-dev", vfio->address);
-	folder = opendir(path);
-	while (folder && !*vfio->file && (entry = readdir(folder)))
-		if (sscanf(entry->d_name, "vfio%d", &number) == 1)
-			snprintf(vfio->file, sizeof(vfio->file), "/dev/vfio/devices/vfio%d", number);
-	if (folder)
-		closedir(folder);
+	snprintf(pattern, sizeof(pattern), VFIO_DEVICES "/%s/vfio-dev/vfio[0-9]*", vfio->address);
+	if (glob(pattern, 0, NULL, &files) != 0)
+		return;
+	snprintf(vfio->file, sizeof(vfio->file), "/dev/vfio/devices/%.32s",
+		 strrchr(files.gl_pathv[0], '/') + 1);
+	globfree(&files);
 }
 
 static bool may_open(const char *path)
