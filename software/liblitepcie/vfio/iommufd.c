@@ -29,41 +29,29 @@
 #define DEVICE_ATTACH		_IO(VFIO_TYPE, VFIO_BASE + 19)
 
 struct ioas_alloc {
-	uint32_t size;
-	uint32_t flags;
-	uint32_t id;
+	uint32_t size, flags, id;
 };
 
 struct ioas_map {
-	uint32_t size;
-	uint32_t flags;
-	uint32_t id;
-	uint32_t reserved;
-	uint64_t memory;
-	uint64_t length;
-	uint64_t iova;
+	uint32_t size, flags, id, reserved;
+	uint64_t memory, length, iova;
 };
 _Static_assert(sizeof(struct ioas_map) == 40, "IOMMU_IOAS_MAP");
 
 struct ioas_unmap {
-	uint32_t size;
-	uint32_t id;
-	uint64_t iova;
-	uint64_t length;
+	uint32_t size, id;
+	uint64_t iova, length;
 };
 _Static_assert(sizeof(struct ioas_unmap) == 24, "IOMMU_IOAS_UNMAP");
 
 struct device_bind {
-	uint32_t argsz;
-	uint32_t flags;
+	uint32_t argsz, flags;
 	int32_t iommufd;
 	uint32_t id;
 };
 
 struct device_attach {
-	uint32_t argsz;
-	uint32_t flags;
-	uint32_t id;
+	uint32_t argsz, flags, id;
 };
 
 /*
