@@ -162,11 +162,8 @@ void litepcie_registers_sort(struct litepcie *dev);
 /* Write the name @pattern to @name, with @number in place of the sign #. */
 void litepcie_register_name(char *name, size_t size, const char *pattern, unsigned int number);
 
-/*
- * Find the offset of a register by name. If there is no such register, *@rc becomes -EPROTO, unless
- * it has an error already.
- */
-void litepcie_need(struct litepcie *dev, const char *name, uint32_t *offset, int *rc);
+/* Find the offset of a register by name. Returns -EPROTO if there is no such register. */
+int litepcie_need(struct litepcie *dev, const char *name, uint32_t *offset);
 
 /* Capture and pattern -------------------------------------------------------------------------- */
 

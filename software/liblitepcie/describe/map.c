@@ -113,13 +113,13 @@ static int find_registers(struct litepcie *dev)
 {
 	int rc = 0;
 
-	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+	for (size_t i = 0; rc == 0 && i < sizeof(wanted) / sizeof(wanted[0]); i++) {
 		char name[64];
 
 		if (!is_used(dev, wanted[i].type))
 			continue;
 		litepcie_register_name(name, sizeof(name), wanted[i].name, dev->channel);
-		litepcie_need(dev, name, (uint32_t *)((char *)&dev->map + wanted[i].place), &rc);
+		rc = litepcie_need(dev, name, (uint32_t *)((char *)&dev->map + wanted[i].place));
 	}
 	return rc;
 }

@@ -193,13 +193,14 @@ int litepcie_register_write(struct litepcie *dev, const char *name, uint64_t val
 
 /* Functions about names for the rest of the library ------------------------------------------- */
 
-void litepcie_need(struct litepcie *dev, const char *name, uint32_t *offset, int *rc)
+int litepcie_need(struct litepcie *dev, const char *name, uint32_t *offset)
 {
 	const struct litepcie_register *entry = find(dev, name);
 
-	if (entry)
-		*offset = entry->offset;
-	else if (*rc == 0)
-		*rc = litepcie_fail(-EPROTO, "%s: the card has no register %s: its gateware has "
-				    "another version than this library understands", dev->name, name);
+	if (!entry)
+		return litepcie_fail(-EPROTO, "%s: the card has no register %s: its gateware has "
+				     "another version than this library understands", dev->name,
+				     name);
+	*offset = entry->offset;
+	return 0;
 }
