@@ -9,7 +9,6 @@
  * unless something between CPU and card splits the access. An access of more than 8 bytes uses
  * vector instructions, written in assembly, since a compiler may split a copy in C.
  */
-#include <errno.h>
 #include <string.h>
 
 #include "helpers.h"

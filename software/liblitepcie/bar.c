@@ -9,7 +9,6 @@
  * the back end is serial (all threads share one connection), the lock is held during the access.
  * litepcie_get() and the functions next to it are for callers that hold the lock already.
  */
-#include <errno.h>
 #include <sys/mman.h>
 
 #include "helpers.h"

@@ -8,7 +8,6 @@
  * The clock for timeouts, and the sleep of a waiting thread. The monotonic clock is used, since
  * nobody can set it.
  */
-#include <errno.h>
 #include <poll.h>
 #include <time.h>
 #include <unistd.h>

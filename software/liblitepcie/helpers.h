@@ -11,6 +11,7 @@
 #ifndef LITEPCIE_HELPERS_H
 #define LITEPCIE_HELPERS_H
 
+/* for the error numbers that the functions of the library return, so no other file includes it */
 #include <errno.h>
 
 #include "handle.h"

@@ -8,7 +8,6 @@
  * Open and close a card, and make and free its handle. bar.c accesses registers and memory, the
  * folder describe reads the card's description, and the folder dma has the streams.
  */
-#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

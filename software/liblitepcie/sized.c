@@ -10,7 +10,6 @@
  * longer than the library's. A new member must lie behind the end of the older struct and not in
  * its padding: older programs leave random bytes there.
  */
-#include <errno.h>
 #include <string.h>
 
 #include "helpers.h"

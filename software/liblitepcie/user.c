@@ -9,8 +9,6 @@
  * share one interrupt with the DMA. On such a back end a thread that sleeps for DMA or user
  * interrupts also wakes the threads that wait for the other kind.
  */
-#include <errno.h>
-
 #include "helpers.h"
 
 static int check_user(struct litepcie *dev)

@@ -7,7 +7,6 @@
 /* The pages of a ring and their NUMA node. capture_pages.h says what each function promises. */
 #include "capture_pages.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,6 @@
  * cannot be trusted is not opened, since every register offset that the library uses comes from
  * that table.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,6 @@
  * strings without escapes, numbers and words. LiteX uses no other part of JSON in this file. Any
  * other text is an error, whose sentence gives the place in the file.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,6 @@
  * Find the offsets of the registers that the library itself uses. The registers are found by name
  * when the card is opened, so no later access has to search for a name.
  */
-#include <errno.h>
 #include <stddef.h>
 
 #include "helpers.h"

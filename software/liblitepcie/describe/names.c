@@ -8,7 +8,6 @@
  * Find registers by name. layout.h has the registers of each type of block, in version 1. A block
  * of a later version needs the csr.json of its build (csr_file.c).
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,6 @@
  * Read the monitor of the card's user slot, and use it for litepcie_diagnose(), which says what a
  * direction of the DMA waits for.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -14,8 +14,6 @@
  * program. In h2c, buffers sw to acquired belong to the program, hw to sw to the card, and the
  * others are free.
  */
-#include <errno.h>
-
 #include "dma/engine/engine.h"
 
 /* Start and stop of a stream ------------------------------------------------------------------ */

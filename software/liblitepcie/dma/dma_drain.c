@@ -9,7 +9,6 @@
  * has taken it. The other functions of this file are called with the handle's lock held. An error
  * is -errno with a sentence.
  */
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 

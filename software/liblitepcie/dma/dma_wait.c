@@ -9,7 +9,6 @@
  * If both directions share an interrupt, one of the waiting threads sleeps, and wakes the others
  * when its sleep has ended.
  */
-#include <errno.h>
 #include <time.h>
 
 #include "dma/engine/engine.h"

@@ -10,7 +10,6 @@
  * litepcie_stream_keep() adds another user. The last drop unmaps the memory, unless the memory is
  * the program's own.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>

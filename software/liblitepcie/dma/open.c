@@ -8,8 +8,6 @@
  * Open and close a stream: check its options, and make its ring. place.c has the calls about the
  * ring's memory. An error is -errno with a sentence.
  */
-#include <errno.h>
-
 #include "dma/engine/engine.h"
 #include "litepcie_capability.h"
 

@@ -8,7 +8,6 @@
  * The memory of a ring: check whether the program's own memory can be used, keep its mapping, and
  * share it with another process.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>

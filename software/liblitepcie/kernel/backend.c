@@ -12,7 +12,6 @@
  * certain. Accesses of the program use the mapping of the BAR, if the BAR is mapped, without a
  * system call for each. A write to a page that is mapped read-only goes through the driver.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>

@@ -11,7 +11,6 @@
  * only reads the counts of frames needs no memory, and can run beside a program that captures. The
  * driver's status page has the card's status line.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>

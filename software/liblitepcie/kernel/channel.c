@@ -10,7 +10,6 @@
  * read from the status page, and records of c2h from a mapped ring, without a system call. A card
  * with records writes its counts to the page itself.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <time.h>

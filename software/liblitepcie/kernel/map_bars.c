@@ -13,7 +13,6 @@
  * which every byte may be written. The driver decides that by the card's capability table, so the
  * library finds out by trying.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

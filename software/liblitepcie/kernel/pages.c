@@ -10,7 +10,6 @@
  * The node must be set before the memory is touched. A child of fork() does not get the memory, so
  * that the fork splits no huge page.
  */
-#include <errno.h>
 #include <sys/mman.h>
 
 #include "capture/capture_pages.h"

@@ -10,7 +10,6 @@
  * A ring belongs to the program that owns its direction, so the library maps the ring at each start
  * and not before. Until then another program may use the direction with other sizes.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>

@@ -13,7 +13,6 @@
  * to that card. If it is bound to several, the PCI device behind a device file is not known.
  */
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

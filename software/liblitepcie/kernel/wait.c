@@ -8,7 +8,6 @@
  * Waits behind Lanebox's driver: for buffers, where each thread waits for its own direction; for
  * the descriptor that a program gives to poll(); and for the interrupt of the user's logic.
  */
-#include <errno.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 

@@ -12,7 +12,6 @@
  * addresses, maximum sizes and MSI, provide DMA memory, and only then switch bus mastering on. The
  * board serves one client at a time.
  */
-#include <errno.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdlib.h>

@@ -9,7 +9,6 @@
  * addresses, maximum payload and read request sizes and MSI, and switch bus mastering as a caller
  * of sim_set_master() wants it.
  */
-#include <errno.h>
 #include <linux/pci_regs.h>
 
 #include "litepcie_capability.h"

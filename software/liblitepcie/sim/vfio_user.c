@@ -9,7 +9,6 @@
  * QEMU's docs/interop/vfio-user.rst.
  */
 #include <assert.h>
-#include <errno.h>
 #include <stddef.h>
 #include <string.h>
 

@@ -8,7 +8,6 @@
  * The socket of a vfio-user connection: connect it, and send and receive bytes. After an error the
  * beginning of the next message is not known, so the connection is closed.
  */
-#include <errno.h>
 #include <limits.h>
 #include <poll.h>
 #include <string.h>

@@ -8,7 +8,6 @@
  * Exchange vfio-user messages. An error after which the begin of the next message is not known ends
  * the connection, so that a late answer is never taken for the answer to the next command.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

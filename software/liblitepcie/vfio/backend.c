@@ -13,7 +13,6 @@
  * memory through VFIO are slow, and data should go by DMA. Only a kernel driver can map card memory
  * write-combining.
  */
-#include <errno.h>
 #include <linux/pci_regs.h>
 #include <stdlib.h>
 #include <string.h>

@@ -11,7 +11,6 @@
  * Headers of kernels before 6.6 lack this interface. So the numbers of its calls are defined in
  * this file, as in the kernel's include/uapi/linux/vfio.h and iommufd.h.
  */
-#include <errno.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>

@@ -9,7 +9,6 @@
  * a vector and an eventfd. With MSI one message stands for all causes. The epoll descriptor
  * vfio->events is readable when any message has come, or when the kernel requests the device back.
  */
-#include <errno.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/epoll.h>

@@ -8,7 +8,6 @@
  * Provide memory for the "vfio" back end, and map it for the card through the IOMMU. The memory
  * lies in huge pages if the system has some.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -9,7 +9,6 @@
  * type1). Most of the code makes sentences that tell the user which condition is missing, and how
  * to meet it. An error is -errno with such a sentence.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
 #include <limits.h>

@@ -8,7 +8,6 @@
  * The older interface of VFIO (type1): the program opens a container, adds the card's IOMMU group
  * to it, and gets the device from the group. Memory is mapped into the container.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>

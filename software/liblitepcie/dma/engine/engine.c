@@ -10,7 +10,6 @@
  */
 #include "engine.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -10,7 +10,6 @@
  */
 #include "notices.h"
 
-#include <errno.h>
 #include <stddef.h>
 
 #include "engine.h"

@@ -18,7 +18,6 @@
  * the buffers whose data has arrived. If a card writes records and status lines, its counts are
  * read from those (notices.c), not from its registers.
  */
-#include <errno.h>
 #include <fcntl.h>
 
 #include "table.h"

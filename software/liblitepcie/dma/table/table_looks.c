@@ -9,7 +9,6 @@
  * after an interrupt and ends when a poll finds no progress. Otherwise polling goes on for the
  * whole run. The kernel driver does the same (software/kernel/dma/timer.c).
  */
-#include <errno.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 

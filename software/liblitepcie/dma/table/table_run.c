@@ -8,8 +8,6 @@
  * Start and stop runs of the DMA by the card's descriptor table, and take the card's interrupts.
  * Every function is called with the handle's lock held. An error is -errno with a sentence.
  */
-#include <errno.h>
-
 #include "litepcie_capability.h"
 #include "table.h"
 
