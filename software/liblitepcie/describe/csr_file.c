@@ -111,17 +111,9 @@ static int take_register(struct scan *scan)
 	return rc < 0 ? litepcie_fail_errno(-rc, "%s", scan->path) : 0;
 }
 
-static int close_object(struct scan *scan)
-{
-	scan->at++;
-	scan->depth--;
-	return scan->depth ? take_register(scan) : 0;
-}
+static int take_object(struct scan *scan);
 
-/*
- * Read one member of a JSON object: its key, and its value. If the value is an object, its members
- * are read by the next calls.
- */
+/* Read one member of a JSON object: its key, and its value, which may be an object. */
 static int take_member(struct scan *scan)
 {
 	char value[TEXT];
@@ -132,43 +124,41 @@ static int take_member(struct scan *scan)
 	if (rc < 0)
 		return rc;
 	scan->at++;
-	if (next(scan) == '{') {
-		if (scan->depth == DEEPEST)
-			return complain(scan, "objects too deep");
-		scan->at++;
-		scan->depth++;
-		return 0;
-	}
+	if (next(scan) == '{')
+		return take_object(scan);
 	rc = take_text(scan, value);
 	if (rc == 0)
 		take_value(scan, value);
 	return rc;
 }
 
-static int scan_text(struct scan *scan)
+/* Read the JSON object that begins here. */
+static int take_object(struct scan *scan)
 {
 	int rc = 0;
 
-	if (next(scan) != '{')
-		return complain(scan, "no { at the beginning");
+	if (scan->depth == DEEPEST)
+		return complain(scan, "objects too deep");
 	scan->at++;
-	scan->depth = 1;
-	while (rc == 0 && scan->depth) {
-		switch (next(scan)) {
-		case ',':
-			scan->at++;
-			break;
-		case '}':
-			rc = close_object(scan);
-			break;
-		case '"':
+	scan->depth++;
+	while (rc == 0 && next(scan) != '}') {
+		if (*scan->at == '"')
 			rc = take_member(scan);
-			break;
-		default:
+		else if (*scan->at == ',')
+			scan->at++;
+		else
 			rc = complain(scan, *scan->at ? "an unexpected character" : "it ends early");
-		}
 	}
-	return rc;
+	if (rc < 0)
+		return rc;
+	scan->at++;
+	scan->depth--;
+	return take_register(scan);
+}
+
+static int scan_text(struct scan *scan)
+{
+	return next(scan) == '{' ? take_object(scan) : complain(scan, "no { at the beginning");
 }
 
 static int check_identifier(struct scan *scan)
