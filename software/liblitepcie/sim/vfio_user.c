@@ -17,7 +17,7 @@
 /* most register writes in one vfio-user message; QEMU's own client stops at 200 */
 #define MAX_MULTI	192u
 
-/* post_multi() copies struct litepcie_post into the message as it is */
+/* vfio_user_post() sends struct litepcie_post as it is */
 static_assert(sizeof(struct litepcie_post) == sizeof(struct multi_write) &&
 	      offsetof(struct litepcie_post, offset) ==
 		      offsetof(struct multi_write, access.offset) &&
@@ -165,17 +165,6 @@ static int post_multi(struct vfio_user *vu, const struct litepcie_post *writes, 
 			    sizeof(body.count) + count * sizeof(body.writes[0]), -1);
 }
 
-static int post_single(struct vfio_user *vu, const struct litepcie_post *w)
-{
-	struct multi_write write = {
-		.access = { .offset = w->offset, .region = REGION_BAR0, .count = w->size },
-		.data = w->value,
-	};
-
-	return vfio_user_send(vu, CMD_REGION_WRITE, FLAG_NO_REPLY, &write,
-			    sizeof(write.access) + w->size, -1);
-}
-
 int vfio_user_post(struct vfio_user *vu, const struct litepcie_post *writes, size_t count)
 {
 	int rc = 0;
@@ -187,7 +176,9 @@ int vfio_user_post(struct vfio_user *vu, const struct litepcie_post *writes, siz
 			n = count < MAX_MULTI ? count : MAX_MULTI;
 			rc = post_multi(vu, writes, n);
 		} else {
-			rc = post_single(vu, writes);
+			/* an entry without the bytes beyond its size is the body of REGION_WRITE */
+			rc = vfio_user_send(vu, CMD_REGION_WRITE, FLAG_NO_REPLY, writes,
+					    sizeof(struct region_access) + writes->size, -1);
 		}
 		writes += n;
 		count -= n;

@@ -41,12 +41,11 @@ static const char *command_name(uint16_t command)
 /* A write to BAR0, as a whole message that the peer does not answer. */
 struct held_write {
 	struct header header;
-	struct region_access access;
-	/* value to write; only the first access.count bytes of this member are sent */
-	uint64_t data;
+	/* only the first write.size bytes of the value are sent */
+	struct litepcie_post write;
 };
 
-static_assert(offsetof(struct held_write, data) == 32, "a write on the wire");
+static_assert(offsetof(struct held_write, write.value) == 32, "a write on the wire");
 
 /*
  * Fill @out with the message of the write that is kept back. Returns the size of the message in
@@ -54,16 +53,14 @@ static_assert(offsetof(struct held_write, data) == 32, "a write on the wire");
  */
 static size_t take_held(struct vfio_user *vu, struct held_write *out)
 {
-	const struct litepcie_post *w = &vu->held;
-	size_t size = offsetof(struct held_write, data) + w->size;
+	size_t size = offsetof(struct held_write, write.value) + vu->held.size;
 
 	if (!vu->holds)
 		return 0;
 	*out = (struct held_write) {
 		.header = { .id = vu->held_id, .command = CMD_REGION_WRITE,
 			    .size = (uint32_t)size, .flags = FLAG_NO_REPLY },
-		.access = { .offset = w->offset, .region = REGION_BAR0, .count = w->size },
-		.data = w->value,
+		.write = vu->held,
 	};
 	vu->holds = false;
 	return size;
