@@ -132,7 +132,6 @@ static void iommufd_unmap(struct litepcie *dev, size_t size, uint64_t iova)
 }
 
 const struct vfio_interface vfio_iommufd = {
-	.name = "iommufd",
 	.open = iommufd_open,
 	.map = iommufd_map,
 	.unmap = iommufd_unmap,

@@ -88,7 +88,6 @@ static void type1_unmap(struct litepcie *dev, size_t size, uint64_t iova)
 }
 
 const struct vfio_interface vfio_type1 = {
-	.name = "type1",
 	.open = type1_open,
 	.map = type1_map,
 	.unmap = type1_unmap,

@@ -23,7 +23,6 @@
 
 /* One of the kernel's two interfaces that open a device and map memory for it. */
 struct vfio_interface {
-	const char *name;
 	/*
 	 * Open the device and set vfio->device, or return -errno with a sentence. After an error,
 	 * vfio_close_device() closes the descriptors that open() has opened.
