@@ -12,10 +12,9 @@
  * driver makes no such link. If that driver is bound to a single card, all its device files belong
  * to that card. If it is bound to several, the PCI device behind a device file is not known.
  */
-#include <dirent.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -25,15 +24,6 @@
 
 #define CLASS_DIRECTORY		"/sys/class/litepcie"
 #define DRIVER_DIRECTORY	"/sys/bus/pci/drivers/litepcie"
-
-/*
- * True for a PCI address like 0000:01:00.0. The other entries of the driver's sysfs folder (bind,
- * module, ...) have no colon.
- */
-static int is_address(const struct dirent *entry)
-{
-	return strchr(entry->d_name, ':') != NULL;
-}
 
 static int follow_link(unsigned int minor, char *address, size_t size)
 {
@@ -51,25 +41,24 @@ static int follow_link(unsigned int minor, char *address, size_t size)
 
 static int find_address(struct litepcie *dev, char *address, size_t size)
 {
-	struct dirent **entries;
-	int count;
+	glob_t cards = { 0 };
+	size_t count;
 
 	if (follow_link(kernel_of(dev)->minor, address, size))
 		return 1;
-	count = scandir(DRIVER_DIRECTORY, &entries, is_address, NULL);
-	if (count < 0) {
-		snprintf(dev->bar_why, sizeof(dev->bar_why), "%s: %s", DRIVER_DIRECTORY,
-			 strerror(errno));
-		return 0;
-	}
+	/* the other entries of the driver's sysfs folder (bind, module, ...) have no colon */
+	glob(DRIVER_DIRECTORY "/*:*", 0, NULL, &cards);
+	count = cards.gl_pathc;
 	if (count == 1)
-		snprintf(address, size, "%.32s", entries[0]->d_name);
+		snprintf(address, size, "%.32s", strrchr(cards.gl_pathv[0], '/') + 1);
+	else if (count)
+		snprintf(dev->bar_why, sizeof(dev->bar_why), "%s: %zu cards are bound to the "
+			 "driver, which does not say which of them this is", DRIVER_DIRECTORY,
+			 count);
 	else
-		snprintf(dev->bar_why, sizeof(dev->bar_why), "%s: %d cards are bound to the "
-			 "driver, which does not say which of them this is", DRIVER_DIRECTORY, count);
-	for (int i = 0; i < count; i++)
-		free(entries[i]);
-	free(entries);
+		snprintf(dev->bar_why, sizeof(dev->bar_why), "%s: no card is bound to the driver",
+			 DRIVER_DIRECTORY);
+	globfree(&cards);
 	return count == 1;
 }
 
