@@ -9,9 +9,6 @@
  * has taken it. The other functions of this file are called with the handle's lock held. An error
  * is -errno with a sentence.
  */
-#include <stdarg.h>
-#include <stdio.h>
-
 #include "dma/engine/engine.h"
 #include "litepcie_capability.h"
 
@@ -50,20 +47,6 @@ static int look_for_bytes(struct litepcie *dev, uint64_t wanted, uint64_t *recei
 	return 1;
 }
 
-/* Returns -ETIMEDOUT with a sentence: @format's text, then that of litepcie_diagnose(). */
-__attribute__((format(printf, 2, 3)))
-static int late(struct litepcie *dev, const char *format, ...)
-{
-	char what[96], why[LITEPCIE_WHY_SIZE - sizeof(what)];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(what, sizeof(what), format, args);
-	va_end(args);
-	litepcie_diagnose_held(dev, LITEPCIE_H2C, why, sizeof(why));
-	return litepcie_fail(-ETIMEDOUT, "%s. %s", what, why);
-}
-
 /*
  * Wait until the user's logic has taken the h2c data in the card, which a stop of the stream would
  * drop. Returns 0 then, or at once on a card that does not report this. Returns -ETIMEDOUT at
@@ -72,6 +55,7 @@ static int late(struct litepcie *dev, const char *format, ...)
 static int wait_for_logic(struct litepcie *dev, int64_t deadline, int timeout_ms)
 {
 	unsigned int stops = dev->h2c.stops;
+	char why[LITEPCIE_WHY_SIZE];
 	uint32_t state = 0;
 	int rc = 0;
 
@@ -79,9 +63,11 @@ static int wait_for_logic(struct litepcie *dev, int64_t deadline, int timeout_ms
 		rc = litepcie_get(dev, dev->map.h2c.enable, &state);
 		if (rc < 0 || litepcie_says(state, LITEPCIE_DMA_ENABLE_TAKEN))
 			break;
-		if (deadline - litepcie_now_ms() <= 0)
-			return late(dev, "the card has all data, but its logic has not taken it "
-				    "within %d ms", timeout_ms);
+		if (deadline - litepcie_now_ms() <= 0) {
+			litepcie_diagnose_held(dev, LITEPCIE_H2C, why, sizeof(why));
+			return litepcie_fail(-ETIMEDOUT, "the card has all data, but its logic has "
+					     "not taken it within %d ms. %s", timeout_ms, why);
+		}
 		rc = litepcie_wait_for(dev, LITEPCIE_H2C, litepcie_count(&dev->h2c.hw), 1);
 		if (rc < 0 || dev->h2c.stops != stops)
 			break;
@@ -117,16 +103,19 @@ static int drain(struct litepcie *dev, int timeout_ms)
 	uint64_t wanted = litepcie_count(&dev->h2c.sw) * dev->h2c.options.buffer_size -
 			  dev->h2c.spared;
 	uint64_t received = 0;
+	char why[LITEPCIE_WHY_SIZE];
 	int rc = litepcie_hand_over(dev, LITEPCIE_H2C), step_ms = 1;
 
 	while (rc >= 0) {
 		rc = look_for_bytes(dev, wanted, &received);
 		if (rc)
 			return rc < 0 ? rc : wait_for_logic(dev, deadline, timeout_ms);
-		if (deadline - litepcie_now_ms() <= 0)
-			return late(dev, "the card received %llu of %llu bytes within %d ms",
-				    (unsigned long long)received, (unsigned long long)wanted,
-				    timeout_ms);
+		if (deadline - litepcie_now_ms() <= 0) {
+			litepcie_diagnose_held(dev, LITEPCIE_H2C, why, sizeof(why));
+			return litepcie_fail(-ETIMEDOUT, "the card received %llu of %llu bytes "
+					     "within %d ms. %s", (unsigned long long)received,
+					     (unsigned long long)wanted, timeout_ms, why);
+		}
 		rc = sleep_for_end(dev, deadline, &step_ms);
 	}
 	return rc;
