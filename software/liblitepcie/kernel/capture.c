@@ -54,7 +54,7 @@ struct kernel_capture {
 	 * line
 	 */
 	const struct litepcie_capture_status *page, *status;
-	struct kernel_pages		ring;
+	struct litepcie_memory		*ring;
 	bool				taken;	/* true: the driver has taken the ring's memory */
 };
 
@@ -134,7 +134,7 @@ static void close_capture(struct litepcie_capture *capture)
 		close(port->fd);
 	if (port->page)
 		munmap((void *)port->page, STATUS_BYTES);
-	kernel_pages_free(&port->ring);
+	litepcie_memory_drop(port->ring);
 	free(port);
 }
 
@@ -148,7 +148,7 @@ static int give_ring(struct litepcie_capture *capture)
 {
 	struct kernel_capture *port = port_of(capture);
 	struct litepcie_capture_ring ring = {
-		.address = (uintptr_t)port->ring.base, .bytes = capture->config.ring_bytes,
+		.address = (uintptr_t)port->ring->base, .bytes = capture->config.ring_bytes,
 		.mbuf_bytes = capture->config.mbuf_bytes,
 	};
 
@@ -179,12 +179,15 @@ static int take_ring(struct litepcie_capture *capture)
 	int rc = -EMSGSIZE;
 
 	for (; rc == -EMSGSIZE && kind < end; kind++) {
-		if (kernel_pages_get(dev, &port->ring, kind, capture->config.ring_bytes) < 0)
+		port->ring = kernel_pages_get(dev, kind, capture->config.ring_bytes);
+		if (!port->ring)
 			continue;
 		found = true;
 		rc = give_ring(capture);
-		if (rc < 0)
-			kernel_pages_free(&port->ring);
+		if (rc < 0) {
+			litepcie_memory_drop(port->ring);
+			port->ring = NULL;
+		}
 	}
 	if (rc == -EMSGSIZE && asked && found)
 		return litepcie_fail(rc, "%s: an MBUF of %u bytes must lie in one page, and pages "
@@ -230,7 +233,7 @@ static int take(struct litepcie_capture *capture)
 	if (rc < 0)
 		return rc;
 	port->taken = true;
-	capture->ring = port->ring.base;
+	capture->ring = port->ring->base;
 	capture->line = (const struct litepcie_capture_line *)port->status;
 	return 0;
 }

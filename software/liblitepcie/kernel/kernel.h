@@ -106,12 +106,6 @@ int kernel_user_enable(struct litepcie *dev, bool on);
 int kernel_user_look(struct litepcie *dev);
 int kernel_sleep(struct litepcie *dev, int timeout_ms);
 
-/* Memory for a ring that the driver pins. */
-struct kernel_pages {
-	void	*base;		/* first byte of the memory; NULL: there is none */
-	size_t	size;
-};
-
 /*
  * The kinds of pages, the largest first: 1 GiB and 2 MiB of hugetlbfs, and pages that the kernel
  * makes huge if it can (transparent huge pages).
@@ -121,12 +115,10 @@ struct kernel_pages {
 #define KERNEL_PAGES_2M	1u
 
 /*
- * Get at least @bytes of zeroed memory on the card's NUMA node in pages of @kind. Returns 0, or
- * -ENOMEM without a sentence if there are no such pages.
+ * Get at least @bytes of zeroed memory on the card's NUMA node in pages of @kind, for a ring that
+ * the driver pins. Returns NULL if there are no such pages.
  */
-int kernel_pages_get(struct litepcie *dev, struct kernel_pages *pages, unsigned int kind,
-		     uint64_t bytes);
-void kernel_pages_free(struct kernel_pages *pages);
+struct litepcie_memory *kernel_pages_get(struct litepcie *dev, unsigned int kind, uint64_t bytes);
 
 extern const struct litepcie_capture_access litepcie_kernel_capture;
 

@@ -40,8 +40,7 @@ static void *map(unsigned int kind, size_t size)
 		    MAP_PRIVATE | MAP_ANONYMOUS | kinds[kind].flags, -1, 0);
 }
 
-int kernel_pages_get(struct litepcie *dev, struct kernel_pages *pages, unsigned int kind,
-		     uint64_t bytes)
+struct litepcie_memory *kernel_pages_get(struct litepcie *dev, unsigned int kind, uint64_t bytes)
 {
 	uint64_t page = kinds[kind].bytes;
 	size_t size = (size_t)((bytes + page - 1) / page * page);
@@ -49,27 +48,19 @@ int kernel_pages_get(struct litepcie *dev, struct kernel_pages *pages, unsigned 
 
 	/* A page of 1 GiB is only taken if the ring fills it. */
 	if (page > HUGE_BYTES && bytes < page)
-		return -ENOMEM;
+		return NULL;
 	base = map(kind, size);
 	if (base == MAP_FAILED)
-		return -ENOMEM;
-	*pages = (struct kernel_pages) { .base = base, .size = size };
+		return NULL;
 	litepcie_node_bind((int)sysfs_number(kernel_of(dev)->minor, "device/numa_node"), base, size);
 	if (!kinds[kind].flags)
 		madvise(base, size, MADV_HUGEPAGE);
 	if (madvise(base, size, MADV_POPULATE_WRITE) < 0 && errno != EINVAL) {
-		kernel_pages_free(pages);
-		return -ENOMEM;
+		munmap(base, size);
+		return NULL;
 	}
 	if (!kinds[kind].flags)
 		litepcie_memory_huge(base, size);
 	madvise(base, size, MADV_DONTFORK);
-	return 0;
-}
-
-void kernel_pages_free(struct kernel_pages *pages)
-{
-	if (pages->base)
-		munmap(pages->base, pages->size);
-	pages->base = NULL;
+	return litepcie_memory_new(base, size, -1, false);
 }
