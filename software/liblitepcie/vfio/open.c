@@ -25,21 +25,16 @@
 
 static int parse_option(struct litepcie *dev, const char *option)
 {
-	char *end;
+	int end = 0;
 
-	if (strncmp(option, "channel=", 8) == 0) {
-		dev->channel = (unsigned int)strtoul(option + 8, &end, 10);
-		if (end != option + 8 && !*end)
-			return 0;
-	} else if (strcmp(option, "type1") == 0) {
+	if (strcmp(option, "type1") == 0)
 		vfio_of(dev)->interface = &vfio_type1;
-		return 0;
-	} else if (strcmp(option, "iommufd") == 0) {
+	else if (strcmp(option, "iommufd") == 0)
 		vfio_of(dev)->interface = &vfio_iommufd;
-		return 0;
-	}
-	return litepcie_fail(-EINVAL, "option %s in the device string: there are channel=N, type1 "
-			     "and iommufd", option);
+	else if (sscanf(option, "channel=%u%n", &dev->channel, &end) != 1 || option[end])
+		return litepcie_fail(-EINVAL, "option %s in the device string: there are "
+				     "channel=N, type1 and iommufd", option);
+	return 0;
 }
 
 /*
