@@ -31,13 +31,6 @@ static int check_access(struct litepcie *dev, unsigned int bar, uint64_t offset,
 	return 0;
 }
 
-static int check_mmio(struct litepcie *dev, uint32_t offset, size_t size, size_t reach)
-{
-	if (size != 4 && size != 8)
-		return litepcie_fail(-EINVAL, "an access of %zu bytes: it must be 4 or 8", size);
-	return check_access(dev, 0, offset, size, reach);
-}
-
 /*
  * Take the lock for one access of a serial back end. With any other back end threads share only a
  * mapping, so they need not wait for each other.
@@ -65,7 +58,9 @@ int litepcie_mmio_write_burst(struct litepcie *dev, uint32_t offset, size_t size
 	if (count > most || stride > most)
 		return litepcie_fail(-EINVAL, "%zu writes 0x%zx bytes apart do not fit into BAR0, "
 				     "which has 0x%llx", count, stride, (unsigned long long)most);
-	rc = check_mmio(dev, offset, size, stride * (count - 1) + size);
+	if (size != 4 && size != 8)
+		return litepcie_fail(-EINVAL, "an access of %zu bytes: it must be 4 or 8", size);
+	rc = check_access(dev, 0, offset, size, stride * (count - 1) + size);
 	while (rc == 0 && count) {
 		size_t n = count < POSTS ? count : POSTS;
 

@@ -113,11 +113,8 @@ int litepcie_stream_export(struct litepcie_stream *stream, int *fd)
 {
 	int rc;
 
-	*fd = -1;
 	litepcie_lock(stream->dev);
 	rc = litepcie_unlock(stream->dev, export(stream));
-	if (rc < 0)
-		return rc;
-	*fd = rc;
-	return 0;
+	*fd = rc < 0 ? -1 : rc;
+	return rc < 0 ? rc : 0;
 }
