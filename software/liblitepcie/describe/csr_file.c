@@ -213,7 +213,7 @@ int litepcie_csr_load(struct litepcie *dev, const char *path)
 	/* No csr.json has a zero byte, so this reads the whole file. */
 	length = getdelim(&text, &room, '\0', file);
 	if (length < 0 && !feof(file))
-		rc = litepcie_fail_errno(errno, "%s", path);
+		rc = litepcie_fail_errno(errno == ENOMEM ? ENOMEM : EIO, "%s", path);
 	else
 		rc = take_file(dev, path, length < 0 ? "" : text);
 	free(text);
