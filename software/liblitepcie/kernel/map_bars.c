@@ -132,7 +132,7 @@ void kernel_map_bars(struct litepcie *dev)
 	 * table, which every gateware has.
 	 */
 	dev->bar_size[0] = dev->bar[0].base ? dev->bar[0].size :
-						 LITEPCIE_CAP_OFFSET + LITEPCIE_CAP_SIZE;
+					      LITEPCIE_CAP_OFFSET + LITEPCIE_CAP_SIZE;
 }
 
 void kernel_unmap_bars(struct litepcie *dev)

@@ -138,15 +138,15 @@ static uint8_t *find_memory(const struct vfio_user *vu, const struct memory_acce
 }
 
 /*
- * Answer a request of the peer, whose header becomes that of the answer. If @error is 0, the answer
- * has the @size bytes of @body.
+ * Answer a request of the peer, whose header becomes that of the answer. If header->error is 0, the
+ * answer has the @size bytes of @body.
  */
-static int answer(struct vfio_user *vu, struct header *header, uint32_t error, const void *body,
-		  size_t size)
+static int answer(struct vfio_user *vu, struct header *header, const void *body, size_t size)
 {
+	header->flags = TYPE_REPLY | (header->error ? FLAG_ERROR : 0);
+	if (header->error)
+		size = 0;
 	header->size = (uint32_t)(sizeof(*header) + size);
-	header->flags = TYPE_REPLY | (error ? FLAG_ERROR : 0);
-	header->error = error;
 	return transmit(vu, header, body, size, -1);
 }
 
@@ -158,24 +158,24 @@ static int serve_memory(struct vfio_user *vu, struct header *header, uint8_t *bo
 {
 	struct memory_access access;
 	size_t reply = sizeof(access);
-	uint32_t error = 0;
 	uint8_t *memory;
 
 	if (size < sizeof(access))
 		return vfio_user_broken(vu, "a request of its own that is too short", 0);
 	memcpy(&access, body, sizeof(access));
 	memory = find_memory(vu, &access);
+	header->error = 0;
 	if (!memory || access.count > MAX_MESSAGE - sizeof(access)) {
-		error = EFAULT;
+		header->error = EFAULT;
 	} else if (header->command == CMD_DMA_READ) {
 		memcpy(body + sizeof(access), memory, access.count);
 		reply += access.count;
 	} else if (access.count > size - sizeof(access)) {
-		error = EINVAL;
+		header->error = EINVAL;
 	} else {
 		memcpy(memory, body + sizeof(access), access.count);
 	}
-	return answer(vu, header, error, body, error ? 0 : reply);
+	return answer(vu, header, body, reply);
 }
 
 static int serve_request(struct vfio_user *vu, struct header *header)
@@ -191,10 +191,11 @@ static int serve_request(struct vfio_user *vu, struct header *header)
 		return litepcie_fail(-ENOMEM, "%s: no memory for %s of the peer", vu->path, doing);
 	}
 	rc = vfio_user_take(vu, body, size, doing);
+	header->error = ENOTSUP;
 	if (rc == 0 && (header->command == CMD_DMA_READ || header->command == CMD_DMA_WRITE))
 		rc = serve_memory(vu, header, body, size);
 	else if (rc == 0)
-		rc = answer(vu, header, ENOTSUP, NULL, 0);
+		rc = answer(vu, header, NULL, 0);
 	free(body);
 	return rc;
 }
