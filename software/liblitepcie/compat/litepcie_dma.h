@@ -42,7 +42,7 @@ extern "C" {
 
 #define LITEPCIE_STOCK_WAIT_MS	100	/* longest wait in litepcie_dma_process(), in ms */
 
-/* A stream of a program. Lanebox's own: LitePCIe has no such structure. */
+/* One direction of the DMA. LitePCIe's own library has no such structure. */
 struct litepcie_stock_way {
 	struct litepcie_stream *stream;	/* NULL: the program does not use that direction */
 	uint64_t next;			/* number of the buffer that the program gets next */
@@ -193,8 +193,9 @@ static inline void litepcie_stock_give_back(struct litepcie_dma_ctrl *dma,
 static inline unsigned litepcie_stock_ready(struct litepcie_dma_ctrl *dma,
 					    struct litepcie_stock_way *way, int enabled)
 {
-	return enabled ? (unsigned)litepcie_stock_result(dma, litepcie_stream_ready(way->stream, 0)) :
-			 0;
+	if (!enabled)
+		return 0;
+	return (unsigned)litepcie_stock_result(dma, litepcie_stream_ready(way->stream, 0));
 }
 
 static inline void litepcie_stock_look(struct litepcie_dma_ctrl *dma)

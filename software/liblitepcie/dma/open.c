@@ -122,8 +122,7 @@ static int open_stream(struct litepcie_stream *stream,
 	if (rc < 0)
 		return rc;
 	stream->options = *options;
-	rc = options->memory ? litepcie_check_memory(stream) : 0;
-	rc = rc ?: litepcie_engine_setup(stream);
+	rc = (options->memory ? litepcie_check_memory(stream) : 0) ?: litepcie_engine_setup(stream);
 	stream->open = rc == 0;
 	return rc;
 }

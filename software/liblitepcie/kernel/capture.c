@@ -196,8 +196,8 @@ static int take_ring(struct litepcie_capture *capture)
 	if (rc == -EMSGSIZE && asked)
 		return litepcie_pages_missing(dev, asked, capture->config.ring_bytes);
 	if (rc == -EMSGSIZE)
-		return litepcie_fail(rc, "%s: no huge pages for a ring of %llu bytes with MBUFs of %u: "
-				     "set `sysctl vm.nr_hugepages=%llu`, or write madvise to "
+		return litepcie_fail(rc, "%s: no huge pages for a ring of %llu bytes with MBUFs of "
+				     "%u: set `sysctl vm.nr_hugepages=%llu`, or write madvise to "
 				     "/sys/kernel/mm/transparent_hugepage/enabled", dev->name,
 				     (unsigned long long)capture->config.ring_bytes,
 				     capture->config.mbuf_bytes, (unsigned long long)
@@ -228,8 +228,7 @@ static int take(struct litepcie_capture *capture)
 
 	if (port->taken)
 		return 0;
-	rc = port->status ? 0 : map_status(capture);
-	rc = rc ?: take_ring(capture);
+	rc = (port->status ? 0 : map_status(capture)) ?: take_ring(capture);
 	if (rc < 0)
 		return rc;
 	port->taken = true;

@@ -52,7 +52,8 @@ struct litepcie_memory *kernel_pages_get(struct litepcie *dev, unsigned int kind
 	base = map(kind, size);
 	if (base == MAP_FAILED)
 		return NULL;
-	litepcie_node_bind((int)sysfs_number(kernel_of(dev)->minor, "device/numa_node"), base, size);
+	litepcie_node_bind((int)sysfs_number(kernel_of(dev)->minor, "device/numa_node"), base,
+			   size);
 	if (!kinds[kind].flags)
 		madvise(base, size, MADV_HUGEPAGE);
 	if (madvise(base, size, MADV_POPULATE_WRITE) < 0 && errno != EINVAL) {

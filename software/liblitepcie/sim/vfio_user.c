@@ -54,7 +54,8 @@ static int handshake(struct vfio_user *vu)
 	char reply[4096] = { 0 };
 	size_t fixed = offsetof(struct version, json);
 	uint16_t major;
-	int rc = vfio_user_send(vu, CMD_VERSION, 0, &version, fixed + strlen(version.json) + 1, -1) ?:
+	size_t size = fixed + strlen(version.json) + 1;
+	int rc = vfio_user_send(vu, CMD_VERSION, 0, &version, size, -1) ?:
 		 vfio_user_receive(vu, CMD_VERSION, reply, sizeof(reply) - 1);
 
 	if (rc == -EBUSY)
