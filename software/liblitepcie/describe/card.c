@@ -47,8 +47,7 @@ int litepcie_identifier_read(struct litepcie *dev)
 
 int litepcie_identifier(struct litepcie *dev, char *text, size_t size)
 {
-	if (size)
-		snprintf(text, size, "%s", dev->card.identifier);
+	snprintf(text, size, "%s", dev->card.identifier);
 	return 0;
 }
 

@@ -213,8 +213,7 @@ void litepcie_diagnose_held(struct litepcie *dev, unsigned int directions, char 
 	size_t length;
 	FILE *out = open_memstream(&all, &length);
 
-	if (size)
-		*text = '\0';
+	snprintf(text, size, "%s", "");
 	if (!out)
 		return;
 	if (h2c)
