@@ -9,8 +9,9 @@
  * direction of the DMA waits for.
  */
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
 
 #include "litepcie_capability.h"
 #include "helpers.h"
@@ -95,9 +96,29 @@ int litepcie_slot(struct litepcie *dev, struct litepcie_slot *slot)
 
 /* Diagnosis of what a direction waits for ----------------------------------------------------- */
 
+/* Where the next words of a text go, which ends there now, and how much room is left. */
+struct text {
+	char	*at;
+	size_t	room;
+};
+
+__attribute__((format(printf, 2, 3)))
+static void say(struct text *text, const char *format, ...)
+{
+	va_list args;
+	size_t used;
+
+	va_start(args, format);
+	vsnprintf(text->at, text->room, format, args);
+	va_end(args);
+	used = strlen(text->at);
+	text->at += used;
+	text->room -= used;
+}
+
 /* Write the time for which valid and ready of the stream have not changed, in ns, us, ms or s. */
-static void say_time(FILE *text, const struct litepcie *dev, const struct litepcie_slot *slot,
-		     const struct litepcie_slot_side *side)
+static void say_time(struct text *text, const struct litepcie *dev,
+		     const struct litepcie_slot *slot, const struct litepcie_slot_side *side)
 {
 	static const char *const units[] = { "ns", "us", "ms", "s" };
 	double time = (double)(slot->time - side->since) * dev->card.tick_ps / 1e3;
@@ -105,13 +126,13 @@ static void say_time(FILE *text, const struct litepcie *dev, const struct litepc
 
 	for (; unit < 3 && time >= 1e3; unit++)
 		time /= 1e3;
-	fprintf(text, " for %.*f %s", unit ? 1 : 0, time, units[unit]);
+	say(text, " for %.*f %s", unit ? 1 : 0, time, units[unit]);
 }
 
-static void say_buffers(FILE *text, uint64_t count, const char *what)
+static void say_buffers(struct text *text, uint64_t count, const char *what)
 {
-	fprintf(text, "%" PRIu64 " buffer%s %s%s", count, count == 1 ? "" : "s", what,
-		count == 1 ? "s" : "");
+	say(text, "%" PRIu64 " buffer%s %s%s", count, count == 1 ? "" : "s", what,
+	    count == 1 ? "s" : "");
 }
 
 /* True if a stream goes through the user slot. Pattern and loopback bypass it. */
@@ -120,85 +141,88 @@ static bool through_slot(const struct litepcie_stream *stream)
 	return !stream->options.pattern && !stream->options.loopback;
 }
 
-static void say_h2c_slot(FILE *text, const struct litepcie *dev, const struct litepcie_slot *slot)
+static void say_h2c_slot(struct text *text, const struct litepcie *dev,
+			 const struct litepcie_slot *slot)
 {
 	const struct litepcie_slot_side *side = &slot->h2c;
 
 	if (side->valid && !side->ready) {
-		fprintf(text, "the user slot has held sink.ready low");
+		say(text, "the user slot has held sink.ready low");
 		say_time(text, dev, slot, side);
 	} else if (side->valid) {
-		fprintf(text, "the user slot takes data");
+		say(text, "the user slot takes data");
 	} else {
-		fprintf(text, "the user slot has taken all that came");
+		say(text, "the user slot has taken all that came");
 	}
-	fprintf(text, " (%" PRIu64 " beats so far); ", side->beats);
+	say(text, " (%" PRIu64 " beats so far); ", side->beats);
 }
 
 /*
  * Write whether the user's logic has taken all h2c data, if the enable register has a bit for that.
  * This is the only fact about the user slot on a card without a slot monitor.
  */
-static void say_h2c_taken(FILE *text, struct litepcie *dev)
+static void say_h2c_taken(struct text *text, struct litepcie *dev)
 {
 	uint32_t state = 0;
 
 	if (dev->map.h2c_tells_taken && litepcie_get(dev, dev->map.h2c.enable, &state) == 0)
-		fprintf(text, "the user slot has%s taken all that came; ",
-			state & LITEPCIE_DMA_ENABLE_TAKEN ? "" : " not");
+		say(text, "the user slot has%s taken all that came; ",
+		    state & LITEPCIE_DMA_ENABLE_TAKEN ? "" : " not");
 }
 
-static void diagnose_h2c(FILE *text, struct litepcie *dev, const struct litepcie_slot *slot)
+static void diagnose_h2c(struct text *text, struct litepcie *dev, const struct litepcie_slot *slot)
 {
 	uint64_t sent = litepcie_count(&dev->h2c.sw), done = litepcie_count(&dev->h2c.hw);
 	uint64_t waiting = sent - done, kept = sent - dev->h2c.handed;
 
-	fprintf(text, "h2c: ");
+	say(text, "h2c: ");
 	if (slot && through_slot(&dev->h2c))
 		say_h2c_slot(text, dev, slot);
 	else if (!slot && through_slot(&dev->h2c))
 		say_h2c_taken(text, dev);
 	if (!sent)
-		fprintf(text, "nothing was sent");
+		say(text, "nothing was sent");
 	else if (waiting)
 		say_buffers(text, waiting, "wait");
 	else
-		fprintf(text, "no buffer waits, the card has all");
+		say(text, "no buffer waits, the card has all");
 	if (kept)
-		fprintf(text, ", %" PRIu64 " of them for a batch", kept);
+		say(text, ", %" PRIu64 " of them for a batch", kept);
 }
 
-static void say_c2h_slot(FILE *text, const struct litepcie *dev, const struct litepcie_slot *slot)
+static void say_c2h_slot(struct text *text, const struct litepcie *dev,
+			 const struct litepcie_slot *slot)
 {
 	const struct litepcie_slot_side *side = &slot->c2h;
 
 	if (side->valid && side->ready)
-		fprintf(text, "the user slot sends data");
+		say(text, "the user slot sends data");
 	else if (side->valid)
-		fprintf(text, "the user slot offers data, and source.ready has been low");
+		say(text, "the user slot offers data, and source.ready has been low");
 	else
-		fprintf(text, "the user slot has held source.valid low");
+		say(text, "the user slot has held source.valid low");
 	if (!side->valid || !side->ready)
 		say_time(text, dev, slot, side);
-	fprintf(text, " (%" PRIu64 " beats so far); ", side->beats);
+	say(text, " (%" PRIu64 " beats so far); ", side->beats);
 }
 
-static void diagnose_c2h(FILE *text, const struct litepcie *dev, const struct litepcie_slot *slot)
+static void diagnose_c2h(struct text *text, const struct litepcie *dev,
+			 const struct litepcie_slot *slot)
 {
 	uint64_t filled = litepcie_count(&dev->c2h.hw), limit = dev->c2h.options.limit;
 	uint64_t given = dev->c2h.handed + dev->c2h.options.buffer_count;
 
 	if (limit && given > limit)
 		given = limit;
-	fprintf(text, "c2h: ");
+	say(text, "c2h: ");
 	if (slot && through_slot(&dev->c2h))
 		say_c2h_slot(text, dev, slot);
 	if (given > filled)
 		say_buffers(text, given - filled, "wait");
 	else if (limit && filled >= limit)
-		fprintf(text, "all buffers of the limit are filled");
+		say(text, "all buffers of the limit are filled");
 	else
-		fprintf(text, "the card has no buffer, the program has not given one back");
+		say(text, "the card has no buffer, the program has not given one back");
 }
 
 /* If the slot monitor cannot be read, the text says nothing about the user slot's streams. */
@@ -209,26 +233,21 @@ void litepcie_diagnose_held(struct litepcie *dev, unsigned int directions, char 
 	bool c2h = directions & LITEPCIE_C2H && dev->c2h.active;
 	bool through = (h2c && through_slot(&dev->h2c)) || (c2h && through_slot(&dev->c2h));
 	bool known = dev->map.slot.now && through && read_slot(dev, &slot) == 0;
-	char *all = NULL;
-	size_t length;
-	FILE *out = open_memstream(&all, &length);
+	struct text out = { .at = text, .room = size };
 
-	snprintf(text, size, "%s", "");
-	if (!out)
+	if (!size)
 		return;
+	*text = '\0';
 	if (h2c)
-		diagnose_h2c(out, dev, known ? &slot : NULL);
+		diagnose_h2c(&out, dev, known ? &slot : NULL);
 	if (h2c && c2h)
-		fprintf(out, ". ");
+		say(&out, ". ");
 	if (c2h)
-		diagnose_c2h(out, dev, known ? &slot : NULL);
+		diagnose_c2h(&out, dev, known ? &slot : NULL);
 	if (!h2c && !c2h)
-		fprintf(out, "no direction runs");
+		say(&out, "no direction runs");
 	else if (!dev->map.slot.now)
-		fprintf(out, ". The card does not tell what its user slot does");
-	if (fclose(out) == 0)
-		snprintf(text, size, "%s", all);
-	free(all);
+		say(&out, ". The card does not tell what its user slot does");
 }
 
 void litepcie_diagnose(struct litepcie *dev, unsigned int directions, char *text, size_t size)
