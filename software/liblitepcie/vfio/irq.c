@@ -45,11 +45,6 @@ static int set_events(const struct vfio *vfio, unsigned int index, const int *fd
 	return ioctl(vfio->device, VFIO_DEVICE_SET_IRQS, &request.set);
 }
 
-static int set_messages(const struct vfio *vfio, unsigned int count)
-{
-	return set_events(vfio, vfio->delivery, vfio->message, count);
-}
-
 static unsigned int offered(const struct vfio *vfio, unsigned int delivery)
 {
 	struct vfio_irq_info info = { .argsz = sizeof(info), .index = delivery };
@@ -138,7 +133,7 @@ int vfio_irq_enable(struct litepcie *dev)
 			return litepcie_fail_errno(errno, "%s: no descriptor for its messages",
 						   vfio->address);
 	}
-	if (set_messages(vfio, vfio->messages) < 0)
+	if (set_events(vfio, vfio->delivery, vfio->message, vfio->messages) < 0)
 		return litepcie_fail_errno(errno, "%s: its messages cannot be caught",
 					   vfio->address);
 	return 0;
@@ -150,7 +145,7 @@ void vfio_irq_disable(struct litepcie *dev)
 
 	if (vfio->events < 0)
 		return;
-	set_messages(vfio, 0);
+	set_events(vfio, vfio->delivery, NULL, 0);
 	for (; vfio->messages; vfio->messages--)
 		if (vfio->message[vfio->messages - 1] >= 0)
 			close(vfio->message[vfio->messages - 1]);

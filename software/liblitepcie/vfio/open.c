@@ -199,11 +199,6 @@ static void find_file(struct vfio *vfio)
 	globfree(&files);
 }
 
-static bool may_open(const char *path)
-{
-	return access(path, R_OK | W_OK) == 0;
-}
-
 /*
  * Choose the kernel's interface: the one in the device string, else iommufd if the kernel has it
  * and the user may open it, else type1. Returns -EOPNOTSUPP if the string asks for iommufd and the
@@ -215,7 +210,8 @@ static int choose_interface(struct litepcie *dev)
 
 	find_file(vfio);
 	if (!vfio->interface)
-		vfio->interface = may_open("/dev/iommu") && may_open(vfio->file) ?
+		vfio->interface = access("/dev/iommu", R_OK | W_OK) == 0 &&
+				  access(vfio->file, R_OK | W_OK) == 0 ?
 				  &vfio_iommufd : &vfio_type1;
 	if (vfio->interface == &vfio_iommufd && access(vfio->file, F_OK) < 0)
 		return litepcie_fail(-EOPNOTSUPP, "%s: this kernel has no iommufd for VFIO devices "
