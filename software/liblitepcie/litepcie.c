@@ -20,13 +20,6 @@
 #define SIM_PREFIX	"sim:"
 #define VFIO_PREFIX	"vfio:"
 
-/* Read the card's description. Nothing is written to the card, which may not be Lanebox's. */
-static int know_card(struct litepcie *dev)
-{
-	return litepcie_capability_read(dev) ?: litepcie_registers_build(dev) ?:
-	       litepcie_map_build(dev) ?: litepcie_identifier_read(dev);
-}
-
 static int open_backend(struct litepcie *dev)
 {
 	int rc;
@@ -45,7 +38,9 @@ static int open_backend(struct litepcie *dev)
 	rc = dev->backend->open(dev);
 	if (rc < 0)
 		return rc;
-	rc = know_card(dev) ?: litepcie_attach(dev);
+	/* Nothing is written to the card before it is known to be Lanebox's. */
+	rc = litepcie_capability_read(dev) ?: litepcie_registers_build(dev) ?:
+	     litepcie_map_build(dev) ?: litepcie_identifier_read(dev) ?: litepcie_attach(dev);
 	if (rc < 0)
 		dev->backend->close(dev);
 	return rc;

@@ -156,11 +156,6 @@ static int take_object(struct scan *scan)
 	return take_register(scan);
 }
 
-static int scan_text(struct scan *scan)
-{
-	return next(scan) == '{' ? take_object(scan) : complain(scan, "no { at the beginning");
-}
-
 static int check_identifier(struct scan *scan)
 {
 	const char *own = scan->dev->card.identifier;
@@ -183,7 +178,8 @@ static int take_file(struct litepcie *dev, const char *path, const char *text)
 {
 	struct scan scan = { .dev = dev, .path = path, .start = text, .at = text };
 	unsigned int before = dev->register_count;
-	int rc = scan_text(&scan);
+	int rc = next(&scan) == '{' ? take_object(&scan) :
+				     complain(&scan, "no { at the beginning");
 
 	if (rc == 0 && dev->register_count == before && !*scan.identifier)
 		rc = complain(&scan, "it names no register");

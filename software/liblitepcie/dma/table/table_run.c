@@ -64,19 +64,6 @@ static int user_enable(struct litepcie *dev, bool on)
 }
 
 /*
- * Clear the DMA's interrupt causes, so that the vector register does not show old ones. The causes
- * are not read, since the card's counts tell its progress. The register write may go out in one
- * message with the check of the card that follows.
- */
-static int clear_own(struct litepcie *dev)
-{
-	struct litepcie_post clear;
-
-	litepcie_post_add(&clear, dev->map.irq_clear, own_causes(dev));
-	return dev->backend->post(dev, &clear, 1, LITEPCIE_POST_LATER);
-}
-
-/*
  * Sleep until an interrupt, at most @timeout_ms. Returns 1 after an interrupt, 0 when the time is
  * over, or -ENODEV when the kernel wants the card back.
  */
@@ -93,13 +80,18 @@ static int table_sleep(struct litepcie *dev, unsigned int directions, int timeou
 }
 
 /*
- * After an interrupt: clear the DMA's interrupt causes, and begin polling in adaptive mode. Also
- * check whether the interrupt came from the user's logic.
+ * After an interrupt: clear the DMA's interrupt causes, so that the vector register does not show
+ * old ones, and begin polling in adaptive mode. The causes are not read, since the card's counts
+ * tell its progress. The register write may go out in one message with the check of the card that
+ * follows. Also check whether the interrupt came from the user's logic.
  */
 static int table_woken(struct litepcie *dev)
 {
-	int rc = clear_own(dev) ?: litepcie_looks_begin(dev);
+	struct litepcie_post clear;
+	int rc;
 
+	litepcie_post_add(&clear, dev->map.irq_clear, own_causes(dev));
+	rc = dev->backend->post(dev, &clear, 1, LITEPCIE_POST_LATER) ?: litepcie_looks_begin(dev);
 	return rc == 0 && dev->user_enabled ? user_look(dev) : rc;
 }
 
