@@ -134,9 +134,7 @@ const struct command cmd_info = {
 		"port: delivered, bad, lost because the ring was full, or because the card's\n"
 		"staging memory was. The accounts are those since the last recording began. Each\n"
 		"queue of a card has accounts of its own.\n",
-	.examples =
-		"example:\n"
-		"  lanebox-capture info -d sim:build/board.sock\n",
+	.examples = "  lanebox-capture info -d sim:build/board.sock\n",
 	.options = options,
 	.run = run,
 };

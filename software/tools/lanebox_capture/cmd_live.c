@@ -244,7 +244,6 @@ const struct command cmd_live = {
 		"--json each interval is an object of its own. Each queue of a card has accounts\n"
 		"of its own.\n",
 	.examples =
-		"examples:\n"
 		"  lanebox-capture live\n"
 		"  lanebox-capture live --json --count 60 >minute.json\n",
 	.options = options,

@@ -215,7 +215,6 @@ const struct command cmd_dump = {
 	.most = 2,
 	.takes = "an offset and a length, or the beginning of a name",
 	.examples =
-		"examples:\n"
 		"  litepcie_util dump pcie_dma0\n"
 		"  litepcie_util dump --bar 2 0x0 1K\n",
 	.run = run,

@@ -137,7 +137,6 @@ const struct command cmd_info = {
 		"(generation, lanes, maximum payload and read request size, MSI) and what the\n"
 		"gateware contains. Nothing in the card is changed.\n",
 	.examples =
-		"examples:\n"
 		"  litepcie_util -d sim:build/board.sock info\n"
 		"  litepcie_util --json info | jq -r .identifier\n",
 	.run = run,

@@ -155,7 +155,6 @@ const struct command cmd_peek = {
 	.most = 1,
 	.takes = "one place: a register's name or an offset",
 	.examples =
-		"examples:\n"
 		"  litepcie_util peek ctrl_scratch\n"
 		"  litepcie_util peek --bar 2 --width 8 0x40\n",
 	.run = run,
@@ -175,8 +174,6 @@ const struct command cmd_poke = {
 	.least = 2,
 	.most = 2,
 	.takes = "a place and a value",
-	.examples =
-		"example:\n"
-		"  litepcie_util poke ctrl_scratch 0xcafe0001\n",
+	.examples = "  litepcie_util poke ctrl_scratch 0xcafe0001\n",
 	.run = run,
 };

@@ -76,8 +76,6 @@ const struct command cmd_reset = {
 		"Reset the card's PCI function (function level reset) through the kernel, then\n"
 		"read its identifier. A program that uses the card at that time gets an error.\n"
 		"Needs root.\n",
-	.examples =
-		"example:\n"
-		"  sudo litepcie_util reset\n",
+	.examples = "  sudo litepcie_util reset\n",
 	.run = run,
 };

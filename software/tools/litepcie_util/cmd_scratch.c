@@ -102,8 +102,6 @@ const struct command cmd_scratch_test = {
 		"Write 38 patterns to the scratch register, read each back, then restore the\n"
 		"register's reset value. Exit status 1 and the first difference if one comes\n"
 		"back wrong.\n",
-	.examples =
-		"example:\n"
-		"  litepcie_util scratch_test\n",
+	.examples = "  litepcie_util scratch_test\n",
 	.run = run,
 };

@@ -216,6 +216,7 @@ void options_help(const struct command *command)
 {
 	unsigned int column = 0, count = count_of(command->options);
 	char forms[64];
+	bool several;
 
 	printf("%s\n\n%s", command->usage, command->about);
 	for (unsigned int n = 0; n < count; n++) {
@@ -232,5 +233,6 @@ void options_help(const struct command *command)
 		printf("  %s%*s", forms, (int)(column - width - 2), "");
 		print_lines(command->options[n].help, column);
 	}
-	printf("\n%s", command->examples);
+	several = *(strchr(command->examples, '\n') + 1);
+	printf("\nexample%s:\n%s", several ? "s" : "", command->examples);
 }

@@ -70,7 +70,7 @@ struct command {
 	const char *summary;
 	/*
 	 * The text of --help: @usage is printed behind "usage: NAME ", @about says what the command
-	 * does, and @examples is the end of the text.
+	 * does, and @examples is the end of the text, behind the line "example:" or "examples:".
 	 */
 	const char *usage, *about, *examples;
 	const struct util_option *options;	/* NULL: the command has no option but --help */
@@ -85,26 +85,10 @@ struct command {
 };
 
 /* The commands of litepcie_util. */
-extern const struct command cmd_list;
-extern const struct command cmd_info;
-extern const struct command cmd_peek;
-extern const struct command cmd_poke;
-extern const struct command cmd_dump;
-extern const struct command cmd_scratch_test;
-extern const struct command cmd_mmio_bench;
-extern const struct command cmd_dma_test;
-extern const struct command cmd_dma_bench;
-extern const struct command cmd_latency;
-extern const struct command cmd_doctor;
-extern const struct command cmd_reset;
-extern const struct command cmd_rescan;
-extern const struct command cmd_flash;
-extern const struct command cmd_reboot;
-extern const struct command cmd_vfio;
-extern const struct command cmd_sensors;
-extern const struct command cmd_module;
-extern const struct command cmd_console;
-extern const struct command cmd_firmware;
+extern const struct command cmd_console, cmd_dma_bench, cmd_dma_test, cmd_doctor, cmd_dump,
+	cmd_firmware, cmd_flash, cmd_info, cmd_latency, cmd_list, cmd_mmio_bench, cmd_module,
+	cmd_peek, cmd_poke, cmd_reboot, cmd_rescan, cmd_reset, cmd_scratch_test, cmd_sensors,
+	cmd_vfio;
 
 /*
  * Returns the path of a csr.json with more names of registers: that of the option --csr, or that of

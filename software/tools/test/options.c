@@ -204,7 +204,7 @@ static void help_has_its_columns(void)
 	};
 	static const struct command command = {
 		.usage = "usage: try", .about = "About.\n", .options = options,
-		.examples = "Examples.\n",
+		.examples = "  try\n",
 	};
 	FILE *terminal = stdout;
 	char *text = NULL;
@@ -218,6 +218,7 @@ static void help_has_its_columns(void)
 	CHECK(strstr(text, "\n  -f, --flag        a flag\n"));
 	CHECK(strstr(text, "\n      --size BYTES  one\n                    two\n"));
 	CHECK(strstr(text, "\n      --long        words that"));
+	CHECK(strstr(text, "\n\nexample:\n  try\n"));
 	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
 		CHECK(strlen(line) <= 80);
 		CHECK(!strstr(line, "of them") || strncmp(line, "                    ", 20) == 0);

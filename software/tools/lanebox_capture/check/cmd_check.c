@@ -201,7 +201,6 @@ const struct command cmd_check = {
 		"\n"
 		"The first rule that is broken is told with the offset of its block in the file.\n",
 	.examples =
-		"examples:\n"
 		"  lanebox-capture check a.pcapng\n"
 		"  lanebox-capture check --json out/*.pcapng\n",
 	.options = options,

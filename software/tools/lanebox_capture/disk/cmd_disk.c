@@ -336,11 +336,10 @@ const struct command cmd_disk = {
 		"slowest second. Try longer than the disk's own cache lasts. No card is needed,\n"
 		"and nothing is left in the folder.\n",
 	.examples =
-		"exit status: 1 if the ring ran over, so that a card would have lost frames\n"
-		"\n"
-		"examples:\n"
 		"  lanebox-capture disk out/\n"
-		"  lanebox-capture disk --rate 1200M --seconds 300 --ring 1G /mnt/nvme\n",
+		"  lanebox-capture disk --rate 1200M --seconds 300 --ring 1G /mnt/nvme\n"
+		"\n"
+		"exit status: 1 if the ring ran over, so that a card would have lost frames\n",
 	.options = options,
 	.least = 1,
 	.most = 1,

@@ -242,7 +242,6 @@ const struct command cmd_find = {
 		"'' takes all packets. The packets that are found are counted, and may be written\n"
 		"as pcapng with their ports, times, lengths and options.\n",
 	.examples =
-		"examples:\n"
 		"  lanebox-capture find out/*.pcapng 'tcp port 80 and host 10.0.0.1'\n"
 		"  lanebox-capture find --from 10 --to 10.5 --write b.pcapng a.pcapng ''\n"
 		"  lanebox-capture find --write - a.pcapng 'vlan 7' | tshark -r -\n",

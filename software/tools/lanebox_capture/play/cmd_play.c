@@ -317,7 +317,6 @@ const struct command cmd_play = {
 		"card would refuse one: it takes little-endian pcapng, Ethernet, and packets of\n"
 		"up to 16383 bytes. editcap -F pcapng converts other captures.\n",
 	.examples =
-		"examples:\n"
 		"  lanebox-capture play -d vfio:0000:22:00.0 --rate 10G a.pcapng\n"
 		"  lanebox-capture play -d sim:build/board.sock --record b.pcapng a.pcapng\n",
 	.options = options,

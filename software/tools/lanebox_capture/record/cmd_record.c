@@ -456,7 +456,6 @@ const struct command cmd_record = {
 		"loses frames.\n"
 		"The next packet of the port says how many; the summary says why.\n",
 	.examples =
-		"examples:\n"
 		"  lanebox-capture record -d sim:build/board.sock --generate 69,0,9999 a.pcapng\n"
 		"  lanebox-capture record -d vfio:0000:22:00.0 --ring 1G --size 4G out/\n"
 		"  lanebox-capture record --ring 1G /disk1/out/ /disk2/out/\n"

@@ -199,7 +199,6 @@ const struct command cmd_console = {
 		"With --json standard input is read to its end, and the answers become one\n"
 		"string. The card must have been built with a management CPU. Needs root.\n",
 	.examples =
-		"examples:\n"
 		"  sudo litepcie_util console\n"
 		"  echo log | sudo litepcie_util console\n",
 	.run = run,

@@ -139,8 +139,6 @@ const struct command cmd_firmware = {
 		"The card must have been built with a management CPU. Needs root.\n",
 	.most = 2,
 	.takes = "info, or load and a file",
-	.examples =
-		"example:\n"
-		"  sudo litepcie_util firmware load image.bin\n",
+	.examples = "  sudo litepcie_util firmware load image.bin\n",
 	.run = run,
 };

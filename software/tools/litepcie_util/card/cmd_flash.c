@@ -412,8 +412,6 @@ const struct command cmd_flash = {
 	.least = 1,
 	.most = 2,
 	.takes = "one of info, read, write, verify, and a file for all but info",
-	.examples =
-		"example:\n"
-		"  sudo litepcie_util flash write build/ku5p/vivado/lanebox_application.bit\n",
+	.examples = "  sudo litepcie_util flash write build/ku5p/vivado/lanebox_application.bit\n",
 	.run = run,
 };

@@ -219,7 +219,6 @@ const struct command cmd_module = {
 	.most = 1,
 	.takes = "one cage, A or B",
 	.examples =
-		"examples:\n"
 		"  litepcie_util module A\n"
 		"  litepcie_util --json module B | jq -r .cage_b.lower\n",
 	.run = run,

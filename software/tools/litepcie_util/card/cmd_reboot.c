@@ -233,8 +233,6 @@ const struct command cmd_reboot = {
 		"been built with --card. Needs root. A card that VFIO had is given back to it.\n",
 	.most = 1,
 	.takes = "one file",
-	.examples =
-		"example:\n"
-		"  sudo litepcie_util reboot build/ku5p/vivado/lanebox_application.bit\n",
+	.examples = "  sudo litepcie_util reboot build/ku5p/vivado/lanebox_application.bit\n",
 	.run = run,
 };

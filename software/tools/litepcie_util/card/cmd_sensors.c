@@ -194,7 +194,6 @@ const struct command cmd_sensors = {
 		"An alarm does not make the command fail: the exit status is 0 if the card could\n"
 		"be read.\n",
 	.examples =
-		"examples:\n"
 		"  litepcie_util sensors\n"
 		"  litepcie_util --json sensors | jq .temperature_c\n",
 	.run = run,

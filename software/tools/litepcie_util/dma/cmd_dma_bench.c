@@ -208,7 +208,6 @@ const struct command cmd_dma_bench = {
 		"flight; or host, when none of them is reached. All data is compared.\n",
 	.options = options,
 	.examples =
-		"examples:\n"
 		"  litepcie_util -d sim:build/board.sock,mps=128 dma_bench\n"
 		"  litepcie_util dma_bench --direction c2h --duration 5 --interval 1\n"
 		"  litepcie_util --json dma_bench --sweep > sweep.json\n",

@@ -281,7 +281,6 @@ const struct command cmd_dma_test = {
 		"stops the card and ends with 1.\n",
 	.options = options,
 	.examples =
-		"examples:\n"
 		"  litepcie_util dma_test --size 64M\n"
 		"  litepcie_util --json dma_test --direction both --duration 5\n",
 	.run = run,

@@ -310,8 +310,6 @@ const struct command cmd_doctor = {
 		"what would lift it; and what the logic in the user slot took and sent, and if\n"
 		"it takes no more. Config space beyond its first 64 bytes is root's to read.\n",
 	.options = options,
-	.examples =
-		"example:\n"
-		"  sudo litepcie_util doctor\n",
+	.examples = "  sudo litepcie_util doctor\n",
 	.run = run,
 };

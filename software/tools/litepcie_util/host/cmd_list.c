@@ -133,8 +133,6 @@ const struct command cmd_list = {
 		"List the cards of this machine: address, identity, link, and the name to open\n"
 		"each by (-d), or what is in the way. No card is touched, and no rights are\n"
 		"needed.\n",
-	.examples =
-		"example:\n"
-		"  litepcie_util list\n",
+	.examples = "  litepcie_util list\n",
 	.run = run,
 };

@@ -135,8 +135,6 @@ const struct command cmd_rescan = {
 		"of -d. Needs root.\n",
 	.most = 1,
 	.takes = "one address",
-	.examples =
-		"example:\n"
-		"  litepcie_util rescan 22:00.0\n",
+	.examples = "  litepcie_util rescan 22:00.0\n",
 	.run = run,
 };

@@ -429,8 +429,6 @@ const struct command cmd_vfio = {
 	.least = 2,
 	.most = 2,
 	.takes = "bind, unbind or status, and an address",
-	.examples =
-		"example:\n"
-		"  litepcie_util vfio status 22:00.0\n",
+	.examples = "  litepcie_util vfio status 22:00.0\n",
 	.run = run,
 };

@@ -146,8 +146,6 @@ const struct command cmd_latency = {
 		"column on a real card only: in simulation the host's clock means nothing. A\n"
 		"card that does not stamp its interrupts says so instead.\n",
 	.options = options,
-	.examples =
-		"example:\n"
-		"  litepcie_util -d sim:build/board.sock latency --count 100\n",
+	.examples = "  litepcie_util -d sim:build/board.sock latency --count 100\n",
 	.run = run,
 };

@@ -213,8 +213,6 @@ const struct command cmd_mmio_bench = {
 		"to 64 bytes (vector instructions, or one TLP of a simulated host),\n"
 		"write-combined stores, memcpy, several threads.\n",
 	.options = options,
-	.examples =
-		"example:\n"
-		"  litepcie_util -d sim:build/board.sock mmio_bench --count 1000\n",
+	.examples = "  litepcie_util -d sim:build/board.sock mmio_bench --count 1000\n",
 	.run = run,
 };
