@@ -19,37 +19,24 @@
 #include <string.h>
 
 #include "latency.h"
-#include "latency_packet.h"
+#include "latency_transfer.h"
 #include "progress.h"
-
-/* Fill in @row with the distribution of the times in latency->samples. */
-static void fill_row(struct latency *latency, struct latency_row *row)
-{
-	histogram_make(&row->hardware, latency->samples, latency->count);
-	row->p90 = latency->samples[(latency->count - 1) * 90 / 100];
-	row->p999 = latency->samples[(latency->count - 1) * 999 / 1000];
-	row->software = NAN;
-}
 
 /*
  * Fill in hardware and software time of a row. The software time of a transfer is the difference of
  * its times in @whole and @samples, so it is computed before histogram_make() sorts the samples.
  */
-static void fill_both(struct latency *latency, struct latency_row *row)
+static void fill_row(struct latency *latency, struct latency_row *row)
 {
 	struct histogram software;
 
 	for (size_t i = 0; i < latency->count; i++)
 		latency->whole[i] = fmax(latency->whole[i] - latency->samples[i], 0);
-	fill_row(latency, row);
+	histogram_make(&row->hardware, latency->samples, latency->count);
+	row->p90 = latency->samples[(latency->count - 1) * 90 / 100];
+	row->p999 = latency->samples[(latency->count - 1) * 999 / 1000];
 	histogram_make(&software, latency->whole, latency->count);
-	if (latency->real)
-		row->software = software.median;
-}
-
-static int begin(struct transfer *transfer)
-{
-	return transfer->driven ? packet_begin(transfer) : transfer_begin(transfer);
+	row->software = latency->real ? software.median : NAN;
 }
 
 static int shoot(struct transfer *transfer, const struct latency_row *row, struct shot *shot)
@@ -64,7 +51,7 @@ static int shoot(struct transfer *transfer, const struct latency_row *row, struc
 static int measure_row(struct transfer *transfer, struct latency *latency, struct latency_row *row)
 {
 	struct shot shot = { 0 };
-	int rc = begin(transfer), stopped;
+	int rc = transfer->driven ? packet_begin(transfer) : transfer_begin(transfer), stopped;
 
 	if (rc < 0)
 		return rc;
@@ -76,7 +63,7 @@ static int measure_row(struct transfer *transfer, struct latency *latency, struc
 	stopped = transfer_end(transfer);
 	if (rc < 0 || stopped < 0)
 		return rc < 0 ? rc : stopped;
-	fill_both(latency, row);
+	fill_row(latency, row);
 	return 0;
 }
 
@@ -94,25 +81,17 @@ static int measure_or_refuse(struct transfer *transfer, struct latency *latency,
 	return row->reason ? 0 : measure_row(transfer, latency, row);
 }
 
-/*
- * Prepare the transfers. If the card is opened through the kernel driver, the driver owns the
- * descriptor table, so no register has to be found. Returns 0 or -errno.
- */
-static int find(struct litepcie *dev, struct transfer *transfer)
-{
-	transfer->dev = dev;
-	transfer->driven = strcmp(litepcie_backend(dev), "kernel") == 0;
-	return transfer->driven ? 0 : transfer_find(transfer, dev);
-}
-
 int latency_measure(struct util *util, struct latency *latency)
 {
-	struct transfer transfer = { 0 };
+	const char *backend = litepcie_backend(util->dev);
+	struct transfer transfer = { .dev = util->dev, .driven = strcmp(backend, "kernel") == 0 };
 	struct progress progress;
-	int rc;
+	int rc = 0;
 
-	latency->real = strcmp(litepcie_backend(util->dev), "sim") != 0;
-	rc = find(util->dev, &transfer);
+	latency->real = strcmp(backend, "sim") != 0;
+	/* The kernel driver owns the descriptor table, so behind it no register has to be found. */
+	if (!transfer.driven)
+		rc = transfer_find(&transfer, util->dev);
 	if (rc < 0)
 		return rc;
 	progress_begin(&progress, "latency", "rows", LATENCY_ROWS, 0);

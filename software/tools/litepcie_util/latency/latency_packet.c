@@ -5,11 +5,11 @@
  */
 
 /*
- * Make transfers by the library's public calls. latency_packet.h says what each function promises.
+ * Make transfers by the library's public calls. latency_transfer.h says what each function promises.
  */
 #include <errno.h>
 
-#include "latency_packet.h"
+#include "latency_transfer.h"
 #include "litepcie_capability.h"
 
 #define BUFFERS	16u
@@ -60,35 +60,20 @@ int packet_to_memory(struct transfer *transfer, size_t size, struct shot *shot)
 {
 	struct litepcie_buffer buffer = { .struct_size = sizeof(buffer) };
 	struct litepcie *dev = transfer->dev;
-	struct litepcie_counters counters = { .struct_size = sizeof(counters) };
 	uint64_t ticks;
 	double began;
 	/*
 	 * The completion of the read of device time means that all earlier writes have arrived at
 	 * the card. A write that arrived later would be counted as the doorbell.
 	 */
-	int rc = litepcie_time(dev, &ticks);
+	int rc = litepcie_time(dev, &ticks) ?: litepcie_counters_clear(dev);
 
-	if (rc == 0)
-		rc = litepcie_counters_clear(dev);
 	if (rc == 0 && litepcie_stream_acquire(transfer->streams.h2c, &buffer, 0) < 1)
 		rc = -ETIMEDOUT;
 	began = util_now();
-	if (rc == 0)
-		rc = litepcie_stream_send(transfer->streams.h2c, size);
-	if (rc == 0)
-		rc = wait_for_packet(transfer, &buffer);
+	rc = rc ?: litepcie_stream_send(transfer->streams.h2c, size) ?:
+		   wait_for_packet(transfer, &buffer);
 	shot->whole_ns = (util_now() - began) * 1e9;
-	if (rc == 0)
-		rc = litepcie_counters(dev, &counters);
-	if (rc == 0)
-		rc = litepcie_stream_release(transfer->streams.c2h, 1);
-	if (rc < 0)
-		return rc;
-	if (counters.rq.payload_bytes < size || counters.rq.payload_bytes > size + TOLD ||
-	    counters.rc.payload_bytes != size)
-		return -EIO;
-	shot->hardware_ns = (double)(counters.rq.last + 1 - counters.cq.first) *
-			    util_tick_ns(dev);
-	return 0;
+	return rc ?: transfer_take_time(dev, size, TOLD, shot) ?:
+		     litepcie_stream_release(transfer->streams.c2h, 1);
 }

@@ -14,7 +14,6 @@
 #include "latency_transfer.h"
 #include "litepcie_capability.h"
 
-#define PAGE		4096u
 #define FEWEST		16u
 #define TIMEOUT_MS	10000
 #define POLLS		100000u
@@ -36,15 +35,11 @@ static int find(struct litepcie *dev, const char *side, const char *name, uint32
 
 static int find_way(struct litepcie *dev, const char *side, struct transfer_way *way)
 {
-	int rc = find(dev, side, "enable", &way->enable);
-
-	if (rc == 0)
-		rc = find(dev, side, "table_value", &way->value);
-	if (rc == 0)
-		rc = find(dev, side, "table_loop_prog_n", &way->loop);
-	if (rc == 0)
-		rc = find(dev, side, "table_loop_status", &way->status);
-	return rc < 0 ? rc : find(dev, side, "table_reset", &way->flush);
+	return find(dev, side, "enable", &way->enable) ?:
+	       find(dev, side, "table_value", &way->value) ?:
+	       find(dev, side, "table_loop_prog_n", &way->loop) ?:
+	       find(dev, side, "table_loop_status", &way->status) ?:
+	       find(dev, side, "table_reset", &way->flush);
 }
 
 static void find_stamps(struct transfer *transfer)
@@ -63,10 +58,9 @@ static void find_stamps(struct transfer *transfer)
 static int read_address(struct litepcie *dev, struct transfer_way *way)
 {
 	uint32_t low, high;
-	int rc = litepcie_readl(dev, way->value + 4, &low);
+	int rc = litepcie_readl(dev, way->value + 4, &low) ?:
+		 litepcie_readl(dev, way->value + 8, &high);
 
-	if (rc == 0)
-		rc = litepcie_readl(dev, way->value + 8, &high);
 	if (rc == 0)
 		way->address = (uint64_t)high << 32 | low;
 	return rc;
@@ -79,7 +73,7 @@ static int read_address(struct litepcie *dev, struct transfer_way *way)
 static int run_once(struct litepcie *dev, struct streams *streams)
 {
 	const struct litepcie_stream_options options = {
-		.struct_size = sizeof(options), .buffer_size = PAGE, .buffer_count = FEWEST,
+		.struct_size = sizeof(options), .buffer_size = LATENCY_PAGE, .buffer_count = FEWEST,
 		.loopback = true, .interrupt_every = 1,
 	};
 	struct litepcie_buffer buffer = { .struct_size = sizeof(buffer) };
@@ -99,19 +93,13 @@ static int run_once(struct litepcie *dev, struct streams *streams)
 
 int transfer_find(struct transfer *transfer, struct litepcie *dev)
 {
-	int rc = find_way(dev, "pcie_dma0_reader", &transfer->h2c);
-
 	transfer->dev = dev;
-	if (rc == 0)
-		rc = find_way(dev, "pcie_dma0_writer", &transfer->c2h);
-	if (rc == 0)
-		rc = run_once(dev, &transfer->streams);
-	if (rc == 0)
-		rc = read_address(dev, &transfer->h2c);
-	if (rc == 0)
-		rc = read_address(dev, &transfer->c2h);
 	find_stamps(transfer);
-	return rc;
+	return find_way(dev, "pcie_dma0_reader", &transfer->h2c) ?:
+	       find_way(dev, "pcie_dma0_writer", &transfer->c2h) ?:
+	       run_once(dev, &transfer->streams) ?:
+	       read_address(dev, &transfer->h2c) ?:
+	       read_address(dev, &transfer->c2h);
 }
 
 /* Begin and end of the transfers -------------------------------------------------------------- */
@@ -121,23 +109,20 @@ static int enable_cause(struct litepcie *dev)
 {
 	struct litepcie_block dma = { .struct_size = sizeof(dma) };
 	uint64_t enabled;
-	int rc = litepcie_block_find(dev, LITEPCIE_BLOCK_DMA, 0, &dma);
+	int rc = litepcie_block_find(dev, LITEPCIE_BLOCK_DMA, 0, &dma) ?:
+		 litepcie_register_read(dev, "pcie_msi_enable", &enabled);
 
-	if (rc == 0)
-		rc = litepcie_register_read(dev, "pcie_msi_enable", &enabled);
-	if (rc == 0)
-		rc = litepcie_register_write(dev, "pcie_msi_enable",
-					     enabled | 1u << dma.parameter[LITEPCIE_DMA_C2H_CAUSE]);
-	return rc;
+	if (rc < 0)
+		return rc;
+	return litepcie_register_write(dev, "pcie_msi_enable",
+				       enabled | 1u << dma.parameter[LITEPCIE_DMA_C2H_CAUSE]);
 }
 
 static int arm(struct transfer *transfer, const struct transfer_way *way)
 {
-	int rc = litepcie_writel(transfer->dev, way->flush, 1);
-
-	if (rc == 0)
-		rc = litepcie_writel(transfer->dev, way->loop, 0);
-	return rc < 0 ? rc : litepcie_writel(transfer->dev, way->enable, 1);
+	return litepcie_writel(transfer->dev, way->flush, 1) ?:
+	       litepcie_writel(transfer->dev, way->loop, 0) ?:
+	       litepcie_writel(transfer->dev, way->enable, 1);
 }
 
 /*
@@ -169,15 +154,11 @@ int transfer_begin(struct transfer *transfer)
 
 	if (rc < 0)
 		return rc;
-	rc = tell_nothing(transfer);
-	if (rc == 0)
-		rc = litepcie_register_write(transfer->dev, "pcie_dma0_loopback_enable", 1);
-	if (rc == 0)
-		rc = enable_cause(transfer->dev);
-	if (rc == 0)
-		rc = arm(transfer, &transfer->c2h);
-	if (rc == 0)
-		rc = arm(transfer, &transfer->h2c);
+	rc = tell_nothing(transfer) ?:
+	     litepcie_register_write(transfer->dev, "pcie_dma0_loopback_enable", 1) ?:
+	     enable_cause(transfer->dev) ?:
+	     arm(transfer, &transfer->c2h) ?:
+	     arm(transfer, &transfer->h2c);
 	if (rc < 0)
 		transfer_end(transfer);
 	return rc;
@@ -208,21 +189,32 @@ static int post(struct transfer *transfer, const struct transfer_way *way, size_
 	return litepcie_mmio_write_burst(transfer->dev, way->value, 4, 4, words, 3);
 }
 
+int transfer_take_time(struct litepcie *dev, size_t size, size_t more, struct shot *shot)
+{
+	struct litepcie_counters counters = { .struct_size = sizeof(counters) };
+	int rc = litepcie_counters(dev, &counters);
+
+	if (rc < 0)
+		return rc;
+	if (counters.rq.payload_bytes < size || counters.rq.payload_bytes > size + more ||
+	    counters.rc.payload_bytes != size)
+		return -EIO;
+	shot->hardware_ns = (double)(counters.rq.last + 1 - counters.cq.first) *
+			    util_tick_ns(dev);
+	return 0;
+}
+
 int transfer_to_memory(struct transfer *transfer, size_t size, struct shot *shot)
 {
 	struct litepcie *dev = transfer->dev;
-	struct litepcie_counters counters = { .struct_size = sizeof(counters) };
-	uint32_t before, now = 0;
+	uint32_t before = 0, now;
 	double began;
-	int rc = litepcie_readl(dev, transfer->c2h.status, &before);
+	int rc = litepcie_readl(dev, transfer->c2h.status, &before) ?:
+		 post(transfer, &transfer->c2h, size, LITEPCIE_DESCRIPTOR_IRQ_DISABLE) ?:
+		 litepcie_counters_clear(dev);
 
-	if (rc == 0)
-		rc = post(transfer, &transfer->c2h, size, LITEPCIE_DESCRIPTOR_IRQ_DISABLE);
-	if (rc == 0)
-		rc = litepcie_counters_clear(dev);
 	began = util_now();
-	if (rc == 0)
-		rc = post(transfer, &transfer->h2c, size, LITEPCIE_DESCRIPTOR_IRQ_DISABLE);
+	rc = rc ?: post(transfer, &transfer->h2c, size, LITEPCIE_DESCRIPTOR_IRQ_DISABLE);
 	now = before;
 	for (unsigned int i = 0; rc == 0 && now == before; i++)
 		rc = i < POLLS ? litepcie_readl(dev, transfer->c2h.status, &now) : -ETIMEDOUT;
@@ -233,17 +225,8 @@ int transfer_to_memory(struct transfer *transfer, size_t size, struct shot *shot
 	 * A second read gives the write a whole round trip to leave the card. If the write has not
 	 * left by then, the counters lack bytes, and the transfer fails with -EIO.
 	 */
-	if (rc == 0)
-		rc = litepcie_readl(dev, transfer->c2h.status, &now);
-	if (rc == 0)
-		rc = litepcie_counters(dev, &counters);
-	if (rc < 0)
-		return rc;
-	if (counters.rq.payload_bytes != size || counters.rc.payload_bytes != size)
-		return -EIO;
-	shot->hardware_ns = (double)(counters.rq.last + 1 - counters.cq.first) *
-			    util_tick_ns(dev);
-	return 0;
+	return rc ?: litepcie_readl(dev, transfer->c2h.status, &now) ?:
+		     transfer_take_time(dev, size, 0, shot);
 }
 
 static int wait_readable(struct litepcie *dev)
@@ -263,10 +246,9 @@ static int wait_readable(struct litepcie *dev)
  */
 static int collect(struct transfer *transfer)
 {
-	int rc = litepcie_writel(transfer->dev, transfer->h2c.flush, 1);
+	int rc = litepcie_writel(transfer->dev, transfer->h2c.flush, 1) ?:
+		 litepcie_dma_wait(transfer->dev, LITEPCIE_H2C, 0);
 
-	if (rc == 0)
-		rc = litepcie_dma_wait(transfer->dev, LITEPCIE_H2C, 0);
 	return rc < 0 ? rc : 0;
 }
 
@@ -282,10 +264,8 @@ static int wait_for_message(struct transfer *transfer, double *woken)
 	while (rc == 0 && waiting) {
 		rc = wait_readable(transfer->dev);
 		*woken = util_now();
-		if (rc == 0)
-			rc = litepcie_readl(transfer->dev, transfer->waiting, &waiting);
-		if (rc == 0)
-			rc = collect(transfer);
+		rc = rc ?: litepcie_readl(transfer->dev, transfer->waiting, &waiting) ?:
+			   collect(transfer);
 	}
 	return rc;
 }
@@ -298,14 +278,10 @@ int transfer_to_interrupt(struct transfer *transfer, size_t size, struct shot *s
 	int rc = post(transfer, &transfer->c2h, size, 0);
 
 	began = util_now();
-	if (rc == 0)
-		rc = post(transfer, &transfer->h2c, size, LITEPCIE_DESCRIPTOR_IRQ_DISABLE);
-	if (rc == 0)
-		rc = wait_for_message(transfer, &woken);
-	if (rc == 0)
-		rc = litepcie_readl(dev, transfer->doorbell, &doorbell);
-	if (rc == 0)
-		rc = litepcie_readl(dev, transfer->interrupt, &interrupt);
+	rc = rc ?: post(transfer, &transfer->h2c, size, LITEPCIE_DESCRIPTOR_IRQ_DISABLE) ?:
+		   wait_for_message(transfer, &woken) ?:
+		   litepcie_readl(dev, transfer->doorbell, &doorbell) ?:
+		   litepcie_readl(dev, transfer->interrupt, &interrupt);
 	if (rc < 0)
 		return rc;
 	shot->whole_ns = (woken - began) * 1e9;

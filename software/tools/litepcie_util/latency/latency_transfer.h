@@ -9,12 +9,18 @@
  * least 4096 bytes, so this program writes descriptors of its own into the card's table, through
  * the registers. The addresses in these descriptors are those of the library's buffers: the table's
  * registers still show them after the library has run once.
+ *
+ * If the descriptor table belongs to the kernel driver, the functions packet_...() make transfers
+ * by the library's public calls instead. On a card that writes records a packet has any size up to
+ * a page of 4096 bytes. On any other card each transfer is a page.
  */
 #ifndef LITEPCIE_UTIL_LATENCY_TRANSFER_H
 #define LITEPCIE_UTIL_LATENCY_TRANSFER_H
 
 #include "streams.h"
 #include "util.h"
+
+#define LATENCY_PAGE	4096u
 
 /*
  * Registers of one direction of the DMA: their offsets in BAR0, found by name, and the address of a
@@ -38,8 +44,7 @@ struct transfer {
 	/* true: the card has registers for the device times of doorbell and interrupt */
 	bool			stamped;
 	/*
-	 * true: the kernel driver owns the card's descriptor table, so latency_packet.h measures
-	 * instead
+	 * true: the kernel driver owns the card's descriptor table, so packet_to_memory() measures
 	 */
 	bool			driven;
 };
@@ -72,5 +77,28 @@ int transfer_end(struct transfer *transfer);
  */
 int transfer_to_memory(struct transfer *transfer, size_t size, struct shot *shot);
 int transfer_to_interrupt(struct transfer *transfer, size_t size, struct shot *shot);
+
+/*
+ * Fill in shot->hardware_ns from the card's counters, which were cleared before the transfer of
+ * @size bytes. The card may have written up to @more bytes in addition. Returns 0 or -errno; -EIO:
+ * the card has counted other bytes than those of the transfer.
+ */
+int transfer_take_time(struct litepcie *dev, size_t size, size_t more, struct shot *shot);
+
+/* Returns true if the card @dev can transfer packets of @size bytes. */
+bool packet_fits(struct litepcie *dev, size_t size);
+
+/*
+ * Start both directions with rings whose buffers are pages of 4 KiB. transfer_end() stops the
+ * directions. Returns 0 or -errno.
+ */
+int packet_begin(struct transfer *transfer);
+
+/*
+ * Send a packet of @size bytes and wait until the card has written it back. On a card with records
+ * the measured time includes the record and the status lines. Returns 0 or -errno; -ETIMEDOUT: the
+ * packet has not come back; -EIO: the card has counted other bytes than those of the packet.
+ */
+int packet_to_memory(struct transfer *transfer, size_t size, struct shot *shot);
 
 #endif /* LITEPCIE_UTIL_LATENCY_TRANSFER_H */
