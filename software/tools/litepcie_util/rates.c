@@ -40,19 +40,21 @@ static double in_flight(struct util *util, const struct rates *rates)
 	return bytes;
 }
 
+struct limit_link rates_link(const struct util *util)
+{
+	return (struct limit_link) {
+		.gen = util->conditions.link_gen, .lanes = util->conditions.link_lanes,
+		.mps = util->conditions.mps, .mrrs = util->conditions.mrrs,
+		.cycle_ns = util_tick_ns(util->dev),
+	};
+}
+
 void rates_prepare(struct util *util, struct rates *rates, bool extended_tags, unsigned int rcb)
 {
 	struct litepcie_card card = { .struct_size = sizeof(card) };
 
 	litepcie_card(util->dev, &card);
-	*rates = (struct rates) {
-		.link = {
-			.gen = util->conditions.link_gen, .lanes = util->conditions.link_lanes,
-			.mps = util->conditions.mps, .mrrs = util->conditions.mrrs,
-			.cycle_ns = card.tick_ps / 1e3,
-		},
-		.tags = card.read_tags,
-	};
+	*rates = (struct rates) { .link = rates_link(util), .tags = card.read_tags };
 	if (!extended_tags && rates->tags > SHORT_TAGS)
 		rates->tags = SHORT_TAGS;
 	rates->reads.straddle = strcmp(card.endpoint, "lanebox") == 0;

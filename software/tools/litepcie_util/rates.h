@@ -103,6 +103,9 @@ void rates_of_stretch(struct rates *rates, enum rates_way way, const struct dma_
  */
 const char *rates_binds(const struct rate *rate);
 
+/* Returns the link of the open card, for its limits. */
+struct limit_link rates_link(const struct util *util);
+
 /*
  * Prepare @rates for rates_measure(). The card must be open. @extended_tags says that the card may
  * use more than 32 tags. @rcb is the read completion boundary in bytes, or 0 if it is not known.

@@ -204,6 +204,18 @@ void util_fill(unsigned int at, unsigned int indent, const char *text)
 	putchar('\n');
 }
 
+void util_emit_reason(const struct emit *out, unsigned int column, const char *beginning,
+		      const char *reason)
+{
+	bool given = reason && *reason;
+
+	emit_string(out, "reason", NULL, given ? reason : NULL);
+	if (out->json || !given)
+		return;
+	emit_text(out, "%s", beginning);
+	util_fill(column + (unsigned int)strlen(beginning), column + 2, reason);
+}
+
 /* Colours of the terminal --------------------------------------------------------------------- */
 
 const char *util_colour(const struct util *util, enum util_colour colour)

@@ -186,6 +186,13 @@ static inline uint32_t util_word(const uint8_t *bytes)
  */
 void util_fill(unsigned int at, unsigned int indent, const char *text);
 
+/*
+ * Print the @reason why a row has no value. In text it stands behind @beginning at @column, and is
+ * wrapped. JSON gets the key "reason", with null if @reason is NULL or empty: the row has a value.
+ */
+void util_emit_reason(const struct emit *out, unsigned int column, const char *beginning,
+		      const char *reason);
+
 enum util_colour { COLOUR_END, COLOUR_NAME, COLOUR_GOOD, COLOUR_BAD };
 
 /*

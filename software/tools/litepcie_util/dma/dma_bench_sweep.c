@@ -109,13 +109,9 @@ void bench_sweep_emit(const struct emit *out, const struct rates *rates,
 		emit_unsigned(out, "size_bytes", "  %8llu  ", size[i].bytes);
 		emit_number(out, NULL, "%8.3f M  ", millions);
 		emit_number(out, "transfers_per_s", NULL, millions * 1e6);
-		emit_string(out, "reason", NULL, valid ? NULL : size[i].reason);
-		if (valid || out->json) {
+		util_emit_reason(out, 12, "no value: ", valid ? NULL : size[i].reason);
+		if (valid || out->json)
 			bench_emit_rate(out, &size[i].rate, size[i].rate.id, NULL);
-		} else {
-			emit_text(out, "no value: ");
-			util_fill(22, 14, size[i].reason);
-		}
 		emit_object_end(out);
 	}
 	emit_array_end(out);

@@ -36,11 +36,7 @@ static void print_row(const struct emit *out, const struct latency_row *row, boo
 	emit_unsigned(out, "size_bytes", NULL, row->size);
 	emit_string(out, "unit", NULL, "ns");
 	emit_number(out, "value", NULL, valid ? row->hardware.median : NAN);
-	emit_string(out, "reason", NULL, row->reason);
-	if (!valid && !out->json) {
-		emit_text(out, "no value: ");
-		util_fill(29, 21, row->reason);
-	}
+	util_emit_reason(out, 19, "no value: ", row->reason);
 	if (!valid)
 		return;
 	emit_number(out, "min_ns", "%8.0f ", row->hardware.min);

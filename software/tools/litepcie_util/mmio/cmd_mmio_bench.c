@@ -16,6 +16,7 @@
 #include "litepcie_capability.h"
 #include "mmio_bench.h"
 #include "mmio_ways.h"
+#include "rates.h"
 
 #define DEFAULT_COUNT	256
 
@@ -43,11 +44,7 @@ static void print_row(const struct emit *out, const struct mmio_row *row)
 	emit_unsigned(out, "size_bytes", NULL, row->size);
 	emit_string(out, "unit", NULL, row->write ? "MB/s" : "ns");
 	emit_number(out, "value", NULL, valid ? value : NAN);
-	emit_string(out, "reason", NULL, emit_filled(row->reason));
-	if (!valid && !out->json) {
-		emit_text(out, "no value: ");
-		util_fill(26, 18, row->reason);
-	}
+	util_emit_reason(out, 16, "no value: ", row->reason);
 	if (!valid)
 		return;
 	emit_number(out, "median_ns", "%8.1f ", row->ns.median);
@@ -100,17 +97,15 @@ static void print(const struct emit *out, const void *data)
  * Find the offsets in BAR0 of the clock and of the target. The card must have the clock, the
  * scratch register and memory 0, whichever of them is measured. Returns 0 or -errno.
  */
-static int find_places(struct litepcie *dev, struct mmio_bench *bench)
+static int find_places(struct mmio_bench *bench)
 {
 	struct litepcie_register clock = { .struct_size = sizeof(clock) };
 	struct litepcie_register scratch = { .struct_size = sizeof(scratch) };
 	struct litepcie_block memory = { .struct_size = sizeof(memory) };
-	int rc = litepcie_register_find(dev, "device_time_low", &clock);
+	int rc = litepcie_register_find(bench->dev, "device_time_low", &clock) ?:
+		 litepcie_register_find(bench->dev, "ctrl_scratch", &scratch) ?:
+		 litepcie_block_find(bench->dev, LITEPCIE_BLOCK_MEMORY, 0, &memory);
 
-	if (rc == 0)
-		rc = litepcie_register_find(dev, "ctrl_scratch", &scratch);
-	if (rc == 0)
-		rc = litepcie_block_find(dev, LITEPCIE_BLOCK_MEMORY, 0, &memory);
 	if (rc < 0)
 		return rc;
 	bench->clock = clock.offset;
@@ -138,21 +133,16 @@ static void set_up(struct mmio_bench *bench)
 static int measure(struct util *util, struct result *result)
 {
 	struct mmio_bench *bench = &result->bench;
-	int rc = find_places(util->dev, bench);
+	int rc;
 
+	bench->dev = util->dev;
 	bench->tick_ns = util_tick_ns(util->dev);
-	if (rc == 0)
-		rc = mmio_measure(util->dev, bench);
-	if (rc == 0 && bench->all) {
-		result->ways.bench = bench;
-		result->ways.link = (struct limit_link) {
-			.gen = util->conditions.link_gen, .lanes = util->conditions.link_lanes,
-			.mps = util->conditions.mps, .mrrs = util->conditions.mrrs,
-			.cycle_ns = bench->tick_ns,
-		};
-		rc = mmio_ways_measure(util->dev, &result->ways);
-	}
-	return rc;
+	rc = find_places(bench) ?: mmio_measure(bench);
+	if (rc < 0 || !bench->all)
+		return rc;
+	result->ways.bench = bench;
+	result->ways.link = rates_link(util);
+	return mmio_ways_measure(&result->ways);
 }
 
 static struct result result;

@@ -33,6 +33,7 @@ struct mmio_row {
 };
 
 struct mmio_bench {
+	struct litepcie	*dev;
 	enum mmio_target	target;
 	/* true: measure every way in which software can access memory, by mmio_ways.c */
 	bool		all;
@@ -56,13 +57,15 @@ struct mmio_bench {
  * bench->all is set. A row that cannot be measured gets a reason. Returns 0 or -errno; -EINTR: the
  * user pressed Ctrl-C.
  */
-int mmio_measure(struct litepcie *dev, struct mmio_bench *bench);
+int mmio_measure(struct mmio_bench *bench);
 
 /*
- * Read the lower 32 bits of device time, which is the clock of the measurement. With a tick of 4 ns
- * 32 bits are enough for differences of less than 17 s. Returns 0 or -errno.
+ * Measure a time by the card's clock: mmio_clock() reads the time in ticks at the beginning, and
+ * mmio_since() computes the nanoseconds since then, less the round trip of a read of the clock. The
+ * clock is the lower 32 bits of device time. With a tick of 4 ns that is enough for times of less
+ * than 17 s. Each returns 0 or -errno.
  */
-int mmio_clock(struct litepcie *dev, const struct mmio_bench *bench, uint32_t *ticks);
-double mmio_elapsed_ns(const struct mmio_bench *bench, uint32_t from, uint32_t to);
+int mmio_clock(const struct mmio_bench *bench, uint32_t *ticks);
+int mmio_since(const struct mmio_bench *bench, uint32_t begin, double *ns);
 
 #endif /* LITEPCIE_UTIL_MMIO_BENCH_H */

@@ -14,7 +14,7 @@
  * is measured only after the card has answered accesses of that size correctly.
  */
 #include <errno.h>
-#include <stdio.h>
+#include <math.h>
 #include <string.h>
 
 #include "mmio_bench.h"
@@ -23,18 +23,24 @@
 
 /* Reading the card's clock -------------------------------------------------------------------- */
 
-int mmio_clock(struct litepcie *dev, const struct mmio_bench *bench, uint32_t *ticks)
+int mmio_clock(const struct mmio_bench *bench, uint32_t *ticks)
 {
-	uint64_t value = 0;
-	int rc = litepcie_bar_read(dev, 0, bench->clock, &value, 4);
-
-	*ticks = (uint32_t)value;
-	return rc;
+	return litepcie_bar_read(bench->dev, 0, bench->clock, ticks, 4);
 }
 
-double mmio_elapsed_ns(const struct mmio_bench *bench, uint32_t from, uint32_t to)
+static double ns_between(const struct mmio_bench *bench, uint32_t from, uint32_t to)
 {
 	return (double)(uint32_t)(to - from) * bench->tick_ns;
+}
+
+int mmio_since(const struct mmio_bench *bench, uint32_t begin, double *ns)
+{
+	uint32_t end;
+	int rc = mmio_clock(bench, &end);
+
+	if (rc == 0)
+		*ns = ns_between(bench, begin, end) - bench->clock_ns;
+	return rc;
 }
 
 /* Proof that accesses of a size work ---------------------------------------------------------- */
@@ -43,17 +49,14 @@ double mmio_elapsed_ns(const struct mmio_bench *bench, uint32_t from, uint32_t t
  * Check a read of the clock with row->size bytes. A correct answer lies between the times of two
  * 4-byte reads, one before it and one after it.
  */
-static int prove_clock(struct litepcie *dev, const struct mmio_bench *bench,
-		       struct mmio_row *row)
+static int prove_clock(const struct mmio_bench *bench, struct mmio_row *row)
 {
 	uint32_t before, after;
 	uint64_t value = 0;
-	int rc = mmio_clock(dev, bench, &before);
+	int rc = mmio_clock(bench, &before) ?:
+		 litepcie_bar_read(bench->dev, 0, bench->clock, &value, row->size) ?:
+		 mmio_clock(bench, &after);
 
-	if (rc == 0)
-		rc = litepcie_bar_read(dev, 0, bench->clock, &value, row->size);
-	if (rc == 0)
-		rc = mmio_clock(dev, bench, &after);
 	if (rc == 0 && (uint32_t)((uint32_t)value - before) > after - before)
 		snprintf(row->reason, UTIL_SENTENCE, "the card answers a %zu-byte read wrongly: "
 			 "0x%0*llx, which is not a time between 0x%08x and 0x%08x", row->size,
@@ -73,17 +76,18 @@ static uint64_t proof_value(size_t i, size_t size)
 	return size == 8 ? (uint64_t)words[i + 1] << 32 | words[i] : words[i];
 }
 
-static int write_proof(struct litepcie *dev, uint32_t offset, size_t words, size_t size)
+static int write_proof(const struct mmio_bench *bench, size_t words, size_t size)
 {
+	uint32_t offset = bench->offset;
 	int rc = 0;
 
 	/* Write the complement of the value first, so that a lost write of the value is found. */
 	for (size_t i = 0; rc == 0 && i < words; i++)
-		rc = litepcie_writel(dev, offset + 4 * i, (uint32_t)~proof_value(i, 4));
+		rc = litepcie_writel(bench->dev, offset + 4 * i, (uint32_t)~proof_value(i, 4));
 	for (size_t i = 0; rc == 0 && i < words; i += size / 4) {
 		uint64_t value = proof_value(i, size);
 
-		rc = litepcie_mmio_write_burst(dev, offset + 4 * i, size, 0, &value, 1);
+		rc = litepcie_mmio_write_burst(bench->dev, offset + 4 * i, size, 0, &value, 1);
 	}
 	return rc;
 }
@@ -93,15 +97,15 @@ static int write_proof(struct litepcie *dev, uint32_t offset, size_t words, size
  * data that such writes have written. For a row of reads, such reads must return the data that
  * 4-byte writes have written.
  */
-static int prove_words(struct litepcie *dev, struct mmio_bench *bench, struct mmio_row *row)
+static int prove_words(const struct mmio_bench *bench, struct mmio_row *row)
 {
 	size_t words = bench->spread ? PROOF_WORDS : 1, size = row->write ? 4 : row->size;
-	int rc = write_proof(dev, bench->offset, words, row->write ? row->size : 4);
+	int rc = write_proof(bench, words, row->write ? row->size : 4);
 
 	for (size_t i = 0; rc == 0 && !*row->reason && i < words; i += size / 4) {
 		uint64_t expected = proof_value(i, size), got = 0;
 
-		rc = litepcie_bar_read(dev, 0, bench->offset + 4 * i, &got, size);
+		rc = litepcie_bar_read(bench->dev, 0, bench->offset + 4 * i, &got, size);
 		if (rc == 0 && got != expected)
 			snprintf(row->reason, UTIL_SENTENCE, "the card %s %zu bytes wrongly: at "
 				 "BAR0 + 0x%zx 0x%0*llx was written, 0x%0*llx read",
@@ -113,7 +117,7 @@ static int prove_words(struct litepcie *dev, struct mmio_bench *bench, struct mm
 	return rc;
 }
 
-static int prove(struct litepcie *dev, struct mmio_bench *bench, struct mmio_row *row)
+static int prove(const struct mmio_bench *bench, struct mmio_row *row)
 {
 	const char *refused = NULL;
 	int rc = 0;
@@ -124,12 +128,12 @@ static int prove(struct litepcie *dev, struct mmio_bench *bench, struct mmio_row
 	else if (bench->target == MMIO_TIME && row->write)
 		refused = "device time can only be read";
 	else if (bench->target == MMIO_TIME)
-		rc = prove_clock(dev, bench, row);
+		rc = prove_clock(bench, row);
 	else
-		rc = prove_words(dev, bench, row);
+		rc = prove_words(bench, row);
 	/* -EOPNOTSUPP: the back end of the library cannot make accesses of this size */
 	if (rc == -EOPNOTSUPP)
-		refused = litepcie_why(dev);
+		refused = litepcie_why(bench->dev);
 	if (refused)
 		snprintf(row->reason, UTIL_SENTENCE, "%s", refused);
 	return refused ? 0 : rc;
@@ -137,80 +141,57 @@ static int prove(struct litepcie *dev, struct mmio_bench *bench, struct mmio_row
 
 /* Measurement of accesses --------------------------------------------------------------------- */
 
-static int measure_clock(struct litepcie *dev, struct mmio_bench *bench)
+static int measure_clock(struct mmio_bench *bench)
 {
 	struct histogram round_trip;
-	uint32_t from, to;
-	int rc = mmio_clock(dev, bench, &from);
+	uint32_t from, to = 0;
+	int rc = mmio_clock(bench, &from);
 
-	for (size_t i = 0; rc == 0 && i < bench->count; i++) {
-		rc = util_interrupted() ? -EINTR : mmio_clock(dev, bench, &to);
-		if (rc < 0)
-			return rc;
-		bench->samples[i] = mmio_elapsed_ns(bench, from, to);
-		from = to;
+	for (size_t i = 0; rc == 0 && i < bench->count; i++, from = to) {
+		rc = util_interrupted() ? -EINTR : mmio_clock(bench, &to);
+		bench->samples[i] = rc == 0 ? ns_between(bench, from, to) : 0;
 	}
-	if (rc == 0) {
-		histogram_make(&round_trip, bench->samples, bench->count);
-		bench->clock_ns = round_trip.median;
-	}
-	return rc;
+	if (rc < 0)
+		return rc;
+	histogram_make(&round_trip, bench->samples, bench->count);
+	bench->clock_ns = round_trip.median;
+	return 0;
 }
 
-static int sample_read(struct litepcie *dev, const struct mmio_bench *bench,
-		       const struct mmio_row *row, double *ns)
+/* Make the access of one sample: one read, or a burst of MMIO_BURST writes of @values. */
+static int make_access(const struct mmio_bench *bench, const struct mmio_row *row, uint64_t *values)
 {
-	uint32_t from, to;
-	uint64_t value;
-	int rc = mmio_clock(dev, bench, &from);
-
-	if (rc == 0)
-		rc = litepcie_bar_read(dev, 0, bench->offset, &value, row->size);
-	if (rc == 0)
-		rc = mmio_clock(dev, bench, &to);
-	if (rc == 0)
-		*ns = mmio_elapsed_ns(bench, from, to) - bench->clock_ns;
-	return rc;
+	if (!row->write)
+		return litepcie_bar_read(bench->dev, 0, bench->offset, values, row->size);
+	return litepcie_mmio_write_burst(bench->dev, bench->offset, row->size,
+					 bench->spread ? row->size : 0, values, MMIO_BURST);
 }
 
-static int sample_write(struct litepcie *dev, const struct mmio_bench *bench,
-			const struct mmio_row *row, double *ns)
+static int sample(const struct mmio_bench *bench, const struct mmio_row *row, double *ns)
 {
 	uint64_t values[MMIO_BURST];
-	uint32_t from, to;
+	uint32_t begin;
 	int rc;
 
 	for (size_t i = 0; i < MMIO_BURST; i++)
 		values[i] = 0x0101010101010101u * i;
-	rc = mmio_clock(dev, bench, &from);
-	if (rc == 0)
-		rc = litepcie_mmio_write_burst(dev, bench->offset, row->size,
-					       bench->spread ? row->size : 0, values, MMIO_BURST);
-	if (rc == 0)
-		rc = mmio_clock(dev, bench, &to);
-	if (rc == 0)
-		*ns = (mmio_elapsed_ns(bench, from, to) - bench->clock_ns) / MMIO_BURST;
-	return rc;
+	rc = mmio_clock(bench, &begin) ?: make_access(bench, row, values) ?:
+	     mmio_since(bench, begin, ns);
+	if (rc < 0)
+		return rc;
+	/*
+	 * Round trips vary by a tick or two of the card's clock, so the difference can be below 0.
+	 */
+	*ns = fmax(*ns, 0) / (row->write ? MMIO_BURST : 1);
+	return 0;
 }
 
-static int measure_row(struct litepcie *dev, struct mmio_bench *bench, struct mmio_row *row)
+static int measure_row(struct mmio_bench *bench, struct mmio_row *row)
 {
-	int rc = prove(dev, bench, row);
+	int rc = prove(bench, row);
 
-	for (size_t i = 0; rc == 0 && !*row->reason && i < bench->count; i++) {
-		double ns = 0;
-
-		if (util_interrupted())
-			rc = -EINTR;
-		else
-			rc = row->write ? sample_write(dev, bench, row, &ns) :
-					  sample_read(dev, bench, row, &ns);
-		/*
-		 * Round trips vary by a tick or two of the card's clock, so the difference can be
-		 * below 0.
-		 */
-		bench->samples[i] = ns > 0 ? ns : 0;
-	}
+	for (size_t i = 0; rc == 0 && !*row->reason && i < bench->count; i++)
+		rc = util_interrupted() ? -EINTR : sample(bench, row, &bench->samples[i]);
 	if (rc < 0)
 		strcpy(row->reason, MMIO_CUT_SHORT);
 	else if (!*row->reason)
@@ -222,20 +203,20 @@ static int measure_row(struct litepcie *dev, struct mmio_bench *bench, struct mm
  * Measure bench->clock_ns, and all rows unless bench->all is set. The card's memory may hold data
  * of another program, so the words that are overwritten are restored.
  */
-int mmio_measure(struct litepcie *dev, struct mmio_bench *bench)
+int mmio_measure(struct mmio_bench *bench)
 {
 	uint32_t saved[2 * MMIO_BURST];
 	size_t words = bench->target == MMIO_TIME ? 0 : bench->spread ? 2 * MMIO_BURST : 1;
 	int rc = 0, restored = 0;
 
 	for (size_t i = 0; rc == 0 && i < words; i++)
-		rc = litepcie_readl(dev, bench->offset + 4 * i, &saved[i]);
+		rc = litepcie_readl(bench->dev, bench->offset + 4 * i, &saved[i]);
 	if (rc < 0)
 		return rc;
-	rc = measure_clock(dev, bench);
+	rc = measure_clock(bench);
 	for (size_t i = 0; rc == 0 && !bench->all && i < MMIO_ROWS; i++)
-		rc = measure_row(dev, bench, &bench->rows[i]);
+		rc = measure_row(bench, &bench->rows[i]);
 	for (size_t i = 0; restored == 0 && i < words; i++)
-		restored = litepcie_writel(dev, bench->offset + 4 * i, saved[i]);
+		restored = litepcie_writel(bench->dev, bench->offset + 4 * i, saved[i]);
 	return restored < 0 ? restored : rc;
 }

@@ -31,8 +31,11 @@
 /* number of reads of the card's memory, the fastest of which is taken as the round trip */
 #define TRIPS		32u
 
+#define MOST_NUMBERS	6u
+
 struct way {
-	const char	*id;
+	/* Move way->size bytes between @data and the card's memory at offset @at. */
+	int (*move)(const struct mmio_ways *ways, const struct way *way, uint64_t at, void *data);
 	bool		write;
 	size_t		size;
 	/* number of threads that make the accesses; 0: the calling thread makes them */
@@ -41,47 +44,49 @@ struct way {
 	bool		mapped;
 	/* true: accesses of this way need a write-combining mapping of the BAR */
 	bool		combined;
-	/* Move way->size bytes between @data and the card's memory at offset @at. */
-	int (*move)(struct litepcie *dev, const struct mmio_ways *ways, const struct way *way,
-		    uint64_t at, void *data);
 };
 
 /* The ways to access the card's memory -------------------------------------------------------- */
 
 /*
- * Access the card's memory by one system call for each 4 bytes, or by one message to the simulated
- * board.
- */
-static int by_calls(struct litepcie *dev, const struct mmio_ways *ways, const struct way *way,
-		    uint64_t at, void *data)
-{
-	uint8_t *bytes = data;
-	int rc = 0;
-
-	for (size_t i = 0; rc == 0 && i < way->size; i += 4)
-		rc = way->write ?
-			litepcie_bar_write(dev, ways->bar, at + i, bytes + i, 4) :
-			litepcie_bar_read(dev, ways->bar, at + i, bytes + i, 4);
-	return rc;
-}
-
-/*
  * Access the card's memory by one load or store of the CPU, or by one TLP of the host of a
  * simulated card.
  */
-static int by_access(struct litepcie *dev, const struct mmio_ways *ways, const struct way *way,
-		     uint64_t at, void *data)
+static int access_once(const struct mmio_ways *ways, bool write, uint64_t at, void *data,
+		       size_t size)
 {
-	return way->write ? litepcie_bar_write(dev, ways->bar, at, data, way->size) :
-			    litepcie_bar_read(dev, ways->bar, at, data, way->size);
+	return write ? litepcie_bar_write(ways->bench->dev, ways->bar, at, data, size) :
+		       litepcie_bar_read(ways->bench->dev, ways->bar, at, data, size);
 }
 
-static int by_pointer(struct litepcie *dev, const struct mmio_ways *ways, const struct way *way,
-		      uint64_t at, void *data)
+/*
+ * Access the card's memory by one system call for each 4 bytes, or by one message to the simulated
+ * board.
+ */
+static int access_words(const struct mmio_ways *ways, bool write, uint64_t at, void *data,
+			size_t size)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < size; i += 4)
+		rc = access_once(ways, write, at + i, (uint8_t *)data + i, 4);
+	return rc;
+}
+
+static int by_calls(const struct mmio_ways *ways, const struct way *way, uint64_t at, void *data)
+{
+	return access_words(ways, way->write, at, data, way->size);
+}
+
+static int by_access(const struct mmio_ways *ways, const struct way *way, uint64_t at, void *data)
+{
+	return access_once(ways, way->write, at, data, way->size);
+}
+
+static int by_pointer(const struct mmio_ways *ways, const struct way *way, uint64_t at, void *data)
 {
 	volatile uint8_t *place = (volatile uint8_t *)ways->window.base + at;
 
-	(void)dev;
 	if (way->size == 4 && way->write)
 		*(volatile uint32_t *)place = *(uint32_t *)data;
 	else if (way->size == 4)
@@ -93,12 +98,10 @@ static int by_pointer(struct litepcie *dev, const struct mmio_ways *ways, const 
 	return 0;
 }
 
-static int by_memcpy(struct litepcie *dev, const struct mmio_ways *ways, const struct way *way,
-		     uint64_t at, void *data)
+static int by_memcpy(const struct mmio_ways *ways, const struct way *way, uint64_t at, void *data)
 {
 	uint8_t *place = (uint8_t *)(uintptr_t)ways->window.base + at;
 
-	(void)dev;
 	if (way->write)
 		memcpy(place, data, way->size);
 	else
@@ -106,56 +109,40 @@ static int by_memcpy(struct litepcie *dev, const struct mmio_ways *ways, const s
 	return 0;
 }
 
-static const struct way all_ways[] = {
-	{ "read_call/8", false, 8, .move = by_calls },
-	{ "read_call/64", false, 64, .move = by_calls },
-	{ "read_call/128", false, 128, .move = by_calls },
-	{ "read_call/512", false, 512, .move = by_calls },
-	{ "read_call/1024", false, 1024, .move = by_calls },
-	{ "read_call/4096", false, 4096, .move = by_calls },
-	{ "write_call/4", true, 4, .move = by_calls },
-	{ "read_mapped/4", false, 4, .mapped = true, .move = by_pointer },
-	{ "read_mapped/8", false, 8, .mapped = true, .move = by_pointer },
-	{ "write_mapped/4", true, 4, .mapped = true, .move = by_pointer },
-	{ "write_mapped/8", true, 8, .mapped = true, .move = by_pointer },
-	{ "read_access/4", false, 4, .move = by_access },
-	{ "read_access/8", false, 8, .move = by_access },
-	{ "read_access/16", false, 16, .move = by_access },
-	{ "read_access/32", false, 32, .move = by_access },
-	{ "read_access/64", false, 64, .move = by_access },
-	{ "write_access/4", true, 4, .move = by_access },
-	{ "write_access/8", true, 8, .move = by_access },
-	{ "write_access/16", true, 16, .move = by_access },
-	{ "write_access/32", true, 32, .move = by_access },
-	{ "write_access/64", true, 64, .move = by_access },
-	{ "write_combined/64", true, 64, .mapped = true, .combined = true, .move = by_access },
-	{ "read_memcpy/4096", false, 4096, .mapped = true, .move = by_memcpy },
-	{ "write_memcpy/4096", true, 4096, .mapped = true, .move = by_memcpy },
-	{ "read_threads/2", false, 8, 2, .move = by_access },
-	{ "read_threads/4", false, 8, 4, .move = by_access },
-	{ "read_threads/8", false, 8, 8, .move = by_access },
+/*
+ * Ways that differ only in a number, which stands in the name of the row: the bytes of an access,
+ * or the number of threads if @threaded is true. 0 ends the numbers.
+ */
+static const struct family {
+	const char	*name;
+	struct way	way;
+	unsigned int	numbers[MOST_NUMBERS];
+	bool		threaded;
+} families[] = {
+	{ "read_call", { .move = by_calls }, .numbers = { 8, 64, 128, 512, 1024, 4096 } },
+	{ "write_call", { .move = by_calls, .write = true }, .numbers = { 4 } },
+	{ "read_mapped", { .move = by_pointer, .mapped = true }, .numbers = { 4, 8 } },
+	{ "write_mapped", { .move = by_pointer, .write = true, .mapped = true }, .numbers = { 4, 8 } },
+	{ "read_access", { .move = by_access }, .numbers = { 4, 8, 16, 32, 64 } },
+	{ "write_access", { .move = by_access, .write = true }, .numbers = { 4, 8, 16, 32, 64 } },
+	{ "write_combined", { .move = by_access, .write = true, .mapped = true, .combined = true },
+	  .numbers = { 64 } },
+	{ "read_memcpy", { .move = by_memcpy, .mapped = true }, .numbers = { 4096 } },
+	{ "write_memcpy", { .move = by_memcpy, .write = true, .mapped = true }, .numbers = { 4096 } },
+	{ "read_threads", { .move = by_access, .size = 8 }, .numbers = { 2, 4, 8 }, .threaded = true },
 };
 
-_Static_assert(sizeof(all_ways) / sizeof(all_ways[0]) <= MMIO_WAYS_MAX, "a row for each way");
+#define FAMILIES	(sizeof(families) / sizeof(families[0]))
+
+_Static_assert(FAMILIES * MOST_NUMBERS <= MMIO_WAYS_MAX, "a row for each way");
 
 /* Proof that a way works ---------------------------------------------------------------------- */
-
-static int region(struct litepcie *dev, const struct mmio_ways *ways, uint32_t *words, bool write)
-{
-	int rc = 0;
-
-	for (size_t i = 0; rc == 0 && i < MMIO_REGION / 4; i++)
-		rc = write ? litepcie_bar_write(dev, ways->bar, ways->offset + 4 * i, &words[i], 4) :
-			     litepcie_bar_read(dev, ways->bar, ways->offset + 4 * i, &words[i], 4);
-	return rc;
-}
 
 /*
  * Check that a way of access moves the right data. Two accesses of different data show a wrong
  * order, width or address. A way that moves MMIO_REGION bytes is checked by one access.
  */
-static int prove(struct litepcie *dev, const struct mmio_ways *ways, const struct way *way,
-		 struct mmio_way_row *row)
+static int prove(const struct mmio_ways *ways, const struct way *way, struct mmio_way_row *row)
 {
 	size_t length = way->size * 2 <= MMIO_REGION ? way->size * 2 : way->size;
 	uint32_t sent[MMIO_REGION / 4], got[MMIO_REGION / 4] = { 0 };
@@ -163,13 +150,13 @@ static int prove(struct litepcie *dev, const struct mmio_ways *ways, const struc
 
 	for (size_t i = 0; i < length / 4; i++)
 		sent[i] = 0x9e3779b9u * (uint32_t)(i + 1 + way->size + way->write);
-	for (size_t i = 0; rc == 0 && i < length && !way->write; i += 4)
-		rc = litepcie_bar_write(dev, ways->bar, ways->offset + i, &sent[i / 4], 4);
+	if (!way->write)
+		rc = access_words(ways, true, ways->offset, sent, length);
 	for (size_t i = 0; rc == 0 && i < length; i += way->size)
-		rc = way->move(dev, ways, way, ways->offset + i,
+		rc = way->move(ways, way, ways->offset + i,
 			       way->write ? &sent[i / 4] : &got[i / 4]);
-	for (size_t i = 0; rc == 0 && i < length && way->write; i += 4)
-		rc = litepcie_bar_read(dev, ways->bar, ways->offset + i, &got[i / 4], 4);
+	if (rc == 0 && way->write)
+		rc = access_words(ways, false, ways->offset, got, length);
 	for (size_t i = 0; rc == 0 && !*row->reason && i < length / 4; i++)
 		if (got[i] != sent[i])
 			snprintf(row->reason, UTIL_SENTENCE, "wrong data: at +0x%zx 0x%08x was "
@@ -180,7 +167,6 @@ static int prove(struct litepcie *dev, const struct mmio_ways *ways, const struc
 /* Measurement of a way's rate ----------------------------------------------------------------- */
 
 struct worker {
-	struct litepcie		*dev;
 	const struct mmio_ways	*ways;
 	const struct way	*way;
 	size_t			count;
@@ -195,14 +181,13 @@ static void *work(void *context)
 
 	for (size_t i = 0; worker->rc == 0 && i < worker->count; i++)
 		worker->rc = util_interrupted() ? -EINTR :
-			way->move(worker->dev, worker->ways, way, worker->ways->offset +
+			way->move(worker->ways, way, worker->ways->offset +
 				  i * way->size % MMIO_REGION, data);
 	return NULL;
 }
 
 /* Make @count accesses of one way of access, by one thread or several. Returns 0 or -errno. */
-static int take(struct litepcie *dev, const struct mmio_ways *ways, const struct way *way,
-		size_t count)
+static int take(const struct mmio_ways *ways, const struct way *way, size_t count)
 {
 	unsigned int threads = way->threads ? way->threads : 1, started = 0;
 	struct worker worker[MAX_THREADS];
@@ -210,7 +195,7 @@ static int take(struct litepcie *dev, const struct mmio_ways *ways, const struct
 	int rc = 0;
 
 	for (unsigned int i = 0; i < threads; i++)
-		worker[i] = (struct worker) { dev, ways, way, count / threads, 0 };
+		worker[i] = (struct worker) { ways, way, count / threads, 0 };
 	if (!way->threads) {
 		work(&worker[0]);
 		return worker[0].rc;
@@ -254,11 +239,10 @@ static struct limit limit_for(const struct mmio_ways *ways, const struct way *wa
 	};
 }
 
-static int measure(struct litepcie *dev, struct mmio_ways *ways, const struct way *way,
-		   struct mmio_way_row *row)
+static int measure(const struct mmio_ways *ways, const struct way *way, struct mmio_way_row *row)
 {
 	size_t most = WORDS_A_ROW * 4 / way->size, count = ways->bench->count;
-	uint32_t from, to;
+	uint32_t begin;
 	double ns;
 	int rc;
 
@@ -266,16 +250,12 @@ static int measure(struct litepcie *dev, struct mmio_ways *ways, const struct wa
 		count = most;
 	if (way->threads && count < way->threads)
 		count = way->threads;
-	rc = mmio_clock(dev, ways->bench, &from);
-	if (rc == 0)
-		rc = take(dev, ways, way, count);
-	if (rc == 0)
-		rc = mmio_clock(dev, ways->bench, &to);
+	rc = mmio_clock(ways->bench, &begin) ?: take(ways, way, count) ?:
+	     mmio_since(ways->bench, begin, &ns);
 	if (rc < 0)
 		return rc;
 	if (way->threads)
 		count -= count % way->threads;
-	ns = mmio_elapsed_ns(ways->bench, from, to) - ways->bench->clock_ns;
 	row->ns = ns > 0 ? ns / (double)count : 0;
 	row->mb_per_s = row->ns > 0 ? (double)way->size * 1000 / row->ns : NAN;
 	row->limit = limit_for(ways, way);
@@ -286,24 +266,31 @@ static int measure(struct litepcie *dev, struct mmio_ways *ways, const struct wa
 	return 0;
 }
 
-static int do_row(struct litepcie *dev, struct mmio_ways *ways, const struct way *way)
+/* Prove and measure the way of @family with the given @number. Returns 0 or -errno. */
+static int do_row(struct mmio_ways *ways, const struct family *family, unsigned int number)
 {
+	struct way changed = family->way, *way = &changed;
 	struct mmio_way_row *row = &ways->row[ways->rows++];
 	const char *refused = NULL;
 	int rc = 0;
 
-	*row = (struct mmio_way_row) { .id = way->id, .write = way->write, .size = way->size };
+	if (family->threaded)
+		way->threads = number;
+	else
+		way->size = number;
+	*row = (struct mmio_way_row) { .write = way->write, .size = way->size };
+	snprintf(row->id, sizeof(row->id), "%s/%u", family->name, number);
 	if (way->mapped && !ways->window.base)
 		refused = ways->unmapped;
 	else if (way->combined && !ways->window.write_combining)
 		refused = "this mapping is uncached; only the kernel driver of Lanebox maps memory "
 			  "write-combined";
 	else
-		rc = prove(dev, ways, way, row);
+		rc = prove(ways, way, row);
 	if (rc == 0 && !refused && !*row->reason)
-		rc = measure(dev, ways, way, row);
+		rc = measure(ways, way, row);
 	if (rc == -EOPNOTSUPP)	/* the CPU or the back end has no access of this size to this BAR */
-		refused = litepcie_why(dev);
+		refused = litepcie_why(ways->bench->dev);
 	else if (rc < 0)
 		/* Drop the row: after an error it has neither a value nor a reason. */
 		ways->rows--;
@@ -316,8 +303,9 @@ static int do_row(struct litepcie *dev, struct mmio_ways *ways, const struct way
  * Find the memory to measure: the first memory in a BAR other than BAR0, since such a BAR may be
  * mapped write-combining. If BAR0 has all memories, the last of them is measured.
  */
-static int find_memory(struct litepcie *dev, struct mmio_ways *ways)
+static int find_memory(struct mmio_ways *ways)
 {
+	struct litepcie *dev = ways->bench->dev;
 	struct litepcie_block block = { .struct_size = sizeof(block) };
 	int rc = litepcie_block_find(dev, LITEPCIE_BLOCK_MEMORY, 0, &block);
 
@@ -336,39 +324,34 @@ static int find_memory(struct litepcie *dev, struct mmio_ways *ways)
 }
 
 /* Measure ways->trip_ns, the least time of a read of the card's memory. */
-static int measure_trip(struct litepcie *dev, struct mmio_ways *ways)
+static int measure_trip(struct mmio_ways *ways)
 {
-	uint32_t from, to, word;
+	uint32_t begin, word;
+	double ns = INFINITY;
 	int rc = 0;
 
 	ways->trip_ns = INFINITY;
 	for (unsigned int i = 0; rc == 0 && i < TRIPS; i++) {
-		rc = mmio_clock(dev, ways->bench, &from);
-		if (rc == 0)
-			rc = litepcie_bar_read(dev, ways->bar, ways->offset, &word, 4);
-		if (rc == 0)
-			rc = mmio_clock(dev, ways->bench, &to);
-		if (rc == 0)
-			ways->trip_ns = fmin(ways->trip_ns, mmio_elapsed_ns(ways->bench, from, to) -
-					     ways->bench->clock_ns);
+		rc = mmio_clock(ways->bench, &begin) ?:
+		     access_once(ways, false, ways->offset, &word, 4) ?:
+		     mmio_since(ways->bench, begin, &ns);
+		ways->trip_ns = fmin(ways->trip_ns, ns);
 	}
 	return rc;
 }
 
-int mmio_ways_measure(struct litepcie *dev, struct mmio_ways *ways)
+int mmio_ways_measure(struct mmio_ways *ways)
 {
 	uint32_t saved[MMIO_REGION / 4];
-	int rc = find_memory(dev, ways), restored;
+	int restored, rc = find_memory(ways) ?: measure_trip(ways) ?:
+			   access_words(ways, false, ways->offset, saved, MMIO_REGION);
 
-	if (rc == 0)
-		rc = measure_trip(dev, ways);
-	if (rc == 0)
-		rc = region(dev, ways, saved, false);
 	if (rc < 0)
 		return rc;
-	for (size_t i = 0; rc == 0 && i < sizeof(all_ways) / sizeof(all_ways[0]); i++)
-		rc = util_interrupted() ? -EINTR : do_row(dev, ways, &all_ways[i]);
-	restored = region(dev, ways, saved, true);
+	for (const struct family *family = families; family < families + FAMILIES; family++)
+		for (unsigned int i = 0; rc == 0 && i < MOST_NUMBERS && family->numbers[i]; i++)
+			rc = util_interrupted() ? -EINTR : do_row(ways, family, family->numbers[i]);
+	restored = access_words(ways, true, ways->offset, saved, MMIO_REGION);
 	return restored < 0 ? restored : rc;
 }
 
@@ -387,11 +370,7 @@ static void print_row(const struct emit *out, const struct mmio_way_row *row)
 	emit_number(out, "limit", "%8.1f ", valid ? row->limit.value : NAN);
 	emit_number(out, "ratio", "%7.3f  ", valid ? row->mb_per_s / row->limit.value : NAN);
 	emit_string(out, "binds", "%s\n", valid ? row->limit.binds : NULL);
-	emit_string(out, "reason", NULL, emit_filled(row->reason));
-	if (!valid && !out->json) {
-		emit_text(out, "cannot be done: ");
-		util_fill(37, 23, row->reason);
-	}
+	util_emit_reason(out, 21, "cannot be done: ", row->reason);
 }
 
 void mmio_ways_emit(const struct emit *out, const struct mmio_ways *ways)

@@ -15,12 +15,12 @@
 #include "dma/limits.h"
 #include "mmio_bench.h"
 
-#define MMIO_WAYS_MAX	32
+#define MMIO_WAYS_MAX	64
 /* bytes of the card's memory that the measurement of MMIO accesses uses */
 #define MMIO_REGION	4096u
 
 struct mmio_way_row {
-	const char	*id;
+	char		id[24];
 	bool		write;
 	/* bytes of one access, or of one memcpy() */
 	size_t		size;
@@ -50,7 +50,7 @@ struct mmio_ways {
  * Measure all rows, then restore the card's memory. mmio_measure() must have set bench->clock_ns
  * before. Returns 0 or -errno; -EINTR: the user pressed Ctrl-C.
  */
-int mmio_ways_measure(struct litepcie *dev, struct mmio_ways *ways);
+int mmio_ways_measure(struct mmio_ways *ways);
 
 void mmio_ways_emit(const struct emit *out, const struct mmio_ways *ways);
 
