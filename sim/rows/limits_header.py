@@ -35,6 +35,7 @@ HEAD = """\
 #define LITEPCIE_UTIL_LIMITS_TABLE_H
 
 struct limit_row {
+	enum limit_kind	kind;
 	unsigned int	mps;
 	unsigned int	size;		/* payload, completion, read request, or packet */
 	double		share;
@@ -44,9 +45,9 @@ struct limit_row {
 """
 
 
-def _table(name: str, comment: str, rows: list[tuple]) -> str:
-    lines = "\n".join(f"\t{{ {', '.join(map(repr, row))} }}," for row in rows)
-    return f"/* {comment} */\nstatic const struct limit_row {name}[] = {{\n{lines}\n}};\n"
+def _rows(kind: str, comment: str, rows: list[tuple]) -> str:
+    lines = "\n".join(f"\t{{ {kind}, {', '.join(map(repr, row))} }}," for row in rows)
+    return f"\t/* {comment} */\n{lines}"
 
 
 def _c2h() -> list[tuple]:
@@ -111,31 +112,33 @@ def header() -> str:
             "/* bytes and headers of read completions that the hard block can hold */",
             f"#define LIMIT_COMPLETION_SPACE\t{limits.COMPLETION_SPACE}",
             f"#define LIMIT_COMPLETION_HEADERS\t{limits.COMPLETION_HEADERS}\n",
-            _table(
-                "limit_c2h",
+            "static const struct limit_row limit_rows[] = {",
+            _rows(
+                "LIMIT_C2H",
                 "Limits of c2h, where the card writes host memory: by MPS and write size.",
                 _c2h(),
             ),
-            _table(
-                "limit_h2c",
+            _rows(
+                "LIMIT_H2C",
                 "Limits of h2c, where the card reads host memory: by MPS and completion size.",
                 _h2c(),
             ),
-            _table(
-                "limit_duplex",
+            _rows(
+                "LIMIT_DUPLEX",
                 "Limits of c2h and h2c at the same time: by MPS and read request size.",
                 _duplex(),
             ),
-            _table(
-                "limit_packets",
+            _rows(
+                "LIMIT_PACKETS",
                 "Limits of packets in both directions, each with a record: by MPS and bytes.",
                 _packets(),
             ),
-            _table(
-                "limit_writes",
+            _rows(
+                "LIMIT_WRITES",
                 "Limits of the host's back-to-back writes below 4 GiB: by MPS and write size.",
                 _writes(),
             ),
+            "};\n",
             "#endif /* LITEPCIE_UTIL_LIMITS_TABLE_H */",
         ]
     )

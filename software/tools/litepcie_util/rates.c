@@ -89,6 +89,11 @@ static struct limit lower(struct limit one, struct limit other)
 	return one.value <= other.value ? one : other;
 }
 
+static struct limit duplex_limit(const struct rates *rates)
+{
+	return limit_of(LIMIT_DUPLEX, &rates->link, rates->link.mrrs);
+}
+
 /*
  * Returns the limit of packets of @size bytes through the loopback. A packet that is smaller than
  * MRRS takes a read request of its own, so the number of tags limits the bytes in flight.
@@ -102,17 +107,17 @@ static struct limit limit_of_size(const struct rates *rates, size_t size)
 		reads.in_flight = in_flight;
 	if (reads.completion > size)
 		reads.completion = (unsigned int)size;
-	return lower(limit_of_packets(&rates->link, (unsigned int)size),
-		     lower(limit_of_h2c(&rates->link, &reads), limit_of_duplex(&rates->link)));
+	return lower(limit_of(LIMIT_PACKETS, &rates->link, (unsigned int)size),
+		     lower(limit_of_h2c(&rates->link, &reads), duplex_limit(rates)));
 }
 
-static struct limit limit_of(const struct rates *rates, enum rates_way way)
+static struct limit limit_of_way(const struct rates *rates, enum rates_way way)
 {
 	struct limit h2c = limit_of_h2c(&rates->link, &rates->reads);
 
 	if (way == RATES_C2H)
-		return limit_of_c2h(&rates->link);
-	return way == RATES_H2C ? h2c : lower(h2c, limit_of_duplex(&rates->link));
+		return limit_of(LIMIT_C2H, &rates->link, rates->link.mps);
+	return way == RATES_H2C ? h2c : lower(h2c, duplex_limit(rates));
 }
 
 void rates_of_stretch(struct rates *rates, enum rates_way way, const struct dma_run *run,
@@ -129,7 +134,8 @@ void rates_of_stretch(struct rates *rates, enum rates_way way, const struct dma_
 		.bytes = way == RATES_C2H || (way == RATES_DUPLEX && c2h < h2c) ? c2h : h2c,
 		.cycles = dma_window_cycles(window),
 		.rq_stalls = window->to.rq.stalls - window->from.rq.stalls,
-		.limit = run->packet ? limit_of_size(rates, run->packet) : limit_of(rates, way),
+		.limit = run->packet ? limit_of_size(rates, run->packet) :
+					limit_of_way(rates, way),
 	};
 	if (rate->cycles)
 		rate->gb_per_s = (double)rate->bytes /

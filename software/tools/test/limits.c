@@ -25,12 +25,12 @@ int main(void)
 		struct limit all[6];
 
 		reads.straddle = straddle;
-		all[0] = limit_of_c2h(&link);
+		all[0] = limit_of(LIMIT_C2H, &link, link.mps);
 		all[1] = limit_of_h2c(&link, &reads);
-		all[2] = limit_of_duplex(&link);
-		all[3] = limit_of_writes(&link, 8);
-		all[4] = limit_of_packets(&link, 64);
-		all[5] = limit_of_packets(&link, 1024);
+		all[2] = limit_of(LIMIT_DUPLEX, &link, link.mrrs);
+		all[3] = limit_of(LIMIT_WRITES, &link, 8);
+		all[4] = limit_of(LIMIT_PACKETS, &link, 64);
+		all[5] = limit_of(LIMIT_PACKETS, &link, 1024);
 		for (int i = 0; i < 6; i++)
 			printf("%.12g,%s%c", all[i].value, all[i].binds, i < 5 ? ';' : '\n');
 	}

@@ -168,7 +168,7 @@ static double share(const struct dma_run *run, const struct stretch *stretch)
 static void set_uneven(struct rates *rates, const struct stretch *stretch, double sent,
 		       struct rate *rate)
 {
-	struct limit c2h = limit_of_c2h(&rates->link);
+	struct limit c2h = limit_of(LIMIT_C2H, &rates->link, rates->link.mps);
 
 	rate->bytes = dma_window_h2c_bytes(&stretch->window);
 	rate->gb_per_s = (double)rate->bytes / ((double)rate->cycles * rates->link.cycle_ns);

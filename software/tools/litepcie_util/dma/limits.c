@@ -11,26 +11,21 @@
 
 #include "limits_table.h"
 
-#define ROWS(table)	(sizeof(table) / sizeof((table)[0]))
+#define ROWS	(sizeof(limit_rows) / sizeof(limit_rows[0]))
 
 /*
- * Returns the table's row for @mps and @size. If the table has no such MPS or size, the next
- * smaller value counts. The rows are sorted by MPS, then by size.
+ * Returns the row of @kind for @mps and @size. If the table has no such MPS or size, the next
+ * smaller value counts. The rows of a kind are sorted by MPS, then by size.
  */
-static const struct limit_row *find(const struct limit_row *table, size_t rows, unsigned int mps,
-				    unsigned int size)
+static const struct limit_row *find(enum limit_kind kind, unsigned int mps, unsigned int size)
 {
-	const struct limit_row *found = table;
+	const struct limit_row *found = NULL;
 
-	for (size_t i = 0; i < rows; i++)
-		if (table[i].mps <= mps && table[i].size <= size && table[i].size >= found->size)
-			found = &table[i];
+	for (const struct limit_row *row = limit_rows; row < limit_rows + ROWS; row++)
+		if (row->kind == kind && (!found || (row->mps <= mps && row->size <= size &&
+						     row->size >= found->size)))
+			found = row;
 	return found;
-}
-
-static double raw(const struct limit_link *link)
-{
-	return link->gen < ROWS(limit_lane) ? limit_lane[link->gen] * link->lanes : 0;
 }
 
 /*
@@ -39,7 +34,9 @@ static double raw(const struct limit_link *link)
  */
 static struct limit lower(const struct limit_link *link, double share, double interface)
 {
-	double wire = raw(link) * share;
+	unsigned int gens = sizeof(limit_lane) / sizeof(limit_lane[0]);
+	double lane = link->gen < gens ? limit_lane[link->gen] : 0;
+	double wire = lane * link->lanes * share;
 
 	interface *= LIMIT_CYCLE_NS / link->cycle_ns;
 	if (wire <= interface)
@@ -47,17 +44,16 @@ static struct limit lower(const struct limit_link *link, double share, double in
 	return (struct limit) { interface, "interface" };
 }
 
-struct limit limit_of_c2h(const struct limit_link *link)
+struct limit limit_of(enum limit_kind kind, const struct limit_link *link, unsigned int size)
 {
-	const struct limit_row *row = find(limit_c2h, ROWS(limit_c2h), link->mps, link->mps);
+	const struct limit_row *row = find(kind, link->mps, size);
 
 	return lower(link, row->share, row->interface);
 }
 
 struct limit limit_of_h2c(const struct limit_link *link, const struct limit_reads *reads)
 {
-	const struct limit_row *row = find(limit_h2c, ROWS(limit_h2c), link->mps,
-					   reads->completion);
+	const struct limit_row *row = find(LIMIT_H2C, link->mps, reads->completion);
 	struct limit limit = lower(link, row->share,
 				   reads->straddle ? row->interface : row->interface_no_straddle);
 	double in_flight = reads->in_flight;
@@ -73,26 +69,4 @@ struct limit limit_of_h2c(const struct limit_link *link, const struct limit_read
 	if (reads->rtt_ns > 0 && in_flight / reads->rtt_ns < limit.value)
 		limit = (struct limit) { in_flight / reads->rtt_ns, "reads in flight" };
 	return limit;
-}
-
-struct limit limit_of_duplex(const struct limit_link *link)
-{
-	const struct limit_row *row = find(limit_duplex, ROWS(limit_duplex), link->mps,
-					   link->mrrs);
-
-	return lower(link, row->share, row->interface);
-}
-
-struct limit limit_of_packets(const struct limit_link *link, unsigned int size)
-{
-	const struct limit_row *row = find(limit_packets, ROWS(limit_packets), link->mps, size);
-
-	return lower(link, row->share, row->interface);
-}
-
-struct limit limit_of_writes(const struct limit_link *link, unsigned int size)
-{
-	const struct limit_row *row = find(limit_writes, ROWS(limit_writes), link->mps, size);
-
-	return lower(link, row->share, row->interface);
 }

@@ -37,17 +37,17 @@ struct limit_reads {
 	bool		straddle;
 };
 
-struct limit limit_of_c2h(const struct limit_link *link);
-struct limit limit_of_h2c(const struct limit_link *link, const struct limit_reads *reads);
-struct limit limit_of_duplex(const struct limit_link *link);
-
 /*
- * Returns the limit for packets of @size bytes that go to the card and come back, each with its
- * record. The stream of the card's requests (RQ) sets the limit.
+ * Limits of a rate, and what the size of each is: of c2h, by the bytes of a write (MPS); of h2c, by
+ * those of a completion; of c2h and h2c at the same time, by those of a read request (MRRS). For
+ * packets that go to the card and come back, each with its record, the size is that of a packet,
+ * and the stream of the card's requests (RQ) sets the limit. The last limit is that of posted
+ * writes by the host to the card, by the bytes of a write.
  */
-struct limit limit_of_packets(const struct limit_link *link, unsigned int size);
+enum limit_kind { LIMIT_C2H, LIMIT_H2C, LIMIT_DUPLEX, LIMIT_PACKETS, LIMIT_WRITES };
 
-/* Returns the limit of the rate of posted writes of @size bytes by the host to the card. */
-struct limit limit_of_writes(const struct limit_link *link, unsigned int size);
+/* Returns a limit by link and interface. limit_of_h2c() also counts the reads in flight. */
+struct limit limit_of(enum limit_kind kind, const struct limit_link *link, unsigned int size);
+struct limit limit_of_h2c(const struct limit_link *link, const struct limit_reads *reads);
 
 #endif /* LITEPCIE_UTIL_LIMITS_H */

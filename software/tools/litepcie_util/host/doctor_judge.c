@@ -76,6 +76,11 @@ static bool reached(const struct doctor *doctor, const char *limit)
 	return false;
 }
 
+static double c2h_limit(const struct limit_link *link)
+{
+	return limit_of(LIMIT_C2H, link, link->mps).value;
+}
+
 /*
  * Returns the fastest link that the card can have, by the card's own link capabilities if they can
  * be read: a card built for four lanes loses nothing in a slot of four lanes.
@@ -133,8 +138,7 @@ static void judge_link(struct doctor *doctor)
 		return;
 	finding = add(doctor, DOCTOR_BINDS, "link", "the link is Gen%u x%u, and the card can do "
 		      "Gen%u x%u: c2h gets at most %.2f GB/s in place of %.2f", link->gen,
-		      link->lanes, whole.gen, whole.lanes, limit_of_c2h(link).value,
-		      limit_of_c2h(&whole).value);
+		      link->lanes, whole.gen, whole.lanes, c2h_limit(link), c2h_limit(&whole));
 	if (narrow)
 		lift(finding, "%s can do Gen%u x%u only: use another slot",
 		     narrow->function.address, narrow->express.gen_possible,
@@ -170,8 +174,7 @@ static void judge_payload(struct doctor *doctor)
 	larger.mps = mps < USUAL_MPS ? USUAL_MPS : CARD_MPS;
 	finding = add(doctor, mps < USUAL_MPS ? DOCTOR_BINDS : DOCTOR_NOTE, "mps",
 		      "the maximum payload (MPS) is %u bytes: c2h gets at most %.2f GB/s, with %u "
-		      "bytes %.2f", mps, limit_of_c2h(&doctor->rates.link).value, larger.mps,
-		      limit_of_c2h(&larger).value);
+		      "bytes %.2f", mps, c2h_limit(&doctor->rates.link), larger.mps, c2h_limit(&larger));
 	if (small && small->express.mps_supported <= mps)
 		lift(finding, "%s above the card supports no more than %u: use another slot",
 		     small->function.address, small->express.mps_supported);

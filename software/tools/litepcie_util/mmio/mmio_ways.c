@@ -223,8 +223,8 @@ static struct limit limit_for(const struct mmio_ways *ways, const struct way *wa
 	struct limit limit;
 
 	if (way->write) {
-		limit = limit_of_writes(&ways->link, way->size > 64 ? 64 :
-					way->move == by_calls ? 4 : (unsigned int)way->size);
+		limit = limit_of(LIMIT_WRITES, &ways->link, way->size > 64 ? 64 :
+				 way->move == by_calls ? 4 : (unsigned int)way->size);
 		limit.value *= 1000;
 		return limit;
 	}
