@@ -67,11 +67,8 @@ static void print(const struct emit *out, const void *result)
 	emit_string(out, NULL, "scratch_test   %s\n", out->util->device);
 	emit_unsigned(out, "patterns", "  %llu patterns, ", scratch->patterns);
 	emit_unsigned(out, "errors", "%llu errors\n", scratch->errors);
-	if (!scratch->errors) {
-		emit_null(out, "first_mismatch");
+	if (!emit_object_if(out, "first_mismatch", scratch->errors))
 		return;
-	}
-	emit_object(out, "first_mismatch");
 	emit_unsigned(out, "expected", NULL, scratch->expected);
 	emit_unsigned(out, "got", NULL, scratch->got);
 	emit_object_end(out);

@@ -147,6 +147,15 @@ void emit_object(const struct emit *emit, const char *key)
 	begin(emit->json, key, '{');
 }
 
+bool emit_object_if(const struct emit *emit, const char *key, bool known)
+{
+	if (known)
+		emit_object(emit, key);
+	else
+		emit_null(emit, key);
+	return known;
+}
+
 void emit_object_end(const struct emit *emit)
 {
 	end(emit->json, '}');

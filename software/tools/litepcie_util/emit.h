@@ -60,6 +60,8 @@ void emit_null(const struct emit *emit, const char *key);
  * array is an element of an array, or the whole result.
  */
 void emit_object(const struct emit *emit, const char *key);
+/* Begin the object @key if it is @known. Otherwise its value is null. Returns @known. */
+bool emit_object_if(const struct emit *emit, const char *key, bool known);
 void emit_object_end(const struct emit *emit);
 void emit_array(const struct emit *emit, const char *key);
 void emit_array_end(const struct emit *emit);

@@ -80,11 +80,8 @@ static void print_rates(const struct emit *out, const struct dma_run *run, const
 
 static void print_c2h(const struct emit *out, const struct dma_run *run)
 {
-	if (!run->c2h.active) {
-		emit_null(out, "c2h");
+	if (!emit_object_if(out, "c2h", run->c2h.active))
 		return;
-	}
-	emit_object(out, "c2h");
 	print_rates(out, run, "c2h", dma_window_c2h_bytes(run, &run->window),
 		    run->stats.c2h_done * run->data.size, run->compared * run->data.size);
 	emit_unsigned(out, "wrong_buffers", NULL, run->wrong_buffers);
@@ -94,11 +91,8 @@ static void print_c2h(const struct emit *out, const struct dma_run *run)
 
 static void print_h2c(const struct emit *out, const struct dma_run *run)
 {
-	if (!run->h2c.active) {
-		emit_null(out, "h2c");
+	if (!emit_object_if(out, "h2c", run->h2c.active))
 		return;
-	}
-	emit_object(out, "h2c");
 	print_rates(out, run, "h2c", dma_window_h2c_bytes(&run->window),
 		    run->stats.h2c_done * run->data.size, h2c_checked(run));
 	emit_unsigned(out, "wrong_beats", NULL, run->pattern.errors);
@@ -121,12 +115,10 @@ static void print_window(const struct emit *out, const struct dma_window *window
 {
 	const struct litepcie_counters *from = &window->from, *to = &window->to;
 
-	if (!window->closed) {
+	if (!window->closed)
 		emit_text(out, "  nothing was measured\n");
-		emit_null(out, "window");
+	if (!emit_object_if(out, "window", window->closed))
 		return;
-	}
-	emit_object(out, "window");
 	emit_bool(out, "whole_run", window->whole);
 	if (window->whole)
 		emit_text(out, "  measured over the whole run, start and end included: ");
@@ -150,11 +142,8 @@ static void print_mismatch(const struct emit *out, const struct dma_run *run)
 	uint64_t byte = run->pattern.first_error * DMA_BEAT_BYTES;
 	bool data = run->mismatched;
 
-	if (!data && !run->pattern.errors) {
-		emit_null(out, "first_mismatch");
+	if (!emit_object_if(out, "first_mismatch", data || run->pattern.errors))
 		return;
-	}
-	emit_object(out, "first_mismatch");
 	emit_string(out, "direction", NULL, run->loopback ? "loopback" : data ? "c2h" : "h2c");
 	emit_unsigned(out, "buffer", NULL, data ? run->first_wrong : byte / run->data.size);
 	emit_unsigned(out, "offset_bytes", NULL,
