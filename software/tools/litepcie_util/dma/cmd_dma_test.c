@@ -140,7 +140,7 @@ static void print_window(const struct emit *out, const struct dma_window *window
 static void print_mismatch(const struct emit *out, const struct dma_run *run)
 {
 	uint64_t byte = run->pattern.first_error * DMA_BEAT_BYTES;
-	bool data = run->mismatched;
+	bool data = run->wrong_buffers;
 
 	if (!emit_object_if(out, "first_mismatch", data || run->pattern.errors))
 		return;

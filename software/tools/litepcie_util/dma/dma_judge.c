@@ -28,7 +28,7 @@ static void judge_c2h(struct dma_run *run)
 {
 	const struct dma_difference *first = &run->first;
 
-	if (run->mismatched)
+	if (run->wrong_buffers)
 		util_fail(run->util, "%s: %llu of %llu buffers differ, in %llu dwords; the first "
 			  "is buffer %llu at offset 0x%zx: 0x%08x expected, 0x%08x got",
 			  run->loopback ? "loopback" : "c2h",

@@ -17,7 +17,7 @@
 /* longest wait for the card in ms, before the clock and Ctrl-C are checked again */
 #define WAIT_MS		500
 
-/* Filling h2c buffers ------------------------------------------------------------------------- */
+/* Filling and checking buffers ---------------------------------------------------------------- */
 
 /*
  * Returns the number of buffers of a direction to fill or to compare now. The result is 0 until a
@@ -34,142 +34,92 @@ static uint64_t count_of(const struct dma_run *run, const struct dma_direction *
 	return (uint64_t)available < batch ? 0 : batch;
 }
 
-/*
- * Hand the @count oldest filled h2c buffers to the card, whole or with one packet in each. Returns
- * 0 or -errno.
- */
-static int send(const struct dma_run *run, uint64_t count)
+static int fill(struct dma_run *run, const struct litepcie_buffer *buffer)
 {
-	struct litepcie_stream *h2c = run->streams.h2c;
+	dma_data_fill(&run->data, buffer->sequence, buffer->data);
+	return 0;
+}
+
+/*
+ * Compare a c2h buffer with the data that was sent. Wrong data is counted. Returns 0, or -EBADMSG
+ * if a packet has another length than the one sent.
+ */
+static int check(struct dma_run *run, const struct litepcie_buffer *buffer)
+{
+	struct dma_difference difference;
+
+	if (run->packet && buffer->bytes != run->packet) {
+		util_fail(run->util, "packet %llu came back with %zu bytes, and %zu were sent",
+			  (unsigned long long)buffer->sequence, buffer->bytes, run->packet);
+		return -EBADMSG;
+	}
+	run->compared++;
+	if (dma_data_check(&run->data, buffer->sequence, buffer->data, run->scratch, &difference))
+		return 0;
+	if (!run->wrong_buffers++) {
+		run->first_wrong = buffer->sequence;
+		run->first = difference;
+	}
+	run->wrong_dwords += difference.dwords;
+	return 0;
+}
+
+/* Hand the @count oldest buffers to the card, whole or with one packet in each. Returns 0 or -errno. */
+static int hand_on(struct litepcie_stream *stream, uint64_t count, size_t packet)
+{
 	int rc = 0;
 
-	if (!run->packet)
-		return count ? litepcie_stream_release(h2c, (unsigned int)count) : 0;
+	if (!packet)
+		return litepcie_stream_release(stream, (unsigned int)count);
 	for (uint64_t i = 0; rc == 0 && i < count; i++)
-		rc = litepcie_stream_send(h2c, run->packet);
+		rc = litepcie_stream_send(stream, packet);
 	return rc;
 }
 
 /*
- * Fill the free h2c buffers with test data and submit them. Returns the number of buffers
- * submitted, or -errno.
+ * Fill or compare the buffers of a direction that are ready, and hand them on. Returns the number
+ * of buffers, or -errno.
  */
-static int fill(struct dma_run *run)
+static int pass(struct dma_run *run, struct dma_direction *direction)
 {
+	bool sends = direction == &run->h2c;
+	struct litepcie_stream *stream = sends ? run->streams.h2c : run->streams.c2h;
 	struct litepcie_buffer buffer = { .struct_size = sizeof(buffer) };
-	int rc = litepcie_stream_ready(run->streams.h2c, 0);
 	uint64_t count;
+	int rc;
 
-	if (rc <= 0)
-		return rc;
-	count = count_of(run, &run->h2c, rc);
-	for (uint64_t i = 0; rc > 0 && i < count; i++) {
-		rc = litepcie_stream_acquire(run->streams.h2c, &buffer, 0);
-		if (rc > 0)
-			dma_data_fill(&run->data, buffer.sequence, buffer.data);
-	}
-	if (rc > 0)
-		rc = send(run, count);
-	if (rc < 0)
-		return rc;
-	run->h2c.done += count;
-	return (int)count;
-}
-
-/* Checking c2h buffers ------------------------------------------------------------------------ */
-
-struct batch {
-	uint64_t		wrong_buffers, wrong_dwords;
-	uint64_t		first_wrong;
-	struct dma_difference	first;
-};
-
-static void check_buffer(struct dma_run *run, const struct litepcie_buffer *buffer,
-			 struct batch *batch)
-{
-	struct dma_difference difference;
-
-	if (dma_data_check(&run->data, buffer->sequence, buffer->data, run->scratch, &difference))
-		return;
-	if (!batch->wrong_buffers++) {
-		batch->first_wrong = buffer->sequence;
-		batch->first = difference;
-	}
-	batch->wrong_dwords += difference.dwords;
-}
-
-/* Compare the length of a received packet with the length sent. Returns 0, or -EBADMSG. */
-static int check_length(const struct dma_run *run, const struct litepcie_buffer *buffer)
-{
-	if (!run->packet || buffer->bytes == run->packet)
+	if (!direction->active || direction->done >= direction->target)
 		return 0;
-	util_fail(run->util, "packet %llu came back with %zu bytes, and %zu were sent",
-		  (unsigned long long)buffer->sequence, buffer->bytes, run->packet);
-	return -EBADMSG;
-}
-
-static void add_batch(struct dma_run *run, const struct batch *batch, uint64_t count)
-{
-	run->compared += count;
-	run->wrong_buffers += batch->wrong_buffers;
-	run->wrong_dwords += batch->wrong_dwords;
-	if (batch->wrong_buffers && !run->mismatched) {
-		run->mismatched = true;
-		run->first_wrong = batch->first_wrong;
-		run->first = batch->first;
-	}
-}
-
-/*
- * Compare the filled c2h buffers and release them. Returns the number of buffers taken, or -errno.
- */
-static int check(struct dma_run *run)
-{
-	struct litepcie_buffer buffer = { .struct_size = sizeof(buffer) };
-	struct batch batch = { 0 };
-	int rc = litepcie_stream_ready(run->streams.c2h, 0);
-	uint64_t count;
-
-	if (rc <= 0)
-		return rc;
-	count = count_of(run, &run->c2h, rc);
+	rc = litepcie_stream_ready(stream, 0);
+	count = rc > 0 ? count_of(run, direction, rc) : 0;
 	for (uint64_t i = 0; rc >= 0 && i < count; i++) {
-		rc = litepcie_stream_acquire(run->streams.c2h, &buffer, 0);
-		if (rc > 0) {
-			check_buffer(run, &buffer, &batch);
-			rc = check_length(run, &buffer);
-		}
+		rc = litepcie_stream_acquire(stream, &buffer, 0);
+		if (rc > 0)
+			rc = sends ? fill(run, &buffer) : check(run, &buffer);
 	}
 	if (rc >= 0 && count)
-		rc = litepcie_stream_release(run->streams.c2h, (unsigned int)count);
+		rc = hand_on(stream, count, sends ? run->packet : 0);
 	if (rc < 0)
 		return rc;
-	add_batch(run, &batch, count);
-	run->c2h.done += count;
+	direction->done += count;
 	return (int)count;
 }
 
 /* The loop of a run --------------------------------------------------------------------------- */
 
 /*
- * Returns true if the card has fetched all h2c buffers but the last. The last buffer is reported
- * only after litepcie_stream_drain(), so the loop does not wait for it.
- */
-static bool h2c_fetched(const struct dma_run *run)
-{
-	struct litepcie_stats stats = { .struct_size = sizeof(stats) };
-
-	litepcie_stats(run->util->dev, &stats);
-	return run->h2c.done >= run->h2c.target && stats.h2c_done + 1 >= run->h2c.target;
-}
-
-/*
- * Returns true if the loop need not wait for h2c any more. In loopback that is always so: a buffer
- * that has come back as c2h has been fetched before.
+ * Returns true if the loop need not wait for h2c any more, since the card has fetched all buffers
+ * but the last. The last buffer is reported only after litepcie_stream_drain(). In loopback the
+ * loop never waits: a buffer that has come back as c2h has been fetched before.
  */
 static bool h2c_finished(const struct dma_run *run)
 {
-	return !dma_h2c_by_pattern(run) || h2c_fetched(run);
+	struct litepcie_stats stats = { .struct_size = sizeof(stats) };
+
+	if (!dma_h2c_by_pattern(run))
+		return true;
+	litepcie_stats(run->util->dev, &stats);
+	return run->h2c.done >= run->h2c.target && stats.h2c_done + 1 >= run->h2c.target;
 }
 
 /*
@@ -238,13 +188,12 @@ static double mib_done(const struct dma_run *run, uint64_t buffers)
 /* Handle the DMA buffers that are ready in both directions. Returns their number, or -errno. */
 static int step(struct dma_run *run)
 {
-	int filled = 0, checked = 0;
+	int filled = pass(run, &run->h2c), checked;
 
-	if (run->h2c.active && run->h2c.done < run->h2c.target)
-		filled = fill(run);
-	if (filled >= 0 && run->c2h.active && run->c2h.done < run->c2h.target)
-		checked = check(run);
-	return filled < 0 ? filled : checked < 0 ? checked : filled + checked;
+	if (filled < 0)
+		return filled;
+	checked = pass(run, &run->c2h);
+	return checked < 0 ? checked : filled + checked;
 }
 
 static int loop(struct dma_run *run)
@@ -259,9 +208,7 @@ static int loop(struct dma_run *run)
 
 	while (rc >= 0) {
 		if (run->duration_s > 0 && util_now() - start >= run->duration_s) {
-			rc = dma_watch_end(run, util_now());
-			if (rc == 0)
-				rc = dma_window_end(run);
+			rc = dma_watch_end(run, util_now()) ?: dma_window_end(run);
 			set_end(run);
 		}
 		if (rc < 0 || util_interrupted() ||
@@ -273,9 +220,7 @@ static int loop(struct dma_run *run)
 		if (rc == 0)
 			rc = wait_for_card(run, &idle_since);
 		if (rc >= 0)
-			rc = dma_window_step(run);
-		if (rc >= 0)
-			rc = dma_watch_step(run, util_now());
+			rc = dma_window_step(run) ?: dma_watch_step(run, util_now());
 		if (!run->watch)
 			progress_show(&progress, mib_done(run, way->done));
 	}
@@ -297,10 +242,9 @@ static int start(struct dma_run *run)
 		.batch = run->packet ? run->batch : 0,
 		.limit = run->c2h.target == DMA_NO_END ? 0 : run->c2h.target,
 	};
-	int rc = dma_window_begin(run);
+	int rc = dma_window_begin(run) ?:
+		 streams_start(run->util->dev, dma_directions(run), &options, &run->streams);
 
-	if (rc == 0)
-		rc = streams_start(run->util->dev, dma_directions(run), &options, &run->streams);
 	run->started = rc == 0;
 	return rc;
 }

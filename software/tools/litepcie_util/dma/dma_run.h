@@ -97,7 +97,6 @@ struct dma_run {
 	/* number of c2h buffers whose data the run has compared */
 	uint64_t		compared;
 	uint64_t		wrong_buffers, wrong_dwords;
-	bool			mismatched;
 	uint64_t		first_wrong;	/* number of the first DMA buffer with wrong data */
 	struct dma_difference	first;
 	/* what the card's pattern checker found in the h2c data */

@@ -32,11 +32,15 @@ int dma_watch_begin(struct dma_run *run, double now)
 	return litepcie_counters(run->util->dev, &watch->window.from);
 }
 
-static int tell(struct dma_run *run, double now)
+/* Report the interval that ends now, if it has at least @least seconds. Returns 0 or -errno. */
+static int tell(struct dma_run *run, double now, double least)
 {
 	struct dma_watch *watch = run->watch;
-	int rc = litepcie_counters(run->util->dev, &watch->window.to);
+	int rc;
 
+	if (now - watch->began - watch->from_s < least)
+		return 0;
+	rc = litepcie_counters(run->util->dev, &watch->window.to);
 	if (rc < 0)
 		return rc;
 	watch->to_s = now - watch->began;
@@ -48,21 +52,15 @@ static int tell(struct dma_run *run, double now)
 
 int dma_watch_step(struct dma_run *run, double now)
 {
-	const struct dma_watch *watch = run->watch;
+	bool ended = !run->watch || run->watch->window.closed;
 
-	if (!watch || watch->window.closed || now - watch->began - watch->from_s < watch->every_s)
-		return 0;
-	return tell(run, now);
+	return ended ? 0 : tell(run, now, run->watch->every_s);
 }
 
 int dma_watch_end(struct dma_run *run, double now)
 {
-	struct dma_watch *watch = run->watch;
-
-	if (!watch || watch->window.closed)
+	if (!run->watch || run->watch->window.closed)
 		return 0;
-	watch->window.closed = true;
-	if (now - watch->began - watch->from_s < LEAST_SHARE * watch->every_s)
-		return 0;
-	return tell(run, now);
+	run->watch->window.closed = true;
+	return tell(run, now, LEAST_SHARE * run->watch->every_s);
 }

@@ -45,7 +45,6 @@ int dma_window_begin(struct dma_run *run)
 {
 	struct dma_window *window = &run->window;
 	unsigned int ring = run->buffer_count;
-	struct litepcie_block records = { .struct_size = sizeof(records) };
 	uint64_t target = run->c2h.active ? run->c2h.target : run->h2c.target;
 	bool lasting = target == DMA_NO_END || target >= LONG_RUN * ring;
 
@@ -54,30 +53,8 @@ int dma_window_begin(struct dma_run *run)
 	window->skip = lasting ? ring : 0;
 	/* In a long run dma_window_step() opens a narrower window later. */
 	window->whole = true;
-	window->told = litepcie_block_find(run->util->dev, LITEPCIE_BLOCK_RECORDS, 0, &records) == 0;
+	window->told = util_has_block(run->util->dev, LITEPCIE_BLOCK_RECORDS);
 	return litepcie_counters(run->util->dev, &window->from);
-}
-
-int dma_window_step(struct dma_run *run)
-{
-	struct dma_window *window = &run->window;
-	struct litepcie_stats stats = { .struct_size = sizeof(stats) };
-	int rc = 0;
-
-	if (!window->skip || window->closed)
-		return 0;
-	litepcie_stats(run->util->dev, &stats);
-	if (!window->open && finished(run, stats.h2c_done, stats.c2h_done) >= window->skip) {
-		window->open = true;
-		window->whole = false;
-		return litepcie_counters(run->util->dev, &window->from);
-	}
-	if (window->open && (near_end(run, &run->h2c, stats.h2c_done) ||
-			     near_end(run, &run->c2h, stats.c2h_done))) {
-		window->closed = true;
-		rc = litepcie_counters(run->util->dev, &window->to);
-	}
-	return rc;
 }
 
 int dma_window_end(struct dma_run *run)
@@ -88,6 +65,27 @@ int dma_window_end(struct dma_run *run)
 		return 0;
 	window->closed = true;
 	return litepcie_counters(run->util->dev, &window->to);
+}
+
+int dma_window_step(struct dma_run *run)
+{
+	struct dma_window *window = &run->window;
+	struct litepcie_stats stats = { .struct_size = sizeof(stats) };
+
+	if (!window->skip || window->closed)
+		return 0;
+	litepcie_stats(run->util->dev, &stats);
+	if (window->open) {
+		bool ends = near_end(run, &run->h2c, stats.h2c_done) ||
+			    near_end(run, &run->c2h, stats.c2h_done);
+
+		return ends ? dma_window_end(run) : 0;
+	}
+	if (finished(run, stats.h2c_done, stats.c2h_done) < window->skip)
+		return 0;
+	window->open = true;
+	window->whole = false;
+	return litepcie_counters(run->util->dev, &window->from);
 }
 
 uint64_t dma_window_cycles(const struct dma_window *window)
