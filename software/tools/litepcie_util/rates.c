@@ -27,12 +27,12 @@ static const char *const ids[RATES_WAYS] = { "c2h", "h2c", "duplex" };
  * Returns how many bytes of read requests the DMA keeps in flight: those of all tags, or fewer if
  * the card's capability table says that the DMA has less space for the data.
  */
-static double in_flight(struct util *util, const struct rates *rates)
+static double in_flight(const struct rates *rates)
 {
 	struct litepcie_block dma = { .struct_size = sizeof(dma) };
 	double bytes = (double)rates->tags * rates->link.mrrs;
 
-	if (litepcie_block_find(util->dev, LITEPCIE_BLOCK_DMA, 0, &dma) == 0 &&
+	if (litepcie_block_find(rates->util->dev, LITEPCIE_BLOCK_DMA, 0, &dma) == 0 &&
 	    dma.parameters > LITEPCIE_DMA_H2C_BUFFERED &&
 	    dma.parameter[LITEPCIE_DMA_H2C_BUFFERED] &&
 	    dma.parameter[LITEPCIE_DMA_H2C_BUFFERED] < bytes)
@@ -54,11 +54,13 @@ void rates_prepare(struct util *util, struct rates *rates, bool extended_tags, u
 	struct litepcie_card card = { .struct_size = sizeof(card) };
 
 	litepcie_card(util->dev, &card);
-	*rates = (struct rates) { .link = rates_link(util), .tags = card.read_tags };
+	*rates = (struct rates) {
+		.util = util, .link = rates_link(util), .tags = card.read_tags,
+	};
 	if (!extended_tags && rates->tags > SHORT_TAGS)
 		rates->tags = SHORT_TAGS;
 	rates->reads.straddle = strcmp(card.endpoint, "lanebox") == 0;
-	rates->reads.in_flight = in_flight(util, rates);
+	rates->reads.in_flight = in_flight(rates);
 	rates->reads.completion = rates->link.mps;
 	rates->reads.rcb = rcb ? rcb : USUAL_RCB;
 	for (int way = 0; way < RATES_WAYS; way++)
@@ -142,10 +144,11 @@ void rates_of_stretch(struct rates *rates, enum rates_way way, const struct dma_
 				 ((double)rate->cycles * rates->link.cycle_ns);
 }
 
-static void measure(struct util *util, struct rates *rates, enum rates_way way,
-		    const struct rates_plan *plan, size_t packet, struct rate *rate)
+static void measure(struct rates *rates, enum rates_way way, const struct rates_plan *plan,
+		    struct rate *rate)
 {
-	size_t each = packet ? packet : plan->buffer_size ? plan->buffer_size : LITEPCIE_BUFFER_SIZE;
+	struct util *util = rates->util;
+	size_t each = plan->packet ?: plan->buffer_size ?: LITEPCIE_BUFFER_SIZE;
 	uint64_t buffers = plan->bytes ? plan->bytes / each : DMA_NO_END;
 	struct dma_run run = {
 		/*
@@ -153,7 +156,7 @@ static void measure(struct util *util, struct rates *rates, enum rates_way way,
 		 * directions would end at different times.
 		 */
 		.util = util, .timeout_s = plan->timeout_s, .loopback = way == RATES_DUPLEX,
-		.duration_s = plan->duration_s, .packet = packet, .watch = plan->watch,
+		.duration_s = plan->duration_s, .packet = plan->packet, .watch = plan->watch,
 		.buffer_size = plan->buffer_size, .buffer_count = plan->buffer_count,
 		.data = { .random = way == RATES_DUPLEX, .seed = 1 },
 		.h2c = { .active = way != RATES_C2H, .target = buffers },
@@ -187,47 +190,42 @@ static bool settled(const struct util *util, const struct rates_plan *plan,
  * while looks like a slow host, but only a slow host is slow in each run. So the best of a few runs
  * counts.
  */
-static void measure_steady(struct util *util, struct rates *rates, enum rates_way way,
-			   const struct rates_plan *plan, size_t packet, struct rate *rate)
+void rates_measure_way(struct rates *rates, enum rates_way way, const struct rates_plan *plan,
+		       struct rate *rate)
 {
 	struct rate best = { .id = ids[way] };
 
 	for (unsigned int i = 0; i < TRIES; i++) {
 		*rate = (struct rate) { .id = ids[way] };
-		measure(util, rates, way, plan, packet, rate);
+		measure(rates, way, plan, rate);
 		if (i == 0 || (rate->valid && (!best.valid || rate->gb_per_s > best.gb_per_s)))
 			best = *rate;
-		if (settled(util, plan, rate))
+		if (settled(rates->util, plan, rate))
 			break;
 	}
 	*rate = best;
-	rate->valid = rate->valid && !util->failed;
+	rate->valid = rate->valid && !rates->util->failed;
 }
 
-void rates_measure(struct util *util, struct rates *rates, const struct rates_plan *plan)
+void rates_measure(struct rates *rates, const struct rates_plan *plan)
 {
+	struct util *util = rates->util;
+
 	for (int way = 0; way < RATES_WAYS && !util->failed && !util_interrupted(); way++)
 		if (!plan->ways || plan->ways & 1u << way)
-			measure_steady(util, rates, (enum rates_way)way, plan, 0,
-				       &rates->rate[way]);
+			rates_measure_way(rates, (enum rates_way)way, plan, &rates->rate[way]);
 	/* dma_run() notes a Ctrl-C only during a run, so one between two runs is noted here. */
 	if (util_interrupted() && !util->failed)
 		util_fail(util, "interrupted");
 }
 
-void rates_learn_host(struct util *util, struct rates *rates, int timeout_s)
+void rates_learn_host(struct rates *rates, int timeout_s)
 {
 	const struct rates_plan plan = {
 		.ways = 1u << RATES_H2C, .bytes = RATES_LEAST_BYTES, .timeout_s = timeout_s,
 	};
 
-	rates_measure(util, rates, &plan);
-}
-
-void rates_measure_size(struct util *util, struct rates *rates, const struct rates_plan *plan,
-			size_t size, struct rate *rate)
-{
-	measure_steady(util, rates, RATES_DUPLEX, plan, size, rate);
+	rates_measure(rates, &plan);
 }
 
 const char *rates_binds(const struct rate *rate)

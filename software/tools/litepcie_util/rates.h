@@ -59,9 +59,12 @@ struct rates_plan {
 	/* bytes of a buffer and number of buffers of each ring; 0: the library's default */
 	size_t			buffer_size;
 	unsigned int		buffer_count;
+	/* bytes of the packet in each buffer; 0: whole buffers are sent */
+	size_t			packet;
 };
 
 struct rates {
+	struct util		*util;
 	struct limit_link	link;
 	/* facts about the card's reads of host memory, which the last run of h2c has measured */
 	struct limit_reads	reads;
@@ -71,24 +74,23 @@ struct rates {
 };
 
 /*
- * Measure each direction of plan->ways into rates->rate. Failures are noted in @util. The rate of a
- * direction that could not be measured stays invalid.
+ * Measure each direction of plan->ways into rates->rate. Failures are noted in rates->util. The
+ * rate of a direction that could not be measured stays invalid.
  */
-void rates_measure(struct util *util, struct rates *rates, const struct rates_plan *plan);
+void rates_measure(struct rates *rates, const struct rates_plan *plan);
 
 /*
  * Measure a short run of h2c, which finds the round trip time of a read of host memory. The limits
  * of h2c and of packets depend on that time.
  */
-void rates_learn_host(struct util *util, struct rates *rates, int timeout_s);
+void rates_learn_host(struct rates *rates, int timeout_s);
 
 /*
- * Measure the rate of packets of @size bytes, or of whole buffers if @size is 0. The packets go
- * through the card's loopback, plan->bytes in each direction. The limit includes the round trip of
- * reads only if a run of h2c was measured before.
+ * Measure one direction. The limit includes the round trip of reads only if a run of h2c was
+ * measured before.
  */
-void rates_measure_size(struct util *util, struct rates *rates, const struct rates_plan *plan,
-			size_t size, struct rate *rate);
+void rates_measure_way(struct rates *rates, enum rates_way way, const struct rates_plan *plan,
+		       struct rate *rate);
 
 /*
  * Compute the rate of the part of a run that lies in @window into @rate. In duplex the rate is that

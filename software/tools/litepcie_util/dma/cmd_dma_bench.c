@@ -138,11 +138,11 @@ static void measure(struct util *util, struct bench *bench)
 		bench->plan.watch = &watch;
 	rates_prepare(util, &bench->rates, true, 0);
 	if (bench->sweep)
-		bench_sweep(util, &bench->rates, bench->plan.bytes, TIMEOUT_S, bench->size);
+		bench_sweep(&bench->rates, bench->plan.bytes, TIMEOUT_S, bench->size);
 	else if (bench->slot)
-		bench_slot(util, &bench->rates, &bench->plan, bench->way);
+		bench_slot(&bench->rates, &bench->plan, bench->way);
 	else
-		rates_measure(util, &bench->rates, &bench->plan);
+		rates_measure(&bench->rates, &bench->plan);
 	bench->plan.watch = NULL;
 }
 

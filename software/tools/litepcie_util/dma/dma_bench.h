@@ -70,18 +70,18 @@ void bench_intervals_emit(const struct emit *out, const struct bench_intervals *
 
 /*
  * Measure the rate for each size of transfer, with @bytes in each direction. A size that the card
- * cannot transfer gets a reason in place of a rate. Failures are noted in @util.
+ * cannot transfer gets a reason in place of a rate. Failures are noted in rates->util.
  */
-void bench_sweep(struct util *util, struct rates *rates, uint64_t bytes, int timeout_s,
+void bench_sweep(struct rates *rates, uint64_t bytes, int timeout_s,
 		 struct bench_size size[BENCH_SIZES]);
 void bench_sweep_emit(const struct emit *out, const struct rates *rates,
 		      const struct bench_size size[BENCH_SIZES]);
 
 /*
  * Measure the directions of plan->ways (c2h, h2c, duplex) through the user slot, with plan->bytes
- * in each direction. Failures are noted in @util.
+ * in each direction. Failures are noted in rates->util.
  */
-void bench_slot(struct util *util, struct rates *rates, const struct rates_plan *plan,
+void bench_slot(struct rates *rates, const struct rates_plan *plan,
 		struct bench_slot found[RATES_WAYS]);
 void bench_slot_emit(const struct emit *out, const struct bench_slot found[RATES_WAYS]);
 

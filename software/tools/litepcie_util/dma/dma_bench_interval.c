@@ -35,12 +35,6 @@ static double card_ms(const struct rates *rates, const struct rate *rate)
 	return (double)rate->cycles * rates->link.cycle_ns / 1e6;
 }
 
-static void print_head(void)
-{
-	printf("  %-6s %11s %8s %8s %7s %7s %8s  %s\n", "", "seconds  ", "card's ms", "MB", "GB/s",
-	       "limit", "reached", "binds");
-}
-
 static void print_interval(const struct rates *rates, const struct bench_interval *entry)
 {
 	const struct rate *rate = &entry->rate;
@@ -69,7 +63,8 @@ void bench_interval_tell(const struct dma_run *run, const struct dma_watch *watc
 		util_fail(run->util, "no memory for %zu intervals; ask for longer ones",
 			  intervals->count + 1);
 	if (intervals->print && intervals->count == 1)
-		print_head();
+		printf("  %-6s %11s %8s %8s %7s %7s %8s  %s\n", "", "seconds  ", "card's ms", "MB",
+		       "GB/s", "limit", "reached", "binds");
 	if (intervals->print)
 		print_interval(intervals->rates, &entry);
 }

@@ -38,11 +38,14 @@ struct stretch {
 
 /* Moving buffers ------------------------------------------------------------------------------ */
 
-/* Acquire and release all buffers that are ready. Returns their number, or -errno. */
+/*
+ * Acquire and release all buffers of @stream that are ready. Returns their number, or -errno. The
+ * number is 0 if @stream is NULL.
+ */
 static int pass_on(struct litepcie_stream *stream)
 {
 	struct litepcie_buffer buffer = { .struct_size = sizeof(buffer) };
-	int count = litepcie_stream_ready(stream, 0), rc = 1;
+	int count = stream ? litepcie_stream_ready(stream, 0) : 0, rc = 1;
 
 	for (int i = 0; rc > 0 && i < count; i++)
 		rc = litepcie_stream_acquire(stream, &buffer, 0);
@@ -58,11 +61,12 @@ static int pass_on(struct litepcie_stream *stream)
  */
 static int pump(const struct dma_run *run)
 {
-	int sent = run->h2c.active ? pass_on(run->streams.h2c) : 0, taken = 0;
+	int sent = pass_on(run->streams.h2c), taken;
 
-	if (sent >= 0 && run->c2h.active)
-		taken = pass_on(run->streams.c2h);
-	return sent < 0 ? sent : taken < 0 ? taken : sent + taken;
+	if (sent < 0)
+		return sent;
+	taken = pass_on(run->streams.c2h);
+	return taken < 0 ? taken : sent + taken;
 }
 
 /*
@@ -77,15 +81,14 @@ static uint64_t moved(const struct dma_run *run)
 	return stats.h2c_done > stats.c2h_done ? stats.h2c_done : stats.c2h_done;
 }
 
-static int read_end(struct litepcie *dev, struct litepcie_counters *counters,
-		    struct litepcie_slot *slot, bool monitored)
+/* Read one end of the measured part. Returns 0 or -errno. */
+static int read_end(struct litepcie *dev, const struct stretch *stretch,
+		    struct litepcie_counters *counters, struct litepcie_slot *slot)
 {
-	int rc;
-
 	counters->struct_size = sizeof(*counters);
 	slot->struct_size = sizeof(*slot);
-	rc = monitored ? litepcie_slot(dev, slot) : 0;
-	return rc < 0 ? rc : litepcie_counters(dev, counters);
+	return (stretch->monitored ? litepcie_slot(dev, slot) : 0) ?:
+	       litepcie_counters(dev, counters);
 }
 
 /*
@@ -113,12 +116,10 @@ static int run_stretch(struct dma_run *run, struct stretch *stretch)
 		before = now;
 		if (rc >= 0 && !window->open && now >= ring) {
 			window->open = true;
-			rc = read_end(run->util->dev, &window->from, &stretch->from,
-				      stretch->monitored);
+			rc = read_end(run->util->dev, stretch, &window->from, &stretch->from);
 		} else if (rc >= 0 && window->open && now >= ring + run->h2c.target) {
 			window->closed = true;
-			rc = read_end(run->util->dev, &window->to, &stretch->to,
-				      stretch->monitored);
+			rc = read_end(run->util->dev, stretch, &window->to, &stretch->to);
 		}
 	}
 	return rc < 0 ? rc : 0;
@@ -209,9 +210,10 @@ static void judge(struct rates *rates, enum rates_way way, const struct dma_run 
  * Measure c2h, h2c or duplex, as @way says, through the user slot into @found. Failures are noted
  * in @util.
  */
-static void measure(struct util *util, struct rates *rates, enum rates_way way, uint64_t bytes,
+static void measure(struct rates *rates, enum rates_way way, uint64_t bytes,
 		    struct bench_slot *found)
 {
+	struct util *util = rates->util;
 	struct dma_run run = {
 		.util = util, .data = { .size = LITEPCIE_BUFFER_SIZE },
 		.buffer_count = LITEPCIE_BUFFER_COUNT,
@@ -223,15 +225,10 @@ static void measure(struct util *util, struct rates *rates, enum rates_way way, 
 
 	stretch.monitored = litepcie_slot(util->dev, &stretch.from) == 0;
 	run.h2c.target = run.c2h.target = bytes / run.data.size;
-	if (rc == 0)
-		/*
-		 * dma_window_begin() also sets run.window.told: whether the byte counts of RQ
-		 * include records.
-		 */
-		rc = dma_window_begin(&run);
+	/* dma_window_begin() also sets run.window.told: whether the byte counts of RQ include records. */
+	rc = rc ?: dma_window_begin(&run) ?:
+		   streams_start(util->dev, dma_directions(&run), &options, &run.streams);
 	stretch.window.told = run.window.told;
-	if (rc == 0)
-		rc = streams_start(util->dev, dma_directions(&run), &options, &run.streams);
 	if (rc == 0) {
 		rc = run_stretch(&run, &stretch);
 		if (rc == 0 && !stretch.window.closed)
@@ -244,14 +241,16 @@ static void measure(struct util *util, struct rates *rates, enum rates_way way, 
 		judge(rates, way, &run, &stretch, found);
 }
 
-void bench_slot(struct util *util, struct rates *rates, const struct rates_plan *plan,
+void bench_slot(struct rates *rates, const struct rates_plan *plan,
 		struct bench_slot found[RATES_WAYS])
 {
-	rates_learn_host(util, rates, plan->timeout_s);
+	struct util *util = rates->util;
+
+	rates_learn_host(rates, plan->timeout_s);
 	for (int way = 0; way < RATES_WAYS; way++) {
 		found[way].wanted = !plan->ways || plan->ways & 1u << way;
 		if (found[way].wanted && !util->failed && !util_interrupted())
-			measure(util, rates, (enum rates_way)way, plan->bytes, &found[way]);
+			measure(rates, (enum rates_way)way, plan->bytes, &found[way]);
 	}
 	if (util_interrupted() && !util->failed)
 		util_fail(util, "interrupted");

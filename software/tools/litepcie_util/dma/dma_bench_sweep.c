@@ -48,29 +48,31 @@ static struct rates_plan plan_of(struct rates_plan plan, const struct bench_size
 	return plan;
 }
 
-static void measure_size(struct util *util, struct rates *rates, struct rates_plan plan,
-			 struct bench_size *size)
+static void measure_size(struct rates *rates, struct rates_plan plan, struct bench_size *size)
 {
+	struct litepcie *dev = rates->util->dev;
 	bool packet = size->bytes < LITEPCIE_BUFFER_SMALLEST;
 	size_t buffer = packet ? LITEPCIE_BUFFER_SMALLEST : size->bytes;
 
-	if (packet && !util_has_block(util->dev, LITEPCIE_BLOCK_RECORDS)) {
+	if (packet && !util_has_block(dev, LITEPCIE_BLOCK_RECORDS)) {
 		snprintf(size->reason, sizeof(size->reason), "this card has no records, without "
 			 "which there are whole buffers only");
 		return;
 	}
 	plan.buffer_size = buffer;
-	plan.buffer_count = ring_buffers(util->dev, buffer);
-	rates_measure_size(util, rates, &plan, packet ? size->bytes : 0, &size->rate);
+	plan.buffer_count = ring_buffers(dev, buffer);
+	plan.packet = packet ? size->bytes : 0;
+	rates_measure_way(rates, RATES_DUPLEX, &plan, &size->rate);
 }
 
 /*
  * Measure all sizes. rates_learn_host() comes first: the limit of small transfers depends on the
  * round trip of reads of host memory.
  */
-void bench_sweep(struct util *util, struct rates *rates, uint64_t bytes, int timeout_s,
+void bench_sweep(struct rates *rates, uint64_t bytes, int timeout_s,
 		 struct bench_size size[BENCH_SIZES])
 {
+	struct util *util = rates->util;
 	const struct rates_plan plan = { .bytes = bytes, .timeout_s = timeout_s };
 
 	for (unsigned int i = 0; i < BENCH_SIZES; i++) {
@@ -79,9 +81,9 @@ void bench_sweep(struct util *util, struct rates *rates, uint64_t bytes, int tim
 		snprintf(size[i].reason, sizeof(size[i].reason), "not measured");
 		size[i].rate.id = size[i].id;
 	}
-	rates_learn_host(util, rates, timeout_s);
+	rates_learn_host(rates, timeout_s);
 	for (unsigned int i = 0; i < BENCH_SIZES && !util->failed; i++) {
-		measure_size(util, rates, plan_of(plan, &size[i]), &size[i]);
+		measure_size(rates, plan_of(plan, &size[i]), &size[i]);
 		size[i].rate.id = size[i].id;
 		/* dma_run() notes a Ctrl-C during a run. One between two runs is noted here. */
 		if (util_interrupted() && !util->failed)

@@ -270,7 +270,7 @@ static int examine(struct util *util, const char *address, bool measure)
 	look_at_slot(util, &doctor);
 	rates_prepare(util, &doctor.rates, extended_tags(&doctor.host), boundary(&doctor.host));
 	if (measure)
-		rates_measure(util, &doctor.rates, &plan);
+		rates_measure(&doctor.rates, &plan);
 	count_refused(util, &doctor);
 	doctor_judge(&doctor);
 	return util_emit(util, &doctor, print);
