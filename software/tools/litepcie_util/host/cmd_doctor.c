@@ -14,11 +14,6 @@
 
 #include "doctor.h"
 
-/*
- * Bytes that doctor moves in each direction: two rings. A shorter run has no steady state to
- * measure.
- */
-#define SIZE		(4u << 20)
 #define TIMEOUT_S	30
 /* column of the terminal at which each further line of a finding begins */
 #define FINDING		7
@@ -251,31 +246,6 @@ static void look_at_slot(struct util *util, struct doctor *doctor)
 	util_check(util, rc == -EAGAIN ? 0 : rc, "looking at the user slot");
 }
 
-static int examine(struct util *util, const char *address, bool measure)
-{
-	static const struct rates_plan plan = { .bytes = SIZE, .timeout_s = TIMEOUT_S };
-	static struct doctor doctor;
-	char found[PCI_ADDRESS];
-
-	if (!address && pci_of_device(util->device, found) == 0)
-		address = found;
-	doctor_look(&doctor.host, address);
-	if (address && !doctor.host.steps)
-		util_fail(util, "there is no PCI function %s; litepcie_util list shows the cards",
-			  address);
-	if (util->failed || !util_open(util))
-		return util_emit(util, NULL, print);
-	doctor.card.struct_size = sizeof(doctor.card);
-	litepcie_card(util->dev, &doctor.card);
-	look_at_slot(util, &doctor);
-	rates_prepare(util, &doctor.rates, extended_tags(&doctor.host), boundary(&doctor.host));
-	if (measure)
-		rates_measure(&doctor.rates, &plan);
-	count_refused(util, &doctor);
-	doctor_judge(&doctor);
-	return util_emit(util, &doctor, print);
-}
-
 static bool parse_address(const struct util_option *option, const char *text)
 {
 	return pci_parse_address(text, option->to);
@@ -295,7 +265,26 @@ static const struct util_option options[] = {
 
 static int run(struct util *util)
 {
-	return examine(util, *address ? address : NULL, !only_look);
+	const struct rates_plan plan = { .bytes = RATES_LEAST_BYTES, .timeout_s = TIMEOUT_S };
+	static struct doctor doctor;
+
+	if (!*address)
+		pci_of_device(util->device, address);
+	doctor_look(&doctor.host, address);
+	if (*address && !doctor.host.steps)
+		util_fail(util, "there is no PCI function %s; litepcie_util list shows the cards",
+			  address);
+	if (util->failed || !util_open(util))
+		return util_emit(util, NULL, print);
+	doctor.card.struct_size = sizeof(doctor.card);
+	litepcie_card(util->dev, &doctor.card);
+	look_at_slot(util, &doctor);
+	rates_prepare(util, &doctor.rates, extended_tags(&doctor.host), boundary(&doctor.host));
+	if (!only_look)
+		rates_measure(&doctor.rates, &plan);
+	count_refused(util, &doctor);
+	doctor_judge(&doctor);
+	return util_emit(util, &doctor, print);
 }
 
 const struct command cmd_doctor = {

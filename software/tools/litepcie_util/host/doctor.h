@@ -72,7 +72,7 @@ struct doctor {
 };
 
 /*
- * Collect the facts about the machine and about the PCI function at @address. If @address is NULL,
+ * Collect the facts about the machine and about the PCI function at @address. If @address is empty,
  * the card is no PCI function of this machine, and only the facts about the machine are collected.
  */
 void doctor_look(struct doctor_host *host, const char *address);

@@ -37,15 +37,13 @@ static void look_path(struct doctor_host *host, const char *address)
 
 static void look_iommu(struct doctor_host *host)
 {
-	int group = host->steps ? host->path[0].function.iommu_group : -1;
+	int group = host->path[0].function.iommu_group;
 
-	if (!host->steps)
-		return;
-	if (group < 0) {
+	if (host->steps && group < 0)
 		snprintf(host->iommu, sizeof(host->iommu), "off");
-		return;
-	}
-	pci_read_text(host->iommu, sizeof(host->iommu), "/sys/kernel/iommu_groups/%d/type", group);
+	else if (host->steps)
+		pci_read_text(host->iommu, sizeof(host->iommu), "/sys/kernel/iommu_groups/%d/type",
+			      group);
 }
 
 /*
@@ -89,8 +87,7 @@ void doctor_look(struct doctor_host *host, const char *address)
 	char text[32];
 
 	*host = (struct doctor_host) { .huge_pages = -1 };
-	if (address)
-		look_path(host, address);
+	look_path(host, address);
 	look_iommu(host);
 	look_idle(host);
 	host->cpu_node = node_of_cpu(sched_getcpu());
