@@ -18,8 +18,6 @@
 #include "flash.h"
 #include "litepcie_capability.h"
 #include "host/pci.h"
-#include "host/rescan.h"
-#include "host/vfio_bind.h"
 #include "util.h"
 
 #define WAIT_S		20

@@ -48,35 +48,34 @@ static void advise(struct card *card)
 /*
  * Find the device file of the card, /dev/litepcieN, through /sys/class/litepcie. Lanebox's driver
  * and LitePCIe's own driver both use these names.
+ * Returns false if the card has none.
  */
-static int find_node(struct card *card)
+static bool find_node(struct card *card)
 {
-	char address[PCI_ADDRESS], name[32];
+	char address[PCI_ADDRESS];
 
 	for (unsigned int minor = 0; minor < MAX_CARDS; minor++) {
-		snprintf(name, sizeof(name), "/dev/litepcie%u", minor);
-		if (pci_of_device(name, address) == 0 &&
-		    strcmp(address, card->function.address) == 0) {
-			snprintf(card->device, sizeof(card->device), "%s", name);
-			return 0;
-		}
+		snprintf(card->device, sizeof(card->device), "/dev/litepcie%u", minor);
+		if (pci_of_device(card->device, address) == 0 &&
+		    strcmp(address, card->function.address) == 0)
+			return true;
 	}
-	return -ENOENT;
+	*card->device = '\0';
+	return false;
 }
 
-static int visit(void *context, const char *address)
+static void visit(void *context, const char *address)
 {
 	struct list *list = context;
 	struct card *card = &list->card[list->count];
 
 	if (list->count == MAX_CARDS || pci_load(&card->function, address) < 0 ||
 	    !pci_is_card(&card->function))
-		return 0;
+		return;
 	pci_express(&card->function, &card->express);
-	if (find_node(card) < 0)
+	if (!find_node(card))
 		advise(card);
 	list->count++;
-	return 0;
 }
 
 static void print_card(const struct emit *out, const struct card *card)

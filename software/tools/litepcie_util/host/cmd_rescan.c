@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "pci.h"
-#include "rescan.h"
 #include "util.h"
 
 #define RESCAN		"/sys/bus/pci/rescan"
@@ -22,18 +21,11 @@
 #define STEP_NS		50000000L
 #define STEPS_PER_LOOK	10
 
-struct rescan {
-	char			address[PCI_ADDRESS];
-	/* the PCI function as the kernel found it after the rescan */
-	struct pci_function	function;
-};
-
 static void print(const struct emit *out, const void *result)
 {
-	const struct rescan *rescan = result;
-	const struct pci_function *function = &rescan->function;
+	const struct pci_function *function = result;
 
-	emit_string(out, "address", "rescan         %s is back as ", rescan->address);
+	emit_string(out, "address", "rescan         %s is back as ", function->address);
 	emit_unsigned(out, "vendor", "%04llx:", function->vendor);
 	emit_unsigned(out, "device", "%04llx, ", function->device);
 	emit_string(out, "driver", NULL, emit_filled(function->driver));
@@ -46,7 +38,7 @@ static void print(const struct emit *out, const void *result)
  * have a driver yet at the end: udev loads the driver a while later. Returns 0 or -errno;
  * -ETIMEDOUT: the function did not come back.
  */
-static int look_for(struct rescan *rescan)
+static int look_for(struct pci_function *function)
 {
 	const struct timespec step = { .tv_nsec = STEP_NS };
 
@@ -55,7 +47,7 @@ static int look_for(struct rescan *rescan)
 
 		if (rc < 0)
 			return rc;
-		if (pci_load(&rescan->function, rescan->address) == 0)
+		if (pci_load(function, function->address) == 0)
 			return 0;
 		nanosleep(&step, NULL);
 	}
@@ -70,20 +62,21 @@ static void explain(struct util *util, const char *doing, int rc)
 		util_fail(util, "%s: %s", doing, strerror(-rc));
 }
 
-static void again(struct util *util, struct rescan *rescan)
+/* Remove the PCI function at function->address, and fill in @function as it comes back. */
+static void again(struct util *util, struct pci_function *function)
 {
 	int rc = 0;
 
 	/* If the PCI function is not in sysfs any more, nothing has to be removed. */
-	if (pci_load(&rescan->function, rescan->address) == 0)
-		rc = pci_write_text("1", "/sys/bus/pci/devices/%s/remove", rescan->address);
+	if (pci_load(function, function->address) == 0)
+		rc = pci_write_text("1", "/sys/bus/pci/devices/%s/remove", function->address);
 	explain(util, "removing the card", rc);
 	if (rc < 0)
 		return;
-	rc = look_for(rescan);
+	rc = look_for(function);
 	if (rc == -ETIMEDOUT)
 		util_fail(util, "%s did not come back within %d s: is it configured, and was its "
-			  "BAR larger when the machine booted?", rescan->address, WAIT_S);
+			  "BAR larger when the machine booted?", function->address, WAIT_S);
 	else
 		explain(util, "looking for cards", rc);
 }
@@ -103,26 +96,26 @@ bool rescan_allowed(struct util *util, const char *address, const char *doing)
 
 bool rescan_card(struct util *util, const char *address)
 {
-	struct rescan rescan = { 0 };
+	struct pci_function function;
 	unsigned int before = util->failed;
 
-	snprintf(rescan.address, sizeof(rescan.address), "%s", address);
-	again(util, &rescan);
+	snprintf(function.address, sizeof(function.address), "%s", address);
+	again(util, &function);
 	return util->failed == before;
 }
 
 static int run(struct util *util)
 {
-	struct rescan rescan = { 0 };
+	struct pci_function function = { 0 };
 
-	if (util->word_count && !pci_parse_address(util->words[0], rescan.address))
+	if (util->word_count && !pci_parse_address(util->words[0], function.address))
 		return util_usage(util, "%s: an address is like 0000:22:00.0", util->words[0]);
-	if (!util->word_count && pci_of_device(util->device, rescan.address) < 0)
+	if (!util->word_count && pci_of_device(util->device, function.address) < 0)
 		util_fail(util, "%s is no PCI function of this machine; name the card's address, "
 			  "as in: litepcie_util rescan 22:00.0", util->device);
 	else
-		again(util, &rescan);
-	return util_emit(util, util->failed ? NULL : &rescan, print);
+		again(util, &function);
+	return util_emit(util, util->failed ? NULL : &function, print);
 }
 
 const struct command cmd_rescan = {

@@ -16,10 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "holder.h"
 #include "pci.h"
 #include "util.h"
-#include "vfio_bind.h"
 
 #define VFIO_DRIVER	"vfio-pci"
 #define FINDINGS	12
@@ -64,20 +62,19 @@ static void find(struct vfio *vfio, const char *format, ...)
  * Find a PCI function that keeps VFIO from taking the card's IOMMU group. Bridges may keep their
  * driver (pcieport): VFIO requires only the endpoints of a group to be free.
  */
-static int visit_group(void *context, const char *address)
+static void visit_group(void *context, const char *address)
 {
 	struct vfio *vfio = context;
 	struct pci_function other;
 
 	if (strcmp(address, vfio->function.address) == 0 || pci_load(&other, address) < 0 ||
 	    other.iommu_group != vfio->function.iommu_group)
-		return 0;
+		return;
 	if (*other.driver && strcmp(other.driver, VFIO_DRIVER) != 0 &&
 	    strcmp(other.driver, "pcieport") != 0 && strcmp(other.driver, "pci-stub") != 0)
 		find(vfio, "%s shares IOMMU group %d and is driven by %s: VFIO takes a group only "
 		     "as a whole; unbind it, or put the card into another slot", other.address,
 		     other.iommu_group, other.driver);
-	return 0;
 }
 
 static void check_group(struct vfio *vfio)
@@ -224,14 +221,6 @@ static void explain(struct util *util, const struct vfio *vfio, const char *doin
 		util_fail(util, "%s %s: %s", doing, vfio->function.address, strerror(-rc));
 }
 
-static void look_again(struct vfio *vfio)
-{
-	char address[PCI_ADDRESS];
-
-	memcpy(address, vfio->function.address, sizeof(address));
-	pci_load(&vfio->function, address);
-}
-
 /*
  * Give the card back to its own driver after vfio-pci did not take it, so that the card is not left
  * without a driver.
@@ -242,7 +231,7 @@ static void undo_bind(struct util *util, struct vfio *vfio)
 
 	if (rc == 0 && !*vfio->function.driver)
 		rc = probe(vfio);
-	look_again(vfio);
+	pci_load(&vfio->function, vfio->function.address);
 	if (!util->failed)
 		util_fail(util, "%s was offered to vfio-pci, which did not take it; see the "
 			  "kernel's messages", vfio->function.address);
@@ -260,12 +249,8 @@ static void undo_bind(struct util *util, struct vfio *vfio)
  */
 static void offer(struct util *util, struct vfio *vfio)
 {
-	int rc = release(vfio);
-
-	if (rc == 0)
-		rc = probe(vfio);
-	explain(util, vfio, "binding to vfio-pci", rc);
-	look_again(vfio);
+	explain(util, vfio, "binding to vfio-pci", release(vfio) ?: probe(vfio));
+	pci_load(&vfio->function, vfio->function.address);
 	if (strcmp(vfio->function.driver, VFIO_DRIVER) != 0)
 		undo_bind(util, vfio);
 }
@@ -323,21 +308,14 @@ static bool held(struct util *util, const struct vfio *vfio)
 
 static void unbind(struct util *util, struct vfio *vfio)
 {
-	int rc;
-
 	if (strcmp(vfio->function.driver, VFIO_DRIVER) != 0) {
 		util_fail(util, "%s is not bound to vfio-pci but to %s", vfio->function.address,
 			  *vfio->function.driver ? vfio->function.driver : "nothing");
 		return;
 	}
-	if (held(util, vfio))
-		return;
-	rc = set_override(vfio, "\n");
-	if (rc == 0)
-		rc = release(vfio);
-	if (rc == 0)
-		rc = probe(vfio);
-	explain(util, vfio, "giving the card back", rc);
+	if (!held(util, vfio))
+		explain(util, vfio, "giving the card back",
+			set_override(vfio, "\n") ?: release(vfio) ?: probe(vfio));
 }
 
 /* Printing the state of the binding ----------------------------------------------------------- */
@@ -382,32 +360,27 @@ static void print(const struct emit *out, const void *result)
 
 /* The command vfio ---------------------------------------------------------------------------- */
 
-static int work(struct util *util, const char *verb, const char *address)
+static int run(struct util *util)
 {
 	static struct vfio vfio;
-	bool known = inspect(util, &vfio, address);
+	char address[PCI_ADDRESS];
+	const char *verb = util->words[0];
+	bool binds = strcmp(verb, "bind") == 0, unbinds = strcmp(verb, "unbind") == 0, known;
 
-	if (known && strcmp(verb, "status") != 0) {
-		if (strcmp(verb, "bind") == 0)
+	if (!binds && !unbinds && strcmp(verb, "status") != 0)
+		return util_usage(util, "vfio %s: there are bind, unbind and status", verb);
+	if (!pci_parse_address(util->words[1], address))
+		return util_usage(util, "%s: an address is like 0000:22:00.0, see litepcie_util list",
+				  util->words[1]);
+	known = inspect(util, &vfio, address);
+	if (known && (binds || unbinds)) {
+		if (binds)
 			bind(util, &vfio);
 		else
 			unbind(util, &vfio);
 		known = inspect(util, &vfio, address);
 	}
 	return util_emit(util, known ? &vfio : NULL, print);
-}
-
-static int run(struct util *util)
-{
-	char address[PCI_ADDRESS];
-	const char *verb = util->words[0];
-
-	if (strcmp(verb, "bind") != 0 && strcmp(verb, "unbind") != 0 && strcmp(verb, "status") != 0)
-		return util_usage(util, "vfio %s: there are bind, unbind and status", verb);
-	if (!pci_parse_address(util->words[1], address))
-		return util_usage(util, "%s: an address is like 0000:22:00.0, see litepcie_util list",
-				  util->words[1]);
-	return work(util, verb, address);
 }
 
 const struct command cmd_vfio = {

@@ -4,9 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* Find the program that has a file open. holder.h says what the function promises. */
-#include "holder.h"
-
+/* Find the program that has a file open. pci.h says what the function promises. */
 #include <glob.h>
 #include <stdio.h>
 #include <string.h>

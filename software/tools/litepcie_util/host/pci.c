@@ -139,10 +139,12 @@ static void read_config(struct pci_function *function)
 
 int pci_load(struct pci_function *function, const char *address)
 {
-	char group[16];
+	char group[16], name[PCI_ADDRESS];
 
+	snprintf(name, sizeof(name), "%s", address);
 	*function = (struct pci_function) { .numa = -1, .iommu_group = -1 };
-	snprintf(function->address, sizeof(function->address), "%s", address);
+	memcpy(function->address, name, sizeof(name));
+	address = function->address;
 	function->vendor = (unsigned int)read_number(address, "vendor", 0);
 	function->device = (unsigned int)read_number(address, "device", 0);
 	if (!function->vendor)
@@ -158,20 +160,17 @@ int pci_load(struct pci_function *function, const char *address)
 
 bool pci_parse_address(const char *text, char address[PCI_ADDRESS])
 {
-	unsigned int domain = 0, bus, slot, number;
+	bool domain = strchr(text, ':') != strrchr(text, ':');
+	unsigned int number[4];
+	char full[32];
 	int used = 0;
 
-	if (sscanf(text, "%4x:%2x:%2x.%1u%n", &domain, &bus, &slot, &number, &used) != 4 ||
-	    text[used]) {
-		domain = 0;
-		used = 0;
-		if (sscanf(text, "%2x:%2x.%1u%n", &bus, &slot, &number, &used) != 3 || text[used])
-			return false;
-	}
-	if (slot > 31 || number > 7)
+	snprintf(full, sizeof(full), "%s%s", domain ? "" : "0000:", text);
+	if (sscanf(full, "%4x:%2x:%2x.%1u%n", &number[0], &number[1], &number[2], &number[3],
+		   &used) != 4 || full[used] || number[2] > 31 || number[3] > 7)
 		return false;
-	snprintf(address, PCI_ADDRESS, "%04x:%02x:%02x.%u", domain & 0xffff, bus & 0xff, slot,
-		 number);
+	snprintf(address, PCI_ADDRESS, "%04x:%02x:%02x.%u", number[0] & 0xffff, number[1] & 0xff,
+		 number[2], number[3]);
 	return true;
 }
 
@@ -189,29 +188,23 @@ bool pci_is_card(const struct pci_function *function)
 	       (lanes == 1 || lanes == 2 || lanes == 4 || lanes == 8 || (lanes == 15 && gen < 4));
 }
 
-static int is_address(const struct dirent *entry)
-{
-	return strchr(entry->d_name, ':') != NULL;
-}
-
-int pci_each(int (*visit)(void *context, const char *address), void *context)
+int pci_each(void (*visit)(void *context, const char *address), void *context)
 {
 	struct dirent **entries;
 	char path[PATH_MAX];
-	int count, rc = 0;
+	int count;
 
 	if (!pci_path(path, DEVICES))
 		return -ENAMETOOLONG;
-	count = scandir(path, &entries, is_address, alphasort);
+	count = scandir(path, &entries, NULL, alphasort);
 	if (count < 0)
 		return -errno;
 	for (int i = 0; i < count; i++) {
-		if (rc == 0)
-			rc = visit(context, entries[i]->d_name);
+		visit(context, entries[i]->d_name);
 		free(entries[i]);
 	}
 	free(entries);
-	return rc;
+	return 0;
 }
 
 int pci_parent(const char *address, char parent[PCI_ADDRESS])
@@ -242,28 +235,33 @@ int pci_of_device(const char *device, char address[PCI_ADDRESS])
 
 /* Config space of a PCI function -------------------------------------------------------------- */
 
-uint16_t pci_config16(const struct pci_function *function, unsigned int offset)
+/* config16() and config32() return 0 if that part of config space cannot be read. */
+static uint16_t config16(const struct pci_function *function, unsigned int offset)
 {
 	if (offset + 2 > function->config_size)
 		return 0;
 	return (uint16_t)(function->config[offset] | function->config[offset + 1] << 8);
 }
 
-uint32_t pci_config32(const struct pci_function *function, unsigned int offset)
+static uint32_t config32(const struct pci_function *function, unsigned int offset)
 {
-	return pci_config16(function, offset) | (uint32_t)pci_config16(function, offset + 2) << 16;
+	return config16(function, offset) | (uint32_t)config16(function, offset + 2) << 16;
 }
 
-unsigned int pci_capability(const struct pci_function *function, unsigned int id)
+/*
+ * Returns the offset of the capability @id in config space, or 0 if the function has no such
+ * capability or if its config space cannot be read.
+ */
+static unsigned int capability(const struct pci_function *function, unsigned int id)
 {
-	unsigned int at = pci_config16(function, PCI_CAPABILITY_LIST) & 0xfc;
+	unsigned int at = config16(function, PCI_CAPABILITY_LIST) & 0xfc;
 
 	/*
 	 * The list of capabilities has 192 bytes, so at most 48 entries of 4 bytes. This limit
 	 * ends the search in a broken list whose entries form a loop.
 	 */
 	for (int i = 0; i < 48 && at >= 0x40; i++) {
-		uint16_t head = pci_config16(function, at);
+		uint16_t head = config16(function, at);
 
 		if ((head & 0xff) == id)
 			return at;
@@ -274,24 +272,24 @@ unsigned int pci_capability(const struct pci_function *function, unsigned int id
 
 void pci_express(const struct pci_function *function, struct pci_express *express)
 {
-	unsigned int at = pci_capability(function, PCI_CAP_ID_EXP);
+	unsigned int at = capability(function, PCI_CAP_ID_EXP);
 	uint16_t control, status;
 	uint32_t possible;
 
 	*express = (struct pci_express) { 0 };
 	if (!at || at + PCI_EXP_LNKSTA + 2 > function->config_size)
 		return;
-	control = pci_config16(function, at + PCI_EXP_DEVCTL);
-	possible = pci_config32(function, at + PCI_EXP_LNKCAP);
-	status = pci_config16(function, at + PCI_EXP_LNKSTA);
+	control = config16(function, at + PCI_EXP_DEVCTL);
+	possible = config32(function, at + PCI_EXP_LNKCAP);
+	status = config16(function, at + PCI_EXP_LNKSTA);
 	express->known = true;
-	express->mps_supported = 128u << (pci_config32(function, at + PCI_EXP_DEVCAP) &
+	express->mps_supported = 128u << (config32(function, at + PCI_EXP_DEVCAP) &
 					  PCI_EXP_DEVCAP_PAYLOAD);
 	express->mps = 128u << ((control & PCI_EXP_DEVCTL_PAYLOAD) >> 5);
 	express->mrrs = 128u << ((control & PCI_EXP_DEVCTL_READRQ) >> 12);
 	express->relaxed_ordering = control & PCI_EXP_DEVCTL_RELAX_EN;
 	express->extended_tags = control & PCI_EXP_DEVCTL_EXT_TAG;
-	express->rcb = pci_config16(function, at + PCI_EXP_LNKCTL) & PCI_EXP_LNKCTL_RCB ? 128 : 64;
+	express->rcb = config16(function, at + PCI_EXP_LNKCTL) & PCI_EXP_LNKCTL_RCB ? 128 : 64;
 	express->gen = status & PCI_EXP_LNKSTA_CLS;
 	express->lanes = (status & PCI_EXP_LNKSTA_NLW) >> PCI_EXP_LNKSTA_NLW_SHIFT;
 	express->gen_possible = possible & PCI_EXP_LNKCAP_SLS;

@@ -17,6 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct util;
+
 /* bytes of a PCI address like "0000:22:00.0", with its terminating zero */
 #define PCI_ADDRESS	16
 #define PCI_CONFIG	4096
@@ -57,6 +59,7 @@ int pci_write_text(const char *text, const char *format, ...);
 
 /*
  * Fill in @function from sysfs. Returns 0, or -ENOENT if no PCI function has the address @address.
+ * function->address is set in either case, and @address may point to it.
  */
 int pci_load(struct pci_function *function, const char *address);
 
@@ -73,10 +76,11 @@ bool pci_parse_address(const char *text, char address[PCI_ADDRESS]);
 bool pci_is_card(const struct pci_function *function);
 
 /*
- * Call @visit for every PCI function in the order of their addresses, until a call does not return
- * 0. Returns what the last call has returned, or -errno if the functions cannot be listed.
+ * Call @visit for every PCI function in the order of their addresses. Returns 0, or -errno if the
+ * functions cannot be listed. @visit may also get names that are no address, which pci_load()
+ * refuses.
  */
-int pci_each(int (*visit)(void *context, const char *address), void *context);
+int pci_each(void (*visit)(void *context, const char *address), void *context);
 
 /*
  * Find the bridge above the PCI function at @address. Returns 0 or -errno; -ENOENT: the function is
@@ -89,16 +93,6 @@ int pci_parent(const char *address, char parent[PCI_ADDRESS]);
  * 0, or -ENOENT if @device is no PCI function, as with "sim:".
  */
 int pci_of_device(const char *device, char address[PCI_ADDRESS]);
-
-/*
- * Returns the offset of the capability @id in config space, or 0 if the function has no such
- * capability or if its config space cannot be read.
- */
-unsigned int pci_capability(const struct pci_function *function, unsigned int id);
-
-/* Return a little-endian value of config space, or 0 if that part of it cannot be read. */
-uint16_t pci_config16(const struct pci_function *function, unsigned int offset);
-uint32_t pci_config32(const struct pci_function *function, unsigned int offset);
 
 /*
  * The decoded PCI Express capability of a PCI function. All fields are 0 if the capability cannot
@@ -119,5 +113,42 @@ struct pci_express {
 };
 
 void pci_express(const struct pci_function *function, struct pci_express *express);
+
+/* Programs that have a file open (holder.c) --------------------------------------------------- */
+
+struct holder {
+	int	process;
+	/* name of the program that has the file open, which the kernel cuts to 15 bytes */
+	char	name[16];
+};
+
+/*
+ * Find a program that has the file @path open. @path is below the folder in the environment
+ * variable LITEPCIE_ROOT if that is set. Returns false if no such program can be seen: a
+ * user other than root sees only programs of the same user, and nobody sees programs in other
+ * containers (proc(5)).
+ */
+bool holder_find(struct holder *holder, const char *path);
+
+/* Parts of the commands rescan and vfio that other commands use ------------------------------- */
+
+/*
+ * Remove the PCI function at @address from the kernel, and let the kernel search the bus until the
+ * function is back, for 5 s at most: an FPGA takes most of a second to configure itself. Returns
+ * false if the function does not come back, or if this user may not do that. The failure is then
+ * noted.
+ */
+bool rescan_card(struct util *util, const char *address);
+/*
+ * Returns false if this user may not call rescan_card() for @address: only root may. The failure is
+ * then noted, in a sentence that begins with @doing.
+ */
+bool rescan_allowed(struct util *util, const char *address, const char *doing);
+
+/*
+ * Take the PCI function at @address from its driver and bind it to vfio-pci. Returns false if
+ * vfio-pci does not get the function. The failure is then noted.
+ */
+bool vfio_bind(struct util *util, const char *address);
 
 #endif /* LITEPCIE_UTIL_PCI_H */
