@@ -10,7 +10,7 @@
  */
 #include <signal.h>
 
-#include "../litepcie_util/program.h"
+#include "../litepcie_util/util.h"
 #include "capture.h"
 #include "extcap.h"
 

@@ -102,8 +102,7 @@ static int add(struct dump *dump, struct litepcie *dev, const struct litepcie_re
 static void read_registers(struct util *util, struct dump *dump)
 {
 	struct litepcie_register found = { .struct_size = sizeof(found) };
-	const char *csr = util_csr(dump->csr);
-	int rc = csr ? litepcie_csr_load(util->dev, csr) : 0;
+	int rc = util_load_csr(util, dump->csr);
 
 	for (unsigned int i = 0; rc == 0 && !util_interrupted(); i++) {
 		if (litepcie_register(util->dev, i, &found) < 0)

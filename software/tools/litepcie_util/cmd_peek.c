@@ -66,11 +66,9 @@ static bool find_offset(struct util *util)
 static bool find_name(struct util *util)
 {
 	struct litepcie_register found = { .struct_size = sizeof(found) };
-	const char *csr = util_csr(place.csr);
-	int rc = csr ? litepcie_csr_load(util->dev, csr) : 0;
+	int rc = util_load_csr(util, place.csr) ?:
+		 litepcie_register_find(util->dev, place.text, &found);
 
-	if (rc == 0)
-		rc = litepcie_register_find(util->dev, place.text, &found);
 	util_check(util, rc, place.text);
 	if (rc < 0)
 		return false;

@@ -5,7 +5,7 @@
  */
 
 /* The commands of litepcie_util, and the options that stand before the command. */
-#include "program.h"
+#include "util.h"
 
 static const struct command *const commands[] = {
 	&cmd_list, &cmd_info, &cmd_peek, &cmd_poke, &cmd_dump, &cmd_scratch_test,

@@ -13,6 +13,7 @@
 #include <assert.h>
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "util.h"
@@ -73,7 +74,11 @@ bool option_size32(const struct util_option *option, const char *text)
 
 bool option_seconds(const struct util_option *option, const char *text)
 {
-	return util_parse_seconds(text, option->to);
+	double *seconds = option->to;
+	char *end;
+
+	*seconds = strtod(text, &end);
+	return end != text && !*end && *seconds > 0 && *seconds <= UTIL_MAX_SECONDS;
 }
 
 bool option_text(const struct util_option *option, const char *text)
@@ -171,8 +176,11 @@ int options_parse(struct util *util, const struct command *command, int *argc, c
 	while (status < 0 && (found = getopt_long(*argc, *argv, form, names, NULL)) != -1) {
 		if (found == 'h')
 			status = util_help(util, command);
-		else if (found == ':' || found == '?')
-			status = util_bad_option(util, found, (*argv)[optind - 1]);
+		else if (found == ':')
+			status = util_usage(util, "%s needs a value", (*argv)[optind - 1]);
+		else if (found == '?')
+			status = util_usage(util, "%s: there is no such option%s", (*argv)[optind - 1],
+					    util->command ? "" : " before the command");
 		else
 			status = take(util, find(command->options, found));
 	}

@@ -44,10 +44,10 @@ struct util_option {
 /*
  * Functions for the member @parse of an option. The type of the variable @to depends on the
  * function. option_number() and option_size() (with K, M or G) store a uint64_t, and their forms
- * with 32 at the end a uint32_t. option_seconds() stores a double. option_text() stores a const
- * char *, and does not copy the text. option_choice() stores an unsigned int: the index of the word
- * in @choices. Each returns false if the text is no such value. Numbers and sizes must also be
- * from @low to @high.
+ * with 32 at the end a uint32_t. option_seconds() stores a double, which is above 0 and at most
+ * UTIL_MAX_SECONDS, and may have a fraction. option_text() stores a const char *, and does not copy
+ * the text. option_choice() stores an unsigned int: the index of the word in @choices. Each returns
+ * false if the text is no such value. Numbers and sizes must also be from @low to @high.
  */
 #define OPTION_SECONDS	"it must be a number of seconds above 0"
 

@@ -4,11 +4,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/*
- * The command line of a program with commands: program.h and util.h say what each function
- * promises.
- */
-#include "program.h"
+/* The command line of a program with commands. util.h says what each function promises. */
+#include "util.h"
 
 #include <getopt.h>
 #include <limits.h>
@@ -84,14 +81,6 @@ int util_usage(const struct util *util, const char *format, ...)
 	fprintf(stderr, "\ntry: %s %s%s--help\n", name, util->command ? util->command : "",
 		util->command ? " " : "");
 	return EXIT_USAGE;
-}
-
-int util_bad_option(const struct util *util, int option, const char *word)
-{
-	if (option == ':')
-		return util_usage(util, "%s needs a value", word);
-	return util_usage(util, "%s: there is no such option%s", word,
-			  util->command ? "" : " before the command");
 }
 
 /* Finding and running the command ------------------------------------------------------------- */

@@ -8,7 +8,7 @@
  * The beginning and the end of every command of litepcie_util and lanebox-capture, and the numbers
  * of the command line.
  */
-#include "program.h"
+#include "util.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -38,11 +38,13 @@ void util_check(struct util *util, int rc, const char *doing)
 		util_fail(util, "%s: %s", doing, *why ? why : litepcie_strerror(rc));
 }
 
-const char *util_csr(const char *option)
+int util_load_csr(struct util *util, const char *option)
 {
 	const char *named = getenv("LANEBOX_CSR");
 
-	return option ? option : named && *named ? named : NULL;
+	if (!option && named && *named)
+		option = named;
+	return option ? litepcie_csr_load(util->dev, option) : 0;
 }
 
 /* Begin and end of a command ------------------------------------------------------------------ */
@@ -134,15 +136,19 @@ int util_emit(struct util *util, const void *result,
 
 /* Numbers and sizes on the command line ------------------------------------------------------- */
 
+/* Parse the number at the beginning of @text. *@end then points to the rest of the text. */
+static bool parse_beginning(const char *text, uint64_t *value, char **end)
+{
+	errno = 0;
+	*value = strtoull(text, end, 0);
+	return isdigit((unsigned char)*text) && !errno;
+}
+
 bool util_parse_number(const char *text, uint64_t low, uint64_t high, uint64_t *value)
 {
 	char *end;
 
-	if (!isdigit((unsigned char)text[0]))
-		return false;
-	errno = 0;
-	*value = strtoull(text, &end, 0);
-	return !errno && !*end && *value >= low && *value <= high;
+	return parse_beginning(text, value, &end) && !*end && *value >= low && *value <= high;
 }
 
 bool util_parse_size(const char *text, uint64_t *bytes)
@@ -152,11 +158,7 @@ bool util_parse_size(const char *text, uint64_t *bytes)
 	unsigned int shift = 0;
 	char *end;
 
-	if (!isdigit((unsigned char)text[0]))
-		return false;
-	errno = 0;
-	*bytes = strtoull(text, &end, 0);
-	if (errno || end == text)
+	if (!parse_beginning(text, bytes, &end))
 		return false;
 	suffix = *end ? strchr(suffixes, toupper((unsigned char)*end)) : NULL;
 	if (suffix) {
@@ -167,14 +169,6 @@ bool util_parse_size(const char *text, uint64_t *bytes)
 		return false;
 	*bytes <<= shift;
 	return true;
-}
-
-bool util_parse_seconds(const char *text, double *seconds)
-{
-	char *end;
-
-	*seconds = strtod(text, &end);
-	return end != text && !*end && *seconds > 0 && *seconds <= UTIL_MAX_SECONDS;
 }
 
 /* Wrapped text -------------------------------------------------------------------------------- */

@@ -91,10 +91,11 @@ extern const struct command cmd_console, cmd_dma_bench, cmd_dma_test, cmd_doctor
 	cmd_vfio;
 
 /*
- * Returns the path of a csr.json with more names of registers: that of the option --csr, or that of
- * the environment's LANEBOX_CSR, or NULL if neither is given.
+ * Let the library learn more names of registers from a csr.json: that of the option --csr, or that
+ * of the environment's LANEBOX_CSR if @option is NULL. Returns 0 or -errno. Without either nothing
+ * is done.
  */
-const char *util_csr(const char *option);
+int util_load_csr(struct util *util, const char *option);
 
 /*
  * Open the card util->device as util->dev, and read the conditions of its link. Returns false if
@@ -137,13 +138,6 @@ __attribute__((format(printf, 2, 3)))
 int util_usage(const struct util *util, const char *format, ...);
 
 /*
- * Print a sentence as util_usage() does about the option @word, which getopt_long() has refused.
- * @option is what getopt_long() returned: ':' if the option's value is missing, '?' if there is no
- * such option. Returns EXIT_USAGE.
- */
-int util_bad_option(const struct util *util, int option, const char *word);
-
-/*
  * Print the help of the command on stdout, or that of the program if the command has no name.
  * Returns EXIT_OK, or EXIT_FAILED if stdout cannot be written.
  */
@@ -157,12 +151,6 @@ int util_help(const struct util *util, const struct command *command);
  */
 bool util_parse_number(const char *text, uint64_t low, uint64_t high, uint64_t *value);
 bool util_parse_size(const char *text, uint64_t *bytes);
-
-/*
- * Parse a number of seconds above 0 and up to UTIL_MAX_SECONDS, which may have a fraction. Returns
- * false if @text is no such number.
- */
-bool util_parse_seconds(const char *text, double *seconds);
 
 /* Returns the time of the monotonic clock in seconds. */
 static inline double util_now(void)
@@ -203,5 +191,33 @@ const char *util_colour(const struct util *util, enum util_colour colour);
 
 /* Returns true if SIGINT or SIGTERM has come. The command must then stop the card and end. */
 bool util_interrupted(void);
+
+/* The command line of a program --------------------------------------------------------------- */
+
+#define PROGRAM_DEVICE	"/dev/litepcie0"	/* the card if the command line names no card */
+
+struct program {
+	const char			*name;
+	/*
+	 * The text of --help: @about stands between "usage: NAME " and the list of commands, and
+	 * @more stands behind the list.
+	 */
+	const char			*about, *more;
+	/* options before the command; those without a long name have only a letter */
+	const struct util_option	*options;
+	const struct command *const	*commands;	/* the list ends with NULL */
+};
+
+/*
+ * Prepare @util for the program. The first SIGINT or SIGTERM then only makes util_interrupted()
+ * true, so that a command can stop the card. A second signal of the same kind kills the program.
+ */
+void program_begin(const struct program *program, struct util *util);
+
+/*
+ * Run the command that the command line names. Returns the command's exit status, or EXIT_USAGE if
+ * the command line is wrong.
+ */
+int program_run(struct util *util, int argc, char **argv);
 
 #endif /* LITEPCIE_UTIL_H */

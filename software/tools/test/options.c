@@ -28,11 +28,6 @@ int util_usage(const struct util *util, const char *format, ...)
 	return EXIT_USAGE;
 }
 
-int util_bad_option(const struct util *util, int option, const char *word)
-{
-	return util_usage(util, "%s %s", word, option == ':' ? "needs a value" : "is unknown");
-}
-
 int util_help(const struct util *util, const struct command *command)
 {
 	(void)util;
@@ -150,7 +145,7 @@ static void bad_lines_are_refused_with_a_sentence(void)
 		{ "--way du", "--way du: there are c2h, h2c and duplex" },
 		{ "--count32 0x100000000", "--count32 0x100000000: it must have 32 bits" },
 		{ "--size32 4G", "--size32 4G: it must be below 4G" },
-		{ "--nowhere", "--nowhere is unknown" },
+		{ "--nowhere", "--nowhere: there is no such option" },
 		{ "--count", "--count needs a value" },
 		{ "a b c", "try takes up to two words" },
 	};

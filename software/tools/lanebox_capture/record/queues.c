@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "../litepcie_util/program.h"
+#include "../litepcie_util/util.h"
 #include "files.h"
 #include "litepcie_capability.h"
 
