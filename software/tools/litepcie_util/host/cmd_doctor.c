@@ -39,13 +39,13 @@ static const char *number(long value, char text[24])
 	return text;
 }
 
-static void print_step(const struct emit *out, const struct doctor_step *step, bool first)
+static void print_step(const struct emit *out, const struct pci_function *step, bool first)
 {
 	const struct pci_express *e = &step->express;
 
 	emit_object(out, NULL);
 	emit_string(out, "address", first ? "  path  %s\n" : "  below %s\n",
-		    step->function.address);
+		    step->address);
 	if (e->known)
 		emit_text(out, "    Gen%u x%u, MPS %u of %u, MRRS %u, RCB %u, ExtTag %s, ordering "
 			  "%s\n", e->gen, e->lanes, e->mps, e->mps_supported, e->mrrs, e->rcb,
@@ -74,7 +74,7 @@ static void print_machine(const struct emit *out, const struct doctor_host *host
 	emit_text(out, "  IOMMU %s, CPU governor %s, deepest idle state %s\n", known(host->iommu),
 		  known(host->governor), known(host->idle_state));
 	emit_text(out, "  NUMA node of the card %s, of this program %s; free huge pages %s\n",
-		  number(host->path[0].function.numa, text[0]), number(host->cpu_node, text[1]),
+		  number(host->path[0].numa, text[0]), number(host->cpu_node, text[1]),
 		  number(host->huge_pages, text[2]));
 	emit_text(out, "  kernel %s, driver %s%s%s\n", host->kernel, known(host->driver),
 		  *host->driver_version ? " " : "", host->driver_version);
@@ -90,7 +90,7 @@ static void print_host(const struct emit *out, const struct doctor_host *host)
 	emit_string(out, "iommu", NULL, emit_filled(host->iommu));
 	emit_string(out, "governor", NULL, emit_filled(host->governor));
 	emit_string(out, "idle_state", NULL, emit_filled(host->idle_state));
-	emit_known(out, "card_node", host->steps ? host->path[0].function.numa : -1);
+	emit_known(out, "card_node", host->steps ? host->path[0].numa : -1);
 	emit_known(out, "cpu_node", host->cpu_node);
 	emit_known(out, "huge_pages", host->huge_pages);
 	emit_string(out, "kernel", NULL, emit_filled(host->kernel));

@@ -18,7 +18,6 @@
 
 struct card {
 	struct pci_function	function;
-	struct pci_express	express;
 	/*
 	 * name of the card for the option --device; empty: the card cannot be opened now, and
 	 * @advice says why
@@ -72,7 +71,6 @@ static void visit(void *context, const char *address)
 	if (list->count == MAX_CARDS || pci_load(&card->function, address) < 0 ||
 	    !pci_is_card(&card->function))
 		return;
-	pci_express(&card->function, &card->express);
 	if (!find_node(card))
 		advise(card);
 	list->count++;
@@ -84,8 +82,8 @@ static void print_card(const struct emit *out, const struct card *card)
 
 	emit_text(out, "%s%s%s  %04x:%04x", util_colour(out->util, COLOUR_NAME), function->address,
 		  util_colour(out->util, COLOUR_END), function->vendor, function->device);
-	if (card->express.known)
-		emit_text(out, "  Gen%u x%u", card->express.gen, card->express.lanes);
+	if (function->express.known)
+		emit_text(out, "  Gen%u x%u", function->express.gen, function->express.lanes);
 	emit_text(out, "  %s%s\n", *card->device ? "-d " : "",
 		  *card->device ? card->device : card->advice);
 	emit_object(out, NULL);
@@ -95,8 +93,8 @@ static void print_card(const struct emit *out, const struct card *card)
 	emit_string(out, "driver", NULL, emit_filled(function->driver));
 	emit_string(out, "open_as", NULL, emit_filled(card->device));
 	emit_string(out, "advice", NULL, emit_filled(card->advice));
-	emit_unsigned(out, "link_gen", NULL, card->express.gen);
-	emit_unsigned(out, "link_lanes", NULL, card->express.lanes);
+	emit_unsigned(out, "link_gen", NULL, function->express.gen);
+	emit_unsigned(out, "link_lanes", NULL, function->express.lanes);
 	emit_object_end(out);
 }
 

@@ -17,15 +17,10 @@
 #define DOCTOR_PATH	8	/* most PCI functions on the path from the card to the root port */
 #define DOCTOR_FINDINGS	24
 
-struct doctor_step {
-	struct pci_function	function;
-	struct pci_express	express;
-};
-
 /* Facts about the machine in which the card is. A text whose value is not known is empty. */
 struct doctor_host {
 	/* PCI functions on the path from the card, which is the first, to the root port */
-	struct doctor_step	path[DOCTOR_PATH];
+	struct pci_function	path[DOCTOR_PATH];
 	/* number of PCI functions on the path; 0: the card is no PCI function of this machine */
 	unsigned int		steps;
 	/* mode of the IOMMU: "off", "identity", "DMA" or "DMA-FQ" */

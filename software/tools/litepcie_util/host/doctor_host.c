@@ -23,21 +23,16 @@ static void look_path(struct doctor_host *host, const char *address)
 	char next[PCI_ADDRESS];
 
 	snprintf(next, sizeof(next), "%s", address);
-	while (host->steps < DOCTOR_PATH) {
-		struct doctor_step *step = &host->path[host->steps];
-
-		if (pci_load(&step->function, next) < 0)
-			break;
-		pci_express(&step->function, &step->express);
+	while (host->steps < DOCTOR_PATH && pci_load(&host->path[host->steps], next) == 0) {
 		host->steps++;
-		if (pci_parent(step->function.address, next) < 0)
+		if (pci_parent(next, next) < 0)
 			break;
 	}
 }
 
 static void look_iommu(struct doctor_host *host)
 {
-	int group = host->path[0].function.iommu_group;
+	int group = host->path[0].iommu_group;
 
 	if (host->steps && group < 0)
 		snprintf(host->iommu, sizeof(host->iommu), "off");
@@ -96,7 +91,7 @@ void doctor_look(struct doctor_host *host, const char *address)
 			  "/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages") == 0)
 		host->huge_pages = atol(text);
 	if (host->steps)
-		snprintf(host->driver, sizeof(host->driver), "%s", host->path[0].function.driver);
+		snprintf(host->driver, sizeof(host->driver), "%s", host->path[0].driver);
 	if (*host->driver)
 		pci_read_text(host->driver_version, sizeof(host->driver_version),
 			      "/sys/module/%s/version", host->driver);

@@ -103,19 +103,19 @@ static struct limit_link possible(const struct doctor *doctor)
  * Returns true if QEMU emulates the port @step. No TLP passes through an emulated port, so its MPS
  * and its link limit no rate.
  */
-static bool emulated(const struct doctor_step *step)
+static bool emulated(const struct pci_function *step)
 {
-	return step->function.vendor == QEMU_VENDOR;
+	return step->vendor == QEMU_VENDOR;
 }
 
 /*
  * Returns the PCI function on the card's path whose link supports fewer lanes or a lower generation
  * than the card. If several do, it is the one nearest to the root port. Returns NULL if none does.
  */
-static const struct doctor_step *narrowest(const struct doctor *doctor)
+static const struct pci_function *narrowest(const struct doctor *doctor)
 {
 	const struct limit_link whole = possible(doctor);
-	const struct doctor_step *found = NULL;
+	const struct pci_function *found = NULL;
 
 	for (unsigned int i = 0; i < doctor->host.steps; i++) {
 		const struct pci_express *e = &doctor->host.path[i].express;
@@ -131,7 +131,7 @@ static void judge_link(struct doctor *doctor)
 {
 	const struct limit_link *link = &doctor->rates.link;
 	const struct limit_link whole = possible(doctor);
-	const struct doctor_step *narrow = narrowest(doctor);
+	const struct pci_function *narrow = narrowest(doctor);
 	struct doctor_finding *finding;
 
 	if (link->gen >= whole.gen && link->lanes >= whole.lanes)
@@ -141,19 +141,19 @@ static void judge_link(struct doctor *doctor)
 		      link->lanes, whole.gen, whole.lanes, c2h_limit(link), c2h_limit(&whole));
 	if (narrow)
 		lift(finding, "%s can do Gen%u x%u only: use another slot",
-		     narrow->function.address, narrow->express.gen_possible,
+		     narrow->address, narrow->express.gen_possible,
 		     narrow->express.lanes_possible);
 	else
 		lift(finding, "use a slot with all lanes, seat the card again, look for bifurcation "
 		     "or a speed limit in the firmware's set-up");
 }
 
-static const struct doctor_step *smallest_payload(const struct doctor *doctor)
+static const struct pci_function *smallest_payload(const struct doctor *doctor)
 {
-	const struct doctor_step *found = NULL;
+	const struct pci_function *found = NULL;
 
 	for (unsigned int i = 1; i < doctor->host.steps; i++) {
-		const struct doctor_step *step = &doctor->host.path[i];
+		const struct pci_function *step = &doctor->host.path[i];
 
 		if (step->express.known && !emulated(step) && (!found || step->express.mps_supported <
 						      found->express.mps_supported))
@@ -164,7 +164,7 @@ static const struct doctor_step *smallest_payload(const struct doctor *doctor)
 
 static void judge_payload(struct doctor *doctor)
 {
-	const struct doctor_step *small = smallest_payload(doctor);
+	const struct pci_function *small = smallest_payload(doctor);
 	struct limit_link larger = doctor->rates.link;
 	struct doctor_finding *finding;
 	unsigned int mps = larger.mps;
@@ -177,7 +177,7 @@ static void judge_payload(struct doctor *doctor)
 		      "bytes %.2f", mps, c2h_limit(&doctor->rates.link), larger.mps, c2h_limit(&larger));
 	if (small && small->express.mps_supported <= mps)
 		lift(finding, "%s above the card supports no more than %u: use another slot",
-		     small->function.address, small->express.mps_supported);
+		     small->address, small->express.mps_supported);
 	else if (strcmp(doctor->card.target, "sim") == 0)
 		lift(finding, "start the board with MPS=%u", larger.mps);
 	else
@@ -284,7 +284,7 @@ static void judge_registers(struct doctor *doctor)
 
 static void judge_path(struct doctor *doctor)
 {
-	const struct doctor_step *card = &doctor->host.path[0];
+	const struct pci_function *card = &doctor->host.path[0];
 
 	if (!doctor->host.steps || !card->express.known) {
 		if (doctor->host.steps)
@@ -301,12 +301,12 @@ static void judge_path(struct doctor *doctor)
 			 "hosts with several sockets its writes wait for each other"),
 		     "the kernel switches it off where the root port is known to be broken");
 	for (unsigned int i = 1; i < doctor->host.steps; i++) {
-		const struct doctor_step *step = &doctor->host.path[i];
+		const struct pci_function *step = &doctor->host.path[i];
 
 		if (step->express.known && !emulated(step) &&
 		    step->express.mps != card->express.mps)
 			lift(add(doctor, DOCTOR_COSTS, "path", "%s has an MPS of %u and the card %u: "
-				 "larger TLPs are errors where they differ", step->function.address,
+				 "larger TLPs are errors where they differ", step->address,
 				 step->express.mps, card->express.mps),
 			     "boot with pci=pcie_bus_safe");
 	}
@@ -328,7 +328,7 @@ static void judge_iommu(struct doctor *doctor)
 static void judge_cpu(struct doctor *doctor)
 {
 	const struct doctor_host *host = &doctor->host;
-	int node = host->steps ? host->path[0].function.numa : -1;
+	int node = host->steps ? host->path[0].numa : -1;
 
 	/* The rates of a simulated card do not depend on the CPU of this machine. */
 	if (!host->steps)

@@ -15,6 +15,7 @@
 #include <libgen.h>
 #include <linux/pci_regs.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,17 +126,83 @@ static void read_link(char *text, size_t size, const char *format, ...)
 	snprintf(text, size, "%.*s", (int)size - 1, *target ? basename(target) : "");
 }
 
-/* PCI functions ------------------------------------------------------------------------------- */
+/* Config space of a PCI function -------------------------------------------------------------- */
 
-static void read_config(struct pci_function *function)
+struct config {
+	/* number of bytes of config space that could be read; users other than root get 64 */
+	size_t	size;
+	uint8_t	bytes[4096];
+};
+
+/* config16() and config32() return 0 if that part of config space cannot be read. */
+static uint16_t config16(const struct config *config, unsigned int offset)
 {
-	char path[PATH_MAX];
-	ssize_t length = -1;
-
-	if (pci_path(path, DEVICES "/%s/config", function->address))
-		length = read_file(path, function->config, sizeof(function->config));
-	function->config_size = length > 0 ? (size_t)length : 0;
+	if (offset + 2 > config->size)
+		return 0;
+	return (uint16_t)(config->bytes[offset] | config->bytes[offset + 1] << 8);
 }
+
+static uint32_t config32(const struct config *config, unsigned int offset)
+{
+	return config16(config, offset) | (uint32_t)config16(config, offset + 2) << 16;
+}
+
+/*
+ * Returns the offset of the PCI Express capability in config space, or 0 if the function has none or
+ * if its config space cannot be read.
+ */
+static unsigned int find_express(const struct config *config)
+{
+	unsigned int at = config16(config, PCI_CAPABILITY_LIST) & 0xfc;
+
+	/*
+	 * The list of capabilities has 192 bytes, so at most 48 entries of 4 bytes. This limit
+	 * ends the search in a broken list whose entries form a loop.
+	 */
+	for (int i = 0; i < 48 && at >= 0x40; i++) {
+		uint16_t head = config16(config, at);
+
+		if ((head & 0xff) == PCI_CAP_ID_EXP)
+			return at;
+		at = head >> 8 & 0xfc;
+	}
+	return 0;
+}
+
+static void read_express(const char *address, struct pci_express *express)
+{
+	struct config config;
+	uint16_t control, status;
+	uint32_t possible;
+	char path[PATH_MAX];
+	unsigned int at;
+	ssize_t length;
+
+	if (!pci_path(path, DEVICES "/%s/config", address))
+		return;
+	length = read_file(path, config.bytes, sizeof(config.bytes));
+	config.size = length > 0 ? (size_t)length : 0;
+	at = find_express(&config);
+	if (!at || at + PCI_EXP_LNKSTA + 2 > config.size)
+		return;
+	control = config16(&config, at + PCI_EXP_DEVCTL);
+	possible = config32(&config, at + PCI_EXP_LNKCAP);
+	status = config16(&config, at + PCI_EXP_LNKSTA);
+	express->known = true;
+	express->mps_supported = 128u << (config32(&config, at + PCI_EXP_DEVCAP) &
+					  PCI_EXP_DEVCAP_PAYLOAD);
+	express->mps = 128u << ((control & PCI_EXP_DEVCTL_PAYLOAD) >> 5);
+	express->mrrs = 128u << ((control & PCI_EXP_DEVCTL_READRQ) >> 12);
+	express->relaxed_ordering = control & PCI_EXP_DEVCTL_RELAX_EN;
+	express->extended_tags = control & PCI_EXP_DEVCTL_EXT_TAG;
+	express->rcb = config16(&config, at + PCI_EXP_LNKCTL) & PCI_EXP_LNKCTL_RCB ? 128 : 64;
+	express->gen = status & PCI_EXP_LNKSTA_CLS;
+	express->lanes = (status & PCI_EXP_LNKSTA_NLW) >> PCI_EXP_LNKSTA_NLW_SHIFT;
+	express->gen_possible = possible & PCI_EXP_LNKCAP_SLS;
+	express->lanes_possible = (possible & PCI_EXP_LNKCAP_MLW) >> 4;
+}
+
+/* PCI functions ------------------------------------------------------------------------------- */
 
 int pci_load(struct pci_function *function, const char *address)
 {
@@ -144,17 +211,16 @@ int pci_load(struct pci_function *function, const char *address)
 	snprintf(name, sizeof(name), "%s", address);
 	*function = (struct pci_function) { .numa = -1, .iommu_group = -1 };
 	memcpy(function->address, name, sizeof(name));
-	address = function->address;
-	function->vendor = (unsigned int)read_number(address, "vendor", 0);
-	function->device = (unsigned int)read_number(address, "device", 0);
+	function->vendor = (unsigned int)read_number(name, "vendor", 0);
+	function->device = (unsigned int)read_number(name, "device", 0);
 	if (!function->vendor)
 		return -ENOENT;
-	function->numa = (int)read_number(address, "numa_node", -1);
-	read_link(function->driver, sizeof(function->driver), DEVICES "/%s/driver", address);
-	read_link(group, sizeof(group), DEVICES "/%s/iommu_group", address);
+	function->numa = (int)read_number(name, "numa_node", -1);
+	read_link(function->driver, sizeof(function->driver), DEVICES "/%s/driver", name);
+	read_link(group, sizeof(group), DEVICES "/%s/iommu_group", name);
 	if (*group)
 		function->iommu_group = atoi(group);
-	read_config(function);
+	read_express(name, &function->express);
 	return 0;
 }
 
@@ -231,67 +297,4 @@ int pci_of_device(const char *device, char address[PCI_ADDRESS])
 	else if (name && strncmp(device, "sim:", 4) != 0)
 		read_link(text, sizeof(text), "/sys/class/litepcie/%s/device", name + 1);
 	return pci_parse_address(text, address) ? 0 : -ENOENT;
-}
-
-/* Config space of a PCI function -------------------------------------------------------------- */
-
-/* config16() and config32() return 0 if that part of config space cannot be read. */
-static uint16_t config16(const struct pci_function *function, unsigned int offset)
-{
-	if (offset + 2 > function->config_size)
-		return 0;
-	return (uint16_t)(function->config[offset] | function->config[offset + 1] << 8);
-}
-
-static uint32_t config32(const struct pci_function *function, unsigned int offset)
-{
-	return config16(function, offset) | (uint32_t)config16(function, offset + 2) << 16;
-}
-
-/*
- * Returns the offset of the capability @id in config space, or 0 if the function has no such
- * capability or if its config space cannot be read.
- */
-static unsigned int capability(const struct pci_function *function, unsigned int id)
-{
-	unsigned int at = config16(function, PCI_CAPABILITY_LIST) & 0xfc;
-
-	/*
-	 * The list of capabilities has 192 bytes, so at most 48 entries of 4 bytes. This limit
-	 * ends the search in a broken list whose entries form a loop.
-	 */
-	for (int i = 0; i < 48 && at >= 0x40; i++) {
-		uint16_t head = config16(function, at);
-
-		if ((head & 0xff) == id)
-			return at;
-		at = head >> 8 & 0xfc;
-	}
-	return 0;
-}
-
-void pci_express(const struct pci_function *function, struct pci_express *express)
-{
-	unsigned int at = capability(function, PCI_CAP_ID_EXP);
-	uint16_t control, status;
-	uint32_t possible;
-
-	*express = (struct pci_express) { 0 };
-	if (!at || at + PCI_EXP_LNKSTA + 2 > function->config_size)
-		return;
-	control = config16(function, at + PCI_EXP_DEVCTL);
-	possible = config32(function, at + PCI_EXP_LNKCAP);
-	status = config16(function, at + PCI_EXP_LNKSTA);
-	express->known = true;
-	express->mps_supported = 128u << (config32(function, at + PCI_EXP_DEVCAP) &
-					  PCI_EXP_DEVCAP_PAYLOAD);
-	express->mps = 128u << ((control & PCI_EXP_DEVCTL_PAYLOAD) >> 5);
-	express->mrrs = 128u << ((control & PCI_EXP_DEVCTL_READRQ) >> 12);
-	express->relaxed_ordering = control & PCI_EXP_DEVCTL_RELAX_EN;
-	express->extended_tags = control & PCI_EXP_DEVCTL_EXT_TAG;
-	express->rcb = config16(function, at + PCI_EXP_LNKCTL) & PCI_EXP_LNKCTL_RCB ? 128 : 64;
-	express->gen = status & PCI_EXP_LNKSTA_CLS;
-	express->lanes = (status & PCI_EXP_LNKSTA_NLW) >> PCI_EXP_LNKSTA_NLW_SHIFT;
-	express->gen_possible = possible & PCI_EXP_LNKCAP_SLS;
-	express->lanes_possible = (possible & PCI_EXP_LNKCAP_MLW) >> 4;
 }

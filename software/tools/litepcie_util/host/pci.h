@@ -15,13 +15,29 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 struct util;
 
 /* bytes of a PCI address like "0000:22:00.0", with its terminating zero */
 #define PCI_ADDRESS	16
-#define PCI_CONFIG	4096
+
+/*
+ * The decoded PCI Express capability of a PCI function. All fields are 0 if the capability cannot
+ * be read.
+ */
+struct pci_express {
+	bool		known;
+	/*
+	 * MPS that is set, largest MPS that the function supports, and MRRS that is set, in bytes
+	 */
+	unsigned int	mps, mps_supported, mrrs;
+	unsigned int	rcb;				/* read completion boundary, in bytes */
+	/* generation and number of lanes of the link as it has trained */
+	unsigned int	gen, lanes;
+	unsigned int	gen_possible, lanes_possible;
+	/* true: the feature is enabled in the PCI function's device control register */
+	bool		extended_tags, relaxed_ordering;
+};
 
 struct pci_function {
 	char		address[PCI_ADDRESS];
@@ -31,9 +47,7 @@ struct pci_function {
 	/* NUMA node of the PCI function; -1: not known, or the machine has one node only */
 	int		numa;
 	int		iommu_group;	/* number of the IOMMU group; -1: in no group */
-	/* number of bytes of config space that could be read; users other than root get 64 */
-	size_t		config_size;
-	uint8_t		config[PCI_CONFIG];
+	struct pci_express express;
 };
 
 /*
@@ -93,26 +107,6 @@ int pci_parent(const char *address, char parent[PCI_ADDRESS]);
  * 0, or -ENOENT if @device is no PCI function, as with "sim:".
  */
 int pci_of_device(const char *device, char address[PCI_ADDRESS]);
-
-/*
- * The decoded PCI Express capability of a PCI function. All fields are 0 if the capability cannot
- * be read.
- */
-struct pci_express {
-	bool		known;
-	/*
-	 * MPS that is set, largest MPS that the function supports, and MRRS that is set, in bytes
-	 */
-	unsigned int	mps, mps_supported, mrrs;
-	unsigned int	rcb;				/* read completion boundary, in bytes */
-	/* generation and number of lanes of the link as it has trained */
-	unsigned int	gen, lanes;
-	unsigned int	gen_possible, lanes_possible;
-	/* true: the feature is enabled in the PCI function's device control register */
-	bool		extended_tags, relaxed_ordering;
-};
-
-void pci_express(const struct pci_function *function, struct pci_express *express);
 
 /* Programs that have a file open (holder.c) --------------------------------------------------- */
 
