@@ -12,6 +12,7 @@
 #define LITEPCIE_UTIL_LATENCY_H
 
 #include "histogram.h"
+#include "streams.h"
 #include "util.h"
 
 /* number of transfer sizes of the latency measurement: the powers of two from 64 to 4096 bytes */
@@ -61,5 +62,99 @@ struct latency {
  * Ctrl-C.
  */
 int latency_measure(struct util *util, struct latency *latency);
+
+/* Single transfers ---------------------------------------------------------------------------- */
+
+/*
+ * Make single transfers of any size through the card's loopback. The library's buffers have at
+ * least 4096 bytes, so this program writes descriptors of its own into the card's table, through
+ * the registers. The addresses in these descriptors are those of the library's buffers: the table's
+ * registers still show them after the library has run once.
+ *
+ * If the descriptor table belongs to the kernel driver, the functions packet_...() make transfers
+ * by the library's public calls instead. On a card that writes records a packet has any size up to
+ * a page of 4096 bytes. On any other card each transfer is a page.
+ */
+
+#define LATENCY_PAGE	4096u
+
+/*
+ * Registers of one direction of the DMA: their offsets in BAR0, found by name, and the address of a
+ * buffer.
+ */
+struct transfer_way {
+	uint32_t	enable, value, loop, status, flush;
+	uint64_t	address;	/* bus address of the one DMA buffer of this direction */
+};
+
+struct transfer {
+	struct litepcie		*dev;
+	struct transfer_way	h2c, c2h;
+	/* open from transfer_find() or packet_begin() on, until the card is closed */
+	struct streams		streams;
+	/*
+	 * Offsets in BAR0 of the registers with the device times of a doorbell and of the interrupt
+	 * message after it. The register at @waiting says whether that message is still to come.
+	 */
+	uint32_t		doorbell, interrupt, waiting;
+	/* true: the card has registers for the device times of doorbell and interrupt */
+	bool			stamped;
+	/*
+	 * true: the kernel driver owns the card's descriptor table, so packet_to_memory() measures
+	 */
+	bool			driven;
+};
+
+/*
+ * Time of one transfer in ns: by the card's clock, and by the host's clock from before the doorbell
+ * until the program knows that the transfer is done.
+ */
+struct shot {
+	double	hardware_ns, whole_ns;
+};
+
+/*
+ * Find the registers, and run the library once to learn the addresses of its buffers. No direction
+ * of the card's DMA may be running. Returns 0 or -errno.
+ */
+int transfer_find(struct transfer *transfer, struct litepcie *dev);
+
+/*
+ * transfer_begin() starts both directions for transfers, transfer_end() stops them. Each returns 0
+ * or -errno.
+ */
+int transfer_begin(struct transfer *transfer);
+int transfer_end(struct transfer *transfer);
+
+/*
+ * Move @size bytes to the card and back. transfer_to_memory() waits until the data has been written
+ * to host memory, transfer_to_interrupt() until the interrupt of c2h has arrived. Each returns 0 or
+ * -errno.
+ */
+int transfer_to_memory(struct transfer *transfer, size_t size, struct shot *shot);
+int transfer_to_interrupt(struct transfer *transfer, size_t size, struct shot *shot);
+
+/*
+ * Fill in shot->hardware_ns from the card's counters, which were cleared before the transfer of
+ * @size bytes. The card may have written up to @more bytes in addition. Returns 0 or -errno; -EIO:
+ * the card has counted other bytes than those of the transfer.
+ */
+int transfer_take_time(struct litepcie *dev, size_t size, size_t more, struct shot *shot);
+
+/* Returns true if the card @dev can transfer packets of @size bytes. */
+bool packet_fits(struct litepcie *dev, size_t size);
+
+/*
+ * Start both directions with rings whose buffers are pages of 4 KiB. transfer_end() stops the
+ * directions. Returns 0 or -errno.
+ */
+int packet_begin(struct transfer *transfer);
+
+/*
+ * Send a packet of @size bytes and wait until the card has written it back. On a card with records
+ * the measured time includes the record and the status lines. Returns 0 or -errno; -ETIMEDOUT: the
+ * packet has not come back; -EIO: the card has counted other bytes than those of the packet.
+ */
+int packet_to_memory(struct transfer *transfer, size_t size, struct shot *shot);
 
 #endif /* LITEPCIE_UTIL_LATENCY_H */

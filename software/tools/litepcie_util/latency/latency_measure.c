@@ -19,7 +19,6 @@
 #include <string.h>
 
 #include "latency.h"
-#include "latency_transfer.h"
 #include "progress.h"
 
 /*

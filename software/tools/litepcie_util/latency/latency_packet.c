@@ -5,11 +5,11 @@
  */
 
 /*
- * Make transfers by the library's public calls. latency_transfer.h says what each function promises.
+ * Make transfers by the library's public calls. latency.h says what each function promises.
  */
 #include <errno.h>
 
-#include "latency_transfer.h"
+#include "latency.h"
 #include "litepcie_capability.h"
 
 #define BUFFERS	16u

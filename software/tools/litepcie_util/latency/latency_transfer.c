@@ -5,13 +5,13 @@
  */
 
 /*
- * Make single transfers by descriptors that this program writes itself. latency_transfer.h says
+ * Make single transfers by descriptors that this program writes itself. latency.h says
  * what each function promises.
  */
 #include <errno.h>
 #include <poll.h>
 
-#include "latency_transfer.h"
+#include "latency.h"
 #include "litepcie_capability.h"
 
 #define FEWEST		16u
