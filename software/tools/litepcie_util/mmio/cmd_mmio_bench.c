@@ -15,7 +15,6 @@
 
 #include "litepcie_capability.h"
 #include "mmio_bench.h"
-#include "mmio_ways.h"
 #include "rates.h"
 
 #define DEFAULT_COUNT	256

@@ -5,11 +5,11 @@
  */
 
 /*
- * Measure the ways of access to a card's memory, which mmio_ways.h declares. Each way is checked
+ * Measure the ways of access to a card's memory, which mmio_bench.h declares. Each way is checked
  * first: its data is compared with that of 4-byte accesses. Then its accesses are repeated between
  * two reads of the card's clock.
  */
-#include "mmio_ways.h"
+#include "mmio_bench.h"
 
 #include <errno.h>
 #include <math.h>
@@ -189,25 +189,23 @@ static void *work(void *context)
 /* Make @count accesses of one way of access, by one thread or several. Returns 0 or -errno. */
 static int take(const struct mmio_ways *ways, const struct way *way, size_t count)
 {
-	unsigned int threads = way->threads ? way->threads : 1, started = 0;
+	unsigned int threads = way->threads ?: 1, started = 1;
 	struct worker worker[MAX_THREADS];
 	pthread_t thread[MAX_THREADS];
 	int rc = 0;
 
 	for (unsigned int i = 0; i < threads; i++)
 		worker[i] = (struct worker) { ways, way, count / threads, 0 };
-	if (!way->threads) {
-		work(&worker[0]);
-		return worker[0].rc;
-	}
+	/* The calling thread is the first of the threads. */
 	while (rc == 0 && started < threads) {
 		rc = -pthread_create(&thread[started], NULL, work, &worker[started]);
 		started += rc == 0;
 	}
+	work(&worker[0]);
 	for (unsigned int i = 0; i < started; i++) {
-		pthread_join(thread[i], NULL);
-		if (rc == 0)
-			rc = worker[i].rc;
+		if (i)
+			pthread_join(thread[i], NULL);
+		rc = rc ?: worker[i].rc;
 	}
 	return rc;
 }
