@@ -8,7 +8,6 @@
  * The commands peek and poke: read or write one register, or 4 or 8 bytes at an offset in a BAR.
  */
 #include <ctype.h>
-#include <string.h>
 
 #include "util.h"
 

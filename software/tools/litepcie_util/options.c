@@ -8,7 +8,6 @@
  * Parse and explain the options of litepcie_util and lanebox-capture, and of their commands.
  * options.h says what each function promises.
  */
-#include "options.h"
 
 #include <assert.h>
 #include <getopt.h>

@@ -9,8 +9,6 @@
  * compares it.
  */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "dma_run.h"
 
@@ -21,17 +19,12 @@ enum direction { LOOPBACK, C2H, H2C, BOTH };
 
 static const char *const directions[] = { "loopback", "c2h", "h2c", "both" };
 
-struct options {
+static struct result {
 	unsigned int	direction;	/* a value of enum direction */
 	/* bytes to move in each direction; 0: the command line does not give a size */
 	uint64_t	size;
-	uint64_t	timeout_s;
-};
-
-struct result {
-	struct options	options;
 	struct dma_run	run;
-};
+} result = { .run = { .timeout_s = DEFAULT_TIMEOUT_S, .data.seed = 1 } };
 
 /* Printing the results ------------------------------------------------------------------------ */
 
@@ -162,9 +155,9 @@ static void print(const struct emit *out, const void *data)
 	if (!run->started && !out->json)
 		return;
 	emit_string(out, NULL, "dma_test       %s, ", out->util->device);
-	emit_string(out, "direction", "%s, ", directions[result->options.direction]);
+	emit_string(out, "direction", "%s, ", directions[result->direction]);
 	emit_text(out, "MPS %u, MRRS %u\n", out->util->conditions.mps, out->util->conditions.mrrs);
-	emit_unsigned(out, "size_bytes", NULL, result->options.size);
+	emit_unsigned(out, "size_bytes", NULL, result->size);
 	emit_number(out, "duration_s", NULL, run->duration_s);
 	emit_unsigned(out, "seed", NULL, run->data.seed);
 	emit_unsigned(out, "buffer_bytes", NULL, run->data.size);
@@ -185,46 +178,34 @@ static void print(const struct emit *out, const void *data)
 
 /* The command dma_test ------------------------------------------------------------------------ */
 
-static void set_direction(struct dma_run *run, unsigned int direction)
-{
-	run->loopback = direction == LOOPBACK;
-	run->h2c.active = direction != C2H;
-	run->c2h.active = direction != H2C;
-}
-
 /*
  * Set the number of buffers of each direction. The card moves whole buffers only, so the size is
  * rounded up. The output of dma_test gives the rounded size.
  */
-static void set_targets(struct result *result, size_t buffer_size)
+static void set_targets(void)
 {
-	struct options *options = &result->options;
 	uint64_t buffers = DMA_NO_END;
 
-	if (!options->size && result->run.duration_s <= 0)
-		options->size = DEFAULT_SIZE;
-	if (options->size) {
-		buffers = (options->size + buffer_size - 1) / buffer_size;
-		options->size = buffers * buffer_size;
+	if (!result.size && result.run.duration_s <= 0)
+		result.size = DEFAULT_SIZE;
+	if (result.size) {
+		buffers = (result.size + LITEPCIE_BUFFER_SIZE - 1) / LITEPCIE_BUFFER_SIZE;
+		result.size = buffers * LITEPCIE_BUFFER_SIZE;
 	}
-	result->run.h2c.target = buffers;
-	result->run.c2h.target = buffers;
+	result.run.h2c.target = buffers;
+	result.run.c2h.target = buffers;
 }
-
-static struct result result = {
-	.options.timeout_s = DEFAULT_TIMEOUT_S, .run.data.seed = 1,
-};
 
 static const struct util_option options[] = {
 	{ .name = "direction", .letter = 'D', .value = "WAY", .parse = option_choice,
-	  .to = &result.options.direction, .choices = "loopback c2h h2c both",
+	  .to = &result.direction, .choices = "loopback c2h h2c both",
 	  .rule = "there are loopback, c2h, h2c and both",
 	  .help = "loopback  random data to the card and back (default)\n"
 		  "c2h       the card's pattern to the host, compared there\n"
 		  "h2c       the host's pattern to the card, compared there\n"
 		  "both      c2h and h2c at the same time" },
 	{ .name = "size", .letter = 's', .value = "BYTES", .parse = option_size,
-	  .to = &result.options.size,
+	  .to = &result.size,
 	  .rule = "it must be a number of bytes, with K, M or G for more",
 	  .help = "each way; K, M and G may follow; rounded up to whole buffers of 8 KiB (16M, or "
 		  "no end with --duration)" },
@@ -233,8 +214,8 @@ static const struct util_option options[] = {
 	  .help = "end after S seconds of the host's clock, or at the size" },
 	{ .name = "seed", .value = "N", .parse = option_number, .to = &result.run.data.seed,
 	  .rule = "it must be a number", .help = "of the random data (1)" },
-	{ .name = "timeout", .value = "S", .parse = option_number,
-	  .to = &result.options.timeout_s, .low = 1, .high = UTIL_MAX_SECONDS,
+	{ .name = "timeout", .value = "S", .parse = option_number32,
+	  .to = &result.run.timeout_s, .low = 1, .high = UTIL_MAX_SECONDS,
 	  .rule = "it must be a number of seconds from 1 to 1000000",
 	  .help = "give up when the card finishes no buffer for S seconds (30)" },
 	{ 0 },
@@ -242,20 +223,22 @@ static const struct util_option options[] = {
 
 static int run(struct util *util)
 {
-	result.run.util = util;
-	set_direction(&result.run, result.options.direction);
-	if (result.run.duration_s <= 0)
-		result.run.duration_s = util->stock.duration_s;
+	struct dma_run *run = &result.run;
+
+	run->util = util;
+	run->loopback = run->data.random = result.direction == LOOPBACK;
+	run->h2c.active = result.direction != C2H;
+	run->c2h.active = result.direction != H2C;
+	if (run->duration_s <= 0)
+		run->duration_s = util->stock.duration_s;
 	if (!util_open(util))
 		return util_emit(util, NULL, print);
 	if (!util->conditions.msi)
 		util_fail(util, "the host has not enabled MSI for the card, so DMA cannot be "
 			  "followed; load the driver again and see the kernel's messages");
-	result.run.data.random = result.run.loopback;
-	result.run.timeout_s = (int)result.options.timeout_s;
-	set_targets(&result, LITEPCIE_BUFFER_SIZE);
+	set_targets();
 	if (!util->failed)
-		dma_run(&result.run);
+		dma_run(run);
 	return util_emit(util, &result, print);
 }
 

@@ -25,12 +25,8 @@
 
 static const char *const ids[RATES_WAYS] = { "user/c2h", "user/h2c", "user/duplex" };
 
-/*
- * The measured part of a run: counters of the card and of the user slot's monitor at its beginning
- * (@from) and at its end (@to).
- */
+/* Counters of the user slot's monitor at both ends of the measured window of a run. */
 struct stretch {
-	struct dma_window	window;
 	struct litepcie_slot	from, to;
 	/* true: the card has a monitor of the user slot, so the slot's state is valid */
 	bool			monitored;
@@ -81,11 +77,10 @@ static uint64_t moved(const struct dma_run *run)
 	return stats.h2c_done > stats.c2h_done ? stats.h2c_done : stats.c2h_done;
 }
 
-/* Read one end of the measured part. Returns 0 or -errno. */
+/* Read one end of the measured window. Returns 0 or -errno. */
 static int read_end(struct litepcie *dev, const struct stretch *stretch,
 		    struct litepcie_counters *counters, struct litepcie_slot *slot)
 {
-	counters->struct_size = sizeof(*counters);
 	slot->struct_size = sizeof(*slot);
 	return (stretch->monitored ? litepcie_slot(dev, slot) : 0) ?:
 	       litepcie_counters(dev, counters);
@@ -99,7 +94,7 @@ static int read_end(struct litepcie *dev, const struct stretch *stretch,
 static int run_stretch(struct dma_run *run, struct stretch *stretch)
 {
 	unsigned int ring = run->buffer_count;
-	struct dma_window *window = &stretch->window;
+	struct dma_window *window = &run->window;
 	double last = util_now();
 	uint64_t before = 0, now = 0;
 	int rc = 0;
@@ -152,13 +147,13 @@ static double held(const struct dma_run *run, const struct stretch *stretch)
  * Returns how many bytes the logic in the slot sends for each byte that it takes, or 1 if only one
  * direction runs.
  */
-static double share(const struct dma_run *run, const struct stretch *stretch)
+static double share(const struct dma_run *run)
 {
-	double h2c = (double)dma_window_h2c_bytes(&stretch->window);
+	double h2c = (double)dma_window_h2c_bytes(&run->window);
 
 	if (!run->h2c.active || !run->c2h.active || h2c <= 0)
 		return 1;
-	return (double)dma_window_c2h_bytes(run, &stretch->window) / h2c;
+	return (double)dma_window_c2h_bytes(run, &run->window) / h2c;
 }
 
 /*
@@ -166,12 +161,12 @@ static double share(const struct dma_run *run, const struct stretch *stretch)
  * of h2c. Its limit is the limit of h2c, or the limit of c2h divided by the ratio @sent if that is
  * lower.
  */
-static void set_uneven(struct rates *rates, const struct stretch *stretch, double sent,
+static void set_uneven(struct rates *rates, const struct dma_run *run, double sent,
 		       struct rate *rate)
 {
 	struct limit c2h = limit_of(LIMIT_C2H, &rates->link, rates->link.mps);
 
-	rate->bytes = dma_window_h2c_bytes(&stretch->window);
+	rate->bytes = dma_window_h2c_bytes(&run->window);
 	rate->gb_per_s = (double)rate->bytes / ((double)rate->cycles * rates->link.cycle_ns);
 	rate->limit = limit_of_h2c(&rates->link, &rates->reads);
 	c2h.value /= sent > 0 ? sent : 1;
@@ -182,15 +177,15 @@ static void set_uneven(struct rates *rates, const struct stretch *stretch, doubl
 static void judge(struct rates *rates, enum rates_way way, const struct dma_run *run,
 		  const struct stretch *stretch, struct bench_slot *found)
 {
-	double low = held(run, stretch), sent = share(run, stretch);
+	double low = held(run, stretch), sent = share(run);
 	size_t used = 0;
 
-	rates_of_stretch(rates, way, run, &stretch->window, &found->rate);
+	rates_of_stretch(rates, way, run, &run->window, &found->rate);
 	if (way == RATES_DUPLEX && sent <= 0)
 		/* The logic sent no data, so the row for duplex has no rate. */
 		found->rate.valid = false;
 	if (fabs(sent - 1) > BENCH_UNEVEN)
-		set_uneven(rates, stretch, sent, &found->rate);
+		set_uneven(rates, run, sent, &found->rate);
 	found->binds = rates_binds(&found->rate);
 	*found->words = '\0';
 	if (low > NOTED) {
@@ -225,19 +220,18 @@ static void measure(struct rates *rates, enum rates_way way, uint64_t bytes,
 
 	stretch.monitored = litepcie_slot(util->dev, &stretch.from) == 0;
 	run.h2c.target = run.c2h.target = bytes / run.data.size;
-	/* dma_window_begin() also sets run.window.told: whether the byte counts of RQ include records. */
 	rc = rc ?: dma_window_begin(&run) ?:
 		   streams_start(util->dev, dma_directions(&run), &options, &run.streams);
-	stretch.window.told = run.window.told;
+	run.window.whole = false;
 	if (rc == 0) {
 		rc = run_stretch(&run, &stretch);
-		if (rc == 0 && !stretch.window.closed)
+		if (rc == 0 && !run.window.closed)
 			litepcie_diagnose(util->dev, dma_directions(&run), found->words,
 					  sizeof(found->words));
 		streams_stop(&run.streams);
 	}
 	util_check(util, rc, ids[way]);
-	if (rc == 0 && stretch.window.closed && dma_window_cycles(&stretch.window))
+	if (rc == 0 && run.window.closed && dma_window_cycles(&run.window))
 		judge(rates, way, &run, &stretch, found);
 }
 

@@ -5,10 +5,10 @@
  */
 
 /*
- * Fill DMA buffers with test data and compare them with it. dma_data.h says what each function
+ * Fill DMA buffers with test data and compare them with it. dma_run.h says what each function
  * promises.
  */
-#include "dma_data.h"
+#include "dma_run.h"
 
 #include <string.h>
 

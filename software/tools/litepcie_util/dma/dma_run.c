@@ -141,7 +141,7 @@ static void report_stall(struct dma_run *run)
 
 	litepcie_stats(run->util->dev, &stats);
 	litepcie_diagnose(run->util->dev, LITEPCIE_H2C | LITEPCIE_C2H, why, sizeof(why));
-	util_fail(run->util, "the card finished no buffer for %d s (h2c: %llu sent, %llu fetched; "
+	util_fail(run->util, "the card finished no buffer for %u s (h2c: %llu sent, %llu fetched; "
 		  "c2h: %llu filled); give more time with --timeout. %s",
 		  run->timeout_s, (unsigned long long)stats.h2c_submitted,
 		  (unsigned long long)stats.h2c_done, (unsigned long long)stats.c2h_done, why);
@@ -257,7 +257,7 @@ static int finish_h2c(struct dma_run *run)
 {
 	struct litepcie *dev = run->util->dev;
 	double deadline = util_now() + run->timeout_s;
-	int rc = litepcie_stream_drain(run->streams.h2c, run->timeout_s * 1000);
+	int rc = litepcie_stream_drain(run->streams.h2c, (int)run->timeout_s * 1000);
 
 	while (rc == 0 && dma_h2c_by_pattern(run)) {
 		run->pattern.struct_size = sizeof(run->pattern);

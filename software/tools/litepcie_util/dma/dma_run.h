@@ -14,7 +14,6 @@
 #ifndef LITEPCIE_UTIL_DMA_RUN_H
 #define LITEPCIE_UTIL_DMA_RUN_H
 
-#include "dma_data.h"
 #include "litepcie_capability.h"
 #include "streams.h"
 #include "util.h"
@@ -24,6 +23,42 @@
 #define DMA_NO_END	UINT64_MAX
 /* bytes of a beat of the card's data path; the card's pattern checker counts in beats */
 #define DMA_BEAT_BYTES	LITEPCIE_BEAT_BYTES
+
+/* Test data of a DMA buffer (dma_data.c) ------------------------------------------------------ */
+
+/*
+ * The test data of a DMA buffer is computed from the number of the buffer. So the receiver compares
+ * a buffer without a copy of the data that was sent.
+ */
+struct dma_data {
+	/*
+	 * true: the data is random words; false: it is the card's pattern, in which dword i of the
+	 * stream has the value i
+	 */
+	bool		random;
+	uint64_t	seed;
+	size_t		size;	/* number of bytes of a DMA buffer, which is a multiple of 8 */
+};
+
+struct dma_difference {
+	/* number of dwords of the received buffer that differ from the expected ones */
+	uint64_t	dwords;
+	/* offset in bytes of the first wrong dword in the received buffer */
+	size_t		offset;
+	uint32_t	expected, got;
+};
+
+/* Fill @buffer with the test data of DMA buffer @number. */
+void dma_data_fill(const struct dma_data *data, uint64_t number, void *buffer);
+
+/*
+ * Compare @buffer with the test data of buffer @number. Returns true if they are equal. Otherwise
+ * @difference is filled in. @scratch is memory for data->size bytes.
+ */
+bool dma_data_check(const struct dma_data *data, uint64_t number, const void *buffer,
+		    void *scratch, struct dma_difference *difference);
+
+/* A run --------------------------------------------------------------------------------------- */
 
 /* The part of a DMA run between two snapshots of the card's counters, @from and @to. */
 struct dma_window {
@@ -71,7 +106,7 @@ struct dma_run {
 	struct dma_data		data;
 	bool			loopback;
 	/* The run fails if the card finishes no buffer for this many seconds. */
-	int			timeout_s;
+	uint32_t		timeout_s;
 	/* longest duration of the DMA run in seconds of the host's clock; 0: no limit */
 	double			duration_s;
 	/* bytes of the packet that is sent in each h2c buffer; 0: whole buffers are sent */

@@ -13,7 +13,6 @@
  * buffers. A short run is measured as a whole, and window->whole is true.
  */
 #include "dma_run.h"
-#include "litepcie_capability.h"
 
 /* A DMA run of at least this many rings of data has a steady state to measure. */
 #define LONG_RUN	2
