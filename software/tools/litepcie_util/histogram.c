@@ -50,30 +50,19 @@ void histogram_make(struct histogram *h, double *samples, size_t count)
 	fill_bins(h, samples);
 }
 
-static void print_bin(const struct emit *out, const struct histogram *h, unsigned int bin,
-		      const char *unit)
+void histogram_emit(const struct emit *out, const struct histogram *h)
 {
-	double from = h->min + bin * h->bin_width;
-	int length = (int)(h->count[bin] * BAR_LENGTH / h->samples);
-
-	if (h->count[bin])
-		emit_text(out, "      %8.1f - %-8.1f %s %6zu %.*s\n", from, from + h->bin_width,
-			  unit, h->count[bin], length ? length : 1,
-			  "########################################");
-}
-
-void histogram_emit(const struct emit *out, const struct histogram *h, const char *unit)
-{
-	char from[32], to[32];
-
-	snprintf(from, sizeof(from), "from_%s", unit);
-	snprintf(to, sizeof(to), "to_%s", unit);
 	emit_array(out, "histogram");
 	for (unsigned int i = 0; i < h->bins; i++) {
-		print_bin(out, h, i, unit);
+		double from = h->min + i * h->bin_width, to = h->min + (i + 1) * h->bin_width;
+		int length = (int)(h->count[i] * BAR_LENGTH / h->samples);
+
+		if (h->count[i])
+			emit_text(out, "      %8.1f - %-8.1f ns %6zu %.*s\n", from, to, h->count[i],
+				  length ? length : 1, "########################################");
 		emit_object(out, NULL);
-		emit_number(out, from, NULL, h->min + i * h->bin_width);
-		emit_number(out, to, NULL, h->min + (i + 1) * h->bin_width);
+		emit_number(out, "from_ns", NULL, from);
+		emit_number(out, "to_ns", NULL, to);
 		emit_unsigned(out, "count", NULL, h->count[i]);
 		emit_object_end(out);
 	}

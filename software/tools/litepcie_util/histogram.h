@@ -29,10 +29,10 @@ struct histogram {
 void histogram_make(struct histogram *histogram, double *samples, size_t count);
 
 /*
- * Print an indented line with a bar for each bin that is not empty, with @unit behind the numbers.
- * JSON gets the array "histogram", whose elements are objects with "from_UNIT", "to_UNIT" and
- * "count", for all bins.
+ * Print an indented line with a bar for each bin that is not empty. The samples are times in ns.
+ * JSON gets the array "histogram", whose elements are objects with "from_ns", "to_ns" and "count",
+ * for all bins.
  */
-void histogram_emit(const struct emit *out, const struct histogram *histogram, const char *unit);
+void histogram_emit(const struct emit *out, const struct histogram *histogram);
 
 #endif /* LITEPCIE_UTIL_HISTOGRAM_H */

@@ -9,7 +9,6 @@
  * measurement.
  */
 #include <math.h>
-#include <stdlib.h>
 
 #include "latency.h"
 
@@ -35,7 +34,7 @@ static void print_row(const struct emit *out, const struct latency_row *row, boo
 	emit_number(out, "software_ns", software ? "  %8.0f" : NULL, row->software);
 	emit_text(out, "\n");
 	if (out->json)
-		histogram_emit(out, &row->hardware, "ns");
+		histogram_emit(out, &row->hardware);
 }
 
 /* Print the histograms of all rows as text, after the table of the rows. */
@@ -47,7 +46,7 @@ static void print_histograms(const struct emit *out, const struct latency *laten
 		if (row->reason)
 			continue;
 		emit_text(out, "  %s\n", row->id);
-		histogram_emit(out, &row->hardware, "ns");
+		histogram_emit(out, &row->hardware);
 	}
 }
 
@@ -88,11 +87,11 @@ static void set_up(struct latency *latency)
 	}
 }
 
-static struct latency latency;
-static uint64_t count = DEFAULT_COUNT;
+static double samples[UTIL_MAX_COUNT], whole[UTIL_MAX_COUNT];
+static struct latency latency = { .count = DEFAULT_COUNT, .samples = samples, .whole = whole };
 
 static const struct util_option options[] = {
-	{ .name = "count", .letter = 'n', .value = "N", .parse = option_number, .to = &count,
+	{ .name = "count", .letter = 'n', .value = "N", .parse = option_number, .to = &latency.count,
 	  .low = 1, .high = UTIL_MAX_COUNT, .rule = "it must be a number from 1 to 1000000",
 	  .help = "transfers in each row, 1 to 1000000 (200)" },
 	{ 0 },
@@ -101,16 +100,9 @@ static const struct util_option options[] = {
 static int run(struct util *util)
 {
 	set_up(&latency);
-	latency.count = count;
-	latency.samples = calloc(2 * count, sizeof(latency.samples[0]));
-	latency.whole = latency.samples + count;
-	if (!latency.samples)
-		util_fail(util, "no memory for %zu samples; ask for fewer with --count",
-			  latency.count);
-	if (latency.samples && util_open(util))
+	if (util_open(util))
 		util_check(util, latency_measure(util, &latency),
 			   util_interrupted() ? "interrupted" : "latency");
-	free(latency.samples);
 	return util_emit(util, util->failed ? NULL : &latency, print);
 }
 

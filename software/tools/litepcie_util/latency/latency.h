@@ -49,7 +49,7 @@ struct latency_row {
 };
 
 struct latency {
-	size_t			count;
+	uint64_t		count;
 	/* time of each transfer in ns: @samples by the card's clock, @whole by the host's clock */
 	double			*samples, *whole;
 	/* true: the card is no simulated board, so times by the host's clock mean something */

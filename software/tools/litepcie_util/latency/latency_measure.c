@@ -69,8 +69,7 @@ static int measure_row(struct transfer *transfer, struct latency *latency, struc
 static int measure_or_refuse(struct transfer *transfer, struct latency *latency,
 			     struct latency_row *row)
 {
-	if (transfer->driven &&
-	    (row->end != LATENCY_DMA || !packet_fits(transfer->dev, row->size)))
+	if (transfer->driven && (row->end != LATENCY_DMA || !packet_fits(transfer->dev, row->size)))
 		row->reason = "this takes a descriptor of its own in the card's table, which the "
 			      "kernel driver keeps for itself; give the card to VFIO "
 			      "(litepcie_util vfio bind)";

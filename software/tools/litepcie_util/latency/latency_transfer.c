@@ -199,8 +199,7 @@ int transfer_take_time(struct litepcie *dev, size_t size, size_t more, struct sh
 	if (counters.rq.payload_bytes < size || counters.rq.payload_bytes > size + more ||
 	    counters.rc.payload_bytes != size)
 		return -EIO;
-	shot->hardware_ns = (double)(counters.rq.last + 1 - counters.cq.first) *
-			    util_tick_ns(dev);
+	shot->hardware_ns = (double)(counters.rq.last + 1 - counters.cq.first) * util_tick_ns(dev);
 	return 0;
 }
 

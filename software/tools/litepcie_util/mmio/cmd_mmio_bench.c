@@ -10,10 +10,8 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "litepcie_capability.h"
 #include "mmio_bench.h"
 #include "rates.h"
 
@@ -54,7 +52,7 @@ static void print_row(const struct emit *out, const struct mmio_row *row)
 	if (row->write)
 		emit_number(out, "mb_per_s", " %9.1f", value);
 	emit_text(out, "\n");
-	histogram_emit(out, &row->ns, "ns");
+	histogram_emit(out, &row->ns);
 }
 
 static void print_rows(const struct emit *out, const struct mmio_bench *bench)
@@ -75,7 +73,7 @@ static void print(const struct emit *out, const void *data)
 
 	emit_string(out, NULL, "mmio_bench     %s\n", out->util->device);
 	emit_string(out, "target", "  %s ", target_names[bench->target]);
-	emit_string(out, "mmio_path", "by %s, ", bench->path);
+	emit_string(out, "mmio_path", "by %s, ", litepcie_mmio_path(out->util->dev));
 	emit_unsigned(out, NULL, "%llu samples in a row, device time\n", bench->count);
 	emit_number(out, "clock_round_trip_ns", "  clock         %6.1f ns round trip of its own "
 		    "register\n", bench->clock_ns);
@@ -144,13 +142,13 @@ static int measure(struct util *util, struct result *result)
 	return mmio_ways_measure(&result->ways);
 }
 
-static struct result result;
-static uint64_t count = DEFAULT_COUNT;
+static double samples[UTIL_MAX_COUNT];
+static struct result result = { .bench = { .count = DEFAULT_COUNT, .samples = samples } };
 
 static const struct util_option options[] = {
 	{ .name = "all", .letter = 'a', .to = &result.bench.all,
 	  .help = "every way of access, in the card's largest memory" },
-	{ .name = "count", .letter = 'n', .value = "N", .parse = option_number, .to = &count,
+	{ .name = "count", .letter = 'n', .value = "N", .parse = option_number, .to = &result.bench.count,
 	  .low = 1, .high = UTIL_MAX_COUNT, .rule = "it must be a number from 1 to 1000000",
 	  .help = "samples in each row, 1 to 1000000 (256); a sample is one read, or 64 writes "
 		  "back to back" },
@@ -163,26 +161,16 @@ static const struct util_option options[] = {
 
 static int run(struct util *util)
 {
-	struct mmio_bench *bench = &result.bench;
 	int rc;
 
-	bench->count = count;
-	set_up(bench);
-	bench->samples = calloc(bench->count, sizeof(bench->samples[0]));
-	if (!bench->samples)
-		util_fail(util, "no memory for %zu samples; ask for fewer with --count",
-			  bench->count);
-	if (!bench->samples || !util_open(util)) {
-		free(bench->samples);
+	set_up(&result.bench);
+	if (!util_open(util))
 		return util_emit(util, NULL, print);
-	}
-	snprintf(bench->path, sizeof(bench->path), "%s", litepcie_mmio_path(util->dev));
 	rc = measure(util, &result);
 	if (rc == -EINTR && util_interrupted())
 		util_fail(util, "interrupted; what was overwritten is restored");
 	else
 		util_check(util, rc, "MMIO");
-	free(bench->samples);
 	return util_emit(util, &result, print);
 }
 

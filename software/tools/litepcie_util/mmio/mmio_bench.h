@@ -35,7 +35,7 @@ struct mmio_row {
 
 struct mmio_bench {
 	struct litepcie	*dev;
-	enum mmio_target	target;
+	enum mmio_target target;
 	/* true: measure every way in which software can access memory, by mmio_ways.c */
 	bool		all;
 	uint32_t	offset;
@@ -44,12 +44,11 @@ struct mmio_bench {
 	/* true: access consecutive words of a memory of the card; false: access one register */
 	bool		spread;
 	/* number of samples that are taken for each row of the report */
-	size_t		count;
+	uint64_t	count;
 	double		*samples;
 	double		tick_ns;	/* length of a tick of the card's device time in ns */
 	/* round trip of one read of the card's clock in ns; NAN: not known */
 	double		clock_ns;
-	char		path[64];
 	struct mmio_row	rows[MMIO_ROWS];
 };
 
@@ -76,7 +75,6 @@ int mmio_since(const struct mmio_bench *bench, uint32_t begin, double *ns);
  * loads and stores, memcpy() or several threads. The result of each way is its rate, its limit and
  * what sets that limit, or the reason why this card cannot be accessed in this way.
  */
-
 #define MMIO_WAYS_MAX	64
 /* bytes of the card's memory that the measurement of MMIO accesses uses */
 #define MMIO_REGION	4096u
