@@ -20,14 +20,14 @@ struct entry {
 	uint64_t			value;
 };
 
-struct dump {
+static struct dump {
 	const char	*csr, *prefix;
 	/* number of the BAR to dump, and the range of bytes in it; @length 0: dump the registers */
 	uint64_t	bar, offset, length;
 	struct entry	*entries;
 	size_t		count;
-	uint32_t	*words;
-};
+	uint32_t	words[MAX_BYTES / 4];
+} dump;
 
 /* Printing registers and bytes ---------------------------------------------------------------- */
 
@@ -74,11 +74,11 @@ static void print(const struct emit *out, const void *result)
 	for (size_t i = 0; i < dump->count; i++)
 		print_register(out, &dump->entries[i]);
 	emit_array_end(out);
-	for (uint64_t at = 0; !out->json && dump->words && at < dump->length; at += LINE)
+	for (uint64_t at = 0; !out->json && at < dump->length; at += LINE)
 		print_line((const uint8_t *)dump->words + at, dump->offset + at,
 			   dump->length - at < LINE ? dump->length - at : LINE);
 	emit_array(out, "words");
-	for (uint64_t i = 0; dump->words && i < dump->length / 4; i++)
+	for (uint64_t i = 0; i < dump->length / 4; i++)
 		emit_unsigned(out, EMIT_ELEMENT, NULL, dump->words[i]);
 	emit_array_end(out);
 }
@@ -134,14 +134,11 @@ static void read_bytes(struct util *util, struct dump *dump)
 			  (unsigned long long)(dump->offset + dump->length));
 		return;
 	}
-	dump->words = calloc(dump->length / 4, 4);
-	if (!dump->words)
-		rc = -ENOMEM;
-	for (; rc >= 0 && at < dump->length && !util_interrupted(); at += 4)
+	for (; rc == 0 && at < dump->length && !util_interrupted(); at += 4)
 		rc = litepcie_bar_read(util->dev, (unsigned int)dump->bar, dump->offset + at,
 				       &dump->words[at / 4], 4);
 	util_check(util, rc, "reading the BAR");
-	if (rc >= 0 && at < dump->length)
+	if (rc == 0 && at < dump->length)
 		util_fail(util, "interrupted after %llu of %llu bytes", (unsigned long long)at,
 			  (unsigned long long)dump->length);
 }
@@ -171,8 +168,6 @@ static int parse_range(struct util *util, struct dump *dump)
 	return -1;
 }
 
-static struct dump dump;
-
 static const struct util_option options[] = {
 	{ .name = "bar", .letter = 'b', .value = "N", .parse = option_number, .to = &dump.bar,
 	  .high = LITEPCIE_BARS - 1, .rule = "it must be a number from 0 to 5",
@@ -196,7 +191,6 @@ static int run(struct util *util)
 	}
 	status = util_emit(util, util->failed ? NULL : &dump, print);
 	free(dump.entries);
-	free(dump.words);
 	return status;
 }
 

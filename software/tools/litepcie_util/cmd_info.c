@@ -15,8 +15,6 @@
 struct info {
 	char				identifier[257];
 	uint64_t			ticks;
-	struct litepcie_conditions	link;
-	const char			*path;
 	struct litepcie_card		card;
 	/*
 	 * entries of the capability table for the card's memories; an entry of size 0 stands for a
@@ -91,7 +89,7 @@ static void print_endpoint(const struct emit *out, const struct info *info)
 static void print(const struct emit *out, const void *result)
 {
 	const struct info *info = result;
-	const struct litepcie_conditions *link = &info->link;
+	const struct litepcie_conditions *link = &out->util->conditions;
 
 	emit_text(out, "device         %s (%s)\n", out->util->device,
 		  litepcie_backend(out->util->dev));
@@ -110,7 +108,7 @@ static void print(const struct emit *out, const void *result)
 	emit_bool(out, "msi_enabled", link->msi);
 	emit_string(out, NULL, "interrupts     MSI %s\n", link->msi ? "enabled" : "disabled");
 	print_endpoint(out, info);
-	emit_string(out, "mmio_path", "mmio path      %s\n", info->path);
+	emit_string(out, "mmio_path", "mmio path      %s\n", litepcie_mmio_path(out->util->dev));
 }
 
 static int run(struct util *util)
@@ -119,8 +117,6 @@ static int run(struct util *util)
 
 	if (!util_open(util))
 		return util_emit(util, NULL, print);
-	info.link = util->conditions;
-	info.path = litepcie_mmio_path(util->dev);
 	ask_card(util->dev, &info);
 	util_check(util, litepcie_identifier(util->dev, info.identifier, sizeof(info.identifier)),
 		   "reading the identifier");

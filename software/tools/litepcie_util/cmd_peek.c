@@ -148,8 +148,7 @@ const struct command cmd_peek = {
 		"\n"
 		"Reading may have an effect: device_time_low, for one, latches device_time_high.\n",
 	.options = options,
-	.least = 1,
-	.most = 1,
+	.least = 1, .most = 1,
 	.takes = "one place: a register's name or an offset",
 	.examples =
 		"  litepcie_util peek ctrl_scratch\n"
@@ -168,8 +167,7 @@ const struct command cmd_poke = {
 		"Registers that drive DMA and interrupts belong to the driver where there is one:\n"
 		"it refuses such a write to all but root.\n",
 	.options = options,
-	.least = 2,
-	.most = 2,
+	.least = 2, .most = 2,
 	.takes = "a place and a value",
 	.examples = "  litepcie_util poke ctrl_scratch 0xcafe0001\n",
 	.run = run,

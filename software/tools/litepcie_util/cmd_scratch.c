@@ -84,8 +84,7 @@ static int run(struct util *util)
 	if (scratch.errors)
 		util_fail(util, "the scratch register: %u of %u patterns came back wrong; first "
 			  "0x%08x written, 0x%08x read",
-			  scratch.errors, scratch.patterns, scratch.expected,
-			  scratch.got);
+			  scratch.errors, scratch.patterns, scratch.expected, scratch.got);
 	if (util_interrupted())
 		util_fail(util, "interrupted after %u patterns", scratch.patterns);
 	return util_emit(util, &scratch, print);

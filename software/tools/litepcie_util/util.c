@@ -110,16 +110,6 @@ static void print_envelope(const struct emit *out, const struct util *util)
 	emit_object_end(out);
 }
 
-static int close_and_report(struct util *util)
-{
-	litepcie_close(util->dev);
-	util->dev = NULL;
-	if (fflush(stdout) != 0 || ferror(stdout))
-		util_fail(util, "the result could not be written to stdout");
-	print_failures(util);
-	return util->failed ? EXIT_FAILED : EXIT_OK;
-}
-
 int util_emit(struct util *util, const void *result,
 	      void (*print)(const struct emit *emit, const void *result))
 {
@@ -131,7 +121,12 @@ int util_emit(struct util *util, const void *result,
 	if (result)
 		print(&emit, result);
 	emit_object_end(&emit);
-	return close_and_report(util);
+	litepcie_close(util->dev);
+	util->dev = NULL;
+	if (fflush(stdout) != 0 || ferror(stdout))
+		util_fail(util, "the result could not be written to stdout");
+	print_failures(util);
+	return util->failed ? EXIT_FAILED : EXIT_OK;
 }
 
 /* Numbers and sizes on the command line ------------------------------------------------------- */

@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <glob.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -399,8 +398,7 @@ const struct command cmd_vfio = {
 		"for one, and a card that vfio-pci does not take goes back to its driver. BARs\n"
 		"are uncached through VFIO: each access is a round trip, and write-combining is\n"
 		"the kernel driver's alone.\n",
-	.least = 2,
-	.most = 2,
+	.least = 2, .most = 2,
 	.takes = "bind, unbind or status, and an address",
 	.examples = "  litepcie_util vfio status 22:00.0\n",
 	.run = run,
