@@ -10,6 +10,8 @@
  */
 #include <stdlib.h>
 
+#include <string.h>
+
 #include "../litepcie_util/dma/dma_data.c"
 #include "check.h"
 #include "seed.h"
@@ -58,17 +60,17 @@ static void a_difference_is_told_exactly(void)
 		uint32_t expected, flip = 1u << rand() % 32;
 
 		dma_data_fill(&data, i, buffer);
-		CHECK(dma_data_check(&data, i, buffer, scratch, &found));
+		CHECK(dma_data_check(&data, i, buffer, &found));
 		expected = buffer[at];
 		buffer[at] ^= flip;
 		if (last != at)
 			buffer[last] ^= 1;
-		CHECK(!dma_data_check(&data, i, buffer, scratch, &found));
+		CHECK(!dma_data_check(&data, i, buffer, &found));
 		CHECK_EQUAL(found.dwords, 1 + (last != at));
 		CHECK_EQUAL(found.offset, 4 * at);
 		CHECK_EQUAL(found.expected, expected);
 		CHECK_EQUAL(found.got, expected ^ flip);
-		CHECK(!dma_data_check(&data, i + 1, buffer, scratch, &found));
+		CHECK(!dma_data_check(&data, i + 1, buffer, &found));
 	}
 }
 

@@ -139,8 +139,7 @@ static void print_mismatch(const struct emit *out, const struct dma_run *run)
 		return;
 	emit_string(out, "direction", NULL, run->loopback ? "loopback" : data ? "c2h" : "h2c");
 	emit_unsigned(out, "buffer", NULL, data ? run->first_wrong : byte / run->data.size);
-	emit_unsigned(out, "offset_bytes", NULL,
-		      data ? run->first.offset : byte % run->data.size);
+	emit_unsigned(out, "offset_bytes", NULL, data ? run->first.offset : byte % run->data.size);
 	emit_known(out, "expected", data ? (int64_t)run->first.expected : -1);
 	emit_known(out, "got", data ? (int64_t)run->first.got : -1);
 	emit_object_end(out);

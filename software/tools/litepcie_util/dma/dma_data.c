@@ -10,8 +10,6 @@
  */
 #include "dma_run.h"
 
-#include <string.h>
-
 /*
  * Returns number @index of the random number generator splitmix64 (S. Vigna, public domain). This
  * generator can compute a number without the numbers before it.
@@ -25,40 +23,49 @@ static uint64_t random_word(uint64_t seed, uint64_t index)
 	return z ^ z >> 31;
 }
 
+/* Returns 8 bytes of the stream of test data: the words 2 * @index and 2 * @index + 1. */
+static uint64_t word_of(const struct dma_data *data, uint64_t index)
+{
+	if (data->random)
+		return random_word(data->seed, index);
+	return (uint64_t)(uint32_t)(2 * index + 1) << 32 | (uint32_t)(2 * index);
+}
+
 void dma_data_fill(const struct dma_data *data, uint64_t number, void *buffer)
 {
 	size_t words = data->size / 8;
-	uint64_t *out = buffer, index = number * words;
+	uint64_t *out = buffer;
 
-	for (size_t i = 0; i < words; i++, index++) {
-		if (data->random)
-			out[i] = random_word(data->seed, index);
-		else
-			out[i] = (uint64_t)(uint32_t)(2 * index + 1) << 32 | (uint32_t)(2 * index);
-	}
+	for (size_t i = 0; i < words; i++)
+		out[i] = word_of(data, number * words + i);
 }
 
-static void find_difference(const uint32_t *expected, const uint32_t *got, size_t dwords,
-			    struct dma_difference *difference)
+static void compare(uint32_t expected, uint32_t got, size_t offset,
+		    struct dma_difference *difference)
 {
-	difference->dwords = 0;
-	for (size_t i = 0; i < dwords; i++) {
-		if (expected[i] == got[i])
-			continue;
-		if (!difference->dwords++) {
-			difference->offset = 4 * i;
-			difference->expected = expected[i];
-			difference->got = got[i];
-		}
+	if (expected == got)
+		return;
+	if (!difference->dwords++) {
+		difference->offset = offset;
+		difference->expected = expected;
+		difference->got = got;
 	}
 }
 
 bool dma_data_check(const struct dma_data *data, uint64_t number, const void *buffer,
-		    void *scratch, struct dma_difference *difference)
+		    struct dma_difference *difference)
 {
-	dma_data_fill(data, number, scratch);
-	if (memcmp(scratch, buffer, data->size) == 0)
-		return true;
-	find_difference(scratch, buffer, data->size / 4, difference);
-	return false;
+	size_t words = data->size / 8;
+	const uint64_t *got = buffer;
+
+	difference->dwords = 0;
+	for (size_t i = 0; i < words; i++) {
+		uint64_t expected = word_of(data, number * words + i);
+
+		if (got[i] == expected)
+			continue;
+		compare((uint32_t)expected, (uint32_t)got[i], 8 * i, difference);
+		compare(expected >> 32, got[i] >> 32, 8 * i + 4, difference);
+	}
+	return !difference->dwords;
 }

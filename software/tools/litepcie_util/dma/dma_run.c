@@ -9,7 +9,6 @@
  * for the card.
  */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "dma_run.h"
 #include "progress.h"
@@ -54,7 +53,7 @@ static int check(struct dma_run *run, const struct litepcie_buffer *buffer)
 		return -EBADMSG;
 	}
 	run->compared++;
-	if (dma_data_check(&run->data, buffer->sequence, buffer->data, run->scratch, &difference))
+	if (dma_data_check(&run->data, buffer->sequence, buffer->data, &difference))
 		return 0;
 	if (!run->wrong_buffers++) {
 		run->first_wrong = buffer->sequence;
@@ -234,12 +233,10 @@ static int start(struct dma_run *run)
 {
 	struct litepcie_stream_options options = {
 		.struct_size = sizeof(options),
-		.buffer_size = run->buffer_size,
-		.buffer_count = run->buffer_count,
+		.buffer_size = run->buffer_size, .buffer_count = run->buffer_count,
 		.loopback = run->loopback && !run->util->stock.external,
 		.pattern = !run->loopback,
-		.packets = run->packet > 0,
-		.batch = run->packet ? run->batch : 0,
+		.packets = run->packet > 0, .batch = run->packet ? run->batch : 0,
 		.limit = run->c2h.target == DMA_NO_END ? 0 : run->c2h.target,
 	};
 	int rc = dma_window_begin(run) ?:
@@ -274,16 +271,13 @@ void dma_run(struct dma_run *run)
 	double begin = util_now();
 	int rc, stopped;
 
-	if (!run->buffer_size)
-		run->buffer_size = LITEPCIE_BUFFER_SIZE;
-	if (!run->buffer_count)
-		run->buffer_count = LITEPCIE_BUFFER_COUNT;
-	run->data.size = run->packet ? run->packet : run->buffer_size;
+	run->buffer_size = run->buffer_size ?: LITEPCIE_BUFFER_SIZE;
+	run->buffer_count = run->buffer_count ?: LITEPCIE_BUFFER_COUNT;
+	run->data.size = run->packet ?: run->buffer_size;
 	run->batch = run->buffer_count / 2;
 	if (run->batch > DMA_BATCH)
 		run->batch = DMA_BATCH;
-	run->scratch = malloc(run->data.size);
-	rc = run->scratch ? start(run) : -ENOMEM;
+	rc = start(run);
 	if (rc == 0)
 		rc = loop(run);
 	if (rc >= 0 && !util_interrupted() && run->h2c.active)
@@ -309,5 +303,4 @@ void dma_run(struct dma_run *run)
 		util_check(util, stopped, "stopping the DMA");
 	if (rc >= 0 && !util_interrupted())
 		dma_judge(run);
-	free(run->scratch);
 }

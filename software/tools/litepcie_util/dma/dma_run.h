@@ -41,7 +41,10 @@ struct dma_data {
 };
 
 struct dma_difference {
-	/* number of dwords of the received buffer that differ from the expected ones */
+	/*
+	 * number of dwords of the received buffer that differ from the expected ones; 0: the other
+	 * members are not set
+	 */
 	uint64_t	dwords;
 	/* offset in bytes of the first wrong dword in the received buffer */
 	size_t		offset;
@@ -52,11 +55,11 @@ struct dma_difference {
 void dma_data_fill(const struct dma_data *data, uint64_t number, void *buffer);
 
 /*
- * Compare @buffer with the test data of buffer @number. Returns true if they are equal. Otherwise
- * @difference is filled in. @scratch is memory for data->size bytes.
+ * Compare @buffer with the test data of buffer @number. Returns true if they are equal, and fills in
+ * @difference.
  */
 bool dma_data_check(const struct dma_data *data, uint64_t number, const void *buffer,
-		    void *scratch, struct dma_difference *difference);
+		    struct dma_difference *difference);
 
 /* A run --------------------------------------------------------------------------------------- */
 
@@ -122,7 +125,6 @@ struct dma_run {
 	/* number of DMA buffers that are filled or compared before they are handed on together */
 	unsigned int		batch;
 	struct streams		streams;
-	uint8_t			*scratch;
 	struct dma_direction	h2c, c2h;
 
 	/* The fields of struct dma_run from here on are results of the run. */

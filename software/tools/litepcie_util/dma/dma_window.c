@@ -21,12 +21,12 @@
  */
 #define END_MARGIN	128
 
-static uint64_t finished(const struct dma_run *run, uint64_t h2c, uint64_t c2h)
+/* Returns the number of buffers that are done in the slower of the active directions. */
+static uint64_t finished(const struct dma_run *run, const struct litepcie_stats *stats)
 {
-	if (!run->h2c.active)
-		return c2h;
-	if (!run->c2h.active)
-		return h2c;
+	uint64_t h2c = run->h2c.active ? stats->h2c_done : UINT64_MAX;
+	uint64_t c2h = run->c2h.active ? stats->c2h_done : UINT64_MAX;
+
 	return h2c < c2h ? h2c : c2h;
 }
 
@@ -80,7 +80,7 @@ int dma_window_step(struct dma_run *run)
 
 		return ends ? dma_window_end(run) : 0;
 	}
-	if (finished(run, stats.h2c_done, stats.c2h_done) < window->skip)
+	if (finished(run, &stats) < window->skip)
 		return 0;
 	window->open = true;
 	window->whole = false;
