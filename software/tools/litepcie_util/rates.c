@@ -19,6 +19,8 @@
  * looks like a slow host.
  */
 #define TRIES		3u
+/* longest wait in seconds for the next buffer; a longer wait is a failure of the run */
+#define TIMEOUT_S	30
 
 static const char *const ids[RATES_WAYS] = { "c2h", "h2c", "duplex" };
 
@@ -147,25 +149,24 @@ static void measure(struct rates *rates, enum rates_way way, const struct rates_
 		    struct rate *rate)
 {
 	struct util *util = rates->util;
-	size_t each = plan->packet ?: plan->buffer_size ?: LITEPCIE_BUFFER_SIZE;
+	struct dma_run run = plan->run;
+	size_t each = run.packet ?: run.buffer_size ?: LITEPCIE_BUFFER_SIZE;
 	uint64_t buffers = plan->bytes ? plan->bytes / each : DMA_NO_END;
-	struct dma_run run = {
-		/*
-		 * A duplex run uses the loopback of the DMA: without the loopback the two
-		 * directions would end at different times.
-		 */
-		.util = util, .timeout_s = plan->timeout_s, .loopback = way == RATES_DUPLEX,
-		.duration_s = plan->duration_s, .packet = plan->packet, .watch = plan->watch,
-		.buffer_size = plan->buffer_size, .buffer_count = plan->buffer_count,
-		.data = { .random = way == RATES_DUPLEX, .seed = 1 },
-		.h2c = { .active = way != RATES_C2H, .target = buffers },
-		.c2h = { .active = way != RATES_H2C, .target = buffers },
-	};
 	int rc = litepcie_counters_clear(util->dev);
 
 	util_check(util, rc, "clearing the counters");
 	if (rc < 0)
 		return;
+	run.util = util;
+	run.timeout_s = TIMEOUT_S;
+	run.h2c = (struct dma_direction) { .active = way != RATES_C2H, .target = buffers };
+	run.c2h = (struct dma_direction) { .active = way != RATES_H2C, .target = buffers };
+	/*
+	 * A duplex run uses the loopback of the DMA: without the loopback the two directions would
+	 * end at different times.
+	 */
+	run.loopback = way == RATES_DUPLEX;
+	run.data = (struct dma_data) { .random = run.loopback, .seed = 1 };
 	dma_run(&run);
 	if (!run.started || !run.window.closed || !dma_window_cycles(&run.window))
 		return;
@@ -180,8 +181,8 @@ static void measure(struct rates *rates, enum rates_way way, const struct rates_
 static bool settled(const struct util *util, const struct rates_plan *plan,
 		    const struct rate *rate)
 {
-	return util->failed || util_interrupted() || !rate->valid || plan->watch ||
-	       plan->duration_s > 0 || strcmp(rates_binds(rate), "host") != 0;
+	return util->failed || util_interrupted() || !rate->valid || plan->run.watch ||
+	       plan->run.duration_s > 0 || strcmp(rates_binds(rate), "host") != 0;
 }
 
 /*
@@ -192,17 +193,15 @@ static bool settled(const struct util *util, const struct rates_plan *plan,
 void rates_measure_way(struct rates *rates, enum rates_way way, const struct rates_plan *plan,
 		       struct rate *rate)
 {
-	struct rate best = { .id = ids[way] };
-
 	for (unsigned int i = 0; i < TRIES; i++) {
-		*rate = (struct rate) { .id = ids[way] };
-		measure(rates, way, plan, rate);
-		if (i == 0 || (rate->valid && (!best.valid || rate->gb_per_s > best.gb_per_s)))
-			best = *rate;
-		if (settled(rates->util, plan, rate))
+		struct rate tried = { .id = ids[way] };
+
+		measure(rates, way, plan, &tried);
+		if (i == 0 || (tried.valid && (!rate->valid || tried.gb_per_s > rate->gb_per_s)))
+			*rate = tried;
+		if (settled(rates->util, plan, &tried))
 			break;
 	}
-	*rate = best;
 	rate->valid = rate->valid && !rates->util->failed;
 }
 
@@ -218,11 +217,9 @@ void rates_measure(struct rates *rates, const struct rates_plan *plan)
 		util_fail(util, "interrupted");
 }
 
-void rates_learn_host(struct rates *rates, int timeout_s)
+void rates_learn_host(struct rates *rates)
 {
-	const struct rates_plan plan = {
-		.ways = 1u << RATES_H2C, .bytes = RATES_LEAST_BYTES, .timeout_s = timeout_s,
-	};
+	const struct rates_plan plan = { .ways = 1u << RATES_H2C, .bytes = RATES_LEAST_BYTES };
 
 	rates_measure(rates, &plan);
 }

@@ -50,17 +50,8 @@ struct rates_plan {
 	unsigned int	ways;
 	/* number of bytes to move in each direction in a run; 0: until the duration is over */
 	uint64_t	bytes;
-	/* duration of a DMA run in seconds of the host's clock; 0: no limit */
-	double		duration_s;
-	/* longest wait in seconds for the next buffer; a longer wait is a failure of the run */
-	int		timeout_s;
-	/* receives reports while a DMA run goes on; NULL: no reports are made */
-	struct dma_watch *watch;
-	/* bytes of a buffer and number of buffers of each ring; 0: the library's default */
-	size_t			buffer_size;
-	unsigned int		buffer_count;
-	/* bytes of the packet in each buffer; 0: whole buffers are sent */
-	size_t			packet;
+	/* what all runs have in common: duration_s, watch, packet, buffer_size and buffer_count */
+	struct dma_run run;
 };
 
 struct rates {
@@ -83,7 +74,7 @@ void rates_measure(struct rates *rates, const struct rates_plan *plan);
  * Measure a short run of h2c, which finds the round trip time of a read of host memory. The limits
  * of h2c and of packets depend on that time.
  */
-void rates_learn_host(struct rates *rates, int timeout_s);
+void rates_learn_host(struct rates *rates);
 
 /*
  * Measure one direction. The limit includes the round trip of reads only if a run of h2c was

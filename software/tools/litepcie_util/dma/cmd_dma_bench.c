@@ -17,7 +17,6 @@
 #define SWEEP_SIZE	RATES_LEAST_BYTES
 /* seconds that dma_bench --interval runs each direction; iperf3 has the same default */
 #define INTERVAL_RUN_S	10
-#define TIMEOUT_S	30
 
 struct bench {
 	struct rates		rates;
@@ -111,15 +110,15 @@ static int complete(struct util *util, struct bench *bench)
 {
 	struct rates_plan *plan = &bench->plan;
 
-	if (bench->sweep && (bench->interval_s > 0 || plan->duration_s > 0 || plan->ways))
+	if (bench->sweep && (bench->interval_s > 0 || plan->run.duration_s > 0 || plan->ways))
 		return util_usage(util, "--sweep has only --size beside it: each size goes there "
 				  "and back");
-	if (bench->slot && (bench->interval_s > 0 || plan->duration_s > 0 || bench->sweep))
+	if (bench->slot && (bench->interval_s > 0 || plan->run.duration_s > 0 || bench->sweep))
 		return util_usage(util, "--slot has only --size and --direction beside it: its logic "
 				  "may move nothing");
-	if (bench->interval_s > 0 && plan->duration_s <= 0 && !plan->bytes)
-		plan->duration_s = INTERVAL_RUN_S;
-	if (!plan->bytes && plan->duration_s <= 0)
+	if (bench->interval_s > 0 && plan->run.duration_s <= 0 && !plan->bytes)
+		plan->run.duration_s = INTERVAL_RUN_S;
+	if (!plan->bytes && plan->run.duration_s <= 0)
 		plan->bytes = bench->sweep ? SWEEP_SIZE : DEFAULT_SIZE;
 	return -1;
 }
@@ -134,15 +133,15 @@ static void measure(struct util *util, struct bench *bench)
 	bench->intervals.rates = &bench->rates;
 	bench->intervals.print = !util->json;
 	if (bench->interval_s > 0)
-		bench->plan.watch = &watch;
+		bench->plan.run.watch = &watch;
 	rates_prepare(util, &bench->rates, true, 0);
 	if (bench->sweep)
-		bench_sweep(&bench->rates, bench->plan.bytes, TIMEOUT_S, bench->size);
+		bench_sweep(&bench->rates, bench->plan.bytes, bench->size);
 	else if (bench->slot)
 		bench_slot(&bench->rates, &bench->plan, bench->way);
 	else
 		rates_measure(&bench->rates, &bench->plan);
-	bench->plan.watch = NULL;
+	bench->plan.run.watch = NULL;
 }
 
 static bool parse_way(const struct util_option *option, const char *text)
@@ -154,7 +153,7 @@ static bool parse_way(const struct util_option *option, const char *text)
 	return known;
 }
 
-static struct bench bench = { .plan = { .timeout_s = TIMEOUT_S } };
+static struct bench bench;
 
 static const struct util_option options[] = {
 	{ .name = "size", .letter = 's', .value = "BYTES", .parse = option_size,
@@ -166,7 +165,7 @@ static const struct util_option options[] = {
 	  .to = &bench.plan.ways, .choices = "c2h h2c duplex",
 	  .rule = "there are c2h, h2c and duplex", .help = "c2h, h2c or duplex alone" },
 	{ .name = "duration", .letter = 't', .value = "S", .parse = option_seconds,
-	  .to = &bench.plan.duration_s, .rule = OPTION_SECONDS,
+	  .to = &bench.plan.run.duration_s, .rule = OPTION_SECONDS,
 	  .help = "run each way for S seconds of the host's clock" },
 	{ .name = "interval", .letter = 'i', .value = "S", .parse = option_seconds,
 	  .to = &bench.interval_s, .rule = OPTION_SECONDS,

@@ -29,15 +29,15 @@ struct bench_intervals {
 	/* true: print each interval of a run as text as soon as it has ended */
 	bool			print;
 	struct bench_interval	*entry;
-	size_t			count, room;
+	size_t			count;
 };
 
 struct bench_size {
 	size_t		bytes;
 	char		id[32];
 	struct rate	rate;
-	/* sentence that says why this transfer size has no rate; empty if it has one */
-	char		reason[UTIL_SENTENCE];
+	/* sentence that says why this transfer size has no rate, if it has none */
+	const char	*reason;
 };
 
 /* h2c and c2h count as unequal if their amounts of data differ by more than this fraction */
@@ -72,8 +72,7 @@ void bench_intervals_emit(const struct emit *out, const struct bench_intervals *
  * Measure the rate for each size of transfer, with @bytes in each direction. A size that the card
  * cannot transfer gets a reason in place of a rate. Failures are noted in rates->util.
  */
-void bench_sweep(struct rates *rates, uint64_t bytes, int timeout_s,
-		 struct bench_size size[BENCH_SIZES]);
+void bench_sweep(struct rates *rates, uint64_t bytes, struct bench_size size[BENCH_SIZES]);
 void bench_sweep_emit(const struct emit *out, const struct rates *rates,
 		      const struct bench_size size[BENCH_SIZES]);
 

@@ -13,34 +13,25 @@
 
 #include "dma_bench.h"
 
-#define ROOM	64
-
 static bool keep(struct bench_intervals *intervals, const struct bench_interval *entry)
 {
-	struct bench_interval *larger;
+	struct bench_interval *more = realloc(intervals->entry,
+					      (intervals->count + 1) * sizeof(*more));
 
-	if (intervals->count == intervals->room) {
-		larger = realloc(intervals->entry, (intervals->room + ROOM) * sizeof(*larger));
-		if (!larger)
-			return false;
-		intervals->entry = larger;
-		intervals->room += ROOM;
-	}
-	intervals->entry[intervals->count++] = *entry;
+	if (!more)
+		return false;
+	intervals->entry = more;
+	more[intervals->count++] = *entry;
 	return true;
-}
-
-static double card_ms(const struct rates *rates, const struct rate *rate)
-{
-	return (double)rate->cycles * rates->link.cycle_ns / 1e6;
 }
 
 static void print_interval(const struct rates *rates, const struct bench_interval *entry)
 {
 	const struct rate *rate = &entry->rate;
+	double card_ms = (double)rate->cycles * rates->link.cycle_ns / 1e6;
 
 	printf("  %-6s %5.1f-%-5.1f %9.3f %8.1f %7.2f %7.2f %8.3f  %s\n", rate->id, entry->from_s,
-	       entry->to_s, card_ms(rates, rate), (double)rate->bytes / 1e6, rate->gb_per_s,
+	       entry->to_s, card_ms, (double)rate->bytes / 1e6, rate->gb_per_s,
 	       rate->limit.value, rate->gb_per_s / rate->limit.value, rates_binds(rate));
 	fflush(stdout);
 }

@@ -240,7 +240,7 @@ void bench_slot(struct rates *rates, const struct rates_plan *plan,
 {
 	struct util *util = rates->util;
 
-	rates_learn_host(rates, plan->timeout_s);
+	rates_learn_host(rates);
 	for (int way = 0; way < RATES_WAYS; way++) {
 		found[way].wanted = !plan->ways || plan->ways & 1u << way;
 		if (found[way].wanted && !util->failed && !util_interrupted())

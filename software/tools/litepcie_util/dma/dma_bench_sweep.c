@@ -11,11 +11,9 @@
  * A transfer of less than the smallest buffer is a packet, and only a card with records can send
  * packets. A larger transfer is one buffer of that size.
  */
-#include <errno.h>
 #include <math.h>
 
 #include "dma_bench.h"
-#include "litepcie_capability.h"
 
 #define SMALLEST	64u
 /* most packets that are sent to the card and back for each transfer size */
@@ -55,13 +53,13 @@ static void measure_size(struct rates *rates, struct rates_plan plan, struct ben
 	size_t buffer = packet ? LITEPCIE_BUFFER_SMALLEST : size->bytes;
 
 	if (packet && !util_has_block(dev, LITEPCIE_BLOCK_RECORDS)) {
-		snprintf(size->reason, sizeof(size->reason), "this card has no records, without "
-			 "which there are whole buffers only");
+		size->reason = "this card has no records, without which there are whole buffers "
+			       "only";
 		return;
 	}
-	plan.buffer_size = buffer;
-	plan.buffer_count = ring_buffers(dev, buffer);
-	plan.packet = packet ? size->bytes : 0;
+	plan.run.buffer_size = buffer;
+	plan.run.buffer_count = ring_buffers(dev, buffer);
+	plan.run.packet = packet ? size->bytes : 0;
 	rates_measure_way(rates, RATES_DUPLEX, &plan, &size->rate);
 }
 
@@ -69,22 +67,19 @@ static void measure_size(struct rates *rates, struct rates_plan plan, struct ben
  * Measure all sizes. rates_learn_host() comes first: the limit of small transfers depends on the
  * round trip of reads of host memory.
  */
-void bench_sweep(struct rates *rates, uint64_t bytes, int timeout_s,
-		 struct bench_size size[BENCH_SIZES])
+void bench_sweep(struct rates *rates, uint64_t bytes, struct bench_size size[BENCH_SIZES])
 {
 	struct util *util = rates->util;
-	const struct rates_plan plan = { .bytes = bytes, .timeout_s = timeout_s };
+	const struct rates_plan plan = { .bytes = bytes };
 
 	for (unsigned int i = 0; i < BENCH_SIZES; i++) {
 		size[i].bytes = SMALLEST << i;
 		snprintf(size[i].id, sizeof(size[i].id), "duplex/%zu", size[i].bytes);
-		snprintf(size[i].reason, sizeof(size[i].reason), "not measured");
-		size[i].rate.id = size[i].id;
+		size[i].reason = "not measured";
 	}
-	rates_learn_host(rates, timeout_s);
+	rates_learn_host(rates);
 	for (unsigned int i = 0; i < BENCH_SIZES && !util->failed; i++) {
 		measure_size(rates, plan_of(plan, &size[i]), &size[i]);
-		size[i].rate.id = size[i].id;
 		/* dma_run() notes a Ctrl-C during a run. One between two runs is noted here. */
 		if (util_interrupted() && !util->failed)
 			util_fail(util, "interrupted");
@@ -113,7 +108,7 @@ void bench_sweep_emit(const struct emit *out, const struct rates *rates,
 		emit_number(out, "transfers_per_s", NULL, millions * 1e6);
 		util_emit_reason(out, 12, "no value: ", valid ? NULL : size[i].reason);
 		if (valid || out->json)
-			bench_emit_rate(out, &size[i].rate, size[i].rate.id, NULL);
+			bench_emit_rate(out, &size[i].rate, size[i].id, NULL);
 		emit_object_end(out);
 	}
 	emit_array_end(out);

@@ -14,7 +14,6 @@
 
 #include "doctor.h"
 
-#define TIMEOUT_S	30
 /* column of the terminal at which each further line of a finding begins */
 #define FINDING		7
 #define REFUSED		"mmio_writes_refused"
@@ -192,8 +191,7 @@ static void print(const struct emit *out, const void *result)
  */
 static bool extended_tags(const struct doctor_host *host)
 {
-	return !host->steps || !host->path[0].express.known ||
-	       host->path[0].express.extended_tags;
+	return !host->steps || !host->path[0].express.known || host->path[0].express.extended_tags;
 }
 
 /*
@@ -265,7 +263,7 @@ static const struct util_option options[] = {
 
 static int run(struct util *util)
 {
-	const struct rates_plan plan = { .bytes = RATES_LEAST_BYTES, .timeout_s = TIMEOUT_S };
+	const struct rates_plan plan = { .bytes = RATES_LEAST_BYTES };
 	static struct doctor doctor;
 
 	if (!*address)
