@@ -28,15 +28,6 @@ struct info {
 	int64_t				h2c_cause, c2h_cause, user_cause;
 };
 
-static int64_t parameter(struct litepcie *dev, unsigned int type, unsigned int number)
-{
-	struct litepcie_block block = { .struct_size = sizeof(block) };
-
-	if (litepcie_block_find(dev, type, 0, &block) < 0 || block.parameters <= number)
-		return -1;
-	return block.parameter[number];
-}
-
 /*
  * Fill in @info from the card's capability table, not from constants, so that one build of
  * litepcie_util fits every gateware.
@@ -49,9 +40,9 @@ static void ask_card(struct litepcie *dev, struct info *info)
 		info->memory[i] = (struct litepcie_block) { .struct_size = sizeof(*info->memory) };
 		litepcie_block_find(dev, LITEPCIE_BLOCK_MEMORY, i, &info->memory[i]);
 	}
-	info->h2c_cause = parameter(dev, LITEPCIE_BLOCK_DMA, LITEPCIE_DMA_H2C_CAUSE);
-	info->c2h_cause = parameter(dev, LITEPCIE_BLOCK_DMA, LITEPCIE_DMA_C2H_CAUSE);
-	info->user_cause = parameter(dev, LITEPCIE_BLOCK_USER, LITEPCIE_USER_CAUSE);
+	info->h2c_cause = util_parameter(dev, LITEPCIE_BLOCK_DMA, LITEPCIE_DMA_H2C_CAUSE);
+	info->c2h_cause = util_parameter(dev, LITEPCIE_BLOCK_DMA, LITEPCIE_DMA_C2H_CAUSE);
+	info->user_cause = util_parameter(dev, LITEPCIE_BLOCK_USER, LITEPCIE_USER_CAUSE);
 }
 
 static const char *rate_text(unsigned int gen)

@@ -30,15 +30,11 @@ static const char *const ids[RATES_WAYS] = { "c2h", "h2c", "duplex" };
  */
 static double in_flight(const struct rates *rates)
 {
-	struct litepcie_block dma = { .struct_size = sizeof(dma) };
+	int64_t buffered = util_parameter(rates->util->dev, LITEPCIE_BLOCK_DMA,
+					  LITEPCIE_DMA_H2C_BUFFERED);
 	double bytes = (double)rates->tags * rates->link.mrrs;
 
-	if (litepcie_block_find(rates->util->dev, LITEPCIE_BLOCK_DMA, 0, &dma) == 0 &&
-	    dma.parameters > LITEPCIE_DMA_H2C_BUFFERED &&
-	    dma.parameter[LITEPCIE_DMA_H2C_BUFFERED] &&
-	    dma.parameter[LITEPCIE_DMA_H2C_BUFFERED] < bytes)
-		bytes = dma.parameter[LITEPCIE_DMA_H2C_BUFFERED];
-	return bytes;
+	return buffered > 0 ? fmin(bytes, (double)buffered) : bytes;
 }
 
 struct limit_link rates_link(const struct util *util)

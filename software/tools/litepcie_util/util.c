@@ -71,6 +71,15 @@ bool util_has_block(struct litepcie *dev, unsigned int type)
 	return litepcie_block_find(dev, type, 0, &block) == 0;
 }
 
+int64_t util_parameter(struct litepcie *dev, unsigned int type, unsigned int number)
+{
+	struct litepcie_block block = { .struct_size = sizeof(block) };
+
+	if (litepcie_block_find(dev, type, 0, &block) < 0 || block.parameters <= number)
+		return -1;
+	return block.parameter[number];
+}
+
 double util_tick_ns(const struct litepcie *dev)
 {
 	struct litepcie_card card = { .struct_size = sizeof(card) };

@@ -127,6 +127,12 @@ int util_emit(struct util *util, const void *result,
 /* Returns true if the card's capability table has a block of @type, LITEPCIE_BLOCK_.... */
 bool util_has_block(struct litepcie *dev, unsigned int type);
 
+/*
+ * Returns parameter @number of the card's first block of @type, or -1 if the card has no such block
+ * or the block has fewer parameters.
+ */
+int64_t util_parameter(struct litepcie *dev, unsigned int type, unsigned int number);
+
 /* Returns the length in nanoseconds of a tick of the card's device time. */
 double util_tick_ns(const struct litepcie *dev);
 
