@@ -35,17 +35,6 @@ static unsigned int ring_buffers(struct litepcie *dev, size_t size)
 	return size * most <= RING_BYTES ? most : (unsigned int)(RING_BYTES / size);
 }
 
-/*
- * Returns @plan with at most PACKETS transfers. A small packet takes the program as long as a large
- * buffer, so a run of plan.bytes would take too long with small packets.
- */
-static struct rates_plan plan_of(struct rates_plan plan, const struct bench_size *size)
-{
-	if (plan.bytes > PACKETS * size->bytes)
-		plan.bytes = PACKETS * size->bytes;
-	return plan;
-}
-
 static void measure_size(struct rates *rates, struct rates_plan plan, struct bench_size *size)
 {
 	struct litepcie *dev = rates->util->dev;
@@ -57,6 +46,12 @@ static void measure_size(struct rates *rates, struct rates_plan plan, struct ben
 			       "only";
 		return;
 	}
+	/*
+	 * A small packet takes the program as long as a large buffer, so a run of plan.bytes would
+	 * take too long with small packets.
+	 */
+	if (plan.bytes > PACKETS * size->bytes)
+		plan.bytes = PACKETS * size->bytes;
 	plan.run.buffer_size = buffer;
 	plan.run.buffer_count = ring_buffers(dev, buffer);
 	plan.run.packet = packet ? size->bytes : 0;
@@ -79,17 +74,11 @@ void bench_sweep(struct rates *rates, uint64_t bytes, struct bench_size size[BEN
 	}
 	rates_learn_host(rates);
 	for (unsigned int i = 0; i < BENCH_SIZES && !util->failed; i++) {
-		measure_size(rates, plan_of(plan, &size[i]), &size[i]);
+		measure_size(rates, plan, &size[i]);
 		/* dma_run() notes a Ctrl-C during a run. One between two runs is noted here. */
 		if (util_interrupted() && !util->failed)
 			util_fail(util, "interrupted");
 	}
-}
-
-static double millions_per_s(const struct rates *rates, const struct bench_size *size)
-{
-	return (double)size->rate.bytes / (double)size->bytes /
-	       ((double)size->rate.cycles * rates->link.cycle_ns) * 1e3;
 }
 
 void bench_sweep_emit(const struct emit *out, const struct rates *rates,
@@ -99,16 +88,18 @@ void bench_sweep_emit(const struct emit *out, const struct rates *rates,
 		  "transfers/s");
 	emit_array(out, "rows");
 	for (unsigned int i = 0; i < BENCH_SIZES; i++) {
-		bool valid = size[i].rate.valid;
-		double millions = valid ? millions_per_s(rates, &size[i]) : NAN;
+		const struct rate *rate = &size[i].rate;
+		double transfers = (double)rate->bytes / (double)size[i].bytes;
+		double ns = (double)rate->cycles * rates->link.cycle_ns;
+		double per_s = rate->valid ? transfers / ns * 1e9 : NAN;
 
 		emit_object(out, NULL);
 		emit_unsigned(out, "size_bytes", "  %8llu  ", size[i].bytes);
-		emit_number(out, NULL, "%8.3f M  ", millions);
-		emit_number(out, "transfers_per_s", NULL, millions * 1e6);
-		util_emit_reason(out, 12, "no value: ", valid ? NULL : size[i].reason);
-		if (valid || out->json)
-			bench_emit_rate(out, &size[i].rate, size[i].id, NULL);
+		emit_number(out, NULL, "%8.3f M  ", per_s / 1e6);
+		emit_number(out, "transfers_per_s", NULL, per_s);
+		util_emit_reason(out, 12, "no value: ", rate->valid ? NULL : size[i].reason);
+		if (rate->valid || out->json)
+			bench_emit_rate(out, rate, size[i].id, NULL);
 		emit_object_end(out);
 	}
 	emit_array_end(out);

@@ -10,7 +10,6 @@
  */
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "pci.h"
@@ -18,7 +17,7 @@
 
 #define RESCAN		"/sys/bus/pci/rescan"
 #define WAIT_S		5
-#define STEP_NS		50000000L
+#define STEP_US		50000
 #define STEPS_PER_LOOK	10
 
 static void print(const struct emit *out, const void *result)
@@ -40,16 +39,14 @@ static void print(const struct emit *out, const void *result)
  */
 static int look_for(struct pci_function *function)
 {
-	const struct timespec step = { .tv_nsec = STEP_NS };
-
-	for (long waited = 0; waited < WAIT_S * 1000000000L / STEP_NS; waited++) {
+	for (int waited = 0; waited < WAIT_S * 1000000 / STEP_US; waited++) {
 		int rc = waited % STEPS_PER_LOOK ? 0 : pci_write_text("1", RESCAN);
 
 		if (rc < 0)
 			return rc;
 		if (pci_load(function, function->address) == 0)
 			return 0;
-		nanosleep(&step, NULL);
+		usleep(STEP_US);
 	}
 	return -ETIMEDOUT;
 }

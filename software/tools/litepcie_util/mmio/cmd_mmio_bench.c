@@ -21,11 +21,6 @@ static const char *const target_names[] = { "memory0", "scratch", "time" };
 
 /* Printing the measured accesses -------------------------------------------------------------- */
 
-static double megabytes_per_s(const struct mmio_row *row)
-{
-	return row->ns.median > 0 ? (double)row->size * 1000 / row->ns.median : 0;
-}
-
 struct result {
 	struct mmio_bench	bench;
 	struct mmio_ways	ways;
@@ -34,8 +29,10 @@ struct result {
 static void print_row(const struct emit *out, const struct mmio_row *row)
 {
 	bool valid = !*row->reason;
-	double value = row->write ? megabytes_per_s(row) : row->ns.median;
+	double value = row->ns.median;
 
+	if (row->write)
+		value = value > 0 ? (double)row->size * 1000 / value : 0;
 	emit_string(out, "id", "  %-13s ", row->id);
 	emit_string(out, "op", NULL, row->write ? "write" : "read");
 	emit_unsigned(out, "size_bytes", NULL, row->size);
@@ -189,7 +186,6 @@ const struct command cmd_mmio_bench = {
 		"for each access, mapped loads and stores of 4 and 8 bytes, single accesses up\n"
 		"to 64 bytes (vector instructions, or one TLP of a simulated host),\n"
 		"write-combined stores, memcpy, several threads.\n",
-	.options = options,
 	.examples = "  litepcie_util -d sim:build/board.sock mmio_bench --count 1000\n",
-	.run = run,
+	.options = options, .run = run,
 };
