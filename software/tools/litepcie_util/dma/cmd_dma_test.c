@@ -35,11 +35,6 @@ static double bytes_per_cycle(const struct dma_window *window, uint64_t bytes)
 	return window->closed && cycles ? (double)bytes / (double)cycles : NAN;
 }
 
-static double gb_per_s(const struct dma_run *run, uint64_t bytes)
-{
-	return bytes_per_cycle(&run->window, bytes) / util_tick_ns(run->util->dev);
-}
-
 static double mib(uint64_t bytes)
 {
 	return (double)bytes / (1 << 20);
@@ -58,13 +53,14 @@ static uint64_t h2c_checked(const struct dma_run *run)
 static void print_rates(const struct emit *out, const struct dma_run *run, const char *name,
 			uint64_t bytes, uint64_t moved, uint64_t checked)
 {
+	double per_cycle = bytes_per_cycle(&run->window, bytes);
 	bool known = run->window.closed;
 
 	emit_string(out, NULL, "  %s  ", name);
 	if (!known)
 		emit_text(out, "     - GB/s       - B/cycle");
-	emit_number(out, "gb_per_s", "%6.2f GB/s  ", gb_per_s(run, bytes));
-	emit_number(out, "bytes_per_cycle", "%6.2f B/cycle", bytes_per_cycle(&run->window, bytes));
+	emit_number(out, "gb_per_s", "%6.2f GB/s  ", per_cycle / util_tick_ns(out->util->dev));
+	emit_number(out, "bytes_per_cycle", "%6.2f B/cycle", per_cycle);
 	emit_unsigned(out, "window_bytes", NULL, known ? bytes : 0);
 	emit_unsigned(out, "moved_bytes", NULL, moved);
 	emit_unsigned(out, "compared_bytes", NULL, checked);
@@ -112,12 +108,12 @@ static void print_window(const struct emit *out, const struct dma_window *window
 		emit_text(out, "  nothing was measured\n");
 	if (!emit_object_if(out, "window", window->closed))
 		return;
-	emit_bool(out, "whole_run", window->whole);
-	if (window->whole)
+	emit_bool(out, "whole_run", !window->open);
+	if (!window->open)
 		emit_text(out, "  measured over the whole run, start and end included: ");
 	emit_unsigned(out, "skipped_buffers",
-		      window->whole ? NULL : "  measured in the steady state, after %llu buffers: ",
-		      window->whole ? 0 : window->skip);
+		      window->open ? "  measured in the steady state, after %llu buffers: " : NULL,
+		      window->open ? window->skip : 0);
 	emit_unsigned(out, "cycles", "%llu cycles\n", dma_window_cycles(window));
 	print_stream(out, "cq", &from->cq, &to->cq);
 	print_stream(out, "cc", &from->cc, &to->cc);
@@ -250,9 +246,8 @@ const struct command cmd_dma_test = {
 		"on. The rate is taken by the card's own counters and clock, in the steady state\n"
 		"if the run has 512 buffers or more (4 MiB), else over the whole run. Ctrl-C\n"
 		"stops the card and ends with 1.\n",
-	.options = options,
 	.examples =
 		"  litepcie_util dma_test --size 64M\n"
 		"  litepcie_util --json dma_test --direction both --duration 5\n",
-	.run = run,
+	.options = options, .run = run,
 };

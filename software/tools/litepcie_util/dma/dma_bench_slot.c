@@ -222,7 +222,6 @@ static void measure(struct rates *rates, enum rates_way way, uint64_t bytes,
 	run.h2c.target = run.c2h.target = bytes / run.data.size;
 	rc = rc ?: dma_window_begin(&run) ?:
 		   streams_start(util->dev, dma_directions(&run), &options, &run.streams);
-	run.window.whole = false;
 	if (rc == 0) {
 		rc = run_stretch(&run, &stretch);
 		if (rc == 0 && !run.window.closed)

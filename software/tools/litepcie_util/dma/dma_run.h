@@ -65,11 +65,9 @@ bool dma_data_check(const struct dma_data *data, uint64_t number, const void *bu
 
 /* The part of a DMA run between two snapshots of the card's counters, @from and @to. */
 struct dma_window {
-	bool				open, closed;
-	/* true: the window is the whole DMA run, with its start and its end */
-	bool				whole;
-	/* true: the count of RQ payload bytes includes the card's records and status lines */
-	bool				told;
+	/* true: the window has been opened in the middle of the run; false: it is the whole run */
+	bool				open;
+	bool				closed;
 	/* number of DMA buffers that must be done before the window opens */
 	uint64_t			skip;
 	struct litepcie_counters	from, to;

@@ -25,8 +25,7 @@ int dma_watch_begin(struct dma_run *run, double now)
 	watch->began = now;
 	watch->from_s = watch->to_s = 0;
 	watch->window = (struct dma_window) {
-		.told = run->window.told,
-		.from.struct_size = sizeof(watch->window.from),
+		.open = true, .from.struct_size = sizeof(watch->window.from),
 		.to.struct_size = sizeof(watch->window.to),
 	};
 	return litepcie_counters(run->util->dev, &watch->window.from);

@@ -10,7 +10,7 @@
  *
  * A long run is measured in its steady state. That begins when the first ring of buffers is done,
  * and ends END_MARGIN buffers before the end of the run, where the card might soon have no more
- * buffers. A short run is measured as a whole, and window->whole is true.
+ * buffers. A short run is measured as a whole, and window->open stays false.
  */
 #include "dma_run.h"
 
@@ -50,9 +50,6 @@ int dma_window_begin(struct dma_run *run)
 	window->from.struct_size = sizeof(window->from);
 	window->to.struct_size = sizeof(window->to);
 	window->skip = lasting ? ring : 0;
-	/* In a long run dma_window_step() opens a narrower window later. */
-	window->whole = true;
-	window->told = util_has_block(run->util->dev, LITEPCIE_BLOCK_RECORDS);
 	return litepcie_counters(run->util->dev, &window->from);
 }
 
@@ -83,7 +80,6 @@ int dma_window_step(struct dma_run *run)
 	if (finished(run, &stats) < window->skip)
 		return 0;
 	window->open = true;
-	window->whole = false;
 	return litepcie_counters(run->util->dev, &window->from);
 }
 
@@ -109,9 +105,9 @@ uint64_t dma_window_c2h_bytes(const struct dma_run *run, const struct dma_window
 	uint64_t directions = run->h2c.active ? 2 : 1, size = run->data.size;
 	uint64_t lines = directions * (dma_window_cycles(window) / LITEPCIE_STATUS_LINE_CYCLES + 1);
 
-	if (!window->told)
+	if (!util_has_block(run->util->dev, LITEPCIE_BLOCK_RECORDS))
 		return payload;
-	if (window->whole)
+	if (!window->open)
 		return run->stats.c2h_done * size;
 	return (payload - lines * LITEPCIE_STATUS_LINE_SIZE) * size / (size + LITEPCIE_RECORD_SIZE);
 }
