@@ -204,11 +204,10 @@ const struct command cmd_dump = {
 		"Without an offset: every register with its place, value and name, or those\n"
 		"whose names begin so. With one: LENGTH bytes of a BAR (256; K and M may\n"
 		"follow), as the card's addresses have them.\n",
-	.options = options,
 	.most = 2,
 	.takes = "an offset and a length, or the beginning of a name",
 	.examples =
 		"  litepcie_util dump pcie_dma0\n"
 		"  litepcie_util dump --bar 2 0x0 1K\n",
-	.run = run,
+	.options = options, .run = run,
 };

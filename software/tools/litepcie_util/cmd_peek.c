@@ -147,13 +147,12 @@ const struct command cmd_peek = {
 		PLACE_ABOUT
 		"\n"
 		"Reading may have an effect: device_time_low, for one, latches device_time_high.\n",
-	.options = options,
 	.least = 1, .most = 1,
 	.takes = "one place: a register's name or an offset",
 	.examples =
 		"  litepcie_util peek ctrl_scratch\n"
 		"  litepcie_util peek --bar 2 --width 8 0x40\n",
-	.run = run,
+	.options = options, .run = run,
 };
 
 const struct command cmd_poke = {
@@ -166,9 +165,8 @@ const struct command cmd_poke = {
 		"\n"
 		"Registers that drive DMA and interrupts belong to the driver where there is one:\n"
 		"it refuses such a write to all but root.\n",
-	.options = options,
 	.least = 2, .most = 2,
 	.takes = "a place and a value",
 	.examples = "  litepcie_util poke ctrl_scratch 0xcafe0001\n",
-	.run = run,
+	.options = options, .run = run,
 };

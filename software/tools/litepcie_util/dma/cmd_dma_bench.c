@@ -18,7 +18,7 @@
 /* seconds that dma_bench --interval runs each direction; iperf3 has the same default */
 #define INTERVAL_RUN_S	10
 
-struct bench {
+static struct bench {
 	struct rates		rates;
 	struct rates_plan	plan;
 	bool			sweep;
@@ -30,7 +30,7 @@ struct bench {
 	struct bench_intervals	intervals;
 	struct bench_size	size[BENCH_SIZES];
 	struct bench_slot	way[RATES_WAYS];
-};
+} bench;
 
 /* Printing the rates -------------------------------------------------------------------------- */
 
@@ -153,8 +153,6 @@ static bool parse_way(const struct util_option *option, const char *text)
 	return known;
 }
 
-static struct bench bench;
-
 static const struct util_option options[] = {
 	{ .name = "size", .letter = 's', .value = "BYTES", .parse = option_size,
 	  .to = &bench.plan.bytes, .low = RATES_LEAST_BYTES,
@@ -204,10 +202,9 @@ const struct command cmd_dma_bench = {
 		"what the link, the card's interface and the host's round trip allow, the share\n"
 		"of it that was reached, and which of them binds: wire, interface, reads in\n"
 		"flight; or host, when none of them is reached. All data is compared.\n",
-	.options = options,
 	.examples =
 		"  litepcie_util -d sim:build/board.sock,mps=128 dma_bench\n"
 		"  litepcie_util dma_bench --direction c2h --duration 5 --interval 1\n"
 		"  litepcie_util --json dma_bench --sweep > sweep.json\n",
-	.run = run,
+	.options = options, .run = run,
 };

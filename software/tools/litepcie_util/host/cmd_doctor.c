@@ -296,7 +296,6 @@ const struct command cmd_doctor = {
 		"compares the two with the card's counters and says what binds, what costs, and\n"
 		"what would lift it; and what the logic in the user slot took and sent, and if\n"
 		"it takes no more. Config space beyond its first 64 bytes is root's to read.\n",
-	.options = options,
 	.examples = "  sudo litepcie_util doctor\n",
-	.run = run,
+	.options = options, .run = run,
 };

@@ -124,7 +124,6 @@ const struct command cmd_latency = {
 		"time is the card's own. Software time, what the host's clock has on top, is a\n"
 		"column on a real card only: in simulation the host's clock means nothing. A\n"
 		"card that does not stamp its interrupts says so instead.\n",
-	.options = options,
 	.examples = "  litepcie_util -d sim:build/board.sock latency --count 100\n",
-	.run = run,
+	.options = options, .run = run,
 };
