@@ -178,7 +178,8 @@ int options_parse(struct util *util, const struct command *command, int *argc, c
 		else if (found == ':')
 			status = util_usage(util, "%s needs a value", (*argv)[optind - 1]);
 		else if (found == '?')
-			status = util_usage(util, "%s: there is no such option%s", (*argv)[optind - 1],
+			status = util_usage(util, "%s: there is no such option%s",
+					    (*argv)[optind - 1],
 					    util->command ? "" : " before the command");
 		else
 			status = take(util, find(command->options, found));

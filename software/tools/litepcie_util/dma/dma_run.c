@@ -63,7 +63,10 @@ static int check(struct dma_run *run, const struct litepcie_buffer *buffer)
 	return 0;
 }
 
-/* Hand the @count oldest buffers to the card, whole or with one packet in each. Returns 0 or -errno. */
+/*
+ * Hand the @count oldest buffers to the card, whole or with one packet in each. Returns 0 or
+ * -errno.
+ */
 static int hand_on(struct litepcie_stream *stream, uint64_t count, size_t packet)
 {
 	int rc = 0;

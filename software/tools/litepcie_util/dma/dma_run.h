@@ -55,8 +55,8 @@ struct dma_difference {
 void dma_data_fill(const struct dma_data *data, uint64_t number, void *buffer);
 
 /*
- * Compare @buffer with the test data of buffer @number. Returns true if they are equal, and fills in
- * @difference.
+ * Compare @buffer with the test data of buffer @number, and fill in @difference. Returns true if
+ * they are equal.
  */
 bool dma_data_check(const struct dma_data *data, uint64_t number, const void *buffer,
 		    struct dma_difference *difference);

@@ -174,7 +174,8 @@ static void judge_payload(struct doctor *doctor)
 	larger.mps = mps < USUAL_MPS ? USUAL_MPS : CARD_MPS;
 	finding = add(doctor, mps < USUAL_MPS ? DOCTOR_BINDS : DOCTOR_NOTE, "mps",
 		      "the maximum payload (MPS) is %u bytes: c2h gets at most %.2f GB/s, with %u "
-		      "bytes %.2f", mps, c2h_limit(&doctor->rates.link), larger.mps, c2h_limit(&larger));
+		      "bytes %.2f", mps, c2h_limit(&doctor->rates.link), larger.mps,
+		      c2h_limit(&larger));
 	if (small && small->express.mps_supported <= mps)
 		lift(finding, "%s above the card supports no more than %u: use another slot",
 		     small->address, small->express.mps_supported);

@@ -148,8 +148,8 @@ static uint32_t config32(const struct config *config, unsigned int offset)
 }
 
 /*
- * Returns the offset of the PCI Express capability in config space, or 0 if the function has none or
- * if its config space cannot be read.
+ * Returns the offset of the PCI Express capability in config space, or 0 if the function has none
+ * or if its config space cannot be read.
  */
 static unsigned int find_express(const struct config *config)
 {

@@ -91,8 +91,9 @@ static double samples[UTIL_MAX_COUNT], whole[UTIL_MAX_COUNT];
 static struct latency latency = { .count = DEFAULT_COUNT, .samples = samples, .whole = whole };
 
 static const struct util_option options[] = {
-	{ .name = "count", .letter = 'n', .value = "N", .parse = option_number, .to = &latency.count,
-	  .low = 1, .high = UTIL_MAX_COUNT, .rule = "it must be a number from 1 to 1000000",
+	{ .name = "count", .letter = 'n', .value = "N", .parse = option_number,
+	  .to = &latency.count, .low = 1, .high = UTIL_MAX_COUNT,
+	  .rule = "it must be a number from 1 to 1000000",
 	  .help = "transfers in each row, 1 to 1000000 (200)" },
 	{ 0 },
 };

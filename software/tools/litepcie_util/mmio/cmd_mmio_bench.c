@@ -124,29 +124,15 @@ static void set_up(struct mmio_bench *bench)
 	}
 }
 
-static int measure(struct util *util, struct result *result)
-{
-	struct mmio_bench *bench = &result->bench;
-	int rc;
-
-	bench->dev = util->dev;
-	bench->tick_ns = util_tick_ns(util->dev);
-	rc = find_places(bench) ?: mmio_measure(bench);
-	if (rc < 0 || !bench->all)
-		return rc;
-	result->ways.bench = bench;
-	result->ways.link = rates_link(util);
-	return mmio_ways_measure(&result->ways);
-}
-
 static double samples[UTIL_MAX_COUNT];
 static struct result result = { .bench = { .count = DEFAULT_COUNT, .samples = samples } };
 
 static const struct util_option options[] = {
 	{ .name = "all", .letter = 'a', .to = &result.bench.all,
 	  .help = "every way of access, in the card's largest memory" },
-	{ .name = "count", .letter = 'n', .value = "N", .parse = option_number, .to = &result.bench.count,
-	  .low = 1, .high = UTIL_MAX_COUNT, .rule = "it must be a number from 1 to 1000000",
+	{ .name = "count", .letter = 'n', .value = "N", .parse = option_number,
+	  .to = &result.bench.count, .low = 1, .high = UTIL_MAX_COUNT,
+	  .rule = "it must be a number from 1 to 1000000",
 	  .help = "samples in each row, 1 to 1000000 (256); a sample is one read, or 64 writes "
 		  "back to back" },
 	{ .name = "target", .letter = 't', .value = "NAME", .parse = option_choice,
@@ -158,12 +144,19 @@ static const struct util_option options[] = {
 
 static int run(struct util *util)
 {
+	struct mmio_bench *bench = &result.bench;
 	int rc;
 
-	set_up(&result.bench);
+	set_up(bench);
 	if (!util_open(util))
 		return util_emit(util, NULL, print);
-	rc = measure(util, &result);
+	bench->dev = util->dev;
+	bench->tick_ns = util_tick_ns(util->dev);
+	result.ways.bench = bench;
+	result.ways.link = rates_link(util);
+	rc = find_places(bench) ?: mmio_measure(bench);
+	if (rc == 0 && bench->all)
+		rc = mmio_ways_measure(&result.ways);
 	if (rc == -EINTR && util_interrupted())
 		util_fail(util, "interrupted; what was overwritten is restored");
 	else

@@ -115,26 +115,25 @@ static int prove_words(const struct mmio_bench *bench, struct mmio_row *row)
 	return rc;
 }
 
+/* Say why @row has no value. Returns 0, since that is no failure of the command. */
+static int refuse(struct mmio_row *row, const char *why)
+{
+	snprintf(row->reason, sizeof(row->reason), "%s", why);
+	return 0;
+}
+
 static int prove(const struct mmio_bench *bench, struct mmio_row *row)
 {
-	const char *refused = NULL;
-	int rc = 0;
+	int rc;
 
 	*row->reason = '\0';
 	if (bench->target == MMIO_SCRATCH && row->size != 4)
-		refused = "scratch is a single 4-byte register";
-	else if (bench->target == MMIO_TIME && row->write)
-		refused = "device time can only be read";
-	else if (bench->target == MMIO_TIME)
-		rc = prove_clock(bench, row);
-	else
-		rc = prove_words(bench, row);
+		return refuse(row, "scratch is a single 4-byte register");
+	if (bench->target == MMIO_TIME && row->write)
+		return refuse(row, "device time can only be read");
+	rc = bench->target == MMIO_TIME ? prove_clock(bench, row) : prove_words(bench, row);
 	/* -EOPNOTSUPP: the back end of the library cannot make accesses of this size */
-	if (rc == -EOPNOTSUPP)
-		refused = litepcie_why(bench->dev);
-	if (refused)
-		snprintf(row->reason, UTIL_SENTENCE, "%s", refused);
-	return refused ? 0 : rc;
+	return rc == -EOPNOTSUPP ? refuse(row, litepcie_why(bench->dev)) : rc;
 }
 
 /* Measurement of accesses --------------------------------------------------------------------- */

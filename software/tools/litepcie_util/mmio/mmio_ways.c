@@ -122,14 +122,17 @@ static const struct family {
 	{ "read_call", { .move = by_calls }, .numbers = { 8, 64, 128, 512, 1024, 4096 } },
 	{ "write_call", { .move = by_calls, .write = true }, .numbers = { 4 } },
 	{ "read_mapped", { .move = by_pointer, .mapped = true }, .numbers = { 4, 8 } },
-	{ "write_mapped", { .move = by_pointer, .write = true, .mapped = true }, .numbers = { 4, 8 } },
+	{ "write_mapped", { .move = by_pointer, .write = true, .mapped = true },
+	  .numbers = { 4, 8 } },
 	{ "read_access", { .move = by_access }, .numbers = { 4, 8, 16, 32, 64 } },
 	{ "write_access", { .move = by_access, .write = true }, .numbers = { 4, 8, 16, 32, 64 } },
 	{ "write_combined", { .move = by_access, .write = true, .mapped = true, .combined = true },
 	  .numbers = { 64 } },
 	{ "read_memcpy", { .move = by_memcpy, .mapped = true }, .numbers = { 4096 } },
-	{ "write_memcpy", { .move = by_memcpy, .write = true, .mapped = true }, .numbers = { 4096 } },
-	{ "read_threads", { .move = by_access, .size = 8 }, .numbers = { 2, 4, 8 }, .threaded = true },
+	{ "write_memcpy", { .move = by_memcpy, .write = true, .mapped = true },
+	  .numbers = { 4096 } },
+	{ "read_threads", { .move = by_access, .size = 8 }, .numbers = { 2, 4, 8 },
+	  .threaded = true },
 };
 
 #define FAMILIES	(sizeof(families) / sizeof(families[0]))
