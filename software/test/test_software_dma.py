@@ -10,6 +10,8 @@ import time
 
 import pytest
 
+from software.test.software_build import TIMEOUT
+
 # number of register reads in one reading of the card's counters: the counters of four TLP streams,
 # and the time
 COUNTERS = 50
@@ -195,7 +197,7 @@ def test_a_card_with_records_that_dies_is_noticed(util, card, device):
         process = util.start("-d", device, "dma_test", "--duration", "20", "--timeout", "2")
         time.sleep(1)
         standin.fault["dead"], standin.fault["stall_after"] = True, standin.card.buffers
-        _, errors = process.communicate(timeout=20)
+        _, errors = process.communicate(timeout=TIMEOUT)
     assert process.returncode == 1
     assert "it has lost its state" in errors
 
@@ -295,7 +297,7 @@ def test_a_card_that_dies_while_it_runs_is_noticed(util, card, device):
         process = util.start("-d", device, "dma_test", "--duration", "20", "--timeout", "2")
         time.sleep(1)
         standin.fault["dead"] = True
-        _, errors = process.communicate(timeout=20)
+        _, errors = process.communicate(timeout=TIMEOUT)
     assert process.returncode == 1
     assert "it has lost its state" in errors
 
@@ -310,7 +312,7 @@ def test_ctrl_c_leaves_the_card_quiet(util, card, device, number):
         process = util.start("-d", device, "dma_test", "--duration", "60")
         time.sleep(1)
         process.send_signal(number)
-        _, errors = process.communicate(timeout=20)
+        _, errors = process.communicate(timeout=TIMEOUT)
         assert process.returncode == 1
         assert "interrupted after" in errors
         assert standin.quiet()
