@@ -13,7 +13,10 @@
 
 #include "dma/engine/engine.h"
 
-/* after this many checks of the counts in memory, a thread also counts the card's interrupts */
+/*
+ * After this many checks of the counts in memory, a thread also sleeps for 0 ms, which takes and
+ * counts the interrupts that have come from the card. glance() says why.
+ */
 #define GLANCES	16u
 
 int litepcie_check_active(struct litepcie *dev, unsigned int directions)

@@ -20,7 +20,7 @@
 #include "open.h"
 
 #define WAIT_MS		20000
-#define BUFFERS		40u	/* buffers that receive() takes: more than the small ring has */
+#define BUFFERS		40u	/* buffers of each direction: more than the small ring has */
 #define SMALL_SIZE	4096u
 #define SMALL_COUNT	16u
 

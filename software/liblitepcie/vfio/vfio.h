@@ -16,7 +16,7 @@
 
 #include "dma/table/table.h"
 
-#define VFIO_ADDRESS	16	/* bytes of a PCI address like "0000:22:00.0", with its zero */
+#define VFIO_ADDRESS	16	/* room in bytes for an address like "0000:22:00.0" */
 #define VFIO_DEVICES	"/sys/bus/pci/devices"
 /* most interrupt causes of a card; with MSI-X each cause has a vector */
 #define VFIO_MESSAGES	32u

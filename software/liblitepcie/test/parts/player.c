@@ -88,7 +88,7 @@ static void a_dead_card_is_told(void)
 	CHECK(strstr(litepcie_why(&dev), "fake: the card does not answer"));
 }
 
-/* A count whose true value is all ones is returned, and is not taken for a failed read. */
+/* A count whose lower word is all ones is returned, and is not taken for a failed read. */
 static void a_count_of_all_ones_is_told(void)
 {
 	struct litepcie_played played = { .struct_size = sizeof(played) };

@@ -194,8 +194,10 @@ uint64_t dma_window_h2c_bytes(const struct dma_window *window);
 uint64_t dma_window_c2h_bytes(const struct dma_run *run, const struct dma_window *window);
 
 /*
- * Call the reporting functions of run->watch while the run goes on. @now is in seconds, from
- * util_now(). The functions do nothing if run->watch is NULL. Each returns 0 or -errno.
+ * Report the run's progress by run->watch. dma_watch_begin() reads the card's counters at the start
+ * of the run. dma_watch_step() calls watch->tell when every_s seconds have passed, and
+ * dma_watch_end() calls it for the last interval, unless that is very short. @now is in seconds,
+ * from util_now(). The functions do nothing if run->watch is NULL. Each returns 0 or -errno.
  */
 int dma_watch_begin(struct dma_run *run, double now);
 int dma_watch_step(struct dma_run *run, double now);

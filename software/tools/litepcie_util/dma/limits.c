@@ -4,7 +4,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* Compute the limits of rates from tables. limits.h says what each function promises. */
+/*
+ * Compute the highest rates of payload in GB/s that the link and the card's endpoint allow, from
+ * the tables in limits_table.h. limits.h says what each function promises.
+ */
 #include "limits.h"
 
 #include <stddef.h>
