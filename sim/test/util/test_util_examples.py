@@ -33,13 +33,13 @@ def of_the_page():
 
 
 def of_the_help():
-    """Return the command lines after "example:" in the help texts of litepcie_util."""
+    """Return the examples in litepcie_util's help texts: of the program, and of its commands."""
     texts = [path.read_text() for path in sorted((TOOLS / "litepcie_util").rglob("*.c"))]
-    endings = [end for text in texts for end in re.split(r'"examples?:\\n"', text)[1:]]
+    endings = [end for text in texts for end in re.split(r'"examples:\\n"|\.examples =', text)[1:]]
     return [
         line
         for end in endings
-        for line in re.findall(r'^\t\s*"  (\S.*)\\n"', re.split(r'"\\n"|;', end)[0], re.MULTILINE)
+        for line in re.findall(r'"  (\S.*)\\n"', re.split(r'"\\n"|;|,\n\t\.', end)[0])
     ]
 
 
