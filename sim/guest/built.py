@@ -8,8 +8,9 @@ DMA, IOMMUFD and VFIO's devices. `debug` is 6.1 with KASAN, lockdep, kmemleak, D
 fault injection. `races` is 6.1 with KCSAN. The configurations are in sim/guest/config.
 
 Promises: each content of a configuration is built once, in build/kernel. Only the image and the
-files that modules are built against are kept. A build takes minutes, on two busy cores an hour.
-Where ccache is installed, it compiles, so a build that was stopped goes on near where it was.
+files that modules are built against are kept. A build takes a quarter of an hour on two idle cores,
+and an hour on busy ones. Where ccache is installed, it compiles, so a build that was stopped goes
+on near where it was.
 """
 
 from __future__ import annotations
@@ -109,7 +110,8 @@ def build(name: str, place: Path) -> None:
             "`python3 tools/prepare.py kernels`."
         )
     place.parent.mkdir(parents=True, exist_ok=True)
-    environment = {"PATH": os.environ["PATH"], "HOME": os.environ["HOME"], "LC_ALL": "C.UTF-8"}
+    home = os.environ.get("HOME", str(place.parent))  # ccache keeps objects under it
+    environment = {"PATH": os.environ["PATH"], "HOME": home, "LC_ALL": "C.UTF-8"}
     with tempfile.TemporaryDirectory(prefix=f".{name}.", dir=place.parent) as work:
         tree = Path(work) / "tree"
         tree.mkdir()
