@@ -1,8 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tests of parts of the driver in user space: capture, virtio, the end of h2c streams, and the stop
-of DMA.
+"""Tests of parts of the driver in user space: capture, virtio, read() in LitePCIe's loop, the end
+of h2c streams, and the stop of DMA.
 
 Each part has a C program that includes the driver's sources, and stands for the kernel and for a
 card. So a test takes seconds, where a guest takes minutes. A program has tests with fixed steps,
@@ -26,6 +26,7 @@ STEPS = 600  # steps of a sequence
         pytest.param("node", id="the capture's queues, their owners, calls and rings"),
         pytest.param("halt", id="the stop of a direction of DMA, and of bus mastering"),
         pytest.param("drain", id="fsync() and close() of an h2c stream"),
+        pytest.param("loop", id="read() in LitePCIe's loop"),
         pytest.param("transport", id="the transport of virtio, and the devices of the card"),
     ],
 )
@@ -41,6 +42,7 @@ def test_the_driver_keeps_its_promises_to_a_made_up_card(name):
     "name",
     [
         pytest.param("node", id="files of the capture's queues"),
+        pytest.param("loop", id="a card that overtakes read()"),
         pytest.param("transport", id="virtio drivers and two devices"),
     ],
 )

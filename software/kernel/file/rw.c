@@ -8,12 +8,15 @@
  *
  * In LitePCIe's loop the card goes round its ring and does not wait for software.  Buffers for
  * which software is too late are lost, and counted in way->lost.  c2h: buffers that are more than
- * half a ring old are skipped, since the card may overwrite them while they are read.  h2c: if the
- * card has already sent a buffer, data written to it now would never leave, so the data is dropped.
+ * half a ring old are skipped, since the card may overwrite them while they are read.  The driver's
+ * count is that of the last interrupt, so the card is asked again after each copy, and a copy that
+ * the card may have overwritten is not returned.  h2c: if the card has already sent a buffer, data
+ * written to it now would never leave, so the data is dropped.
  */
 
 #include <linux/math64.h>
 #include <linux/module.h>
+#include <linux/sched/signal.h>
 #include <linux/uio.h>
 
 #include "card.h"
@@ -127,8 +130,11 @@ static u32 buffer_of(const struct run *run, s64 count)
 	return buffer;
 }
 
-/* c2h: get the index of the next buffer to read.  Returns false if there is none. */
-static bool next_data(struct run *run, u32 *buffer)
+/*
+ * c2h: get the index of the next buffer to read, and the number of buffers that are ready.  Returns
+ * false if there is none.
+ */
+static bool next_data(struct run *run, u32 *buffer, size_t *buffers)
 {
 	struct litepcie_way *way = run->way;
 	bool found;
@@ -140,6 +146,7 @@ static bool next_data(struct run *run, u32 *buffer)
 		WRITE_ONCE(way->sw_count, way->hw_count - margin(run->ring));
 	}
 	*buffer = buffer_of(run, way->sw_count);
+	*buffers = way->hw_count - way->sw_count;
 	spin_unlock_irq(&way->wait.lock);
 	return found;
 }
@@ -167,33 +174,75 @@ static bool next_room(struct run *run, u32 *buffer, size_t *late, size_t most)
 	return found;
 }
 
-static void done_with(struct run *run)
+static void done_with(struct run *run, u32 buffers)
 {
 	spin_lock_irq(&run->way->wait.lock);
 	if (run->way->generation == run->generation)
-		WRITE_ONCE(run->way->sw_count, run->way->sw_count + 1);
+		WRITE_ONCE(run->way->sw_count, run->way->sw_count + buffers);
 	spin_unlock_irq(&run->way->wait.lock);
 }
 
+/*
+ * c2h: ask the card how far it is.  Returns true if it had not begun to overwrite the buffer that
+ * was copied first: hw_count is at least one less than the number of buffers that it has written.
+ */
+static bool copy_is_whole(struct run *run)
+{
+	struct litepcie_way *way = run->way;
+	bool whole;
+
+	litepcie_dma_progress(way);
+	spin_lock_irq(&way->wait.lock);
+	whole = way->generation == run->generation &&
+		way->hw_count - way->sw_count + 1 < run->ring->geometry.count;
+	spin_unlock_irq(&way->wait.lock);
+	return whole;
+}
+
+/* Copy @buffers of the ring, from @buffer on.  Returns the bytes, fewer if @to has a bad address. */
+static size_t copy_buffers(struct litepcie_ring *ring, u32 buffer, size_t buffers,
+			   struct iov_iter *to)
+{
+	size_t size = ring->geometry.size, bytes = 0;
+
+	for (size_t n = 0; n < buffers && bytes == n * size; n++) {
+		u32 index = (buffer + (u32)n) % ring->geometry.count;
+
+		litepcie_ring_for_cpu(ring, index);
+		bytes += copy_to_iter(litepcie_ring_buffer(ring, index), size, to);
+	}
+	return bytes;
+}
+
+/*
+ * Copy the buffers that are ready.  The card is asked after each sixteenth of the ring.  If it has
+ * overwritten a copy, next_data() counts the buffers that are lost, and one buffer that the card
+ * reaches later is copied.
+ */
 static ssize_t read_buffers(struct run *run, struct iov_iter *to)
 {
-	u32 size = run->ring->geometry.size;
+	size_t size = run->ring->geometry.size, most = 1 + run->ring->geometry.count / 16, buffers;
 	ssize_t done = 0;
 	u32 buffer;
 
 	lockdep_assert_held(&run->way->io);
 
-	while (iov_iter_count(to) >= size && next_data(run, &buffer)) {
+	while (iov_iter_count(to) >= size && next_data(run, &buffer, &buffers)) {
 		size_t copied;
 
-		litepcie_ring_for_cpu(run->ring, buffer);
-		copied = copy_to_iter(litepcie_ring_buffer(run->ring, buffer), size, to);
-		if (copied < size) {
-			iov_iter_revert(to, copied);
-			return done ? done : -EFAULT;
+		buffers = min3(buffers, most, iov_iter_count(to) / size);
+		copied = copy_buffers(run->ring, buffer, buffers, to);
+		if (copied == buffers * size && copy_is_whole(run)) {
+			done_with(run, buffers);
+			done += copied;
+			continue;
 		}
-		done_with(run);
-		done += size;
+		iov_iter_revert(to, copied);
+		most = 1;
+		if (copied < buffers * size)
+			return done ? done : -EFAULT;
+		if (signal_pending(current))
+			return done ? done : -ERESTARTSYS;
 	}
 	return done;
 }
@@ -217,7 +266,7 @@ static ssize_t write_buffers(struct run *run, struct iov_iter *from)
 		if (!copy_from_iter_full(litepcie_ring_buffer(run->ring, buffer), size, from))
 			return done ? done : -EFAULT;
 		litepcie_ring_for_card(run->ring, buffer);
-		done_with(run);
+		done_with(run, 1);
 		done += size;
 	}
 	return done;

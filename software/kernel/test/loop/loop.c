@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * Tests that read() in LitePCIe's loop returns whole buffers of the card, each once and in order,
+ * and that it counts every buffer that it does not return. The made-up card writes more buffers
+ * during each copy, as many as `pace` allows, so it often comes round to the buffers that are being
+ * copied. A buffer's words all have the number of the buffer.
+ *
+ * usage: loop [random FIRST COUNT STEPS]   (COUNT seeds from FIRST on, each with STEPS reads)
+ * Exit status: 0 if every check holds, 1 if one fails (with a sentence).
+ */
+#include "loop.h"
+
+#define WORDS	64u		/* words of a buffer */
+#define MOST	256u		/* largest number of buffers of a ring */
+#define ASKED	40u		/* largest number of buffers that a read() asks for */
+
+struct made made;
+unsigned int warnings;
+static struct task task;
+struct task *const current = &task;
+static struct litepcie_chan channel;
+static struct litepcie_way *const way = &channel.way[LITEPCIE_C2H];
+static struct litepcie_file owner = { &channel };
+static uint32_t memory[MOST][WORDS];
+static struct litepcie_ring ring = { .data = (u8 *)memory };
+static struct file filp = { .private_data = &owner };
+static uint32_t got[ASKED][WORDS];
+static unsigned int seed, steps, copies;
+
+void need(bool holds, const char *what)
+{
+	if (holds)
+		return;
+	fprintf(stderr, "loop: seed %u: %s\n", seed, what);
+	exit(1);
+}
+
+void take(struct mutex *lock)
+{
+	need(!lock->held, "a lock is taken twice");
+	lock->held = true;
+}
+
+void leave(struct mutex *lock)
+{
+	need(lock->held, "a lock is left that is not held");
+	lock->held = false;
+}
+
+/* Returns a random number from 0 to @end - 1. */
+static unsigned int below(unsigned int end)
+{
+	return rand() % end;
+}
+
+/* The made-up card ---------------------------------------------------------------------------- */
+
+/* Write the first @words of the next buffer. */
+static void write_part(unsigned int words)
+{
+	uint32_t *buffer = memory[made.written % ring.geometry.count];
+
+	for (unsigned int n = 0; n < words; n++)
+		buffer[n] = made.written;
+}
+
+/* Write up to @most buffers, and a part of another one, which the card's count leaves out. */
+static void go_on(unsigned int most)
+{
+	for (unsigned int n = below(most + 1); n; n--) {
+		write_part(WORDS);
+		made.written++;
+	}
+	write_part(below(WORDS));
+}
+
+/* The card's count of buffers is one less than the number that it has written. */
+bool litepcie_dma_progress(struct litepcie_way *asked)
+{
+	need(asked == way && !way->wait.lock.held, "the card is asked with wait.lock held");
+	if (made.written && !made.stopped)
+		way->hw_count = made.written - 1;
+	return true;
+}
+
+/* The end of a run, by another thread. */
+static void stop(void)
+{
+	made.stopped = true;
+	way->generation++;
+	way->hw_count = way->sw_count = 0;
+}
+
+/* Stand-ins for user memory ------------------------------------------------------------------- */
+
+size_t copy_to_iter(const void *from, size_t bytes, struct iov_iter *to)
+{
+	size_t first = below(bytes / 4 + 1) * 4;
+
+	need(!way->wait.lock.held && !way->mutex.held, "data is copied with a lock held");
+	need(copies++ < 100000, "read() does not end");
+	memcpy(to->data, from, first);
+	go_on(made.pace);
+	memcpy(to->data + first, (const u8 *)from + first, bytes - first);
+	to->data += bytes;
+	to->left -= bytes;
+	if (copies == made.stops_after)
+		stop();
+	return bytes;
+}
+
+bool copy_from_iter_full(void *to, size_t bytes, struct iov_iter *from)
+{
+	(void)to, (void)bytes, (void)from;
+	need(false, "h2c is written");
+	return false;
+}
+
+void iov_iter_advance(struct iov_iter *iter, size_t bytes)
+{
+	iter->data += bytes;
+	iter->left -= bytes;
+}
+
+void iov_iter_revert(struct iov_iter *iter, size_t bytes)
+{
+	iter->data -= bytes;
+	iter->left += bytes;
+}
+
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#pragma GCC diagnostic ignored "-Wsign-compare"
+#include "../../file/rw.c"
+
+/* Tests --------------------------------------------------------------------------------------- */
+
+static void begin(u32 count, u32 pace)
+{
+	memset(memory, 0xff, sizeof(memory));
+	ring.geometry.size = sizeof(memory[0]);
+	ring.geometry.count = count;
+	made = (struct made){ .pace = pace };
+	way->id = LITEPCIE_C2H;
+	way->chan = &channel;
+	way->run = LITEPCIE_RUN_LOOP;
+	way->owner = &owner;
+	way->ring = &ring;
+	way->lost = 0;
+	way->hw_count = way->sw_count = 0;
+}
+
+static ssize_t read_some(unsigned int buffers)
+{
+	struct kiocb iocb = { &filp, IOCB_NOWAIT };
+	struct iov_iter to = { (u8 *)got, buffers * sizeof(got[0]) };
+	ssize_t bytes;
+
+	copies = 0;
+	bytes = litepcie_read_iter(&iocb, &to);
+	if (bytes >= 0)
+		need(to.left + bytes == buffers * sizeof(got[0]), "the iterator and the result differ");
+	return bytes;
+}
+
+/* Check the buffers of a read(). Returns the number of the buffer that should come next. */
+static u64 check(u64 next, ssize_t bytes, u64 lost_before)
+{
+	u64 lost = way->lost - lost_before;
+
+	need(bytes % sizeof(got[0]) == 0, "a part of a buffer is returned");
+	for (size_t n = 0; n < bytes / sizeof(got[0]); n++) {
+		u64 number = got[n][0];
+
+		for (unsigned int word = 1; word < WORDS; word++)
+			need(got[n][word] == number, "a buffer has words of two");
+		need(number >= next && number < made.written, "a buffer comes again, or out of order");
+		need(number - next <= lost, "a buffer that is missing is not counted");
+		lost -= number - next;
+		next = number + 1;
+	}
+	/* read() may end behind buffers that it has counted as lost. */
+	return next + lost;
+}
+
+static void test_every_buffer_is_returned_whole_or_counted(void)
+{
+	const u32 counts[] = { 4, 5, 8, 16, 100, MOST };
+	u64 next = 0, losses = 0;
+
+	begin(counts[below(sizeof(counts) / sizeof(counts[0]))], 0);
+	for (unsigned int n = 0; n < steps; n++) {
+		u64 lost = way->lost;
+		ssize_t bytes;
+
+		made.pace = below(4) ? below(2) : below(4 * ring.geometry.count / 3);
+		go_on(ring.geometry.count);
+		/* an interrupt comes for some of the buffers only */
+		if (below(3))
+			litepcie_dma_progress(way);
+		bytes = read_some(1 + below(ASKED));
+		need(bytes > 0 || bytes == -EAGAIN, "read() fails");
+		next = check(next, bytes > 0 ? bytes : 0, lost);
+		need((s64)next == way->sw_count, "sw_count is another than that of the data");
+		losses += way->lost - lost;
+	}
+	need(losses == way->lost && (losses > 0) == (warnings > 0), "losses without a warning");
+	need(losses > 0, "the card never overtakes, so the test tests nothing");
+}
+
+static void test_a_stop_ends_a_read(void)
+{
+	ssize_t bytes;
+
+	begin(64, 1);
+	go_on(60);
+	go_on(60);
+	made.written += 40;
+	litepcie_dma_progress(way);
+	made.stops_after = 1 + below(3);
+	bytes = read_some(ASKED);
+	need(bytes > 0 || bytes == -EAGAIN, "read() fails");
+	check(0, bytes > 0 ? bytes : 0, way->lost - MOST);
+	need(!way->sw_count, "a read() of a run that was stopped counts in the next one");
+}
+
+/* If the card overtakes every copy, a signal ends read(). */
+static void test_a_signal_ends_a_read_that_gets_nothing(void)
+{
+	begin(4, 0);
+	go_on(1);
+	made.written += 4;
+	litepcie_dma_progress(way);
+	made.signal = true;
+	made.pace = 0;
+	made.written += 100;
+	need(read_some(1) == -ERESTARTSYS, "a signal does not end read()");
+	need(!way->io.held, "way->io is held behind a read()");
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int first = argc == 5 ? strtoul(argv[2], NULL, 0) : 1;
+	unsigned int count = argc == 5 ? strtoul(argv[3], NULL, 0) : 1;
+
+	if (argc != 1 && argc != 5) {
+		fprintf(stderr, "usage: loop [random FIRST COUNT STEPS]\n");
+		return 1;
+	}
+	steps = argc == 5 ? strtoul(argv[4], NULL, 0) : 200;
+	for (seed = first; seed < first + count; seed++) {
+		srand(seed);
+		test_every_buffer_is_returned_whole_or_counted();
+		test_a_stop_ends_a_read();
+		test_a_signal_ends_a_read_that_gets_nothing();
+	}
+	if (argc == 5)
+		printf("loop: %u random sequences from seed %u on: ok\n", count, first);
+	else
+		printf("loop: ok\n");
+	return 0;
+}
