@@ -9,6 +9,7 @@
  * type1). Most of the code makes sentences that tell the user which condition is missing, and how
  * to meet it. An error is -errno with such a sentence.
  */
+#include <ctype.h>
 #include <fcntl.h>
 #include <glob.h>
 #include <limits.h>
@@ -23,40 +24,67 @@
 
 /* The name of the device ---------------------------------------------------------------------- */
 
+/* Parse the decimal number behind "channel=". Returns false for any other text. */
+static bool parse_channel(const char *option, unsigned int *channel)
+{
+	const char *digits = option + strlen("channel=");
+	char *end;
+
+	if (strncmp(option, "channel=", strlen("channel=")) != 0 || !isdigit((uint8_t)*digits))
+		return false;
+	*channel = (unsigned int)strtoul(digits, &end, 10);
+	return !*end && end - digits <= 3;
+}
+
 static int parse_option(struct litepcie *dev, const char *option)
 {
-	int end = 0;
-
 	if (strcmp(option, "type1") == 0)
 		vfio_of(dev)->interface = &vfio_type1;
 	else if (strcmp(option, "iommufd") == 0)
 		vfio_of(dev)->interface = &vfio_iommufd;
-	else if (sscanf(option, "channel=%u%n", &dev->channel, &end) != 1 || option[end])
+	else if (!parse_channel(option, &dev->channel))
 		return litepcie_fail(-EINVAL, "option %s in the device string: there are "
 				     "channel=N, type1 and iommufd", option);
 	return 0;
 }
 
 /*
- * Parse "vfio:ADDRESS" and the options behind it. The PCI domain may be left out: "22:00.0" is in
- * domain 0000. Returns -EINVAL for any other text.
+ * Parse a PCI address and write it to vfio->address in the form of sysfs. The domain may be left
+ * out: "22:00.0" is in domain 0000. Returns false for any other text.
  */
+static bool parse_address(struct litepcie *dev, const char *text)
+{
+	unsigned int domain, bus, slot, function;
+	int end = 0;
+
+	if (sscanf(text, "%4x:%2x:%2x.%1x%n", &domain, &bus, &slot, &function, &end) != 4) {
+		domain = 0;
+		end = 0;
+		if (sscanf(text, "%2x:%2x.%1x%n", &bus, &slot, &function, &end) != 3)
+			return false;
+	}
+	if (text[end] || slot > 0x1f || function > 7)
+		return false;
+	snprintf(vfio_of(dev)->address, VFIO_ADDRESS, "%04x:%02x:%02x.%x", domain & 0xffff,
+		 bus & 0xff, slot, function);
+	return true;
+}
+
+/* Parse "vfio:ADDRESS" and the options behind it. Returns -EINVAL for any other text. */
 static int parse_name(struct litepcie *dev)
 {
-	unsigned int domain = 0, bus, slot, function;
+	const char *behind = strchr(dev->name, ':') + 1;
 	char text[64], *rest = NULL, *option, *address;
-	int end = 0, rc = 0;
+	int rc = 0;
 
-	snprintf(text, sizeof(text), "%s", strchr(dev->name, ':') + 1);
+	if (strlen(behind) >= sizeof(text))
+		return litepcie_fail(-EINVAL, "%s: an address and its options have %zu characters "
+				     "at most", dev->name, sizeof(text) - 1);
+	snprintf(text, sizeof(text), "%s", behind);
 	address = strtok_r(text, ",", &rest);
-	if (!address || !((sscanf(address, "%4x:%2x:%2x.%1x%n", &domain, &bus, &slot, &function,
-				  &end) == 4 && !address[end]) ||
-			  (domain = 0, end = 0, sscanf(address, "%2x:%2x.%1x%n", &bus, &slot,
-						       &function, &end) == 3 && !address[end])))
+	if (!address || !parse_address(dev, address))
 		return litepcie_fail(-EINVAL, "%s: the PCI address must be like vfio:0000:22:00.0; "
 				     "litepcie_util list shows those of cards", dev->name);
-	snprintf(vfio_of(dev)->address, VFIO_ADDRESS, "%04x:%02x:%02x.%x", domain & 0xffff,
-		 bus & 0xff, slot & 0x1f, function & 7);
 	while (rc == 0 && (option = strtok_r(NULL, ",", &rest)))
 		rc = parse_option(dev, option);
 	return rc;
