@@ -193,19 +193,25 @@ static int take_file(struct litepcie *dev, const char *path, const char *text)
 
 int litepcie_csr_load(struct litepcie *dev, const char *path)
 {
-	FILE *file = fopen(path, "re");
 	char *text = NULL;
 	size_t room = 0;
 	ssize_t length;
 	struct stat st;
+	FILE *file;
 	int rc;
 
+	/* The file is looked at before it is opened, since fopen() of a FIFO waits for its writer. */
+	if (stat(path, &st) < 0)
+		return litepcie_fail_errno(errno, "%s", path);
+	if (!S_ISREG(st.st_mode))
+		return litepcie_fail(-EINVAL, "%s: not a regular file; the build writes csr.json",
+				     path);
+	if (st.st_size > LARGEST_FILE)
+		return litepcie_fail(-EFBIG, "%s: %lld bytes; a csr.json has %u at most", path,
+				     (long long)st.st_size, LARGEST_FILE);
+	file = fopen(path, "re");
 	if (!file)
 		return litepcie_fail_errno(errno, "%s", path);
-	if (fstat(fileno(file), &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > LARGEST_FILE) {
-		fclose(file);
-		return litepcie_fail_errno(EFBIG, "%s", path);
-	}
 	/* No csr.json has a zero byte, so this reads the whole file. */
 	length = getdelim(&text, &room, '\0', file);
 	if (length < 0 && !feof(file))

@@ -9,6 +9,8 @@
  * damage is taken over or refused, but never half. The first argument is a folder for the files,
  * the second the seed.
  */
+#include <sys/stat.h>
+
 #include "seed.h"
 #include "words_card.h"
 
@@ -67,7 +69,12 @@ static void a_file_that_cannot_be_read_is_refused(void)
 {
 	open_card();
 	CHECK_REFUSED(litepcie_csr_load(&dev, "/nowhere/csr.json"), -ENOENT, "/nowhere/csr.json: ");
-	CHECK_REFUSED(litepcie_csr_load(&dev, "/dev/zero"), -EFBIG, "/dev/zero: ");
+	CHECK_REFUSED(litepcie_csr_load(&dev, "/dev/zero"), -EINVAL, "/dev/zero: not a regular file");
+	/* fopen() of a FIFO waits until another program writes to it */
+	remove(path);
+	CHECK_EQUAL(mkfifo(path, 0600), 0);
+	CHECK_REFUSED(litepcie_csr_load(&dev, path), -EINVAL, path);
+	remove(path);
 	CHECK_REFUSED(load("{ \"csr_registers\": { \"x\": { \"addr\": 0, \"size\": 0 } } }", 54),
 		      -EPROTO, "a register without a place or size");
 }
