@@ -89,13 +89,13 @@ int vfio_user_hold(struct vfio_user *vu, const struct litepcie_post *write)
  * with the message. A descriptor arrives with the first byte that is sent, so then the kept write
  * is sent by itself first.
  */
-static int transmit(struct vfio_user *vu, struct header *header, const void *body, size_t size,
-		    int fd)
+static int transmit(struct vfio_user *vu, const struct header *header, const void *body,
+		    size_t size, int fd)
 {
 	struct held_write held;
 	struct iovec parts[3] = {
 		{ .iov_base = &held },
-		{ .iov_base = header, .iov_len = sizeof(*header) },
+		{ .iov_base = (void *)header, .iov_len = sizeof(*header) },
 		{ .iov_base = (void *)body, .iov_len = size },
 	};
 	int rc = fd >= 0 ? vfio_user_flush(vu) : 0;
@@ -356,28 +356,25 @@ int vfio_user_read_words(struct vfio_user *vu, uint32_t region, uint64_t offset,
 			 size_t count)
 {
 	struct {
+		struct header header;
 		struct region_access access;
-		/*
-		 * The header of the next read request (not of a reply). The requests are sent on
-		 * the socket without a gap, so the next header follows this request's fields.
-		 */
-		struct header next;
 	} reads[VFIO_USER_READS] = { 0 };
-	struct header header = { .id = (uint16_t)(vu->next_id + 1), .command = CMD_REGION_READ,
-				 .size = sizeof(header) + sizeof(struct region_access) };
-	uint16_t first = header.id;
-	size_t answered = 0;
+	uint16_t first = (uint16_t)(vu->next_id + 1);
+	size_t answered = 0, bytes = count * sizeof(reads[0]);
 	int rc;
 
 	for (size_t i = 0; i < count; i++) {
+		reads[i].header = (struct header) {
+			.id = (uint16_t)(first + i), .command = CMD_REGION_READ,
+			.size = sizeof(reads[i]),
+		};
 		reads[i].access = (struct region_access) {
 			.offset = offset + 4 * i, .region = region, .count = 4,
 		};
-		reads[i].next = header;
-		reads[i].next.id = (uint16_t)(first + i + 1);
 	}
 	vu->next_id = (uint16_t)(vu->next_id + count);
-	rc = transmit(vu, &header, reads, count * sizeof(reads[0]) - sizeof(struct header), -1);
+	/* All messages are sent at once. transmit() is given the first header apart from the rest. */
+	rc = transmit(vu, &reads[0].header, &reads[0].access, bytes - sizeof(struct header), -1);
 	while (rc >= 0 && answered < count) {
 		rc = receive_word(vu, first, words, count);
 		answered += rc > 0;
