@@ -118,13 +118,15 @@ static const char *find_device(const struct interfaces *found, const char *name,
 {
 	for (unsigned int i = 0; i < found->count; i++) {
 		size_t length = strlen(found->list[i].name);
-		const char *rest = name + length, *number = rest + strlen(QUEUE_MARK);
+		size_t mark = strlen(QUEUE_MARK);
+		const char *rest;
 		uint64_t value = 0;
 
 		if (strncmp(found->list[i].name, name, length) != 0)
 			continue;
-		if (*rest && (strncmp(rest, QUEUE_MARK, strlen(QUEUE_MARK)) != 0 ||
-			      !util_parse_number(number, 1, UINT32_MAX, &value)))
+		rest = name + length;
+		if (*rest && (strncmp(rest, QUEUE_MARK, mark) != 0 ||
+			      !util_parse_number(rest + mark, 1, UINT32_MAX, &value)))
 			continue;
 		*queue = (uint32_t)value;
 		return found->list[i].device;

@@ -182,21 +182,20 @@ static bool program(struct util *util, struct work *work, uint64_t from, uint64_
 /* Compare the image's bytes from @from to @to with the flash, by their CRC-32. */
 static bool compare(struct util *util, struct work *work, uint64_t from, uint64_t to)
 {
-	uint32_t found = 0, expected, address = (uint32_t)(work->address + from);
-	bool pairs = true;
+	uint32_t found = 0, expected;
+	uint32_t address = (uint32_t)(work->address + from), bytes = (uint32_t)(to - from);
 
 	if (from >= to)
 		return true;
-	expected = flash_crc_of(work->image.data + from, (size_t)(to - from));
+	expected = flash_crc_of(work->image.data + from, bytes);
+	if (!flash_crc(&work->flash, address, bytes, true, &found))
+		return false;
 	/*
 	 * Some flashes cannot send data on two lines. If the CRC-32 differs, the bytes are read
 	 * again on one line.
 	 */
-	do {
-		if (!flash_crc(&work->flash, address, (uint32_t)(to - from), pairs, &found))
-			return false;
-		pairs = !pairs;
-	} while (found != expected && !pairs);
+	if (found != expected && !flash_crc(&work->flash, address, bytes, false, &found))
+		return false;
 	if (found != expected)
 		util_fail(util, "the flash does not hold %s: the CRC-32 of %" PRIu64 " bytes at 0x%08"
 			  PRIx64 " is 0x%08x and should be 0x%08x", work->file, to - from,
