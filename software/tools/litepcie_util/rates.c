@@ -178,7 +178,7 @@ static bool settled(const struct util *util, const struct rates_plan *plan,
 		    const struct rate *rate)
 {
 	return util->failed || util_interrupted() || !rate->valid || plan->run.watch ||
-	       plan->run.duration_s > 0 || strcmp(rates_binds(rate), "host") != 0;
+	       plan->run.duration_s > 0 || rates_binds(rate) != LIMIT_BY_HOST;
 }
 
 /*
@@ -220,10 +220,10 @@ void rates_learn_host(struct rates *rates)
 	rates_measure(rates, &plan);
 }
 
-const char *rates_binds(const struct rate *rate)
+enum limit_binds rates_binds(const struct rate *rate)
 {
-	bool reads = strcmp(rate->limit.binds, "reads in flight") == 0;
+	bool reads = rate->limit.binds == LIMIT_BY_READS;
 	double least = reads ? RATES_READS_REACHED : RATES_REACHED;
 
-	return rate->gb_per_s >= least * rate->limit.value ? rate->limit.binds : "host";
+	return rate->gb_per_s >= least * rate->limit.value ? rate->limit.binds : LIMIT_BY_HOST;
 }

@@ -90,11 +90,8 @@ void rates_measure_way(struct rates *rates, enum rates_way way, const struct rat
 void rates_of_stretch(struct rates *rates, enum rates_way way, const struct dma_run *run,
 		      const struct dma_window *window, struct rate *rate);
 
-/*
- * Returns the name of what bounds the rate: the name of the limit if the rate has reached the
- * limit, otherwise "host".
- */
-const char *rates_binds(const struct rate *rate);
+/* Returns what bounds the rate: the limit if the rate has reached it, otherwise the host. */
+enum limit_binds rates_binds(const struct rate *rate);
 
 /* Returns the link of the open card, for its limits. */
 struct limit_link rates_link(const struct util *util);

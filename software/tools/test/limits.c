@@ -32,7 +32,7 @@ int main(void)
 		all[4] = limit_of(LIMIT_PACKETS, &link, 64);
 		all[5] = limit_of(LIMIT_PACKETS, &link, 1024);
 		for (int i = 0; i < 6; i++)
-			printf("%.12g,%s%c", all[i].value, all[i].binds, i < 5 ? ';' : '\n');
+			printf("%.12g,%s%c", all[i].value, limit_name(all[i].binds), i < 5 ? ';' : '\n');
 	}
 	return 0;
 }

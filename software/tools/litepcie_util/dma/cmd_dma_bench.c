@@ -35,20 +35,18 @@ static struct bench {
 /* Printing the rates -------------------------------------------------------------------------- */
 
 void bench_emit_rate(const struct emit *out, const struct rate *rate, const char *id,
-		     const char *binds)
+		     enum limit_binds binds)
 {
 	bool valid = rate->valid;
 
 	if (!valid)
 		emit_text(out, "       -  GB/s\n");
-	else if (!binds)
-		binds = rates_binds(rate);
 	emit_string(out, "id", NULL, id);
 	emit_number(out, "value", "%8.2f", valid ? rate->gb_per_s : NAN);
 	emit_string(out, "unit", valid ? "  %s" : NULL, "GB/s");
 	emit_number(out, "limit", "  %6.2f", valid ? rate->limit.value : NAN);
 	emit_number(out, "ratio", "  %7.3f", valid ? rate->gb_per_s / rate->limit.value : NAN);
-	emit_string(out, "binds", "  %s\n", valid ? binds : NULL);
+	emit_string(out, "binds", "  %s\n", valid ? limit_name(binds) : NULL);
 	emit_unsigned(out, "bytes", NULL, rate->bytes);
 	emit_unsigned(out, "cycles", NULL, rate->cycles);
 	emit_unsigned(out, "stall_cycles", NULL, rate->rq_stalls);
@@ -69,7 +67,7 @@ static void print_ways(const struct emit *out, const struct bench *bench)
 			continue;
 		emit_object(out, NULL);
 		emit_text(out, "  %-7s  ", rate->id);
-		bench_emit_rate(out, rate, rate->id, NULL);
+		bench_emit_rate(out, rate, rate->id, rates_binds(rate));
 		emit_object_end(out);
 	}
 	emit_array_end(out);

@@ -47,19 +47,19 @@ struct bench_slot {
 	bool		wanted;
 	/* rate of the DMA run; not valid if the run did not reach a steady state */
 	struct rate	rate;
-	const char	*binds;
+	enum limit_binds binds;
 	/* a sentence for the user on what the logic in the user slot did; may be empty */
 	char		words[LITEPCIE_WHY_SIZE];
 };
 
 /*
  * Every table of dma_bench has the column heads BENCH_RATE_HEAD. bench_emit_rate() prints these
- * columns of one line, or the keys of one row in JSON, which @id names. @binds is the text of the
- * last column; NULL: the result of rates_binds().
+ * columns of one line, or the keys of one row in JSON, which @id names. @binds is what the
+ * last column names.
  */
 #define BENCH_RATE_HEAD	"measured  unit   limit  reached  binds"
 void bench_emit_rate(const struct emit *out, const struct rate *rate, const char *id,
-		     const char *binds);
+		     enum limit_binds binds);
 
 /*
  * The function for the member @tell of a struct dma_watch. It appends the rate of the interval that

@@ -32,7 +32,8 @@ static void print_interval(const struct rates *rates, const struct bench_interva
 
 	printf("  %-6s %5.1f-%-5.1f %9.3f %8.1f %7.2f %7.2f %8.3f  %s\n", rate->id, entry->from_s,
 	       entry->to_s, card_ms, (double)rate->bytes / 1e6, rate->gb_per_s,
-	       rate->limit.value, rate->gb_per_s / rate->limit.value, rates_binds(rate));
+	       rate->limit.value, rate->gb_per_s / rate->limit.value,
+	       limit_name(rates_binds(rate)));
 	fflush(stdout);
 }
 
@@ -71,7 +72,8 @@ void bench_intervals_emit(const struct emit *out, const struct bench_intervals *
 		emit_object(out, NULL);
 		emit_number(out, "from_s", NULL, entry->from_s);
 		emit_number(out, "to_s", NULL, entry->to_s);
-		bench_emit_rate(out, &entry->rate, entry->rate.id, NULL);
+		bench_emit_rate(out, &entry->rate, entry->rate.id,
+				rates_binds(&entry->rate));
 		emit_object_end(out);
 	}
 	emit_array_end(out);

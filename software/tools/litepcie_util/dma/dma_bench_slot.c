@@ -189,8 +189,8 @@ static void judge(struct rates *rates, enum rates_way way, const struct dma_run 
 	found->binds = rates_binds(&found->rate);
 	*found->words = '\0';
 	if (low > NOTED) {
-		if (strcmp(found->binds, "host") == 0)
-			found->binds = "user slot";
+		if (found->binds == LIMIT_BY_HOST)
+			found->binds = LIMIT_BY_SLOT;
 		snprintf(found->words, sizeof(found->words), "%s low %.0f %% of the time",
 			 run->h2c.active ? "sink.ready" : "source.valid", 100 * low);
 	}

@@ -99,7 +99,7 @@ void bench_sweep_emit(const struct emit *out, const struct rates *rates,
 		emit_number(out, "transfers_per_s", NULL, per_s);
 		util_emit_reason(out, 12, "no value: ", rate->valid ? NULL : size[i].reason);
 		if (rate->valid || out->json)
-			bench_emit_rate(out, rate, size[i].id, NULL);
+			bench_emit_rate(out, rate, size[i].id, rates_binds(rate));
 		emit_object_end(out);
 	}
 	emit_array_end(out);

@@ -289,10 +289,9 @@ void dma_run(struct dma_run *run)
 		rc = dma_window_end(run);
 	/*
 	 * The failure is noted before the streams are stopped: a stop that fails would replace the
-	 * sentence of litepcie_why(). report_stall() and check_length() have already noted
-	 * -ETIMEDOUT and -EBADMSG.
+	 * sentence of litepcie_why(). A stall and wrong data are noted where they are found.
 	 */
-	if (!util_interrupted() && ((rc != -ETIMEDOUT && rc != -EBADMSG) || !util->failed))
+	if (!util_interrupted() && !util->failed)
 		util_check(util, rc, "DMA");
 	stopped = streams_stop(&run->streams);
 	run->stats.struct_size = sizeof(run->stats);

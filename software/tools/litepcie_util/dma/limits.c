@@ -16,6 +16,24 @@
 
 #define ROWS	(sizeof(limit_rows) / sizeof(limit_rows[0]))
 
+const char *limit_name(enum limit_binds binds)
+{
+	static const char *const names[] = {
+		[LIMIT_BY_WIRE] = "wire",
+		[LIMIT_BY_INTERFACE] = "interface",
+		[LIMIT_BY_READS] = "reads in flight",
+		[LIMIT_BY_HOST] = "host",
+		[LIMIT_BY_SLOT] = "user slot",
+		[LIMIT_BY_STORES] = "the host's own stores",
+		[LIMIT_BY_ACCESS] = "one access at a time",
+		[LIMIT_BY_ONE_READ] = "one read in flight",
+		[LIMIT_BY_CPU_READS] = "the CPU's reads in flight",
+		[LIMIT_BY_THREADS] = "a read for each thread",
+	};
+
+	return names[binds];
+}
+
 /*
  * Returns the row of @kind for @mps and @size. If the table has no such MPS or size, the next
  * smaller value counts. The rows of a kind are sorted by MPS, then by size.
@@ -43,8 +61,8 @@ static struct limit lower(const struct limit_link *link, double share, double in
 
 	interface *= LIMIT_CYCLE_NS / link->cycle_ns;
 	if (wire <= interface)
-		return (struct limit) { wire, "wire" };
-	return (struct limit) { interface, "interface" };
+		return (struct limit) { wire, LIMIT_BY_WIRE };
+	return (struct limit) { interface, LIMIT_BY_INTERFACE };
 }
 
 struct limit limit_of(enum limit_kind kind, const struct limit_link *link, unsigned int size)
@@ -70,6 +88,6 @@ struct limit limit_of_h2c(const struct limit_link *link, const struct limit_read
 	if (in_flight > LIMIT_COMPLETION_SPACE)
 		in_flight = LIMIT_COMPLETION_SPACE;
 	if (reads->rtt_ns > 0 && in_flight / reads->rtt_ns < limit.value)
-		limit = (struct limit) { in_flight / reads->rtt_ns, "reads in flight" };
+		limit = (struct limit) { in_flight / reads->rtt_ns, LIMIT_BY_READS };
 	return limit;
 }

@@ -14,11 +14,22 @@
 
 #include <stdbool.h>
 
-struct limit {
-	double		value;
-	/* name of what sets the limit of the rate: "wire", "interface" or "reads in flight" */
-	const char	*binds;
+/* What limits a rate. limit_name() has words for each. */
+enum limit_binds {
+	LIMIT_BY_WIRE, LIMIT_BY_INTERFACE, LIMIT_BY_HOST, LIMIT_BY_SLOT,
+	LIMIT_BY_READS,		/* bytes of reads of host memory that the card has in flight */
+	LIMIT_BY_STORES, LIMIT_BY_ACCESS,
+	/* reads of the card that the host has in flight */
+	LIMIT_BY_ONE_READ, LIMIT_BY_CPU_READS, LIMIT_BY_THREADS
 };
+
+struct limit {
+	double			value;
+	enum limit_binds	binds;
+};
+
+/* Returns the words for @binds that the tables and the JSON show. */
+const char *limit_name(enum limit_binds binds);
 
 struct limit_link {
 	unsigned int	gen, lanes;

@@ -108,7 +108,7 @@ static void print_rates(const struct emit *out, const struct rates *rates)
 		emit_string(out, "id", valid ? "  %-7s " : NULL, rate->id);
 		emit_number(out, "value", "%5.2f GB/s, ", valid ? rate->gb_per_s : NAN);
 		emit_number(out, "limit", "predicted %5.2f: ", valid ? rate->limit.value : NAN);
-		emit_string(out, "binds", "%s binds\n", valid ? rates_binds(rate) : NULL);
+		emit_string(out, "binds", "%s binds\n", valid ? limit_name(rates_binds(rate)) : NULL);
 		emit_object_end(out);
 	}
 	emit_array_end(out);

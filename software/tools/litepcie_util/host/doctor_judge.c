@@ -64,13 +64,13 @@ static void lift(struct doctor_finding *finding, const char *format, ...)
 
 /* Which limit binds --------------------------------------------------------------------------- */
 
-/* Returns true if the rate of c2h, h2c or duplex has reached the limit of the name @limit. */
-static bool reached(const struct doctor *doctor, const char *limit)
+/* Returns true if the rate of c2h, h2c or duplex has reached the limit @limit. */
+static bool reached(const struct doctor *doctor, enum limit_binds limit)
 {
 	for (int way = 0; way < RATES_WAYS; way++) {
 		const struct rate *rate = &doctor->rates.rate[way];
 
-		if (rate->valid && strcmp(rates_binds(rate), limit) == 0)
+		if (rate->valid && rates_binds(rate) == limit)
 			return true;
 	}
 	return false;
@@ -191,7 +191,7 @@ static void judge_reads(struct doctor *doctor)
 	const struct rates *rates = &doctor->rates;
 	struct doctor_finding *finding;
 
-	if (!reached(doctor, "reads in flight"))
+	if (!reached(doctor, LIMIT_BY_READS))
 		return;
 	finding = add(doctor, DOCTOR_BINDS, "reads", "host memory answers a read after %.0f ns, and "
 		      "the card has %.0f bytes of reads in flight: h2c gets at most %.2f GB/s",
@@ -252,7 +252,7 @@ static void judge_host(struct doctor *doctor)
 		double stalled = rate->cycles ? (double)rate->rq_stalls / (double)rate->cycles : 0;
 		struct doctor_finding *finding;
 
-		if (!rate->valid || strcmp(rates_binds(rate), "host") != 0)
+		if (!rate->valid || rates_binds(rate) != LIMIT_BY_HOST)
 			continue;
 		finding = add(doctor, DOCTOR_BINDS, "host", "%s reaches %.2f of %.2f GB/s, and no "
 			      "limit of the link or the card: %s (the hard block took nothing in "

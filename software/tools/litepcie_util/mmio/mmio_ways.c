@@ -235,8 +235,8 @@ static struct limit limit_for(const struct mmio_ways *ways, const struct way *wa
 		in_flight = ways->window.write_combining ? LINE_FILLS * 64 : 8;
 	return (struct limit) {
 		in_flight * 1000 / ways->trip_ns,
-		way->threads ? "a read for each thread" :
-		way->move == by_memcpy ? "the CPU's reads in flight" : "one read in flight",
+		way->threads ? LIMIT_BY_THREADS :
+		way->move == by_memcpy ? LIMIT_BY_CPU_READS : LIMIT_BY_ONE_READ,
 	};
 }
 
@@ -261,9 +261,9 @@ static int measure(const struct mmio_ways *ways, const struct way *way, struct m
 	row->mb_per_s = row->ns > 0 ? (double)way->size * 1000 / row->ns : NAN;
 	row->limit = limit_for(ways, way);
 	if (way->write && row->mb_per_s < OWN_SHARE * row->limit.value)
-		row->limit.binds = "the host's own stores";
+		row->limit.binds = LIMIT_BY_STORES;
 	if (way->threads && row->mb_per_s < OWN_SHARE * row->limit.value)
-		row->limit.binds = "one access at a time";
+		row->limit.binds = LIMIT_BY_ACCESS;
 	return 0;
 }
 
@@ -370,7 +370,7 @@ static void print_row(const struct emit *out, const struct mmio_way_row *row)
 	emit_number(out, "value", "%9.1f ", valid ? row->mb_per_s : NAN);
 	emit_number(out, "limit", "%8.1f ", valid ? row->limit.value : NAN);
 	emit_number(out, "ratio", "%7.3f  ", valid ? row->mb_per_s / row->limit.value : NAN);
-	emit_string(out, "binds", "%s\n", valid ? row->limit.binds : NULL);
+	emit_string(out, "binds", "%s\n", valid ? limit_name(row->limit.binds) : NULL);
 	util_emit_reason(out, 21, "cannot be done: ", row->reason);
 }
 
