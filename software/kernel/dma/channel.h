@@ -117,8 +117,10 @@ struct litepcie_way {
 	struct mutex		io;
 	/*
 	 * lock: protects the fields from @owner to @ends, @told, the fields @ring and @ends of open
-	 * files, and the hand-over of buffers to the card (held.advanced).  A start and a stop of
-	 * the direction hold it.
+	 * files, and the hand-over of buffers to the card.  A start and a stop of the direction
+	 * hold it.  @ring and @told do not change during a run, so code with wait.lock held may
+	 * read them if @run or @generation shows that the run goes on.  @owner and @told may be
+	 * read alone without a lock (READ_ONCE).
 	 */
 	struct mutex		mutex;
 	struct litepcie_file	*owner;
@@ -133,8 +135,9 @@ struct litepcie_way {
 	/*
 	 * lock: wait.lock protects the fields from @wait to @event.  It is also the lock of the
 	 * queue of waiters, so an interrupt that changes counts and wakes takes only one lock.
-	 * @run, @count and @mode change with @mutex held, too.  poll() and blocked calls read
-	 * single fields without a lock (READ_ONCE).
+	 * @run, @count, @mode, held.advanced and held.bytes change with @mutex held, too, so a
+	 * holder of either lock may read them.  poll() and blocked calls read single fields without
+	 * a lock (READ_ONCE).
 	 */
 	wait_queue_head_t	wait;
 	/* this direction's part of the channel's status page, which programs map read-only */

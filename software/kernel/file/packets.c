@@ -65,7 +65,7 @@ int litepcie_packet_begin(struct litepcie_run *run, size_t bytes)
 {
 	const struct litepcie_ring *ring = run->ring;
 
-	if (!run->way->ends.packets)
+	if (!run->ends.packets)
 		return 0;
 	/* A packet that begins within a buffer may touch one buffer more than its length needs. */
 	if (bytes > litepcie_ring_bytes(ring) - ring->geometry.size)
@@ -112,7 +112,7 @@ int litepcie_packet_write(struct litepcie_run *run, struct iov_iter *from)
 	 */
 	do {
 		err = litepcie_stream_hand_over(run, true);
-	} while (!err && run->way->held.bytes < run->way->stream.at);
+	} while (!err && litepcie_stream_has_rest(run));
 	run->done = err ? 0 : done;
 	return err;
 }

@@ -202,6 +202,21 @@ int litepcie_stream_hand_over(const struct litepcie_run *run, bool all)
 	return err;
 }
 
+/*
+ * h2c: returns true if bytes that were written have not been handed over to the card.  Also returns
+ * true if the run is over: litepcie_stream_hand_over() then returns an error.
+ */
+bool litepcie_stream_has_rest(const struct litepcie_run *run)
+{
+	struct litepcie_way *way = run->way;
+	bool rest;
+
+	spin_lock_irq(&way->wait.lock);
+	rest = way->generation != run->generation || way->held.bytes != way->stream.at;
+	spin_unlock_irq(&way->wait.lock);
+	return rest;
+}
+
 /* The end of a stream's run ----------------------------------------------- */
 
 /* Returns true if the run of this read() or write() has stopped or failed, or the card has gone. */
@@ -240,7 +255,7 @@ static int run_begin(struct litepcie_run *run, struct litepcie_way *way, struct 
 	started = way->run != LITEPCIE_RUN_STREAM;
 	err = litepcie_dma_start(way, file, LITEPCIE_RUN_STREAM);
 	if (!err) {
-		*run = (struct litepcie_run){ way, way->ring, way->generation };
+		*run = (struct litepcie_run){ way, way->ring, way->generation, way->ends };
 		litepcie_ring_get(run->ring);
 		if (started && way->id == LITEPCIE_C2H)
 			give_back(way);
@@ -288,7 +303,7 @@ static ssize_t read_part(struct litepcie_run *run, struct iov_iter *to)
 		litepcie_stream_move(run, copied);
 		return copied;
 	}
-	run->ended = run->way->ends.packets && run->done + copied &&
+	run->ended = run->ends.packets && run->done + copied &&
 		     flags & (LITEPCIE_RECORD_FLAG_LAST | LITEPCIE_RECORD_FLAG_FLUSHED);
 	litepcie_stream_move(run, size - offset);
 	return copied;
@@ -340,7 +355,7 @@ static bool goes_on(const struct litepcie_run *run, const struct iov_iter *iter)
 {
 	if (!iov_iter_count(iter) || run->ended)
 		return false;
-	return !run->done || run->way->id == LITEPCIE_H2C || run->way->ends.packets;
+	return !run->done || run->way->id == LITEPCIE_H2C || run->ends.packets;
 }
 
 static int transfer(struct litepcie_run *run, struct iov_iter *iter, bool nonblock)

@@ -18,6 +18,8 @@ struct litepcie_run {
 	struct litepcie_ring	*ring;
 	/* value of way->generation at the start of the call, which changes when the run ends */
 	unsigned int		generation;
+	/* value of way->ends in this run */
+	struct litepcie_ends	ends;
 	/*
 	 * h2c: length in bytes of the packet, which is sent once the ring has room for all of it;
 	 * 0: packets are off
@@ -37,6 +39,7 @@ void litepcie_stream_move(const struct litepcie_run *run, s64 bytes);
 void litepcie_stream_warn(const struct litepcie_run *run, u64 warned);
 ssize_t litepcie_stream_write(const struct litepcie_run *run, struct iov_iter *from, u64 most);
 int litepcie_stream_hand_over(const struct litepcie_run *run, bool all);
+bool litepcie_stream_has_rest(const struct litepcie_run *run);
 bool litepcie_stream_is_over(const struct litepcie_run *run);
 int litepcie_stream_reason(const struct litepcie_run *run);
 

@@ -33,7 +33,7 @@ static bool find_run(struct litepcie_run *run, struct litepcie_way *way,
 	mutex_lock(&way->mutex);
 	found = way->run == LITEPCIE_RUN_STREAM && (!file || way->owner == file);
 	if (found) {
-		*run = (struct litepcie_run){ way, way->ring, way->generation };
+		*run = (struct litepcie_run){ way, way->ring, way->generation, way->ends };
 		litepcie_ring_get(run->ring);
 	}
 	mutex_unlock(&way->mutex);
@@ -48,13 +48,11 @@ static bool find_run(struct litepcie_run *run, struct litepcie_way *way,
  */
 void litepcie_stream_flush_later(const struct litepcie_run *run)
 {
-	struct litepcie_way *way = run->way;
+	lockdep_assert_held(&run->way->io);
 
-	lockdep_assert_held(&way->io);
-
-	if (way->ends.flush_us && way->stream.at != way->held.bytes)
-		mod_delayed_work(system_wq, &way->flusher,
-				 usecs_to_jiffies(way->ends.flush_us) + 1);
+	if (run->ends.flush_us && litepcie_stream_has_rest(run))
+		mod_delayed_work(system_wq, &run->way->flusher,
+				 usecs_to_jiffies(run->ends.flush_us) + 1);
 }
 
 /*
@@ -87,21 +85,20 @@ void litepcie_stream_init(struct litepcie_way *way)
 
 /* fsync() and close() of a stream ----------------------------------------- */
 
-/* Returns false for LitePCIe's endpoint (in_flight is set), which can only send whole beats. */
-static bool sends_incomplete(const struct litepcie_way *way)
+/*
+ * Returns true if the card has fetched all bytes of the run, except an incomplete beat that it
+ * cannot send.  *@rest gets the number of bytes that have not been handed over to the card.  If the
+ * run is over, the function returns false, since the counts are those of another run.
+ */
+static bool is_fetched(const struct litepcie_run *run, u64 *rest)
 {
-	return !way->in_flight;
-}
-
-static bool is_fetched(struct litepcie_way *way)
-{
+	struct litepcie_way *way = run->way;
 	bool fetched;
-	u64 end;
 
 	spin_lock_irq(&way->wait.lock);
-	end = sends_incomplete(way) ? way->stream.at :
-				      round_down(way->stream.at, LITEPCIE_BEAT_BYTES);
-	fetched = way->held.done == way->held.advanced && way->held.bytes == end;
+	*rest = way->stream.at - way->held.bytes;
+	fetched = way->generation == run->generation && way->held.done == way->held.advanced &&
+		  *rest < (way->in_flight ? LITEPCIE_BEAT_BYTES : 1);
 	spin_unlock_irq(&way->wait.lock);
 	return fetched;
 }
@@ -146,13 +143,13 @@ static int drain(const struct litepcie_run *run, unsigned long timeout, bool clo
 	unsigned long end = jiffies + timeout;
 	bool fetched;
 	int err = 0;
+	u64 rest;
 
 	lockdep_assert_held(&way->io);
 
-	while (!err && !(is_fetched(way) && (!closing || is_taken(way)))) {
-		fetched = is_fetched(way);
-		if (litepcie_stream_bytes(run) || way->stream.at == way->held.bytes)
-			err = litepcie_stream_hand_over(run, sends_incomplete(way));
+	while (!err && !((fetched = is_fetched(run, &rest)) && (!closing || is_taken(way)))) {
+		if (litepcie_stream_bytes(run) || !rest)
+			err = litepcie_stream_hand_over(run, !way->in_flight);
 		look(way);
 		if (!err && litepcie_stream_is_over(run))
 			err = litepcie_stream_reason(run);
@@ -166,10 +163,10 @@ static int drain(const struct litepcie_run *run, unsigned long timeout, bool clo
 		 */
 		if (!err)
 			wait_event_timeout(way->wait,
-					   (!fetched && is_fetched(way)) ||
+					   (!fetched && is_fetched(run, &rest)) ||
 					   litepcie_stream_is_over(run), 1);
 	}
-	return !err && way->held.bytes != way->stream.at ? -EOPNOTSUPP : err;
+	return !err && rest ? -EOPNOTSUPP : err;
 }
 
 /*
@@ -178,12 +175,16 @@ static int drain(const struct litepcie_run *run, unsigned long timeout, bool clo
  */
 static bool has_failed(const struct litepcie_run *run)
 {
-	const struct litepcie_way *way = run->way;
-	u64 errors = way->told ? le64_to_cpu(READ_ONCE(way->status->errors)) : 0;
-	bool failed = errors > way->stream.warned;
+	struct litepcie_way *way = run->way;
+	bool failed;
+	u64 errors;
 
+	spin_lock_irq(&way->wait.lock);
+	errors = way->told ? le64_to_cpu(READ_ONCE(way->status->errors)) : 0;
+	failed = way->generation == run->generation && errors > way->stream.warned;
 	if (failed)
-		litepcie_stream_warn(run, errors);
+		way->stream.warned = errors;
+	spin_unlock_irq(&way->wait.lock);
 	return failed;
 }
 

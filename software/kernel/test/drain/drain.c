@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Includes those files of the driver that run a stream without packets, and has stand-ins for the
+ * Includes those files of the driver that run an h2c stream, and has stand-ins for the
  * kernel, for the driver's other files, and for a card with one h2c direction. drain_tests.c has
  * the tests.
  */
@@ -62,6 +62,8 @@ void litepcie_exit(struct litepcie *ours)
 {
 	(void)ours;
 	lock_leave(&live);
+	if (made.leaving)
+		made.leaving();
 }
 
 /* Let one tick pass, while the driver sleeps with no lock but way->io. The made-up card goes on. */
@@ -279,21 +281,10 @@ bool litepcie_notices_ended(const struct litepcie_way *way, u64 number)
 	return false;
 }
 
-/* Stand-ins for functions of packets.c, for streams with packets off. */
-bool litepcie_packet_fits(const struct litepcie_way *way, u64 bytes) { return way && bytes; }
-int litepcie_packet_begin(struct litepcie_run *run, size_t bytes) { return run && bytes ? 0 : 1; }
-void litepcie_packet_refuse(const struct litepcie_run *run) { (void)run; }
-
-int litepcie_packet_write(struct litepcie_run *run, struct iov_iter *from)
+void litepcie_notices_read(const struct litepcie_way *way, u64 number, u32 *bytes, u32 *flags)
 {
-	(void)run, (void)from;
-	return -EINVAL;
-}
-
-int litepcie_packet_read(const struct litepcie_run *run, u32 *bytes, u32 *flags)
-{
-	(void)run, *bytes = 0, *flags = 0;
-	return -EINVAL;
+	(void)way, (void)number, (void)bytes, (void)flags;
+	need(false, "c2h is read");
 }
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"
@@ -303,6 +294,7 @@ int litepcie_packet_read(const struct litepcie_run *run, u32 *bytes, u32 *flags)
 #include "../../dma/held.c"
 #include "../../dma/owner.c"
 #include "../../file/stream.c"
+#include "../../file/packets.c"
 #include "../../file/sync.c"
 
 void set_close_timeout(unsigned int ms)

@@ -3,10 +3,9 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Defines what dma.c, held.c, owner.c, stream.c and sync.c of the driver need of the kernel and of
- * card.h, for the test program drain, which includes these files. Declares the made-up card, too.
- * Locks check their order. The program has one thread, so to take a lock that is held is a
- * deadlock.
+ * Defines what the files of the driver that drain.c includes need of the kernel and of card.h.
+ * Declares the made-up card, too. Locks check their order. The program has one thread, so to take
+ * a lock that is held is a deadlock.
  */
 #ifndef DRAIN_H
 #define DRAIN_H
@@ -256,6 +255,7 @@ void litepcie_notices_start(struct litepcie_way *way, u32 flush_us);
 void litepcie_notices_stop(struct litepcie_way *way, bool live);
 void litepcie_notices_off(struct litepcie_way *way);
 bool litepcie_notices_ended(const struct litepcie_way *way, u64 number);
+void litepcie_notices_read(const struct litepcie_way *way, u64 number, u32 *bytes, u32 *flags);
 void litepcie_timer_init(struct litepcie_way *way);
 void litepcie_timer_start(struct litepcie_way *way);
 void litepcie_timer_stop(struct litepcie_way *way);
@@ -314,6 +314,8 @@ struct made {
 	unsigned int	packets;
 	/* function that makes the calls of other threads in each tick, or NULL */
 	void		(*meanwhile)(void);
+	/* function that makes the calls of other threads when the driver leaves the card, or NULL */
+	void		(*leaving)(void);
 };
 
 extern struct made made;

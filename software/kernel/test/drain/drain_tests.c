@@ -423,6 +423,46 @@ static void test_fsync_ends_with_the_run(void)
 	entry_error = 0;
 }
 
+/* Another thread of the same file stops the stream, and starts a held run at once. */
+static void start_held(void)
+{
+	lock_take(&way->mutex);
+	need(!litepcie_dma_end(way, &owner) && !litepcie_dma_start(way, &owner, LITEPCIE_RUN_HELD),
+	     "the held run does not start");
+	lock_leave(&way->mutex);
+}
+
+static void start_held_later(void)
+{
+	if (jiffies == 5)
+		start_held();
+}
+
+static void test_fsync_ends_with_the_run_that_another_run_follows(void)
+{
+	made.meanwhile = start_held_later;
+	send(&owner, SIZE);
+	need(litepcie_stream_sync(&owner) == -ECANCELED && jiffies == 5 && !made.fetched,
+	     "fsync() does not say that a stop has dropped the data");
+}
+
+/* Do the same when the card has got the first of the two parts of a packet. */
+static void start_held_amid_a_packet(void)
+{
+	if (made.level != 1)
+		return;
+	made.leaving = NULL;
+	start_held();
+}
+
+static void test_write_of_a_packet_ends_with_the_run_that_another_run_follows(void)
+{
+	owner.ends[LITEPCIE_H2C].packets = true;
+	made.leaving = start_held_amid_a_packet;
+	need(write_to(&owner, 2 * SIZE, true) == -ECANCELED && !made.level && !made.leaving,
+	     "write() does not say that a stop has dropped the rest of the packet");
+}
+
 /* LitePCIe's endpoint cannot send an incomplete beat. fsync() of whole beats works nevertheless. */
 static void test_whole_beats_leave_by_any_endpoint(void)
 {
@@ -494,6 +534,8 @@ int main(void)
 	RUN(test_fsync_ends_with_a_signal_and_by_no_time);
 	RUN(test_fsync_says_once_that_reads_have_failed);
 	RUN(test_fsync_ends_with_the_run);
+	RUN(test_fsync_ends_with_the_run_that_another_run_follows);
+	RUN(test_write_of_a_packet_ends_with_the_run_that_another_run_follows);
 	RUN(test_whole_beats_leave_by_any_endpoint);
 	puts("drain: ok");
 	return 0;
