@@ -13,7 +13,6 @@
 
 #include <linux/capability.h>
 #include <linux/mm.h>
-#include <linux/module.h>
 #include <linux/nospec.h>
 
 #include "card.h"

@@ -11,7 +11,6 @@
 
 #include <linux/crc32.h>
 #include <linux/math64.h>
-#include <linux/module.h>
 #include <linux/slab.h>
 
 #include "card.h"

@@ -7,7 +7,6 @@
  * between litepcie_enter() and litepcie_exit(), which are defined in this file.
  */
 
-#include <linux/module.h>
 #include <linux/slab.h>
 
 #include "capture/capture.h"

@@ -18,7 +18,6 @@
  */
 
 #include <linux/interrupt.h>
-#include <linux/module.h>
 
 #include "capture/capture.h"
 

@@ -7,7 +7,6 @@
  * its sources, how each direction runs, and counters.
  */
 
-#include <linux/module.h>
 #include <linux/sysfs.h>
 
 #include "card.h"

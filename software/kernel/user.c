@@ -7,8 +7,6 @@
  * file.  The interrupt's cause is enabled while an eventfd is set.
  */
 
-#include <linux/module.h>
-
 #include "capture/capture.h"
 #include "compat.h"
 

@@ -14,7 +14,6 @@
 #include <linux/delay.h>
 #include <linux/jiffies.h>
 #include <linux/log2.h>
-#include <linux/module.h>
 
 #include "capture.h"
 #include "compat.h"

@@ -9,7 +9,6 @@
  * for the file until the file has taken one.
  */
 
-#include <linux/module.h>
 #include <linux/slab.h>
 
 #include "capture.h"

@@ -17,7 +17,6 @@
  */
 
 #include <linux/log2.h>
-#include <linux/module.h>
 
 #include "capture.h"
 #include "compat.h"

@@ -12,7 +12,6 @@
  * in the status line, since the ring's memory there holds older data.
  */
 
-#include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/uio.h>
 

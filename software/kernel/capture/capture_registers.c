@@ -12,7 +12,6 @@
 
 #include <linux/delay.h>
 #include <linux/jiffies.h>
-#include <linux/module.h>
 
 #include "capture.h"
 

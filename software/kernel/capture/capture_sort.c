@@ -7,8 +7,6 @@
  * and reads the card's counts of frames that were delivered, lost or discarded.
  */
 
-#include <linux/module.h>
-
 #include "capture.h"
 
 /* word ACTION of a rule: NAMES_QUEUE: the rule gives a queue; QUEUE_OF(): that queue's number */

@@ -17,7 +17,6 @@
 #include <linux/cred.h>
 #include <linux/kref.h>
 #include <linux/mm.h>
-#include <linux/module.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/user.h>

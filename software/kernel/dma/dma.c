@@ -11,7 +11,6 @@
  */
 
 #include <linux/iopoll.h>
-#include <linux/module.h>
 
 #include "card.h"
 #include "compat.h"

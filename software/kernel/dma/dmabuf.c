@@ -12,7 +12,6 @@
 
 #include <linux/dma-buf.h>
 #include <linux/log2.h>
-#include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 

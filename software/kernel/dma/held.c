@@ -12,7 +12,6 @@
  */
 
 #include <linux/math64.h>
-#include <linux/module.h>
 
 #include "card.h"
 #include "trace.h"

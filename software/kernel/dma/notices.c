@@ -13,7 +13,6 @@
  */
 
 #include <linux/log2.h>
-#include <linux/module.h>
 
 #include "card.h"
 #include "compat.h"

@@ -12,8 +12,6 @@
  * file owns the direction.
  */
 
-#include <linux/module.h>
-
 #include "card.h"
 #include "compat.h"
 #include "trace.h"

@@ -15,7 +15,6 @@
  * there.
  */
 
-#include <linux/module.h>
 #include <linux/poll.h>
 
 #include "card.h"

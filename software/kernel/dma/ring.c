@@ -9,7 +9,6 @@
 
 #include <linux/gfp.h>
 #include <linux/mm.h>
-#include <linux/module.h>
 #include <linux/slab.h>
 
 #include "compat.h"

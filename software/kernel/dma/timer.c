@@ -9,8 +9,6 @@
  * every interval_us.  When it finds nothing new, the timer ends and switches the cause on again.
  */
 
-#include <linux/module.h>
-
 #include "card.h"
 #include "compat.h"
 

@@ -17,7 +17,6 @@
 #include <linux/compat.h>
 #include <linux/dma-buf.h>
 #include <linux/file.h>
-#include <linux/module.h>
 #include <linux/uaccess.h>
 
 #include "card.h"

@@ -12,7 +12,6 @@
  */
 
 #include <linux/mm.h>
-#include <linux/module.h>
 
 #include "card.h"
 #include "compat.h"

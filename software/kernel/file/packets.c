@@ -13,7 +13,6 @@
  * data may be bad.
  */
 
-#include <linux/module.h>
 #include <linux/uio.h>
 
 #include "stream.h"

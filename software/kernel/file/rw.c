@@ -15,7 +15,6 @@
  */
 
 #include <linux/math64.h>
-#include <linux/module.h>
 #include <linux/sched/signal.h>
 #include <linux/uio.h>
 

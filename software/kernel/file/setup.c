@@ -10,7 +10,6 @@
 
 #include <linux/eventfd.h>
 #include <linux/log2.h>
-#include <linux/module.h>
 
 #include "card.h"
 

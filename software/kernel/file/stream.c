@@ -19,7 +19,6 @@
  */
 
 #include <linux/math64.h>
-#include <linux/module.h>
 #include <linux/uio.h>
 
 #include "stream.h"

@@ -10,7 +10,6 @@
  */
 
 #include <linux/io.h>
-#include <linux/module.h>
 #include <uapi/linux/virtio_ids.h>
 
 #include "virtio_device.h"
