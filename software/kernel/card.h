@@ -217,10 +217,12 @@ enum litepcie_right {
 enum litepcie_right litepcie_right(struct litepcie *card, unsigned int bar, u64 offset, u64 size);
 u32 litepcie_steered(enum litepcie_direction id);
 
-/* Functions of irq.c: the card's interrupt causes and messages */
+/* Functions of irq.c: the card's interrupt messages */
 int litepcie_irq_init(struct litepcie *card);
 void litepcie_irq_exit(struct litepcie *card);
 void litepcie_irq_silence(struct litepcie *card);
+
+/* Functions of cause.c: which interrupt causes are enabled */
 void litepcie_cause_enable(struct litepcie *card, u32 cause, bool enable);
 void litepcie_cause_settle(struct litepcie *card);
 
@@ -255,8 +257,8 @@ static inline void litepcie_virtio_interrupt(struct litepcie *card, int irq, u32
 #endif
 
 /*
- * Functions of capture.c, capture_owner.c and capture_node.c.  For a card without a capture, all
- * but litepcie_capture_interrupt() may be called and do nothing.
+ * Functions of capture_news.c, capture_owner.c and capture_node.c.  For a card without a capture,
+ * all but litepcie_capture_interrupt() may be called and do nothing.
  */
 int litepcie_capture_probe(struct litepcie *card);
 void litepcie_capture_put(struct litepcie *card);

@@ -123,32 +123,6 @@ static irqreturn_t litepcie_capture_message(int irq, void *data)
 	return IRQ_HANDLED;
 }
 
-/*
- * Enable or disable one interrupt cause at the card, in any context.  A message that the card has
- * sent before may still come.
- */
-void litepcie_cause_enable(struct litepcie *card, u32 cause, bool enable)
-{
-	unsigned long flags;
-
-	spin_lock_irqsave(&card->irq_lock, flags);
-	if (enable)
-		WRITE_ONCE(card->irq_enabled, card->irq_enabled | BIT(cause));
-	else
-		WRITE_ONCE(card->irq_enabled, card->irq_enabled & ~BIT(cause));
-	writel(card->irq_enabled, card->irq_enable);
-	spin_unlock_irqrestore(&card->irq_lock, flags);
-}
-
-/*
- * Wait until writes to the interrupt registers have arrived at the card: the completion of a
- * register read comes after them.
- */
-void litepcie_cause_settle(struct litepcie *card)
-{
-	readl(card->irq_enable);
-}
-
 /* Disable all causes.  When this function returns, no interrupt handler of the card runs. */
 void litepcie_irq_silence(struct litepcie *card)
 {

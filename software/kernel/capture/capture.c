@@ -16,7 +16,6 @@
 #include <linux/log2.h>
 
 #include "capture.h"
-#include "compat.h"
 
 #define WATCH_INTERVAL		HZ
 #define POLL_US			10
@@ -38,65 +37,7 @@ static u32 control_of(u32 flags)
 	       (flags & LITEPCIE_CAPTURE_NEWEST ? LITEPCIE_CAPTURE_BIT_CONTROL_NEWEST : 0);
 }
 
-/* Threads that wait for a queue's position -------------------------------- */
-
-/*
- * If the queue's position has passed the one that LITEPCIE_IOCTL_CAPTURE_WAKE asked for, or if the
- * run has @ended, wake the threads that wait for the queue, and signal the eventfd of WAKE once.
- */
-static void tell_locked(struct litepcie_capture_queue *queue, bool ended)
-{
-	lockdep_assert_held(&queue->wait.lock);
-
-	/*
-	 * The interrupt may be that of another queue.  The card may also have raised it before WAKE
-	 * asked for a later position, which the card has not passed yet.
-	 */
-	if (!ended && (queue->wake == U64_MAX || litepcie_capture_position(queue) <= queue->wake))
-		return;
-	wake_up_locked(&queue->wait);
-	if (queue->wake == U64_MAX)
-		return;
-	if (queue->event)
-		litepcie_eventfd_signal(queue->event);
-	queue->wake = U64_MAX;
-}
-
-/* Wake the threads that wait for a queue whose run or owner has ended, or whose card has gone. */
-void litepcie_queue_news(struct litepcie_capture_queue *queue)
-{
-	unsigned long flags;
-
-	spin_lock_irqsave(&queue->wait.lock, flags);
-	tell_locked(queue, true);
-	spin_unlock_irqrestore(&queue->wait.lock, flags);
-}
-
-/* Wake all threads that wait for a queue, because the run has ended or the card has gone. */
-void litepcie_capture_news(struct litepcie_capture *capture)
-{
-	struct litepcie_capture_queue *queue;
-
-	for (queue = capture->queue; queue; queue = litepcie_queue_after(queue))
-		litepcie_queue_news(queue);
-}
-
-/*
- * Handle the capture's interrupt: a queue's position has passed the position
- * that WAKE asked for.  With MSI the interrupt handler has cleared the cause
- * before this call, and also calls this function for messages of other causes.
- */
-void litepcie_capture_interrupt(struct litepcie *card)
-{
-	struct litepcie_capture_queue *queue;
-
-	/* spin_lock() is enough, since interrupts are off in every interrupt handler */
-	for (queue = card->capture->queue; queue; queue = litepcie_queue_after(queue)) {
-		spin_lock(&queue->wait.lock);
-		tell_locked(queue, false);
-		spin_unlock(&queue->wait.lock);
-	}
-}
+/* Wake-ups at a position of a queue --------------------------------------- */
 
 /*
  * Ask the card for an interrupt when the queue's position has passed *@position.  The caller is
@@ -128,7 +69,7 @@ void litepcie_capture_watch(struct work_struct *work)
 	for (queue = capture->queue; queue; queue = litepcie_queue_after(queue)) {
 		spin_lock_irq(&queue->wait.lock);
 		if (litepcie_capture_position(queue) > queue->wake)
-			tell_locked(queue, false);
+			litepcie_queue_tell(queue, false);
 		spin_unlock_irq(&queue->wait.lock);
 	}
 	schedule_delayed_work(&capture->watchdog, WATCH_INTERVAL);
@@ -240,7 +181,7 @@ static void set_run(struct litepcie_capture_queue *queue, u32 run, int error)
 	queue->status->error = error;
 	/* A program that sees in the status page that a run has ended also sees @error. */
 	smp_store_release(&queue->status->run, run);
-	tell_locked(queue, true);
+	litepcie_queue_tell(queue, true);
 	spin_unlock_irq(&queue->wait.lock);
 }
 

@@ -4,10 +4,10 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Declares the driver's part for the card's capture block, which records network frames.  capture.c
- * runs the hardware, and capture_registers.c reads and writes its registers.  capture_sort.c
- * handles rules, counts of frames and the generator of test frames.  capture_owner.c handles the
- * owners of queues and their rings.  capture_node.c has the device node, capture_calls.c its
- * ioctl() and capture_read.c its read().
+ * runs the hardware, and capture_registers.c reads and writes its registers.  capture_news.c wakes
+ * threads.  capture_sort.c handles rules, counts of frames and the generator of test frames.
+ * capture_owner.c handles the owners of queues and their rings.  capture_node.c has the device
+ * node, capture_calls.c its ioctl() and capture_read.c its read().
  *
  * The block has one queue or more, each with a ring.  All queues run together, from the START of
  * queue 0 to its STOP, since the card has one bit that starts and stops all of them.
@@ -182,7 +182,7 @@ struct litepcie_patience {
 void litepcie_be_patient(struct litepcie_patience *patience);
 bool litepcie_is_stuck(struct litepcie_patience *patience);
 
-/* Functions of capture.c: start and stop of the hardware, and waking of threads */
+/* Functions of capture.c: start and stop of the hardware */
 void litepcie_capture_watch(struct work_struct *work);
 int litepcie_capture_halt(struct litepcie_capture *capture, u32 control);
 int litepcie_capture_begin(struct litepcie_capture_queue *queue,
@@ -191,6 +191,9 @@ int litepcie_capture_finish(struct litepcie_capture *capture, int error, bool li
 int litepcie_capture_part(struct litepcie_capture_queue *queue, u64 *end);
 void litepcie_capture_allow(struct litepcie_capture_queue *queue, u64 limit);
 void litepcie_capture_arm(struct litepcie_capture_queue *queue, const u64 *position);
+
+/* Functions of capture_news.c: waking of threads that wait for a queue */
+void litepcie_queue_tell(struct litepcie_capture_queue *queue, bool ended);
 void litepcie_queue_news(struct litepcie_capture_queue *queue);
 void litepcie_capture_news(struct litepcie_capture *capture);
 

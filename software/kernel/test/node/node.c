@@ -261,6 +261,7 @@ struct page *litepcie_ring_page(const struct litepcie_ring *ours, size_t offset)
 #define begin	select_queue
 #include "../../capture/capture_registers.c"
 #undef begin
+#include "../../capture/capture_news.c"
 #define put	put_control
 #include "../../capture/capture.c"
 #include "../../capture/capture_sort.c"
