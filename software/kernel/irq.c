@@ -58,6 +58,14 @@ static void settled_user_interrupt(struct litepcie *card)
 	litepcie_user_interrupt(card);
 }
 
+/* In adaptive mode the timer asks the card after this interrupt, so the cause is switched off. */
+static void handle_way(struct litepcie_way *way)
+{
+	if (READ_ONCE(way->mode) == LITEPCIE_MODE_ADAPTIVE)
+		litepcie_timer_interrupt(way);
+	litepcie_dma_interrupt(way);
+}
+
 static irqreturn_t litepcie_interrupt(int irq, void *data)
 {
 	struct litepcie *card = data;
@@ -86,7 +94,7 @@ static irqreturn_t litepcie_interrupt(int irq, void *data)
 
 		causes &= causes - 1;
 		if (card->cause[cause])
-			litepcie_dma_interrupt(card->cause[cause]);
+			handle_way(card->cause[cause]);
 		else if (cause == card->user.cause)
 			settled_user_interrupt(card);
 		else if (is_captures(card, cause))
@@ -101,7 +109,7 @@ static irqreturn_t litepcie_way_interrupt(int irq, void *data)
 	struct litepcie_way *way = data;
 
 	if (READ_ONCE(litepcie_of(way)->state) == LITEPCIE_LIVE)
-		litepcie_dma_interrupt(way);
+		handle_way(way);
 	return IRQ_HANDLED;
 }
 

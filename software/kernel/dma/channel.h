@@ -287,13 +287,13 @@ struct litepcie_geometry litepcie_owner_geometry(struct litepcie_way *way,
 int litepcie_owner_steer(struct litepcie_file *file, struct litepcie_chan *chan,
 			 void __iomem *reg, u32 value, const u32 acts_on[LITEPCIE_WAYS]);
 
-/* Functions of held.c: runs in which the card waits for buffers */
+/* Functions of held.c: counts of a run in which the card waits for buffers */
 int litepcie_held_update(struct litepcie_way *way);
 bool litepcie_held_is_behind(struct litepcie_way *way);
-void litepcie_held_look(struct litepcie_way *way);
-void litepcie_held_append(struct litepcie_way *way, u64 offset, u32 bytes, bool irq, bool last);
-u64 litepcie_held_outstanding(struct litepcie_way *way);
 u64 litepcie_held_position(const struct litepcie_way *way);
+
+/* Functions of advance.c: descriptors that are handed to the card in a held run or a stream */
+void litepcie_held_append(struct litepcie_way *way, u64 offset, u32 bytes, bool irq, bool last);
 int litepcie_held_advance(struct litepcie_file *file, struct litepcie_advance *advance,
 			  const u32 *lengths);
 

@@ -134,14 +134,13 @@ void litepcie_dma_ask(struct litepcie_way *way)
 
 /*
  * Handle the direction's interrupt: ask the card for progress and wake the waiters.  With MSI the
- * interrupt handler has cleared the direction's cause before this call.
+ * interrupt handler has cleared the direction's cause before this call.  In adaptive mode it has
+ * called litepcie_timer_interrupt() before.
  */
 void litepcie_dma_interrupt(struct litepcie_way *way)
 {
 	int news;
 
-	if (READ_ONCE(way->mode) == LITEPCIE_MODE_ADAPTIVE)
-		litepcie_timer_interrupt(way);
 	/* spin_lock() is enough, since interrupts are off in every interrupt handler */
 	spin_lock(&way->wait.lock);
 	news = update_locked(way);

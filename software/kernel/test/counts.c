@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Tests progress.c and held.c of the driver. Functions and variables of this file stand for the
+ * Tests progress.c, held.c and advance.c of the driver. Functions and variables of this file stand for the
  * kernel and the card. The tests show that the driver's counts go on when the card's 32-bit counter
  * wraps, that a buffer is announced only after its data has arrived, and that exactly those
  * descriptors raise an interrupt for which it was asked.
@@ -144,11 +144,6 @@ static bool litepcie_check_lost(void *card)
 	return true;
 }
 
-static void litepcie_timer_interrupt(struct litepcie_way *way)
-{
-	(void)way;
-}
-
 static struct litepcie_way *litepcie_find_way(struct litepcie_file *file, u32 id)
 {
 	(void)id;
@@ -188,6 +183,7 @@ bool litepcie_dma_progress(struct litepcie_way *way);
 #pragma GCC diagnostic ignored "-Wsign-compare"
 #include "../dma/progress.c"
 #include "../dma/held.c"
+#include "../dma/advance.c"
 
 /* Tests of the driver's counts ----------------------------------------------------------------- */
 

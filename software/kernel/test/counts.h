@@ -3,8 +3,9 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Defines what progress.c and held.c of the driver need of the kernel and of card.h, for the test
- * program counts, which includes both files. Locks do nothing, as the program has one thread.
+ * Defines what progress.c, held.c and advance.c of the driver need of the kernel and of card.h, for
+ * the test program counts, which includes these files. Locks do nothing, as the program has one
+ * thread.
  */
 #ifndef COUNTS_H
 #define COUNTS_H

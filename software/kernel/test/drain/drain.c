@@ -292,6 +292,7 @@ void litepcie_notices_read(const struct litepcie_way *way, u64 number, u32 *byte
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 #include "../../dma/dma.c"
 #include "../../dma/held.c"
+#include "../../dma/advance.c"
 #include "../../dma/owner.c"
 #include "../../file/stream.c"
 #include "../../file/packets.c"

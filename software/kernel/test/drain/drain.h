@@ -282,7 +282,6 @@ void litepcie_owner_leave(struct litepcie_way *way, struct litepcie_file *file, 
 void litepcie_owner_unmap(struct litepcie_way *way);
 int litepcie_held_update(struct litepcie_way *way);
 void litepcie_held_append(struct litepcie_way *way, u64 offset, u32 bytes, bool irq, bool last);
-u64 litepcie_held_outstanding(struct litepcie_way *way);
 u64 litepcie_held_position(const struct litepcie_way *way);
 bool litepcie_stream_ready(struct litepcie_way *way);
 ssize_t litepcie_stream_transfer(struct litepcie_way *way, struct litepcie_file *file,
