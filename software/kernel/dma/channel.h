@@ -263,6 +263,7 @@ void litepcie_dma_describe(struct litepcie_way *way, u64 offset, u32 bytes, bool
 int litepcie_dma_start(struct litepcie_way *way, struct litepcie_file *file, u32 run);
 int litepcie_dma_stop(struct litepcie_way *way);
 int litepcie_dma_end(struct litepcie_way *way, struct litepcie_file *file);
+void litepcie_dma_give(struct litepcie_way *way, struct litepcie_file *file, bool live);
 void litepcie_dma_abort(struct litepcie_way *way, int error);
 int litepcie_dma_settle(struct litepcie_way *way);
 
@@ -277,8 +278,7 @@ int litepcie_owner_setup(struct litepcie_way *way, struct litepcie_file *file,
 			 const struct litepcie_geometry *geometry, struct litepcie_memory *memory);
 int litepcie_owner_event(struct litepcie_way *way, struct litepcie_file *file,
 			 struct eventfd_ctx *event);
-void litepcie_owner_give(struct litepcie_way *way, struct litepcie_file *file, bool live);
-void litepcie_owner_leave(struct litepcie_way *way, struct litepcie_file *file, bool live);
+void litepcie_owner_leave(struct litepcie_way *way, struct litepcie_file *file);
 void litepcie_owner_unmap(struct litepcie_way *way);
 void litepcie_owner_drop_orphan(struct litepcie_way *way);
 struct litepcie_ring *litepcie_owner_ring_of(struct litepcie_way *way, struct litepcie_file *file);

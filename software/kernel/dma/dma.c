@@ -396,6 +396,23 @@ int litepcie_dma_end(struct litepcie_way *way, struct litepcie_file *file)
 }
 
 /*
+ * If @file owns the direction, stop the direction and make it free for other files.  @live says
+ * that litepcie_enter() has succeeded: otherwise no register is touched.  Takes way->mutex.
+ */
+void litepcie_dma_give(struct litepcie_way *way, struct litepcie_file *file, bool live)
+{
+	mutex_lock(&way->mutex);
+	if (way->owner == file) {
+		if (live)
+			/* litepcie_dma_stop() logs its failure itself */
+			litepcie_dma_stop(way);
+		/* If the card was lost during the stop, the direction may not have stopped. */
+		litepcie_owner_forget(way, live && !litepcie_is_gone(litepcie_of(way)));
+	}
+	mutex_unlock(&way->mutex);
+}
+
+/*
  * End the run with @error and wake the waiting threads, because the hardware is about to go or has
  * gone.  The caller has made sure that litepcie_enter() fails.
  */

@@ -343,35 +343,10 @@ int litepcie_owner_event(struct litepcie_way *way, struct litepcie_file *file,
 	return err;
 }
 
-static void give_locked(struct litepcie_way *way, struct litepcie_file *file, bool live)
-{
-	lockdep_assert_held(&way->mutex);
-
-	if (way->owner != file)
-		return;
-	if (live)
-		/* litepcie_dma_stop() logs its failure itself */
-		litepcie_dma_stop(way);
-	/* If the card was lost during the stop, the direction may not have stopped. */
-	litepcie_owner_forget(way, live && !litepcie_is_gone(litepcie_of(way)));
-}
-
-/*
- * If @file owns the direction, stop the direction and make it free for other files.  @live says
- * that litepcie_enter() has succeeded: otherwise no register is touched.  Takes way->mutex.
- */
-void litepcie_owner_give(struct litepcie_way *way, struct litepcie_file *file, bool live)
+/* Drop the file's own ring, because the file is being closed.  Takes way->mutex. */
+void litepcie_owner_leave(struct litepcie_way *way, struct litepcie_file *file)
 {
 	mutex_lock(&way->mutex);
-	give_locked(way, file, live);
-	mutex_unlock(&way->mutex);
-}
-
-/* Do for close() what litepcie_owner_give() does, and drop the file's own ring, too. */
-void litepcie_owner_leave(struct litepcie_way *way, struct litepcie_file *file, bool live)
-{
-	mutex_lock(&way->mutex);
-	give_locked(way, file, live);
 	drop_own_ring(way, file);
 	mutex_unlock(&way->mutex);
 }

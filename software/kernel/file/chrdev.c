@@ -79,8 +79,10 @@ static int litepcie_release(struct inode *inode, struct file *filp)
 	litepcie_stream_close(file);
 	live = !litepcie_enter(chan->card);
 	litepcie_user_leave(file, live);
-	for (unsigned int n = 0; n < LITEPCIE_WAYS; n++)
-		litepcie_owner_leave(&chan->way[n], file, live);
+	for (unsigned int n = 0; n < LITEPCIE_WAYS; n++) {
+		litepcie_dma_give(&chan->way[n], file, live);
+		litepcie_owner_leave(&chan->way[n], file);
+	}
 	if (live)
 		litepcie_exit(chan->card);
 	mutex_lock(&chan->card->files_lock);

@@ -140,7 +140,7 @@ static u8 lock_way(struct litepcie_file *file, enum litepcie_direction id, bool 
 	if (request)
 		status = !litepcie_owner_take(way, file);
 	if (release)
-		litepcie_owner_give(way, file, true);
+		litepcie_dma_give(way, file, true);
 	return status;
 }
 

@@ -309,7 +309,8 @@ void leave(struct litepcie_file *file)
 
 	litepcie_stream_close(file);
 	entered = !litepcie_enter(&card);
-	litepcie_owner_leave(&channel.way[LITEPCIE_H2C], file, entered);
+	litepcie_dma_give(&channel.way[LITEPCIE_H2C], file, entered);
+	litepcie_owner_leave(&channel.way[LITEPCIE_H2C], file);
 	if (entered)
 		litepcie_exit(&card);
 }

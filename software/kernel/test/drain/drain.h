@@ -271,6 +271,7 @@ void litepcie_dma_describe(struct litepcie_way *way, u64 offset, u32 bytes, bool
 int litepcie_dma_start(struct litepcie_way *way, struct litepcie_file *file, u32 run);
 int litepcie_dma_stop(struct litepcie_way *way);
 int litepcie_dma_end(struct litepcie_way *way, struct litepcie_file *file);
+void litepcie_dma_give(struct litepcie_way *way, struct litepcie_file *file, bool live);
 void litepcie_dma_abort(struct litepcie_way *way, int error);
 int litepcie_dma_settle(struct litepcie_way *way);
 void litepcie_owner_set(struct litepcie_way *way, struct litepcie_file *file);
@@ -278,7 +279,7 @@ void litepcie_owner_forget(struct litepcie_way *way, bool live);
 void litepcie_owner_drop_orphan(struct litepcie_way *way);
 int litepcie_owner_ring(struct litepcie_way *way);
 bool litepcie_owner_is_other(const struct litepcie_way *way, const struct litepcie_file *file);
-void litepcie_owner_leave(struct litepcie_way *way, struct litepcie_file *file, bool live);
+void litepcie_owner_leave(struct litepcie_way *way, struct litepcie_file *file);
 void litepcie_owner_unmap(struct litepcie_way *way);
 int litepcie_held_update(struct litepcie_way *way);
 void litepcie_held_append(struct litepcie_way *way, u64 offset, u32 bytes, bool irq, bool last);

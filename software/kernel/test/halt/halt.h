@@ -130,6 +130,7 @@ void writel(u32 value, u8 *address);
 
 struct litepcie *litepcie_of(struct litepcie_way *way);
 struct device *litepcie_dev(struct litepcie_way *way);
+bool litepcie_is_gone(const struct litepcie *card);
 bool litepcie_check_lost(struct litepcie *card);
 dma_addr_t litepcie_ring_dma(const struct litepcie_ring *ring, u32 buffer);
 void litepcie_dma_ask(struct litepcie_way *way);
@@ -155,6 +156,7 @@ void litepcie_dma_describe(struct litepcie_way *way, u64 offset, u32 bytes, bool
 int litepcie_dma_start(struct litepcie_way *way, struct litepcie_file *file, u32 run);
 int litepcie_dma_stop(struct litepcie_way *way);
 int litepcie_dma_end(struct litepcie_way *way, struct litepcie_file *file);
+void litepcie_dma_give(struct litepcie_way *way, struct litepcie_file *file, bool live);
 void litepcie_dma_abort(struct litepcie_way *way, int error);
 int litepcie_dma_settle(struct litepcie_way *way);
 

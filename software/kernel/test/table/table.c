@@ -149,7 +149,7 @@ static int litepcie_owner_take(struct litepcie_way *way, struct litepcie_file *o
 	return reach("take");
 }
 
-static void litepcie_owner_give(struct litepcie_way *way, struct litepcie_file *ours, bool live)
+static void litepcie_dma_give(struct litepcie_way *way, struct litepcie_file *ours, bool live)
 {
 	(void)ours;
 	need(live, "a direction is given back as if the card were away");
