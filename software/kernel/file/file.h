@@ -91,8 +91,8 @@ int litepcie_mmap_pages(struct vm_area_struct *vma, struct litepcie_ring *ring, 
 extern const struct attribute_group *litepcie_groups[];
 
 /*
- * Functions of stream.c for poll(), read() and write().  stream.h declares those that only
- * stream.c, packets.c and sync.c use.
+ * Functions of stream.c for poll(), and of transfer.c for read() and write().  stream.h declares
+ * those that only the files of the stream use.
  */
 bool litepcie_stream_ready(struct litepcie_way *way);
 ssize_t litepcie_stream_transfer(struct litepcie_way *way, struct litepcie_file *file,

@@ -20,18 +20,6 @@
 /* h2c: packets that write() sends ----------------------------------------- */
 
 /*
- * Returns true if the card's descriptor table has room for the descriptors of @bytes further bytes.
- * Each buffer that these bytes touch needs one descriptor.
- */
-bool litepcie_packet_fits(const struct litepcie_way *way, u64 bytes)
-{
-	u32 size = way->ring->geometry.size;
-	u64 buffers = ((way->stream.at & (size - 1)) + bytes + size - 1) >> ilog2(size);
-
-	return way->held.advanced - way->hw_count + buffers <= way->depth;
-}
-
-/*
  * h2c: store in stream.wanted the length in bytes of the packet for which write() found no room, or
  * 0 for none.  poll() then waits until the ring has room for that packet.
  */

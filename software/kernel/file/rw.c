@@ -4,7 +4,7 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Implements read() and write().  In LitePCIe's loop (LITEPCIE_RUN_LOOP) these calls copy whole
- * buffers, by the code of this file.  In all other cases they move a stream of bytes (stream.c).
+ * buffers, by the code of this file.  In all other cases they move a stream of bytes (transfer.c).
  *
  * In LitePCIe's loop the card goes round its ring and does not wait for software.  Buffers for
  * which software is too late are lost, and counted in way->lost.  c2h: buffers that are more than

@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Implements read() and write() as a stream of bytes (LITEPCIE_RUN_STREAM), of any length at a
- * time.
+ * Runs a stream of bytes (LITEPCIE_RUN_STREAM): counts the bytes that can be copied, and hands
+ * buffers over to the card.  transfer.c implements read() and write() with these functions.
  *
  * The bytes of a stream are numbered from the start of the run, beginning with 0.  stream.at is the
  * number of the byte with which the program's next read() or write() goes on.
@@ -14,8 +14,7 @@
  *
  * h2c: of the bytes that were written, the card gets whole beats (of LITEPCIE_BEAT_BYTES bytes
  * each).  An incomplete beat waits for more data, so the user's logic does not see how the data was
- * divided into write() calls.  sync.c has the code that sends an incomplete beat, and packets.c the
- * code for packets, and for the records of c2h buffers.
+ * divided into write() calls.  sync.c has the code that sends an incomplete beat.
  */
 
 #include <linux/math64.h>
@@ -24,7 +23,7 @@
 #include "stream.h"
 
 /* Returns the index of the buffer with byte @at of the stream.  *@offset: offset in that buffer. */
-static u32 place_of(const struct litepcie_run *run, u64 at, u32 *offset)
+u32 litepcie_stream_place(const struct litepcie_run *run, u64 at, u32 *offset)
 {
 	u32 size = run->ring->geometry.size;
 	u32 buffer;
@@ -58,6 +57,18 @@ static u64 ready_bytes(struct litepcie_way *way)
 }
 
 /*
+ * Returns true if the card's descriptor table has room for the descriptors of @bytes further bytes.
+ * Each buffer that these bytes touch needs one descriptor.
+ */
+static bool has_table_room(const struct litepcie_way *way, u64 bytes)
+{
+	u32 size = way->ring->geometry.size;
+	u64 buffers = ((way->stream.at & (size - 1)) + bytes + size - 1) >> ilog2(size);
+
+	return way->held.advanced - way->hw_count + buffers <= way->depth;
+}
+
+/*
  * Returns ready_bytes(), or 0 if the ring or the card's table has no room for a packet of @needs
  * bytes.  With @needs 0 there is no packet.
  */
@@ -65,7 +76,7 @@ static u64 ready_for(struct litepcie_way *way, u64 needs)
 {
 	u64 bytes = ready_bytes(way);
 
-	return needs && (bytes < needs || !litepcie_packet_fits(way, needs)) ? 0 : bytes;
+	return needs && (bytes < needs || !has_table_room(way, needs)) ? 0 : bytes;
 }
 
 /*
@@ -120,6 +131,23 @@ void litepcie_stream_warn(const struct litepcie_run *run, u64 warned)
 	if (run->way->generation == run->generation)
 		run->way->stream.warned = warned;
 	spin_unlock_irq(&run->way->wait.lock);
+}
+
+/*
+ * h2c: copy at most @most bytes of @from to the ring, up to the end of a buffer.  Returns the bytes
+ * copied, or -EFAULT if the first one cannot be read.  The caller holds way->io.
+ */
+ssize_t litepcie_stream_write(const struct litepcie_run *run, struct iov_iter *from, u64 most)
+{
+	u32 offset, buffer = litepcie_stream_place(run, run->way->stream.at, &offset);
+	size_t bytes = min3(most, (u64)run->ring->geometry.size - offset,
+			    (u64)iov_iter_count(from));
+	size_t copied;
+
+	litepcie_ring_for_cpu(run->ring, buffer);
+	copied = copy_from_iter(litepcie_ring_buffer(run->ring, buffer) + offset, bytes, from);
+	litepcie_stream_move(run, copied);
+	return copied ? copied : -EFAULT;
 }
 
 /* Handing buffers over to the card ---------------------------------------- */
@@ -216,34 +244,14 @@ bool litepcie_stream_has_rest(const struct litepcie_run *run)
 	return rest;
 }
 
-/* The end of a stream's run ----------------------------------------------- */
-
-/* Returns true if the run of this read() or write() has stopped or failed, or the card has gone. */
-bool litepcie_stream_is_over(const struct litepcie_run *run)
-{
-	struct litepcie_way *way = run->way;
-
-	return READ_ONCE(way->generation) != run->generation || READ_ONCE(way->error) ||
-	       litepcie_is_gone(litepcie_of(way));
-}
-
-/* Returns the error (-errno) for a read() or write() whose run is over. */
-int litepcie_stream_reason(const struct litepcie_run *run)
-{
-	struct litepcie_way *way = run->way;
-
-	if (litepcie_is_gone(litepcie_of(way)))
-		return -ENODEV;
-	return READ_ONCE(way->error) ? READ_ONCE(way->error) : -ECANCELED;
-}
-
-/* One call of read() or write() ------------------------------------------- */
+/* Start and end of a stream's run ----------------------------------------- */
 
 /*
  * Start the stream for @file, unless the stream runs already.  @run gets a reference to the
  * stream's ring.  Returns 0, or the error of litepcie_enter() or litepcie_dma_start().
  */
-static int run_begin(struct litepcie_run *run, struct litepcie_way *way, struct litepcie_file *file)
+int litepcie_stream_begin(struct litepcie_run *run, struct litepcie_way *way,
+			  struct litepcie_file *file)
 {
 	int err = litepcie_enter(litepcie_of(way));
 	bool started;
@@ -265,157 +273,21 @@ static int run_begin(struct litepcie_run *run, struct litepcie_way *way, struct 
 	return err;
 }
 
-static int wait_ready(const struct litepcie_run *run, bool nonblock)
+/* Returns true if the run of this read() or write() has stopped or failed, or the card has gone. */
+bool litepcie_stream_is_over(const struct litepcie_run *run)
 {
-	if (!nonblock &&
-	    wait_event_interruptible(run->way->wait,
-				     litepcie_stream_bytes(run) || litepcie_stream_is_over(run)))
-		return -ERESTARTSYS;
-	if (litepcie_stream_is_over(run))
-		return litepcie_stream_reason(run);
-	if (!nonblock)
-		return 0;
-	litepcie_packet_refuse(run);
-	return -EAGAIN;
+	struct litepcie_way *way = run->way;
+
+	return READ_ONCE(way->generation) != run->generation || READ_ONCE(way->error) ||
+	       litepcie_is_gone(litepcie_of(way));
 }
 
-/*
- * c2h: copy as much of one buffer as @to has room for.  Returns the number of bytes copied, which
- * may be 0 for a buffer that the card has ended without data, or -errno.
- */
-static ssize_t read_part(struct litepcie_run *run, struct iov_iter *to)
+/* Returns the error (-errno) for a read() or write() whose run is over. */
+int litepcie_stream_reason(const struct litepcie_run *run)
 {
-	u32 offset, buffer = place_of(run, run->way->stream.at, &offset);
-	u32 size = run->ring->geometry.size;
-	u32 length, flags;
-	size_t bytes, copied;
-	int err = litepcie_packet_read(run, &length, &flags);
-
-	if (err)
-		return err;
-	bytes = min_t(u64, length - min(offset, length), iov_iter_count(to));
-	litepcie_ring_for_cpu(run->ring, buffer);
-	copied = copy_to_iter(litepcie_ring_buffer(run->ring, buffer) + offset, bytes, to);
-	if (bytes && !copied)
-		return -EFAULT;
-	if (offset + copied < length) {
-		litepcie_stream_move(run, copied);
-		return copied;
-	}
-	run->ended = run->ends.packets && run->done + copied &&
-		     flags & (LITEPCIE_RECORD_FLAG_LAST | LITEPCIE_RECORD_FLAG_FLUSHED);
-	litepcie_stream_move(run, size - offset);
-	return copied;
-}
-
-/*
- * h2c: copy at most @most bytes of @from to the ring, up to the end of a buffer.  Returns the bytes
- * copied, or -EFAULT if the first one cannot be read.  The caller holds way->io.
- */
-ssize_t litepcie_stream_write(const struct litepcie_run *run, struct iov_iter *from, u64 most)
-{
-	u32 offset, buffer = place_of(run, run->way->stream.at, &offset);
-	size_t bytes = min3(most, (u64)run->ring->geometry.size - offset,
-			    (u64)iov_iter_count(from));
-	size_t copied;
-
-	litepcie_ring_for_cpu(run->ring, buffer);
-	copied = copy_from_iter(litepcie_ring_buffer(run->ring, buffer) + offset, bytes, from);
-	litepcie_stream_move(run, copied);
-	return copied ? copied : -EFAULT;
-}
-
-/* Copy all data that is ready, without waiting.  Returns 0, or the error that ended the copying. */
-static int transfer_ready(struct litepcie_run *run, struct iov_iter *iter)
-{
-	ssize_t part;
-	int err = 0;
-	u64 most;
-
-	while (!err && !run->ended && iov_iter_count(iter) && (most = litepcie_stream_bytes(run))) {
-		part = run->way->id == LITEPCIE_C2H ? read_part(run, iter) :
-						      litepcie_stream_write(run, iter, most);
-		if (part < 0)
-			return part;
-		err = litepcie_stream_hand_over(run, false);
-		/* c2h: the program has the bytes of @part, even if the run has ended meanwhile. */
-		if (!err || run->way->id == LITEPCIE_C2H)
-			run->done += part;
-	}
-	return err;
-}
-
-/*
- * Returns true if a blocking call must go on.  write() goes on until it has taken all of its data.
- * read() with packets on goes on to the end of the packet.  read() with packets off returns as soon
- * as it has some data.
- */
-static bool goes_on(const struct litepcie_run *run, const struct iov_iter *iter)
-{
-	if (!iov_iter_count(iter) || run->ended)
-		return false;
-	return !run->done || run->way->id == LITEPCIE_H2C || run->ends.packets;
-}
-
-static int transfer(struct litepcie_run *run, struct iov_iter *iter, bool nonblock)
-{
-	int err = 0;
-
-	if (run->way->id == LITEPCIE_H2C)
-		err = litepcie_packet_begin(run, iov_iter_count(iter));
-	while (!err && goes_on(run, iter)) {
-		if (!litepcie_stream_bytes(run))
-			err = wait_ready(run, nonblock);
-		else
-			err = run->needs ? litepcie_packet_write(run, iter) :
-					   transfer_ready(run, iter);
-	}
-	return err;
-}
-
-/*
- * Make the transfer of one read() or write().  The caller holds way->io, even while the call waits,
- * so that the data of two calls is not mixed.
- */
-static ssize_t transfer_locked(struct litepcie_way *way, struct litepcie_file *file,
-			       struct iov_iter *iter, bool nonblock)
-{
-	struct litepcie_run run;
-	int err;
-
-	lockdep_assert_held(&way->io);
-
-	err = run_begin(&run, way, file);
-	if (err)
-		return err;
-	err = transfer(&run, iter, nonblock);
-	if (way->id == LITEPCIE_H2C)
-		litepcie_stream_flush_later(&run);
-	litepcie_ring_put(run.ring);
-	return run.done ? run.done : err;
-}
-
-/*
- * Make a read() or write() of a stream.  Returns bytes or -errno, but never 0, which would mean the
- * end of the file.  If another file owns the direction, the call fails with -EBUSY and does not
- * wait for way->io: a last close() of that file may hold the lock for close_timeout_ms.
- */
-ssize_t litepcie_stream_transfer(struct litepcie_way *way, struct litepcie_file *file,
-				 struct iov_iter *iter, bool nonblock)
-{
-	ssize_t done;
+	struct litepcie_way *way = run->way;
 
 	if (litepcie_is_gone(litepcie_of(way)))
 		return -ENODEV;
-	if (litepcie_owner_is_other(way, file))
-		return -EBUSY;
-	if (nonblock) {
-		if (!mutex_trylock(&way->io))
-			return -EAGAIN;
-	} else if (mutex_lock_interruptible(&way->io)) {
-		return -ERESTARTSYS;
-	}
-	done = transfer_locked(way, file, iter, nonblock);
-	mutex_unlock(&way->io);
-	return done;
+	return READ_ONCE(way->error) ? READ_ONCE(way->error) : -ECANCELED;
 }

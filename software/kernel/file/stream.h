@@ -3,8 +3,9 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Declares what the files of the stream share: stream.c moves bytes, packets.c keeps the ends of
- * packets, sync.c sends an incomplete beat and waits until the card has fetched all data.
+ * Declares what the files of the stream share: stream.c runs the stream, packets.c keeps the ends
+ * of packets, sync.c sends an incomplete beat and waits until the card has fetched all data, and
+ * transfer.c makes one read() or write() by means of the other three.
  */
 #ifndef LITEPCIE_STREAM_H
 #define LITEPCIE_STREAM_H
@@ -34,6 +35,9 @@ struct litepcie_run {
 };
 
 /* Functions of stream.c: bytes of a stream that can be copied, and their hand-over */
+int litepcie_stream_begin(struct litepcie_run *run, struct litepcie_way *way,
+			  struct litepcie_file *file);
+u32 litepcie_stream_place(const struct litepcie_run *run, u64 at, u32 *offset);
 u64 litepcie_stream_bytes(const struct litepcie_run *run);
 void litepcie_stream_move(const struct litepcie_run *run, s64 bytes);
 void litepcie_stream_warn(const struct litepcie_run *run, u64 warned);
@@ -44,7 +48,6 @@ bool litepcie_stream_is_over(const struct litepcie_run *run);
 int litepcie_stream_reason(const struct litepcie_run *run);
 
 /* Functions of packets.c: streams with packets on */
-bool litepcie_packet_fits(const struct litepcie_way *way, u64 bytes);
 int litepcie_packet_begin(struct litepcie_run *run, size_t bytes);
 void litepcie_packet_refuse(const struct litepcie_run *run);
 int litepcie_packet_write(struct litepcie_run *run, struct iov_iter *from);

@@ -297,6 +297,7 @@ void litepcie_notices_read(const struct litepcie_way *way, u64 number, u32 *byte
 #include "../../file/stream.c"
 #include "../../file/packets.c"
 #include "../../file/sync.c"
+#include "../../file/transfer.c"
 
 void set_close_timeout(unsigned int ms)
 {
