@@ -105,7 +105,8 @@ HELD: Table = {
         "test_mbufs_are_dealt_to_folders": "tools/lanebox_capture/record/deal",
         "test_rings_hand_out_only_what_is_theirs": "liblitepcie/dma/dma liblitepcie/dma/open",
         "test_records_and_status_lines_are_believed_as_far_as_they_can_be": (
-            "liblitepcie/dma/engine/notices liblitepcie/dma/engine/engine"
+            "liblitepcie/dma/engine/asks liblitepcie/dma/engine/notices "
+            "liblitepcie/dma/engine/engine"
         ),
         "test_a_direction_that_waits_for_a_lost_read_is_waited_for": (
             "liblitepcie/dma/table/table_run"

@@ -28,17 +28,6 @@ int litepcie_check_active(struct litepcie *dev, unsigned int directions)
 	return 0;
 }
 
-bool litepcie_runs(const struct litepcie *dev, unsigned int directions)
-{
-	return (directions & LITEPCIE_H2C && dev->h2c.active) ||
-	       (directions & LITEPCIE_C2H && dev->c2h.active);
-}
-
-bool litepcie_both_run(const struct litepcie *dev)
-{
-	return dev->h2c.active && dev->c2h.active;
-}
-
 /* Returns a number that changes when one of @directions stops. */
 static unsigned int stops_of(const struct litepcie *dev, unsigned int directions)
 {

@@ -120,12 +120,6 @@ void litepcie_streams_init(struct litepcie *dev);
 /* Returns -EINVAL with a sentence if one of @directions does not run. */
 int litepcie_check_active(struct litepcie *dev, unsigned int directions);
 
-/* True if a stream of @directions runs. */
-bool litepcie_runs(const struct litepcie *dev, unsigned int directions);
-
-/* True if both streams run, so that the settings which they share must not change. */
-bool litepcie_both_run(const struct litepcie *dev);
-
 /*
  * Give the card the released buffers of @directions that were kept back for a batch. Streams that
  * do not run are left out. Returns 0, or -errno with a sentence. The caller holds the lock.

@@ -22,6 +22,17 @@
 /* time in ms after which an interrupt that has not come counts as lost */
 #define INTERRUPT_GRACE_MS	1000
 
+bool litepcie_runs(const struct litepcie *dev, unsigned int directions)
+{
+	return (directions & LITEPCIE_H2C && dev->h2c.active) ||
+	       (directions & LITEPCIE_C2H && dev->c2h.active);
+}
+
+bool litepcie_both_run(const struct litepcie *dev)
+{
+	return dev->h2c.active && dev->c2h.active;
+}
+
 /* The ring of a stream ------------------------------------------------------------------------ */
 
 void litepcie_engine_free(struct litepcie_stream *stream)
@@ -54,40 +65,17 @@ int litepcie_engine_setup(struct litepcie_stream *stream)
 /* Handing buffers to the card ----------------------------------------------------------------- */
 
 /*
- * Clear the flags "asks for an interrupt" of the @count buffers from @first on. @count must be at
- * most the number of buffers of the ring.
- */
-static void clear_asks(struct litepcie_stream *stream, uint64_t first, uint64_t count)
-{
-	uint64_t ring = stream->options.buffer_count, slot = first & (ring - 1);
-	uint64_t part = count < ring - slot ? count : ring - slot;
-
-	memset(stream->asks + slot, false, part);
-	memset(stream->asks, false, count - part);
-}
-
-/*
- * Give the card @count more buffers. Every interrupt_every-th buffer asks for an interrupt, and so
- * does buffer number @last. The card's table has an entry for each buffer of the ring, so it cannot
- * overflow.
+ * Give the card @count more buffers. Buffer number @last asks for an interrupt, beside those that
+ * asks.h names. The card's table has an entry for each buffer of the ring, so it cannot overflow.
  */
 static int post(struct litepcie_stream *stream, uint64_t count, uint64_t last)
 {
-	uint64_t first = stream->posted, end = first + count;
-	uint64_t mask = stream->options.buffer_count - 1;
-	uint64_t every = stream->interrupt_every, next = first + every - 1 - first % every;
-	bool *asks = stream->asks;
+	uint64_t first = stream->posted;
 
 	if (!count)
 		return 0;
-	clear_asks(stream, first, count);
-	if (!stream->silent) {
-		for (; next < end; next += every)
-			asks[next & mask] = true;
-		if (last >= first && last < end)
-			asks[last & mask] = true;
-	}
-	stream->posted = end;
+	litepcie_asks_set(stream, first, count, last);
+	stream->posted = first + count;
 	return stream->dev->backend->channel->post(stream, first, count);
 }
 
@@ -177,30 +165,6 @@ int litepcie_engine_hand_over(struct litepcie_stream *stream)
 {
 	return stream->direction == LITEPCIE_C2H ? post_c2h(stream, stream->sw) :
 						   post_h2c(stream, stream->sw);
-}
-
-/* Returns how many of @count flags are true. Eight flags, bytes of 0 or 1, are added up at once. */
-static uint64_t count_true(const bool *flags, uint64_t count)
-{
-	uint64_t sum = 0, eight;
-
-	for (; count >= sizeof(eight); count -= sizeof(eight), flags += sizeof(eight)) {
-		memcpy(&eight, flags, sizeof(eight));
-		sum += eight * UINT64_C(0x0101010101010101) >> 56;
-	}
-	while (count--)
-		sum += *flags++;
-	return sum;
-}
-
-void litepcie_engine_done(struct litepcie_stream *stream, uint64_t done)
-{
-	uint64_t ring = stream->options.buffer_count, slot = stream->done & (ring - 1);
-	uint64_t count = done - stream->done, part = count < ring - slot ? count : ring - slot;
-
-	stream->asked += count_true(stream->asks + slot, part) +
-			 count_true(stream->asks, count - part);
-	stream->done = done;
 }
 
 /*

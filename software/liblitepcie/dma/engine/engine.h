@@ -15,11 +15,18 @@
 #ifndef LITEPCIE_ENGINE_H
 #define LITEPCIE_ENGINE_H
 
+#include "dma/engine/asks.h"
 #include "helpers.h"
 
 /* Make the ring of a stream as its options say. litepcie_engine_free() frees the ring. */
 int litepcie_engine_setup(struct litepcie_stream *stream);
 void litepcie_engine_free(struct litepcie_stream *stream);
+
+/* True if a stream of @directions runs. */
+bool litepcie_runs(const struct litepcie *dev, unsigned int directions);
+
+/* True if both streams run, so that the settings which they share must not change. */
+bool litepcie_both_run(const struct litepcie *dev);
 
 /* Set the members of @stream and its handle that follow from the options, before a run starts. */
 void litepcie_engine_configure(struct litepcie_stream *stream);
@@ -49,9 +56,6 @@ int litepcie_engine_progress(struct litepcie *dev, enum litepcie_ask ask);
  * records, only memory is read, unless the card has made no progress for LITEPCIE_WAIT_SLICE_MS.
  */
 int litepcie_engine_peek(struct litepcie *dev);
-
-/* Note that the card has executed @done descriptors since the start of @stream. */
-void litepcie_engine_done(struct litepcie_stream *stream, uint64_t done);
 
 /* Get the number of bytes that the card's reads have brought to the card since the start of h2c. */
 int litepcie_engine_received(struct litepcie *dev, uint64_t *bytes);

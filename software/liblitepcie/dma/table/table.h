@@ -8,7 +8,7 @@
  * The DMA's functions (struct litepcie_channel) of every back end that reaches registers and memory
  * itself. table.c hands descriptors to the card and counts them. table_run.c starts and stops a
  * run, and takes the card's interrupts. table_notices.c lets the card write records and status
- * lines. table_looks.c polls the card by a timer, in place of interrupts.
+ * lines. table_looks.c switches the interrupts, or polls the card by a timer.
  */
 #ifndef LITEPCIE_TABLE_H
 #define LITEPCIE_TABLE_H
@@ -47,6 +47,12 @@ int litepcie_table_progress(struct litepcie *dev, enum litepcie_ask ask);
  * register read does not push the writes that wait in the endpoint.
  */
 int litepcie_table_behind(struct litepcie *dev);
+
+/* Returns the interrupt causes of the DMA, as bits of the interrupt registers. */
+static inline uint32_t litepcie_table_causes(const struct litepcie *dev)
+{
+	return dev->map.h2c_cause | dev->map.c2h_cause;
+}
 
 /*
  * Switch the interrupts of the active streams on, or off while dev->looking is set (the library

@@ -5,9 +5,9 @@
  */
 
 /*
- * Poll the card's progress by a timer, in place of interrupts. In adaptive mode polling begins
- * after an interrupt and ends when a poll finds no progress. Otherwise polling goes on for the
- * whole run. The kernel driver does the same (software/kernel/dma/timer.c).
+ * Switch the DMA's interrupts, and poll the card's progress by a timer in place of them. In
+ * adaptive mode polling begins after an interrupt and ends when a poll finds no progress. Otherwise
+ * polling goes on for the whole run. The kernel driver does the same (software/kernel/dma/timer.c).
  */
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
@@ -44,6 +44,15 @@ static int open_timer(struct litepcie *dev)
 	     errno != EEXIST))
 		return litepcie_fail_errno(errno, "no descriptor for looks at the card");
 	return 0;
+}
+
+int litepcie_table_interrupts(struct litepcie *dev)
+{
+	uint32_t mask = (dev->h2c.active ? dev->map.h2c_cause : 0) |
+			(dev->c2h.active ? dev->map.c2h_cause : 0);
+
+	return litepcie_change(dev, dev->map.irq_enable, litepcie_table_causes(dev),
+			       dev->looking ? 0 : mask);
 }
 
 int litepcie_looks_start(struct litepcie *dev)

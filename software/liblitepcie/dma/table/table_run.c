@@ -29,11 +29,6 @@
 
 /* Interrupts of the card ---------------------------------------------------------------------- */
 
-static uint32_t own_causes(const struct litepcie *dev)
-{
-	return dev->map.h2c_cause | dev->map.c2h_cause;
-}
-
 /*
  * Read and clear the interrupt cause of the user's logic. The last register read returns only after
  * the card has cleared the cause. So an interrupt that was merged into the old cause came before
@@ -90,7 +85,7 @@ static int table_woken(struct litepcie *dev)
 	struct litepcie_post clear;
 	int rc;
 
-	litepcie_post_add(&clear, dev->map.irq_clear, own_causes(dev));
+	litepcie_post_add(&clear, dev->map.irq_clear, litepcie_table_causes(dev));
 	rc = dev->backend->post(dev, &clear, 1, LITEPCIE_POST_LATER) ?: litepcie_looks_begin(dev);
 	return rc == 0 && dev->user_enabled ? user_look(dev) : rc;
 }
@@ -135,14 +130,6 @@ static int let_reads_settle(struct litepcie *dev)
 	return rc;
 }
 
-int litepcie_table_interrupts(struct litepcie *dev)
-{
-	uint32_t mask = (dev->h2c.active ? dev->map.h2c_cause : 0) |
-			(dev->c2h.active ? dev->map.c2h_cause : 0);
-
-	return litepcie_change(dev, dev->map.irq_enable, own_causes(dev), dev->looking ? 0 : mask);
-}
-
 static uint32_t cause_of(const struct litepcie_stream *stream)
 {
 	const struct litepcie_map *map = &stream->dev->map;
@@ -158,7 +145,7 @@ int litepcie_table_quiesce(struct litepcie *dev)
 {
 	return disable(dev, &dev->map.h2c) ?: disable(dev, &dev->map.c2h) ?:
 	       litepcie_put(dev, dev->map.loopback, 0) ?: litepcie_table_notices_set(dev) ?:
-	       litepcie_change(dev, dev->map.irq_enable, own_causes(dev), 0) ?:
+	       litepcie_change(dev, dev->map.irq_enable, litepcie_table_causes(dev), 0) ?:
 	       litepcie_capture_quiesce(dev);
 }
 

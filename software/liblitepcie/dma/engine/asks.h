@@ -1,0 +1,26 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * Which descriptors of a stream ask for an interrupt, from their hand-over to the card until the
+ * card has executed them. The functions are called with dev->lock held.
+ */
+#ifndef LITEPCIE_ASKS_H
+#define LITEPCIE_ASKS_H
+
+#include "dma/stream.h"
+
+/*
+ * Note that the @count descriptors from @first on are handed to the card. Every interrupt_every-th
+ * of them asks for an interrupt, and so does number @last. In a silent stream none asks.
+ */
+void litepcie_asks_set(struct litepcie_stream *stream, uint64_t first, uint64_t count,
+		       uint64_t last);
+
+/* Note that the card has executed @done descriptors since the start of @stream. */
+void litepcie_engine_done(struct litepcie_stream *stream, uint64_t done);
+
+#endif /* LITEPCIE_ASKS_H */
