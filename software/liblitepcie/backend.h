@@ -173,7 +173,7 @@ struct litepcie_backend {
 	bool merges;
 	/* Functions by which the streams of the DMA reach the card. */
 	const struct litepcie_channel *channel;
-	/* Functions by which a capture reaches the card. NULL: those of capture_registers.c. */
+	/* Functions by which a capture reaches the card. NULL: those of capture_access.c. */
 	const struct litepcie_capture_access *capture;
 
 	/* Open, close and reset of the card ---------------------------------------------------- */
@@ -227,7 +227,7 @@ struct litepcie_backend {
 
 	/*
 	 * Provide memory of @kind (a LITEPCIE_MEMORY_ value) for the folder dma/table and for
-	 * capture_registers.c. The card reaches the memory at *@iova. New memory is all zeros. If
+	 * capture_access.c. The card reaches the memory at *@iova. New memory is all zeros. If
 	 * @place is not NULL, the program's memory there is used, and its contents are kept. The
 	 * memory replaces the last memory of the same kind, and belongs to the back end.
 	 */

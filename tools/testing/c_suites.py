@@ -92,8 +92,9 @@ HELD: Table = {
             "tools/lanebox_capture/check/check_recording"
         ),
         "test_a_capture_survives_any_card": (
-            "liblitepcie/capture/capture liblitepcie/capture/capture_registers "
-            "liblitepcie/capture/capture_ring"
+            "liblitepcie/capture/capture liblitepcie/capture/capture_access "
+            "liblitepcie/capture/capture_registers liblitepcie/capture/capture_ring "
+            "liblitepcie/capture/capture_state liblitepcie/capture/capture_wait"
         ),
         "test_a_recording_is_whole_whatever_the_disk_does": (
             "tools/lanebox_capture/disk/output tools/lanebox_capture/record/record "

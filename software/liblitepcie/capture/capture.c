@@ -8,7 +8,7 @@
  * Open, start and stop the card's capture block. litepcie_capture.h says what each call promises.
  *
  * This file has the code that is common to all back ends. The functions of a struct
- * litepcie_capture_access reach the card: by its registers (capture_registers.c), or by calls of
+ * litepcie_capture_access reach the card: by its registers (capture_access.c), or by calls of
  * the driver (kernel/capture.c).
  */
 #include "capture.h"
@@ -16,32 +16,16 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "litepcie_capability.h"
 
 #define DEFAULT_WAIT_NS	1000u
-#define NAP_MOST_US	1000u
 
 /* Settings of a capture ----------------------------------------------------------------------- */
 
 static bool power_of_two(uint64_t value, uint64_t low, uint64_t high)
 {
 	return value >= low && value <= high && !(value & (value - 1));
-}
-
-static uint64_t wait_cycles(const struct litepcie *dev, uint32_t wait_ns)
-{
-	uint64_t cycles = (uint64_t)wait_ns * dev->card.clock_hz / 1000000000;
-
-	if (wait_ns == LITEPCIE_CAPTURE_AT_ONCE)
-		return 0;
-	return cycles ? cycles : 1;
-}
-
-uint32_t litepcie_capture_wait_cycles(const struct litepcie *dev, uint32_t wait_ns)
-{
-	return (uint32_t)wait_cycles(dev, wait_ns);
 }
 
 static void set_defaults(struct litepcie_capture_config *config)
@@ -98,7 +82,7 @@ static int check_config(struct litepcie *dev, const struct litepcie_capture_conf
 	if (config->link_type > UINT16_MAX)
 		return litepcie_fail(-EINVAL, "link type %u: it must be at most 65535, like 147 "
 				     "for a user's own frames", config->link_type);
-	if (wait_cycles(dev, config->wait_ns) >> LITEPCIE_CAPTURE_WAIT_BITS)
+	if (litepcie_capture_wait_cycles(dev, config->wait_ns) >> LITEPCIE_CAPTURE_WAIT_BITS)
 		return litepcie_fail(-EINVAL, "records that wait for %u ns: it must be at "
 				     "most %llu", config->wait_ns, (unsigned long long)
 				     ((UINT64_C(1) << LITEPCIE_CAPTURE_WAIT_BITS) - 1) * 1000000000 /
@@ -211,25 +195,6 @@ void litepcie_capture_close(struct litepcie_capture *capture)
 }
 
 /* Start and stop of a capture ----------------------------------------------------------------- */
-
-int litepcie_capture_nap(unsigned int *nap_us)
-{
-	struct timespec nap = { .tv_nsec = 1000 * (long)*nap_us };
-	int rc = nanosleep(&nap, NULL);
-
-	if (*nap_us < NAP_MOST_US)
-		*nap_us = 2 * *nap_us < NAP_MOST_US ? 2 * *nap_us : NAP_MOST_US;
-	if (rc < 0)
-		return litepcie_fail(-EINTR, "a signal ended the wait for the capture");
-	return 0;
-}
-
-int litepcie_capture_wait(struct litepcie_capture *capture, unsigned int *nap_us, int most_ms)
-{
-	if (!capture->access->wait)
-		return litepcie_capture_nap(nap_us);
-	return capture->access->wait(capture, most_ms);
-}
 
 int litepcie_capture_start(struct litepcie_capture *capture)
 {

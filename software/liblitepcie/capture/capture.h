@@ -9,8 +9,10 @@
  * line, and hands out spans (parts of the ring) to the program. capture_records.c makes a table of
  * a span's frames. capture_counts.c reads the counts of frames, and controls the generator and the
  * sorting of frames to queues. capture_rule.c makes rules. capture_file.c writes the header of a
- * file. capture_pages.c chooses pages and their NUMA node. capture_registers.c, capture_run.c and
- * kernel/capture.c reach the card. player.c controls the player.
+ * file. capture_pages.c chooses pages and their NUMA node. capture_wait.c has the times of waits.
+ * capture_access.c and kernel/capture.c reach the card. The former stands on capture_run.c, which
+ * starts and stops the block, capture_state.c, which tells its state, and capture_registers.c.
+ * player.c controls the player.
  * gateware/capture/README.md describes what the card writes.
  */
 #ifndef LITEPCIE_CAPTURE_INTERNAL_H
@@ -26,7 +28,8 @@
 /* longest time in ms that the library waits for a capture block to become idle after a stop */
 #define LITEPCIE_CAPTURE_REST_MS	30000
 
-/* Bits of the registers capture_status and capture_account_control. */
+/* Bits of the registers capture_control, capture_status and capture_account_control. */
+#define CAPTURE_RUN		(1u << LITEPCIE_CAPTURE_CONTROL_RUN_OFFSET)
 #define CAPTURE_IDLE		(1u << LITEPCIE_CAPTURE_STATUS_IDLE_OFFSET)
 #define CAPTURE_ACCOUNTS_BUSY	(1u << LITEPCIE_CAPTURE_STATUS_ACCOUNTS_BUSY_OFFSET)
 #define CAPTURE_GENERATOR_IDLE	(1u << LITEPCIE_CAPTURE_STATUS_GENERATOR_IDLE_OFFSET)
@@ -160,21 +163,38 @@ int litepcie_queue_put(struct litepcie_capture *capture, uint32_t offset, uint32
 int litepcie_queue_put_locked(struct litepcie_capture *capture, uint32_t offset, uint32_t value);
 int litepcie_queue_put64(struct litepcie_capture *capture, uint32_t offset, uint64_t value);
 int litepcie_queue_get64(struct litepcie_capture *capture, uint32_t offset, uint64_t *value);
+int litepcie_queue_get_account(struct litepcie_capture *capture, uint32_t index, uint32_t number,
+			       uint32_t frames, uint32_t bytes, struct litepcie_account *account);
 
 /*
- * Functions of capture_run.c, for the members start, stop, allow and answers of struct
- * litepcie_capture_access
+ * Functions of capture_run.c and capture_state.c, for the members start, stop, allow and answers of
+ * struct litepcie_capture_access
  */
 int litepcie_run_start(struct litepcie_capture *capture);
 int litepcie_run_stop(struct litepcie_capture *capture);
 int litepcie_run_allow(struct litepcie_capture *capture, uint64_t limit);
 int litepcie_run_answers(struct litepcie_capture *capture);
 
+/* True if the run to which the capture belongs is on. A run that is being stopped is not on. */
+bool litepcie_run_is_on(const struct litepcie_capture *capture);
+
+/* Set dev->run.state, which other threads read. */
+void litepcie_run_set_state(struct litepcie *dev, uint32_t state);
+
 /* Set dev->run.restless, by which any thread sees whether the card may write to the rings. */
 void litepcie_run_set_restless(struct litepcie *dev, bool restless);
 
+/* Free the memory of a queue's ring and status line. The caller holds the lock. */
+void litepcie_run_free(struct litepcie *dev, unsigned int queue);
+
 /* Free the memory of queues that were closed while the card could still write to that memory. */
 void litepcie_run_free_left(struct litepcie *dev);
+
+/*
+ * Read the register capture_status, with checks. Returns -EIO if the card does not answer, or
+ * -ENODEV if the kernel wants the card back. The caller does not hold the lock.
+ */
+int litepcie_capture_status(struct litepcie_capture *capture, uint32_t *status);
 
 /*
  * Wait until the bits @mask of capture_status have @value, for LITEPCIE_CAPTURE_REST_MS at most.
@@ -184,8 +204,8 @@ void litepcie_run_free_left(struct litepcie *dev);
 int litepcie_capture_await(struct litepcie_capture *capture, uint32_t mask, uint32_t value,
 			   const char *what);
 
-/* Returns @wait_ns, which has been checked, in cycles of the card's clock. */
-uint32_t litepcie_capture_wait_cycles(const struct litepcie *dev, uint32_t wait_ns);
+/* Returns @wait_ns in cycles of the card's clock. */
+uint64_t litepcie_capture_wait_cycles(const struct litepcie *dev, uint32_t wait_ns);
 
 /* Sleep until the card may have written more, at most @most_ms. Returns -EINTR after a signal. */
 int litepcie_capture_wait(struct litepcie_capture *capture, unsigned int *nap_us, int most_ms);

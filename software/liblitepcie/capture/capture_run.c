@@ -20,8 +20,7 @@
 
 #include <string.h>
 
-/* Bits of the register capture_control. */
-#define RUN		(1u << LITEPCIE_CAPTURE_CONTROL_RUN_OFFSET)
+/* Bits of the register capture_control, beside CAPTURE_RUN. */
 #define KEEP_BAD	(1u << LITEPCIE_CAPTURE_CONTROL_KEEP_BAD_OFFSET)
 #define LOSSLESS	(1u << LITEPCIE_CAPTURE_CONTROL_LOSSLESS_OFFSET)
 #define NEWEST		(1u << LITEPCIE_CAPTURE_CONTROL_NEWEST_OFFSET)
@@ -30,64 +29,6 @@
 
 /* time in ms without progress after which a stop assumes that a frame waits for room in the ring */
 #define STUCK_MS	500
-
-#define ON		LITEPCIE_RUN_ON
-
-/* The state of the run of all queues ----------------------------------------------------------- */
-
-static void set_state(struct litepcie *dev, uint32_t state)
-{
-	__atomic_store_n(&dev->run.state, state, __ATOMIC_RELEASE);
-}
-
-void litepcie_run_set_restless(struct litepcie *dev, bool restless)
-{
-	__atomic_store_n(&dev->run.restless, restless, __ATOMIC_RELAXED);
-}
-
-/* True if the run to which the capture belongs is on. A run that is being stopped is not on. */
-static bool is_on(const struct litepcie_capture *capture)
-{
-	const struct litepcie_capture_run *run = &capture->dev->run;
-
-	return __atomic_load_n(&run->state, __ATOMIC_ACQUIRE) == ON &&
-	       __atomic_load_n(&run->number, __ATOMIC_RELAXED) == capture->run;
-}
-
-/*
- * True if the run to which the capture belonged has ended and the card has written its last status
- * lines.
- */
-static bool is_over(const struct litepcie_capture *capture)
-{
-	const struct litepcie_capture_run *run = &capture->dev->run;
-	uint32_t state = __atomic_load_n(&run->state, __ATOMIC_ACQUIRE);
-	int32_t later = (int32_t)(__atomic_load_n(&run->number, __ATOMIC_RELAXED) - capture->run);
-
-	return later > 0 || (later == 0 && !state);
-}
-
-/*
- * The state of the run is read before the control register and again after that register, since
- * another thread may start or stop the run in between.
- */
-int litepcie_run_answers(struct litepcie_capture *capture)
-{
-	struct litepcie *dev = capture->dev;
-	bool on = capture->running && is_on(capture);
-	uint32_t control;
-	int rc;
-
-	litepcie_lock(dev);
-	rc = litepcie_unlock(dev, litepcie_get_answer(dev, dev->map.capture.control, &control));
-	if (rc < 0)
-		return rc;
-	if (on && is_on(capture) && !(control & RUN))
-		return litepcie_fail(-EIO, "%s: the card was reset while it captured", dev->name);
-	if (capture->running && capture->config.queue && is_over(capture))
-		capture->ended = true;
-	return 0;
-}
 
 /*
  * Call @function for the capture of queue 0 and of each other queue that was started for the same
@@ -224,12 +165,12 @@ static int start_all(struct litepcie_capture *capture)
 		rc = each(dev, allow_ring);
 	if (rc == 0) {
 		litepcie_run_set_restless(dev, true);
-		rc = litepcie_writel(dev, offset, control_of(capture) | RUN);
+		rc = litepcie_writel(dev, offset, control_of(capture) | CAPTURE_RUN);
 	}
 	if (rc < 0)
 		return rc;
 	__atomic_store_n(&dev->run.number, capture->run, __ATOMIC_RELAXED);
-	set_state(dev, ON);
+	litepcie_run_set_state(dev, LITEPCIE_RUN_ON);
 	return 0;
 }
 
@@ -358,6 +299,22 @@ static int await_last_line(struct litepcie_capture *capture)
 	return rc;
 }
 
+void litepcie_run_free(struct litepcie *dev, unsigned int queue)
+{
+	dev->backend->memory_free(dev, LITEPCIE_MEMORY_CAPTURE + 2 * queue);
+	dev->backend->memory_free(dev, LITEPCIE_MEMORY_CAPTURE_STATUS + 2 * queue);
+}
+
+void litepcie_run_free_left(struct litepcie *dev)
+{
+	litepcie_lock(dev);
+	for (unsigned int queue = 0; queue < LITEPCIE_QUEUES_MOST; queue++)
+		if (dev->run.left & 1u << queue)
+			litepcie_run_free(dev, queue);
+	dev->run.left = 0;
+	litepcie_unlock(dev, 0);
+}
+
 /*
  * Stop the run of all queues, then the sorting of frames. If the card still sorted frames, a later
  * run with `newest` would write to the rings of this run.
@@ -372,7 +329,7 @@ static int stop_all(struct litepcie_capture *capture)
 	 * seal() in another thread also checks the state and writes the bit RUN.
 	 */
 	litepcie_lock(dev);
-	set_state(dev, LITEPCIE_RUN_STOPS);
+	litepcie_run_set_state(dev, LITEPCIE_RUN_STOPS);
 	rc = litepcie_unlock(dev, litepcie_put(dev, dev->map.capture.control,
 					       control_of(capture)));
 	if (rc == 0)
@@ -382,7 +339,7 @@ static int stop_all(struct litepcie_capture *capture)
 		rc = each(dev, await_last_line);
 	if (rc == 0 && dev->map.sorter.queues)
 		rc = litepcie_writel(dev, dev->map.sorter.control, 0);
-	set_state(dev, 0);
+	litepcie_run_set_state(dev, 0);
 	if (rc == 0)
 		litepcie_run_free_left(dev);
 	return rc < 0 ? rc : litepcie_capture_look(capture);
@@ -399,10 +356,10 @@ static int seal(struct litepcie_capture *capture)
 	int rc;
 
 	litepcie_lock(dev);
-	if (!is_on(capture))
+	if (!litepcie_run_is_on(capture))
 		return litepcie_unlock(dev, 0);
 	rc = litepcie_queue_put_locked(capture, dev->map.capture.control,
-				       control_of(dev->captures[0]) | RUN | SEAL);
+				       control_of(dev->captures[0]) | CAPTURE_RUN | SEAL);
 	return litepcie_unlock(dev, rc < 0 ? rc : 1);
 }
 

@@ -1,0 +1,104 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * Tell the state of the capture block: whether its run is on, whether the card answers, and whether
+ * the block is at rest.
+ */
+#include "capture.h"
+
+void litepcie_run_set_state(struct litepcie *dev, uint32_t state)
+{
+	__atomic_store_n(&dev->run.state, state, __ATOMIC_RELEASE);
+}
+
+void litepcie_run_set_restless(struct litepcie *dev, bool restless)
+{
+	__atomic_store_n(&dev->run.restless, restless, __ATOMIC_RELAXED);
+}
+
+bool litepcie_run_is_on(const struct litepcie_capture *capture)
+{
+	const struct litepcie_capture_run *run = &capture->dev->run;
+
+	return __atomic_load_n(&run->state, __ATOMIC_ACQUIRE) == LITEPCIE_RUN_ON &&
+	       __atomic_load_n(&run->number, __ATOMIC_RELAXED) == capture->run;
+}
+
+/*
+ * True if the run to which the capture belonged has ended and the card has written its last status
+ * lines.
+ */
+static bool is_over(const struct litepcie_capture *capture)
+{
+	const struct litepcie_capture_run *run = &capture->dev->run;
+	uint32_t state = __atomic_load_n(&run->state, __ATOMIC_ACQUIRE);
+	int32_t later = (int32_t)(__atomic_load_n(&run->number, __ATOMIC_RELAXED) - capture->run);
+
+	return later > 0 || (later == 0 && !state);
+}
+
+/*
+ * The state of the run is read before the control register and again after that register, since
+ * another thread may start or stop the run in between.
+ */
+int litepcie_run_answers(struct litepcie_capture *capture)
+{
+	struct litepcie *dev = capture->dev;
+	bool on = capture->running && litepcie_run_is_on(capture);
+	uint32_t control;
+	int rc;
+
+	litepcie_lock(dev);
+	rc = litepcie_unlock(dev, litepcie_get_answer(dev, dev->map.capture.control, &control));
+	if (rc < 0)
+		return rc;
+	if (on && litepcie_run_is_on(capture) && !(control & CAPTURE_RUN))
+		return litepcie_fail(-EIO, "%s: the card was reset while it captured", dev->name);
+	if (capture->running && capture->config.queue && is_over(capture))
+		capture->ended = true;
+	return 0;
+}
+
+int litepcie_capture_status(struct litepcie_capture *capture, uint32_t *status)
+{
+	struct litepcie *dev = capture->dev;
+	int rc = litepcie_run_answers(capture);
+
+	if (rc == 0)
+		rc = litepcie_readl(dev, dev->map.capture.status, status);
+	if (rc < 0)
+		return rc;
+	litepcie_lock(dev);
+	return litepcie_unlock(dev, litepcie_check_wanted(dev));
+}
+
+/*
+ * Memory is freed after litepcie_capture_await(), so the card must have come to rest. For this
+ * reason a signal does not end the wait. Only the time-out or a lost card ends it.
+ */
+int litepcie_capture_await(struct litepcie_capture *capture, uint32_t mask, uint32_t value,
+			   const char *what)
+{
+	int64_t deadline = litepcie_deadline(LITEPCIE_CAPTURE_REST_MS);
+	unsigned int nap_us = 10;
+	uint32_t status = 0;
+	int rc = litepcie_capture_status(capture, &status);
+
+	/*
+	 * A register read that the root port has given up returns all ones, which is no status of
+	 * the card. So the register is read again.
+	 */
+	while (rc == 0 && (status == UINT32_MAX || (status & mask) != value)) {
+		if (!litepcie_slice(deadline))
+			return litepcie_fail(-ETIMEDOUT, "%s: %s did not end within %d s",
+					     capture->dev->name, what,
+					     LITEPCIE_CAPTURE_REST_MS / 1000);
+		litepcie_capture_nap(&nap_us);
+		rc = litepcie_capture_status(capture, &status);
+	}
+	return rc;
+}
