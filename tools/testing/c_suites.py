@@ -116,8 +116,9 @@ HELD: Table = {
             "liblitepcie/dma/dma_wait liblitepcie/clock"
         ),
         "test_the_kernel_s_calls_are_made_as_its_drivers_answer_them": (
-            "liblitepcie/kernel/backend liblitepcie/kernel/channel liblitepcie/kernel/map_bars "
-            "liblitepcie/kernel/ring liblitepcie/kernel/sysfs liblitepcie/kernel/wait"
+            "liblitepcie/kernel/backend liblitepcie/kernel/channel liblitepcie/kernel/counts "
+            "liblitepcie/kernel/ioctl liblitepcie/kernel/map_bars liblitepcie/kernel/ring "
+            "liblitepcie/kernel/sysfs liblitepcie/kernel/wait"
         ),
         "test_rules_become_words_or_a_sentence": "liblitepcie/capture/capture_rule",
         "test_queues_have_registers_of_their_own_and_one_run": "liblitepcie/capture/capture_run",
@@ -192,7 +193,9 @@ HELD: Table = {
         "test_rings_through_vfio_lie_in_huge_pages": "liblitepcie/vfio/memory",
         "test_every_cause_has_its_own_message_where_the_card_offers_that": "liblitepcie/vfio/irq",
         "test_a_direction_that_somebody_uses_has_a_sentence": "liblitepcie/kernel/users",
-        "test_what_is_in_the_way_of_vfio_has_a_sentence": "liblitepcie/vfio/open",
+        "test_what_is_in_the_way_of_vfio_has_a_sentence": (
+            "liblitepcie/vfio/group liblitepcie/vfio/open"
+        ),
     },
     "sim/test/util/test_user_iommufd.py": {
         "test_iommufd_passes_the_same_suite": "liblitepcie/vfio/iommufd",

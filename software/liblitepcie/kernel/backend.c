@@ -15,22 +15,11 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "kernel.h"
-
-int kernel_ioctl(struct litepcie *dev, unsigned long request, void *arg, const char *doing)
-{
-	if (ioctl(kernel_of(dev)->fd, request, arg) == 0)
-		return 0;
-	if (errno == ENOTTY)
-		return litepcie_fail(-EPROTO, "%s: %s: not a device of the LitePCIe driver",
-				     dev->name, doing);
-	return litepcie_fail_errno(errno, "%s: %s", dev->name, doing);
-}
 
 /* Opening and closing the card ---------------------------------------------------------------- */
 

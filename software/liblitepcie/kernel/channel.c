@@ -6,9 +6,8 @@
 
 /*
  * The DMA channel of the "kernel" back end: held runs of Lanebox's driver, in which the card waits
- * for buffers. The ioctl ADVANCE hands over a batch of buffers in one call. Counts and errors are
- * read from the status page, and records of c2h from a mapped ring, without a system call. A card
- * with records writes its counts to the page itself.
+ * for buffers. The ioctl ADVANCE hands over a batch of buffers in one call. counts.c reads what the
+ * card has done with them.
  */
 #include <stdio.h>
 #include <sys/ioctl.h>
@@ -18,85 +17,6 @@
 
 /* time in ms from one read of the driver's counts of interrupts to the next */
 #define GRACE_STEP_MS	10
-
-/* Counts of finished buffers ------------------------------------------------------------------ */
-
-static int stopped_by(const struct litepcie_stream *stream, int error)
-{
-	struct litepcie *dev = stream->dev;
-
-	if (error == -ENODEV)
-		return litepcie_fail(error, "%s: the card is gone: it was unplugged, removed or "
-				     "unbound", dev->name);
-	return litepcie_fail(-EIO, "%s: the card was reset while %s ran: stop and start it again",
-			     dev->name, stream->name);
-}
-
-/*
- * Set the stream's count of finished buffers to @done, the driver's count. Returns -EIO with a
- * sentence if that count cannot be true. If the card writes records of c2h buffers, these are newer
- * than @done and are used instead.
- */
-static int advance_to(struct litepcie_stream *stream, uint64_t done)
-{
-	if (stream->direction == LITEPCIE_C2H && stream->dev->notices.records)
-		return litepcie_notices_c2h(stream->dev);
-	if (done > stream->posted)
-		return litepcie_fail(-EIO, "the driver says the card has finished %llu buffers of "
-				     "%s, but it was given %llu", (unsigned long long)done,
-				     stream->name, (unsigned long long)stream->posted);
-	litepcie_engine_done(stream, done);
-	if (done > stream->hw)
-		stream->hw = done;
-	return 0;
-}
-
-static int poll_way(struct litepcie_stream *stream)
-{
-	const struct litepcie_status *page = kernel_of(stream->dev)->status;
-	const struct litepcie_status_way *status = &page->way[kernel_way(stream)];
-	uint64_t done = __atomic_load_n(&status->buffers, __ATOMIC_ACQUIRE);
-	int error = __atomic_load_n(&status->error, __ATOMIC_ACQUIRE);
-
-	/* the count was read before the state: if the run has ended, the count is not used */
-	if (error || __atomic_load_n(&status->run, __ATOMIC_ACQUIRE) != LITEPCIE_RUN_HELD)
-		return stopped_by(stream, error);
-	return advance_to(stream, done);
-}
-
-static int ask_way(struct litepcie_stream *stream)
-{
-	struct litepcie_counts counts = { .way = kernel_way(stream) };
-	int rc = kernel_ioctl(stream->dev, LITEPCIE_IOCTL_COUNTS, &counts, "DMA counts");
-
-	if (!stream->active)
-		return rc;
-	/* This ioctl() fails while the card is being reset, and the DMA run has then ended. */
-	if (rc == -EIO || rc == -ENODEV)
-		return stopped_by(stream, rc);
-	if (rc < 0)
-		return rc;
-	if (counts.error || counts.run != LITEPCIE_RUN_HELD)
-		return stopped_by(stream, counts.error);
-	return advance_to(stream, counts.hardware);
-}
-
-/*
- * Read the counts in memory, or ask the card for them through the driver. If no direction runs,
- * asking only finds out whether the card is there.
- */
-int kernel_progress(struct litepcie *dev, enum litepcie_ask ask)
-{
-	bool card = ask == LITEPCIE_ASK_CARD;
-	int (*update)(struct litepcie_stream *stream) = card ? ask_way : poll_way;
-	int rc = 0;
-
-	if (dev->h2c.active || (card && !dev->c2h.active))
-		rc = update(&dev->h2c);
-	if (rc == 0 && dev->c2h.active)
-		rc = update(&dev->c2h);
-	return rc;
-}
 
 /* Interrupts, by the driver's own count ------------------------------------------------------- */
 
@@ -156,7 +76,7 @@ static int advance(const struct litepcie_stream *stream, uint64_t count, const u
 
 	snprintf(doing, sizeof(doing), "%s buffers", stream->name);
 	rc = kernel_ioctl(stream->dev, LITEPCIE_IOCTL_ADVANCE, &advance, doing);
-	return rc == -EIO || rc == -ENODEV ? stopped_by(stream, rc) : rc;
+	return rc == -EIO || rc == -ENODEV ? kernel_stopped_by(stream, rc) : rc;
 }
 
 /*

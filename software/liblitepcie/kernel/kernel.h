@@ -6,9 +6,10 @@
 
 /*
  * The inside of the "kernel" back end. backend.c opens the device and accesses registers.
- * map_bars.c maps the BARs. ring.c maps the rings, and channel.c runs them. capture.c captures
- * frames into memory of pages.c. wait.c waits for the driver, users.c names other programs that
- * have the device open, and sysfs.c finds facts that only sysfs has.
+ * map_bars.c maps the BARs. ring.c maps the rings, channel.c runs them, and counts.c reads what the
+ * card has done. capture.c captures frames into memory of pages.c. wait.c waits for the driver,
+ * ioctl.c makes its calls, users.c names other programs that have the device open, and sysfs.c
+ * finds facts that only sysfs has.
  */
 #ifndef LITEPCIE_KERNEL_H
 #define LITEPCIE_KERNEL_H
@@ -93,6 +94,12 @@ unsigned int kernel_way(const struct litepcie_stream *stream);
 int kernel_own(struct litepcie_stream *stream, bool on);
 void kernel_free(struct litepcie_stream *stream);
 int kernel_export(const struct litepcie_stream *stream);
+
+/*
+ * Returns the error of a run that has ended, with a sentence: -ENODEV if @error says that the card
+ * is gone, else -EIO.
+ */
+int kernel_stopped_by(const struct litepcie_stream *stream, int error);
 
 /*
  * kernel_progress(), kernel_wait(), kernel_event_fd(), kernel_user_enable() and kernel_user_look()

@@ -6,8 +6,8 @@
 
 /*
  * The inside of the "vfio" back end: open.c finds the device and says which condition is missing,
- * type1.c or iommufd.c opens the device, memory.c maps memory for it, irq.c receives its interrupt
- * messages, and backend.c makes accesses.
+ * type1.c or iommufd.c opens the device, group.c says what is in the way, memory.c maps memory for
+ * the device, irq.c receives its interrupt messages, and backend.c makes accesses.
  */
 #ifndef LITEPCIE_VFIO_H
 #define LITEPCIE_VFIO_H
@@ -72,6 +72,12 @@ void vfio_close_device(struct litepcie *dev);
 
 /* True if the card answers: its configuration space does not read as all ones. */
 bool vfio_answers(const struct vfio *vfio);
+
+/*
+ * Get the last part of the target of a symbolic link in the device's sysfs folder. @name is empty
+ * if there is no such link.
+ */
+void vfio_read_link(const char *address, const char *link, char *name, size_t size);
 
 /* Open the file @path of /dev. After an error the sentence says how to get the right to open it. */
 int vfio_open_file(const char *path);
