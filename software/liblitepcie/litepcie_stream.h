@@ -19,7 +19,9 @@
 #ifndef LITEPCIE_STREAM_H
 #define LITEPCIE_STREAM_H
 
-#include "liblitepcie.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -60,6 +62,7 @@ extern "C" {
 #define LITEPCIE_RECORD_FLUSHED	2u
 #define LITEPCIE_RECORD_ERROR	4u	/* the user's logic marked the c2h packet as bad */
 
+struct litepcie;
 struct litepcie_stream;
 struct litepcie_memory;
 
