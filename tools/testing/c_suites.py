@@ -89,7 +89,7 @@ HELD: Table = {
     "software/test/test_software_library.py": {
         "test_records_are_found_and_broken_ones_noticed": (
             "liblitepcie/capture/capture_records tools/lanebox_capture/check/check "
-            "tools/lanebox_capture/check/check_recording"
+            "tools/lanebox_capture/check/check_recording tools/lanebox_capture/check/check_walk"
         ),
         "test_a_capture_survives_any_card": (
             "liblitepcie/capture/capture liblitepcie/capture/capture_access "
@@ -227,7 +227,8 @@ HELD: Table = {
             "tools/litepcie_util/histogram tools/litepcie_util/dma/dma_data"
         ),
         "test_lines_from_and_to_the_terminal_are_as_the_manual_says": (
-            "tools/litepcie_util/options tools/litepcie_util/progress tools/litepcie_util/util"
+            "tools/litepcie_util/help tools/litepcie_util/options tools/litepcie_util/progress "
+            "tools/litepcie_util/util"
         ),
         "test_a_run_gives_a_card_up_after_the_whole_time_out": "tools/litepcie_util/dma/dma_run",
         "test_a_result_is_printed_as_text_or_as_json": "tools/litepcie_util/emit",
@@ -257,7 +258,7 @@ HELD: Table = {
     "software/test/test_util_bench.py": {
         "test_dma_bench_tells_how_it_goes_on": (
             "tools/litepcie_util/dma/cmd_dma_bench tools/litepcie_util/dma/dma_bench_interval "
-            "tools/litepcie_util/dma/dma_watch"
+            "tools/litepcie_util/dma/dma_bench_rate tools/litepcie_util/dma/dma_watch"
         ),
         "test_dma_bench_sweeps_over_sizes": "tools/litepcie_util/dma/dma_bench_sweep",
         "test_mmio_bench_measures_every_size_that_is_answered_rightly": (

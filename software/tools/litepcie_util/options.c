@@ -5,13 +5,12 @@
  */
 
 /*
- * Parse and explain the options of litepcie_util and lanebox-capture, and of their commands.
- * options.h says what each function promises.
+ * Parse the options of litepcie_util and lanebox-capture, and of their commands. options.h says what
+ * each function promises.
  */
 
 #include <assert.h>
 #include <getopt.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,15 +19,6 @@
 #define MOST_OPTIONS	24
 /* for a long option, getopt_long() returns NUMBERED plus the option's index in the table */
 #define NUMBERED	256
-
-static unsigned int count_of(const struct util_option *options)
-{
-	unsigned int count = 0;
-
-	while (options && (options[count].name || options[count].letter))
-		count++;
-	return count;
-}
 
 /* Values of options --------------------------------------------------------------------------- */
 
@@ -108,7 +98,7 @@ bool option_choice(const struct util_option *option, const char *text)
 /* Fill in the short options @letters and the long options @names for getopt_long(). */
 static void prepare(const struct util_option *options, char *letters, struct option *names)
 {
-	unsigned int count = count_of(options);
+	unsigned int count = options_count(options);
 
 	assert(count <= MOST_OPTIONS);
 	*letters++ = 'h';
@@ -189,58 +179,4 @@ int options_parse(struct util *util, const struct command *command, int *argc, c
 	*argc -= optind;
 	*argv += optind;
 	return check_words(util, command, (unsigned int)*argc, *argv);
-}
-
-/* The text of --help -------------------------------------------------------------------------- */
-
-/* Write the forms of an option to @text, as in "-s, --size BYTES". Returns the length. */
-static unsigned int forms_of(const struct util_option *option, char *text, size_t size)
-{
-	char letter[8] = "    ";
-
-	if (option->letter)
-		snprintf(letter, sizeof(letter), "-%c, ", option->letter);
-	return (unsigned int)snprintf(text, size, "%s--%s%s%s", letter, option->name,
-				      option->value ? " " : "", option->value ? option->value : "");
-}
-
-static void print_lines(const char *text, unsigned int column)
-{
-	if (!strchr(text, '\n')) {
-		util_fill(column, column, text);
-		return;
-	}
-	for (; *text; text += strspn(text, "\n")) {
-		int length = (int)strcspn(text, "\n");
-
-		printf("%.*s\n", length, text);
-		text += length;
-		if (text[strspn(text, "\n")])
-			printf("%*s", (int)column, "");
-	}
-}
-
-void options_help(const struct command *command)
-{
-	unsigned int column = 0, count = count_of(command->options);
-	char forms[64];
-	bool several;
-
-	printf("%s\n\n%s", command->usage, command->about);
-	for (unsigned int n = 0; n < count; n++) {
-		unsigned int width = forms_of(&command->options[n], forms, sizeof(forms)) + 4;
-
-		if (width > column)
-			column = width;
-	}
-	if (count)
-		puts("\noptions:");
-	for (unsigned int n = 0; n < count; n++) {
-		unsigned int width = forms_of(&command->options[n], forms, sizeof(forms));
-
-		printf("  %s%*s", forms, (int)(column - width - 2), "");
-		print_lines(command->options[n].help, column);
-	}
-	several = *(strchr(command->examples, '\n') + 1);
-	printf("\nexample%s:\n%s", several ? "s" : "", command->examples);
 }

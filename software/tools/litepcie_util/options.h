@@ -67,6 +67,16 @@ bool option_choice(const struct util_option *option, const char *text);
  */
 int options_parse(struct util *util, const struct command *command, int *argc, char ***argv);
 
+/* Returns the number of options in a table, without the last entry. */
+static inline unsigned int options_count(const struct util_option *options)
+{
+	unsigned int count = 0;
+
+	while (options && (options[count].name || options[count].letter))
+		count++;
+	return count;
+}
+
 /* Print the text of --help of a command on stdout, without flushing it. */
 void options_help(const struct command *command);
 

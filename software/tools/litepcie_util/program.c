@@ -10,7 +10,6 @@
 #include <getopt.h>
 #include <limits.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <string.h>
 
 /* Signals that end the program ---------------------------------------------------------------- */
@@ -44,43 +43,6 @@ void program_begin(const struct program *program, struct util *util)
 	sigaction(SIGTERM, &action, NULL);
 	opterr = 0;
 	util->program = program;
-}
-
-/* Help and usage errors ----------------------------------------------------------------------- */
-
-static void print_help(const struct program *program)
-{
-	printf("%s\ncommands:\n", program->about);
-	for (const struct command *const *command = program->commands; *command; command++)
-		printf("  %-14s %s\n", (*command)->name, (*command)->summary);
-	printf("\n%s", program->more);
-}
-
-int util_help(const struct util *util, const struct command *command)
-{
-	printf("usage: %s ", util->program->name);
-	if (command->name)
-		options_help(command);
-	else
-		print_help(util->program);
-	if (fflush(stdout) == 0 && !ferror(stdout))
-		return EXIT_OK;
-	fprintf(stderr, "%s: the text could not be written to stdout\n", util->program->name);
-	return EXIT_FAILED;
-}
-
-int util_usage(const struct util *util, const char *format, ...)
-{
-	const char *name = util->program->name;
-	va_list args;
-
-	fprintf(stderr, "%s: ", name);
-	va_start(args, format);
-	vfprintf(stderr, format, args);
-	va_end(args);
-	fprintf(stderr, "\ntry: %s %s%s--help\n", name, util->command ? util->command : "",
-		util->command ? " " : "");
-	return EXIT_USAGE;
 }
 
 /* Finding and running the command ------------------------------------------------------------- */

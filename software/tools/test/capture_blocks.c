@@ -18,6 +18,7 @@
 
 #include "../lanebox_capture/check/check.c"
 #include "../lanebox_capture/check/check_recording.c"
+#include "../lanebox_capture/check/check_walk.c"
 
 #define MBUF		4096u
 #define MBUFS		6u

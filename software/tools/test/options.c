@@ -5,14 +5,20 @@
  */
 
 /*
- * Test options.c, and the functions of util.c that parse numbers: which command lines are accepted,
- * and the error messages for the others.
+ * Test options.c, the help that help.c makes of a table of options, and the functions of util.c that
+ * parse numbers: which command lines are accepted, and the error messages for the others.
  */
 #include <getopt.h>
 
 #include "../litepcie_util/options.c"
 #include "../litepcie_util/util.c"
 #include "../litepcie_util/emit.c"
+/* This test has functions of its own that are called for --help and for a wrong command line. */
+#define util_usage	real_usage
+#define util_help	real_help
+#include "../litepcie_util/help.c"
+#undef util_usage
+#undef util_help
 #include "check.h"
 
 static char said[512];

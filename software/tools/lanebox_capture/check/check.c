@@ -11,8 +11,6 @@
 #include "check_walk.h"
 #include "record/deal_comment.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,19 +21,6 @@
 #define SIMPLE		3u
 
 #define DEFAULT_RESOLUTION 6	/* times are in microseconds if an interface has no if_tsresol */
-
-bool broken(struct walk *walk, uint64_t offset, const char *format, ...)
-{
-	struct check *check = walk->check;
-	va_list args;
-
-	check->broken = true;
-	check->offset = offset;
-	va_start(args, format);
-	vsnprintf(check->rule, sizeof(check->rule), format, args);
-	va_end(args);
-	return false;
-}
 
 /* Returns a packet's time in ns. A time that does not fit into 64 bits becomes UINT64_MAX. */
 static uint64_t nanoseconds(uint8_t resolution, uint64_t units)

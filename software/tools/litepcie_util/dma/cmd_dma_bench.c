@@ -8,7 +8,6 @@
  * The command dma_bench: measure the rate of DMA in each direction, and print it with its limit and
  * with the name of what sets the limit.
  */
-#include <math.h>
 #include <stdlib.h>
 
 #include "dma_bench.h"
@@ -33,24 +32,6 @@ static struct bench {
 } bench;
 
 /* Printing the rates -------------------------------------------------------------------------- */
-
-void bench_emit_rate(const struct emit *out, const struct rate *rate, const char *id,
-		     enum limit_binds binds)
-{
-	bool valid = rate->valid;
-
-	if (!valid)
-		emit_text(out, "       -  GB/s\n");
-	emit_string(out, "id", NULL, id);
-	emit_number(out, "value", "%8.2f", valid ? rate->gb_per_s : NAN);
-	emit_string(out, "unit", valid ? "  %s" : NULL, "GB/s");
-	emit_number(out, "limit", "  %6.2f", valid ? rate->limit.value : NAN);
-	emit_number(out, "ratio", "  %7.3f", valid ? rate->gb_per_s / rate->limit.value : NAN);
-	emit_string(out, "binds", "  %s\n", valid ? limit_name(binds) : NULL);
-	emit_unsigned(out, "bytes", NULL, rate->bytes);
-	emit_unsigned(out, "cycles", NULL, rate->cycles);
-	emit_unsigned(out, "stall_cycles", NULL, rate->rq_stalls);
-}
 
 /*
  * Print a row for each direction. A direction that the user did not ask for has a row without a

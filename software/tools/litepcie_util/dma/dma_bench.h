@@ -8,7 +8,8 @@
  * dma_bench measures rates and compares them with their limits (rates.c).
  *
  * dma_bench_interval.c prints a line for each interval of a run, dma_bench_sweep.c measures by size
- * of transfer, and dma_bench_slot.c measures through the logic in the user slot.
+ * of transfer, and dma_bench_slot.c measures through the logic in the user slot. All of them print
+ * a rate by dma_bench_rate.c.
  */
 #ifndef LITEPCIE_UTIL_DMA_BENCH_H
 #define LITEPCIE_UTIL_DMA_BENCH_H
