@@ -3,6 +3,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Prints which part of the tree uses which: imports of Python and Scala, and includes of C++.
 
+The C files of software/ are checked, too, and not printed: a file uses the file that defines a
+function or a variable it names, and a header uses the headers it includes.
+
 A part is a folder of the first two levels (of the first three in gateware/), a folder of sim/board,
 or a single module of gateware/, tools/ or sim/. Tests are left out, but no part may import one. The
 parts are printed from the bottom up: a part stands above all that it uses. That is possible only
@@ -16,6 +19,7 @@ Exit status 1: there is a circle, or an import that RULES forbids.
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import subprocess
 import sys
@@ -49,6 +53,17 @@ KNOWN = {
 SCALA = re.compile(r"^import lanebox\.([a-z]\w*(?:\.[a-z]\w*)*)", re.MULTILINE)
 INCLUDE = re.compile(r'^#include "([\w/.]+)"', re.MULTILINE)
 BOARD = Path("sim/board")
+# In C, names in comments, strings and characters are no uses, and neither are members and tags.
+NOISE = re.compile(r"""/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])+'""", re.DOTALL)
+NAME = re.compile(r"(?<!struct )(?<!enum )(?<!union )(?<!->)(?<!\.)\b[a-zA-Z_]\w*")
+# Folders of headers that files of other folders include.
+HEADERS = (Path("software/uapi"), Path("software/tools/litepcie_util"))
+# A function or a variable that other files may use: its definition begins in the first column.
+DEFINED = re.compile(
+    r"^(?!(?:static|extern|typedef|_?static_assert)\b)[a-zA-Z_][\w \t*]*?\b(\w+)"
+    r"(?:\([^;{}]*\)\s*\{|(?:\[[^\]\n]*\])?(?: =[^=]|;))",
+    re.MULTILINE,
+)
 
 Arrows = dict[tuple[str, str], set[str]]
 
@@ -119,6 +134,54 @@ def arrows() -> Arrows:
     return found
 
 
+def c_files() -> dict[Path, str]:
+    """Return the text of each C file and header of software/, without tests."""
+    paths = [path for path in tracked() if path.parts[0] == "software" and not is_test(path)]
+    return {path: (ROOT / path).read_text() for path in paths if path.suffix in (".c", ".h")}
+
+
+def c_arrows() -> Arrows:
+    """Return, for each pair (user, used) of C files or of headers, the names that `user` takes from
+    `used`.
+
+    A name is looked up in the driver, the library or the tools, to which the file belongs. If
+    several files define it, as each program has a main(), those of the file's own program count.
+    """
+    texts = c_files()
+    owners: dict[tuple[tuple[str, ...], str], set[Path]] = defaultdict(set)
+    plain = {path: NOISE.sub("", text) for path, text in texts.items() if path.suffix == ".c"}
+    for path, text in plain.items():
+        for name in DEFINED.findall(text):
+            owners[path.parts[:2], name].add(path)
+    found: Arrows = defaultdict(set)
+    for path, text in plain.items():
+        for name in set(NAME.findall(text)):
+            all_owners = owners.get((path.parts[:2], name), {path})
+            near = {owner for owner in all_owners if owner.parts[:3] == path.parts[:3]}
+            if path not in all_owners:
+                for owner in near or all_owners:
+                    found[str(path), str(owner)].add(name)
+    for path, text in texts.items():
+        for name in INCLUDE.findall(text) if path.suffix == ".h" else ():
+            parents = (path.parent, Path(*path.parts[:2]), Path(*path.parts[:3]))
+            for folder in (*parents, *HEADERS):
+                included = Path(os.path.normpath(folder / name))
+                if included in texts:
+                    found[str(path), str(included)].add("#include")
+                    break
+    return found
+
+
+def circles(found: Arrows) -> list[str]:
+    """Return a line for each arrow of a circle, or between two. Arrows of KNOWN do not count."""
+    left, before = set(found.keys() - KNOWN.keys()), 0
+    while len(left) != before:
+        before = len(left)
+        users, used_by_some = {a for a, _ in left}, {b for _, b in left}
+        left = {(a, b) for a, b in left if a in used_by_some and b in users}
+    return [f"a circle: {a} uses {b}: {', '.join(sorted(found[a, b]))}" for a, b in sorted(left)]
+
+
 def levels(found: Arrows) -> tuple[list[list[str]], list[str]]:
     """Return the parts of the tree from the bottom up, and the parts that are in a circle or above
     one.
@@ -158,6 +221,7 @@ def main() -> int:
     problems = forbidden(found)
     if circle:
         problems.append(f"a circle, or above one: {', '.join(circle)}")
+    problems += circles(c_arrows())
     for line in problems:
         print(line, file=sys.stderr)
     return int(bool(problems))
