@@ -67,7 +67,8 @@ static int wait_ready(struct litepcie_way *way, const struct litepcie_file *file
 	if (!is_ready(way) && !litepcie_owner_is_other(way, file)) {
 		if (nonblock)
 			return -EAGAIN;
-		if (wait_event_interruptible(way->wait, is_ready(way) || litepcie_owner_is_other(way, file)))
+		if (wait_event_interruptible(way->wait,
+					     is_ready(way) || litepcie_owner_is_other(way, file)))
 			return -ERESTARTSYS;
 	}
 	if (litepcie_is_gone(litepcie_of(way)))
