@@ -118,9 +118,9 @@ struct litepcie_way {
 	/*
 	 * lock: protects the fields from @owner to @ends, @told, the fields @ring and @ends of open
 	 * files, and the hand-over of buffers to the card.  A start and a stop of the direction
-	 * hold it.  @ring and @told do not change during a run, so code with wait.lock held may
-	 * read them if @run or @generation shows that the run goes on.  @owner and @told may be
-	 * read alone without a lock (READ_ONCE).
+	 * hold it.  @ring and @told do not change during a run.  So code with wait.lock held may
+	 * read @ring if @run or @generation shows that the run goes on.  @owner and @told may be
+	 * read without a lock, and are then perhaps those of the run before.
 	 */
 	struct mutex		mutex;
 	struct litepcie_file	*owner;
