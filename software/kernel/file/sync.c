@@ -44,13 +44,13 @@ static bool find_run(struct litepcie_run *run, struct litepcie_way *way,
 
 /*
  * h2c: if a beat is incomplete and the file has a flush time, send the beat once that time is
- * over.  The caller holds way->io.
+ * over, unless the run has ended.  The caller holds way->io.
  */
 void litepcie_stream_flush_later(const struct litepcie_run *run)
 {
 	lockdep_assert_held(&run->way->io);
 
-	if (run->ends.flush_us && litepcie_stream_has_rest(run))
+	if (run->ends.flush_us && !litepcie_stream_is_over(run) && litepcie_stream_has_rest(run))
 		mod_delayed_work(system_wq, &run->way->flusher,
 				 usecs_to_jiffies(run->ends.flush_us) + 1);
 }
@@ -71,8 +71,7 @@ static void flush(struct work_struct *work)
 	if (find_run(&run, way, NULL)) {
 		if (litepcie_stream_bytes(&run))
 			litepcie_stream_hand_over(&run, true);
-		if (!litepcie_stream_is_over(&run))
-			litepcie_stream_flush_later(&run);
+		litepcie_stream_flush_later(&run);
 		litepcie_ring_put(run.ring);
 	}
 	mutex_unlock(&way->io);
