@@ -44,15 +44,17 @@ def installed(tmp_path_factory):
     return root / "opt" / "lanebox"
 
 
+HEADERS = (
+    "liblitepcie.h",
+    "litepcie_stream.h",
+    "litepcie_diagnostics.h",
+    "litepcie_capture.h",
+)
+
+
 def headers():
     """Return the text of the public headers, without their comments."""
-    names = (
-        "liblitepcie.h",
-        "litepcie_stream.h",
-        "litepcie_diagnostics.h",
-        "litepcie_capture.h",
-    )
-    text = "".join((LIBRARY / name).read_text() for name in names)
+    text = "".join((LIBRARY / name).read_text() for name in HEADERS)
     return re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
 
 
@@ -62,6 +64,16 @@ def declared():
     """
     text = re.sub(r"^static .*?^\}$", "", headers(), flags=re.DOTALL | re.MULTILINE)
     return set(re.findall(r"\b(litepcie_[a-z0-9_]+)\(", text))
+
+
+@pytest.mark.parametrize("language", ["c", "c++"])
+@pytest.mark.parametrize("name", HEADERS)
+def test_a_header_compiles_alone(name, language):
+    """A program in C or C++ may include any public header without the others."""
+    command = ["gcc", "-x", language, "-fsyntax-only", "-pedantic", "-Wall", "-Wextra", "-Werror"]
+    command += [f"-I{LIBRARY}", f"-I{LIBRARY.parent / 'uapi'}", "-"]
+    done = subprocess.run(command, input=f'#include "{name}"\n', capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_shared_library_has_the_headers_calls_and_no_others(installed):
