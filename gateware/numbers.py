@@ -200,6 +200,38 @@ BITSTREAM_REG_IDCODE  = 12
 BITSTREAM_REG_USER_ID = 13
 BITSTREAM_CMD_DESYNC  = 13 # The command with which a bitstream ends.
 
+# Limits of software -------------------------------------------------------------------------------
+
+# What programs may ask of the driver and of the library. A name that ends in `_least` or `_most` is
+# the least or the most that a value may be.
+LIMITS = {
+    # Bytes of a buffer of a DMA ring, which is at least a page, too.
+    "buffer_least":         1 << 12,
+    "buffer_most":          1 << 22,
+    # Buffers of a ring, for the driver and for a stream of the library. The card's table of
+    # descriptors has the largest number.
+    "buffers_least":        4,
+    "stream_buffers_least": 16,
+    # Period in us with which the progress of the card is polled.
+    "poll_us_least":        10,
+    "poll_us_most":         1000000,
+    # Time in us after which an incomplete c2h buffer or beat ends.
+    "flush_us_most":        1000000,
+    # Bytes of a capture's ring in host memory, and of an MBUF, which is a part of the ring.
+    "capture_ring_least":   1 << 16,
+    "capture_ring_most":    1 << 30,
+    "capture_mbuf_least":   1 << 12,
+    "capture_mbuf_most":    1 << 22,
+    # What the widths of the capture block's fields allow: bytes of a frame, ports that frames come
+    # from, queues, rules, words of 32 bits in a rule, entries of the spread.
+    "capture_frame_most":   (1 << CAPTURE_LENGTH_BITS) - 1,
+    "capture_ports":        1 << CAPTURE_PORT_BITS,
+    "capture_queues":       1 << CAPTURE_QUEUE_BITS,
+    "capture_rules":        1 << CAPTURE_RULE_BITS,
+    "rule_words":           1 << CAPTURE_WORD_BITS,
+    "capture_spread":       1 << CAPTURE_SPREAD_BITS,
+}
+
 # Configuration flash ------------------------------------------------------------------------------
 
 FLASH_LAYOUT = {

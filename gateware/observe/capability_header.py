@@ -133,6 +133,11 @@ def c_header():
     lines += _of_numbers("DESCRIPTOR_IRQ_DISABLE", "DESCRIPTOR_LAST_DISABLE", form="{:#x}")
     lines += ["", "/* LitePCIe's DMA rings: bytes of a buffer, buffers, buffers per interrupt */"]
     lines += _of_numbers("STOCK_BUFFER_SIZE", "STOCK_BUFFERS", "STOCK_BUFFERS_PER_INTERRUPT")
+    lines += ["", "/* Bytes of a buffer and buffers of a stream whose program has no wish */"]
+    lines += _defines("BUFFER_", {"size": numbers.STOCK_BUFFER_SIZE,
+        "count": numbers.STOCK_BUFFERS}, "{}u")
+    lines += ["", "/* Limits of what programs may ask of the driver and of the library */"]
+    lines += _defines("", numbers.LIMITS, "{}u")
     lines += ["", "/* Most interrupt causes; bytes of a beat; most reads without extended tags */"]
     lines += _defines("", {"causes_max": numbers.MSI_WIDTH})
     lines += _of_numbers("BEAT_BYTES", "SHORT_READ_TAGS")
@@ -141,7 +146,7 @@ def c_header():
     lines += _defines("RECORDS_CONTROL_", notices.CONTROL)
     lines += _defines("RECORDS_LOG2_", {
         "least_entries": notices.LEAST_ENTRIES, "most_entries": notices.MOST_ENTRIES})
-    lines += _defines("RECORD_FLAG_", notices.RECORD_FLAGS)
+    lines += _defines("RECORD_FLAG_", notices.RECORD_FLAGS, "{}u")
     lines += _defines("RECORD_", {**notices.RECORD, "size": notices.RECORD_SIZE})
     lines += _defines("STATUS_LINE_", {
         **notices.STATUS_LINE, "size": notices.STATUS_SIZE, "cycles": notices.LINE_INTERVAL,

@@ -17,6 +17,21 @@ from tools import numbers as written
 
 ROOT = Path(__file__).resolve().parents[2]
 
+# Words in a constant's name that stand for the last word of a name in LIMITS.
+ENDS = {
+    "least": ("least", "smallest", "fewest", "shortest", "min", "minimum"),
+    "most": ("most", "largest", "longest", "max", "maximum"),
+}
+
+
+def limit_words(name):
+    """Return the words in the names of constants that stand for the limit `name` of LIMITS."""
+    words = name.removeprefix("capture_").replace("poll_", "").split("_")
+    if words[-1] in ENDS:
+        return tuple(" ".join([*words[:-1], end]) for end in ENDS[words[-1]])
+    return " ".join(["capture", *words]), " ".join(["most", *words])
+
+
 # For each number of numbers.py: words in the name of a constant that stands for it. A name matches
 # if it has all words of one of the strings. An entry of a dictionary is `NUMBER.key`.
 NAMES = {
@@ -172,6 +187,7 @@ NAMES = {
         if name.startswith("FLASH_OPCODE_")
         for words in [" ".join(re.findall(r"[a-z]+|[0-9]+", name.lower())[2:])]
     },
+    **{f"LIMITS.{name}": limit_words(name) for name in numbers.LIMITS},
     "VIRTIO_MAC": ("virtio mac", "net mac"),
     "ECHO_MAC": ("echo mac",),
     "CSR_SIZE": ("csr size", "csr bytes"),
@@ -263,6 +279,7 @@ def words_of(name):
 
 def constants(line):
     """Yield (name, value) of each constant that a line of source text defines, in any language."""
+    line = re.sub(r"\bU?INT(?:32|64)_C\((\w+)\)", r"\1", line)
     for found in RANGE.finditer(line):
         yield f"{found['name']}_width", int(found["high"]) + 1
     for found in LIST.finditer(line):
@@ -348,6 +365,13 @@ def test_no_number_is_written_by_hand_again():
         ("constexpr unsigned kAer = 0x100;", "CONFIG_AER"),
         ("    output reg [13:0]  c2h_kept,", "CAPTURE_LENGTH_BITS"),
         ("    localparam TAG_BITS = 8;", "TAG_WIDTH"),
+        ("#define LITEPCIE_BUFFER_SMALLEST\t4096u", "LIMITS.buffer_least"),
+        ("#define LITEPCIE_CAPTURE_MOST_RING\t0x40000000u", "LIMITS.capture_ring_most"),
+        ("#define MBUF_LARGEST\t(4u << 20)", "LIMITS.capture_mbuf_most"),
+        ("#define RING_LARGEST (UINT64_C(1) << 30)", "LIMITS.capture_ring_most"),
+        ("#define INTERVAL_US_LEAST 10u", "LIMITS.poll_us_least"),
+        ("#define LITEPCIE_CAPTURE_PORTS 16u", "LIMITS.capture_ports"),
+        ("#define LONGEST_FRAME 16383", "LIMITS.capture_frame_most"),
     ],
 )
 def test_a_number_that_is_written_again_is_found(line, number):

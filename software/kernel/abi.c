@@ -75,11 +75,3 @@ static_assert(offsetof(struct litepcie_capture_status, position) == 0);
 static_assert(offsetof(struct litepcie_capture_status, records) == 8);
 static_assert(offsetof(struct litepcie_capture_status, lost) == 16);
 static_assert(offsetof(struct litepcie_capture_status, time) == 24);
-
-/* Limits in the public headers that follow from the widths of the card's register fields */
-static_assert(LITEPCIE_CAPTURE_MOST_PORTS == 1u << LITEPCIE_CAPTURE_PORT_BITS);
-static_assert(LITEPCIE_CAPTURE_MOST_FRAME == (1u << LITEPCIE_CAPTURE_LENGTH_BITS) - 1);
-static_assert(LITEPCIE_CAPTURE_MOST_QUEUES == 1u << LITEPCIE_CAPTURE_QUEUE_BITS);
-static_assert(LITEPCIE_CAPTURE_MOST_RULES == 1u << LITEPCIE_CAPTURE_RULE_BITS);
-static_assert(LITEPCIE_CAPTURE_RULE_WORDS == 1u << LITEPCIE_CAPTURE_WORD_BITS);
-static_assert(LITEPCIE_CAPTURE_SPREAD_ENTRIES == 1u << LITEPCIE_CAPTURE_SPREAD_BITS);

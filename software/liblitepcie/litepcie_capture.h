@@ -38,38 +38,30 @@
 #include <stdint.h>
 #include <string.h>
 
-/* LITEPCIE_PCAPNG_RECORD, _SEAL and _FILLER: the types of pcapng blocks in a ring. */
+/*
+ * LITEPCIE_PCAPNG_RECORD, _SEAL and _FILLER: the types of pcapng blocks in a ring.
+ * LITEPCIE_CAPTURE_*_LEAST and _MOST: limits in bytes of a ring, an MBUF and a frame.
+ * LITEPCIE_CAPTURE_PORTS and _QUEUES: the most that a card has. LITEPCIE_CAPTURE_RULES,
+ * LITEPCIE_RULE_WORDS and LITEPCIE_CAPTURE_SPREAD: rules of a card with several queues, 32-bit
+ * words of a rule, and entries of the spread, a table of queues.
+ */
 #include "litepcie_capability.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/*
- * Sizes in bytes of a ring and of an MBUF: the smallest, the largest, and the size that is used if
- * the settings have 0.
- */
-#define LITEPCIE_CAPTURE_RING_SMALLEST	(UINT64_C(64) << 10)
-#define LITEPCIE_CAPTURE_RING_LARGEST	(UINT64_C(1) << 30)
+/* Sizes in bytes of a ring and of an MBUF that are used if the settings have 0. */
 #define LITEPCIE_CAPTURE_RING_DEFAULT	(UINT64_C(64) << 20)
-#define LITEPCIE_CAPTURE_MBUF_SMALLEST	(4u << 10)
-#define LITEPCIE_CAPTURE_MBUF_LARGEST	(4u << 20)
 #define LITEPCIE_CAPTURE_MBUF_DEFAULT	(1u << 20)
 
 /* Sizes of huge pages that a program may ask for. */
 #define LITEPCIE_CAPTURE_PAGES_2M	(UINT64_C(2) << 20)
 #define LITEPCIE_CAPTURE_PAGES_1G	(UINT64_C(1) << 30)
 
-#define LITEPCIE_CAPTURE_PORTS		16u	/* most ports that frames may come from */
-#define LITEPCIE_CAPTURE_FRAME_LARGEST	16383u	/* most bytes of a frame */
 /* value of wait_ns with which the card writes records at once: they do not wait for more */
 #define LITEPCIE_CAPTURE_AT_ONCE	UINT32_MAX
 #define LITEPCIE_CAPTURE_HEADER_BYTES	4096u	/* bytes of the header of a recording's file */
-
-#define LITEPCIE_CAPTURE_QUEUES		16u	/* most capture queues of a card */
-#define LITEPCIE_CAPTURE_RULES		16u	/* rules that a card with several queues has */
-#define LITEPCIE_CAPTURE_SPREAD		128u	/* entries of the spread, a table of queues */
-#define LITEPCIE_RULE_WORDS		16u	/* 32-bit words of a rule */
 
 /* Link types of frames: Ethernet, and the first and last type for users' own frames. */
 #define LITEPCIE_LINK_ETHERNET		1u
@@ -81,15 +73,19 @@ struct litepcie_capture;
 
 struct litepcie_capture_config {
 	size_t		struct_size;
-	/* bytes of the ring: a power of two from 64 KiB to 1 GiB; 0: 64 MiB */
+	/*
+	 * bytes of the ring: a power of two from LITEPCIE_CAPTURE_RING_LEAST to
+	 * LITEPCIE_CAPTURE_RING_MOST; 0: LITEPCIE_CAPTURE_RING_DEFAULT
+	 */
 	uint64_t	ring_bytes;
 	/*
-	 * bytes of an MBUF: a power of two from 4 KiB to 4 MiB, at most a quarter of the ring; 0: 1
-	 * MiB, or a quarter of the ring if that is less
+	 * bytes of an MBUF: a power of two from LITEPCIE_CAPTURE_MBUF_LEAST to
+	 * LITEPCIE_CAPTURE_MBUF_MOST, at most a quarter of the ring; 0:
+	 * LITEPCIE_CAPTURE_MBUF_DEFAULT, or a quarter of the ring if that is less
 	 */
 	uint32_t	mbuf_bytes;
 	/*
-	 * most bytes of a frame that are recorded, at most LITEPCIE_CAPTURE_FRAME_LARGEST; 0: all.
+	 * most bytes of a frame that are recorded, at most LITEPCIE_CAPTURE_FRAME_MOST; 0: all.
 	 * A frame is also cut to the bytes of an MBUF minus 128.
 	 */
 	uint32_t	snap;

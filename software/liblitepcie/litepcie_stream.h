@@ -23,6 +23,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/*
+ * The limits of a stream's options, LITEPCIE_*_LEAST and LITEPCIE_*_MOST, and the defaults
+ * LITEPCIE_BUFFER_SIZE and LITEPCIE_BUFFER_COUNT
+ */
+#include "litepcie_capability.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -32,35 +38,15 @@ extern "C" {
 #define LITEPCIE_C2H	2u
 
 /*
- * Limits of a ring: the smallest and largest size of a buffer in bytes, and the fewest buffers. The
- * largest number of buffers is table_depth of struct litepcie_card.
- */
-#define LITEPCIE_BUFFER_SMALLEST	4096u
-#define LITEPCIE_BUFFER_LARGEST		4194304u
-#define LITEPCIE_BUFFERS_FEWEST		16u
-
-/* Defaults of the options buffer_size (size of a buffer in bytes) and buffer_count. */
-#define LITEPCIE_BUFFER_SIZE	8192u
-#define LITEPCIE_BUFFER_COUNT	256u
-
-/* Largest value of flush_us in struct litepcie_stream_options, in microseconds. */
-#define LITEPCIE_FLUSH_US_LARGEST	1000000u
-
-/*
- * Smallest and largest value of poll_us in struct litepcie_stream_options, in microseconds. 0 is
- * allowed, too, and means that the card interrupts.
- */
-#define LITEPCIE_POLL_US_LEAST		10u
-#define LITEPCIE_POLL_US_LARGEST	1000000u
-
-/*
  * The reasons for which a c2h buffer has ended: flags of struct litepcie_buffer. If none is set,
  * the buffer is full.
  */
-#define LITEPCIE_RECORD_LAST	1u	/* the c2h buffer ended because a packet ended */
+/* the c2h buffer ended because a packet ended */
+#define LITEPCIE_RECORD_LAST	LITEPCIE_RECORD_FLAG_LAST
 /* the c2h buffer ended because no data came for the flush time */
-#define LITEPCIE_RECORD_FLUSHED	2u
-#define LITEPCIE_RECORD_ERROR	4u	/* the user's logic marked the c2h packet as bad */
+#define LITEPCIE_RECORD_FLUSHED	LITEPCIE_RECORD_FLAG_FLUSHED
+/* the user's logic marked the c2h packet as bad */
+#define LITEPCIE_RECORD_ERROR	LITEPCIE_RECORD_FLAG_ERROR
 
 struct litepcie;
 struct litepcie_stream;
@@ -68,9 +54,15 @@ struct litepcie_memory;
 
 struct litepcie_stream_options {
 	size_t		struct_size;
-	/* Size of a buffer in bytes, a power of two. 0: LITEPCIE_BUFFER_SIZE. */
+	/*
+	 * Size of a buffer in bytes: a power of two, LITEPCIE_BUFFER_LEAST to LITEPCIE_BUFFER_MOST.
+	 * 0: LITEPCIE_BUFFER_SIZE.
+	 */
 	size_t		buffer_size;
-	/* Number of buffers in the ring, a power of two. 0: LITEPCIE_BUFFER_COUNT. */
+	/*
+	 * Number of buffers in the ring: a power of two, LITEPCIE_STREAM_BUFFERS_LEAST to
+	 * table_depth of struct litepcie_card. 0: LITEPCIE_BUFFER_COUNT.
+	 */
 	unsigned int	buffer_count;
 	/*
 	 * The program's own memory for the ring, a multiple of the page size, and its size in
@@ -134,13 +126,13 @@ struct litepcie_stream_options {
 	unsigned int	batch;
 	/*
 	 * c2h with packets: a partly filled buffer ends when no more data has come for so many
-	 * microseconds, at most LITEPCIE_FLUSH_US_LARGEST. 0: it does not end for this reason.
+	 * microseconds, at most LITEPCIE_FLUSH_US_MOST. 0: it does not end for this reason.
 	 */
 	unsigned int	flush_us;
 	/*
 	 * 0: the card interrupts when buffers are done. Otherwise the card raises no interrupts,
 	 * and a wait polls the card's progress every poll_us microseconds: LITEPCIE_POLL_US_LEAST
-	 * to LITEPCIE_POLL_US_LARGEST. Behind the kernel driver the driver polls. A poll reads
+	 * to LITEPCIE_POLL_US_MOST. Behind the kernel driver the driver polls. A poll reads
 	 * memory, or a register of a card without records. interrupt_every then has no meaning: in
 	 * adaptive mode every buffer asks for an interrupt. Streams of one handle that run at the
 	 * same time must agree in poll_us and adaptive.

@@ -25,6 +25,9 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
+/* limits of what a call may ask for: LITEPCIE_*_LEAST and LITEPCIE_*_MOST */
+#include "litepcie_capability.h"
+
 #define LITEPCIE_IOCTL			'S'
 
 /* LitePCIe's own calls ------------------------------------------------ */
@@ -233,16 +236,6 @@ struct litepcie_ioctl_mmap_dma_update {
 #define LITEPCIE_RUN_STREAM	3u
 
 /*
- * Limits of a ring: bytes of a buffer (which is at least a page, too), least
- * number of buffers, and period in us of the timer that asks the card
- */
-#define LITEPCIE_BUFFER_LEAST		0x1000u
-#define LITEPCIE_BUFFER_MOST		0x400000u
-#define LITEPCIE_BUFFERS_LEAST		4u
-#define LITEPCIE_INTERVAL_US_LEAST	10u
-#define LITEPCIE_INTERVAL_US_MOST	1000000u
-
-/*
  * RING_SETUP: give a direction that the caller owns, and that is stopped, a
  * new ring with the properties below.  A release of the direction drops that
  * ring, and the next ring has LitePCIe's shape again (256 buffers of 8 KiB).
@@ -253,11 +246,14 @@ struct litepcie_ioctl_mmap_dma_update {
  */
 struct litepcie_ring_setup {
 	__u32 way;
-	/* bytes of each buffer of the ring: a power of two, 4 KiB to 4 MiB */
+	/*
+	 * bytes of each buffer of the ring: a power of two and at least a page,
+	 * LITEPCIE_BUFFER_LEAST to LITEPCIE_BUFFER_MOST
+	 */
 	__u32 buffer_size;
 	/*
-	 * number of buffers in the ring: 4 to the card's table_depth, see
-	 * RING_INFO
+	 * number of buffers in the ring: LITEPCIE_BUFFERS_LEAST to the card's
+	 * table_depth, see RING_INFO
 	 */
 	__u32 buffer_count;
 	/*
@@ -271,8 +267,8 @@ struct litepcie_ring_setup {
 	 */
 	__u32 mode;
 	/*
-	 * period of the driver's timer in us: 10 to 1000000; 0 with
-	 * MODE_INTERRUPT
+	 * period of the driver's timer in us: LITEPCIE_POLL_US_LEAST to
+	 * LITEPCIE_POLL_US_MOST; 0 with MODE_INTERRUPT
 	 */
 	__u32 interval_us;
 	/* flags of the ring: the bitwise OR of LITEPCIE_RING_ values */
@@ -384,7 +380,7 @@ struct litepcie_advance {
  * start later.  A file that has never made the call has packets off.
  *
  *   @flags	LITEPCIE_PACKETS_
- *   @flush_us	microseconds, 0 to 1000000
+ *   @flush_us	microseconds, at most LITEPCIE_FLUSH_US_MOST
  *		c2h: a partly filled buffer ends when no more data has come for so
  *		long.  0: it never ends for this reason.  A run of ADVANCE ignores
  *		@flush_us without PACKETS_ON.  Before the first call it is 100 for
@@ -415,8 +411,6 @@ struct litepcie_packets {
  * and read() returns at most the rest of one packet.
  */
 #define LITEPCIE_PACKETS_ON	1u
-
-#define LITEPCIE_FLUSH_US_MOST	1000000u
 
 /*
  * The record, which the card writes when a c2h buffer has ended, in a run of

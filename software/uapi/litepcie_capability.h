@@ -402,6 +402,29 @@
 #define LITEPCIE_STOCK_BUFFERS                  256
 #define LITEPCIE_STOCK_BUFFERS_PER_INTERRUPT    32
 
+/* Bytes of a buffer and buffers of a stream whose program has no wish */
+#define LITEPCIE_BUFFER_SIZE                    8192u
+#define LITEPCIE_BUFFER_COUNT                   256u
+
+/* Limits of what programs may ask of the driver and of the library */
+#define LITEPCIE_BUFFER_LEAST                   4096u
+#define LITEPCIE_BUFFER_MOST                    4194304u
+#define LITEPCIE_BUFFERS_LEAST                  4u
+#define LITEPCIE_STREAM_BUFFERS_LEAST           16u
+#define LITEPCIE_POLL_US_LEAST                  10u
+#define LITEPCIE_POLL_US_MOST                   1000000u
+#define LITEPCIE_FLUSH_US_MOST                  1000000u
+#define LITEPCIE_CAPTURE_RING_LEAST             65536u
+#define LITEPCIE_CAPTURE_RING_MOST              1073741824u
+#define LITEPCIE_CAPTURE_MBUF_LEAST             4096u
+#define LITEPCIE_CAPTURE_MBUF_MOST              4194304u
+#define LITEPCIE_CAPTURE_FRAME_MOST             16383u
+#define LITEPCIE_CAPTURE_PORTS                  16u
+#define LITEPCIE_CAPTURE_QUEUES                 16u
+#define LITEPCIE_CAPTURE_RULES                  16u
+#define LITEPCIE_RULE_WORDS                     16u
+#define LITEPCIE_CAPTURE_SPREAD                 128u
+
 /* Most interrupt causes; bytes of a beat; most reads without extended tags */
 #define LITEPCIE_CAUSES_MAX                     32
 #define LITEPCIE_BEAT_BYTES                     32
@@ -416,9 +439,9 @@
 #define LITEPCIE_RECORDS_CONTROL_H2C_STATUS     4
 #define LITEPCIE_RECORDS_LOG2_LEAST_ENTRIES     4
 #define LITEPCIE_RECORDS_LOG2_MOST_ENTRIES      16
-#define LITEPCIE_RECORD_FLAG_LAST               1
-#define LITEPCIE_RECORD_FLAG_FLUSHED            2
-#define LITEPCIE_RECORD_FLAG_ERROR              4
+#define LITEPCIE_RECORD_FLAG_LAST               1u
+#define LITEPCIE_RECORD_FLAG_FLUSHED            2u
+#define LITEPCIE_RECORD_FLAG_ERROR              4u
 #define LITEPCIE_RECORD_BYTES                   0
 #define LITEPCIE_RECORD_FLAGS                   4
 #define LITEPCIE_RECORD_SEQUENCE                8

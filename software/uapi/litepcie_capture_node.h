@@ -44,20 +44,13 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-#include "litepcie.h"
-
 /*
- * Limits in bytes of a ring, and of an MBUF: the equal parts of the ring that
- * the card fills one after the other
+ * limits in bytes of a ring, an MBUF and a frame: LITEPCIE_CAPTURE_*_LEAST and
+ * _MOST; and the most LITEPCIE_CAPTURE_PORTS, _QUEUES and _RULES of any card, the
+ * words of a rule, and the entries of the spread
  */
-#define LITEPCIE_CAPTURE_LEAST_RING	0x10000u
-#define LITEPCIE_CAPTURE_MOST_RING	0x40000000u
-#define LITEPCIE_CAPTURE_LEAST_MBUF	0x1000u
-#define LITEPCIE_CAPTURE_MOST_MBUF	0x400000u
-
-/* Most ports that the capture has counters for; most bytes of a captured frame */
-#define LITEPCIE_CAPTURE_MOST_PORTS	16u
-#define LITEPCIE_CAPTURE_MOST_FRAME	16383u
+#include "litepcie_capability.h"
+#include "litepcie.h"
 
 /*
  * RING: take the file's queue, and give it a ring in the caller's own memory.
@@ -69,8 +62,11 @@
  * child has copies.
  *
  *   @address		start of the memory, a multiple of the page size
- *   @bytes		size of the ring: a power of two, 64 KiB to 1 GiB
- *   @mbuf_bytes		size of an MBUF: a power of two, 4 KiB to 4 MiB, at most a
+ *   @bytes		size of the ring: a power of two, LITEPCIE_CAPTURE_RING_LEAST to
+ *			LITEPCIE_CAPTURE_RING_MOST
+ *   @mbuf_bytes		size of an MBUF, which is one of the equal parts of the ring that
+ *			the card fills one after the other: a power of two,
+ *			LITEPCIE_CAPTURE_MBUF_LEAST to LITEPCIE_CAPTURE_MBUF_MOST, at most a
  *			quarter of the ring
  *   @segment_bytes	returned: size of the contiguous pieces of the ring, whose
  *			addresses the driver writes to the card
@@ -108,7 +104,7 @@ struct litepcie_capture_ring {
  * another queue's START are not used.
  *
  *   @flags	LITEPCIE_CAPTURE_
- *   @snap	bytes to keep of a frame, at most LITEPCIE_CAPTURE_MOST_FRAME; 0: all
+ *   @snap	bytes to keep of a frame, at most LITEPCIE_CAPTURE_FRAME_MOST; 0: all
  *   @wait_cycles	clock cycles that complete records may wait on the card for further
  *		records, so that the card writes them together; at most 2^24 - 1
  *   @limit	first limit: at most the size of the ring
@@ -197,12 +193,14 @@ struct litepcie_capture_wake {
  * waits for room in a ring.
  */
 struct litepcie_capture_generate {
-	__u32 size;		/* bytes of a frame, 1 to 16383; 0: make no frames */
+	/* bytes of a frame, at most LITEPCIE_CAPTURE_FRAME_MOST; 0: make no frames */
+	__u32 size;
 	/* time from one frame's start to the next in 1/256 of a clock cycle; 0: no pause */
 	__u32 period;
 	__u32 count;		/* number of frames to make; 0: frames without end */
 	__u32 seed;
-	__u32 port_mask;	/* frame n comes from port (n & port_mask); 0 to 15 */
+	/* frame n comes from port (n & port_mask); below LITEPCIE_CAPTURE_PORTS */
+	__u32 port_mask;
 	__u32 reserved[3];
 };
 
@@ -247,7 +245,7 @@ struct litepcie_capture_info {
 	__u32 queue;		/* the file's queue; next field: number of the card's queues */
 	__u32 queues;
 	__u64 reserved2[3];
-	struct litepcie_capture_port port[LITEPCIE_CAPTURE_MOST_PORTS];
+	struct litepcie_capture_port port[LITEPCIE_CAPTURE_PORTS];
 };
 
 /*
@@ -255,15 +253,6 @@ struct litepcie_capture_info {
  * moment.  The driver reads some 300 registers for that.
  */
 #define LITEPCIE_CAPTURE_ASK_ACCOUNTS	1u
-
-/*
- * Largest numbers of queues and of rules that a card has; 32-bit words of a rule;
- * entries of the spread, the table that gives a frame's queue (see SORT)
- */
-#define LITEPCIE_CAPTURE_MOST_QUEUES	16u
-#define LITEPCIE_CAPTURE_MOST_RULES	16u
-#define LITEPCIE_CAPTURE_RULE_WORDS	16u
-#define LITEPCIE_CAPTURE_SPREAD_ENTRIES	128u
 
 /*
  * QUEUE: let the file's calls be about queue @queue.  Call it before the file is added to an epoll:
@@ -290,8 +279,8 @@ struct litepcie_capture_choice {
  *		them
  *   @spread	the number of the queue for each entry, which is used for a frame
  *		unless its rule names a queue.  A frame's entry is the hash of its
- *		addresses and ports modulo 128, or with SORT_BY_PORT the number of the
- *		card's port that the frame came from.
+ *		addresses and ports modulo the number of entries, or with SORT_BY_PORT
+ *		the number of the card's port that the frame came from.
  *
  * Errors:
  *   -EINVAL	also: a rule or an entry names a queue that the card does not have, or
@@ -303,8 +292,8 @@ struct litepcie_capture_sort {
 	__u32 flags;
 	__u32 rules;
 	__u64 reserved[2];
-	__u32 rule[LITEPCIE_CAPTURE_MOST_RULES][LITEPCIE_CAPTURE_RULE_WORDS];
-	__u8 spread[LITEPCIE_CAPTURE_SPREAD_ENTRIES];
+	__u32 rule[LITEPCIE_CAPTURE_RULES][LITEPCIE_RULE_WORDS];
+	__u8 spread[LITEPCIE_CAPTURE_SPREAD];
 };
 
 /*
@@ -321,8 +310,8 @@ struct litepcie_capture_sort {
  * with -EOPNOTSUPP if the card has no rules.
  */
 struct litepcie_capture_discards {
-	struct litepcie_capture_account account[LITEPCIE_CAPTURE_MOST_RULES +
-						LITEPCIE_CAPTURE_MOST_PORTS];
+	struct litepcie_capture_account account[LITEPCIE_CAPTURE_RULES +
+						LITEPCIE_CAPTURE_PORTS];
 };
 
 /* Values of @run: the queue is stopped; was started by START; was started by read() */

@@ -261,7 +261,7 @@ int litepcie_capture_part(struct litepcie_capture_queue *queue, u64 *end)
 static size_t segment_of(struct litepcie_capture *capture)
 {
 	struct litepcie_capture_queue *queue;
-	size_t least = LITEPCIE_CAPTURE_MOST_RING;
+	size_t least = LITEPCIE_CAPTURE_RING_MOST;
 
 	for (queue = capture->queue; queue; queue = litepcie_queue_after(queue))
 		if (queue->used)

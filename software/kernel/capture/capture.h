@@ -112,7 +112,7 @@ struct litepcie_capture {
 	struct delayed_work		watchdog;
 
 	unsigned int			queues;
-	struct litepcie_capture_queue	queue[LITEPCIE_CAPTURE_MOST_QUEUES];
+	struct litepcie_capture_queue	queue[LITEPCIE_CAPTURE_QUEUES];
 };
 
 /* An open file of the capture's device node. */

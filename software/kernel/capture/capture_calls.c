@@ -101,9 +101,9 @@ static int generate(struct litepcie_capture_file *file,
 	struct litepcie_capture *capture = READ_ONCE(file->queue)->capture;
 	int err;
 
-	if (wanted->size > LITEPCIE_CAPTURE_MOST_FRAME ||
+	if (wanted->size > LITEPCIE_CAPTURE_FRAME_MOST ||
 	    wanted->period >> LITEPCIE_CAPTURE_PERIOD_BITS ||
-	    wanted->port_mask >= LITEPCIE_CAPTURE_MOST_PORTS ||
+	    wanted->port_mask >= LITEPCIE_CAPTURE_PORTS ||
 	    memchr_inv(wanted->reserved, 0, sizeof(wanted->reserved)))
 		return -EINVAL;
 	mutex_lock(&capture->mutex);

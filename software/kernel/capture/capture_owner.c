@@ -104,10 +104,10 @@ static void use_ring(struct litepcie_capture_file *file, struct litepcie_ring *r
 static bool is_ring(const struct litepcie_capture_ring *request)
 {
 	return is_power_of_2(request->bytes) && is_power_of_2(request->mbuf_bytes) &&
-	       request->bytes >= LITEPCIE_CAPTURE_LEAST_RING &&
-	       request->bytes <= LITEPCIE_CAPTURE_MOST_RING &&
-	       request->mbuf_bytes >= LITEPCIE_CAPTURE_LEAST_MBUF &&
-	       request->mbuf_bytes <= LITEPCIE_CAPTURE_MOST_MBUF &&
+	       request->bytes >= LITEPCIE_CAPTURE_RING_LEAST &&
+	       request->bytes <= LITEPCIE_CAPTURE_RING_MOST &&
+	       request->mbuf_bytes >= LITEPCIE_CAPTURE_MBUF_LEAST &&
+	       request->mbuf_bytes <= LITEPCIE_CAPTURE_MBUF_MOST &&
 	       request->mbuf_bytes <= request->bytes / 4 &&
 	       PAGE_ALIGNED(request->address) &&
 	       request->address == (unsigned long)request->address && !request->reserved &&
@@ -247,7 +247,7 @@ static bool is_start(const struct litepcie_capture_queue *queue,
 {
 	u32 known = LITEPCIE_CAPTURE_KEEP_BAD | LITEPCIE_CAPTURE_LOSSLESS | LITEPCIE_CAPTURE_NEWEST;
 
-	return !(start->flags & ~known) && start->snap <= LITEPCIE_CAPTURE_MOST_FRAME &&
+	return !(start->flags & ~known) && start->snap <= LITEPCIE_CAPTURE_FRAME_MOST &&
 	       start->wait_cycles <= WAIT_CYCLES_MOST && !start->reserved &&
 	       start->limit <= litepcie_ring_bytes(queue->ring) &&
 	       !memchr_inv(start->reserved2, 0, sizeof(start->reserved2));

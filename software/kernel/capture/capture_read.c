@@ -107,7 +107,7 @@ static u8 *make_header(const struct litepcie *card)
 	if (!header.page)
 		return NULL;
 	put_section(&header, card);
-	for (unsigned int port = 0; port < LITEPCIE_CAPTURE_MOST_PORTS; port++)
+	for (unsigned int port = 0; port < LITEPCIE_CAPTURE_PORTS; port++)
 		put_interface(&header, port);
 	begin_block(&header, LITEPCIE_PCAPNG_FILLER);
 	header.at = LITEPCIE_CAPTURE_HEADER - sizeof(u32);

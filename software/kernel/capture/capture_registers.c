@@ -248,11 +248,11 @@ const struct litepcie_block *litepcie_capture_find_sorter(struct litepcie *card)
 		if (!holds(block, n, n < LITEPCIE_CAPTURE_QUEUES_DISCARD_FRAMES ? 4 : 8))
 			return NULL;
 	queues = litepcie_parameter(block, LITEPCIE_CAPTURE_QUEUES_QUEUES);
-	if (!queues || queues > LITEPCIE_CAPTURE_MOST_QUEUES ||
+	if (!queues || queues > LITEPCIE_CAPTURE_QUEUES ||
 	    litepcie_parameter(block, LITEPCIE_CAPTURE_QUEUES_RULES) !=
-		    LITEPCIE_CAPTURE_MOST_RULES ||
+		    LITEPCIE_CAPTURE_RULES ||
 	    litepcie_parameter(block, LITEPCIE_CAPTURE_QUEUES_ENTRIES) !=
-		    LITEPCIE_CAPTURE_SPREAD_ENTRIES)
+		    LITEPCIE_CAPTURE_SPREAD)
 		return NULL;
 	return block;
 }

@@ -13,7 +13,7 @@
 #define NAMES_QUEUE	BIT(LITEPCIE_CAPTURE_RULE_ACTION_HAS_QUEUE)
 #define QUEUE_OF(_action)					\
 	((_action) >> LITEPCIE_CAPTURE_RULE_ACTION_QUEUE &	\
-	 (LITEPCIE_CAPTURE_MOST_QUEUES - 1))
+	 (LITEPCIE_CAPTURE_QUEUES - 1))
 
 /* Rules and spread (a table of queues), by which frames get to queues ----- */
 
@@ -21,7 +21,7 @@ static bool is_sort(const struct litepcie_capture *capture,
 		    const struct litepcie_capture_sort *wanted)
 {
 	if (wanted->flags & ~(LITEPCIE_CAPTURE_SORT_ON | LITEPCIE_CAPTURE_SORT_BY_PORT) ||
-	    wanted->rules > LITEPCIE_CAPTURE_MOST_RULES ||
+	    wanted->rules > LITEPCIE_CAPTURE_RULES ||
 	    memchr_inv(wanted->reserved, 0, sizeof(wanted->reserved)))
 		return false;
 	for (u32 n = 0; n < wanted->rules; n++) {
@@ -30,7 +30,7 @@ static bool is_sort(const struct litepcie_capture *capture,
 		if (action & NAMES_QUEUE && QUEUE_OF(action) >= capture->queues)
 			return false;
 	}
-	for (unsigned int n = 0; n < LITEPCIE_CAPTURE_SPREAD_ENTRIES; n++)
+	for (unsigned int n = 0; n < LITEPCIE_CAPTURE_SPREAD; n++)
 		if (wanted->spread[n] >= capture->queues)
 			return false;
 	return true;
@@ -74,7 +74,7 @@ void litepcie_capture_put_sort(struct litepcie_capture *capture)
 				    (&sort->rule[0][0])[n]);
 		litepcie_sorter_put(capture, LITEPCIE_CAPTURE_QUEUES_RULE_INDEX, n);
 	}
-	for (u32 n = 0; n < LITEPCIE_CAPTURE_SPREAD_ENTRIES; n++) {
+	for (u32 n = 0; n < LITEPCIE_CAPTURE_SPREAD; n++) {
 		u32 queue = sort->spread[n];
 
 		litepcie_sorter_put(capture, LITEPCIE_CAPTURE_QUEUES_SPREAD,
@@ -165,7 +165,7 @@ int litepcie_capture_accounts(struct litepcie_capture_queue *queue,
 {
 	int err = snapshot(queue->capture);
 
-	for (u32 port = 0; !err && port < LITEPCIE_CAPTURE_MOST_PORTS; port++) {
+	for (u32 port = 0; !err && port < LITEPCIE_CAPTURE_PORTS; port++) {
 		struct litepcie_capture_port *to = &info->port[port];
 		u32 first = LITEPCIE_CAPTURE_FATES * port;
 

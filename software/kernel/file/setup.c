@@ -24,8 +24,8 @@ static bool is_sound(const struct litepcie_way *way, const struct litepcie_ring_
 	       setup->buffer_count <= way->depth && setup->buffers_per_interrupt >= 1 &&
 	       setup->buffers_per_interrupt <= setup->buffer_count &&
 	       setup->mode <= LITEPCIE_MODE_POLL &&
-	       (timed ? setup->interval_us >= LITEPCIE_INTERVAL_US_LEAST &&
-			setup->interval_us <= LITEPCIE_INTERVAL_US_MOST :
+	       (timed ? setup->interval_us >= LITEPCIE_POLL_US_LEAST &&
+			setup->interval_us <= LITEPCIE_POLL_US_MOST :
 			!setup->interval_us) &&
 	       !(setup->flags & ~LITEPCIE_RING_INDEXED) && !setup->reserved;
 }

@@ -47,11 +47,11 @@ static int check_sizes(const struct litepcie_capture_config *config)
 	uint64_t ring = config->ring_bytes;
 	uint32_t mbuf = config->mbuf_bytes;
 
-	if (!power_of_two(ring, LITEPCIE_CAPTURE_RING_SMALLEST, LITEPCIE_CAPTURE_RING_LARGEST))
+	if (!power_of_two(ring, LITEPCIE_CAPTURE_RING_LEAST, LITEPCIE_CAPTURE_RING_MOST))
 		return litepcie_fail(-EINVAL, "a ring of %llu bytes: it must be a power of two "
 				     "from 65536 to 1073741824 (64 KiB to 1 GiB)",
 				     (unsigned long long)ring);
-	if (!power_of_two(mbuf, LITEPCIE_CAPTURE_MBUF_SMALLEST, LITEPCIE_CAPTURE_MBUF_LARGEST))
+	if (!power_of_two(mbuf, LITEPCIE_CAPTURE_MBUF_LEAST, LITEPCIE_CAPTURE_MBUF_MOST))
 		return litepcie_fail(-EINVAL, "an MBUF of %u bytes: it must be a power of two from "
 				     "4096 to 4194304 (4 KiB to 4 MiB)", mbuf);
 	if (mbuf > ring / 4)
@@ -75,10 +75,10 @@ static int check_config(struct litepcie *dev, const struct litepcie_capture_conf
 		rc = litepcie_pages_check(config->page_bytes, config->ring_bytes);
 	if (rc < 0)
 		return rc;
-	if (config->snap > LITEPCIE_CAPTURE_FRAME_LARGEST)
+	if (config->snap > LITEPCIE_CAPTURE_FRAME_MOST)
 		return litepcie_fail(-EINVAL, "a snap length of %u bytes: it must be at most %u, "
 				     "the size of the largest frame", config->snap,
-				     LITEPCIE_CAPTURE_FRAME_LARGEST);
+				     LITEPCIE_CAPTURE_FRAME_MOST);
 	if (config->link_type > UINT16_MAX)
 		return litepcie_fail(-EINVAL, "link type %u: it must be at most 65535, like 147 "
 				     "for a user's own frames", config->link_type);

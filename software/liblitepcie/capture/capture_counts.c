@@ -105,9 +105,9 @@ int litepcie_capture_sort(struct litepcie_capture *capture, const struct litepci
 
 static int check_generator(const struct litepcie_generator *generator)
 {
-	if (!generator->size || generator->size > LITEPCIE_CAPTURE_FRAME_LARGEST)
+	if (!generator->size || generator->size > LITEPCIE_CAPTURE_FRAME_MOST)
 		return litepcie_fail(-EINVAL, "frames of %u bytes: it must be 1 to %u",
-				     generator->size, LITEPCIE_CAPTURE_FRAME_LARGEST);
+				     generator->size, LITEPCIE_CAPTURE_FRAME_MOST);
 	if (generator->period >> LITEPCIE_CAPTURE_PERIOD_BITS)
 		return litepcie_fail(-EINVAL, "a period of %u: it must be at most %u, in 1/256 of "
 				     "a clock cycle", generator->period,

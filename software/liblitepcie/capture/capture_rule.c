@@ -62,7 +62,7 @@ static const struct field marks[] = {
 static const struct field ranges[] = {
 	{ "sport", SOURCE_PORTS, 0, 65535 },
 	{ "dport", DESTINATION_PORTS, 0, 65535 },
-	{ "length", LENGTHS, 0, LITEPCIE_CAPTURE_FRAME_LARGEST },
+	{ "length", LENGTHS, 0, LITEPCIE_CAPTURE_FRAME_MOST },
 };
 
 #define COUNT(_array) (sizeof(_array) / sizeof((_array)[0]))
@@ -193,7 +193,7 @@ static int set_address(uint32_t *rule, uint32_t word, const char *name, const ch
 static int set_action(uint32_t *rule, const char *name, const char *value)
 {
 	bool queue = strcmp(name, "queue") == 0;
-	uint32_t most = queue ? LITEPCIE_CAPTURE_QUEUES - 1 : LITEPCIE_CAPTURE_FRAME_LARGEST;
+	uint32_t most = queue ? LITEPCIE_CAPTURE_QUEUES - 1 : LITEPCIE_CAPTURE_FRAME_MOST;
 	uint32_t found = 0;
 	const char *text = value;
 

@@ -11,10 +11,6 @@
 #include "dma/engine/engine.h"
 #include "litepcie_capability.h"
 
-/* The default size and number of buffers are those of LitePCIe's own driver. */
-_Static_assert(LITEPCIE_BUFFER_SIZE == LITEPCIE_STOCK_BUFFER_SIZE &&
-	       LITEPCIE_BUFFER_COUNT == LITEPCIE_STOCK_BUFFERS, "shape of the default ring");
-
 void litepcie_streams_init(struct litepcie *dev)
 {
 	dev->h2c = (struct litepcie_stream) {
@@ -41,16 +37,14 @@ static int check_shape(struct litepcie *dev, const struct litepcie_stream_option
 	size_t size = options->buffer_size;
 	unsigned int count = options->buffer_count;
 
-	if (!power_of_two(size) || size < LITEPCIE_BUFFER_SMALLEST ||
-	    size > LITEPCIE_BUFFER_LARGEST)
+	if (!power_of_two(size) || size < LITEPCIE_BUFFER_LEAST || size > LITEPCIE_BUFFER_MOST)
 		return litepcie_fail(-EINVAL, "buffers of %zu bytes: it must be a power of two "
-				     "from %u to %u", size, LITEPCIE_BUFFER_SMALLEST,
-				     LITEPCIE_BUFFER_LARGEST);
-	if (!power_of_two(count) || count < LITEPCIE_BUFFERS_FEWEST ||
+				     "from %u to %u", size, LITEPCIE_BUFFER_LEAST, LITEPCIE_BUFFER_MOST);
+	if (!power_of_two(count) || count < LITEPCIE_STREAM_BUFFERS_LEAST ||
 	    count > dev->card.table_depth)
 		return litepcie_fail(-EINVAL, "%u buffers: it must be a power of two from %u to "
 				     "%u, which is what the card has room for", count,
-				     LITEPCIE_BUFFERS_FEWEST, dev->card.table_depth);
+				     LITEPCIE_STREAM_BUFFERS_LEAST, dev->card.table_depth);
 	if (options->batch > count / 2)
 		return litepcie_fail(-EINVAL, "batches of %u buffers: the ring has %u, of which "
 				     "half may be held back", options->batch, count);
@@ -66,9 +60,9 @@ static int check_packets(struct litepcie *dev, const struct litepcie_stream_opti
 	if (options->flush_us && !options->packets)
 		return litepcie_fail(-EINVAL, "a flush time of %u us without packets: it ends "
 				     "buffers early, so it takes packets", options->flush_us);
-	if (options->flush_us > LITEPCIE_FLUSH_US_LARGEST)
+	if (options->flush_us > LITEPCIE_FLUSH_US_MOST)
 		return litepcie_fail(-EINVAL, "a flush time of %u us: it must be at most %u",
-				     options->flush_us, LITEPCIE_FLUSH_US_LARGEST);
+				     options->flush_us, LITEPCIE_FLUSH_US_MOST);
 	if (options->packets && !dev->map.notices.control)
 		return litepcie_fail(-EOPNOTSUPP, "packets: the card writes no records, so it has "
 				     "whole buffers only");
@@ -85,10 +79,10 @@ static int check_looks(const struct litepcie_stream_options *options)
 		return litepcie_fail(-EINVAL, "adaptive looks without a time between two: set "
 				     "poll_us");
 	if (options->poll_us && (options->poll_us < LITEPCIE_POLL_US_LEAST ||
-				 options->poll_us > LITEPCIE_POLL_US_LARGEST))
+				 options->poll_us > LITEPCIE_POLL_US_MOST))
 		return litepcie_fail(-EINVAL, "a look every %u us: it must be from %u to %u",
 				     options->poll_us, LITEPCIE_POLL_US_LEAST,
-				     LITEPCIE_POLL_US_LARGEST);
+				     LITEPCIE_POLL_US_MOST);
 	return 0;
 }
 

@@ -17,15 +17,6 @@
 #include "kernel.h"
 #include "litepcie_capability.h"
 
-_Static_assert(LITEPCIE_BUFFER_SMALLEST == LITEPCIE_BUFFER_LEAST &&
-	       LITEPCIE_BUFFER_LARGEST == LITEPCIE_BUFFER_MOST &&
-	       LITEPCIE_BUFFERS_FEWEST >= LITEPCIE_BUFFERS_LEAST,
-	       "the driver makes every ring that the library allows");
-_Static_assert(LITEPCIE_FLUSH_US_LARGEST == LITEPCIE_FLUSH_US_MOST &&
-	       LITEPCIE_POLL_US_LEAST == LITEPCIE_INTERVAL_US_LEAST &&
-	       LITEPCIE_POLL_US_LARGEST == LITEPCIE_INTERVAL_US_MOST,
-	       "the library's limits of times are the driver's");
-
 /* Memory of a ring ---------------------------------------------------------------------------- */
 
 unsigned int kernel_way(const struct litepcie_stream *stream)

@@ -91,7 +91,7 @@ static void print(const struct emit *out, const void *result)
 static int ask(struct util *util, struct info *info)
 {
 	struct litepcie_capture_config config = {
-		.struct_size = sizeof(config), .ring_bytes = LITEPCIE_CAPTURE_RING_SMALLEST,
+		.struct_size = sizeof(config), .ring_bytes = LITEPCIE_CAPTURE_RING_LEAST,
 		.queue = wanted,
 	};
 	struct litepcie_capture *capture;

@@ -205,7 +205,7 @@ static int finish(struct util *util)
 static int run(struct util *util)
 {
 	struct litepcie_capture_config config = {
-		.struct_size = sizeof(config), .ring_bytes = LITEPCIE_CAPTURE_RING_SMALLEST,
+		.struct_size = sizeof(config), .ring_bytes = LITEPCIE_CAPTURE_RING_LEAST,
 		.queue = wanted.queue,
 	};
 	struct live live = { .clears = isatty(STDOUT_FILENO) };

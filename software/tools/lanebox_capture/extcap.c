@@ -173,7 +173,7 @@ static void list_settings(void)
 {
 	printf("arg {number=0}{call=--snap}{display=Bytes to keep of a frame}"
 	       "{tooltip=0: all}{type=unsigned}{range=0,%u}{default=0}\n",
-	       LITEPCIE_CAPTURE_FRAME_LARGEST);
+	       LITEPCIE_CAPTURE_FRAME_MOST);
 	puts("arg {number=1}{call=--wait}{display=Time that frames wait in the card, in ns}"
 	     "{tooltip=Frames wait for more, so that the card writes them together}"
 	     "{type=unsigned}{default=1000}\n"
@@ -289,7 +289,7 @@ static bool option_frames(const struct util_option *option, const char *text)
 	return !*text || record_generator(text, option->to);
 }
 
-_Static_assert(LITEPCIE_CAPTURE_FRAME_LARGEST == 16383, "the rule of --snap says 16383");
+_Static_assert(LITEPCIE_CAPTURE_FRAME_MOST == 16383, "the rule of --snap says 16383");
 
 /* The options of Wireshark, and those that list_settings() offers. */
 static const struct util_option options[] = {
@@ -303,7 +303,7 @@ static const struct util_option options[] = {
 	{ .name = "capture", .to = &request.captures },
 	{ .name = "fifo", .parse = option_text, .to = &request.fifo },
 	{ .name = "snap", .parse = option_number32, .to = &request.config.snap,
-	  .high = LITEPCIE_CAPTURE_FRAME_LARGEST, .rule = "it must be a number up to 16383" },
+	  .high = LITEPCIE_CAPTURE_FRAME_MOST, .rule = "it must be a number up to 16383" },
 	{ .name = "wait", .parse = record_wait, .to = &request.config.wait_ns,
 	  .rule = "it must be a number up to 4294967295" },
 	{ .name = "ring", .parse = option_size, .to = &request.config.ring_bytes,

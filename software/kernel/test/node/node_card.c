@@ -22,8 +22,8 @@ static const u32 parameters[] = {
 	[LITEPCIE_CAPTURE_CAUSE] = CAUSE,
 };
 static const u32 sorter_parameters[] = {
-	0, 4, 8, 0xc, 0x10, 0x14, 0x18, 0x20, QUEUES, LITEPCIE_CAPTURE_MOST_RULES,
-	LITEPCIE_CAPTURE_SPREAD_ENTRIES,
+	0, 4, 8, 0xc, 0x10, 0x14, 0x18, 0x20, QUEUES, LITEPCIE_CAPTURE_RULES,
+	LITEPCIE_CAPTURE_SPREAD,
 };
 static const struct litepcie_block blocks[] = {
 	{ LITEPCIE_BLOCK_CAPTURE, 1, 0, 0, BLOCK, 0x1000, ARRAY_SIZE(parameters), parameters },

@@ -29,10 +29,10 @@ struct made_queue {
 
 /* The made-up card: its registers, and the faults that the tests switch on. */
 struct made_card {
-	struct made_queue queue[LITEPCIE_CAPTURE_MOST_QUEUES];
+	struct made_queue queue[LITEPCIE_CAPTURE_QUEUES];
 	u32	control, segment_log2, mbuf_log2, snap, wait, select, upper, segment_upper;
-	u32	sort, rule_data, rule[LITEPCIE_CAPTURE_MOST_RULES * LITEPCIE_CAPTURE_RULE_WORDS];
-	u8	spread[LITEPCIE_CAPTURE_SPREAD_ENTRIES];
+	u32	sort, rule_data, rule[LITEPCIE_CAPTURE_RULES * LITEPCIE_RULE_WORDS];
+	u8	spread[LITEPCIE_CAPTURE_SPREAD];
 	u32	discard_index, account, generator[7];
 	bool	snapshot;	/* true: the driver has asked for a snapshot of the counts */
 	bool	enabled;	/* true: the capture's interrupt cause is enabled */

@@ -44,7 +44,7 @@ void test_reading(void)
 	for (size_t at = 0; at < LITEPCIE_CAPTURE_HEADER; at += word(at + 4), blocks++)
 		need(word(at + 4) >= 12 && word(at + word(at + 4) - 4) == word(at + 4),
 		     "a block of the header has no end");
-	need(blocks == 2 + LITEPCIE_CAPTURE_MOST_PORTS, "not an interface for each port");
+	need(blocks == 2 + LITEPCIE_CAPTURE_PORTS, "not an interface for each port");
 	need(word(0) == LITEPCIE_PCAPNG_SECTION && word(8) == LITEPCIE_PCAPNG_ORDER_MAGIC, "magic");
 	need(node_read(filp, bytes, RING, false) == -EAGAIN, "data that nobody wrote");
 	for (unsigned int n = 0; n < 3 * RING / MANY; n++) {

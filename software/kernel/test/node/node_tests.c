@@ -17,7 +17,7 @@
 #include "node_card.h"
 #include "sequences.h"
 
-static u8 rings[LITEPCIE_CAPTURE_MOST_QUEUES][BYTES] __attribute__((aligned(4096)));
+static u8 rings[LITEPCIE_CAPTURE_QUEUES][BYTES] __attribute__((aligned(4096)));
 
 /* Functions that make the calls of a program -------------------------------------------------- */
 
@@ -96,9 +96,9 @@ long sort(struct file *filp)
 		.flags = LITEPCIE_CAPTURE_SORT_ON | LITEPCIE_CAPTURE_SORT_BY_PORT, .rules = 2,
 	};
 
-	for (u32 n = 0; n < 2 * LITEPCIE_CAPTURE_RULE_WORDS; n++)
+	for (u32 n = 0; n < 2 * LITEPCIE_RULE_WORDS; n++)
 		(&wanted.rule[0][0])[n] = n + 1;
-	for (unsigned int n = 0; n < LITEPCIE_CAPTURE_SPREAD_ENTRIES; n++)
+	for (unsigned int n = 0; n < LITEPCIE_CAPTURE_SPREAD; n++)
 		wanted.spread[n] = n % QUEUES;
 	return node_call(filp, LITEPCIE_IOCTL_CAPTURE_SORT, &wanted);
 }
@@ -197,7 +197,7 @@ static void test_each_register_is_that_of_its_queue(void)
 	for (unsigned int n = QUEUES; n--;)
 		need(!start(files[n], 0), "START");
 	need(made.sort == (3 | 2 << LITEPCIE_CAPTURE_QUEUES_RULES_PLACE), "the card does not sort");
-	for (u32 n = 0; n < 2 * LITEPCIE_CAPTURE_RULE_WORDS; n++)
+	for (u32 n = 0; n < 2 * LITEPCIE_RULE_WORDS; n++)
 		need(made.rule[n] == n + 1, "a word of a rule is at another place");
 	need(made.wait == 9 && made.mbuf_log2 == 12 && made.enabled, "the card's settings");
 	for (unsigned int n = 0; n < QUEUES; n++) {

@@ -102,7 +102,7 @@ static int sort(const struct queue *queue, unsigned int rules)
 		.flags = LITEPCIE_CAPTURE_SORT_ON | LITEPCIE_CAPTURE_SORT_BY_PORT, .rules = rules,
 	};
 
-	for (unsigned int n = 0; n < LITEPCIE_CAPTURE_SPREAD_ENTRIES; n++)
+	for (unsigned int n = 0; n < LITEPCIE_CAPTURE_SPREAD; n++)
 		wanted.spread[n] = n % QUEUES;
 	wanted.rule[0][LITEPCIE_CAPTURE_RULE_FACTS] = 3u << LITEPCIE_CAPTURE_RULE_FACT_PORT;
 	wanted.rule[0][LITEPCIE_CAPTURE_RULE_FACTS + 1] = 0xfu << LITEPCIE_CAPTURE_RULE_FACT_PORT;

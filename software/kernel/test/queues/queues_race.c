@@ -171,7 +171,7 @@ static void sort(int fd)
 		.flags = LITEPCIE_CAPTURE_SORT_ON | LITEPCIE_CAPTURE_SORT_BY_PORT,
 	};
 
-	for (unsigned int n = 0; n < LITEPCIE_CAPTURE_SPREAD_ENTRIES; n++)
+	for (unsigned int n = 0; n < LITEPCIE_CAPTURE_SPREAD; n++)
 		wanted.spread[n] = (uint8_t)(n % PORTS);
 	need(!ioctl(fd, LITEPCIE_IOCTL_CAPTURE_SORT, &wanted), "SORT: %s", strerror(errno));
 }

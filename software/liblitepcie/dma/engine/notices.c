@@ -24,9 +24,6 @@ _Static_assert(sizeof(struct litepcie_entry) == LITEPCIE_RECORD_SIZE, "record");
 _Static_assert(offsetof(struct litepcie_entry, bytes) == LITEPCIE_RECORD_BYTES &&
 	       offsetof(struct litepcie_entry, flags) == LITEPCIE_RECORD_FLAGS &&
 	       offsetof(struct litepcie_entry, sequence) == LITEPCIE_RECORD_SEQUENCE, "record");
-_Static_assert(LITEPCIE_RECORD_LAST == LITEPCIE_RECORD_FLAG_LAST &&
-	       LITEPCIE_RECORD_FLUSHED == LITEPCIE_RECORD_FLAG_FLUSHED &&
-	       LITEPCIE_RECORD_ERROR == LITEPCIE_RECORD_FLAG_ERROR, "flags of a record");
 
 /* Counts from the status lines ---------------------------------------------------------------- */
 

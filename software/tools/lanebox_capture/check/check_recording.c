@@ -35,7 +35,7 @@ bool check_filler(struct walk *walk, const struct block *block)
 
 static bool is_mbuf(uint64_t bytes)
 {
-	return bytes >= LITEPCIE_CAPTURE_MBUF_SMALLEST && bytes <= LITEPCIE_CAPTURE_MBUF_LARGEST &&
+	return bytes >= LITEPCIE_CAPTURE_MBUF_LEAST && bytes <= LITEPCIE_CAPTURE_MBUF_MOST &&
 	       !(bytes & (bytes - 1));
 }
 

@@ -314,11 +314,11 @@ static const struct util_option options[] = {
 	{ .name = "seconds", .value = "S", .parse = option_seconds, .to = &trial.seconds,
 	  .rule = OPTION_SECONDS, .help = "duration (10)" },
 	{ .name = "ring", .value = "BYTES", .parse = option_power, .to = &trial.ring_bytes,
-	  .low = LITEPCIE_CAPTURE_RING_SMALLEST, .high = LITEPCIE_CAPTURE_RING_LARGEST,
+	  .low = LITEPCIE_CAPTURE_RING_LEAST, .high = LITEPCIE_CAPTURE_RING_MOST,
 	  .rule = "it must be a power of two from 64K to 1G",
 	  .help = "size of the ring: a power of two from 64K to 1G (64M)" },
 	{ .name = "mbuf", .value = "BYTES", .parse = option_power, .to = &trial.mbuf_bytes,
-	  .low = LITEPCIE_CAPTURE_MBUF_SMALLEST, .high = LITEPCIE_CAPTURE_MBUF_LARGEST,
+	  .low = LITEPCIE_CAPTURE_MBUF_LEAST, .high = LITEPCIE_CAPTURE_MBUF_MOST,
 	  .rule = "it must be a power of two from 4K to 4M",
 	  .help = "size of an MBUF: a power of two from 4K to 4M (1M)" },
 	JSON_OPTION

@@ -173,10 +173,10 @@ static bool look_at_packet(struct source *source, const uint8_t *block, uint32_t
 	if (kept > length - PACKET_REST)
 		return refuse(source, "offset %zu: a packet of %u bytes in a block of %u: it "
 			      "reaches beyond its block", source->at, kept, length);
-	if (kept > LITEPCIE_CAPTURE_FRAME_LARGEST)
+	if (kept > LITEPCIE_CAPTURE_FRAME_MOST)
 		return refuse(source, "offset %zu: a packet of %u bytes: a frame has at most %u; "
 			      "editcap -s %u %s NEW cuts longer ones", source->at, kept,
-			      LITEPCIE_CAPTURE_FRAME_LARGEST, LITEPCIE_CAPTURE_FRAME_LARGEST,
+			      LITEPCIE_CAPTURE_FRAME_MOST, LITEPCIE_CAPTURE_FRAME_MOST,
 			      source->path);
 	if (original > ORIGINAL_MOST)
 		return refuse(source, "offset %zu: a packet that had %u bytes: the card counts up "

@@ -38,8 +38,8 @@ static unsigned int ring_buffers(struct litepcie *dev, size_t size)
 static void measure_size(struct rates *rates, struct rates_plan plan, struct bench_size *size)
 {
 	struct litepcie *dev = rates->util->dev;
-	bool packet = size->bytes < LITEPCIE_BUFFER_SMALLEST;
-	size_t buffer = packet ? LITEPCIE_BUFFER_SMALLEST : size->bytes;
+	bool packet = size->bytes < LITEPCIE_BUFFER_LEAST;
+	size_t buffer = packet ? LITEPCIE_BUFFER_LEAST : size->bytes;
 
 	if (packet && !util_has_block(dev, LITEPCIE_BLOCK_RECORDS)) {
 		size->reason = "this card has no records, without which there are whole buffers "
