@@ -37,6 +37,13 @@ def test_lines_from_and_to_the_terminal_are_as_the_manual_says(parts, name):
     run_program(parts / name)
 
 
+def test_latency_uses_the_dma_channel_of_its_handle(parts):
+    """The command latency uses registers, interrupt cause and loopback of the handle's DMA channel,
+    on a card that has two channels.
+    """
+    run_program(parts / "latency_channel")
+
+
 def test_a_run_gives_a_card_up_after_the_whole_time_out(parts):
     """dma_run.c ends a run with a failure when the card has finished no buffer for the whole
     time-out. The time-out begins with the last buffer, also if the run did not wait for that

@@ -31,7 +31,7 @@ int main(int argc, char **argv)
 	CHECK(!transfer.stamped);
 	CHECK_EQUAL(transfer.doorbell, 0);
 	CHECK_EQUAL(transfer.interrupt, 0);
-	CHECK(transfer_find(&transfer, transfer.dev) <= 0 && transfer.h2c.enable);
+	CHECK(transfer_find(&transfer) <= 0 && transfer.h2c.enable);
 	litepcie_close(transfer.dev);
 	return failed_checks != 0;
 }

@@ -67,7 +67,7 @@ int latency_measure(struct util *util, struct latency *latency);
 
 /*
  * Make single transfers of any size through the card's loopback. The library's buffers have at
- * least 4096 bytes, so this program writes descriptors of its own into the card's table, through
+ * least LITEPCIE_BUFFER_LEAST bytes, so this program writes descriptors of its own into the card's table, through
  * the registers. The addresses in these descriptors are those of the library's buffers: the table's
  * registers still show them after the library has run once.
  *
@@ -76,7 +76,7 @@ int latency_measure(struct util *util, struct latency *latency);
  * a page of 4096 bytes. On any other card each transfer is a page.
  */
 
-#define LATENCY_PAGE	4096u
+#define LATENCY_PAGE	LITEPCIE_BUFFER_LEAST
 
 /*
  * Registers of one direction of the DMA: their offsets in BAR0, found by name, and the address of a
@@ -89,6 +89,7 @@ struct transfer_way {
 
 struct transfer {
 	struct litepcie		*dev;
+	unsigned int		channel;	/* number of the DMA channel that @dev uses */
 	struct transfer_way	h2c, c2h;
 	/* open from transfer_find() or packet_begin() on, until the card is closed */
 	struct streams		streams;
@@ -114,10 +115,17 @@ struct shot {
 };
 
 /*
- * Find the registers, and run the library once to learn the addresses of its buffers. No direction
- * of the card's DMA may be running. Returns 0 or -errno.
+ * Returns the number of the DMA channel that the library uses for a card that was opened by the
+ * name @device: that of vfio's option channel=N, otherwise 0 (litepcie_open()).
  */
-int transfer_find(struct transfer *transfer, struct litepcie *dev);
+unsigned int transfer_channel(const char *backend, const char *device);
+
+/*
+ * Find the registers of transfer->channel of the card transfer->dev, and run the library once to
+ * learn the addresses of its buffers. No direction of the channel may be running. Returns 0 or
+ * -errno.
+ */
+int transfer_find(struct transfer *transfer);
 
 /*
  * transfer_begin() starts both directions for transfers, transfer_end() stops them. Each returns 0

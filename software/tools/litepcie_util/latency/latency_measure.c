@@ -82,14 +82,17 @@ static int measure_or_refuse(struct transfer *transfer, struct latency *latency,
 int latency_measure(struct util *util, struct latency *latency)
 {
 	const char *backend = litepcie_backend(util->dev);
-	struct transfer transfer = { .dev = util->dev, .driven = strcmp(backend, "kernel") == 0 };
+	struct transfer transfer = {
+		.dev = util->dev, .channel = transfer_channel(backend, util->device),
+		.driven = strcmp(backend, "kernel") == 0,
+	};
 	struct progress progress;
 	int rc = 0;
 
 	latency->real = strcmp(backend, "sim") != 0;
 	/* The kernel driver owns the descriptor table, so behind it no register has to be found. */
 	if (!transfer.driven)
-		rc = transfer_find(&transfer, util->dev);
+		rc = transfer_find(&transfer);
 	if (rc < 0)
 		return rc;
 	progress_begin(&progress, "latency", "rows", LATENCY_ROWS, 0);

@@ -12,7 +12,7 @@
 #include "latency.h"
 #include "litepcie_capability.h"
 
-#define BUFFERS	16u
+#define BUFFERS	LITEPCIE_STREAM_BUFFERS_LEAST
 #define LOOK_S	10.0	/* seconds after which a packet that has not come back counts as lost */
 
 /*

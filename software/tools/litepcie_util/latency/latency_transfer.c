@@ -10,11 +10,12 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "latency.h"
 #include "litepcie_capability.h"
 
-#define FEWEST		16u
 #define TIMEOUT_MS	10000
 #define POLLS		100000u
 
@@ -33,8 +34,13 @@ static int find(struct litepcie *dev, const char *side, const char *name, uint32
 	return rc;
 }
 
-static int find_way(struct litepcie *dev, const char *side, struct transfer_way *way)
+/* Find the registers of a direction of the handle's channel, which LitePCIe calls reader or writer. */
+static int find_way(const struct transfer *transfer, const char *role, struct transfer_way *way)
 {
+	struct litepcie *dev = transfer->dev;
+	char side[32];
+
+	snprintf(side, sizeof(side), "pcie_dma%u_%s", transfer->channel, role);
 	return find(dev, side, "enable", &way->enable) ?:
 	       find(dev, side, "table_value", &way->value) ?:
 	       find(dev, side, "table_loop_prog_n", &way->loop) ?:
@@ -73,8 +79,9 @@ static int read_address(struct litepcie *dev, struct transfer_way *way)
 static int run_once(struct litepcie *dev, struct streams *streams)
 {
 	const struct litepcie_stream_options options = {
-		.struct_size = sizeof(options), .buffer_size = LATENCY_PAGE, .buffer_count = FEWEST,
-		.loopback = true, .interrupt_every = 1,
+		.struct_size = sizeof(options), .buffer_size = LATENCY_PAGE,
+		.buffer_count = LITEPCIE_STREAM_BUFFERS_LEAST, .loopback = true,
+		.interrupt_every = 1,
 	};
 	struct litepcie_buffer buffer = { .struct_size = sizeof(buffer) };
 	int rc = streams_start(dev, LITEPCIE_H2C | LITEPCIE_C2H, &options, streams);
@@ -91,12 +98,25 @@ static int run_once(struct litepcie *dev, struct streams *streams)
 	return rc <= 0 ? (rc < 0 ? rc : -ETIMEDOUT) : 0;
 }
 
-int transfer_find(struct transfer *transfer, struct litepcie *dev)
+unsigned int transfer_channel(const char *backend, const char *device)
 {
-	transfer->dev = dev;
+	const char *option = strcmp(backend, "vfio") == 0 ? strstr(device, ",channel=") : NULL;
+
+	return option ? (unsigned int)strtoul(strchr(option, '=') + 1, NULL, 10) : 0;
+}
+
+static int find_ways(struct transfer *transfer)
+{
+	return find_way(transfer, "reader", &transfer->h2c) ?:
+	       find_way(transfer, "writer", &transfer->c2h);
+}
+
+int transfer_find(struct transfer *transfer)
+{
+	struct litepcie *dev = transfer->dev;
+
 	find_stamps(transfer);
-	return find_way(dev, "pcie_dma0_reader", &transfer->h2c) ?:
-	       find_way(dev, "pcie_dma0_writer", &transfer->c2h) ?:
+	return find_ways(transfer) ?:
 	       run_once(dev, &transfer->streams) ?:
 	       read_address(dev, &transfer->h2c) ?:
 	       read_address(dev, &transfer->c2h);
@@ -105,17 +125,26 @@ int transfer_find(struct transfer *transfer, struct litepcie *dev)
 /* Begin and end of the transfers -------------------------------------------------------------- */
 
 /* Enable the card's interrupt cause of c2h. The other causes stay as they are. */
-static int enable_cause(struct litepcie *dev)
+static int enable_cause(const struct transfer *transfer)
 {
 	struct litepcie_block dma = { .struct_size = sizeof(dma) };
+	struct litepcie *dev = transfer->dev;
 	uint64_t enabled;
-	int rc = litepcie_block_find(dev, LITEPCIE_BLOCK_DMA, 0, &dma) ?:
+	int rc = litepcie_block_find(dev, LITEPCIE_BLOCK_DMA, transfer->channel, &dma) ?:
 		 litepcie_register_read(dev, "pcie_msi_enable", &enabled);
 
 	if (rc < 0)
 		return rc;
 	return litepcie_register_write(dev, "pcie_msi_enable",
 				       enabled | 1u << dma.parameter[LITEPCIE_DMA_C2H_CAUSE]);
+}
+
+static int loop_back(const struct transfer *transfer)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "pcie_dma%u_loopback_enable", transfer->channel);
+	return litepcie_register_write(transfer->dev, name, 1);
 }
 
 static int arm(struct transfer *transfer, const struct transfer_way *way)
@@ -134,9 +163,11 @@ static int tell_nothing(struct transfer *transfer)
 {
 	struct litepcie *dev = transfer->dev;
 	uint32_t control = 0, state = 0;
+	char notices[32];
 	int rc;
 
-	if (find(dev, "pcie_notices0", "control", &control) < 0)
+	snprintf(notices, sizeof(notices), "pcie_notices%u", transfer->channel);
+	if (find(dev, notices, "control", &control) < 0)
 		return 0;
 	rc = litepcie_writel(dev, transfer->h2c.enable, 0);
 	for (unsigned int i = 0; rc == 0 && !(state & LITEPCIE_DMA_ENABLE_IDLE); i++)
@@ -155,8 +186,8 @@ int transfer_begin(struct transfer *transfer)
 	if (rc < 0)
 		return rc;
 	rc = tell_nothing(transfer) ?:
-	     litepcie_register_write(transfer->dev, "pcie_dma0_loopback_enable", 1) ?:
-	     enable_cause(transfer->dev) ?:
+	     loop_back(transfer) ?:
+	     enable_cause(transfer) ?:
 	     arm(transfer, &transfer->c2h) ?:
 	     arm(transfer, &transfer->h2c);
 	if (rc < 0)
