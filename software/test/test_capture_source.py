@@ -103,7 +103,7 @@ def test_all_files_are_looked_at_before_one_is_played(tool, tmp_path):
         (["--rate", "fast"], "--rate fast: it must be bits a second like 10G"),
         (["--rate", "-3G"], "--rate -3G: it must be"),
         (["--rate", "10Gb"], "--rate 10Gb: it must be"),
-        (["--port", "16"], "--port 16: it must be a number up to 15"),
+        (["--port", "16"], "--port 16: it must be a number from 0 to 15"),
         (["--speed", "1"], "--speed: there is no such option"),
         (["--fast", "--recorded"], "only one of --fast, --recorded and --rate sets the pace"),
         (["--recorded", "--rate", "10G"], "only one of --fast, --recorded and --rate sets"),

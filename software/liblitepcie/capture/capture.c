@@ -49,11 +49,12 @@ static int check_sizes(const struct litepcie_capture_config *config)
 
 	if (!power_of_two(ring, LITEPCIE_CAPTURE_RING_LEAST, LITEPCIE_CAPTURE_RING_MOST))
 		return litepcie_fail(-EINVAL, "a ring of %llu bytes: it must be a power of two "
-				     "from 65536 to 1073741824 (64 KiB to 1 GiB)",
-				     (unsigned long long)ring);
+				     "from %u to %u", (unsigned long long)ring,
+				     LITEPCIE_CAPTURE_RING_LEAST, LITEPCIE_CAPTURE_RING_MOST);
 	if (!power_of_two(mbuf, LITEPCIE_CAPTURE_MBUF_LEAST, LITEPCIE_CAPTURE_MBUF_MOST))
 		return litepcie_fail(-EINVAL, "an MBUF of %u bytes: it must be a power of two from "
-				     "4096 to 4194304 (4 KiB to 4 MiB)", mbuf);
+				     "%u to %u", mbuf, LITEPCIE_CAPTURE_MBUF_LEAST,
+				     LITEPCIE_CAPTURE_MBUF_MOST);
 	if (mbuf > ring / 4)
 		return litepcie_fail(-EINVAL, "an MBUF of %u bytes in a ring of %llu: it must be "
 				     "at most a quarter of the ring", mbuf,
@@ -80,8 +81,9 @@ static int check_config(struct litepcie *dev, const struct litepcie_capture_conf
 				     "the size of the largest frame", config->snap,
 				     LITEPCIE_CAPTURE_FRAME_MOST);
 	if (config->link_type > UINT16_MAX)
-		return litepcie_fail(-EINVAL, "link type %u: it must be at most 65535, like 147 "
-				     "for a user's own frames", config->link_type);
+		return litepcie_fail(-EINVAL, "link type %u: it must be at most %u, like %u for a "
+				     "user's own frames", config->link_type, UINT16_MAX,
+				     LITEPCIE_LINK_USER0);
 	if (litepcie_capture_wait_cycles(dev, config->wait_ns) >> LITEPCIE_CAPTURE_WAIT_BITS)
 		return litepcie_fail(-EINVAL, "records that wait for %u ns: it must be at "
 				     "most %llu", config->wait_ns, (unsigned long long)

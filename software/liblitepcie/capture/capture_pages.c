@@ -25,9 +25,10 @@ int litepcie_pages_check(uint64_t page_bytes, uint64_t ring_bytes)
 	if (!page_bytes)
 		return 0;
 	if (page_bytes != LITEPCIE_CAPTURE_PAGES_2M && page_bytes != LITEPCIE_CAPTURE_PAGES_1G)
-		return litepcie_fail(-EINVAL, "pages of %llu bytes: it must be 2097152 or "
-				     "1073741824 (2 MiB or 1 GiB), or 0 for the largest there are",
-				     (unsigned long long)page_bytes);
+		return litepcie_fail(-EINVAL, "pages of %llu bytes: it must be %llu or %llu, or 0 "
+				     "for the largest there are", (unsigned long long)page_bytes,
+				     (unsigned long long)LITEPCIE_CAPTURE_PAGES_2M,
+				     (unsigned long long)LITEPCIE_CAPTURE_PAGES_1G);
 	if (ring_bytes < page_bytes)
 		return litepcie_fail(-EINVAL, "pages of %llu bytes for a ring of %llu: the ring "
 				     "must fill a page", (unsigned long long)page_bytes,

@@ -40,8 +40,8 @@ const char *litepcie_play_error(uint32_t error)
 		"a section is big endian",
 		"the byte-order magic of a section is none",
 		"a packet reaches beyond its block",
-		"a packet has 16384 bytes or more, or had 65536 or more",
-		"an interface has a number above 15, and there is no such port",
+		"a packet is longer than a frame can be, or was longer than the card can count",
+		"an interface has a number that no port has",
 		"the host failed to give the bytes of the stream",
 	};
 

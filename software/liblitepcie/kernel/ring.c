@@ -178,8 +178,9 @@ static int refused(const struct litepcie_stream *stream, int rc)
 	if (rc == -EMSGSIZE)
 		return litepcie_fail(rc, "%s: of the ring's memory at %p each buffer of %zu bytes "
 				     "must lie in one page: take huge ones (MADV_HUGEPAGE or "
-				     "MAP_HUGETLB) at a multiple of 2 MiB, or buffers of 4096 "
-				     "bytes", dev->name, options->memory, options->buffer_size);
+				     "MAP_HUGETLB) at a multiple of 2 MiB, or buffers of %u "
+				     "bytes", dev->name, options->memory, options->buffer_size,
+				     LITEPCIE_BUFFER_LEAST);
 	if (options->memory && rc == -EOPNOTSUPP)
 		return litepcie_fail(rc, "%s: the ring's memory at %p is shared memory or a "
 				     "file's, or the card does not reach all memory: take private "

@@ -26,6 +26,10 @@
 
 #define DEFAULT_TIMEOUT_S	30
 #define PREPARED_BYTES		(64u << 20)
+/* Bytes that PCIe allows as the largest payload, and as the largest read request. */
+#define TLP_LEAST		128u
+#define TLP_MOST		4096u
+
 /* The device string of a simulated board ------------------------------------------------------ */
 
 static int parse_size(const char *text, unsigned int *value)
@@ -33,9 +37,9 @@ static int parse_size(const char *text, unsigned int *value)
 	char *end;
 	unsigned long number = strtoul(text, &end, 10);
 
-	if (*end || number < 128 || number > 4096 || number & (number - 1))
+	if (*end || number < TLP_LEAST || number > TLP_MOST || number & (number - 1))
 		return litepcie_fail(-EINVAL, "%s in the device string: it must be a power of two "
-				     "from 128 to 4096 bytes", text);
+				     "from %u to %u bytes", text, TLP_LEAST, TLP_MOST);
 	*value = (unsigned int)number;
 	return 0;
 }

@@ -289,8 +289,6 @@ static bool option_frames(const struct util_option *option, const char *text)
 	return !*text || record_generator(text, option->to);
 }
 
-_Static_assert(LITEPCIE_CAPTURE_FRAME_MOST == 16383, "the rule of --snap says 16383");
-
 /* The options of Wireshark, and those that list_settings() offers. */
 static const struct util_option options[] = {
 	{ .name = "extcap-interfaces", .to = &request.lists },
@@ -303,7 +301,7 @@ static const struct util_option options[] = {
 	{ .name = "capture", .to = &request.captures },
 	{ .name = "fifo", .parse = option_text, .to = &request.fifo },
 	{ .name = "snap", .parse = option_number32, .to = &request.config.snap,
-	  .high = LITEPCIE_CAPTURE_FRAME_MOST, .rule = "it must be a number up to 16383" },
+	  .high = LITEPCIE_CAPTURE_FRAME_MOST, .rule = OPTION_RANGE },
 	{ .name = "wait", .parse = record_wait, .to = &request.config.wait_ns,
 	  .rule = "it must be a number up to 4294967295" },
 	{ .name = "ring", .parse = option_size, .to = &request.config.ring_bytes,

@@ -170,7 +170,7 @@ static int parse_range(struct util *util, struct dump *dump)
 
 static const struct util_option options[] = {
 	{ .name = "bar", .letter = 'b', .value = "N", .parse = option_number, .to = &dump.bar,
-	  .high = LITEPCIE_BARS - 1, .rule = "it must be a number from 0 to 5",
+	  .high = LITEPCIE_BARS - 1, .rule = OPTION_RANGE,
 	  .help = "which BAR (0)" },
 	{ .name = "csr", .value = "FILE", .parse = option_text, .to = &dump.csr,
 	  .help = "a csr.json of the gateware's build, for the names of your own registers" },

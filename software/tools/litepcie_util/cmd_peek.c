@@ -111,7 +111,7 @@ static bool parse_width(const struct util_option *option, const char *text)
 
 static const struct util_option options[] = {
 	{ .name = "bar", .letter = 'b', .value = "N", .parse = option_number, .to = &place.bar,
-	  .high = LITEPCIE_BARS - 1, .rule = "it must be a number from 0 to 5",
+	  .high = LITEPCIE_BARS - 1, .rule = OPTION_RANGE,
 	  .help = "which BAR an offset is in (0)" },
 	{ .name = "width", .letter = 'w', .value = "BYTES", .parse = parse_width,
 	  .to = &place.size, .rule = "it must be 4 or 8 bytes",

@@ -46,7 +46,7 @@ static const struct util_option options[] = {
 	{ .letter = 't', .value = "SECONDS", .parse = option_seconds,
 	  .to = &util.stock.duration_s, .rule = OPTION_SECONDS },
 	{ .letter = 'w', .value = "N", .parse = option_number, .to = &ignored_width, .low = 1,
-	  .high = 32, .rule = "it must be a number of bits from 1 to 32" },
+	  .high = 32, .rule = "it must be a number of bits from %llu to %llu" },
 	{ .letter = 'z', .to = &ignored },
 	{ .letter = 'a', .to = &ignored },
 	{ 0 },

@@ -133,12 +133,16 @@ static const struct util_option *find(const struct util_option *options, int fou
 static int take(struct util *util, const struct util_option *option)
 {
 	const char letter[] = { option->letter, '\0' };
+	char rule[UTIL_SENTENCE];
 
 	if (!option->parse)
 		*(bool *)option->to = true;
-	else if (!option->parse(option, optarg))
+	else if (!option->parse(option, optarg)) {
+		snprintf(rule, sizeof(rule), option->rule, (unsigned long long)option->low,
+			 (unsigned long long)option->high);
 		return util_usage(util, "-%s%s %s: %s", option->name ? "-" : "",
-				  option->name ? option->name : letter, optarg, option->rule);
+				  option->name ? option->name : letter, optarg, rule);
+	}
 	return -1;
 }
 

@@ -32,7 +32,10 @@ struct util_option {
 	void		*to;
 	uint64_t	low, high;	/* least and largest value; @high 0: no largest value */
 	const char	*choices;	/* words that option_choice() takes, with spaces between */
-	/* what a value must be; printed behind "--NAME VALUE: " if @parse refuses the value */
+	/*
+	 * What a value must be; printed behind "--NAME VALUE: " if @parse refuses the value. The
+	 * rule is a format string: %llu in it stands for @low, and a second one for @high.
+	 */
 	const char	*rule;
 	/*
 	 * The text behind the option in --help. It is wrapped between words, or printed as it is if
@@ -50,6 +53,7 @@ struct util_option {
  * false if the text is no such value. Numbers and sizes must also be from @low to @high.
  */
 #define OPTION_SECONDS	"it must be a number of seconds above 0"
+#define OPTION_RANGE	"it must be a number from %llu to %llu"
 
 bool option_number(const struct util_option *option, const char *text);
 bool option_size(const struct util_option *option, const char *text);

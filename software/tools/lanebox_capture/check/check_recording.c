@@ -47,8 +47,9 @@ static bool check_place(struct walk *walk, const struct block *block)
 
 	if (!check->mbuf_bytes && !is_mbuf(bytes))
 		return broken(walk, block->offset, "the first seal ends %llu bytes behind the "
-			      "header: an MBUF has a power of two from 4096 to 4194304",
-			      (unsigned long long)bytes);
+			      "header: an MBUF has a power of two from %u to %u",
+			      (unsigned long long)bytes, LITEPCIE_CAPTURE_MBUF_LEAST,
+			      LITEPCIE_CAPTURE_MBUF_MOST);
 	if (!check->mbuf_bytes)
 		check->mbuf_bytes = (uint32_t)bytes;
 	if (bytes != check->mbuf_bytes)

@@ -315,11 +315,11 @@ static const struct util_option options[] = {
 	  .rule = OPTION_SECONDS, .help = "duration (10)" },
 	{ .name = "ring", .value = "BYTES", .parse = option_power, .to = &trial.ring_bytes,
 	  .low = LITEPCIE_CAPTURE_RING_LEAST, .high = LITEPCIE_CAPTURE_RING_MOST,
-	  .rule = "it must be a power of two from 64K to 1G",
+	  .rule = "it must be a power of two from %llu to %llu",
 	  .help = "size of the ring: a power of two from 64K to 1G (64M)" },
 	{ .name = "mbuf", .value = "BYTES", .parse = option_power, .to = &trial.mbuf_bytes,
 	  .low = LITEPCIE_CAPTURE_MBUF_LEAST, .high = LITEPCIE_CAPTURE_MBUF_MOST,
-	  .rule = "it must be a power of two from 4K to 4M",
+	  .rule = "it must be a power of two from %llu to %llu",
 	  .help = "size of an MBUF: a power of two from 4K to 4M (1M)" },
 	JSON_OPTION
 };

@@ -189,7 +189,7 @@ static bool option_port(const struct util_option *option, const char *text)
 	struct litepcie_player *player = option->to;
 	uint64_t port;
 
-	if (!util_parse_number(text, 0, LITEPCIE_CAPTURE_PORTS - 1, &port))
+	if (!util_parse_number(text, option->low, option->high, &port))
 		return false;
 	player->fixed_port = true;
 	player->port = (uint32_t)port;
@@ -294,7 +294,7 @@ static const struct util_option options[] = {
 	  .help = "at so many bits a second of an Ethernet line, like 10G, with preamble, "
 		  "checksum and gap; or at so many packets a second, like 2.5Mpps" },
 	{ .name = "port", .value = "N", .parse = option_port, .to = &playing.play.settings,
-	  .rule = "it must be a number up to 15",
+	  .high = LITEPCIE_CAPTURE_PORTS - 1, .rule = OPTION_RANGE,
 	  .help = "all frames come from port N. Otherwise the number of its interface in the "
 		  "file is the port of a packet" },
 	{ .name = "keep-time", .to = &playing.play.settings.keep_time,
@@ -314,8 +314,8 @@ const struct command cmd_play = {
 		"Let the card play pcapng files: each packet in them becomes a frame again, and\n"
 		"the capture block takes it. The files go through h2c, which the user slot does\n"
 		"not get meanwhile. All files are looked at first, and none is played if the\n"
-		"card would refuse one: it takes little-endian pcapng, Ethernet, and packets of\n"
-		"up to 16383 bytes. editcap -F pcapng converts other captures.\n",
+		"card would refuse one: it takes little-endian pcapng, Ethernet, and packets that\n"
+		"fit into a frame. editcap -F pcapng converts other captures.\n",
 	.examples =
 		"  lanebox-capture play -d vfio:0000:22:00.0 --rate 10G a.pcapng\n"
 		"  lanebox-capture play -d sim:build/board.sock --record b.pcapng a.pcapng\n",

@@ -408,7 +408,7 @@ static const struct util_option options[] = {
 	  .help = "record queue N only (0). A queue other than 0 begins and ends with queue 0, "
 		  "which another program records" },
 	{ .name = "queues", .value = "N|all", .parse = queues_option_count, .to = &queues,
-	  .rule = "it must be a number from 1 to 16, or all",
+	  .low = 1, .high = LITEPCIE_CAPTURE_QUEUES, .rule = OPTION_RANGE ", or all",
 	  .help = "record so many queues, each by a thread of its own into files of its own. In "
 		  "one folder for all, queue n gets the folder qn" },
 	{ .name = "spread", .value = "HOW", .parse = option_choice, .to = &queues.spread,
@@ -416,11 +416,12 @@ static const struct util_option options[] = {
 	  .help = "how frames that no rule sends elsewhere get to the queues: by a hash of their "
 		  "addresses and ports, by the card's port, or all to queue 0 (hash)" },
 	{ .name = "rule", .value = "TEXT", .parse = queues_option_rule, .to = &queues,
-	  .rule = "there must be at most 16 rules",
+	  .high = LITEPCIE_CAPTURE_RULES, .rule = "there may be %llu to %llu rules",
 	  .help = "a rule of the card, like 'vlan=5 queue=2' or 'proto=udp dport=53 discard'. The "
 		  "first that a frame matches counts. litepcie_capture_rule(3) has the words" },
 	{ .name = "cpus", .value = "LIST", .parse = queues_option_cpus, .to = &queues,
-	  .rule = "it must be numbers with commas between, at most 16",
+	  .low = 1, .high = LITEPCIE_CAPTURE_QUEUES,
+	  .rule = "it must be %llu to %llu numbers with commas between",
 	  .help = "run the thread of queue 0 on the first processor of LIST only, and so on" },
 	{ .name = "cpu", .value = "N", .parse = option_processor, .to = &recording.cpu,
 	  .rule = NUMBER_RULE,

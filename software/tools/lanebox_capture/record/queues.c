@@ -26,7 +26,7 @@ bool queues_option_count(const struct util_option *option, const char *text)
 
 	queues->several = true;
 	if (strcmp(text, "all") != 0 &&
-	    !util_parse_number(text, 1, LITEPCIE_CAPTURE_QUEUES, &value))
+	    !util_parse_number(text, option->low, option->high, &value))
 		return false;
 	queues->wanted = (uint32_t)value;
 	return true;
@@ -36,7 +36,7 @@ bool queues_option_rule(const struct util_option *option, const char *text)
 {
 	struct queues *queues = option->to;
 
-	if (queues->rule_count == LITEPCIE_CAPTURE_RULES)
+	if (queues->rule_count == option->high)
 		return false;
 	queues->rules[queues->rule_count++] = text;
 	return true;
@@ -53,7 +53,7 @@ bool queues_option_cpus(const struct util_option *option, const char *text)
 	strcpy(copy, text);
 	queues->cpu_count = 0;
 	while ((word = strsep(&rest, ","))) {
-		if (queues->cpu_count == LITEPCIE_CAPTURE_QUEUES ||
+		if (queues->cpu_count == option->high ||
 		    !util_parse_number(word, 0, UINT32_MAX, &value))
 			return false;
 		queues->cpus[queues->cpu_count++] = (uint32_t)value;

@@ -211,7 +211,7 @@ static const struct util_option options[] = {
 	  .rule = "it must be a number", .help = "of the random data (1)" },
 	{ .name = "timeout", .value = "S", .parse = option_number32,
 	  .to = &result.run.timeout_s, .low = 1, .high = UTIL_MAX_SECONDS,
-	  .rule = "it must be a number of seconds from 1 to 1000000",
+	  .rule = "it must be a number of seconds from %llu to %llu",
 	  .help = "give up when the card finishes no buffer for S seconds (30)" },
 	{ 0 },
 };

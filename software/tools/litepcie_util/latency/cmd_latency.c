@@ -93,7 +93,7 @@ static struct latency latency = { .count = DEFAULT_COUNT, .samples = samples, .w
 static const struct util_option options[] = {
 	{ .name = "count", .letter = 'n', .value = "N", .parse = option_number,
 	  .to = &latency.count, .low = 1, .high = UTIL_MAX_COUNT,
-	  .rule = "it must be a number from 1 to 1000000",
+	  .rule = OPTION_RANGE,
 	  .help = "transfers in each row, 1 to 1000000 (200)" },
 	{ 0 },
 };

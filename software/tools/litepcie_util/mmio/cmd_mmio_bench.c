@@ -132,7 +132,7 @@ static const struct util_option options[] = {
 	  .help = "every way of access, in the card's largest memory" },
 	{ .name = "count", .letter = 'n', .value = "N", .parse = option_number,
 	  .to = &result.bench.count, .low = 1, .high = UTIL_MAX_COUNT,
-	  .rule = "it must be a number from 1 to 1000000",
+	  .rule = OPTION_RANGE,
 	  .help = "samples in each row, 1 to 1000000 (256); a sample is one read, or 64 writes "
 		  "back to back" },
 	{ .name = "target", .letter = 't', .value = "NAME", .parse = option_choice,
