@@ -4,13 +4,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The Python packages are folders of this repository, under their own names."""
 
+import runpy
+
 from setuptools import find_packages, setup
 
 FOLDERS = ("gateware", "tools", "bringup", "targets", "sim")
 
 setup(
     name="lanebox",
-    version="0.1.0",
+    version=runpy.run_path("gateware/numbers.py")["RELEASE"],
     description="Open PCIe DMA and MMIO for UltraScale+, with a board in a box",
     license="BSD-2-Clause",
     python_requires=">=3.9",

@@ -11,7 +11,8 @@ Other files, in any language, get the numbers from this file:
     Scala    lanebox.vocabulary.Numbers       tools/numbers.py writes it into each copy for sbt
     C++      numbers.hpp                      tools/numbers.py writes it for each build of the board
     C        litepcie_capability.h, layout.h  in software/, which must build alone: they are part of
-             and bitstream_format.h           the tree, and a test fails when they are out of date
+             litepcie_limits.h and            the tree, and a test fails when they are out of date
+             bitstream_format.h
 
 gateware/test/test_numbers.py fails if a source defines a constant of its own for one of these
 numbers. This module imports nothing, because a build reads it as a file.
@@ -113,8 +114,19 @@ STOCK_BUFFERS_PER_INTERRUPT = 32
 # read was issued, and its software assumes that at most one such buffer is still being read.
 STOCK_READ_AHEAD = STOCK_BUFFER_SIZE
 
+# LitePCIe's h2c engine says that it is idle when it has issued its last read of host memory. After
+# so much device time each such read has ended. So many reads of a register take as long.
+SETTLING = {"settle_us": 16, "settle_reads": 64}
+
 # Notices of the DMA -------------------------------------------------------------------------------
 
+# Bits of the word `flags` in a record. If no bit is set, the buffer is full and its packet goes on
+# in the next buffer.
+RECORD_FLAGS = {
+    "last":    1 << 0, # The stream's `last` has ended the c2h descriptor.
+    "flushed": 1 << 1, # The flush time has ended the c2h descriptor.
+    "error":   1 << 2, # The stream's `error` came with the `last` that ended the c2h descriptor.
+}
 # Bytes of a record, the card's report of one finished c2h buffer in host memory.
 RECORD_BYTES  = 16
 # While more c2h data waits, the card gathers this many records into one write to host memory.
@@ -174,6 +186,16 @@ PCAPNG_FILLER      = 0x80004c46
 CAPTURE_SEAL_MAGIC = 0x4c420001
 # Offsets in bytes of a seal's fields. capture/vocabulary/bits.py has their names, in this order.
 CAPTURE_SEAL       = (8, 12, 14, 16, 24, 32, 40, 48, 52)
+# The types of two blocks of older programs, the values of if_tsresol for times in us and in ns,
+# and the least bytes of any block and of a record.
+PCAPNG_OTHERS = {
+    "old_packet":    2,
+    "simple_packet": 3,
+    "microseconds":  6,
+    "nanoseconds":   9,
+    "block_least":   12,
+    "record_least":  32,
+}
 PCAPNG_ORDER_MAGIC = 0x1a2b3c4d # The word by which a section tells its byte order.
 # Numbers of options. pcapng numbers the options of each type of block anew.
 PCAPNG_HARDWARE    = 2  # Option shb_hardware of a section: the card.
@@ -203,11 +225,15 @@ BITSTREAM_CMD_DESYNC  = 13 # The command with which a bitstream ends.
 # Limits of software -------------------------------------------------------------------------------
 
 # What programs may ask of the driver and of the library. A name that ends in `_least` or `_most` is
-# the least or the most that a value may be.
+# the least or the most that a value may be. `python -m tools.numbers` writes them for C:
+#     python -m tools.numbers > software/uapi/litepcie_limits.h
 LIMITS = {
-    # Bytes of a buffer of a DMA ring, which is at least a page, too.
+    # Bytes of a buffer of a DMA ring, which is at least a page, too. The last two are the bytes and
+    # the number of buffers of a ring whose program has no wish.
     "buffer_least":         1 << 12,
     "buffer_most":          1 << 22,
+    "buffer_size":          STOCK_BUFFER_SIZE,
+    "buffer_count":         STOCK_BUFFERS,
     # Buffers of a ring, for the driver and for a stream of the library. The card's table of
     # descriptors has the largest number.
     "buffers_least":        4,
@@ -230,6 +256,22 @@ LIMITS = {
     "capture_rules":        1 << CAPTURE_RULE_BITS,
     "rule_words":           1 << CAPTURE_WORD_BITS,
     "capture_spread":       1 << CAPTURE_SPREAD_BITS,
+    # Bytes of the header of a recording, and pcapng's link type of its frames by default.
+    "capture_header_bytes": 4096,
+    "link_ethernet":        1,
+}
+
+# The version of the release: of driver, library, tools and Python package.
+RELEASE = "0.1.0"
+
+# The default PCI IDs of Xilinx's PCIe blocks. A device is 0x90GL: G is the PCIe generation, and L
+# the number of lanes, where f stands for 16.
+PCI_IDS = {
+    "vendor":  0x10ee,
+    "devices": (
+        0x9021, 0x9022, 0x9024, 0x9028, 0x902f, 0x9031, 0x9032, 0x9034, 0x9038, 0x903f, 0x9041,
+        0x9042, 0x9044, 0x9048,
+    ),
 }
 
 # Configuration flash ------------------------------------------------------------------------------

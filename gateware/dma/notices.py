@@ -23,13 +23,7 @@ from gateware.endpoint.departure import Departure
 
 # Layouts of records and status lines --------------------------------------------------------------
 
-# Bits of the word `flags` in a record. If no bit is set, the buffer is full and its packet goes on
-# in the next buffer.
-RECORD_FLAGS = {
-    "last":    1 << 0, # The stream's `last` has ended the c2h descriptor.
-    "flushed": 1 << 1, # The flush time has ended the c2h descriptor.
-    "error":   1 << 2, # The stream's `error` came with the `last` that ended the c2h descriptor.
-}
+RECORD_FLAGS = numbers.RECORD_FLAGS
 
 # Offsets in a record, in bytes. `bytes` and `flags` have 32 bits, `sequence` has 64. `sequence` is
 # the number of the descriptor since the table was reset, from 1 on, so memory of zeros is no

@@ -103,6 +103,8 @@ def c_header():
         form="{:#010x}")
     lines += _of_numbers("PCAPNG_INTERFACE", "PCAPNG_RECORD", "PCAPNG_HARDWARE", "PCAPNG_USERAPPL",
         "PCAPNG_NAME", "PCAPNG_TSRESOL", "PCAPNG_TSOFFSET", "PCAPNG_FLAGS", "PCAPNG_DROPPED")
+    lines += ["", "/* pcapng: older packet types, values of if_tsresol, least bytes of blocks */"]
+    lines += _defines("PCAPNG_", numbers.PCAPNG_OTHERS)
     lines += ["", "/* A seal: the word at MAGIC, offsets of its fields in bytes */"]
     lines += _of_numbers("CAPTURE_SEAL_MAGIC", form="{:#010x}")
     lines += _defines("CAPTURE_SEAL_AT_", capture_bits.SEAL)
@@ -133,24 +135,20 @@ def c_header():
     lines += _of_numbers("DESCRIPTOR_IRQ_DISABLE", "DESCRIPTOR_LAST_DISABLE", form="{:#x}")
     lines += ["", "/* LitePCIe's DMA rings: bytes of a buffer, buffers, buffers per interrupt */"]
     lines += _of_numbers("STOCK_BUFFER_SIZE", "STOCK_BUFFERS", "STOCK_BUFFERS_PER_INTERRUPT")
-    lines += ["", "/* Bytes of a buffer and buffers of a stream whose program has no wish */"]
-    lines += _defines("BUFFER_", {"size": numbers.STOCK_BUFFER_SIZE,
-        "count": numbers.STOCK_BUFFERS}, "{}u")
-    lines += ["", "/* Limits of what programs may ask of the driver and of the library */"]
-    lines += _defines("", numbers.LIMITS, "{}u")
     lines += ["", "/* Most interrupt causes; bytes of a beat; most reads without extended tags */"]
     lines += _defines("", {"causes_max": numbers.MSI_WIDTH})
     lines += _of_numbers("BEAT_BYTES", "SHORT_READ_TAGS")
     lines += ["", "/* Size of BAR0 in bytes */", *_of_numbers("BAR0_SIZE", form="{:#x}")]
-    lines += ["", "/* DMA records and status lines: bits of control, flags, offsets in bytes */"]
+    lines += ["", "/* DMA records and status lines: bits of control, offsets in bytes */"]
     lines += _defines("RECORDS_CONTROL_", notices.CONTROL)
     lines += _defines("RECORDS_LOG2_", {
         "least_entries": notices.LEAST_ENTRIES, "most_entries": notices.MOST_ENTRIES})
-    lines += _defines("RECORD_FLAG_", notices.RECORD_FLAGS, "{}u")
     lines += _defines("RECORD_", {**notices.RECORD, "size": notices.RECORD_SIZE})
     lines += _defines("STATUS_LINE_", {
         **notices.STATUS_LINE, "size": notices.STATUS_SIZE, "cycles": notices.LINE_INTERVAL,
     })
+    lines += ["", "/* After so many register reads, or us, reads of LitePCIe's h2c have settled */"]
+    lines += _defines("", numbers.SETTLING)
     lines += ["", "/* Interrupt moderation: width in bits of cycles, and of the count above it */"]
     lines += _defines("MODERATION_", {
         "interval_bits": moderation.INTERVAL_BITS, "count_bits": moderation.COUNT_BITS})
@@ -193,4 +191,12 @@ def c_header():
     lines += _defines("SENSORS_", {"code_bits": sensors.CODE_BITS,
         "temperature_span": sensors.TEMPERATURE_SPAN,
         "temperature_offset": sensors.TEMPERATURE_OFFSET, "voltage_full": sensors.VOLTAGE_SPAN})
+    lines += ["", "/* PCI IDs of Xilinx's PCIe blocks, which other gateware uses, too */"]
+    devices = numbers.PCI_IDS["devices"]
+    lines += _defines("PCI_", {"vendor": f"{numbers.PCI_IDS['vendor']:#06x}",
+        "device_count": len(devices)})
+    lines += ["#define LITEPCIE_PCI_DEVICES(ID) { \\"]
+    lines += [f"\tID({device:#06x}), \\" for device in devices] + ["}"]
+    lines += ["", "/* Version of this release of driver, library and tools */"]
+    lines += _defines("", {"release": f'"{numbers.RELEASE}"'})
     return HEAD + "\n" + "\n".join(lines) + "\n\n#endif /* LITEPCIE_CAPABILITY_H */\n"

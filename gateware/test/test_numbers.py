@@ -29,7 +29,8 @@ def limit_words(name):
     words = name.removeprefix("capture_").replace("poll_", "").split("_")
     if words[-1] in ENDS:
         return tuple(" ".join([*words[:-1], end]) for end in ENDS[words[-1]])
-    return " ".join(["capture", *words]), " ".join(["most", *words])
+    kind = "capture" if name.startswith("capture_") else "litepcie"
+    return " ".join([kind, *words]), " ".join(["most", *words])
 
 
 # For each number of numbers.py: words in the name of a constant that stands for it. A name matches
@@ -188,6 +189,15 @@ NAMES = {
         for words in [" ".join(re.findall(r"[a-z]+|[0-9]+", name.lower())[2:])]
     },
     **{f"LIMITS.{name}": limit_words(name) for name in numbers.LIMITS},
+    **{f"RECORD_FLAGS.{name}": (f"record flag {name}",) for name in numbers.RECORD_FLAGS},
+    **{
+        f"PCAPNG_OTHERS.{name}": (" ".join(["pcapng", *name.split("_")]),)
+        for name in numbers.PCAPNG_OTHERS
+    },
+    "SETTLING.settle_us": ("settle us", "reads settle"),
+    "SETTLING.settle_reads": ("settle reads",),
+    "PCI_IDS.vendor": ("pci vendor", "xilinx"),
+    "PCI_IDS.devices": ("pci devices",),
     "VIRTIO_MAC": ("virtio mac", "net mac"),
     "ECHO_MAC": ("echo mac",),
     "CSR_SIZE": ("csr size", "csr bytes"),
@@ -209,6 +219,7 @@ NAMES = {
 # Names of numbers.py that no other file is searched for, each with the reason.
 EXCEPTIONS = {
     "LINK_SPEED": "It is a word of LitePCIe's, not a number.",
+    "RELEASE": "It is a text, for which tools/test/repository/test_version.py looks.",
     "PCAPNG_INTERFACE": "It is 1, and many other things called interface are, too.",
 }
 
@@ -230,6 +241,7 @@ NUMBERS = numbers_by_name()
 SOURCES = (
     "gateware/numbers.py",
     "software/uapi/litepcie_capability.h",
+    "software/uapi/litepcie_limits.h",
     "software/tools/litepcie_util/card/bitstream_format.h",
     "software/tools/litepcie_util/dma/limits_table.h",
 )
@@ -306,6 +318,18 @@ def written_again(text):
                     set(group.split()) <= words for group in groups
                 ):
                     yield place, name, number
+
+
+# A text in C that says what a value must be.
+RULE = re.compile(r'"[^"]*\b(?:must be|at most|up to|(?:two|number) from)\b[^"]*"')
+
+
+def limits_in_words(text):
+    """Yield (line, number) of each rule in a C text that has a limit of at least 1000 as digits."""
+    limits = {str(value): name for name, value in numbers.LIMITS.items() if value >= 1000}
+    for place, line in enumerate(text.splitlines(), 1):
+        for rule in RULE.findall(line):
+            yield from ((place, limits[n]) for n in re.findall(r"\d+", rule) if n in limits)
 
 
 def sources():
@@ -398,6 +422,24 @@ def test_other_constants_are_none_of_its_business(line):
     assert not list(written_again(line))
 
 
+def test_no_sentence_has_a_limit_as_digits():
+    """The messages of driver, library and tools print limits from the constants."""
+    found = [
+        f"{path}:{line}: the text has LIMITS.{number} as digits"
+        for path in sources()
+        if path.parts[0] == "software" and path.suffix in (".c", ".h") and "test" not in path.parts
+        for line, number in limits_in_words((ROOT / path).read_text())
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_a_limit_in_a_sentence_is_found():
+    """A limit that a sentence has as digits is found. Other numbers and %u are none."""
+    line = '"a ring of %u bytes: it must be a power of two from 65536 to 1073741824"'
+    assert list(limits_in_words(line)) == [(1, "capture_ring_least"), (1, "capture_ring_most")]
+    assert not list(limits_in_words('"it must be from %u to %u", or "at most 255 characters"'))
+
+
 def test_every_number_is_looked_for():
     """Every number of numbers.py is looked for in other files, or stands in EXCEPTIONS."""
     assert not NAMES.keys() & EXCEPTIONS.keys()
@@ -421,6 +463,11 @@ def test_scala_and_cpp_get_every_whole_number(tmp_path):
         '#include "numbers.hpp"\nstatic_assert(lanebox::numbers::kMemoryBases[1] == 0x14000);\n'
     )
     subprocess.run(["g++", "-std=c++17", "-Wall", "-Werror", "-fsyntax-only", source], check=True)
+
+
+def test_the_c_header_of_limits_is_that_of_the_numbers():
+    """software/uapi/litepcie_limits.h is what `python -m tools.numbers` writes."""
+    assert (ROOT / "software/uapi/litepcie_limits.h").read_text() == written.c()
 
 
 def test_a_changed_number_changes_the_text(tmp_path):

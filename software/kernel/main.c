@@ -40,5 +40,5 @@ module_exit(litepcie_exit_module);
 
 MODULE_DESCRIPTION("Lanebox PCIe cards, with LitePCIe's ABI");
 MODULE_AUTHOR("Lanebox contributors");
-MODULE_VERSION("0.1.0");
+MODULE_VERSION(LITEPCIE_RELEASE);
 MODULE_LICENSE("Dual BSD/GPL");

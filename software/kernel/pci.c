@@ -39,7 +39,7 @@
 static int way_find(struct litepcie *card, struct litepcie_way *way,
 		    const struct litepcie_block *block)
 {
-	bool h2c = way->id == LITEPCIE_H2C;
+	bool h2c = way->id == LITEPCIE_WAY_H2C;
 	u32 group = litepcie_parameter(block, h2c ? LITEPCIE_DMA_H2C : LITEPCIE_DMA_C2H);
 
 	way->cause = litepcie_parameter(block, h2c ? LITEPCIE_DMA_H2C_CAUSE :
@@ -468,26 +468,10 @@ static DEFINE_SIMPLE_DEV_PM_OPS(litepcie_pm_ops, litepcie_suspend, litepcie_resu
  * The default IDs of Xilinx's PCIe blocks.  Other gateware uses these IDs, too, so the probe drives
  * a card only if it finds a capability table.
  */
-static const struct pci_device_id litepcie_ids[] = {
-	/* Xilinx device IDs for PCIe Gen2; last digit: number of lanes, f for 16 */
-	{ PCI_VDEVICE(XILINX, 0x9021) },
-	{ PCI_VDEVICE(XILINX, 0x9022) },
-	{ PCI_VDEVICE(XILINX, 0x9024) },
-	{ PCI_VDEVICE(XILINX, 0x9028) },
-	{ PCI_VDEVICE(XILINX, 0x902f) },
-	/* Xilinx device IDs for PCIe Gen3; last digit: number of lanes, f for 16 */
-	{ PCI_VDEVICE(XILINX, 0x9031) },
-	{ PCI_VDEVICE(XILINX, 0x9032) },
-	{ PCI_VDEVICE(XILINX, 0x9034) },
-	{ PCI_VDEVICE(XILINX, 0x9038) },
-	{ PCI_VDEVICE(XILINX, 0x903f) },
-	/* Xilinx device IDs for PCIe Gen4; last digit: number of lanes */
-	{ PCI_VDEVICE(XILINX, 0x9041) },
-	{ PCI_VDEVICE(XILINX, 0x9042) },
-	{ PCI_VDEVICE(XILINX, 0x9044) },
-	{ PCI_VDEVICE(XILINX, 0x9048) },
-	{ }
-};
+#define DEVICE(id) { PCI_VDEVICE(XILINX, id) }
+/* The table ends with an entry of zeros. */
+static const struct pci_device_id litepcie_ids[LITEPCIE_PCI_DEVICE_COUNT + 1] =
+	LITEPCIE_PCI_DEVICES(DEVICE);
 MODULE_DEVICE_TABLE(pci, litepcie_ids);
 
 struct pci_driver litepcie_pci_driver = {

@@ -39,12 +39,14 @@
 #include <string.h>
 
 /*
- * LITEPCIE_PCAPNG_RECORD, _SEAL and _FILLER: the types of pcapng blocks in a ring.
  * LITEPCIE_CAPTURE_*_LEAST and _MOST: limits in bytes of a ring, an MBUF and a frame.
  * LITEPCIE_CAPTURE_PORTS and _QUEUES: the most that a card has. LITEPCIE_CAPTURE_RULES,
  * LITEPCIE_RULE_WORDS and LITEPCIE_CAPTURE_SPREAD: rules of a card with several queues, 32-bit
- * words of a rule, and entries of the spread, a table of queues.
+ * words of a rule, and entries of the spread, a table of queues. LITEPCIE_CAPTURE_HEADER_BYTES:
+ * bytes of the header of a recording's file. LITEPCIE_LINK_ETHERNET: link type of Ethernet frames.
  */
+#include "litepcie_limits.h"
+/* LITEPCIE_PCAPNG_RECORD, _SEAL and _FILLER: the types of pcapng blocks in a ring. */
 #include "litepcie_capability.h"
 
 #ifdef __cplusplus
@@ -61,10 +63,8 @@ extern "C" {
 
 /* value of wait_ns with which the card writes records at once: they do not wait for more */
 #define LITEPCIE_CAPTURE_AT_ONCE	UINT32_MAX
-#define LITEPCIE_CAPTURE_HEADER_BYTES	4096u	/* bytes of the header of a recording's file */
 
-/* Link types of frames: Ethernet, and the first and last type for users' own frames. */
-#define LITEPCIE_LINK_ETHERNET		1u
+/* The first and the last link type for users' own frames. */
 #define LITEPCIE_LINK_USER0		147u
 #define LITEPCIE_LINK_USER15		162u
 

@@ -24,10 +24,12 @@
 #include <stdint.h>
 
 /*
- * The limits of a stream's options, LITEPCIE_*_LEAST and LITEPCIE_*_MOST, and the defaults
- * LITEPCIE_BUFFER_SIZE and LITEPCIE_BUFFER_COUNT
+ * The limits of a stream's options, LITEPCIE_*_LEAST and LITEPCIE_*_MOST, the defaults
+ * LITEPCIE_BUFFER_SIZE and LITEPCIE_BUFFER_COUNT, and the reasons LITEPCIE_RECORD_LAST, _FLUSHED
+ * and _ERROR for which a c2h buffer has ended: a packet ended, no data came for the flush time, the
+ * user's logic marked the packet as bad. If none is set, the buffer is full.
  */
-#include "litepcie_capability.h"
+#include "litepcie_limits.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -36,17 +38,6 @@ extern "C" {
 /* The directions of the DMA: host to card (h2c), and card to host (c2h). */
 #define LITEPCIE_H2C	1u
 #define LITEPCIE_C2H	2u
-
-/*
- * The reasons for which a c2h buffer has ended: flags of struct litepcie_buffer. If none is set,
- * the buffer is full.
- */
-/* the c2h buffer ended because a packet ended */
-#define LITEPCIE_RECORD_LAST	LITEPCIE_RECORD_FLAG_LAST
-/* the c2h buffer ended because no data came for the flush time */
-#define LITEPCIE_RECORD_FLUSHED	LITEPCIE_RECORD_FLAG_FLUSHED
-/* the user's logic marked the c2h packet as bad */
-#define LITEPCIE_RECORD_ERROR	LITEPCIE_RECORD_FLAG_ERROR
 
 struct litepcie;
 struct litepcie_stream;

@@ -26,7 +26,7 @@
 #include <linux/types.h>
 
 /* limits of what a call may ask for: LITEPCIE_*_LEAST and LITEPCIE_*_MOST */
-#include "litepcie_capability.h"
+#include "litepcie_limits.h"
 
 #define LITEPCIE_IOCTL			'S'
 
@@ -426,8 +426,8 @@ struct litepcie_packets {
 struct litepcie_record {
 	__le32 bytes;	/* bytes of data in the c2h buffer */
 	/*
-	 * how the c2h buffer ended: the bitwise OR of LITEPCIE_RECORD_FLAG_
-	 * values of litepcie_capability.h
+	 * how the c2h buffer ended: the bitwise OR of LITEPCIE_RECORD_
+	 * values of litepcie_limits.h
 	 */
 	__le32 flags;
 	__le64 sequence;

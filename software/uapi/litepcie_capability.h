@@ -323,6 +323,14 @@
 #define LITEPCIE_PCAPNG_FLAGS                   2
 #define LITEPCIE_PCAPNG_DROPPED                 4
 
+/* pcapng: older packet types, values of if_tsresol, least bytes of blocks */
+#define LITEPCIE_PCAPNG_OLD_PACKET              2
+#define LITEPCIE_PCAPNG_SIMPLE_PACKET           3
+#define LITEPCIE_PCAPNG_MICROSECONDS            6
+#define LITEPCIE_PCAPNG_NANOSECONDS             9
+#define LITEPCIE_PCAPNG_BLOCK_LEAST             12
+#define LITEPCIE_PCAPNG_RECORD_LEAST            32
+
 /* A seal: the word at MAGIC, offsets of its fields in bytes */
 #define LITEPCIE_CAPTURE_SEAL_MAGIC             0x4c420001
 #define LITEPCIE_CAPTURE_SEAL_AT_MAGIC          8
@@ -402,29 +410,6 @@
 #define LITEPCIE_STOCK_BUFFERS                  256
 #define LITEPCIE_STOCK_BUFFERS_PER_INTERRUPT    32
 
-/* Bytes of a buffer and buffers of a stream whose program has no wish */
-#define LITEPCIE_BUFFER_SIZE                    8192u
-#define LITEPCIE_BUFFER_COUNT                   256u
-
-/* Limits of what programs may ask of the driver and of the library */
-#define LITEPCIE_BUFFER_LEAST                   4096u
-#define LITEPCIE_BUFFER_MOST                    4194304u
-#define LITEPCIE_BUFFERS_LEAST                  4u
-#define LITEPCIE_STREAM_BUFFERS_LEAST           16u
-#define LITEPCIE_POLL_US_LEAST                  10u
-#define LITEPCIE_POLL_US_MOST                   1000000u
-#define LITEPCIE_FLUSH_US_MOST                  1000000u
-#define LITEPCIE_CAPTURE_RING_LEAST             65536u
-#define LITEPCIE_CAPTURE_RING_MOST              1073741824u
-#define LITEPCIE_CAPTURE_MBUF_LEAST             4096u
-#define LITEPCIE_CAPTURE_MBUF_MOST              4194304u
-#define LITEPCIE_CAPTURE_FRAME_MOST             16383u
-#define LITEPCIE_CAPTURE_PORTS                  16u
-#define LITEPCIE_CAPTURE_QUEUES                 16u
-#define LITEPCIE_CAPTURE_RULES                  16u
-#define LITEPCIE_RULE_WORDS                     16u
-#define LITEPCIE_CAPTURE_SPREAD                 128u
-
 /* Most interrupt causes; bytes of a beat; most reads without extended tags */
 #define LITEPCIE_CAUSES_MAX                     32
 #define LITEPCIE_BEAT_BYTES                     32
@@ -433,15 +418,12 @@
 /* Size of BAR0 in bytes */
 #define LITEPCIE_BAR0_SIZE                      0x20000
 
-/* DMA records and status lines: bits of control, flags, offsets in bytes */
+/* DMA records and status lines: bits of control, offsets in bytes */
 #define LITEPCIE_RECORDS_CONTROL_C2H_RECORDS    1
 #define LITEPCIE_RECORDS_CONTROL_C2H_STATUS     2
 #define LITEPCIE_RECORDS_CONTROL_H2C_STATUS     4
 #define LITEPCIE_RECORDS_LOG2_LEAST_ENTRIES     4
 #define LITEPCIE_RECORDS_LOG2_MOST_ENTRIES      16
-#define LITEPCIE_RECORD_FLAG_LAST               1u
-#define LITEPCIE_RECORD_FLAG_FLUSHED            2u
-#define LITEPCIE_RECORD_FLAG_ERROR              4u
 #define LITEPCIE_RECORD_BYTES                   0
 #define LITEPCIE_RECORD_FLAGS                   4
 #define LITEPCIE_RECORD_SEQUENCE                8
@@ -452,6 +434,10 @@
 #define LITEPCIE_STATUS_LINE_TIME               24
 #define LITEPCIE_STATUS_LINE_SIZE               32
 #define LITEPCIE_STATUS_LINE_CYCLES             1024
+
+/* After so many register reads, or us, reads of LitePCIe's h2c have settled */
+#define LITEPCIE_SETTLE_US                      16
+#define LITEPCIE_SETTLE_READS                   64
 
 /* Interrupt moderation: width in bits of cycles, and of the count above it */
 #define LITEPCIE_MODERATION_INTERVAL_BITS       24
@@ -550,5 +536,28 @@
 #define LITEPCIE_SENSORS_TEMPERATURE_SPAN       509.3140064
 #define LITEPCIE_SENSORS_TEMPERATURE_OFFSET     280.2308787
 #define LITEPCIE_SENSORS_VOLTAGE_FULL           3.0
+
+/* PCI IDs of Xilinx's PCIe blocks, which other gateware uses, too */
+#define LITEPCIE_PCI_VENDOR                     0x10ee
+#define LITEPCIE_PCI_DEVICE_COUNT               14
+#define LITEPCIE_PCI_DEVICES(ID) { \
+	ID(0x9021), \
+	ID(0x9022), \
+	ID(0x9024), \
+	ID(0x9028), \
+	ID(0x902f), \
+	ID(0x9031), \
+	ID(0x9032), \
+	ID(0x9034), \
+	ID(0x9038), \
+	ID(0x903f), \
+	ID(0x9041), \
+	ID(0x9042), \
+	ID(0x9044), \
+	ID(0x9048), \
+}
+
+/* Version of this release of driver, library and tools */
+#define LITEPCIE_RELEASE                        "0.1.0"
 
 #endif /* LITEPCIE_CAPABILITY_H */

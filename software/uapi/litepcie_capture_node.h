@@ -49,7 +49,7 @@
  * _MOST; and the most LITEPCIE_CAPTURE_PORTS, _QUEUES and _RULES of any card, the
  * words of a rule, and the entries of the spread
  */
-#include "litepcie_capability.h"
+#include "litepcie_limits.h"
 #include "litepcie.h"
 
 /*

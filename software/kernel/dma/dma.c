@@ -21,12 +21,10 @@
 #define IDLE_TIMEOUT_US		(40 * LITEPCIE_LONGEST_READ_US)
 /* period in us of the driver's timer while data flows in a run by read() or write() */
 #define STREAM_INTERVAL_US	100
-/* number of reads of a card register that together take longer than any DMA read by the card */
-#define SETTLE_READS		64
 
 const char *litepcie_way_name(const struct litepcie_way *way)
 {
-	return way->id == LITEPCIE_H2C ? "h2c" : "c2h";
+	return way->id == LITEPCIE_WAY_H2C ? "h2c" : "c2h";
 }
 
 static void way_write(struct litepcie_way *way, unsigned int reg, u32 value)
@@ -91,11 +89,11 @@ bool litepcie_dma_taken(struct litepcie_way *way)
 /*
  * LitePCIe's h2c engine says that it is idle once it has requested all data.  Completions that come
  * after a restart would be taken for data of the next run, which may be another file's.  So wait
- * until all completions have come.
+ * until all completions have come: so many register reads take longer than any read by the card.
  */
 static void let_reads_settle(struct litepcie_way *way)
 {
-	for (unsigned int n = 0; n < SETTLE_READS; n++)
+	for (unsigned int n = 0; n < LITEPCIE_SETTLE_READS; n++)
 		way_read(way, LITEPCIE_DMA_GROUP_ENABLE);
 }
 

@@ -131,7 +131,7 @@ static int get_end(const struct litepcie_run *run, u32 *bytes, u32 *flags)
 
 /*
  * Returns true if read() must fail at the next buffer, because the record of that buffer has
- * LITEPCIE_RECORD_FLAG_ERROR.  read() fails once for each such buffer.  If this read() has copied
+ * LITEPCIE_RECORD_ERROR.  read() fails once for each such buffer.  If this read() has copied
  * data already, it returns that data, and the next read() fails.
  */
 static bool is_bad(const struct litepcie_run *run, u32 flags)
@@ -139,7 +139,7 @@ static bool is_bad(const struct litepcie_run *run, u32 flags)
 	const struct litepcie_stream *stream = &run->way->stream;
 	u64 number = (stream->at >> ilog2(run->ring->geometry.size)) + 1;
 
-	if (!(flags & LITEPCIE_RECORD_FLAG_ERROR) || stream->warned == number)
+	if (!(flags & LITEPCIE_RECORD_ERROR) || stream->warned == number)
 		return false;
 	if (!run->done)
 		litepcie_stream_warn(run, number);

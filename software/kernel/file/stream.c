@@ -47,7 +47,7 @@ static u64 ready_bytes(struct litepcie_way *way)
 	if (way->run != LITEPCIE_RUN_STREAM)
 		return 0;
 	position = litepcie_held_position(way);
-	if (way->id == LITEPCIE_C2H)
+	if (way->id == LITEPCIE_WAY_C2H)
 		return position - way->stream.at;
 	if (way->held.advanced - way->hw_count >= way->depth)
 		return 0;
@@ -218,7 +218,7 @@ int litepcie_stream_hand_over(const struct litepcie_run *run, bool all)
 	mutex_lock(&way->mutex);
 	if (way->generation != run->generation)
 		err = -ECANCELED;
-	else if (way->id == LITEPCIE_C2H)
+	else if (way->id == LITEPCIE_WAY_C2H)
 		give_back(way);
 	else
 		send_part(way, all);

@@ -19,6 +19,7 @@
 #include <linux/slab.h>
 #include <uapi/linux/virtio_ids.h>
 
+#include "uapi/litepcie_capability.h"
 #include "virtio_device.h"
 
 /* the text "virt" in the register of VIRTIO_MMIO_MAGIC_VALUE */
@@ -324,5 +325,5 @@ module_auxiliary_driver(litepcie_virtio_driver);
 
 MODULE_DESCRIPTION("VirtIO devices of Lanebox PCIe cards");
 MODULE_AUTHOR("Lanebox contributors");
-MODULE_VERSION("0.1.0");
+MODULE_VERSION(LITEPCIE_RELEASE);
 MODULE_LICENSE("Dual BSD/GPL");

@@ -53,7 +53,7 @@ static struct {
 static const struct util_option table[] = {
 	{ .name = "flag", .letter = 'f', .to = &chosen.flag },
 	{ .name = "count", .letter = 'n', .value = "N", .parse = option_number,
-	  .to = &chosen.count, .low = 2, .high = 10, .rule = "it must be 2 to 10" },
+	  .to = &chosen.count, .low = 2, .high = 10, .rule = "it must be %llu to %llu" },
 	{ .name = "size", .value = "BYTES", .parse = option_size, .to = &chosen.bytes,
 	  .low = 1024, .rule = "it must be 1K or more" },
 	{ .name = "time", .value = "S", .parse = option_seconds, .to = &chosen.seconds,

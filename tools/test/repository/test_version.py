@@ -15,11 +15,9 @@ from tools.testing.repository import ROOT
 @pytest.mark.parametrize(
     "place, pattern",
     [
-        ("setup.py", r'version="([^"]+)"'),
-        ("software/Makefile", r"^RELEASE +:= (\S+)$"),
+        ("software/uapi/litepcie_capability.h", r'^#define LITEPCIE_RELEASE +"([^"]+)"'),
         ("software/python/pyproject.toml", r'^version = "([^"]+)"'),
         ("software/kernel/dkms.conf", r'^PACKAGE_VERSION="([^"]+)"'),
-        ("software/kernel/main.c", r'^MODULE_VERSION\("([^"]+)"\)'),
     ],
 )
 def test_every_part_has_one_version(place, pattern):

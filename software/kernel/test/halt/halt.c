@@ -172,7 +172,8 @@ static void test_reads_under_way_are_waited_for(void)
 {
 	way.in_flight = 4096;
 	need(!litepcie_dma_halt(&way), "the direction does not stop");
-	need(made.settled > SETTLE_READS, "completions may come after the direction has stopped");
+	need(made.settled > LITEPCIE_SETTLE_READS,
+	     "completions may come after the direction has stopped");
 }
 
 static void test_a_run_that_does_not_end_counts_as_stopped(void)

@@ -194,7 +194,7 @@ static void check_packet(const uint8_t *packet, uint32_t bytes)
 		const struct litepcie_record *record = next_record();
 		uint8_t *buffer = c2h + taken % COUNT * C2H_SIZE;
 		uint32_t part = bytes - at < C2H_SIZE ? bytes - at : C2H_SIZE;
-		uint32_t flags = at + part == bytes ? LITEPCIE_RECORD_FLAG_LAST : 0;
+		uint32_t flags = at + part == bytes ? LITEPCIE_RECORD_LAST : 0;
 
 		if (record->bytes != part || record->flags != flags)
 			fail("buffer %llu, at %u of %u: %u bytes, flags %u; not %u, %u",
@@ -343,7 +343,7 @@ static void flush_held(void)
 	need(!advance(LITEPCIE_WAY_C2H, COUNT, 0), "advance of c2h");
 	memset(h2c, 0x5a, 64);
 	need(!advance(LITEPCIE_WAY_H2C, 1, 64), "advance of h2c");
-	if (next_record()->bytes != 64 || records->flags != LITEPCIE_RECORD_FLAG_FLUSHED)
+	if (next_record()->bytes != 64 || records->flags != LITEPCIE_RECORD_FLUSHED)
 		fail("%u bytes, flags %u", records->bytes, records->flags);
 	stop();
 }

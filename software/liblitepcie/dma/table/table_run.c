@@ -19,14 +19,6 @@
 #define IDLE_LOOK_NS		400u
 #define IDLE_READS		(LITEPCIE_LONGEST_READ_US * 1000u / IDLE_LOOK_NS)
 
-/*
- * READS_SETTLE_PS is a device time in ps. After that time each read of host memory that the card
- * has issued is answered, or will never be answered. The device time is read at most SETTLE_READS
- * times.
- */
-#define SETTLE_READS		64
-#define READS_SETTLE_PS		16000000u
-
 /* Interrupts of the card ---------------------------------------------------------------------- */
 
 /*
@@ -116,16 +108,16 @@ static int disable(struct litepcie *dev, const struct litepcie_dma_registers *re
 
 /*
  * LitePCIe's engine would take completions of an earlier run's reads for data of the next run. So
- * wait until those completions have come. The number of reads of the device time is limited, in
- * case that time stands still.
+ * wait until those completions have come. The device time is read LITEPCIE_SETTLE_READS times at
+ * most, in case that time stands still.
  */
 static int let_reads_settle(struct litepcie *dev)
 {
-	uint64_t settled = READS_SETTLE_PS / dev->card.tick_ps, start = 0, now;
+	uint64_t settled = LITEPCIE_SETTLE_US * 1000000u / dev->card.tick_ps, start = 0, now;
 	int rc = litepcie_time_read(dev, &start);
 
 	now = start;
-	for (int i = 0; rc == 0 && i < SETTLE_READS && now - start < settled; i++)
+	for (int i = 0; rc == 0 && i < LITEPCIE_SETTLE_READS && now - start < settled; i++)
 		rc = litepcie_time_read(dev, &now);
 	return rc;
 }

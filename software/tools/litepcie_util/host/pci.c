@@ -21,6 +21,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "litepcie_capability.h"
+
 #define DEVICES	"/sys/bus/pci/devices"
 
 /* Files of sysfs ------------------------------------------------------------------------------ */
@@ -242,16 +244,12 @@ bool pci_parse_address(const char *text, char address[PCI_ADDRESS])
 
 bool pci_is_card(const struct pci_function *function)
 {
-	/*
-	 * The numbers are those of the table in software/kernel/pci.c: vendor 0x10ee (Xilinx), and
-	 * device 0x90GL. G is the PCIe generation, and L is the number of lanes; 0xf stands for 16
-	 * lanes, which generation 4 does not have.
-	 */
-	unsigned int lanes = function->device & 0xf, gen = function->device >> 4 & 0xf;
+	static const uint16_t devices[] = LITEPCIE_PCI_DEVICES();
 
-	return function->vendor == 0x10ee && function->device >> 8 == 0x90 &&
-	       gen >= 2 && gen <= 4 &&
-	       (lanes == 1 || lanes == 2 || lanes == 4 || lanes == 8 || (lanes == 15 && gen < 4));
+	for (unsigned int n = 0; n < LITEPCIE_PCI_DEVICE_COUNT; n++)
+		if (function->vendor == LITEPCIE_PCI_VENDOR && function->device == devices[n])
+			return true;
+	return false;
 }
 
 int pci_each(void (*visit)(void *context, const char *address), void *context)
