@@ -215,7 +215,7 @@ enum litepcie_right {
 };
 
 enum litepcie_right litepcie_right(struct litepcie *card, unsigned int bar, u64 offset, u64 size);
-u32 litepcie_steered(enum litepcie_direction id);
+u32 litepcie_steered(u32 id);
 
 /* Functions of irq.c: the card's interrupt messages */
 int litepcie_irq_init(struct litepcie *card);

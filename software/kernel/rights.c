@@ -145,8 +145,8 @@ enum litepcie_right litepcie_right(struct litepcie *card, unsigned int bar, u64 
  * Returns the bits of the pattern block's control register that act on direction @id.  Bits whose
  * meaning is unknown are included, since they may act on this direction.
  */
-u32 litepcie_steered(enum litepcie_direction id)
+u32 litepcie_steered(u32 id)
 {
-	return id == LITEPCIE_C2H ? ~LITEPCIE_PATTERN_BIT_H2C_CHECK :
+	return id == LITEPCIE_WAY_C2H ? ~LITEPCIE_PATTERN_BIT_H2C_CHECK :
 				    ~LITEPCIE_PATTERN_BIT_C2H_GENERATE;
 }

@@ -40,19 +40,19 @@ static const char *run_name(const struct litepcie_way *way)
 
 static ssize_t h2c_run_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
-	return sysfs_emit(buf, "%s\n", run_name(&to_chan(dev)->way[LITEPCIE_H2C]));
+	return sysfs_emit(buf, "%s\n", run_name(&to_chan(dev)->way[LITEPCIE_WAY_H2C]));
 }
 static DEVICE_ATTR_RO(h2c_run);
 
 static ssize_t c2h_run_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
-	return sysfs_emit(buf, "%s\n", run_name(&to_chan(dev)->way[LITEPCIE_C2H]));
+	return sysfs_emit(buf, "%s\n", run_name(&to_chan(dev)->way[LITEPCIE_WAY_C2H]));
 }
 static DEVICE_ATTR_RO(c2h_run);
 
 struct count_attribute {
 	struct device_attribute	attr;
-	enum litepcie_direction	id;
+	u32			id;
 	size_t			offset;
 };
 
@@ -75,15 +75,15 @@ static ssize_t count_show(struct device *dev, struct device_attribute *attr, cha
 		.offset	= offsetof(struct litepcie_way, _field),		\
 	}
 
-COUNT_ATTRIBUTE(h2c_buffers, LITEPCIE_H2C, hw_count);
-COUNT_ATTRIBUTE(c2h_buffers, LITEPCIE_C2H, hw_count);
-COUNT_ATTRIBUTE(h2c_interrupts, LITEPCIE_H2C, interrupts);
-COUNT_ATTRIBUTE(c2h_interrupts, LITEPCIE_C2H, interrupts);
-COUNT_ATTRIBUTE(h2c_lost, LITEPCIE_H2C, lost);
-COUNT_ATTRIBUTE(c2h_lost, LITEPCIE_C2H, lost);
-COUNT_ATTRIBUTE(h2c_unsent, LITEPCIE_H2C, unsent);
-COUNT_ATTRIBUTE(h2c_interrupts_missed, LITEPCIE_H2C, missed);
-COUNT_ATTRIBUTE(c2h_interrupts_missed, LITEPCIE_C2H, missed);
+COUNT_ATTRIBUTE(h2c_buffers, LITEPCIE_WAY_H2C, hw_count);
+COUNT_ATTRIBUTE(c2h_buffers, LITEPCIE_WAY_C2H, hw_count);
+COUNT_ATTRIBUTE(h2c_interrupts, LITEPCIE_WAY_H2C, interrupts);
+COUNT_ATTRIBUTE(c2h_interrupts, LITEPCIE_WAY_C2H, interrupts);
+COUNT_ATTRIBUTE(h2c_lost, LITEPCIE_WAY_H2C, lost);
+COUNT_ATTRIBUTE(c2h_lost, LITEPCIE_WAY_C2H, lost);
+COUNT_ATTRIBUTE(h2c_unsent, LITEPCIE_WAY_H2C, unsent);
+COUNT_ATTRIBUTE(h2c_interrupts_missed, LITEPCIE_WAY_H2C, missed);
+COUNT_ATTRIBUTE(c2h_interrupts_missed, LITEPCIE_WAY_C2H, missed);
 
 static struct attribute *litepcie_attrs[] = {
 	&dev_attr_target.attr,

@@ -20,7 +20,8 @@
 #define show_kind(run)	__print_symbolic(run, { LITEPCIE_RUN_REST, "stop" },		\
 			{ LITEPCIE_RUN_LOOP, "start" }, { LITEPCIE_RUN_HELD, "start held" },	\
 			{ LITEPCIE_RUN_STREAM, "start stream" })
-#define show_way(id)	__print_symbolic(id, { LITEPCIE_H2C, "h2c" }, { LITEPCIE_C2H, "c2h" })
+#define show_way(id)								\
+	__print_symbolic(id, { LITEPCIE_WAY_H2C, "h2c" }, { LITEPCIE_WAY_C2H, "c2h" })
 
 TRACE_EVENT(litepcie_run,
 	TP_PROTO(struct litepcie_way *way, u32 run, int error),

@@ -66,7 +66,7 @@ def test_the_status_page_s_count_is_ordered():
     [
         "WRITE_ONCE(way->status->buffers, way->hw_count);",
         "way->status->buffers = way->hw_count;",
-        "page->way[LITEPCIE_C2H].buffers = 1;",
+        "page->way[LITEPCIE_WAY_C2H].buffers = 1;",
         "u64 done = READ_ONCE(way->status->buffers);",
         "u64 done = smp_load_acquire(&way->status->buffers);",
         "smp_store_release(&way->index->software, way->status->buffers);",

@@ -28,11 +28,7 @@ struct litepcie_block;
 struct litepcie_chan;
 struct litepcie_file;
 
-enum litepcie_direction {
-	LITEPCIE_H2C,
-	LITEPCIE_C2H,
-	LITEPCIE_WAYS
-};
+#define LITEPCIE_WAYS	2	/* directions of a channel: LITEPCIE_WAY_H2C and _C2H */
 
 /*
  * The counts of a held run or a stream, in which the card uses only descriptors that the driver has
@@ -80,7 +76,7 @@ struct litepcie_stream {
 
 struct litepcie_way {
 	struct litepcie_chan	*chan;
-	enum litepcie_direction	id;
+	u32			id;	/* LITEPCIE_WAY_ */
 	/* address of the direction's registers, whose offsets are the LITEPCIE_DMA_GROUP_ values */
 	void __iomem		*regs;
 	/* number of this direction's interrupt cause, a bit of the interrupt registers */

@@ -110,7 +110,7 @@ int litepcie_held_update(struct litepcie_way *way)
 	 * The endpoint may still hold posted writes of data that it has counted.  A second read
 	 * gives them a whole round trip to arrive.
 	 */
-	if (news && way->id == LITEPCIE_C2H)
+	if (news && way->id == LITEPCIE_WAY_C2H)
 		readl(status);
 	WRITE_ONCE(held->done, held->done + news);
 	done = settled(way);

@@ -60,8 +60,9 @@ void litepcie_moderation_probe(struct litepcie_chan *chan, unsigned int index)
 	    block->size < sizeof(u32))
 		return;
 	for (unsigned int n = 0; n < LITEPCIE_WAYS; n++) {
-		u32 place = litepcie_parameter(block, n == LITEPCIE_C2H ? LITEPCIE_MODERATION_C2H :
-									  LITEPCIE_MODERATION_H2C);
+		u32 place = litepcie_parameter(block, n == LITEPCIE_WAY_C2H ?
+						      LITEPCIE_MODERATION_C2H :
+						      LITEPCIE_MODERATION_H2C);
 
 		if (place <= block->size - sizeof(u32) && IS_ALIGNED(place, sizeof(u32)))
 			chan->way[n].moderation = chan->card->bar0 + block->offset + place;

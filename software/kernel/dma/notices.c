@@ -121,7 +121,7 @@ void litepcie_notices_init(struct litepcie_chan *chan, unsigned int index)
 	struct litepcie_notices *notices = &chan->notices;
 	struct litepcie *card = chan->card;
 	gfp_t gfp = GFP_KERNEL | __GFP_ZERO | __GFP_COMP;
-	u32 entries = roundup_pow_of_two(chan->way[LITEPCIE_C2H].depth);
+	u32 entries = roundup_pow_of_two(chan->way[LITEPCIE_WAY_C2H].depth);
 	struct page *page;
 
 	notices->block = litepcie_block_find(card, LITEPCIE_BLOCK_RECORDS, index);
@@ -163,7 +163,7 @@ static void set_control(struct litepcie_notices *notices, u32 clear, u32 set, bo
 
 static u32 control_of(const struct litepcie_way *way)
 {
-	return way->id == LITEPCIE_C2H ? CONTROL_C2H : CONTROL_H2C;
+	return way->id == LITEPCIE_WAY_C2H ? CONTROL_C2H : CONTROL_H2C;
 }
 
 /* Clear the status line, so that no program takes counts of an earlier run for new ones. */
@@ -197,7 +197,7 @@ void litepcie_notices_start(struct litepcie_way *way, u32 flush_us)
 
 	WRITE_ONCE(way->told, true);
 	clear_line(way);
-	if (way->id == LITEPCIE_C2H) {
+	if (way->id == LITEPCIE_WAY_C2H) {
 		memset(notices->records, 0, litepcie_notices_bytes(notices));
 		write_place(notices, LITEPCIE_RECORDS_WRITER_STATUS_BASE, line);
 		write_place(notices, LITEPCIE_RECORDS_WRITER_RECORDS_BASE, notices->records_dma);

@@ -34,7 +34,7 @@ static struct litepcie_ring *make_ring(struct litepcie_way *way,
 				       struct litepcie_allowance *allowance)
 {
 	enum dma_data_direction direction =
-		way->id == LITEPCIE_H2C ? DMA_TO_DEVICE : DMA_FROM_DEVICE;
+		way->id == LITEPCIE_WAY_H2C ? DMA_TO_DEVICE : DMA_FROM_DEVICE;
 
 	if (memory)
 		return litepcie_ring_wrap(dma_device(way), direction, geometry, memory);
@@ -375,8 +375,8 @@ int litepcie_owner_steer(struct litepcie_file *file, struct litepcie_chan *chan,
 	u32 changed, others = 0;
 	int err = 0;
 
-	mutex_lock(&chan->way[LITEPCIE_H2C].mutex);
-	mutex_lock_nested(&chan->way[LITEPCIE_C2H].mutex, SINGLE_DEPTH_NESTING);
+	mutex_lock(&chan->way[LITEPCIE_WAY_H2C].mutex);
+	mutex_lock_nested(&chan->way[LITEPCIE_WAY_C2H].mutex, SINGLE_DEPTH_NESTING);
 	for (unsigned int n = 0; n < LITEPCIE_WAYS; n++)
 		if (chan->way[n].owner && chan->way[n].owner != file)
 			others |= acts_on[n];
@@ -385,7 +385,7 @@ int litepcie_owner_steer(struct litepcie_file *file, struct litepcie_chan *chan,
 		err = -EBUSY;
 	else
 		writel(value, reg);
-	mutex_unlock(&chan->way[LITEPCIE_C2H].mutex);
-	mutex_unlock(&chan->way[LITEPCIE_H2C].mutex);
+	mutex_unlock(&chan->way[LITEPCIE_WAY_C2H].mutex);
+	mutex_unlock(&chan->way[LITEPCIE_WAY_H2C].mutex);
 	return err;
 }

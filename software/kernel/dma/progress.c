@@ -67,7 +67,8 @@ static __always_inline int update_locked(struct litepcie_way *way)
 static __always_inline void tell_pollers(struct litepcie_way *way)
 {
 	struct litepcie_chan *chan = way->chan;
-	__poll_t news = way->id == LITEPCIE_C2H ? EPOLLIN | EPOLLRDNORM : EPOLLOUT | EPOLLWRNORM;
+	__poll_t news = way->id == LITEPCIE_WAY_C2H ? EPOLLIN | EPOLLRDNORM :
+						      EPOLLOUT | EPOLLWRNORM;
 
 	if (!wq_has_sleeper(&chan->pollers))
 		return;

@@ -49,7 +49,7 @@ static int litepcie_open(struct inode *inode, struct file *filp)
 		goto free;
 	file->chan = chan;
 	file->filp = filp;
-	file->ends[LITEPCIE_C2H].flush_us = READ_FLUSH_US;
+	file->ends[LITEPCIE_WAY_C2H].flush_us = READ_FLUSH_US;
 	filp->private_data = file;
 	err = litepcie_enter(chan->card);
 	if (err)
@@ -98,12 +98,12 @@ static int litepcie_release(struct inode *inode, struct file *filp)
  * count.  h2c: returns true if the ring has two or more free buffers beyond that count.
  */
 static bool has_news(struct litepcie_way *way, const struct litepcie_file *file,
-		     enum litepcie_direction id)
+		     u32 id)
 {
 	u64 hardware = READ_ONCE(way->hw_count);
 	u64 software = READ_ONCE(file->index->way[id].software);
 
-	return id == LITEPCIE_C2H ? hardware > software :
+	return id == LITEPCIE_WAY_C2H ? hardware > software :
 				    software < hardware + READ_ONCE(way->count) - 1;
 }
 
@@ -120,15 +120,15 @@ static bool has_buffers(struct litepcie_way *way)
  * Decides poll() in LitePCIe's loop (LITEPCIE_RUN_LOOP): returns true if enough buffers are ready.
  * The conditions are those of LitePCIe's own driver, since LitePCIe's programs rely on them.
  */
-static bool has_enough(struct litepcie_way *way, enum litepcie_direction id)
+static bool has_enough(struct litepcie_way *way, u32 id)
 {
 	s64 ahead = READ_ONCE(way->hw_count) - READ_ONCE(way->sw_count);
 
-	return id == LITEPCIE_C2H ? ahead > 2 : -ahead < READ_ONCE(way->margin);
+	return id == LITEPCIE_WAY_C2H ? ahead > 2 : -ahead < READ_ONCE(way->margin);
 }
 
 static __always_inline bool is_ready(struct litepcie_way *way, const struct litepcie_file *file,
-				     enum litepcie_direction id)
+				     u32 id)
 {
 	if (READ_ONCE(way->indexed))
 		return has_news(way, file, id);
@@ -153,7 +153,7 @@ static __always_inline bool is_ready(struct litepcie_way *way, const struct lite
  * Returns what poll() reports for one direction.  The function takes no lock: code that changes a
  * field which this function reads calls litepcie_dma_news() afterwards.
  */
-static __always_inline __poll_t poll_way(struct litepcie_file *file, enum litepcie_direction id)
+static __always_inline __poll_t poll_way(struct litepcie_file *file, u32 id)
 {
 	struct litepcie_way *way = &file->chan->way[id];
 
@@ -161,14 +161,14 @@ static __always_inline __poll_t poll_way(struct litepcie_file *file, enum litepc
 		return EPOLLERR;
 	if (!is_ready(way, file, id))
 		return 0;
-	return id == LITEPCIE_C2H ? EPOLLIN | EPOLLRDNORM : EPOLLOUT | EPOLLWRNORM;
+	return id == LITEPCIE_WAY_C2H ? EPOLLIN | EPOLLRDNORM : EPOLLOUT | EPOLLWRNORM;
 }
 
 /* Returns the events of poll() for a program that waits for neither direction: errors only. */
 static __poll_t errors(struct litepcie_chan *chan)
 {
-	bool failed = READ_ONCE(chan->way[LITEPCIE_C2H].error) ||
-		      READ_ONCE(chan->way[LITEPCIE_H2C].error);
+	bool failed = READ_ONCE(chan->way[LITEPCIE_WAY_C2H].error) ||
+		      READ_ONCE(chan->way[LITEPCIE_WAY_H2C].error);
 
 	return failed ? EPOLLERR : 0;
 }
@@ -186,9 +186,9 @@ static __poll_t litepcie_poll(struct file *filp, struct poll_table_struct *table
 
 	poll_wait(filp, &file->chan->pollers, table);
 	if (wanted & (EPOLLIN | EPOLLRDNORM))
-		mask |= poll_way(file, LITEPCIE_C2H);
+		mask |= poll_way(file, LITEPCIE_WAY_C2H);
 	if (wanted & (EPOLLOUT | EPOLLWRNORM))
-		mask |= poll_way(file, LITEPCIE_H2C);
+		mask |= poll_way(file, LITEPCIE_WAY_H2C);
 	if (!(wanted & (EPOLLIN | EPOLLRDNORM | EPOLLOUT | EPOLLWRNORM)))
 		mask |= errors(file->chan);
 	return litepcie_is_gone(file->chan->card) ? EPOLLHUP | EPOLLERR : mask;
@@ -254,7 +254,7 @@ static void chan_release(struct device *dev)
 	kfree(chan);
 }
 
-static void way_init(struct litepcie_chan *chan, enum litepcie_direction id)
+static void way_init(struct litepcie_chan *chan, u32 id)
 {
 	struct litepcie_way *way = &chan->way[id];
 

@@ -32,8 +32,8 @@ static int write_register(struct litepcie_file *file, u32 addr, u32 value,
 			  enum litepcie_right right)
 {
 	const u32 acts_on[] = {
-		[LITEPCIE_H2C] = litepcie_steered(LITEPCIE_H2C),
-		[LITEPCIE_C2H] = litepcie_steered(LITEPCIE_C2H),
+		[LITEPCIE_WAY_H2C] = litepcie_steered(LITEPCIE_WAY_H2C),
+		[LITEPCIE_WAY_C2H] = litepcie_steered(LITEPCIE_WAY_C2H),
 	};
 	struct litepcie *card = file->chan->card;
 
@@ -78,8 +78,7 @@ static int ioctl_loopback(struct litepcie_file *file, void *argument)
 	return litepcie_owner_steer(file, chan, chan->loopback, !!dma->loopback_enable, acts_on);
 }
 
-static int run(struct litepcie_file *file, enum litepcie_direction id, bool enable,
-	       __s64 *hw_count, __s64 *sw_count)
+static int run(struct litepcie_file *file, u32 id, bool enable, __s64 *hw_count, __s64 *sw_count)
 {
 	struct litepcie_way *way = &file->chan->way[id];
 	int err;
@@ -99,14 +98,14 @@ static int ioctl_writer(struct litepcie_file *file, void *argument)
 {
 	struct litepcie_ioctl_dma_writer *writer = argument;
 
-	return run(file, LITEPCIE_C2H, writer->enable, &writer->hw_count, &writer->sw_count);
+	return run(file, LITEPCIE_WAY_C2H, writer->enable, &writer->hw_count, &writer->sw_count);
 }
 
 static int ioctl_reader(struct litepcie_file *file, void *argument)
 {
 	struct litepcie_ioctl_dma_reader *reader = argument;
 
-	return run(file, LITEPCIE_H2C, reader->enable, &reader->hw_count, &reader->sw_count);
+	return run(file, LITEPCIE_WAY_H2C, reader->enable, &reader->hw_count, &reader->sw_count);
 }
 
 /* Fill in mmap() offset, buffer size and buffer count of the two rings that @file would map. */
@@ -115,8 +114,8 @@ static int ioctl_mmap_info(struct litepcie_file *file, void *argument)
 	struct litepcie_ioctl_mmap_dma_info *info = argument;
 	struct litepcie_geometry h2c, c2h;
 
-	h2c = litepcie_owner_geometry(&file->chan->way[LITEPCIE_H2C], file);
-	c2h = litepcie_owner_geometry(&file->chan->way[LITEPCIE_C2H], file);
+	h2c = litepcie_owner_geometry(&file->chan->way[LITEPCIE_WAY_H2C], file);
+	c2h = litepcie_owner_geometry(&file->chan->way[LITEPCIE_WAY_C2H], file);
 	info->dma_tx_buf_offset = 0;
 	info->dma_tx_buf_size = h2c.size;
 	info->dma_tx_buf_count = h2c.count;
@@ -131,8 +130,7 @@ static int ioctl_mmap_info(struct litepcie_file *file, void *argument)
  * since the direction has an owner already.  Returns 1 if the request was granted or nothing was
  * requested.
  */
-static u8 lock_way(struct litepcie_file *file, enum litepcie_direction id, bool request,
-		   bool release)
+static u8 lock_way(struct litepcie_file *file, u32 id, bool request, bool release)
 {
 	struct litepcie_way *way = &file->chan->way[id];
 	u8 status = 1;
@@ -148,9 +146,9 @@ static int ioctl_lock(struct litepcie_file *file, void *argument)
 {
 	struct litepcie_ioctl_lock *lock = argument;
 
-	lock->dma_reader_status = lock_way(file, LITEPCIE_H2C, lock->dma_reader_request,
+	lock->dma_reader_status = lock_way(file, LITEPCIE_WAY_H2C, lock->dma_reader_request,
 					   lock->dma_reader_release);
-	lock->dma_writer_status = lock_way(file, LITEPCIE_C2H, lock->dma_writer_request,
+	lock->dma_writer_status = lock_way(file, LITEPCIE_WAY_C2H, lock->dma_writer_request,
 					   lock->dma_writer_release);
 	return 0;
 }
@@ -160,7 +158,7 @@ static int ioctl_lock(struct litepcie_file *file, void *argument)
  * may go backwards, since LitePCIe's programs do that.  If the direction has no owner, the call
  * does nothing, so the next owner begins with 0.
  */
-static int set_sw_count(struct litepcie_file *file, enum litepcie_direction id, s64 sw_count)
+static int set_sw_count(struct litepcie_file *file, u32 id, s64 sw_count)
 {
 	struct litepcie_way *way = &file->chan->way[id];
 	bool back = false;
@@ -190,14 +188,14 @@ static int ioctl_writer_update(struct litepcie_file *file, void *argument)
 {
 	const struct litepcie_ioctl_mmap_dma_update *update = argument;
 
-	return set_sw_count(file, LITEPCIE_C2H, update->sw_count);
+	return set_sw_count(file, LITEPCIE_WAY_C2H, update->sw_count);
 }
 
 static int ioctl_reader_update(struct litepcie_file *file, void *argument)
 {
 	const struct litepcie_ioctl_mmap_dma_update *update = argument;
 
-	return set_sw_count(file, LITEPCIE_H2C, update->sw_count);
+	return set_sw_count(file, LITEPCIE_WAY_H2C, update->sw_count);
 }
 
 /* Lanebox's own calls ----------------------------------------------------- */
@@ -219,7 +217,7 @@ static int ioctl_advance(struct litepcie_file *file, void *argument)
 	int err;
 
 	if (!way || advance->reserved || advance->flags & ~LITEPCIE_ADVANCE_NOTIFY ||
-	    advance->count > way->depth || (advance->lengths && way->id == LITEPCIE_C2H))
+	    advance->count > way->depth || (advance->lengths && way->id == LITEPCIE_WAY_C2H))
 		return -EINVAL;
 	lengths = copy_lengths(advance);
 	if (IS_ERR(lengths))

@@ -85,7 +85,7 @@ static int map_ring(struct vm_area_struct *vma, struct litepcie_ring *ring)
  */
 static struct litepcie_way *way_at(struct litepcie_file *file, u64 offset)
 {
-	struct litepcie_way *h2c = &file->chan->way[LITEPCIE_H2C];
+	struct litepcie_way *h2c = &file->chan->way[LITEPCIE_WAY_H2C];
 	struct litepcie_geometry geometry;
 
 	if (!offset)
@@ -93,7 +93,7 @@ static struct litepcie_way *way_at(struct litepcie_file *file, u64 offset)
 	geometry = litepcie_owner_geometry(h2c, file);
 	if (offset != (u64)geometry.size * geometry.count)
 		return NULL;
-	return &file->chan->way[LITEPCIE_C2H];
+	return &file->chan->way[LITEPCIE_WAY_C2H];
 }
 
 static int mmap_way(struct litepcie_way *way, struct litepcie_file *file,
@@ -149,9 +149,9 @@ static int mmap_place(struct litepcie_file *file, struct vm_area_struct *vma)
 		way = way_at(file, offset);
 		return way ? mmap_way(way, file, vma) : -EINVAL;
 	case LITEPCIE_REGION_H2C:
-		return mmap_way(&chan->way[LITEPCIE_H2C], file, vma);
+		return mmap_way(&chan->way[LITEPCIE_WAY_H2C], file, vma);
 	case LITEPCIE_REGION_C2H:
-		return mmap_way(&chan->way[LITEPCIE_C2H], file, vma);
+		return mmap_way(&chan->way[LITEPCIE_WAY_C2H], file, vma);
 	case LITEPCIE_REGION_STATUS:
 		return map_kept(vma, chan->status, PAGE_SIZE, false);
 	case LITEPCIE_REGION_INDEX:

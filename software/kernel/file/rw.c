@@ -57,7 +57,7 @@ static bool is_ready(struct litepcie_way *way)
 	bool ready;
 
 	spin_lock_irq(&way->wait.lock);
-	ready = way->error || (way->id == LITEPCIE_C2H ? has_data(way) : has_room(way));
+	ready = way->error || (way->id == LITEPCIE_WAY_C2H ? has_data(way) : has_room(way));
 	spin_unlock_irq(&way->wait.lock);
 	return ready || litepcie_is_gone(litepcie_of(way));
 }
@@ -117,7 +117,8 @@ static void run_end(struct run *run)
 		way->lost += run->lost;
 		spin_unlock_irq(&way->wait.lock);
 		dev_warn_ratelimited(litepcie_dev(way), "%s too late, %llu buffers lost\n",
-				     way->id == LITEPCIE_C2H ? "Reading" : "Writing", run->lost);
+				     way->id == LITEPCIE_WAY_C2H ? "Reading" : "Writing",
+				     run->lost);
 	}
 	litepcie_ring_put(run->ring);
 }
@@ -289,7 +290,7 @@ static ssize_t transfer_some(struct litepcie_way *way, struct litepcie_file *fil
 	if (!done) {
 		if (iov_iter_count(iter) < run.ring->geometry.size)
 			done = -EINVAL;
-		else if (way->id == LITEPCIE_C2H)
+		else if (way->id == LITEPCIE_WAY_C2H)
 			done = read_buffers(&run, iter);
 		else
 			done = write_buffers(&run, iter);
@@ -304,7 +305,7 @@ static ssize_t transfer_some(struct litepcie_way *way, struct litepcie_file *fil
  * Returns bytes or -errno.  Returns 0 only for a length of 0, since 0 would mean the end of the
  * file.
  */
-static ssize_t transfer(struct kiocb *iocb, struct iov_iter *iter, enum litepcie_direction id)
+static ssize_t transfer(struct kiocb *iocb, struct iov_iter *iter, u32 id)
 {
 	struct litepcie_file *file = iocb->ki_filp->private_data;
 	struct litepcie_way *way = &file->chan->way[id];
@@ -324,7 +325,7 @@ static ssize_t transfer(struct kiocb *iocb, struct iov_iter *iter, enum litepcie
 
 ssize_t litepcie_read_iter(struct kiocb *iocb, struct iov_iter *to)
 {
-	return transfer(iocb, to, LITEPCIE_C2H);
+	return transfer(iocb, to, LITEPCIE_WAY_C2H);
 }
 
 int litepcie_fsync(struct file *filp, loff_t start, loff_t end, int datasync)
@@ -334,5 +335,5 @@ int litepcie_fsync(struct file *filp, loff_t start, loff_t end, int datasync)
 
 ssize_t litepcie_write_iter(struct kiocb *iocb, struct iov_iter *from)
 {
-	return transfer(iocb, from, LITEPCIE_H2C);
+	return transfer(iocb, from, LITEPCIE_WAY_H2C);
 }

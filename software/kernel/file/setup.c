@@ -215,7 +215,7 @@ int litepcie_setup_info(struct litepcie_file *file, void *argument)
 		.index_offset	= (u64)LITEPCIE_REGION_INDEX << LITEPCIE_MMAP_SHIFT,
 		.table_depth	= way->depth,
 	};
-	if (way->id == LITEPCIE_C2H)
+	if (way->id == LITEPCIE_WAY_C2H)
 		info->records_bytes = litepcie_notices_bytes(&file->chan->notices);
 	if (info->records_bytes)
 		info->records_offset = (u64)LITEPCIE_REGION_RECORDS << LITEPCIE_MMAP_SHIFT;

@@ -264,7 +264,7 @@ int litepcie_stream_begin(struct litepcie_run *run, struct litepcie_way *way,
 	if (!err) {
 		*run = (struct litepcie_run){ way, way->ring, way->generation, way->ends };
 		litepcie_ring_get(run->ring);
-		if (started && way->id == LITEPCIE_C2H)
+		if (started && way->id == LITEPCIE_WAY_C2H)
 			give_back(way);
 		WRITE_ONCE(way->status->advanced, way->held.advanced);
 	}

@@ -194,7 +194,7 @@ static bool has_failed(const struct litepcie_run *run)
  */
 int litepcie_stream_sync(struct litepcie_file *file)
 {
-	struct litepcie_way *way = &file->chan->way[LITEPCIE_H2C];
+	struct litepcie_way *way = &file->chan->way[LITEPCIE_WAY_H2C];
 	struct litepcie_run run;
 	int err = 0;
 
@@ -226,7 +226,7 @@ int litepcie_stream_sync(struct litepcie_file *file)
  */
 void litepcie_stream_close(struct litepcie_file *file)
 {
-	struct litepcie_way *way = &file->chan->way[LITEPCIE_H2C];
+	struct litepcie_way *way = &file->chan->way[LITEPCIE_WAY_H2C];
 	struct litepcie_run run;
 	u64 left = 0;
 	int err;

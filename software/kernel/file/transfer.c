@@ -62,13 +62,13 @@ static int transfer_ready(struct litepcie_run *run, struct iov_iter *iter)
 	u64 most;
 
 	while (!err && !run->ended && iov_iter_count(iter) && (most = litepcie_stream_bytes(run))) {
-		part = run->way->id == LITEPCIE_C2H ? read_part(run, iter) :
+		part = run->way->id == LITEPCIE_WAY_C2H ? read_part(run, iter) :
 						      litepcie_stream_write(run, iter, most);
 		if (part < 0)
 			return part;
 		err = litepcie_stream_hand_over(run, false);
 		/* c2h: the program has the bytes of @part, even if the run has ended meanwhile. */
-		if (!err || run->way->id == LITEPCIE_C2H)
+		if (!err || run->way->id == LITEPCIE_WAY_C2H)
 			run->done += part;
 	}
 	return err;
@@ -83,14 +83,14 @@ static bool goes_on(const struct litepcie_run *run, const struct iov_iter *iter)
 {
 	if (!iov_iter_count(iter) || run->ended)
 		return false;
-	return !run->done || run->way->id == LITEPCIE_H2C || run->ends.packets;
+	return !run->done || run->way->id == LITEPCIE_WAY_H2C || run->ends.packets;
 }
 
 static int transfer(struct litepcie_run *run, struct iov_iter *iter, bool nonblock)
 {
 	int err = 0;
 
-	if (run->way->id == LITEPCIE_H2C)
+	if (run->way->id == LITEPCIE_WAY_H2C)
 		err = litepcie_packet_begin(run, iov_iter_count(iter));
 	while (!err && goes_on(run, iter)) {
 		if (!litepcie_stream_bytes(run))
@@ -118,7 +118,7 @@ static ssize_t transfer_locked(struct litepcie_way *way, struct litepcie_file *f
 	if (err)
 		return err;
 	err = transfer(&run, iter, nonblock);
-	if (way->id == LITEPCIE_H2C)
+	if (way->id == LITEPCIE_WAY_H2C)
 		litepcie_stream_flush_later(&run);
 	litepcie_ring_put(run.ring);
 	return run.done ? run.done : err;

@@ -106,7 +106,7 @@ static u64 litepcie_load_told(const __u64 *word)
  */
 static void announce(__u64 *buffers, u64 count)
 {
-	if (way->run == LITEPCIE_RUN_HELD && way->id == LITEPCIE_C2H && count > *buffers)
+	if (way->run == LITEPCIE_RUN_HELD && way->id == LITEPCIE_WAY_C2H && count > *buffers)
 		need(reads >= 2,
 		     "a count is announced before a read has been answered after its data");
 	need(status.position == (way->run == LITEPCIE_RUN_HELD ? ends[(count - 1) % DEPTH] :
@@ -187,7 +187,7 @@ bool litepcie_dma_progress(struct litepcie_way *way);
 
 /* Tests of the driver's counts ----------------------------------------------------------------- */
 
-static void begin(enum litepcie_direction id, u32 run, u32 count, u32 mode)
+static void begin(u32 id, u32 run, u32 count, u32 mode)
 {
 	static u8 registers[LITEPCIE_DMA_GROUP_TABLE_LOOP_STATUS + 4];
 
@@ -209,7 +209,7 @@ static void begin(enum litepcie_direction id, u32 run, u32 count, u32 mode)
  * Begin a held run as if @ahead descriptors had been handed over before, each a whole buffer, and
  * were done.
  */
-static void begin_held(enum litepcie_direction id, u64 ahead, u32 mode)
+static void begin_held(u32 id, u64 ahead, u32 mode)
 {
 	begin(id, LITEPCIE_RUN_HELD, DEPTH / 2, mode);
 	way->held.advanced = ahead;
@@ -244,7 +244,7 @@ static void the_loop_goes_on(u32 count)
 {
 	u64 wrap = (u64)count << 16;
 
-	begin(LITEPCIE_C2H, LITEPCIE_RUN_LOOP, count, LITEPCIE_MODE_INTERRUPT);
+	begin(LITEPCIE_WAY_C2H, LITEPCIE_RUN_LOOP, count, LITEPCIE_MODE_INTERRUPT);
 	for (u64 at = wrap - 3; at < 3 * wrap; at += at % wrap == 3 ? wrap - 6 : 1) {
 		card_is_at((u32)(at / count << 16 | at % count));
 		need(litepcie_dma_progress(way), "progress in the loop is not reported");
@@ -257,7 +257,7 @@ static void the_loop_goes_on(u32 count)
 	     "an index beyond the table is not noticed");
 }
 
-static void a_held_run_goes_on(enum litepcie_direction id, u64 ahead)
+static void a_held_run_goes_on(u32 id, u64 ahead)
 {
 	begin_held(id, ahead, LITEPCIE_MODE_INTERRUPT);
 	need(!litepcie_dma_progress(way), "progress is reported before there is any");
@@ -281,7 +281,7 @@ static void a_held_run_goes_on(enum litepcie_direction id, u64 ahead)
  * gone. The driver counts no buffer as done because of all ones, and the run goes on. With @ahead
  * near 2^32 all ones are a possible count, too.
  */
-static void all_ones_say_nothing(enum litepcie_direction id, u64 ahead)
+static void all_ones_say_nothing(u32 id, u64 ahead)
 {
 	begin_held(id, ahead, LITEPCIE_MODE_INTERRUPT);
 	need(!advance(8, 0, NULL), "a call is refused");
@@ -317,7 +317,7 @@ static void interrupts_are_where_they_were_asked_for(u32 mode)
 	};
 	static const bool due[] = { 0, 0, 0, 1, 1, 1, 0, 1, 0, 0, 0, 1 };
 
-	begin_held(LITEPCIE_H2C, 0, mode);
+	begin_held(LITEPCIE_WAY_H2C, 0, mode);
 	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
 		need(!advance(calls[i].count, calls[i].flags, NULL), "a call is refused");
 	need(described == sizeof(due), "the number of descriptors is wrong");
@@ -335,7 +335,7 @@ static void no_more_than_there_is_room_for(void)
 {
 	u32 lengths[] = { 32, SIZE, 64 };
 
-	begin_held(LITEPCIE_H2C, 0, LITEPCIE_MODE_INTERRUPT);
+	begin_held(LITEPCIE_WAY_H2C, 0, LITEPCIE_MODE_INTERRUPT);
 	need(!advance(3, 0, lengths), "lengths are refused");
 	for (unsigned int n = 0; n < 3; n++)
 		need(bytes_of[n] == lengths[n], "a descriptor has a wrong length");
@@ -359,7 +359,7 @@ static void no_more_than_there_is_room_for(void)
  */
 static void what_is_in_flight_is_the_card_s(void)
 {
-	begin_held(LITEPCIE_H2C, 0, LITEPCIE_MODE_INTERRUPT);
+	begin_held(LITEPCIE_WAY_H2C, 0, LITEPCIE_MODE_INTERRUPT);
 	way->in_flight = 2 * SIZE;
 	need(!advance(8, 0, NULL), "a call is refused");
 	card_is_at(2);
@@ -375,7 +375,7 @@ static void what_is_in_flight_is_the_card_s(void)
  * register, and leaves the counts in the status page to the card. Only to find out whether the card
  * has gone does the driver read a register.
  */
-static void a_card_tells_how_far_it_is(enum litepcie_direction id)
+static void a_card_tells_how_far_it_is(u32 id)
 {
 	begin_held(id, 0, LITEPCIE_MODE_INTERRUPT);
 	way->told = true;
@@ -409,7 +409,7 @@ static void a_card_tells_how_far_it_is(enum litepcie_direction id)
  */
 static void records_tell_before_the_line(void)
 {
-	begin_held(LITEPCIE_C2H, 0, LITEPCIE_MODE_INTERRUPT);
+	begin_held(LITEPCIE_WAY_C2H, 0, LITEPCIE_MODE_INTERRUPT);
 	way->told = true;
 	need(!advance(DEPTH / 2, 0, NULL), "a call is refused");
 	way->event = way;
@@ -434,7 +434,7 @@ static void records_tell_before_the_line(void)
  * The position that the driver reports never includes a buffer that its count lacks, even if every
  * load of the status line finds more than the load before.
  */
-static void a_position_is_never_ahead_of_its_buffers(enum litepcie_direction id)
+static void a_position_is_never_ahead_of_its_buffers(u32 id)
 {
 	begin_held(id, 0, LITEPCIE_MODE_INTERRUPT);
 	way->told = true;
@@ -455,7 +455,7 @@ static void a_position_is_never_ahead_of_its_buffers(enum litepcie_direction id)
 
 static void packets_end_where_they_were_asked_for(bool packets)
 {
-	begin_held(LITEPCIE_H2C, 0, LITEPCIE_MODE_INTERRUPT);
+	begin_held(LITEPCIE_WAY_H2C, 0, LITEPCIE_MODE_INTERRUPT);
 	way->ends.packets = packets;
 	need(!advance(3, 0, NULL), "a call is refused");
 	for (unsigned int n = 0; n < 3; n++)
@@ -468,7 +468,7 @@ int main(void)
 {
 	for (u32 count = 2; count <= 256; count += count == 2 ? 1 : 253)
 		the_loop_goes_on(count);
-	for (enum litepcie_direction id = LITEPCIE_H2C; id <= LITEPCIE_C2H; id++) {
+	for (u32 id = LITEPCIE_WAY_H2C; id <= LITEPCIE_WAY_C2H; id++) {
 		a_held_run_goes_on(id, 0);
 		a_held_run_goes_on(id, AHEAD);
 		all_ones_say_nothing(id, 0);
@@ -478,10 +478,10 @@ int main(void)
 		interrupts_are_where_they_were_asked_for(mode);
 	no_more_than_there_is_room_for();
 	what_is_in_flight_is_the_card_s();
-	for (enum litepcie_direction id = LITEPCIE_H2C; id <= LITEPCIE_C2H; id++)
+	for (u32 id = LITEPCIE_WAY_H2C; id <= LITEPCIE_WAY_C2H; id++)
 		a_card_tells_how_far_it_is(id);
 	records_tell_before_the_line();
-	for (enum litepcie_direction id = LITEPCIE_H2C; id <= LITEPCIE_C2H; id++)
+	for (u32 id = LITEPCIE_WAY_H2C; id <= LITEPCIE_WAY_C2H; id++)
 		a_position_is_never_ahead_of_its_buffers(id);
 	for (int packets = 0; packets < 2; packets++)
 		packets_end_where_they_were_asked_for(packets);

@@ -25,7 +25,6 @@ typedef uint32_t u32;
 typedef uint64_t u64;
 typedef int64_t s64;
 
-enum litepcie_direction { LITEPCIE_H2C, LITEPCIE_C2H };
 
 #define __iomem
 #define BIT_ULL(_n)		(1ull << (_n))
@@ -74,7 +73,7 @@ struct litepcie_chan {
 
 struct litepcie_way {
 	struct litepcie_chan		*chan;
-	enum litepcie_direction		id;
+	u32				id;
 	bool				told;
 	struct litepcie_ends		ends;
 	u8				*regs;

@@ -80,8 +80,8 @@ void tick(void)
 		made.done++;
 		memmove(made.bytes, made.bytes + 1, sizeof(made.bytes) - sizeof(made.bytes[0]));
 		memmove(made.last, made.last + 1, sizeof(made.last) - sizeof(made.last[0]));
-		if (channel.way[LITEPCIE_H2C].told)
-			channel.way[LITEPCIE_H2C].status->buffers++;
+		if (channel.way[LITEPCIE_WAY_H2C].told)
+			channel.way[LITEPCIE_WAY_H2C].status->buffers++;
 	}
 	if (made.running && !made.level && made.untaken)
 		made.untaken--;
@@ -97,7 +97,7 @@ u32 readl(const u8 *address)
 	need(reads++ < 300000, "the driver spins instead of sleeping");
 	if (made.gone || made.given_up)
 		return ~0u;
-	switch (address - channel.way[LITEPCIE_H2C].regs) {
+	switch (address - channel.way[LITEPCIE_WAY_H2C].regs) {
 	case LITEPCIE_DMA_GROUP_ENABLE:
 		return (made.running ? LITEPCIE_DMA_ENABLE_RUN : 0) |
 		       (made.running || made.stuck ? 0 : LITEPCIE_DMA_ENABLE_IDLE) |
@@ -113,7 +113,7 @@ void writel(u32 value, u8 *address)
 {
 	if (made.gone)
 		return;
-	switch (address - channel.way[LITEPCIE_H2C].regs) {
+	switch (address - channel.way[LITEPCIE_WAY_H2C].regs) {
 	case LITEPCIE_DMA_GROUP_ENABLE:
 		made.running = value;
 		break;
@@ -310,8 +310,8 @@ void leave(struct litepcie_file *file)
 
 	litepcie_stream_close(file);
 	entered = !litepcie_enter(&card);
-	litepcie_dma_give(&channel.way[LITEPCIE_H2C], file, entered);
-	litepcie_owner_leave(&channel.way[LITEPCIE_H2C], file);
+	litepcie_dma_give(&channel.way[LITEPCIE_WAY_H2C], file, entered);
+	litepcie_owner_leave(&channel.way[LITEPCIE_WAY_H2C], file);
 	if (entered)
 		litepcie_exit(&card);
 }

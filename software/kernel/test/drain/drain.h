@@ -29,7 +29,7 @@ typedef uint32_t u32;
 typedef __u64 u64, dma_addr_t;
 typedef __s64 s64;
 
-enum litepcie_direction { LITEPCIE_H2C, LITEPCIE_C2H, LITEPCIE_WAYS };
+#define LITEPCIE_WAYS 2
 enum dma_data_direction { DMA_TO_DEVICE = 1, DMA_FROM_DEVICE };
 
 #define __iomem
@@ -176,7 +176,7 @@ struct litepcie {
 
 struct litepcie_way {
 	struct litepcie_chan		*chan;
-	enum litepcie_direction		id;
+	u32				id;
 	u8				*regs;
 	u32				cause, depth, in_flight;
 	bool				tells_taken, told, indexed;

@@ -19,7 +19,7 @@
 static struct pci_dev pdev;
 struct litepcie card;
 struct litepcie_chan channel;
-static struct litepcie_way *const way = &channel.way[LITEPCIE_H2C];
+static struct litepcie_way *const way = &channel.way[LITEPCIE_WAY_H2C];
 static struct litepcie_status_way status;
 static struct litepcie_index pages[2];
 static struct litepcie_file owner, other;
@@ -457,7 +457,7 @@ static void start_held_amid_a_packet(void)
 
 static void test_write_of_a_packet_ends_with_the_run_that_another_run_follows(void)
 {
-	owner.ends[LITEPCIE_H2C].packets = true;
+	owner.ends[LITEPCIE_WAY_H2C].packets = true;
 	made.leaving = start_held_amid_a_packet;
 	need(write_to(&owner, 2 * SIZE, true) == -ECANCELED && !made.level && !made.leaving,
 	     "write() does not say that a stop has dropped the rest of the packet");

@@ -28,7 +28,7 @@ typedef uint64_t u64;
 typedef int64_t s64;
 typedef u64 dma_addr_t;
 
-enum litepcie_direction { LITEPCIE_H2C, LITEPCIE_C2H, LITEPCIE_WAYS };
+#define LITEPCIE_WAYS 2
 
 #define __iomem
 #define HZ				1000
@@ -103,7 +103,7 @@ struct litepcie_file {
 
 struct litepcie_way {
 	struct litepcie_chan		*chan;
-	enum litepcie_direction		id;
+	u32				id;
 	u8				*regs;
 	u32				cause, in_flight;
 	bool				tells_taken, told, mutex, indexed;

@@ -22,7 +22,7 @@ unsigned int warnings;
 static struct task task;
 struct task *const current = &task;
 static struct litepcie_chan channel;
-static struct litepcie_way *const way = &channel.way[LITEPCIE_C2H];
+static struct litepcie_way *const way = &channel.way[LITEPCIE_WAY_C2H];
 static struct litepcie_file owner = { &channel };
 static uint32_t memory[MOST][WORDS];
 static struct litepcie_ring ring = { .data = (u8 *)memory };
@@ -143,7 +143,7 @@ static void begin(u32 count, u32 pace)
 	ring.geometry.size = sizeof(memory[0]);
 	ring.geometry.count = count;
 	made = (struct made){ .pace = pace };
-	way->id = LITEPCIE_C2H;
+	way->id = LITEPCIE_WAY_C2H;
 	way->chan = &channel;
 	way->run = LITEPCIE_RUN_LOOP;
 	way->owner = &owner;

@@ -28,7 +28,7 @@ typedef uint32_t u32;
 typedef __u64 u64;
 typedef __s64 s64;
 
-enum litepcie_direction { LITEPCIE_H2C, LITEPCIE_C2H, LITEPCIE_WAYS };
+#define LITEPCIE_WAYS 2
 
 #define IOCB_NOWAIT			8
 #define ERESTARTSYS			512
@@ -67,7 +67,7 @@ struct litepcie_ring {
 
 struct litepcie_way {
 	struct litepcie_chan	*chan;
-	enum litepcie_direction	id;
+	u32			id;
 	struct mutex		io, mutex;
 	struct litepcie_file	*owner;
 	struct litepcie_ring	*ring;

@@ -19,8 +19,8 @@ static struct litepcie_chan chan;
 static struct litepcie card = { registers, sizeof(registers), { &chan } };
 static struct litepcie_chan chan = {
 	.card = &card, .loopback = registers, .way = {
-		{ .id = LITEPCIE_H2C, .depth = 32, .status = &status },
-		{ .id = LITEPCIE_C2H, .depth = 32, .status = &status },
+		{ .id = LITEPCIE_WAY_H2C, .depth = 32, .status = &status },
+		{ .id = LITEPCIE_WAY_C2H, .depth = 32, .status = &status },
 	},
 };
 static struct litepcie_file file = { &chan };
@@ -97,7 +97,7 @@ static struct litepcie_way *litepcie_find_way(struct litepcie_file *ours, u32 id
 static u32 readl(const char *at) { (void)at; reach("readl"); return 7; }
 static void writel(u32 value, char *at) { (void)value, (void)at; reach("writel"); }
 static bool litepcie_check_lost(struct litepcie *ours) { (void)ours; return false; }
-static u32 litepcie_steered(enum litepcie_direction id) { return id; }
+static u32 litepcie_steered(u32 id) { return id; }
 static int get_unused_fd_flags(unsigned int flags) { (void)flags; return 5; }
 static void put_unused_fd(int fd) { (void)fd; reach("put_unused_fd"); }
 static void fd_install(int fd, struct file *ours) { (void)fd, (void)ours; reach("fd_install"); }
@@ -121,7 +121,7 @@ static int litepcie_dma_start(struct litepcie_way *way, struct litepcie_file *ou
 	(void)ours, (void)run;
 	way->hw_count = 3;
 	way->sw_count = 2;
-	return reach(way->id == LITEPCIE_C2H ? "start c2h" : "start h2c");
+	return reach(way->id == LITEPCIE_WAY_C2H ? "start c2h" : "start h2c");
 }
 
 static void litepcie_dma_news(struct litepcie_way *way)
@@ -132,7 +132,7 @@ static void litepcie_dma_news(struct litepcie_way *way)
 static int litepcie_dma_end(struct litepcie_way *way, struct litepcie_file *ours)
 {
 	(void)ours;
-	return reach(way->id == LITEPCIE_C2H ? "end c2h" : "end h2c");
+	return reach(way->id == LITEPCIE_WAY_C2H ? "end c2h" : "end h2c");
 }
 
 static struct litepcie_geometry litepcie_owner_geometry(struct litepcie_way *way,

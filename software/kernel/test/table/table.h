@@ -50,7 +50,7 @@ typedef __s64 compat_s64 __attribute__((aligned(4)));
 #define compat_ptr(_address)		((void *)(_address))
 #define compat_ptr_ioctl		litepcie_ioctl
 
-enum litepcie_direction { LITEPCIE_H2C, LITEPCIE_C2H, LITEPCIE_WAYS };
+#define LITEPCIE_WAYS 2
 enum litepcie_right { LITEPCIE_RIGHT_NONE, LITEPCIE_RIGHT_STEER, LITEPCIE_RIGHT_WRITE };
 
 struct file {
@@ -72,7 +72,7 @@ struct litepcie_geometry {
 };
 
 struct litepcie_way {
-	enum litepcie_direction		id;
+	u32				id;
 	u32				depth, run;
 	int				error;
 	bool				told, mutex;
