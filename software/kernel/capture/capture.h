@@ -27,9 +27,6 @@
 #include "card.h"
 #include "uapi/litepcie_capture_node.h"
 
-/* bytes of the pcapng header that read() returns before the data of the ring */
-#define LITEPCIE_CAPTURE_HEADER	SZ_4K
-
 struct litepcie_capture_file;
 
 /* A queue of the capture block: a ring in host memory, and its status line. */

@@ -57,7 +57,7 @@ static bool has_bytes(const struct litepcie_capture_file *file,
 
 	if (!READ_ONCE(file->header))
 		return position > READ_ONCE(file->wake);
-	return READ_ONCE(file->header_at) < LITEPCIE_CAPTURE_HEADER ||
+	return READ_ONCE(file->header_at) < LITEPCIE_CAPTURE_HEADER_BYTES ||
 	       position > READ_ONCE(file->at);
 }
 

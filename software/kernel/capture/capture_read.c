@@ -7,112 +7,28 @@
  * pcapng blocks that the card writes to a ring of the driver's.  So
  * `cat /dev/litepcie0-capture | wireshark -k -i -` shows the frames.
  *
- * The header is a section with an interface for each port, all with the same link type and snap
- * length: libpcap refuses a file in which they differ.  read() returns no byte beyond the position
- * in the status line, since the ring's memory there holds older data.
+ * read() returns no byte beyond the position in the status line, since the ring's memory there
+ * holds older data.
  */
 
 #include <linux/slab.h>
 #include <linux/uio.h>
 
 #include "capture.h"
-
-#define ETHERNET	1
-#define NANOSECONDS	9
+#include "uapi/litepcie_pcapng.h"
 
 /* number of new limits that read() writes to the card while it reads one ringful of data */
 #define LIMIT_STEPS	8
 
-/* Header of a recording, which read() returns first ----------------------- */
-
-/* A pcapng header that is being written: the next bytes go to offset @at of zeroed memory. */
-struct header {
-	u8	*page;
-	size_t	at;
-	size_t	block;	/* offset in the page of the pcapng block that is being written */
-};
-
-static void put32(struct header *header, u32 value)
-{
-	__le32 word = cpu_to_le32(value);
-
-	memcpy(header->page + header->at, &word, sizeof(word));
-	header->at += sizeof(value);
-}
-
-static void put_option(struct header *header, u32 code, const void *data, u32 bytes)
-{
-	put32(header, code | bytes << 16);
-	memcpy(header->page + header->at, data, bytes);
-	header->at += round_up(bytes, 4);
-}
-
-static void put_text(struct header *header, u32 code, const char *text)
-{
-	put_option(header, code, text, strlen(text));
-}
-
-static void begin_block(struct header *header, u32 type)
-{
-	header->block = header->at;
-	put32(header, type);
-	put32(header, 0);
-}
-
-static void end_block(struct header *header)
-{
-	u32 length = header->at + sizeof(u32) - header->block;
-	__le32 word = cpu_to_le32(length);
-
-	memcpy(header->page + header->block + sizeof(u32), &word, sizeof(word));
-	put32(header, length);
-}
-
-static void put_section(struct header *header, const struct litepcie *card)
-{
-	char hardware[64];
-
-	snprintf(hardware, sizeof(hardware), "Lanebox card, %s", card->target);
-	begin_block(header, LITEPCIE_PCAPNG_SECTION);
-	put32(header, LITEPCIE_PCAPNG_ORDER_MAGIC);
-	put32(header, 1);	/* version of pcapng: 1.0 */
-	put32(header, ~0u);	/* section length: -1 in 64 bits says that it is not known */
-	put32(header, ~0u);
-	put_text(header, LITEPCIE_PCAPNG_HARDWARE, hardware);
-	put_text(header, LITEPCIE_PCAPNG_USERAPPL, LITEPCIE_NAME);
-	put32(header, 0);
-	end_block(header);
-}
-
-static void put_interface(struct header *header, unsigned int port)
-{
-	const u8 resolution = NANOSECONDS;
-	char name[16];
-
-	snprintf(name, sizeof(name), "port%u", port);
-	begin_block(header, LITEPCIE_PCAPNG_INTERFACE);
-	put32(header, ETHERNET);
-	put32(header, 0);	/* snap length: 0 says that frames are not cut */
-	put_text(header, LITEPCIE_PCAPNG_NAME, name);
-	put_option(header, LITEPCIE_PCAPNG_TSRESOL, &resolution, sizeof(resolution));
-	put32(header, 0);
-	end_block(header);
-}
-
 /* Returns a new page with the pcapng header, or NULL if no memory can be allocated. */
 static u8 *make_header(const struct litepcie *card)
 {
-	struct header header = { .page = kzalloc(LITEPCIE_CAPTURE_HEADER, GFP_KERNEL_ACCOUNT) };
+	u8 *page = kzalloc(LITEPCIE_CAPTURE_HEADER_BYTES, GFP_KERNEL_ACCOUNT);
 
-	if (!header.page)
-		return NULL;
-	put_section(&header, card);
-	for (unsigned int port = 0; port < LITEPCIE_CAPTURE_PORTS; port++)
-		put_interface(&header, port);
-	begin_block(&header, LITEPCIE_PCAPNG_FILLER);
-	header.at = LITEPCIE_CAPTURE_HEADER - sizeof(u32);
-	end_block(&header);
-	return header.page;
+	if (page)
+		litepcie_pcapng_header(page, card->target, LITEPCIE_NAME, LITEPCIE_LINK_ETHERNET,
+				       0);
+	return page;
 }
 
 /* pcapng blocks of the ring, which read() returns after the header -------- */
@@ -150,7 +66,7 @@ free:
 
 static ssize_t copy_header(struct litepcie_capture_file *file, struct iov_iter *to)
 {
-	size_t part = min_t(size_t, LITEPCIE_CAPTURE_HEADER - file->header_at,
+	size_t part = min_t(size_t, LITEPCIE_CAPTURE_HEADER_BYTES - file->header_at,
 			    iov_iter_count(to));
 	size_t copied = copy_to_iter(file->header + file->header_at, part, to);
 
@@ -223,7 +139,7 @@ static ssize_t take(struct litepcie_capture_file *file, struct iov_iter *to)
 		mutex_unlock(&file->io);
 		return err;
 	}
-	if (file->header_at < LITEPCIE_CAPTURE_HEADER)
+	if (file->header_at < LITEPCIE_CAPTURE_HEADER_BYTES)
 		done = copy_header(file, to);
 	else
 		done = copy_blocks(file, to);

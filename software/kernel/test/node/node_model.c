@@ -348,7 +348,8 @@ bool known_news(unsigned int file)
 		return queue->owner == NOBODY;
 	if (!ours->header)
 		return queue->line > ours->wake || !queue->run;
-	return ours->header_at < LITEPCIE_CAPTURE_HEADER || queue->line > ours->at || !queue->run;
+	return ours->header_at < LITEPCIE_CAPTURE_HEADER_BYTES || queue->line > ours->at ||
+	       !queue->run;
 }
 
 __poll_t known_poll(unsigned int file)
@@ -356,7 +357,8 @@ __poll_t known_poll(unsigned int file)
 	const struct known_file *ours = &known.file[file];
 	struct known_queue *queue = known_queue_of(file);
 	bool reads = owns(file) && ours->header;
-	bool bytes = reads && (ours->header_at < LITEPCIE_CAPTURE_HEADER || queue->line > ours->at);
+	bool bytes = reads && (ours->header_at < LITEPCIE_CAPTURE_HEADER_BYTES ||
+			       queue->line > ours->at);
 	__poll_t error = known.lost ? EPOLLHUP | EPOLLERR : 0;
 
 	if (reads && !known_news(file) && !known.entry)

@@ -431,8 +431,8 @@ static void call_read(unsigned int file)
 	}
 	if (rc || !room) {
 		ends(node_read(ours->filp, bytes, room, false), rc);
-	} else if (ours->header_at < LITEPCIE_CAPTURE_HEADER) {
-		rc = (long)min(room, LITEPCIE_CAPTURE_HEADER - ours->header_at);
+	} else if (ours->header_at < LITEPCIE_CAPTURE_HEADER_BYTES) {
+		rc = (long)min(room, LITEPCIE_CAPTURE_HEADER_BYTES - ours->header_at);
 		ends(node_read(ours->filp, bytes, room, pick(2)), rc);
 		ours->header_at += (size_t)rc;
 	} else {

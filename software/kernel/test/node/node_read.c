@@ -18,7 +18,7 @@ static struct file *reader(unsigned int queue)
 	struct file *filp = file_of(queue);
 
 	need(node_read(filp, bytes, 100, false) == 100, "the header's first bytes");
-	need(node_read(filp, bytes + 100, RING, false) == LITEPCIE_CAPTURE_HEADER - 100,
+	need(node_read(filp, bytes + 100, RING, false) == LITEPCIE_CAPTURE_HEADER_BYTES - 100,
 	     "the header is not a page");
 	return filp;
 }
@@ -41,7 +41,7 @@ void test_reading(void)
 	struct file *filp = reader(0);
 	unsigned int blocks = 0;
 
-	for (size_t at = 0; at < LITEPCIE_CAPTURE_HEADER; at += word(at + 4), blocks++)
+	for (size_t at = 0; at < LITEPCIE_CAPTURE_HEADER_BYTES; at += word(at + 4), blocks++)
 		need(word(at + 4) >= 12 && word(at + word(at + 4) - 4) == word(at + 4),
 		     "a block of the header has no end");
 	need(blocks == 2 + LITEPCIE_CAPTURE_PORTS, "not an interface for each port");

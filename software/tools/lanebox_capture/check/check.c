@@ -14,13 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SECTION		LITEPCIE_PCAPNG_SECTION
-#define ORDER_MAGIC	LITEPCIE_PCAPNG_ORDER_MAGIC
-#define INTERFACE	LITEPCIE_PCAPNG_INTERFACE
-#define PACKET		2u	/* type of an obsolete packet block, which older files have */
-#define SIMPLE		3u
 
-#define DEFAULT_RESOLUTION 6	/* times are in microseconds if an interface has no if_tsresol */
 
 /* Returns a packet's time in ns. A time that does not fit into 64 bits becomes UINT64_MAX. */
 static uint64_t nanoseconds(uint8_t resolution, uint64_t units)
@@ -123,7 +117,7 @@ static bool check_interface(struct walk *walk, const struct block *block)
 	if (!grown)
 		return broken(walk, block->offset, "no memory for interface %u", walk->interfaces);
 	walk->resolutions = grown;
-	grown[walk->interfaces] = DEFAULT_RESOLUTION;
+	grown[walk->interfaces] = LITEPCIE_PCAPNG_MICROSECONDS;
 	right = each_option(walk, block, 16, block->length - 4, take_resolution);
 	walk->interfaces++;
 	walk->check->interfaces++;
@@ -168,11 +162,11 @@ static bool take_time(struct walk *walk, const struct block *block, uint32_t int
 
 static bool check_packet(struct walk *walk, const struct block *block)
 {
-	bool old = block->type == PACKET;
+	bool old = block->type == LITEPCIE_PCAPNG_OLD_PACKET;
 	uint32_t interface, kept;
 	uint64_t lost = walk->check->lost;
 
-	if (block->length < 32)
+	if (block->length < LITEPCIE_PCAPNG_RECORD_LEAST)
 		return broken(walk, block->offset, "a packet's block has 32 bytes or more, not %u",
 			      block->length);
 	interface = old ? get16(walk, block->data + 8) : get32(walk, block->data + 8);
@@ -218,14 +212,14 @@ static bool check_block(struct walk *walk, const struct block *block)
 	if (walk->check->ours && !check_ours(walk, block))
 		return false;
 	switch (block->type) {
-	case SECTION:
+	case LITEPCIE_PCAPNG_SECTION:
 		return check_section(walk, block);
-	case INTERFACE:
+	case LITEPCIE_PCAPNG_INTERFACE:
 		return check_interface(walk, block);
 	case LITEPCIE_PCAPNG_RECORD:
-	case PACKET:
+	case LITEPCIE_PCAPNG_OLD_PACKET:
 		return check_packet(walk, block);
-	case SIMPLE:
+	case LITEPCIE_PCAPNG_SIMPLE_PACKET:
 		return check_simple(walk, block);
 	case LITEPCIE_PCAPNG_FILLER:
 		return check_filler(walk, block);
@@ -244,10 +238,11 @@ static bool find_order(struct walk *walk, uint64_t offset)
 	if (walk->size - offset < 12)
 		return broken(walk, offset, "the file ends inside a section header");
 	memcpy(&magic, walk->data + offset + 8, sizeof(magic));
-	if (magic != ORDER_MAGIC && magic != __builtin_bswap32(ORDER_MAGIC))
+	if (magic != LITEPCIE_PCAPNG_ORDER_MAGIC &&
+	    magic != __builtin_bswap32(LITEPCIE_PCAPNG_ORDER_MAGIC))
 		return broken(walk, offset, "the section's byte order is 0x%08x, not 0x%08x", magic,
-			      ORDER_MAGIC);
-	walk->swapped = magic != ORDER_MAGIC;
+			      LITEPCIE_PCAPNG_ORDER_MAGIC);
+	walk->swapped = magic != LITEPCIE_PCAPNG_ORDER_MAGIC;
 	return true;
 }
 
@@ -261,21 +256,21 @@ static bool find_block(struct walk *walk, uint64_t offset, struct block *block)
 	uint64_t left = walk->size - offset;
 	uint32_t type, again;
 
-	if (left < 12)
+	if (left < LITEPCIE_PCAPNG_BLOCK_LEAST)
 		return broken(walk, offset, "%llu bytes are left, and a block has 12 or more",
 			      (unsigned long long)left);
 	memcpy(&type, data, sizeof(type));
-	if (!offset && type != SECTION)
+	if (!offset && type != LITEPCIE_PCAPNG_SECTION)
 		return broken(walk, offset, "the file begins with 0x%08x, a pcapng file with "
 			      "0x%08x",
-			      type, SECTION);
-	if (type == SECTION && !find_order(walk, offset))
+			      type, LITEPCIE_PCAPNG_SECTION);
+	if (type == LITEPCIE_PCAPNG_SECTION && !find_order(walk, offset))
 		return false;
 	*block = (struct block) {
 		.offset = offset, .data = data, .type = get32(walk, data),
 		.length = get32(walk, data + 4),
 	};
-	if (block->length < 12 || block->length % 4)
+	if (block->length < LITEPCIE_PCAPNG_BLOCK_LEAST || block->length % 4)
 		return broken(walk, offset, "a block of %u bytes: it has 12 or more, a multiple "
 			      "of 4",
 			      block->length);

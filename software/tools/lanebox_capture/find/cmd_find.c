@@ -23,8 +23,6 @@
 #include "litepcie_capture.h"
 #include "play/source.h"
 
-#define SECTION		LITEPCIE_PCAPNG_SECTION
-#define INTERFACE	LITEPCIE_PCAPNG_INTERFACE
 #define STDOUT		"-"
 
 struct search {
@@ -96,7 +94,7 @@ static bool look_through(struct search *search, struct source *source)
 		if (source_take(source, block, length) != length)
 			break;
 		type = util_word(block);
-		wanted = type == SECTION || type == INTERFACE ||
+		wanted = type == LITEPCIE_PCAPNG_SECTION || type == LITEPCIE_PCAPNG_INTERFACE ||
 			 (type == LITEPCIE_PCAPNG_RECORD && look_at(search, block));
 		if (wanted && search->out && fwrite(block, 1, length, search->out) != length) {
 			search->failed = true;

@@ -24,22 +24,10 @@
 #include "../litepcie_util/util.h"
 #include "litepcie_capture.h"
 
-/* Types of blocks (draft-ietf-opsawg-pcapng, 10.1). */
-#define SECTION		LITEPCIE_PCAPNG_SECTION
-#define INTERFACE	LITEPCIE_PCAPNG_INTERFACE
-#define OLD_PACKET	2u
-#define SIMPLE_PACKET	3u
-#define PACKET		LITEPCIE_PCAPNG_RECORD
-
-#define ORDER_MAGIC	LITEPCIE_PCAPNG_ORDER_MAGIC
-#define REVERSED_MAGIC	__builtin_bswap32(ORDER_MAGIC)
-#define ETHERNET	1u
-#define BLOCK_LEAST	12u
+#define REVERSED_MAGIC	__builtin_bswap32(LITEPCIE_PCAPNG_ORDER_MAGIC)
 #define BLOCK_MOST	((1u << 24) - 1)
-#define PACKET_REST	32u		/* bytes of a packet's block without the packet's data */
 #define ORIGINAL_MOST	65535u
 
-#define MICROSECONDS	6u		/* unit of times if an interface has no if_tsresol */
 #define BEAT		32u
 
 /* Write to source->why, with the file's path, why the card cannot play it. Returns false. */
@@ -86,7 +74,7 @@ static bool add_interface(struct source *source, const uint8_t *block, uint32_t 
 		return refuse(source, "%s", strerror(ENOMEM));
 	source->interfaces = more;
 	more += source->count++;
-	*more = (struct source_interface){ .resolution = MICROSECONDS };
+	*more = (struct source_interface){ .resolution = LITEPCIE_PCAPNG_MICROSECONDS };
 	take_options(more, block + 16, block + length - 4);
 	return true;
 }
@@ -112,11 +100,11 @@ static bool look_at_begin(struct source *source)
 {
 	uint32_t first;
 
-	if (source->size < BLOCK_LEAST)
+	if (source->size < LITEPCIE_PCAPNG_BLOCK_LEAST)
 		return refuse(source, "it has %zu bytes, and so is no pcapng file", source->size);
 	first = util_word(source->data);
 	switch (first) {
-	case SECTION:
+	case LITEPCIE_PCAPNG_SECTION:
 		return true;
 	/* pcap has four magic numbers: big or little endian, microseconds or nanoseconds. */
 	case 0xa1b2c3d4u: case 0xd4c3b2a1u: case 0xa1b23c4du: case 0x4d3cb2a1u:
@@ -133,14 +121,14 @@ static bool look_at_section(struct source *source, const uint8_t *block)
 	uint32_t magic = util_word(block + 8);
 
 	source->count = 0;
-	if (magic == ORDER_MAGIC)
+	if (magic == LITEPCIE_PCAPNG_ORDER_MAGIC)
 		return true;
 	if (magic == REVERSED_MAGIC)
 		return refuse(source, "offset %zu: the section is big endian, and the card reads "
 			      "little endian: editcap -F pcapng %s NEW converts it", source->at,
 			      source->path);
 	return refuse(source, "offset %zu: the section's byte-order magic is %08x: it must be %08x",
-		      source->at, magic, ORDER_MAGIC);
+		      source->at, magic, LITEPCIE_PCAPNG_ORDER_MAGIC);
 }
 
 static bool look_at_interface(struct source *source, const uint8_t *block, uint32_t length)
@@ -150,7 +138,7 @@ static bool look_at_interface(struct source *source, const uint8_t *block, uint3
 	if (length < 20)
 		return refuse(source, "offset %zu: an interface of %u bytes: it has 20 or more",
 			      source->at, length);
-	if (link != ETHERNET)
+	if (link != LITEPCIE_LINK_ETHERNET)
 		return refuse(source, "offset %zu: interface %u has the link type %u, and the "
 			      "card plays only Ethernet, 1", source->at, source->count, link);
 	return add_interface(source, block, length);
@@ -165,12 +153,12 @@ static bool look_at_packet(struct source *source, const uint8_t *block, uint32_t
 {
 	uint32_t interface = util_word(block + 8), kept, original;
 
-	if (length < PACKET_REST)
+	if (length < LITEPCIE_PCAPNG_RECORD_LEAST)
 		return refuse(source, "offset %zu: a packet's block of %u bytes: it has %u or more",
-			      source->at, length, PACKET_REST);
+			      source->at, length, LITEPCIE_PCAPNG_RECORD_LEAST);
 	kept = util_word(block + 20);
 	original = util_word(block + 24);
-	if (kept > length - PACKET_REST)
+	if (kept > length - LITEPCIE_PCAPNG_RECORD_LEAST)
 		return refuse(source, "offset %zu: a packet of %u bytes in a block of %u: it "
 			      "reaches beyond its block", source->at, kept, length);
 	if (kept > LITEPCIE_CAPTURE_FRAME_MOST)
@@ -200,19 +188,20 @@ static bool look_at_block(struct source *source, bool any_port)
 	size_t left = source->size - source->at;
 	uint32_t type, length;
 
-	if (left < BLOCK_LEAST)
+	if (left < LITEPCIE_PCAPNG_BLOCK_LEAST)
 		return refuse(source, "offset %zu: the file ends inside a block", source->at);
 	type = util_word(block);
 	/*
 	 * The byte order is checked first: the length of a section has the section's byte order,
 	 * too.
 	 */
-	if (type == SECTION && !look_at_section(source, block))
+	if (type == LITEPCIE_PCAPNG_SECTION && !look_at_section(source, block))
 		return false;
 	length = util_word(block + 4);
-	if (length < BLOCK_LEAST || length % 4 || length > BLOCK_MOST)
+	if (length < LITEPCIE_PCAPNG_BLOCK_LEAST || length % 4 || length > BLOCK_MOST)
 		return refuse(source, "offset %zu: a block of %u bytes: it must be a multiple of 4 "
-			      "from %u to %u", source->at, length, BLOCK_LEAST, BLOCK_MOST & ~3u);
+			      "from %u to %u", source->at, length, LITEPCIE_PCAPNG_BLOCK_LEAST,
+			      BLOCK_MOST & ~3u);
 	if (length > left)
 		return refuse(source, "offset %zu: the file ends inside a block of %u bytes",
 			      source->at, length);
@@ -220,10 +209,11 @@ static bool look_at_block(struct source *source, bool any_port)
 		return refuse(source, "offset %zu: a block of %u bytes has the length %u at its "
 			      "end", source->at, length, util_word(block + length - 4));
 	source->blocks++;
-	source->timeless += type == OLD_PACKET || type == SIMPLE_PACKET;
-	if (type == INTERFACE && !look_at_interface(source, block, length))
+	source->timeless += type == LITEPCIE_PCAPNG_OLD_PACKET ||
+			    type == LITEPCIE_PCAPNG_SIMPLE_PACKET;
+	if (type == LITEPCIE_PCAPNG_INTERFACE && !look_at_interface(source, block, length))
 		return false;
-	if (type == PACKET && !look_at_packet(source, block, length, any_port))
+	if (type == LITEPCIE_PCAPNG_RECORD && !look_at_packet(source, block, length, any_port))
 		return false;
 	source->at += length;
 	return true;
@@ -293,11 +283,11 @@ static bool begin_block(struct source *source, const uint8_t *block, uint32_t le
 	uint32_t type = util_word(block), high, low;
 	uint64_t time;
 
-	if (type == SECTION)
+	if (type == LITEPCIE_PCAPNG_SECTION)
 		source->count = 0;
-	if (type == INTERFACE && !add_interface(source, block, length))
+	if (type == LITEPCIE_PCAPNG_INTERFACE && !add_interface(source, block, length))
 		return false;
-	if (type != PACKET)
+	if (type != LITEPCIE_PCAPNG_RECORD)
 		return true;
 	memcpy(source->head, block, SOURCE_HEAD);
 	time = nanoseconds(&source->interfaces[util_word(block + 8)],
@@ -320,7 +310,7 @@ size_t source_take(struct source *source, uint8_t *to, size_t room)
 
 		if (!source->given && !begin_block(source, block, length))
 			break;
-		if (util_word(block) == PACKET && source->given < SOURCE_HEAD) {
+		if (util_word(block) == LITEPCIE_PCAPNG_RECORD && source->given < SOURCE_HEAD) {
 			from = source->head + source->given;
 			part = SOURCE_HEAD - source->given;
 		}
@@ -344,7 +334,7 @@ size_t source_padding(uint64_t bytes, uint8_t *to)
 
 	if (!length)
 		return 0;
-	if (length < BLOCK_LEAST)
+	if (length < LITEPCIE_PCAPNG_BLOCK_LEAST)
 		length += BEAT;
 	memset(to, 0, length);
 	memcpy(to, &type, sizeof(type));
