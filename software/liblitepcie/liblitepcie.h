@@ -71,6 +71,7 @@
  *               driver, for example, has no held runs, in which the card waits for buffers
  *   -ENOENT     there is no such device file or socket, or the card has no such block, register
  *               or BAR
+ *   -EINVAL     a value is not allowed, or the call makes no sense at this moment
  */
 #ifndef LIBLITEPCIE_H
 #define LIBLITEPCIE_H

@@ -6,6 +6,7 @@
 
 /* Print what a card says about itself. */
 #include <liblitepcie.h>
+#include <litepcie_capability.h>
 #include <litepcie_diagnostics.h>
 #include <stdio.h>
 
@@ -36,8 +37,8 @@ int main(int argc, char **argv)
 		printf("up for %.6f s\n", (double)ticks * card.tick_ps * 1e-12);
 	for (unsigned int i = 0; litepcie_block(dev, i, &block) == 0; i++)
 		printf("block type %u at BAR%u + 0x%x\n", block.type, block.bar, block.offset);
-	/* block type 9 of the capability table has the registers of the user's logic */
-	if (litepcie_block_find(dev, 9, 0, &block) < 0)
+	/* a block of this type has the registers of the user's logic */
+	if (litepcie_block_find(dev, LITEPCIE_BLOCK_USER, 0, &block) < 0)
 		printf("no user slot: %s\n", litepcie_why(dev));
 	if (litepcie_slot(dev, &slot) == 0)
 		printf("the user slot took %llu beats, and held up %llu cycles\n",

@@ -9,11 +9,10 @@
  * by a mapping if the card's BAR can be mapped.
  */
 #include <liblitepcie.h>
+#include <litepcie_capability.h>
 #include <litepcie_diagnostics.h>
 #include <stdio.h>
 #include <string.h>
-
-#define MEMORY	8	/* type of a memory block in the capability table */
 
 int main(int argc, char **argv)
 {
@@ -27,7 +26,7 @@ int main(int argc, char **argv)
 	uint64_t bytes;
 
 	if (litepcie_open(&dev, argc > 1 ? argv[1] : "/dev/litepcie0", why, sizeof(why)) < 0 ||
-	    litepcie_block_find(dev, MEMORY, 0, &memory) < 0 ||
+	    litepcie_block_find(dev, LITEPCIE_BLOCK_MEMORY, 0, &memory) < 0 ||
 	    litepcie_bar_size(dev, memory.bar, &bytes) < 0) {
 		fprintf(stderr, "%s\n", litepcie_why(NULL));
 		return 1;
