@@ -217,7 +217,7 @@ static inline int acquire(struct litepcie_stream *stream, struct litepcie_buffer
 	buffer->data = stream->base + (number & (stream->options.buffer_count - 1)) * size;
 	buffer->sequence = number;
 	if (stream->direction == LITEPCIE_C2H && notices->records) {
-		const struct litepcie_entry *entry = &notices->records[number & notices->mask];
+		const struct litepcie_record *entry = &notices->records[number & notices->mask];
 
 		bytes = __atomic_load_n(&entry->bytes, __ATOMIC_RELAXED);
 		flags = __atomic_load_n(&entry->flags, __ATOMIC_RELAXED);

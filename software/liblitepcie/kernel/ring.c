@@ -82,12 +82,12 @@ static int map_notices(struct litepcie *dev, const struct litepcie_ring_info *in
 	const struct litepcie_status *status = kernel_of(dev)->status;
 	struct litepcie_notices *notices = &dev->notices;
 
-	notices->h2c = (const struct litepcie_line *)&status->way[LITEPCIE_WAY_H2C];
-	notices->c2h = (const struct litepcie_line *)&status->way[LITEPCIE_WAY_C2H];
+	notices->h2c = &status->way[LITEPCIE_WAY_H2C];
+	notices->c2h = &status->way[LITEPCIE_WAY_C2H];
 	if (!info->records_bytes)
 		return 0;
 	notices->records = map_page(dev, info->records_offset, info->records_bytes, PROT_READ);
-	notices->mask = info->records_bytes / sizeof(struct litepcie_entry) - 1;
+	notices->mask = info->records_bytes / sizeof(struct litepcie_record) - 1;
 	return notices->records ? 0 : -ENOMEM;
 }
 
@@ -150,7 +150,7 @@ void kernel_dma_unmap(struct litepcie *dev)
 		munmap(kernel->index, sizeof(*kernel->index));
 	if (dev->notices.records)
 		munmap((void *)dev->notices.records,
-		       (dev->notices.mask + 1) * sizeof(struct litepcie_entry));
+		       (dev->notices.mask + 1) * sizeof(struct litepcie_record));
 	dev->notices = (struct litepcie_notices) { 0 };
 }
 

@@ -10,20 +10,7 @@
  */
 #include "notices.h"
 
-#include <stddef.h>
-
 #include "engine.h"
-#include "litepcie_capability.h"
-
-_Static_assert(sizeof(struct litepcie_line) == LITEPCIE_STATUS_LINE_SIZE, "status line");
-_Static_assert(offsetof(struct litepcie_line, position) == LITEPCIE_STATUS_LINE_POSITION &&
-	       offsetof(struct litepcie_line, buffers) == LITEPCIE_STATUS_LINE_BUFFERS &&
-	       offsetof(struct litepcie_line, errors) == LITEPCIE_STATUS_LINE_ERRORS &&
-	       offsetof(struct litepcie_line, time) == LITEPCIE_STATUS_LINE_TIME, "status line");
-_Static_assert(sizeof(struct litepcie_entry) == LITEPCIE_RECORD_SIZE, "record");
-_Static_assert(offsetof(struct litepcie_entry, bytes) == LITEPCIE_RECORD_BYTES &&
-	       offsetof(struct litepcie_entry, flags) == LITEPCIE_RECORD_FLAGS &&
-	       offsetof(struct litepcie_entry, sequence) == LITEPCIE_RECORD_SEQUENCE, "record");
 
 /* Counts from the status lines ---------------------------------------------------------------- */
 
@@ -31,7 +18,7 @@ _Static_assert(offsetof(struct litepcie_entry, bytes) == LITEPCIE_RECORD_BYTES &
  * Get the number of finished buffers that a status line (the card's counts of one direction) shows,
  * or 0 if the card has not written the line yet.
  */
-static int read_line(const struct litepcie_stream *stream, const struct litepcie_line *line,
+static int read_line(const struct litepcie_stream *stream, const struct litepcie_status_way *line,
 		     uint64_t *buffers)
 {
 	*buffers = __atomic_load_n(&line->buffers, __ATOMIC_ACQUIRE);
@@ -64,7 +51,7 @@ int litepcie_notices_h2c(struct litepcie *dev)
  */
 static bool is_there(const struct litepcie_notices *notices, uint64_t number)
 {
-	const struct litepcie_entry *entry = &notices->records[number & notices->mask];
+	const struct litepcie_record *entry = &notices->records[number & notices->mask];
 
 	return __atomic_load_n(&entry->sequence, __ATOMIC_ACQUIRE) == number + 1;
 }
@@ -109,7 +96,7 @@ int litepcie_notices_c2h(struct litepcie *dev)
  * Take over the count of errors from a status line. The largest count that was seen is kept, since
  * the kernel driver clears the line at the end of a run.
  */
-static void take_errors(const struct litepcie_line *line, uint64_t *errors)
+static void take_errors(const struct litepcie_status_way *line, uint64_t *errors)
 {
 	uint64_t now = line ? __atomic_load_n(&line->errors, __ATOMIC_RELAXED) : 0;
 
@@ -132,7 +119,7 @@ int litepcie_notices_record(const struct litepcie_stream *stream, struct litepci
 {
 	const struct litepcie_notices *notices = &stream->dev->notices;
 	uint64_t number = buffer->sequence;
-	const struct litepcie_entry *entry;
+	const struct litepcie_record *entry;
 
 	if (!notices->records)
 		return 0;

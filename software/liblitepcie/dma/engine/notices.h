@@ -17,37 +17,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "litepcie.h"	/* struct litepcie_record and struct litepcie_status_way */
+
 struct litepcie;
 struct litepcie_buffer;
 struct litepcie_stream;
 
-/* The status line of a direction: the card's counts since the start of the direction. */
-struct litepcie_line {
-	uint64_t	position;	/* number of bytes in those buffers that @buffers counts */
-	uint64_t	buffers;	/* number of buffers that the card has finished */
-	/* how many of the buffers that @buffers counts have missing (h2c) or bad (c2h) data */
-	uint64_t	errors;
-	/* device time in ticks at which the card wrote this status line */
-	uint64_t	time;
-};
-
-/*
- * The record of the c2h buffer with the number @sequence - 1. If @sequence is that of another
- * buffer, the card has not written the record of the wanted buffer yet.
- */
-struct litepcie_entry {
-	uint32_t	bytes;
-	/* why the c2h buffer has ended: sum of LITEPCIE_RECORD_ values */
-	uint32_t	flags;
-	uint64_t	sequence;
-};
-
 /* Where the status lines and records lie in memory. The card may write them at any time. */
 struct litepcie_notices {
-	/* status line of each direction; NULL: neither card nor driver writes it */
-	const struct litepcie_line *h2c, *c2h;
+	/*
+	 * status line of each direction: the first LITEPCIE_STATUS_LINE_SIZE bytes of the struct;
+	 * NULL: neither card nor driver writes it
+	 */
+	const struct litepcie_status_way *h2c, *c2h;
 	/* ring of records; NULL: the card writes none, and each c2h buffer is full */
-	const struct litepcie_entry *records;
+	const struct litepcie_record *records;
 	uint64_t		mask;		/* number of records, a power of two, minus 1 */
 };
 

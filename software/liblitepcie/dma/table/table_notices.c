@@ -26,7 +26,7 @@
  */
 static size_t records_bytes(const struct litepcie *dev)
 {
-	return (dev->notices.mask + 1) * sizeof(struct litepcie_entry);
+	return (dev->notices.mask + 1) * sizeof(struct litepcie_record);
 }
 
 static size_t all_bytes(const struct litepcie *dev)
@@ -62,8 +62,8 @@ int litepcie_table_notices_setup(struct litepcie *dev)
 		return rc;
 	lines = (const uint8_t *)memory->base + records_bytes(dev);
 	dev->notices.records = memory->base;
-	dev->notices.h2c = (const struct litepcie_line *)lines;
-	dev->notices.c2h = (const struct litepcie_line *)(lines + CACHE_LINE);
+	dev->notices.h2c = (const struct litepcie_status_way *)lines;
+	dev->notices.c2h = (const struct litepcie_status_way *)(lines + CACHE_LINE);
 	return 0;
 }
 

@@ -75,22 +75,22 @@ static struct {
 
 static struct litepcie dev;
 
-static inline struct litepcie_entry *entry(uint64_t number)
+static inline struct litepcie_record *entry(uint64_t number)
 {
-	return (struct litepcie_entry *)card.memory[LITEPCIE_MEMORY_NOTICES]->base + number % DEPTH;
+	return (struct litepcie_record *)card.memory[LITEPCIE_MEMORY_NOTICES]->base + number % DEPTH;
 }
 
-static inline struct litepcie_line *line(unsigned int at)
+static inline struct litepcie_status_way *line(unsigned int at)
 {
 	uint64_t place = (uint64_t)card.word[at / 4] << 32 | card.word[at / 4 + 1];
 
-	return (struct litepcie_line *)((uint8_t *)card.memory[LITEPCIE_MEMORY_NOTICES]->base +
+	return (struct litepcie_status_way *)((uint8_t *)card.memory[LITEPCIE_MEMORY_NOTICES]->base +
 					(place - NOTICES_IOVA));
 }
 
 static inline void put_record(uint64_t number, uint32_t bytes, uint32_t flags)
 {
-	*entry(number) = (struct litepcie_entry) { bytes, flags, number + 1 };
+	*entry(number) = (struct litepcie_record) { bytes, flags, number + 1 };
 }
 
 /*
