@@ -514,20 +514,20 @@ static __attribute__((noinline, unused)) int litepcie_record_other(
 		size_t left = span->bytes - *at;
 		uint32_t length, kept;
 
-		if (left < 12)
+		if (left < LITEPCIE_PCAPNG_BLOCK_LEAST)
 			return -EBADMSG;
 		length = litepcie_record_word(block + 4);
-		if (length < 12 || length % 4 || length > left ||
+		if (length < LITEPCIE_PCAPNG_BLOCK_LEAST || length % 4 || length > left ||
 		    litepcie_record_word(block + length - 4) != length)
 			return -EBADMSG;
 		if (litepcie_record_word(block) != LITEPCIE_PCAPNG_RECORD) {
 			*at += length;
 			continue;
 		}
-		if (length < 32)
+		if (length < LITEPCIE_PCAPNG_RECORD_LEAST)
 			return -EBADMSG;
 		kept = litepcie_record_word(block + 20);
-		if (kept > length - 32)
+		if (kept > length - LITEPCIE_PCAPNG_RECORD_LEAST)
 			return -EBADMSG;
 		packet->port = litepcie_record_word(block + 8);
 		packet->time_ns = (uint64_t)litepcie_record_word(block + 12) << 32 |
@@ -539,7 +539,7 @@ static __attribute__((noinline, unused)) int litepcie_record_other(
 		packet->dropped = 0;
 		kept = (kept + 3) & ~3u;
 		/* Up to four bytes behind the data are no options: an end of options or padding. */
-		if (length - 32 > kept + 4 &&
+		if (length - LITEPCIE_PCAPNG_RECORD_LEAST > kept + 4 &&
 		    litepcie_record_options(block + 28 + kept, block + length - 4, packet) < 0)
 			return -EBADMSG;
 		*at += length;
@@ -588,13 +588,13 @@ static inline __attribute__((always_inline)) int litepcie_record_next(
 	 * a record, and it ends inside the span. So nothing outside the span is read. The length
 	 * at the end of the block is not compared here: `lanebox-capture check` does that.
 	 */
-	if (__builtin_expect((int64_t)*at > (int64_t)span->bytes - 32, 0))
+	if (__builtin_expect((int64_t)*at > (int64_t)span->bytes - LITEPCIE_PCAPNG_RECORD_LEAST, 0))
 		return litepcie_record_apart(span, at, packet);
 	length = litepcie_record_word(block + 4);
 	next = *at + length;
 	packet->kept = litepcie_record_word(block + 20);
 	/* If the block's length is too small for the data, @rest wraps to a very large number. */
-	rest = (uint64_t)length - 32 - packet->kept;
+	rest = (uint64_t)length - LITEPCIE_PCAPNG_RECORD_LEAST - packet->kept;
 	if (__builtin_expect(rest >= 8, 0))
 		return litepcie_record_apart(span, at, packet);
 	if (__builtin_expect(litepcie_record_word(block) != LITEPCIE_PCAPNG_RECORD, 0))
