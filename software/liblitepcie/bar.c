@@ -189,7 +189,9 @@ int litepcie_get_answer(struct litepcie *dev, uint32_t offset, uint32_t *value)
 	for (unsigned int n = 0; rc == 0 && n < LITEPCIE_READS && *value == UINT32_MAX; n++)
 		rc = litepcie_get(dev, offset, value);
 	if (rc == 0 && *value == UINT32_MAX)
-		return litepcie_fail(-EIO, "%s: the card does not answer", dev->name);
+		return litepcie_fail(-EIO, "%s: the card does not answer: its registers read "
+				     "all ones: ask `litepcie_util doctor` about its link, or "
+				     "reset it", dev->name);
 	return rc;
 }
 

@@ -46,6 +46,13 @@ int litepcie_fail(int error, const char *format, ...);
 __attribute__((format(printf, 2, 3)))
 int litepcie_fail_errno(int error, const char *format, ...);
 
+/* Keep the sentence that the host has no @bytes of memory for @what, and return -ENOMEM. */
+static inline int litepcie_fail_memory(const char *what, size_t bytes)
+{
+	return litepcie_fail(-ENOMEM, "no memory for %s: the program asked for %zu bytes more "
+			     "than the host or a limit (ulimit -v) gives it", what, bytes);
+}
+
 /* Returns -ENODEV with a sentence if the kernel wants the card back. The lock is held. */
 static inline int litepcie_check_wanted(struct litepcie *dev)
 {

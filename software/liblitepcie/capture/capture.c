@@ -169,7 +169,7 @@ int litepcie_capture_open(struct litepcie *dev, const struct litepcie_capture_co
 		return rc;
 	capture = calloc(1, sizeof(*capture));
 	if (!capture)
-		return litepcie_fail(-ENOMEM, "%s", strerror(ENOMEM));
+		return litepcie_fail_memory("the state of a capture", sizeof(*capture));
 	capture->dev = dev;
 	capture->config = wanted;
 	capture->access = dev->backend->capture ? dev->backend->capture :

@@ -224,7 +224,9 @@ int litepcie_played(struct litepcie *dev, struct litepcie_played *played)
 	for (unsigned int n = 0; rc == 1 && n < LITEPCIE_READS; n++)
 		rc = read_results(dev, &status, &found);
 	if (rc >= 0 && status == UINT32_MAX)
-		rc = litepcie_fail(-EIO, "%s: the card does not answer", dev->name);
+		rc = litepcie_fail(-EIO, "%s: the card does not answer: its registers read "
+				     "all ones: ask `litepcie_util doctor` about its link, or "
+				     "reset it", dev->name);
 	if (rc < 0)
 		return rc;
 	found.error = status & ERROR_MASK;

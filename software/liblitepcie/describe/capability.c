@@ -127,7 +127,8 @@ static int parse_blocks(struct litepcie *dev, const uint32_t *words)
 				     dev->name, count);
 	dev->blocks = calloc(count ? count : 1, sizeof(*dev->blocks));
 	if (!dev->blocks)
-		return litepcie_fail(-ENOMEM, "%s", strerror(ENOMEM));
+		return litepcie_fail_memory("the blocks of the capability table",
+					    count * sizeof(*dev->blocks));
 	for (unsigned int i = 0; i < count; i++) {
 		unsigned int length = 0;
 

@@ -48,7 +48,8 @@ int litepcie_register_add(struct litepcie *dev, const struct litepcie_register *
 		return known->offset == entry->offset && known->words == entry->words ? 0 : -EPROTO;
 	grown = realloc(dev->registers, (dev->register_count + 1) * sizeof(*grown));
 	if (!grown)
-		return -ENOMEM;
+		return litepcie_fail_memory("the list of registers",
+					    (dev->register_count + 1) * sizeof(*grown));
 	dev->registers = grown;
 	dev->registers[dev->register_count++] = *entry;
 	return 0;

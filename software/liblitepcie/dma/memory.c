@@ -86,7 +86,7 @@ struct litepcie_memory *litepcie_memory_new(void *base, size_t size, int fd, boo
 		return memory;
 	}
 	give_back(&initial);
-	litepcie_fail(-ENOMEM, "%s", strerror(ENOMEM));
+	litepcie_fail_memory("the state of a mapping", sizeof(*memory));
 	return NULL;
 }
 

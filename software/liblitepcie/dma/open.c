@@ -76,11 +76,12 @@ static int check_packets(struct litepcie *dev, const struct litepcie_stream_opti
 static int check_looks(const struct litepcie_stream_options *options)
 {
 	if (options->adaptive && !options->poll_us)
-		return litepcie_fail(-EINVAL, "adaptive looks without a time between two: set "
-				     "poll_us");
+		return litepcie_fail(-EINVAL, "adaptive without poll_us: set poll_us to the time "
+				     "between two polls, %u to %u us", LITEPCIE_POLL_US_LEAST,
+				     LITEPCIE_POLL_US_MOST);
 	if (options->poll_us && (options->poll_us < LITEPCIE_POLL_US_LEAST ||
 				 options->poll_us > LITEPCIE_POLL_US_MOST))
-		return litepcie_fail(-EINVAL, "a look every %u us: it must be from %u to %u",
+		return litepcie_fail(-EINVAL, "poll_us of %u us: it must be 0, or from %u to %u",
 				     options->poll_us, LITEPCIE_POLL_US_LEAST,
 				     LITEPCIE_POLL_US_MOST);
 	return 0;

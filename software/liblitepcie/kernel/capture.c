@@ -98,7 +98,7 @@ static int open_capture(struct litepcie_capture *capture)
 	struct kernel_capture *port = calloc(1, sizeof(*port));
 
 	if (!port)
-		return litepcie_fail(-ENOMEM, "%s", strerror(ENOMEM));
+		return litepcie_fail_memory("the state of a capture", sizeof(*port));
 	port->fd = -1;
 	capture->priv = port;
 	return choose_queue(capture, open_node(capture));

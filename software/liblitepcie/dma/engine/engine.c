@@ -59,7 +59,9 @@ int litepcie_engine_setup(struct litepcie_stream *stream)
 	if (stream->asks && stream->lengths && stream->wanted)
 		return 0;
 	litepcie_engine_free(stream);
-	return litepcie_fail(-ENOMEM, "%s", strerror(ENOMEM));
+	return litepcie_fail_memory("the state of a ring's buffers",
+				    count * (sizeof(*stream->asks) + sizeof(*stream->lengths) +
+					     sizeof(*stream->wanted)));
 }
 
 /* Handing buffers to the card ----------------------------------------------------------------- */

@@ -27,13 +27,13 @@ static void looks_have_their_rules(void)
 
 	open_card(true);
 	CHECK_EQUAL(run_start(&dev, &config), -EINVAL);
-	CHECK(says("a look every 9 us: it must be from 10 to 1000000"));
+	CHECK(says("poll_us of 9 us: it must be 0, or from 10 to 1000000"));
 	config.poll_us = 1000001;
 	CHECK_EQUAL(run_start(&dev, &config), -EINVAL);
-	CHECK(says("a look every 1000001 us"));
+	CHECK(says("poll_us of 1000001 us"));
 	config = (struct run_config) { .directions = LITEPCIE_C2H, .adaptive = true };
 	CHECK_EQUAL(run_start(&dev, &config), -EINVAL);
-	CHECK(says("adaptive looks without a time between two"));
+	CHECK(says("adaptive without poll_us: set poll_us"));
 }
 
 /*

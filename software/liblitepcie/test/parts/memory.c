@@ -6,7 +6,8 @@
 
 /*
  * Test memory.c: the memory of a ring lives until its last user drops it, then its pages and its
- * file are given back. A program's own memory is never unmapped, and a file keeps its size.
+ * file are given back. A program's own memory is never unmapped, and a file keeps its size. The
+ * sentence of -ENOMEM says what the memory was for.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -80,8 +81,16 @@ static void a_file_keeps_its_size(void)
 	close(fd);
 }
 
+static void a_lack_of_memory_says_for_what(void)
+{
+	CHECK_EQUAL(litepcie_fail_memory("the state of a mapping", 56), -ENOMEM);
+	CHECK(strstr(litepcie_why(NULL), "for the state of a mapping"));
+	CHECK(strstr(litepcie_why(NULL), "56 bytes"));
+}
+
 int main(void)
 {
+	a_lack_of_memory_says_for_what();
 	the_last_user_gives_the_memory_back();
 	a_program_s_own_memory_stays();
 	a_file_keeps_its_size();

@@ -86,6 +86,7 @@ static void a_dead_card_is_told(void)
 	begin(0x14, UINT32_MAX);
 	CHECK_EQUAL(litepcie_played(&dev, &played), -EIO);
 	CHECK(strstr(litepcie_why(&dev), "fake: the card does not answer"));
+	CHECK(strstr(litepcie_why(&dev), "litepcie_util doctor"));
 }
 
 /* A count whose lower word is all ones is returned, and is not taken for a failed read. */
