@@ -93,6 +93,21 @@ def test_the_shared_library_has_the_headers_calls_and_no_others(installed):
     assert (installed / "lib" / "liblitepcie.so.2").resolve().name == "liblitepcie.so.2.0.0"
 
 
+def test_the_static_library_exports_only_names_with_its_prefix(installed):
+    """Every symbol that a program can link against in the static library begins with `litepcie_`,
+    and all calls of the headers are among them.
+    """
+    symbols = subprocess.run(
+        ["nm", "-g", "--defined-only", "--format=posix", installed / "lib" / "liblitepcie.a"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    names = set(re.findall(r"^(\w+) [A-Z] ", symbols, re.MULTILINE))
+    assert declared() <= names
+    assert [name for name in names if not name.startswith("litepcie_")] == []
+
+
 def words_of_pkg_config(installed):
     """Return the compiler's and linker's flags in the installed pkg-config file, as a list."""
     pc = (installed / "lib" / "pkgconfig" / "liblitepcie.pc").read_text()
