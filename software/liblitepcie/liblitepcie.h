@@ -40,7 +40,10 @@
  * its size, sizeof(struct ...), as in
  * `struct litepcie_stats stats = { .struct_size = sizeof(stats) };`. So the structs can grow, and
  * programs that were compiled before still run. A call fails with -EINVAL if a struct does not say
- * its size.
+ * its size. Structs inside another struct have reserved members for that, which are 0:
+ * litepcie_tlp_stream, litepcie_slot_side and litepcie_port_accounts. Only struct litepcie_account,
+ * two numbers, does not grow. litepcie_records(), which fills an array, is told the size of an
+ * entry.
  *
  * litepcie_stream.h, which is included at the end of this file, has the streams of the DMA.
  * litepcie_diagnostics.h has the calls that measure the card, and litepcie_capture.h those that

@@ -27,7 +27,7 @@
  *
  * The first member of each struct that is passed to the library, except struct litepcie_packet, is
  * its size, sizeof(struct ...). So the structs can grow, and programs that were compiled before
- * still run.
+ * still run. liblitepcie.h says how the structs inside another struct and in arrays can grow.
  */
 #ifndef LITEPCIE_CAPTURE_H
 #define LITEPCIE_CAPTURE_H
@@ -149,7 +149,10 @@ struct litepcie_span {
 	uint64_t	time_ns;
 };
 
-/* A frame of a span, whose data stays in the ring. */
+/*
+ * A frame of a span, whose data stays in the ring. litepcie_record_next() is compiled into the
+ * program, and litepcie_records() is told the size of this struct, so later members go to its end.
+ */
 struct litepcie_packet {
 	const uint8_t	*data;
 	uint64_t	time_ns;	/* device time in ns, since the card's reset */
@@ -161,7 +164,10 @@ struct litepcie_packet {
 	uint64_t	dropped;
 };
 
-/* A number of frames, and the number of bytes that these frames had at their source. */
+/*
+ * A number of frames, and the number of bytes that these frames had at their source. This struct
+ * stays as it is. A further count becomes a member of the struct around it.
+ */
 struct litepcie_account {
 	uint64_t	frames;
 	uint64_t	bytes;
@@ -174,6 +180,7 @@ struct litepcie_account {
  */
 struct litepcie_port_accounts {
 	struct litepcie_account	delivered, bad, lost_ring, lost_staging;
+	struct litepcie_account	reserved[2];	/* 0, for later causes */
 };
 
 /*
@@ -614,12 +621,13 @@ static inline __attribute__((always_inline)) int litepcie_record_next(
 
 /*
  * Get up to @count frames of a span as a table, for languages in which a call for each frame is
- * slow. *@at is the place in the span, as for litepcie_record_next(). Returns the number of frames
- * in @packets, 0 at the end of the span, or -EBADMSG if the block at *@at cannot be one. Threads:
- * any.
+ * slow. An entry of the table @packets has @size bytes, sizeof(struct litepcie_packet). *@at is the
+ * place in the span, as for litepcie_record_next(). Returns the number of frames in @packets, 0 at
+ * the end of the span, or -errno; -EBADMSG: the block at *@at cannot be one, -EINVAL: @size is
+ * smaller than the first struct litepcie_packet was. Threads: any.
  */
 int litepcie_records(const struct litepcie_span *span, size_t *at, struct litepcie_packet *packets,
-		     unsigned int count);
+		     unsigned int count, size_t size);
 
 #ifdef __cplusplus
 }

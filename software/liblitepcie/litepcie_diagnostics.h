@@ -9,7 +9,8 @@
  * only moves data needs nothing of this header.
  *
  * The errors, and what "Threads:" means, are those of liblitepcie.h. As there, the first member of
- * a struct that is passed to the library is its size, sizeof(struct ...).
+ * a struct that is passed to the library is its size, sizeof(struct ...), and a struct inside
+ * another one has reserved members.
  */
 #ifndef LITEPCIE_DIAGNOSTICS_H
 #define LITEPCIE_DIAGNOSTICS_H
@@ -51,6 +52,7 @@ struct litepcie_tlp_stream {
 	uint64_t	payload_bytes;
 	uint64_t	first;
 	uint64_t	last;
+	uint64_t	reserved[2];	/* 0, for later counts */
 };
 
 /*
@@ -99,6 +101,7 @@ struct litepcie_slot_side {
 	/* number of transferred beats with `last`, the end of a packet */
 	uint64_t	packets;
 	uint64_t	stalls;		/* number of clock cycles with @valid and without @ready */
+	uint64_t	reserved[2];	/* 0, for later counts */
 };
 
 /*

@@ -312,8 +312,9 @@ static int get_info(struct litepcie_capture *capture, struct litepcie_capture_in
 	return call(capture, LITEPCIE_IOCTL_CAPTURE_INFO, info, "accounts of the capture");
 }
 
-/* The library's accounts of a port and of a rule are laid out as the driver's. */
-_Static_assert(sizeof(struct litepcie_port_accounts) == sizeof(struct litepcie_capture_port) &&
+/* The library's accounts of a port and of a rule begin with the driver's. */
+_Static_assert(offsetof(struct litepcie_port_accounts, reserved) ==
+		       sizeof(struct litepcie_capture_port) &&
 	       sizeof(struct litepcie_account) == sizeof(struct litepcie_capture_account),
 	       "accounts of library and driver");
 
@@ -322,7 +323,8 @@ static int get_accounts(struct litepcie_capture *capture, struct litepcie_port_a
 	struct litepcie_capture_info info = { .ask = LITEPCIE_CAPTURE_ASK_ACCOUNTS };
 	int rc = get_info(capture, &info);
 
-	memcpy(ports, info.port, sizeof(info.port));
+	for (unsigned int port = 0; port < LITEPCIE_CAPTURE_PORTS; port++)
+		memcpy(&ports[port], &info.port[port], sizeof(info.port[port]));
 	return rc;
 }
 

@@ -98,7 +98,9 @@ class ConditionsFields(Sized):
 
 class StreamFields(Structure):
     _fields_ = [
-        (name, c_uint64) for name in ("beats", "stalls", "tlps", "payload_bytes", "first", "last")
+        *((name, c_uint64) for name in ("beats", "stalls", "tlps", "payload_bytes")),
+        *((name, c_uint64) for name in ("first", "last")),
+        ("reserved", c_uint64 * 2),
     ]
 
 
@@ -115,6 +117,7 @@ class SlotSideFields(Structure):
         ("valid", c_bool),
         ("ready", c_bool),
         *((name, c_uint64) for name in ("since", "beats", "packets", "stalls")),
+        ("reserved", c_uint64 * 2),
     ]
 
 
@@ -237,7 +240,10 @@ class AccountFields(Structure):
 
 
 class AccountsFields(Structure):
-    _fields_ = [(name, AccountFields) for name in ("delivered", "bad", "lost_ring", "lost_staging")]
+    _fields_ = [
+        *((name, AccountFields) for name in ("delivered", "bad", "lost_ring", "lost_staging")),
+        ("reserved", AccountFields * 2),
+    ]
 
 
 class CaptureStatsFields(Sized):
@@ -313,7 +319,7 @@ STATUS = {
     "capture_sort": (HANDLE, POINTER(SortingFields)),
     "capture_rule": (HANDLE, c_char_p, WORD32),
     "capture_discards": (HANDLE, POINTER(DiscardsFields)),
-    "records": (POINTER(SpanFields), POINTER(c_size_t), BYTES, c_uint),
+    "records": (POINTER(SpanFields), POINTER(c_size_t), BYTES, c_uint, c_size_t),
 }
 # Those library calls used here with another result: name -> type of the result, then types of the
 # arguments.
@@ -361,9 +367,11 @@ def _declare(library: ctypes.CDLL, name: str, result: Any, arguments: Iterable[A
 def field_names(structure: Structure | type[Structure]) -> list[str]:
     """Return the names of a ctypes structure's fields, in the order of its declaration.
 
-    The field `struct_size`, which says nothing about a card, is left out.
+    The fields `struct_size` and `reserved`, which say nothing about a card, are left out.
     """
-    return [field[0] for field in structure._fields_ if field[0] != "struct_size"]
+    return [
+        field[0] for field in structure._fields_ if field[0] not in ("struct_size", "reserved")
+    ]
 
 
 LIBRARY = load()

@@ -174,7 +174,8 @@ class Block:
             room = self.data.size // LEAST_RECORD
             table, at = np.empty(room, PACKET), ctypes.c_size_t()
             span = SpanFields(data=self._address, bytes=self.size)
-            found = Handle.free("records", byref(span), byref(at), table.ctypes.data, room)
+            entries = (table.ctypes.data, room, PACKET.itemsize)
+            found = Handle.free("records", byref(span), byref(at), *entries)
             self._table = table[:found]
         return self._table
 

@@ -202,12 +202,40 @@ static void tables_are_found(const uint8_t *data)
 	size_t at = 0;
 	int count;
 
-	while ((count = litepcie_records(&span, &at, table, 1 + any(32))) > 0)
+	while ((count = litepcie_records(&span, &at, table, 1 + any(32), sizeof(*table))) > 0)
 		for (int i = 0; i < count && found < made; i++)
 			right += is_same(&table[i], &records[found++]);
 	CHECK_EQUAL(count, 0);
 	CHECK_EQUAL(at, SIZE);
 	CHECK_EQUAL(found, made);
+	CHECK_EQUAL(right, made);
+}
+
+/*
+ * A program that was compiled with a later header has larger entries. litepcie_records() fills the
+ * members that it knows and clears the others. Entries that are too small are refused.
+ */
+static void entries_may_be_larger(const uint8_t *data)
+{
+	const struct litepcie_span span = { .data = data, .bytes = SIZE };
+	struct later {
+		struct litepcie_packet packet;
+		uint64_t more[2];
+	} table[32];
+	uint32_t found = 0, right = 0;
+	size_t at = 0;
+	int count;
+
+	CHECK_EQUAL(litepcie_records(&span, &at, &table[0].packet, 1, 39), -EINVAL);
+	CHECK_EQUAL(at, 0);
+	do {
+		memset(table, 0xff, sizeof(table));
+		count = litepcie_records(&span, &at, &table[0].packet, 32, sizeof(table[0]));
+		for (int i = 0; i < count && found < made; i++)
+			right += is_same(&table[i].packet, &records[found++]) &&
+				 !table[i].more[0] && !table[i].more[1];
+	} while (count > 0);
+	CHECK_EQUAL(count, 0);
 	CHECK_EQUAL(right, made);
 }
 
@@ -225,8 +253,8 @@ static void a_table_ends_before_a_bad_block(const uint8_t *data)
 
 	memcpy(copy, data, SIZE);
 	set32(copy + records[bad].offset + 4, 13);
-	CHECK_EQUAL(litepcie_records(&span, &at, table, MOST), (int)bad);
-	CHECK_EQUAL(litepcie_records(&span, &at, table, MOST), -EBADMSG);
+	CHECK_EQUAL(litepcie_records(&span, &at, table, MOST, sizeof(*table)), (int)bad);
+	CHECK_EQUAL(litepcie_records(&span, &at, table, MOST, sizeof(*table)), -EBADMSG);
 	CHECK_EQUAL(at, records[bad].offset);
 	free(copy);
 }
@@ -444,6 +472,7 @@ int main(int argc, char **argv)
 		make_recording(data);
 		records_are_found(data);
 		tables_are_found(data);
+		entries_may_be_larger(data);
 		a_table_ends_before_a_bad_block(data);
 		each_rule_is_noticed(data);
 		lost_drop_counts_are_noticed(data);

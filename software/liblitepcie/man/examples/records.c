@@ -21,7 +21,7 @@ static int list(const struct litepcie_span *span)
 	size_t at = 0;
 	int found;
 
-	while ((found = litepcie_records(span, &at, packets, FRAMES)) > 0)
+	while ((found = litepcie_records(span, &at, packets, FRAMES, sizeof(*packets))) > 0)
 		for (int i = 0; i < found; i++)
 			frames[packets[i].port % LITEPCIE_CAPTURE_PORTS]++;
 	for (unsigned int port = 0; port < LITEPCIE_CAPTURE_PORTS; port++)
