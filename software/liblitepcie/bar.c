@@ -46,35 +46,6 @@ static int end_access(struct litepcie *dev, int rc)
 	return dev->backend->serial ? litepcie_unlock(dev, rc) : rc;
 }
 
-int litepcie_mmio_write_burst(struct litepcie *dev, uint32_t offset, size_t size, size_t stride,
-			      const uint64_t *values, size_t count)
-{
-	struct litepcie_post posts[POSTS];
-	uint64_t most = dev->bar_size[0];
-	int rc;
-
-	if (!count)
-		return 0;
-	if (count > most || stride > most)
-		return litepcie_fail(-EINVAL, "%zu writes 0x%zx bytes apart do not fit into BAR0, "
-				     "which has 0x%llx", count, stride, (unsigned long long)most);
-	if (size != 4 && size != 8)
-		return litepcie_fail(-EINVAL, "an access of %zu bytes: it must be 4 or 8", size);
-	rc = check_access(dev, 0, offset, size, stride * (count - 1) + size);
-	while (rc == 0 && count) {
-		size_t n = count < POSTS ? count : POSTS;
-
-		for (size_t i = 0; i < n; i++, offset += (uint32_t)stride)
-			posts[i] = (struct litepcie_post) {
-				.offset = offset, .size = (uint32_t)size, .value = *values++,
-			};
-		begin_access(dev);
-		rc = end_access(dev, dev->backend->post(dev, posts, n, LITEPCIE_POST_PROGRAM));
-		count -= n;
-	}
-	return rc;
-}
-
 static int check_bar(struct litepcie *dev, unsigned int bar)
 {
 	if (bar >= LITEPCIE_BARS)
@@ -131,6 +102,54 @@ int litepcie_bar_write(struct litepcie *dev, unsigned int bar, uint64_t offset, 
 		return litepcie_store(litepcie_bar_place(dev, bar, offset), data, size);
 	begin_access(dev);
 	return end_access(dev, dev->backend->bar_write(dev, bar, offset, data, size));
+}
+
+/*
+ * Make @count writes to BAR0, in which the places of all writes lie. The back end makes the writes
+ * of each of its calls back to back.
+ */
+static int post_burst(struct litepcie *dev, uint64_t offset, size_t size, size_t stride,
+		      const uint64_t *values, size_t count)
+{
+	struct litepcie_post posts[POSTS];
+	int rc = 0;
+
+	while (rc == 0 && count) {
+		size_t n = count < POSTS ? count : POSTS;
+
+		for (size_t i = 0; i < n; i++, offset += stride)
+			posts[i] = (struct litepcie_post) {
+				.offset = (uint32_t)offset, .size = (uint32_t)size,
+				.value = *values++,
+			};
+		begin_access(dev);
+		rc = end_access(dev, dev->backend->post(dev, posts, n, LITEPCIE_POST_PROGRAM));
+		count -= n;
+	}
+	return rc;
+}
+
+int litepcie_bar_write_burst(struct litepcie *dev, unsigned int bar, uint64_t offset, size_t size,
+			     size_t stride, const uint64_t *values, size_t count)
+{
+	int rc = check_bar(dev, bar);
+	uint64_t most;
+
+	if (rc < 0 || !count)
+		return rc;
+	most = dev->bar_size[bar];
+	if (count > most || stride > most)
+		return litepcie_fail(-EINVAL, "%zu writes 0x%zx bytes apart do not fit into BAR%u, "
+				     "which has 0x%llx", count, stride, bar,
+				     (unsigned long long)most);
+	if (size != 4 && size != 8)
+		return litepcie_fail(-EINVAL, "an access of %zu bytes: it must be 4 or 8", size);
+	rc = check_access(dev, bar, offset, size, stride * (count - 1) + size);
+	if (rc == 0 && bar == 0)
+		return post_burst(dev, offset, size, stride, values, count);
+	for (size_t i = 0; rc == 0 && i < count; i++)
+		rc = litepcie_bar_write(dev, bar, offset + i * stride, &values[i], size);
+	return rc;
 }
 
 int litepcie_bar_map(struct litepcie *dev, unsigned int bar, struct litepcie_window *window)

@@ -282,26 +282,80 @@ int litepcie_time(struct litepcie *dev, uint64_t *ticks);
 /* Registers and memory of the card ------------------------------------------------------------ */
 
 /*
- * A register is reached by its offset in BAR0, litepcie_readl() and the calls next to it, or by its
- * name, litepcie_register_read() and litepcie_register_write(). litepcie_bar_read() and
- * litepcie_bar_write() make an access of a chosen size to any BAR: to the card's memory, and to the
- * registers and memory of the user's logic.
+ * Three families of calls reach registers and memory:
+ *   by place    litepcie_bar_read(), litepcie_bar_write() and the calls next to them make accesses
+ *               of a chosen size at an offset of any BAR: to the card's memory, and to registers
+ *               and memory of the user's logic
+ *   by name     litepcie_register_read() and litepcie_register_write() access a register that the
+ *               library knows
+ *   shorthands  litepcie_readl() and litepcie_writel() are litepcie_bar_read() and
+ *               litepcie_bar_write() of 4 bytes in BAR0, where LiteX has its registers.
+ *               litepcie_readq() and litepcie_writeq() make two such accesses, since LiteX has a
+ *               register of 64 bits in two words. An access of 8 bytes would swap the two.
  */
 
 /*
- * Read 32 bits at @offset in BAR0. Returns 0 or -errno. Threads: any.
+ * Get the size of a BAR in bytes, as the library found it when it opened the card. An error leaves
+ * @size as it is. Returns 0 or -errno; -EINVAL: no card has a BAR of this number, -ENOENT: the card
+ * has no such BAR, or this back end cannot reach it. Threads: any.
+ */
+int litepcie_bar_size(struct litepcie *dev, unsigned int bar, uint64_t *size);
+
+/*
+ * Make one read of @size 1, 2, 4, 8, 16, 32 or 64 bytes, aligned to @size, from any BAR. With
+ * "sim:" the read is one TLP. If the BAR is mapped, the read is one load of the CPU, which between
+ * a guest's CPU and a simulated card arrives in pieces of at most 8 bytes. If a driver does not map
+ * BAR0, only 4 bytes of BAR0 can be read. Returns 0 or -errno; -EINVAL: the access is not aligned
+ * or lies beyond the BAR, -EOPNOTSUPP: this CPU (without vector instructions) or this back end
+ * cannot make such an access. Threads: any.
+ */
+int litepcie_bar_read(struct litepcie *dev, unsigned int bar, uint64_t offset, void *data,
+		      size_t size);
+
+/*
+ * Make one write of @size 1, 2, 4, 8, 16, 32 or 64 bytes, aligned to @size, to any BAR, in the same
+ * way as the reads of litepcie_bar_read(). Returns 0 or -errno. Threads: any.
+ */
+int litepcie_bar_write(struct litepcie *dev, unsigned int bar, uint64_t offset, const void *data,
+		       size_t size);
+
+/*
+ * Make @count writes of @size bytes (4 or 8) to any BAR, at @offset, @offset + @stride and so on,
+ * back to back if the back end can do so for this BAR. Write n has the lower bytes of @values[n]. A
+ * @stride of 0 writes to the same place again and again. Returns 0 or -errno; -EINVAL: the size,
+ * the alignment or the place of a write is not allowed. Threads: any.
+ */
+int litepcie_bar_write_burst(struct litepcie *dev, unsigned int bar, uint64_t offset, size_t size,
+			     size_t stride, const uint64_t *values, size_t count);
+
+/*
+ * Map the whole BAR as memory of this process, until the handle is closed. Lanebox's driver maps
+ * memory write-combining and registers uncached. VFIO maps everything uncached. LitePCIe's driver
+ * leaves BAR0 to sysfs, which maps it uncached. The BARs of a simulated board cannot be mapped.
+ *
+ * To a user without CAP_SYS_RAWIO Lanebox's driver maps for writing only those pages that belong to
+ * memories and to the user slot. @window then says that it is partial: a store to another page ends
+ * in SIGSEGV. litepcie_writel() reaches the other registers that are allowed. Returns 0 or -errno;
+ * -EOPNOTSUPP: the BAR cannot be mapped in this way. Threads: any.
+ */
+int litepcie_bar_map(struct litepcie *dev, unsigned int bar, struct litepcie_window *window);
+
+/*
+ * Read 32 bits at @offset in BAR0, as litepcie_bar_read() of 4 bytes does. Returns 0 or -errno.
+ * Threads: any.
  */
 int litepcie_readl(struct litepcie *dev, uint32_t offset, uint32_t *value);
 
 /*
- * Read a register of two words at @offset in BAR0. The read is repeated until both halves belong to
- * the same value. Returns 0 or -errno. Threads: any.
+ * Read a register of two words at @offset in BAR0, in two accesses of 4 bytes. The read is repeated
+ * until both halves belong to the same value. Returns 0 or -errno. Threads: any.
  */
 int litepcie_readq(struct litepcie *dev, uint32_t offset, uint64_t *value);
 
 /*
- * Write 32 bits at @offset in BAR0. The write may still be on its way to the card when this call
- * returns. A later read comes after the write. Returns 0 or -errno. Threads: any.
+ * Write 32 bits at @offset in BAR0, as litepcie_bar_write() of 4 bytes does. The write may still
+ * be on its way to the card when this call returns. A later read comes after the write. Returns 0
+ * or -errno. Threads: any.
  */
 int litepcie_writel(struct litepcie *dev, uint32_t offset, uint32_t value);
 
@@ -348,43 +402,6 @@ int litepcie_register_read(struct litepcie *dev, const char *name, uint64_t *val
  * words. Threads: any.
  */
 int litepcie_register_write(struct litepcie *dev, const char *name, uint64_t value);
-
-/*
- * Get the size of a BAR in bytes, as the library found it when it opened the card. An error leaves
- * @size as it is. Returns 0 or -errno; -EINVAL: no card has a BAR of this number, -ENOENT: the card
- * has no such BAR, or this back end cannot reach it. Threads: any.
- */
-int litepcie_bar_size(struct litepcie *dev, unsigned int bar, uint64_t *size);
-
-/*
- * Make one read of @size 1, 2, 4, 8, 16, 32 or 64 bytes, aligned to @size, from any BAR. With
- * "sim:" the read is one TLP. If the BAR is mapped, the read is one load of the CPU, which between
- * a guest's CPU and a simulated card arrives in pieces of at most 8 bytes. If a driver does not map
- * BAR0, only 4 bytes of BAR0 can be read. Returns 0 or -errno; -EINVAL: the access is not aligned
- * or lies beyond the BAR, -EOPNOTSUPP: this CPU (without vector instructions) or this back end
- * cannot make such an access. Threads: any.
- */
-int litepcie_bar_read(struct litepcie *dev, unsigned int bar, uint64_t offset, void *data,
-		      size_t size);
-
-/*
- * Make one write of @size 1, 2, 4, 8, 16, 32 or 64 bytes, aligned to @size, to any BAR, in the same
- * way as the reads of litepcie_bar_read(). Returns 0 or -errno. Threads: any.
- */
-int litepcie_bar_write(struct litepcie *dev, unsigned int bar, uint64_t offset, const void *data,
-		       size_t size);
-
-/*
- * Map the whole BAR as memory of this process, until the handle is closed. Lanebox's driver maps
- * memory write-combining and registers uncached. VFIO maps everything uncached. LitePCIe's driver
- * leaves BAR0 to sysfs, which maps it uncached. The BARs of a simulated board cannot be mapped.
- *
- * To a user without CAP_SYS_RAWIO Lanebox's driver maps for writing only those pages that belong to
- * memories and to the user slot. @window then says that it is partial: a store to another page ends
- * in SIGSEGV. litepcie_writel() reaches the other registers that are allowed. Returns 0 or -errno;
- * -EOPNOTSUPP: the BAR cannot be mapped in this way. Threads: any.
- */
-int litepcie_bar_map(struct litepcie *dev, unsigned int bar, struct litepcie_window *window);
 
 /* Interrupts of the user's logic -------------------------------------------------------------- */
 

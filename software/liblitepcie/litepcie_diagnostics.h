@@ -192,15 +192,6 @@ void litepcie_diagnose(struct litepcie *dev, unsigned int directions, char *text
  */
 const char *litepcie_mmio_path(const struct litepcie *dev);
 
-/*
- * Make @count writes of @size bytes (4 or 8) to BAR0 at @offset, @offset + @stride and so on, back
- * to back if the back end can do so. A @stride of 0 writes the same register again and again.
- * Returns 0 or -errno; -EINVAL: the size, the alignment or the place of a write is not allowed.
- * Threads: any.
- */
-int litepcie_mmio_write_burst(struct litepcie *dev, uint32_t offset, size_t size, size_t stride,
-			      const uint64_t *values, size_t count);
-
 #ifdef __cplusplus
 }
 #endif

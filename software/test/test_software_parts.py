@@ -48,6 +48,13 @@ def test_names_of_a_file_are_taken_over_as_a_whole_or_not(parts, tmp_path):
     run_program(parts / "csr_file", tmp_path, str(SHIFT + 1))
 
 
+def test_a_burst_of_writes_reaches_any_bar(parts):
+    """bar.c makes a burst of writes to BAR0 and to a BAR that is mapped. A burst that does not fit
+    is refused and writes nothing.
+    """
+    run_program(parts / "bar")
+
+
 def test_structs_of_older_and_newer_programs_are_copied_as_far_as_they_reach(parts):
     """sized.c copies those members of a struct that the program and the library both have, and
     refuses a struct without a size. features.c finds the features of a card by the card's blocks

@@ -83,9 +83,9 @@ static void bad_accesses_are_refused_with_a_sentence(struct litepcie *dev)
 	CHECK_EQUAL(litepcie_bar_read(dev, 0, 0xfffffffc, &value, 4), -EINVAL);
 	CHECK_EQUAL(litepcie_bar_write(dev, 0, 0x20000, &(uint64_t){ 0 }, 4), -EINVAL);
 	CHECK_EQUAL(litepcie_bar_write(dev, 0, 0x20000, &(uint64_t){ 0 }, 8), -EINVAL);
-	CHECK_EQUAL(litepcie_mmio_write_burst(dev, 0x1fff8, 4, 4, &value, 3), -EINVAL);
-	CHECK_EQUAL(litepcie_mmio_write_burst(dev, 0, 4, 4, &value, SIZE_MAX), -EINVAL);
-	CHECK_EQUAL(litepcie_mmio_write_burst(dev, 0, 4, 4, NULL, 0), 0);
+	CHECK_EQUAL(litepcie_bar_write_burst(dev, 0, 0x1fff8, 4, 4, &value, 3), -EINVAL);
+	CHECK_EQUAL(litepcie_bar_write_burst(dev, 0, 0, 4, 4, &value, SIZE_MAX), -EINVAL);
+	CHECK_EQUAL(litepcie_bar_write_burst(dev, 0, 0, 4, 4, NULL, 0), 0);
 	CHECK(strstr(litepcie_why(dev), "BAR0") != NULL);
 }
 
@@ -95,7 +95,7 @@ static void accesses_of_both_sizes_agree(struct litepcie *dev)
 	uint64_t wide;
 	uint32_t word;
 
-	CHECK_EQUAL(litepcie_mmio_write_burst(dev, memory0, 8, 8, words, 2), 0);
+	CHECK_EQUAL(litepcie_bar_write_burst(dev, 0, memory0, 8, 8, words, 2), 0);
 	CHECK_EQUAL(litepcie_readl(dev, memory0 + 8, &word), 0);
 	CHECK_EQUAL(word, 0xddeeff00);
 	CHECK_EQUAL(litepcie_bar_read(dev, 0, memory0, &wide, 8), 0);
@@ -105,7 +105,7 @@ static void accesses_of_both_sizes_agree(struct litepcie *dev)
 	CHECK_EQUAL(word, 0x01234567);
 	CHECK_EQUAL(litepcie_readq(dev, memory0, &wide), 0);
 	CHECK(wide == 0x0123456789abcdef);
-	CHECK_EQUAL(litepcie_mmio_write_burst(dev, scratch, 4, 0, words, 2), 0);
+	CHECK_EQUAL(litepcie_bar_write_burst(dev, 0, scratch, 4, 0, words, 2), 0);
 	CHECK_EQUAL(litepcie_readl(dev, scratch, &word), 0);
 	CHECK_EQUAL(word, 0xddeeff00);
 }

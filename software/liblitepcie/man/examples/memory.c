@@ -36,7 +36,7 @@ int main(int argc, char **argv)
 
 	litepcie_bar_write(dev, memory.bar, memory.offset, &word, sizeof(word));
 	litepcie_bar_read(dev, memory.bar, memory.offset, &value, sizeof(value));
-	litepcie_mmio_write_burst(dev, memory.offset, 4, 4, row, 4);
+	litepcie_bar_write_burst(dev, memory.bar, memory.offset, 4, 4, row, 4);
 
 	memset(line, 0x5a, sizeof(line));
 	if (litepcie_bar_write(dev, memory.bar, memory.offset, line, sizeof(line)) < 0 ||

@@ -47,10 +47,10 @@ static void a_burst_may_end_with_bar0(void)
 
 	driver_reset();
 	dev = open_card();
-	CHECK_EQUAL(litepcie_mmio_write_burst(dev, DRIVER_BAR0 - 68, 4, 64, words, 2), 0);
+	CHECK_EQUAL(litepcie_bar_write_burst(dev, 0, DRIVER_BAR0 - 68, 4, 64, words, 2), 0);
 	CHECK_EQUAL(*driver_register(DRIVER_BAR0 - 68), 0x11111111);
 	CHECK_EQUAL(*driver_register(DRIVER_BAR0 - 4), 0x22222222);
-	CHECK_EQUAL(litepcie_mmio_write_burst(dev, DRIVER_BAR0 - 64, 4, 64, words, 2), -EINVAL);
+	CHECK_EQUAL(litepcie_bar_write_burst(dev, 0, DRIVER_BAR0 - 64, 4, 64, words, 2), -EINVAL);
 	litepcie_close(dev);
 }
 
@@ -78,7 +78,7 @@ static void a_user_reads_all_and_writes_its_own(void)
 	CHECK_EQUAL(litepcie_bar_read(dev, 0, memory0 - 8, &wide, 8), 0);
 	CHECK(wide == 0x0506070801020304);
 	CHECK_EQUAL(litepcie_bar_write(dev, 0, memory0 + 16, &(uint64_t){ wide }, 8), 0);
-	CHECK_EQUAL(litepcie_mmio_write_burst(dev, memory0, 4, 4, words, 2), 0);
+	CHECK_EQUAL(litepcie_bar_write_burst(dev, 0, memory0, 4, 4, words, 2), 0);
 	CHECK_EQUAL(litepcie_bar_write(dev, 0, memory0 + 24, &wide, 2), 0);
 	CHECK_EQUAL(driver.reads + driver.writes, 0);
 	CHECK_EQUAL(*driver_register(memory0 + 20), 0x05060708);

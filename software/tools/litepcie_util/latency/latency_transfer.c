@@ -217,7 +217,7 @@ static int post(struct transfer *transfer, const struct transfer_way *way, size_
 	 * A descriptor has three registers. The burst writes them back to back, so that the program
 	 * adds no time between them.
 	 */
-	return litepcie_mmio_write_burst(transfer->dev, way->value, 4, 4, words, 3);
+	return litepcie_bar_write_burst(transfer->dev, 0, way->value, 4, 4, words, 3);
 }
 
 int transfer_take_time(struct litepcie *dev, size_t size, size_t more, struct shot *shot)

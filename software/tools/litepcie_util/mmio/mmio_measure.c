@@ -85,7 +85,7 @@ static int write_proof(const struct mmio_bench *bench, size_t words, size_t size
 	for (size_t i = 0; rc == 0 && i < words; i += size / 4) {
 		uint64_t value = proof_value(i, size);
 
-		rc = litepcie_mmio_write_burst(bench->dev, offset + 4 * i, size, 0, &value, 1);
+		rc = litepcie_bar_write_burst(bench->dev, 0, offset + 4 * i, size, 0, &value, 1);
 	}
 	return rc;
 }
@@ -160,7 +160,7 @@ static int make_access(const struct mmio_bench *bench, const struct mmio_row *ro
 {
 	if (!row->write)
 		return litepcie_bar_read(bench->dev, 0, bench->offset, values, row->size);
-	return litepcie_mmio_write_burst(bench->dev, bench->offset, row->size,
+	return litepcie_bar_write_burst(bench->dev, 0, bench->offset, row->size,
 					 bench->spread ? row->size : 0, values, MMIO_BURST);
 }
 
