@@ -369,9 +369,7 @@ def field_names(structure: Structure | type[Structure]) -> list[str]:
 
     The fields `struct_size` and `reserved`, which say nothing about a card, are left out.
     """
-    return [
-        field[0] for field in structure._fields_ if field[0] not in ("struct_size", "reserved")
-    ]
+    return [field[0] for field in structure._fields_ if field[0] not in ("struct_size", "reserved")]
 
 
 LIBRARY = load()
