@@ -257,8 +257,7 @@ int litepcie_capture_open(struct litepcie *dev, const struct litepcie_capture_co
 			  struct litepcie_capture **capture);
 
 /*
- * Stop the generator and the capture, which takes as long as litepcie_capture_generate() and
- * litepcie_capture_stop(), and free the capture's memory. Spans of it are not valid any more.
+ * Stop the generator and the capture, which takes as long as litepcie_capture_stop(), and free the capture's memory. Spans of it are not valid any more.
  * @capture may be NULL. While queue 0 runs, the memory of another queue is kept until queue 0
  * stops. Threads: alone.
  */
@@ -381,11 +380,10 @@ int litepcie_capture_discards(struct litepcie_capture *capture, struct litepcie_
 int litepcie_capture_header(const struct litepcie_capture *capture, void *buffer, size_t bytes);
 
 /*
- * Start the generator in the card, from frame 0 on, or stop it if @generator is NULL. A generator
- * that runs is stopped first. With `lossless` a frame of the generator may wait for room: the
- * generator stops only after litepcie_capture_release() has made room for that frame. A start waits
- * for a frame that is leaving for 30 s at most. A stop waits for nothing. Only the capture of queue
- * 0 may call this.
+ * Start the generator in the card, from frame 0 on. A generator that runs is stopped first. With
+ * `lossless` a frame of the generator may wait for room: the generator stops only after
+ * litepcie_capture_release() has made room for that frame. The call waits for a frame that is
+ * leaving for 30 s at most. Only the capture of queue 0 may call this.
  *
  * Returns 0 or -errno; -EINVAL: a setting is out of its range, or this is another queue,
  * -ETIMEDOUT: the generator does not come to rest, -EBUSY: the same behind the kernel driver, or
@@ -393,6 +391,14 @@ int litepcie_capture_header(const struct litepcie_capture *capture, void *buffer
  */
 int litepcie_capture_generate(struct litepcie_capture *capture,
 			      const struct litepcie_generator *generator);
+
+/*
+ * Let the generator make no more frames. The call waits for nothing: a frame that has begun still
+ * leaves, and litepcie_capture_generated() returns 1 when it has left. A generator that does not
+ * run stays as it is. Returns 0 or -errno; -EINVAL: this is another queue than 0, -EBUSY: another
+ * program has queue 0. Threads: one.
+ */
+int litepcie_capture_generate_stop(struct litepcie_capture *capture);
 
 /*
  * Find out how many frames the generator has made since its start. The capture may not have counted
@@ -448,19 +454,26 @@ struct litepcie_played {
 };
 
 /*
- * Start the player, or stop it if @player is NULL. A player that runs takes the h2c stream from the
- * user slot, and makes a frame of each packet in it. So the program sends pcapng through the ring
+ * Start the player. A player that runs takes the h2c stream from the user slot, and makes a frame
+ * of each packet in it. So the program sends pcapng through the ring
  * of h2c: little endian, with times in ns, from the begin of a block on, and every buffer filled
  * with a multiple of 32 bytes. h2c must not run when the player is started or stopped. A block that
  * breaks a rule stops the player: it plays the frames before that block, and drops what comes
  * behind. A frame that waits for room in the capture block keeps the player busy: release a part
- * of the capture's ring before the player is started again. A start waits for a frame of an earlier
- * one for 1 s at most. A stop waits for nothing: the frame that has begun still leaves.
+ * of the capture's ring before the player is started again. The call waits for a frame of an
+ * earlier start for 1 s at most.
  *
  * Returns 0 or -errno; -EINVAL: a setting is out of its range, -ENODEV: the card has no player,
  * -ETIMEDOUT: a frame of the last start is still leaving. Threads: one.
  */
 int litepcie_play(struct litepcie *dev, const struct litepcie_player *player);
+
+/*
+ * Stop the player and give the h2c stream back to the user slot. h2c must not run. The call waits
+ * for nothing: a frame that has begun still leaves. A player that does not run stays as it is.
+ * Returns 0 or -errno; -ENODEV: the card has no player. Threads: one.
+ */
+int litepcie_play_stop(struct litepcie *dev);
 
 /*
  * Get what the player has done since its start. Returns 0 or -errno. Threads: one.

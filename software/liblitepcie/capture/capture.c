@@ -190,7 +190,7 @@ void litepcie_capture_close(struct litepcie_capture *capture)
 		return;
 	if (capture->running) {
 		if (!capture->config.queue)
-			litepcie_capture_generate(capture, NULL);
+			litepcie_capture_generate_stop(capture);
 		litepcie_capture_stop(capture);
 	}
 	free_capture(capture);

@@ -122,15 +122,24 @@ int litepcie_capture_generate(struct litepcie_capture *capture,
 			      const struct litepcie_generator *generator)
 {
 	struct litepcie_generator wanted;
-	int rc = 0;
+	int rc;
 
-	if (generator)
-		rc = litepcie_struct_in(&wanted, sizeof(wanted), generator, "litepcie_generator");
-	if (rc == 0 && generator)
+	if (!generator)
+		return litepcie_fail(-EINVAL, "a generator without settings: "
+				     "litepcie_capture_generate_stop() stops it");
+	rc = litepcie_struct_in(&wanted, sizeof(wanted), generator, "litepcie_generator");
+	if (rc == 0)
 		rc = check_generator(&wanted);
 	if (rc == 0)
 		rc = check_first(capture, "the generator");
-	return rc < 0 ? rc : capture->access->generate(capture, generator ? &wanted : NULL);
+	return rc < 0 ? rc : capture->access->generate(capture, &wanted);
+}
+
+int litepcie_capture_generate_stop(struct litepcie_capture *capture)
+{
+	int rc = check_first(capture, "the generator");
+
+	return rc < 0 ? rc : capture->access->generate(capture, NULL);
 }
 
 int litepcie_capture_generated(struct litepcie_capture *capture, uint64_t *frames)

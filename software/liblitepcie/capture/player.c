@@ -150,17 +150,19 @@ int litepcie_play(struct litepcie *dev, const struct litepcie_player *player)
 	uint32_t values[3] = { 0 };
 	int rc = check_card(dev);
 
-	if (rc == 0 && player)
+	if (rc == 0 && !player)
+		rc = litepcie_fail(-EINVAL, "a player without settings: litepcie_play_stop() stops "
+				   "it");
+	if (rc == 0)
 		rc = litepcie_struct_in(&wanted, sizeof(wanted), player, "litepcie_player");
-	if (rc == 0 && player)
+	if (rc == 0)
 		rc = check_player(&wanted);
-	if (rc == 0 && player)
+	if (rc == 0)
 		rc = values_of(dev, &wanted, values);
 	if (rc == 0)
 		rc = litepcie_writel(dev, registers->control, 0);
-	if (rc < 0 || !player)
-		return rc;
-	rc = await_idle(dev);
+	if (rc == 0)
+		rc = await_idle(dev);
 	if (rc == 0)
 		rc = litepcie_writel(dev, registers->rate, values[1]);
 	if (rc == 0)
@@ -168,6 +170,13 @@ int litepcie_play(struct litepcie *dev, const struct litepcie_player *player)
 	if (rc == 0)
 		rc = litepcie_writel(dev, registers->control, values[0]);
 	return rc < 0 ? rc : litepcie_writel(dev, registers->control, values[0] | RUN);
+}
+
+int litepcie_play_stop(struct litepcie *dev)
+{
+	int rc = check_card(dev);
+
+	return rc < 0 ? rc : litepcie_writel(dev, dev->map.player.control, 0);
 }
 
 /* Results of the player ----------------------------------------------------------------------- */

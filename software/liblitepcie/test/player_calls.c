@@ -65,7 +65,7 @@ static struct litepcie_played play(struct litepcie *dev, const uint8_t *data, si
 	nanosleep(&nap, NULL);
 	CHECK_EQUAL(litepcie_played(dev, &played), 0);
 	CHECK_EQUAL(run_stop(dev), 0);
-	CHECK_EQUAL(litepcie_play(dev, NULL), 0);
+	CHECK_EQUAL(litepcie_play_stop(dev), 0);
 	return played;
 }
 

@@ -251,7 +251,7 @@ static void stream(struct util *util, const struct request *request,
 	if (write_all(util, fd, header, sizeof(header)))
 		follow(util, capture, fd);
 	if (request->generator.size)
-		litepcie_capture_generate(capture, NULL);
+		litepcie_capture_generate_stop(capture);
 	litepcie_capture_stop(capture);
 }
 

@@ -76,7 +76,15 @@ int litepcie_capture_generate(struct litepcie_capture *capture,
 			      const struct litepcie_generator *generator)
 {
 	(void)capture;
-	card.generates = generator != NULL;
+	(void)generator;
+	card.generates = true;
+	return 0;
+}
+
+int litepcie_capture_generate_stop(struct litepcie_capture *capture)
+{
+	(void)capture;
+	card.generates = false;
 	return 0;
 }
 

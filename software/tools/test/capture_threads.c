@@ -164,6 +164,12 @@ int litepcie_capture_generate(struct litepcie_capture *capture,
 	return 0;
 }
 
+int litepcie_capture_generate_stop(struct litepcie_capture *capture)
+{
+	(void)capture;
+	return 0;
+}
+
 int litepcie_capture_generated(struct litepcie_capture *capture, uint64_t *frames)
 {
 	(void)capture;

@@ -70,7 +70,7 @@ int main(int argc, char **argv)
 	else
 		printf("%llu frames: %s\n", (unsigned long long)played.packets,
 		       litepcie_play_error(played.error));
-	litepcie_play(dev, NULL);
+	litepcie_play_stop(dev);
 	litepcie_close(dev);
 	return rc < 0 || played.packets != FRAMES;
 }

@@ -63,6 +63,8 @@ static int record(struct litepcie_capture *capture, FILE *file)
 			rc = litepcie_capture_generated(capture, &made);
 	}
 	if (rc >= 0)
+		rc = litepcie_capture_generate_stop(capture);
+	if (rc >= 0)
 		rc = litepcie_capture_stop(capture);
 	while (rc >= 0 && (rc = take(capture, file, 0)) > 0)
 		;

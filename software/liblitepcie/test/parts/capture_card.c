@@ -492,6 +492,26 @@ static void a_reset_is_told(void)
 	litepcie_run_free_left(&dev);
 }
 
+/* Tests of the generator ----------------------------------------------------------------------- */
+
+/* A start without settings is refused and does not stop the generator. Only the stop does. */
+static void the_generator_has_a_stop(void)
+{
+	const struct litepcie_generator generator = {
+		.struct_size = sizeof(generator), .size = 64,
+	};
+	struct litepcie_capture *capture = begin(RING, false);
+
+	CHECK_EQUAL(litepcie_capture_generate(capture, &generator), 0);
+	CHECK_EQUAL(*word(dev.map.capture.generator_control), 1);
+	CHECK_EQUAL(litepcie_capture_generate(capture, NULL), -EINVAL);
+	has_sentence("litepcie_capture_generate_stop()");
+	CHECK_EQUAL(*word(dev.map.capture.generator_control), 1);
+	CHECK_EQUAL(litepcie_capture_generate_stop(capture), 0);
+	CHECK_EQUAL(*word(dev.map.capture.generator_control), 0);
+	litepcie_capture_close(capture);
+}
+
 /* Tests of a capture's counts ----------------------------------------------------------------- */
 
 static void is_account(const struct litepcie_account *found, unsigned int number)
@@ -534,6 +554,7 @@ int main(void)
 	a_control_that_is_given_up_says_nothing();
 	memory_that_may_be_written_is_kept();
 	a_reset_is_told();
+	the_generator_has_a_stop();
 	accounts_are_those_of_their_fates();
 	return failed_checks != 0;
 }

@@ -168,7 +168,7 @@ int play_begin(struct util *util, struct play *play)
 	/* The player is stopped after a failure, so that the user slot has h2c again. */
 	if (rc < 0) {
 		litepcie_stream_close(play->h2c);
-		litepcie_play(play->dev, NULL);
+		litepcie_play_stop(play->dev);
 	}
 	play->begun = rc == 0;
 	return rc;
@@ -192,7 +192,7 @@ bool play_end(struct util *util, struct play *play)
 	util_check(util, litepcie_played(play->dev, &play->played), "asking the player");
 	util_check(util, litepcie_stream_stop(play->h2c), "stopping h2c");
 	litepcie_stream_close(play->h2c);
-	util_check(util, litepcie_play(play->dev, NULL), "stopping the player");
+	util_check(util, litepcie_play_stop(play->dev), "stopping the player");
 	if (play->played.error)
 		util_fail(util, "the player stopped at block %u of the stream: %s",
 			  play->played.passed, litepcie_play_error(play->played.error));

@@ -247,7 +247,7 @@ static bool end_generator(struct util *util, struct recording *recordings, unsig
 
 	if (!recording->generates || recording->made_known)
 		return true;
-	rc = litepcie_capture_generate(recording->capture, NULL);
+	rc = litepcie_capture_generate_stop(recording->capture);
 	while (rc == 0) {
 		rc = litepcie_capture_generated(recording->capture, &made);
 		taken = rc == 0 ? take(util, recording, &span, last, true) : 0;
@@ -374,7 +374,7 @@ static void run(struct util *util, struct recording *recordings, unsigned int co
 	/* After a failure no more data is taken: the files would have a gap before that data. */
 	if (!right) {
 		if (!recording->config.queue)
-			litepcie_capture_generate(recording->capture, NULL);
+			litepcie_capture_generate_stop(recording->capture);
 		litepcie_capture_stop(recording->capture);
 		if (recording->play) {
 			play_stop(recording->play);
