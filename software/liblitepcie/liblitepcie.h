@@ -20,15 +20,22 @@
  * LitePCIe's own library, which litepcie_helpers.h and litepcie_dma.h define, print and abort, as
  * LitePCIe's do.
  *
- * A call that waits for data takes a timeout. A call that stops something takes none, since the
- * card may write to the program's memory until it has come to rest. Each such call says how long it
- * takes at most. Any other call waits only for the card's answer, unless its comment says more. A
- * simulated board may take as long for each answer as the device string's timeout says, also while
- * something is being stopped.
+ * Each call that may wait for longer than the card takes to answer has a limit of time:
+ *   - A wait has the argument @timeout_ms: with 0 it looks and does not wait, with a negative
+ *     timeout it waits for ever, as poll() does.
+ *   - A call of a capture, or the start of the player, that waits until the card has come to rest
+ *     has the setting @rest_ms of struct litepcie_capture_config or struct litepcie_player: 0 is
+ *     LITEPCIE_CAPTURE_REST_MS, with -1 the call waits for ever.
+ *   - litepcie_stream_stop(), and calls that stop a stream, take 3 s at most.
+ * A simulated board may take as long for each answer as the device string's timeout says, also
+ * while something is being stopped.
  *
- * A timeout is in milliseconds, as poll()'s: with 0 a call looks and does not wait, with a negative
- * timeout it waits for ever. When the time is over, a wait for buffers, frames or interrupts
- * returns 0, and the other waits return -ETIMEDOUT. A wait with a timeout also ends
+ * The result of a call tells what the end of its time means. A call that gets something (buffers,
+ * frames, an interrupt) returns 1 or a count, and 0 if nothing came in time: nothing has failed, so
+ * call it again. A call that does something returns 0 when it is done, and -ETIMEDOUT if it was not
+ * done in time: what it began goes on in the card, and litepcie_why() says what is missing. So it
+ * is with litepcie_stream_drain(), and with calls that start or stop. A call with @timeout_ms also
+ * ends
  *   with -ECANCELED  within a fifth of a second as a rule, after another thread has stopped the
  *                    stream, by litepcie_stream_stop(), or switched the user's interrupt off
  *   with -EINTR      when a signal is handled by the thread that sleeps. Except behind the kernel
@@ -64,8 +71,8 @@
  *   -EIO        the card does not answer (it reads all ones), or its counts cannot be true; or it
  *               was reset while a direction or a capture ran, which must be stopped and started
  *               again
- *   -ETIMEDOUT  a drain, or a call of a capture or of the player, did not end in time, or a
- *               simulated board did not answer in time
+ *   -ETIMEDOUT  what the call does was not done in time, or a simulated board did not answer in
+ *               time
  *   -ECANCELED  another thread ended what this call waited for
  *   -EBUSY      this DMA direction, capture or card is in use, by this program or by another
  *   -EPROTO     the peer does not speak the protocol, or the card or a file is of another kind or

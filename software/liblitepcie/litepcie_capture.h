@@ -57,6 +57,9 @@ extern "C" {
 #define LITEPCIE_CAPTURE_RING_DEFAULT	(UINT64_C(64) << 20)
 #define LITEPCIE_CAPTURE_MBUF_DEFAULT	(1u << 20)
 
+/* Time in ms that @rest_ms of the settings of a capture or of the player means if it is 0. */
+#define LITEPCIE_CAPTURE_REST_MS	30000
+
 /* Sizes of huge pages that a program may ask for. */
 #define LITEPCIE_CAPTURE_PAGES_2M	(UINT64_C(2) << 20)
 #define LITEPCIE_CAPTURE_PAGES_1G	(UINT64_C(1) << 30)
@@ -126,6 +129,14 @@ struct litepcie_capture_config {
 	 * without such free pages there is no ring. 0: the library chooses the pages.
 	 */
 	uint64_t	page_bytes;
+	/*
+	 * longest time in ms that each wait for the card takes in a call of this capture, until the
+	 * card has come to rest or has copied its counts; 0: LITEPCIE_CAPTURE_REST_MS, -1: for
+	 * ever. A call whose wait does not end in time returns -ETIMEDOUT. The kernel driver waits
+	 * at the start, at the stop and for counts itself: it gives up after a second without
+	 * progress of the card, and the call then returns -ETIMEDOUT, too.
+	 */
+	int32_t		rest_ms;
 };
 
 /*
@@ -244,7 +255,8 @@ struct litepcie_generator {
  * Behind the kernel driver the ring is allocated and locked in memory (ulimit -l) by the first
  * litepcie_capture_start(), litepcie_capture_sort() or start of the generator. Until then another
  * program may capture, and litepcie_capture_stats() returns the counts of that program's frames.
- * Elsewhere the call waits for 30 s at most until a capture of an earlier program has come to rest.
+ * Elsewhere the call waits, for @rest_ms at most, until the capture of an earlier program has come
+ * to rest.
  *
  * Returns 0 and the capture in @capture, or -errno; -EINVAL: a setting is out of its range,
  * -ENODEV: the card has no capture block, -EBUSY: this handle has a capture of this queue, or the
@@ -273,7 +285,7 @@ int litepcie_capture_settings(const struct litepcie_capture *capture,
 /*
  * Begin to take frames, at position 0 and with all counts at 0. Data of an earlier start is lost.
  * A queue other than 0 begins when queue 0 is started after it. The start of queue 0 waits until
- * the card is at rest and has cleared its counts, for 30 s each at most.
+ * the card is at rest, and until it has cleared its counts, for @rest_ms each at most.
  *
  * Returns 0 or -errno; -EBUSY: this queue takes frames already, another program has it, or queue 0
  * runs already, -EINVAL: the settings of the started queues contradict each other, -EMSGSIZE: there
@@ -316,15 +328,17 @@ int litepcie_capture_release(struct litepcie_capture *capture, size_t bytes);
  * queue only: its MBUF is sealed, and what the card writes behind it is not given.
  *
  * The call waits until the card has come to rest, and then for the last status line of each queue,
- * for 30 s each at most. It takes no timeout, since the card may write to the rings until then.
- * Returns 0 or -errno; -ETIMEDOUT: the card does not come to rest, -EIO: it does not answer, its
+ * for @rest_ms each at most. After -ETIMEDOUT the card may still write to the rings. Their memory
+ * is then kept until the card is seen at rest, or the handle is closed. Returns 0 or -errno;
+ * -ETIMEDOUT: the card does not come to rest, so it must be reset, -EIO: it does not answer, its
  * status line cannot be true, or it ended inside an MBUF. Threads: one.
  */
 int litepcie_capture_stop(struct litepcie_capture *capture);
 
 /*
  * Get the counts of all frames since the start, and the position of the card. The counts of all
- * ports are copied at one moment. Returns 0 or -errno. Threads: one.
+ * ports are copied at one moment. The call waits for that copy, for @rest_ms at most. Returns 0 or
+ * -errno; -ETIMEDOUT: the card does not end the copy. Threads: one.
  */
 int litepcie_capture_stats(struct litepcie_capture *capture, struct litepcie_capture_stats *stats);
 
@@ -368,7 +382,8 @@ int litepcie_capture_rule(struct litepcie *dev, const char *text,
 
 /*
  * Get the frames that rules have discarded since the start, as of one moment. All counts are 0 on a
- * card with one queue, which has no rules. Returns 0 or -errno. Threads: one.
+ * card with one queue, which has no rules. The call waits for the card's copy of the counts, for
+ * @rest_ms at most. Returns 0 or -errno; -ETIMEDOUT: the card does not end the copy. Threads: one.
  */
 int litepcie_capture_discards(struct litepcie_capture *capture, struct litepcie_discards *discards);
 
@@ -382,12 +397,12 @@ int litepcie_capture_header(const struct litepcie_capture *capture, void *buffer
 /*
  * Start the generator in the card, from frame 0 on. A generator that runs is stopped first. With
  * `lossless` a frame of the generator may wait for room: the generator stops only after
- * litepcie_capture_release() has made room for that frame. The call waits for a frame that is
- * leaving for 30 s at most. Only the capture of queue 0 may call this.
+ * litepcie_capture_release() has made room for that frame. The call waits for such a frame for
+ * @rest_ms at most. Only the capture of queue 0 may call this.
  *
  * Returns 0 or -errno; -EINVAL: a setting is out of its range, or this is another queue,
- * -ETIMEDOUT: the generator does not come to rest, -EBUSY: the same behind the kernel driver, or
- * another program has queue 0. Threads: one.
+ * -ETIMEDOUT: the last frame of an earlier start still waits for room in the ring, -EBUSY: another
+ * program has queue 0. Threads: one.
  */
 int litepcie_capture_generate(struct litepcie_capture *capture,
 			      const struct litepcie_generator *generator);
@@ -435,6 +450,11 @@ struct litepcie_player {
 	uint32_t	overhead;	/* bytes that a frame takes beside its own, at most 255 */
 	uint32_t	least;		/* bytes that a shorter frame takes, at most 255 */
 	double		packets_per_s;	/* frames a second, with PACE_PACKETS */
+	/*
+	 * longest time in ms that the start waits for a frame of an earlier start; 0:
+	 * LITEPCIE_CAPTURE_REST_MS, -1: for ever
+	 */
+	int32_t		rest_ms;
 };
 
 /* What the player has done since its start. */
@@ -461,7 +481,7 @@ struct litepcie_played {
  * breaks a rule stops the player: it plays the frames before that block, and drops what comes
  * behind. A frame that waits for room in the capture block keeps the player busy: release a part
  * of the capture's ring before the player is started again. The call waits for a frame of an
- * earlier start for 1 s at most.
+ * earlier start for @rest_ms at most.
  *
  * Returns 0 or -errno; -EINVAL: a setting is out of its range, -ENODEV: the card has no player,
  * -ETIMEDOUT: a frame of the last start is still leaving. Threads: one.

@@ -55,6 +55,13 @@ def test_a_burst_of_writes_reaches_any_bar(parts):
     run_program(parts / "bar")
 
 
+def test_a_capture_behind_the_driver_ends_its_waits_in_time(parts):
+    """kernel/capture.c returns ETIMEDOUT, and says what to do, if a frame of the generator waits
+    for room, or if the card does not come to rest or copy its counts.
+    """
+    run_program(parts / "kernel_capture")
+
+
 def test_structs_of_older_and_newer_programs_are_copied_as_far_as_they_reach(parts):
     """sized.c copies those members of a struct that the program and the library both have, and
     refuses a struct without a size. features.c finds the features of a card by the card's blocks

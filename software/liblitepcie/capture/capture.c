@@ -38,6 +38,8 @@ static void set_defaults(struct litepcie_capture_config *config)
 				     LITEPCIE_CAPTURE_MBUF_DEFAULT;
 	if (!config->wait_ns)
 		config->wait_ns = DEFAULT_WAIT_NS;
+	if (!config->rest_ms)
+		config->rest_ms = LITEPCIE_CAPTURE_REST_MS;
 	if (!config->link_type)
 		config->link_type = LITEPCIE_LINK_ETHERNET;
 }

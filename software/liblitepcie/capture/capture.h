@@ -25,9 +25,6 @@
 #include "litepcie_capability.h"
 #include "litepcie_capture.h"
 
-/* longest time in ms that the library waits for a capture block to become idle after a stop */
-#define LITEPCIE_CAPTURE_REST_MS	30000
-
 /* Bits of the registers capture_control, capture_status and capture_account_control. */
 #define CAPTURE_RUN		(1u << LITEPCIE_CAPTURE_CONTROL_RUN_OFFSET)
 #define CAPTURE_IDLE		(1u << LITEPCIE_CAPTURE_STATUS_IDLE_OFFSET)
@@ -197,12 +194,21 @@ void litepcie_run_free_left(struct litepcie *dev);
 int litepcie_capture_status(struct litepcie_capture *capture, uint32_t *status);
 
 /*
- * Wait until the bits @mask of capture_status have @value, for LITEPCIE_CAPTURE_REST_MS at most.
- * Returns -ETIMEDOUT with a sentence that names @what, or the error of a lost card. The caller does
- * not hold the lock.
+ * Wait until the bits @mask of capture_status have @value, for the capture's rest_ms at most.
+ * Returns -ETIMEDOUT with a sentence that names @what and ends with @advice, or the error of a lost
+ * card. The caller does not hold the lock.
  */
 int litepcie_capture_await(struct litepcie_capture *capture, uint32_t mask, uint32_t value,
-			   const char *what);
+			   const char *what, const char *advice);
+
+/* Keep the sentence that @what did not end in time, with what to do now. Returns -ETIMEDOUT. */
+int litepcie_capture_late(const struct litepcie_capture *capture, const char *what,
+			  const char *advice);
+
+/* For litepcie_capture_late(): a start of the generator, whose last frame waits, and what to do. */
+#define LITEPCIE_GENERATOR_FRAME	"the generator's last frame, which waits for room in the ring,"
+#define LITEPCIE_GENERATOR_ADVICE	"release spans of the ring, or stop the capture"
+#define LITEPCIE_RESET_ADVICE		"reset the card"
 
 /* Returns @wait_ns in cycles of the card's clock. */
 uint64_t litepcie_capture_wait_cycles(const struct litepcie *dev, uint32_t wait_ns);

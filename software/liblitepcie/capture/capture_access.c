@@ -75,7 +75,8 @@ static int open_registers(struct litepcie_capture *capture)
 	 */
 	if (!dev->run.state)
 		rc = litepcie_capture_await(capture, CAPTURE_IDLE, CAPTURE_IDLE,
-					    "the capture of an earlier program");
+					    "the capture of an earlier program",
+					    LITEPCIE_RESET_ADVICE);
 	if (rc < 0)
 		return rc;
 	if (!dev->run.state) {
@@ -94,7 +95,8 @@ static int snapshot(struct litepcie_capture *capture)
 	int rc = litepcie_writel(dev, dev->map.capture.account_control, CAPTURE_SNAPSHOT);
 
 	return rc < 0 ? rc : litepcie_capture_await(capture, CAPTURE_ACCOUNTS_BUSY, 0,
-						    "the copy of the accounts");
+						    "the copy of the counts",
+						    LITEPCIE_RESET_ADVICE);
 }
 
 static int get_port(struct litepcie_capture *capture, unsigned int port,
@@ -211,7 +213,7 @@ static int generate_by_registers(struct litepcie_capture *capture,
 
 	if (rc == 0 && generator) {
 		rc = litepcie_capture_await(capture, CAPTURE_GENERATOR_IDLE, CAPTURE_GENERATOR_IDLE,
-					    "the generator's last frame");
+					    LITEPCIE_GENERATOR_FRAME, LITEPCIE_GENERATOR_ADVICE);
 		if (rc == 0)
 			rc = run_generator(dev, generator);
 	}

@@ -27,7 +27,10 @@
 #define CLEAR		(1u << LITEPCIE_CAPTURE_CONTROL_CLEAR_OFFSET)
 #define SEAL		(1u << LITEPCIE_CAPTURE_CONTROL_SEAL_OFFSET)
 
-/* time in ms without progress after which a stop assumes that a frame waits for room in the ring */
+/*
+ * longest time in ms without progress after which a stop assumes that a frame waits for room in the
+ * ring; half of rest_ms if that is less
+ */
 #define STUCK_MS	500
 
 /*
@@ -152,7 +155,8 @@ static int start_all(struct litepcie_capture *capture)
 {
 	struct litepcie *dev = capture->dev;
 	uint32_t offset = dev->map.capture.control;
-	int rc = litepcie_capture_await(capture, CAPTURE_IDLE, CAPTURE_IDLE, "the last capture");
+	int rc = litepcie_capture_await(capture, CAPTURE_IDLE, CAPTURE_IDLE, "the last capture",
+					LITEPCIE_RESET_ADVICE);
 
 	if (rc == 0)
 		rc = put_settings(capture);
@@ -160,7 +164,8 @@ static int start_all(struct litepcie_capture *capture)
 		rc = litepcie_writel(dev, offset, CLEAR);
 	if (rc == 0)
 		rc = litepcie_capture_await(capture, CAPTURE_IDLE | CAPTURE_ACCOUNTS_BUSY,
-					    CAPTURE_IDLE, "the clearing of the accounts");
+					    CAPTURE_IDLE, "the clearing of the counts",
+					    LITEPCIE_RESET_ADVICE);
 	if (rc == 0)
 		rc = each(dev, allow_ring);
 	if (rc == 0) {
@@ -181,10 +186,20 @@ static int start_all(struct litepcie_capture *capture)
 int litepcie_run_start(struct litepcie_capture *capture)
 {
 	struct litepcie *dev = capture->dev;
+	int rc = 0;
 
 	if (dev->run.state)
 		return litepcie_fail(-EBUSY, "%s: the capture of queue 0 runs: start queue %u "
 				     "before it", dev->name, capture->config.queue);
+	/*
+	 * After a stop that did not see the card at rest this queue still belongs to the last run,
+	 * so that a close keeps its memory.
+	 */
+	if (__atomic_load_n(&dev->run.restless, __ATOMIC_RELAXED))
+		rc = litepcie_capture_await(capture, CAPTURE_IDLE, CAPTURE_IDLE, "the last capture",
+					    LITEPCIE_RESET_ADVICE);
+	if (rc < 0)
+		return rc;
 	memset((void *)capture->line, 0, sizeof(*capture->line));
 	capture->run = dev->run.number + 1;
 	capture->limit = capture->config.ring_bytes;
@@ -205,12 +220,14 @@ static bool is_full(const struct litepcie_capture *capture)
 
 /*
  * Clear the card's bit LOSSLESS, with which frames wait for room in the ring, if the ring is full
- * and the card's position has not moved for STUCK_MS. Only the program could make room, and the
+ * and the card's position has not moved for stuck_ms. Only the program could make room, and the
  * program waits in litepcie_capture_stop(). If the status line is not valid, the ring counts as
  * full. With several queues any ring may be full, so only the time without movement counts.
  */
 static void unblock(struct litepcie_capture *capture, int64_t *moved_ms, uint64_t *position)
 {
+	int rest_ms = capture->config.rest_ms;
+	int stuck_ms = rest_ms > 0 && rest_ms / 2 < STUCK_MS ? rest_ms / 2 : STUCK_MS;
 	bool known = litepcie_capture_look(capture) == 0;
 	bool waits = is_full(capture) || capture->dev->map.sorter.queues;
 
@@ -219,7 +236,7 @@ static void unblock(struct litepcie_capture *capture, int64_t *moved_ms, uint64_
 	if (known && (capture->seen.position != *position || !waits)) {
 		*position = capture->seen.position;
 		*moved_ms = litepcie_now_ms();
-	} else if (litepcie_now_ms() - *moved_ms > STUCK_MS) {
+	} else if (litepcie_now_ms() - *moved_ms > stuck_ms) {
 		litepcie_writel(capture->dev, capture->dev->map.capture.control,
 				control_of(capture) & ~LOSSLESS);
 	}
@@ -240,7 +257,7 @@ static int get_status(struct litepcie_capture *capture, uint32_t *status)
 
 static int come_to_rest(struct litepcie_capture *capture)
 {
-	int64_t deadline = litepcie_deadline(LITEPCIE_CAPTURE_REST_MS), moved_ms = litepcie_now_ms();
+	int64_t deadline = litepcie_deadline(capture->config.rest_ms), moved_ms = litepcie_now_ms();
 	uint64_t position = capture->seen.position;
 	unsigned int nap_us = 10;
 	uint32_t status = 0;
@@ -248,9 +265,8 @@ static int come_to_rest(struct litepcie_capture *capture)
 
 	while (rc == 0 && !litepcie_says(status, CAPTURE_IDLE)) {
 		if (!litepcie_slice(deadline))
-			return litepcie_fail(-ETIMEDOUT, "%s: the capture did not come to rest "
-					     "within %d s: reset the card", capture->dev->name,
-					     LITEPCIE_CAPTURE_REST_MS / 1000);
+			return litepcie_capture_late(capture, "the writing of the last frames",
+						     LITEPCIE_RESET_ADVICE);
 		unblock(capture, &moved_ms, &position);
 		litepcie_capture_nap(&nap_us);
 		rc = get_status(capture, &status);
@@ -265,7 +281,7 @@ static int come_to_rest(struct litepcie_capture *capture)
  */
 static int await_line(struct litepcie_capture *capture, uint64_t position)
 {
-	int64_t deadline = litepcie_deadline(LITEPCIE_CAPTURE_REST_MS);
+	int64_t deadline = litepcie_deadline(capture->config.rest_ms);
 	const uint64_t *line = &capture->line->position;
 	unsigned int nap_us = 10;
 	uint32_t status;
@@ -273,10 +289,11 @@ static int await_line(struct litepcie_capture *capture, uint64_t position)
 
 	while (rc == 0 && __atomic_load_n(line, __ATOMIC_ACQUIRE) < position) {
 		if (!litepcie_slice(deadline))
-			return litepcie_fail(-EIO, "%s: the capture ended at %llu bytes, but its "
-					     "status line says %llu", capture->dev->name,
+			return litepcie_fail(-ETIMEDOUT, "%s: the capture ended at %llu bytes, but "
+					     "its status line still says %llu after %d ms: reset "
+					     "the card", capture->dev->name,
 					     (unsigned long long)position,
-					     (unsigned long long)*line);
+					     (unsigned long long)*line, capture->config.rest_ms);
 		litepcie_capture_nap(&nap_us);
 		rc = get_status(capture, &status);
 		if (rc == 0 && !capture->config.queue)

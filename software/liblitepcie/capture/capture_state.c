@@ -81,9 +81,9 @@ int litepcie_capture_status(struct litepcie_capture *capture, uint32_t *status)
  * reason a signal does not end the wait. Only the time-out or a lost card ends it.
  */
 int litepcie_capture_await(struct litepcie_capture *capture, uint32_t mask, uint32_t value,
-			   const char *what)
+			   const char *what, const char *advice)
 {
-	int64_t deadline = litepcie_deadline(LITEPCIE_CAPTURE_REST_MS);
+	int64_t deadline = litepcie_deadline(capture->config.rest_ms);
 	unsigned int nap_us = 10;
 	uint32_t status = 0;
 	int rc = litepcie_capture_status(capture, &status);
@@ -94,9 +94,7 @@ int litepcie_capture_await(struct litepcie_capture *capture, uint32_t mask, uint
 	 */
 	while (rc == 0 && (status == UINT32_MAX || (status & mask) != value)) {
 		if (!litepcie_slice(deadline))
-			return litepcie_fail(-ETIMEDOUT, "%s: %s did not end within %d s",
-					     capture->dev->name, what,
-					     LITEPCIE_CAPTURE_REST_MS / 1000);
+			return litepcie_capture_late(capture, what, advice);
 		litepcie_capture_nap(&nap_us);
 		rc = litepcie_capture_status(capture, &status);
 	}

@@ -35,6 +35,13 @@ int litepcie_capture_nap(unsigned int *nap_us)
 	return 0;
 }
 
+int litepcie_capture_late(const struct litepcie_capture *capture, const char *what,
+			  const char *advice)
+{
+	return litepcie_fail(-ETIMEDOUT, "%s: %s did not end within %d ms: %s", capture->dev->name,
+			     what, capture->config.rest_ms, advice);
+}
+
 int litepcie_capture_wait(struct litepcie_capture *capture, unsigned int *nap_us, int most_ms)
 {
 	if (!capture->access->wait)

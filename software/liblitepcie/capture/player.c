@@ -28,7 +28,6 @@
 #define RATE_MOST	((1u << LITEPCIE_PLAYER_RATE_BITS) - 1)
 /* largest value in bytes of each of the settings overhead and least */
 #define COST_MOST	((1u << LITEPCIE_PLAYER_COST_BITS) - 1)
-#define FRAME_MS	1000		/* longest time in ms until the last frame has left */
 
 const char *litepcie_play_error(uint32_t error)
 {
@@ -123,12 +122,12 @@ static int check_card(struct litepcie *dev)
 }
 
 /*
- * Wait until the last frame of an earlier start has left, for FRAME_MS at most. Returns -ETIMEDOUT
- * with a sentence if it has not.
+ * Wait until the last frame of an earlier start has left, for @rest_ms at most (0: the default).
+ * Returns -ETIMEDOUT with a sentence if it has not.
  */
-static int await_idle(struct litepcie *dev)
+static int await_idle(struct litepcie *dev, int rest_ms)
 {
-	int64_t deadline = litepcie_deadline(FRAME_MS);
+	int64_t deadline = litepcie_deadline(rest_ms ? rest_ms : LITEPCIE_CAPTURE_REST_MS);
 	uint32_t status = 0;
 	int rc;
 
@@ -137,9 +136,9 @@ static int await_idle(struct litepcie *dev)
 		if (rc < 0 || litepcie_says(status, IDLE))
 			return rc;
 		if (!litepcie_slice(deadline))
-			return litepcie_fail(-ETIMEDOUT, "%s: a frame of the player does not "
-					     "leave: the capture block must take it, or be stopped",
-					     dev->name);
+			return litepcie_fail(-ETIMEDOUT, "%s: a frame of the player's last "
+					     "start did not leave in time: release spans of the "
+					     "capture's ring, or stop the capture", dev->name);
 	}
 }
 
@@ -162,7 +161,7 @@ int litepcie_play(struct litepcie *dev, const struct litepcie_player *player)
 	if (rc == 0)
 		rc = litepcie_writel(dev, registers->control, 0);
 	if (rc == 0)
-		rc = await_idle(dev);
+		rc = await_idle(dev, wanted.rest_ms);
 	if (rc == 0)
 		rc = litepcie_writel(dev, registers->rate, values[1]);
 	if (rc == 0)

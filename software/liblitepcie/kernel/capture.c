@@ -246,6 +246,10 @@ static int stop_capture(struct litepcie_capture *capture)
 	struct litepcie_capture_stop stop = { 0 };
 	int rc = call(capture, LITEPCIE_IOCTL_CAPTURE_STOP, &stop, "stop of a capture");
 
+	if (rc == -EIO)
+		rc = litepcie_fail(-ETIMEDOUT, "%s: the capture does not come to rest, or the card "
+				   "is being reset: the driver keeps the card from memory until the "
+				   "reset: reset it", capture->dev->name);
 	if (rc == 0)
 		capture->end = stop.position;
 	return rc < 0 ? rc : litepcie_capture_look(capture);
@@ -307,6 +311,15 @@ static int wait_for_line(struct litepcie_capture *capture, int most_ms)
 
 /* Counts of frames, and the generator of test frames ------------------------------------------ */
 
+/* Returns @rc, but -ETIMEDOUT with a sentence if the card did not copy its counts for the driver. */
+static int check_copy(const struct litepcie_capture *capture, int rc)
+{
+	if (rc != -EIO)
+		return rc;
+	return litepcie_fail(-ETIMEDOUT, "%s: the copy of the counts did not end: %s",
+			     capture->dev->name, LITEPCIE_RESET_ADVICE);
+}
+
 static int get_info(struct litepcie_capture *capture, struct litepcie_capture_info *info)
 {
 	return call(capture, LITEPCIE_IOCTL_CAPTURE_INFO, info, "accounts of the capture");
@@ -321,7 +334,7 @@ _Static_assert(offsetof(struct litepcie_port_accounts, reserved) ==
 static int get_accounts(struct litepcie_capture *capture, struct litepcie_port_accounts *ports)
 {
 	struct litepcie_capture_info info = { .ask = LITEPCIE_CAPTURE_ASK_ACCOUNTS };
-	int rc = get_info(capture, &info);
+	int rc = check_copy(capture, get_info(capture, &info));
 
 	for (unsigned int port = 0; port < LITEPCIE_CAPTURE_PORTS; port++)
 		memcpy(&ports[port], &info.port[port], sizeof(info.port[port]));
@@ -335,7 +348,7 @@ static int get_discards(struct litepcie_capture *capture, struct litepcie_discar
 
 	memcpy(discards->rule, found.account, sizeof(discards->rule));
 	memcpy(discards->port, found.account + LITEPCIE_CAPTURE_RULES, sizeof(discards->port));
-	return rc;
+	return check_copy(capture, rc);
 }
 
 static int sort(struct litepcie_capture *capture, const struct litepcie_sorting *sorting)
@@ -353,26 +366,6 @@ static int sort(struct litepcie_capture *capture, const struct litepcie_sorting 
 	return rc ?: call(capture, LITEPCIE_IOCTL_CAPTURE_SORT, &wanted, "rules of a capture");
 }
 
-/*
- * Start the generator, or stop it if @generator is NULL. A stop does nothing if this handle has not
- * reserved the capture queue: then it has not started the generator either.
- */
-static int generate(struct litepcie_capture *capture, const struct litepcie_generator *generator)
-{
-	struct litepcie_capture_generate wanted = { 0 };
-	int rc = generator ? take(capture) : 0;
-
-	if (generator)
-		wanted = (struct litepcie_capture_generate) {
-			.size = generator->size, .period = generator->period,
-			.count = generator->count, .seed = generator->seed,
-			.port_mask = generator->port_mask,
-		};
-	if (rc < 0 || !port_of(capture)->taken)
-		return rc;
-	return call(capture, LITEPCIE_IOCTL_CAPTURE_GENERATE, &wanted, "the generator of frames");
-}
-
 static int generated(struct litepcie_capture *capture, uint32_t *made)
 {
 	struct litepcie_capture_info info = { 0 };
@@ -380,6 +373,53 @@ static int generated(struct litepcie_capture *capture, uint32_t *made)
 
 	*made = info.generated;
 	return rc < 0 ? rc : !info.generating;
+}
+
+static int put_generator(struct litepcie_capture *capture, struct litepcie_capture_generate wanted)
+{
+	return call(capture, LITEPCIE_IOCTL_CAPTURE_GENERATE, &wanted, "the generator of frames");
+}
+
+/*
+ * Stop the generator, and wait until its last frame has left. The driver would wait for that frame
+ * for a second, whatever rest_ms says.
+ */
+static int end_generator(struct litepcie_capture *capture)
+{
+	int64_t deadline = litepcie_deadline(capture->config.rest_ms);
+	int rc = put_generator(capture, (struct litepcie_capture_generate) { .size = 0 });
+	unsigned int nap_us = 10;
+	uint32_t made;
+
+	while (rc == 0) {
+		rc = generated(capture, &made);
+		if (rc)
+			break;
+		if (!litepcie_slice(deadline))
+			return litepcie_capture_late(capture, LITEPCIE_GENERATOR_FRAME,
+						     LITEPCIE_GENERATOR_ADVICE);
+		litepcie_capture_nap(&nap_us);
+	}
+	return rc < 0 ? rc : 0;
+}
+
+/*
+ * Start the generator, or stop it if @generator is NULL. A stop does nothing if this handle has not
+ * reserved the capture queue: then it has not started the generator either.
+ */
+static int generate(struct litepcie_capture *capture, const struct litepcie_generator *generator)
+{
+	struct litepcie_capture_generate wanted = { 0 };
+	int rc;
+
+	if (!generator)
+		return port_of(capture)->taken ? put_generator(capture, wanted) : 0;
+	wanted = (struct litepcie_capture_generate) {
+		.size = generator->size, .period = generator->period, .count = generator->count,
+		.seed = generator->seed, .port_mask = generator->port_mask,
+	};
+	rc = take(capture) ?: end_generator(capture);
+	return rc < 0 ? rc : put_generator(capture, wanted);
 }
 
 const struct litepcie_capture_access litepcie_kernel_capture = {

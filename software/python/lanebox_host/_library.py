@@ -23,6 +23,7 @@ from ctypes import (
     c_char,
     c_char_p,
     c_int,
+    c_int32,
     c_int64,
     c_size_t,
     c_uint,
@@ -201,6 +202,7 @@ class CaptureConfigFields(Sized):
         ("link_type", c_uint32),
         ("queue", c_uint32),
         ("page_bytes", c_uint64),
+        ("rest_ms", c_int32),
     ]
 
 

@@ -21,6 +21,7 @@
 #define STAGING		(1u << 20)
 #define REGISTERS	0x100u	/* offset in BAR0 of the first register */
 #define WORDS		0x100u
+#define REST_MS		300	/* longest time in ms that a call waits until the card is at rest */
 
 /* Bits of the register capture_control. */
 #define RUN		(1u << LITEPCIE_CAPTURE_CONTROL_RUN_OFFSET)
@@ -32,6 +33,9 @@ static struct {
 	uint64_t			at_stop;
 	/* number of reads of capture_status after a stop until it says that the card is idle */
 	unsigned int			busy;
+	bool				generates;	/* true: a frame of the generator waits */
+	uint64_t			unsaid;		/* bytes that the status line lacks */
+	bool				copies;		/* true: the copy of the counts does not end */
 	bool				asked;	/* true: the kernel wants the card back */
 	bool				gone;	/* true: all reads return all ones */
 	bool				gone_at_stop;	/* true: the next stop sets @gone */
@@ -77,7 +81,8 @@ static uint32_t status(void)
 
 	if (!is_running() && card.busy)
 		card.busy--;
-	return (idle ? CAPTURE_IDLE : 0) | CAPTURE_GENERATOR_IDLE;
+	return (idle ? CAPTURE_IDLE : 0) | (card.generates ? 0 : CAPTURE_GENERATOR_IDLE) |
+	       (card.copies ? CAPTURE_ACCOUNTS_BUSY : 0);
 }
 
 static void card_readl(struct litepcie *ours, uint32_t offset, uint32_t *value)
@@ -90,9 +95,9 @@ static void card_readl(struct litepcie *ours, uint32_t offset, uint32_t *value)
 	if (offset >= registers->account_frames && offset < registers->account_bytes + 8)
 		*value = account(offset);
 	if (offset == registers->position)
-		*value = (uint32_t)(card.line->position >> 32);
+		*value = (uint32_t)((card.line->position + card.unsaid) >> 32);
 	if (offset == registers->position + 4)
-		*value = (uint32_t)card.line->position;
+		*value = (uint32_t)(card.line->position + card.unsaid);
 	if (offset == registers->control && card.control_given_up && card.control_given_up--)
 		*value = UINT32_MAX;
 	if (card.gone || (offset == registers->status && card.given_up && card.given_up--))
@@ -177,7 +182,7 @@ static struct litepcie_capture *begin(uint64_t ring, bool newest)
 {
 	struct litepcie_capture_config config = {
 		.struct_size = sizeof(config), .ring_bytes = ring, .mbuf_bytes = MBUF,
-		.newest = newest,
+		.newest = newest, .rest_ms = REST_MS,
 	};
 	struct litepcie_capture *capture = NULL;
 
@@ -492,6 +497,92 @@ static void a_reset_is_told(void)
 	litepcie_run_free_left(&dev);
 }
 
+/* Tests of the time that calls wait for the card ---------------------------------------------- */
+
+/* The call that was begun at @begun_ms has ended for rest_ms: neither at once nor much later. */
+static void took_rest_ms(int64_t begun_ms)
+{
+	int64_t took_ms = litepcie_now_ms() - begun_ms;
+
+	CHECK(took_ms >= REST_MS && took_ms < 30000 / 2);
+	has_sentence("within 300 ms");
+}
+
+/* Each call that waits for the card ends with -ETIMEDOUT after rest_ms, and says what to do. */
+static void rest_ms_ends_each_wait(void)
+{
+	const struct litepcie_generator generator = {
+		.struct_size = sizeof(generator), .size = 64,
+	};
+	struct litepcie_capture *capture = begin(RING, false);
+	struct litepcie_capture_config config = {
+		.struct_size = sizeof(config), .ring_bytes = RING, .mbuf_bytes = MBUF,
+		.rest_ms = REST_MS,
+	};
+	struct litepcie_capture_stats stats = { .struct_size = sizeof(stats) };
+	int64_t begun = litepcie_now_ms();
+
+	card.copies = true;
+	CHECK_EQUAL(litepcie_capture_stats(capture, &stats), -ETIMEDOUT);
+	took_rest_ms(begun);
+	has_sentence("the copy of the counts");
+	card.copies = false;
+
+	begun = litepcie_now_ms();
+	card.generates = true;
+	CHECK_EQUAL(litepcie_capture_generate(capture, &generator), -ETIMEDOUT);
+	took_rest_ms(begun);
+	has_sentence("waits for room in the ring");
+	has_sentence("release spans of the ring");
+	card.generates = false;
+
+	begun = litepcie_now_ms();
+	card.busy = UINT32_MAX;
+	CHECK_EQUAL(litepcie_capture_stop(capture), -ETIMEDOUT);
+	took_rest_ms(begun);
+	has_sentence("reset the card");
+	begun = litepcie_now_ms();
+	CHECK_EQUAL(litepcie_capture_start(capture), -ETIMEDOUT);
+	took_rest_ms(begun);
+	litepcie_capture_close(capture);
+	CHECK(has_memory());
+	begun = litepcie_now_ms();
+	CHECK_EQUAL(litepcie_capture_open(&dev, &config, &capture), -ETIMEDOUT);
+	took_rest_ms(begun);
+	card.busy = 0;
+	CHECK_EQUAL(litepcie_capture_open(&dev, &config, &capture), 0);
+	litepcie_capture_close(capture);
+}
+
+/* The last status line may come after the register says that the card is idle, or never. */
+static void a_last_line_that_does_not_come_is_waited_for(void)
+{
+	struct litepcie_capture *capture = begin(RING, false);
+
+	card.unsaid = MBUF;
+	CHECK_EQUAL(litepcie_capture_stop(capture), -ETIMEDOUT);
+	has_sentence("still says 0 after 300 ms");
+	litepcie_capture_close(capture);
+}
+
+/* rest_ms of 0 is the default, of which the settings tell, and -1 stays. */
+static void rest_ms_has_a_default(void)
+{
+	struct litepcie_capture *capture = begin(RING, false);
+	struct litepcie_capture_config config = {
+		.struct_size = sizeof(config), .ring_bytes = RING,
+	};
+
+	litepcie_capture_close(capture);
+	for (int rest_ms = -1; rest_ms <= 0; rest_ms++) {
+		config.rest_ms = rest_ms;
+		CHECK_EQUAL(litepcie_capture_open(&dev, &config, &capture), 0);
+		CHECK_EQUAL(litepcie_capture_settings(capture, &config), 0);
+		CHECK_EQUAL(config.rest_ms, rest_ms ? -1 : LITEPCIE_CAPTURE_REST_MS);
+		litepcie_capture_close(capture);
+	}
+}
+
 /* Tests of the generator ----------------------------------------------------------------------- */
 
 /* A start without settings is refused and does not stop the generator. Only the stop does. */
@@ -554,6 +645,9 @@ int main(void)
 	a_control_that_is_given_up_says_nothing();
 	memory_that_may_be_written_is_kept();
 	a_reset_is_told();
+	rest_ms_ends_each_wait();
+	a_last_line_that_does_not_come_is_waited_for();
+	rest_ms_has_a_default();
 	the_generator_has_a_stop();
 	accounts_are_those_of_their_fates();
 	return failed_checks != 0;

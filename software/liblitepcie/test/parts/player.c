@@ -101,8 +101,41 @@ static void a_count_of_all_ones_is_told(void)
 	CHECK_EQUAL(played.bytes, UINT32_MAX);
 }
 
+static int card_post(struct litepcie *ours, const struct litepcie_post *posts, size_t count,
+		     enum litepcie_post_by by)
+{
+	(void)ours;
+	(void)posts;
+	(void)count;
+	(void)by;
+	return 0;
+}
+
+/* A start waits for the frame of an earlier start for rest_ms at most. */
+static void a_frame_that_does_not_leave_is_told(void)
+{
+	const struct litepcie_backend posting = {
+		.name = "fake", .read_words = card_read_words, .post = card_post,
+	};
+	const struct litepcie_player player = {
+		.struct_size = sizeof(player), .pace = LITEPCIE_PACE_FAST, .rest_ms = 50,
+	};
+	int64_t begun = litepcie_now_ms();
+
+	begin(0, 0);
+	dev.backend = &posting;
+	card.words[0x14 / 4] = 0;
+	CHECK_EQUAL(litepcie_play(&dev, &player), -ETIMEDOUT);
+	CHECK(litepcie_now_ms() - begun >= 50 && litepcie_now_ms() - begun < 900);
+	CHECK(strstr(litepcie_why(&dev), "release spans"));
+	CHECK_EQUAL(litepcie_play(&dev, NULL), -EINVAL);
+	CHECK_EQUAL(litepcie_play_stop(&dev), 0);
+	dev.backend = &fake;
+}
+
 int main(void)
 {
+	a_frame_that_does_not_leave_is_told();
 	a_read_that_is_given_up_is_made_again();
 	a_dead_card_is_told();
 	a_count_of_all_ones_is_told();

@@ -147,6 +147,7 @@ static void print(const struct emit *out, const void *result)
 
 static struct playing playing = {
 	.play.settings.struct_size = sizeof(playing.play.settings),
+	.play.settings.rest_ms = 1000,
 	.recording.config.struct_size = sizeof(playing.recording.config),
 	.recording.generator.struct_size = sizeof(playing.recording.generator),
 	.recording.stats.struct_size = sizeof(playing.recording.stats),

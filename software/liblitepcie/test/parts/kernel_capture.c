@@ -1,0 +1,111 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * Test kernel/capture.c on a driver that the test imitates: a call whose end the card holds up
+ * returns -ETIMEDOUT with a sentence that says what to do, as it does with the other back ends.
+ */
+#include <sys/ioctl.h>
+
+/* The source under test, with a driver of its own and another name than that in the library. */
+#define ioctl			fake_ioctl
+#define litepcie_kernel_capture	litepcie_tested_capture
+static int fake_ioctl(int fd, unsigned long request, void *arg);
+#include "kernel/capture.c"
+
+#include "check.h"
+
+static struct {
+	unsigned int	looks;		/* number of looks that still find the generator busy */
+	unsigned int	starts, stops;	/* how often the generator was started and stopped */
+	int		error;		/* error of STOP, and of calls for counts */
+} driver;
+
+static struct litepcie dev;
+static struct kernel_capture port = { .fd = -1, .taken = true };
+static struct litepcie_capture capture = { .dev = &dev, .priv = &port };
+
+static int fake_ioctl(int fd, unsigned long request, void *arg)
+{
+	struct litepcie_capture_generate *generate = arg;
+	struct litepcie_capture_info *info = arg;
+
+	(void)fd;
+	if (request == LITEPCIE_IOCTL_CAPTURE_GENERATE) {
+		driver.starts += generate->size != 0;
+		driver.stops += !generate->size;
+		return 0;
+	}
+	if (request == LITEPCIE_IOCTL_CAPTURE_INFO && !info->ask) {
+		info->generating = driver.looks > 0;
+		driver.looks -= driver.looks > 0;
+		return 0;
+	}
+	errno = driver.error;
+	return driver.error ? -1 : 0;
+}
+
+struct litepcie_memory *kernel_pages_get(struct litepcie *unused, unsigned int kind, uint64_t bytes)
+{
+	(void)unused;
+	(void)kind;
+	(void)bytes;
+	return NULL;
+}
+
+static bool says(const char *words)
+{
+	return strstr(litepcie_why(&dev), words) != NULL;
+}
+
+/*
+ * The start of the generator waits for the last frame of an earlier start, for rest_ms at most. A
+ * stop waits for nothing.
+ */
+static void a_start_of_the_generator_waits_for_its_last_frame(void)
+{
+	const struct litepcie_generator generator = { .size = 64 };
+	int64_t begun = litepcie_now_ms();
+
+	capture.config.rest_ms = 100;
+	driver.looks = UINT32_MAX;
+	CHECK_EQUAL(generate(&capture, &generator), -ETIMEDOUT);
+	CHECK(litepcie_now_ms() - begun >= 100);
+	CHECK(says("the generator's last frame, which waits for room in the ring,"));
+	CHECK(says("within 100 ms: release spans of the ring, or stop the capture"));
+	CHECK(driver.starts == 0 && driver.stops == 1);
+	CHECK_EQUAL(generate(&capture, NULL), 0);
+	CHECK(driver.starts == 0 && driver.stops == 2);
+
+	capture.config.rest_ms = -1;
+	driver.looks = 20;
+	CHECK_EQUAL(generate(&capture, &generator), 0);
+	CHECK(driver.starts == 1 && driver.looks == 0);
+}
+
+static void a_card_that_does_not_rest_is_told(void)
+{
+	struct litepcie_port_accounts ports[LITEPCIE_CAPTURE_PORTS];
+	struct litepcie_discards discards;
+
+	driver.error = EIO;
+	CHECK_EQUAL(stop_capture(&capture), -ETIMEDOUT);
+	CHECK(says("does not come to rest") && says("reset it"));
+	CHECK_EQUAL(get_accounts(&capture, ports), -ETIMEDOUT);
+	CHECK(says("the copy of the counts did not end: reset the card"));
+	CHECK_EQUAL(get_discards(&capture, &discards), -ETIMEDOUT);
+	driver.error = ENODEV;
+	CHECK_EQUAL(stop_capture(&capture), -ENODEV);
+	CHECK_EQUAL(get_accounts(&capture, ports), -ENODEV);
+}
+
+int main(void)
+{
+	dev.name = (char *)"fake";
+	a_start_of_the_generator_waits_for_its_last_frame();
+	a_card_that_does_not_rest_is_told();
+	return failed_checks != 0;
+}
