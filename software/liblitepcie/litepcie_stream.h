@@ -193,8 +193,8 @@ int litepcie_stream_start(struct litepcie_stream *stream);
  * -ECANCELED.
  *
  * The call waits until the card has come to rest: for microseconds as a rule, for 3 s at most. It
- * takes no timeout, since the card may write to the ring until then. Returns 0 or -errno; -EIO: the
- * card did not come to rest. Threads: any.
+ * takes no timeout, since the card may write to the ring until then. Returns 0 or -errno;
+ * -ETIMEDOUT: the card did not come to rest, so it must be reset. Threads: any.
  */
 int litepcie_stream_stop(struct litepcie_stream *stream);
 

@@ -186,6 +186,10 @@ static int kernel_stop(struct litepcie_stream *stream)
 	rc = kernel_ioctl(stream->dev,
 			  h2c ? LITEPCIE_IOCTL_DMA_READER : LITEPCIE_IOCTL_DMA_WRITER, &direction,
 			  "DMA stop");
+	if (rc == -EIO)
+		rc = litepcie_fail(-ETIMEDOUT, "%s: %s does not come to rest, or the card is being "
+				   "reset: stop it again after the reset", stream->dev->name,
+				   stream->name);
 	loopback = last ? set_loopback(stream->dev, false) : 0;
 	return rc < 0 ? rc : loopback;
 }

@@ -30,7 +30,7 @@ static inline uint64_t litepcie_iova(unsigned int kind)
 
 /*
  * Stop DMA and a capture that an earlier client may have left running. The card must not be bus
- * master when this is called. Returns -EIO if a direction does not come to rest.
+ * master when this is called. Returns -ETIMEDOUT if a direction does not come to rest.
  */
 int litepcie_table_quiesce(struct litepcie *dev);
 

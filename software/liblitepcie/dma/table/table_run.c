@@ -86,7 +86,7 @@ static int table_woken(struct litepcie *dev)
 
 /*
  * Disable a direction. The card finishes the requests that it has begun. When the direction is at
- * rest, its descriptor table is emptied. Returns -EIO if the direction is not at rest after
+ * rest, its descriptor table is emptied. Returns -ETIMEDOUT if the direction is not at rest after
  * IDLE_READS register reads: the card may then still write to the ring.
  */
 static int disable(struct litepcie *dev, const struct litepcie_dma_registers *registers)
@@ -101,7 +101,7 @@ static int disable(struct litepcie *dev, const struct litepcie_dma_registers *re
 	}
 	rc = rc ?: litepcie_put(dev, registers->flush, 1) ?: litepcie_put(dev, registers->loop, 0);
 	if (rc == 0 && !litepcie_says(state, LITEPCIE_DMA_ENABLE_IDLE))
-		return litepcie_fail(-EIO, "the DMA does not come to rest (enable register 0x%x); "
+		return litepcie_fail(-ETIMEDOUT, "the DMA does not come to rest (enable register 0x%x); "
 				     "start the board again", state);
 	return rc;
 }
