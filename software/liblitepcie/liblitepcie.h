@@ -63,25 +63,28 @@
  *                           threads may be in other calls on the same card
  *   Threads: alone.         no other call on this handle at the same time
  *
- * Errors with a meaning of their own:
+ * The comment of a call names the errors that say something about this call, and what they mean
+ * there. A call whose comment says -errno may also return these, which mean the same everywhere:
  *   -ENODEV     the card is gone: the board process left, or nothing is bound to the driver. From a
  *               wait through VFIO also: somebody unbinds or removes the card, and the kernel waits
- *               until this program closes it. From a call of the capture or the player also: the
- *               card has no such block
+ *               until this program closes it
  *   -EIO        the card does not answer (it reads all ones), or its counts cannot be true; or it
  *               was reset while a direction or a capture ran, which must be stopped and started
  *               again
  *   -ETIMEDOUT  what the call does was not done in time, or a simulated board did not answer in
  *               time
- *   -ECANCELED  another thread ended what this call waited for
- *   -EBUSY      this DMA direction, capture or card is in use, by this program or by another
  *   -EPROTO     the peer does not speak the protocol, or the card or a file is of another kind or
  *               version
- *   -EOPNOTSUPP this CPU, back end, driver or card cannot do what the call asks for. LitePCIe's
- *               driver, for example, has no held runs, in which the card waits for buffers
+ *   -ENOMEM     the host has not enough memory, or does not let this user lock so much
+ * Behind a driver or VFIO it may also be another number that the kernel says by errno. The numbers
+ * that several comments name have one meaning:
+ *   -EINVAL     a value is not allowed, or the call makes no sense at this moment
  *   -ENOENT     there is no such device file or socket, or the card has no such block, register
  *               or BAR
- *   -EINVAL     a value is not allowed, or the call makes no sense at this moment
+ *   -EBUSY      this DMA direction, capture or card is in use, by this program or by another
+ *   -ECANCELED  another thread ended what this call waited for
+ *   -EOPNOTSUPP this CPU, back end, driver or card cannot do what the call asks for. LitePCIe's
+ *               driver, for example, has no held runs, in which the card waits for buffers
  */
 #ifndef LIBLITEPCIE_H
 #define LIBLITEPCIE_H
@@ -204,7 +207,11 @@ struct litepcie_window {
  *
  * Returns 0 and the handle in @dev, or -errno; @why, if not NULL, then gets the reason in a
  * sentence, cut to @why_size bytes and always terminated. LITEPCIE_WHY_SIZE bytes are enough for
- * each sentence. Threads: any.
+ * each sentence. The numbers are -EINVAL: the string or an option in it has another form, -ENOENT:
+ * there is no such device file, socket or card, -EACCES: the user may not open it, -EBUSY: another
+ * program has the card, -EPROTO: it is no such card, or of a version that the library does not
+ * know, -EOPNOTSUPP: this kernel lacks that interface of VFIO, -ENOTSOCK: the file is no socket,
+ * -ENAMETOOLONG: no socket can have so long a path. Threads: any.
  */
 int litepcie_open(struct litepcie **dev, const char *name, char *why, size_t why_size);
 
@@ -218,8 +225,8 @@ void litepcie_close(struct litepcie *dev);
 /*
  * Reset the card, as after power-on, and get it ready again: registers lose their values, open
  * streams stay open. No stream may run, and no capture may be open. Through the kernel driver only
- * root may reset. Returns 0 or -errno: -EBUSY while DMA runs or a capture is open, -EOPNOTSUPP if
- * the host cannot reset this card. Threads: alone.
+ * root may reset. Returns 0 or -errno; -EBUSY: DMA runs or a capture is open, -EOPNOTSUPP: the host
+ * cannot reset this card. Threads: alone.
  */
 int litepcie_reset(struct litepcie *dev);
 
@@ -313,15 +320,17 @@ int litepcie_bar_size(struct litepcie *dev, unsigned int bar, uint64_t *size);
  * "sim:" the read is one TLP. If the BAR is mapped, the read is one load of the CPU, which between
  * a guest's CPU and a simulated card arrives in pieces of at most 8 bytes. If a driver does not map
  * BAR0, only 4 bytes of BAR0 can be read. Returns 0 or -errno; -EINVAL: the access is not aligned
- * or lies beyond the BAR, -EOPNOTSUPP: this CPU (without vector instructions) or this back end
- * cannot make such an access. Threads: any.
+ * or lies beyond the BAR, -ENOENT: the card has no such BAR, -EOPNOTSUPP: this CPU (without vector
+ * instructions) or this back end cannot make such an access. Threads: any.
  */
 int litepcie_bar_read(struct litepcie *dev, unsigned int bar, uint64_t offset, void *data,
 		      size_t size);
 
 /*
  * Make one write of @size 1, 2, 4, 8, 16, 32 or 64 bytes, aligned to @size, to any BAR, in the same
- * way as the reads of litepcie_bar_read(). Returns 0 or -errno. Threads: any.
+ * way as the reads of litepcie_bar_read(). Returns 0 or -errno; -EINVAL: the access is not aligned
+ * or lies beyond the BAR, -ENOENT: the card has no such BAR, -EOPNOTSUPP: this CPU or this back end
+ * cannot make such an access. Threads: any.
  */
 int litepcie_bar_write(struct litepcie *dev, unsigned int bar, uint64_t offset, const void *data,
 		       size_t size);
@@ -330,7 +339,8 @@ int litepcie_bar_write(struct litepcie *dev, unsigned int bar, uint64_t offset, 
  * Make @count writes of @size bytes (4 or 8) to any BAR, at @offset, @offset + @stride and so on,
  * back to back if the back end can do so for this BAR. Write n has the lower bytes of @values[n]. A
  * @stride of 0 writes to the same place again and again. Returns 0 or -errno; -EINVAL: the size,
- * the alignment or the place of a write is not allowed. Threads: any.
+ * the alignment or the place of a write is not allowed, -ENOENT: the card has no such BAR,
+ * -EOPNOTSUPP: this back end cannot make such a write. Threads: any.
  */
 int litepcie_bar_write_burst(struct litepcie *dev, unsigned int bar, uint64_t offset, size_t size,
 			     size_t stride, const uint64_t *values, size_t count);
@@ -343,33 +353,35 @@ int litepcie_bar_write_burst(struct litepcie *dev, unsigned int bar, uint64_t of
  * To a user without CAP_SYS_RAWIO Lanebox's driver maps for writing only those pages that belong to
  * memories and to the user slot. @window then says that it is partial: a store to another page ends
  * in SIGSEGV. litepcie_writel() reaches the other registers that are allowed. Returns 0 or -errno;
- * -EOPNOTSUPP: the BAR cannot be mapped in this way. Threads: any.
+ * -EINVAL: no card has a BAR of this number, -ENOENT: the card has no such BAR, -EOPNOTSUPP: the
+ * BAR cannot be mapped in this way. Threads: any.
  */
 int litepcie_bar_map(struct litepcie *dev, unsigned int bar, struct litepcie_window *window);
 
 /*
- * Read 32 bits at @offset in BAR0, as litepcie_bar_read() of 4 bytes does. Returns 0 or -errno.
- * Threads: any.
+ * Read 32 bits at @offset in BAR0, as litepcie_bar_read() of 4 bytes does. Returns 0 or -errno;
+ * -EINVAL: @offset is not aligned or lies beyond BAR0. Threads: any.
  */
 int litepcie_readl(struct litepcie *dev, uint32_t offset, uint32_t *value);
 
 /*
  * Read a register of two words at @offset in BAR0, in two accesses of 4 bytes. The read is repeated
- * until both halves belong to the same value. Returns 0 or -errno. Threads: any.
+ * until both halves belong to the same value. Returns 0 or -errno; -EINVAL: @offset is not aligned
+ * or lies beyond BAR0. Threads: any.
  */
 int litepcie_readq(struct litepcie *dev, uint32_t offset, uint64_t *value);
 
 /*
- * Write 32 bits at @offset in BAR0, as litepcie_bar_write() of 4 bytes does. The write may still
- * be on its way to the card when this call returns. A later read comes after the write. Returns 0
- * or -errno. Threads: any.
+ * Write 32 bits at @offset in BAR0, as litepcie_bar_write() of 4 bytes does. The write may still be
+ * on its way to the card when this call returns. A later read comes after the write. Returns 0 or
+ * -errno; -EINVAL: @offset is not aligned or lies beyond BAR0. Threads: any.
  */
 int litepcie_writel(struct litepcie *dev, uint32_t offset, uint32_t value);
 
 /*
  * Write a register of two words at @offset in BAR0: its upper half first, its lower half last. No
  * litepcie_writel() or litepcie_writeq() of another thread on this handle comes between the two.
- * Returns 0 or -errno. Threads: any.
+ * Returns 0 or -errno; -EINVAL: @offset is not aligned or lies beyond BAR0. Threads: any.
  */
 int litepcie_writeq(struct litepcie *dev, uint32_t offset, uint64_t value);
 
@@ -377,8 +389,9 @@ int litepcie_writeq(struct litepcie *dev, uint32_t offset, uint64_t value);
  * Take in the names of all registers from the csr.json that LiteX writes when it builds the
  * gateware. Without the file the library knows the registers of the blocks in the capability table.
  * With the file the library also knows those of the user's logic and of the endpoint. The call can
- * be made again. Returns 0 or -errno; -EPROTO: the file is of another build, or LiteX did not write
- * it, and the library knows the same registers as before. Threads: alone.
+ * be made again. Returns 0 or -errno; -ENOENT: there is no such file, -EFBIG: it is too large for a
+ * csr.json, -EPROTO: the file is of another build, or LiteX did not write it. After an error the
+ * library knows the same registers as before. Threads: alone.
  */
 int litepcie_csr_load(struct litepcie *dev, const char *path);
 
@@ -423,10 +436,10 @@ int litepcie_user_enable(struct litepcie *dev, bool on);
 
 /*
  * Wait up to @timeout_ms, for ever if it is negative, until the user's logic raises its interrupt.
- * An interrupt since litepcie_user_enable() or the last return of 1 counts, too. Several
- * interrupts count as one, and end the wait of one thread. A direction of the DMA may run at the
- * same time. Returns 1, 0 when no interrupt came in time, or -errno; -EINVAL: the interrupts are
- * not enabled, -ECANCELED: another thread has switched them off. Threads: any.
+ * An interrupt since litepcie_user_enable() or the last return of 1 counts, too. Several interrupts
+ * count as one, and end the wait of one thread. A direction of the DMA may run at the same time.
+ * Returns 1, 0 when no interrupt came in time, or -errno; -EINVAL: the interrupts are not enabled,
+ * -ENOENT: the card has none, -ECANCELED: another thread has switched them off. Threads: any.
  */
 int litepcie_user_wait(struct litepcie *dev, int timeout_ms);
 

@@ -305,8 +305,8 @@ int litepcie_capture_start(struct litepcie_capture *capture);
  * With `newest` the blocks that the card has written over, or is about to, are skipped.
  *
  * Returns 1 and the blocks in @span, 0 if none came in time, or -errno; -EINTR: a signal was
- * handled, -EIO: the card was reset, or its status line cannot be true, -EPIPE: queue 0 was
- * stopped, and with it this queue, and all has been given. Threads: one.
+ * handled while the call slept, -EIO: the card was reset, or its status line cannot be true,
+ * -EPIPE: queue 0 was stopped, and with it this queue, and all has been given. Threads: one.
  */
 int litepcie_capture_next(struct litepcie_capture *capture, struct litepcie_span *span,
 			  int timeout_ms);
@@ -356,7 +356,8 @@ int litepcie_capture_queues(struct litepcie *dev);
  *
  * Returns 0 or -errno; -EINVAL: a rule or an entry names a queue that the card does not have, or
  * this is another queue than 0, -EBUSY: frames are being taken, or another program has queue 0,
- * -EOPNOTSUPP: the card has one queue. Threads: one.
+ * -EOPNOTSUPP: the card has one queue, -EMSGSIZE or -ENOMEM: as of litepcie_capture_start().
+ * Threads: one.
  */
 int litepcie_capture_sort(struct litepcie_capture *capture, const struct litepcie_sorting *sorting);
 
@@ -375,7 +376,7 @@ int litepcie_capture_sort(struct litepcie_capture *capture, const struct litepci
  * of the frame. The word discard, without these two, drops the frame and counts it. A rule needs at
  * least one of the words queue, snap and discard.
  *
- * Returns 0 and the words of the rule in @words, or -EINVAL with a sentence. Threads: any.
+ * Returns 0 and the words of the rule in @words, or -EINVAL if the text is no rule. Threads: any.
  */
 int litepcie_capture_rule(struct litepcie *dev, const char *text,
 			  uint32_t words[LITEPCIE_RULE_WORDS]);
@@ -402,7 +403,7 @@ int litepcie_capture_header(const struct litepcie_capture *capture, void *buffer
  *
  * Returns 0 or -errno; -EINVAL: a setting is out of its range, or this is another queue,
  * -ETIMEDOUT: the last frame of an earlier start still waits for room in the ring, -EBUSY: another
- * program has queue 0. Threads: one.
+ * program has queue 0, -EMSGSIZE or -ENOMEM: as of litepcie_capture_start(). Threads: one.
  */
 int litepcie_capture_generate(struct litepcie_capture *capture,
 			      const struct litepcie_generator *generator);

@@ -165,7 +165,7 @@ struct litepcie_stream_info {
 
 /*
  * Open the stream of @direction, LITEPCIE_H2C or LITEPCIE_C2H, with @options, or with the defaults
- * if @options is NULL. The stream does not run yet. Returns 0 and the stream in @stream, or -errno:
+ * if @options is NULL. The stream does not run yet. Returns 0 and the stream in @stream, or -errno;
  * -EBUSY: this handle has that stream open, -EINVAL: the options contradict each other, are out of
  * their limits, or name memory that is not aligned, too small, or the other stream's, -EFAULT: the
  * memory may not be read and written, -EOPNOTSUPP: the card or the driver does not support packets,
@@ -217,8 +217,9 @@ int litepcie_stream_info(struct litepcie_stream *stream, struct litepcie_stream_
  * Count the buffers that can be acquired at once, and wait up to @timeout_ms for the first, for
  * ever if that is negative. With a timeout of 0 the call looks at the card's progress and does not
  * wait: it reads memory on a card with records, else registers. While there are buffers, the call
- * does not look at the card. Returns the number of buffers, or 0 if there is none, or -errno.
- * Threads: per direction.
+ * does not look at the card. Returns the number of buffers, or 0 if there is none, or -errno;
+ * -EINVAL: the stream does not run, -ECANCELED: another thread has stopped it. Threads: per
+ * direction.
  */
 int litepcie_stream_ready(struct litepcie_stream *stream, int timeout_ms);
 
@@ -226,7 +227,8 @@ int litepcie_stream_ready(struct litepcie_stream *stream, int timeout_ms);
  * Acquire the next buffer: of c2h the next that the card has filled, of h2c the next that is free.
  * If there is none, the call looks or waits as litepcie_stream_ready() does. A program may have any
  * number of buffers acquired. Returns 1 and the buffer in @buffer, or 0 if no buffer came in time,
- * or -errno. Threads: per direction.
+ * or -errno; -EINVAL: the stream does not run, -ECANCELED: another thread has stopped it. Threads:
+ * per direction.
  */
 int litepcie_stream_acquire(struct litepcie_stream *stream, struct litepcie_buffer *buffer,
 			    int timeout_ms);
@@ -249,8 +251,8 @@ int litepcie_stream_release(struct litepcie_stream *stream, unsigned int count);
 int litepcie_stream_send(struct litepcie_stream *stream, size_t bytes);
 
 /*
- * Hand the released buffers that are kept back for a batch to the card now. Returns 0 or -errno.
- * Threads: per direction.
+ * Hand the released buffers that are kept back for a batch to the card now. Returns 0 or -errno;
+ * -EINVAL: the stream does not run. Threads: per direction.
  */
 int litepcie_stream_flush(struct litepcie_stream *stream);
 
@@ -259,7 +261,8 @@ int litepcie_stream_flush(struct litepcie_stream *stream);
  * released buffer of an h2c stream, and the logic in its user slot has taken the data. A stop then
  * loses no data. LitePCIe's endpoint reports neither of the two. With that endpoint the call goes
  * by the card's count of received bytes, and the logic may not have taken the last data yet.
- * Returns 0 or -errno; -ETIMEDOUT: the data is not yet received and taken. Threads: per direction.
+ * Returns 0 or -errno; -ETIMEDOUT: the data is not yet received and taken, -EINVAL: the stream is
+ * c2h or does not run, -ECANCELED: another thread has stopped it. Threads: per direction.
  */
 int litepcie_stream_drain(struct litepcie_stream *stream, int timeout_ms);
 
@@ -269,12 +272,12 @@ int litepcie_stream_drain(struct litepcie_stream *stream, int timeout_ms);
  * Wait up to @timeout_ms, for ever if it is negative, until the card has finished a further buffer
  * in one of @directions. Buffers of @directions that are kept back for a batch go to the card first
  * if it would run short of buffers. Buffers of other directions are kept back. If an interrupt is
- * lost, the wait ends 1.2 s later at most. While a card with records has finished buffers that
- * the program has not seen, this call reads no register: a program that looks again and again, with
- * a timeout of 0, reads memory. Returns 1, or 0 when the time is over, or -errno: -ECANCELED after
- * a stop by another thread, -EIO when the card was reset, -ENODEV when the card is gone, or through
- * VFIO when the kernel wants the card back. In that case stop and close the card, since the kernel
- * waits for that. Threads: per direction.
+ * lost, the wait ends 1.2 s later at most. While a card with records has finished buffers that the
+ * program has not seen, this call reads no register: a program that looks again and again, with a
+ * timeout of 0, reads memory. Returns 1, or 0 when the time is over, or -errno; -EINVAL: no stream
+ * of @directions runs, -ECANCELED: another thread has stopped one, -EIO: the card was reset,
+ * -ENODEV: the card is gone, or through VFIO the kernel wants it back. In that case stop and close
+ * the card, since the kernel waits for that. Threads: per direction.
  */
 int litepcie_dma_wait(struct litepcie *dev, unsigned int directions, int timeout_ms);
 
@@ -300,7 +303,7 @@ int litepcie_dma_fd(struct litepcie *dev);
  * sees the data that the card writes, and can write data that the card reads. Only this process
  * knows how far the card is. The caller closes the descriptor.
  *
- * Returns 0 and the descriptor in @fd, or -errno: -EINVAL: the stream does not run, -EADDRINUSE:
+ * Returns 0 and the descriptor in @fd, or -errno; -EINVAL: the stream does not run, -EADDRINUSE:
  * the ring lies in the program's own memory. Threads: any.
  */
 int litepcie_stream_export(struct litepcie_stream *stream, int *fd);
