@@ -6,9 +6,10 @@
 
 The result has the numbers that the call's function returns or gives to a function, and those of all
 functions that it uses. The tables of functions of the back ends count as uses of each back end's
-function. A number may be in the result although the call never returns it: the sources are read as
-text, and no condition is evaluated. A number that is assigned to a variable, and the numbers that
-the kernel returns in errno, are not in the result.
+function. The sources are read as text, and no condition is evaluated, so BOUNDED names the numbers
+that reach only some of the callers. A number that is assigned to a variable, and the numbers that
+the kernel returns in errno, are not in the result. A test compares the result with what the headers
+say of each call.
 """
 
 import errno
@@ -17,13 +18,42 @@ from collections import defaultdict
 from functools import cache
 from pathlib import Path
 
-LIBRARY = Path(__file__).resolve().parents[1]
+LIBRARY = Path(__file__).resolve().parents[1] / "liblitepcie"
 OTHER = ("test", "man", "compat")  # folders without sources of the library itself
 # For each struct that is a table of functions: the word before "->" where its members are called
 TABLES = {
     "litepcie_backend": "backend",
     "litepcie_channel": "channel",
     "litepcie_capture_access": "access",
+}
+ACCESSES = {"readl", "readq", "writel", "writeq", "bar_read", "bar_write", "bar_write_burst"}
+QUEUE = {"capture_open", "capture_start", "capture_sort", "capture_generate"}
+QUEUE |= {"capture_generate_stop"}
+# (function, number) -> the calls, without their prefix, through which the number that the function
+# returns reaches a program. All other calls use the function so that it never returns the number,
+# or do not hand the number on.
+BOUNDED = {
+    # the place and size of an access that the program chooses
+    ("check_access", "EINVAL"): ACCESSES,
+    ("check_width", "EOPNOTSUPP"): ACCESSES - {"readl", "readq", "writel", "writeq"},
+    ("refuse", "EOPNOTSUPP"): ACCESSES - {"readl", "readq", "writel", "writeq"},
+    # a struct without a size, of which the first comment of liblitepcie.h tells
+    ("read_size", "EINVAL"): set(),
+    ("litepcie_struct_in", "EINVAL"): set(),
+    # an error number that is compared, and an empty socket, for which the library waits
+    ("refill", "EAGAIN"): set(),
+    # the size of a TLP's payload that the program chooses when it opens the card
+    ("set_device_control", "EINVAL"): {"open"},
+    # the end of a run frees the direction, which is taken at the start
+    ("take", "EBUSY"): {"stream_start"},
+    # a diagnosis leaves out what the monitor of the user slot does not say
+    ("read_slot", "ENOENT"): {"slot"},
+    ("read_slot", "EAGAIN"): {"slot"},
+    # only these calls ask the driver for a queue that another program may have, or for its memory
+    ("call", "EBUSY"): QUEUE,
+    ("give_ring", "EMSGSIZE"): QUEUE - {"capture_open", "capture_generate_stop"},
+    # waits for the card's rest go on after a signal
+    ("litepcie_capture_nap", "EINTR"): {"capture_next"},
 }
 FUNCTION = re.compile(r"^[a-z][\w \*]*?\b(\w+)\([^;{}]*\)\n\{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
 TABLE = re.compile(r"^(?:static )?const struct (\w+) \w+ = \{\n(.*?)^\};", re.MULTILINE | re.DOTALL)
@@ -75,27 +105,33 @@ def uses(key):
     """Return the keys of the functions that the function with this key uses."""
     bodies, members = functions()
     path, _ = key
-    names = {(path, name) for name in re.findall(r"(?<![\w.>])([a-z]\w+)", bodies[key])}
+    text = re.sub(r"\bstruct \w+", "", bodies[key])
+    names = {(path, name) for name in re.findall(r"(?<![\w.>])([a-z]\w+)", text)}
     for word, member in re.findall(r"\b(backend|channel|access)->(?=(\w+))", bodies[key]):
         names |= members[word, member]
     return {found for found in (find(*name) for name in names) if found and found != key}
 
 
-def meanings():
-    """Return {name: text} of the errors for which litepcie_strerror() has a text of its own."""
-    text = (LIBRARY / "error.c").read_text()
-    return dict(re.findall(r'\[(E\w+)\] = "([^"]*)",', text))
+def reaches(function, number, call):
+    """Return True if the error number that `function` returns can reach the program by `call`."""
+    calls = BOUNDED.get((function, number))
+    return calls is None or call.removeprefix("litepcie_") in calls
 
 
 def errors(call):
-    """Return the sorted names of the error numbers that are found for the public call."""
+    """Return {name: function} of the error numbers that are found for the public call.
+
+    `function` is the name of a function that returns the number.
+    """
     bodies, _ = functions()
-    seen, left, found = set(), [find(LIBRARY, call)], set()
+    seen, left, found = set(), [find(LIBRARY, call)], {}
     while left:
         key = left.pop()
         if key is None or key in seen:
             continue
         seen.add(key)
-        found |= set(NUMBER.findall(bodies[key]))
+        for name in NUMBER.findall(bodies[key]):
+            if hasattr(errno, name) and reaches(key[1], name, call):
+                found.setdefault(name, key[1])
         left += uses(key)
-    return sorted(name for name in found if hasattr(errno, name))
+    return found

@@ -7,21 +7,19 @@ of its public headers, which NAMES lists.
 
 A fact is written once: in the headers, which say what a call does, or in
 examples/, whose programs are compiled and run by tests. The sentences of a
-comment from "Returns" on become the section RETURN VALUE. The numbers of the
-section ERRORS are those that errors.py finds in the sources, and those that
-the comment names. The words after "Threads:" choose the text of the section
+comment from "Returns" on become the section RETURN VALUE. The section ERRORS
+has the error numbers that the comment names with their meaning, as in
+"-EINVAL: the stream does not run". The errors that come from the way to the
+card have a page of their own, litepcie_errors(3), made of the first comment of
+liblitepcie.h. The words after "Threads:" choose the text of the section
 ATTRIBUTES.
     python software/liblitepcie/man/pages.py FOLDER
 """
 
-import errno
-import os
 import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-
-from errors import errors, meanings
 
 HERE = Path(__file__).resolve().parent
 NAMES = ("liblitepcie.h", "litepcie_stream.h", "litepcie_diagnostics.h", "litepcie_capture.h")
@@ -150,26 +148,67 @@ def example(call):
     raise ValueError(f"no program in {HERE / 'examples'} uses {call.name}()")
 
 
+def errors(call):
+    """Return {number: meaning} of the errors that the comment of the call names with a meaning."""
+    numbers = r"-E[A-Z0-9]+(?: or -E[A-Z0-9]+)*"
+    pattern = (
+        rf"({numbers})(?::| (?=if |while ))(.*?)(?=[,;] (?:or )?{numbers}(?::| if )|\.(?: |$)|$)"
+    )
+    found = {}
+    for part in call.paragraphs:
+        for names, meaning in re.findall(pattern, part):
+            for name in re.findall(r"E[A-Z0-9]+", names):
+                text = meaning.strip()
+                found[name] = f"{found[name]}; {text}" if name in found else text
+    return dict(sorted(found.items()))
+
+
 def section_of_errors(call):
     """Return the lines of the section ERRORS. A call whose comment tells of no error has none."""
-    returned = call.split()[1]
-    if not re.search(r"-(errno|E[A-Z])", returned):
-        return []
-    known = meanings()
-    names = sorted({*errors(call.name), *re.findall(r"-(E[A-Z0-9]+)\b", returned)})
-    lines = [".SH ERRORS"]
-    for name in names:
-        system = os.strerror(getattr(errno, name))
-        lines += [".TP", f".B \\-{name}", escape(known.get(name, system[0].lower() + system[1:]))]
-    return [
-        *lines,
-        ".PP",
-        prose(
-            "Behind a driver or VFIO a call also returns what the kernel says by errno. After an "
-            "error litepcie_why() has a sentence, and litepcie_strerror() the meaning of the "
-            "number."
-        ),
-    ]
+    named = errors(call)
+    lines = []
+    for name, meaning in named.items():
+        lines += [".TP", f".B \\-{name}", prose(meaning)]
+    if "-errno" in call.text:
+        more = "Other numbers are explained in" if named else "The numbers are explained in"
+        lines += [".PP", f"{more} \\fBlitepcie_errors\\fP(3)."]
+    return [".SH ERRORS", *lines] if lines else []
+
+
+def page_of_errors(header):
+    """Return the text of the page litepcie_errors(3), made of the first comment of `header`."""
+    part = next(
+        text for text in header.split("*/\n")[1].split("\n *\n") if "The comment of a call" in text
+    )
+    lines, entry = [], False
+    for line in part.rstrip().split("\n"):
+        text = re.sub(r"^ \* ?", "", line)
+        name, meaning = re.fullmatch(r"  -(E[A-Z]+) +(.*)|(?: {14,})?(.*)", text).group(1, 2)
+        if name:
+            lines += [".TP", f".B \\-{name}", prose(meaning)]
+        elif entry and not text.startswith(" "):
+            lines += [".PP", prose(text)]
+        else:
+            lines.append(prose(text.strip()))
+        entry = bool(name) or text.startswith(" ")
+    return "\n".join(
+        [
+            *LICENCE,
+            '.TH litepcie_errors 3 "" "Lanebox" "liblitepcie"',
+            ".SH NAME",
+            "litepcie_errors \\- error numbers of liblitepcie",
+            ".SH DESCRIPTION",
+            *(line for line in lines if line),
+            ".PP",
+            prose(
+                "After an error litepcie_why() has a sentence, and litepcie_strerror() the meaning "
+                "of the number."
+            ),
+            ".SH SEE ALSO",
+            prose("litepcie_why(), litepcie_strerror()"),
+            "",
+        ]
+    )
 
 
 def page(header, call, others):
@@ -225,9 +264,10 @@ def neighbours(found, call):
 
 
 def write(folder):
-    """Write the manual pages of all library calls into `folder`, and return the calls."""
+    """Write litepcie_errors(3) and the pages of all calls into `folder`, and return the calls."""
     found = [call for path in HEADERS for call in calls(path)]
     folder.mkdir(parents=True, exist_ok=True)
+    (folder / "litepcie_errors.3").write_text(page_of_errors(HEADERS[0].read_text()))
     for call in found:
         text = page(call.header.read_text(), call, neighbours(found, call))
         (folder / f"{call.name}.3").write_text(text)
