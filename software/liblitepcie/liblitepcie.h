@@ -27,8 +27,8 @@
  *     has the setting @rest_ms of struct litepcie_capture_config or struct litepcie_player: 0 is
  *     LITEPCIE_CAPTURE_REST_MS, with -1 the call waits for ever.
  *   - litepcie_stream_stop(), and calls that stop a stream, take 3 s at most.
- * A simulated board may take as long for each answer as the device string's timeout says, also
- * while something is being stopped.
+ * Any other call waits only for the card's answer. A simulated board may take as long for each
+ * answer as the device string's timeout says, also while something is being stopped.
  *
  * The result of a call tells what the end of its time means. A call that gets something (buffers,
  * frames, an interrupt) returns 1 or a count, and 0 if nothing came in time: nothing has failed, so
