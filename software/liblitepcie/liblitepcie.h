@@ -389,9 +389,9 @@ int litepcie_writeq(struct litepcie *dev, uint32_t offset, uint64_t value);
  * Take in the names of all registers from the csr.json that LiteX writes when it builds the
  * gateware. Without the file the library knows the registers of the blocks in the capability table.
  * With the file the library also knows those of the user's logic and of the endpoint. The call can
- * be made again. Returns 0 or -errno; -ENOENT: there is no such file, -EFBIG: it is too large for a
- * csr.json, -EPROTO: the file is of another build, or LiteX did not write it. After an error the
- * library knows the same registers as before. Threads: alone.
+ * be made again. Returns 0 or -errno; -ENOENT: there is no such file, -EINVAL: it is no regular
+ * file, -EFBIG: it is too large for a csr.json, -EPROTO: the file is of another build, or LiteX did
+ * not write it. After an error the library knows the same registers as before. Threads: alone.
  */
 int litepcie_csr_load(struct litepcie *dev, const char *path);
 
