@@ -126,8 +126,9 @@ def c_header():
         lines += _defines(f"CAPTURE_RULE_{name}_", fields)
     lines += ["", "/* Bits of the user slot's register slot_state */"]
     lines += _defines("SLOT_STATE_", {name: f"(1u << {n})" for n, name in enumerate(FIELDS)})
-    lines += ["", "/* Player of frames: widths in bits of its registers for rate and cost */"]
-    lines += _of_numbers("PLAYER_RATE_BITS", "PLAYER_FRACTION_BITS", "PLAYER_COST_BITS")
+    lines += ["", "/* Player of frames: widths in bits of a block's length, of rate and cost */"]
+    lines += _of_numbers("PLAYER_BLOCK_BITS", "PLAYER_RATE_BITS", "PLAYER_FRACTION_BITS",
+        "PLAYER_COST_BITS")
     lines += ["", "/* Register enable of a DMA direction: bit 0 is written, the others are read */"]
     lines += _of_numbers("DMA_ENABLE_RUN", "DMA_ENABLE_IDLE", "DMA_ENABLE_TAKEN")
     lines += ["", "/* DMA descriptor: width in bits of the length, and the flags beside it */"]
@@ -191,12 +192,12 @@ def c_header():
     lines += _defines("SENSORS_", {"code_bits": sensors.CODE_BITS,
         "temperature_span": sensors.TEMPERATURE_SPAN,
         "temperature_offset": sensors.TEMPERATURE_OFFSET, "voltage_full": sensors.VOLTAGE_SPAN})
-    lines += ["", "/* PCI IDs of Xilinx's PCIe blocks, which other gateware uses, too */"]
+    lines += ["", "/* PCI IDs of Xilinx's PCIe blocks, a list for LITEPCIE_PCI_DEVICE(id) */"]
     devices = numbers.PCI_IDS["devices"]
     lines += _defines("PCI_", {"vendor": f"{numbers.PCI_IDS['vendor']:#06x}",
         "device_count": len(devices)})
-    lines += ["#define LITEPCIE_PCI_DEVICES(ID) { \\"]
-    lines += [f"\tID({device:#06x}), \\" for device in devices] + ["}"]
+    lines += ["#define LITEPCIE_PCI_DEVICES { \\"]
+    lines += [f"\tLITEPCIE_PCI_DEVICE({device:#06x}), \\" for device in devices] + ["}"]
     lines += ["", "/* Version of this release of driver, library and tools */"]
     lines += _defines("", {"release": f'"{numbers.RELEASE}"'})
     return HEAD + "\n" + "\n".join(lines) + "\n\n#endif /* LITEPCIE_CAPABILITY_H */\n"

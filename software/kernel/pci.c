@@ -468,10 +468,10 @@ static DEFINE_SIMPLE_DEV_PM_OPS(litepcie_pm_ops, litepcie_suspend, litepcie_resu
  * The default IDs of Xilinx's PCIe blocks.  Other gateware uses these IDs, too, so the probe drives
  * a card only if it finds a capability table.
  */
-#define DEVICE(id) { PCI_VDEVICE(XILINX, id) }
+#define LITEPCIE_PCI_DEVICE(id) { PCI_VDEVICE(XILINX, id) }
 /* The table ends with an entry of zeros. */
 static const struct pci_device_id litepcie_ids[LITEPCIE_PCI_DEVICE_COUNT + 1] =
-	LITEPCIE_PCI_DEVICES(DEVICE);
+	LITEPCIE_PCI_DEVICES;
 MODULE_DEVICE_TABLE(pci, litepcie_ids);
 
 struct pci_driver litepcie_pci_driver = {

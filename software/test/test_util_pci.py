@@ -13,6 +13,7 @@ import time
 
 import pytest
 
+from gateware import numbers
 from software.test.software_build import Util, build_software
 from software.test.sysfs_standin import PCI, Machine
 from tools.testing.repository import ROOT
@@ -77,10 +78,12 @@ def test_list_knows_the_cards_that_the_driver_knows(util, machine):
     """litepcie_util list shows exactly those PCI functions of Xilinx whose device number is in the
     kernel driver's table."""
     source = (ROOT / "software" / "kernel" / "pci.c").read_text()
-    known = {int(number, 16) for number in re.findall(r"VDEVICE\(XILINX, (0x\w+)\)", source)}
-    numbers = [*range(0x9010, 0x9060), 0x8038, 0x7024]
-    assert known and known <= set(numbers)
-    for n, number in enumerate(numbers):
+    # The driver's table is LITEPCIE_PCI_DEVICES of litepcie_capability.h, and has no other entry.
+    assert re.search(r"litepcie_ids\[.*\] =\n\tLITEPCIE_PCI_DEVICES;", source)
+    known = set(numbers.PCI_IDS["devices"])
+    devices = [*range(0x9010, 0x9060), 0x8038, 0x7024]
+    assert known and known <= set(devices)
+    for n, number in enumerate(devices):
         machine.add(f"0000:{n:02x}:00.0", device=number)
     _, found = report(util, "list")
     assert {card["device"] for card in found["cards"]} == known

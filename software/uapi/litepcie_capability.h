@@ -390,7 +390,8 @@
 #define LITEPCIE_SLOT_STATE_C2H_VALID           (1u << 2)
 #define LITEPCIE_SLOT_STATE_C2H_READY           (1u << 3)
 
-/* Player of frames: widths in bits of its registers for rate and cost */
+/* Player of frames: widths in bits of a block's length, of rate and cost */
+#define LITEPCIE_PLAYER_BLOCK_BITS              24
 #define LITEPCIE_PLAYER_RATE_BITS               24
 #define LITEPCIE_PLAYER_FRACTION_BITS           16
 #define LITEPCIE_PLAYER_COST_BITS               8
@@ -537,24 +538,24 @@
 #define LITEPCIE_SENSORS_TEMPERATURE_OFFSET     280.2308787
 #define LITEPCIE_SENSORS_VOLTAGE_FULL           3.0
 
-/* PCI IDs of Xilinx's PCIe blocks, which other gateware uses, too */
+/* PCI IDs of Xilinx's PCIe blocks, a list for LITEPCIE_PCI_DEVICE(id) */
 #define LITEPCIE_PCI_VENDOR                     0x10ee
 #define LITEPCIE_PCI_DEVICE_COUNT               14
-#define LITEPCIE_PCI_DEVICES(ID) { \
-	ID(0x9021), \
-	ID(0x9022), \
-	ID(0x9024), \
-	ID(0x9028), \
-	ID(0x902f), \
-	ID(0x9031), \
-	ID(0x9032), \
-	ID(0x9034), \
-	ID(0x9038), \
-	ID(0x903f), \
-	ID(0x9041), \
-	ID(0x9042), \
-	ID(0x9044), \
-	ID(0x9048), \
+#define LITEPCIE_PCI_DEVICES { \
+	LITEPCIE_PCI_DEVICE(0x9021), \
+	LITEPCIE_PCI_DEVICE(0x9022), \
+	LITEPCIE_PCI_DEVICE(0x9024), \
+	LITEPCIE_PCI_DEVICE(0x9028), \
+	LITEPCIE_PCI_DEVICE(0x902f), \
+	LITEPCIE_PCI_DEVICE(0x9031), \
+	LITEPCIE_PCI_DEVICE(0x9032), \
+	LITEPCIE_PCI_DEVICE(0x9034), \
+	LITEPCIE_PCI_DEVICE(0x9038), \
+	LITEPCIE_PCI_DEVICE(0x903f), \
+	LITEPCIE_PCI_DEVICE(0x9041), \
+	LITEPCIE_PCI_DEVICE(0x9042), \
+	LITEPCIE_PCI_DEVICE(0x9044), \
+	LITEPCIE_PCI_DEVICE(0x9048), \
 }
 
 /* Version of this release of driver, library and tools */

@@ -24,6 +24,7 @@
 #include "litepcie_capability.h"
 
 #define DEVICES	"/sys/bus/pci/devices"
+#define LITEPCIE_PCI_DEVICE(id)	id
 
 /* Files of sysfs ------------------------------------------------------------------------------ */
 
@@ -244,7 +245,7 @@ bool pci_parse_address(const char *text, char address[PCI_ADDRESS])
 
 bool pci_is_card(const struct pci_function *function)
 {
-	static const uint16_t devices[] = LITEPCIE_PCI_DEVICES();
+	static const uint16_t devices[] = LITEPCIE_PCI_DEVICES;
 
 	for (unsigned int n = 0; n < LITEPCIE_PCI_DEVICE_COUNT; n++)
 		if (function->vendor == LITEPCIE_PCI_VENDOR && function->device == devices[n])
