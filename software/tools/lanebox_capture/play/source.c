@@ -25,10 +25,8 @@
 #include "litepcie_capture.h"
 
 #define REVERSED_MAGIC	__builtin_bswap32(LITEPCIE_PCAPNG_ORDER_MAGIC)
-#define BLOCK_MOST	((1u << 24) - 1)
+#define BLOCK_MOST	((1u << LITEPCIE_PLAYER_BLOCK_BITS) - 1)
 #define ORIGINAL_MOST	65535u
-
-#define BEAT		32u
 
 /* Write to source->why, with the file's path, why the card cannot play it. Returns false. */
 __attribute__((format(printf, 2, 3)))
@@ -330,12 +328,12 @@ size_t source_take(struct source *source, uint8_t *to, size_t room)
 size_t source_padding(uint64_t bytes, uint8_t *to)
 {
 	const uint32_t type = LITEPCIE_PCAPNG_FILLER;
-	uint32_t length = (uint32_t)(-bytes % BEAT);
+	uint32_t length = (uint32_t)(-bytes % LITEPCIE_BEAT_BYTES);
 
 	if (!length)
 		return 0;
 	if (length < LITEPCIE_PCAPNG_BLOCK_LEAST)
-		length += BEAT;
+		length += LITEPCIE_BEAT_BYTES;
 	memset(to, 0, length);
 	memcpy(to, &type, sizeof(type));
 	memcpy(to + 4, &length, sizeof(length));
