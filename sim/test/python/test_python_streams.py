@@ -226,6 +226,65 @@ def test_news_come_by_interrupt_or_by_looking(card, options, seed):
     assert (stream.stats["interrupts"] == 0) == (options.keys() == {"poll"})
 
 
+@pytest.mark.parametrize("kind", ["receive", "loopback"])
+def test_a_second_run_of_a_direction_leaves_the_first_as_it_is(card, host, kind):
+    """A run of a direction that runs already is refused with WayBusy. The first run goes on, and
+    the other direction can be used."""
+    card.ring = (8192, 16)
+    with card.receive(pattern=True, limit=32) as first:
+        buffers = iter(first)
+        next(buffers)
+        for _ in range(2):
+            with pytest.raises(host.WayBusy, match="has c2h open already"), getattr(card, kind)():
+                pass
+        with pytest.raises(host.WayBusy, match="this run has begun already"), first:
+            pass
+        with card.send():
+            pass
+        dwords = [int(buffer.view(np.uint32)[0]) for buffer in buffers]
+    assert dwords == [number * 2048 for number in range(1, 32)]
+    with getattr(card, kind)():
+        pass
+
+
+def test_a_run_that_is_half_refused_keeps_nothing_open(card, host):
+    """If one direction of a loopback is refused, the direction that was opened before is closed
+    again, and the run of another object goes on."""
+    with card.send(pattern=True) as first:
+        with pytest.raises(host.WayBusy, match="has h2c open already"), card.loopback():
+            pass
+        with card.receive(pattern=True, limit=1) as second:
+            assert len(second.take()) == 1
+        first.submit(len(first.free()))
+
+
+def test_a_card_may_be_closed_inside_a_run(host, board):
+    """The end of a run's `with` block does nothing more if the program has closed the card in it.
+    An error of the block itself comes out as it is."""
+    with host.Card(f"sim:{board.socket}") as card, card.receive(pattern=True, limit=1) as stream:
+        (kept,) = stream.take()
+        card.close()
+    with pytest.raises(ValueError, match="whose stream has ended"):
+        kept[0]
+    with host.Card(f"sim:{board.socket}") as card, pytest.raises(KeyError, match="mine"):
+        with card.send():
+            card.close()
+            raise KeyError("mine")
+
+
+def test_a_loop_goes_on_where_the_one_before_ended(card):
+    """A further loop over a run with a limit begins with the buffer at which a `break` has ended
+    the loop before, and ends at the limit of the run."""
+    card.ring = (8192, 16)
+    with card.receive(pattern=True, limit=6) as stream:
+        for buffer in stream:
+            if buffer.view(np.uint32)[0] == 2 * 2048:
+                break
+        rest = [int(buffer.view(np.uint32)[0]) for buffer in stream]
+        assert rest == [number * 2048 for number in range(2, 6)]
+        assert list(stream) == []
+
+
 def test_buffers_have_the_elements_that_the_user_wants(card):
     """With `dtype` the buffers of both directions are NumPy arrays of that type, without a copy."""
     card.ring = (4096, 16)
@@ -328,12 +387,7 @@ OUTLIVES = {
                 stream.take()
             except ValueError as error:
                 print(error)
-            try:
-                stream.__exit__(None, None, None)
-            except ValueError:
-                ended(kept)
-                os._exit(0)
-            os._exit(1)  # the error of the stop was lost
+        ended(kept)
     """,
     "the card's block": """
         with card:

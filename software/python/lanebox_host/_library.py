@@ -8,6 +8,7 @@ A test compares the offset of every structure's field with that of the C compile
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import math
 import os
@@ -418,8 +419,8 @@ class Handle:
         self.places: dict[int, Any] = {}
         # Bytes of a buffer and number of buffers of a ring, for streams that are opened later.
         self.shape = (BUFFER_SIZE, BUFFER_COUNT)
-        # DMA direction (H2C or C2H) -> the library's handle of the open stream.
-        self.streams: dict[int, c_void_p] = {}
+        # The library's handles of the open streams.
+        self._streams: list[c_void_p] = []
         # The captures that are open on the card. They are closed with the card at the latest.
         self.parts: list[Part] = []
         self._handle = HANDLE()
@@ -492,19 +493,24 @@ class Handle:
             self._refused(code)
         return count
 
-    def open_stream(self, way: int, options: StreamOptionsFields) -> None:
-        """Open the stream of direction `way`, H2C or C2H, with `self.shape` and `self.places`."""
+    def open_stream(self, way: int, options: StreamOptionsFields) -> c_void_p:
+        """Open the stream of direction `way`, H2C or C2H, with `self.shape` and `self.places`.
+
+        Returns the library's handle of the stream, which the caller gives to close_stream(). Raises
+        WayBusy if the stream of this direction is open already.
+        """
         stream, place = HANDLE(), self.places.get(way)
         options.buffer_size, options.buffer_count = self.shape
         if place is not None:
             options.memory, options.memory_bytes = place.ctypes.data, place.nbytes
         self.call("stream_open", way, byref(options), byref(stream))
-        self.streams[way] = stream
+        self._streams.append(stream)
+        return stream
 
-    def close_stream(self, way: int) -> None:
-        """Close the stream of direction `way`, H2C or C2H, if it is open."""
-        stream = self.streams.pop(way, None)
-        if stream is not None and self._handle:
+    def close_stream(self, stream: c_void_p) -> None:
+        """Close a stream that open_stream() has returned. A closed card has closed it already."""
+        self._streams.remove(stream)
+        with contextlib.suppress(ValueError):
             self.plain("stream_close", of=stream)
 
     def try_stream(self, way: int) -> None:
@@ -513,8 +519,7 @@ class Handle:
         The direction's stream is opened and closed again, so it must not be open before. Raises
         LaneboxError if the library refuses the ring.
         """
-        self.open_stream(way, StreamOptionsFields())
-        self.close_stream(way)
+        self.close_stream(self.open_stream(way, StreamOptionsFields()))
 
     @staticmethod
     def free(name: str, *arguments: object) -> int:
@@ -538,7 +543,7 @@ class Handle:
             return
         own = {threading.get_ident()}
         if self._inside - own:
-            for stream in list(self.streams.values()):
+            for stream in list(self._streams):
                 LIBRARY.litepcie_stream_stop(stream)
             LIBRARY.litepcie_user_enable(handle, False)
         while self._inside - own:
@@ -572,9 +577,10 @@ class Ring:
     array exists, even after the stream and the card are closed.
     """
 
-    def __init__(self, handle: Handle, way: int) -> None:
-        stream, info = handle.streams[way], StreamInfoFields()
-        self._memory, self._place = HANDLE(), handle.places.get(way)
+    def __init__(self, handle: Handle, stream: c_void_p, place: Any) -> None:
+        """Keep the memory of `stream`. `place` is the program's own memory for it, or None."""
+        info = StreamInfoFields()
+        self._memory, self._place = HANDLE(), place
         handle.call("stream_keep", byref(self._memory), of=stream)
         handle.call("stream_info", byref(info), of=stream)
         self.__array_interface__ = {

@@ -10,7 +10,9 @@ arrays raises ValueError (see array.py).
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import errno
 import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NoReturn, TypedDict, TypeVar, Union
@@ -36,7 +38,7 @@ from lanebox_host._library import (
 )
 from lanebox_host.array import Lease, RingArray, lease
 from lanebox_host.block import WithBlock
-from lanebox_host.errors import BadPacket, WaitTimeout
+from lanebox_host.errors import BadPacket, WaitTimeout, fail
 
 if TYPE_CHECKING:  # only a type checker needs the import of Unpack
     from typing_extensions import Unpack
@@ -113,6 +115,8 @@ class Run(WithBlock):
             poll_us=round(poll * 1e6),
             adaptive=adaptive,
         )
+        # DMA direction (H2C or C2H) -> the library's handle of the stream that this run has opened.
+        self._streams: dict[int, ctypes.c_void_p] = {}
         self._running = False
         self._reset()
 
@@ -129,6 +133,8 @@ class Run(WithBlock):
 
     def __enter__(self: SomeRun) -> SomeRun:
         self._check_dtype()
+        if self._streams:
+            fail(errno.EBUSY, "this run has begun already: it can begin again after its end")
         self._reset()
         try:
             self._start()
@@ -156,11 +162,13 @@ class Run(WithBlock):
                 options.limit = self._limit
             else:
                 options.flush_us = 0
-            self._handle.open_stream(way, options)
-        self._streams = dict(self._handle.streams)
-        for way in self._ways:
-            self._handle.call("stream_start", of=self._streams[way])
-        rings = {way: np.asarray(Ring(self._handle, way)) for way in self._ways}
+            self._streams[way] = self._handle.open_stream(way, options)
+        for stream in self._streams.values():
+            self._handle.call("stream_start", of=stream)
+        rings = {
+            way: np.asarray(Ring(self._handle, stream, self._handle.places.get(way)))
+            for way, stream in self._streams.items()
+        }
         leases = {way: Lease(name) for name, way in WAYS.items() if way in self._ways}
         self._leases = list(leases.values())
         self._bytes: dict[int, list[Array]] = {way: list(ring) for way, ring in rings.items()}
@@ -184,12 +192,14 @@ class Run(WithBlock):
         self._running = False
         for term in self._leases:
             term.end()
-        for way in self._ways:
-            self._handle.close_stream(way)
+        while self._streams:
+            self._handle.close_stream(self._streams.popitem()[1])
 
     def _stop(self) -> None:
-        for way in self._ways:
-            self._handle.call("stream_stop", of=self._streams[way])
+        for stream in self._streams.values():
+            # A ValueError says that the card is closed, which has stopped the stream, too.
+            with contextlib.suppress(ValueError):
+                self._handle.call("stream_stop", of=stream)
 
     def _stream(self, way: int) -> ctypes.c_void_p:
         if not self._running:
@@ -313,14 +323,13 @@ class Receive(Run):
     def __iter__(self) -> Iterator[RingArray]:
         """Yield all c2h buffers, up to the run's limit if it has one.
 
-        Each buffer is released when the loop goes on.
+        Each buffer is released when the loop goes on. So a further loop over the same run begins
+        with the buffer at which a `break` has ended the loop before.
         """
-        limit, taken = self._limit, 0
-        while not limit or taken < limit:
+        while not self._limit or self._released[C2H] < self._limit:
             for buffer in self.take():
                 yield buffer
                 self._release(C2H, 1)
-                taken += 1
 
 
 def _bytes_of(data: Data) -> npt.NDArray[np.uint8]:
