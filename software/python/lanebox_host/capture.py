@@ -23,7 +23,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from ctypes import byref
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
+from typing import Any, TypeAlias, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -54,8 +54,7 @@ AT_ONCE = (1 << 32) - 1  # value of `wait_ns` with which the card writes each re
 # notices that another thread has stopped the capture or closed the card.
 SLICE = 0.2
 
-if TYPE_CHECKING:
-    Memory: TypeAlias = ctypes.Array[ctypes.c_uint8]
+Memory: TypeAlias = ctypes.Array[ctypes.c_uint8]
 PACKET: np.dtype[Any] = np.dtype(PacketFields)
 
 
@@ -220,7 +219,7 @@ class Block:
     def __iter__(self) -> Iterator[npt.NDArray[np.uint8]]:
         """Yield each frame of the block, as an array in the ring that is not copied."""
         data, begins = self.data, self.offsets.astype(np.int64)
-        for begin, end in zip(begins.tolist(), (begins + self.kept).tolist()):
+        for begin, end in zip(begins.tolist(), (begins + self.kept).tolist(), strict=True):
             yield data[begin:end]
 
     def _end(self) -> Memory | None:

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 from ctypes import byref
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn, Unpack
 
 import numpy as np
 
@@ -32,9 +32,6 @@ from lanebox_host.capture import Capture, CaptureOptions
 from lanebox_host.counters import Counters
 from lanebox_host.dma import Loopback, Options, Receive, Send
 from lanebox_host.errors import NotOnCard
-
-if TYPE_CHECKING:  # only a type checker needs the import of Unpack
-    from typing_extensions import Unpack
 
 
 @dataclass(frozen=True)

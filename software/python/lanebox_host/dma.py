@@ -15,7 +15,7 @@ import ctypes
 import errno
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NoReturn, TypedDict, TypeVar, Union
+from typing import Any, NoReturn, Self, TypedDict, TypeVar, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -40,14 +40,10 @@ from lanebox_host.array import Lease, RingArray, lease
 from lanebox_host.block import WithBlock
 from lanebox_host.errors import BadPacket, WaitTimeout, fail
 
-if TYPE_CHECKING:  # only a type checker needs the import of Unpack
-    from typing_extensions import Unpack
-
 TIMEOUT = 10.0  # longest wait for a DMA buffer, in seconds, unless the caller names another
 
 Array = npt.NDArray[Any]
-Data = Union[npt.NDArray[Any], bytes, bytearray]
-SomeRun = TypeVar("SomeRun", bound="Run")
+Data = npt.NDArray[Any] | bytes | bytearray
 Slot = TypeVar("Slot")  # type of the elements of a list with one element for each buffer of a ring
 
 
@@ -131,7 +127,7 @@ class Run(WithBlock):
                 "bytes is no whole number of them: set card.ring, or choose another dtype"
             )
 
-    def __enter__(self: SomeRun) -> SomeRun:
+    def __enter__(self) -> Self:
         self._check_dtype()
         if self._streams:
             fail(errno.EBUSY, "this run has begun already: it can begin again after its end")
