@@ -1,9 +1,9 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Declare the structures and calls of liblitepcie's headers for ctypes, and open cards by them.
+"""Load the C library liblitepcie, and open cards by its calls.
 
-A test compares the offset of every structure's field with that of the C compiler.
+_headers.py has the library's constants, structures and calls.
 """
 
 from __future__ import annotations
@@ -16,327 +16,25 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterable
-from ctypes import (
-    POINTER,
-    Structure,
-    byref,
-    c_bool,
-    c_char,
-    c_char_p,
-    c_int,
-    c_int32,
-    c_int64,
-    c_size_t,
-    c_uint,
-    c_uint8,
-    c_uint32,
-    c_uint64,
-    c_void_p,
-)
+from ctypes import byref, c_void_p
 from pathlib import Path
 from typing import Any, NoReturn, Protocol, cast
 
+from lanebox_host._headers import (
+    BUFFER_COUNT,
+    BUFFER_SIZE,
+    C2H,
+    CALLS,
+    H2C,
+    WHY_SIZE,
+    StreamInfoFields,
+    StreamOptionsFields,
+)
 from lanebox_host.errors import fail
 
-WHY_SIZE = 320
-H2C, C2H = 1, 2
 WAYS = {"h2c": H2C, "c2h": C2H}
-FEATURES = ("streams", "packets", "user_interrupt", "slot_monitor", "bar_map")
-RECORD_LAST, RECORD_FLUSHED, RECORD_ERROR = 1, 2, 4
-BUFFER_SIZE, BUFFER_COUNT = 8192, 256
-PORTS = 16  # ports of a card that a captured frame may come from
-# Limits of a capture's sorting: number of rules, 32-bit words of a rule, entries of the table that
-# spreads frames over the queues.
-RULES, RULE_WORDS, SPREAD = 16, 16, 128
 LONGEST = (1 << 31) - 1  # longest timeout of a library call in milliseconds: the largest int of C
-
-
-class Sized(Structure):
-    """A structure of the library whose first field, `struct_size`, is its own size."""
-
-    def __init__(self, **fields: object) -> None:
-        super().__init__(ctypes.sizeof(self), **fields)
-
-
-class CardFields(Sized):
-    _fields_ = [
-        ("struct_size", c_size_t),
-        ("target", c_char * 32),
-        ("digest", c_char * 65),
-        ("identifier", c_char * 128),
-        ("endpoint", c_char * 16),
-        ("blocks", c_uint),
-        ("channels", c_uint),
-        ("data_width", c_uint),
-        ("address_width", c_uint),
-        ("table_depth", c_uint),
-        ("read_tags", c_uint),
-        ("clock_hz", c_uint32),
-        ("tick_ps", c_uint32),
-    ]
-
-
-class RegisterFields(Sized):
-    _fields_ = [
-        ("struct_size", c_size_t),
-        ("name", c_char * 64),
-        ("offset", c_uint32),
-        ("words", c_uint),
-        ("writable", c_bool),
-    ]
-
-
-class ConditionsFields(Sized):
-    _fields_ = [
-        ("struct_size", c_size_t),
-        ("mps", c_uint),
-        ("mrrs", c_uint),
-        ("link_up", c_bool),
-        ("link_gen", c_uint),
-        ("link_lanes", c_uint),
-        ("msi", c_bool),
-    ]
-
-
-class StreamFields(Structure):
-    _fields_ = [
-        *((name, c_uint64) for name in ("beats", "stalls", "tlps", "payload_bytes")),
-        *((name, c_uint64) for name in ("first", "last")),
-        ("reserved", c_uint64 * 2),
-    ]
-
-
-class CountersFields(Sized):
-    _fields_ = [
-        ("struct_size", c_size_t),
-        ("time", c_uint64),
-        *((name, StreamFields) for name in ("cq", "cc", "rq", "rc")),
-    ]
-
-
-class SlotSideFields(Structure):
-    _fields_ = [
-        ("valid", c_bool),
-        ("ready", c_bool),
-        *((name, c_uint64) for name in ("since", "beats", "packets", "stalls")),
-        ("reserved", c_uint64 * 2),
-    ]
-
-
-class SlotFields(Sized):
-    _fields_ = [
-        ("struct_size", c_size_t),
-        ("time", c_uint64),
-        ("h2c", SlotSideFields),
-        ("c2h", SlotSideFields),
-    ]
-
-
-class PatternFields(Sized):
-    _fields_ = [
-        ("struct_size", c_size_t),
-        ("beats", c_uint64),
-        ("errors", c_uint32),
-        ("first_error", c_uint64),
-    ]
-
-
-class StreamOptionsFields(Sized):
-    _fields_ = [
-        ("struct_size", c_size_t),
-        ("buffer_size", c_size_t),
-        ("buffer_count", c_uint),
-        ("memory", c_void_p),
-        ("memory_bytes", c_size_t),
-        ("loopback", c_bool),
-        ("pattern", c_bool),
-        ("packets", c_bool),
-        ("adaptive", c_bool),
-        ("limit", c_uint64),
-        ("interrupt_every", c_uint),
-        ("batch", c_uint),
-        ("flush_us", c_uint),
-        ("poll_us", c_uint),
-    ]
-
-
-class BufferFields(Sized):
-    _fields_ = [
-        ("struct_size", c_size_t),
-        ("data", c_void_p),
-        ("bytes", c_size_t),
-        ("sequence", c_uint64),
-        ("flags", c_uint32),
-    ]
-
-
-class StreamInfoFields(Sized):
-    _fields_ = [
-        ("struct_size", c_size_t),
-        ("base", c_void_p),
-        ("buffer_size", c_size_t),
-        ("buffer_count", c_uint),
-        ("address", c_uint64),
-    ]
-
-
-class StatsFields(Sized):
-    _fields_ = [
-        ("struct_size", c_size_t),
-        *((name, c_uint64) for name in ("h2c_submitted", "h2c_done", "c2h_done", "c2h_released")),
-        ("interrupts", c_int64),
-        ("interrupts_expected", c_int64),
-        ("interrupts_missed", c_uint64),
-        ("woken_by_timeout", c_uint64),
-        ("batches", c_uint64),
-        ("c2h_errors", c_uint64),
-        ("h2c_errors", c_uint64),
-    ]
-
-
-class CaptureConfigFields(Sized):
-    _fields_ = [
-        ("struct_size", c_size_t),
-        ("ring_bytes", c_uint64),
-        *((name, c_uint32) for name in ("mbuf_bytes", "snap", "wait_ns")),
-        *((name, c_bool) for name in ("keep_bad", "lossless", "newest")),
-        ("link_type", c_uint32),
-        ("queue", c_uint32),
-        ("page_bytes", c_uint64),
-        ("rest_ms", c_int32),
-    ]
-
-
-class SortingFields(Sized):
-    _fields_ = [
-        ("struct_size", c_size_t),
-        ("rules", c_uint32),
-        ("by_port", c_bool),
-        ("rule", c_uint32 * RULE_WORDS * RULES),
-        ("spread", c_uint8 * SPREAD),
-    ]
-
-
-class SpanFields(Sized):
-    _fields_ = [
-        ("struct_size", c_size_t),
-        ("data", c_size_t),  # a pointer in C, declared as an integer for arithmetic
-        ("bytes", c_size_t),
-        ("position", c_uint64),
-        ("mbuf", c_uint64),
-        ("sealed", c_bool),
-        *((name, c_uint64) for name in ("records", "lost", "time_ns")),
-    ]
-
-
-class PacketFields(Structure):
-    _fields_ = [
-        ("data", c_size_t),  # a pointer in C, declared as an integer for arithmetic
-        ("time_ns", c_uint64),
-        *((name, c_uint32) for name in ("port", "kept", "length", "flags")),
-        ("dropped", c_uint64),
-    ]
-
-
-class AccountFields(Structure):
-    _fields_ = [("frames", c_uint64), ("bytes", c_uint64)]
-
-
-class AccountsFields(Structure):
-    _fields_ = [
-        *((name, AccountFields) for name in ("delivered", "bad", "lost_ring", "lost_staging")),
-        ("reserved", AccountFields * 2),
-    ]
-
-
-class CaptureStatsFields(Sized):
-    _fields_ = [
-        ("struct_size", c_size_t),
-        *((name, c_uint64) for name in ("position", "records", "lost", "time_ns")),
-        *((name, c_uint64) for name in ("released", "overwritten", "limits")),
-        ("port", AccountsFields * PORTS),
-    ]
-
-
-class DiscardsFields(Sized):
-    _fields_ = [
-        ("struct_size", c_size_t),
-        ("rule", AccountFields * RULES),
-        ("port", AccountFields * PORTS),
-    ]
-
-
-class GeneratorFields(Sized):
-    _fields_ = [
-        ("struct_size", c_size_t),
-        *((name, c_uint32) for name in ("size", "period", "count", "seed", "port_mask")),
-    ]
-
-
-HANDLE, BYTES, WORD32, WORD64 = c_void_p, c_void_p, POINTER(c_uint32), POINTER(c_uint64)
-# Those library calls used here that return 0, a count, or a negative errno: name -> types of the
-# arguments.
-STATUS = {
-    "open": (POINTER(HANDLE), c_char_p, c_char_p, c_size_t),
-    "reset": (HANDLE,),
-    "card": (HANDLE, POINTER(CardFields)),
-    "time": (HANDLE, WORD64),
-    "conditions": (HANDLE, POINTER(ConditionsFields)),
-    "counters": (HANDLE, POINTER(CountersFields)),
-    "counters_clear": (HANDLE,),
-    "slot": (HANDLE, POINTER(SlotFields)),
-    "pattern": (HANDLE, POINTER(PatternFields)),
-    "csr_load": (HANDLE, c_char_p),
-    "register": (HANDLE, c_uint, POINTER(RegisterFields)),
-    "register_find": (HANDLE, c_char_p, POINTER(RegisterFields)),
-    "register_read": (HANDLE, c_char_p, WORD64),
-    "register_write": (HANDLE, c_char_p, c_uint64),
-    "bar_size": (HANDLE, c_uint, POINTER(c_uint64)),
-    "bar_read": (HANDLE, c_uint, c_uint64, BYTES, c_size_t),
-    "bar_write": (HANDLE, c_uint, c_uint64, BYTES, c_size_t),
-    "user_enable": (HANDLE, c_bool),
-    "user_wait": (HANDLE, c_int),
-    "dma_wait": (HANDLE, c_uint, c_int),
-    "stream_open": (HANDLE, c_uint, POINTER(StreamOptionsFields), POINTER(HANDLE)),
-    "stream_start": (HANDLE,),
-    "stream_stop": (HANDLE,),
-    "stream_info": (HANDLE, POINTER(StreamInfoFields)),
-    "stream_ready": (HANDLE, c_int),
-    "stream_acquire": (HANDLE, POINTER(BufferFields), c_int),
-    "stream_release": (HANDLE, c_uint),
-    "stream_send": (HANDLE, c_size_t),
-    "stream_flush": (HANDLE,),
-    "stream_drain": (HANDLE, c_int),
-    "stream_export": (HANDLE, POINTER(c_int)),
-    "stream_keep": (HANDLE, POINTER(HANDLE)),
-    "stats": (HANDLE, POINTER(StatsFields)),
-    "capture_open": (HANDLE, POINTER(CaptureConfigFields), POINTER(HANDLE)),
-    "capture_start": (HANDLE,),
-    "capture_next": (HANDLE, POINTER(SpanFields), c_int),
-    "capture_release": (HANDLE, c_size_t),
-    "capture_stop": (HANDLE,),
-    "capture_stats": (HANDLE, POINTER(CaptureStatsFields)),
-    "capture_header": (HANDLE, BYTES, c_size_t),
-    "capture_generate": (HANDLE, POINTER(GeneratorFields)),
-    "capture_queues": (HANDLE,),
-    "capture_sort": (HANDLE, POINTER(SortingFields)),
-    "capture_rule": (HANDLE, c_char_p, WORD32),
-    "capture_discards": (HANDLE, POINTER(DiscardsFields)),
-    "records": (POINTER(SpanFields), POINTER(c_size_t), BYTES, c_uint, c_size_t),
-}
-# Those library calls used here with another result: name -> type of the result, then types of the
-# arguments.
-PLAIN = {
-    "close": (None, HANDLE),
-    "stream_close": (None, HANDLE),
-    "capture_close": (None, HANDLE),
-    "memory_drop": (None, HANDLE),
-    "backend": (c_char_p, HANDLE),
-    "why": (c_char_p, HANDLE),
-    "strerror": (c_char_p, c_int),
-    "features": (c_uint64, HANDLE),
-    "diagnose": (None, HANDLE, c_uint, c_char_p, c_size_t),
-}
+HANDLE = c_void_p
 
 
 def load() -> ctypes.CDLL:
@@ -355,24 +53,12 @@ def load() -> ctypes.CDLL:
             f"liblitepcie cannot be loaded ({error}): install this package with pip, which "
             "builds it, or name the library in LIBLITEPCIE"
         ) from None
-    for name, arguments in STATUS.items():
-        _declare(library, name, c_int, arguments)
-    for name, (result, *rest) in PLAIN.items():
-        _declare(library, name, result, rest)
+    for name, (result, *arguments) in CALLS.items():
+        # An older library of the same soname may lack calls that this package does not need.
+        function = getattr(library, "litepcie_" + name, None)
+        if function is not None:
+            function.restype, function.argtypes = result, arguments
     return library
-
-
-def _declare(library: ctypes.CDLL, name: str, result: Any, arguments: Iterable[Any]) -> None:
-    function = getattr(library, "litepcie_" + name)
-    function.restype, function.argtypes = result, list(arguments)
-
-
-def field_names(structure: Structure | type[Structure]) -> list[str]:
-    """Return the names of a ctypes structure's fields, in the order of its declaration.
-
-    The fields `struct_size` and `reserved`, which say nothing about a card, are left out.
-    """
-    return [field[0] for field in structure._fields_ if field[0] not in ("struct_size", "reserved")]
 
 
 LIBRARY = load()

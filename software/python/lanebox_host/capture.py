@@ -28,28 +28,26 @@ from typing import Any, TypeAlias, TypedDict
 import numpy as np
 import numpy.typing as npt
 
-from lanebox_host._library import (
-    HANDLE,
-    RULES,
-    SPREAD,
-    AccountsFields,
+from lanebox_host._headers import (
+    CAPTURE_AT_ONCE,
+    CAPTURE_HEADER_BYTES,
+    CAPTURE_RULES,
+    CAPTURE_SPREAD,
     CaptureConfigFields,
     CaptureStatsFields,
     DiscardsFields,
     GeneratorFields,
-    Handle,
     PacketFields,
+    PortAccountsFields,
     SortingFields,
     SpanFields,
-    field_names,
-    milliseconds,
 )
+from lanebox_host._library import HANDLE, Handle, milliseconds
+from lanebox_host._sized import field_names
 from lanebox_host.block import WithBlock
 from lanebox_host.errors import LaneboxError, WaitTimeout
 
-HEADER_BYTES = 4096  # bytes of the header of a pcapng file that the library makes
 LEAST_RECORD = 32  # least bytes of a frame's record in the ring: bounds the frames of a block
-AT_ONCE = (1 << 32) - 1  # value of `wait_ns` with which the card writes each record at once
 # Longest wait inside one call of the library, in seconds. Between two calls a loop over a capture
 # notices that another thread has stopped the capture or closed the card.
 SLICE = 0.2
@@ -173,8 +171,8 @@ class Block:
             room = self.data.size // LEAST_RECORD
             table, at = np.empty(room, PACKET), ctypes.c_size_t()
             span = SpanFields(data=self._address, bytes=self.size)
-            entries = (table.ctypes.data, room, PACKET.itemsize)
-            found = Handle.free("records", byref(span), byref(at), *entries)
+            packets = table.ctypes.data_as(ctypes.POINTER(PacketFields))
+            found = Handle.free("records", byref(span), byref(at), packets, room, PACKET.itemsize)
             self._table = table[:found]
         return self._table
 
@@ -266,7 +264,7 @@ class Capture(WithBlock):
             ring_bytes=ring,
             mbuf_bytes=mbuf,
             snap=snap,
-            wait_ns=min(math.ceil(wait * 1e9), AT_ONCE - 1) if wait else AT_ONCE,
+            wait_ns=min(math.ceil(wait * 1e9), CAPTURE_AT_ONCE - 1) if wait else CAPTURE_AT_ONCE,
             keep_bad=keep_bad,
             lossless=lossless,
             newest=newest,
@@ -308,10 +306,10 @@ class Capture(WithBlock):
         """
         if not rules and not spread:
             return
-        if len(rules) > RULES or len(spread) > SPREAD:
+        if len(rules) > CAPTURE_RULES or len(spread) > CAPTURE_SPREAD:
             raise ValueError(
                 f"{len(rules)} rules and a spread of {len(spread)} entries: it must be at most "
-                f"{RULES} and {SPREAD}"
+                f"{CAPTURE_RULES} and {CAPTURE_SPREAD}"
             )
         for queue in spread:
             if not 0 <= queue <= 0xFF:
@@ -319,7 +317,7 @@ class Capture(WithBlock):
         fields = SortingFields(rules=len(rules), by_port=by_port)
         for number, text in enumerate(rules):
             self._handle.call("capture_rule", text.encode(), fields.rule[number])
-        for entry in range(SPREAD if spread else 0):
+        for entry in range(CAPTURE_SPREAD if spread else 0):
             fields.spread[entry] = spread[entry % len(spread)]
         self._call("sort", byref(fields))
 
@@ -439,8 +437,8 @@ class Capture(WithBlock):
     @property
     def header(self) -> bytes:
         """The header of a pcapng file: the header and the bytes of all blocks make the file."""
-        text = (ctypes.c_uint8 * HEADER_BYTES)()
-        self._call("header", text, HEADER_BYTES)
+        text = (ctypes.c_uint8 * CAPTURE_HEADER_BYTES)()
+        self._call("header", text, CAPTURE_HEADER_BYTES)
         return bytes(text)
 
     def generate(
@@ -473,6 +471,6 @@ class Capture(WithBlock):
         return CaptureStats(**values, ports=tuple(_port(each) for each in fields.port))
 
 
-def _port(fields: AccountsFields) -> PortAccounts:
+def _port(fields: PortAccountsFields) -> PortAccounts:
     accounts = {name: getattr(fields, name) for name in field_names(fields)}
     return PortAccounts(**{n: Account(each.frames, each.bytes) for n, each in accounts.items()})

@@ -14,24 +14,29 @@ from typing import Any, NoReturn, Unpack
 
 import numpy as np
 
-from lanebox_host._library import (
-    FEATURES,
-    WAYS,
+from lanebox_host import _headers
+from lanebox_host._headers import (
     CardFields,
     ConditionsFields,
     CountersFields,
-    Handle,
     PatternFields,
     RegisterFields,
     SlotFields,
-    field_names,
-    milliseconds,
 )
+from lanebox_host._library import WAYS, Handle, milliseconds
+from lanebox_host._sized import field_names
 from lanebox_host.block import WithBlock
 from lanebox_host.capture import Capture, CaptureOptions
 from lanebox_host.counters import Counters
 from lanebox_host.dma import Loopback, Options, Receive, Send
 from lanebox_host.errors import NotOnCard
+
+# name of each feature of a card -> its flag
+_FEATURES = {
+    name.removeprefix("HAS_").lower(): flag
+    for name, flag in vars(_headers).items()
+    if name.startswith("HAS_")
+}
 
 
 @dataclass(frozen=True)
@@ -238,7 +243,7 @@ class Card(WithBlock):
         The possible names are "streams", "packets", "user_interrupt", "slot_monitor" and "bar_map".
         """
         flags = self._handle.plain("features")
-        return frozenset(name for bit, name in enumerate(FEATURES) if flags >> bit & 1)
+        return frozenset(name for name, flag in _FEATURES.items() if flags & flag)
 
     @property
     def conditions(self) -> Conditions:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lanebox_host._library import CountersFields, StreamFields, field_names
+from lanebox_host._headers import CountersFields, TlpStreamFields
+from lanebox_host._sized import field_names
 
 NAMES = ("cq", "cc", "rq", "rc")
 
@@ -27,7 +28,7 @@ class Stream:
     last: int
 
     @classmethod
-    def of(cls, fields: StreamFields) -> Stream:
+    def of(cls, fields: TlpStreamFields) -> Stream:
         """Make a Stream from the C library's structure of the counts of one TLP stream."""
         return cls(*(getattr(fields, name) for name in field_names(fields)))
 

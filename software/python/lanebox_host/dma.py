@@ -20,22 +20,19 @@ from typing import Any, NoReturn, Self, TypedDict, TypeVar, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from lanebox_host._library import (
+from lanebox_host._headers import (
     C2H,
     H2C,
     RECORD_ERROR,
     RECORD_FLUSHED,
     RECORD_LAST,
-    WAYS,
     WHY_SIZE,
     BufferFields,
-    Handle,
-    Ring,
     StatsFields,
     StreamOptionsFields,
-    field_names,
-    milliseconds,
 )
+from lanebox_host._library import WAYS, Handle, Ring, milliseconds
+from lanebox_host._sized import field_names
 from lanebox_host.array import Lease, RingArray, lease
 from lanebox_host.block import WithBlock
 from lanebox_host.errors import BadPacket, WaitTimeout, fail
