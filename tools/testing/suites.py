@@ -314,7 +314,7 @@ ELSEWHERE: Table = {
         "silicon_gateware": "test_boards.py",
     },
     "software/python/lanebox_host": {
-        "_library _sized card counters live": "sim/test/python/test_python_host.py",
+        "_library card counters live": "sim/test/python/test_python_host.py",
         "array dma errors": "sim/test/python/test_python_streams.py",
         "block capture": "sim/test/python/test_python_capture.py",
     },

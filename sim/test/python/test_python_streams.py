@@ -333,6 +333,66 @@ def test_looks_have_their_rules(card):
             pass
 
 
+@pytest.mark.parametrize(
+    "options, sentence",
+    [
+        ({"interrupt_every": -1}, "interrupt_every: -1 does not fit into 32 bits"),
+        ({"batch": (1 << 32) + 1}, "batch: 4294967297 does not fit into 32 bits"),
+        ({"limit": -1}, "limit: -1 does not fit into 64 bits"),
+        ({"flush": -1, "packets": True}, "flush: -1 is no time in seconds"),
+        ({"poll": -1}, "poll: -1 is no time in seconds"),
+        ({"poll": 1e-7}, "a look every 1 us: it must be from 10"),
+        ({"flush": 1.5, "packets": True}, "a flush time of 1500000 us: it must be at most"),
+    ],
+    ids=str,
+)
+def test_an_option_out_of_its_range_is_refused(card, options, sentence):
+    """An option whose number the library or the card cannot have is refused with the option, its
+    value and the rule. It is not taken for another number."""
+    with pytest.raises((ValueError, OSError), match=sentence), card.receive(**options):
+        pass
+
+
+def test_an_option_of_the_other_direction_is_refused(card):
+    """send() refuses the options of c2h, which it would have to ignore."""
+    for option in ({"limit": 1}, {"flush": 1e-3, "packets": True}):
+        with pytest.raises(TypeError, match=next(iter(option))):
+            card.send(**option)
+
+
+def test_packets_take_a_run_with_packets(card):
+    """The calls for packets are refused in a run without packets, in which no packet would end."""
+    with card.loopback() as stream:
+        for call in (stream.send_packet, stream.ask):
+            with pytest.raises(ValueError, match="this run has no packets: .* packets=True"):
+                call(b"1234")
+        with pytest.raises(ValueError, match="this run has no packets"):
+            stream.receive_packet(0.1)
+
+
+def test_a_number_that_does_not_fit_is_not_another_one(card):
+    """Numbers of buffers, BARs and offsets that do not fit into the library's types are refused
+    with their name and value."""
+    with card.receive(pattern=True, limit=1) as stream:
+        stream.take()
+        with pytest.raises(ValueError, match="count: -1 does not fit into 32 bits"):
+            stream.release(-1)
+        with pytest.raises(ValueError, match="count: 4294967297 does not fit into 32 bits"):
+            stream.release((1 << 32) + 1)
+    with pytest.raises(ValueError, match="bar: -1 does not fit"):
+        card.bar_size(-1)
+    with pytest.raises(ValueError, match="bar: -1 does not fit"):
+        card.read(0, bar=-1)
+    with pytest.raises(ValueError, match="offset: -4 does not fit"):
+        card.read(-4)
+    with pytest.raises(ValueError, match="offset: -4 does not fit"):
+        card.write(-4, bytes(4))
+    with pytest.raises(ValueError, match="size: -4 does not fit"):
+        card.read(0, -4)
+    with pytest.raises(ValueError, match="buffer_size: -4096 does not fit"):
+        card.ring = (-4096, 16)
+
+
 def test_counters_say_what_passed(card):
     """The difference of two counter readings has the bytes that moved, at a rate below the limit.
 

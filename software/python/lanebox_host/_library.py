@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import math
 import os
 import threading
 import time
@@ -33,7 +32,6 @@ from lanebox_host._headers import (
 from lanebox_host.errors import fail
 
 WAYS = {"h2c": H2C, "c2h": C2H}
-LONGEST = (1 << 31) - 1  # longest timeout of a library call in milliseconds: the largest int of C
 HANDLE = c_void_p
 
 
@@ -75,17 +73,6 @@ class Part(Protocol):
 
         Returns the pieces of its memory in which NumPy arrays still lie.
         """
-
-
-def milliseconds(seconds: float) -> int:
-    """Convert a timeout in seconds to the milliseconds that calls of the library take.
-
-    The result is rounded up, and at most LONGEST. A negative timeout or infinity becomes -1, with
-    which the library waits for ever.
-    """
-    if seconds < 0 or math.isinf(seconds):
-        return -1
-    return min(math.ceil(seconds * 1000), LONGEST)
 
 
 class Handle:

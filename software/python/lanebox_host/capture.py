@@ -42,7 +42,8 @@ from lanebox_host._headers import (
     SortingFields,
     SpanFields,
 )
-from lanebox_host._library import HANDLE, Handle, milliseconds
+from lanebox_host._library import HANDLE, Handle
+from lanebox_host._seconds import milliseconds, whole
 from lanebox_host._sized import field_names
 from lanebox_host.block import WithBlock
 from lanebox_host.errors import LaneboxError, WaitTimeout
@@ -264,7 +265,7 @@ class Capture(WithBlock):
             ring_bytes=ring,
             mbuf_bytes=mbuf,
             snap=snap,
-            wait_ns=min(math.ceil(wait * 1e9), CAPTURE_AT_ONCE - 1) if wait else CAPTURE_AT_ONCE,
+            wait_ns=_wait_ns(wait),
             keep_bad=keep_bad,
             lossless=lossless,
             newest=newest,
@@ -469,6 +470,13 @@ class Capture(WithBlock):
         self._call("stats", byref(fields))
         values = {name: getattr(fields, name) for name in field_names(fields) if name != "port"}
         return CaptureStats(**values, ports=tuple(_port(each) for each in fields.port))
+
+
+def _wait_ns(wait: float) -> int:
+    """Return the option `wait`, in seconds, as the library has it."""
+    if wait * 1e9 > CAPTURE_AT_ONCE - 1:
+        raise ValueError(f"wait: {wait} s is too long: it must be below {CAPTURE_AT_ONCE / 1e9} s")
+    return whole("wait", wait, 10**9) or CAPTURE_AT_ONCE
 
 
 def _port(fields: PortAccountsFields) -> PortAccounts:

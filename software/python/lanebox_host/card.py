@@ -23,12 +23,13 @@ from lanebox_host._headers import (
     RegisterFields,
     SlotFields,
 )
-from lanebox_host._library import WAYS, Handle, milliseconds
-from lanebox_host._sized import field_names
+from lanebox_host._library import WAYS, Handle
+from lanebox_host._seconds import milliseconds
+from lanebox_host._sized import field_names, unsigned
 from lanebox_host.block import WithBlock
 from lanebox_host.capture import Capture, CaptureOptions
 from lanebox_host.counters import Counters
-from lanebox_host.dma import Loopback, Options, Receive, Send
+from lanebox_host.dma import Loopback, Options, Receive, ReceiveOptions, Send
 from lanebox_host.errors import NotOnCard
 
 # name of each feature of a card -> its flag
@@ -144,9 +145,7 @@ class Registers:
         return value.value
 
     def __setitem__(self, name: str, value: int) -> None:
-        if not 0 <= value < 1 << 64:
-            raise ValueError(f"{name}: {value} does not fit into 64 bits without a sign")
-        self._handle.call("register_write", name.encode(), value)
+        self._handle.call("register_write", name.encode(), unsigned(name, value, 64))
 
     def keys(self) -> NoReturn:
         """Raise TypeError: dict() would read all registers, and a read may change the card."""
@@ -316,19 +315,21 @@ class Card(WithBlock):
         Raises LaneboxError if the card does not have this BAR, or if the library cannot reach it.
         """
         size = ctypes.c_uint64()
-        self._handle.call("bar_size", bar, byref(size))
+        self._handle.call("bar_size", unsigned("bar", bar, 32), byref(size))
         return int(size.value)
 
     def read(self, offset: int, size: int = 4, bar: int = 0) -> bytes:
         """Read `size` bytes (1, 2, 4, 8, 16, 32 or 64) from a BAR with one access."""
-        data = (ctypes.c_uint8 * size)()
-        self._handle.call("bar_read", bar, offset, data, size)
+        place = unsigned("bar", bar, 32), unsigned("offset", offset, 64)
+        data = (ctypes.c_uint8 * unsigned("size", size, 32))()
+        self._handle.call("bar_read", *place, data, size)
         return bytes(data)
 
     def write(self, offset: int, data: bytes, bar: int = 0) -> None:
         """Write `data` to a BAR with one access, which is as wide as the data."""
+        place = unsigned("bar", bar, 32), unsigned("offset", offset, 64)
         memory = (ctypes.c_uint8 * len(data)).from_buffer_copy(data)
-        self._handle.call("bar_write", bar, offset, memory, len(data))
+        self._handle.call("bar_write", *place, memory, len(data))
 
     # Streams --------------------------------------------------------------------------------------
 
@@ -373,10 +374,10 @@ class Card(WithBlock):
             places[WAYS[way]] = before
             raise
 
-    def receive(self, **options: Unpack[Options]) -> Receive:
+    def receive(self, **options: Unpack[ReceiveOptions]) -> Receive:
         """Return a stream from the card to the host, as a context manager.
 
-        The options are those of dma.Options.
+        The options are those of dma.Options and dma.ReceiveOptions.
         """
         return Receive(self._handle, **options)
 
@@ -387,11 +388,11 @@ class Card(WithBlock):
         """
         return Send(self._handle, **options)
 
-    def loopback(self, *, inside: bool = True, **options: Unpack[Options]) -> Loopback:
+    def loopback(self, *, inside: bool = True, **options: Unpack[ReceiveOptions]) -> Loopback:
         """Return a stream from the host to the card and back, as a context manager.
 
         The data goes through the DMA's own loopback, or with `inside=False` through the logic in
-        the user slot. The options are those of dma.Options.
+        the user slot. The options are those of dma.Options and dma.ReceiveOptions.
         """
         return Loopback(self._handle, inside=inside, **options)
 

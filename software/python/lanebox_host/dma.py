@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
-import math
 from collections.abc import Iterator
 from typing import Any, NoReturn, Self, TypedDict, TypeVar, Unpack
 
@@ -31,13 +30,12 @@ from lanebox_host._headers import (
     StatsFields,
     StreamOptionsFields,
 )
-from lanebox_host._library import WAYS, Handle, Ring, milliseconds
-from lanebox_host._sized import field_names
+from lanebox_host._library import WAYS, Handle, Ring
+from lanebox_host._seconds import TIMEOUT, milliseconds, whole
+from lanebox_host._sized import field_names, unsigned
 from lanebox_host.array import Lease, RingArray, lease
 from lanebox_host.block import WithBlock
 from lanebox_host.errors import BadPacket, WaitTimeout, fail
-
-TIMEOUT = 10.0  # longest wait for a DMA buffer, in seconds, unless the caller names another
 
 Array = npt.NDArray[Any]
 Data = npt.NDArray[Any] | bytes | bytearray
@@ -45,14 +43,12 @@ Slot = TypeVar("Slot")  # type of the elements of a list with one element for ea
 
 
 class Options(TypedDict, total=False):
-    """The options of a run of the DMA, each with its default.
+    """The options of a run of the DMA in any direction, each with its default.
 
     pattern          False; True: the card's pattern generator and checker replace the user slot
-    limit            0: number of buffers after which c2h ends; 0: never
     interrupt_every  0: number of buffers for each interrupt; 0: the library chooses
     batch            0: buffers that are handed to the card together; 0: the library chooses
     packets          False; True: each h2c buffer is a packet, and a packet's end ends a c2h buffer
-    flush            0: seconds without data after which a c2h buffer with some data ends; 0: never
     poll             0: seconds between two polls of the card, in place of interrupts; 0: interrupts
     adaptive         False; True: an interrupt begins polling, and a poll without news ends polling
     timeout          10: longest wait for a buffer in seconds; negative: for ever
@@ -60,15 +56,25 @@ class Options(TypedDict, total=False):
     """
 
     pattern: bool
-    limit: int
     interrupt_every: int
     batch: int
     packets: bool
-    flush: float
     poll: float
     adaptive: bool
     timeout: float
     dtype: npt.DTypeLike
+
+
+class ReceiveOptions(Options, total=False):
+    """The further options of a run that receives, each with its default.
+
+    limit  0: number of buffers after which c2h ends; 0: never
+    flush  0: seconds without data after which a c2h buffer with some data ends; 0: never. Such a
+           run takes the option packets, too
+    """
+
+    limit: int
+    flush: float
 
 
 class Run(WithBlock):
@@ -84,11 +90,9 @@ class Run(WithBlock):
         handle: Handle,
         *,
         pattern: bool = False,
-        limit: int = 0,
         interrupt_every: int = 0,
         batch: int = 0,
         packets: bool = False,
-        flush: float = 0,
         poll: float = 0,
         adaptive: bool = False,
         timeout: float = TIMEOUT,
@@ -98,16 +102,18 @@ class Run(WithBlock):
         self._handle = handle
         self._dtype: np.dtype[Any] = np.dtype(dtype)
         self._timeout = timeout
-        self._limit = limit
-        self._options = dict(
-            pattern=pattern,
-            interrupt_every=interrupt_every,
-            batch=batch,
-            packets=packets,
-            flush_us=math.ceil(flush * 1e6),
-            poll_us=round(poll * 1e6),
-            adaptive=adaptive,
-        )
+        # DMA direction (H2C or C2H) -> the options with which its stream is opened.
+        self._options = {
+            way: StreamOptionsFields(
+                pattern=pattern,
+                interrupt_every=interrupt_every,
+                batch=batch,
+                packets=packets,
+                poll_us=whole("poll", poll, 10**6),
+                adaptive=adaptive,
+            )
+            for way in self._ways
+        }
         # DMA direction (H2C or C2H) -> the library's handle of the stream that this run has opened.
         self._streams: dict[int, ctypes.c_void_p] = {}
         self._running = False
@@ -150,12 +156,7 @@ class Run(WithBlock):
         made here.
         """
         for way in self._ways:
-            options = StreamOptionsFields(**self._options)
-            if way == C2H:
-                options.limit = self._limit
-            else:
-                options.flush_us = 0
-            self._streams[way] = self._handle.open_stream(way, options)
+            self._streams[way] = self._handle.open_stream(way, self._options[way])
         for stream in self._streams.values():
             self._handle.call("stream_start", of=stream)
         rings = {
@@ -225,6 +226,11 @@ class Run(WithBlock):
         slots = ring[first : first + len(numbers)]
         return slots + ring[: len(numbers) - len(slots)]
 
+    def _check_packets(self) -> None:
+        """Raise ValueError if the run's streams have no packets."""
+        if not all(options.packets for options in self._options.values()):
+            raise ValueError("this run has no packets: begin it with the option packets=True")
+
     def _release(self, way: int, count: int) -> None:
         self._handle.call("stream_release", count, of=self._stream(way))
         self._released[way] += count
@@ -271,6 +277,18 @@ class Receive(Run):
 
     directions = C2H
 
+    def __init__(
+        self, handle: Handle, *, limit: int = 0, flush: float = 0, **options: Unpack[Options]
+    ) -> None:
+        """Prepare a DMA run, without starting it.
+
+        The keywords are those of ReceiveOptions and Options.
+        """
+        super().__init__(handle, **options)
+        self._options[C2H].limit = limit
+        self._options[C2H].flush_us = whole("flush", flush, 10**6)
+        self._limit = limit
+
     def take(self, timeout: float | None = None) -> list[RingArray]:
         """Wait for a filled c2h buffer, and return all filled buffers. release() gives them back.
 
@@ -284,16 +302,17 @@ class Receive(Run):
 
     def release(self, count: int) -> None:
         """Give the oldest `count` received c2h buffers back to the card."""
-        self._release(C2H, count)
+        self._release(C2H, unsigned("count", count, 32))
 
     def receive_packet(self, timeout: float | None = None) -> bytes:
-        """Return the next packet of a run with the option `packets`, from one or more buffers.
+        """Return the next packet, from one or more buffers.
 
         A buffer that has ended by the flush time also counts as the end of a packet. Raises
-        BadPacket if the logic in the card has marked the packet as bad, and WaitTimeout if the
-        packet's next buffer does not come within `timeout` seconds. After a WaitTimeout no data is
-        lost: the next call continues with the same packet.
+        BadPacket if the logic in the card has marked the packet as bad, ValueError if the run has
+        no packets, and WaitTimeout if the packet's next buffer does not come within `timeout`
+        seconds. After a WaitTimeout no data is lost: the next call continues with the same packet.
         """
+        self._check_packets()
         flags = 0
         while not flags & (RECORD_LAST | RECORD_FLUSHED):
             held = self._held(C2H, timeout)
@@ -362,7 +381,7 @@ class Send(Run):
 
     def submit(self, count: int) -> None:
         """Send the oldest `count` free h2c buffers, which the program has filled, to the card."""
-        self._release(H2C, count)
+        self._release(H2C, unsigned("count", count, 32))
 
     def send(self, data: Data) -> int:
         """Copy data into h2c buffers and send them. The rest of the last buffer is filled with
@@ -383,9 +402,9 @@ class Send(Run):
     def send_packet(self, data: Data) -> None:
         """Copy `data` into one h2c buffer and send it as one packet.
 
-        The run must have the option `packets`. Raises ValueError if the data does not fit into one
-        buffer.
+        Raises ValueError if the data does not fit into one buffer, or if the run has no packets.
         """
+        self._check_packets()
         part, buffer = _bytes_of(data), self._next()
         if part.size > buffer.size:
             raise ValueError(f"a packet of {part.size} bytes: a buffer has {buffer.size}")
@@ -415,9 +434,12 @@ class Loopback(Receive, Send):
 
     directions = H2C | C2H
 
-    def __init__(self, handle: Handle, *, inside: bool = True, **options: Unpack[Options]) -> None:
+    def __init__(
+        self, handle: Handle, *, inside: bool = True, **options: Unpack[ReceiveOptions]
+    ) -> None:
         super().__init__(handle, **options)
-        self._options["loopback"] = inside
+        for fields in self._options.values():
+            fields.loopback = inside
 
     def ask(self, request: Data, timeout: float | None = None) -> bytes:
         """Send `request` to the card as a packet, and return the card's next c2h packet."""
