@@ -106,6 +106,27 @@ def test_an_array_that_outlives_its_block_raises(host, card):
     assert all(table.size for table in tables)
 
 
+def test_a_capture_that_runs_is_not_closed_by_another(host, card):
+    """A second capture of a queue is refused with WayBusy while the first one runs, also if it is
+    the same object. The first one goes on. When it has stopped, another one takes its place."""
+    frames = Generated(64, 3000, count=40)
+    with card.capture(**SMALL) as first:
+        for second in (card.capture(**SMALL), first):
+            with pytest.raises(host.WayBusy, match="queue 0 is captured already: stop"), second:
+                pass
+        generate(first, frames)
+        found = []
+        while len(found) < frames.count:
+            found += [frame.tobytes() for frame in first.take()]
+        assert found == [frames.data(number) for number in range(frames.count)]
+        first.stop()
+        with card.capture(**SMALL) as second:
+            with pytest.raises(ValueError, match="does not run"):
+                first.take()
+            generate(second, frames)
+            assert second.take()[0].tobytes() == frames.data(0)
+
+
 def test_an_array_keeps_the_ring_after_the_capture(host, running):
     """An array that exists when capture and card are closed stays as it was. When it is gone the
     card is closed, and can be opened again."""

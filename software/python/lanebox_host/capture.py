@@ -46,7 +46,7 @@ from lanebox_host._library import HANDLE, Handle
 from lanebox_host._seconds import milliseconds, whole
 from lanebox_host._sized import field_names
 from lanebox_host.block import WithBlock
-from lanebox_host.errors import LaneboxError, WaitTimeout
+from lanebox_host.errors import LaneboxError, WaitTimeout, fail
 
 LEAST_RECORD = 32  # least bytes of a frame's record in the ring: bounds the frames of a block
 # Longest wait inside one call of the library, in seconds. Between two calls a loop over a capture
@@ -281,8 +281,8 @@ class Capture(WithBlock):
 
     def __enter__(self) -> Capture:
         for part in list(self._handle.parts):
-            if not isinstance(part, Capture) or part.queue == self.queue:
-                part.close()
+            if isinstance(part, Capture) and part.queue == self.queue:
+                part._make_way()
         self._handle.call("capture_open", byref(self._config), byref(self._capture))
         self._handle.parts.append(self)
         try:
@@ -293,6 +293,16 @@ class Capture(WithBlock):
             raise
         self._runs = True
         return self
+
+    def _make_way(self) -> None:
+        """Free the queue for another capture. Raises WayBusy if this capture has not stopped."""
+        if self._runs:
+            fail(
+                errno.EBUSY,
+                f"queue {self.queue} is captured already: stop() that capture, or leave its `with` "
+                "block or loop, before another one begins",
+            )
+        self.close()
 
     @property
     def queue(self) -> int:
