@@ -163,6 +163,21 @@ def test_the_last_of_several_arrays_closes_the_card(host, running, order):
         assert card.info.target == "sim"
 
 
+def test_a_block_that_the_card_has_written_over_is_reported(host, card):
+    """With `newest`, a loop whose block the card has written over raises Overwritten when it goes
+    on. Another loop goes on with newer blocks."""
+    options = {"ring": 1 << 22, "mbuf": 1 << 16, "newest": True, "timeout": 30.0}
+    with card.capture(**options) as capture:
+        generate(capture, Generated(16000, 0, count=0))
+        capture.take()
+        last = capture.take()
+        while capture.stats.position < last.position + options["ring"]:
+            time.sleep(0.01)
+        with pytest.raises(host.Overwritten, match="has written over"):
+            next(iter(capture))
+        assert next(iter(capture)).position > last.position
+
+
 def test_a_block_that_was_given_back_says_so(card):
     """Access to the bytes of a captured block that the card may write over raises an error that
     says what to do. The block before the last one can still be used."""

@@ -67,7 +67,9 @@ class CaptureOptions(TypedDict, total=False):
     wait      1e-6: most seconds for which the card collects records before it writes them
     keep_bad  False; True: frames that their source has marked as bad are captured, too
     lossless  False; True: a frame without room waits and holds up its source: none is lost
-    newest    False; True: in a full ring the card writes over the oldest frames
+    newest    False; True: in a full ring the card writes over the oldest frames. If it has done so
+              to a block that the program still had, the loop raises Overwritten when it gives that
+              block back, and a further loop goes on with newer blocks
     link      1: link type of the frames in a file; 1: Ethernet, 147 to 162: for private use
     queue     0: number of the card's queue. Start all other queues before queue 0
     rules     (): texts of up to 16 rules, as litepcie_capture_rule(3) has them; of queue 0 only
@@ -390,7 +392,8 @@ class Capture(WithBlock):
         The stop of queue 0 stops the captures of all queues.
         Blocks in front of the last returned block with frames are first given back to the card.
         Raises WaitTimeout if no block comes within `timeout` seconds (None: the option `timeout`),
-        and BufferError if a NumPy array in a block to give back still exists.
+        BufferError if a NumPy array in a block to give back still exists, and Overwritten if the
+        card has written over a block to give back, with the option `newest`.
         """
         self._give_back()
         longest = self._timeout if timeout is None else timeout

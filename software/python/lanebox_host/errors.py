@@ -64,6 +64,12 @@ class BadPacket(LaneboxError):
         self.data = data
 
 
+class Overwritten(LaneboxError):
+    """EOVERFLOW: with a capture's option `newest` the card has written over a block before the
+    program gave it back. What was read from the block may be wrong.
+    """
+
+
 class NotOnCard(LaneboxError, KeyError):
     """ENOENT: the card has no such register, block or BAR, or there is no such device file, socket
     or csr.json.
@@ -81,6 +87,7 @@ KINDS = {
     errno.EPROTO: WrongPeer,
     errno.EOPNOTSUPP: Unsupported,
     errno.ENOENT: NotOnCard,
+    errno.EOVERFLOW: Overwritten,
 }
 
 
