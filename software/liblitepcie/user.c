@@ -72,6 +72,6 @@ int litepcie_user_wait(struct litepcie *dev, int timeout_ms)
 	litepcie_lock(dev);
 	if (!dev->user_enabled)
 		return litepcie_unlock(dev, litepcie_fail(-EINVAL, "the user's interrupt is off: "
-							  "litepcie_user_enable() first"));
+							  "switch it on before a wait"));
 	return litepcie_unlock(dev, wait_for_user(dev, timeout_ms));
 }

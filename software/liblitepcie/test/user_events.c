@@ -45,7 +45,7 @@ static void pause_a_while(void)
 static void one_that_is_not_enabled_is_refused(struct litepcie *dev)
 {
 	CHECK_EQUAL(litepcie_user_wait(dev, 0), -EINVAL);
-	CHECK(strstr(litepcie_why(dev), "litepcie_user_enable()") != NULL);
+	CHECK(strstr(litepcie_why(dev), "is off: switch it on before a wait") != NULL);
 }
 
 static void each_ends_one_wait(struct litepcie *dev)

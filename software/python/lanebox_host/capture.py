@@ -31,6 +31,7 @@ import numpy.typing as npt
 from lanebox_host._headers import (
     CAPTURE_AT_ONCE,
     CAPTURE_HEADER_BYTES,
+    CAPTURE_QUEUES,
     CAPTURE_RULES,
     CAPTURE_SPREAD,
     CaptureConfigFields,
@@ -315,7 +316,7 @@ class Capture(WithBlock):
         """Give the card the rules and the table by which it chooses the queue of each frame.
 
         Without rules and spread the card is not asked. Raises ValueError if there are too many of
-        either, or if a queue's number does not fit into a byte.
+        either, or if no card has a queue of such a number.
         """
         if not rules and not spread:
             return
@@ -325,8 +326,11 @@ class Capture(WithBlock):
                 f"{CAPTURE_RULES} and {CAPTURE_SPREAD}"
             )
         for queue in spread:
-            if not 0 <= queue <= 0xFF:
-                raise ValueError(f"a spread names queue {queue}: queues are numbers from 0 on")
+            if not 0 <= queue < CAPTURE_QUEUES:
+                raise ValueError(
+                    f"a spread names queue {queue}: it must be from 0 to {CAPTURE_QUEUES - 1}, and "
+                    "one of the card's queues"
+                )
         fields = SortingFields(rules=len(rules), by_port=by_port)
         for number, text in enumerate(rules):
             self._handle.call("capture_rule", text.encode(), fields.rule[number])
