@@ -13,7 +13,7 @@ import random
 import sys
 
 import numpy as np
-from lanebox_host import Card, LaneboxError
+from lanebox_host import Card, LaneboxError, WaitTimeout
 
 PACKETS = 100
 LONGEST = 4096  # bytes of the longest packet that is sent; each DMA buffer has at least as many
@@ -41,7 +41,9 @@ def run(device: str, csr: str) -> None:
                 packet = rng.randbytes(rng.randint(1, LONGEST))
                 if stream.ask(packet, WAIT) != expected(packet):
                     sys.exit(f"client: packet {number} came back wrong")
-                if not card.wait_user(WAIT):
+                try:
+                    card.wait_user(WAIT)
+                except WaitTimeout:
                     counted = (card.registers["user_packets"] - before) % (1 << 32)
                     sys.exit(
                         f"client: packet {number} came back, but no interrupt within {WAIT} s; "

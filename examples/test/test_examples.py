@@ -96,8 +96,9 @@ def test_a_client_that_gets_no_interrupt_says_what_to_look_at(monkeypatch, name)
     registers.__getitem__.side_effect = iter([7, 8])
     card = mock.MagicMock(registers=registers)
     card.__enter__.return_value = card
-    card.wait_user.return_value = False
-    module = mock.MagicMock(Card=lambda device: card, LaneboxError=OSError)
+    card.wait_user.side_effect = TimeoutError
+    errors = {"LaneboxError": OSError, "WaitTimeout": TimeoutError}
+    module = mock.MagicMock(Card=lambda device: card, **errors)
     monkeypatch.setitem(sys.modules, "lanebox_host", module)
     client = runpy.run_path(str(examples.EXAMPLES / name / "client.py"))
     stream = card.loopback.return_value.__enter__.return_value

@@ -10,7 +10,7 @@ gateware.user.axi_memory, raises one for each write to its memory. With
 
 from lanebox_host import Card
 
-from example import count, fail, options, run
+from example import count, options, run
 
 
 def place(text: str) -> tuple[int, int]:
@@ -25,8 +25,7 @@ def wait(args) -> None:
             if args.w:
                 bar, offset = args.w
                 card.write(offset, b"\1\0\0\0", bar)
-            if not card.wait_user(args.t):
-                fail(f"no interrupt within {args.t} s")
+            card.wait_user(args.t)
             print(f"interrupt {number}", flush=True)
 
 

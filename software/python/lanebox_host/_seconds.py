@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import math
 
-TIMEOUT = 10.0  # longest wait for a DMA buffer, in seconds, unless the caller names another
+# The timeouts of calls whose caller names none, in seconds. The package's docstring has the rule.
+TIMEOUT = 10.0
+FOR_EVER = -1.0
 LONGEST = (1 << 31) - 1  # longest timeout of a library call in milliseconds: the largest int of C
 
 

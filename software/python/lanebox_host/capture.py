@@ -44,7 +44,7 @@ from lanebox_host._headers import (
     SpanFields,
 )
 from lanebox_host._library import HANDLE, Handle
-from lanebox_host._seconds import milliseconds, whole
+from lanebox_host._seconds import FOR_EVER, milliseconds, whole
 from lanebox_host._sized import field_names
 from lanebox_host.block import WithBlock
 from lanebox_host.errors import LaneboxError, WaitTimeout, fail
@@ -78,7 +78,7 @@ class CaptureOptions(TypedDict, total=False):
               rule sends to a queue. Without rules and spread all frames go to queue 0
     by_port   False; True: a frame's port selects its entry of `spread`; False: a hash of its
               addresses does
-    timeout   -1: longest wait for a frame in seconds; negative: for ever
+    timeout   -1: longest wait for a frame in seconds (see the package's docstring)
     """
 
     ring: int
@@ -259,7 +259,7 @@ class Capture(WithBlock):
         rules: Sequence[str] = (),
         spread: Sequence[int] = (),
         by_port: bool = False,
-        timeout: float = -1.0,
+        timeout: float = FOR_EVER,
     ) -> None:
         """Prepare a capture, without starting it. The keywords are those of CaptureOptions."""
         self._handle = handle
@@ -417,7 +417,7 @@ class Capture(WithBlock):
             if not self._runs:
                 return None
             if rest <= 0:
-                raise WaitTimeout(0, f"no frame came within {longest} s")
+                raise WaitTimeout(errno.ETIMEDOUT, f"no frame came within {longest} s")
 
     def _give_back(self) -> None:
         """Give all blocks in front of the last block with frames back to the card.

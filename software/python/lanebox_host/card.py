@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 from collections.abc import Iterator
 from ctypes import byref
@@ -24,13 +25,13 @@ from lanebox_host._headers import (
     SlotFields,
 )
 from lanebox_host._library import WAYS, Handle
-from lanebox_host._seconds import milliseconds
+from lanebox_host._seconds import TIMEOUT, milliseconds
 from lanebox_host._sized import field_names, unsigned
 from lanebox_host.block import WithBlock
 from lanebox_host.capture import Capture, CaptureOptions
 from lanebox_host.counters import Counters
 from lanebox_host.dma import Loopback, Options, Receive, ReceiveOptions, Send
-from lanebox_host.errors import NotOnCard
+from lanebox_host.errors import NotOnCard, WaitTimeout
 
 # name of each feature of a card -> its flag
 _FEATURES = {
@@ -299,13 +300,18 @@ class Card(WithBlock):
         """Switch the card's interrupt of the logic in the user slot on or off."""
         self._handle.call("user_enable", on)
 
-    def wait_user(self, timeout: float = 10.0) -> bool:
+    def wait_user(self, timeout: float | None = None) -> bool:
         """Wait for an interrupt of the logic in the user slot, for at most `timeout` seconds.
 
-        Returns True if one has come since enable_user() or since this call last returned True, or
-        False if none came in time. A negative timeout waits for ever.
+        An interrupt that has come since enable_user(), or since this call last returned, counts,
+        too. Returns True. Raises WaitTimeout if no interrupt came in time.
         """
-        return bool(self._handle.call("user_wait", milliseconds(timeout)))
+        longest = TIMEOUT if timeout is None else timeout
+        if not self._handle.call("user_wait", milliseconds(longest)):
+            raise WaitTimeout(
+                errno.ETIMEDOUT, f"no interrupt of the user slot came within {longest} s"
+            )
+        return True
 
     # Memory ---------------------------------------------------------------------------------------
 

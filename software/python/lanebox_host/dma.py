@@ -51,7 +51,7 @@ class Options(TypedDict, total=False):
     packets          False; True: each h2c buffer is a packet, and a packet's end ends a c2h buffer
     poll             0: seconds between two polls of the card, in place of interrupts; 0: interrupts
     adaptive         False; True: an interrupt begins polling, and a poll without news ends polling
-    timeout          10: longest wait for a buffer in seconds; negative: for ever
+    timeout          10: longest wait for a buffer in seconds (see the package's docstring)
     dtype            uint8: the type of the elements of the arrays, like "<i2"
     """
 
@@ -245,7 +245,7 @@ class Run(WithBlock):
         return text.value.decode(errors="replace")
 
     def _late(self, what: str) -> NoReturn:
-        raise WaitTimeout(0, f"{what} in time. {self.diagnose()}")
+        raise WaitTimeout(errno.ETIMEDOUT, f"{what} in time. {self.diagnose()}")
 
     def export(self, way: str) -> int:
         """Return a file descriptor of the "h2c" or "c2h" ring, for mmap() by another process.

@@ -31,10 +31,7 @@ class CardSilent(LaneboxError):
 
 
 class WaitTimeout(LaneboxError, TimeoutError):
-    """No DMA buffer, frame or other answer of the card came before the timeout.
-
-    The errno is ETIMEDOUT if the library reports this, and 0 if a method of this package does.
-    """
+    """ETIMEDOUT: no DMA buffer, frame, interrupt or other answer of the card came in time."""
 
 
 class WayBusy(LaneboxError):
