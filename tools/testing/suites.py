@@ -314,9 +314,9 @@ ELSEWHERE: Table = {
         "silicon_gateware": "test_boards.py",
     },
     "software/python/lanebox_host": {
-        "_library card counters live": "sim/test/python/test_python_host.py",
-        "array dma errors": "sim/test/python/test_python_streams.py",
-        "block capture": "sim/test/python/test_python_capture.py",
+        "card counters live": "sim/test/python/test_python_host.py",
+        "dma errors": "sim/test/python/test_python_streams.py",
+        "capture": "sim/test/python/test_python_capture.py",
     },
 }
 

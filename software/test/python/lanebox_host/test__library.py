@@ -1,0 +1,128 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Tests of lanebox_host/_library.py: how the C library is loaded, and how a card's handle opens and
+closes streams, on a stand-in for the board.
+"""
+
+import ctypes
+import errno
+import subprocess
+from ctypes import byref
+
+import pytest
+
+from software.test.vfio_user_standin import Standin
+from tools.testing.repository import ROOT, run_sim_target
+
+
+@pytest.fixture(scope="module")
+def csr_json():
+    result = run_sim_target("--build")
+    assert result.returncode == 0, result.stderr
+    return ROOT / "build" / "sim" / "csr.json"
+
+
+@pytest.fixture
+def library(host):
+    from lanebox_host import _library
+
+    return _library
+
+
+@pytest.fixture
+def handle(library, csr_json, tmp_path):
+    with Standin(tmp_path / "s", csr_json, records=True):
+        handle = library.Handle(f"sim:{tmp_path / 's'}")
+        yield handle
+        handle.close()
+
+
+# The library --------------------------------------------------------------------------------------
+
+
+def test_a_library_that_is_not_there_is_an_import_error(library, monkeypatch, tmp_path):
+    """If no library can be loaded, ImportError says how to get one."""
+    monkeypatch.setenv("LIBLITEPCIE", str(tmp_path / "none.so"))
+    with pytest.raises(ImportError, match="none.so.*install this package with pip"):
+        library.load()
+
+
+def test_an_older_library_may_lack_calls(library, monkeypatch, tmp_path):
+    """A library without some of the calls is loaded. The calls that it has are declared."""
+    source = tmp_path / "old.c"
+    source.write_text("int litepcie_user_wait(void *dev, int ms) { return dev ? ms : -22; }\n")
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", tmp_path / "old.so", source], check=True)
+    monkeypatch.setenv("LIBLITEPCIE", str(tmp_path / "old.so"))
+    old = library.load()
+    assert old.litepcie_user_wait(None, 5) == -22 and len(old.litepcie_user_wait.argtypes) == 2
+    assert not hasattr(old, "litepcie_play")
+
+
+# A card's handle ----------------------------------------------------------------------------------
+
+
+def test_a_name_that_cannot_be_opened_is_an_error_with_a_sentence(library, host, tmp_path):
+    """An error of litepcie_open() has its own class, its errno and the library's sentence."""
+    with pytest.raises(host.LaneboxError, match="start the board with --socket") as caught:
+        library.Handle(f"sim:{tmp_path / 'none'}")
+    assert caught.value.errno
+
+
+def test_a_direction_is_opened_once(library, handle, host):
+    """A second open of a direction is refused and leaves the first as it is. Each stream is closed
+    by its own handle, and then its direction can be opened again."""
+    options = library.StreamOptionsFields
+    c2h = handle.open_stream(library.C2H, options())
+    h2c = handle.open_stream(library.H2C, options())
+    with pytest.raises(host.WayBusy, match="has c2h open already"):
+        handle.open_stream(library.C2H, options())
+    handle.call("stream_start", of=c2h)
+    handle.close_stream(h2c)
+    handle.call("stream_stop", of=c2h)
+    handle.close_stream(handle.open_stream(library.H2C, options()))
+    handle.close_stream(c2h)
+    handle.close_stream(handle.open_stream(library.C2H, options()))
+
+
+def test_a_ring_is_tried_without_a_trace(library, handle, host):
+    """try_stream() leaves nothing open, whether the ring is possible or not."""
+    handle.try_stream(library.C2H)
+    handle.shape = (4096, 17)
+    with pytest.raises(host.LaneboxError, match="17 buffers: it must be a power of two"):
+        handle.try_stream(library.C2H)
+    handle.shape = (4096, 16)
+    handle.close_stream(handle.open_stream(library.C2H, library.StreamOptionsFields()))
+
+
+def test_a_closed_handle_calls_the_library_no_more(library, handle):
+    """After close() each call raises ValueError, a stream can still be closed, and close() may be
+    called again."""
+    stream = handle.open_stream(library.C2H, library.StreamOptionsFields())
+    assert not handle.closed
+    handle.close()
+    handle.close()
+    assert handle.closed
+    for use in (
+        lambda: handle.call("reset"),
+        lambda: handle.plain("features"),
+        lambda: handle.acquire(stream, []),
+        lambda: handle.try_stream(library.C2H),
+    ):
+        with pytest.raises(ValueError, match="the card is closed"):
+            use()
+    handle.close_stream(stream)
+
+
+def test_an_error_of_a_call_has_the_library_s_sentence(handle, host):
+    """call() raises the exception of the errno, with the sentence of this call, and so does free(),
+    which takes no card."""
+    from lanebox_host import _headers
+
+    with pytest.raises(host.NotOnCard, match="no_such_register"):
+        handle.call("register_find", b"no_such_register", None)
+    memory, at, packet = (ctypes.c_uint8 * 64)(), ctypes.c_size_t(), _headers.PacketFields()
+    span = _headers.SpanFields(data=ctypes.addressof(memory), bytes=64)
+    with pytest.raises(host.LaneboxError) as caught:
+        handle.free("records", byref(span), byref(at), byref(packet), 1)
+    assert caught.value.errno == errno.EBADMSG and str(caught.value)

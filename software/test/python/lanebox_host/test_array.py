@@ -1,0 +1,110 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Tests of lanebox_host/array.py: an array with a lease works until the lease ends, and then each
+use raises ValueError.
+"""
+
+import gc
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture
+def term(host):
+    from lanebox_host.array import Lease
+
+    return Lease("c2h")
+
+
+@pytest.fixture
+def array(term):
+    from lanebox_host.array import lease
+
+    return lease(np.arange(12, dtype=np.int32), term)
+
+
+USES = {
+    "index": lambda array: array[0],
+    "slice": lambda array: array[2:4],
+    "assignment": lambda array: array.__setitem__(0, 1),
+    "length": len,
+    "loop": list,
+    "search": lambda array: 3 in array,
+    "text": str,
+    "representation": repr,
+    "attribute": lambda array: array.shape,
+    "method": lambda array: array.sum(),
+    "copy": lambda array: array.copy(),
+    "view": lambda array: array.view(np.uint8),
+    "operator": lambda array: array + 1,
+    "operator from the right": lambda array: 1 + array,
+    "comparison": lambda array: array == 1,
+    "operator in place": lambda array: array.__iadd__(1),
+    "function": np.sum,
+    "function of a list": lambda array: np.concatenate([array, array]),
+    "function with a keyword": lambda array: np.sum(a=array),
+    "result of a function": lambda array: np.add(np.ones(12), 1, out=array),
+}
+
+
+@pytest.mark.parametrize("name", USES)
+def test_each_use_is_possible_until_the_end(array, term, name):
+    """Each use of an array, and of a slice of it, works before the end of its lease, and raises
+    ValueError with the direction and the way out after it."""
+    part, use = array[:], USES[name]
+    if name == "result of a function":
+        array, part = array.view(np.float32), part.view(np.float32)
+        use = lambda array: np.add(np.ones(12, np.float32), 1, out=array)  # noqa: E731
+    use(array), use(part)
+    term.end()
+    for ended in (array, part):
+        with pytest.raises(ValueError, match=r"a ring of c2h whose stream has ended: copy\(\)"):
+            use(ended)
+
+
+def test_views_share_the_lease_and_results_have_none(array, term):
+    """Slices and other views are leased arrays. Copies and results of computations are plain
+    arrays, which can be used after the end."""
+    views = [array[2:5], array.view(np.uint8), array.reshape(3, 4), array[2:5][1:], array.T]
+    plain = [array.copy(), array[2:5].copy(), array + 1, np.concatenate([array, array])]
+    plain += [np.sqrt(array), np.add(array, 1), array.copy(order="F")]
+    assert all(type(view) is type(array) for view in views)
+    assert all(type(copy) is np.ndarray for copy in plain)
+    term.end()
+    for view in views:
+        with pytest.raises(ValueError, match="has ended"):
+            view[0]
+    assert plain[0].tolist() == list(range(12)) and plain[2][0] == 1
+
+
+def test_a_result_is_written_into_the_leased_array(array, term):
+    """An array with a lease can be the output of a computation, whose data lies in its memory."""
+    below = np.asarray(array)
+    np.multiply(array, 2, out=array)
+    array += 1
+    assert below.tolist() == [2 * number + 1 for number in range(12)]
+
+
+def test_a_lease_ends_for_its_own_arrays_only(array, term):
+    """The end of one lease leaves the arrays of another lease as they are, and two arrays of
+    different leases compute with each other until one ends."""
+    from lanebox_host.array import Lease, lease
+
+    other = lease(np.ones(12, np.int32), Lease("h2c"))
+    assert (array + other).sum() == 78
+    term.end()
+    assert other.sum() == 12
+    with pytest.raises(ValueError, match="a ring of c2h"):
+        other + array
+
+
+def test_an_array_is_freed_without_an_error_after_the_end(array, term, recwarn, capsys):
+    """Python can free an ended array and look at its class. That raises and prints nothing."""
+    copies = [array[1:], array[2:]]
+    term.end()
+    assert isinstance(array, np.ndarray)
+    del array, copies
+    gc.collect()
+    assert not recwarn.list and not capsys.readouterr().err

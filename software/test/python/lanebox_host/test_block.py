@@ -1,0 +1,83 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Tests of lanebox_host/block.py: the end of a `with` block stops and closes, whatever fails."""
+
+import pytest
+
+
+@pytest.fixture
+def make(host):
+    """Return a function that makes an object for a `with` block, with a list of what happened.
+
+    `error` is what its stop raises.
+    """
+    from lanebox_host.block import WithBlock
+
+    class Object(WithBlock):
+        def __init__(self, error=None):
+            self.error, self.calls = error, []
+
+        def __enter__(self):
+            return self
+
+        def _stop(self):
+            self.calls.append("stop")
+            if self.error:
+                raise self.error
+
+        def _close(self):
+            self.calls.append("close")
+
+    return Object
+
+
+def test_the_end_stops_and_then_closes(make):
+    """At the end of the block the object is stopped, then closed, also after an error."""
+    block = make()
+    with block:
+        assert block.calls == []
+    assert block.calls == ["stop", "close"]
+    block = make()
+    with pytest.raises(KeyError), block:
+        raise KeyError
+    assert block.calls == ["stop", "close"]
+
+
+@pytest.mark.parametrize("error", [OSError("stop"), ValueError("stop")], ids=repr)
+def test_a_failed_stop_is_told_unless_the_block_failed(make, error):
+    """If the stop fails, the object is closed and the error comes out. After an error of the block
+    that error comes out, since it says more."""
+    block = make(error)
+    with pytest.raises(type(error), match="stop"), block:
+        pass
+    assert block.calls == ["stop", "close"]
+    block = make(error)
+    with pytest.raises(KeyError, match="first"), block:
+        raise KeyError("first")
+    assert block.calls == ["stop", "close"]
+
+
+def test_a_fault_of_the_program_is_never_hidden(make):
+    """Any other error of the stop comes out, also after an error of the block."""
+    block = make(RuntimeError("stop"))
+    with pytest.raises(RuntimeError, match="stop"), block:
+        raise KeyError("first")
+    assert block.calls == ["stop", "close"]
+
+
+def test_an_object_without_a_stop_is_closed(host):
+    """A class need not define how to stop, but it must define how to close."""
+    from lanebox_host.block import WithBlock
+
+    class Closed(WithBlock):
+        closed = False
+
+        def _close(self):
+            self.closed = True
+
+    block = Closed()
+    block.__exit__(None, None, None)
+    assert block.closed
+    with pytest.raises(NotImplementedError):
+        WithBlock().__exit__(None, None, None)
