@@ -82,3 +82,24 @@ def test_the_memory_of_a_ring_lives_until_its_last_user_drops_it(parts):
     mapped, and seals the size of a file in memory.
     """
     run_program(parts / "memory")
+
+
+def test_accesses_to_bars_go_through_their_own_mappings(parts):
+    """bar.c sends an access to the mapping of its BAR, or to the back end if no mapping serves it,
+    and undoes all mappings. access.c moves the exact bytes of each width.
+    """
+    run_program(parts / "bars")
+
+
+def test_a_capture_behind_the_driver_gives_its_memory_back_once(parts):
+    """kernel/capture.c takes the largest pages that the driver accepts and gives them back once.
+    Accounts and settings have their places in the driver's structs.
+    """
+    run_program(parts / "kernel_pages")
+
+
+def test_each_error_has_its_meaning_and_its_sentence(parts):
+    """error.c gives each error number of the library its own meaning, and cuts a sentence that has
+    no room.
+    """
+    run_program(parts / "error")
