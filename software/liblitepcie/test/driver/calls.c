@@ -11,6 +11,7 @@
  */
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
@@ -20,20 +21,31 @@ static uint32_t memory0;
 
 /* Tests of accesses to BAR0 ------------------------------------------------------------------- */
 
+/* Close the card, and check that its mapping @window is undone. */
+static void close_mapped(struct litepcie *dev, const struct litepcie_window *window)
+{
+	void *base = (void *)window->base;
+
+	CHECK_EQUAL(msync(base, window->size, MS_ASYNC), 0);
+	litepcie_close(dev);
+	CHECK(msync(base, window->size, MS_ASYNC) < 0 && errno == ENOMEM);
+}
+
 static void root_has_all_of_bar0(void)
 {
 	struct litepcie_window window = { .struct_size = sizeof(window) };
 	struct litepcie *dev;
 
 	driver_reset();
+	driver.combining = true;
 	dev = open_card();
 	CHECK_EQUAL(litepcie_bar_map(dev, 0, &window), 0);
-	CHECK(window.size == DRIVER_BAR0 && !window.partial);
+	CHECK(window.size == DRIVER_BAR0 && !window.partial && window.write_combining);
 	driver.writes = 0;
 	CHECK_EQUAL(litepcie_bar_write(dev, 0, memory0 - 8, &(uint64_t){ 0x1122334455667788 }, 8), 0);
 	CHECK_EQUAL(driver.writes, 0);
 	CHECK_EQUAL(*driver_register(memory0 - 8), 0x55667788);
-	litepcie_close(dev);
+	close_mapped(dev, &window);
 }
 
 /*
@@ -70,7 +82,7 @@ static void a_user_reads_all_and_writes_its_own(void)
 	dev = open_card();
 	CHECK(strcmp(litepcie_mmio_path(dev), "bar") == 0);
 	CHECK_EQUAL(litepcie_bar_map(dev, 0, &window), 0);
-	CHECK(window.size == DRIVER_BAR0 && window.partial);
+	CHECK(window.size == DRIVER_BAR0 && window.partial && !window.write_combining);
 
 	*driver_register(memory0 - 8) = 0x01020304;
 	*driver_register(memory0 - 4) = 0x05060708;
@@ -91,7 +103,7 @@ static void a_user_reads_all_and_writes_its_own(void)
 	CHECK_EQUAL(litepcie_bar_write(dev, 0, memory0 - 8, &(uint64_t){ 78 }, 8), -EOPNOTSUPP);
 	CHECK(says(dev, "4-byte accesses") && says(dev, "reading only"));
 	CHECK_EQUAL(*driver_register(memory0 - 8), 5);
-	litepcie_close(dev);
+	close_mapped(dev, &window);
 }
 
 /*
@@ -121,8 +133,8 @@ static void every_page_is_written_as_it_may_be(void)
 /* Tests of the driver's rings ----------------------------------------------------------------- */
 
 /*
- * Start another program that has the device open until it is killed. Returns the process ID of that
- * program.
+ * Start another program that has the device open twice until it is killed. Returns the process ID
+ * of that program.
  */
 static pid_t hold_device(void)
 {
@@ -135,7 +147,8 @@ static pid_t hold_device(void)
 	child = fork();
 	if (child == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (open(DRIVER_DEVICE, O_RDWR) < 0 || write(ready[1], "x", 1) != 1)
+		if (open(DRIVER_DEVICE, O_RDWR) < 0 || open(DRIVER_DEVICE, O_RDWR) < 0 ||
+		    write(ready[1], "x", 1) != 1)
 			_exit(2);
 		for (;;)
 			pause();
@@ -178,7 +191,7 @@ static void a_look_works_beside_a_stream(void)
 		.directions = LITEPCIE_H2C,
 	};
 	pid_t other = hold_device();
-	struct litepcie *dev;
+	struct litepcie *dev, *second;
 	uint64_t value = 0;
 	char who[64];
 
@@ -196,6 +209,14 @@ static void a_look_works_beside_a_stream(void)
 	snprintf(who, sizeof(who), "(process %d)", (int)other);
 	CHECK(says(dev, "c2h is in use") && says(dev, who) && says(dev, "calls"));
 	printf("driver: %s\n", litepcie_why(dev));
+	/* The other program is named once, and this one is not named for the handle that asks. */
+	CHECK(!strstr(strstr(litepcie_why(dev), who) + 1, who));
+	snprintf(who, sizeof(who), "(process %d)", (int)getpid());
+	CHECK(!says(dev, who));
+	second = open_card();
+	CHECK_EQUAL(run_start(dev, &c2h), -EBUSY);
+	CHECK(says(dev, who));
+	litepcie_close(second);
 
 	/* the other program has only c2h, so the h2c ring gets the sizes that this handle sets */
 	CHECK_EQUAL(run_start(dev, &h2c), 0);

@@ -259,6 +259,7 @@ static int bar_info(struct litepcie_bar *bar)
 		return fail(ENODEV);
 	bar->offset = (uint64_t)REGION_BAR << REGION;
 	bar->size = DRIVER_BAR0;
+	bar->write_combining = driver.combining;
 	return 0;
 }
 

@@ -26,6 +26,7 @@ struct driver {
 	/* true: the card writes records (its reports of finished c2h buffers) */
 	bool		records;
 	bool		old;		/* true: the driver knows neither PACKETS nor FEATURES */
+	bool		combining;	/* true: BAR0 is mapped write-combining */
 	/* true: the program has no CAP_SYS_RAWIO, as an ordinary user */
 	bool		user;
 	/* for h2c [0] and c2h [1]: true if another program owns the direction */
