@@ -77,6 +77,20 @@ static void a_file_that_cannot_be_read_is_refused(void)
 	remove(path);
 	CHECK_REFUSED(load("{ \"csr_registers\": { \"x\": { \"addr\": 0, \"size\": 0 } } }", 54),
 		      -EPROTO, "a register without a place or size");
+	/* the kernel refuses to read the page at address 0 */
+	CHECK_REFUSED(litepcie_csr_load(&dev, "/proc/self/mem"), -EIO, "/proc/self/mem: ");
+	CHECK_REFUSED(load("", 0), -EPROTO, "no { at the beginning");
+}
+
+/* The names of registers lie in the third object. An object more is read, too, but no fifth one. */
+static void objects_may_lie_in_each_other_four_times(void)
+{
+	static const char deepest[] = "{ \"a\": { \"b\": { \"c\": { \"d\": 1 } } } }";
+	static const char deeper[] = "{ \"a\": { \"b\": { \"c\": { \"d\": { \"e\": 1 } } } } }";
+
+	open_card();
+	CHECK_REFUSED(load(deepest, strlen(deepest)), -EPROTO, "it names no register");
+	CHECK_REFUSED(load(deeper, strlen(deeper)), -EPROTO, "objects too deep");
 }
 
 /* A file of another build, with a known register at another offset, adds no registers. */
@@ -131,6 +145,7 @@ int main(int argc, char **argv)
 	take_seed("csr_file", argv[2]);
 	names_are_taken_over();
 	a_file_that_cannot_be_read_is_refused();
+	objects_may_lie_in_each_other_four_times();
 	a_file_of_another_build_changes_nothing();
 	random_damage_is_survived();
 	begin_card();

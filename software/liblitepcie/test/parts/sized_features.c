@@ -69,8 +69,14 @@ static void a_newer_program_hears_of_what_is_too_new(void)
 static void a_struct_without_its_size_is_refused(void)
 {
 	static const size_t sizes[] = { 0, sizeof(size_t), 4097, SIZE_MAX };
+	struct {
+		size_t	struct_size;
+		uint8_t	rest[4096 - sizeof(size_t)];
+	} largest = { .struct_size = sizeof(largest) };
 	struct ours ours = { 0 };
 
+	CHECK_EQUAL(litepcie_struct_in(&ours, sizeof(ours), &largest, "thing"), 0);
+	CHECK_EQUAL(litepcie_struct_out(&largest, &ours, sizeof(ours), "thing"), 0);
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		struct ours theirs = { .struct_size = sizes[i], .a = 9 };
 
