@@ -6,8 +6,9 @@
 
 /*
  * Test memory.c: the memory of a ring lives until its last user drops it, then its pages and its
- * file are given back. A program's own memory is never unmapped, and a file keeps its size. The
- * sentence of -ENOMEM says what the memory was for.
+ * file are given back. A program's own memory is never unmapped, and a file keeps its size. Memory
+ * for huge pages begins at a multiple of 2 MiB, and nothing beside it is touched. The sentence of
+ * -ENOMEM says what the memory was for.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,10 +16,53 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "helpers.h"
+/* The test has a copy of memory.c, whose calls of mmap() and munmap() it can answer itself. */
+#define litepcie_memory_file	tested_file
+#define litepcie_memory_reserve	tested_reserve
+#define litepcie_memory_huge	tested_huge
+#define litepcie_memory_new	tested_new
+#define litepcie_memory_drop	tested_drop
+#define mmap			made_up_mmap
+#define munmap			made_up_munmap
+static void *made_up_mmap(void *place, size_t size, int rights, int flags, int fd, off_t offset);
+static int made_up_munmap(void *memory, size_t size);
+
+#include "../../dma/memory.c"
 #include "check.h"
 
-#define SIZE	8192u
+#undef mmap
+#undef munmap
+
+#define SIZE		8192u
+#define RESERVED	((size_t)3 << 20)
+
+/* the address that the next mmap() returns, and the first page and the end that were unmapped */
+static struct {
+	uint8_t	*memory;
+	size_t	size;
+	uint8_t	*unmapped[2][2];
+	int	unmaps;
+} reserve;
+
+static void *made_up_mmap(void *place, size_t size, int rights, int flags, int fd, off_t offset)
+{
+	if (!reserve.memory)
+		return mmap(place, size, rights, flags, fd, offset);
+	CHECK_EQUAL(rights, PROT_NONE);
+	CHECK(fd == -1 && flags & MAP_ANONYMOUS && flags & MAP_PRIVATE);
+	reserve.size = size;
+	return reserve.memory;
+}
+
+static int made_up_munmap(void *memory, size_t size)
+{
+	if (!reserve.memory)
+		return munmap(memory, size);
+	CHECK(reserve.unmaps < 2);
+	reserve.unmapped[reserve.unmaps % 2][0] = memory;
+	reserve.unmapped[reserve.unmaps++ % 2][1] = (uint8_t *)memory + size;
+	return 0;
+}
 
 static bool is_mapped(void *memory)
 {
@@ -88,11 +132,42 @@ static void a_lack_of_memory_says_for_what(void)
 	CHECK(strstr(litepcie_why(NULL), "56 bytes"));
 }
 
+/*
+ * What mmap() has returned is unmapped before the first huge page and behind the end, and no byte
+ * beyond it. The address of the memory is never used.
+ */
+static void reserved_memory_begins_with_a_huge_page(void)
+{
+	static const size_t offsets[] = { 0, 4096, HUGE_BYTES / 2, HUGE_BYTES - 4096 };
+	uint8_t *page = (uint8_t *)((uintptr_t)8 * HUGE_BYTES);
+
+	for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
+		uint8_t *expected = page + (offsets[i] ? HUGE_BYTES : 0), *end;
+
+		memset(&reserve, 0, sizeof(reserve));
+		reserve.memory = page + offsets[i];
+		CHECK(litepcie_memory_reserve(RESERVED, PROT_NONE) == expected);
+		end = reserve.memory + reserve.size;
+		CHECK_EQUAL(reserve.unmaps, 1 + (offsets[i] > 0));
+		if (offsets[i])
+			CHECK(reserve.unmapped[0][0] == reserve.memory &&
+			      reserve.unmapped[0][1] == expected);
+		CHECK(reserve.unmapped[offsets[i] > 0][0] == expected + RESERVED &&
+		      reserve.unmapped[offsets[i] > 0][1] == end);
+	}
+	memset(&reserve, 0, sizeof(reserve));
+	reserve.memory = MAP_FAILED;
+	CHECK(litepcie_memory_reserve(RESERVED, PROT_NONE) == MAP_FAILED);
+	CHECK_EQUAL(reserve.unmaps, 0);
+	reserve.memory = NULL;
+}
+
 int main(void)
 {
 	a_lack_of_memory_says_for_what();
 	the_last_user_gives_the_memory_back();
 	a_program_s_own_memory_stays();
 	a_file_keeps_its_size();
+	reserved_memory_begins_with_a_huge_page();
 	return failed_checks != 0;
 }
