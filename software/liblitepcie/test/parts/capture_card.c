@@ -603,6 +603,19 @@ static void the_generator_has_a_stop(void)
 	litepcie_capture_close(capture);
 }
 
+/* The handle with the capture does not reset the card, whether the capture runs or not. */
+static void a_card_with_a_capture_is_not_reset(void)
+{
+	struct litepcie_capture *capture = begin(RING, false);
+
+	for (int i = 0; i < 2; i++) {
+		CHECK_EQUAL(litepcie_reset(&dev), -EBUSY);
+		has_sentence("this handle has a capture open: close it first");
+		CHECK_EQUAL(litepcie_capture_stop(capture), 0);
+	}
+	litepcie_capture_close(capture);
+}
+
 /* Tests of a capture's counts ----------------------------------------------------------------- */
 
 static void is_account(const struct litepcie_account *found, unsigned int number)
@@ -649,6 +662,7 @@ int main(void)
 	a_last_line_that_does_not_come_is_waited_for();
 	rest_ms_has_a_default();
 	the_generator_has_a_stop();
+	a_card_with_a_capture_is_not_reset();
 	accounts_are_those_of_their_fates();
 	return failed_checks != 0;
 }

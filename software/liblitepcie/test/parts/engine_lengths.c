@@ -7,6 +7,8 @@
 /*
  * Test litepcie_table_channel: polling of the card by a timer, and buffers that are sent in part.
  */
+#include <sys/timerfd.h>
+
 #include "told_card.h"
 
 /* Tests of polling by a timer ----------------------------------------------------------------- */
@@ -79,11 +81,13 @@ static int look(void)
 }
 
 /*
- * In adaptive mode the DMA's interrupts are enabled until one comes, disabled while polls find
- * finished buffers, and then enabled again.
+ * In adaptive mode the DMA's interrupts are enabled until one comes, which is cleared at the card.
+ * They are disabled while polls, one each poll_us, find finished buffers, and then enabled again.
  */
 static void an_interrupt_begins_the_looks(void)
 {
+	struct itimerspec timer;
+
 	open_card(true);
 	start_with((struct run_config) { .poll_us = 1000, .adaptive = true });
 	CHECK(!silent(1));
@@ -91,8 +95,12 @@ static void an_interrupt_begins_the_looks(void)
 		CHECK_EQUAL(look(), 0);
 		CHECK_EQUAL(card.word[CAUSES / 4], 3);
 		card.raised = 1;
+		card.word[CLEAR / 4] = 0;
 		CHECK_EQUAL(look(), 0);
 		CHECK_EQUAL(card.word[CAUSES / 4], 0);
+		CHECK_EQUAL(card.word[CLEAR / 4], 3);
+		CHECK_EQUAL(timerfd_gettime(dev.timer, &timer), 0);
+		CHECK(!timer.it_interval.tv_sec && timer.it_interval.tv_nsec == 1000000);
 		/* without dev->watched the library would look at memory first, and not wait */
 		dev.watched = true;
 		for (uint64_t n = 4 * round; n < 4 * round + 4; n++) {

@@ -244,6 +244,23 @@ static void what_is_given_up_is_not_written_back(void)
 	CHECK_EQUAL(card.word[CAUSES / 4], 0x11);
 }
 
+/* If the register of the card's pattern cannot be changed, the start fails, and no DMA runs. */
+static void a_start_that_fails_starts_nothing(void)
+{
+	const struct run_config c2h = { .directions = LITEPCIE_C2H };
+
+	open_card(true);
+	dev.name = (char *)"told";
+	dev.map.pattern_control = 4;
+	give_up(4, UINT32_MAX);
+	CHECK_EQUAL(run_start(&dev, &c2h), -EIO);
+	CHECK(says("the card does not answer"));
+	CHECK(!dev.c2h.active && !card.pushed[1] && !card.word[(C2H + ENABLE) / 4]);
+	card.given_up = 0;
+	CHECK_EQUAL(run_start(&dev, &c2h), 0);
+	CHECK_EQUAL(card.pushed[1], COUNT);
+}
+
 /*
  * The library finds a record that is already in memory without a sleep, but now and then it sleeps
  * for 0 ms, to take pending interrupts. After litepcie_dma_fd() it sleeps at every wait.
@@ -537,6 +554,7 @@ int main(void)
 	a_silent_card_is_asked();
 	a_count_that_is_given_up_says_nothing();
 	what_is_given_up_is_not_written_back();
+	a_start_that_fails_starts_nothing();
 	a_look_at_memory_saves_sleeps();
 	a_look_without_a_wait_finds_news(true);
 	a_look_without_a_wait_finds_news(false);
