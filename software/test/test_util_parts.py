@@ -44,12 +44,19 @@ def test_latency_uses_the_dma_channel_of_its_handle(parts):
     run_program(parts / "latency_channel")
 
 
-def test_a_run_gives_a_card_up_after_the_whole_time_out(parts):
+def test_a_run_passes_each_buffer_on_once_and_gives_a_silent_card_up(parts):
     """dma_run.c ends a run with a failure when the card has finished no buffer for the whole
     time-out. The time-out begins with the last buffer, also if the run did not wait for that
-    buffer.
+    buffer. Each buffer is filled or compared once, and wrong data is counted.
     """
     run_program(parts / "dma_run")
+
+
+def test_the_counters_are_read_when_window_and_interval_begin_and_end(parts):
+    """dma_window.c measures a long run in its steady state, and a short run as a whole.
+    dma_watch.c reports each interval of a run once.
+    """
+    run_program(parts / "dma_window")
 
 
 def test_a_result_is_printed_as_text_or_as_json(parts):
@@ -69,6 +76,8 @@ def test_a_result_is_printed_as_text_or_as_json(parts):
         "known": 0,
         "unknown": None,
         "null": None,
+        "object": {"inner": 1},
+        "no_object": None,
         "empty": [],
         "list": ["one", 2, 0.5, {"inner": 3}],
     }
@@ -78,6 +87,7 @@ def test_a_result_is_printed_as_text_or_as_json(parts):
         str(2**64 - 1),
         "2 of text alone",
         "0.333",
+        "inner 1",
         "inner 3",
         "the end",
     ]

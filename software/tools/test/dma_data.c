@@ -54,7 +54,7 @@ static void a_difference_is_told_exactly(void)
 {
 	for (unsigned int i = 0; i < ROUNDS; i++) {
 		const struct dma_data data = { .random = i % 2, .seed = i, .size = BYTES };
-		struct dma_difference found = { 0 };
+		struct dma_difference found = { .dwords = 99 };
 		unsigned int at = (unsigned int)rand() % (BYTES / 4);
 		unsigned int last = at + (unsigned int)rand() % (BYTES / 4 - at);
 		uint32_t expected, flip = 1u << rand() % 32;
@@ -65,6 +65,7 @@ static void a_difference_is_told_exactly(void)
 		buffer[at] ^= flip;
 		if (last != at)
 			buffer[last] ^= 1;
+		found.dwords = 99;
 		CHECK(!dma_data_check(&data, i, buffer, &found));
 		CHECK_EQUAL(found.dwords, 1 + (last != at));
 		CHECK_EQUAL(found.offset, 4 * at);

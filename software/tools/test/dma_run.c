@@ -6,7 +6,8 @@
 
 /*
  * Test dma_run.c: a run fails when the card has finished no buffer for the whole time-out, and not
- * before. The test has stand-ins for the card and the clock, so the test takes no real time.
+ * before. Each buffer up to the target is filled or compared once, and wrong data is counted. The
+ * test has stand-ins for the card and the clock, so the test takes no real time.
  */
 #include <errno.h>
 #include <string.h>
@@ -33,6 +34,26 @@ static unsigned int filled, silent_waits, late;
 static unsigned int waits;
 static int failed_with;
 
+/* what the run has done with the buffers of h2c [0] and of c2h [1] */
+static struct {
+	uint64_t	acquired, released, sent;
+} way[2];
+static uint64_t buffers_filled;
+/* bytes of the last packet that was sent; time-out of the drain of h2c, in ms */
+static size_t packet_bytes;
+static int drain_ms;
+/* The c2h buffers @wrong have @wrong_dwords wrong dwords each. Buffer @cut has 4 bytes less. */
+static uint64_t wrong[2], cut;
+static unsigned int wrong_dwords[2];
+/* The addresses of these two stand for the streams. */
+static char h2c, c2h;
+
+static unsigned int way_of(const struct litepcie_stream *stream)
+{
+	CHECK((const void *)stream == &h2c || (const void *)stream == &c2h);
+	return (const void *)stream == &c2h;
+}
+
 static int made_up_time(struct timespec *now)
 {
 	*now = (struct timespec){ .tv_sec = now_ms / 1000, .tv_nsec = now_ms % 1000 * 1000000 };
@@ -43,23 +64,27 @@ static int made_up_time(struct timespec *now)
 
 int litepcie_stream_ready(struct litepcie_stream *stream, int timeout_ms)
 {
-	(void)stream, (void)timeout_ms;
-	return filled ? (int)DMA_BATCH : 0;
+	(void)timeout_ms;
+	return way_of(stream) == 0 || filled ? (int)DMA_BATCH : 0;
 }
 
 int litepcie_stream_acquire(struct litepcie_stream *stream, struct litepcie_buffer *buffer,
 			    int timeout_ms)
 {
-	(void)stream, (void)timeout_ms;
+	(void)timeout_ms;
 	buffer->data = NULL;
+	buffer->sequence = way[way_of(stream)].acquired++;
+	buffer->bytes = packet_bytes - (buffer->sequence == cut ? 4 : 0);
 	return 1;
 }
 
 int litepcie_stream_release(struct litepcie_stream *stream, unsigned int count)
 {
-	(void)stream, (void)count;
-	filled--;
-	now_ms += CHECK_MS;
+	way[way_of(stream)].released += count;
+	if (way_of(stream) == 1) {
+		filled--;
+		now_ms += CHECK_MS;
+	}
 	return 0;
 }
 
@@ -79,13 +104,15 @@ int litepcie_dma_wait(struct litepcie *dev, unsigned int directions, int timeout
 
 int litepcie_stream_send(struct litepcie_stream *stream, size_t bytes)
 {
-	(void)stream, (void)bytes;
+	way[way_of(stream)].sent++;
+	packet_bytes = bytes;
 	return 0;
 }
 
 int litepcie_stream_drain(struct litepcie_stream *stream, int timeout_ms)
 {
-	(void)stream, (void)timeout_ms;
+	CHECK_EQUAL(way_of(stream), 0);
+	drain_ms = timeout_ms;
 	return 0;
 }
 
@@ -126,20 +153,30 @@ int streams_stop(struct streams *streams) { (void)streams; return 0; }
 int streams_start(struct litepcie *dev, unsigned int directions,
 		  const struct litepcie_stream_options *options, struct streams *streams)
 {
-	(void)dev, (void)directions, (void)options, (void)streams;
+	(void)dev, (void)options;
+	streams->h2c = directions & LITEPCIE_H2C ? (void *)&h2c : NULL;
+	streams->c2h = directions & LITEPCIE_C2H ? (void *)&c2h : NULL;
 	return 0;
 }
 
 void dma_data_fill(const struct dma_data *data, uint64_t number, void *buffer)
 {
-	(void)data, (void)number, (void)buffer;
+	(void)data, (void)buffer;
+	CHECK_EQUAL(number, buffers_filled);
+	buffers_filled++;
 }
 
 bool dma_data_check(const struct dma_data *data, uint64_t number, const void *buffer,
 		    struct dma_difference *difference)
 {
-	(void)data, (void)number, (void)buffer, (void)difference;
-	return true;
+	(void)data, (void)buffer;
+	difference->dwords = 0;
+	for (int i = 0; i < 2; i++)
+		if (number == wrong[i])
+			*difference = (struct dma_difference) {
+				.dwords = wrong_dwords[i], .offset = 8 + 4 * (size_t)i,
+			};
+	return !difference->dwords;
 }
 
 void dma_judge(struct dma_run *run) { (void)run; }
@@ -161,6 +198,19 @@ void progress_end(struct progress *progress) { (void)progress; }
 
 /* Tests of the loop of a run ------------------------------------------------------------------- */
 
+static void begin(unsigned int batches)
+{
+	memset(way, 0, sizeof(way));
+	now_ms = 1000000;
+	util = (struct util){ 0 };
+	filled = batches;
+	silent_waits = late = waits = 0;
+	packet_bytes = 0;
+	buffers_filled = 0;
+	drain_ms = failed_with = 0;
+	wrong[0] = wrong[1] = cut = UINT64_MAX;
+}
+
 /*
  * Run c2h. The card fills @first batches at once, and @rest batches after @silence waits without a
  * new buffer. Returns the number of batches that were compared.
@@ -172,12 +222,9 @@ static uint64_t compared(unsigned int first, unsigned int silence, unsigned int 
 		.c2h = { .active = true, .target = (uint64_t)(first + rest) * DMA_BATCH },
 	};
 
-	now_ms = 1000000;
-	util = (struct util){ 0 };
-	filled = first;
+	begin(first);
 	silent_waits = silence;
 	late = rest;
-	waits = 0;
 	dma_run(&run);
 	return run.compared / DMA_BATCH;
 }
@@ -200,9 +247,90 @@ static void a_longer_silence_is_a_stall(void)
 	CHECK(util.failed);
 }
 
+/* Tests of what a run does with its buffers ---------------------------------------------------- */
+
+/* Run @buffers buffers to the card and back, as packets of @packet bytes if that is not 0. */
+static struct dma_run there_and_back(uint64_t buffers, size_t packet)
+{
+	struct dma_run run = {
+		.util = &util, .timeout_s = TIMEOUT_S, .loopback = true, .buffer_size = 64,
+		.packet = packet, .h2c = { .active = true, .target = buffers },
+		.c2h = { .active = true, .target = buffers },
+	};
+
+	dma_run(&run);
+	return run;
+}
+
+/* The target is no multiple of a batch. */
+static void each_buffer_is_passed_on_once(void)
+{
+	const uint64_t buffers = 3 * DMA_BATCH + 5;
+	struct dma_run run;
+
+	begin(4);
+	run = there_and_back(buffers, 0);
+	CHECK(!util.failed);
+	CHECK_EQUAL(buffers_filled, buffers);
+	CHECK_EQUAL(run.compared, buffers);
+	for (int i = 0; i < 2; i++)
+		CHECK(way[i].acquired == buffers && way[i].released == buffers && !way[i].sent);
+	CHECK(run.h2c.done == buffers && run.c2h.done == buffers);
+	CHECK_EQUAL(run.data.size, 64);
+	CHECK_EQUAL(drain_ms, TIMEOUT_S * 1000);
+}
+
+/* A packet is sent, and the buffer in which it comes back is released. */
+static void each_packet_is_sent_once(void)
+{
+	const uint64_t buffers = 2 * DMA_BATCH + 1;
+	struct dma_run run;
+
+	begin(3);
+	run = there_and_back(buffers, 24);
+	CHECK(!util.failed);
+	CHECK(way[0].sent == buffers && !way[0].released);
+	CHECK(way[1].released == buffers && !way[1].sent);
+	CHECK_EQUAL(packet_bytes, 24);
+	CHECK_EQUAL(run.data.size, 24);
+	CHECK_EQUAL(run.compared, buffers);
+}
+
+static void a_packet_of_another_length_ends_the_run(void)
+{
+	struct dma_run run;
+
+	begin(2);
+	cut = DMA_BATCH + 3;
+	run = there_and_back(2 * DMA_BATCH, 24);
+	CHECK(util.failed);
+	CHECK_EQUAL(failed_with, 0);
+	CHECK_EQUAL(run.compared, cut);
+	CHECK_EQUAL(way[1].released, DMA_BATCH);
+}
+
+static void all_wrong_data_is_counted_and_the_first_is_kept(void)
+{
+	struct dma_run run;
+
+	begin(3);
+	wrong[0] = 7;
+	wrong_dwords[0] = 2;
+	wrong[1] = 2 * DMA_BATCH;
+	wrong_dwords[1] = 5;
+	run = there_and_back(3 * DMA_BATCH, 0);
+	CHECK_EQUAL(run.compared, 3 * DMA_BATCH);
+	CHECK(run.wrong_buffers == 2 && run.wrong_dwords == 7);
+	CHECK(run.first_wrong == 7 && run.first.dwords == 2 && run.first.offset == 8);
+}
+
 int main(void)
 {
 	a_silence_below_the_time_out_is_no_stall();
 	a_longer_silence_is_a_stall();
+	each_buffer_is_passed_on_once();
+	each_packet_is_sent_once();
+	a_packet_of_another_length_ends_the_run();
+	all_wrong_data_is_counted_and_the_first_is_kept();
 	return failed_checks != 0;
 }

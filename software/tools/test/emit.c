@@ -29,6 +29,12 @@ static void print(const struct emit *out)
 	emit_known(out, "known", 0);
 	emit_known(out, "unknown", -1);
 	emit_null(out, "null");
+	if (emit_object_if(out, "object", true)) {
+		emit_unsigned(out, "inner", "inner %llu\n", 1);
+		emit_object_end(out);
+	}
+	if (emit_object_if(out, "no_object", false))
+		emit_text(out, "an object that is not known\n");
 	emit_array(out, "empty");
 	emit_array_end(out);
 	emit_array(out, "list");
