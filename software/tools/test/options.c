@@ -7,8 +7,17 @@
 /*
  * Test options.c, the help that help.c makes of a table of options, and the functions of util.c that
  * parse numbers: which command lines are accepted, and the error messages for the others.
+ * Of util.c the parameters of blocks and the reasons of rows without a value are tested, too.
  */
 #include <getopt.h>
+
+#include "liblitepcie.h"
+#include "litepcie_capability.h"
+
+/* util_parameter() asks a made-up card. */
+#define litepcie_block_find	made_up_block
+static int made_up_block(struct litepcie *dev, unsigned int type, unsigned int number,
+			 struct litepcie_block *block);
 
 #include "../litepcie_util/options.c"
 #include "../litepcie_util/util.c"
@@ -114,6 +123,8 @@ static void good_lines_are_taken(void)
 	/* An optional value must follow "=", so the next word is an argument and not the value. */
 	CHECK_EQUAL(parse("--maybe x", &left), -1);
 	CHECK(!chosen.maybe && left == 1);
+	CHECK_EQUAL(parse("--time 1000000", &left), -1);
+	CHECK(chosen.seconds == UTIL_MAX_SECONDS);
 }
 
 /*
@@ -132,6 +143,12 @@ static void the_first_word_ends_the_options_of_the_program(void)
 	memset(&chosen, 0, sizeof(chosen));
 	CHECK_EQUAL(options_parse(&util, &program, &argc, &argv), -1);
 	CHECK(chosen.flag && argc == 2 && strcmp(argv[0], "peek") == 0);
+	words[2] = "util";
+	argv = words + 2;
+	argc = 2;
+	util.command = NULL;
+	CHECK_EQUAL(options_parse(&util, &program, &argc, &argv), EXIT_USAGE);
+	CHECK(strcmp(said, "--nowhere: there is no such option before the command") == 0);
 }
 
 static void bad_lines_are_refused_with_a_sentence(void)
@@ -148,6 +165,8 @@ static void bad_lines_are_refused_with_a_sentence(void)
 		{ "--size 4T", "--size 4T: it must be 1K or more" },
 		{ "--time 0", "--time 0: it must be a number of seconds above 0" },
 		{ "--time nan", "--time nan: it must be a number of seconds above 0" },
+		{ "--time 5s", "--time 5s: it must be a number of seconds above 0" },
+		{ "--time 1000000.1", "--time 1000000.1: it must be a number of seconds above 0" },
 		{ "--way du", "--way du: there are c2h, h2c and duplex" },
 		{ "--count32 0x100000000", "--count32 0x100000000: it must have 32 bits" },
 		{ "--size32 4G", "--size32 4G: it must be below 4G" },
@@ -170,6 +189,7 @@ static void bad_lines_are_refused_with_a_sentence(void)
 				bad[i].sentence);
 			failed_checks++;
 		}
+		CHECK(!strstr(said, "before the command"));
 	}
 }
 
@@ -227,8 +247,64 @@ static void help_has_its_columns(void)
 	free(text);
 }
 
+static int made_up_block(struct litepcie *dev, unsigned int type, unsigned int number,
+			 struct litepcie_block *block)
+{
+	(void)dev;
+	CHECK_EQUAL(block->struct_size, sizeof(*block));
+	CHECK_EQUAL(number, 0);
+	if (type != LITEPCIE_BLOCK_DMA)
+		return -ENOENT;
+	block->parameters = 2;
+	block->parameter[0] = 5;
+	block->parameter[1] = UINT32_MAX;
+	block->parameter[2] = 7;
+	return 0;
+}
+
+static void a_block_has_the_parameters_that_it_says(void)
+{
+	CHECK_EQUAL(util_parameter(NULL, LITEPCIE_BLOCK_DMA, 0), 5);
+	CHECK_EQUAL(util_parameter(NULL, LITEPCIE_BLOCK_DMA, 1), UINT32_MAX);
+	CHECK_EQUAL(util_parameter(NULL, LITEPCIE_BLOCK_DMA, 2), -1);
+	CHECK_EQUAL(util_parameter(NULL, LITEPCIE_BLOCK_USER, 0), -1);
+}
+
+/* Returns what util_emit_reason() prints for a row whose reason stands at column 60. */
+static char *printed(const char *reason, bool as_json)
+{
+	static char text[256];
+	FILE *terminal = stdout;
+	struct json json = { 0 };
+	struct emit out = { .json = as_json ? &json : NULL };
+
+	memset(text, 0, sizeof(text));
+	json.file = stdout = fmemopen(text, sizeof(text) - 1, "w");
+	emit_object(&out, NULL);
+	util_emit_reason(&out, 60, "no: ", reason);
+	emit_object_end(&out);
+	fclose(stdout);
+	stdout = terminal;
+	return text;
+}
+
+/* In text a row with a value gets nothing, in JSON it gets null. */
+static void a_row_without_a_value_has_a_reason(void)
+{
+	CHECK(strcmp(printed(NULL, false), "") == 0 && strcmp(printed("", false), "") == 0);
+	CHECK(strcmp(printed("so it is", false), "no: so it is\n") == 0);
+	CHECK(strstr(printed("sixteen letters, and more", false),
+		     "no: sixteen letters,\n" "                              "
+		     "                                and more\n"));
+	CHECK(strstr(printed(NULL, true), "\"reason\": null"));
+	CHECK(strstr(printed("", true), "\"reason\": null"));
+	CHECK(strstr(printed("so", true), "\"reason\": \"so\""));
+}
+
 int main(void)
 {
+	a_block_has_the_parameters_that_it_says();
+	a_row_without_a_value_has_a_reason();
 	good_lines_are_taken();
 	the_first_word_ends_the_options_of_the_program();
 	help_has_its_columns();
