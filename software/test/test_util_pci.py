@@ -15,7 +15,7 @@ import pytest
 
 from gateware import numbers
 from software.test.software_build import Util, build_software
-from software.test.sysfs_standin import PCI, Machine
+from software.test.sysfs_standin import EXPRESS, PCI, Machine, config_space
 from tools.testing.repository import ROOT
 
 CARD, GROUP = "0000:22:00.0", 16
@@ -74,6 +74,16 @@ def test_list_shows_each_card_with_the_name_to_open_it_by(util, machine):
     assert "-d /dev/litepcie1" in text and "Gen3 x8" in text
 
 
+@pytest.mark.parametrize("size", [64, EXPRESS + 0x10])
+def test_a_link_that_cannot_be_read_is_not_shown(util, machine, size):
+    """litepcie_util list shows no link if config space ends before or inside the PCI Express
+    capability. A user other than root can read its first 64 bytes only.
+    """
+    machine.add(CARD, config=config_space()[:size])
+    assert report(util, "list")[1]["cards"][0]["link_gen"] == 0
+    assert "Gen" not in util.run("list").stdout
+
+
 def test_list_knows_the_cards_that_the_driver_knows(util, machine):
     """litepcie_util list shows exactly those PCI functions of Xilinx whose device number is in the
     kernel driver's table."""
@@ -116,6 +126,20 @@ def test_bind_does_what_the_kernel_wants_in_its_order(util, machine):
     assert status == 1
     assert "did not take it" in found["failures"][0]
     assert f"{CARD} is with its driver litepcie" in found["failures"][1]
+
+
+def test_a_card_that_its_driver_keeps_is_not_probed(util, machine):
+    """If the kernel does not unbind the card from its driver, vfio bind says so and lets no other
+    driver probe the card.
+    """
+    machine.add(CARD, driver="litepcie", group=GROUP)
+    machine.driver("vfio-pci")
+    unbind = machine.root / PCI / "drivers/litepcie/unbind"
+    unbind.unlink()
+    unbind.mkdir()
+    status, found = report(util, "vfio", "bind", CARD)
+    assert status == 1 and "binding to vfio-pci" in found["failures"][0]
+    assert machine.read(f"{PCI}/drivers_probe") == ""
 
 
 def test_a_card_that_nobody_takes_is_said_to_have_no_driver(util, machine):

@@ -68,6 +68,31 @@ def test_dump_shows_a_stretch_of_memory_as_the_cards_bytes(util, standin, device
     assert util.json(device, "dump", hex(memory0), "8")[1]["words"] == [0x656E614C, 0x00786F62]
 
 
+def test_more_names_come_from_the_option_or_else_from_the_environment(
+    util, standin, device, tmp_path, monkeypatch
+):
+    """The option --csr names a file with more names of registers. Without the option the file is
+    that of LANEBOX_CSR, if that is not empty.
+    """
+
+    def csr(name):
+        register = {"addr": 0x10000, "size": 1, "type": "rw"}
+        path = tmp_path / f"{name}.json"
+        path.write_text(json.dumps({"csr_registers": {name: register}}))
+        return str(path)
+
+    def names(*options):
+        found = util.json(device, "dump", *options)[1]["registers"]
+        return [entry["name"] for entry in found if entry["name"].startswith("mine")]
+
+    option = csr("mine_by_option")
+    monkeypatch.setenv("LANEBOX_CSR", "")
+    assert names() == [] and names("--csr", option) == ["mine_by_option"]
+    monkeypatch.setenv("LANEBOX_CSR", csr("mine_by_environment"))
+    assert names() == ["mine_by_environment"]
+    assert names("--csr", option) == ["mine_by_option"]
+
+
 @pytest.mark.parametrize(
     "arguments, status, sentence",
     [
