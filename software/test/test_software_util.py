@@ -270,6 +270,15 @@ def test_a_write_by_message_that_lacks_its_bytes_is_an_error(util, card, device)
     assert standin.error == errno.EINVAL
 
 
+def test_a_request_that_leaves_the_memory_is_an_error(util, card, device):
+    """If the board process reads host memory by a message that goes beyond the end of the memory,
+    the library answers with EFAULT and no data, and goes on.
+    """
+    with card(ask_memory="beyond") as standin:
+        assert util.run("-d", device, "dma_test", "--size", "1M").returncode == 0
+    assert (standin.error, standin.asked) == (errno.EFAULT, b"")
+
+
 def test_a_request_that_comes_with_an_answer_is_served_at_once(util, card, device):
     """If a request of the board process comes together with an answer, the library answers the
     request at once.

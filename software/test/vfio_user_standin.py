@@ -61,7 +61,8 @@ SERVER_FAULTS = {
     # True: the board reads a page of host memory by a DMA_READ message. "behind": the board also
     # sends such a request together with each answer to a read of loop_status, and asserts that the
     # client answers the request before its next message. "short": the board sends a DMA_WRITE
-    # message for a page without the bytes of the page.
+    # message for a page without the bytes of the page. "beyond": the last half of the page that
+    # the board reads lies behind the end of the memory.
     "ask_memory": False,
     # False: the board does not support the vfio-user command REGION_WRITE_MULTI
     "write_multi": True,
@@ -220,6 +221,7 @@ class Standin:
         number, command, size, flags, error = HEADER.unpack(head)
         body, more = self._receive(size - HEADER.size) if size > HEADER.size else (b"", [])
         if flags & REPLY:
+            assert bool(flags & ERROR) == bool(error), f"an answer with error {error}: {flags:#x}"
             self.asked, self.error, self.due = body[16:], error, False
             return
         assert not self.due, f"command {command} before the answer to what was asked"
@@ -304,10 +306,14 @@ class Standin:
     def _request(self):
         """Return a DMA_READ message for the first 4096 bytes of the client's memory.
 
-        With the fault ask_memory "short" it is a DMA_WRITE message without data.
+        With the fault ask_memory "short" it is a DMA_WRITE message without data, and with "beyond"
+        the last bytes that it asks for lie behind the end of the memory.
         """
         command = DMA_WRITE if self.fault["ask_memory"] == "short" else DMA_READ
-        request = struct.pack("<QQ", min(self.card.memory), 4096)
+        address = min(self.card.memory)
+        if self.fault["ask_memory"] == "beyond":
+            address += len(self.card.memory[address]) - 2048
+        request = struct.pack("<QQ", address, 4096)
         return HEADER.pack(0xFFFF, command, HEADER.size + len(request), 0, 0) + request
 
     def _behind(self, command, body):
