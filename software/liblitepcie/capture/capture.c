@@ -14,6 +14,7 @@
 #include "capture.h"
 #include "capture_pages.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -217,6 +218,7 @@ int litepcie_capture_start(struct litepcie_capture *capture)
 int litepcie_capture_stop(struct litepcie_capture *capture)
 {
 	uint64_t mbuf = capture->config.mbuf_bytes, limit;
+	char why[LITEPCIE_WHY_SIZE];
 	int rc;
 
 	if (!capture->running)
@@ -229,5 +231,13 @@ int litepcie_capture_stop(struct litepcie_capture *capture)
 	limit = capture->released / mbuf * mbuf + capture->config.ring_bytes;
 	if (rc == 0 && limit > capture->limit)
 		rc = litepcie_capture_allow(capture, limit);
-	return rc < 0 ? rc : capture->access->stop(capture);
+	if (rc == 0)
+		return capture->access->stop(capture);
+	/*
+	 * A card that was reset is stopped, too, or the run would count as begun and could not be
+	 * started again. The first error is the reason.
+	 */
+	snprintf(why, sizeof(why), "%s", litepcie_why(capture->dev));
+	capture->access->stop(capture);
+	return litepcie_fail(rc, "%s", why);
 }

@@ -365,16 +365,19 @@ static int stop_all(struct litepcie_capture *capture)
 /*
  * Let the card seal (complete) the current MBUF of the queue. Returns 1, or 0 if the run is over,
  * or -errno. The state of the run is checked and the register is written under one lock. Otherwise
- * this write could start a run again that another thread has just stopped.
+ * this write could start a run again that another thread, or a reset of the card, has just ended.
  */
 static int seal(struct litepcie_capture *capture)
 {
 	struct litepcie *dev = capture->dev;
-	int rc;
+	uint32_t control = 0;
+	int rc = 0;
 
 	litepcie_lock(dev);
-	if (!litepcie_run_is_on(capture))
-		return litepcie_unlock(dev, 0);
+	if (litepcie_run_is_on(capture))
+		rc = litepcie_get_answer(dev, dev->map.capture.control, &control);
+	if (rc < 0 || !(control & CAPTURE_RUN))
+		return litepcie_unlock(dev, rc);
 	rc = litepcie_queue_put_locked(capture, dev->map.capture.control,
 				       control_of(dev->captures[0]) | CAPTURE_RUN | SEAL);
 	return litepcie_unlock(dev, rc < 0 ? rc : 1);
