@@ -135,11 +135,11 @@ static int made_up_ioctl(unsigned long request, void *argument)
 		return 0;
 	case LITEPCIE_IOCTL_CAPTURE_INFO:
 		CHECK_EQUAL(info->ask, LITEPCIE_CAPTURE_ASK_ACCOUNTS);
-		fill(&info->port[0].delivered, 4 * LITEPCIE_CAPTURE_MOST_PORTS);
+		fill(&info->port[0].delivered, 4 * LITEPCIE_CAPTURE_PORTS);
 		return 0;
 	case LITEPCIE_IOCTL_CAPTURE_DISCARDS:
 		fill(((struct litepcie_capture_discards *)argument)->account,
-		     LITEPCIE_CAPTURE_MOST_RULES + LITEPCIE_CAPTURE_MOST_PORTS);
+		     LITEPCIE_CAPTURE_RULES + LITEPCIE_CAPTURE_PORTS);
 		return 0;
 	default:
 		return fail(ENOTTY);
