@@ -59,6 +59,27 @@ def test_the_counters_are_read_when_window_and_interval_begin_and_end(parts):
     run_program(parts / "dma_window")
 
 
+def test_the_best_of_a_few_runs_is_the_rate(parts):
+    """rates.c repeats a run that was slow, and keeps the best of three. Each direction has a run of
+    its own kind.
+    """
+    run_program(parts / "rates")
+
+
+def test_each_way_of_access_is_proved_measured_and_undone(parts):
+    """mmio_ways.c measures each way of access by as many accesses and threads as the row says, and
+    waits for all of them. The card's memory is restored, also after an error.
+    """
+    run_program(parts / "mmio_ways")
+
+
+def test_a_transfer_has_a_time_if_the_card_has_counted_its_bytes(parts):
+    """latency_transfer.c takes the time from the doorbell to the last write, and returns an error
+    if the card has counted other bytes than those of the transfer.
+    """
+    run_program(parts / "latency_transfer")
+
+
 def test_a_result_is_printed_as_text_or_as_json(parts):
     """emit.c prints a result as text or as JSON. In JSON strings are escaped, and values that are
     not known are null.
