@@ -103,3 +103,8 @@ def test_each_error_has_its_meaning_and_its_sentence(parts):
     no room.
     """
     run_program(parts / "error")
+
+
+def test_what_a_direction_waits_for_is_cut_to_its_room(parts):
+    """slot.c writes a time in the unit that suits it, and cuts a text that has no room."""
+    run_program(parts / "slot_text")
