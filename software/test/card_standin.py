@@ -227,6 +227,7 @@ class CardStandin:
 
     def read(self, offset, region, count):
         if region == CONFIG:
+            assert offset % count == 0, f"a read of {count} bytes of config space at {offset:#x}"
             return bytes(self.config[offset : offset + count])
         self.time += READ_TICKS
         self.reads += 1
@@ -237,6 +238,7 @@ class CardStandin:
 
     def write(self, offset, region, data):
         if region == CONFIG:
+            assert offset % len(data) == 0, f"{len(data)} bytes to config space at {offset:#x}"
             self.config[offset : offset + len(data)] = data
             return
         self.time += 1

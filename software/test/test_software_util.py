@@ -237,6 +237,8 @@ def test_info_shows_what_was_negotiated(util, card, device):
     assert report["msi_enabled"] is True
     assert report["conditions"]["backend"] == "sim"
     assert report["endpoint"]["clock_hz"] == 250000000
+    for way, bit in standin.registers.bit.items():
+        assert 1 << report["endpoint"][f"interrupt_{way}"] == bit
 
 
 def test_mps_defaults_to_what_the_card_advertises_and_may_not_exceed_it(util, card, device):

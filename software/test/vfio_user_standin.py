@@ -287,6 +287,7 @@ class Standin:
             time.sleep(self.fault["slow"])
             return body + self.card.read(*ACCESS.unpack(body))
         if command == REGION_WRITE:
+            assert len(body) == ACCESS.size + ACCESS.unpack_from(body)[2], "a write's length"
             self._write(body)
             return body[: ACCESS.size]
         if command == REGION_WRITE_MULTI and self.fault["write_multi"]:
