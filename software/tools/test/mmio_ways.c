@@ -184,8 +184,8 @@ static void each_way_makes_its_accesses(void)
 	has_value("read_threads/2", false, 8, 10);
 	has_value("read_threads/4", false, 8, 10);
 	has_value("read_threads/8", false, 8, 10);
-	CHECK(strcmp(row_of("read_threads/2")->limit.binds, "a read for each thread") == 0);
-	CHECK(strcmp(row_of("read_threads/8")->limit.binds, "one access at a time") == 0);
+	CHECK(row_of("read_threads/2")->limit.binds == LIMIT_BY_THREADS);
+	CHECK(row_of("read_threads/8")->limit.binds == LIMIT_BY_ACCESS);
 	CHECK(row_of("read_threads/8")->limit.value == 4 * row_of("read_threads/2")->limit.value);
 	CHECK(strstr(row_of("write_combined/64")->reason, "this mapping is uncached"));
 }
