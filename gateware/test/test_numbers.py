@@ -242,6 +242,7 @@ SOURCES = (
     "gateware/numbers.py",
     "software/uapi/litepcie_capability.h",
     "software/uapi/litepcie_limits.h",
+    "software/python/lanebox_host/_headers.py",
     "software/tools/litepcie_util/card/bitstream_format.h",
     "software/tools/litepcie_util/dma/limits_table.h",
 )

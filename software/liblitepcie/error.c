@@ -61,6 +61,7 @@ static const char *const meanings[] = {
 	[EBUSY] = "this DMA direction, capture or card is in use, by this program or another",
 	[ENOENT] = "there is no such device file or socket, or the card has no such block, register or BAR",
 	[EINVAL] = "a value is not allowed, or the call makes no sense at this moment",
+	[ENOMEM] = "the host has not enough memory, or does not let this user lock so much",
 	[EPROTO] = "the peer does not speak the protocol",
 	[EOPNOTSUPP] = "this way to the card cannot do that",
 	[ECANCELED] = "another thread ended what this one waited for",

@@ -49,7 +49,7 @@ static ssize_t read_part(struct litepcie_run *run, struct iov_iter *to)
 		return copied;
 	}
 	run->ended = run->ends.packets && run->done + copied &&
-		     flags & (LITEPCIE_RECORD_FLAG_LAST | LITEPCIE_RECORD_FLAG_FLUSHED);
+		     flags & (LITEPCIE_RECORD_LAST | LITEPCIE_RECORD_FLUSHED);
 	litepcie_stream_move(run, size - offset);
 	return copied;
 }

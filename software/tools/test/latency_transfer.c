@@ -12,7 +12,7 @@
 #include "../litepcie_util/latency/latency_transfer.c"
 #include "check.h"
 
-#define TICK_NS	4
+#define STEP_NS	4
 
 static struct litepcie_counters card;
 
@@ -27,7 +27,7 @@ int made_up_counters(struct litepcie *dev, struct litepcie_counters *counters)
 double util_tick_ns(const struct litepcie *dev)
 {
 	(void)dev;
-	return TICK_NS;
+	return STEP_NS;
 }
 
 int streams_start(struct litepcie *dev, unsigned int directions,
@@ -61,11 +61,11 @@ static double time_of(uint64_t written, uint64_t read, size_t more)
 
 int main(void)
 {
-	CHECK(time_of(64, 64, 0) == 200 * TICK_NS);
+	CHECK(time_of(64, 64, 0) == 200 * STEP_NS);
 	CHECK(time_of(63, 64, 0) == -EIO && time_of(65, 64, 0) == -EIO);
 	CHECK(time_of(64, 63, 0) == -EIO && time_of(64, 65, 0) == -EIO);
 	/* the card's record and status lines come in addition */
-	CHECK(time_of(64 + 48, 64, 48) == 200 * TICK_NS && time_of(64, 64, 48) == 200 * TICK_NS);
+	CHECK(time_of(64 + 48, 64, 48) == 200 * STEP_NS && time_of(64, 64, 48) == 200 * STEP_NS);
 	CHECK(time_of(64 + 49, 64, 48) == -EIO && time_of(63, 64, 48) == -EIO);
 	CHECK(time_of(64, 64 + 48, 48) == -EIO);
 	return failed_checks != 0;

@@ -18,7 +18,7 @@
 #include "check.h"
 
 #define CYCLES	1000u
-#define TICK_NS	4u
+#define STEP_NS	4u
 
 static struct util util = {
 	.conditions = { .link_gen = 3, .link_lanes = 8, .mps = 256, .mrrs = 512 },
@@ -57,7 +57,7 @@ int64_t util_parameter(struct litepcie *dev, unsigned int type, unsigned int num
 double util_tick_ns(const struct litepcie *dev)
 {
 	(void)dev;
-	return TICK_NS;
+	return STEP_NS;
 }
 
 void util_check(struct util *noted, int rc, const char *doing)
@@ -76,7 +76,7 @@ bool util_interrupted(void) { return false; }
 
 void dma_run(struct dma_run *run)
 {
-	double bytes = speeds[made % 8] * CYCLES * TICK_NS;
+	double bytes = speeds[made % 8] * CYCLES * STEP_NS;
 
 	runs[made++ % 8] = *run;
 	util.failed += made == fails;
@@ -124,7 +124,7 @@ static void the_best_of_a_few_runs_counts(void)
 
 	for (size_t i = 0; i < 3; i++) {
 		rate = measured(&plan, RATES_C2H, tried[i][0], tried[i][1], tried[i][2]);
-		CHECK(rate.valid && rate.gb_per_s == 5 && rate.bytes == 5 * CYCLES * TICK_NS);
+		CHECK(rate.valid && rate.gb_per_s == 5 && rate.bytes == 5 * CYCLES * STEP_NS);
 		CHECK_EQUAL(made, 3);
 		CHECK(strcmp(rate.id, "c2h") == 0);
 	}

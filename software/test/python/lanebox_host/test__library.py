@@ -124,5 +124,5 @@ def test_an_error_of_a_call_has_the_library_s_sentence(handle, host):
     memory, at, packet = (ctypes.c_uint8 * 64)(), ctypes.c_size_t(), _headers.PacketFields()
     span = _headers.SpanFields(data=ctypes.addressof(memory), bytes=64)
     with pytest.raises(host.LaneboxError) as caught:
-        handle.free("records", byref(span), byref(at), byref(packet), 1)
+        handle.free("records", byref(span), byref(at), byref(packet), 1, ctypes.sizeof(packet))
     assert caught.value.errno == errno.EBADMSG and str(caught.value)
