@@ -308,9 +308,7 @@ class Card(WithBlock):
         """
         longest = TIMEOUT if timeout is None else timeout
         if not self._handle.call("user_wait", milliseconds(longest)):
-            raise WaitTimeout(
-                errno.ETIMEDOUT, f"no interrupt of the user slot came within {longest} s"
-            )
+            raise WaitTimeout(errno.ETIMEDOUT, f"no interrupt within {longest} s")
         return True
 
     # Memory ---------------------------------------------------------------------------------------

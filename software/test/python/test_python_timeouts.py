@@ -38,8 +38,8 @@ def test_each_wait_that_takes_too_long_raises_the_same(host, card):
     card.enable_user()
     with card.loopback(packets=True) as stream:
         waits = {
-            "no interrupt of the user slot came within 0.01 s": lambda: card.wait_user(0.01),
-            "no interrupt of the user slot came within 0 s": lambda: card.wait_user(0),
+            "no interrupt within 0.01 s": lambda: card.wait_user(0.01),
+            "no interrupt within 0 s": lambda: card.wait_user(0),
             "the card filled no buffer in time": lambda: stream.take(0.01),
             "no packet came to its end in time": lambda: stream.receive_packet(0),
         }
