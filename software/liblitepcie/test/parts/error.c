@@ -22,6 +22,7 @@ static const struct {
 	{ ENODEV, "gone" }, { EIO, "does not answer" }, { ETIMEDOUT, "in time" },
 	{ EBUSY, "in use" }, { ENOENT, "no such" }, { EINVAL, "not allowed" },
 	{ EPROTO, "protocol" }, { EOPNOTSUPP, "cannot do that" }, { ECANCELED, "another thread" },
+	{ ENOMEM, "not enough memory" },
 };
 
 /* Get words of the meaning of @error. An unknown number's strerror() is valid until the next one. */
