@@ -98,9 +98,9 @@ case class ReceiveMover(p: EngineParam) extends Component {
     }
     when(io.forget || io.lose) { position := U(0, p.frameWidth bits) }
     for ((each, n) <- positions.zipWithIndex) {
-      // A chain of the pair is under way, so `position` stays until `forget` says that it is given
-      // up.
-      val served = active && io.pair === n
+      // A chain of the pair begins or is under way, so `position` stays until `forget` says that it
+      // is given up.
+      val served = (active || io.buffer.fire) && io.pair === n
       when(io.clear(n) || (!io.live(n) && !served)) { each := 0 }
     }
   }

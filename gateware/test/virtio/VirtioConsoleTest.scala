@@ -62,6 +62,26 @@ class VirtioConsoleTest extends ConsoleBench {
     }
   }
 
+  test(s"a reset in any cycle of an answer in several buffers ends it, seed ${Seed.value}") {
+    run("cycles") { driver =>
+      driver.host.steady = true
+      driver.host.latency = 4
+      for (cycle <- 0 until 180) {
+        driver.host.silent = false
+        driver.initialise(16)
+        driver.receive.add(driver.buffers(4, 64))
+        driver.receive.add(driver.buffers(1, 64))
+        driver.publish(0)
+        for (_ <- 0 to cycle % 3) driver.send(40, parts = 1)
+        driver.step(100)
+        driver.publish(1)
+        driver.step(cycle)
+        driver.reset()
+        driver.step(40)
+      }
+    }
+  }
+
   test(s"a queue that is set up anew gives no chain of its old rings, seed ${Seed.value}") {
     run("exchange") { driver =>
       for (_ <- 0 until 40) {
