@@ -32,7 +32,7 @@ import lanebox.vocabulary.{HardBlock, ReadData, Request}
   * receive queue, used elements and the runner's reads wait while `holds` says that data waits.
   */
 case class VirtioEngine(p: EngineParam) extends Component {
-  import HostRequests.{Descriptor, Entry, Payload, Ring}
+  import HostRequests.{Descriptor, Entry, Guess, Payload, Ring}
 
   val io = new Bundle {
     val registers = Vec(slave(RegisterPort(VirtioRegisters.AddressBits)), p.devices.size)
@@ -44,6 +44,20 @@ case class VirtioEngine(p: EngineParam) extends Component {
     val far       = Vec(master(FarPort(p)), p.pairs)
   }
   val far = io.far.toSeq
+
+  /** Data that comes, with each beat of guessed descriptors made two, of one descriptor each. */
+  val halves = new Area {
+    val data    = Stream(Fragment(ReadData()))
+    val upper   = RegInit(False)
+    val doubled = HostRequests.isGuess(io.data.context)
+    // No stream operator fits: one beat becomes two.
+    data.valid    := io.data.valid
+    data.last     := io.data.last && (upper || !doubled)
+    data.fragment := io.data.fragment
+    when(upper) { data.data(0, 128 bits) := io.data.data(128, 128 bits) }
+    when(data.fire) { upper := doubled && !upper }
+    io.data.ready := data.ready && (upper || !doubled)
+  }
 
   val registers = for ((device, n) <- p.devices.zipWithIndex) yield {
     val page = VirtioRegisters(device)
@@ -92,7 +106,8 @@ case class VirtioEngine(p: EngineParam) extends Component {
     def context(kind: Int): Bits = HostRequests.context(transmit, U(kind))
     def returned(kind: Int)      = HostRequests.returned(io.data, context(kind))
     heads.io.entry << returned(Entry)
-    heads.io.descriptor << returned(Descriptor)
+    heads.io.descriptor << HostRequests.returned(halves.data, context(Descriptor))
+    heads.io.guess << HostRequests.returned(halves.data, context(Guess))
     reader.io.ask << runner.io.ask
     reader.io.data << returned(Ring)
     runner.io.answer << reader.io.answer
@@ -149,7 +164,7 @@ case class VirtioEngine(p: EngineParam) extends Component {
 
   // No stream operator fits: room is kept for all data that was asked for, so only a pause of the
   // mover stops the stream. The readers in `transmit` and `receive` use `fire` and never stop it.
-  io.data.ready := !transmit.mover.io.pause
+  halves.data.ready := !transmit.mover.io.pause
 
   val receive = new Direction(false) {
     val mover = ReceiveMover(p)

@@ -63,6 +63,19 @@ class DriverQueue(
     stacks = stacked
   }
 
+  /** Lets the driver use its descriptors in runs, inside which they follow one another. */
+  def inRuns(): Unit = {
+    var left = free.sorted.toList
+    val runs = mutable.ListBuffer[List[Int]]()
+    while (left.nonEmpty) {
+      val (run, others) = left.splitAt(1 + random.nextInt(12))
+      runs += run
+      left = others
+    }
+    free.clear()
+    free ++= random.shuffle(runs.toList).flatten
+  }
+
   /** Lets the driver use its descriptors in such an order that HeadReader cannot guess the next: it
     * is neither the same as before nor the one behind it.
     */

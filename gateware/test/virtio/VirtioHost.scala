@@ -19,12 +19,13 @@ import lanebox.vocabulary.ReadError
   */
 class VirtioHost(dut: VirtioDevices, random: Random, memory: HostMemory) {
   // Data is ready 2 to `latency` + 1 cycles after its read, unless that of an older read delays it.
-  var latency              = 30
-  var steady               = false // All reads take `latency`, and all requests are taken at once.
-  var pauses               = 0.2   // Share of the cycles in which no request is taken.
-  var fails                = 0.0   // Share of the reads that fail.
-  var reads, writes        = 0
-  var payloads             = 0     // Reads of buffers.
+  var latency       = 30
+  var steady        = false       // All reads take `latency`, and all requests are taken at once.
+  var pauses        = 0.2         // Share of the cycles in which no request is taken.
+  var fails         = 0.0         // Share of the reads that fail.
+  var reads, writes = 0
+  var payloads      = 0           // Reads of buffers.
+  val heads         = Array(0, 0) // HeadReader's reads for receive and transmit queues.
   var failing: Option[Int] = None  // The buffer read that fails, counted from 0.
   var failedAt             = -1L   // Address of that read; -1: not asked yet.
   var silent               = false // No request may come any more.
@@ -107,7 +108,9 @@ class VirtioHost(dut: VirtioDevices, random: Random, memory: HostMemory) {
       assert(request.last.toBoolean)
       reads += 1
       // The kind of the read is above bit 0 of its context.
-      val payload = (request.context.toInt >> 1) == HostRequests.Payload
+      val kind    = request.context.toInt >> 1
+      val payload = kind == HostRequests.Payload
+      if (!payload && kind != HostRequests.Ring) heads(request.context.toInt & 1) += 1
       val unlucky = payload && failing.contains(payloads)
       if (payload) payloads += 1
       if (unlucky) failedAt = address

@@ -16,18 +16,21 @@ import lanebox.vocabulary.{ModuleName, Request}
   *
   * {{{
   *   known --> ask --- reads of entries, up to 8 in a line -------------> entry
-  *                                                                          |
-  *                                                                        lines
-  *                                                                          |
-  *   heads <-- descriptor <--- reads of descriptors, one for each entry --- list
+  *              |                                                           |
+  *              +----- reads of the descriptors that are guessed --> guess  |
+  *                                                                     |  lines
+  *                                                                     |    |
+  *   heads <-+-- descriptor <--- reads of descriptors, one by one ----------list
+  *           +---------------------------------------------------------+
   * }}}
   *
-  * When nothing is under way, HeadReader does not wait for a line before it asks for the descriptor
-  * that the line's first entry names: it guesses the descriptor's number. Drivers either use the
-  * head again that was given back last, or the one behind it. HeadReader guesses what was right
-  * last. If the entry names another descriptor, that one is read. A guess is always inside the
-  * table. The descriptor of a right guess is valid, since the driver has written it before it
-  * showed the entry.
+  * HeadReader does not wait for a line before it asks for descriptors: it guesses their numbers.
+  * Drivers either use the head again that was given back last, or the one behind it. HeadReader
+  * guesses what was right last. If heads follow one another, one read asks for the descriptors of a
+  * whole line, up to the table's end, and the guesses go on in the next line. From the first wrong
+  * guess on, the line's descriptors are read one by one. A guess is always inside the table. The
+  * descriptor of a right guess is valid, since the driver has written it before it showed the
+  * entry.
   *
   * If a queue is not live any more, what was read for it is dropped. While reads for the queue are
   * under way it is stale: nothing more is read for it.
@@ -43,15 +46,16 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
     val live     = in Bits (p.pairs bits)
     val features = in(Vec(RingFeatures(), p.pairs))
     // The available index that is known of each pair.
-    val known             = in(Vec(UInt(16 bits), p.pairs))
-    val pair              = in UInt (p.pairWidth bits)
-    val head              = out(Head(p.sizeWidth))  // The next head of `pair`.
-    val take              = in Bool ()              // The head was taken.
-    val valid             = out Bits (p.pairs bits) // Bit n: pair n has a head.
-    val request           = master(Stream(Fragment(Request())))
-    val entry, descriptor = slave(Flow(Fragment(Returned())))
-    val reading           = out Bits (p.pairs bits) // Bit n: reads for pair n are under way.
-    val busy              = out Bool ()
+    val known   = in(Vec(UInt(16 bits), p.pairs))
+    val pair    = in UInt (p.pairWidth bits)
+    val head    = out(Head(p.sizeWidth))  // The next head of `pair`.
+    val take    = in Bool ()              // The head was taken.
+    val valid   = out Bits (p.pairs bits) // Bit n: pair n has a head.
+    val request = master(Stream(Fragment(Request())))
+    // Each beat of `guess` and `descriptor` has one descriptor in its lower half.
+    val entry, descriptor, guess = slave(Flow(Fragment(Returned())))
+    val reading                  = out Bits (p.pairs bits) // Bit n: reads for pair n are under way.
+    val busy                     = out Bool ()
   }
   val number = HardType(UInt(p.sizeWidth - 1 bits))
 
@@ -66,7 +70,7 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
     val next = every(UInt(16 bits)) // The index of the chain that is read next.
     val last = every(number)        // The head that was named last.
     // Bit n: the last head of pair n came behind the head before.
-    val upwards              = Reg(Bits(p.pairs bits)) init 0
+    val upwards              = Reg(Bits(p.pairs bits))
     val stale                = Reg(Bits(p.pairs bits)) init 0
     val asked, stored, taken = every(UInt(log2Up(Slots) + 1 bits)) // Numbers of chains.
     for (each <- asked ++ stored ++ taken) each init 0
@@ -82,14 +86,19 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
     val room    = Reg(UInt(log2Up(Line + 1) bits)) // Entries up to the line's end.
     val guesses = Reg(Bool())
     val guess   = Reg(number)
+    val run     = Reg(UInt(log2Up(Line + 1) bits)) // Descriptors that are guessed in this line.
 
     val context = of(io.contexts, pair)
     val next    = of(state.next, pair)
     val within  = mask(context)
-    val likely  = (of(state.last, pair) + bit(state.upwards, pair).asUInt) & within
+    val upwards = bit(state.upwards, pair)
+    val likely  = (of(state.last, pair) + upwards.asUInt) & within
+    val tail    = (within - guess) +^ U(1, 1 bits) // Descriptors up to the table's end.
     val place   = (next.resize(p.sizeWidth - 1) & within) @@ U"0"
-    val ends    = within.resize(log2Up(Line)) // The last entry of a line.
+    val ends    = within.resize(log2Up(Line))      // The last entry of a line.
     val count   = (ahead < room) ? ahead.resize(widthOf(room)) | room
+    val follow  = (tail < count) ? tail.resize(widthOf(count)) | count
+    val guessed = upwards ? follow | U(1, widthOf(count) bits)
     val onEntry = phase === Step.entry
     val offer   = Stream(Fragment(Request()))
     val begins  = offer.fire && onEntry
@@ -109,26 +118,39 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
   val lines = new Area {
     val Bytes               = 2 * (Line + 1) // The first entry may be in the middle of a dword.
     val asked, came, listed = Reg(UInt(log2Up(Lines) + 1 bits)) init 0
-    val plans               = Mem(Plan(p.pairWidth), Lines)
-    val words               = Mem(Bits(8 * Bytes + 1 bits), Lines)
-    Seq(plans, words).foreach(_.addAttribute("ram_style", "distributed"))
+    val answered             = Reg(UInt(log2Up(Lines) + 1 bits)) init 0 // Lines without open guess.
+    val guessed              = Reg(Bits(Lines bits))                    // Lines with a guess.
+    def at(line: UInt): UInt = line.resize(log2Up(Lines))
+    val plans                = Mem(Plan(p.pairWidth), Lines)
+    val words                = Mem(Bits(8 * Bytes + 1 bits), Lines)
+    val runs                 = Mem(Run(), Lines)
+    Seq(plans, words, runs).foreach(_.addAttribute("ram_style", "distributed"))
     val full = asked - listed === Lines
     val some = came =/= listed
     val plan = plans.readAsync(listed.resized)
     val line = words.readAsync(listed.resized)
 
     val asks = Plan(p.pairWidth)
-    asks.pair    := ask.pair
-    asks.odd     := ask.entryAt(1)
-    asks.count   := ask.count
-    asks.guessed := ask.guesses
+    asks.pair  := ask.pair
+    asks.odd   := ask.entryAt(1)
+    asks.count := ask.count
     plans.write(asked.resized, asks, ask.begins)
     words.write(
       came.resized,
       io.entry.failed ## io.entry.data(8 * Bytes - 1 downto 0),
       io.entry.valid
     )
-    when(ask.begins) { asked := asked + 1 }
+    val run = Run()
+    run.count := ask.guessed
+    run.whole := ask.guessed === ask.count
+    runs.write(asked.resized, run, ask.begins)
+    when(ask.begins) {
+      asked              := asked + 1
+      guessed(at(asked)) := ask.guesses
+    }
+    val answers = io.guess.valid && io.guess.last
+    val skips   = answered =/= asked && !guessed(at(answered))
+    when(answers || skips) { answered := answered + 1 }
     when(io.entry.valid) { came := came + 1 }
   }
 
@@ -155,16 +177,18 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
     val ends  = False // The line has no more entries.
   }
 
-  /** The descriptor that was guessed. It is only asked for if no other line is under way, so until
-    * it comes its line is the oldest one, and lines behind it wait.
+  /** The guessed descriptors, which come in the order in which they were asked for: those of the
+    * line `lines.answered`. All that are under way are of one pair, and follow one another.
     */
   val guess = new Area {
-    val under   = RegInit(False) // The guessed descriptor was asked for and has not come.
-    val checked = RegInit(False) // The guessed descriptor has come.
-    val number  = Reg(HeadReader.this.number)
-    val odd     = Reg(Bool())    // The entry of the guess is in the upper half of a dword.
-    val pair    = Reg(UInt(p.pairWidth bits))
-    val within  = Reg(HeadReader.this.number)
+    val sure = RegInit(False)              // All guesses since nothing was under way may be right.
+    val next = Reg(HeadReader.this.number) // The number that is guessed next.
+    val number = Reg(HeadReader.this.number)         // The number of the guess that comes next.
+    val pair   = Reg(UInt(p.pairWidth bits))
+    val within = Reg(HeadReader.this.number)
+    val place  = Reg(UInt(log2Up(Line) bits)) init 0 // Its place in the line.
+    val bad    = RegInit(False)                      // A guess of the line was wrong.
+    val ready  = RegInit(False)                      // `list.word` is the entry that is compared.
     // The descriptor that the entry names. Pair and mask are registers of the guess. The path from
     // the entry is deep, and would be deeper with a choice of the line and its queue's context.
     val names = Named(p.pairWidth, p.sizeWidth)
@@ -172,22 +196,29 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
     names.number  := list.word.resize(p.sizeWidth - 1) & within
     names.tooHigh := (list.word & ~within.resize(16)) =/= 0
     names.failed  := list.failed
-    val wrong = names.number =/= number && !names.tooHigh && !list.failed
-    val waits = lines.plan.guessed && !checked
-    val comes = under && io.descriptor.valid
+    val fits = names.number === number || names.tooHigh || list.failed
+    val open = lines.guessed(lines.at(lines.listed)) && lines.answered === lines.listed
+    // The guess is of the oldest line, and all earlier descriptors have come.
+    val current = lines.answered === lines.listed && ready && !named.io.pop.valid && !bad &&
+      !list.dropped
+    val run   = lines.runs.readAsync(lines.answered.resized)
+    val comes = io.guess.valid && place < run.count
+    val right = comes && current && (names.number === number || names.tooHigh || list.failed)
+    val ends  = right && run.whole && place === run.count - 1 // The line has no more entries.
+    val wrong = comes && !right
   }
 
   ask.offer << read(
     ask.phase =/= Step.rest,
-    ask.onEntry,
+    ask.onEntry ? U(HostRequests.Entry) | U(HostRequests.Guess),
     ask.onEntry ? ask.entryAt | ask.source,
-    ask.onEntry ? ((ask.room +^ ask.entryAt(1).asUInt + 1) >> 1).resize(3) | U(4, 3 bits)
+    ask.onEntry ? ((ask.room +^ ask.entryAt(1).asUInt + 1) >> 1).resize(6) | ask.run @@ U"00"
   )
   list.offer << read(
     list.step === Turn.ask && named.io.push.ready,
-    False,
+    U(HostRequests.Descriptor),
     list.source,
-    U(4, 3 bits)
+    U(4, 6 bits)
   )
   io.request << StreamArbiterFactory().lowerFirst.transactionLock.on(Seq(ask.offer, list.offer))
 
@@ -197,48 +228,62 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
       ask.entryAt := ask.context.available + (ask.place +^ U(RingHead, 4 bits))
       ask.ahead   := of(io.known, ask.pair) - ask.next
       ask.room    := (ask.ends - low) +^ U(1, 1 bits)
-      ask.guess   := ask.likely
-      ask.source  := at(ask.context, ask.likely)
-      ask.guesses := lines.asked === lines.listed && !named.io.pop.valid
+      val alone  = lines.asked === lines.listed && !named.io.pop.valid // Nothing is under way.
+      val number = alone ? ask.likely | guess.next
+      ask.guess   := number
+      ask.source  := at(ask.context, number)
+      ask.guesses := alone || (guess.sure && guess.pair === ask.pair)
+      when(alone) {
+        guess.sure   := True
+        guess.number := number
+      }
       when(!lines.full) {
         when(bit(lacks, ask.pair)) { ask.phase := Step.entry } elsewhen (lacks.orR) {
           ask.pair := (if (p.pairs == 1) U(0) else OHToUInt(OHMasking.first(lacks))).resized
         }
       }
     }
-    is(Step.entry)(when(ask.offer.ready) {
-      ask.phase := ask.guesses ? Step.guess | Step.rest
-      when(ask.guesses) { guess.odd := ask.entryAt(1) }
-    })
+    is(Step.entry) {
+      ask.run := ask.guessed
+      when(ask.offer.ready) {
+        ask.phase := ask.guesses ? Step.guess | Step.rest
+        when(!ask.guesses) { guess.sure := False }
+      }
+    }
     is(Step.guess)(when(ask.offer.ready) {
       ask.phase    := Step.rest
-      guess.under  := True
-      guess.number := ask.guess
+      guess.next   := (ask.guess + ask.run.resize(p.sizeWidth).resized) & ask.within
       guess.pair   := ask.pair
       guess.within := ask.within
+      when(!ask.upwards || ask.run =/= ask.count) { guess.sure := False }
     })
   }
 
+  val entries                   = lines.line(8 * lines.Bytes - 1 downto 0).subdivideIn(16 bits)
+  def entry(number: UInt): UInt = entries((number + lines.plan.odd.asUInt).resized).asUInt
   switch(list.step) {
     is(Turn.load) {
-      val entries = lines.line(8 * lines.Bytes - 1 downto 0).subdivideIn(16 bits)
       when(lines.some) {
-        when(guess.waits) {
-          list.source := at(list.context, list.names.number)
-          when(guess.comes) {
-            guess.checked := True
-            when(!list.dropped) {
-              when(guess.wrong) { list.step := Turn.ask } otherwise { list.done := 1 }
-            }
+        when(guess.open) {
+          when(!guess.ready) {
+            list.word   := entry(list.done)
+            list.failed := lines.line.msb
+            guess.ready := True
           }
+          when(guess.right) {
+            list.word := entry(list.done + 1)
+            list.done := list.done + 1
+          }
+          when(guess.wrong && guess.current) { list.step := Turn.ask }
+          list.source := at(list.context, list.names.number)
         } elsewhen (list.dropped) {
           // A head that comes in this cycle changes `stored`, too, and one of the changes would be
           // lost. So the rest of the line is dropped in a cycle in which no head comes.
-          list.drops := !io.descriptor.valid
+          list.drops := !io.descriptor.valid && !io.guess.valid
         } elsewhen (list.done === lines.plan.count) {
           list.ends := True
         } otherwise {
-          list.word   := entries((list.done + lines.plan.odd.asUInt).resized).asUInt
+          list.word   := entry(list.done)
           list.failed := lines.line.msb
           list.step   := Turn.point
         }
@@ -253,24 +298,37 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
       list.step := Turn.load
     })
   }
-  // The entry comes before the guessed descriptor, since the data of reads keeps their order.
-  when(io.entry.valid && (guess.under || ask.phase === Step.guess)) {
-    list.word   := io.entry.data.subdivideIn(16 bits)(guess.odd.asUInt.resized).asUInt
+  // A guessed descriptor may come in the cycle behind its entry.
+  when(io.entry.valid && lines.came === lines.listed) {
+    list.word   := io.entry.data.subdivideIn(16 bits)(lines.plan.odd.asUInt.resized).asUInt
     list.failed := io.entry.failed
+    guess.ready := True
   }
-  when(guess.comes) { guess.under := False }
-  when(list.drops || list.ends) {
-    lines.listed  := lines.listed + 1
-    list.done     := 0
-    guess.checked := False
+  when(guess.comes) {
+    guess.number := (guess.number + 1) & guess.within
+    guess.place  := guess.place + 1
+  }
+  when(guess.wrong) {
+    guess.bad  := True
+    guess.sure := False
+  }
+  when(list.offer.fire) { guess.sure := False }
+  when(lines.answers) {
+    guess.place := 0
+    guess.bad   := False
+  }
+  when(list.drops || list.ends || guess.ends) {
+    lines.listed := lines.listed + 1
+    list.done    := 0
+    guess.ready  := False
   }
   // No stream operator fits: an offer is made only if `named` has room, so both are taken together.
   named.io.push.valid   := list.offer.fire
   named.io.push.payload := list.names
 
-  /** A descriptor that has come from host memory: the guessed one, or the oldest one in `named`. */
+  /** A descriptor that has come from host memory: a guessed one, or the oldest one in `named`. */
   val come = new Area {
-    val which   = guess.under ? guess.names | named.io.pop.payload
+    val which   = io.guess.valid ? guess.names | named.io.pop.payload
     val context = of(io.contexts, which.pair)
     val head    = Head(p.sizeWidth)
     head.number     := which.number
@@ -280,11 +338,9 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
     head.faults :=
       head.descriptor.faults(transmit, of(io.features, which.pair), context.size, False)
     head.plain := Bool(transmit) && head.descriptor.isPlain && !head.failed && !head.tooHigh
-    val right = guess.comes && !guess.wrong && !list.dropped
-    val keeps = io.descriptor.valid && (!guess.under || right)
-    // No stream operator fits: descriptors come as a flow, in the order of `named`, which lacks a
-    // guessed one.
-    named.io.pop.ready := io.descriptor.valid && !guess.under
+    val keeps = io.descriptor.valid || guess.right
+    // No stream operator fits: descriptors come as a flow, in the order of `named`.
+    named.io.pop.ready := io.descriptor.valid
   }
 
   /** Heads that were read, in slots of their queues. */
@@ -311,7 +367,7 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
     when(list.drops && list.pair === n) {
       state.stored(n) := state.stored(n) + (lines.plan.count - list.done)
     }
-    when((list.offer.fire || come.right) && list.pair === n) {
+    when((list.offer.fire || guess.right) && list.pair === n) {
       state.last(n) := list.names.number
       when(list.names.number === behind) { state.upwards(n) := True }
       when(list.names.number === state.last(n)) { state.upwards(n) := False }
@@ -321,7 +377,9 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
     when(state.stale(n) || !io.live(n)) {
       state.taken(n) := state.stored(n)
       state.next(n)  := 0
-      state.last(n)  := 0
+      // A new driver's first head is likely to be 0, and the next ones to follow it.
+      state.last(n).setAll()
+      state.upwards(n) := True
     }
     io.valid(n) := state.stored(n) =/= state.taken(n) && !state.stale(n)
   }
@@ -333,7 +391,7 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
     */
   private def read(
       offers: Bool,
-      entry: Bool,
+      kind: UInt,
       address: UInt,
       dwords: UInt
   ): Stream[Fragment[Request]] = {
@@ -347,10 +405,7 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
     request.lastBe     := B"1111".andMask(dwords =/= 1)
     request.attributes := 0
     request.data       := 0
-    request.context := HostRequests.context(
-      transmit,
-      entry ? U(HostRequests.Entry, 2 bits) | U(HostRequests.Descriptor, 2 bits)
-    )
+    request.context    := HostRequests.context(transmit, kind)
     request
   }
 }
@@ -387,14 +442,18 @@ object HeadReader {
   }
 
   /** A line of entries whose read has not been answered yet: its first entry is in the upper half
-    * of a dword if it is `odd`, and the line has `count` entries. The descriptor of the first entry
-    * was `guessed`.
+    * of a dword if it is `odd`, and the line has `count` entries.
     */
   case class Plan(pairWidth: Int) extends Bundle {
-    val pair    = UInt(pairWidth bits)
-    val odd     = Bool()
-    val count   = UInt(log2Up(Line + 1) bits)
-    val guessed = Bool()
+    val pair  = UInt(pairWidth bits)
+    val odd   = Bool()
+    val count = UInt(log2Up(Line + 1) bits)
+  }
+
+  /** How many descriptors were guessed for a line, and whether these are all of the line. */
+  case class Run() extends Bundle {
+    val count = UInt(log2Up(Line + 1) bits)
+    val whole = Bool()
   }
 
   /** A descriptor that an entry names. `failed` says that the entry's read failed. */
@@ -405,8 +464,8 @@ object HeadReader {
     val failed  = Bool()
   }
 
-  /** `rest` waits for chains, `entry` asks for a line, and `guess` for the descriptor that its
-    * first entry is likely to name.
+  /** `rest` waits for chains, `entry` asks for a line, and `guess` for the
+    * descriptors that its entries are likely to name.
     */
   object Step extends SpinalEnum {
     val rest, entry, guess = newElement()

@@ -19,11 +19,16 @@ object HostRequests {
   val Payload    = 1 // Data of a buffer.
   val Entry      = 2 // An entry of the available ring for HeadReader.
   val Descriptor = 3 // A descriptor for HeadReader.
-  val KindWidth  = 2
+  // Descriptors whose numbers HeadReader guesses. A beat has two of them.
+  val Guess     = 4
+  val KindWidth = 3
 
   /** Returns the context of the reads of a kind. */
   def context(transmit: Boolean, kind: UInt): Bits =
     (kind.resize(KindWidth) ## Bool(transmit)).resize(16)
+
+  /** Returns whether a read with this context is for guessed descriptors. */
+  def isGuess(context: Bits): Bool = context(KindWidth)
 
   /** A place in host memory: `bytes` bytes from any byte address on. */
   case class Place(width: Int) extends Bundle {

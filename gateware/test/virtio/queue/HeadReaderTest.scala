@@ -79,4 +79,67 @@ class HeadReaderTest extends ConsoleBench {
         assert(own <= most, s"$own cycles of the device")
       }
     }
+
+  /** Adds `count` messages of `Bytes` bytes, and notifies the device of them. */
+  def batch(driver: ConsoleDriver, count: Int): Unit = {
+    for (_ <- 0 until count) {
+      val data = Seq.fill(Bytes)(driver.random.nextInt().toByte)
+      val at   = driver.memory.make(Bytes, 64)
+      driver.memory.put(at, data)
+      driver.sent ++= data
+      driver.transmit.add(Seq((at, Bytes)))
+    }
+    driver.transmit.publish()
+    driver.notify(1)
+  }
+
+  def answered(driver: ConsoleDriver): Unit = {
+    driver.until("all bytes") {
+      driver.collect()
+      if (driver.receive.room > 0) offerAll(driver)
+      driver.received.size >= driver.sent.size
+    }
+    assert(driver.received == driver.sent, "other bytes came back")
+  }
+
+  test(s"a line of heads that follow one another takes two reads, seed ${Seed.value}") {
+    run("lines", features(EventIndex, NotificationData)) { driver =>
+      driver.host.steady = true
+      driver.host.latency = 150
+      driver.initialise(16)
+      driver.queues.foreach(_.inOrder(stacked = false))
+      offerAll(driver)
+      driver.step(1000)
+      for (_ <- 0 until 5) {
+        val before = driver.host.heads(1)
+        batch(driver, 16)
+        answered(driver)
+        driver.until("the used chains") { driver.collect(); driver.transmit.chains.isEmpty }
+        // Two lines of eight entries, and the descriptors of each.
+        assert(driver.host.heads(1) - before == 4)
+      }
+    }
+  }
+
+  test(s"heads that follow one another in runs are all right, seed ${Seed.value}") {
+    run("runs", features(EventIndex, NotificationData)) { driver =>
+      for (round <- 0 until 25) {
+        driver.host.silent = false
+        driver.host.steady = round % 2 == 0
+        driver.host.latency = 2 + driver.random.nextInt(if (round % 4 < 2) 150 else 8)
+        val size = 1 << (1 + driver.random.nextInt(4))
+        driver.initialise(size)
+        for (_ <- 0 until 12) {
+          driver.queues.foreach(queue => if (queue.room == size) queue.inRuns())
+          offerAll(driver)
+          batch(driver, 1 + driver.random.nextInt(driver.transmit.room))
+          if (driver.random.nextBoolean()) driver.step(driver.random.nextInt(300))
+          if (driver.transmit.room > 0) batch(driver, 1)
+          answered(driver)
+          driver.until("the used chains") { driver.collect(); driver.transmit.chains.isEmpty }
+        }
+        driver.reset()
+      }
+    }
+  }
 }
