@@ -22,7 +22,9 @@ case class FarPort(p: EngineParam) extends Bundle with IMasterSlave {
   val room   = Bool()
 
   val frame = Stream(UInt(p.frameWidth bits))
+  val place = UInt(p.rowWidth bits)
   val read  = UInt(p.rowWidth bits)
+  val rest  = Bool() // All rows of the frames that were taken have been read.
   val data  = Bits(HardBlock.DataWidth bits)
 
   val live  = Bool() // The driver runs the receive queue.
@@ -32,7 +34,7 @@ case class FarPort(p: EngineParam) extends Bundle with IMasterSlave {
   override def asMaster(): Unit = {
     master(row)
     slave(frame)
-    out(forget, read, live, clear)
-    in(free, room, data, lost)
+    out(forget, read, rest, live, clear)
+    in(free, room, place, data, lost)
   }
 }

@@ -13,8 +13,9 @@ import lanebox.vocabulary.HardBlock
 /** Holds frames between the transmit queues and the receive queues: a ring of rows of 32 bytes.
   *
   * A frame is at `frame`, with its length in bytes, when it is complete. It begins with a row of
-  * its own. `read` gives the number of a row from the frame's first one on, and `data` follows
-  * three cycles later. Taking `frame` frees its rows.
+  * its own: `place`. `read` is the number of a row in the ring, and `data` follows three cycles
+  * later. A frame may be taken before its rows are read. They become free when `rest` says that all
+  * rows of taken frames were read, or when the frame after the next one is taken.
   */
 case class FrameStore(p: EngineParam) extends Component {
   val io = new Bundle {
@@ -23,7 +24,9 @@ case class FrameStore(p: EngineParam) extends Component {
     val clear  = in Bool ()
     val free   = out UInt (p.rowWidth + 1 bits) // Rows that may be written.
     val frame  = master(Stream(UInt(p.frameWidth bits)))
+    val place  = out UInt (p.rowWidth bits)
     val read   = in UInt (p.rowWidth bits)
+    val rest   = in Bool ()
     val data   = out Bits (HardBlock.DataWidth bits)
   }
   val memory = Mem(Bits(HardBlock.DataWidth bits), p.rows)
@@ -31,6 +34,8 @@ case class FrameStore(p: EngineParam) extends Component {
 
   // Numbers of rows, modulo twice the number of rows.
   val head, start, tail = Reg(UInt(p.rowWidth + 1 bits)) init 0
+  // The first row of the frame that was taken last, and the first row that is not free.
+  val origin, kept = Reg(UInt(p.rowWidth + 1 bits)) init 0
   // A frame has a row at least, so there are never more lengths than rows.
   val lengths = StreamFifo(UInt(p.frameWidth bits), p.rows, latency = 2)
 
@@ -48,18 +53,25 @@ case class FrameStore(p: EngineParam) extends Component {
 
   io.frame << lengths.io.pop
   val taken = ((io.frame.payload + (HardBlock.BeatBytes - 1)) >> 5).resize(p.rowWidth + 1)
-  when(io.frame.fire) { tail := tail + taken }
+  io.place := tail.resized
+  when(io.frame.fire) {
+    tail   := tail + taken
+    origin := tail
+    kept   := origin
+  }
+  when(io.rest) {
+    origin := tail
+    kept   := tail
+  }
 
-  val free = RegNext(U(p.rows, p.rowWidth + 1 bits) - (head - tail)) init p.rows
+  val free = RegNext(U(p.rows, p.rowWidth + 1 bits) - (head - kept)) init p.rows
   io.free := free
-  val address = RegNext(tail.resize(p.rowWidth) + io.read)
+  val address = RegNext(io.read)
   val word    = RegNext(memory.readSync(address))
   io.data := word
 
   lengths.io.flush := io.clear
   when(io.clear) {
-    head  := 0
-    start := 0
-    tail  := 0
+    Seq(head, start, tail, origin, kept).foreach(_ := 0)
   }
 }

@@ -18,6 +18,7 @@ import lanebox.vocabulary.{Frames, HardBlock}
 case class NetTransmit(p: EngineParam) extends Component {
   val io = new Bundle {
     val frame = slave(Stream(UInt(p.frameWidth bits)))
+    val place = in UInt (p.rowWidth bits)
     val read  = out UInt (p.rowWidth bits)
     val data  = in Bits (HardBlock.DataWidth bits)
     val now   = in UInt (64 bits)
@@ -43,7 +44,7 @@ case class NetTransmit(p: EngineParam) extends Component {
     val asks = io.frame.valid && room
     // No stream operator fits: a frame is offered as one item, and taken when its last row is asked
     // for.
-    io.read        := row
+    io.read        := io.place + row
     io.frame.ready := asks && last
     when(asks) { row := last ? U(0, p.rowWidth bits) | (row + 1) }
   }

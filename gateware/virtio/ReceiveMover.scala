@@ -18,81 +18,121 @@ import lanebox.vocabulary.{HardBlock, Request}
   * the frame begin anew with the next buffer, and so does a queue that is not `live`. `lose` drops
   * the frame.
   *
+  * A buffer that is `alone` in its chain has room for all of its frame. The frame is taken with the
+  * buffer, and the next buffer is taken while this one is being written. Then `done` comes in place
+  * of `moved`.
+  *
   * `chains` is the number of chains that the frame has so far. The header of each frame says that
   * it has one. If the frame has needed more, their number is written into the header in host
   * memory, behind all other bytes.
   *
-  * `moved` comes when all beats of all writes to a buffer are in `queue`, from which they go to
-  * `request`. While `holds` is high, `queue` has beats, and requests that must not pass them wait.
+  * `moved` and `done` come when all beats of all writes to a buffer are in `queue`, from which they
+  * go to `request`. Requests of `used` go behind them. While `holds` is high, `queue` has beats,
+  * and reads that must not pass them wait.
   */
 case class ReceiveMover(p: EngineParam) extends Component {
   val io = new Bundle {
-    val buffer  = slave(Stream(HostBuffer()))
-    val moved   = master(Flow(Moved(p.frameWidth)))
-    val forget  = in Bool ()
-    val lose    = in Bool ()
-    val pair    = in UInt (p.pairWidth bits)
-    val chains  = in UInt (8 bits)
-    val live    = in Bits (p.pairs bits)
-    val clear   = in Bits (p.pairs bits)
-    val frame   = slave(Stream(UInt(p.frameWidth bits)))
-    val read    = out UInt (p.rowWidth bits)
-    val data    = in Bits (HardBlock.DataWidth bits)
+    val buffer = slave(Stream(HostBuffer()))
+    val alone  = in Bool ()
+    val idle   = out Bool () // The next buffer is taken as soon as there is a frame.
+    val fresh  = out Bool () // No part of the frame of `pair` was written.
+    val quiet  = out Bool () // No buffer is under way.
+    val moved  = master(Flow(Moved(p.frameWidth)))
+    val done   = out Bool ()
+    val forget = in Bool ()
+    val lose   = in Bool ()
+    val pair   = in UInt (p.pairWidth bits)
+    val chains = in UInt (8 bits)
+    val live   = in Bits (p.pairs bits)
+    val clear  = in Bits (p.pairs bits)
+    val frame  = slave(Stream(UInt(p.frameWidth bits)))
+    val place  = in UInt (p.rowWidth bits)
+    val read   = out UInt (p.rowWidth bits)
+    val data   = in Bits (HardBlock.DataWidth bits)
+    val used    = slave(Stream(Fragment(Request()))) // Each of one beat.
     val request = master(Stream(Fragment(Request())))
-    val holds   = out Bool () // Beats wait for `request`.
+    val holds   = out Bool ()                        // Beats wait for `request`.
   }
   val BeatWidth = log2Up(VirtioParam.ChunkBeats + 2)
   val Bytes     = HardBlock.BeatBytes
 
   val active = RegInit(False)
+  val alone  = RegInit(False)
   val buffer = Reg(HostBuffer())
   val moved  = Reg(UInt(p.frameWidth bits)) // Bytes of the frame that this buffer has.
-  // Bytes of the frame of each pair that are written.
+  // Bytes of the frame of each pair whose writes have begun.
   val positions = Vec(Reg(UInt(p.frameWidth bits)) init 0, p.pairs)
   val position  = if (p.pairs == 1) positions(0) else positions(io.pair)
   val queue     = StreamFifo(Fragment(Request()), 32, latency = 1)
-  // Room for the beats of a write. The beats of the write before are in the queue by then.
-  val room = RegNext(queue.io.availability > VirtioParam.ChunkBeats + 2) init False
+  // Room for the beats of a write, and for the last beats of the write before. `used` leaves it.
+  val room  = RegNext(queue.io.availability > VirtioParam.ChunkBeats + 6) init False
+  val spare = RegNext(queue.io.availability > VirtioParam.ChunkBeats + 8) init False
   io.holds := queue.io.pop.valid
+  io.fresh := position === 0
 
-  /** One write is prepared and carried out before the next one is prepared. Its rows are read while
-    * its size is computed.
+  /** A write is prepared while the one before is carried out. Its rows are read while its size is
+    * computed.
     */
   val step = new Area {
-    val count = Reg(UInt(3 bits)) init 0
-    val left  = RegNext(io.frame.payload - position)
-    val most  = RegNext((buffer.bytes < left) ? buffer.bytes.resize(p.frameWidth) | left)
-    val size  = RegNext(buffer.chunk(most))
+    val count  = Reg(UInt(3 bits)) init 0
+    val length = Reg(UInt(p.frameWidth bits)) // Of the present frame.
+    val left   = RegNext((active ? length | io.frame.payload) - position)
+    val most   = RegNext((buffer.bytes < left) ? buffer.bytes.resize(p.frameWidth) | left)
+    val size   = RegNext(buffer.chunk(most))
     // `left`, `most` and `size` are registers, one behind the other. So `size` is right some cycles
     // after `buffer` or `position` has changed, and `count` counts these cycles. After a new buffer
     // there is a cycle less, since `left` does not depend on the buffer.
-    val sized    = count === 4
-    val copies   = RegInit(False)
+    val sized  = count === 4
+    val waits  = RegInit(False) // All writes of the buffer have begun, and are not yet in `queue`.
+    val copies = RegInit(False) // A write is being carried out.
     val finished = RegInit(False) // All writes of the buffer are in `queue`.
     val tells    = RegInit(False) // The number of chains is being written.
-    val rests    = !active || copies || tells || finished
-    // `position` and the buffer's address are up to date, so the rows may be read.
-    val starts = !rests && count === 2 && room
-    when(!rests && !sized && (count =/= 2 || room)) { count := count + 1 }
+    val rests    = !active || waits
+    // `position` and the buffer's address are up to date, so the rows may be read. The last beat of
+    // the write before is in `queue` when this write begins.
+    val free   = Bool()
+    val starts = !rests && count === 2 && room && free
+    when(!rests && !sized && (count =/= 2 || starts)) { count := count + 1 }
 
+    io.idle         := !active
+    io.quiet        := !active && !copies
     io.buffer.ready := !active && io.frame.valid
     when(io.buffer.fire) {
       active := True
+      alone  := io.alone
       buffer := io.buffer.payload
+      length := io.frame.payload
       moved  := 0
       count  := 2
     }
     val begins = !rests && sized
-    val over   = RegNextWhen(size === most, begins) // This write is the last one of its buffer.
+    val last   = size === most
+    val over   = RegNextWhen(last, begins)          // This write is the last one of its buffer.
     val ended  = RegNextWhen(most === left, begins) // This buffer has the end of the frame.
-    val done   = finished
+    val single = RegNextWhen(alone, begins)         // This buffer is alone.
+    when(begins) {
+      position       := position + size
+      moved          := moved + size
+      buffer.address := buffer.address + size
+      buffer.bytes   := buffer.bytes - size
+      count          := 1
+      when(last) {
+        waits := !alone
+        when(alone) {
+          active   := False
+          position := U(0, p.frameWidth bits)
+        }
+      }
+    }
+    val done = finished
     io.moved.valid  := done
     io.moved.bytes  := moved
     io.moved.ended  := ended
     io.moved.failed := False
-    io.frame.ready  := (done && ended) || io.lose
+    io.frame.ready  := (done && ended) || io.lose || (io.buffer.fire && io.alone)
     when(done) {
       active   := False
+      waits    := False
       finished := False
       when(ended) { position := U(0, p.frameWidth bits) }
     }
@@ -135,22 +175,26 @@ case class ReceiveMover(p: EngineParam) extends Component {
     val reach  = step.size +^ start // Bytes from the start of the first dword on.
     val origin = position - start
     val turn   = RegNextWhen(origin(4 downto 0), step.begins)
-    val row    = Reg(UInt(p.rowWidth bits))
-    val beats  = RegNextWhen(((reach + (Bytes - 1)) >> 5).resize(BeatWidth), step.begins)
-    val asked  = Reg(UInt(BeatWidth bits)) init 0
-    val reads  = RegInit(False)
-    io.read := row
-    when(step.begins) { step.copies := True }
+    val base  = RegNextWhen(io.place, io.buffer.fire) // The frame's first row.
+    val row   = Reg(UInt(p.rowWidth bits))
+    val beats = RegNextWhen(((reach + (Bytes - 1)) >> 5).resize(BeatWidth), step.begins)
+    val asked = Reg(UInt(BeatWidth bits)) init 0
+    val reads = RegInit(False)
+    val known = RegInit(False) // `beats` is that of the write whose rows are read.
+    io.read   := row
+    step.free := !reads && !(RegNext(reads) init False)
+    when(step.begins) { known := True }
     when(step.starts) {
       reads := True
+      known := False
       asked := 0
-      row   := (origin >> 5).resize(p.rowWidth)
+      row   := base + (origin >> 5).resize(p.rowWidth)
     }
-    // `beats` is valid while the write `copies`. Until then at most two rows too many are read.
+    // Until `beats` is `known`, at most two rows too many are read.
     when(reads) {
       row   := row + 1
       asked := asked + 1
-      when(step.copies && asked >= beats) { reads := False }
+      when(known && asked >= beats) { reads := False }
     }
     // `data` follows `read` by three cycles. The first row alone makes no beat.
     val comes  = Delay(reads, 3, init = False)
@@ -170,21 +214,24 @@ case class ReceiveMover(p: EngineParam) extends Component {
   }
 
   val head = new Area {
-    val start  = copy.start
-    val dwords = RegNextWhen(((copy.reach + 3) >> 2).resize(11), step.begins)
-    val single = dwords === 1
-    val first  = RegNextWhen((B"1111" << start).resize(4), step.begins)
-    val end    = copy.reach(1 downto 0)
+    val start   = copy.start
+    val address = RegNextWhen(buffer.address, step.begins)
+    val dwords  = RegNextWhen(((copy.reach + 3) >> 2).resize(11), step.begins)
+    val single  = dwords === 1
+    val first   = RegNextWhen((B"1111" << start).resize(4), step.begins)
+    val end     = copy.reach(1 downto 0)
     val last = RegNextWhen(
       end.mux(0 -> B"1111", 1 -> B"0001", 2 -> B"0011", 3 -> B"0111"),
       step.begins
     )
     // No stream operator fits: a row comes some cycles after it was asked for, taken or not.
-    val push = queue.io.push
-    push.valid      := (RegNext(copy.makes) init False) || tell.pushes
-    push.last       := RegNext(copy.ends) || tell.pushes
+    val push  = queue.io.push
+    val makes = (RegNext(copy.makes) init False) || tell.pushes // A beat of data comes.
+    io.used.ready   := spare && !makes
+    push.valid      := makes || (io.used.valid && spare)
+    push.last       := RegNext(copy.ends) || !makes || tell.pushes
     push.write      := True
-    push.address    := (step.tells ? tell.place | buffer.address)(63 downto 2) @@ U"00"
+    push.address    := (step.tells ? tell.place | address)(63 downto 2) @@ U"00"
     push.dwords     := dwords
     push.firstBe    := single ? (first & last) | first
     push.lastBe     := last.andMask(!single)
@@ -197,25 +244,29 @@ case class ReceiveMover(p: EngineParam) extends Component {
       push.lastBe            := 0
       push.data(31 downto 0) := Seq.fill(4)(io.chains.asBits).reduce(_ ## _)
     }
-    assert(!push.valid || push.ready, "a beat has no room, although it was kept for it")
+    when(!makes) {
+      push.address           := io.used.address
+      push.dwords            := io.used.dwords
+      push.firstBe           := io.used.firstBe
+      push.lastBe            := io.used.lastBe
+      push.data(63 downto 0) := io.used.data(63 downto 0)
+    }
+    assert(!makes || push.ready, "a beat has no room, although it was kept for it")
     io.request << queue.io.pop
 
-    val leaves = push.valid && push.last
-    val merged = step.over && step.ended && tell.merged
+    val leaves = makes && push.last
+    val merged = step.over && step.ended && tell.merged && !step.single
+    io.done := leaves && !step.tells && step.over && step.single
     when(leaves && step.tells) {
       step.tells    := False
       step.finished := True
     }
     when(leaves && !step.tells) {
-      step.copies    := False
-      step.finished  := step.over && !merged
-      step.tells     := merged
-      tell.pushes    := merged
-      step.count     := 1
-      position       := position + step.size
-      moved          := moved + step.size
-      buffer.address := buffer.address + step.size
-      buffer.bytes   := buffer.bytes - step.size
+      step.copies   := False
+      step.finished := step.over && !step.single && !merged
+      step.tells    := merged
+      tell.pushes   := merged
     }
+    when(step.begins) { step.copies := True }
   }
 }

@@ -61,11 +61,13 @@ case class VirtioDevices(devices: Seq[VirtioParam] = VirtioDevices.all) extends 
     store.io.forget := far.forget
     store.io.clear  := far.clear
     store.io.read   := far.read
+    store.io.rest   := far.rest
     far.frame << store.io.frame
-    far.data := store.io.data
-    far.free := store.io.free
-    far.room := True
-    far.lost := False
+    far.place := store.io.place
+    far.data  := store.io.data
+    far.free  := store.io.free
+    far.room  := True
+    far.lost  := False
     // A frame that waits for a buffer is no work. The engine itself reports all other work.
     def busy: Bool = False
   }
@@ -77,10 +79,12 @@ case class VirtioDevices(devices: Seq[VirtioParam] = VirtioDevices.all) extends 
     sent.io.forget := far.forget
     sent.io.clear  := False
     sent.io.read   := send.io.read
+    sent.io.rest   := True
     send.io.frame << sent.io.frame
-    send.io.data := sent.io.data
-    send.io.now  := io.now
-    far.free     := sent.io.free
+    send.io.place := sent.io.place
+    send.io.data  := sent.io.data
+    send.io.now   := io.now
+    far.free      := sent.io.free
     val room = RegNext(sent.io.free >= param.largestRows + VirtioParam.FlightRows) init False
     far.room := room
     io.h2c << send.io.h2c
@@ -95,9 +99,11 @@ case class VirtioDevices(devices: Seq[VirtioParam] = VirtioDevices.all) extends 
     got.io.forget := False
     got.io.clear  := far.clear
     got.io.read   := far.read
+    got.io.rest   := far.rest
     far.frame << got.io.frame
-    far.data := got.io.data
-    far.lost := get.io.lost
+    far.place := got.io.place
+    far.data  := got.io.data
+    far.lost  := get.io.lost
     def busy: Bool = send.io.busy
   }
 

@@ -28,8 +28,9 @@ import lanebox.vocabulary.{HardBlock, ReadData, Request}
   *   receive:  HeadReader ---> QueueRunner --- buffers ---> ReceiveMover <--- frames
   * }}}
   *
-  * Requests of a transmit queue come one behind the other, so the arbiter keeps their order. For a
-  * receive queue, used elements and the runner's reads wait while `holds` says that data waits.
+  * Requests of a transmit queue come one behind the other, so the arbiter keeps their order. The
+  * used elements of a receive queue go through ReceiveMover's queue, behind the data, and the
+  * runner's reads wait while `holds` says that this queue is not empty.
   */
 case class VirtioEngine(p: EngineParam) extends Component {
   import HostRequests.{Descriptor, Entry, Guess, Payload, Ring}
@@ -117,8 +118,6 @@ case class VirtioEngine(p: EngineParam) extends Component {
     // `leaving`: the last write to the used ring is still in the register in front of the endpoint.
     val leaving = RegInit(False)
     when(io.request.fire) { leaving := False }
-    when(writes.fire) { leaving := True }
-    runner.io.posted := !leaving
 
     /** Returns the element of `parts` that belongs to the pair whose chain is under way. */
     def present[T <: Data](parts: Seq[T]): T =
@@ -127,6 +126,10 @@ case class VirtioEngine(p: EngineParam) extends Component {
   }
 
   val transmit = new Direction(true) {
+    when(writes.fire) { leaving := True }
+    runner.io.posted := !leaving
+    runner.io.length := 0
+    runner.io.fresh  := True
     val mover  = TransmitMover(p)
     val packer = BytePacker()
     mover.io.buffer << runner.io.buffer
@@ -168,12 +171,17 @@ case class VirtioEngine(p: EngineParam) extends Component {
 
   val receive = new Direction(false) {
     val mover = ReceiveMover(p)
-    // Chains of a receive queue never overlap: a frame is written to one chain after the other.
-    runner.io.room   := 0
-    runner.io.idle   := False
-    runner.io.quiet  := True
-    runner.io.done   := False
+    when(mover.io.request.fire) { leaving := True }
+    runner.io.posted := !leaving && !mover.io.holds
+    // A chain joins others only if there is a frame for it.
+    runner.io.room.setAll()
+    runner.io.idle   := mover.io.idle
+    runner.io.fresh  := mover.io.fresh
+    runner.io.quiet  := mover.io.quiet
+    runner.io.done   := mover.io.done
     runner.io.failed := False
+    mover.io.used << writes
+    mover.io.alone := runner.io.alone
     mover.io.buffer << runner.io.buffer
     runner.io.moved << mover.io.moved
     runner.io.frames := far.map(_.frame.valid).asBits()
@@ -188,22 +196,24 @@ case class VirtioEngine(p: EngineParam) extends Component {
     mover.io.data          := present(far.map(_.data))
     mover.io.frame.valid   := present(far.map(_.frame.valid))
     mover.io.frame.payload := present(far.map(_.frame.payload))
+    mover.io.place         := present(far.map(_.place))
+    runner.io.length       := mover.io.frame.payload
     for ((side, n) <- far.zipWithIndex) {
       side.frame.ready := mover.io.frame.ready && is(n)
       side.read        := mover.io.read
+      side.rest        := mover.io.quiet || !is(n)
       side.live        := runner.io.live(n)
       side.clear       := registers(p.owners(n)).io.clear
     }
   }
 
   val merge = new Area {
-    // Used elements come behind the data, and no read of the runner passes data. `holds` never
-    // rises while the runner offers a request, since the runner waits in its state `move` while
-    // beats are pushed. Otherwise the arbiter would be locked to an input that is halted.
+    // No read of the runner passes data or used elements. `holds` never rises while the runner
+    // offers a read: then no chain is under way, and its own writes are in the queue already.
+    // Otherwise the arbiter would be locked to an input that is halted.
     val holds = receive.mover.io.holds
     val requests = Seq(
       receive.mover.io.request,
-      receive.writes.haltWhen(holds),
       receive.reads.haltWhen(holds),
       receive.heads.io.request,
       transmit.payload,

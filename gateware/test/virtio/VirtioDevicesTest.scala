@@ -89,6 +89,28 @@ class VirtioDevicesTest extends NetBench {
     }
   }
 
+  test(s"frames that come faster than the host takes them are lost whole, seed ${Seed.value}") {
+    run("faster") { (driver, far) =>
+      driver.host.pauses = 0.8
+      driver.initialise(16)
+      driver.host.watch = () => driver.collect()
+      val input = Seq.fill(150)(frame(driver.random))
+      far.input ++= input
+      var quiet = 0
+      while (quiet < 30) {
+        val before = driver.frames.size
+        while (driver.receive.room > 0) driver.offerFrame(NetBench.Largest, parts = 1)
+        driver.publish(0)
+        driver.step(50)
+        quiet = if (far.idle && before == driver.frames.size) quiet + 1 else 0
+      }
+      val lost = driver.read(Dropped)
+      assert(lost > 20 && driver.frames.size + lost == input.size, s"$lost frames are lost")
+      val left = input.map(_.data).iterator
+      assert(driver.frames.forall(frame => left.contains(frame)), "a frame is not one of those")
+    }
+  }
+
   test(s"a frame that is too long for its chain is lost and counted, seed ${Seed.value}") {
     run("long") { (driver, far) =>
       driver.initialise(16)

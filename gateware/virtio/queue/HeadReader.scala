@@ -337,7 +337,7 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
     head.descriptor := Descriptor(io.descriptor.data(127 downto 0))
     head.faults :=
       head.descriptor.faults(transmit, of(io.features, which.pair), context.size, False)
-    head.plain := Bool(transmit) && head.descriptor.isPlain && !head.failed && !head.tooHigh
+    head.plain := head.descriptor.isPlain(transmit) && !head.failed && !head.tooHigh
     val keeps = io.descriptor.valid || guess.right
     // No stream operator fits: descriptors come as a flow, in the order of `named`.
     named.io.pop.ready := io.descriptor.valid

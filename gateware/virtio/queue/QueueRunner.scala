@@ -33,9 +33,10 @@ import lanebox.vocabulary.ModuleName
   *     +---- decide <- [index] <- [event] <- arm <- settle <- (no more chains, or no frame)
   * }}}
   *
-  * A transmit queue's chain of one plain buffer need not end before the next one begins: `move`
-  * goes on with the next chain if that is plain, too, and the frame store has room for both. Their
-  * data comes in order. When no chain can begin, the elements of all chains whose data has come are
+  * A chain of one plain buffer need not end before the next one begins: `move` goes on with the
+  * next chain if that is plain, too. In a transmit queue the frame store has to have room for both,
+  * and in a receive queue each chain has to have room for its frame. Their data comes, or is
+  * written, in order. When no chain can begin, the elements of all chains whose data has come are
   * written, and then one used index for them. A queue is left when no data is on its way.
   *
   * States in brackets read host memory, and `head` waits until HeadReader has read the next chain.
@@ -81,8 +82,10 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
     val alone = out Bool ()
     // Bit n: pair n has room for one more chain that is `alone`.
     val room   = in Bits (p.pairs bits)
-    val idle   = in Bool () // The mover takes a buffer at once.
-    val done   = in Bool () // The data of the oldest chain that is `alone` has come.
+    val idle   = in Bool ()                  // The mover takes a buffer at once.
+    val length = in UInt (p.frameWidth bits) // Of the frame that waits for buffers of `pair`.
+    val fresh  = in Bool ()                  // No part of that frame was written.
+    val done   = in Bool () // The data of the oldest chain that is `alone` has come, or is written.
     val failed = in Bool () // With `done`: a read of that data has failed.
     val quiet  = in Bool () // The mover has no buffer, and no data is on its way.
     // A chain that is `done` makes no frame: the queue was not live, or a read of its data failed.
@@ -169,7 +172,9 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
     val tiny  = bytes < VirtioParam.NetHeader
   }
 
-  val flight = Flight(chain.head, io.done, io.failed)
+  // A transmit queue's chain is used with 0 bytes.
+  val header = if (transmit) chain.head.asBits else io.length ## chain.head
+  val flight = Flight(header, io.done, io.failed)
   io.voids := cut || flight.broken
 
   val answer = Reg(RingReader.Answer())
@@ -202,8 +207,14 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
   val puts   = Reg(Put())  // What the runner writes next.
   val length = RingAccess.bytes(goal)
 
+  val element = {
+    val (number, bytes) =
+      (flight.oldest.resize(p.sizeWidth - 1), flight.oldest >> (p.sizeWidth - 1))
+    val moved = if (transmit) chain.bytes else flight.some ? bytes.asUInt.resize(32) | chain.bytes
+    moved ## (flight.some ? number.asUInt | chain.head).resize(32)
+  }
   val word = puts.mux(
-    Put.element    -> chain.bytes ## (flight.some ? flight.oldest | chain.head).resize(32),
+    Put.element    -> element,
     Put.count      -> B(0, 32 bits) ## aim.index ## B(0, 16 bits),
     Put.eventIndex -> taken.asBits.resize(64)
   )
@@ -234,6 +245,10 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
 
   val hint = NotifiedIndex(p, state, io.contexts, io.kick)
 
+  val stable = Bool() // The queue's next head and next frame are those of the next cycle, too.
+  // The next chain has room for all of the next frame.
+  val fits = RegNext(Bool(transmit) || (stable && io.fresh && first.descriptor.bytes >= io.length))
+
   val machine = new StateMachine {
     setEncoding(binaryOneHot) // The paths from the state to the endpoint's port are deep.
     val pick                                                      = new State with EntryPoint
@@ -258,19 +273,22 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
 
     /** Takes the next head, whose descriptor the state `check` examines. */
     def begin(alone: Bool): Unit = {
-      io.take             := True
-      answer.data         := first.descriptor.asBits
-      answer.failed       := first.failed
-      faults              := first.faults
-      chain.head          := first.number
-      chain.alone         := alone
-      chain.split         := False
-      if (transmit) taken := taken + 1
+      io.take       := True
+      answer.data   := first.descriptor.asBits
+      answer.failed := first.failed
+      faults        := first.faults
+      chain.head    := first.number
+      chain.alone   := alone
+      chain.split   := False
+      taken         := taken + 1
       turn.count()
     }
+    val joins = first.plain && bit(io.room) && fits
     val overlaps =
-      bit(io.read) && first.plain && bit(io.room) && frame && io.idle && !flight.full &&
-        !interrupt.waits.over && !turn.over
+      bit(io.read) && joins && frame && io.idle && !flight.full && !interrupt.waits.over &&
+        !turn.over
+    stable := !isActive(pick) && bit(io.read) && frame && !io.take && !io.buffer.fire &&
+      !io.moved.valid
 
     def announce(): Unit = for (n <- 0 until p.pairs) io.announced(n) := queue === n
 
@@ -355,7 +373,7 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
           goto(settle)
         }
       } elsewhen (bit(io.read)) {
-        begin(first.plain && bit(io.room))
+        begin(joins)
         when(first.tooHigh && !first.failed)(violate(Violation.head)) otherwise goto(check)
       }
     }
@@ -396,9 +414,13 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
     move.whenIsActive {
       puts := Put.element
       when(chain.alone) {
-        when(cut)(goto(leave)) elsewhen (flight.broken)(
-          violate(Violation.read)
-        ) elsewhen (overlaps) {
+        when(cut)(
+          goto(leave)
+        ) elsewhen (flight.index.owed && (flight.index.over || flight.broken)) {
+          puts := Put.count
+          aim(Ring.used, 0)
+          goto(put)
+        } elsewhen (flight.broken)(violate(Violation.read)) elsewhen (overlaps) {
           begin(True)
           goto(check)
         } elsewhen (flight.due)(goto(put))
@@ -426,19 +448,22 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
             // After a cut the element may be one of the queue as it was before. The indices then
             // already belong to the queue as it is now, and begin with 0.
             when(!cut) {
-              if (!transmit) taken := taken + 1
-              used                 := chain.split ? used | (slot + 1)
-              pending              := chain.split ? (pending + 1) | U(0, p.sizeWidth bits)
+              used    := chain.split ? used | (slot + 1)
+              pending := chain.split ? (pending + 1) | U(0, p.sizeWidth bits)
             }
+            aim.index   := aim.next
             flight.uses := True
-            when(flight.some && flight.more && !cut) {
+            when(flight.some && flight.others && !flight.index.full && !cut) {
               aim.element(slot + 1)
+              flight.index.defer()
+              when(!flight.more)(goto(move))
             } elsewhen (!chain.split) {
               puts := Put.count
               aim(Ring.used, 0)
             } elsewhen (chain.tiny)(violate(Violation.tiny)) otherwise goto(head)
           }
           is(Put.count) {
+            flight.index.settle()
             aim.element(slot)
             when(flight.some)(goto(move)) otherwise goto(head)
           }

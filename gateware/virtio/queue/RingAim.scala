@@ -26,7 +26,8 @@ case class RingAim(context: QueueContext) extends Area {
     Ring.used        -> context.used,
     Ring.indirect    -> table
   )
-  // The used index behind the element that was aimed at last. It belongs to the rings in `context`,
+  val next = Reg(UInt(16 bits)) // The used index behind the element that was aimed at last.
+  // The used index behind the element that was written last. It belongs to the rings in `context`,
   // even if the queue has been made anew meanwhile and its own used index begins with 0.
   val index   = Reg(UInt(16 bits))
   val address = RegNext(base + offset)
@@ -44,7 +45,7 @@ case class RingAim(context: QueueContext) extends Area {
     */
   def element(slot: UInt): Unit = {
     val mask = (context.size - 1).resize(widthOf(context.size) - 1)
-    index := slot + 1
+    next := slot + 1
     apply(Ring.used, ((slot.resize(widthOf(mask)) & mask) @@ U"000") +^ U(RingHead, 4 bits))
   }
 }

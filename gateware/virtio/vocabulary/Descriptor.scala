@@ -34,13 +34,13 @@ case class Descriptor() extends Bundle {
     found
   }
 
-  /** Returns whether this is a plain buffer: one of a transmit queue that is alone in its chain,
-    * has bytes behind the header of a frame, and has room in a frame store.
+  /** Returns whether this is a plain buffer: alone in its chain. One of a transmit queue has bytes
+    * behind the header of a frame, and has room in a frame store.
     */
-  def isPlain: Bool = {
+  def isPlain(transmit: Boolean): Bool = {
     import VirtioParam.{PlainBytes, PlainLeast}
-    val fits = bytes < PlainBytes && bytes >= PlainLeast
-    fits && !more && !write && !indirect
+    val fits = if (transmit) bytes < PlainBytes && bytes >= PlainLeast else True
+    fits && !more && write =/= Bool(transmit) && !indirect
   }
 }
 

@@ -11,10 +11,10 @@ import lanebox.virtio.vocabulary.{Violation, VirtioParam}
 import lanebox.virtio.{ConsoleBench, ConsoleDriver, VirtioDevices, VirtioRegisters}
 import lanebox.vocabulary.{LaneboxSim, Seed}
 
-/** Tests many plain chains of a transmit queue that are on their way together: a read that fails
-  * among them, a reset, more of them than the device has slots, and a chain with a fault behind
-  * them. A queue of full size has room for all of them, so the console is compiled for this suite
-  * alone.
+/** Tests many plain chains of a queue that are on their way together: a read that fails among them,
+  * a reset, more of them than the device has slots, and a chain with a fault or of another kind
+  * behind them. A queue of full size has room for all of them, so the console is compiled for this
+  * suite alone.
   */
 class FlightTest extends ConsoleBench {
   import VirtioRegisters._
@@ -39,15 +39,16 @@ class FlightTest extends ConsoleBench {
   }
 
   /** Adds `count` chains of one buffer of 16 to `most` bytes. Returns (address, bytes) of each. */
-  def add(driver: ConsoleDriver, count: Int, most: Int) = for (_ <- 0 until count) yield {
-    val bytes = 16 + driver.random.nextInt(most - 15)
-    val at    = driver.memory.make(bytes, 1)
-    val data  = Seq.fill(bytes)(driver.random.nextInt().toByte)
-    driver.memory.put(at, data)
-    driver.sent ++= data
-    driver.transmit.add(Seq((at, bytes)))
-    (at, bytes)
-  }
+  def add(driver: ConsoleDriver, count: Int, most: Int, align: Int = 1) =
+    for (_ <- 0 until count) yield {
+      val bytes = 16 + driver.random.nextInt(most - 15)
+      val at    = driver.memory.make(bytes, align)
+      val data  = Seq.fill(bytes)(driver.random.nextInt().toByte)
+      driver.memory.put(at, data)
+      driver.sent ++= data
+      driver.transmit.add(Seq((at, bytes)))
+      (at, bytes)
+    }
 
   def usedIndex(driver: ConsoleDriver): Int =
     driver.memory.number(driver.transmit.used + 2, 2).toInt
@@ -73,6 +74,8 @@ class FlightTest extends ConsoleBench {
         driver.host.latency = 200
         driver.host.steady = driver.random.nextBoolean()
         prepare(driver)
+        val ring = driver.transmit.used + 4
+        driver.memory.put(ring, Seq.fill(8 * Size)(-1.toByte))
         // Each chain takes one or two reads, so the read that fails is of a chain in the middle.
         val fails = 2 + driver.random.nextInt(20)
         driver.host.failing = Some(driver.host.payloads + fails)
@@ -90,6 +93,8 @@ class FlightTest extends ConsoleBench {
         val at   = driver.host.failedAt
         val bad  = buffers.indexWhere { case (from, bytes) => at + 3 >= from && at < from + bytes }
         assert(bad >= 0 && used <= bad, s"$used chains are used, and the read of chain $bad failed")
+        val written = (0 until Size).count(n => driver.memory.number(ring + 8 * n, 4) < Size)
+        assert(used == written, s"$written elements were written, and the used index is $used")
         driver.collect()
         assert(driver.sent.startsWith(driver.received), "other bytes came back")
         driver.host.failing = None
@@ -141,6 +146,118 @@ class FlightTest extends ConsoleBench {
         driver.until("the used chains")(driver.transmit.chains.isEmpty || {
           driver.collect(); false
         })
+      }
+    }
+  }
+
+  test(s"answers that wait go to chains of any kind, whole and in order, seed ${Seed.value}") {
+    run("kinds") { driver =>
+      for (size <- Seq(1, 2, 4, 16, Size, 1, 2, 8, 64, Size)) {
+        import driver.random
+        driver.host.silent = false
+        driver.host.steady = random.nextBoolean()
+        driver.host.latency = 2 + random.nextInt(200)
+        driver.host.pauses = random.nextDouble() * 0.7
+        driver.initialise(size)
+        if (random.nextBoolean()) driver.queues.foreach(_.inOrder(stacked = false))
+        // A driver that polls takes a buffer back as soon as it is used.
+        driver.host.watch = () => driver.collect()
+        for (_ <- 0 until 2) {
+          for (_ <- 0 until 60) {
+            driver.until("a free chain")(driver.transmit.room > 0)
+            add(driver, 1, 100)
+            if (driver.transmit.room == 0 || random.nextInt(3) == 0) driver.publish(1)
+          }
+          driver.publish(1)
+          driver.until("the used chains")(driver.transmit.chains.isEmpty)
+          driver.until("all bytes", 100000) {
+            while (driver.receive.room > 0) random.nextInt(8) match {
+              case 0 => driver.receive.add(driver.buffers(1, 1 + random.nextInt(60)))
+              case 1 => driver.offer(150)
+              case _ => driver.receive.add(driver.buffers(1, 100 + random.nextInt(100)))
+            }
+            driver.publish(0)
+            driver.received.size == driver.sent.size
+          }
+          assert(driver.received == driver.sent, "other bytes came back")
+        }
+        driver.host.watch = () => ()
+        driver.reset()
+      }
+    }
+  }
+
+  /** Sends `count` messages to which `chains` plain chains wait in the receive queue. */
+  def answers(driver: ConsoleDriver, count: Int, chains: Int): Seq[Seq[Byte]] = {
+    driver.host.silent = false
+    driver.host.steady = true
+    driver.host.latency = 20
+    driver.initialise(64)
+    driver.queues.foreach(_.inOrder(stacked = false))
+    for (_ <- 0 until chains) driver.receive.add(driver.buffers(1, 128))
+    driver.publish(0)
+    driver.step(400)
+    val buffers = add(driver, count, 100)
+    driver.publish(1)
+    buffers.map { case (at, bytes) => driver.memory.get(at, bytes) }
+  }
+
+  test(s"a reset in any cycle of many answers ends them, seed ${Seed.value}") {
+    run("answers") { driver =>
+      for (cycle <- 0 until 100) {
+        answers(driver, 8, 10)
+        driver.step(20 + cycle)
+        driver.reset()
+        driver.step(60)
+      }
+    }
+  }
+
+  test(s"a receive queue that is made anew gets whole answers only, seed ${Seed.value}") {
+    run("anew") { driver =>
+      var lost, kept = 0
+      for (cycle <- 0 until 60) {
+        val messages = answers(driver, 12, 14)
+        driver.step(60 + 2 * cycle)
+        driver.exchange(0)
+        val ring = driver.receive
+        var last = 0
+        driver.host.watch = () => {
+          val index = driver.memory.number(ring.used + 2, 2).toInt
+          assert(last <= index && index <= 14, s"the used index goes from $last to $index")
+          last = index
+        }
+        for (_ <- 0 until 14) ring.add(driver.buffers(1, 128))
+        driver.publish(0)
+        driver.step(1500)
+        val came = ring.takeAll().map { case (chain, bytes) =>
+          driver.memory.get(chain.buffers.head._1, bytes)
+        }
+        assert(messages.endsWith(came), "the new queue has other answers than the last ones")
+        lost += messages.size - came.size
+        kept += came.size
+        driver.host.watch = () => ()
+        driver.reset()
+      }
+      assert(lost > 20 && kept > 20, s"$lost answers in old rings, $kept in new ones")
+    }
+  }
+
+  test(s"a used index does not wait for data that comes much later, seed ${Seed.value}") {
+    run("index") { driver =>
+      for (early <- 1 to 9) {
+        driver.host.silent = false
+        driver.host.steady = true
+        driver.host.latency = 60
+        prepare(driver)
+        val before = driver.host.payloads
+        add(driver, 12, 16, align = 16)
+        driver.publish(1)
+        driver.until("the early reads")(driver.host.payloads == before + early)
+        driver.host.latency = 3000
+        driver.until("the used index", 200)(usedIndex(driver) == early)
+        driver.until("the other used chains")(usedIndex(driver) == 12)
+        driver.reset()
       }
     }
   }
