@@ -75,9 +75,14 @@ case class TransmitMover(p: EngineParam) extends Component {
       fresh  := io.alone
       when(fresh) { left := io.skip }
     }
-    val ended   = buffer.bytes === 0
-    val skips   = left =/= 0
-    val skipped = sized && skips
+    val ended = buffer.bytes === 0
+    val skips = left =/= 0
+    // A chain of a single buffer has more bytes than are skipped.
+    val jumps   = active && skips && alone
+    val skipped = (sized && skips) || jumps
+    val moves   = jumps ? left.resize(9) | size
+    // The next read has all bytes that are left of a buffer that is alone.
+    val last = alone && buffer.bytes(PlainWidth - 1 downto 0) === size
     size := skips ? ((buffer.bytes < left) ? buffer.bytes.resize(9) | left.resize(9)) | buffer
       .chunk(buffer.bytes)
     // `size` is up to date in the next cycle, if `buffer` stays as it is.
@@ -89,14 +94,14 @@ case class TransmitMover(p: EngineParam) extends Component {
     io.request.address := buffer.address
     io.request.bytes   := size
     when(io.request.fire || skipped) {
-      buffer.address := buffer.address + size
-      buffer.bytes   := buffer.bytes - size
+      buffer.address := buffer.address + moves
+      buffer.bytes   := buffer.bytes - moves
     }
     when(io.request.fire) {
       may  := False
       asks := False
     }
-    when(skipped) { left := left - size.resized }
+    when(skipped) { left := left - moves.resized }
     val nothing = inFlight === 0 && !io.piece.valid
     // `room` counts the reads in flight, so it is valid some cycles after the last of them ended.
     val quiet = Reg(UInt(3 bits)) init 0
@@ -116,7 +121,7 @@ case class TransmitMover(p: EngineParam) extends Component {
     io.moved.bytes  := 0
     io.moved.ended  := False
     io.moved.failed := failed
-    when(io.moved.valid || (active && ended && !asks && alone)) { active := False }
+    when(io.moved.valid || (io.request.fire && last)) { active := False }
     assert(!(active && alone && dropping), "a chain was begun without room for it")
     when(io.ends) {
       dropping := False
@@ -132,7 +137,7 @@ case class TransmitMover(p: EngineParam) extends Component {
     chunks.io.push.valid := io.request.fire
     chunks.io.push.start := io.request.address(1 downto 0)
     chunks.io.push.bytes := io.request.bytes
-    chunks.io.push.last  := ask.alone && ask.buffer.bytes(PlainWidth - 1 downto 0) === ask.size
+    chunks.io.push.last  := ask.last
     val first = RegNextWhen(io.data.last, io.data.valid) init True
     val left  = Reg(UInt(9 bits)) // Bytes of the read behind this beat.
     val chunk = chunks.io.pop.payload
@@ -165,7 +170,7 @@ case class TransmitMover(p: EngineParam) extends Component {
 }
 
 object TransmitMover {
-  val Chunks     = 32 // The most reads in flight, plus one.
+  val Chunks     = 64 // The most reads in flight, plus one.
   val PlainWidth = log2Up(VirtioParam.PlainBytes)
 
   case class Chunk() extends Bundle {

@@ -23,9 +23,12 @@ class VirtioEngineTest extends NetBench {
   val Batch   = 32
   val agreed  = features(EventIndex, NotificationData)
 
-  /** Records the cycles in which elements of the driver's queues become used. */
+  /** Records the cycles in which elements of the driver's queues become used, and counts writes of
+    * their used indices.
+    */
   class Pace(driver: ConsoleDriver, dut: VirtioDevices) {
     private val times = Seq.fill(2)(mutable.ArrayBuffer[Long]())
+    private val index = Array(0, 0)
     private var now   = 0L
     driver.everyCycle {
       now += 1
@@ -35,6 +38,7 @@ class VirtioEngineTest extends NetBench {
         for ((queue, n) <- driver.queues.zipWithIndex) {
           val first = queue.used + 4
           if (at >= first && at < first + 8 * queue.size) times(n) += now
+          if (at == queue.used) index(n) += 1
         }
       }
     }
@@ -44,7 +48,17 @@ class VirtioEngineTest extends NetBench {
       assert(times(n).size == Batch, s"queue $n used ${times(n).size} chains of $Batch")
       (times(n).last - times(n).head) / (Batch - 1.0)
     }
-    def clear(): Unit = times.foreach(_.clear())
+    def clear(): Unit = {
+      times.foreach(_.clear())
+      index.indices.foreach(index(_) = 0)
+    }
+
+    /** Checks that the messages of `kind` have taken no more cycles, for transmit and receive. */
+    def check(kind: String, most: (Double, Double)): Unit = {
+      println(s"$kind: cycles for each: transmit ${cycles(1)}, receive ${cycles(0)}")
+      assert(cycles(1) <= most._1 && cycles(0) <= most._2)
+      assert(index.forall(_ <= Batch / 2), s"${index.mkString(" and ")} writes of used indices")
+    }
   }
 
   def settle(driver: ConsoleDriver): Unit = {
@@ -54,7 +68,7 @@ class VirtioEngineTest extends NetBench {
     driver.queues.foreach(_.inOrder(stacked = false))
   }
 
-  for ((bytes, most) <- Seq(64 -> (14, 22), 256 -> (20, 38), 1024 -> (85, 100)))
+  for ((bytes, most) <- Seq(64 -> (4.5, 6.0), 256 -> (10.5, 15.5), 1024 -> (43.0, 49.0)))
     test(s"$Batch messages of $bytes bytes to the console and back, seed ${Seed.value}") {
       VirtioEngineTest.compiled.doSim(s"console$bytes", Seed.value) { dut =>
         val random = new scala.util.Random(simRandom.nextLong())
@@ -83,14 +97,12 @@ class VirtioEngineTest extends NetBench {
           driver.step(1000)
           driver.collect()
           assert(driver.received == driver.sent, "other bytes came back")
-          println(s"console, $bytes bytes: cycles for a message: transmit ${pace.cycles(1)}, " +
-            s"receive ${pace.cycles(0)}")
+          pace.check(s"console, $bytes bytes", most)
         }
-        assert(pace.cycles(1) <= most._1 && pace.cycles(0) <= most._2)
       }
     }
 
-  for ((bytes, most) <- Seq(60 -> (18, 24), 1514 -> (65, 140)))
+  for ((bytes, most) <- Seq(60 -> (6.5, 8.5), 1514 -> (54.0, 130.0)))
     test(s"$Batch frames of $bytes bytes in both directions, seed ${Seed.value}") {
       VirtioEngineTest.compiled.doSim(s"net$bytes", Seed.value) { dut =>
         val random = new scala.util.Random(simRandom.nextLong())
@@ -130,10 +142,8 @@ class VirtioEngineTest extends NetBench {
           driver.step(1000)
           driver.collect()
           assert(far.taken == sent && driver.frames == input.map(_.data), "other frames came")
-          println(s"net, $bytes bytes: cycles for a frame: transmit ${pace.cycles(1)}, " +
-            s"receive ${pace.cycles(0)}")
+          pace.check(s"net, $bytes bytes", most)
         }
-        assert(pace.cycles(1) <= most._1 && pace.cycles(0) <= most._2)
       }
     }
 

@@ -78,7 +78,7 @@ case class Flight(element: Bits, done: Bool, failed: Bool) extends Area {
 }
 
 object Flight {
-  val Chains   = 32 // The most chains under way. A power of two.
+  val Chains   = 64 // The most chains under way. A power of two.
   val Batch    = 8  // The most elements of a used index. A power of two.
   val Patience = 8  // The most cycles for which a used index waits. A power of two.
 }
