@@ -9,6 +9,7 @@ import scala.language.reflectiveCalls
 import spinal.core.sim._
 
 import lanebox.capture.TestFrame
+import lanebox.virtio.queue.Flight
 import lanebox.virtio.vocabulary.VirtioParam
 import lanebox.vocabulary.Seed
 
@@ -57,7 +58,9 @@ class VirtioEngineTest extends NetBench {
     def check(kind: String, most: (Double, Double)): Unit = {
       println(s"$kind: cycles for each: transmit ${cycles(1)}, receive ${cycles(0)}")
       assert(cycles(1) <= most._1 && cycles(0) <= most._2)
-      assert(index.forall(_ <= Batch / 2), s"${index.mkString(" and ")} writes of used indices")
+      // Elements that follow one another that fast share used indices.
+      for (n <- 0 to 1 if cycles(n) < Flight.Patience)
+        assert(index(n) <= Batch / 2, s"${index(n)} writes of the used index of queue $n")
     }
   }
 
