@@ -96,6 +96,108 @@ def test_each_queue_has_a_file_with_its_ports(tool, tmp_path):
     assert list(account(frames, reports)) == [0] * PORTS
 
 
+def folders_of(report):
+    return [folder["folder"] for folder in report["folders"]]
+
+
+def test_queues_share_folders(tool, tmp_path):
+    """If there are more queues than folders, the MBUFs of each queue are dealt to all folders, in
+    which queue n has the folder qn. Each file is valid by itself, and each frame of a queue is in
+    one file of that queue."""
+    frames = Generated(500, 3000, count=6000)
+    targets = [f"{tmp_path}/{name}" for name in ("a/", "b/c/")]
+    (tmp_path / "b").mkdir()
+    reports = record(tool, frames, "--spread", "port", "--lossless", *targets)
+    for queue, report in enumerate(reports):
+        assert folders_of(report) == [f"{target}/q{queue}/" for target in targets]
+        assert all(folder["mbufs"] > 0 for folder in report["folders"])
+        paths = [Path(file["path"]) for file in report["files"]]
+        checked = tool.check(*paths)
+        assert sum(file["packets"] for file in checked) == report["packets"]
+        found = [data for path in paths for *_, data in packets(path, tmp_path)]
+        numbers = sorted(int.from_bytes(data[16:20], "little") for data in found)
+        assert numbers == list(range(queue, frames.count, PORTS))
+    assert list(account(frames, reports)) == [0] * PORTS
+
+
+@pytest.mark.parametrize("shares", [False, True])
+def test_as_many_folders_as_queues(tool, tmp_path, shares):
+    """If there are as many folders as queues, each queue has a folder of its own, or with --share
+    all folders."""
+    targets = [f"{tmp_path}/{name}/" for name in "ab"]
+    options = ["--queues", 2, *SMALL, *generate(Generated(500, 3000, count=2000))]
+    options += ["--spread", "port", "--lossless", *["--share"] * shares]
+    reports = tool.run("record", *options, *targets)["queues"]
+    for queue, report in enumerate(reports):
+        assert report["packets"] == 1000
+        own = [f"{target}/q{queue}/" for target in targets]
+        assert folders_of(report) == (own if shares else [])
+        there = {str(Path(file["path"]).parent) for file in report["files"]}
+        assert there == {
+            str(Path(path)) for path in (own if shares else targets[queue : queue + 1])
+        }
+
+
+def test_a_shared_folder_that_fails_costs_no_queue_a_frame(tool, tmp_path):
+    """If no more files can be made in a folder that queues share, each queue goes on in the other
+    folder. No frame is missing, and a sentence for each queue names its folder."""
+    targets = [f"{tmp_path}/{name}" for name in "ab"]
+    for target in targets:
+        Path(target).mkdir()
+    frames = generate(Generated(500, 20000, count=0))
+    options = ["--queues", 3, "--spread", "port", "--lossless", "--size", "100K", *SMALL, *frames]
+    running = tool.start("record", *options, *targets)
+    gone, first = tmp_path / "b", tmp_path / "a"
+
+    def files(folder, queue):
+        return len(list(folder.glob(f"q{queue}/*")))
+
+    def wait(what):
+        end = time.monotonic() + SECONDS
+        while not what() and time.monotonic() < end:
+            time.sleep(0.02)
+        assert what(), running.poll()
+
+    wait(lambda: all(files(gone, queue) for queue in range(3)))
+    gone.rename(tmp_path / "moved")
+    before = [files(first, queue) for queue in range(3)]
+    wait(lambda: all(files(first, queue) > before[queue] + 2 for queue in range(3)))
+    running.send_signal(signal.SIGINT)
+    out, errors = running.communicate(timeout=SECONDS)
+    assert running.returncode == 1 and "Sanitizer" not in errors, errors
+    report = json.loads(out)
+    assert len(report["failures"]) == 3
+    for queue, own in enumerate(report["queues"]):
+        assert any(f"{gone}/q{queue}/" in failure for failure in report["failures"])
+        assert [bool(folder["failure"]) for folder in own["folders"]] == [False, True]
+        paths = [
+            Path(file["path"].replace(f"{gone}/", f"{tmp_path}/moved/")) for file in own["files"]
+        ]
+        found = [data for path in paths for *_, data in packets(path, tmp_path)]
+        assert len(found) == own["packets"] > 0
+        assert not any(own[cause] for cause in LOST)
+        tool.check(*paths)
+
+
+@pytest.mark.parametrize(
+    "options, names, status, sentence",
+    [
+        (["--share"], ["a/", "b/"], 2, "--share is for several queues: give --queues, too"),
+        (["--queues", 4], ["a/", "../{0}/a/"], 1, ": the folder is named twice"),
+        (["--queues", 4], ["a/", "none/b/"], 1, "none/b/: No such file or directory"),
+        (["--queues", 4], ["a/", "b/", "c"], 1, "4 queues are recorded, and 3 files or folders"),
+        (["--queues", 2, "--share"], ["a/", "b"], 1, "one for each queue, or folders that all"),
+    ],
+)
+def test_folders_that_queues_cannot_share(tool, tmp_path, options, names, status, sentence):
+    """`lanebox-capture record` refuses targets that several queues cannot share. Such a recording
+    leaves no folder and no file."""
+    targets = [f"{tmp_path}/{name.format(tmp_path.name)}" for name in names]
+    found = tool.run("record", *options, "--packets", 1, *targets, status=status)
+    assert sentence in (found if status == 2 else found["failures"][0])
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_rules_send_cut_and_discard_frames(tool, tmp_path):
     """Of the rules that `lanebox-capture record` gives the card, one discards the frames of a port,
     one sends those of another port to another queue, and one cuts frames. Discarded frames are

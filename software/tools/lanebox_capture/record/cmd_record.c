@@ -358,6 +358,8 @@ static int run(struct util *util)
 
 	if (queues.several && recording.config.queue)
 		return util_usage(util, "--queue and --queues: choose one of them");
+	if (queues.shares && !queues.several)
+		return util_usage(util, "--share is for several queues: give --queues, too");
 	for (int n = 0; !queues.several && util->word_count > 1 && n < util->word_count; n++)
 		if (!queues_is_folder(util->words[n]))
 			return util_usage(util, "record takes one file or folder, or several "
@@ -410,7 +412,10 @@ static const struct util_option options[] = {
 	{ .name = "queues", .value = "N|all", .parse = queues_option_count, .to = &queues,
 	  .low = 1, .high = LITEPCIE_CAPTURE_QUEUES, .rule = OPTION_RANGE ", or all",
 	  .help = "record so many queues, each by a thread of its own into files of its own. In "
-		  "one folder for all, queue n gets the folder qn" },
+		  "folders for all, queue n gets the folder qn" },
+	{ .name = "share", .to = &queues.shares,
+	  .help = "let all queues share all folders, although there are as many folders as "
+		  "queues. Without it queue n gets folder n then" },
 	{ .name = "spread", .value = "HOW", .parse = option_choice, .to = &queues.spread,
 	  .choices = "hash port none", .rule = "it must be hash, port or none",
 	  .help = "how frames that no rule sends elsewhere get to the queues: by a hash of their "
@@ -455,15 +460,20 @@ const struct command cmd_record = {
 		"them in turn. A folder that is full or fails leaves them to the others, and a\n"
 		"slow one gets fewer. If the disks are too slow the ring runs full, and the card\n"
 		"loses frames.\n"
-		"The next packet of the port says how many; the summary says why.\n",
+		"The next packet of the port says how many; the summary says why.\n"
+		"\n"
+		"With --queues, each queue has a file or a folder of its own, in the order of\n"
+		"their numbers. Or all queues share one folder or several: the MBUFs of queue n\n"
+		"are then dealt to the folders qn in all of them.\n",
 	.examples =
 		"  lanebox-capture record -d sim:build/board.sock --generate 69,0,9999 a.pcapng\n"
 		"  lanebox-capture record -d vfio:0000:22:00.0 --ring 1G --size 4G out/\n"
 		"  lanebox-capture record --ring 1G /disk1/out/ /disk2/out/\n"
-		"  lanebox-capture record --queues all --rule 'proto=tcp dport=22 discard' out/\n",
+		"  lanebox-capture record --queues all --rule 'proto=tcp dport=22 discard' out/\n"
+		"  lanebox-capture record --queues 4 --ring 1G /disk1/out/ /disk2/out/\n",
 	.options = options,
 	.least = 1,
 	.most = LITEPCIE_CAPTURE_QUEUES,
-	.takes = "a file, a folder or several, or with --queues one for each queue",
+	.takes = "a file, a folder or several, or with --queues folders or one for each queue",
 	.run = run,
 };

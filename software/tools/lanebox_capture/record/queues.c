@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "../litepcie_util/util.h"
 #include "files.h"
@@ -131,40 +132,77 @@ bool queues_is_folder(const char *target)
 	       (stat(target, &there) == 0 && S_ISDIR(there.st_mode));
 }
 
-/*
- * Let the queues write to one folder: the files of queue n go into its subfolder qn. Returns false
- * after a failure.
- */
-static bool share_folder(struct util *util, struct queues *queues, const char *target)
+/* Let @recording write to one folder or file, or deal its MBUFs to several folders. */
+static void give_folders(struct recording *recording, char **folders, unsigned int count)
 {
-	if (mkdir(target, 0777) < 0 && errno != EEXIST) {
-		util_fail(util, "%s: %s", target, strerror(errno));
-		return false;
+	if (count == 1) {
+		recording->target = folders[0];
+		return;
 	}
-	for (unsigned int n = 0; n < queues->count; n++) {
-		if (asprintf(&queues->folders[n], "%s/q%u/", target, n) < 0) {
-			queues->folders[n] = NULL;
-			util_fail(util, "%s", strerror(ENOMEM));
+	recording->folders = folders;
+	recording->folder_count = count;
+}
+
+/* Returns the path of the folder of queue @n in @target as a new string, or NULL without memory. */
+static char *queue_folder(const char *target, unsigned int n)
+{
+	char *path;
+
+	return asprintf(&path, "%s/q%u/", target, n) < 0 ? NULL : path;
+}
+
+/*
+ * Let all queues write to the @count folders @targets. The files of queue n go into the subfolders
+ * qn. With several folders the MBUFs of each queue are dealt to its subfolders. Returns false after
+ * a failure.
+ */
+static bool share_folders(struct util *util, struct queues *queues, char **targets,
+			  unsigned int count)
+{
+	for (unsigned int i = 0; i < count; i++) {
+		if (mkdir(targets[i], 0777) == 0) {
+			queues->made[queues->made_count++] = targets[i];
+		} else if (errno != EEXIST) {
+			util_fail(util, "%s: %s", targets[i], strerror(errno));
 			return false;
 		}
-		queues->recordings[n].target = queues->folders[n];
+		for (unsigned int n = 0; n < queues->count; n++) {
+			queues->folders[n][i] = queue_folder(targets[i], n);
+			if (!queues->folders[n][i]) {
+				util_fail(util, "%s", strerror(ENOMEM));
+				return false;
+			}
+		}
 	}
+	for (unsigned int n = 0; n < queues->count; n++)
+		give_folders(&queues->recordings[n], queues->folders[n], count);
+	return true;
+}
+
+static bool are_folders(char *const *targets, unsigned int count)
+{
+	for (unsigned int i = 0; i < count; i++)
+		if (!queues_is_folder(targets[i]))
+			return false;
 	return true;
 }
 
 static bool give_targets(struct util *util, struct queues *queues, char **targets,
 			 unsigned int count)
 {
-	if (queues->several && count == 1 && queues->count > 1 && queues_is_folder(targets[0]))
-		return share_folder(util, queues, targets[0]);
-	if (!queues->several && count > 1) {
-		queues->recordings->folders = targets;
-		queues->recordings->folder_count = count;
+	bool shares = queues->several && queues->count > 1 &&
+		      (queues->shares || count != queues->count) && are_folders(targets, count);
+
+	if (shares)
+		return share_folders(util, queues, targets, count);
+	if (!queues->several || (queues->count == 1 && are_folders(targets, count))) {
+		give_folders(queues->recordings, targets, count);
 		return true;
 	}
-	if (count != queues->count) {
+	if (count != queues->count || queues->shares) {
 		util_fail(util, "%u queues are recorded, and %u files or folders are named: name one "
-			  "for each queue, or with --queues one folder for all", queues->count, count);
+			  "for each queue, or folders that all queues share, which exist or end in /",
+			  queues->count, count);
 		return false;
 	}
 	for (unsigned int n = 0; n < count; n++)
@@ -215,6 +253,10 @@ void queues_free(struct queues *queues)
 {
 	for (unsigned int n = 0; n < queues->count; n++) {
 		files_free(&queues->recordings[n]);
-		free(queues->folders[n]);
+		for (unsigned int i = 0; i < DEAL_MOST; i++)
+			free(queues->folders[n][i]);
 	}
+	/* A recording that has begun has left files, so that this fails. */
+	for (unsigned int i = 0; i < queues->made_count; i++)
+		rmdir(queues->made[i]);
 }

@@ -40,8 +40,13 @@ struct queues {
 	struct litepcie_sorting	sorting;
 	/* bit n is 1 if rule n sends frames to a queue that this program does not record */
 	uint32_t		astray;
-	/* path of each queue's folder, if all queues have one target; NULL otherwise */
-	char			*folders[LITEPCIE_CAPTURE_QUEUES];
+	/* true: all queues share all folders, even if there are as many folders as queues */
+	bool			shares;
+	/* If the queues share folders: the paths of each queue's own folders in these. Others: NULL */
+	char			*folders[LITEPCIE_CAPTURE_QUEUES][DEAL_MOST];
+	/* folders of the command line that the queues share, and that were made for them */
+	const char		*made[DEAL_MOST];
+	unsigned int		made_count;
 };
 
 /*
@@ -73,7 +78,10 @@ bool queues_is_folder(const char *target);
  */
 void queues_warning(const struct queues *queues, unsigned int rule, char *text, size_t size);
 
-/* Free the memory and close the files of @queues. Call it when litepcie_close() has returned. */
+/*
+ * Free the memory and close the files of @queues. Folders that were made and have no file are
+ * removed. Call queues_free() when litepcie_close() has returned.
+ */
 void queues_free(struct queues *queues);
 
 #endif /* LANEBOX_CAPTURE_QUEUES_H */
