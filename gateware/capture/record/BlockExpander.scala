@@ -13,7 +13,7 @@ import lanebox.vocabulary.{Frames, HardBlock, Numbers}
 /** Lays a pcapng block out: header, data, and the tail of options, zeros and length.
   *
   * The tail has at most seven dwords, so it lies in one beat, or in two beats that use different
-  * lanes. One rotation per block therefore puts each of its dwords into its lane.
+  * lanes. So each lane has one dword of the tail at most.
   */
 case class BlockExpander(queueWidth: Int = 0) extends Component {
   val io = new Bundle {
@@ -93,7 +93,9 @@ case class BlockExpander(queueWidth: Int = 0) extends Component {
     val filler = Seq(dword(BlockExpander.Filler), bytes) ++ Seq.fill(5)(dword(0))
     for (i <- 0 until RecordSizer.HeaderDwords)
       layout.header(i) := isRecord ? record(i) | (isSeal ? seal(i) | filler(i))
-    layout.inside := whole(32 * RecordSizer.HeaderDwords, HardBlock.DataWidth bits).andMask(isSeal)
+    // A choice between the seal and 0 is a reset of the register behind it, and takes no LUT.
+    val inside = whole(32 * RecordSizer.HeaderDwords, HardBlock.DataWidth bits)
+    layout.inside := isSeal ? inside | B(0, HardBlock.DataWidth bits)
   }
 
   val data = new Area {
@@ -118,22 +120,21 @@ case class BlockExpander(queueWidth: Int = 0) extends Component {
     // The last dword of a block repeats the block's length. `end` is the index of that dword in the
     // tail, the dwords behind the data: 0 to 6.
     val end      = (dwords - 1 - begin).resize(3)
-    val flags    = Seq(dword(BlockExpander.FlagsOption), block.head.flags)
-    val count    = Seq(dword(BlockExpander.DropsOption), block.drops.asBits, dword(0))
     val flagged  = isRecord && block.flagged
     val counting = isRecord && block.counting
-    val straight = Vec((0 until HardBlock.Dwords).map { i =>
-      val value = Bits(32 bits)
-      value := 0
-      if (i < count.size) when(counting) { value := count(i) }
-      if (i < flags.size) when(flagged) { value := flags(i) }
-      else if (i < 5) when(flagged) { value := counting ? count(i - flags.size) | dword(0) }
-      when(end === i) { value := bytes }
-      value
-    })
-    layout.tail := straight.asBits.rotateLeft(begin(2 downto 0) @@ U(0, 5 bits)).subdivideIn(
-      32 bits
-    )
+    // Each lane is told which of the few values it gets. To rotate the values would take more.
+    for (lane <- 0 until HardBlock.Dwords) {
+      val index     = U(lane, 3 bits) - begin(2 downto 0)
+      val inCount   = index - (flagged ? U(2, 3 bits) | U(0, 3 bits))
+      val isEnd     = index === end
+      val isFlags   = flagged && index === 1
+      val isDrops   = counting && inCount === 1
+      val flagsCode = flagged && index === 0
+      val dropsCode = counting && inCount === 0
+      layout.tail(lane) := bytes.andMask(isEnd) | block.head.flags.andMask(isFlags) |
+        block.drops.asBits.andMask(isDrops) | dword(BlockExpander.FlagsOption).andMask(flagsCode) |
+        dword(BlockExpander.DropsOption).andMask(dropsCode)
+    }
   }
   io.layout << io.block.translateWith(layout)
 }
