@@ -31,7 +31,7 @@ case class RecordSizer(queueWidth: Int = 0) extends Component {
     frame.trimmed := io.frame.payload
     frame.flagged := io.frame.head.flags =/= 0
     frame.dwords  := (io.frame.head.kept +^ U(3)) >> 2
-    val out = io.frame.translateWith(frame).m2sPipe()
+    val out = io.frame.translateWith(frame).halfPipe()
   }
 
   val frame = counted.out.payload
@@ -46,9 +46,10 @@ case class RecordSizer(queueWidth: Int = 0) extends Component {
   sized.dwords   := frame.dwords
   sized.plain    := units(flags)
   sized.counting := units(flags + RecordSizer.DropsDwords)
-  // Both `valid` and `ready` are registered, since MbufPlacer decides on a frame late in a cycle.
-  io.sized << counted.out.translateWith(sized).s2mPipe().m2sPipe()
-  io.busy := counted.out.valid || !counted.out.ready || io.sized.valid
+  // MbufPlacer decides on a frame late in a cycle. The path ends in the stage before this one, whose
+  // `ready` is a register. So that stage takes a frame in every second cycle at the most.
+  io.sized << counted.out.translateWith(sized).m2sPipe()
+  io.busy := counted.out.valid || io.sized.valid
 }
 
 object RecordSizer {
