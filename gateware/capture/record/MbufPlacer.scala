@@ -68,7 +68,7 @@ case class MbufPlacer(p: CaptureParam) extends Component {
   val turn   = p.several generate PlacerTurn(p)
   val queue  = if (p.several) turn.io.queue else U(0, 0 bits)
   val framed = if (p.several) io.frames.valid && turn.io.framed else io.frames.valid
-  val breaks = if (p.several) decides || turn.io.changes else decides
+  val breaks = if (p.several) decides || turn.io.gives else decides
   io.queue := queue
 
   val since = Reg(UInt(2 bits)) init 0
@@ -169,15 +169,17 @@ case class MbufPlacer(p: CaptureParam) extends Component {
     val ready = io.blocks.ready && io.fates.ready
     // `aims`: the results of `compare` are about the frame that is decided on, or the decision is
     // about a queue without a frame.
-    val aims   = if (p.several) compare.valid || !turn.io.framed else True
-    val ends   = closing.isAsked || io.stopped
-    val seal   = settled && aims && mbuf.isBegun && ends
-    val open   = compare.valid && !closing.isActive && !seal
-    val begin  = !closing.isActive && seal || open && compare.tooLong
-    val may    = closing.isActive && steady && aims
-    val close  = may && compare.closes
-    val stuck  = may && !compare.closes && compare.valid && compare.isGood
-    val others = compare.valid && !compare.isGood && !begin && !close
+    val aims  = if (p.several) compare.valid || !turn.io.framed else True
+    val ends  = closing.isAsked || io.stopped
+    val seal  = settled && aims && mbuf.isBegun && ends
+    val open  = compare.valid && !closing.isActive && !seal
+    val begin = !closing.isActive && seal || open && compare.tooLong
+    val may   = closing.isActive && steady && aims
+    val close = may && compare.closes
+    val stuck = may && !compare.closes && compare.valid && compare.isGood
+    // A frame that is not good is never too long, so only a seal can come before it, or a close.
+    val before = closing.isActive ? close | seal
+    val others = compare.valid && !compare.isGood && !before
 
     val begins  = ready && begin
     val closes  = ready && close

@@ -25,8 +25,9 @@ case class PlacerTurn(p: CaptureParam) extends Component {
     val stuck  = in Bool ()              // MbufPlacer cannot decide about the queue now.
     val queue  = out UInt (p.queueWidth bits)
     val framed = out Bool ()             // The frame that waits has the turn.
-    // In the next cycle the turn goes to the other side: to the frames, or to the closing queues.
-    val changes = out Bool ()
+    // In the next cycle the turn goes to the other side, to the frames or to the closing queues,
+    // although MbufPlacer has not decided. `done` is known too late in the cycle to be in it.
+    val gives = out Bool ()
   }
   val framed = RegInit(True)
   // The next queue whose MBUF must be closed. The search for it runs while frames have the turn.
@@ -36,7 +37,7 @@ case class PlacerTurn(p: CaptureParam) extends Component {
 
   val leaves  = found && (!io.frame.valid || io.taken || io.stuck)
   val returns = io.done || io.stuck
-  io.changes := framed ? leaves | returns
+  io.gives := framed ? (found && (!io.frame.valid || io.stuck)) | io.stuck
   when(framed && leaves) { framed := False }
   when(!framed && returns) {
     framed := True
