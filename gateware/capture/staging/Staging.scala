@@ -105,9 +105,10 @@ case class Staging(p: CaptureParam) extends Component {
   entry.queue := current.queue
   entry.cell  := current.cell
   entry.whole := move.ended
-  // The FIFO has room for all cells, so it is never full.
+  // The FIFO has room for all cells, so it is never full. The path from TransferChooser must end
+  // before the FIFO. Cells fill so slowly that half the rate of entries is enough.
   entries.io.push << entry.m2sPipe().toStream
-  io.full << entries.io.pop.m2sPipe()
+  io.full << entries.io.pop.halfPipe()
 
   val looked = current.state.of(io.look)
   val shown  = RegNext(looked.open)
