@@ -18,10 +18,15 @@ import lanebox.vocabulary.EtherType
 case class FrameParser() extends Component {
   val io = new Bundle {
     val window = slave(Stream(HeaderWindow.Headers()))
-    val key    = master(Stream(FlowKey()))
+    val soon   = out Bool () // `window` is ready in the next cycle.
+    // A dword of the frame that was taken, and the TCP flags of a header that begins there.
+    val place = out UInt (HeaderWindow.DwordWidth bits)
+    val word  = in Bits (32 bits)
+    val flags = in Bits (8 bits)
+    val key   = master(Stream(FlowKey()))
   }
   import FrameParser._
-  import HeaderWindow.{DwordWidth, Dwords}
+  import HeaderWindow.DwordWidth
 
   object Step extends SpinalEnum(binaryOneHot) {
     setName("ParserStep")
@@ -92,29 +97,31 @@ case class FrameParser() extends Component {
     * TCP.
     */
   val read = new Area {
-    def at(index: UInt): Bits = Vec((0 until Dwords).map(window.dword))(index.resize(DwordWidth))
-    val word                  = RegNext(at(place))
-    val flags                 = RegNext(at(place + TcpFlagsDword)(23 downto 16))
-    val here                  = RegNext(hasPlace && place < window.dwords)
-    val flagged               = RegNext(place + TcpFlagsDword < window.dwords)
+    io.place := place.resized
+    val word    = RegNext(io.word)
+    val flags   = RegNext(io.flags)
+    val isHere  = hasPlace && place < window.dwords
+    val here    = RegNext(isHere)
+    val flagged = RegNext(place + TcpFlagsDword < window.dwords)
   }
 
   /** Step 3 finds that the header has ports, that it is an extension header to pass over, or that
     * the search ends.
     *
-    * The protocol is compared in step 2, since the end of the search lets a beat into HeaderWindow
-    * in the same cycle, and the path from there to the sources of frames is long.
+    * The protocol is compared in step 2, so that HeaderWindow learns in that step whether its next
+    * frame is taken in step 3.
     */
   val decide = new Area {
-    import read.{here, word}
+    import read.{here, isHere, word}
     def speaks(protocols: Int*): Bool = protocols.map(key.protocol === _).reduce(_ || _)
-    val isFragment                    = RegNext(speaks(Fragment) && key.ipv6)
-    val isAhead                       = RegNext(speaks(Authentication))
-    val isOption                      = RegNext(speaks(Extensions: _*) && key.ipv6)
-    val isTcp                         = RegNext(speaks(Tcp))
-    val hasPorts                      = RegNext(speaks(Tcp, Udp, Sctp))
-    val passes                        = here && (isFragment || isAhead || isOption)
-    val ports                         = here && hasPorts
+    val wasFragment                   = speaks(Fragment) && key.ipv6
+    val wasAhead                      = speaks(Authentication)
+    val goesOn     = isHere && (wasFragment || wasAhead || speaks(Extensions: _*) && key.ipv6)
+    val isFragment = RegNext(wasFragment)
+    val isAhead    = RegNext(wasAhead)
+    val isTcp      = RegNext(speaks(Tcp))
+    val passes     = RegNext(goesOn)
+    val ports      = RegNext(isHere && speaks(Tcp, Udp, Sctp))
 
     val length = word(23 downto 16).asUInt
     val size   = UInt(PlaceWidth bits)
@@ -141,7 +148,8 @@ case class FrameParser() extends Component {
     }
   }
 
-  loads := step === Step.rest || decide.ends
+  loads   := step === Step.rest || decide.ends
+  io.soon := loads && !io.window.valid || step === Step.read && !decide.goesOn
   switch(step) {
     is(Step.network) { when(free) { step := Step.read } }
     is(Step.read) { step := Step.decide }

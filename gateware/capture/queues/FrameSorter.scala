@@ -55,6 +55,10 @@ case class FrameSorter(units: Int = 4, key: BigInt = Toeplitz.Symmetric) extends
   window.io.beat << come
   beats.io.push << come.toStream
   parser.io.window << window.io.window
+  window.io.soon  := parser.io.soon
+  window.io.place := parser.io.place
+  parser.io.word  := window.io.word
+  parser.io.flags := window.io.flags
 
   // The parser goes on with the next frame while the rules are compared with the frame before.
   val parsed = parser.io.key.m2sPipe()

@@ -11,31 +11,42 @@ import lanebox.vocabulary.{EtherType, Frames}
 
 /** Gathers the first 128 bytes of each frame, in which the parser looks for headers.
   *
+  * The first 64 bytes, in which IP is, are offered all at once. All 128 bytes are in LUTRAM, which
+  * has them for the frame that is gathered, and for the frame whose window was taken last. Of this
+  * frame `word` shows the dword `place` from byte 14 on, and `flags` the place of the TCP flags
+  * behind it.
+  *
   * HeaderWindow copies beats that go to another stage. A beat may come only while `ready` is high.
-  * `ready` is low while the window of an earlier frame has not been taken.
+  * `ready` is low while the window of an earlier frame has not been taken, and is not taken now. It
+  * is a register, since the path from it to the sources of frames is long. So `soon` says whether
+  * the window can be taken in the next cycle.
   */
 case class HeaderWindow() extends Component {
   val io = new Bundle {
     val beat   = slave(Flow(Fragment(Frames.Beat()))) // Valid only while `ready` is high.
     val ready  = out Bool ()
+    val soon   = in Bool ()
     val window = master(Stream(HeaderWindow.Headers()))
+    val place  = in UInt (HeaderWindow.DwordWidth bits)
+    val word   = out Bits (32 bits)
+    val flags  = out Bits (8 bits)
   }
   import HeaderWindow._
 
-  val beats = Reg(Vec(Bits(8 * Frames.BeatBytes bits), Beats))
+  val beats = Reg(Vec(Bits(8 * Frames.BeatBytes bits), OfferedBeats))
   val head  = Reg(Facts())
   val full  = RegInit(False)
   val at    = Reg(UInt(log2Up(Beats + 1) bits)) init 0 // Beats of the present frame; at most 4.
 
   val isKept = at < Beats
-  io.ready := !full || io.window.ready
-  when(io.window.ready) { full := False }
+  val fills  = io.beat.valid && isKept && (io.beat.last || at === Beats - 1)
+  val stays  = full && !io.window.ready
+  val ready  = RegNext(!fills && !stays || io.soon) init False
+  full     := fills || stays
+  io.ready := ready
   when(io.beat.valid) {
-    when(isKept) {
-      beats(at.resized) := io.beat.data
-      full              := io.beat.last || at === Beats - 1
-      at                := at + 1
-    }
+    when(at < OfferedBeats) { beats(at.resized) := io.beat.data }
+    when(isKept) { at := at + 1 }
     when(at === 0) {
       head.port   := io.beat.head.port
       head.length := io.beat.head.original
@@ -48,6 +59,33 @@ case class HeaderWindow() extends Component {
   io.window.valid := full
   io.window.bytes := beats.asBits
   io.window.facts := head
+
+  /** Keeps all beats of two frames. A dword from byte 14 on consists of a half with an odd number, of
+    * all halves of a beat, and the next half. So it is read from two memories.
+    */
+  val look = new Area {
+    val gathers = RegInit(False) // The part of the memories for the frame that is gathered.
+    when(fills) { gathers := !gathers }
+    val taken  = RegNextWhen(!gathers, io.window.fire)
+    val halves = io.beat.data.subdivideIn(16 bits)
+    val writes = io.beat.valid && isKept
+
+    /** Stores the given halves of each beat, and returns the one that has the number `index`. */
+    def stored(parts: Seq[Bits], index: UInt): Bits = {
+      val memory = Mem(Bits(parts.map(widthOf(_)).sum bits), 2 * Beats)
+      memory.addAttribute("ram_style", "distributed")
+      memory.write(gathers.asUInt @@ at.resize(log2Up(Beats)), Cat(parts), writes)
+      val row = memory.readAsync(taken.asUInt @@ (index >> 3))
+      row.subdivideIn(parts.size slices)(index(2 downto 0))
+    }
+    val odd                        = (0 until 8).map(i => halves(2 * i + 1))
+    val even                       = (0 until 8).map(i => halves(2 * i))
+    val first                      = stored(odd, io.place + 3)
+    val second                     = stored(even, io.place + 4)
+    val Seq(one, two, three, four) = Seq(first, second).flatMap(_.subdivideIn(8 bits))
+    io.word  := one ## two ## three ## four
+    io.flags := stored(odd.map(_(15 downto 8)), io.place + (3 + FrameParser.TcpFlagsDword))
+  }
 
   /** Finds the VLAN tags. They and the EtherType are in the frame's first beat. */
   val tags = new Area {
@@ -71,6 +109,7 @@ case class HeaderWindow() extends Component {
 
 object HeaderWindow {
   val Beats         = 4
+  val OfferedBeats  = 2
   val EthernetBytes = 14
   val Dwords        = (Beats * Frames.BeatBytes - EthernetBytes) / 4
   val DwordWidth    = log2Up(Dwords + 1)
@@ -82,9 +121,9 @@ object HeaderWindow {
     val bytes  = UInt(Frames.LengthWidth bits) // Bytes of the frame that its beats carry.
   }
 
-  /** The first 128 bytes of a frame. Bytes beyond the end of a shorter frame have any value. */
+  /** The first 64 bytes of a frame. Bytes beyond the end of a shorter frame have any value. */
   case class Headers() extends Bundle {
-    val bytes     = Bits(8 * Beats * Frames.BeatBytes bits)
+    val bytes     = Bits(8 * OfferedBeats * Frames.BeatBytes bits)
     val facts     = Facts()
     val tags      = UInt(2 bits)          // Number of VLAN tags, 0 to 2.
     val vlan      = Bits(12 bits)

@@ -19,5 +19,9 @@ case class ParserDut() extends Component {
   val parser = FrameParser()
   window.io.beat << io.frames.continueWhen(window.io.ready).toFlow
   parser.io.window << window.io.window
+  window.io.soon  := parser.io.soon
+  window.io.place := parser.io.place
+  parser.io.word  := window.io.word
+  parser.io.flags := window.io.flags
   io.key << parser.io.key
 }
