@@ -37,7 +37,9 @@ case class Spread(key: BigInt = Toeplitz.Symmetric) extends Component {
       (io.key.sourcePort.asBits ## io.key.destinationPort.asBits) | B(0, 32 bits)
     val six  = io.key.source ## io.key.destination ## ports
     val four = io.key.source(127 downto 96) ## io.key.destination(127 downto 96) ## ports
-    hash.io.input := io.key.ipv6 ? six | (four ## B(0, Toeplitz.InputBits - 96 bits))
+    // With a key that repeats, IPv4 has the same hash in the places of IPv6, for the rest is 0.
+    hash.io.input := (if (Toeplitz.repeats(key)) six
+                      else io.key.ipv6 ? six | (four ## B(0, Toeplitz.InputBits - 96 bits)))
   }
 
   val framePort = Delay(io.key.port, 2)

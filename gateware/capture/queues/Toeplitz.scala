@@ -55,6 +55,10 @@ object Toeplitz {
     16
   )
 
+  /** Says whether a bit of the input adds the same to the hash as the bit 16 places before it. */
+  def repeats(key: BigInt): Boolean =
+    (16 until InputBits).forall(bit => window(key, bit) == window(key, bit - 16))
+
   /** Returns the 32 bits of the key that input bit `bit` adds to the hash. */
   def window(key: BigInt, bit: Int): BigInt =
     (key >> (KeyBits - HashBits - bit)) & ((BigInt(1) << HashBits) - 1)
