@@ -36,14 +36,18 @@ case class StagingMemory(p: CaptureParam) extends Component {
   }
 
   val UnitBits = 8 * CaptureParam.UnitBytes
+  val Units    = CaptureParam.BeatUnits
+  val units    = io.write.data.subdivideIn(UnitBits bits)
   val lanes =
     for (i <- 0 until CaptureParam.BeatUnits) yield new Area {
       val memory = Mem(Bits(UnitBits bits), p.cells * CaptureParam.CellRows)
       memory.addAttribute("ram_style", "ultra")
       val unit = U(i, 2 bits) - io.write.turn
+      // Which unit the lane gets is chosen by `turn` itself: by `unit` it would take more LUTs.
+      val byTurn = Vec((0 until Units).map(turn => units((i - turn + Units) % Units)))
       memory.write(
         address = RegNext((io.write.turn > i) ? io.write.behind | io.write.row),
-        data = RegNext(io.write.data.subdivideIn(UnitBits bits)(unit)),
+        data = RegNext(byTurn(io.write.turn)),
         enable = RegNext(io.write.valid && unit.resize(3) < io.write.units) init False
       )
       val word = memory.readSync(io.read.payload, io.read.valid)
