@@ -43,7 +43,8 @@ case class RingLimit(queueWidth: Int = 0) extends Component {
   val target = RegNext(io.select)
   val came   = RegNext(io.limit.valid) init False
   val grows  = Bool()
-  val limits = QueueState(UInt(Width bits), target, grows, cleared)(_ => U(0, Width bits))
+  val limits =
+    QueueState(UInt(Width bits), target, grows, cleared, late = true)(_ => U(0, Width bits))
   grows       := came && latest > limits.now
   limits.next := latest
 
