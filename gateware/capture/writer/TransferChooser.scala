@@ -94,17 +94,24 @@ case class TransferChooser(p: CaptureParam) extends Component {
   }
 
   val report = new Area {
-    case class Report() extends Bundle {
-      val pages    = UInt(52 bits) // Full cells (4 KiB each) sent since `clear`.
-      val position = UInt(64 bits)
-      val records  = UInt(64 bits)
-      val changed  = Bool()
+    case class Due() extends Bundle {
+      val changed = Bool()
       // Full cells sent since the last status line, at most CellsPerLine.
       val cells = UInt(3 bits)
     }
-    val state   = QueueState(Report(), queue, fired, cleared)(QueueState.zero(Report()))
-    val now     = state.now
-    val next    = state.next
+    val state = QueueState(Due(), queue, fired, cleared)(QueueState.zero(Due()))
+    val now   = state.now
+    val next  = state.next
+
+    // These counts have own states, so that they are written only when they change. They are read
+    // two cycles after that at the earliest.
+    val fills, moves = Bool()
+    private def count(bits: Int, writes: Bool) =
+      QueueState(UInt(bits bits), queue, writes, cleared, late = true)(_ => U(0, bits bits))
+    val pages    = count(52, fills) // Full cells (4 KiB each) sent since `clear`.
+    val position = count(64, moves)
+    val records  = count(64, moves)
+
     val pending = RegInit(False) // A status line was chosen and has not been sent yet.
     val often   = now.cells >= CaptureParam.CellsPerLine
   }
@@ -164,27 +171,29 @@ case class TransferChooser(p: CaptureParam) extends Component {
       sent.state.next.whole.units   := 0
       sent.state.next.whole.records := 0
       sent.state.next.cells         := sent.cells + 1
-      next.pages                    := report.now.pages + 1
     }
     when(isFull && !report.often) { next.cells := report.now.cells + 1 }
-    when(choose.moves) {
-      next.changed  := True
-      next.position := (report.now.pages @@ U(0, 12 bits)) + (whole.units @@ U(0, 3 bits))
-      next.records  := report.now.records + (whole.records - sent.whole.records)
-    }
+    when(choose.moves) { next.changed := True }
   }
+  report.fills         := fired && data && isFull
+  report.moves         := fired && data && choose.moves
+  report.pages.next    := report.pages.now + 1
+  report.position.next := (report.pages.now @@ U(0, 12 bits)) + (whole.units @@ U(0, 3 bits))
+  report.records.next  := report.records.now + (whole.records - sent.whole.records)
   when(io.lineSent) { report.pending := False }
   when(line) {
     next.changed := False
     next.cells   := 0
   }
   when(fired && line) { report.pending := True }
-  val position = report.state.of(io.select).position
+  val position = report.position.of(io.select)
   val shown    = if (p.several) RegNext(position) else position
   io.position := shown
+  // The counts are right in the cycle after the line was chosen, and the queue is still the same.
+  val chosen = RegNext(fired && line) init False
   val content = RegNextWhen(
-    io.now.asBits ## io.lost.asBits ## report.now.records.asBits ## report.now.position.asBits,
-    fired && line
+    io.now.asBits ## io.lost.asBits ## report.records.now.asBits ## report.position.now.asBits,
+    chosen
   )
   io.line   := content
   io.lineOf := RegNextWhen(queue, fired && line)
