@@ -12,7 +12,7 @@ import lanebox.vocabulary.Frames
 
 /** Counts the frames that rules discard, once by rule and once by the frame's port.
   *
-  * Both tables count the same frames, and a snapshot copies them at the same moment.
+  * Each frame is in both accounts or in none, also in a snapshot.
   */
 case class DiscardAccounts() extends Component {
   val io = new Bundle {
@@ -24,24 +24,17 @@ case class DiscardAccounts() extends Component {
     val index   = in UInt (DiscardAccounts.IndexWidth bits)
     val account = out(AccountTable.Account())
   }
-  val (toRules, toPorts) = StreamFork2(io.discards)
-  val rules              = table(toRules, toRules.rule)
-  val ports              = table(toPorts, toPorts.port)
-  val shown              = RegNext(io.index.msb)
-  io.account := shown ? ports.io.account | rules.io.account
-  io.busy    := rules.io.busy || ports.io.busy
-
-  private def table(discards: Stream[DiscardAccounts.Discard], entry: UInt): AccountTable = {
-    val table = AccountTable(entry.getWidth)
-    val count = AccountTable.Count(entry.getWidth)
-    count.entry := entry
-    count.bytes := discards.bytes
-    table.io.counts << discards.translateWith(count)
-    table.io.clear    := io.clear
-    table.io.snapshot := io.snapshot
-    table.io.index    := io.index.resized
-    table
-  }
+  val table = AccountTable(DiscardAccounts.IndexWidth, twice = true)
+  val count = AccountTable.Count(Frames.PortWidth, twice = true)
+  count.entry := io.discards.rule
+  count.other := io.discards.port
+  count.bytes := io.discards.bytes
+  table.io.counts << io.discards.translateWith(count)
+  table.io.clear    := io.clear
+  table.io.snapshot := io.snapshot
+  table.io.index    := io.index
+  io.account        := table.io.account
+  io.busy           := table.io.busy
 }
 
 object DiscardAccounts {
