@@ -19,7 +19,7 @@ import spinal.lib._
   * for a snapshot: a frame comes in every third cycle at the most.
   *
   * With `twice` each frame is counted in account `entry` of the lower half of the table, and in
-  * account `other` of the upper half. Both or none of these are in a snapshot. Such a table is small.
+  * account `other` of the upper half. Both or none are in a snapshot. Such a table is small.
   */
 case class AccountTable(width: Int, twice: Boolean = false) extends Component {
   val io = new Bundle {
@@ -57,7 +57,7 @@ case class AccountTable(width: Int, twice: Boolean = false) extends Component {
     val active = left =/= 0
     val clears = active && next(width)
     // A frame may still be on the way to its account in a large table, or to its second account,
-    // when a snapshot or clear begins. The walk over all accounts waits until that frame is counted,
+    // when a snapshot or clear begins. The walk over all accounts waits until it is counted,
     // so the copy includes the frame.
     val steps = if (large || twice) active && !adds && !half else active
     when(steps) { left := next }

@@ -60,7 +60,7 @@ case class HeaderWindow() extends Component {
   io.window.bytes := beats.asBits
   io.window.facts := head
 
-  /** Keeps all beats of two frames. A dword from byte 14 on consists of a half with an odd number, of
+  /** Keeps all beats of two frames. A dword from byte 14 on is a half with an odd number, of
     * all halves of a beat, and the next half. So it is read from two memories.
     */
   val look = new Area {

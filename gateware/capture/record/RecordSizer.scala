@@ -46,7 +46,7 @@ case class RecordSizer(queueWidth: Int = 0) extends Component {
   sized.dwords   := frame.dwords
   sized.plain    := units(flags)
   sized.counting := units(flags + RecordSizer.DropsDwords)
-  // MbufPlacer decides on a frame late in a cycle. The path ends in the stage before this one, whose
+  // MbufPlacer decides on a frame late in a cycle. The path ends in the stage before, whose
   // `ready` is a register. So that stage takes a frame in every second cycle at the most.
   io.sized << counted.out.translateWith(sized).m2sPipe()
   io.busy := counted.out.valid || io.sized.valid
