@@ -60,6 +60,6 @@ class Sized(Structure):
 def field_names(structure: Structure | type[Structure]) -> list[str]:
     """Return the names of a ctypes structure's fields, in the order of its declaration.
 
-    The field `struct_size`, which says nothing about a card, is left out.
+    The fields `struct_size` and `reserved`, which say nothing about a card, are left out.
     """
-    return [field[0] for field in structure._fields_ if field[0] != "struct_size"]
+    return [field[0] for field in structure._fields_ if field[0] not in ("struct_size", "reserved")]
