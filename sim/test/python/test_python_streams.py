@@ -326,8 +326,8 @@ def test_looks_have_their_rules(card):
     """card.receive() refuses with a sentence a polling interval outside 10 us to 1 s, and
     `adaptive` without an interval."""
     for options, sentence in (
-        ({"poll": 9e-6}, "every 9 us: it must be from 10 to 1000000"),
-        ({"adaptive": True}, "without a time between two"),
+        ({"poll": 9e-6}, "poll_us of 9 us: it must be 0, or from 10 to 1000000"),
+        ({"adaptive": True}, "set poll_us to the time between two polls"),
     ):
         with pytest.raises(OSError, match=sentence), card.receive(**options):
             pass
@@ -341,7 +341,7 @@ def test_looks_have_their_rules(card):
         ({"limit": -1}, "limit: -1 does not fit into 64 bits"),
         ({"flush": -1, "packets": True}, "flush: -1 is no time in seconds"),
         ({"poll": -1}, "poll: -1 is no time in seconds"),
-        ({"poll": 1e-7}, "a look every 1 us: it must be from 10"),
+        ({"poll": 1e-7}, "poll_us of 1 us: it must be 0, or from 10"),
         ({"flush": 1.5, "packets": True}, "a flush time of 1500000 us: it must be at most"),
     ],
     ids=str,

@@ -413,7 +413,7 @@ def test_an_interface_of_a_queue_waits_for_queue_0(tool, tmp_path):
         ),
         (["--queues", "2", "--rule", "port=1 queue=7"], "rule 0 names queue 7: the card has 4"),
         (["--spread", "wide"], "--spread wide: it must be hash, port or none"),
-        (["--cpus", "a"], "--cpus a: it must be numbers with commas between"),
+        (["--cpus", "a"], "--cpus a: it must be 1 to 16 numbers with commas"),
         (["--queue", "1", "--queues", "2"], "--queue and --queues: choose one of them"),
         (["--queue", "1", "--generate", "64"], "the generator belongs to the capture of queue 0"),
     ],
