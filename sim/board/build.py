@@ -62,10 +62,10 @@ VERILATOR_FLAGS = [
     "-Wno-style",
     "-Wwarn-WIDTH",  # check_pins() needs Verilator's warnings about the widths of ports
 ]
-# Verilator's own default is -Os, which halves the simulation speed. A board with sanitizers makes
-# short runs, and -O2 takes longer to compile than it saves.
+# Verilator's own default is -Os, which halves the simulation speed. A board with sanitizers or
+# waves makes short runs, and -O2 takes longer to compile than it saves.
 OPTIMISATION = ["OPT_FAST=-O2", "OPT_SLOW=-O0", "OPT_GLOBAL=-O2"]
-SANITIZED = ["OPT_FAST=-O1", "OPT_SLOW=-O0", "OPT_GLOBAL=-O1"]
+QUICK = ["OPT_FAST=-O1", "OPT_SLOW=-O0", "OPT_GLOBAL=-O1"]
 CXX_FLAGS = "-std=c++17 -Wall -Wextra"
 # -g is left out: debug information contains the build's folder, so ccache would never hit.
 SANITIZERS = "-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer"
@@ -97,7 +97,7 @@ def build_board(
     flags += ["-CFLAGS", CXX_FLAGS]
     if sanitize:
         flags += ["-CFLAGS", SANITIZERS, "-LDFLAGS", SANITIZERS]
-    optimisation = SANITIZED if sanitize else OPTIMISATION
+    optimisation = QUICK if sanitize or waves else OPTIMISATION
     digest = _digest(sources, [*flags, *optimisation])
     binary = CACHE / digest / "board"
     # Boards of other content are built at the same time: a lock has the first digits of the digest
