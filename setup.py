@@ -15,7 +15,7 @@ setup(
     version=runpy.run_path("gateware/numbers.py")["RELEASE"],
     description="Open PCIe DMA and MMIO for UltraScale+, with a board in a box",
     license="BSD-2-Clause",
-    python_requires=">=3.9",
+    python_requires=">=3.11",
     packages=find_packages(include=[name for top in FOLDERS for name in (top, f"{top}.*")]),
     install_requires=["litex==2024.12", "litepcie==2024.12", "migen==0.10.0"],
 )

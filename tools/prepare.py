@@ -7,7 +7,7 @@
 Promises: the program looks for tools and headers, not packages, and installs only what is missing.
 Python packages have the versions and hashes of tools/requirements.lock. It may be run again at any
 time: that takes a fraction of a second when nothing is missing, and completes the work of an
-interrupted run. It needs Python 3.9 and the standard library only. QEMU and the guest's kernel are
+interrupted run. It needs Python 3.11 and the standard library only. QEMU and the guest's kernel are
 fetched by sim/guest, not here.
 
 Exit status: 0 everything is there, 1 something failed or (--check) is missing, 2 root is needed.
@@ -27,14 +27,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Optional
 
-PYTHON = (3, 9)
+PYTHON = (3, 11)
 # The check of Python's version must run, and give its message, on Python 3.6, too. So nothing
 # before it needs a newer Python, and the rest of the file parses with 3.6. That rules out `from
 # __future__ import annotations`, which 3.6 does not know.
 if sys.version_info < PYTHON:
     sys.exit(
-        f"error: {sys.executable} is Python {platform.python_version()}, and 3.9 is the least that "
-        "will do. Name another one: `make PYTHON=python3.11 ...`."
+        f"error: {sys.executable} is Python {platform.python_version()}, and 3.11 is the least "
+        "that will do. Name another one: `make PYTHON=python3.11 ...`."
     )
 
 ROOT = Path(__file__).resolve().parents[1]

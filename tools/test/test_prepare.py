@@ -421,7 +421,7 @@ def test_an_old_python_hears_it_in_a_sentence():
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 1
     assert re.fullmatch(
-        r"error: \S+ is Python \S+, and 3.9 is the least.*`make PYTHON=.*\n", done.stderr
+        r"error: \S+ is Python \S+, and 3.11 is the least.*`make PYTHON=.*\n", done.stderr
     )
 
 
