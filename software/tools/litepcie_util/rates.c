@@ -10,7 +10,6 @@
 #include <math.h>
 #include <string.h>
 
-
 /* The read completion boundary (RCB) in bytes if it is not known. An RCB of 128 bytes is rare. */
 #define USUAL_RCB	64u
 #define SHORT_TAGS	LITEPCIE_SHORT_READ_TAGS
