@@ -88,8 +88,8 @@ def count(msix: bool, names: list[str], *commands: str) -> list[float]:
 
 def test_a_frame_there_and_back_costs_less_than_by_virtio_mmio():
     """Transmission and interrupt of a frame of 64 bytes take fewer instructions by our transport
-    with MSI-X than by virtio_mmio. With MSI they take at most a tenth more: litepcie.ko finds each
-    cause, and a notification has the ring's index in it."""
+    with MSI-X than by virtio_mmio. With MSI they take at most a twentieth more: litepcie.ko finds
+    the cause, and a notification has the ring's index in it."""
     msi, mmio = count(False, ["msi", "mmio"], "load; ready; counted msi", BY_MMIO, "counted mmio")
     (msix,) = count(True, ["msix"], "load; ready; counted msix")
-    assert msix < mmio and msi <= 1.10 * mmio
+    assert msix < mmio and msi <= 1.05 * mmio
