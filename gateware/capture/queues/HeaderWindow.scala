@@ -83,8 +83,9 @@ case class HeaderWindow() extends Component {
     val first                      = stored(odd, io.place + 3)
     val second                     = stored(even, io.place + 4)
     val Seq(one, two, three, four) = Seq(first, second).flatMap(_.subdivideIn(8 bits))
+    val flags = stored(odd.map(_(15 downto 8)), io.place + (3 + FrameParser.TcpFlagsDword))
     io.word  := one ## two ## three ## four
-    io.flags := stored(odd.map(_(15 downto 8)), io.place + (3 + FrameParser.TcpFlagsDword))
+    io.flags := flags
   }
 
   /** Finds the VLAN tags. They and the EtherType are in the frame's first beat. */
