@@ -8,6 +8,7 @@ import signal
 import pytest
 
 from tools import recall
+from tools.testing import times
 
 pytest_plugins = ["tools.testing.fixtures"]
 
@@ -74,6 +75,13 @@ def pytest_runtest_makereport(item, call):
 
 
 def pytest_terminal_summary(terminalreporter):
+    """Say which files took the time, and how many tests were not run because they had passed."""
+    found = [report for kind in terminalreporter.stats.values() for report in kind]
+    table = times.lines(each for each in found if isinstance(each, pytest.TestReport))
+    if table:
+        terminalreporter.section("slowest files")
+    for line in table:
+        terminalreporter.write_line(line)
     passed = terminalreporter.stats.get("passed", [])
     count = sum(RECALLED in map(tuple, report.user_properties) for report in passed)
     if count:
