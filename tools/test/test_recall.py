@@ -64,11 +64,10 @@ SIDE_BY_SIDE = ("-n", "2", "--dist", "loadgroup")
 def prepared(tmp_path_factory):
     """Make a repository in which every test has passed once and so has left a stamp."""
     root = tmp_path_factory.mktemp("recall")
-    for name in ("conftest.py", "tools/recall.py"):
+    for name in ("conftest.py", "tools/recall.py", "tools/testing/times.py"):
         (root / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, root / name)
     (root / "tools" / "__init__.py").touch()
-    (root / "tools" / "testing").mkdir()
     (root / "tools" / "testing" / "fixtures.py").touch()
     (root / "pyproject.toml").write_text(
         "[tool.pytest.ini_options]\n"
