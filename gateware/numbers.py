@@ -146,6 +146,7 @@ CAPTURE_CELLS    = 256
 CAPTURE_CELLS_PER_LINE = 4
 CAPTURE_LENGTH_BITS    = 14 # Width of the length of a frame, in bytes.
 CAPTURE_PORT_BITS      = 4  # Width of the number of the port that a frame comes from.
+CAPTURE_NET_PORT       = 14 # The port of the net device's frames; the user slot's has the number 15.
 CAPTURE_QUEUES         = (1, 2, 4, 8, 16) # The numbers of queues that a capture block may have.
 CAPTURE_QUEUE_BITS     = 4  # Width of the number of a queue.
 CAPTURE_SPREAD_BITS    = 7  # Width of the number of an entry of the table that names queues.
@@ -453,6 +454,7 @@ CSR_LOCATIONS = {
     "module0":          25,
     "module1":          26,
     "management":       27,
+    "capture_net":      28,
 }
 
 # Counters and indicators --------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from litepcie.frontend.wishbone import LitePCIeWishboneMaster
 from litex.soc.integration.soc import SoCRegion
 
 from gateware import numbers
+from gateware.capture.player.net_registers import add_net_frames
 from gateware.capture.player.registers import add_player
 from gateware.capture.registers import add_capture, needs_capture
 from gateware.card.services import add_card
@@ -49,6 +50,7 @@ class LaneboxSoC(RegisterBridgeSoC):
     CPU. `clock` is the user clock in Hz. `compat` is a key of COMPAT in windows.py."""
     csr_map = numbers.CSR_LOCATIONS
     msix    = None # The registers of the MSI-X table, if MSI-X is built.
+    capture_net = None # The registers of the net device's frames, if they can be recorded.
     causes  = 0    # Number of interrupt causes that have been given their bit.
 
     def __init__(self, platform, pads, leds, target, endpoint = "lanebox", mmio = "bridge",
@@ -107,8 +109,10 @@ class LaneboxSoC(RegisterBridgeSoC):
         self.activity = Activity(self.pcie_dma0.busy, self.pcie_phy.msi_busy,
             self.pcie_endpoint.busy, self.host_busy, self.user.busy)
         self.busy     = self.activity.busy
-        add_capture(self, capture) # Capture and virtio add their `busy` and interrupt causes.
+        # Capture and virtio add their `busy` and interrupt causes.
+        add_capture(self, capture, with_net=virtio is not None)
         add_virtio(self, virtio)
+        add_net_frames(self)
         add_card(self, card, firmware, self.pcie_phy._link_status.fields.status)
         self.leds = Leds(leds, self.device_time.time, self.pcie_phy._link_status.fields.status)
 

@@ -9,19 +9,20 @@ import spinal.lib._
 
 import lanebox.capture.accounts.{AccountTable, Accounts}
 import lanebox.capture.generator.Generator
-import lanebox.capture.player.{FrameSources, Player, SlotFrames}
+import lanebox.capture.player.{FrameSources, NetFrames, Player, SlotFrames}
 import lanebox.capture.vocabulary.CaptureParam
 import lanebox.capture.writer.RingSegments
 import lanebox.vocabulary.{Frames, Request}
 
 /** Connects the sources of frames, the generator and the player, with Capture, which records them.
-  * With `fromSlot` the logic in the user slot is a third source, whose frames come from the last
-  * port.
+  * With `fromSlot` the logic in the user slot is a source, too, whose frames come from the last
+  * port. With `fromNet` copies of the net device's frames are recorded while `net.on` is high.
   *
   * `busy` is high while frames are made, recorded or written to host memory, while accounts are
   * copied or cleared, and while a written `wake` is compared with the position.
   */
-case class CaptureUnit(p: CaptureParam, fromSlot: Boolean = false) extends Component {
+case class CaptureUnit(p: CaptureParam, fromSlot: Boolean = false, fromNet: Boolean = false)
+    extends Component {
   setDefinitionName("CaptureUnit")
   val io = new Bundle {
     val settings  = in(Capture.Settings(p))
@@ -48,6 +49,11 @@ case class CaptureUnit(p: CaptureParam, fromSlot: Boolean = false) extends Compo
     val playerIdle = out Bool ()
     val stream     = slave(Stream(Player.StreamBeat()))
     val slot       = fromSlot generate slave(Stream(Fragment(SlotFrames.Beat())))
+    val net = fromNet generate new Bundle {
+      val on             = in Bool ()
+      val received, sent = slave(Flow(Fragment(Frames.Beat())))
+      val lost           = out UInt (32 bits)
+    }
 
     val snapshot     = in Bool ()
     val accountsBusy = out Bool ()
@@ -73,7 +79,7 @@ case class CaptureUnit(p: CaptureParam, fromSlot: Boolean = false) extends Compo
   val capture   = if (p.queues == 1) Capture(p) else CaptureQueues(p)
   val generator = Generator()
   val player    = Player()
-  val sources   = FrameSources(if (fromSlot) 3 else 2)
+  val sources   = FrameSources(2 + Seq(fromSlot, fromNet).count(identity))
 
   generator.io.run      := io.generator.run
   generator.io.mix      := io.generator.mix
@@ -103,6 +109,15 @@ case class CaptureUnit(p: CaptureParam, fromSlot: Boolean = false) extends Compo
     slot.io.stream << io.slot
     sources.io.inputs(2) << slot.io.frames
   }
+  val net = fromNet generate NetFrames()
+  if (fromNet) {
+    net.io.on  := io.net.on
+    net.io.now := io.now
+    net.io.received << io.net.received
+    net.io.sent << io.net.sent
+    io.net.lost := net.io.lost
+    sources.io.inputs.last << net.io.frames
+  }
 
   capture.io.settings := io.settings
   capture.io.clear    := io.clear
@@ -127,7 +142,8 @@ case class CaptureUnit(p: CaptureParam, fromSlot: Boolean = false) extends Compo
 
   val writes = !capture.io.idle || capture.io.accountsBusy || capture.io.calls
   val sends  = if (fromSlot) slot.io.busy else False
-  val makes  = io.generator.run || !generator.io.idle || player.io.busy || sends
+  val copies = if (fromNet) net.io.busy else False
+  val makes  = io.generator.run || !generator.io.idle || player.io.busy || sends || copies
   val works  = RegNext(writes || makes || sources.io.output.valid) init False
   io.busy := works || player.io.busy
 }

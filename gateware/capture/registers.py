@@ -14,6 +14,7 @@ from litex.soc.interconnect.csr import *
 from migen import *
 
 from gateware import numbers
+from gateware.capture.player.net_registers import CaptureNet
 from gateware.capture.queues.registers import CaptureQueues
 from gateware.capture.vocabulary.bits import ACCOUNT_CONTROL, CONTROL, GENERATOR_CONTROL, STATUS
 from gateware.endpoint.departure import Departure
@@ -55,10 +56,11 @@ class Capture(LiteXModule):
 
     `time` is device time in cycles of `cycle_ns`, which must be a power of two. Frames have their
     times in ns since the card's reset. `frames` is the user slot's stream of packets, if it has
-    one: each packet becomes a frame of the last port. `queues` has the registers of several queues.
+    one: each packet becomes a frame of the last port. `queues` has the registers of several queues,
+    and `net` those of the net device's frames.
     """
     def __init__(self, platform, port, time, player, cycle_ns=numbers.TICK_NS, frames=None,
-        queues=None):
+        queues=None, net=None):
         # o, the capture block or a source of frames has work, so device time must run.
         self.busy = Signal()
         self.irq  = Signal() # o, one cycle: the status line is beyond `wake`.
@@ -77,7 +79,9 @@ class Capture(LiteXModule):
         request = stream.Endpoint(layouts.request_layout())
         slot    = {} if frames is None else stream_ports("slot", frames, "sink")
         sort    = {} if queues is None else queues.ports(self)
+        copies  = {} if net is None else net.ports
         verilog = generate("capture.CaptureUnit", **({"fromSlot": "true"} if slot else {}),
+            **({"fromNet": "true"} if copies else {}),
             **({"queues": queues.count} if sort else {}))
         platform.add_source(verilog)
         control, accounts = self._control.fields, self._account_control.fields
@@ -131,6 +135,7 @@ class Capture(LiteXModule):
             **player.ports,
             **slot,
             **sort,
+            **copies,
         )
         self.connect_port(request, port)
         self.departure = departure = Departure()
@@ -266,15 +271,18 @@ class Capture(LiteXModule):
 
 # The capture block in the SoC ---------------------------------------------------------------------
 
-def add_capture(soc, count):
+def add_capture(soc, count, with_net):
     """Adds the capture block with `count` queues to the SoC, if it is not 0. The block writes to
     host memory through a write-only master port of its own, and has an interrupt cause of its own.
+    `with_net`: it can record the frames of a net device.
     """
     if not count:
         return
     soc.capture_queues = CaptureQueues(count) if count > 1 else None
+    soc.capture_net    = CaptureNet() if with_net else None
     port = soc.pcie_endpoint.crossbar.get_master_port(write_only=True, told=True)
     soc.capture = Capture(soc.platform, port, soc.device_time.time, soc.player,
-        cycle_ns = round(1e9/soc.sys_clk_freq), frames=soc.user.frames, queues=soc.capture_queues)
+        cycle_ns = round(1e9/soc.sys_clk_freq), frames=soc.user.frames, queues=soc.capture_queues,
+        net=soc.capture_net)
     soc.busy = soc.busy | soc.capture.busy
     soc.add_interrupts({"CAPTURE": soc.capture.irq})

@@ -136,6 +136,8 @@ BLOCK_TYPES = {
     "capture_queues": BlockType(27, ("select", "control", "rule_data", "rule_index", "spread",
         "discard_index", "discard_frames", "discard_bytes", "queues", "rules", "entries"),
         "Queues of the capture block; rules and a spread that choose a frame's queue"),
+    "capture_net": BlockType(28, ("control", "lost", "port"),
+        "Copies of the net device's frames for the capture block, and their port"),
     "mmio": BlockType(14, ("control", "reads_inside", "read_slots"),
         "MMIO bridge: order of the host's accesses, counters, reads in flight"),
 }

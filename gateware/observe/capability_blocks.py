@@ -173,6 +173,7 @@ def _capture_blocks(soc):
             **{name: values.get(name, name) for name in BLOCK_TYPES["capture"].parameters}),
         _csr_block(soc, "player", control="control", status="status"),
         *_capture_queues_blocks(soc),
+        *_capture_net_blocks(soc),
     ]
 
 def _capture_queues_blocks(soc):
@@ -186,6 +187,13 @@ def _capture_queues_blocks(soc):
     }
     return [_csr_block(soc, "capture_queues",
         **{name: values.get(name, name) for name in BLOCK_TYPES["capture_queues"].parameters})]
+
+def _capture_net_blocks(soc):
+    """Returns a list with the table's entry for the net device's frames; empty without them."""
+    if soc.capture_net is None:
+        return []
+    return [_csr_block(soc, "capture_net",
+        control="control", lost="lost", port=numbers.CAPTURE_NET_PORT)]
 
 def _card_blocks(soc):
     """Returns the table's entries for the card services; empty if the card has none."""

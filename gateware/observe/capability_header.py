@@ -119,6 +119,9 @@ def c_header():
         "queue_place": capture_bits.QUEUES_SPREAD["queue"]})
     lines += _of_numbers("CAPTURE_QUEUE_BITS", "CAPTURE_RULE_BITS", "CAPTURE_WORD_BITS",
         "CAPTURE_SPREAD_BITS")
+    lines += ["", "/* Capture of a net device's frames: bit of the register control */"]
+    lines += _defines("CAPTURE_NET_BIT_", {name: f"(1u << {bit})"
+        for name, bit in capture_bits.NET_CONTROL.items()})
     lines += ["", "/* Rule of the capture queues: its words; lowest bits of their fields */"]
     lines += _defines("CAPTURE_RULE_", capture_bits.RULE_WORDS)
     for name, fields in (("FACT", capture_bits.RULE_FACTS), ("KIND", capture_bits.RULE_KINDS),

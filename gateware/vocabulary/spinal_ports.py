@@ -39,7 +39,14 @@ def stream_ports(name, endpoint, role, packets=True):
     `role` is the component's: a "sink" takes beats from `endpoint`, a "source" gives beats to it.
     With `packets` the SpinalHDL type is Stream(Fragment(T)), otherwise Stream(T)."""
     given, taken = {"sink": ("i", "o"), "source": ("o", "i")}[role]
-    ports = {f"{given}_{name}_valid": endpoint.valid, f"{taken}_{name}_ready": endpoint.ready}
+    ready = {f"{taken}_{name}_ready": endpoint.ready}
+    return {**flow_ports(name, endpoint, role, packets), **ready}
+
+def flow_ports(name, endpoint, role, packets=True):
+    """Returns the Instance arguments as stream_ports() does, for a SpinalHDL Flow. A Flow cannot
+    wait, so it has no port `ready`."""
+    given = {"sink": "i", "source": "o"}[role]
+    ports = {f"{given}_{name}_valid": endpoint.valid}
     if packets:
         ports[f"{given}_{name}_payload_last"] = endpoint.last
         return {**ports, **record_ports(f"{name}_payload_fragment", endpoint.payload, given)}

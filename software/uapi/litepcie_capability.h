@@ -245,6 +245,12 @@
 #define LITEPCIE_CAPTURE_QUEUES_RULES           9
 #define LITEPCIE_CAPTURE_QUEUES_ENTRIES         10
 
+/* Copies of the net device's frames for the capture block, and their port */
+#define LITEPCIE_BLOCK_CAPTURE_NET              28
+#define LITEPCIE_CAPTURE_NET_CONTROL            0
+#define LITEPCIE_CAPTURE_NET_LOST               1
+#define LITEPCIE_CAPTURE_NET_PORT               2
+
 /* MMIO bridge: order of the host's accesses, counters, reads in flight */
 #define LITEPCIE_BLOCK_MMIO                     14
 #define LITEPCIE_MMIO_CONTROL                   0
@@ -356,6 +362,9 @@
 #define LITEPCIE_CAPTURE_RULE_BITS              4
 #define LITEPCIE_CAPTURE_WORD_BITS              4
 #define LITEPCIE_CAPTURE_SPREAD_BITS            7
+
+/* Capture of a net device's frames: bit of the register control */
+#define LITEPCIE_CAPTURE_NET_BIT_ON             (1u << 0)
 
 /* Rule of the capture queues: its words; lowest bits of their fields */
 #define LITEPCIE_CAPTURE_RULE_FACTS             0

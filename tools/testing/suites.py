@@ -57,6 +57,8 @@ ELSEWHERE: Table = {
     "gateware/capture/player": {
         "PlayerVerilog": "gateware/test/vocabulary/test_spinal_instance.py",
         "registers": "sim/test/util/test_capture_play.py",
+        "net_registers": "sim/test/port/test_board_net_capture.py",
+        "FrameCopy": "NetFramesTest.scala",
         "BlockAligner PacketReader PlayerPace PlayerParam": "PlayerTest.scala",
     },
     "gateware/capture/queues": {

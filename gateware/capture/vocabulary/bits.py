@@ -14,6 +14,7 @@ CONTROL           = {"run": 0, "keep_bad": 1, "lossless": 2, "newest": 3, "clear
 STATUS            = {"idle": 0, "accounts_busy": 1, "generator_idle": 2}
 ACCOUNT_CONTROL   = {"index": 0, "snapshot": 31}
 QUEUES_CONTROL    = {"sort": 0, "by_port": 1, "rules": 8}
+NET_CONTROL       = {"on": 0}
 QUEUES_SPREAD     = {"entry": 0, "queue": 8}
 GENERATOR_CONTROL = {"run": 0, "mix": 1}
 PLAYER_CONTROL    = {"run": 0, "keep_time": 1, "fixed_port": 2, "per_packet": 3, "pace": 4,

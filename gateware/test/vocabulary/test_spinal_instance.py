@@ -181,6 +181,7 @@ COMPONENTS = {
     "capture.Capture": {},
     "capture.CaptureUnit": {},
     "capture.CaptureUnit queues": dict(queues=4),
+    "capture.CaptureUnit net": dict(fromNet="true"),
     "capture.generator.Generator": {},
     "capture.player.Player": {},
     "port.Echo": {},

@@ -1,0 +1,54 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.capture.player
+
+import spinal.core._
+import spinal.lib._
+
+import lanebox.vocabulary.{Frames, Numbers}
+
+/** Copies the frames that a net device receives and sends, for the capture block.
+  *
+  * Both directions have the same port. A frame's flags are those of pcapng's epb_flags: bit 0 for a
+  * frame that was received, bit 1 for one that was sent.
+  *
+  * `lost` counts the frames that found no room since `on` rose. It stops at its largest value.
+  */
+case class NetFrames() extends Component {
+  val io = new Bundle {
+    val on             = in Bool ()
+    val now            = in UInt (64 bits)
+    val received, sent = slave(Flow(Fragment(Frames.Beat())))
+    val frames         = master(Frames())
+    val lost           = out UInt (32 bits)
+    val busy           = out Bool ()
+  }
+  val received = FrameCopy(Numbers.CaptureNetPort, NetFrames.Inbound)
+  val sent     = FrameCopy(Numbers.CaptureNetPort, NetFrames.Outbound)
+  val copies   = Seq(received, sent)
+  received.io.copied << io.received
+  sent.io.copied << io.sent
+  for (copy <- copies) {
+    copy.io.on  := io.on
+    copy.io.now := io.now
+  }
+  val sources = FrameSources(copies.size)
+  for ((input, copy) <- sources.io.inputs.zip(copies)) input << copy.io.frames
+  io.frames << sources.io.output
+  io.busy := copies.map(_.io.busy).orR || sources.io.output.valid
+
+  val lost = Reg(UInt(32 bits)) init 0
+  val news = RegNext(CountOne(copies.map(_.io.lost))) init 0
+  lost := lost +| news.resize(32)
+  when(io.on.rise(initAt = False)) { lost := 0 }
+  io.lost := lost
+}
+
+object NetFrames {
+
+  /** Directions of a frame in pcapng's epb_flags. */
+  val Inbound  = 1
+  val Outbound = 2
+}
