@@ -146,7 +146,7 @@ CAPTURE_CELLS    = 256
 CAPTURE_CELLS_PER_LINE = 4
 CAPTURE_LENGTH_BITS    = 14 # Width of the length of a frame, in bytes.
 CAPTURE_PORT_BITS      = 4  # Width of the number of the port that a frame comes from.
-CAPTURE_NET_PORT       = 14 # The port of the net device's frames; the user slot's has the number 15.
+CAPTURE_NET_PORT       = 14 # Number of the net device's port. The user slot's port is 15.
 CAPTURE_QUEUES         = (1, 2, 4, 8, 16) # The numbers of queues that a capture block may have.
 CAPTURE_QUEUE_BITS     = 4  # Width of the number of a queue.
 CAPTURE_SPREAD_BITS    = 7  # Width of the number of an entry of the table that names queues.
@@ -204,7 +204,9 @@ PCAPNG_USERAPPL    = 4  # Option shb_userappl of a section: the program that wro
 PCAPNG_NAME        = 2  # Option if_name of an interface.
 PCAPNG_TSRESOL     = 9  # Option if_tsresol: the unit of an interface's times.
 PCAPNG_TSOFFSET    = 14 # Option if_tsoffset: seconds to add to an interface's times.
-PCAPNG_FLAGS       = 2  # Option epb_flags of a record.
+PCAPNG_FLAGS       = 2  # Option epb_flags of a record. Its value has the direction of a frame:
+PCAPNG_INBOUND     = 1  # the card's net device received it
+PCAPNG_OUTBOUND    = 2  # or sent it.
 PCAPNG_DROPPED     = 4  # Option epb_dropcount of a record: frames lost before it.
 
 # JTAG IDCODE of each part, without the revision in the upper four bits. Source: OpenOCD's

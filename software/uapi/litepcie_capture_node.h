@@ -116,6 +116,8 @@ struct litepcie_capture_ring {
  *		many of the smallest pieces that any ring has
  *   -EBUSY	another file has the queue, the capture runs, the queue has been started
  *		already, or the file uses read()
+ *   -EPERM	NET without CAP_NET_RAW
+ *   -EOPNOTSUPP	NET, and the card has no net device whose frames it can copy
  *   -EIO		the card was reset while it captured, and STOP has not been called since;
  *		or the card does not stop, so bus mastering is off until it is reset
  */
@@ -140,6 +142,11 @@ struct litepcie_capture_start {
  * limit.
  */
 #define LITEPCIE_CAPTURE_NEWEST		4u
+/*
+ * Flag of START: also record what the card's net device receives and sends.  The
+ * flag needs CAP_NET_RAW, as any capture of the host's network traffic does.
+ */
+#define LITEPCIE_CAPTURE_NET		8u
 
 /*
  * STOP: take no more frames.  When the call returns, all data and the last
@@ -244,7 +251,9 @@ struct litepcie_capture_info {
 	__u64 status_offset;	/* mmap() offset of the status page */
 	__u32 queue;		/* the file's queue; next field: number of the card's queues */
 	__u32 queues;
-	__u64 reserved2[3];
+	/* frames of the net device that the card could not copy to the capture in the last run */
+	__u64 net_lost;
+	__u64 reserved2[2];
 	struct litepcie_capture_port port[LITEPCIE_CAPTURE_PORTS];
 };
 

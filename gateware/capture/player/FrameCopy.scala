@@ -38,8 +38,8 @@ case class FrameCopy(port: Int, flags: Int) extends Component {
   val heads = StreamFifo(Head(), StoreFrames)
 
   // A frame leaves now, so the stores cannot be emptied.
-  val leaves = RegInit(False)
-  val opened = RegInit(False)
+  val leaves  = RegInit(False)
+  val opened  = RegInit(False)
   val emptied = !opened && !leaves
   opened         := io.on && (opened || emptied)
   beats.io.flush := emptied

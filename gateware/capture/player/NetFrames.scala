@@ -25,8 +25,8 @@ case class NetFrames() extends Component {
     val lost           = out UInt (32 bits)
     val busy           = out Bool ()
   }
-  val received = FrameCopy(Numbers.CaptureNetPort, NetFrames.Inbound)
-  val sent     = FrameCopy(Numbers.CaptureNetPort, NetFrames.Outbound)
+  val received = FrameCopy(Numbers.CaptureNetPort, Numbers.PcapngInbound)
+  val sent     = FrameCopy(Numbers.CaptureNetPort, Numbers.PcapngOutbound)
   val copies   = Seq(received, sent)
   received.io.copied << io.received
   sent.io.copied << io.sent
@@ -44,11 +44,4 @@ case class NetFrames() extends Component {
   lost := lost +| news.resize(32)
   when(io.on.rise(initAt = False)) { lost := 0 }
   io.lost := lost
-}
-
-object NetFrames {
-
-  /** Directions of a frame in pcapng's epb_flags. */
-  val Inbound  = 1
-  val Outbound = 2
 }

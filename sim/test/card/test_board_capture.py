@@ -29,7 +29,7 @@ SEGMENT = 1 << 16
 # The capture ring is divided into MBUFs of this many bytes. No record of a packet crosses their
 # end.
 MBUF = 1 << 14
-STATUS = HIGH_MEMORY + 32 * 3  # bus address of the status line that the capture block writes
+STATUS_AT = 32 * 3  # where the capture block writes its status line, in the ring's memory
 # bits of the capture block's register capture_control
 RUN, LOSSLESS, CLEAR = (bits.mask(bits.CONTROL, name) for name in ("run", "lossless", "clear"))
 # bits of the capture block's register capture_status
@@ -96,14 +96,14 @@ class Generated:
 
 class Recorder:
     """The host's side of a recording. It sets the ring up, follows the status line, and copies the
-    bytes of the ring in order into `taken`."""
+    bytes of the ring in order into `taken`. Its memory begins at the bus address `base`."""
 
-    def __init__(self, card, segments):
+    def __init__(self, card, segments, base=HIGH_MEMORY):
         self.card, self.size = card, segments * SEGMENT
-        self.status = card.memory(HIGH_MEMORY, 4096)
+        self.status = card.memory(base, 4096)
         # Each segment has a page of memory in front of it and one behind it, which the card must
         # not write.
-        places = [HIGH_MEMORY + (n + 1) * 4 * SEGMENT for n in range(segments)][::-1]
+        places = [base + (n + 1) * 4 * SEGMENT for n in range(segments)][::-1]
         self.segments = [card.memory(place - 4096, SEGMENT + 8192) for place in places]
         self.taken = bytearray()
         for n, place in enumerate(places):
@@ -112,7 +112,7 @@ class Recorder:
         card.write("capture_last_segment", segments - 1)
         card.write("capture_segment_log2", SEGMENT.bit_length() - 1)
         card.write("capture_mbuf_log2", MBUF.bit_length() - 1)
-        card.write64("capture_status_base", STATUS)
+        card.write64("capture_status_base", base + STATUS_AT)
         card.write("capture_control", CLEAR)
         wait_until(lambda: self.flags(IDLE | ACCOUNTS_BUSY) == IDLE, "the clearing of the accounts")
 
@@ -122,8 +122,7 @@ class Recorder:
     def line(self):
         """Return (position in bytes, records, lost frames, time) from the capture block's status
         line in host memory."""
-        at = STATUS - HIGH_MEMORY
-        return struct.unpack("<4Q", self.status.data[at : at + 32])
+        return struct.unpack("<4Q", self.status.data[STATUS_AT : STATUS_AT + 32])
 
     def start(self, frames, flags=0):
         card = self.card

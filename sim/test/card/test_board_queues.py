@@ -18,7 +18,7 @@ from sim.test.card.test_board_capture import (
     MBUF,
     PORTS,
     SEGMENT,
-    STATUS,
+    STATUS_AT,
     Generated,
     Recorder,
     packets,
@@ -52,7 +52,7 @@ class Queue(Recorder):
         card.write64("capture_segment_base", place)
         card.write("capture_segment_index", 0)
         card.write("capture_last_segment", 0)
-        card.write64("capture_status_base", base + STATUS - HIGH_MEMORY)
+        card.write64("capture_status_base", base + STATUS_AT)
 
     def select(self):
         """Select this queue: from now on the card's registers of a queue act on it."""

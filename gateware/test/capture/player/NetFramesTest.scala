@@ -65,15 +65,15 @@ class NetFramesTest extends AnyFunSuite {
   }
 
   private class Bench(dut: NetFrames, r: Random, largest: Int) {
-    var now    = BigInt(1) << 40
-    var on     = false
-    var wanted = false
-    var run    = 0
-    var held   = 0.0
-    val got    = mutable.ArrayBuffer[(Int, Had)]() // each copy with the run in which it came
-    val data   = mutable.ArrayBuffer[Byte]()
-    var began  = 0
-    val source = Seq(dut.io.received, dut.io.sent).map(new Source(_, r, largest, this))
+    var now          = BigInt(1) << 40
+    var on           = false
+    var wanted       = false
+    var run          = 0
+    var held         = 0.0
+    val got          = mutable.ArrayBuffer[(Int, Had)]() // each copy with the run in which it came
+    val data         = mutable.ArrayBuffer[Byte]()
+    var began        = 0
+    val source       = Seq(dut.io.received, dut.io.sent).map(new Source(_, r, largest, this))
     private val next = Array(0, 0)
 
     dut.io.frames.ready #= false
