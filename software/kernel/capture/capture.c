@@ -130,6 +130,8 @@ int litepcie_capture_halt(struct litepcie_capture *capture, u32 control)
 	u64 before = 0, sum;
 
 	litepcie_be_patient(&patience);
+	if (capture->net)
+		litepcie_capture_put_net(capture, false);
 	put(capture, 0, control);
 	for (;;) {
 		u32 status = litepcie_capture_status(capture);
@@ -403,6 +405,8 @@ static int begin_all(struct litepcie_capture *capture, const struct litepcie_cap
 	}
 	litepcie_cause_enable(capture->card, capture->cause, true);
 	capture->running = true;
+	if (capture->net)
+		litepcie_capture_put_net(capture, start->flags & LITEPCIE_CAPTURE_NET);
 	put(capture, 0, control_of(start->flags) | LITEPCIE_CAPTURE_BIT_CONTROL_RUN);
 	schedule_delayed_work(&capture->watchdog, WATCH_INTERVAL);
 	return 0;

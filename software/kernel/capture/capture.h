@@ -73,6 +73,9 @@ struct litepcie_capture {
 	/* capability entry of the block CAPTURE_QUEUES; NULL: the capture has one queue */
 	const struct litepcie_block	*sorter;
 	void __iomem			*sorter_regs;
+	/* capability entry of the block CAPTURE_NET; NULL: no net device can be captured */
+	const struct litepcie_block	*net;
+	void __iomem			*net_regs;
 	/*
 	 * interrupt cause that the card raises when a queue's position has passed its register wake
 	 */
@@ -155,6 +158,8 @@ void litepcie_capture_write(struct litepcie_capture *capture, unsigned int param
 u32 litepcie_capture_read(struct litepcie_capture *capture, unsigned int parameter, u32 offset);
 void litepcie_sorter_put(struct litepcie_capture *capture, unsigned int parameter, u32 value);
 u64 litepcie_sorter_get64(struct litepcie_capture *capture, unsigned int parameter);
+void litepcie_capture_put_net(struct litepcie_capture *capture, bool on);
+u32 litepcie_capture_net_lost(struct litepcie_capture *capture);
 void litepcie_queue_put(struct litepcie_capture_queue *queue, unsigned int parameter, u32 offset,
 			u32 value);
 void litepcie_queue_put64(struct litepcie_capture_queue *queue, unsigned int parameter, u64 value);
@@ -167,6 +172,7 @@ u32 litepcie_capture_status(struct litepcie_capture *capture);
 int litepcie_capture_await(struct litepcie_capture *capture, u32 mask, u32 value);
 bool litepcie_capture_is_usable(const struct litepcie_block *block);
 const struct litepcie_block *litepcie_capture_find_sorter(struct litepcie *card);
+const struct litepcie_block *litepcie_capture_find_net(struct litepcie *card);
 
 /*
  * State of a wait for the capture block.  The wait fails if the block makes no progress for long.

@@ -142,6 +142,8 @@ static int get_info(struct litepcie_capture_file *file, struct litepcie_capture_
 	info->queues = capture->queues;
 	info->staging_bytes = litepcie_parameter(capture->block, LITEPCIE_CAPTURE_STAGING_BYTES);
 	info->most_segments = litepcie_parameter(capture->block, LITEPCIE_CAPTURE_SEGMENTS);
+	if (capture->net)
+		info->net_lost = litepcie_capture_net_lost(capture);
 	err = litepcie_capture_generated(capture, info);
 	if (!err && ask & LITEPCIE_CAPTURE_ASK_ACCOUNTS)
 		err = litepcie_capture_accounts(queue, info);

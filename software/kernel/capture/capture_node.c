@@ -238,6 +238,9 @@ static void set_up_queues(struct litepcie_capture *capture)
 		capture->queues = litepcie_parameter(capture->sorter,
 						     LITEPCIE_CAPTURE_QUEUES_QUEUES);
 	}
+	capture->net = litepcie_capture_find_net(capture->card);
+	if (capture->net)
+		capture->net_regs = capture->card->bar0 + capture->net->offset;
 	for (unsigned int n = 0; n < capture->queues; n++) {
 		queue = &capture->queue[n];
 		queue->capture = capture;

@@ -16,6 +16,7 @@
  * the card may still write to that queue's ring.  So that ring stays until the capture stops.
  */
 
+#include <linux/capability.h>
 #include <linux/log2.h>
 
 #include "capture.h"
@@ -245,7 +246,8 @@ int litepcie_capture_check_first(const struct litepcie_capture_file *file)
 static bool is_start(const struct litepcie_capture_queue *queue,
 		     const struct litepcie_capture_start *start)
 {
-	u32 known = LITEPCIE_CAPTURE_KEEP_BAD | LITEPCIE_CAPTURE_LOSSLESS | LITEPCIE_CAPTURE_NEWEST;
+	u32 known = LITEPCIE_CAPTURE_KEEP_BAD | LITEPCIE_CAPTURE_LOSSLESS |
+		    LITEPCIE_CAPTURE_NEWEST | LITEPCIE_CAPTURE_NET;
 
 	return !(start->flags & ~known) && start->snap <= LITEPCIE_CAPTURE_FRAME_MOST &&
 	       start->wait_cycles <= WAIT_CYCLES_MOST && !start->reserved &&
@@ -254,9 +256,22 @@ static bool is_start(const struct litepcie_capture_queue *queue,
 }
 
 /*
+ * Returns 0 if a run of these @flags may record the frames of the card's net device, or does not.
+ * These frames are the host's network traffic, so CAP_NET_RAW is needed, as for a packet socket.
+ */
+static int check_net(const struct litepcie_capture *capture, u32 flags)
+{
+	if (!(flags & LITEPCIE_CAPTURE_NET))
+		return 0;
+	if (!capture->net)
+		return -EOPNOTSUPP;
+	return capable(CAP_NET_RAW) ? 0 : -EPERM;
+}
+
+/*
  * LITEPCIE_IOCTL_CAPTURE_START: start the file's queue.  Returns -EBUSY if the queue runs or the
  * file uses read(), -EINVAL if @start is not valid, and the errors of
- * litepcie_capture_check_owner() and litepcie_capture_begin().  The caller is between
+ * litepcie_capture_check_owner(), check_net() and litepcie_capture_begin().  The caller is between
  * litepcie_enter() and litepcie_exit().
  */
 int litepcie_capture_start_file(struct litepcie_capture_file *file,
@@ -271,6 +286,8 @@ int litepcie_capture_start_file(struct litepcie_capture_file *file,
 		err = -EBUSY;
 	if (!err && !is_start(file->queue, start))
 		err = -EINVAL;
+	if (!err)
+		err = check_net(capture, start->flags);
 	if (!err) {
 		WRITE_ONCE(file->wake, 0);
 		err = litepcie_capture_begin(file->queue, start, LITEPCIE_CAPTURE_RUN_RING);

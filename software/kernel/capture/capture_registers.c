@@ -69,6 +69,20 @@ u64 litepcie_sorter_get64(struct litepcie_capture *capture, unsigned int paramet
 	return get64(capture->sorter_regs + litepcie_parameter(capture->sorter, parameter));
 }
 
+/* Let the card copy the frames of its net device to the capture, or not. */
+void litepcie_capture_put_net(struct litepcie_capture *capture, bool on)
+{
+	u32 control = litepcie_parameter(capture->net, LITEPCIE_CAPTURE_NET_CONTROL);
+
+	writel(on ? LITEPCIE_CAPTURE_NET_BIT_ON : 0, capture->net_regs + control);
+}
+
+u32 litepcie_capture_net_lost(struct litepcie_capture *capture)
+{
+	return readl(capture->net_regs +
+		     litepcie_parameter(capture->net, LITEPCIE_CAPTURE_NET_LOST));
+}
+
 /* Registers of the selected queue ----------------------------------------- */
 
 /*
@@ -253,6 +267,23 @@ const struct litepcie_block *litepcie_capture_find_sorter(struct litepcie *card)
 		    LITEPCIE_CAPTURE_RULES ||
 	    litepcie_parameter(block, LITEPCIE_CAPTURE_QUEUES_ENTRIES) !=
 		    LITEPCIE_CAPTURE_SPREAD)
+		return NULL;
+	return block;
+}
+
+/*
+ * Returns the capability entry of the block CAPTURE_NET, by which the frames of the card's net
+ * device are captured.  Returns NULL if the card has none that the driver knows.
+ */
+const struct litepcie_block *litepcie_capture_find_net(struct litepcie *card)
+{
+	const struct litepcie_block *block =
+		litepcie_block_find(card, LITEPCIE_BLOCK_CAPTURE_NET, 0);
+
+	if (!block || block->bar || block->version != 1 ||
+	    block->parameters <= LITEPCIE_CAPTURE_NET_LOST ||
+	    !holds(block, LITEPCIE_CAPTURE_NET_CONTROL, 4) ||
+	    !holds(block, LITEPCIE_CAPTURE_NET_LOST, 4))
 		return NULL;
 	return block;
 }

@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -21,6 +22,8 @@
 
 #include "uapi/litepcie.h"
 #include "uapi/litepcie_capability.h"
+
+bool capable(int capability);
 
 #define LITEPCIE_CARD_H
 #define LITEPCIE_COMPAT_H

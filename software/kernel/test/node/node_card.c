@@ -11,6 +11,7 @@
 
 #define BLOCK	0x1000u
 #define SORTER	0x2000u
+#define NET	0x3000u
 #define LINE	32	/* bytes of a queue's status line, which the card writes */
 
 static const u32 parameters[] = {
@@ -25,17 +26,20 @@ static const u32 sorter_parameters[] = {
 	0, 4, 8, 0xc, 0x10, 0x14, 0x18, 0x20, QUEUES, LITEPCIE_CAPTURE_RULES,
 	LITEPCIE_CAPTURE_SPREAD,
 };
+static const u32 net_parameters[] = { 0, 4, LITEPCIE_CAPTURE_PORTS - 2 };
 static const struct litepcie_block blocks[] = {
 	{ LITEPCIE_BLOCK_CAPTURE, 1, 0, 0, BLOCK, 0x1000, ARRAY_SIZE(parameters), parameters },
 	{ LITEPCIE_BLOCK_CAPTURE_QUEUES, 1, 0, 0, SORTER, 0x1000, ARRAY_SIZE(sorter_parameters),
 	  sorter_parameters },
+	{ LITEPCIE_BLOCK_CAPTURE_NET, 1, 0, 0, NET, 0x1000, ARRAY_SIZE(net_parameters),
+	  net_parameters },
 };
-static u8 bar0[0x3000];
+static u8 bar0[0x4000];
 static struct pci_dev pdev;
 
 struct made_card made;
 struct litepcie card = { .pdev = &pdev, .bar0 = bar0, .target = "test" };
-bool outside;
+bool outside, no_net, allowed;
 const char *part;
 
 void need(bool holds, const char *what)
@@ -231,7 +235,15 @@ u32 readl(const u8 *address)
 
 	if (made.gone)
 		return ~0u;
+	if (at == NET + 4)
+		return made.net_lost;
 	return at < SORTER ? read_block(at - BLOCK) : read_sorter(at - SORTER);
+}
+
+bool capable(int capability)
+{
+	need(capability == CAP_NET_RAW, "another capability is asked for");
+	return allowed;
 }
 
 static void write_control(u32 value)
@@ -318,7 +330,9 @@ void writel(u32 value, u8 *address)
 
 	if (made.gone)
 		return;
-	if (at < SORTER)
+	if (at == NET)
+		made.net = value;
+	else if (at < SORTER)
 		write_block(at - BLOCK, value);
 	else
 		write_sorter(at - SORTER, value);
@@ -341,7 +355,8 @@ const struct litepcie_block *litepcie_block_find(struct litepcie *ours, u16 type
 {
 	(void)ours, (void)index;
 	return type == LITEPCIE_BLOCK_CAPTURE ? &blocks[0] :
-	       type == LITEPCIE_BLOCK_CAPTURE_QUEUES ? &blocks[1] : NULL;
+	       type == LITEPCIE_BLOCK_CAPTURE_QUEUES ? &blocks[1] :
+	       type == LITEPCIE_BLOCK_CAPTURE_NET && !no_net ? &blocks[2] : NULL;
 }
 
 u64 litepcie_cycles(struct litepcie *ours, u32 microseconds)

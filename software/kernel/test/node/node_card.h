@@ -34,6 +34,7 @@ struct made_card {
 	u32	sort, rule_data, rule[LITEPCIE_CAPTURE_RULES * LITEPCIE_RULE_WORDS];
 	u8	spread[LITEPCIE_CAPTURE_SPREAD];
 	u32	discard_index, account, generator[7];
+	u32	net, net_lost;	/* the registers of the net device's frames */
 	bool	snapshot;	/* true: the driver has asked for a snapshot of the counts */
 	bool	enabled;	/* true: the capture's interrupt cause is enabled */
 	bool	stuck;		/* true: the capture block never becomes idle */
@@ -53,6 +54,8 @@ struct made_card {
 extern struct made_card made;
 extern struct litepcie card;
 extern int entry_error;		/* error that the stand-in for litepcie_enter() returns, or 0 */
+extern bool no_net;		/* true: the card has no net device whose frames it copies */
+extern bool allowed;		/* true: the caller has CAP_NET_RAW */
 extern bool outside;		/* true: the driver may use registers outside litepcie_enter() */
 extern const char *part;	/* name of the test that runs */
 extern struct eventfd_ctx events[2];	/* the eventfds, whose descriptors are 0 and 1 */

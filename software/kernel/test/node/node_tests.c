@@ -241,6 +241,32 @@ static void test_queues_of_a_run_have_the_same_flags(void)
 	node_close(other);
 }
 
+static void test_the_net_device_needs_a_capability(void)
+{
+	struct file *first = file_of(0);
+
+	need(!ring(first, MBUF), "the queue");
+	need(start(first, LITEPCIE_CAPTURE_NET) == -EPERM && !made.net && !card.capture->running,
+	     "the host's network traffic is captured without CAP_NET_RAW");
+	need(!start(first, 0) && !made.net && !stop(first, NULL), "a run without NET");
+	allowed = true;
+	need(!start(first, LITEPCIE_CAPTURE_NET), "NET with CAP_NET_RAW");
+	need(made.net == LITEPCIE_CAPTURE_NET_BIT_ON, "NET does not reach the card");
+	made.net_lost = 5;
+	need(info(first, 0).net_lost == 5 && info(first, 0).flags == LITEPCIE_CAPTURE_NET, "INFO");
+	need(!stop(first, NULL) && !made.net, "frames are copied behind the stop");
+	need(!start(first, 0) && !made.net && !stop(first, NULL), "NET of the run before");
+	card.capture->net = NULL;
+	need(start(first, LITEPCIE_CAPTURE_NET) == -EOPNOTSUPP, "NET without a net device");
+	need(!start(first, 0) && !stop(first, NULL), "a run of a card without a net device");
+	card.capture->net = litepcie_capture_find_net(&card);
+	need(card.capture->net, "the block is not found");
+	no_net = true;
+	need(!litepcie_capture_find_net(&card), "a block is found that is not there");
+	no_net = allowed = false;
+	node_close(first);
+}
+
 static void test_the_stop_of_a_queue_seals_it(void)
 {
 	struct file *first = file_of(0), *other = file_of(1);
@@ -396,6 +422,7 @@ int main(int argc, char **argv)
 	RUN(test_a_cause_of_another_block_is_refused);
 	RUN(test_each_register_is_that_of_its_queue);
 	RUN(test_queues_of_a_run_have_the_same_flags);
+	RUN(test_the_net_device_needs_a_capability);
 	RUN(test_the_stop_of_a_queue_seals_it);
 	RUN(test_wake_tells_once);
 	RUN(test_poll_hears_of_a_queue_chosen_later);
