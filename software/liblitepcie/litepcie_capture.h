@@ -137,6 +137,12 @@ struct litepcie_capture_config {
 	 * progress of the card, and the call then returns -ETIMEDOUT, too.
 	 */
 	int32_t		rest_ms;
+	/*
+	 * true: what the card's net device receives and sends is recorded, too, as frames of one
+	 * port, whose flags say which. Behind the kernel driver that needs CAP_NET_RAW. All queues
+	 * must have the same setting.
+	 */
+	bool		net;
 };
 
 /*
@@ -210,6 +216,11 @@ struct litepcie_capture_stats {
 	/* how often the card was told up to which byte of the ring it may write */
 	uint64_t	limits;
 	struct litepcie_port_accounts port[LITEPCIE_CAPTURE_PORTS];
+	/*
+	 * frames of the net device that the card could not copy to the capture, since the start; at
+	 * most 2^32 - 1. They are in no account. 0 unless the setting `net` is true
+	 */
+	uint64_t	net_lost;
 };
 
 /* How a card with several queues sorts frames into them. */

@@ -95,6 +95,10 @@ static int check_config(struct litepcie *dev, const struct litepcie_capture_conf
 	if (config->newest && config->lossless)
 		return litepcie_fail(-EINVAL, "newest and lossless: a card that writes over the "
 				     "oldest data has always room, so choose one of them");
+	if (config->net && !dev->map.net.control)
+		return litepcie_fail(-EOPNOTSUPP, "%s: the card cannot capture the frames of a net "
+				     "device: build its gateware with --capture and --virtio",
+				     dev->name);
 	if (config->queue && config->queue >= dev->map.sorter.queues)
 		return litepcie_fail(-EINVAL, "queue %u: the card has %u, the first is 0: the "
 				     "number is that of its gateware's --capture", config->queue,

@@ -77,8 +77,8 @@ struct litepcie_capture_access {
 	 * sets capture->ended if the run of all queues has ended.
 	 */
 	int (*answers)(struct litepcie_capture *capture);
-	/* Get the counts of the frames of all ports, as of one moment. */
-	int (*accounts)(struct litepcie_capture *capture, struct litepcie_port_accounts *ports);
+	/* Set @port, as of one moment, and @net_lost of @stats. */
+	int (*accounts)(struct litepcie_capture *capture, struct litepcie_capture_stats *stats);
 	/* Set the rules and the table of queues in @sorting; NULL: all frames go to queue 0. */
 	int (*sort)(struct litepcie_capture *capture, const struct litepcie_sorting *sorting);
 	/* Get the frames that rules have discarded, as of one moment. */

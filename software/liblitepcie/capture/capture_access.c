@@ -119,15 +119,20 @@ static int get_port(struct litepcie_capture *capture, unsigned int port,
 }
 
 static int accounts_by_registers(struct litepcie_capture *capture,
-				 struct litepcie_port_accounts *ports)
+				 struct litepcie_capture_stats *stats)
 {
+	struct litepcie *dev = capture->dev;
+	uint32_t net_lost = 0;
 	int rc;
 
-	pthread_mutex_lock(&capture->dev->counting);
+	pthread_mutex_lock(&dev->counting);
 	rc = snapshot(capture);
 	for (unsigned int port = 0; rc == 0 && port < LITEPCIE_CAPTURE_PORTS; port++)
-		rc = get_port(capture, port, &ports[port]);
-	pthread_mutex_unlock(&capture->dev->counting);
+		rc = get_port(capture, port, &stats->port[port]);
+	pthread_mutex_unlock(&dev->counting);
+	if (rc == 0 && dev->map.net.lost)
+		rc = litepcie_readl(dev, dev->map.net.lost, &net_lost);
+	stats->net_lost = net_lost;
 	return rc;
 }
 

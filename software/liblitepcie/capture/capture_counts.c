@@ -23,7 +23,7 @@ int litepcie_capture_stats(struct litepcie_capture *capture, struct litepcie_cap
 	int rc = litepcie_capture_look(capture);
 
 	if (rc == 0)
-		rc = capture->access->accounts(capture, found.port);
+		rc = capture->access->accounts(capture, &found);
 	if (rc < 0)
 		return rc;
 	found.position = capture->seen.position;

@@ -67,6 +67,14 @@ static uint32_t control_of(const struct litepcie_capture *capture)
 	       (config->newest ? NEWEST : 0);
 }
 
+/* Let the card copy its net device's frames to the capture, or not. */
+static int copy_net(struct litepcie *dev, bool on)
+{
+	uint32_t offset = dev->map.net.control;
+
+	return offset ? litepcie_writel(dev, offset, on ? LITEPCIE_CAPTURE_NET_BIT_ON : 0) : 0;
+}
+
 /*
  * Check that the sizes and modes of a queue are those of queue 0. The card has one register of each
  * for all queues. The other settings that queues share, snap and wait_ns, are those of queue 0, and
@@ -78,10 +86,11 @@ static int check_alike(struct litepcie_capture *capture)
 	const struct litepcie_capture_config *first = &capture->dev->captures[0]->config;
 
 	if (ours->ring_bytes == first->ring_bytes && ours->mbuf_bytes == first->mbuf_bytes &&
-	    control_of(capture) == control_of(capture->dev->captures[0]))
+	    control_of(capture) == control_of(capture->dev->captures[0]) &&
+	    ours->net == first->net)
 		return 0;
-	return litepcie_fail(-EINVAL, "queue %u: ring_bytes, mbuf_bytes, keep_bad, lossless and "
-			     "newest must be those of queue 0", ours->queue);
+	return litepcie_fail(-EINVAL, "queue %u: ring_bytes, mbuf_bytes, keep_bad, lossless, "
+			     "newest and net must be those of queue 0", ours->queue);
 }
 
 /*
@@ -168,6 +177,8 @@ static int start_all(struct litepcie_capture *capture)
 					    LITEPCIE_RESET_ADVICE);
 	if (rc == 0)
 		rc = each(dev, allow_ring);
+	if (rc == 0)
+		rc = copy_net(dev, capture->config.net);
 	if (rc == 0) {
 		litepcie_run_set_restless(dev, true);
 		rc = litepcie_writel(dev, offset, control_of(capture) | CAPTURE_RUN);
@@ -349,6 +360,8 @@ static int stop_all(struct litepcie_capture *capture)
 	litepcie_run_set_state(dev, LITEPCIE_RUN_STOPS);
 	rc = litepcie_unlock(dev, litepcie_put(dev, dev->map.capture.control,
 					       control_of(capture)));
+	if (rc == 0)
+		rc = copy_net(dev, false);
 	if (rc == 0)
 		rc = come_to_rest(capture);
 	litepcie_run_set_restless(dev, rc < 0);

@@ -190,10 +190,24 @@ static void find_sorter(struct litepcie *dev)
 		*places[i] = (uint32_t)block->offset + block->parameter[i];
 }
 
+/* Find the registers of the net device's frames, as find_sorter() finds those of queues. */
+static void find_net(struct litepcie *dev)
+{
+	const struct litepcie_block *block =
+		litepcie_find_block(dev, LITEPCIE_BLOCK_CAPTURE_NET, 0);
+	struct litepcie_net_registers *net = &dev->map.net;
+
+	if (!block || block->version != 1 || block->parameters <= LITEPCIE_CAPTURE_NET_LOST)
+		return;
+	net->control = (uint32_t)block->offset + block->parameter[LITEPCIE_CAPTURE_NET_CONTROL];
+	net->lost = (uint32_t)block->offset + block->parameter[LITEPCIE_CAPTURE_NET_LOST];
+}
+
 int litepcie_map_build(struct litepcie *dev)
 {
 	int rc = find_parameters(dev);
 
 	find_sorter(dev);
+	find_net(dev);
 	return rc < 0 ? rc : find_registers(dev);
 }

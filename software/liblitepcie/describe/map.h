@@ -113,6 +113,14 @@ struct litepcie_sorter_registers {
 	uint32_t queues;	/* number of capture queues; 0: one queue, no such registers */
 };
 
+/*
+ * Offsets in BAR0 of the registers by which the net device's frames are captured, which
+ * gateware/capture/player/net_registers.py describes; 0: the card has none.
+ */
+struct litepcie_net_registers {
+	uint32_t control, lost;
+};
+
 #define STREAM_RC		3
 #define STREAM_PAYLOAD_BYTES	3
 
@@ -132,6 +140,7 @@ struct litepcie_map {
 	struct litepcie_slot_registers slot;
 	struct litepcie_capture_registers capture;
 	struct litepcie_sorter_registers sorter;
+	struct litepcie_net_registers net;
 	struct litepcie_player_registers player;
 	/* bit of each direction's interrupt cause in irq_enable, irq_clear and irq_vector */
 	uint32_t	h2c_cause, c2h_cause;

@@ -226,7 +226,8 @@ static int start_capture(struct litepcie_capture *capture)
 	struct litepcie_capture_start start = {
 		.flags = (config->keep_bad ? LITEPCIE_CAPTURE_KEEP_BAD : 0) |
 			 (config->lossless ? LITEPCIE_CAPTURE_LOSSLESS : 0) |
-			 (config->newest ? LITEPCIE_CAPTURE_NEWEST : 0),
+			 (config->newest ? LITEPCIE_CAPTURE_NEWEST : 0) |
+			 (config->net ? LITEPCIE_CAPTURE_NET : 0),
 		.snap = config->snap,
 		.wait_cycles = litepcie_capture_wait_cycles(capture->dev, config->wait_ns),
 		.limit = config->ring_bytes,
@@ -234,6 +235,11 @@ static int start_capture(struct litepcie_capture *capture)
 	int rc = take(capture) ?:
 		 call(capture, LITEPCIE_IOCTL_CAPTURE_START, &start, "start of a capture");
 
+	if (rc == -EPERM && config->net)
+		rc = litepcie_fail(rc, "%s: the frames of a net device are the host's network "
+				   "traffic: their capture needs CAP_NET_RAW: run it as root, or "
+				   "with `setcap cap_net_raw+ep` on the program",
+				   capture->dev->name);
 	if (rc == 0) {
 		capture->limit = start.limit;
 		capture->limits = 1;
@@ -331,13 +337,14 @@ _Static_assert(offsetof(struct litepcie_port_accounts, reserved) ==
 	       sizeof(struct litepcie_account) == sizeof(struct litepcie_capture_account),
 	       "accounts of library and driver");
 
-static int get_accounts(struct litepcie_capture *capture, struct litepcie_port_accounts *ports)
+static int get_accounts(struct litepcie_capture *capture, struct litepcie_capture_stats *stats)
 {
 	struct litepcie_capture_info info = { .ask = LITEPCIE_CAPTURE_ASK_ACCOUNTS };
 	int rc = check_copy(capture, get_info(capture, &info));
 
 	for (unsigned int port = 0; port < LITEPCIE_CAPTURE_PORTS; port++)
-		memcpy(&ports[port], &info.port[port], sizeof(info.port[port]));
+		memcpy(&stats->port[port], &info.port[port], sizeof(info.port[port]));
+	stats->net_lost = info.net_lost;
 	return rc;
 }
 

@@ -143,6 +143,7 @@ class CaptureConfigFields(Sized):
         ("queue", c_uint32),
         ("page_bytes", c_uint64),
         ("rest_ms", c_int32),
+        ("net", c_bool),
     ]
 
 
@@ -200,6 +201,7 @@ class CaptureStatsFields(Sized):
         ("overwritten", c_uint64),
         ("limits", c_uint64),
         ("port", PortAccountsFields * CAPTURE_PORTS),
+        ("net_lost", c_uint64),
     ]
 
 

@@ -71,6 +71,8 @@ class CaptureOptions(TypedDict, total=False):
     newest    False; True: in a full ring the card writes over the oldest frames. If it has done so
               to a block that the program still had, the loop raises Overwritten when it gives that
               block back, and a further loop goes on with newer blocks
+    net       False; True: what the card's net device receives and sends is captured, too. Behind
+              the driver that needs CAP_NET_RAW
     link      1: link type of the frames in a file; 1: Ethernet, 147 to 162: for private use
     queue     0: number of the card's queue. Start all other queues before queue 0
     rules     (): texts of up to 16 rules, as litepcie_capture_rule(3) has them; of queue 0 only
@@ -88,6 +90,7 @@ class CaptureOptions(TypedDict, total=False):
     keep_bad: bool
     lossless: bool
     newest: bool
+    net: bool
     link: int
     queue: int
     rules: Sequence[str]
@@ -124,7 +127,8 @@ class CaptureStats:
 
     `ports` is of one moment; the other counts are from the card's last status line. `position` and
     `released` count the bytes that the card has written to the ring, and that the program has given
-    back. `time_ns` is device time in nanoseconds.
+    back. `time_ns` is device time in nanoseconds. `net_lost` counts the frames of the net device
+    that were not copied to the capture, and that are in no account.
     """
 
     position: int
@@ -135,6 +139,7 @@ class CaptureStats:
     overwritten: int
     limits: int
     ports: tuple[PortAccounts, ...]
+    net_lost: int
 
 
 class Block:
@@ -254,6 +259,7 @@ class Capture(WithBlock):
         keep_bad: bool = False,
         lossless: bool = False,
         newest: bool = False,
+        net: bool = False,
         link: int = 1,
         queue: int = 0,
         rules: Sequence[str] = (),
@@ -272,6 +278,7 @@ class Capture(WithBlock):
             keep_bad=keep_bad,
             lossless=lossless,
             newest=newest,
+            net=net,
             link_type=link,
             queue=queue,
         )

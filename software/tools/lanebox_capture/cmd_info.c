@@ -82,6 +82,9 @@ static void print(const struct emit *out, const void *result)
 	for (unsigned int i = 0; i < LITEPCIE_CAPTURE_PORTS; i++)
 		emit_port(out, i, &info->stats.port[i]);
 	emit_array_end(out);
+	if (out->json || info->stats.net_lost)
+		emit_unsigned(out, "net_lost", "  %llu frames of the net device were not copied to "
+			      "the capture\n", info->stats.net_lost);
 }
 
 /*

@@ -628,6 +628,42 @@ static void is_account(const struct litepcie_account *found, unsigned int number
 	CHECK_EQUAL(found->bytes, 10 * (1000 + number));
 }
 
+/*
+ * The setting `net` lets the card copy the frames of its net device from the start of the run to
+ * its stop. The frames that were not copied are counted. A card without these registers refuses it.
+ */
+static void a_net_device_is_captured(void)
+{
+	struct litepcie_capture_config config = {
+		.struct_size = sizeof(config), .ring_bytes = RING, .mbuf_bytes = RING / 4,
+		.net = true,
+	};
+	struct litepcie_capture_stats stats = { .struct_size = sizeof(stats) };
+	struct litepcie_capture *capture = begin(RING, false);
+	uint32_t control, lost;
+
+	litepcie_capture_close(capture);
+	control = dev.map.capture.account_bytes + 8;
+	lost = control + 4;
+	CHECK_EQUAL(litepcie_capture_open(&dev, &config, &capture), -EOPNOTSUPP);
+	has_sentence("cannot capture the frames of a net device");
+	dev.map.net = (struct litepcie_net_registers) { .control = control, .lost = lost };
+	for (int net = 1; net >= 0; net--) {
+		config.net = net;
+		*word(control) = !net;
+		CHECK_EQUAL(litepcie_capture_open(&dev, &config, &capture), 0);
+		CHECK_EQUAL(litepcie_capture_start(capture), 0);
+		CHECK_EQUAL(*word(control), net);
+		*word(lost) = 70 + (uint32_t)net;
+		CHECK_EQUAL(litepcie_capture_stats(capture, &stats), 0);
+		CHECK_EQUAL(stats.net_lost, 70 + net);
+		CHECK_EQUAL(litepcie_capture_stop(capture), 0);
+		CHECK_EQUAL(*word(control), 0);
+		litepcie_capture_close(capture);
+	}
+	dev.map.net = (struct litepcie_net_registers) { 0 };
+}
+
 /* litepcie_capture_stats() returns each count in the member of its port and of its kind. */
 static void accounts_are_those_of_their_fates(void)
 {
@@ -668,5 +704,6 @@ int main(void)
 	the_generator_has_a_stop();
 	a_card_with_a_capture_is_not_reset();
 	accounts_are_those_of_their_fates();
+	a_net_device_is_captured();
 	return failed_checks != 0;
 }

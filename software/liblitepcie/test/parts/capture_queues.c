@@ -23,6 +23,7 @@
 #define ROUNDS		50u		/* rounds of a test in which two threads meet */
 #define REGISTERS	0x1000u
 #define SORTER		0x2000u
+#define NET		0x3000u
 #define RUN		(1u << LITEPCIE_CAPTURE_CONTROL_RUN_OFFSET)
 #define SEAL		(1u << LITEPCIE_CAPTURE_CONTROL_SEAL_OFFSET)
 
@@ -193,6 +194,7 @@ static void make_card(uint32_t queues)
 	dev.block_count = 1;
 	place(&dev.map.capture.control, &dev.map.capture.account_bytes, REGISTERS);
 	place(&dev.map.sorter.select, &dev.map.sorter.discard_bytes, SORTER);
+	place(&dev.map.net.control, &dev.map.net.lost, NET);
 	dev.map.capture.staging_bytes = 4096;
 	dev.map.sorter.queues = queues;
 	pthread_mutex_init(&dev.lock, NULL);
@@ -340,6 +342,7 @@ static void all_queues_have_one_mode(void)
 		{ .ring_bytes = RING, .mbuf_bytes = MBUF, .keep_bad = true },
 		{ .ring_bytes = RING, .mbuf_bytes = MBUF, .lossless = true },
 		{ .ring_bytes = RING, .mbuf_bytes = MBUF, .newest = true },
+		{ .ring_bytes = RING, .mbuf_bytes = MBUF, .net = true },
 		{ .ring_bytes = RING, .mbuf_bytes = MBUF / 2 },
 		{ .ring_bytes = 2 * RING, .mbuf_bytes = MBUF },
 	};
@@ -355,7 +358,7 @@ static void all_queues_have_one_mode(void)
 		CHECK_EQUAL(litepcie_capture_open(&dev, &config, &second), 0);
 		CHECK_EQUAL(litepcie_capture_start(second), 0);
 		CHECK_EQUAL(litepcie_capture_start(first), -EINVAL);
-		has_sentence("queue 1: ring_bytes, mbuf_bytes, keep_bad, lossless and newest must be");
+		has_sentence("queue 1: ring_bytes, mbuf_bytes, keep_bad, lossless, newest and net must");
 		litepcie_capture_close(second);
 		litepcie_capture_close(first);
 	}

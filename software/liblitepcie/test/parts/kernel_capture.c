@@ -21,7 +21,8 @@ static int fake_ioctl(int fd, unsigned long request, void *arg);
 static struct {
 	unsigned int	looks;		/* number of looks that still find the generator busy */
 	unsigned int	starts, stops;	/* how often the generator was started and stopped */
-	int		error;		/* error of STOP, and of calls for counts */
+	int		error;		/* error of START and STOP, and of calls for counts */
+	uint32_t	flags;		/* flags of START */
 } driver;
 
 static struct litepcie dev;
@@ -39,6 +40,8 @@ static int fake_ioctl(int fd, unsigned long request, void *arg)
 		driver.stops += !generate->size;
 		return 0;
 	}
+	if (request == LITEPCIE_IOCTL_CAPTURE_START)
+		driver.flags = ((struct litepcie_capture_start *)arg)->flags;
 	if (request == LITEPCIE_IOCTL_CAPTURE_INFO && !info->ask) {
 		info->generating = driver.looks > 0;
 		driver.looks -= driver.looks > 0;
@@ -88,18 +91,24 @@ static void a_start_of_the_generator_waits_for_its_last_frame(void)
 
 static void a_card_that_does_not_rest_is_told(void)
 {
-	struct litepcie_port_accounts ports[LITEPCIE_CAPTURE_PORTS];
+	struct litepcie_capture_stats stats;
 	struct litepcie_discards discards;
 
 	driver.error = EIO;
 	CHECK_EQUAL(stop_capture(&capture), -ETIMEDOUT);
 	CHECK(says("does not come to rest") && says("reset it"));
-	CHECK_EQUAL(get_accounts(&capture, ports), -ETIMEDOUT);
+	CHECK_EQUAL(get_accounts(&capture, &stats), -ETIMEDOUT);
 	CHECK(says("the copy of the counts did not end: reset the card"));
 	CHECK_EQUAL(get_discards(&capture, &discards), -ETIMEDOUT);
+	driver.error = EPERM;
+	capture.config.net = true;
+	CHECK_EQUAL(start_capture(&capture), -EPERM);
+	CHECK(says("the host's network traffic: their capture needs CAP_NET_RAW"));
+	CHECK_EQUAL(driver.flags, LITEPCIE_CAPTURE_NET);
+	capture.config.net = false;
 	driver.error = ENODEV;
 	CHECK_EQUAL(stop_capture(&capture), -ENODEV);
-	CHECK_EQUAL(get_accounts(&capture, ports), -ENODEV);
+	CHECK_EQUAL(get_accounts(&capture, &stats), -ENODEV);
 }
 
 int main(void)

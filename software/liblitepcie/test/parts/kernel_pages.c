@@ -289,16 +289,16 @@ static bool is_account(const struct litepcie_account *account, uint64_t number)
 
 static void each_account_has_its_place(void)
 {
-	struct litepcie_port_accounts ports[LITEPCIE_CAPTURE_PORTS] = { 0 };
+	struct litepcie_capture_stats stats = { 0 };
 	struct litepcie_capture capture = begin(0, 0);
 	struct litepcie_discards discards = { 0 };
 
-	CHECK_EQUAL(tested.accounts(&capture, ports), 0);
+	CHECK_EQUAL(tested.accounts(&capture, &stats), 0);
 	for (uint64_t n = 0; n < LITEPCIE_CAPTURE_PORTS; n++)
-		CHECK(is_account(&ports[n].delivered, 4 * n) &&
-		      is_account(&ports[n].bad, 4 * n + 1) &&
-		      is_account(&ports[n].lost_ring, 4 * n + 2) &&
-		      is_account(&ports[n].lost_staging, 4 * n + 3));
+		CHECK(is_account(&stats.port[n].delivered, 4 * n) &&
+		      is_account(&stats.port[n].bad, 4 * n + 1) &&
+		      is_account(&stats.port[n].lost_ring, 4 * n + 2) &&
+		      is_account(&stats.port[n].lost_staging, 4 * n + 3));
 	CHECK_EQUAL(tested.discards(&capture, &discards), 0);
 	for (uint64_t n = 0; n < LITEPCIE_CAPTURE_RULES; n++)
 		CHECK(is_account(&discards.rule[n], n));

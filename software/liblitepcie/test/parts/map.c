@@ -32,6 +32,7 @@ static void add_all_blocks(void)
 	add_block(LITEPCIE_BLOCK_CAPTURE, 0x5800, 8)[LITEPCIE_CAPTURE_STAGING_BYTES] = 12345;
 	add_block(LITEPCIE_BLOCK_PLAYER, 0x6000, 0);
 	add_queues(0x6800, 4, 16, 128);
+	add_block(LITEPCIE_BLOCK_CAPTURE_NET, 0x7000, 3)[LITEPCIE_CAPTURE_NET_LOST] = 4;
 	sign_table();
 }
 
@@ -64,6 +65,8 @@ static void all_registers_of_a_full_card_are_found(void)
 	CHECK_EQUAL(map->sorter.select, 0x6800);
 	CHECK_EQUAL(map->sorter.discard_bytes, 0x6838);
 	CHECK_EQUAL(map->sorter.queues, 4);
+	CHECK_EQUAL(map->net.control, 0x7000);
+	CHECK_EQUAL(map->net.lost, 0x7004);
 	CHECK_EQUAL(map->user_cause, 1 << 6);
 	CHECK_EQUAL(map->h2c_cause, 1 << 3);
 	CHECK_EQUAL(map->c2h_cause, 1 << 4);

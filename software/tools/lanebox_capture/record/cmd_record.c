@@ -399,6 +399,9 @@ static const struct util_option options[] = {
 	  .help = "time for which packets wait in the card for more (1000)" },
 	{ .name = "keep-bad", .to = &recording.config.keep_bad,
 	  .help = "record the frames that their source found bad, too" },
+	{ .name = "net", .to = &recording.config.net,
+	  .help = "record what the card's net device receives and sends, too. Behind the driver "
+		  "that needs CAP_NET_RAW" },
 	{ .name = "lossless", .to = &recording.config.lossless,
 	  .help = "let frames wait for room; only the generator can wait" },
 	{ .name = "link-type", .value = "N", .parse = option_number32,
