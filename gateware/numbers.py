@@ -204,9 +204,9 @@ PCAPNG_USERAPPL    = 4  # Option shb_userappl of a section: the program that wro
 PCAPNG_NAME        = 2  # Option if_name of an interface.
 PCAPNG_TSRESOL     = 9  # Option if_tsresol: the unit of an interface's times.
 PCAPNG_TSOFFSET    = 14 # Option if_tsoffset: seconds to add to an interface's times.
-PCAPNG_FLAGS       = 2  # Option epb_flags of a record. Its value has the direction of a frame:
-PCAPNG_INBOUND     = 1  # the card's net device received it
-PCAPNG_OUTBOUND    = 2  # or sent it.
+PCAPNG_FLAGS       = 2  # Option epb_flags of a record.
+PCAPNG_INBOUND     = 1  # epb_flags of a packet that came to the card, from a host or a network
+PCAPNG_OUTBOUND    = 2  # epb_flags of a packet that the card sent
 PCAPNG_DROPPED     = 4  # Option epb_dropcount of a record: frames lost before it.
 
 # JTAG IDCODE of each part, without the revision in the upper four bits. Source: OpenOCD's

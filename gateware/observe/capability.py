@@ -28,7 +28,7 @@ from gateware import numbers
 # The first word of the capability table. Its four bytes in memory are the text "LBOX".
 MAGIC = 0x584f424c
 MAJOR = 1
-MINOR = 6
+MINOR = 7
 
 WORD         = 4
 DIGEST_WORDS = 8 # 32-bit words of the field `digest`, a SHA-256 over the gateware's sources.

@@ -16,7 +16,7 @@
 #define LITEPCIE_CAP_SIZE                       0x1000
 #define LITEPCIE_CAP_MAGIC                      0x584f424c
 #define LITEPCIE_CAP_MAJOR                      1
-#define LITEPCIE_CAP_MINOR                      6
+#define LITEPCIE_CAP_MINOR                      7
 #define LITEPCIE_CAP_DIGEST_WORDS               8
 #define LITEPCIE_CAP_TARGET_WORDS               8
 #define LITEPCIE_CAP_HEADER_WORDS               22

@@ -15,8 +15,6 @@ namespace {
 
 constexpr uint16_t kLinkTypeUser0 = 147;
 constexpr uint16_t kOptionComment = 1, kOptionSpeed = 8;
-// Direction of a packet as the card sees it: inbound comes from the host.
-constexpr uint32_t kInbound = 1, kOutbound = 2;
 // Speed of each traced interface in bits per second.
 constexpr uint64_t kSpeed = uint64_t{numbers::kDataWidth} * numbers::kSysClkFreq;
 
@@ -127,7 +125,7 @@ void PcapngTrace::write(const char *interface, Time at, Time span, const Tlp &tl
     head.time_high = static_cast<uint32_t>(time >> 32);
     head.time_low = static_cast<uint32_t>(time);
     head.captured = head.original = captured;
-    flags.flags = from_card ? kOutbound : kInbound;
+    flags.flags = from_card ? numbers::kPcapngOutbound : numbers::kPcapngInbound;
     put(&head, sizeof head);
     put(header.dwords.data(), header.count * 4);
     // The payload is not swapped as the header's dwords are: its bytes have the link's order

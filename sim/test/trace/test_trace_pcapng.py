@@ -9,6 +9,8 @@ import sys
 
 import pytest
 
+from gateware.numbers import PCAPNG_INBOUND as INBOUND
+from gateware.numbers import PCAPNG_OUTBOUND as OUTBOUND
 from sim.test.board.board_builds import ROOT
 from sim.test.trace import pcapng_file
 from sim.test.trace.pcapng_file import dwords
@@ -16,7 +18,6 @@ from sim.test.trace.trace_run import NOWHERE, PAGE, SCRATCH, recording
 from sim.trace import pcapng
 from sim.trace.tlp import decode, load, matched
 
-INBOUND, OUTBOUND = 1, 2
 CARD, HOST = 0x0100, 0x0000
 
 

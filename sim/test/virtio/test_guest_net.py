@@ -2,14 +2,21 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 """Debian's virtio_net and virtio_console drive the gateware's virtio devices. Frames go through the
-card to the echo behind the net device, and come back.
+card to the echo behind the net device, and come back. The card has a capture block, too, which can
+record them.
 
 All tests of a kernel run in one guest.
 """
 
+import json
+
 import pytest
 
 from gateware import numbers
+from gateware.numbers import CAPTURE_NET_PORT, PCAPNG_INBOUND, PCAPNG_OUTBOUND
+from gateware.test.capture.test_capture_file import run
+from sim import artefacts
+from sim.endpoints import DEFAULT
 from sim.guest import kernel as guest_kernel
 from sim.test.board.board_builds import build_executable, register_map
 from sim.test.board.board_process import WatchedBoard
@@ -33,15 +40,24 @@ alone() {{ echo 1 >/proc/sys/net/ipv6/conf/eth0/disable_ipv6; sleep 0.2; }}
 UP = [SHELL, FUNCTIONS, "load; ready; alone"]
 
 
+BUILD = dict(capture=True, virtio=True)
+
+
 def board():
     options = ["--seed", str(SHIFT + 1)]
-    return WatchedBoard(build_executable(virtio=True), register_map(virtio=True), options, None)
+    return WatchedBoard(build_executable(**BUILD), register_map(**BUILD), options, None)
+
+
+def recorder():
+    """Return the file lanebox-capture, for a guest, and its place there."""
+    tool = artefacts.capture_tool(artefacts.build(DEFAULT, **BUILD).headers, static=True)
+    return tool, "bin/lanebox-capture"
 
 
 @pytest.fixture(scope="module", params=KERNELS, ids=lambda series: series or "default")
 def guest(request):
     confused = variant(guest_kernel.ensure(request.param), "causes"), CONFUSED[1:]
-    within = [*files(request.param), confused]
+    within = [*files(request.param), confused, recorder()]
     with LiveGuest(files=within, board=board, kernel=request.param) as guest:
         yield guest
 
@@ -93,6 +109,36 @@ def test_pings_come_back_and_the_counts_agree_to_the_frame(guest):
     assert change["tx_packets"] == change["rx_packets"] >= 40 + 3
     assert change["tx_bytes"] == change["rx_bytes"]
     assert change["rx_errors"] == change["rx_dropped"] == 0
+
+
+def test_what_the_interface_sends_and_receives_is_recorded(guest, tmp_path):
+    """`lanebox-capture record --net` records each of 40 pings and its answer, in the order of their
+    times and with their directions, as Wireshark's programs read the file. Nothing is lost. A
+    recording without --net has none of the frames."""
+    recording, kept = "/out/net.pcapng", tmp_path / "net.pcapng"
+    begin = "lanebox-capture record --ring 1M --json"
+    found = step(
+        guest,
+        "echo madvise >/sys/kernel/mm/transparent_hugepage/enabled",
+        "started() { while [ ! -s $1 ]; do kill -0 $r; sleep 0.05; done; }",
+        f"{begin} --net {recording} >/out/report & r=$!; started {recording}",
+        "pinged 5; pinged 40; kill -INT $r; wait $r; lanebox-capture info --json >/out/info",
+        f"{begin} /out/none.pcapng >/out/empty & r=$!; started /out/none.pcapng",
+        "pinged 1; kill -INT $r; wait $r",
+    )
+    report, info, empty = (json.loads(found[name]) for name in ("report", "info", "empty"))
+    kept.write_bytes(found["net.pcapng"])
+    fields = ("frame.interface_id", "frame.packet_flags_direction", "icmp.type", "icmp.seq")
+    lines = run("tshark", "-r", kept, "-T", "fields", *(f"-e{name}" for name in fields)).decode()
+    pings = [line.split("\t") for line in lines.splitlines() if not line.endswith("\t")]
+    outbound, inbound = (f"0x{way:08x}" for way in (PCAPNG_OUTBOUND, PCAPNG_INBOUND))
+    for way, kind in ((outbound, "8"), (inbound, "0")):
+        ours = [(port, what, seq) for port, direction, what, seq in pings if direction == way]
+        # The recording may have begun behind the first pings of all.
+        assert ours[-40:] == [(str(CAPTURE_NET_PORT), kind, str(n)) for n in range(40)], lines
+    assert b"Strict time order:   True" in run("capinfos", "-o", "-M", kept)
+    assert info["net_lost"] == 0 and report["packets"] == len(lines.splitlines())
+    assert empty["packets"] == 0
 
 
 def test_the_interface_goes_down_and_up_under_traffic(guest):
