@@ -66,9 +66,10 @@ case class BlockAligner() extends Component {
   val first     = RegInit(True)
 
   val window = new Area {
-    val both = held.dwords ++ entry.out.dwords
-    val data =
-      Vec((0 until Lanes).map(i => Vec((0 until Lanes).map(shift => both(i + shift)))(lane)))
+    // Two steps, by an even number of dwords and by one more, take fewer LUTs than one.
+    val both   = held.dwords ++ entry.out.dwords
+    val even   = (0 to Lanes).map(i => Vec((0 until Lanes by 2).map(by => both(i + by)))(lane >> 1))
+    val data   = Vec((0 until Lanes).map(i => lane(0) ? even(i + 1) | even(i)))
     val length = data(1).asUInt
     def ofLength(flags: Bits, later: Bits): Bool =
       Vec((1 to Lanes).map(i => if (i < Lanes) flags(i) else later(0)))(lane)
