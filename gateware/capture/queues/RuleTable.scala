@@ -73,8 +73,9 @@ case class RuleTable(units: Int = 4) extends Component {
       RegNext((walk.row @@ U(unit, log2Up(units) bits)) < io.count)
     }
     val parts = stored.zip(inUse).map { case (unit, used) =>
-      val same = Rule.ternaries(unit.rule, walk.key).map { case (value, mask, has) =>
-        ((value ^ has) & mask) === 0
+      // A register for each byte: Yosys takes twice the LUTs for a comparison of 32 bits in one.
+      val same = Rule.ternaries(unit.rule, walk.key).flatMap { case (value, mask, has) =>
+        ((value ^ has) & mask).subdivideIn(8 bits).map(_ === 0)
       }
       val within = Rule.ranges(unit.rule, walk.key).map { case (word, number) =>
         number >= word(least, 16 bits).asUInt && number <= word(most, 16 bits).asUInt
