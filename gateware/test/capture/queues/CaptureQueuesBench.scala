@@ -46,7 +46,7 @@ class CaptureQueuesBench(dut: CaptureQueues, val random: Random, setup: CaptureS
   /** Makes rings that lie apart from each other. */
   private def rangesApart(): Seq[RingHost.Ring] = (0 until queues).map { queue =>
     val ring = RingHost.ring(random, setup.segments, setup.segmentLog2)
-    val high = BigInt(queue + 1) << 60
+    val high = BigInt(queue) << 60
     ring.copy(segments = ring.segments.map(_ | high), status = ring.status | high)
   }
   private def owns(ring: RingHost.Ring)(address: BigInt) = (address >> 60) == (ring.status >> 60)
