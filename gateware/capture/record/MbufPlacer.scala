@@ -109,6 +109,7 @@ case class MbufPlacer(p: CaptureParam) extends Component {
     val asked    = QueueFlags(p)
     val isActive = RegNext(active.of(queue)) init False
     val isAsked  = RegNext(asked.of(queue)) init False
+    val isDue    = RegNext(mbuf.begun.of(queue) && (asked.of(queue) || io.stopped)) init False
     val begins   = Bool()
     val reasons  = QueueState(Bits(2 bits), queue, begins, cleared)(_ => B(0, 2 bits))
     val reason   = Block.SealReason()
@@ -170,8 +171,7 @@ case class MbufPlacer(p: CaptureParam) extends Component {
     // `aims`: the results of `compare` are about the frame that is decided on, or the decision is
     // about a queue without a frame.
     val aims  = if (p.several) compare.valid || !turn.io.framed else True
-    val ends  = closing.isAsked || io.stopped
-    val seal  = settled && aims && mbuf.isBegun && ends
+    val seal  = settled && aims && closing.isDue
     val open  = compare.valid && !closing.isActive && !seal
     val begin = !closing.isActive && seal || open && compare.tooLong
     val may   = closing.isActive && steady && aims

@@ -48,9 +48,10 @@ case class RingSegments(p: CaptureParam) extends Component {
     val offset = UInt(OffsetWidth bits)
   }
   val cleared = QueueState.Walk(p.queueWidth, io.clear)
-  val places  = QueueState(Place(), io.queue, io.advance, cleared)(QueueState.zero(Place()))
-  val index   = places.now.index
-  val offset  = places.now.offset
+  val places =
+    QueueState(Place(), io.queue, io.advance, cleared, late = true)(QueueState.zero(Place()))
+  val index  = places.now.index
+  val offset = places.now.offset
   places.next.offset := offset + 1
   when(offset === lastOffset.resized) {
     places.next.offset := 0
