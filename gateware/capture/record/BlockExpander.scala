@@ -29,14 +29,14 @@ case class BlockExpander(queueWidth: Int = 0) extends Component {
     val queue  = UInt(queueWidth bits)
     val header = Vec(Bits(32 bits), RecordSizer.HeaderDwords)
     // RecordBuilder takes a frame's data from the frame queue, to write it or to drop it.
-    val takes = Bool()
-    // Bytes 28 to 59 of a block without frame data (a seal or a filler).
-    val inside = Bits(HardBlock.DataWidth bits)
-    val body   = UInt(Frames.LengthWidth - 4 bits) // Number of beats of frame data: 1 to 512.
+    val takes   = Bool()
+    val sealing = Bool()
+    val inside  = Bits(32 bits) // Dword 7 of a block without frame data (a seal or a filler).
+    val body = UInt(Frames.LengthWidth - 4 bits) // Number of beats of frame data: 1 to 512.
     // Bit i: byte i of the frame's last beat of data belongs to the frame, and is not padding.
     val mask = Bits(HardBlock.DataWidth / 8 bits)
     // The block's tail: the dwords behind the data (options, padding and the block's length), each
-    // in the 32-bit lane in which it is written.
+    // in the 32-bit lane in which it is written. The tail of a seal is its dwords 8 to 15.
     val tail               = Vec(Bits(32 bits), HardBlock.Dwords)
     val tailBeat, lastBeat = UInt(CaptureParam.BlockWidth - 2 bits)
     val single             = Bool()       // The block has one beat.
@@ -93,9 +93,11 @@ case class BlockExpander(queueWidth: Int = 0) extends Component {
     val filler = Seq(dword(BlockExpander.Filler), bytes) ++ Seq.fill(5)(dword(0))
     for (i <- 0 until RecordSizer.HeaderDwords)
       layout.header(i) := isRecord ? record(i) | (isSeal ? seal(i) | filler(i))
-    // A choice between the seal and 0 is a reset of the register behind it, and takes no LUT.
-    val inside = whole(32 * RecordSizer.HeaderDwords, HardBlock.DataWidth bits)
-    layout.inside := isSeal ? inside | B(0, HardBlock.DataWidth bits)
+    val behind = (0 until HardBlock.Dwords).map { lane =>
+      if (lane < HardBlock.Dwords - 1) seal(HardBlock.Dwords + lane).andMask(isSeal) else dword(0)
+    }
+    layout.sealing := isSeal
+    layout.inside  := isSeal ? whole(32 * RecordSizer.HeaderDwords, 32 bits) | B(0, 32 bits)
   }
 
   val data = new Area {
@@ -109,7 +111,7 @@ case class BlockExpander(queueWidth: Int = 0) extends Component {
     val begin = UInt(CaptureParam.BlockWidth + 1 bits)
     begin := dwords - 1
     when(isRecord) { begin := (block.dwords + RecordSizer.HeaderDwords).resized }
-    when(isSeal) { begin := 2 * CaptureParam.SealUnits - 1 }
+    when(isSeal) { begin := HardBlock.Dwords }
     layout.tailBeat  := begin >> 3
     layout.tailLane  := begin(2 downto 0)
     layout.tailFirst := begin < HardBlock.Dwords
@@ -126,14 +128,15 @@ case class BlockExpander(queueWidth: Int = 0) extends Component {
     for (lane <- 0 until HardBlock.Dwords) {
       val index     = U(lane, 3 bits) - begin(2 downto 0)
       val inCount   = index - (flagged ? U(2, 3 bits) | U(0, 3 bits))
-      val isEnd     = index === end
+      val sealEnds  = Bool(lane == HardBlock.Dwords - 1) && !block.units(0)
+      val isEnd     = isSeal ? sealEnds | index === end
       val isFlags   = flagged && index === 1
       val isDrops   = counting && inCount === 1
       val flagsCode = flagged && index === 0
       val dropsCode = counting && inCount === 0
       layout.tail(lane) := bytes.andMask(isEnd) | block.head.flags.andMask(isFlags) |
         block.drops.asBits.andMask(isDrops) | dword(BlockExpander.FlagsOption).andMask(flagsCode) |
-        dword(BlockExpander.DropsOption).andMask(dropsCode)
+        dword(BlockExpander.DropsOption).andMask(dropsCode) | header.behind(lane)
     }
   }
   io.layout << io.block.translateWith(layout)

@@ -56,18 +56,20 @@ case class RecordBuilder(queueWidth: Int = 0) extends Component {
   io.data.ready := layout.valid && needs
   layout.ready  := go && last
 
-  /** Selects the bytes behind a block's header: the frame's data in a record, or bytes 28 to 59 of
-    * a seal or filler.
+  /** Selects the bytes behind a block's header: the frame's data in a record, dword 7 of a seal, or
+    * zeros. A choice between data and zeros is a reset of `carry`, and takes no LUT.
     */
   val source = new Area {
     val bytes = io.data.payload.subdivideIn(8 bits).zipWithIndex.map { case (byte, i) =>
-      (!endData || layout.mask(i)) ? byte | B(0, 8 bits)
+      (needs && (!endData || layout.mask(i))) ? byte | B(0, 8 bits)
     }
-    val own   = first ? layout.inside | B(0, HardBlock.DataWidth bits)
-    val data  = layout.takes ? (inData ? Vec(bytes).asBits | B(0, HardBlock.DataWidth bits)) | own
-    val words = data.subdivideIn(32 bits)
+    val own   = first ? layout.inside | B(0, 32 bits)
+    val data  = Vec(bytes).asBits.subdivideIn(32 bits)
+    val words = (data.head | own) +: data.tail
+    // A seal of 72 bytes has its length in lane 1 of its third beat. No other seal has a third one.
+    val end   = B(8 * (CaptureParam.SealUnits + 1), 32 bits).andMask(layout.sealing)
     val carry = Reg(Vec(Bits(32 bits), Dwords - 1))
-    when(go) { carry := Vec(words.tail) }
+    when(go) { carry := Vec(words.tail.updated(1, words(2) | end)) }
   }
 
   val beat = Flow(RecordBuilder.BlockBeat(queueWidth))
