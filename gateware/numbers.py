@@ -336,6 +336,7 @@ VIRTIO_VENDOR     = 0x584f424c # The register VendorID of Lanebox's virtio devic
 VIRTIO_QUEUE_SIZE = 256 # The most entries of a queue.
 # The frame store of a virtio device has this many rows of 32 bytes.
 VIRTIO_STORE_ROWS = 512
+VIRTIO_NET_PAIRS  = 2 # Pairs of queues of the net device, beside its control queue.
 VIRTIO_MTU = 1500 # The most bytes of a frame of the net device behind its Ethernet header.
 # Bytes of a frame beside those of the MTU: two MAC addresses, two VLAN tags and the type.
 ETHERNET_BYTES = 22

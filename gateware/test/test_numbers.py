@@ -128,6 +128,7 @@ NAMES = {
     "VIRTIO_VENDOR": ("virtio vendor", "vendor id"),
     "VIRTIO_QUEUE_SIZE": ("queue size",),
     "VIRTIO_STORE_ROWS": ("store rows",),
+    "VIRTIO_NET_PAIRS": ("net pairs",),
     "VIRTIO_MTU": ("mtu",),
     "ETHERNET_BYTES": ("ethernet bytes",),
     "VIRTIO_PATIENCE": ("virtio patience",),

@@ -28,13 +28,14 @@ case class FarPort(p: EngineParam) extends Bundle with IMasterSlave {
   val data  = Bits(HardBlock.DataWidth bits)
 
   val live  = Bool() // The driver runs the receive queue.
+  val takes = Bool() // A pulse: a chain of the receive queue was taken for `frame`.
   val clear = Bool() // A pulse: the reset of the device ends.
   val lost  = Bool() // A pulse: a received frame was dropped.
 
   override def asMaster(): Unit = {
     master(row)
     slave(frame)
-    out(forget, read, rest, live, clear)
+    out(forget, read, rest, live, takes, clear)
     in(free, room, place, data, lost)
   }
 }

@@ -20,11 +20,13 @@ import lanebox.vocabulary.HardBlock
 case class FrameStore(p: EngineParam) extends Component {
   val io = new Bundle {
     val row    = slave(Flow(BytePacker.Row()))
+    val mark   = in Bool ()                     // With the last row of a frame: what `marked` says.
     val forget = in Bool ()                     // The frame that is being written is dropped.
     val clear  = in Bool ()
     val free   = out UInt (p.rowWidth + 1 bits) // Rows that may be written.
     val frame  = master(Stream(UInt(p.frameWidth bits)))
     val place  = out UInt (p.rowWidth bits)
+    val marked = out Bool ()                    // `mark` of the frame at `frame`.
     val read   = in UInt (p.rowWidth bits)
     val rest   = in Bool ()
     val data   = out Bits (HardBlock.DataWidth bits)
@@ -37,21 +39,22 @@ case class FrameStore(p: EngineParam) extends Component {
   // The first row of the frame that was taken last, and the first row that is not free.
   val origin, kept = Reg(UInt(p.rowWidth + 1 bits)) init 0
   // A frame has a row at least, so there are never more lengths than rows.
-  val lengths = StreamFifo(UInt(p.frameWidth bits), p.rows, latency = 2)
+  val lengths = StreamFifo(Bits(p.frameWidth + 1 bits), p.rows, latency = 2)
 
   memory.write(head.resized, io.row.data, io.row.valid)
   val rows  = (head - start).resize(p.rowWidth)
   val bytes = (io.row.bytes === 0) ? U(HardBlock.BeatBytes, 6 bits) | io.row.bytes.resize(6)
   // No stream operator fits: rows come without a handshake, and `lengths` always has room.
   lengths.io.push.valid   := io.row.valid && io.row.last
-  lengths.io.push.payload := (rows @@ U(0, 5 bits)) +^ bytes
+  lengths.io.push.payload := io.mark ## ((rows @@ U(0, 5 bits)) +^ bytes).resize(p.frameWidth)
   when(io.row.valid) {
     head := head + 1
     when(io.row.last) { start := head + 1 }
   }
   when(io.forget) { head := start }
 
-  io.frame << lengths.io.pop
+  io.frame << lengths.io.pop.map(_.resize(p.frameWidth).asUInt)
+  io.marked := lengths.io.pop.payload.msb
   val taken = ((io.frame.payload + (HardBlock.BeatBytes - 1)) >> 5).resize(p.rowWidth + 1)
   io.place := tail.resized
   when(io.frame.fire) {

@@ -8,6 +8,7 @@ import spinal.core._
 import spinal.lib._
 
 import lanebox.interrupt.RegisterPort
+import lanebox.virtio.steering.{FlowTable, PairChoice}
 import lanebox.virtio.vocabulary.{EngineParam, VirtioParam}
 import lanebox.vocabulary.{Frames, ReadData, Request}
 
@@ -16,17 +17,19 @@ import lanebox.vocabulary.{Frames, ReadData, Request}
   * {{{
   *   registers, request, data --- VirtioEngine --- console: one FrameStore, an echo in the card
   *                                             --- net: FrameStore --- NetTransmit --- h2c
-  *                                                      FrameStore --- NetReceive ---- c2h
+  *                                             \__ PairChoice --- FrameStore --- NetReceive --- c2h
   * }}}
   *
   * `h2c` has the frames that the net driver sends, and `c2h` those that it receives. At most one of
-  * the devices is a net device. Without a net device `h2c` is silent, and `c2h` is not taken.
+  * the devices is a net device. Without a net device `h2c` is silent, and `c2h` is not taken. Both
+  * pairs of queues of a net device have the same frame stores. The engine sends whole frames, so
+  * those of both pairs do not mix.
   */
 case class VirtioDevices(devices: Seq[VirtioParam] = VirtioDevices.all) extends Component {
   setDefinitionName("VirtioDevices")
   val p    = EngineParam(devices)
-  val nets = p.owners.indices.filter(pair => devices(p.owners(pair)).frames)
-  require(nets.size <= 1, s"${nets.size} pairs of queues of net devices: there is one far side")
+  val nets = devices.count(_.frames)
+  require(nets <= 1, s"$nets net devices: there is one far side")
 
   val io = new Bundle {
     val registers = Vec(slave(RegisterPort(VirtioRegisters.AddressBits)), devices.size)
@@ -53,11 +56,13 @@ case class VirtioDevices(devices: Seq[VirtioParam] = VirtioDevices.all) extends 
   /** The logic behind a pair of queues. */
   abstract class Side extends Area {
     def busy: Bool
+    val begun: Bool
   }
 
   class Echo(far: FarPort) extends Side {
     val store = FrameStore(p)
     store.io.row << far.row
+    store.io.mark   := False
     store.io.forget := far.forget
     store.io.clear  := far.clear
     store.io.read   := far.read
@@ -68,52 +73,76 @@ case class VirtioDevices(devices: Seq[VirtioParam] = VirtioDevices.all) extends 
     far.free  := store.io.free
     far.room  := True
     far.lost  := False
+    val begun = False
     // A frame that waits for a buffer is no work. The engine itself reports all other work.
     def busy: Bool = False
   }
 
-  class Net(far: FarPort, param: VirtioParam) extends Side {
-    val sent = FrameStore(p)
-    val send = NetTransmit(p)
-    sent.io.row << far.row
-    sent.io.forget := far.forget
-    sent.io.clear  := False
-    sent.io.read   := send.io.read
-    sent.io.rest   := True
+  class Net(fars: Seq[FarPort], device: Int) extends Side {
+    val param = devices(device)
+    val both  = engine.io.both(device)
+    val sent  = FrameStore(p)
+    val send  = NetTransmit(p)
+    sent.io.row.valid   := fars.map(_.row.valid).orR
+    sent.io.row.payload := fars.head.row.payload // All pairs have the same rows.
+    sent.io.mark        := False
+    sent.io.forget      := fars.map(_.forget).orR
+    sent.io.clear       := False
+    sent.io.read        := send.io.read
+    sent.io.rest        := True
     send.io.frame << sent.io.frame
     send.io.place := sent.io.place
     send.io.data  := sent.io.data
     send.io.now   := io.now
-    far.free      := sent.io.free
     val room = RegNext(sent.io.free >= param.largestRows + VirtioParam.FlightRows) init False
-    far.room := room
     io.h2c << send.io.h2c
 
     val got = FrameStore(p)
     val get = NetReceive(p)
     get.io.c2h << io.c2h
-    get.io.live  := far.live
-    get.io.clear := far.clear
+    get.io.live  := fars.head.live
+    get.io.clear := fars.head.clear
     get.io.free  := got.io.free
     got.io.row << get.io.row
     got.io.forget := False
-    got.io.clear  := far.clear
-    got.io.read   := far.read
-    got.io.rest   := far.rest
-    far.frame << got.io.frame
-    far.place := got.io.place
-    far.data  := got.io.data
-    far.lost  := get.io.lost
+    got.io.clear  := fars.head.clear
+    got.io.read   := fars.head.read
+    got.io.rest   := fars.map(_.rest).andR // Frames of one pair at most are under way.
+    for (far <- fars) {
+      far.free  := sent.io.free
+      far.room  := room
+      far.place := got.io.place
+      far.data  := got.io.data
+      far.lost  := (if (far eq fars.head) get.io.lost else False)
+    }
+    // A received frame has begun in the second pair.
+    val begun = if (param.pairs == 1) {
+      fars.head.frame << got.io.frame
+      got.io.mark := False
+      False
+    } else {
+      val flows = FlowTable()
+      flows.io.both := both
+      flows.io.sent << sent.io.row
+      flows.io.forget   := sent.io.forget
+      flows.io.bySecond := fars.last.row.valid
+      flows.io.received << io.c2h.toFlowFire
+      got.io.mark := flows.io.toSecond
+      val choice = PairChoice(got.io.frame, got.io.marked, both, fars.head.clear, fars)
+      choice.begun
+    }
     def busy: Bool = send.io.busy
   }
 
-  val sides = engine.io.far.toSeq.zipWithIndex.map { case (far, pair) =>
-    val device = devices(p.owners(pair))
-    if (device.frames) new Net(far, device) else new Echo(far)
+  val sides = devices.zipWithIndex.flatMap { case (device, n) =>
+    val fars = p.owners.indices.filter(p.owners(_) == n).map(engine.io.far(_))
+    val made = if (device.frames) Seq(new Net(fars, n)) else fars.map(new Echo(_))
+    engine.io.begun(n) := made.head.begun
+    made
   }
   io.busy := engine.io.busy || sides.map(_.busy).orR
 
-  if (nets.isEmpty) {
+  if (nets == 0) {
     io.h2c.setIdle()
     io.c2h.setBlocked()
   }

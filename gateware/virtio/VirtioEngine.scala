@@ -8,6 +8,7 @@ import spinal.core._
 import spinal.lib._
 
 import lanebox.interrupt.RegisterPort
+import lanebox.virtio.control.ControlQueue
 import lanebox.virtio.queue.{HeadReader, QueueRunner, RingReader, RingWriter}
 import lanebox.virtio.vocabulary.{EngineParam, HostRequests, VirtioParam}
 import lanebox.vocabulary.{HardBlock, ReadData, Request}
@@ -33,7 +34,7 @@ import lanebox.vocabulary.{HardBlock, ReadData, Request}
   * runner's reads wait while `holds` says that this queue is not empty.
   */
 case class VirtioEngine(p: EngineParam) extends Component {
-  import HostRequests.{Descriptor, Entry, Guess, Payload, Ring}
+  import HostRequests.{Control, Descriptor, Entry, Guess, Payload, Ring}
 
   val io = new Bundle {
     val registers = Vec(slave(RegisterPort(VirtioRegisters.AddressBits)), p.devices.size)
@@ -43,6 +44,9 @@ case class VirtioEngine(p: EngineParam) extends Component {
     val causes    = out(Vec(p.devices.map(device => Bits(device.queues + 1 bits))))
     val busy      = out Bool ()                   // A device has work, or a reset is under way.
     val far       = Vec(master(FarPort(p)), p.pairs)
+    // Bit n: both pairs of device n are active, and a frame has begun in the second one.
+    val both  = out Bits (p.devices.size bits)
+    val begun = in Bits (p.devices.size bits)
   }
   val far = io.far.toSeq
 
@@ -203,9 +207,34 @@ case class VirtioEngine(p: EngineParam) extends Component {
       side.read        := mover.io.read
       side.rest        := mover.io.quiet || !is(n)
       side.live        := runner.io.live(n)
+      side.takes       := runner.io.take && is(n)
       side.clear       := registers(p.owners(n)).io.clear
     }
   }
+
+  /** The control queues of the devices: one for a device that has one, and otherwise none. */
+  val controls: Seq[Seq[ControlQueue]] =
+    for ((device, n) <- p.devices.zipWithIndex) yield {
+      io.both(n) := False
+      Seq.fill(if (device.control) 1 else 0)(ControlQueue(p.sizeWidth)).map { control =>
+        val (page, queue, second) = (registers(n).io, 2 * device.pairs, p.firstPair(n) + 1)
+        control.io.context    := page.contexts(queue)
+        control.io.live       := page.live(queue)
+        control.io.features   := page.features
+        control.io.kick       := page.control
+        control.io.drain      := page.drain
+        control.io.clear      := page.clear
+        page.announced(queue) := control.io.announced
+        val (runner, heads) = (receive.runner.io, receive.heads.io)
+        control.io.apart := runner.rests || !receive.is(second)
+        control.io.begun := io.begun(n)
+        // While the runner serves the pair, it may have taken the last chain.
+        control.io.stuck := control.io.apart && !heads.valid(second) && !heads.reading(second)
+        control.io.data << receive.returned(Control)
+        io.both(n) := control.io.both
+        control
+      }
+    }
 
   val merge = new Area {
     // No read of the runner passes data or used elements. `holds` never rises while the runner
@@ -220,7 +249,7 @@ case class VirtioEngine(p: EngineParam) extends Component {
       transmit.writes,
       transmit.reads,
       transmit.heads.io.request
-    )
+    ) ++ controls.flatten.map(_.io.request)
     val arbiter = StreamArbiterFactory().roundRobin.fragmentLock.on(requests)
     io.request << arbiter.m2sPipe()
   }
@@ -230,15 +259,14 @@ case class VirtioEngine(p: EngineParam) extends Component {
       val page  = registers(n).io
       val pairs = p.owners.indices.filter(p.owners(_) == n)
       val ways  = Seq(transmit, receive)
-      page.drained := pairs.flatMap(pair => ways.map(_.runner.io.drained(pair))).andR
-      val broken = ways.map(way => way.runner.io.violation.valid && pairs.map(way.is(_)).orR)
-      page.violation.valid := broken.orR
-      val violation = Mux(
-        broken.head,
-        ways.head.runner.io.violation.payload,
-        ways.last.runner.io.violation.payload
-      )
-      page.violation.payload := violation
+      page.drained := (pairs.flatMap(pair => ways.map(_.runner.io.drained(pair))) ++
+        controls(n).map(_.io.drained)).andR
+      val broken = ways.map { way =>
+        val report = way.runner.io.violation
+        report.takeWhen(pairs.map(way.is(_)).orR)
+      } ++ controls(n).map(_.io.violation)
+      page.violation.valid   := broken.map(_.valid).orR
+      page.violation.payload := PriorityMux(broken.map(one => one.valid -> one.payload))
       val sends    = pairs.map(transmit.is(_)).orR
       val receives = pairs.map(receive.is(_)).orR
       // A device with frames counts lost frames. Any other device counts lost bytes.
@@ -253,8 +281,8 @@ case class VirtioEngine(p: EngineParam) extends Component {
       page.dropped := count
     }
   val works = RegNext(
-    (Seq(transmit, receive).flatMap(way => Seq(way.runner.io.busy, way.heads.io.busy)) :+
-      receive.mover.io.holds).orR
+    ((Seq(transmit, receive).flatMap(way => Seq(way.runner.io.busy, way.heads.io.busy)) :+
+      receive.mover.io.holds) ++ controls.flatten.map(_.io.busy)).orR
   ) init False
   io.busy := works
 }

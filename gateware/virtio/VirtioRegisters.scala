@@ -31,6 +31,7 @@ case class VirtioRegisters(p: VirtioParam) extends Component {
     val features  = out(RingFeatures())
     val kicks =
       Vec(master(Flow(Kick(p.pairWidth))), 2) // For receive queues and for transmit queues.
+    val control = out Bool () // The control queue, the last one, is notified.
     val drain   = out Bool ()
     val drained = in Bool ()
     // A pulse at the end of a reset: all state of the device is cleared.
@@ -127,8 +128,9 @@ case class VirtioRegisters(p: VirtioParam) extends Component {
 
     val notified = written(QueueNotify)
     val queue    = data(15 downto 0).asUInt
+    io.control := (if (p.control) notified && queue === 2 * p.pairs else False)
     for ((kick, direction) <- io.kicks.zipWithIndex) {
-      kick.valid  := notified && queue < p.queues && queue(0) === Bool(direction == 1)
+      kick.valid  := notified && queue < 2 * p.pairs && queue(0) === Bool(direction == 1)
       kick.pair   := queue(p.pairWidth downto 1)
       kick.hinted := onFeatures.accepted(VirtioParam.NotificationData)
       kick.index  := data(31 downto 16).asUInt

@@ -32,12 +32,19 @@ class Device(NamedTuple):
     base:   int
     cause:  int
 
-# The devices have the order that VirtioDevices.scala gives them. A device has a cause for each
-# queue, and one for its configuration.
-DEVICES = tuple(Device(f"virtio_{name}", number, 2,
-    base  = numbers.VIRTIO_BASE + n*numbers.VIRTIO_SIZE,
-    cause = numbers.VIRTIO_CAUSE + 3*n)
-    for n, (name, number) in enumerate((("console", 3), ("net", 1))))
+def _devices(*facts):
+    """Returns the devices with these names, IDs and numbers of queues. A device has a cause for
+    each queue, and one for its configuration."""
+    devices, cause = [], numbers.VIRTIO_CAUSE
+    for n, (name, number, queues) in enumerate(facts):
+        base = numbers.VIRTIO_BASE + n*numbers.VIRTIO_SIZE
+        devices.append(Device(f"virtio_{name}", number, queues, base, cause))
+        cause += queues + 1
+    return tuple(devices)
+
+# The devices have the order that VirtioDevices.scala gives them. The last queue of the net device
+# is its control queue.
+DEVICES = _devices(("console", 3, 2), ("net", 1, 2*numbers.VIRTIO_NET_PAIRS + 1))
 
 def check_virtio(virtio, endpoint, compat=None, port="echo", with_mac=False):
     """Raises ValueError if the virtio devices are asked for, as `virtio` says, with a card that

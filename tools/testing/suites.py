@@ -150,6 +150,9 @@ ELSEWHERE: Table = {
         "FarPort FrameStore NetReceive NetTransmit": "VirtioDevicesTest.scala",
         "VirtioDevicesVerilog": "gateware/test/vocabulary/test_spinal_instance.py",
     },
+    "gateware/virtio/steering": {
+        "FlowHash": "FlowTableTest.scala",
+    },
     "gateware/virtio/queue": {
         "IndexComparison Kick": "NotifiedIndexTest.scala",
         "QueueStates": "QueueRunnerTest.scala",

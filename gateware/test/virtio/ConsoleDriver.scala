@@ -49,6 +49,9 @@ class ConsoleDriver(
   val host: VirtioHost = beside.fold(new VirtioHost(dut, random, memory))(_.host)
   if (beside.isEmpty) dut.clockDomain.waitSampling(5)
 
+  /** Says of each queue that the driver sets up whether the device writes its buffers. */
+  def kinds: Seq[Boolean] = Seq(true, false)
+
   def receive: DriverQueue  = queues(0)
   def transmit: DriverQueue = queues(1)
 
@@ -93,7 +96,7 @@ class ConsoleDriver(
     }
     write(Status, 11)
     assert(read(Status) == 11, "the device refuses the features")
-    queues = Seq(true, false).map(new DriverQueue(memory, random, size, _, eventIndex))
+    queues = kinds.map(new DriverQueue(memory, random, size, _, eventIndex))
     queues.indices.foreach(setUp)
     if (ok) write(Status, 15)
   }
@@ -125,7 +128,8 @@ class ConsoleDriver(
     write(QueueSel, n)
     write(QueueReady, 0)
     step(3000)
-    queues = queues.updated(n, new DriverQueue(memory, random, queues(n).size, n == 0, eventIndex))
+    queues =
+      queues.updated(n, new DriverQueue(memory, random, queues(n).size, kinds(n), eventIndex))
     setUp(n)
   }
 
@@ -153,7 +157,8 @@ class ConsoleDriver(
   def exchange(n: Int): Unit = {
     write(QueueSel, n)
     write(QueueReady, 0)
-    queues = queues.updated(n, new DriverQueue(memory, random, queues(n).size, n == 0, eventIndex))
+    queues =
+      queues.updated(n, new DriverQueue(memory, random, queues(n).size, kinds(n), eventIndex))
     setUp(n)
   }
 

@@ -19,15 +19,19 @@ class DriverQueue(
     writes: Boolean,
     eventIndex: Boolean
 ) {
-  val descriptors   = memory.make(16 * size, 16)
-  val available     = memory.make(6 + 2 * size, 2)
-  val used          = memory.make(6 + 8 * size, 4)
-  private val right = if (writes) 2 else 1
+  val descriptors = memory.make(16 * size, 16)
+  val available   = memory.make(6 + 2 * size, 2)
+  val used        = memory.make(6 + 8 * size, 4)
 
-  /** A chain that the device has: its descriptors, its buffers, and its indirect table if it has
-    * one.
+  /** A chain that the device has: its descriptors, its buffers, of which the device may write
+    * `room` bytes, and its indirect table if it has one.
     */
-  case class Chain(entries: Seq[Int], buffers: Seq[(Long, Int)], table: Option[(Long, Int)])
+  case class Chain(
+      entries: Seq[Int],
+      buffers: Seq[(Long, Int)],
+      table: Option[(Long, Int)],
+      room: Int
+  )
   val chains         = mutable.HashMap[Int, Chain]()
   private val free   = mutable.ListBuffer(random.shuffle((0 until size).toList): _*)
   private var stacks = false // The descriptor that was given back last is used again next.
@@ -104,13 +108,19 @@ class DriverQueue(
     index = short(index + 1)
   }
 
-  /** Adds a chain of `buffers`, in an indirect table or with a descriptor of the queue for each. */
-  def add(buffers: Seq[(Long, Int)], indirect: Boolean = false): Int = {
-    val flag = if (writes) 2 else 0
+  /** Adds a chain of `buffers`, in an indirect table or with a descriptor of the queue for each. The
+    * device reads the first `toRead` buffers and writes the others.
+    */
+  def add(
+      buffers: Seq[(Long, Int)],
+      indirect: Boolean = false,
+      toRead: Int = if (writes) 0 else Int.MaxValue
+  ): Int = {
     def fill(table: Long, entries: Seq[Int]): Unit =
       for ((buffer, i) <- buffers.zipWithIndex) {
         val more = i + 1 < buffers.size
         val next = if (more) entries(i + 1) else random.nextInt(65536)
+        val flag = if (i < toRead) 0 else 2
         descriptor(table, entries(i), buffer, flag | (if (more) 1 else 0), next)
       }
     val entries = Seq.fill(if (indirect) 1 else buffers.size)(free.remove(0))
@@ -125,8 +135,9 @@ class DriverQueue(
       fill(descriptors, entries)
       None
     }
-    for ((at, bytes) <- buffers) memory.grant(at, bytes, right)
-    chains(entries.head) = Chain(entries, buffers, table)
+    for (((at, bytes), i) <- buffers.zipWithIndex)
+      memory.grant(at, bytes, if (i < toRead) 1 else 2)
+    chains(entries.head) = Chain(entries, buffers, table, buffers.drop(toRead).map(_._2).sum)
     offer(entries.head)
     entries.head
   }
@@ -152,7 +163,7 @@ class DriverQueue(
       val (head, bytes) = (memory.number(element, 4).toInt, memory.number(element + 4, 4).toInt)
       assert(chains.contains(head), s"used element $head, which the device does not have")
       val chain = chains.remove(head).get
-      assert(bytes <= (if (writes) chain.buffers.map(_._2).sum else 0), s"$bytes bytes in $chain")
+      assert(bytes <= chain.room, s"$bytes bytes in $chain")
       for ((at, length) <- chain.buffers ++ chain.table) memory.grant(at, length, 0)
       if (stacks) chain.entries ++=: free else free ++= chain.entries
       seen = short(seen + 1)

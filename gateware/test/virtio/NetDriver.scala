@@ -20,15 +20,17 @@ class NetDriver(
   import VirtioParam.NetHeader
 
   val frames         = mutable.Queue[IndexedSeq[Byte]]() // Frames that the driver has received.
+  val pairs          = mutable.Queue[Int]()              // The pair that each of them came to.
   val counts         = mutable.Queue[Int]()              // The chains of each received frame.
   var overran        = 0                                 // Chains that were used without a frame.
   private val merges = features.testBit(VirtioParam.NetMerge)
 
   /** Adds a chain with a header of any content and this frame, in up to `parts` buffers. */
-  def sendFrame(frame: Seq[Byte], parts: Int = 4): Unit = {
-    val data   = Seq.fill(NetHeader)(random.nextInt().toByte) ++ frame
-    val places = buffers(1 + random.nextInt(parts min transmit.room), data.size)
-    var at     = 0
+  def sendFrame(frame: Seq[Byte], parts: Int = 4, pair: Int = 0): Unit = {
+    val transmit = queues(2 * pair + 1)
+    val data     = Seq.fill(NetHeader)(random.nextInt().toByte) ++ frame
+    val places   = buffers(1 + random.nextInt(parts min transmit.room), data.size)
+    var at       = 0
     for ((address, bytes) <- places) {
       memory.put(address, data.slice(at, at + bytes))
       at += bytes
@@ -39,18 +41,21 @@ class NetDriver(
   /** Adds a chain with room for a frame of `bytes` bytes. If chains are merged and the queue has
     * room for more of them, the chain may be smaller, but it has room for the header.
     */
-  def offerFrame(bytes: Int, parts: Int = 4): Unit =
-    if (merges && receive.room >= 7) offerBytes(NetHeader + random.nextInt(bytes / 2), 3)
-    else offerBytes(NetHeader + bytes, parts)
+  def offerFrame(bytes: Int, parts: Int = 4, pair: Int = 0): Unit =
+    if (merges && queues(2 * pair).room >= 7)
+      offerBytes(NetHeader + random.nextInt(bytes / 2), 3, pair)
+    else offerBytes(NetHeader + bytes, parts, pair)
 
   /** Adds a chain of `bytes` bytes, in up to `parts` buffers. */
-  def offerBytes(bytes: Int, parts: Int = 1): Unit =
+  def offerBytes(bytes: Int, parts: Int = 1, pair: Int = 0): Unit = {
+    val receive = queues(2 * pair)
     receive.add(buffers(1 + random.nextInt(parts min receive.room), bytes), wantsTable)
+  }
 
   override def collect(): Unit =
-    for (queue <- queues) {
+    for ((queue, n) <- queues.zipWithIndex) {
       val used = mutable.Queue(queue.takeAll(): _*)
-      while ((queue eq receive) && used.nonEmpty) {
+      while (kinds(n) && used.nonEmpty) {
         val (chain, bytes) = used.dequeue()
         val data           = written(chain.buffers, bytes)
         if (bytes == 0) overran += 1
@@ -64,6 +69,7 @@ class NetDriver(
             assert(length == part.buffers.map(_._2).sum, "a chain in front of the last is not full")
           val rest = others.flatMap { case (part, length) => written(part.buffers, length) }
           frames += (data.drop(NetHeader) ++ rest).toIndexedSeq
+          pairs += n / 2
           counts += count
         }
       }

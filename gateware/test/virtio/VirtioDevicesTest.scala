@@ -187,10 +187,10 @@ class VirtioDevicesTest extends NetBench {
     run("link") { (driver, far) =>
       driver.initialise(16)
       driver.step(50)
-      assert(driver.interrupts(2) == 0)
+      assert(driver.interrupts(VirtioParam.net.queues) == 0)
       for (up <- Seq(false, true)) {
         driver.dut.io.link #= up
-        driver.until("the interrupt")(driver.interrupts(2) > 0)
+        driver.until("the interrupt")(driver.interrupts(VirtioParam.net.queues) > 0)
         assert((driver.read(Config + 4) >> 16) == (if (up) 1 else 0))
         assert((driver.read(InterruptStatus) & 2) != 0)
         driver.write(InterruptAck, 2)
@@ -257,12 +257,14 @@ class VirtioDevicesTest extends NetBench {
         traffic(driver, far, 10)
         driver.step(1000)
         far.taken.clear()
-        driver.interrupts(2)
+        driver.interrupts(VirtioParam.net.queues)
         act(driver)
         driver.transmit.publish()
         driver.notify(1)
         driver.until("NEEDS_RESET")((driver.read(Status) & 0x40) != 0)
-        assert(driver.read(Reason) == reason.position && driver.interrupts(2) > 0)
+        assert(
+          driver.read(Reason) == reason.position && driver.interrupts(VirtioParam.net.queues) > 0
+        )
         driver.host.fails = 0
         driver.step(2000)
         assert(far.taken.isEmpty)

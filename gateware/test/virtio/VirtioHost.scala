@@ -107,10 +107,11 @@ class VirtioHost(dut: VirtioDevices, random: Random, memory: HostMemory) {
     if (!request.write.toBoolean) {
       assert(request.last.toBoolean)
       reads += 1
-      // The kind of the read is above bit 0 of its context.
+      // The kind of the read is above bit 0 of its context, which is 1 for transmit queues.
       val kind    = request.context.toInt >> 1
-      val payload = kind == HostRequests.Payload
-      if (!payload && kind != HostRequests.Ring) heads(request.context.toInt & 1) += 1
+      val payload = request.context.toInt == (HostRequests.Payload << 1 | 1)
+      if (kind != HostRequests.Payload && kind != HostRequests.Ring)
+        heads(request.context.toInt & 1) += 1
       val unlucky = payload && failing.contains(payloads)
       if (payload) payloads += 1
       if (unlucky) failedAt = address

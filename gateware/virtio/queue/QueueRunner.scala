@@ -100,9 +100,10 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
     val overran = out Bool ()
     // The chains of the frame under way, with the present one. All become used together.
     val chains    = out UInt (8 bits)
-    val posted    = in Bool () // All writes have been handed over to the endpoint.
+    val posted    = in Bool ()  // All writes have been handed over to the endpoint.
     val announced = out Bits (p.pairs bits)
     val violation = master(Flow(Violation()))
+    val rests     = out Bool () // No queue is being served.
     val busy      = out Bool ()
   }
 
@@ -122,13 +123,10 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
   }
 
   // The queue behind the one that was served last goes first.
-  val chosen =
-    if (p.pairs == 1) U(0, 1 bits)
-    else if (p.pairs == 2) wanted(~queue) ? ~queue | queue
-    else {
-      val behind = UIntToOh(queue, p.pairs).rotateLeft(1)
-      OHToUInt(OHMasking.roundRobin(wanted, behind)).resize(p.pairWidth)
-    }
+  val chosen = of(Vec((0 until p.pairs).map { n =>
+    val order = (1 to p.pairs).map(i => U((n + i) % p.pairs, p.pairWidth bits))
+    order.init.foldRight(order.last)((one, rest) => wanted(one) ? one | rest)
+  }))
 
   def of[T <: Data](vector: Vec[T]): T = if (p.pairs == 1) vector(0) else vector(queue)
   def bit(bits: Bits): Bool            = if (p.pairs == 1) bits(0) else bits(queue)
@@ -530,6 +528,7 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
     }
     when(!io.live(n))(state.begin(n))
   }
+  io.rests := machine.rests
   val busy = RegNext(!machine.rests || wanted.orR || io.drain.orR) init False
   io.busy := busy
 }

@@ -23,6 +23,11 @@ object HostRequests {
   val Guess     = 4
   val KindWidth = 3
 
+  /** The kind of ControlQueue's reads, with the bit of a receive queue, whose buffers have no data
+    * to read.
+    */
+  val Control = Payload
+
   /** Returns the context of the reads of a kind. */
   def context(transmit: Boolean, kind: UInt): Bits =
     (kind.resize(KindWidth) ## Bool(transmit)).resize(16)

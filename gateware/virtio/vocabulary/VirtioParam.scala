@@ -9,7 +9,8 @@ import spinal.core._
 import lanebox.vocabulary.{HardBlock, Numbers}
 
 /** The parameters of a virtio device with `pairs` pairs of queues. Queue 2i is receive queue i
-  * (card to host), and queue 2i + 1 is transmit queue i (host to card).
+  * (card to host), and queue 2i + 1 is transmit queue i (host to card). With `control` there is a
+  * control queue behind them, by which the driver activates the second pair of a net device.
   *
   * `id` is the device's virtio device ID. `features` has the offered feature bits. `config` has the
   * 32-bit words of the device's configuration space. `rows` is the number of rows of 32 bytes in
@@ -28,6 +29,7 @@ case class VirtioParam(
     header: Int = 0,
     largest: Int = 0,
     pairs: Int = 1,
+    control: Boolean = false,
     queueSize: Int = Numbers.VirtioQueueSize,
     rows: Int = Numbers.VirtioStoreRows,
     patience: Int = Numbers.VirtioPatience
@@ -56,10 +58,14 @@ case class VirtioParam(
     s"frames of $largest bytes: $rows rows of the frame store hold no such frame with all reads " +
       "in flight"
   )
+  require(
+    control == (frames && pairs == 2) && (!frames || pairs <= 2),
+    s"$pairs pairs of queues: only a net device with 2 pairs has a control queue, and it must"
+  )
 
   def largestRows: Int =
     (largest + header + HardBlock.BeatBytes - 1) / HardBlock.BeatBytes
-  def queues: Int = 2 * pairs
+  def queues: Int = 2 * pairs + (if (control) 1 else 0)
   // Chains may be merged for a received frame.
   def merges: Boolean = features.testBit(VirtioParam.NetMerge)
   def pairWidth: Int  = log2Up(pairs) max 1
@@ -118,10 +124,15 @@ object VirtioParam {
   )
 
   // Bits of the net device's features (VirtIO 1.2, 5.1.3).
-  val NetMtu    = 3
-  val NetMac    = 5
-  val NetMerge  = 15
-  val NetStatus = 16
+  val NetMtu     = 3
+  val NetMac     = 5
+  val NetMerge   = 15
+  val NetStatus  = 16
+  val NetControl = 17
+  val NetPairs   = 22 // MQ: more than one pair of queues.
+
+  /** The bits by which a net device offers its second pair of queues. */
+  val TwoPairs = Seq(NetControl, NetPairs).map(BigInt(1) << _).reduce(_ | _)
 
   /** Bytes of the header in front of each frame (VirtIO 1.2, 5.1.6). */
   val NetHeader = 12
@@ -131,8 +142,8 @@ object VirtioParam {
     */
   val NetCount = 10
 
-  /** A net device (VirtIO 1.2, 5.1) with one pair of queues. Bit 16 of the second word of its
-    * configuration is the state of the link.
+  /** A net device (VirtIO 1.2, 5.1) with two pairs of queues. It does not offer TwoPairs yet. Bit 16
+    * of the second word of its configuration is the state of the link.
     */
   def net: VirtioParam = VirtioParam(
     id = 1,
@@ -141,9 +152,11 @@ object VirtioParam {
     config = Seq(
       mac & 0xffffffffL,
       mac >> 32,
-      BigInt(Numbers.VirtioMtu) << 16 | 1
+      BigInt(Numbers.VirtioMtu) << 16 | Numbers.VirtioNetPairs
     ),
     frames = true,
+    pairs = Numbers.VirtioNetPairs,
+    control = true,
     header = NetHeader,
     largest = Numbers.VirtioMtu + Numbers.EthernetBytes
   )

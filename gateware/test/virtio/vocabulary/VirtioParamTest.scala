@@ -19,6 +19,7 @@ class VirtioParamTest extends AnyFunSuite {
     (what, wrong, said) <- Seq[(String, () => VirtioParam, String)](
       ("no pair of queues", () => net.copy(pairs = 0), "0 pairs"),
       ("more pairs than four", () => net.copy(pairs = 5), "5 pairs"),
+      ("two pairs without a control queue", () => net.copy(control = false), "2 pairs"),
       ("a queue of no power of two", () => net.copy(queueSize = 24), "a queue of 24 entries"),
       ("a queue of one entry", () => net.copy(queueSize = 1), "a queue of 1 entries"),
       ("a queue beyond a split ring", () => net.copy(queueSize = 65536), "a queue of 65536"),

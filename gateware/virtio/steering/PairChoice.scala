@@ -1,0 +1,36 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.virtio.steering
+
+import spinal.core._
+import spinal.lib._
+
+import lanebox.virtio.FarPort
+
+/** Offers the oldest received frame to the pair of queues to which it goes. Both pairs of a net
+  * device have one frame store, so frames leave it in the order in which they came.
+  *
+  * `toSecond` says that the frame goes to the second pair, if `both` pairs are active and the
+  * driver runs the queue. When a pair has taken a chain for the frame, the frame stays with it
+  * (`begun`: with the second pair), unless the driver stops the queue.
+  */
+case class PairChoice(
+    frame: Stream[UInt],
+    toSecond: Bool,
+    both: Bool,
+    clear: Bool,
+    pairs: Seq[FarPort]
+) extends Area {
+  val takes = Vec(pairs.map(_.takes)).asBits
+  val kept  = Reg(Bits(2 bits)) init 0 // Bit n: pair n has taken a chain for the frame.
+  kept := (kept | takes).andMask(!frame.fire && !clear) & Vec(pairs.map(_.live)).asBits
+  val begun  = kept(1)
+  val second = begun || (toSecond && both && pairs(1).live && !kept(0))
+  for ((pair, n) <- pairs.zipWithIndex) {
+    pair.frame.valid   := frame.valid && second === Bool(n == 1)
+    pair.frame.payload := frame.payload
+  }
+  frame.ready := second ? pairs(1).frame.ready | pairs(0).frame.ready
+}
