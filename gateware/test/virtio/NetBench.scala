@@ -112,10 +112,7 @@ abstract class NetBench extends AnyFunSuite {
 
 object NetBench {
   val Largest = VirtioParam.net.largest
-  val devices = VirtioDevices.all.map { device =>
-    val more = if (device.control) VirtioParam.TwoPairs else BigInt(0)
-    device.copy(queueSize = 16, patience = 1000, features = device.features | more)
-  }
+  val devices = VirtioDevices.all.map(_.copy(queueSize = 16, patience = 1000))
 
   /** The simulation of both devices, which suites in one Java virtual machine share. */
   lazy val compiled = LaneboxSim {

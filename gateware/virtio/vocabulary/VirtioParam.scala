@@ -142,13 +142,14 @@ object VirtioParam {
     */
   val NetCount = 10
 
-  /** A net device (VirtIO 1.2, 5.1) with two pairs of queues. It does not offer TwoPairs yet. Bit 16
-    * of the second word of its configuration is the state of the link.
+  /** A net device (VirtIO 1.2, 5.1) with two pairs of queues. Bit 16 of the second word of its
+    * configuration is the state of the link.
     */
   def net: VirtioParam = VirtioParam(
     id = 1,
     features =
-      Transport | Seq(NetMtu, NetMac, NetMerge, NetStatus).map(BigInt(1) << _).reduce(_ | _),
+      Transport | TwoPairs |
+        Seq(NetMtu, NetMac, NetMerge, NetStatus).map(BigInt(1) << _).reduce(_ | _),
     config = Seq(
       mac & 0xffffffffL,
       mac >> 32,

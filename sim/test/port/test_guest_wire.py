@@ -9,6 +9,7 @@ All tests run in one guest.
 
 import itertools
 import json
+import re
 
 import pytest
 
@@ -25,7 +26,8 @@ BYTES = 128 * 1024  # bytes of one transfer of iperf3 over the wire
 # Sizes of iperf3's writes and of TCP's windows. The receiver stops when the sender has given its
 # bytes to the kernel, so a window at the most is missing in what it has counted.
 SMALL = "-l 4K -w 16K"
-BEHIND = 2  # the most sent frames whose buffers a driver has not taken back yet
+BEHIND = 2  # the most sent frames whose buffers a queue's driver has not taken back yet
+STREAMS = 16  # of one transfer by both pairs of queues: the kernel spreads them over the pairs
 # Shell functions: `counts FILE` writes what ethtool and the kernel have counted on both sides.
 # `served` starts iperf3's server on the far side, for one client. `known` tells both ends each
 # other's address, so that no ARP is sent between the looks at the counters.
@@ -102,6 +104,10 @@ class Growth:
             for way in ("h2c", "c2h")
         )
 
+    def queues(self, way):
+        """Return the packets of each queue `way` (rx, tx) of the card's net device."""
+        return queue_packets(self.near, way)
+
     @property
     def dropped(self):
         """Return how many frames from the wire the net device has dropped, since its engine is
@@ -113,19 +119,26 @@ class Growth:
         device lost a frame. The net device dropped `dropped` frames of the wire.
 
         A driver has received each frame that the wire has carried. It counts a frame that it has
-        sent when it takes its buffer back, which may be when it sends the next one.
+        sent when it takes its buffer back, which may be when it sends the next one of that queue.
         """
+        behind = BEHIND * max(1, len(self.queues("tx")))
         assert self.near["rx_packets"] >= least and self.dropped == dropped
         assert self.far["rx_packets"] == self.h2c["frames"] >= least
-        assert abs(self.near["tx_packets"] - self.h2c["frames"]) <= BEHIND
+        assert abs(self.near["tx_packets"] - self.h2c["frames"]) <= behind
         assert abs(self.far["tx_packets"] - self.c2h["frames"]) <= BEHIND
         # Linux 6.1 also counts packets of each queue for ethtool. Linux 6.12 does not.
         for end, way in itertools.product((self.near, self.far), ("rx", "tx")):
-            assert end.get(f"{way}_queue_0_packets", end[f"{way}_packets"]) == end[f"{way}_packets"]
+            counted = queue_packets(end, way)
+            assert not counted or sum(counted) == end[f"{way}_packets"]
         assert self.near["rx_errors"] == self.near["rx_dropped"] == 0
         lost = ("no_peer", "full", "bad"), ("too_long", "cut", "waiting")
         assert not any(self.h2c[name] for name in lost[0])
         assert not any(self.c2h[name] for name in lost[1])
+
+
+def queue_packets(counts, way):
+    """Return the packets of each queue `way` (rx, tx), if the kernel counts them."""
+    return [count for name, count in counts.items() if re.match(rf"{way}_queue_\d+_packets", name)]
 
 
 def _counts(text):
@@ -184,3 +197,36 @@ def test_udp_passes(guest, back):
     assert total["packets"] >= BYTES // 1400
     assert 0 <= total["lost_packets"] <= growth.dropped
     growth.check(5, growth.dropped if back else 0)
+
+
+def channels(guest, count):
+    """Activate `count` pairs of queues of the card's net device. Return what ethtool then says."""
+    found = guest.run(
+        [
+            f"wire_up; [ $(ethtool -l eth0 | tail -n 1 | tr -dc 0-9) = {count} ] || "
+            f"ethtool -L eth0 combined {count}; ethtool -l eth0 >/out/channels"
+        ],
+        then="",
+    )
+    check_quiet(found)
+    return re.findall(r"^Combined:\s*(\d+)$", found["channels"].decode(), re.M)
+
+
+@pytest.mark.parametrize("back", [False, True], ids=["there", "back"])
+def test_two_pairs_of_queues_share_the_connections(guest, back):
+    """After `ethtool -L eth0 combined 2` both pairs of queues carry frames in both directions, and
+    the counters of the queues agree to the frame. What the driver receives of a connection comes to
+    the pair by which it sends. With one pair again, all frames go by that pair."""
+    assert channels(guest, 2) == ["2", "2"]
+    way = "-R" if back else ""
+    transfer = f"iperf3 -4 -c {wire.FAR} -n {BYTES} -P {STREAMS} {SMALL} {way} >/out/iperf3"
+    _, growth = step(guest, "served", transfer, "wait")
+    print(f"sent {growth.queues('tx')}, received {growth.queues('rx')}")
+    growth.check(40, growth.dropped if back else 0)
+    for way in ("rx", "tx"):
+        counted = growth.queues(way)
+        # Linux 6.1 counts packets of each queue. Linux 6.12 does not.
+        assert not counted or (len(counted) == 2 and min(counted) > 5)
+    assert channels(guest, 1) == ["2", "1"]
+    _, growth = step(guest, f"ping -q -A -c 50 -W 20 {wire.FAR} >/out/flood")
+    growth.check(50)
