@@ -45,12 +45,14 @@ class LaneboxSoC(RegisterBridgeSoC):
     `pads` are the PCIe pins, `leds` the LEDs, `target` is the board's name. `endpoint` is "lanebox"
     or "litepcie"; `mmio` is "bridge", or "litepcie" for LitePCIe's bus master. `user` is the class
     of the user slot's logic. `memories` are the first words of both block memories. `msix` adds
-    MSI-X, `capture` a capture block of this many queues, `virtio` a console and a net device with
-    this far side, `card` the card services with these cages ("a", "b"), `firmware` the management
-    CPU. `clock` is the user clock in Hz. `compat` is a key of COMPAT in windows.py."""
+    MSI-X, `capture` a capture block of this many queues, `virtio` a console and a net device
+    (VirtioBuild in virtio/device.py), `card` the card services with these cages ("a", "b"),
+    `firmware` the management CPU. `clock` is the user clock in Hz. `compat` is a key of COMPAT in
+    windows.py."""
     csr_map = numbers.CSR_LOCATIONS
     msix    = None # The registers of the MSI-X table, if MSI-X is built.
     capture_net = None # The registers of the net device's frames, if they can be recorded.
+    virtio  = None # The virtio devices, if they are built.
     causes  = 0    # Number of interrupt causes that have been given their bit.
 
     def __init__(self, platform, pads, leds, target, endpoint = "lanebox", mmio = "bridge",

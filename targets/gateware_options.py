@@ -26,9 +26,9 @@ def add_gateware_options(target, firmware, firmware_default, wire):
     target.add_argument("--firmware", default=firmware, metavar="NAME",
         help="firmware of the card's management CPU, with --card: default, a folder with .c files, "
             f"or none for no CPU (default: {firmware_default})")
-    target.add_argument("--virtio", action="store_true",
-        help="a virtio console that answers with what it is sent, and a virtio net device "
-            "(default: none)")
+    target.add_argument("--virtio", type=int, nargs="?", const=2, default=0, metavar="PAIRS",
+        help="a virtio console that answers with what it is sent, and a virtio net device with 1 "
+            "or 2 (default) pairs of queues (default: none)")
     target.add_argument("--port", default="echo", metavar="NAME",
         help="far side of the virtio net device: echo (default) answers ARP, ping and UDP; wire "
             f"{wire}")

@@ -35,6 +35,7 @@ def say_which_cages(board, arguments):
 def make_soc(board, arguments, user, firmware=None):
     """Return the LaneboxSoC of `board`, built with the options of the command line."""
     from gateware.soc import LaneboxSoC
+    from gateware.virtio.device import VirtioBuild
 
     platform = make_platform(board, arguments.lanes, cages_of(board, arguments))
     pins     = platform.request(f"pcie_x{arguments.lanes}")
@@ -51,7 +52,7 @@ def make_soc(board, arguments, user, firmware=None):
         completion_pool = arguments.completion_pool,
         capture  = arguments.capture,
         card     = cages_of(board, arguments) if arguments.card else None,
-        virtio   = arguments.port if arguments.virtio else None,
+        virtio   = VirtioBuild(arguments.port, arguments.virtio) if arguments.virtio else None,
         firmware = firmware,
     )
     for name in cages_of(board, arguments):

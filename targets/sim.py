@@ -29,6 +29,7 @@ def make_soc(arguments, user, memories, firmware):
 
     from gateware.card.upkeep import CAGES
     from gateware.soc import LaneboxSoC
+    from gateware.virtio.device import VirtioBuild
     from targets.sim_platform import Platform
 
     platform = Platform()
@@ -44,7 +45,7 @@ def make_soc(arguments, user, memories, firmware):
         completion_pool = arguments.completion_pool,
         capture  = arguments.capture,
         card     = CAGES if arguments.card else None,
-        virtio   = arguments.port if arguments.virtio else None,
+        virtio   = VirtioBuild(arguments.port, arguments.virtio) if arguments.virtio else None,
         firmware = firmware,
     )
     sides = [signal for side in (soc.user.sink, soc.user.source)

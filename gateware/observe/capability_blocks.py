@@ -26,7 +26,6 @@ from gateware.observe.capability import (
     check_pages,
     table,
 )
-from gateware.virtio import device
 
 
 def _round_up(value, step):
@@ -238,10 +237,12 @@ def _management_blocks(soc):
         firmware      = soc.management.firmware.version())]
 
 def _virtio_blocks(soc):
-    built = (entry for entry in device.DEVICES if entry.name in soc.bus.regions)
+    if soc.virtio is None:
+        return []
     return [Block("virtio", entry.base, numbers.VIRTIO_SIZE, {
         "device": entry.id, "queues": entry.queues, "cause": entry.cause,
-        "queue_size": numbers.VIRTIO_QUEUE_SIZE}, index) for index, entry in enumerate(built)]
+        "queue_size": numbers.VIRTIO_QUEUE_SIZE}, index)
+        for index, entry in enumerate(soc.virtio.devices)]
 
 def _msix_blocks(soc):
     if soc.msix is None:

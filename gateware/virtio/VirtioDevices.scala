@@ -10,7 +10,7 @@ import spinal.lib._
 import lanebox.interrupt.RegisterPort
 import lanebox.virtio.steering.{FlowTable, PairChoice}
 import lanebox.virtio.vocabulary.{EngineParam, VirtioParam}
-import lanebox.vocabulary.{Frames, ReadData, Request}
+import lanebox.vocabulary.{Frames, Numbers, ReadData, Request}
 
 /** The virtio devices of a card: an engine, and the frame stores behind its queues.
   *
@@ -150,6 +150,9 @@ case class VirtioDevices(devices: Seq[VirtioParam] = VirtioDevices.all) extends 
 
 object VirtioDevices {
 
-  /** The devices of a card, in the order of their pages and interrupt causes. */
-  def all: Seq[VirtioParam] = Seq(VirtioParam.console, VirtioParam.net)
+  /** The devices of a card, in the order of their pages and interrupt causes. The net device has
+    * this many pairs of queues.
+    */
+  def all(pairs: Int): Seq[VirtioParam] = Seq(VirtioParam.console, VirtioParam.net(pairs))
+  def all: Seq[VirtioParam]             = all(Numbers.VirtioNetPairs)
 }

@@ -4,9 +4,12 @@
 
 package lanebox.virtio
 
-import lanebox.vocabulary.LaneboxConfig
+import lanebox.vocabulary.{Arguments, LaneboxConfig, Numbers}
 
-/** Writes VirtioDevices.v into the folder args(0). */
+/** Writes VirtioDevices.v into the folder args(0). A further argument may be `pairs=N`. */
 object VirtioDevicesVerilog extends App {
-  LaneboxConfig(args(0)).generateVerilog(VirtioDevices())
+  val words = Arguments(args.drop(1).toSeq, "pairs")
+  LaneboxConfig(args(0)).generateVerilog(
+    VirtioDevices(VirtioDevices.all(words.int("pairs", Numbers.VirtioNetPairs)))
+  )
 }

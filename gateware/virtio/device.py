@@ -32,25 +32,33 @@ class Device(NamedTuple):
     base:   int
     cause:  int
 
-def _devices(*facts):
-    """Returns the devices with these names, IDs and numbers of queues. A device has a cause for
+class VirtioBuild(NamedTuple):
+    """What a build's net device has: the far side that is called `port`, and pairs of queues."""
+    port:  str = "echo"
+    pairs: int = numbers.VIRTIO_NET_PAIRS
+
+def virtio_devices(pairs):
+    """Returns the devices, in the order that VirtioDevices.scala gives them. The net device has
+    `pairs` pairs of queues. Behind two of them it has a control queue. A device has a cause for
     each queue, and one for its configuration."""
     devices, cause = [], numbers.VIRTIO_CAUSE
-    for n, (name, number, queues) in enumerate(facts):
+    net = 2*pairs + (pairs > 1)
+    for n, (name, number, queues) in enumerate((("console", 3, 2), ("net", 1, net))):
         base = numbers.VIRTIO_BASE + n*numbers.VIRTIO_SIZE
         devices.append(Device(f"virtio_{name}", number, queues, base, cause))
         cause += queues + 1
     return tuple(devices)
 
-# The devices have the order that VirtioDevices.scala gives them. The last queue of the net device
-# is its control queue.
-DEVICES = _devices(("console", 3, 2), ("net", 1, 2*numbers.VIRTIO_NET_PAIRS + 1))
-
-def check_virtio(virtio, endpoint, compat=None, port="echo", with_mac=False):
-    """Raises ValueError if the virtio devices are asked for, as `virtio` says, with a card that
-    cannot have them, or with a far side `port` that is not there. `with_mac`: the target has a MAC.
+def check_virtio(pairs, endpoint, compat=None, port="echo", with_mac=False):
+    """Raises ValueError if no net device has `pairs` pairs of queues (0: no virtio devices), if the
+    card cannot have virtio devices, or if there is no far side `port`. `with_mac`: the target has a
+    MAC.
     """
     check_port(port, with_mac)
+    virtio = pairs != 0
+    if pairs not in range(numbers.VIRTIO_NET_PAIRS + 1):
+        raise ValueError(f"--virtio {pairs}: the net device has 1 to {numbers.VIRTIO_NET_PAIRS} "
+            "pairs of queues")
     if virtio and endpoint != "lanebox":
         raise ValueError("--virtio: LitePCIe's endpoint has no byte enables, which the virtio "
             "device needs; leave it out, or build with --endpoint lanebox")
@@ -64,16 +72,18 @@ class VirtioDevices(LiteXModule):
 
     Host memory is reached through the master port `port`. The Wishbone buses `buses` show the page
     of registers of each device in whole dwords. A write of fewer bytes is ignored. `h2c` has the
-    frames that the net driver sends, and `c2h` takes those that it receives (Frames.scala)."""
-    def __init__(self, platform, port):
+    frames that the net driver sends, and `c2h` takes those that it receives (Frames.scala). The net
+    device has `pairs` pairs of queues."""
+    def __init__(self, platform, port, pairs=numbers.VIRTIO_NET_PAIRS):
+        self.devices = virtio_devices(pairs)
         self.h2c   = stream.Endpoint(layouts.frame_layout()) # o
         self.c2h   = stream.Endpoint(layouts.frame_layout()) # i
         self.link  = Signal(reset=1) # i, 1: the net device's link is up.
         self.now   = Signal(64)      # i, device time, which frames in `h2c` have as their time.
         self.buses = [wishbone.Interface(data_width=32, address_width=32, addressing="word")
-            for _ in DEVICES]
+            for _ in self.devices]
         # o, a pulse for each queue that has news for the driver, and for a new configuration.
-        self.causes = Signal(sum(device.queues + 1 for device in DEVICES))
+        self.causes = Signal(sum(device.queues + 1 for device in self.devices))
         self.busy   = Signal() # o, a device has work, so device time must run.
 
         # # #
@@ -81,7 +91,7 @@ class VirtioDevices(LiteXModule):
         request, data = (stream.Endpoint(layout()) for layout in
             (layouts.request_layout, layouts.read_data_layout))
         pages   = {}
-        verilog = generate("virtio.VirtioDevices")
+        verilog = generate("virtio.VirtioDevices", pairs=pairs)
         platform.add_source(verilog)
         for n, bus in enumerate(self.buses):
             access = Signal()
@@ -108,20 +118,19 @@ class VirtioDevices(LiteXModule):
 
 # The virtio devices in the SoC --------------------------------------------------------------------
 
-def add_virtio(soc, far_side):
-    """Adds the virtio devices to the SoC, with interrupt causes behind those of the card. The net
-    device is connected to the far side that is called `far_side`. If this is None, nothing is
-    added."""
-    if far_side is None:
+def add_virtio(soc, build):
+    """Adds the virtio devices to the SoC as `build` says, with interrupt causes behind those of the
+    card. If `build` is None, nothing is added."""
+    if build is None:
         return
     # A used element is written when the data of its chain has come, and interrupts wait for that
     # write. Reads that are out then are of rings, or of chains that are not used yet. The driver
     # keeps both until a reset is answered, and the answer waits for these reads. So no interrupt
     # has to wait for them.
     port = soc.pcie_endpoint.crossbar.get_master_port(fenced=False)
-    soc.virtio = virtio = VirtioDevices(soc.platform, port)
-    soc.port   = side   = make_far_side(far_side, soc.platform)
-    for device, bus in zip(DEVICES, virtio.buses):
+    soc.virtio = virtio = VirtioDevices(soc.platform, port, build.pairs)
+    soc.port   = side   = make_far_side(build.port, soc.platform)
+    for device, bus in zip(virtio.devices, virtio.buses):
         soc.bus.add_slave(device.name, bus,
             SoCRegion(origin=device.base, size=numbers.VIRTIO_SIZE, cached=False))
         soc.add_constant(f"{device.name.upper()}_BASE", device.base)

@@ -112,7 +112,9 @@ abstract class NetBench extends AnyFunSuite {
 
 object NetBench {
   val Largest = VirtioParam.net.largest
-  val devices = VirtioDevices.all.map(_.copy(queueSize = 16, patience = 1000))
+  val devices = small(VirtioDevices.all)
+  def small(devices: Seq[VirtioParam]): Seq[VirtioParam] =
+    devices.map(_.copy(queueSize = 16, patience = 1000))
 
   /** The simulation of both devices, which suites in one Java virtual machine share. */
   lazy val compiled = LaneboxSim {

@@ -6,10 +6,11 @@ package lanebox.virtio
 
 import scala.collection.mutable
 import scala.language.reflectiveCalls
+import scala.util.Random
 import spinal.core.sim._
 
 import lanebox.virtio.vocabulary.{Violation, VirtioParam}
-import lanebox.vocabulary.Seed
+import lanebox.vocabulary.{LaneboxSim, Seed}
 
 /** Tests that the net device carries whole frames in both directions, in order and byte for byte,
   * that it counts the frames that it loses, and that the console works beside it.
@@ -40,6 +41,20 @@ class VirtioDevicesTest extends NetBench {
     }
   }
   val param = net
+
+  test(s"a build with one pair of queues carries frames and offers one, seed ${Seed.value}") {
+    LaneboxSim(VirtioDevices(NetBench.small(VirtioDevices.all(pairs = 1))))
+      .doSim("one", Seed.value) { dut =>
+        val random = new Random(simRandom.nextLong())
+        val driver = new NetDriver(dut, random, all, 1)
+        driver.initialise(16)
+        traffic(driver, new FarSide(dut, random), 60)
+        assert((driver.read(Config + 8) & 0xffff) == 1)
+        assert((driver.read(DeviceFeatures) & VirtioParam.TwoPairs) == 0)
+        driver.write(QueueSel, 2)
+        assert(driver.read(QueueNumMax) == 0, "there is a third queue")
+      }
+  }
 
   test(
     s"a far side that takes nothing holds the sender up, and loses nothing, seed ${Seed.value}"

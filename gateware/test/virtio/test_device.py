@@ -10,7 +10,7 @@ sim/test/virtio/test_board_virtio.py has the device on a whole card.
 import pytest
 
 from gateware import numbers
-from gateware.virtio.device import DEVICES, check_virtio
+from gateware.virtio.device import check_virtio, virtio_devices
 
 
 @pytest.mark.parametrize(
@@ -25,18 +25,27 @@ def test_a_card_that_cannot_have_the_console_is_refused(endpoint, compat, rule):
     refused.
     """
     with pytest.raises(ValueError, match=rule):
-        check_virtio(True, endpoint, compat)
-    check_virtio(False, endpoint, compat)
-    check_virtio(True, "lanebox")
+        check_virtio(1, endpoint, compat)
+    check_virtio(0, endpoint, compat)
+    check_virtio(1, "lanebox")
 
 
-def test_each_device_has_causes_and_a_page_of_its_own():
+@pytest.mark.parametrize("pairs", [-1, 3])
+def test_a_wrong_number_of_pairs_is_refused(pairs):
+    """The error for a number of pairs that the net device cannot have names it and the rule."""
+    with pytest.raises(ValueError, match=f"--virtio {pairs}: the net device has 1 to 2 pairs"):
+        check_virtio(pairs, "lanebox")
+
+
+@pytest.mark.parametrize("pairs", [1, 2])
+def test_each_device_has_causes_and_a_page_of_its_own(pairs):
     """The interrupt causes of the devices follow one another, and each has a bit in the card's
     registers of causes. Their pages follow one another, too, and end before the next block."""
     causes, pages = numbers.VIRTIO_CAUSE, numbers.VIRTIO_BASE
-    for device in DEVICES:
+    devices = virtio_devices(pairs)
+    for device in devices:
         assert (device.cause, device.base) == (causes, pages)
         causes += device.queues + 1
         pages += numbers.VIRTIO_SIZE
     assert causes <= numbers.MSI_WIDTH and pages <= numbers.CAPABILITY_BASE
-    assert len(DEVICES) == numbers.VIRTIO_DEVICES
+    assert len(devices) == numbers.VIRTIO_DEVICES

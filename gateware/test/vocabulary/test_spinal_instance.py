@@ -187,6 +187,7 @@ COMPONENTS = {
     "port.Echo": {},
     "user.HostCommands": {},
     "virtio.VirtioDevices": {},
+    "virtio.VirtioDevices one": dict(pairs=1),
     "completer.Completer": {},
     "endpoint.Requester": dict(clients="rw,w,r", msixVectors=numbers.MSI_WIDTH),
     "endpoint.SlavePort": {},

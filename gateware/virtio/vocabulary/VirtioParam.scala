@@ -142,25 +142,26 @@ object VirtioParam {
     */
   val NetCount = 10
 
-  /** A net device (VirtIO 1.2, 5.1) with two pairs of queues. Bit 16 of the second word of its
-    * configuration is the state of the link.
+  /** A net device (VirtIO 1.2, 5.1) with one or two pairs of queues. Bit 16 of the second word of
+    * its configuration is the state of the link.
     */
-  def net: VirtioParam = VirtioParam(
+  def net(pairs: Int): VirtioParam = VirtioParam(
     id = 1,
-    features =
-      Transport | TwoPairs |
-        Seq(NetMtu, NetMac, NetMerge, NetStatus).map(BigInt(1) << _).reduce(_ | _),
+    features = (if (pairs == 2) TwoPairs else BigInt(0)) |
+      Transport | Seq(NetMtu, NetMac, NetMerge, NetStatus).map(BigInt(1) << _).reduce(_ | _),
     config = Seq(
       mac & 0xffffffffL,
       mac >> 32,
-      BigInt(Numbers.VirtioMtu) << 16 | Numbers.VirtioNetPairs
+      BigInt(Numbers.VirtioMtu) << 16 | pairs
     ),
     frames = true,
-    pairs = Numbers.VirtioNetPairs,
-    control = true,
+    pairs = pairs,
+    control = pairs == 2,
     header = NetHeader,
     largest = Numbers.VirtioMtu + Numbers.EthernetBytes
   )
+
+  def net: VirtioParam = net(Numbers.VirtioNetPairs)
 
   /** The net device's MAC address as a number whose lowest byte is the address' first byte. */
   private def mac: BigInt =
