@@ -31,33 +31,33 @@ def built():
 
 
 def test_records_are_found_and_broken_ones_noticed(built):
-    """The C test capture_blocks.c passes.
+    """The C test check.c passes.
 
     Each record of a random recording is found, and each broken rule is reported with its offset. No
     byte beyond the recording is read, however its bytes are changed.
     """
-    print(run_program(built.out / "test" / "capture_blocks", str(SHIFT + 1)))
+    print(run_program(built.out / "test" / "check", str(SHIFT + 1)))
 
 
 def test_a_capture_survives_any_card(built):
-    """The C test capture_card.c passes: a capture ends with an error message, and the card is at
+    """The C test capture.c passes: a capture ends with an error message, and the card is at
     rest, if a status line cannot be true, or if the card dies, is reset or is removed.
 
     The C test plays the card, so no card is needed.
     """
-    run_program(built.out / "test" / "capture_card")
+    run_program(built.out / "test" / "capture")
 
 
 @pytest.mark.parametrize("checks", ["built", "raced"])
 def test_queues_have_registers_of_their_own_and_one_run(request, checks):
-    """The C test capture_queues.c passes: each queue gets its own ring, limit and accounts, and
+    """The C test capture_run.c passes: each queue gets its own ring, limit and accounts, and
     queue 0 begins and ends the capture of all queues. The same holds if two threads end their
     queues, or read accounts, at the same time.
 
     The C test plays the card, so no card is needed.
     """
     found = request.getfixturevalue(checks)
-    run_program((found.out / "test" if checks == "built" else found) / "capture_queues")
+    run_program((found.out / "test" if checks == "built" else found) / "capture_run")
 
 
 def test_rules_become_words_or_a_sentence(built):
@@ -68,23 +68,23 @@ def test_rules_become_words_or_a_sentence(built):
 
 
 def test_a_recording_is_whole_whatever_the_disk_does(built, tmp_path):
-    """The C test capture_files.c passes: a write that is interrupted, short or refused is made
+    """The C test output.c passes: a write that is interrupted, short or refused is made
     again, a file ends before the first MBUF that cannot be written, and an MBUF is given back to
     the card only after it is written.
 
     The C test plays the disk and the card.
     """
-    run_program(built.out / "test" / "capture_files", tmp_path)
+    run_program(built.out / "test" / "output", tmp_path)
 
 
 def test_each_queue_is_recorded_by_its_thread(built, tmp_path):
-    """The C test capture_threads.c passes: each queue's file has all MBUFs of the queue. If the
+    """The C test record.c passes: each queue's file has all MBUFs of the queue. If the
     disk of one queue fails, a message names the queue, and the other files are whole. The recorder
     waits for the generator's last frame while the disk of its queue still writes.
 
     The C test plays the queues.
     """
-    run_program(built.out / "test" / "capture_threads", tmp_path)
+    run_program(built.out / "test" / "record", tmp_path)
 
 
 def test_a_ring_has_the_pages_and_the_node_that_are_wanted(built, tmp_path):
@@ -97,13 +97,13 @@ def test_a_ring_has_the_pages_and_the_node_that_are_wanted(built, tmp_path):
 
 @pytest.mark.parametrize("checks", ["built", "raced"])
 def test_mbufs_are_dealt_to_folders(request, checks, tmp_path):
-    """The C test capture_deal.c passes, with the thread sanitizer, too: folders get MBUFs round
+    """The C test deal.c passes, with the thread sanitizer, too: folders get MBUFs round
     robin, and a slow folder gets fewer. Other folders write the MBUFs that a full folder has not
     written. Each file has whole MBUFs.
     """
     found = request.getfixturevalue(checks)
     folder = found.out / "test" if checks == "built" else found
-    run_program(folder / "capture_deal", tmp_path)
+    run_program(folder / "deal", tmp_path)
 
 
 def load_layout():
@@ -123,24 +123,24 @@ def raced():
 
 
 def test_rings_hand_out_only_what_is_theirs(built):
-    """The C test dma_rings.c passes: rings hand out only buffers that belong to the program.
+    """The C test dma.c passes: rings hand out only buffers that belong to the program.
 
     The C test plays the back end of the library, so no card is needed.
     """
-    run_program(built.out / "test" / "dma_rings")
+    run_program(built.out / "test" / "dma")
 
 
 def test_the_rings_counts_are_free_of_races(raced):
-    """The C test dma_rings.c passes under the thread sanitizer: the counts of the rings have no
+    """The C test dma.c passes under the thread sanitizer: the counts of the rings have no
     data races.
     """
-    run_program(raced / "dma_rings")
+    run_program(raced / "dma")
 
 
-@pytest.mark.parametrize("name", ["table_told", "engine_lengths"])
+@pytest.mark.parametrize("name", ["engine", "engine_lengths"])
 @pytest.mark.parametrize("checks", ["built", "raced"])
 def test_records_and_status_lines_are_believed_as_far_as_they_can_be(request, checks, name):
-    """The C tests table_told.c and engine_lengths.c pass.
+    """The C tests engine.c and engine_lengths.c pass.
 
     The library uses the counts, lengths and errors that the card has written to host memory without
     a register read, and refuses those that cannot be true.
@@ -171,25 +171,25 @@ def test_two_million_random_calls_return_what_a_model_says(built):
 
 
 def test_a_direction_that_waits_for_a_lost_read_is_waited_for(built):
-    """The C test table_run_rests.c passes: the stop of a direction waits for a read whose
+    """The C test table_run.c passes: the stop of a direction waits for a read whose
     completion was lost, for as long as the card's longest read can last.
     """
-    run_program(built.out / "test" / "table_run_rests")
+    run_program(built.out / "test" / "table_run")
 
 
 @pytest.mark.parametrize("records", RECORDS)
 @pytest.mark.parametrize("checks", ["built", "raced"])
 def test_a_wait_for_ever_ends_by_data_a_stop_or_a_signal(request, built, tmp_path, checks, records):
-    """The C test waits.c passes.
+    """The C test dma_wait.c passes.
 
     Each blocking call sleeps until data, a stop or a signal, and says which of them has ended it.
     """
     found = request.getfixturevalue(checks)
-    program = (found.out / "test" if checks == "built" else found) / "waits"
+    program = (found.out / "test" if checks == "built" else found) / "dma_wait"
     with Standin(tmp_path / "s", built.csr_json, records=records) as standin:
         text = run_program(program, f"sim:{tmp_path / 's'}", hex(standin.registers.bell))
         assert standin.quiet()
-    assert text.count("waits: ") == 8
+    assert text.count("dma_wait: ") == 8
 
 
 @pytest.fixture(scope="module", params=RECORDS)
@@ -368,13 +368,13 @@ def test_each_direction_is_a_stream_of_its_own(request, built, tmp_path, checks,
 
 @pytest.mark.parametrize("records", RECORDS)
 @pytest.mark.parametrize("checks", ["built", "raced"])
-@pytest.mark.parametrize("name", ["places", "modes"])
+@pytest.mark.parametrize("name", ["place", "modes"])
 def test_rings_lie_where_and_news_come_as_a_program_says(
     request, built, tmp_path, name, checks, records
 ):
-    """The C tests places.c and modes.c pass.
+    """The C tests place.c and modes.c pass.
 
-    Rings work in the program's own memory (places.c), and polling works in place of interrupts
+    Rings work in the program's own memory (place.c), and polling works in place of interrupts
     (modes.c).
     """
     found = request.getfixturevalue(checks)
@@ -382,16 +382,16 @@ def test_rings_lie_where_and_news_come_as_a_program_says(
     with Standin(tmp_path / "s", built.csr_json, records=records) as standin:
         text = run_program(program, f"sim:{tmp_path / 's'}")
         assert standin.quiet()
-    assert text.count(f"{name}: ") == {"places": 2, "modes": 4}[name]
+    assert text.count(f"{name}: ") == {"place": 2, "modes": 4}[name]
 
 
 def test_the_user_s_logic_calls(built, tmp_path):
-    """The C test user_events.c passes: each interrupt of the logic in the user slot ends one wait,
+    """The C test user.c passes: each interrupt of the logic in the user slot ends one wait,
     also while DMA runs.
     """
     with Standin(tmp_path / "s", built.csr_json) as standin:
         run_program(
-            built.out / "test" / "user_events",
+            built.out / "test" / "user",
             f"sim:{tmp_path / 's'}",
             "0",
             hex(standin.registers.bell),

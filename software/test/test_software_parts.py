@@ -88,7 +88,7 @@ def test_accesses_to_bars_go_through_their_own_mappings(parts):
     """bar.c sends an access to the mapping of its BAR, or to the back end if no mapping serves it,
     and undoes all mappings. access.c moves the exact bytes of each width.
     """
-    run_program(parts / "bars")
+    run_program(parts / "access")
 
 
 def test_a_capture_behind_the_driver_gives_its_memory_back_once(parts):

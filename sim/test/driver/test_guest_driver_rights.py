@@ -227,34 +227,34 @@ def test_no_place_of_an_interrupt_breaks_the_timer():
 
 def test_counts_go_on_behind_their_wrap():
     """The driver's counts stay right when the card's counters wrap around, in LitePCIe's loop and
-    in held runs. The program `counts` tests this code in user space.
+    in held runs. The program `progress` tests this code in user space.
 
     Each buffer is announced after its data, together with its end. Interrupts are raised where they
     were asked for, and no buffer is given to the card twice.
     """
-    done = subprocess.run([program("counts")], capture_output=True, text=True)
+    done = subprocess.run([program("progress")], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert done.stdout == "counts: ok\n"
+    assert done.stdout == "progress: ok\n"
 
 
 def test_each_call_reaches_its_function_with_the_card_entered():
     """Each ioctl() number reaches its function, and one that accesses registers only while the card
-    cannot go. The program `table` tests this code in user space.
+    cannot go. The program `ioctl` tests this code in user space.
 
     No argument is copied meanwhile, since a page fault may take long. A number with another size is
     refused, and a 32-bit program's numbers reach the same functions.
     """
-    done = subprocess.run([program("table")], capture_output=True, text=True)
+    done = subprocess.run([program("ioctl")], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert done.stdout == "table: ok\n"
+    assert done.stdout == "ioctl: ok\n"
 
 
 def test_a_channel_has_its_own_blocks():
     """The driver finds the blocks of a DMA channel by the channel's index, in any order of the
-    capability table. The program `blocks` tests this code in user space."""
-    done = subprocess.run([program("blocks")], capture_output=True, text=True)
+    capability table. The program `capability` tests this code in user space."""
+    done = subprocess.run([program("capability")], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert done.stdout == "blocks: ok\n"
+    assert done.stdout == "capability: ok\n"
 
 
 # {function of the driver: how many indices that a user gives it must clamp with

@@ -24,9 +24,9 @@ STEPS = 600  # steps of a sequence
     "name",
     [
         pytest.param("node", id="the capture's queues, their owners, calls and rings"),
-        pytest.param("halt", id="the stop of a direction of DMA, and of bus mastering"),
-        pytest.param("drain", id="fsync() and close() of an h2c stream"),
-        pytest.param("loop", id="read() in LitePCIe's loop"),
+        pytest.param("dma", id="the stop of a direction of DMA, and of bus mastering"),
+        pytest.param("sync", id="fsync() and close() of an h2c stream"),
+        pytest.param("rw", id="read() in LitePCIe's loop"),
         pytest.param("transport", id="the transport of virtio, and the devices of the card"),
     ],
 )
@@ -42,7 +42,7 @@ def test_the_driver_keeps_its_promises_to_a_made_up_card(name):
     "name",
     [
         pytest.param("node", id="files of the capture's queues"),
-        pytest.param("loop", id="a card that overtakes read()"),
+        pytest.param("rw", id="a card that overtakes read()"),
         pytest.param("transport", id="virtio drivers and two devices"),
     ],
 )

@@ -49,7 +49,7 @@ def test_a_card_says_what_it_is(card):
 def test_the_user_s_interrupts_are_waited_for(card):
     """The calls for interrupts of user logic reach the library, which refuses them for this card.
 
-    This card's user logic has no registers and no interrupt. The test user_events.c of
+    This card's user logic has no registers and no interrupt. The test user.c of
     software/liblitepcie/test waits for interrupts of a card that has them.
     """
     from lanebox_host import NotOnCard

@@ -39,7 +39,7 @@ def test_a_wait_ends_and_a_look_works_beside_a_stream(start_board):
         "litepcie_util info >/dev/null && litepcie_util peek ctrl_scratch && looks /dev/litepcie0"
     )
     commands = [
-        "waits /dev/litepcie0 >/out/waits",
+        "dma_wait /dev/litepcie0 >/out/dma_wait",
         USER,
         BUSY,
         f"( {look} ) >/out/root",
@@ -52,11 +52,11 @@ def test_a_wait_ends_and_a_look_works_beside_a_stream(start_board):
         result = boot(
             board,
             commands,
-            ("waits", "streams", "looks"),
+            ("dma_wait", "streams", "looks"),
             vfio=False,
             files=[(util, "bin/litepcie_util")],
         )
-    assert result.files["waits"].decode().count("waits: ") == 7
+    assert result.files["dma_wait"].decode().count("dma_wait: ") == 7
     assert result.files["root"] == result.files["member"]
     assert result.files["root"].endswith(b"looks: ok\n")
     assert re.search(

@@ -79,7 +79,7 @@ def test_what_hangs_in_the_user_slot_is_named(start_board, built):
     assert slot["sink"]["stalls"] > 0
 
 
-@pytest.mark.parametrize("name", ["places", "modes"])
+@pytest.mark.parametrize("name", ["place", "modes"])
 def test_rings_lie_where_and_news_come_as_a_program_says(start_board, built, name):
     """A test program of the library loses no word of data, with DMA rings in its own or in shared
     memory, and with interrupts or polling."""
@@ -122,7 +122,7 @@ def test_the_user_s_logic_calls(built):
     """Each host write to the memory of the user logic raises one interrupt, also while DMA runs."""
     board = artefacts.build(DEFAULT, AXI50).board
     with BoardProcess(board, ["--bar2", str(numbers.BAR2_SIZE)]) as running:
-        run(built, running, "user_events", "2", hex(numbers.AXI_BASE))
+        run(built, running, "user", "2", hex(numbers.AXI_BASE))
 
 
 def test_a_program_written_for_litepcies_library_runs(start_board, built):

@@ -36,8 +36,8 @@ SUITE = (
     "steady {} c2h 600 32 >/out/c2h",
     "steady {} h2c 600 32 >/out/h2c",
     "stock_style {} 300 >/out/stock",
-    "waits {} >/out/waits",
-    "places {} >/out/places",
+    "dma_wait {} >/out/dma_wait",
+    "place {} >/out/place",
     "modes {} >/out/modes",
 )
 
@@ -58,8 +58,8 @@ def test_every_way_to_a_card_passes_the_same_suite(start_board, way):
         assert board.stats()["unmapped"] == 0
     assert files["streams"].decode().count("64 buffers") == 5
     assert files["stock"].decode() == "stock style: 300 buffers compared, 0 words wrong\n"
-    assert files["waits"].decode().count("waits: ") == 7
-    assert files["places"].decode().count("places: ") == 2
+    assert files["dma_wait"].decode().count("dma_wait: ") == 7
+    assert files["place"].decode().count("place: ") == 2
     assert files["modes"].decode().count("modes: ") == 4
     for direction in ("c2h", "h2c"):
         report = dict(re.findall(r"(\w+) (\d+)", files[direction].decode()))
@@ -121,9 +121,7 @@ def user_events(device, commands, lines, least, msix, **choices):
     counts = f"awk '/{lines}/ {{ print ($2 > 0); n += ($2 > 0) }} END {{ exit n < {least} }}'"
     commands = [*commands, when(events, f"{counts} /proc/interrupts >/out/messages")]
     with BoardProcess(built.board, ["--bar2", str(numbers.BAR2_SIZE)]) as board:
-        result = boot(
-            board, commands, ("user_events",), csr=built.headers.parent / "csr.json", **choices
-        )
+        result = boot(board, commands, ("user",), csr=built.headers.parent / "csr.json", **choices)
     return result.files["messages"].decode().split()
 
 

@@ -5,7 +5,7 @@
  */
 
 /*
- * Defines a stand-in for a card for the test program capture_files: the library's functions of a
+ * Defines a stand-in for a card for the test program output: the library's functions of a
  * capture, and the functions of util.h that record.c calls. The ring is the array @mbufs of that
  * program.
  */

@@ -40,7 +40,7 @@ def test_the_driver_s_sources_are_held_by_the_programs_that_include_them():
     files = [path for path in folder.rglob("*.c") if len(path.relative_to(folder).parts) <= 2]
     programs = driver_programs({str(path.relative_to(ROOT)): path.read_text() for path in files})
     assert programs["software/kernel/capture/capture_node.c"] == {"node"}
-    assert programs["software/kernel/dma/held.c"] == {"counts", "drain"}
+    assert programs["software/kernel/dma/held.c"] == {"progress", "sync"}
     assert slow(programs, text, HELD) == []
 
 

@@ -9,7 +9,7 @@
  */
 #include <sys/timerfd.h>
 
-#include "told_card.h"
+#include "engine_card.h"
 
 /* Tests of polling by a timer ----------------------------------------------------------------- */
 

@@ -5,7 +5,7 @@
  */
 
 /*
- * The card of stream_random.c: that of told_card.h, with a random progress. It checks each
+ * The card of stream_random.c: that of engine_card.h, with a random progress. It checks each
  * descriptor that it gets against the model.
  */
 #ifndef LITEPCIE_TEST_RANDOM_CARD_H

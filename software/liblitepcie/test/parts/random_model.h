@@ -11,7 +11,7 @@
 #ifndef LITEPCIE_TEST_RANDOM_MODEL_H
 #define LITEPCIE_TEST_RANDOM_MODEL_H
 
-#include "told_card.h"
+#include "engine_card.h"
 
 /* What must be true of one direction. All counts begin at the same number, see move_counts(). */
 struct model {

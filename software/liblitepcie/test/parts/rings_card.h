@@ -5,7 +5,7 @@
  */
 
 /*
- * A back end for dma_rings.c, without a card: the test sets the numbers of finished buffers, and
+ * A back end for dma.c, without a card: the test sets the numbers of finished buffers, and
  * checks which buffers the library has handed to the card.
  */
 #ifndef LITEPCIE_TEST_RINGS_CARD_H

@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Tests how fsync() and the last close() of an h2c stream wait, on the card that drain.c makes up.
+ * Tests how fsync() and the last close() of an h2c stream wait, on the card that sync.c makes up.
  * close() loses no data if the user's logic takes the data in time. Otherwise close() ends when its
  * time is over, counts the bytes that the card has not fetched, and frees the ring and the
  * direction.
@@ -12,7 +12,7 @@
  */
 #include <unistd.h>
 
-#include "drain.h"
+#include "sync.h"
 
 #define TIMEOUT_MS	10000u	/* default of the driver's parameter close_timeout_ms */
 
@@ -31,7 +31,7 @@ void need(bool holds, const char *what)
 {
 	if (holds)
 		return;
-	fprintf(stderr, "drain: %s: %s\n", part, what);
+	fprintf(stderr, "sync: %s: %s\n", part, what);
 	exit(1);
 }
 
@@ -537,6 +537,6 @@ int main(void)
 	RUN(test_fsync_ends_with_the_run_that_another_run_follows);
 	RUN(test_write_of_a_packet_ends_with_the_run_that_another_run_follows);
 	RUN(test_whole_beats_leave_by_any_endpoint);
-	puts("drain: ok");
+	puts("sync: ok");
 	return 0;
 }

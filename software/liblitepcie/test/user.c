@@ -169,7 +169,7 @@ int main(int argc, char **argv)
 {
 	struct litepcie *dev;
 
-	if (!open_device(&dev, argc == 4, argv[1], "usage: user_events DEVICE BAR OFFSET"))
+	if (!open_device(&dev, argc == 4, argv[1], "usage: user DEVICE BAR OFFSET"))
 		return 2;
 	bar = (unsigned int)strtoul(argv[2], NULL, 0);
 	place = strtoull(argv[3], NULL, 0);

@@ -10,7 +10,7 @@
  *
  * Exit status: 0 if every check holds, 1 if one fails (with a sentence).
  */
-#include "halt.h"
+#include "dma.h"
 
 #include "../../dma/dma.c"
 
@@ -40,7 +40,7 @@ void need(bool holds, const char *what)
 {
 	if (holds)
 		return;
-	fprintf(stderr, "halt: %s: %s\n", part, what);
+	fprintf(stderr, "dma: %s: %s\n", part, what);
 	exit(1);
 }
 
@@ -210,6 +210,6 @@ int main(void)
 	RUN(test_bus_mastering_comes_back_with_the_last_part);
 	RUN(test_reads_under_way_are_waited_for);
 	RUN(test_a_run_that_does_not_end_counts_as_stopped);
-	puts("halt: ok");
+	puts("dma: ok");
 	return 0;
 }

@@ -141,7 +141,7 @@ static void end(struct wait *wait, pthread_t thread, int64_t began_us, int expec
 	pthread_join(thread, NULL);
 	CHECK(clock_us(CLOCK_MONOTONIC) - began_us < SOON_MS * 1000);
 	CHECK_EQUAL(wait->rc, expected);
-	printf("waits: %s ends with %d\n", wait->name, wait->rc);
+	printf("dma_wait: %s ends with %d\n", wait->name, wait->rc);
 }
 
 static void a_stop_ends_it(struct wait *wait)
@@ -234,7 +234,7 @@ int main(int argc, char **argv)
 {
 	struct litepcie *dev;
 
-	if (!open_device(&dev, argc >= 2, argv[1], "usage: waits DEVICE [OFFSET]"))
+	if (!open_device(&dev, argc >= 2, argv[1], "usage: dma_wait DEVICE [OFFSET]"))
 		return 2;
 	a_stop_ends_it(&(struct wait) { "wait c2h", wait_c2h, LITEPCIE_C2H, dev, 0 });
 	a_stop_ends_it(&(struct wait) { "peek", peek, LITEPCIE_C2H, dev, 0 });

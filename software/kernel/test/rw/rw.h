@@ -3,12 +3,12 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Defines what rw.c of the driver needs of the kernel and of card.h, for the test program loop,
+ * Defines what rw.c of the driver needs of the kernel and of card.h, for the test program rw,
  * which includes rw.c. The program has one thread. The made-up card goes on whenever the driver
  * copies a part of a buffer.
  */
-#ifndef LOOP_H
-#define LOOP_H
+#ifndef RW_H
+#define RW_H
 
 #include <errno.h>
 #include <fcntl.h>
@@ -121,4 +121,4 @@ ssize_t litepcie_read_iter(struct kiocb *iocb, struct iov_iter *to);
 ssize_t litepcie_write_iter(struct kiocb *iocb, struct iov_iter *from);
 int litepcie_fsync(struct file *filp, loff_t start, loff_t end, int datasync);
 
-#endif /* LOOP_H */
+#endif /* RW_H */

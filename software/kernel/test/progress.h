@@ -4,11 +4,11 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Defines what progress.c, held.c and advance.c of the driver need of the kernel and of card.h, for
- * the test program counts, which includes these files. Locks do nothing, as the program has one
+ * the test program progress, which includes these files. Locks do nothing, as the program has one
  * thread.
  */
-#ifndef COUNTS_H
-#define COUNTS_H
+#ifndef PROGRESS_H
+#define PROGRESS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -93,4 +93,4 @@ struct litepcie_file {
 	struct litepcie_way way;
 };
 
-#endif /* COUNTS_H */
+#endif /* PROGRESS_H */

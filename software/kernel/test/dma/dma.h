@@ -3,11 +3,11 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Defines what dma.c of the driver needs of the kernel and of card.h, for the test program halt,
+ * Defines what dma.c of the driver needs of the kernel and of card.h, for the test program dma,
  * which includes dma.c. The program has one thread, so its spinlocks do nothing.
  */
-#ifndef HALT_H
-#define HALT_H
+#ifndef DMA_H
+#define DMA_H
 
 #include <errno.h>
 #include <stdbool.h>
@@ -160,4 +160,4 @@ void litepcie_dma_give(struct litepcie_way *way, struct litepcie_file *file, boo
 void litepcie_dma_abort(struct litepcie_way *way, int error);
 int litepcie_dma_settle(struct litepcie_way *way);
 
-#endif /* HALT_H */
+#endif /* DMA_H */

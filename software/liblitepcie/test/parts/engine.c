@@ -10,7 +10,7 @@
  */
 #include <time.h>
 
-#include "told_card.h"
+#include "engine_card.h"
 
 /* Tests of start and stop --------------------------------------------------------------------- */
 

@@ -19,7 +19,7 @@
 
 #include "uapi/litepcie.h"
 #include "uapi/litepcie_capability.h"
-#include "counts.h"
+#include "progress.h"
 
 /* number of descriptors that the table of the stand-in for the card holds */
 #define DEPTH	32u
@@ -57,7 +57,7 @@ static bool gone;		/* true: no read of the card is answered */
 
 static void fail(const char *what)
 {
-	fprintf(stderr, "counts: %s, descriptor %lld: %s\n", way->id ? "c2h" : "h2c",
+	fprintf(stderr, "progress: %s, descriptor %lld: %s\n", way->id ? "c2h" : "h2c",
 		(long long)way->hw_count, what);
 	exit(1);
 }
@@ -485,6 +485,6 @@ int main(void)
 		a_position_is_never_ahead_of_its_buffers(id);
 	for (int packets = 0; packets < 2; packets++)
 		packets_end_where_they_were_asked_for(packets);
-	printf("counts: ok\n");
+	printf("progress: ok\n");
 	return 0;
 }

@@ -100,7 +100,7 @@ static void need(bool true_, const char *what)
 {
 	if (true_)
 		return;
-	fprintf(stderr, "blocks: %s\n", what);
+	fprintf(stderr, "capability: %s\n", what);
 	exit(1);
 }
 
@@ -152,6 +152,6 @@ int main(void)
 	need(litepcie_capability_same(&card), "the same table is taken for another one");
 	free(card.blocks);
 	free(card.table);
-	printf("blocks: ok\n");
+	printf("capability: ok\n");
 	return 0;
 }

@@ -3,11 +3,11 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Defines what ioctl.c of the driver needs of the kernel and of card.h, for the test program table,
+ * Defines what ioctl.c of the driver needs of the kernel and of card.h, for the test program ioctl,
  * which includes ioctl.c. Locks do nothing, as the program has one thread.
  */
-#ifndef TABLE_H
-#define TABLE_H
+#ifndef IOCTL_H
+#define IOCTL_H
 
 #include <assert.h>
 #include <errno.h>
@@ -93,4 +93,4 @@ struct litepcie_file {
 	struct litepcie_chan	*chan;
 };
 
-#endif /* TABLE_H */
+#endif /* IOCTL_H */

@@ -121,7 +121,7 @@ static void rings_lie_in_own_memory(uint8_t *h2c, uint8_t *c2h)
 	/* the program may write to its ring memory again, as the DMA has stopped */
 	c2h[0] = 0x55;
 	CHECK_EQUAL(c2h[0], 0x55);
-	printf("places: %u buffers of %u bytes in own memory\n", BUFFERS, SIZE);
+	printf("place: %u buffers of %u bytes in own memory\n", BUFFERS, SIZE);
 }
 
 static void what_does_not_fit_is_refused(uint8_t *c2h)
@@ -272,14 +272,14 @@ static void another_process_has_the_rings(void)
 	waitpid(child, &status, 0);
 	CHECK_EQUAL(status, 0);
 	close(done);
-	printf("places: %u buffers through another process\n", BUFFERS);
+	printf("place: %u buffers through another process\n", BUFFERS);
 }
 
 int main(int argc, char **argv)
 {
 	uint8_t *h2c = get_memory(), *c2h = get_memory();
 
-	if (!open_device(&dev, argc == 2, argv[1], "usage: places DEVICE"))
+	if (!open_device(&dev, argc == 2, argv[1], "usage: place DEVICE"))
 		return 2;
 	CHECK_EQUAL(run_shape(dev, SIZE, COUNT), 0);
 	rings_lie_in_own_memory(h2c, c2h);

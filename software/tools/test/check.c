@@ -466,7 +466,7 @@ int main(int argc, char **argv)
 	uint32_t noticed = 0;
 
 	seed = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 0) : 1;
-	printf("capture_blocks: seed %u\n", seed);
+	printf("check: seed %u\n", seed);
 	an_option_ends_with_its_record();
 	for (uint32_t round = 0; round < 20; round++) {
 		make_recording(data);
@@ -483,7 +483,7 @@ int main(int argc, char **argv)
 	}
 	/* Changes of a packet's data and of its flags break no rule. Most other changes do. */
 	CHECK(noticed > CORRUPTIONS / 2);
-	printf("capture_blocks: %u of %u corruptions noticed\n", noticed, CORRUPTIONS);
+	printf("check: %u of %u corruptions noticed\n", noticed, CORRUPTIONS);
 	free(data);
 	return failed_checks != 0;
 }

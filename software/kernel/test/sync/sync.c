@@ -4,10 +4,10 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Includes those files of the driver that run an h2c stream, and has stand-ins for the
- * kernel, for the driver's other files, and for a card with one h2c direction. drain_tests.c has
+ * kernel, for the driver's other files, and for a card with one h2c direction. sync_tests.c has
  * the tests.
  */
-#include "drain.h"
+#include "sync.h"
 
 #include "file/stream.h"
 

@@ -11,7 +11,7 @@
  * usage: loop [random FIRST COUNT STEPS]   (COUNT seeds from FIRST on, each with STEPS reads)
  * Exit status: 0 if every check holds, 1 if one fails (with a sentence).
  */
-#include "loop.h"
+#include "rw.h"
 
 #define WORDS	64u		/* words of a buffer */
 #define MOST	256u		/* largest number of buffers of a ring */
@@ -34,7 +34,7 @@ void need(bool holds, const char *what)
 {
 	if (holds)
 		return;
-	fprintf(stderr, "loop: seed %u: %s\n", seed, what);
+	fprintf(stderr, "rw: seed %u: %s\n", seed, what);
 	exit(1);
 }
 
@@ -257,8 +257,8 @@ int main(int argc, char **argv)
 		test_a_signal_ends_a_read_that_gets_nothing();
 	}
 	if (argc == 5)
-		printf("loop: %u random sequences from seed %u on: ok\n", count, first);
+		printf("rw: %u random sequences from seed %u on: ok\n", count, first);
 	else
-		printf("loop: ok\n");
+		printf("rw: ok\n");
 	return 0;
 }

@@ -11,7 +11,7 @@
  *
  * Exit status: 0 if every check holds, 1 if one fails (with a sentence).
  */
-#include "table.h"
+#include "ioctl.h"
 
 static struct litepcie_status_way status;
 static char registers[64];
@@ -38,7 +38,7 @@ static void need(bool true_, const char *what)
 {
 	if (true_)
 		return;
-	fprintf(stderr, "table: %s: %s\n", tried, what);
+	fprintf(stderr, "ioctl: %s: %s\n", tried, what);
 	exit(1);
 }
 
@@ -296,6 +296,6 @@ int main(void)
 	need(call(&expected[3], LITEPCIE_IOCTL_DMA_WRITER, bytes) == 0 && bytes[8] == 3, "a count");
 	try_compat(COMPAT_DMA_WRITER, "start c2h");
 	try_compat(COMPAT_DMA_READER, "start h2c");
-	puts("table: ok");
+	puts("ioctl: ok");
 	return 0;
 }

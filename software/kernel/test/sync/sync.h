@@ -3,12 +3,12 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Defines what the files of the driver that drain.c includes need of the kernel and of card.h.
+ * Defines what the files of the driver that sync.c includes need of the kernel and of card.h.
  * Declares the made-up card, too. Locks check their order. The program has one thread, so to take
  * a lock that is held is a deadlock.
  */
-#ifndef DRAIN_H
-#define DRAIN_H
+#ifndef SYNC_H
+#define SYNC_H
 
 #include <errno.h>
 #include <stdbool.h>
@@ -260,7 +260,7 @@ void litepcie_timer_init(struct litepcie_way *way);
 void litepcie_timer_start(struct litepcie_way *way);
 void litepcie_timer_stop(struct litepcie_way *way);
 
-/* Functions of the driver's files that the program drain includes */
+/* Functions of the driver's files that the program sync includes */
 const char *litepcie_way_name(const struct litepcie_way *way);
 void litepcie_dma_init(struct litepcie_way *way);
 void litepcie_master_off(struct litepcie *card, u32 cause);
@@ -332,4 +332,4 @@ void leave(struct litepcie_file *file);
 /* Set the driver's parameter close_timeout_ms to @ms. */
 void set_close_timeout(unsigned int ms);
 
-#endif /* DRAIN_H */
+#endif /* SYNC_H */
