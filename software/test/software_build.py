@@ -87,7 +87,8 @@ def build_unchecked(*options):
 class Util:
     """Run a program under test.
 
-    run() and json() capture its output, and fail the test if a sanitizer has found a fault.
+    run(), report() and json() capture its output. If a sanitizer has found a fault, they fail the
+    test.
     """
 
     def __init__(self, program):
@@ -102,13 +103,17 @@ class Util:
         )
         return result
 
-    def json(self, device, *arguments):
+    def report(self, *arguments):
         """Run a command of litepcie_util with --json.
 
         Returns the exit status and the parsed report.
         """
-        result = self.run("-d", str(device), "--json", *arguments)
+        result = self.run("--json", *arguments)
         return result.returncode, json.loads(result.stdout)
+
+    def json(self, device, *arguments):
+        """Run a command with --json on a device, as report() does."""
+        return self.report("-d", str(device), *arguments)
 
     def start(self, *arguments):
         return subprocess.Popen(

@@ -12,9 +12,7 @@ import struct
 
 import pytest
 
-from software.test.test_capture_tool import block, interface, packet, section, tool
-
-__all__ = ["tool"]
+from software.test.pcapng_blocks import block, interface, packet, section
 
 
 def refused(tool, path, *options, status=1):

@@ -64,10 +64,14 @@ def test_a_capture_behind_the_driver_ends_its_waits_in_time(parts):
 
 def test_structs_of_older_and_newer_programs_are_copied_as_far_as_they_reach(parts):
     """sized.c copies those members of a struct that the program and the library both have, and
-    refuses a struct without a size. features.c finds the features of a card by the card's blocks
-    and by the back end.
+    refuses a struct without a size.
     """
-    run_program(parts / "sized_features")
+    run_program(parts / "sized")
+
+
+def test_the_features_of_a_card_follow_from_its_blocks_and_the_back_end(parts):
+    """features.c finds the features of a card by the card's blocks and by the back end."""
+    run_program(parts / "features")
 
 
 def test_what_the_player_has_done_is_told_also_if_reads_are_given_up(parts):

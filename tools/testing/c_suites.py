@@ -27,7 +27,6 @@ Table = dict[str, dict[str, str]]
 SOURCES = re.compile(r"software/(?!.*/test/).*\.c$")
 
 HELD: Table = {
-    # The driver
     "sim/test/driver/test_guest_driver_abi.py": {
         "test_structures_have_the_same_size_in_every_program": "kernel/abi",
     },
@@ -70,14 +69,13 @@ HELD: Table = {
     "sim/test/driver/test_guest_built.py": {
         "test_a_disk_reads_and_writes_the_card_s_memory": "kernel/p2pmem",
     },
-    # The library
     "software/test/test_software_parts.py": {
         "test_a_capability_table_is_read_as_written_or_refused": "liblitepcie/describe/capability",
         "test_registers_are_known_by_the_blocks_of_a_card": "liblitepcie/describe/names",
         "test_the_registers_that_the_library_uses_are_found": "liblitepcie/describe/map",
         "test_names_of_a_file_are_taken_over_as_a_whole_or_not": "liblitepcie/describe/csr_file",
         "test_structs_of_older_and_newer_programs_are_copied_as_far_as_they_reach": (
-            "liblitepcie/sized liblitepcie/describe/features"
+            "liblitepcie/sized"
         ),
         "test_the_memory_of_a_ring_lives_until_its_last_user_drops_it": "liblitepcie/dma/memory",
         "test_accesses_to_bars_go_through_their_own_mappings": "liblitepcie/access liblitepcie/bar",
@@ -85,11 +83,15 @@ HELD: Table = {
             "liblitepcie/kernel/capture liblitepcie/kernel/pages"
         ),
         "test_each_error_has_its_meaning_and_its_sentence": "liblitepcie/error",
+        "test_the_features_of_a_card_follow_from_its_blocks_and_the_back_end": (
+            "liblitepcie/describe/features"
+        ),
     },
     "software/test/test_software_library.py": {
         "test_records_are_found_and_broken_ones_noticed": (
             "liblitepcie/capture/capture_records tools/lanebox_capture/check/check "
-            "tools/lanebox_capture/check/check_recording tools/lanebox_capture/check/check_walk"
+            "tools/lanebox_capture/check/check_recording "
+            "tools/lanebox_capture/check/check_walk"
         ),
         "test_a_capture_survives_any_card": (
             "liblitepcie/capture/capture liblitepcie/capture/capture_access "
@@ -135,27 +137,35 @@ HELD: Table = {
             "liblitepcie/man/examples/keep liblitepcie/man/examples/memory "
             "liblitepcie/man/examples/messages liblitepcie/man/examples/place "
             "liblitepcie/man/examples/play liblitepcie/man/examples/registers "
-            "liblitepcie/man/examples/sorting "
-            "liblitepcie/man/examples/share"
+            "liblitepcie/man/examples/sorting liblitepcie/man/examples/share"
         ),
     },
-    "software/test/test_software_util.py": {
+    "software/test/test_litepcie.py": {
         "test_a_device_that_cannot_be_opened_is_one_sentence": (
             "liblitepcie/litepcie liblitepcie/sim/vfio_user_socket"
         ),
+    },
+    "software/test/test_util_info.py": {
         "test_info_shows_what_was_negotiated": (
             "liblitepcie/describe/card tools/litepcie_util/cmd_info"
         ),
         "test_mps_defaults_to_what_the_card_advertises_and_may_not_exceed_it": (
             "liblitepcie/sim/config"
         ),
+    },
+    "software/test/test_vfio_user.py": {
         "test_a_board_that_reads_host_memory_by_message_is_served": (
             "liblitepcie/sim/backend liblitepcie/sim/vfio_user"
         ),
         "test_a_peer_that_is_no_card_is_refused_at_open": "liblitepcie/sim/vfio_user_wire",
+    },
+    "software/test/test_util_main.py": {
         "test_help_names_every_command_and_the_exit_statuses": (
             "tools/litepcie_util/main tools/litepcie_util/program"
         ),
+        "test_usage_errors_end_with_2_and_point_to_help": "tools/lanebox_capture/main",
+    },
+    "software/test/test_util_scratch.py": {
         "test_scratch_test_reports_a_stuck_bit": "tools/litepcie_util/cmd_scratch",
     },
     "sim/test/util/test_capture_record.py": {
@@ -199,13 +209,13 @@ HELD: Table = {
     "sim/test/util/test_user_iommufd.py": {
         "test_iommufd_passes_the_same_suite": "liblitepcie/vfio/iommufd",
     },
-    # The tools
-    "software/test/test_capture_tool.py": {
-        "test_usage_errors_end_with_2_and_point_to_help": "tools/lanebox_capture/main",
+    "software/test/test_capture_check.py": {
         "test_any_pcapng_is_walked_through": "tools/lanebox_capture/check/cmd_check",
     },
-    "software/test/test_capture_search.py": {
+    "software/test/test_capture_disk.py": {
         "test_a_rate_that_the_disk_holds_loses_nothing": "tools/lanebox_capture/disk/cmd_disk",
+    },
+    "software/test/test_capture_find.py": {
         "test_a_filter_finds_its_packets_and_no_others": (
             "tools/lanebox_capture/find/cmd_find tools/lanebox_capture/find/filter"
         ),
@@ -226,8 +236,8 @@ HELD: Table = {
             "tools/litepcie_util/histogram tools/litepcie_util/dma/dma_data"
         ),
         "test_lines_from_and_to_the_terminal_are_as_the_manual_says": (
-            "tools/litepcie_util/help tools/litepcie_util/options tools/litepcie_util/progress "
-            "tools/litepcie_util/util"
+            "tools/litepcie_util/help tools/litepcie_util/options "
+            "tools/litepcie_util/progress tools/litepcie_util/util"
         ),
         "test_a_run_passes_each_buffer_on_once_and_gives_a_silent_card_up": (
             "tools/litepcie_util/dma/dma_run"
@@ -249,25 +259,29 @@ HELD: Table = {
             "tools/litepcie_util/card/cmd_flash tools/litepcie_util/card/flash"
         ),
     },
-    "software/test/test_util_registers.py": {
+    "software/test/test_util_dump.py": {
         "test_dump_lists_registers_by_the_beginning_of_their_names": "tools/litepcie_util/cmd_dump",
+    },
+    "software/test/test_util_peek.py": {
         "test_a_register_has_a_name_and_a_place": "tools/litepcie_util/cmd_peek",
     },
     "software/test/test_util_limits.py": {
         "test_every_limit_is_the_formulas": "tools/litepcie_util/dma/limits",
     },
-    "software/test/test_software_dma.py": {
+    "software/test/test_util_dma_test.py": {
         "test_dma_test_compares_every_buffer_it_was_asked_for": (
             "tools/litepcie_util/dma/cmd_dma_test tools/litepcie_util/streams"
         ),
         "test_one_flipped_bit_fails_the_run_and_is_named": "tools/litepcie_util/dma/dma_judge",
     },
-    "software/test/test_util_bench.py": {
+    "software/test/test_util_dma_bench.py": {
         "test_dma_bench_tells_how_it_goes_on": (
             "tools/litepcie_util/dma/cmd_dma_bench tools/litepcie_util/dma/dma_bench_interval "
             "tools/litepcie_util/dma/dma_bench_rate"
         ),
         "test_dma_bench_sweeps_over_sizes": "tools/litepcie_util/dma/dma_bench_sweep",
+    },
+    "software/test/test_util_mmio_bench.py": {
         "test_mmio_bench_measures_every_size_that_is_answered_rightly": (
             "tools/litepcie_util/mmio/cmd_mmio_bench"
         ),
@@ -276,15 +290,21 @@ HELD: Table = {
     "sim/test/rows/test_user_rows.py": {
         "test_dma_bench_says_the_same_by_software": "tools/litepcie_util/dma/dma_bench_slot",
     },
-    "software/test/test_util_pci.py": {
+    "software/test/test_util_reset.py": {
         "test_reset_goes_through_the_kernel_and_says_when_it_cannot": (
             "tools/litepcie_util/cmd_reset"
         ),
+    },
+    "software/test/test_util_list.py": {
         "test_list_shows_each_card_with_the_name_to_open_it_by": (
             "tools/litepcie_util/host/cmd_list"
         ),
         "test_list_knows_the_cards_that_the_driver_knows": "tools/litepcie_util/host/pci",
+    },
+    "software/test/test_util_rescan.py": {
         "test_rescan_removes_the_card_and_looks_again": "tools/litepcie_util/host/cmd_rescan",
+    },
+    "software/test/test_util_vfio.py": {
         "test_bind_does_what_the_kernel_wants_in_its_order": "tools/litepcie_util/host/cmd_vfio",
         "test_unbind_names_who_has_the_card_and_changes_nothing": "tools/litepcie_util/host/holder",
     },

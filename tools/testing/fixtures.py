@@ -84,6 +84,23 @@ def util(built):
 
 
 @pytest.fixture
+def tool(built):
+    """Return lanebox-capture as an object that runs the program."""
+    from software.test.software_build import Util
+
+    return Util(built.capture)
+
+
+@pytest.fixture
+def machine(tmp_path, monkeypatch):
+    """Return a stand-in for the machine's sysfs and /dev, which litepcie_util uses in this test."""
+    from software.test.sysfs_standin import Machine
+
+    monkeypatch.setenv("LITEPCIE_ROOT", str(tmp_path))
+    return Machine(tmp_path)
+
+
+@pytest.fixture
 def card(built, tmp_path):
     """Return a function that makes a stand-in for a card, with faults.
 

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Test lanebox-capture without a card: its help, its manual page, and `check` on pcapng files.
+"""Test `lanebox-capture check` on pcapng files that no recorder has written.
 
 sim/test/util/test_capture_record.py tests `check` on recordings of the simulated card.
 """
@@ -18,50 +18,13 @@ from pathlib import Path
 
 import pytest
 
-from software.test.software_build import Util, build_software
-from tools.testing.repository import ROOT
-
-TOOLS = ROOT / "software" / "tools"
-COMMANDS = ("record", "play", "check", "find", "live", "disk", "info")
-
-
-@pytest.fixture(scope="module")
-def tool():
-    return Util(build_software().capture)
-
-
-def block(order, kind, body):
-    """Return a pcapng block in the byte order `order`, "<" or ">"."""
-    body += bytes(-len(body) % 4)
-    length = struct.pack(order + "I", len(body) + 12)
-    return struct.pack(order + "I", kind) + length + body + length
-
-
-def option(order, code, data):
-    return struct.pack(order + "HH", code, len(data)) + data + bytes(-len(data) % 4)
-
-
-def section(order):
-    return block(order, 0x0A0D0D0A, struct.pack(order + "IHHq", 0x1A2B3C4D, 1, 0, -1))
-
-
-def interface(order, resolution=None):
-    options = b"" if resolution is None else option(order, 9, bytes([resolution]))
-    return block(order, 1, struct.pack(order + "HHI", 1, 0, 0) + options)
-
-
-def packet(order, time, data, number=0, options=b""):
-    head = struct.pack(order + "5I", number, time >> 32, time & 0xFFFF_FFFF, len(data), len(data))
-    return block(order, 6, head + data + bytes(-len(data) % 4) + options)
+from software.test.pcapng_blocks import block, interface, option, packet, section
 
 
 def check(tool, *files):
     """Run `check` on files. Return its exit status, and a list of its reports on the files."""
     done = tool.run("check", "--json", *files)
     return done.returncode, json.loads(done.stdout)["files"]
-
-
-# Tests of the command check -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("order", ["<", ">"], ids=["little", "big"])
@@ -238,91 +201,3 @@ def test_files_that_a_signal_left_out_are_told(tool, tmp_path):
     _, errors = running.communicate(timeout=60)
     assert running.returncode == 1
     assert re.search(r"a signal came: the last \d+ of 100000 files were not checked", errors)
-
-
-# Tests of the command line ------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        [],
-        ["records"],
-        ["-x"],
-        ["check"],
-        ["check", "-x"],
-        ["record"],
-        ["play"],
-        ["info", "more"],
-        ["find", "a.pcapng"],
-        ["find", "--from", "-1", "a.pcapng", "tcp"],
-        ["find", "--json", "--write", "-", "a.pcapng", "tcp"],
-        ["live", "more"],
-        ["live", "--interval", "0"],
-        ["live", "--count", "0"],
-        ["disk"],
-        ["disk", "a", "b"],
-        ["disk", "--rate", "fast", "a"],
-        ["disk", "--ring", "100K", "a"],
-        ["disk", "--ring", "64K", "--mbuf", "32K", "a"],
-        ["-d"],
-    ],
-    ids=" ".join,
-)
-def test_usage_errors_end_with_2_and_point_to_help(tool, arguments):
-    """A wrong command line gives status 2 and points to the help, before any card is opened."""
-    done = tool.run(*arguments)
-    assert done.returncode == 2 and done.stdout == ""
-    assert done.stderr.startswith("lanebox-capture: ") and "try: lanebox-capture" in done.stderr
-
-
-@pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS)], ids=" ".join)
-def test_help_teaches_on_stdout(tool, command):
-    """--help prints usage and examples, in at most 80 columns, with status 0. If stdout cannot be
-    written, the status is 1.
-    """
-    done = tool.run(*command, "--help")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("usage: lanebox-capture ")
-    assert re.search("^examples?:$", done.stdout, re.MULTILINE)
-    assert max(len(line) for line in done.stdout.splitlines()) <= 80
-    with open("/dev/full", "w") as full:
-        done = subprocess.run([tool.program, *command, "--help"], stdout=full, stderr=-1, text=True)
-    assert done.returncode == 1 and "could not be written" in done.stderr
-
-
-def test_a_card_behind_the_kernel_driver_is_no_silent_failure(tool):
-    """If the card cannot be opened, `record` ends with status 1 and one sentence."""
-    done = tool.run("record", "-d", "/dev/litepcie-none", "a.pcapng")
-    assert done.returncode == 1 and done.stderr.count("\n") == 1
-    assert "/dev/litepcie-none" in done.stderr
-
-
-# Tests of the manual pages ------------------------------------------------------------------------
-
-
-def test_the_manual_page_knows_every_option_and_every_key(tool):
-    """The manual page has every option of the help texts and every key of the JSON output."""
-    words = set(re.findall(r"[\w-]+", (TOOLS / "lanebox-capture.1").read_text()))
-    texts = [tool.run(*name, "--help").stdout for name in ([], *zip(COMMANDS))]
-    options = set(re.findall(r"--([a-z-]+)", " ".join(texts))) - {"help"}
-    assert len(options) > 10 and all(f"-{option}" in words for option in options)
-    sources = (TOOLS / "lanebox_capture").rglob("*.c")
-    keys = set().union(
-        *(re.findall(r'emit_\w+\(out, "(\w+)"', path.read_text()) for path in sources)
-    )
-    assert len(keys) > 20 and keys - words == set()
-
-
-def test_the_manual_page_begins_with_the_usage_of_every_command():
-    """The section SYNOPSIS of the manual page has every command."""
-    text = (TOOLS / "lanebox-capture.1").read_text()
-    synopsis = text.partition(".Sh SYNOPSIS\n")[2].partition(".Sh ")[0]
-    assert set(re.findall(r"^\.Cm (\w+)", synopsis, re.MULTILINE)) == set(COMMANDS)
-
-
-def test_the_manual_page_is_well_formed():
-    """groff reports no warning for the manual page."""
-    command = ["groff", "-mdoc", "-Tutf8", "-ww", TOOLS / "lanebox-capture.1"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")

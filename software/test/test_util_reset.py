@@ -1,0 +1,20 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""Test litepcie_util reset, with a sysfs that the test makes."""
+
+
+def test_reset_goes_through_the_kernel_and_says_when_it_cannot(util, machine):
+    """litepcie_util reset writes to the card's `reset` in sysfs.
+
+    Without that file the message suggests rescan.
+    """
+    place = machine.add("0000:22:00.0", driver="litepcie")
+    machine.node(0, place)
+    # The command reset fails only after the reset, since the stand-in machine has no
+    # /dev/litepcie0.
+    util.run("-c", "0", "reset")
+    assert (place / "reset").read_text() == "1"
+    (place / "reset").unlink()
+    assert "try litepcie_util rescan" in util.run("-c", "0", "reset").stderr
