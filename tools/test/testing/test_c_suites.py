@@ -1,35 +1,36 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tests of tools/testing/c_suites.py, whose table HELD names a test for each C source of
-software/.
-"""
-
-import subprocess
+"""Tests of tools/testing/c_suites.py, which knows a test of each C source of software/."""
 
 import pytest
 
-from tools.testing.c_suites import HELD, driver_programs, problems, slow, sources
+from tools.testing import c_suites
+from tools.testing.c_suites import HELD, driver_programs, own_test, problems, slow, sources
 from tools.testing.repository import ROOT
 
 
-def listed():
-    """Return the C sources of the repository that need a test."""
-    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
-    names = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    return sources(name for name in names.splitlines() if (ROOT / name).is_file())
-
-
-def text(name):
-    """Return the text of a file of the repository, or None if there is none of this name."""
-    return (ROOT / name).read_text() if (ROOT / name).is_file() else None
-
-
 def test_every_c_source_is_held_by_a_test_that_is_there():
-    """The table HELD has a test for each C source of software/. Each test and source that HELD
-    names exists.
+    """Each C source of software/ has a test of its own name, or one that HELD names with a reason.
+    Each test and source that HELD names exists.
     """
-    assert problems(listed(), text, HELD) == []
+    assert problems(c_suites.files(), c_suites.text, HELD) == []
+
+
+def test_the_software_has_as_many_lines_of_tests_as_it_must(capsys):
+    """The list names each source, and ends with the lines of tests for each line of source. These
+    are not less than the least.
+    """
+    assert c_suites.main() == 0
+    printed = capsys.readouterr().out
+    for source in sources(c_suites.files()):
+        assert f"{source}: " in printed
+    tests, lines = c_suites.lines(c_suites.files())
+    assert f"{tests / lines:.2f} for each" in printed and tests >= c_suites.LEAST_TESTS * lines
+    assert c_suites.lines(["software/kernel/dma/memory.h", "software/README.md"]) == (
+        0,
+        len((ROOT / "software/kernel/dma/memory.h").read_text().splitlines()),
+    )
 
 
 def test_the_driver_s_sources_are_held_by_the_programs_that_include_them():
@@ -41,14 +42,14 @@ def test_the_driver_s_sources_are_held_by_the_programs_that_include_them():
     programs = driver_programs({str(path.relative_to(ROOT)): path.read_text() for path in files})
     assert programs["software/kernel/capture/capture_node.c"] == {"node"}
     assert programs["software/kernel/dma/held.c"] == {"progress", "sync"}
-    assert slow(programs, text, HELD) == []
+    assert slow(programs, c_suites.text, HELD) == []
 
 
 def test_c_sources_of_each_part_are_found_and_tests_are_not():
     """sources() finds C sources of driver, library, tools, examples and manual, and no test
     program.
     """
-    found = listed()
+    found = sources(c_suites.files())
     assert {
         "software/kernel/file/chrdev.c",
         "software/liblitepcie/vfio/type1.c",
@@ -63,7 +64,7 @@ def test_c_sources_of_each_part_are_found_and_tests_are_not():
 
 ONE = "software/kernel/one.c"
 TESTS = {"test_one.py": "def test_it(guest):\n    pass\n"}
-HELD_ONE = {"test_one.py": {"test_it": "kernel/one"}}
+HELD_ONE = {"test_one.py": ("why", {"test_it": "kernel/one"})}
 
 
 def test_a_guest_does_not_hold_what_a_program_runs_in_seconds():
@@ -77,9 +78,39 @@ def test_a_guest_does_not_hold_what_a_program_runs_in_seconds():
     assert slow(programs, {"test_one.py": 'program("few")'}.get, HELD_ONE) == []
 
 
+@pytest.mark.parametrize(
+    "source, test",
+    [
+        ("kernel/dma/ring.c", "software/kernel/test/ring.c"),
+        ("kernel/dma/ring.c", "software/kernel/test/ring/ring.c"),
+        ("kernel/dma/ring.c", "software/kernel/test/dma_ring.c"),
+        ("kernel/dma/ring.c", "sim/test/driver/test_guest_driver_ring.py"),
+        ("liblitepcie/vfio/group.c", "software/test/test_group.py"),
+        ("tools/litepcie_util/host/cmd_list.c", "software/test/test_util_list.py"),
+        ("tools/lanebox_capture/main.c", "software/test/test_capture_main.py"),
+        ("kernel/dma/ring.c", None),
+        ("liblitepcie/man/examples/ring.c", None),
+    ],
+)
+def test_a_test_of_the_source_s_name_is_found(source, test):
+    """own_test() finds a program or a file of tests that has the source's name. It takes no test
+    of another part, and none whose name only ends alike.
+    """
+    others = ["software/liblitepcie/test/ring.c", "software/kernel/test/node/node_ring.c"]
+    others += ["gateware/test/test_group.py", "software/test/test_capture_list.py"]
+    others += ["software/test/test_util_main.py"]
+    assert own_test(f"software/{source}", [*others, *([test] if test else [])]) == test
+
+
 def test_a_source_with_a_test_is_no_problem():
-    """problems() returns nothing for a C source whose entry in HELD names a test that exists."""
+    """problems() returns nothing for a C source whose entry in HELD names a test that exists, or
+    with a program of its name that a test starts.
+    """
     assert problems([ONE], TESTS.get, HELD_ONE) == []
+    program, starter = "software/kernel/test/one.c", "sim/test/driver/test_two.py"
+    started = {starter: 'program("one")'}
+    assert problems([ONE, program, starter], started.get, {}) == []
+    assert problems([ONE, program, starter], {}.get, {}) == [f"{program} is started by no test"]
 
 
 @pytest.mark.parametrize(
@@ -87,12 +118,34 @@ def test_a_source_with_a_test_is_no_problem():
     [
         ([ONE, "software/kernel/two.c"], HELD_ONE, "software/kernel/two.c is held by no test"),
         ([], HELD_ONE, "software/kernel/one.c has an entry, but there is no such source"),
-        ([ONE], {**HELD_ONE, "test_gone.py": {}}, "test_gone.py has entries, but there is no such"),
-        ([ONE], {"test_one.py": {"test_i": "kernel/one"}}, "test_one.py has no test test_i, which"),
-        ([ONE], {"test_one.py": {"test_it": "kernel/one kernel/one"}}, "one.c has 2 entries"),
+        (
+            [ONE, "software/kernel/test/one.c"],
+            HELD_ONE,
+            "one.c has a test of its own name, software/kernel/test/one.c: remove its entry",
+        ),
         (
             [ONE],
-            {"test_one.py": {"test_it": "kernel/one"}, "test_two.py": {"test_it": ""}},
+            {**HELD_ONE, "test_gone.py": ("why", {})},
+            "test_gone.py has entries, but there is no such",
+        ),
+        (
+            [ONE],
+            {"test_one.py": ("why", {"test_i": "kernel/one"})},
+            "test_one.py has no test test_i, which",
+        ),
+        (
+            [ONE],
+            {"test_one.py": ("why", {"test_it": "kernel/one kernel/one"})},
+            "one.c has 2 entries",
+        ),
+        (
+            [ONE],
+            {"test_one.py": ("", {"test_it": "kernel/one"})},
+            "test_one.py has entries without a reason",
+        ),
+        (
+            [ONE],
+            {**HELD_ONE, "test_two.py": ("why", {"test_it": ""})},
             "test_two.py: test_it has an entry without a source",
         ),
     ],

@@ -25,7 +25,7 @@ const struct litepcie_status *map_status(int fd);
 struct litepcie_index *map_index(int fd);
 unsigned long status_kb(const char *field);
 
-/* Functions of member_rights.c */
+/* Functions of rights.c */
 int registers(const char *device);
 int pages(const char *device);
 int part(const char *device, uint64_t start, uint64_t end);
@@ -34,7 +34,7 @@ int part(const char *device, uint64_t start, uint64_t end);
 int beside(const char *device);
 int leftovers(const char *device);
 
-/* Function of member_charge.c */
+/* Function of charge.c */
 int charge(const char *device);
 
 /* Functions of member_calls.c */

@@ -22,7 +22,7 @@ void *map(uint64_t offset, size_t bytes);
 void fill(uint32_t *ring, size_t words);
 void compare(const uint32_t *got, const uint32_t *sent, size_t words, const char *what);
 
-/* Functions of rings_bar.c */
+/* Functions of bar.c */
 int bar(const char *flag);
 int memory(size_t offset);
 
