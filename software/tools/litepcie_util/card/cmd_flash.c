@@ -40,53 +40,51 @@ struct work {
 	bool			has_bootsts;
 };
 
-/* Print the addresses of the images in the flash, and with which image the FPGA has started. */
-static void print_info(const struct emit *out, const struct work *work, bool shown)
+/* Print the text of `info`: where the images are, and with which image the FPGA has started. */
+static void print_places(const struct emit *out, const struct work *work)
 {
-	const char *golden = work->bootsts & 2 ? ": the golden image, since the application failed"
-					       : "";
-
-	emit_unsigned(out, "application", shown ? "  golden image below 0x%08llx, application from "
-		      "there, " : NULL, work->flash.application);
-	emit_unsigned(out, "room", NULL, work->flash.room);
-	emit_unsigned(out, NULL, shown ? "%llu KiB\n" : NULL, work->flash.room / 1024);
-	emit_unsigned(out, "refusals", shown ? "  %llu commands refused since reset\n" : NULL,
-		      work->refusals);
-	if (!work->has_bootsts) {
-		emit_null(out, "bootsts");
-		return;
-	}
-	emit_unsigned(out, "bootsts", shown ? "  BOOTSTS 0x%08llx" : NULL, work->bootsts);
-	emit_string(out, NULL, shown ? "%s\n" : NULL, golden);
+	emit_text(out, "  golden image below 0x%08x, application from there, %u KiB\n",
+		  work->flash.application, work->flash.room / 1024);
+	emit_text(out, "  %u commands refused since reset\n", work->refusals);
+	if (work->has_bootsts)
+		emit_text(out, "  BOOTSTS 0x%08x%s\n", work->bootsts,
+			  work->bootsts & 2 ? ": the golden image, since the application failed"
+					    : "");
 }
 
-/* Print how many bytes of the flash were read, written or compared. */
-static void print_work(const struct emit *out, const struct work *work, bool shown)
+/* Print the text of the other verbs: how much was read, written or compared. */
+static void print_work(const struct emit *out, const struct work *work)
 {
-	emit_string(out, "verb", shown ? "  %s: " : NULL, work->verb);
-	emit_unsigned(out, "bytes", shown ? "%llu bytes at " : NULL, work->bytes);
-	emit_unsigned(out, "address", shown ? "0x%08llx, " : NULL, work->address);
-	emit_unsigned(out, "crc", shown ? "CRC-32 0x%08llx; " : NULL, work->crc);
-	emit_unsigned(out, "accesses", shown ? "%llu register accesses\n" : NULL,
-		      work->flash.accesses);
+	emit_text(out, "  %s: %" PRIu64 " bytes at 0x%08" PRIx64 ", CRC-32 0x%08x; %" PRIu64
+		  " register accesses\n",
+		  work->verb, work->bytes, work->address, work->crc, work->flash.accesses);
 	if (work->image.has_user_id)
-		emit_unsigned(out, "user_id", shown ? "  user id of the image 0x%08llx\n" : NULL,
-			      work->image.user_id);
-	else
-		emit_null(out, "user_id");
+		emit_text(out, "  user id of the image 0x%08x\n", work->image.user_id);
 }
 
 /* Print the result of a verb. JSON has the values of all verbs, the text those of this verb. */
 static void print(const struct emit *out, const void *result)
 {
 	const struct work *work = result;
-	bool info = strcmp(work->verb, "info") == 0;
+	const struct flash *flash = &work->flash;
 
-	emit_string(out, NULL, "flash          %s: ", out->util->device);
-	emit_unsigned(out, "identification", "identification 0x%06llx\n",
-		      work->flash.identification);
-	print_info(out, work, info);
-	print_work(out, work, !info);
+	emit_text(out, "flash          %s: identification 0x%06x\n", out->util->device,
+		  flash->identification);
+	if (strcmp(work->verb, "info") == 0)
+		print_places(out, work);
+	else
+		print_work(out, work);
+	emit_unsigned(out, "identification", NULL, flash->identification);
+	emit_unsigned(out, "application", NULL, flash->application);
+	emit_unsigned(out, "room", NULL, flash->room);
+	emit_unsigned(out, "refusals", NULL, work->refusals);
+	emit_known(out, "bootsts", work->has_bootsts ? (int64_t)work->bootsts : -1);
+	emit_string(out, "verb", NULL, work->verb);
+	emit_unsigned(out, "bytes", NULL, work->bytes);
+	emit_unsigned(out, "address", NULL, work->address);
+	emit_unsigned(out, "crc", NULL, work->crc);
+	emit_unsigned(out, "accesses", NULL, flash->accesses);
+	emit_known(out, "user_id", work->image.has_user_id ? (int64_t)work->image.user_id : -1);
 }
 
 /* The image to program ------------------------------------------------------------------------ */

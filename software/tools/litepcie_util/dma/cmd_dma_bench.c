@@ -58,17 +58,18 @@ static void print(const struct emit *out, const void *result)
 {
 	const struct bench *bench = result;
 	const struct rates *rates = &bench->rates;
-	bool known = rates->reads.rtt_ns > 0;
 
-	emit_string(out, NULL, "dma_bench      %s\n", out->util->device);
+	emit_text(out, "dma_bench      %s\n", out->util->device);
+	emit_text(out, "  Gen%u x%u, MPS %u, MRRS %u\n", rates->link.gen, rates->link.lanes,
+		  rates->link.mps, rates->link.mrrs);
+	if (rates->reads.rtt_ns > 0)
+		emit_text(out, "  host memory answers after %.0f ns, %u bytes at a time\n",
+			  rates->reads.rtt_ns, rates->reads.completion);
 	emit_unsigned(out, "size_bytes", NULL, bench->plan.bytes);
-	emit_unsigned(out, "link_gen", "  Gen%llu ", rates->link.gen);
-	emit_unsigned(out, "link_lanes", "x%llu, ", rates->link.lanes);
-	emit_text(out, "MPS %u, MRRS %u\n", rates->link.mps, rates->link.mrrs);
-	emit_number(out, "round_trip_ns", known ? "  host memory answers after %.0f ns, " : NULL,
-		    rates->reads.rtt_ns);
-	emit_unsigned(out, "completion_bytes", known ? "%llu bytes at a time\n" : NULL,
-		      rates->reads.completion);
+	emit_unsigned(out, "link_gen", NULL, rates->link.gen);
+	emit_unsigned(out, "link_lanes", NULL, rates->link.lanes);
+	emit_number(out, "round_trip_ns", NULL, rates->reads.rtt_ns);
+	emit_unsigned(out, "completion_bytes", NULL, rates->reads.completion);
 	if (bench->interval_s > 0)
 		bench_intervals_emit(out, &bench->intervals);
 	if (bench->sweep)

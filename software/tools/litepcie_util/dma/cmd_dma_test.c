@@ -8,6 +8,7 @@
  * The command dma_test: its options and the printing of its results. dma_run.c moves the data and
  * compares it.
  */
+#include <inttypes.h>
 #include <math.h>
 
 #include "dma_run.h"
@@ -54,17 +55,18 @@ static void print_rates(const struct emit *out, const struct dma_run *run, const
 			uint64_t bytes, uint64_t moved, uint64_t checked)
 {
 	double per_cycle = bytes_per_cycle(&run->window, bytes);
-	bool known = run->window.closed;
+	double gb_per_s = per_cycle / util_tick_ns(out->util->dev);
 
-	emit_string(out, NULL, "  %s  ", name);
-	if (!known)
-		emit_text(out, "     - GB/s       - B/cycle");
-	emit_number(out, "gb_per_s", "%6.2f GB/s  ", per_cycle / util_tick_ns(out->util->dev));
-	emit_number(out, "bytes_per_cycle", "%6.2f B/cycle", per_cycle);
-	emit_unsigned(out, "window_bytes", NULL, known ? bytes : 0);
+	if (isfinite(per_cycle))
+		emit_text(out, "  %s  %6.2f GB/s  %6.2f B/cycle", name, gb_per_s, per_cycle);
+	else
+		emit_text(out, "  %s       - GB/s       - B/cycle", name);
+	emit_text(out, "  %8.1f MiB moved  %8.1f MiB compared\n", mib(moved), mib(checked));
+	emit_number(out, "gb_per_s", NULL, gb_per_s);
+	emit_number(out, "bytes_per_cycle", NULL, per_cycle);
+	emit_unsigned(out, "window_bytes", NULL, run->window.closed ? bytes : 0);
 	emit_unsigned(out, "moved_bytes", NULL, moved);
 	emit_unsigned(out, "compared_bytes", NULL, checked);
-	emit_text(out, "  %8.1f MiB moved  %8.1f MiB compared\n", mib(moved), mib(checked));
 }
 
 static void print_c2h(const struct emit *out, const struct dma_run *run)
@@ -103,18 +105,21 @@ static void print_stream(const struct emit *out, const char *name,
 static void print_window(const struct emit *out, const struct dma_window *window)
 {
 	const struct litepcie_counters *from = &window->from, *to = &window->to;
+	uint64_t cycles = dma_window_cycles(window);
 
 	if (!window->closed)
 		emit_text(out, "  nothing was measured\n");
+	else if (window->open)
+		emit_text(out, "  measured in the steady state, after %" PRIu64 " buffers: %" PRIu64
+			  " cycles\n", window->skip, cycles);
+	else
+		emit_text(out, "  measured over the whole run, start and end included: %" PRIu64
+			  " cycles\n", cycles);
 	if (!emit_object_if(out, "window", window->closed))
 		return;
 	emit_bool(out, "whole_run", !window->open);
-	if (!window->open)
-		emit_text(out, "  measured over the whole run, start and end included: ");
-	emit_unsigned(out, "skipped_buffers",
-		      window->open ? "  measured in the steady state, after %llu buffers: " : NULL,
-		      window->open ? window->skip : 0);
-	emit_unsigned(out, "cycles", "%llu cycles\n", dma_window_cycles(window));
+	emit_unsigned(out, "skipped_buffers", NULL, window->open ? window->skip : 0);
+	emit_unsigned(out, "cycles", NULL, cycles);
 	print_stream(out, "cq", &from->cq, &to->cq);
 	print_stream(out, "cc", &from->cc, &to->cc);
 	print_stream(out, "rq", &from->rq, &to->rq);
@@ -145,13 +150,13 @@ static void print(const struct emit *out, const void *data)
 {
 	const struct result *result = data;
 	const struct dma_run *run = &result->run;
-	bool counted = run->stats.interrupts >= 0;
+	const char *direction = directions[result->direction];
 
 	if (!run->started && !out->json)
 		return;
-	emit_string(out, NULL, "dma_test       %s, ", out->util->device);
-	emit_string(out, "direction", "%s, ", directions[result->direction]);
-	emit_text(out, "MPS %u, MRRS %u\n", out->util->conditions.mps, out->util->conditions.mrrs);
+	emit_text(out, "dma_test       %s, %s, MPS %u, MRRS %u\n", out->util->device, direction,
+		  out->util->conditions.mps, out->util->conditions.mrrs);
+	emit_string(out, "direction", NULL, direction);
 	emit_unsigned(out, "size_bytes", NULL, result->size);
 	emit_number(out, "duration_s", NULL, run->duration_s);
 	emit_unsigned(out, "seed", NULL, run->data.seed);
@@ -159,12 +164,12 @@ static void print(const struct emit *out, const void *data)
 	print_c2h(out, run);
 	print_h2c(out, run);
 	print_window(out, &run->window);
-	emit_text(out, "  %llu wrong c2h buffers, %u wrong h2c beats\n",
-		  (unsigned long long)run->wrong_buffers, run->pattern.errors);
+	emit_text(out, "  %" PRIu64 " wrong c2h buffers, %u wrong h2c beats\n",
+		  run->wrong_buffers, run->pattern.errors);
 	print_mismatch(out, run);
+	if (run->stats.interrupts >= 0)
+		emit_text(out, "  %" PRId64 " interrupts\n", run->stats.interrupts);
 	emit_known(out, "interrupts", run->stats.interrupts);
-	if (counted)
-		emit_text(out, "  %lld interrupts\n", (long long)run->stats.interrupts);
 	emit_known(out, "interrupts_expected", run->stats.interrupts_expected);
 	emit_unsigned(out, "interrupts_missed", NULL, run->stats.interrupts_missed);
 	emit_unsigned(out, "woken_by_timeout", NULL, run->stats.woken_by_timeout);
