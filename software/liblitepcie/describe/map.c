@@ -34,14 +34,14 @@
 	{ LITEPCIE_BLOCK_DMA, "pcie_dma#_" theirs "_table_loop_status", PLACE(way.loop_status) }, \
 	{ LITEPCIE_BLOCK_DMA, "pcie_dma#_" theirs "_table_reset", PLACE(way.flush) }
 
-#define SLOT_SIDE(way, number) \
-	{ LITEPCIE_BLOCK_SLOT, "slot_" way "_since", PLACE(slot.side[number][0]) }, \
-	{ LITEPCIE_BLOCK_SLOT, "slot_" way "_beats", PLACE(slot.side[number][1]) }, \
-	{ LITEPCIE_BLOCK_SLOT, "slot_" way "_packets", PLACE(slot.side[number][2]) }, \
-	{ LITEPCIE_BLOCK_SLOT, "slot_" way "_stalls", PLACE(slot.side[number][3]) }
+#define SLOT_SIDE(way) \
+	{ LITEPCIE_BLOCK_SLOT, "slot_" #way "_since", PLACE(slot.way.since) }, \
+	{ LITEPCIE_BLOCK_SLOT, "slot_" #way "_beats", PLACE(slot.way.beats) }, \
+	{ LITEPCIE_BLOCK_SLOT, "slot_" #way "_packets", PLACE(slot.way.packets) }, \
+	{ LITEPCIE_BLOCK_SLOT, "slot_" #way "_stalls", PLACE(slot.way.stalls) }
 
-#define CAPTURE(field)	{ LITEPCIE_BLOCK_CAPTURE, "capture_" #field, PLACE(capture.field) },
-#define PLAYER(field)	{ LITEPCIE_BLOCK_PLAYER, "player_" #field, PLACE(player.field) },
+#define CAPTURE(field)	{ LITEPCIE_BLOCK_CAPTURE, "capture_" #field, PLACE(capture.field) }
+#define PLAYER(field)	{ LITEPCIE_BLOCK_PLAYER, "player_" #field, PLACE(player.field) }
 
 /* For each register: the type of its block, its name, and where the map has its offset. */
 static const struct {
@@ -76,9 +76,17 @@ static const struct {
 	{ LITEPCIE_BLOCK_SLOT, "slot_now", PLACE(slot.now) },
 	{ LITEPCIE_BLOCK_SLOT, "slot_state", PLACE(slot.state) },
 	{ LITEPCIE_BLOCK_SLOT, "slot_time", PLACE(slot.time) },
-	SLOT_SIDE("h2c", 0), SLOT_SIDE("c2h", 1),
-	LITEPCIE_CAPTURE_REGISTERS(CAPTURE)
-	LITEPCIE_PLAYER_REGISTERS(PLAYER)
+	SLOT_SIDE(h2c), SLOT_SIDE(c2h),
+	CAPTURE(control), CAPTURE(snap), CAPTURE(wait), CAPTURE(mbuf_log2), CAPTURE(limit),
+	CAPTURE(segment_log2), CAPTURE(last_segment), CAPTURE(segment_base),
+	CAPTURE(segment_index), CAPTURE(status_base), CAPTURE(generator_control),
+	CAPTURE(generator_size), CAPTURE(generator_period), CAPTURE(generator_count),
+	CAPTURE(generator_seed), CAPTURE(generator_port_mask), CAPTURE(generator_made),
+	CAPTURE(status), CAPTURE(position), CAPTURE(account_control), CAPTURE(account_frames),
+	CAPTURE(account_bytes),
+	PLAYER(control), PLAYER(rate), PLAYER(cost), PLAYER(status), PLAYER(packets),
+	PLAYER(bytes), PLAYER(passed), PLAYER(skipped), PLAYER(empty), PLAYER(begun),
+	PLAYER(ended),
 };
 
 /*

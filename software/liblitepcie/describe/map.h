@@ -44,6 +44,11 @@ struct litepcie_notice_registers {
 	uint32_t control;	/* offset 0: the card has no records and status lines */
 };
 
+/* Offsets in BAR0 of the counters that the slot's monitor has of one stream, two words each. */
+struct litepcie_slot_counters {
+	uint32_t since, beats, packets, stalls;
+};
+
 /*
  * Offsets in BAR0 of the registers of the user slot's monitor, which counts the slot's beats.
  * gateware/user/monitor.py describes them.
@@ -56,38 +61,21 @@ struct litepcie_slot_registers {
 	uint32_t now;
 	/* of the copy: valid and ready of h2c and c2h (one word); device time (two words) */
 	uint32_t state, time;
-	/* of the copy: since, beats, packets and stalls of h2c [0] and c2h [1], two words each */
-	uint32_t side[2][4];
+	struct litepcie_slot_counters h2c, c2h;		/* of the copy */
 	uint64_t mask;		/* the low bits that a counter has; the others read as 0 */
 };
 
 /*
- * The capture block's registers (gateware/capture/registers.py), by the ends of their names. struct
- * litepcie_capture_registers has a member for each register, and map.c finds each by its name.
- */
-#define LITEPCIE_CAPTURE_REGISTERS(register) \
-	register(control) register(snap) register(wait) register(mbuf_log2) \
-	register(segment_log2) register(last_segment) register(status_base) \
-	register(segment_base) register(segment_index) register(limit) \
-	register(generator_control) register(generator_size) register(generator_period) \
-	register(generator_count) register(generator_seed) register(generator_port_mask) \
-	register(generator_made) register(status) register(position) register(account_control) \
-	register(account_frames) register(account_bytes)
-
-/* The registers of the player, which plays pcapng from h2c as frames. */
-#define LITEPCIE_PLAYER_REGISTERS(register) \
-	register(control) register(rate) register(cost) register(status) register(packets) \
-	register(bytes) register(passed) register(skipped) register(empty) register(begun) \
-	register(ended)
-
-#define LITEPCIE_OFFSET(name)	uint32_t name;
-
-/*
- * Offsets in BAR0 of the capture block's registers. If `control` is 0, the card has no capture
- * block of a version that the library knows.
+ * Offsets in BAR0 of the capture block's registers, which gateware/capture/registers.py describes.
+ * If `control` is 0, the card has no capture block of a version that the library knows.
  */
 struct litepcie_capture_registers {
-	LITEPCIE_CAPTURE_REGISTERS(LITEPCIE_OFFSET)
+	uint32_t control, snap, wait, mbuf_log2, limit;
+	uint32_t segment_log2, last_segment, segment_base, segment_index, status_base;
+	uint32_t generator_control, generator_size, generator_period, generator_count;
+	uint32_t generator_seed, generator_port_mask, generator_made;
+	uint32_t status, position;
+	uint32_t account_control, account_frames, account_bytes;
 	/*
 	 * bytes of one queue's part of the staging memory, in which the card keeps captured frames
 	 * until it writes them to the queue's ring
@@ -96,11 +84,13 @@ struct litepcie_capture_registers {
 };
 
 /*
- * Offsets in BAR0 of the player's registers. If `control` is 0, the card has no player of a version
- * that the library knows.
+ * Offsets in BAR0 of the registers of the player, which plays pcapng from h2c as frames. If
+ * `control` is 0, the card has no player of a version that the library knows.
  */
 struct litepcie_player_registers {
-	LITEPCIE_PLAYER_REGISTERS(LITEPCIE_OFFSET)
+	uint32_t control, rate, cost, status;
+	uint32_t packets, bytes, passed, skipped, empty;
+	uint32_t begun, ended;
 };
 
 /*

@@ -18,22 +18,18 @@
 
 /* how often the slot monitor is read, if other programs read it at the same time */
 #define TRIES		8u
-/* number of counters of each stream of the slot: since, beats, packets, stalls */
-#define COUNTERS	4u
 
 /* Reading the monitor of the user slot -------------------------------------------------------- */
 
-static int read_side(struct litepcie *dev, const uint32_t registers[COUNTERS], bool valid,
-		     bool ready, struct litepcie_slot_side *side)
+static int read_side(struct litepcie *dev, const struct litepcie_slot_counters *counters,
+		     bool valid, bool ready, struct litepcie_slot_side *side)
 {
-	uint64_t *values[COUNTERS] = { &side->since, &side->beats, &side->packets, &side->stalls };
-	int rc = 0;
-
 	side->valid = valid;
 	side->ready = ready;
-	for (unsigned int i = 0; i < COUNTERS && rc == 0; i++)
-		rc = litepcie_get_copy64(dev, registers[i], values[i]);
-	return rc;
+	return litepcie_get_copy64(dev, counters->since, &side->since) ?:
+	       litepcie_get_copy64(dev, counters->beats, &side->beats) ?:
+	       litepcie_get_copy64(dev, counters->packets, &side->packets) ?:
+	       litepcie_get_copy64(dev, counters->stalls, &side->stalls);
 }
 
 /*
@@ -58,9 +54,9 @@ static int read_once(struct litepcie *dev, struct litepcie_slot *slot)
 	int rc = litepcie_get(dev, registers->now, &now) ?:
 		 litepcie_get_copy64(dev, registers->time, &slot->time) ?:
 		 litepcie_get(dev, registers->state, &state) ?:
-		 read_side(dev, registers->side[0], state & LITEPCIE_SLOT_STATE_H2C_VALID,
+		 read_side(dev, &registers->h2c, state & LITEPCIE_SLOT_STATE_H2C_VALID,
 			   state & LITEPCIE_SLOT_STATE_H2C_READY, &slot->h2c) ?:
-		 read_side(dev, registers->side[1], state & LITEPCIE_SLOT_STATE_C2H_VALID,
+		 read_side(dev, &registers->c2h, state & LITEPCIE_SLOT_STATE_C2H_VALID,
 			   state & LITEPCIE_SLOT_STATE_C2H_READY, &slot->c2h) ?:
 		 litepcie_get_copy64(dev, registers->time, &again);
 

@@ -57,7 +57,7 @@ static void all_registers_of_a_full_card_are_found(void)
 	CHECK(map->streams[STREAM_RC][STREAM_PAYLOAD_BYTES] > map->streams[2][5]);
 	CHECK(map->notices.control >= 0x4800 && map->notices.line[0] != map->notices.line[1]);
 	CHECK(map->notices.line[0] >= 0x4800 && map->notices.line[1] >= 0x4800);
-	CHECK(map->slot.now >= 0x5000 && map->slot.side[1][3] > map->slot.side[0][3]);
+	CHECK(map->slot.now >= 0x5000 && map->slot.c2h.stalls > map->slot.h2c.stalls);
 	CHECK_EQUAL(map->slot.mask, 0xffffffffffffLL);
 	CHECK(map->capture.control >= 0x5800 && map->capture.account_bytes > map->capture.control);
 	CHECK_EQUAL(map->capture.staging_bytes, 12345);
