@@ -41,9 +41,10 @@ static void begin_access(struct litepcie *dev)
 		litepcie_lock(dev);
 }
 
-static int end_access(struct litepcie *dev, int rc)
+static void end_access(struct litepcie *dev)
 {
-	return dev->backend->serial ? litepcie_unlock(dev, rc) : rc;
+	if (dev->backend->serial)
+		litepcie_unlock(dev);
 }
 
 static int check_bar(struct litepcie *dev, unsigned int bar)
@@ -88,7 +89,9 @@ int litepcie_bar_read(struct litepcie *dev, unsigned int bar, uint64_t offset, v
 	if (dev->bar[bar].base)
 		return litepcie_load(litepcie_bar_place(dev, bar, offset), data, size);
 	begin_access(dev);
-	return end_access(dev, dev->backend->bar_read(dev, bar, offset, data, size));
+	rc = dev->backend->bar_read(dev, bar, offset, data, size);
+	end_access(dev);
+	return rc;
 }
 
 int litepcie_bar_write(struct litepcie *dev, unsigned int bar, uint64_t offset, const void *data,
@@ -101,7 +104,9 @@ int litepcie_bar_write(struct litepcie *dev, unsigned int bar, uint64_t offset, 
 	if (dev->bar[bar].base && !dev->bar[bar].partial)
 		return litepcie_store(litepcie_bar_place(dev, bar, offset), data, size);
 	begin_access(dev);
-	return end_access(dev, dev->backend->bar_write(dev, bar, offset, data, size));
+	rc = dev->backend->bar_write(dev, bar, offset, data, size);
+	end_access(dev);
+	return rc;
 }
 
 /*
@@ -123,7 +128,8 @@ static int post_burst(struct litepcie *dev, uint64_t offset, size_t size, size_t
 				.value = *values++,
 			};
 		begin_access(dev);
-		rc = end_access(dev, dev->backend->post(dev, posts, n, LITEPCIE_POST_PROGRAM));
+		rc = dev->backend->post(dev, posts, n, LITEPCIE_POST_PROGRAM);
+		end_access(dev);
 		count -= n;
 	}
 	return rc;
@@ -254,20 +260,32 @@ int litepcie_get_copy64(struct litepcie *dev, uint32_t offset, uint64_t *value)
 
 int litepcie_readl(struct litepcie *dev, uint32_t offset, uint32_t *value)
 {
+	int rc;
+
 	litepcie_lock(dev);
-	return litepcie_unlock(dev, litepcie_get(dev, offset, value));
+	rc = litepcie_get(dev, offset, value);
+	litepcie_unlock(dev);
+	return rc;
 }
 
 int litepcie_readq(struct litepcie *dev, uint32_t offset, uint64_t *value)
 {
+	int rc;
+
 	litepcie_lock(dev);
-	return litepcie_unlock(dev, litepcie_get64(dev, offset, value));
+	rc = litepcie_get64(dev, offset, value);
+	litepcie_unlock(dev);
+	return rc;
 }
 
 int litepcie_writel(struct litepcie *dev, uint32_t offset, uint32_t value)
 {
+	int rc;
+
 	litepcie_lock(dev);
-	return litepcie_unlock(dev, litepcie_put(dev, offset, value));
+	rc = litepcie_put(dev, offset, value);
+	litepcie_unlock(dev);
+	return rc;
 }
 
 /*
@@ -282,5 +300,6 @@ int litepcie_writeq(struct litepcie *dev, uint32_t offset, uint64_t value)
 	litepcie_lock(dev);
 	rc = litepcie_put(dev, offset, (uint32_t)(value >> 32)) ?:
 	     litepcie_put(dev, offset + 4, (uint32_t)value);
-	return litepcie_unlock(dev, rc);
+	litepcie_unlock(dev);
+	return rc;
 }

@@ -40,7 +40,7 @@ int litepcie_poll(struct litepcie *dev, struct pollfd *fds, unsigned int count, 
 {
 	int rc, error;
 
-	litepcie_unlock(dev, 0);
+	litepcie_unlock(dev);
 	rc = poll(fds, count, timeout_ms);
 	error = errno;
 	litepcie_lock(dev);

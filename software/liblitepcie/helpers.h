@@ -29,10 +29,9 @@ static inline void litepcie_lock(struct litepcie *dev)
 	pthread_mutex_lock(&dev->lock);
 }
 
-static inline int litepcie_unlock(struct litepcie *dev, int rc)
+static inline void litepcie_unlock(struct litepcie *dev)
 {
 	pthread_mutex_unlock(&dev->lock);
-	return rc;
 }
 
 /* Keep a sentence for litepcie_why() and return the -errno @error: `return litepcie_fail(...)`. */

@@ -97,7 +97,8 @@ int litepcie_open(struct litepcie **result, const char *name, char *why, size_t 
 	dev = new_handle(name);
 	if (dev) {
 		litepcie_lock(dev);
-		rc = litepcie_unlock(dev, open_backend(dev));
+		rc = open_backend(dev);
+		litepcie_unlock(dev);
 	}
 	if (rc == 0) {
 		*result = dev;
@@ -126,7 +127,7 @@ void litepcie_close(struct litepcie *dev)
 		litepcie_user_enable(dev, false);
 	litepcie_lock(dev);
 	dev->backend->close(dev);
-	litepcie_unlock(dev, 0);
+	litepcie_unlock(dev);
 	free_handle(dev);
 }
 

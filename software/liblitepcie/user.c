@@ -27,7 +27,9 @@ int litepcie_user_enable(struct litepcie *dev, bool on)
 		return rc;
 	litepcie_lock(dev);
 	dev->user_raised = false;
-	return litepcie_unlock(dev, dev->backend->channel->user_enable(dev, on));
+	rc = dev->backend->channel->user_enable(dev, on);
+	litepcie_unlock(dev);
+	return rc;
 }
 
 /*
@@ -70,8 +72,11 @@ int litepcie_user_wait(struct litepcie *dev, int timeout_ms)
 	if (rc < 0)
 		return rc;
 	litepcie_lock(dev);
-	if (!dev->user_enabled)
-		return litepcie_unlock(dev, litepcie_fail(-EINVAL, "the user's interrupt is off: "
-							  "switch it on before a wait"));
-	return litepcie_unlock(dev, wait_for_user(dev, timeout_ms));
+	if (dev->user_enabled)
+		rc = wait_for_user(dev, timeout_ms);
+	else
+		rc = litepcie_fail(-EINVAL, "the user's interrupt is off: switch it on before a "
+				   "wait");
+	litepcie_unlock(dev);
+	return rc;
 }

@@ -51,7 +51,7 @@ static void close_registers(struct litepcie_capture *capture)
 		dev->run.left |= 1u << queue;
 	else if (!(dev->run.left & 1u << queue))
 		litepcie_run_free(dev, queue);
-	litepcie_unlock(dev, 0);
+	litepcie_unlock(dev);
 	if (queue)
 		return;
 	__atomic_store_n(&dev->run.state, 0, __ATOMIC_RELEASE);
@@ -84,7 +84,9 @@ static int open_registers(struct litepcie_capture *capture)
 		litepcie_run_free_left(dev);
 	}
 	litepcie_lock(dev);
-	return litepcie_unlock(dev, get_memory(capture));
+	rc = get_memory(capture);
+	litepcie_unlock(dev);
+	return rc;
 }
 
 /* Counts of frames, by port and by what became of them ---------------------------------------- */

@@ -48,16 +48,23 @@ int litepcie_queue_put_locked(struct litepcie_capture *capture, uint32_t offset,
 
 int litepcie_queue_put(struct litepcie_capture *capture, uint32_t offset, uint32_t value)
 {
+	int rc;
+
 	litepcie_lock(capture->dev);
-	return litepcie_unlock(capture->dev, litepcie_queue_put_locked(capture, offset, value));
+	rc = litepcie_queue_put_locked(capture, offset, value);
+	litepcie_unlock(capture->dev);
+	return rc;
 }
 
 int litepcie_queue_put64(struct litepcie_capture *capture, uint32_t offset, uint64_t value)
 {
 	const uint32_t words[2] = { (uint32_t)(value >> 32), (uint32_t)value };
+	int rc;
 
 	litepcie_lock(capture->dev);
-	return litepcie_unlock(capture->dev, put(capture, offset, words, 2));
+	rc = put(capture, offset, words, 2);
+	litepcie_unlock(capture->dev);
+	return rc;
 }
 
 int litepcie_queue_get64(struct litepcie_capture *capture, uint32_t offset, uint64_t *value)
@@ -71,7 +78,8 @@ int litepcie_queue_get64(struct litepcie_capture *capture, uint32_t offset, uint
 		rc = dev->backend->post(dev, &post, 1, LITEPCIE_POST_OWN);
 	if (rc == 0)
 		rc = litepcie_get_copy64(dev, offset, value);
-	return litepcie_unlock(dev, rc);
+	litepcie_unlock(dev);
+	return rc;
 }
 
 /*
@@ -93,7 +101,8 @@ int litepcie_queue_get_account(struct litepcie_capture *capture, uint32_t index,
 		rc = litepcie_get_copy64(dev, frames, &account->frames);
 	if (rc == 0)
 		rc = litepcie_get_copy64(dev, bytes, &account->bytes);
-	return litepcie_unlock(dev, rc);
+	litepcie_unlock(dev);
+	return rc;
 }
 
 /*

@@ -186,7 +186,9 @@ static int check_card(struct litepcie_capture *capture)
 	if (rc < 0)
 		return rc;
 	litepcie_lock(dev);
-	return litepcie_unlock(dev, litepcie_check_wanted(dev));
+	rc = litepcie_check_wanted(dev);
+	litepcie_unlock(dev);
+	return rc;
 }
 
 int litepcie_capture_next(struct litepcie_capture *capture, struct litepcie_span *span,

@@ -340,7 +340,7 @@ void litepcie_run_free_left(struct litepcie *dev)
 		if (dev->run.left & 1u << queue)
 			litepcie_run_free(dev, queue);
 	dev->run.left = 0;
-	litepcie_unlock(dev, 0);
+	litepcie_unlock(dev);
 }
 
 /*
@@ -358,8 +358,8 @@ static int stop_all(struct litepcie_capture *capture)
 	 */
 	litepcie_lock(dev);
 	litepcie_run_set_state(dev, LITEPCIE_RUN_STOPS);
-	rc = litepcie_unlock(dev, litepcie_put(dev, dev->map.capture.control,
-					       control_of(capture)));
+	rc = litepcie_put(dev, dev->map.capture.control, control_of(capture));
+	litepcie_unlock(dev);
 	if (rc == 0)
 		rc = copy_net(dev, false);
 	if (rc == 0)
@@ -389,11 +389,14 @@ static int seal(struct litepcie_capture *capture)
 	litepcie_lock(dev);
 	if (litepcie_run_is_on(capture))
 		rc = litepcie_get_answer(dev, dev->map.capture.control, &control);
-	if (rc < 0 || !(control & CAPTURE_RUN))
-		return litepcie_unlock(dev, rc);
+	if (rc < 0 || !(control & CAPTURE_RUN)) {
+		litepcie_unlock(dev);
+		return rc;
+	}
 	rc = litepcie_queue_put_locked(capture, dev->map.capture.control,
 				       control_of(dev->captures[0]) | CAPTURE_RUN | SEAL);
-	return litepcie_unlock(dev, rc < 0 ? rc : 1);
+	litepcie_unlock(dev);
+	return rc < 0 ? rc : 1;
 }
 
 /*

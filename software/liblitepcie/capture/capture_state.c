@@ -53,7 +53,8 @@ int litepcie_run_answers(struct litepcie_capture *capture)
 	int rc;
 
 	litepcie_lock(dev);
-	rc = litepcie_unlock(dev, litepcie_get_answer(dev, dev->map.capture.control, &control));
+	rc = litepcie_get_answer(dev, dev->map.capture.control, &control);
+	litepcie_unlock(dev);
 	if (rc < 0)
 		return rc;
 	if (on && litepcie_run_is_on(capture) && !(control & CAPTURE_RUN))
@@ -73,7 +74,9 @@ int litepcie_capture_status(struct litepcie_capture *capture, uint32_t *status)
 	if (rc < 0)
 		return rc;
 	litepcie_lock(dev);
-	return litepcie_unlock(dev, litepcie_check_wanted(dev));
+	rc = litepcie_check_wanted(dev);
+	litepcie_unlock(dev);
+	return rc;
 }
 
 /*

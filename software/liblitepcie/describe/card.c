@@ -65,8 +65,12 @@ int litepcie_time_read(struct litepcie *dev, uint64_t *ticks)
 
 int litepcie_time(struct litepcie *dev, uint64_t *ticks)
 {
+	int rc;
+
 	litepcie_lock(dev);
-	return litepcie_unlock(dev, litepcie_time_read(dev, ticks));
+	rc = litepcie_time_read(dev, ticks);
+	litepcie_unlock(dev);
+	return rc;
 }
 
 static unsigned int field(uint32_t word, unsigned int offset, unsigned int size)
@@ -105,7 +109,8 @@ int litepcie_conditions(struct litepcie *dev, struct litepcie_conditions *condit
 	int rc;
 
 	litepcie_lock(dev);
-	rc = litepcie_unlock(dev, read_conditions(dev, &found));
+	rc = read_conditions(dev, &found);
+	litepcie_unlock(dev);
 	return rc ?: litepcie_struct_out(conditions, &found, sizeof(found), "litepcie_conditions");
 }
 
@@ -144,7 +149,8 @@ int litepcie_counters(struct litepcie *dev, struct litepcie_counters *counters)
 	int rc;
 
 	litepcie_lock(dev);
-	rc = litepcie_unlock(dev, read_counters(dev, &found));
+	rc = read_counters(dev, &found);
+	litepcie_unlock(dev);
 	return rc ?: litepcie_struct_out(counters, &found, sizeof(found), "litepcie_counters");
 }
 
@@ -199,6 +205,7 @@ int litepcie_pattern(struct litepcie *dev, struct litepcie_pattern *pattern)
 	int rc;
 
 	litepcie_lock(dev);
-	rc = litepcie_unlock(dev, read_pattern(dev, &found));
+	rc = read_pattern(dev, &found);
+	litepcie_unlock(dev);
 	return rc ?: litepcie_struct_out(pattern, &found, sizeof(found), "litepcie_pattern");
 }

@@ -86,7 +86,8 @@ int litepcie_slot(struct litepcie *dev, struct litepcie_slot *slot)
 	int rc;
 
 	litepcie_lock(dev);
-	rc = litepcie_unlock(dev, read_slot(dev, &found));
+	rc = read_slot(dev, &found);
+	litepcie_unlock(dev);
 	return rc ?: litepcie_struct_out(slot, &found, sizeof(found), "litepcie_slot");
 }
 
@@ -250,5 +251,5 @@ void litepcie_diagnose(struct litepcie *dev, unsigned int directions, char *text
 {
 	litepcie_lock(dev);
 	litepcie_diagnose_held(dev, directions, text, size);
-	litepcie_unlock(dev, 0);
+	litepcie_unlock(dev);
 }

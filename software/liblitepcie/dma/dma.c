@@ -118,14 +118,22 @@ static int start(struct litepcie_stream *stream)
 
 int litepcie_stream_start(struct litepcie_stream *stream)
 {
+	int rc;
+
 	litepcie_lock(stream->dev);
-	return litepcie_unlock(stream->dev, start(stream));
+	rc = start(stream);
+	litepcie_unlock(stream->dev);
+	return rc;
 }
 
 int litepcie_stream_stop(struct litepcie_stream *stream)
 {
+	int rc;
+
 	litepcie_lock(stream->dev);
-	return litepcie_unlock(stream->dev, stop(stream));
+	rc = stop(stream);
+	litepcie_unlock(stream->dev);
+	return rc;
 }
 
 int litepcie_reset(struct litepcie *dev)
@@ -139,7 +147,8 @@ int litepcie_reset(struct litepcie *dev)
 	litepcie_lock(dev);
 	dev->user_enabled = false;
 	rc = dev->backend->reset(dev) ?: litepcie_card_check(dev) ?: litepcie_attach(dev);
-	return litepcie_unlock(dev, rc);
+	litepcie_unlock(dev);
+	return rc;
 }
 
 int litepcie_stats(struct litepcie *dev, struct litepcie_stats *stats)
@@ -153,15 +162,19 @@ int litepcie_stats(struct litepcie *dev, struct litepcie_stats *stats)
 	found.h2c_done = litepcie_count(&dev->h2c.hw);
 	found.c2h_done = litepcie_count(&dev->c2h.hw);
 	found.c2h_released = litepcie_count(&dev->c2h.sw);
-	litepcie_unlock(dev, 0);
+	litepcie_unlock(dev);
 	return litepcie_struct_out(stats, &found, sizeof(found), "litepcie_stats");
 }
 
 int litepcie_dma_fd(struct litepcie *dev)
 {
+	int rc;
+
 	litepcie_lock(dev);
 	dev->watched = true;
-	return litepcie_unlock(dev, dev->backend->channel->event_fd(dev));
+	rc = dev->backend->channel->event_fd(dev);
+	litepcie_unlock(dev);
+	return rc;
 }
 
 /* Acquiring buffers --------------------------------------------------------------------------- */
@@ -277,8 +290,12 @@ int litepcie_stream_acquire(struct litepcie_stream *stream, struct litepcie_buff
 __attribute__((noinline))
 static int tell(struct litepcie_stream *stream)
 {
+	int rc;
+
 	litepcie_lock(stream->dev);
-	return litepcie_unlock(stream->dev, litepcie_hand_over(stream->dev, stream->direction));
+	rc = litepcie_hand_over(stream->dev, stream->direction);
+	litepcie_unlock(stream->dev);
+	return rc;
 }
 
 int litepcie_stream_release(struct litepcie_stream *stream, unsigned int count)

@@ -133,5 +133,8 @@ int litepcie_stream_drain(struct litepcie_stream *stream, int timeout_ms)
 	rc = litepcie_check_active(dev, LITEPCIE_H2C);
 	if (rc == 0 && stream->direction != LITEPCIE_H2C)
 		rc = litepcie_fail(-EINVAL, "drain of c2h: only h2c drains");
-	return litepcie_unlock(dev, rc < 0 ? rc : drain(dev, timeout_ms));
+	if (rc == 0)
+		rc = drain(dev, timeout_ms);
+	litepcie_unlock(dev);
+	return rc;
 }

@@ -94,7 +94,9 @@ int litepcie_stream_flush(struct litepcie_stream *stream)
 	if (rc < 0)
 		return rc;
 	litepcie_lock(stream->dev);
-	return litepcie_unlock(stream->dev, hand_over(stream));
+	rc = hand_over(stream);
+	litepcie_unlock(stream->dev);
+	return rc;
 }
 
 /*
@@ -191,9 +193,12 @@ int litepcie_wait_for(struct litepcie *dev, unsigned int directions, uint64_t be
 
 int litepcie_dma_wait(struct litepcie *dev, unsigned int directions, int timeout_ms)
 {
+	int rc;
+
 	litepcie_lock(dev);
-	return litepcie_unlock(dev, litepcie_wait_for(dev, directions, finished(dev, directions),
-						      timeout_ms));
+	rc = litepcie_wait_for(dev, directions, finished(dev, directions), timeout_ms);
+	litepcie_unlock(dev);
+	return rc;
 }
 
 /*
@@ -227,5 +232,6 @@ int litepcie_wait_beyond(struct litepcie_stream *stream, uint64_t known, int tim
 		rc = litepcie_wait_for(dev, stream->direction, known, timeout_ms);
 	else
 		rc = look(stream);
-	return litepcie_unlock(dev, rc);
+	litepcie_unlock(dev);
+	return rc;
 }

@@ -142,7 +142,8 @@ int litepcie_stream_open(struct litepcie *dev, unsigned int direction,
 	wanted.buffer_count = wanted.buffer_count ?: LITEPCIE_BUFFER_COUNT;
 	wanted.batch = wanted.batch ?: 1;
 	litepcie_lock(dev);
-	rc = litepcie_unlock(dev, open_stream(found, &wanted));
+	rc = open_stream(found, &wanted);
+	litepcie_unlock(dev);
 	if (rc == 0)
 		*stream = found;
 	return rc;
@@ -157,7 +158,7 @@ void litepcie_stream_close(struct litepcie_stream *stream)
 	litepcie_lock(stream->dev);
 	litepcie_engine_free(stream);
 	stream->open = false;
-	litepcie_unlock(stream->dev, 0);
+	litepcie_unlock(stream->dev);
 }
 
 int litepcie_stream_info(struct litepcie_stream *stream, struct litepcie_stream_info *info)

@@ -92,9 +92,13 @@ static int keep(const struct litepcie_stream *stream, struct litepcie_memory **m
 
 int litepcie_stream_keep(struct litepcie_stream *stream, struct litepcie_memory **memory)
 {
+	int rc;
+
 	*memory = NULL;
 	litepcie_lock(stream->dev);
-	return litepcie_unlock(stream->dev, keep(stream, memory));
+	rc = keep(stream, memory);
+	litepcie_unlock(stream->dev);
+	return rc;
 }
 
 /* Sharing a ring with another process --------------------------------------------------------- */
@@ -114,7 +118,8 @@ int litepcie_stream_export(struct litepcie_stream *stream, int *fd)
 	int rc;
 
 	litepcie_lock(stream->dev);
-	rc = litepcie_unlock(stream->dev, export(stream));
+	rc = export(stream);
+	litepcie_unlock(stream->dev);
 	*fd = rc < 0 ? -1 : rc;
 	return rc < 0 ? rc : 0;
 }

@@ -55,7 +55,7 @@ int kernel_sleep(struct litepcie *dev, int timeout_ms)
 	while (!count_interrupts(dev)) {
 		if (litepcie_now_ms() >= deadline)
 			return 0;
-		litepcie_unlock(dev, 0);
+		litepcie_unlock(dev);
 		nanosleep(&step, NULL);
 		litepcie_lock(dev);
 	}

@@ -109,7 +109,7 @@ static void begin_lengths(struct litepcie_stream *stream)
 	stream->arrived = litepcie_count(&stream->hw);
 	stream->arrived_bytes = stream->arrived * size;
 	stream->uneven = true;
-	litepcie_unlock(stream->dev, 0);
+	litepcie_unlock(stream->dev);
 }
 
 /*

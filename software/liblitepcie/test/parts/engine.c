@@ -516,7 +516,7 @@ static void news_wakes_all(void)
 	put_record(0, SIZE, 0);
 	dev.sleeper = false;
 	litepcie_sleep_once(&dev, LITEPCIE_C2H, 0);
-	litepcie_unlock(&dev, 0);
+	litepcie_unlock(&dev);
 	for (unsigned int n = 0; n < 3; n++)
 		pthread_join(threads[n], NULL);
 	CHECK_EQUAL(dev.stats.woken_by_timeout, 0);
@@ -538,7 +538,7 @@ static void who_follows_sleeps(void)
 	} while (from.tv_nsec < 950000000);
 	litepcie_lock(&dev);
 	CHECK_EQUAL(litepcie_sleep_once(&dev, LITEPCIE_C2H, 100), 0);
-	litepcie_unlock(&dev, 0);
+	litepcie_unlock(&dev);
 	clock_gettime(CLOCK_MONOTONIC, &to);
 	CHECK((to.tv_sec - from.tv_sec) * 1000 + (to.tv_nsec - from.tv_nsec) / 1000000 >= 99);
 }

@@ -205,7 +205,7 @@ static inline int fake_sleep(struct litepcie *unused, int timeout_ms)
 	card.raised = 0;
 	dev.stats.interrupts += raised;
 	if (card.stops && --card.stops == 0) {
-		litepcie_unlock(&dev, 0);
+		litepcie_unlock(&dev);
 		CHECK_EQUAL(run_stop(&dev), 0);
 		litepcie_lock(&dev);
 		card.sleeps_after = 0;

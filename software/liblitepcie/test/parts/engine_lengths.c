@@ -209,7 +209,7 @@ static void *send_until_stopped(void *unused)
 		litepcie_lock(&dev);
 		if (dev.h2c.active)
 			line(LINE_H2C)->buffers = sent;
-		litepcie_unlock(&dev, 0);
+		litepcie_unlock(&dev);
 		if (litepcie_dma_wait(&dev, LITEPCIE_H2C, 0) != 1)
 			break;
 	}
