@@ -225,7 +225,9 @@ struct litepcie_ioctl_mmap_dma_update {
  *   STREAM	started by read() or write(), which hand over buffers as bytes come
  *		and go; as in HELD, the card waits for more buffers
  *
- * Numbers 21 and 22 with @enable 0 stop any kind of run.  A reset or a lost
+ * Numbers 21 and 22 with @enable 0 stop any kind of run.  If the run in which a
+ * read() or write() began is stopped while the call waits, the call fails with
+ * -ECANCELED, even if another run has started meanwhile.  A reset or a lost
  * card ends a run with an error.  ADVANCE, read() and write() of the owner then
  * fail with that error until number 21 or 22 has stopped the direction, or has
  * started a LOOP.

@@ -268,7 +268,6 @@ void litepcie_owner_set(struct litepcie_way *way, struct litepcie_file *file);
 void litepcie_owner_forget(struct litepcie_way *way, bool live);
 int litepcie_owner_take(struct litepcie_way *way, struct litepcie_file *file);
 bool litepcie_owner_is_other(const struct litepcie_way *way, const struct litepcie_file *file);
-int litepcie_owner_begin(struct litepcie_way *way, struct litepcie_file *file);
 int litepcie_owner_ring(struct litepcie_way *way);
 int litepcie_owner_setup(struct litepcie_way *way, struct litepcie_file *file,
 			 const struct litepcie_geometry *geometry, struct litepcie_memory *memory);

@@ -282,33 +282,6 @@ bool litepcie_owner_is_other(const struct litepcie_way *way, const struct litepc
 }
 
 /*
- * For read() and write() in LitePCIe's loop: make @file the direction's owner, and give it a ring.
- * Returns -EBUSY if another file owns the direction, -ENOMEM, or the error of litepcie_enter().
- * After an error @file does not become the owner.  Takes way->mutex.
- */
-int litepcie_owner_begin(struct litepcie_way *way, struct litepcie_file *file)
-{
-	int err = litepcie_enter(litepcie_of(way));
-
-	if (err)
-		return err;
-	mutex_lock(&way->mutex);
-	if (way->owner == file) {
-		err = litepcie_owner_ring(way);
-	} else if (way->owner) {
-		err = -EBUSY;
-	} else {
-		litepcie_owner_set(way, file);
-		err = litepcie_owner_ring(way);
-		if (err)
-			litepcie_owner_forget(way, true);
-	}
-	mutex_unlock(&way->mutex);
-	litepcie_exit(litepcie_of(way));
-	return err;
-}
-
-/*
  * Signal a new eventfd at once if the run has made progress or failed before the eventfd was set,
  * since the card may send no further interrupt.
  */

@@ -12,6 +12,9 @@
  * count is that of the last interrupt, so the card is asked again after each copy, and a copy that
  * the card may have overwritten is not returned.  h2c: if the card has already sent a buffer, data
  * written to it now would never leave, so the data is dropped.
+ *
+ * A call belongs to the loop in which it began, and fails once that loop has ended: a buffer of a
+ * later run is the card's, or another call's.
  */
 
 #include <linux/math64.h>
@@ -20,13 +23,15 @@
 
 #include "card.h"
 
-/* State of one read() or write() in a run of the direction, which another thread may stop. */
+/* State of one read() or write() in a loop, which another thread may stop. */
 struct run {
 	struct litepcie_way	*way;
-	/* ring of the run, to which this read() or write() holds a reference */
-	struct litepcie_ring	*ring;
-	/* value of way->generation at the start of the call, which changes when the run ends */
+	/* open file of the call */
+	struct litepcie_file	*file;
+	/* value of way->generation at the start of the call, which changes when the loop ends */
 	unsigned int		generation;
+	/* ring of the loop; while the call copies, it holds a reference to the ring */
+	struct litepcie_ring	*ring;
 	/* number of buffers that this call has lost, because the card went past them in the ring */
 	u64			lost;
 };
@@ -51,64 +56,81 @@ static bool has_room(const struct litepcie_way *way)
 	return way->sw_count - way->hw_count < READ_ONCE(way->margin);
 }
 
-/* Returns true if read() or write() need not wait: a buffer is ready, or the call must fail. */
-static bool is_ready(struct litepcie_way *way)
+/* Returns true if the direction runs as a loop, of which @run then notes the generation. */
+static bool run_begin(struct run *run, struct litepcie_way *way, struct litepcie_file *file)
 {
-	bool ready;
+	bool loop;
 
+	*run = (struct run){ .way = way, .file = file };
 	spin_lock_irq(&way->wait.lock);
-	ready = way->error || (way->id == LITEPCIE_WAY_C2H ? has_data(way) : has_room(way));
+	loop = way->run == LITEPCIE_RUN_LOOP;
+	run->generation = way->generation;
 	spin_unlock_irq(&way->wait.lock);
-	return ready || litepcie_is_gone(litepcie_of(way));
-}
-
-static int wait_ready(struct litepcie_way *way, const struct litepcie_file *file, bool nonblock)
-{
-	if (!is_ready(way) && !litepcie_owner_is_other(way, file)) {
-		if (nonblock)
-			return -EAGAIN;
-		if (wait_event_interruptible(way->wait,
-					     is_ready(way) || litepcie_owner_is_other(way, file)))
-			return -ERESTARTSYS;
-	}
-	if (litepcie_is_gone(litepcie_of(way)))
-		return -ENODEV;
-	return litepcie_owner_is_other(way, file) ? -EBUSY : READ_ONCE(way->error);
-}
-
-static bool run_begun(struct run *run, struct litepcie_way *way, struct litepcie_file *file)
-{
-	bool begun;
-
-	*run = (struct run){ .way = way };
-	mutex_lock(&way->mutex);
-	begun = way->owner == file && way->ring;
-	if (begun) {
-		run->ring = way->ring;
-		run->generation = way->generation;
-		litepcie_ring_get(run->ring);
-	}
-	mutex_unlock(&way->mutex);
-	return begun;
+	return loop;
 }
 
 /*
- * Begin a read() or write(): make @file the owner of the direction, so that no other file's data
- * gets into the copy.  The call takes a reference to the ring, which keeps the ring during the copy
- * even if the direction is released.
+ * Returns 0 while the loop of the call runs for the call's file.  Otherwise returns the error of
+ * the call: what the ring holds then may be another run's.
  */
-static int run_begin(struct run *run, struct litepcie_way *way, struct litepcie_file *file)
+static int run_error(const struct run *run)
 {
-	while (!run_begun(run, way, file)) {
-		int err = litepcie_owner_begin(way, file);
+	const struct litepcie_way *way = run->way;
+	const struct litepcie_file *owner = READ_ONCE(way->owner);
+	int err = owner == run->file ? READ_ONCE(way->error) : 0;
 
-		if (err)
-			return err;
-	}
-	return 0;
+	if (litepcie_is_gone(litepcie_of(run->way)))
+		return -ENODEV;
+	if (err)
+		return err;
+	if (!owner || READ_ONCE(way->generation) != run->generation)
+		return -ECANCELED;
+	return owner == run->file ? 0 : -EBUSY;
 }
 
-static void run_end(struct run *run)
+/* Returns true if read() or write() need not wait: a buffer is ready, or the call must fail. */
+static bool is_ready(const struct run *run)
+{
+	struct litepcie_way *way = run->way;
+	bool ready;
+
+	spin_lock_irq(&way->wait.lock);
+	ready = way->id == LITEPCIE_WAY_C2H ? has_data(way) : has_room(way);
+	spin_unlock_irq(&way->wait.lock);
+	return ready || run_error(run);
+}
+
+static int wait_ready(const struct run *run, bool nonblock)
+{
+	if (!is_ready(run)) {
+		if (nonblock)
+			return -EAGAIN;
+		if (wait_event_interruptible(run->way->wait, is_ready(run)))
+			return -ERESTARTSYS;
+	}
+	return run_error(run);
+}
+
+/*
+ * Take a reference to the loop's ring, which keeps the ring during the copy even if the direction
+ * is released.  Returns 0, or the error of run_error().
+ */
+static int ring_get(struct run *run)
+{
+	struct litepcie_way *way = run->way;
+	int err;
+
+	mutex_lock(&way->mutex);
+	err = run_error(run);
+	if (!err) {
+		run->ring = way->ring;
+		litepcie_ring_get(run->ring);
+	}
+	mutex_unlock(&way->mutex);
+	return err;
+}
+
+static void ring_put(struct run *run)
 {
 	struct litepcie_way *way = run->way;
 
@@ -119,6 +141,7 @@ static void run_end(struct run *run)
 		dev_warn_ratelimited(litepcie_dev(way), "%s too late, %llu buffers lost\n",
 				     way->id == LITEPCIE_WAY_C2H ? "Reading" : "Writing",
 				     run->lost);
+		run->lost = 0;
 	}
 	litepcie_ring_put(run->ring);
 }
@@ -276,25 +299,24 @@ static ssize_t write_buffers(struct run *run, struct iov_iter *from)
 /*
  * Copy the buffers that are ready, as far as @iter goes.  Returns the bytes copied or (h2c)
  * dropped, -EINVAL if @iter is shorter than a buffer, or another error.  Returns 0 if the buffer
- * is not ready any more, since another call took it or the run was stopped.
+ * is not ready any more, since another call took it or the loop was stopped.
  */
-static ssize_t transfer_some(struct litepcie_way *way, struct litepcie_file *file,
-			     struct iov_iter *iter)
+static ssize_t transfer_some(struct run *run, struct iov_iter *iter)
 {
-	struct run run;
+	struct litepcie_way *way = run->way;
 	ssize_t done;
 
 	if (mutex_lock_interruptible(&way->io))
 		return -ERESTARTSYS;
-	done = run_begin(&run, way, file);
+	done = ring_get(run);
 	if (!done) {
-		if (iov_iter_count(iter) < run.ring->geometry.size)
+		if (iov_iter_count(iter) < run->ring->geometry.size)
 			done = -EINVAL;
 		else if (way->id == LITEPCIE_WAY_C2H)
-			done = read_buffers(&run, iter);
+			done = read_buffers(run, iter);
 		else
-			done = write_buffers(&run, iter);
-		run_end(&run);
+			done = write_buffers(run, iter);
+		ring_put(run);
 	}
 	mutex_unlock(&way->io);
 	return done;
@@ -309,16 +331,17 @@ static ssize_t transfer(struct kiocb *iocb, struct iov_iter *iter, u32 id)
 {
 	struct litepcie_file *file = iocb->ki_filp->private_data;
 	struct litepcie_way *way = &file->chan->way[id];
+	struct run run;
 	ssize_t done = 0;
 
 	if (!iov_iter_count(iter))
 		return 0;
-	if (READ_ONCE(way->run) != LITEPCIE_RUN_LOOP)
+	if (!run_begin(&run, way, file))
 		return litepcie_stream_transfer(way, file, iter, nonblocking(iocb));
 	while (!done) {
-		done = wait_ready(way, file, nonblocking(iocb));
+		done = wait_ready(&run, nonblocking(iocb));
 		if (!done)
-			done = transfer_some(way, file, iter);
+			done = transfer_some(&run, iter);
 	}
 	return done;
 }

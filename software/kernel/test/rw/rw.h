@@ -49,8 +49,9 @@ typedef struct mutex spinlock_t;
 #define spin_lock_irq(_lock)		take(_lock)
 #define spin_unlock_irq(_lock)		leave(_lock)
 #define lockdep_assert_held(_lock)	need((_lock)->held, #_lock " is not held")
-/* a read() of this program is made only when a buffer is ready, or when it must fail */
-#define wait_event_interruptible(_wait, _condition)	((_condition) ? 0 : -ERESTARTSYS)
+/* other threads act once, in the function made.meanwhile; then a signal ends the wait */
+#define wait_event_interruptible(_wait, _condition) \
+	((_condition) || (made.meanwhile && (made.meanwhile(), (_condition))) ? 0 : -ERESTARTSYS)
 
 struct device { int nothing; };
 struct litepcie { bool lost; };
@@ -88,6 +89,8 @@ extern struct made {
 	bool	signal;		/* true: a signal is pending for the calling thread */
 	/* number of a read()'s copies after which another thread stops the run, or 0 */
 	unsigned int	stops_after;
+	/* what other threads do while a call waits; NULL: nothing */
+	void	(*meanwhile)(void);
 } made;
 extern unsigned int warnings;
 extern struct task { int nothing; } *const current;
@@ -105,8 +108,6 @@ void iov_iter_advance(struct iov_iter *iter, size_t bytes);
 #define litepcie_dev(_way)	NULL
 #define litepcie_of(_way)	NULL
 #define litepcie_is_gone(_card)	((_card) != NULL)
-#define litepcie_owner_is_other(_way, _file)	((_way)->owner != (_file))
-#define litepcie_owner_begin(_way, _file)	((_way)->owner == (_file) ? 0 : -EBUSY)
 #define litepcie_ring_get(_ring)	((void)(_ring))
 #define litepcie_ring_put(_ring)	((void)(_ring))
 #define litepcie_ring_for_cpu(_ring, _buffer)	((void)(_ring), (void)(_buffer))
