@@ -15,6 +15,11 @@
 
 #ifdef __x86_64__
 
+/* vzeroupper clears the upper halves of these registers. A compiler that uses AVX may use all. */
+#define UPPER_HALVES \
+	"xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", \
+	"xmm11", "xmm12", "xmm13", "xmm14", "xmm15"
+
 static bool has_vectors(size_t size)
 {
 	return size == 16 || (size == 32 && __builtin_cpu_supports("avx")) ||
@@ -32,10 +37,10 @@ static void copy_vector(void *to, const void *from, size_t size)
 				  : : "r" (from), "r" (to) : "memory", "xmm0");
 	else if (size == 32)
 		__asm__ volatile ("vmovdqu (%0), %%ymm0\n\tvmovdqu %%ymm0, (%1)\n\tvzeroupper"
-				  : : "r" (from), "r" (to) : "memory", "xmm0");
+				  : : "r" (from), "r" (to) : "memory", UPPER_HALVES);
 	else
 		__asm__ volatile ("vmovdqu64 (%0), %%zmm0\n\tvmovdqu64 %%zmm0, (%1)\n\tvzeroupper"
-				  : : "r" (from), "r" (to) : "memory", "xmm0");
+				  : : "r" (from), "r" (to) : "memory", UPPER_HALVES);
 }
 
 #else

@@ -16,6 +16,17 @@
 #include "helpers.h"
 #include "check.h"
 
+#ifdef __x86_64__
+/* access.c once more, so that a function of this file can have one of its copies inlined */
+static inline __attribute__((always_inline))
+void copy_vector(void *to, const void *from, size_t size);
+#define litepcie_load	inlined_load
+#define litepcie_store	inlined_store
+#include "../../access.c"
+#undef litepcie_load
+#undef litepcie_store
+#endif
+
 #define SIZE	8192u
 #define AT	64u	/* offset of an access in its BAR */
 
@@ -114,6 +125,23 @@ static void an_access_moves_its_bytes_and_no_others(size_t size)
 	CHECK(memcmp(place, out + 1, size) == 0);
 }
 
+#ifdef __x86_64__
+/* A function that uses AVX may keep a vector in a register while it makes an access. */
+__attribute__((target("avx")))
+static void an_access_leaves_other_vectors_whole(void)
+{
+	typedef double vector __attribute__((vector_size(32)));
+	const volatile vector given = { 1, 2, 3, 4 };
+	double from[4] = { 5, 6, 7, 8 }, to[4];
+	vector kept = given;
+
+	copy_vector(to, from, sizeof(from));
+	kept += given;
+	CHECK(kept[0] == 2 && kept[1] == 4 && kept[2] == 6 && kept[3] == 8);
+	CHECK(memcmp(to, from, sizeof(from)) == 0);
+}
+#endif
+
 static void each_bar_has_its_own_mapping(void)
 {
 	const uint32_t words[2] = { 0x11111111, 0x55555555 };
@@ -185,6 +213,10 @@ int main(void)
 	map_bars();
 	for (size_t size = 1; size <= 64; size *= 2)
 		an_access_moves_its_bytes_and_no_others(size);
+#ifdef __x86_64__
+	if (has_vectors(32))
+		an_access_leaves_other_vectors_whole();
+#endif
 	each_bar_has_its_own_mapping();
 	the_back_end_gets_what_no_mapping_serves();
 	a_program_gets_the_window_of_the_bar_it_names();
