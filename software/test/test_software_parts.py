@@ -95,6 +95,13 @@ def test_accesses_to_bars_go_through_their_own_mappings(parts):
     run_program(parts / "access")
 
 
+def test_a_sleep_on_a_lost_connection_has_a_sentence(parts):
+    """sim/backend.c says in litepcie_why() why a wait has ended with ENODEV, also if another thread
+    has lost the connection to the simulated board.
+    """
+    run_program(parts / "sim_sleep")
+
+
 def test_a_capture_behind_the_driver_gives_its_memory_back_once(parts):
     """kernel/capture.c takes the largest pages that the driver accepts and gives them back once.
     Accounts and settings have their places in the driver's structs.

@@ -295,8 +295,9 @@ static int sim_sleep(struct litepcie *dev, int timeout_ms)
 		 * Poll again before the board's message is read: the message that woke this thread
 		 * may have been meant for another thread, which has taken it.
 		 */
-		if (sim->vu.fd < 0 ||
-		    (poll(&fds[1], 1, 0) > 0 && vfio_user_serve(&sim->vu) < 0))
+		if (sim->vu.fd < 0)
+			return vfio_user_lost(&sim->vu);
+		if (poll(&fds[1], 1, 0) > 0 && vfio_user_serve(&sim->vu) < 0)
 			return -ENODEV;
 	} while (rc > 0 && !fds[2].revents);
 	return 0;

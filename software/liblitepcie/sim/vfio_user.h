@@ -53,6 +53,8 @@ struct vfio_user {
 int vfio_user_connect(struct vfio_user *vu, const char *path, int timeout_s);
 /* Close the vfio-user connection for good, if it is open: no more may be sent over it. */
 void vfio_user_drop(struct vfio_user *vu);
+/* Returns -ENODEV with the sentence that the connection, whose descriptor is -1, is lost. */
+int vfio_user_lost(const struct vfio_user *vu);
 
 /* Check that the vfio-user peer is a PCI device with MSI. Returns 0, or -EPROTO with a sentence. */
 int vfio_user_check_device(struct vfio_user *vu);

@@ -43,6 +43,11 @@ int vfio_user_broken(struct vfio_user *vu, const char *doing, int error)
 			     "messages for the reason", vu->path, doing);
 }
 
+int vfio_user_lost(const struct vfio_user *vu)
+{
+	return litepcie_fail(-ENODEV, "%s: the connection is lost; open the card again", vu->path);
+}
+
 /*
  * Returns the timeout of the connection in ms for poll(), which takes an int. A timeout that does
  * not fit becomes -1, for ever.
@@ -119,8 +124,7 @@ int vfio_user_give(struct vfio_user *vu, struct iovec *parts, size_t count, int 
 	struct msghdr message = { .msg_iov = parts, .msg_iovlen = count };
 
 	if (vu->fd < 0)
-		return litepcie_fail(-ENODEV, "%s: the connection is lost; open the card again",
-				     vu->path);
+		return vfio_user_lost(vu);
 	if (fd >= 0) {
 		struct cmsghdr *c = &control.align;
 
