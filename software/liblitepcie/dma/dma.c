@@ -14,6 +14,8 @@
  * program. In h2c, buffers sw to acquired belong to the program, hw to sw to the card, and the
  * others are free.
  */
+#include <string.h>
+
 #include "dma/engine/engine.h"
 
 /* Start and stop of a stream ------------------------------------------------------------------ */
@@ -111,8 +113,14 @@ static int start(struct litepcie_stream *stream)
 		return rc;
 	stream->active = true;
 	rc = litepcie_pattern_set(stream, stream->options.pattern) ?: litepcie_engine_start(stream);
-	if (rc < 0)
+	if (rc < 0) {
+		char why[LITEPCIE_WHY_SIZE];
+
+		/* The sentence is that of the error that is returned, also if the stop fails, too. */
+		memcpy(why, litepcie_sentence(), sizeof(why));
 		stop(stream);
+		memcpy(litepcie_sentence(), why, sizeof(why));
+	}
 	return rc;
 }
 

@@ -261,6 +261,30 @@ static void a_start_that_fails_starts_nothing(void)
 	CHECK_EQUAL(card.pushed[1], COUNT);
 }
 
+static unsigned int refusals;
+
+static int refuse(struct litepcie *unused, const struct litepcie_post *posts, size_t count,
+		  enum litepcie_post_by by)
+{
+	(void)unused, (void)posts, (void)count, (void)by;
+	return litepcie_fail(-EIO, "refusal %u", ++refusals);
+}
+
+/* If a start fails and the stop after it fails, too, the sentence is that of the start. */
+static void a_stop_that_fails_keeps_the_sentence_of_the_start(void)
+{
+	const struct run_config c2h = { .directions = LITEPCIE_C2H };
+	struct litepcie_backend refusing = fake;
+
+	refusing.post = refuse;
+	open_card(true);
+	CHECK_EQUAL(run_open(&dev, LITEPCIE_C2H, &c2h), 0);
+	dev.backend = &refusing;
+	CHECK_EQUAL(litepcie_stream_start(&dev.c2h), -EIO);
+	CHECK(says("refusal 1") && refusals > 1);
+	dev.backend = &fake;
+}
+
 /*
  * The library finds a record that is already in memory without a sleep, but now and then it sleeps
  * for 0 ms, to take pending interrupts. After litepcie_dma_fd() it sleeps at every wait.
@@ -555,6 +579,7 @@ int main(void)
 	a_count_that_is_given_up_says_nothing();
 	what_is_given_up_is_not_written_back();
 	a_start_that_fails_starts_nothing();
+	a_stop_that_fails_keeps_the_sentence_of_the_start();
 	a_look_at_memory_saves_sleeps();
 	a_look_without_a_wait_finds_news(true);
 	a_look_without_a_wait_finds_news(false);
