@@ -13,6 +13,7 @@ import struct
 import pytest
 
 from software.test.pcapng_blocks import block, interface, packet, section
+from software.test.software_build import build_unchecked, run_program
 
 
 def refused(tool, path, *options, status=1):
@@ -72,6 +73,13 @@ def test_a_file_that_the_card_would_refuse_has_a_sentence(tool, tmp_path, data, 
     path.write_bytes(data)
     said = refused(tool, path)
     assert said.startswith(f"{path}: ") and sentence in said
+
+
+def test_a_file_that_changes_while_it_is_played_ends_the_play(tmp_path):
+    """source.c checks each block again when it is played, since another program may have changed or
+    cut the file meanwhile. The blocks before the change are played, and the message names the
+    broken rule."""
+    run_program(build_unchecked("SANITIZE=1") / "test" / "source", tmp_path / "a.pcapng")
 
 
 def test_a_port_for_each_interface_is_needed_or_one_for_all(tool, tmp_path):

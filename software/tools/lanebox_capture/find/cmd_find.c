@@ -78,9 +78,10 @@ static bool look_through(struct search *search, struct source *source)
 {
 	uint8_t *block = NULL;
 	size_t room = 0;
+	uint32_t length;
 
-	while (source->at < source->size && !util_interrupted()) {
-		uint32_t length = util_word(source->data + source->at + 4), type;
+	while (!util_interrupted() && (length = source_next(source))) {
+		uint32_t type;
 		bool wanted;
 
 		if (length > room) {
@@ -114,7 +115,9 @@ static void search_file(struct util *util, struct search *search, const char *pa
 		source_close(&source);
 		return;
 	}
-	if (!look_through(search, &source) && !search->failed)
+	if (!look_through(search, &source) && *source.why)
+		util_fail(util, "%s", source.why);
+	else if (source.at < source.size && !search->failed)
 		util_fail(util, util_interrupted() ? "%s: a signal came before its end" :
 			  "%s: there is no memory for one of its blocks", path);
 	source_close(&source);

@@ -29,7 +29,7 @@ static bool failed(struct play *play, const char *doing)
 /*
  * Fill a buffer of @room bytes from the files. *@next is the index of the file whose bytes come
  * next, and *@sent counts all bytes. *@bytes gets the number of bytes that the files still had.
- * Returns false if there is no memory for an interface of a file.
+ * Returns false if a file cannot be read or played any more, with a message in its `why`.
  */
 static bool fill(struct play *play, unsigned int *next, uint64_t *sent, uint8_t *to, size_t room,
 		 size_t *bytes)
@@ -40,7 +40,7 @@ static bool fill(struct play *play, unsigned int *next, uint64_t *sent, uint8_t 
 		size_t part = source_take(source, to + *bytes, room - *bytes);
 
 		*bytes += part;
-		if (!part && source->at < source->size)
+		if (*source->why)
 			return false;
 		if (!part)
 			++*next;
@@ -74,8 +74,7 @@ static bool send_all(struct play *play)
 			continue;
 		buffer = free.data;
 		if (!fill(play, &next, &sent, buffer, size, &bytes)) {
-			snprintf(play->why, sizeof(play->why), "%s: %s", play->sources[next].path,
-				 strerror(ENOMEM));
+			snprintf(play->why, sizeof(play->why), "%s", play->sources[next].why);
 			return false;
 		}
 		/* The padding begins when the files have ended, and may need a buffer of its own. */

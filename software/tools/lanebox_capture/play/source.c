@@ -8,6 +8,9 @@
  * Read a pcapng file twice: source_open() checks whether the card can play it, and source_take()
  * copies it. The rules are those of gateware/capture/player. If editcap can convert a file that the
  * card cannot play, the error message names the command.
+ *
+ * Another program may change or cut the file between the two. So source_take() reads each block
+ * into memory of its own and checks it there again, before it copies the block.
  */
 #include "source.h"
 
@@ -17,7 +20,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -27,6 +29,9 @@
 #define REVERSED_MAGIC	__builtin_bswap32(LITEPCIE_PCAPNG_ORDER_MAGIC)
 #define BLOCK_MOST	((1u << LITEPCIE_PLAYER_BLOCK_BITS) - 1)
 #define ORIGINAL_MOST	65535u
+#define CHANGED		"offset %zu: another program changes the file"
+/* bytes that are read from a file at a time; a longer block is read as a whole */
+#define WINDOW_BYTES	((size_t)1 << 20)
 
 /* Write to source->why, with the file's path, why the card cannot play it. Returns false. */
 __attribute__((format(printf, 2, 3)))
@@ -41,6 +46,83 @@ static bool refuse(struct source *source, const char *format, ...)
 	vsnprintf(source->why + used, sizeof(source->why) - (size_t)used, format, args);
 	va_end(args);
 	return false;
+}
+
+/* Reading the file ---------------------------------------------------------------------------- */
+
+static void end_reading(struct source *source)
+{
+	if (source->fd >= 0)
+		close(source->fd);
+	free(source->window);
+	source->fd = -1;
+	source->window = NULL;
+	source->window_room = source->window_bytes = 0;
+}
+
+/* Open the file, and get its present size. */
+static bool begin_reading(struct source *source, size_t *size)
+{
+	struct stat found;
+
+	/* Without O_NONBLOCK, open() of a pipe would wait until a program writes to the pipe. */
+	source->fd = open(source->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (source->fd < 0 || fstat(source->fd, &found) < 0)
+		return refuse(source, "%s", strerror(errno));
+	if (!S_ISREG(found.st_mode))
+		return refuse(source, "it is no regular file");
+	if (!found.st_size)
+		return refuse(source, "it has 0 bytes, and so is no pcapng file");
+	*size = (size_t)found.st_size;
+	return true;
+}
+
+/* Read the bytes from @at on into the window: @bytes or more, up to the end of the file. */
+static bool move_window(struct source *source, size_t at, size_t bytes)
+{
+	size_t most = bytes > WINDOW_BYTES ? bytes : WINDOW_BYTES;
+
+	source->window_at = at;
+	source->window_bytes = 0;
+	if (most > source->window_room) {
+		uint8_t *more = realloc(source->window, most);
+
+		if (!more)
+			return refuse(source, "%s", strerror(ENOMEM));
+		source->window = more;
+		source->window_room = most;
+	}
+	if (most > source->size - at)
+		most = source->size - at;
+	while (source->window_bytes < most) {
+		ssize_t got = pread(source->fd, source->window + source->window_bytes,
+				    most - source->window_bytes,
+				    (off_t)(at + source->window_bytes));
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return refuse(source, "%s", strerror(errno));
+		if (!got)
+			break;
+		source->window_bytes += (size_t)got;
+	}
+	return source->window_bytes >= bytes ||
+	       refuse(source, "offset %zu: the file ends inside a block", at);
+}
+
+/*
+ * Returns the @bytes of the file from the present block on, which stay until the next call. Returns
+ * NULL if the file does not have them, or cannot be read.
+ */
+static const uint8_t *look(struct source *source, size_t bytes)
+{
+	size_t at = source->at, end = source->window_at + source->window_bytes;
+
+	if ((at < source->window_at || at > end || bytes > end - at) &&
+	    !move_window(source, at, bytes))
+		return NULL;
+	return source->window + (at - source->window_at);
 }
 
 /* Interfaces of a section, and their times ---------------------------------------------------- */
@@ -96,11 +178,15 @@ static uint64_t nanoseconds(const struct source_interface *interface, uint64_t t
 
 static bool look_at_begin(struct source *source)
 {
+	const uint8_t *block;
 	uint32_t first;
 
 	if (source->size < LITEPCIE_PCAPNG_BLOCK_LEAST)
 		return refuse(source, "it has %zu bytes, and so is no pcapng file", source->size);
-	first = util_word(source->data);
+	block = look(source, LITEPCIE_PCAPNG_BLOCK_LEAST);
+	if (!block)
+		return false;
+	first = util_word(block);
 	switch (first) {
 	case LITEPCIE_PCAPNG_SECTION:
 		return true;
@@ -146,8 +232,7 @@ static bool look_at_interface(struct source *source, const uint8_t *block, uint3
  * Check a packet's block by the rules that the card's player has. All files are checked before the
  * first is played, so that nothing is played if a later file is wrong.
  */
-static bool look_at_packet(struct source *source, const uint8_t *block, uint32_t length,
-			   bool any_port)
+static bool look_at_packet(struct source *source, const uint8_t *block, uint32_t length)
 {
 	uint32_t interface = util_word(block + 8), kept, original;
 
@@ -170,24 +255,30 @@ static bool look_at_packet(struct source *source, const uint8_t *block, uint32_t
 	if (interface >= source->count)
 		return refuse(source, "offset %zu: a packet of interface %u: the section has %u",
 			      source->at, interface, source->count);
-	if (!any_port && interface >= LITEPCIE_CAPTURE_PORTS)
+	if (!source->any_port && interface >= LITEPCIE_CAPTURE_PORTS)
 		return refuse(source, "offset %zu: a packet of interface %u: there are ports 0 to "
 			      "%u; --port N lets all packets come from one", source->at, interface,
 			      LITEPCIE_CAPTURE_PORTS - 1);
-	source->packets += kept != 0;
-	source->empty += kept == 0;
-	source->bytes += kept;
 	return true;
 }
 
-static bool look_at_block(struct source *source, bool any_port)
+/* Check the present block. An interface is added to those of the section. */
+static bool look_at_block(struct source *source)
 {
-	const uint8_t *block = source->data + source->at;
+	const uint8_t *block = look(source, LITEPCIE_PCAPNG_BLOCK_LEAST);
 	size_t left = source->size - source->at;
 	uint32_t type, length;
 
-	if (left < LITEPCIE_PCAPNG_BLOCK_LEAST)
-		return refuse(source, "offset %zu: the file ends inside a block", source->at);
+	if (!block)
+		return false;
+	length = util_word(block + 4);
+	if (length > LITEPCIE_PCAPNG_BLOCK_LEAST && length <= BLOCK_MOST && length <= left) {
+		block = look(source, length);
+		if (!block)
+			return false;
+	}
+	if (util_word(block + 4) != length)
+		return refuse(source, CHANGED, source->at);
 	type = util_word(block);
 	/*
 	 * The byte order is checked first: the length of a section has the section's byte order,
@@ -195,7 +286,6 @@ static bool look_at_block(struct source *source, bool any_port)
 	 */
 	if (type == LITEPCIE_PCAPNG_SECTION && !look_at_section(source, block))
 		return false;
-	length = util_word(block + 4);
 	if (length < LITEPCIE_PCAPNG_BLOCK_LEAST || length % 4 || length > BLOCK_MOST)
 		return refuse(source, "offset %zu: a block of %u bytes: it must be a multiple of 4 "
 			      "from %u to %u", source->at, length, LITEPCIE_PCAPNG_BLOCK_LEAST,
@@ -206,108 +296,112 @@ static bool look_at_block(struct source *source, bool any_port)
 	if (util_word(block + length - 4) != length)
 		return refuse(source, "offset %zu: a block of %u bytes has the length %u at its "
 			      "end", source->at, length, util_word(block + length - 4));
-	source->blocks++;
-	source->timeless += type == LITEPCIE_PCAPNG_OLD_PACKET ||
-			    type == LITEPCIE_PCAPNG_SIMPLE_PACKET;
 	if (type == LITEPCIE_PCAPNG_INTERFACE && !look_at_interface(source, block, length))
 		return false;
-	if (type == LITEPCIE_PCAPNG_RECORD && !look_at_packet(source, block, length, any_port))
+	if (type == LITEPCIE_PCAPNG_RECORD && !look_at_packet(source, block, length))
 		return false;
-	source->at += length;
+	source->length = length;
 	return true;
 }
 
-static bool map(struct source *source)
+/* Add the present block, which was checked, to the counts of the file. */
+static void count_block(struct source *source)
 {
-	struct stat found;
-	/* Without O_NONBLOCK, open() of a pipe would wait until a program writes to the pipe. */
-	int fd = open(source->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	void *data = MAP_FAILED;
-	bool right = false;
+	const uint8_t *block = look(source, source->length);
+	uint32_t type = util_word(block), kept;
 
-	if (fd < 0 || fstat(fd, &found) < 0)
-		refuse(source, "%s", strerror(errno));
-	else if (!S_ISREG(found.st_mode))
-		refuse(source, "it is no regular file");
-	else if (!found.st_size)
-		refuse(source, "it has 0 bytes, and so is no pcapng file");
-	else
-		right = true;
-	if (right) {
-		source->size = (size_t)found.st_size;
-		data = mmap(NULL, source->size, PROT_READ, MAP_PRIVATE, fd, 0);
-		if (data == MAP_FAILED)
-			refuse(source, "%s", strerror(errno));
-		else
-			source->data = data;
+	source->blocks++;
+	source->timeless += type == LITEPCIE_PCAPNG_OLD_PACKET ||
+			    type == LITEPCIE_PCAPNG_SIMPLE_PACKET;
+	if (type == LITEPCIE_PCAPNG_RECORD) {
+		kept = util_word(block + 20);
+		source->packets += kept != 0;
+		source->empty += kept == 0;
+		source->bytes += kept;
 	}
-	if (fd >= 0)
-		close(fd);
-	return source->data != NULL;
+}
+
+static bool look_at_all(struct source *source)
+{
+	if (!begin_reading(source, &source->size) || !look_at_begin(source))
+		return false;
+	while (source->at < source->size) {
+		if (!look_at_block(source))
+			return false;
+		count_block(source);
+		source->at += source->length;
+	}
+	source->at = 0;
+	source->length = source->count = 0;
+	source->left = source->blocks;
+	return true;
 }
 
 bool source_open(struct source *source, const char *path, bool any_port)
 {
-	*source = (struct source){ .path = path };
-	if (!map(source))
-		return false;
-	madvise((void *)source->data, source->size, MADV_SEQUENTIAL);
-	if (!look_at_begin(source))
-		return false;
-	while (source->at < source->size)
-		if (!look_at_block(source, any_port))
-			return false;
-	source->at = 0;
-	source->count = 0;
-	return true;
+	bool right;
+
+	*source = (struct source){ .path = path, .any_port = any_port, .fd = -1 };
+	right = look_at_all(source);
+	end_reading(source);
+	return right;
 }
 
 void source_close(struct source *source)
 {
-	if (source->data)
-		munmap((void *)source->data, source->size);
+	end_reading(source);
 	free(source->interfaces);
-	*source = (struct source){ 0 };
+	*source = (struct source){ .fd = -1 };
 }
 
 /* Copying a file for the player --------------------------------------------------------------- */
 
 /*
- * Prepare the copy of a block. For a packet's block source->head gets the first bytes, with the
- * packet's time in ns. Returns false if there is no memory for an interface.
+ * Let source->head have the first bytes of the present block, a packet's, with the packet's time in
+ * ns.
  */
-static bool begin_block(struct source *source, const uint8_t *block, uint32_t length)
+static void convert_time(struct source *source, const uint8_t *block)
 {
-	uint32_t type = util_word(block), high, low;
-	uint64_t time;
+	uint64_t time = nanoseconds(&source->interfaces[util_word(block + 8)],
+				    (uint64_t)util_word(block + 12) << 32 | util_word(block + 16));
+	uint32_t high = (uint32_t)(time >> 32), low = (uint32_t)time;
 
-	if (type == LITEPCIE_PCAPNG_SECTION)
-		source->count = 0;
-	if (type == LITEPCIE_PCAPNG_INTERFACE && !add_interface(source, block, length))
-		return false;
-	if (type != LITEPCIE_PCAPNG_RECORD)
-		return true;
 	memcpy(source->head, block, SOURCE_HEAD);
-	time = nanoseconds(&source->interfaces[util_word(block + 8)],
-			   (uint64_t)util_word(block + 12) << 32 | util_word(block + 16));
-	high = (uint32_t)(time >> 32);
-	low = (uint32_t)time;
 	memcpy(source->head + 12, &high, sizeof(high));
 	memcpy(source->head + 16, &low, sizeof(low));
-	return true;
+}
+
+uint32_t source_next(struct source *source)
+{
+	const uint8_t *block;
+	size_t size;
+
+	if (source->length || *source->why)
+		return source->length;
+	/* Without this check the player would wait for blocks that do not come. */
+	if (!source->left != (source->at >= source->size)) {
+		refuse(source, CHANGED, source->at);
+		return 0;
+	}
+	if (!source->left)
+		return 0;
+	if ((source->fd < 0 && !begin_reading(source, &size)) || !look_at_block(source))
+		return 0;
+	block = look(source, source->length);
+	if (util_word(block) == LITEPCIE_PCAPNG_RECORD)
+		convert_time(source, block);
+	source->given = 0;
+	return source->length;
 }
 
 size_t source_take(struct source *source, uint8_t *to, size_t room)
 {
 	size_t taken = 0;
 
-	while (taken < room && source->at < source->size) {
-		const uint8_t *block = source->data + source->at, *from = block + source->given;
-		uint32_t length = util_word(block + 4);
-		size_t part = length - source->given;
+	while (taken < room && source_next(source)) {
+		const uint8_t *block = look(source, source->length), *from = block + source->given;
+		size_t part = source->length - source->given;
 
-		if (!source->given && !begin_block(source, block, length))
-			break;
 		if (util_word(block) == LITEPCIE_PCAPNG_RECORD && source->given < SOURCE_HEAD) {
 			from = source->head + source->given;
 			part = SOURCE_HEAD - source->given;
@@ -317,11 +411,14 @@ size_t source_take(struct source *source, uint8_t *to, size_t room)
 		memcpy(to + taken, from, part);
 		taken += part;
 		source->given += part;
-		if (source->given == length) {
-			source->at += length;
-			source->given = 0;
+		if (source->given == source->length) {
+			source->at += source->length;
+			source->length = 0;
+			source->left--;
 		}
 	}
+	if (source->at >= source->size || *source->why)
+		end_reading(source);
 	return taken;
 }
 

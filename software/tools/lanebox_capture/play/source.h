@@ -27,8 +27,12 @@ struct source_interface {
 
 struct source {
 	const char	*path;
-	const uint8_t	*data;		/* contents of the file, mapped into memory */
-	size_t		size;
+	bool		any_port;	/* true: a packet may be of any interface */
+	size_t		size;		/* bytes that the file had when it was opened */
+	/* the file while it is read, or -1, and the bytes of it that are in memory */
+	int		fd;
+	uint8_t		*window;
+	size_t		window_room, window_at, window_bytes;
 	/*
 	 * Counts of the whole file: all blocks, the packets with data and their bytes, and the two
 	 * kinds of packets that the card cannot play: those without data (@empty), and those in
@@ -37,7 +41,9 @@ struct source {
 	uint64_t	blocks, packets, bytes, empty, timeless;
 	/* the position of source_take() in the file */
 	size_t		at;		/* offset in bytes of the present block in the file */
+	uint32_t	length;		/* bytes of the present block; 0: it was not checked yet */
 	size_t		given;		/* bytes of the present block that were taken */
+	uint64_t	left;		/* number of blocks from the present one on */
 	/* if the present block is a packet's: its first bytes, with the packet's time in ns */
 	uint8_t		head[SOURCE_HEAD];
 	struct source_interface *interfaces;	/* interfaces of the present section */
@@ -54,8 +60,15 @@ struct source {
 bool source_open(struct source *source, const char *path, bool any_port);
 
 /*
+ * Returns the length in bytes of the block with which source_take() goes on. Returns 0 at the end
+ * of the file, and after a failure, which source->why then has: another program has changed or cut
+ * the file, so that the card cannot play it any more.
+ */
+uint32_t source_next(struct source *source);
+
+/*
  * Copy the next bytes of the file to @to, at most @room. Returns the number of bytes; 0: the file
- * has ended, or there is no memory for another interface.
+ * has ended, or source_next() has failed.
  */
 size_t source_take(struct source *source, uint8_t *to, size_t room);
 
