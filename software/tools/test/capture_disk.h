@@ -94,6 +94,8 @@ static struct {
 	unsigned int		ended, taken;
 	const uint8_t		*memory;
 	size_t			bytes;
+	/* number of the call of uring_submit() from now on, from 1, that fails, as all later ones */
+	unsigned int		fails_at;
 } kernel;
 
 int uring_open(struct uring *uring, unsigned int entries)
@@ -130,6 +132,9 @@ void uring_write(struct uring *uring, int fd, const void *data, size_t bytes, ui
 
 int uring_submit(struct uring *uring, unsigned int least)
 {
+	if (kernel.fails_at == 1)
+		return -EFAULT;
+	kernel.fails_at -= kernel.fails_at > 0;
 	uring->queued = 0;
 	while (kernel.ended - kernel.taken < least && kernel.count) {
 		const struct kernel_write *write = &kernel.running[--kernel.count];
@@ -154,7 +159,9 @@ bool uring_take(struct uring *uring, struct uring_end *end)
 
 void uring_close(struct uring *uring)
 {
-	CHECK_EQUAL(kernel.count, 0);
+	/* Only an io_uring that has failed may have writes: they never begin, or end unseen. */
+	CHECK(!kernel.count || kernel.fails_at == 1);
+	kernel.count = 0;
 	*uring = (struct uring) { .fd = -1 };
 }
 

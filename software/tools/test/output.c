@@ -319,6 +319,45 @@ static void a_write_that_fails_is_made_again(void)
 }
 
 /*
+ * If io_uring itself fails while the kernel has writes, no MBUF is counted any more: the kernel may
+ * still read it.
+ */
+static void an_io_uring_that_fails_gives_nothing_back(void)
+{
+	struct output output;
+
+	plan(0, 0, 0);
+	CHECK_EQUAL(begin_file(&output, 4), 4);
+	kernel.fails_at = 1;
+	CHECK(!output_finish(&output));
+	CHECK(strstr(output.why, ": io_uring: Bad address: only the first 0 MBUFs"));
+	CHECK_EQUAL(output_done(&output), 0);
+	CHECK(!output_write(&output, mbufs, MBUF));
+	output_free(&output);
+	kernel.fails_at = 0;
+	CHECK_EQUAL(sweep(), 1);
+}
+
+/* If io_uring fails and the kernel has no write, the MBUFs are written without it. */
+static void an_io_uring_that_takes_nothing_is_left(void)
+{
+	struct output output;
+
+	plan(0, 0, 0);
+	CHECK_EQUAL(begin_file(&output, 0), 0);
+	kernel.fails_at = 1;
+	for (unsigned int i = 0; i < 4; i++)
+		CHECK(output_write(&output, mbufs + i * MBUF, MBUF));
+	CHECK(!output.async && !output.uring.rings);
+	CHECK_EQUAL(output_done(&output), 4);
+	CHECK(output_close(&output));
+	has_mbufs(path, 0, 4);
+	output_free(&output);
+	kernel.fails_at = 0;
+	CHECK_EQUAL(sweep(), 1);
+}
+
+/*
  * If the disk is full, the file ends before the first MBUF that is not whole, although later MBUFs
  * may have been written.
  */
@@ -502,6 +541,8 @@ int main(int argc, char **argv)
 		writes_go_on();
 		many_writes_are_awaited();
 		a_write_that_fails_is_made_again();
+		an_io_uring_that_fails_gives_nothing_back();
+		an_io_uring_that_takes_nothing_is_left();
 		a_full_disk_ends_writes_that_go_on();
 		what_is_not_written_is_not_released();
 	}

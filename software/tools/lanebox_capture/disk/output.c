@@ -208,15 +208,37 @@ static bool write_again(struct output *output, const struct output_write *write)
 }
 
 /*
+ * io_uring has failed with @error while the kernel has writes. It may still read their MBUFs, and
+ * write them to the file later, so no MBUF is counted any more. Returns false.
+ */
+static bool lose_writes(struct output *output, int error)
+{
+	const struct output_file *file = last(output);
+
+	output->ended = true;
+	return failed(output, "%s: io_uring: %s: only the first %llu MBUFs of the file are valid",
+		      file->path, strerror(error), (unsigned long long)file->mbufs);
+}
+
+/*
  * Recover after a write by io_uring has failed, was short, or could not be begun. Wait for all
  * other writes, then write the missing bytes again in order by write(), whose error says why if
- * that fails, too. From then on io_uring is not used for this file. Returns false if that failed.
+ * that fails, too. From then on io_uring is not used for this file, and for no file if io_uring
+ * itself has failed. Returns false if a write failed, or if the writes cannot be waited for.
  */
 static bool recover(struct output *output)
 {
+	int rc = 0;
+
 	output->async = false;
-	while (output->under_way && uring_submit(&output->uring, 1) == 0)
+	while (output->under_way && rc == 0) {
+		rc = uring_submit(&output->uring, 1);
 		collect(output);
+	}
+	if (output->under_way > output->uring.queued)
+		return lose_writes(output, -rc);
+	if (rc < 0)
+		uring_close(&output->uring);
 	for (; output->first < output->next; output->first++) {
 		const struct output_write *write = write_of(output, output->first);
 
