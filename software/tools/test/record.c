@@ -28,7 +28,20 @@
 #include "../lanebox_capture/disk/output.c"
 #include "../lanebox_capture/record/deal.c"
 #include "../lanebox_capture/record/files.c"
+
+/* number of the thread, from 1, that record.c cannot make; 0: none */
+static unsigned int thread_refused;
+
+static int make_thread(pthread_t *thread, void *(*work)(void *of), void *of)
+{
+	if (thread_refused && !--thread_refused)
+		return EAGAIN;
+	return pthread_create(thread, NULL, work, of);
+}
+
+#define pthread_create(_thread, _attributes, _work, _of)	make_thread(_thread, _work, _of)
 #include "../lanebox_capture/record/record.c"
+#undef pthread_create
 #include "capture_player.h"
 
 #define QUEUES	4u
@@ -392,6 +405,19 @@ static void a_processor_that_is_none_is_told(const char *folder)
 	clean();
 }
 
+/* Without a queue's thread no capture is started, and no file is left. */
+static void a_thread_that_cannot_be_made_starts_nothing(const char *folder)
+{
+	make(folder, 5);
+	thread_refused = 3;
+	CHECK(!record(&util, recordings, QUEUES));
+	CHECK_EQUAL(util.failed, 1);
+	CHECK(strstr(util.failures[0], "the thread of queue 3: "));
+	for (unsigned int n = 0; n < QUEUES; n++)
+		CHECK(!captures[n].started && access(paths[n], F_OK) < 0);
+	clean();
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2)
@@ -402,5 +428,6 @@ int main(int argc, char **argv)
 	the_last_frame_waits_for_a_slow_disk(argv[1]);
 	a_last_frame_for_a_failed_disk_is_given_up(argv[1]);
 	a_processor_that_is_none_is_told(argv[1]);
+	a_thread_that_cannot_be_made_starts_nothing(argv[1]);
 	return failed_checks != 0;
 }

@@ -424,6 +424,10 @@ static void *work(void *of)
 	struct litepcie_span last = { .struct_size = sizeof(last) };
 	struct util *util = recording->util;
 
+	while (sem_wait(&recording->gate) < 0)
+		;	/* a signal came */
+	if (recording->called_off)
+		return NULL;
 	if (recording->pinned)
 		processor_pin(util, recording->cpu);
 	while (!recording->over && take(util, recording, &span, &last, true) >= 0)
@@ -438,10 +442,13 @@ static void *work(void *of)
 	return NULL;
 }
 
+/* Make the thread of a queue, which open_gates() lets begin. */
 static bool begin_thread(struct util *util, struct recording *recording)
 {
 	int rc;
 
+	sem_init(&recording->gate, 0, 0);
+	recording->called_off = false;
 	recording->util = calloc(1, sizeof(*recording->util));
 	rc = recording->util ? pthread_create(&recording->thread, NULL, work, recording) : ENOMEM;
 	if (rc == 0)
@@ -450,6 +457,16 @@ static bool begin_thread(struct util *util, struct recording *recording)
 	recording->util = NULL;
 	util_fail(util, "the thread of queue %u: %s", recording->config.queue, strerror(rc));
 	return false;
+}
+
+/* Let the threads record, or end if the captures could not be started. */
+static void open_gates(struct recording *recordings, unsigned int count, bool started)
+{
+	for (unsigned int n = 1; n < count; n++) {
+		recordings[n].called_off = !started;
+		if (recordings[n].util)
+			sem_post(&recordings[n].gate);
+	}
 }
 
 /* Wait for the queue's thread, and copy its failures to the command's. */
@@ -468,20 +485,23 @@ static void end_thread(struct util *util, struct recording *recording)
 
 /*
  * Start all queues. The first queue is started last, since the captures of all queues begin with
- * it. Returns false if a queue cannot be started. A thread that cannot be made is only noted.
+ * it. The threads are made before that: the ring of a queue without a thread would fill up. Returns
+ * false if a thread cannot be made, or a queue cannot be started.
  */
 static bool begin(struct util *util, struct recording *recordings, unsigned int count)
 {
-	for (unsigned int n = count; n--;) {
-		struct recording *recording = &recordings[n];
+	bool right = true;
 
-		recording->first_ns = UINT64_MAX;
-		if (!prepare(util, recording) || !start(util, recording))
-			return false;
+	for (unsigned int n = 0; right && n < count; n++) {
+		recordings[n].first_ns = UINT64_MAX;
+		right = prepare(util, &recordings[n]);
 	}
-	for (unsigned int n = 1; n < count; n++)
-		begin_thread(util, &recordings[n]);
-	return true;
+	for (unsigned int n = 1; right && n < count; n++)
+		right = begin_thread(util, &recordings[n]);
+	for (unsigned int n = count; right && n--;)
+		right = start(util, &recordings[n]);
+	open_gates(recordings, count, right);
+	return right;
 }
 
 bool record(struct util *util, struct recording *recordings, unsigned int count)

@@ -9,6 +9,7 @@
 #define LANEBOX_CAPTURE_RECORD_H
 
 #include <pthread.h>
+#include <semaphore.h>
 
 #include "../litepcie_util/util.h"
 #include "litepcie_capture.h"
@@ -72,6 +73,9 @@ struct recording {
 	 */
 	pthread_t			thread;
 	struct util			*util;
+	sem_t				gate;		/* the thread waits here for the captures' start */
+	/* true: a capture could not be started, so the thread ends at the gate */
+	bool				called_off;
 };
 
 /*
