@@ -15,7 +15,9 @@
 
 /* util_now() reads the test's clock, which moves when a batch is given back or no data comes. */
 #define clock_gettime(_clock, _now)	made_up_time(_now)
+#define nanosleep(_time, _rest)		made_up_nap(_time)
 static int made_up_time(struct timespec *now);
+static int made_up_nap(const struct timespec *time);
 
 #include "../litepcie_util/dma/dma_run.c"
 #include "check.h"
@@ -32,6 +34,7 @@ static struct util util;
  */
 static unsigned int filled, silent_waits, late;
 static unsigned int waits;
+static uint64_t finished;	/* number of h2c buffers that the card has fetched */
 static int failed_with;
 
 /* what the run has done with the buffers of h2c [0] and of c2h [1] */
@@ -57,6 +60,21 @@ static unsigned int way_of(const struct litepcie_stream *stream)
 static int made_up_time(struct timespec *now)
 {
 	*now = (struct timespec){ .tv_sec = now_ms / 1000, .tv_nsec = now_ms % 1000 * 1000000 };
+	return 0;
+}
+
+/* the card's pattern checker, which counts @beats_a_nap more beats during each nap of the run */
+static struct {
+	uint64_t	beats, beats_a_nap;
+	unsigned int	naps, interrupted_at;
+} checker;
+
+static int made_up_nap(const struct timespec *time)
+{
+	CHECK(time->tv_sec == 0 && time->tv_nsec >= 1000000);
+	now_ms += time->tv_nsec / 1000000;
+	checker.beats += checker.beats_a_nap;
+	CHECK(checker.naps++ < NEVER);
 	return 0;
 }
 
@@ -118,13 +136,16 @@ int litepcie_stream_drain(struct litepcie_stream *stream, int timeout_ms)
 
 int litepcie_stats(struct litepcie *dev, struct litepcie_stats *stats)
 {
-	(void)dev, (void)stats;
+	(void)dev;
+	stats->h2c_done = finished;
 	return 0;
 }
 
 int litepcie_pattern(struct litepcie *dev, struct litepcie_pattern *pattern)
 {
-	(void)dev, (void)pattern;
+	(void)dev;
+	pattern->beats = checker.beats;
+	now_ms++;	/* so that a run that polls without a nap ends, too */
 	return 0;
 }
 
@@ -147,7 +168,10 @@ void util_check(struct util *noted, int rc, const char *doing)
 	failed_with = failed_with ? failed_with : rc;
 }
 
-bool util_interrupted(void) { return false; }
+bool util_interrupted(void)
+{
+	return checker.interrupted_at && checker.naps >= checker.interrupted_at;
+}
 int streams_stop(struct streams *streams) { (void)streams; return 0; }
 
 int streams_start(struct litepcie *dev, unsigned int directions,
@@ -209,6 +233,7 @@ static void begin(unsigned int batches)
 	buffers_filled = 0;
 	drain_ms = failed_with = 0;
 	wrong[0] = wrong[1] = cut = UINT64_MAX;
+	memset(&checker, 0, sizeof(checker));
 }
 
 /*
@@ -324,6 +349,35 @@ static void all_wrong_data_is_counted_and_the_first_is_kept(void)
 	CHECK(run.first_wrong == 7 && run.first.dwords == 2 && run.first.offset == 8);
 }
 
+/*
+ * Run one h2c buffer of 64 bytes, which has two beats. Returns how often the run has paused before
+ * the pattern checker had counted both.
+ */
+static unsigned int naps_until_counted(uint64_t beats_a_nap, unsigned int interrupted_at)
+{
+	struct dma_run run = {
+		.util = &util, .timeout_s = TIMEOUT_S, .buffer_size = 64,
+		.h2c = { .active = true, .target = 1 },
+	};
+
+	begin(0);
+	checker.beats_a_nap = beats_a_nap;
+	checker.interrupted_at = interrupted_at;
+	finished = 1;
+	dma_run(&run);
+	return checker.naps;
+}
+
+static void the_count_of_the_pattern_is_awaited_with_pauses(void)
+{
+	CHECK_EQUAL(naps_until_counted(2, 0), 1);
+	CHECK(!util.failed);
+	CHECK_EQUAL(naps_until_counted(1, 0), 2);
+	CHECK(!util.failed);
+	CHECK(naps_until_counted(0, 0) <= TIMEOUT_S * 1000);
+	CHECK_EQUAL(naps_until_counted(0, 5), 5);
+}
+
 int main(void)
 {
 	a_silence_below_the_time_out_is_no_stall();
@@ -332,5 +386,6 @@ int main(void)
 	each_packet_is_sent_once();
 	a_packet_of_another_length_ends_the_run();
 	all_wrong_data_is_counted_and_the_first_is_kept();
+	the_count_of_the_pattern_is_awaited_with_pauses();
 	return failed_checks != 0;
 }

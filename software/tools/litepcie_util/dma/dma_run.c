@@ -9,12 +9,15 @@
  * for the card.
  */
 #include <errno.h>
+#include <time.h>
 
 #include "dma_run.h"
 #include "progress.h"
 
 /* longest wait for the card in ms, before the clock and Ctrl-C are checked again */
 #define WAIT_MS		500
+/* time in ns between two reads of the pattern checker's count at the end of a run */
+#define PATTERN_NAP_NS	1000000L
 
 /* Filling and checking buffers ---------------------------------------------------------------- */
 
@@ -255,6 +258,7 @@ static int start(struct dma_run *run)
  */
 static int finish_h2c(struct dma_run *run)
 {
+	const struct timespec nap = { .tv_nsec = PATTERN_NAP_NS };
 	struct litepcie *dev = run->util->dev;
 	double deadline = util_now() + run->timeout_s;
 	int rc = litepcie_stream_drain(run->streams.h2c, (int)run->timeout_s * 1000);
@@ -262,8 +266,10 @@ static int finish_h2c(struct dma_run *run)
 	while (rc == 0 && dma_h2c_by_pattern(run)) {
 		run->pattern.struct_size = sizeof(run->pattern);
 		rc = litepcie_pattern(dev, &run->pattern);
-		if (run->pattern.beats >= dma_target_beats(run) || util_now() > deadline)
+		if (run->pattern.beats >= dma_target_beats(run) || util_now() > deadline ||
+		    util_interrupted())
 			break;
+		nanosleep(&nap, NULL);
 	}
 	return rc;
 }
