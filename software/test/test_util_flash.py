@@ -100,6 +100,27 @@ def test_the_flash_has_a_whole_image_or_none_at_every_step(flash):
     assert order == ["old", "none", "new"]
 
 
+@pytest.mark.parametrize("before", range(1, len(SYNC)))
+def test_a_synchronisation_word_across_two_pages_is_destroyed_first(flash, before):
+    """If the word of the old image begins in the first page and ends in the second, it is destroyed
+    before the first sector is erased, too."""
+    engine, words = FlashStandin(), []
+    old = (b"\xff" * (PAGE - before) + SYNC).ljust(2 * PAGE, b"\0")
+    for at in (0, PAGE):
+        engine.contents[APPLICATION + at] = old[at : at + PAGE]
+    command = engine.command
+
+    def watched(opcode, *arguments):
+        if opcode == ERASE_SECTOR:
+            found = [engine.contents.get(APPLICATION + at, b"") for at in (0, PAGE)]
+            words.append(SYNC in b"".join(found))
+        command(opcode, *arguments)
+
+    engine.command = watched
+    assert flash(engine, "write") == (0, "")
+    assert words and not any(words)
+
+
 def test_a_flash_with_one_line_is_written(flash):
     """If a flash cannot send data on two lines, `flash write` compares its data on one line."""
     assert flash(FlashStandin(one_line=True), "write") == (0, "")

@@ -311,14 +311,16 @@ bool flash_crc(struct flash *flash, uint32_t address, uint32_t size, bool pairs,
 
 bool flash_find_sync(struct flash *flash, uint32_t *offset)
 {
-	uint8_t page[LITEPCIE_FLASH_PAGE_BYTES];
+	const size_t size = LITEPCIE_FLASH_PAGE_BYTES;
+	uint8_t pages[2 * LITEPCIE_FLASH_PAGE_BYTES];
 
 	*offset = LITEPCIE_FLASH_PAGE_BYTES;
-	if (!flash_read(flash, flash->application, page, sizeof(page)))
+	if (!flash_read(flash, flash->application, pages, size) ||
+	    !flash_read(flash, flash->application + LITEPCIE_FLASH_PAGE_BYTES, pages + size, size))
 		return false;
-	for (uint32_t at = 0; at + FLASH_SYNC_BYTES <= sizeof(page); at++) {
-		uint32_t word = (uint32_t)page[at] << 24 | (uint32_t)page[at + 1] << 16 |
-				(uint32_t)page[at + 2] << 8 | page[at + 3];
+	for (uint32_t at = 0; at < size; at++) {
+		uint32_t word = (uint32_t)pages[at] << 24 | (uint32_t)pages[at + 1] << 16 |
+				(uint32_t)pages[at + 2] << 8 | pages[at + 3];
 
 		if (word == BITSTREAM_SYNC) {
 			*offset = at;

@@ -66,9 +66,9 @@ bool flash_read(struct flash *flash, uint32_t address, uint8_t *data, size_t siz
  */
 bool flash_crc(struct flash *flash, uint32_t address, uint32_t size, bool pairs, uint32_t *crc);
 /*
- * Search the first page of the application's image for the synchronisation word of a bitstream.
- * *@offset becomes its offset in the page, or LITEPCIE_FLASH_PAGE_BYTES if the page has no such
- * word.
+ * Search the application's image for a synchronisation word of a bitstream that begins in the first
+ * page. The word may end in the second page. *@offset becomes its offset in the image, or
+ * LITEPCIE_FLASH_PAGE_BYTES if no such word begins in the page.
  */
 bool flash_find_sync(struct flash *flash, uint32_t *offset);
 /* Returns the CRC-32 of @size bytes in memory, as zlib's crc32() computes it. */
