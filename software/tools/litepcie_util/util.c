@@ -15,6 +15,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 /* Failures of a command ----------------------------------------------------------------------- */
@@ -140,11 +141,14 @@ int util_emit(struct util *util, const void *result,
 
 /* Numbers and sizes on the command line ------------------------------------------------------- */
 
-/* Parse the number at the beginning of @text. *@end then points to the rest of the text. */
+/*
+ * Parse the number at the beginning of @text. *@end then points to the rest of the text. The base 0
+ * of strtoull() would take a number with a leading 0 for octal.
+ */
 static bool parse_beginning(const char *text, uint64_t *value, char **end)
 {
 	errno = 0;
-	*value = strtoull(text, end, 0);
+	*value = strtoull(text, end, strncasecmp(text, "0x", 2) ? 10 : 16);
 	return isdigit((unsigned char)*text) && !errno;
 }
 

@@ -151,9 +151,9 @@ int util_help(const struct util *util, const struct command *command);
 
 /*
  * Parse a number from @low to @high, or a size in bytes, from the command line. A number that
- * begins with 0x is hexadecimal, and one that begins with 0 is octal. A size may end in K, M or G
- * (2^10, 2^20, 2^30), and is from 1 to less than 2^63. Both functions return false if @text is no
- * number or is out of range.
+ * begins with 0x is hexadecimal, and all others are decimal, also with a leading 0. A size may end
+ * in K, M or G (2^10, 2^20, 2^30), and is from 1 to less than 2^63. Both functions return false if
+ * @text is no number or is out of range.
  */
 bool util_parse_number(const char *text, uint64_t low, uint64_t high, uint64_t *value);
 bool util_parse_size(const char *text, uint64_t *bytes);

@@ -201,6 +201,11 @@ static void sizes_have_suffixes_and_an_end(void)
 	CHECK(util_parse_size("3k", &bytes) && bytes == 3072);
 	CHECK(util_parse_size("0x10M", &bytes) && bytes == 16 << 20);
 	CHECK(util_parse_size("2G", &bytes) && bytes == UINT64_C(2) << 30);
+	CHECK(util_parse_size("0100", &bytes) && bytes == 100);
+	CHECK(util_parse_size("08K", &bytes) && bytes == 8192);
+	CHECK(util_parse_number("010", 0, 10, &bytes) && bytes == 10);
+	CHECK(util_parse_number("0X1f", 0, 31, &bytes) && bytes == 31);
+	CHECK(!util_parse_number("0x", 0, 31, &bytes));
 	CHECK(!util_parse_size("0", &bytes));
 	CHECK(!util_parse_size("", &bytes));
 	CHECK(!util_parse_size("K", &bytes));
