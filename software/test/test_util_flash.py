@@ -4,6 +4,8 @@
 
 """Test litepcie_util flash at a flash engine that refuses commands."""
 
+from dataclasses import replace
+
 import pytest
 
 from bringup.test.bitstream_samples import image
@@ -119,6 +121,17 @@ def test_a_synchronisation_word_across_two_pages_is_destroyed_first(flash, befor
     engine.command = watched
     assert flash(engine, "write") == (0, "")
     assert words and not any(words)
+
+
+def test_an_engine_of_another_version_is_left_alone(flash):
+    """If the flash engine has a version that `flash` does not know, no register is written: it may
+    be another one."""
+    engine = FlashStandin()
+    known = engine.block()
+    engine.block = lambda: replace(known, version=2)
+    engine.write = None
+    status, said = flash(engine, "write")
+    assert status == 1 and "the card's flash engine has version 2" in said, said
 
 
 def test_a_flash_with_one_line_is_written(flash):

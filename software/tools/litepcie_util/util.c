@@ -65,6 +65,9 @@ bool util_open(struct util *util)
 	return rc == 0;
 }
 
+/* version of the entries of the capability table whose parameters this program knows */
+#define KNOWN_VERSION	1u
+
 bool util_has_block(struct litepcie *dev, unsigned int type)
 {
 	struct litepcie_block block = { .struct_size = sizeof(block) };
@@ -79,6 +82,17 @@ int64_t util_parameter(struct litepcie *dev, unsigned int type, unsigned int num
 	if (litepcie_block_find(dev, type, 0, &block) < 0 || block.parameters <= number)
 		return -1;
 	return block.parameter[number];
+}
+
+bool util_knows_block(struct util *util, const struct litepcie_block *block, const char *name,
+		      unsigned int last)
+{
+	if (block->version == KNOWN_VERSION && block->parameters > last)
+		return true;
+	util_fail(util, "the card's %s has version %u and %u parameters, and this program knows "
+		  "version %u with %u or more: use the program of the card's release", name,
+		  block->version, block->parameters, KNOWN_VERSION, last + 1);
+	return false;
 }
 
 double util_tick_ns(const struct litepcie *dev)

@@ -133,6 +133,14 @@ bool util_has_block(struct litepcie *dev, unsigned int type);
  */
 int64_t util_parameter(struct litepcie *dev, unsigned int type, unsigned int number);
 
+/*
+ * Returns true if @block has the version that this program knows, and the parameters up to number
+ * @last. Otherwise its registers may lie elsewhere, and a failure that calls the block @name is
+ * noted.
+ */
+bool util_knows_block(struct util *util, const struct litepcie_block *block, const char *name,
+		      unsigned int last);
+
 /* Returns the length in nanoseconds of a tick of the card's device time. */
 double util_tick_ns(const struct litepcie *dev);
 

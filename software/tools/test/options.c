@@ -275,6 +275,20 @@ static void a_block_has_the_parameters_that_it_says(void)
 	CHECK_EQUAL(util_parameter(NULL, LITEPCIE_BLOCK_USER, 0), -1);
 }
 
+static void a_block_of_another_version_is_refused(void)
+{
+	struct util util = { 0 };
+	struct litepcie_block block = { .version = 1, .parameters = 3 };
+
+	CHECK(util_knows_block(&util, &block, "sensors", 2) && !util.failed);
+	CHECK(!util_knows_block(&util, &block, "sensors", 3));
+	block.version = 2;
+	CHECK(!util_knows_block(&util, &block, "sensors", 2));
+	CHECK_EQUAL(util.failed, 2);
+	CHECK(strstr(util.failures[1], "the card's sensors has version 2 and 3 parameters, and this "
+		     "program knows version 1 with 3 or more"));
+}
+
 /* Returns what util_emit_reason() prints for a row whose reason stands at column 60. */
 static char *printed(const char *reason, bool as_json)
 {
@@ -309,6 +323,7 @@ static void a_row_without_a_value_has_a_reason(void)
 int main(void)
 {
 	a_block_has_the_parameters_that_it_says();
+	a_block_of_another_version_is_refused();
 	a_row_without_a_value_has_a_reason();
 	good_lines_are_taken();
 	the_first_word_ends_the_options_of_the_program();

@@ -275,7 +275,8 @@ static void do_info(struct util *util, struct work *work)
 	struct litepcie_block block = { .struct_size = sizeof(block) };
 
 	work->refusals = work->flash.refusals;
-	if (litepcie_block_find(util->dev, LITEPCIE_BLOCK_REBOOT, 0, &block) < 0)
+	if (litepcie_block_find(util->dev, LITEPCIE_BLOCK_REBOOT, 0, &block) < 0 ||
+	    !util_knows_block(util, &block, "reboot block", LITEPCIE_REBOOT_BOOTSTS))
 		return;
 	work->has_bootsts = true;
 	util_check(util, litepcie_readl(util->dev, block.offset +

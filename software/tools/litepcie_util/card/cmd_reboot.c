@@ -110,6 +110,9 @@ static bool tell(struct util *util, struct reboot *reboot)
 			  "bitstream, too (targets/README.md)");
 		return false;
 	}
+	if (!util_knows_block(util, &block, "reboot block", LITEPCIE_REBOOT_BOOTSTS) ||
+	    !util_knows_block(util, &flash, "flash engine", LITEPCIE_FLASH_IDCODE))
+		return false;
 	litepcie_card(util->dev, &card);
 	memcpy(reboot->before, card.digest, sizeof(reboot->before));
 	/*
@@ -198,7 +201,8 @@ static void look(struct util *util, struct reboot *reboot)
 		   "reading the link's state");
 	reboot->card.struct_size = sizeof(reboot->card);
 	litepcie_card(util->dev, &reboot->card);
-	if (litepcie_block_find(util->dev, LITEPCIE_BLOCK_REBOOT, 0, &block) == 0)
+	if (litepcie_block_find(util->dev, LITEPCIE_BLOCK_REBOOT, 0, &block) == 0 &&
+	    util_knows_block(util, &block, "reboot block", LITEPCIE_REBOOT_BOOTSTS))
 		util_check(util, litepcie_readl(util->dev, block.offset +
 						block.parameter[LITEPCIE_REBOOT_BOOTSTS],
 						&reboot->bootsts), "reading BOOTSTS");

@@ -177,7 +177,8 @@ static int run(struct util *util)
 		return util_emit(util, NULL, print);
 	if (litepcie_block_find(util->dev, LITEPCIE_BLOCK_SENSORS, 0, &block) < 0)
 		util_fail(util, "this card's gateware has no sensors; they are built by --card");
-	else if (await_fresh(util))
+	else if (util_knows_block(util, &block, "sensor block", LITEPCIE_SENSORS_VALUE_BITS) &&
+		 await_fresh(util))
 		measure(util, &sensors, block.parameter[LITEPCIE_SENSORS_VALUE_BITS]);
 	return util_emit(util, util->failed || util_interrupted() ? NULL : &sensors, print);
 }

@@ -65,6 +65,8 @@ bool flash_open(struct util *util, struct flash *flash)
 			  "writes the flash, too (targets/README.md)");
 		return false;
 	}
+	if (!util_knows_block(util, &flash->block, "flash engine", LITEPCIE_FLASH_IDCODE))
+		return false;
 	flash->application = flash->block.parameter[LITEPCIE_FLASH_APPLICATION];
 	flash->room = flash->block.parameter[LITEPCIE_FLASH_ROOM];
 	for (unsigned int work = 0; work < FLASH_WORKS; work++)

@@ -26,7 +26,8 @@ bool management_find(struct util *util, struct management *cpu)
 	cpu->util = util;
 	cpu->block = (struct litepcie_block){ .struct_size = sizeof(cpu->block) };
 	if (litepcie_block_find(util->dev, LITEPCIE_BLOCK_MANAGEMENT, 0, &cpu->block) == 0)
-		return true;
+		return util_knows_block(util, &cpu->block, "management CPU",
+					LITEPCIE_MANAGEMENT_FIRMWARE);
 	util_fail(util, "this card has no management CPU: build its gateware with --card, and "
 		  "for the simulation with --firmware default");
 	return false;
