@@ -64,17 +64,16 @@ case class BytePacker() extends Component {
     row.data  := both
     row.last  := turn.last
     row.bytes := turn.bytes
-    io.row << row.m2sPipe
-    val forgot = RegNext(turn.forgot) init False
-    io.forgot := forgot
-    io.idle   := !turn.valid && !turn.last && !turn.forgot && !io.row.valid && !forgot
+    io.row << row
+    io.forgot := turn.forgot
+    io.idle   := !turn.valid && !turn.last && !turn.forgot
   }
 }
 
 object BytePacker {
 
   /** Cycles from `end` and `forget` to the last row and to `forgot`. */
-  val Latency = 2
+  val Latency = 1
   val Bytes   = HardBlock.BeatBytes
 
   /** The bytes `start` to `start + bytes - 1` of `data`: 1 to 32 bytes. */

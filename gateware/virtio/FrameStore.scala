@@ -44,17 +44,34 @@ case class FrameStore(p: EngineParam) extends Component {
   memory.write(head.resized, io.row.data, io.row.valid)
   val rows  = (head - start).resize(p.rowWidth)
   val bytes = (io.row.bytes === 0) ? U(HardBlock.BeatBytes, 6 bits) | io.row.bytes.resize(6)
+  val comes = io.row.valid && io.row.last
+  val whole = io.mark ## ((rows @@ U(0, 5 bits)) +^ bytes).resize(p.frameWidth)
+
+  /** The oldest frame. If there is none, the next one comes here past `lengths`. */
+  val oldest = new Area {
+    val some   = RegInit(False)
+    val length = Reg(Bits(p.frameWidth + 1 bits))
+    val empty  = RegNext(lengths.io.occupancy === 0 && !lengths.io.push.valid) init True
+    val passes = comes && empty && !some
+    val moves  = !some || io.frame.fire
+    when(moves) {
+      some   := lengths.io.pop.valid || passes
+      length := passes ? whole | lengths.io.pop.payload
+    }
+  }
   // No stream operator fits: rows come without a handshake, and `lengths` always has room.
-  lengths.io.push.valid   := io.row.valid && io.row.last
-  lengths.io.push.payload := io.mark ## ((rows @@ U(0, 5 bits)) +^ bytes).resize(p.frameWidth)
+  lengths.io.push.valid   := comes && !oldest.passes
+  lengths.io.push.payload := whole
+  lengths.io.pop.ready    := oldest.moves
   when(io.row.valid) {
     head := head + 1
     when(io.row.last) { start := head + 1 }
   }
   when(io.forget) { head := start }
 
-  io.frame << lengths.io.pop.map(_.resize(p.frameWidth).asUInt)
-  io.marked := lengths.io.pop.payload.msb
+  io.frame.valid   := oldest.some
+  io.frame.payload := oldest.length.resize(p.frameWidth).asUInt
+  io.marked        := oldest.length.msb
   val taken = ((io.frame.payload + (HardBlock.BeatBytes - 1)) >> 5).resize(p.rowWidth + 1)
   io.place := tail.resized
   when(io.frame.fire) {
@@ -75,6 +92,7 @@ case class FrameStore(p: EngineParam) extends Component {
 
   lengths.io.flush := io.clear
   when(io.clear) {
+    oldest.some := False
     Seq(head, start, tail, origin, kept).foreach(_ := 0)
   }
 }
