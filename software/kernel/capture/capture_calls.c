@@ -178,6 +178,26 @@ static int get_discards(struct litepcie_capture_file *file,
 
 /* Copying arguments from and to the program ------------------------------- */
 
+/* Returns true if the number is that of a call, and so includes the size of its argument. */
+static bool is_call(unsigned int cmd)
+{
+	switch (cmd) {
+	case LITEPCIE_IOCTL_CAPTURE_RING:
+	case LITEPCIE_IOCTL_CAPTURE_START:
+	case LITEPCIE_IOCTL_CAPTURE_STOP:
+	case LITEPCIE_IOCTL_CAPTURE_LIMIT:
+	case LITEPCIE_IOCTL_CAPTURE_WAKE:
+	case LITEPCIE_IOCTL_CAPTURE_INFO:
+	case LITEPCIE_IOCTL_CAPTURE_GENERATE:
+	case LITEPCIE_IOCTL_CAPTURE_QUEUE:
+	case LITEPCIE_IOCTL_CAPTURE_SORT:
+	case LITEPCIE_IOCTL_CAPTURE_DISCARDS:
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* Make a call that reaches the card, between litepcie_enter() and litepcie_exit(). */
 static int dispatch(struct litepcie_capture_file *file, unsigned int cmd, void *argument)
 {
@@ -233,7 +253,7 @@ long litepcie_capture_ioctl(struct file *filp, unsigned int cmd, unsigned long a
 	void *argument = small;
 	int err;
 
-	if (_IOC_TYPE(cmd) != LITEPCIE_IOCTL)
+	if (!is_call(cmd))
 		return -ENOTTY;
 	if (size > sizeof(small))
 		argument = kzalloc(size, GFP_KERNEL_ACCOUNT);

@@ -149,6 +149,8 @@ static void test_arguments_are_checked(void)
 	need(node_call(first, LITEPCIE_IOCTL_CAPTURE_LIMIT, &to) == -EINVAL, "LIMIT");
 	need(node_call(first, LITEPCIE_IOCTL_CAPTURE_LIMIT, NULL) == -EFAULT, "a bad pointer");
 	need(node_call(first, _IOW('S', 79, int), &to) == -ENOTTY, "a number that is unknown");
+	need(node_call(first, _IOW('S', 79, int), NULL) == -ENOTTY, "its argument is copied");
+	need(node_call(first, _IOC(_IOC_WRITE, 'S', 79, 8192), NULL) == -ENOTTY, "memory for it");
 	need(!ring(first, MBUF), "RING");
 	wanted.spread[127] = QUEUES;
 	need(node_call(first, LITEPCIE_IOCTL_CAPTURE_SORT, &wanted) == -EINVAL, "a spread's queue");
