@@ -126,7 +126,7 @@ int litepcie_virtio_halt(struct litepcie *card)
 /* Auxiliary devices ------------------------------------------------------- */
 
 /* Free a virtio device whose last reference was put, and all resources allocated for it so far. */
-static void release(struct device *dev)
+static void litepcie_virtio_release(struct device *dev)
 {
 	struct litepcie_virtio *virtio = litepcie_virtio_of(to_auxiliary_dev(dev));
 
@@ -150,12 +150,12 @@ static struct litepcie_virtio *add(struct litepcie *card, const struct litepcie_
 	virtio->cause = litepcie_parameter(block, LITEPCIE_VIRTIO_CAUSE);
 	virtio->adev.name = LITEPCIE_VIRTIO_NAME;
 	virtio->adev.dev.parent = &card->pdev->dev;
-	virtio->adev.dev.release = release;
+	virtio->adev.dev.release = litepcie_virtio_release;
 	virtio->number = ida_alloc_max(&numbers, INT_MAX, GFP_KERNEL);
 	virtio->adev.id = virtio->number;
 	err = virtio->number < 0 ? virtio->number : auxiliary_device_init(&virtio->adev);
 	if (err) {
-		release(&virtio->adev.dev);
+		litepcie_virtio_release(&virtio->adev.dev);
 		return ERR_PTR(err);
 	}
 	err = auxiliary_device_add(&virtio->adev);

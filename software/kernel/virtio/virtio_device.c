@@ -164,7 +164,8 @@ static unsigned int set_part(void __iomem *config, unsigned int offset, const vo
 	return bytes;
 }
 
-static void get(struct virtio_device *vdev, unsigned int offset, void *buf, unsigned int len)
+static void get_config(struct virtio_device *vdev, unsigned int offset, void *buf,
+		       unsigned int len)
 {
 	void __iomem *config = page_of(vdev) + VIRTIO_MMIO_CONFIG;
 
@@ -172,8 +173,8 @@ static void get(struct virtio_device *vdev, unsigned int offset, void *buf, unsi
 		done += get_part(config, offset + done, buf + done, len - done);
 }
 
-static void set(struct virtio_device *vdev, unsigned int offset, const void *buf,
-		unsigned int len)
+static void set_config(struct virtio_device *vdev, unsigned int offset, const void *buf,
+		       unsigned int len)
 {
 	void __iomem *config = page_of(vdev) + VIRTIO_MMIO_CONFIG;
 
@@ -199,8 +200,8 @@ static const char *bus_name(struct virtio_device *vdev)
 }
 
 static const struct virtio_config_ops config_ops = {
-	.get			= get,
-	.set			= set,
+	.get			= get_config,
+	.set			= set_config,
 	.generation		= generation,
 	.get_status		= get_status,
 	.set_status		= set_status,
@@ -215,7 +216,7 @@ static const struct virtio_config_ops config_ops = {
 
 /* Probe, removal, sleep and shutdown -------------------------------------- */
 
-static void release(struct device *dev)
+static void litepcie_vdev_release(struct device *dev)
 {
 	kfree(litepcie_vdev_of(dev_to_virtio(dev)));
 }
@@ -235,7 +236,7 @@ static int check_page(struct device *dev, void __iomem *page)
 	return type;
 }
 
-static int probe(struct auxiliary_device *adev, const struct auxiliary_device_id *id)
+static int litepcie_vdev_probe(struct auxiliary_device *adev, const struct auxiliary_device_id *id)
 {
 	struct litepcie_virtio *virtio = litepcie_virtio_of(adev);
 	int err, type = check_page(&adev->dev, virtio->page);
@@ -252,7 +253,7 @@ static int probe(struct auxiliary_device *adev, const struct auxiliary_device_id
 	d->vdev.id.vendor = readl(virtio->page + VIRTIO_MMIO_VENDOR_ID);
 	d->vdev.config = &config_ops;
 	d->vdev.dev.parent = adev->dev.parent;
-	d->vdev.dev.release = release;
+	d->vdev.dev.release = litepcie_vdev_release;
 	auxiliary_set_drvdata(adev, d);
 	err = register_virtio_device(&d->vdev);
 	if (err)
@@ -270,7 +271,7 @@ static void end_waits_if_lost(struct litepcie_vdev *d)
 		litepcie_queues_end_waits(d);
 }
 
-static void remove(struct auxiliary_device *adev)
+static void litepcie_vdev_remove(struct auxiliary_device *adev)
 {
 	struct litepcie_vdev *d = auxiliary_get_drvdata(adev);
 
@@ -315,8 +316,8 @@ MODULE_DEVICE_TABLE(auxiliary, ids);
 
 static struct auxiliary_driver litepcie_virtio_driver = {
 	.name		= "virtio",
-	.probe		= probe,
-	.remove		= remove,
+	.probe		= litepcie_vdev_probe,
+	.remove		= litepcie_vdev_remove,
 	.shutdown	= shutdown,
 	.id_table	= ids,
 	.driver.pm	= pm_sleep_ptr(&pm_ops),

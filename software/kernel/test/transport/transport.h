@@ -30,9 +30,6 @@
 #define CONFIG_AUXILIARY_BUS
 #define CONFIG_PM_SLEEP
 
-/* The driver's files define a function remove(), and so does stdio.h. */
-#define remove			driver_remove
-
 typedef uint8_t u8;
 typedef uint16_t u16;
 typedef uint32_t u32;
