@@ -4,6 +4,11 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Declares an open file of a channel's device node, and the functions of its system calls.
+ *
+ * Several threads may make calls of one file at the same time, and the fields below say what
+ * protects them.  A file owns no direction by itself: dma/owner.c says which file has one.  The
+ * functions return 0 or a count, or -errno.  None of them waits for the card without an end, except
+ * for read(), write() and fsync() without O_NONBLOCK, which a signal ends.
  */
 #ifndef LITEPCIE_FILE_H
 #define LITEPCIE_FILE_H

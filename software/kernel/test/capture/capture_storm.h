@@ -2,6 +2,9 @@
 /*
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
+ *
+ * Declares the random calls of the test program `capture`.  They have one thread and check no
+ * data: the guest's kernel log and the other tests show what the calls have broken.
  */
 #ifndef CAPTURE_STORM_H
 #define CAPTURE_STORM_H

@@ -2,6 +2,9 @@
 /*
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
+ *
+ * Declares the part of the test program `queues` that has several threads.  All other tests of the
+ * program have one thread, and files of their own.
  */
 #ifndef QUEUES_H
 #define QUEUES_H
