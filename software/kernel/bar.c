@@ -45,8 +45,7 @@ void litepcie_bar_unmap_memory(struct litepcie *card)
 
 /*
  * Fill in @bar with the mmap() offset, size and type of BAR number bar->bar.  Returns -EINVAL if
- * there is no such number, or -ENODEV if the card has no memory in that BAR.  Needs
- * litepcie_enter().
+ * there is no such number, or -ENODEV if the card has no memory in that BAR.
  */
 int litepcie_bar_info(struct litepcie *card, struct litepcie_bar *bar)
 {
@@ -90,7 +89,7 @@ static const struct vm_operations_struct bar_vm_ops = {
  * mmap() of a BAR from byte @offset on.  Returns -EINVAL if the mapping is private or goes beyond
  * the BAR, -ENODEV if the BAR cannot be mapped, or -EPERM if the mapping is writable and the
  * process may not write there: rights.c does not allow it, and CAP_SYS_RAWIO is lacking.  Without
- * that right a mapping for reading cannot be made writable later.  Needs litepcie_enter().
+ * that right a mapping for reading cannot be made writable later.
  */
 int litepcie_bar_mmap(struct litepcie *card, unsigned int bar, u64 offset,
 		      struct vm_area_struct *vma)

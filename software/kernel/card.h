@@ -10,8 +10,9 @@
  * A card (struct litepcie) is one PCI function.  A channel is one DMA channel with its device
  * node.  A way is one direction of a channel.  The structures of a card and of its channels live
  * until the last open file is closed, which may be long after the PCI function has gone.  So calls
- * of programs touch the hardware only between litepcie_enter() and litepcie_exit().  "Needs
- * litepcie_enter()" says that a function must be called between these two.  The code of pci.c,
+ * of programs touch the hardware only between litepcie_enter() and litepcie_exit().  A function that
+ * touches it for a program needs litepcie_enter(), unless its comment says that it makes these two
+ * calls itself, or that an argument @live tells whether they were made.  The code of pci.c,
  * interrupt handlers, timers and delayed work also touch the hardware, without litepcie_enter().
  *
  * The driver takes its locks in this order, outermost first.  A copy from or to user memory may
@@ -71,10 +72,8 @@ struct litepcie_user {
 	 * enabled if and only if @event is set.
 	 */
 	spinlock_t		lock;
-	/* eventfd that the driver signals at an interrupt of the user's logic, or NULL */
 	struct eventfd_ctx	*event;
-	/* open file that has set the eventfd @event, or NULL; may be read without a lock */
-	struct litepcie_file	*file;
+	struct litepcie_file	*file;	/* has set @event; may be read without a lock */
 	char			irq_name[24];
 };
 
@@ -95,17 +94,14 @@ struct litepcie_listener {
 
 /* A virtio device of the card, see virtio.c. */
 struct litepcie_virtio_slot {
-	/* the device's entry in the capability table; NULL: no such device */
-	const struct litepcie_block	*block;
-	/* the auxiliary device made for the virtio device; NULL: there is none at present */
-	struct litepcie_virtio		*device;
+	const struct litepcie_block	*block;		/* NULL: no such device */
+	struct litepcie_virtio		*device;	/* NULL: there is none at present */
 };
 
 struct litepcie {
 	struct kref		kref;
-	/* the PCI device; invalid once the card's @state is GONE */
+	/* @pdev and @bar0 are invalid once @state is GONE */
 	struct pci_dev		*pdev;
-	/* mapping of BAR0; invalid once the card's @state is GONE */
 	void __iomem		*bar0;
 	resource_size_t		bar0_size;
 
@@ -137,11 +133,9 @@ struct litepcie {
 	 * requested, see free_messages()
 	 */
 	unsigned int		messages;
-	/* cause[n]: the DMA direction that has interrupt cause n; NULL: no direction has cause n */
-	struct litepcie_way	*cause[LITEPCIE_CAUSES_MAX];
+	struct litepcie_way	*cause[LITEPCIE_CAUSES_MAX];	/* NULL: of no direction */
 	struct litepcie_user	user;
-	/* the card's capture block, which records network frames; NULL: the card has none */
-	struct litepcie_capture	*capture;
+	struct litepcie_capture	*capture;	/* NULL: the card has none */
 
 	struct litepcie_virtio_slot virtio[LITEPCIE_VIRTIO_MAX];
 	/*
@@ -151,23 +145,20 @@ struct litepcie {
 	u32			virtio_causes, virtio_queues;
 	struct litepcie_listener listener[LITEPCIE_CAUSES_MAX];
 
-	/* lock: protects the card's bus master bit and @unquiet */
-	struct mutex		master_lock;
+	struct mutex		master_lock;	/* protects the bus master bit and @unquiet */
 	/*
 	 * bit n: the direction, capture or virtio device whose (first) interrupt cause is n did not
 	 * stop, so bus mastering is off
 	 */
 	u32			unquiet;
 
-	/* lock: protects the list of the card's open files */
-	struct mutex		files_lock;
+	struct mutex		files_lock;	/* protects @files */
 	struct list_head	files;
 	/* the kernel's mappings of the memory BARs, which are write-combining */
 	void __iomem		*memory[PCI_STD_NUM_BARS];
 
 	unsigned int		channels;
-	/* number of channels that have a device node: these are the first @nodes of @chan */
-	unsigned int		nodes;
+	unsigned int		nodes;	/* the first @nodes channels have a device node */
 	struct litepcie_chan	*chan[LITEPCIE_CHANNELS_MAX];
 };
 

@@ -80,7 +80,7 @@ static int swap_event(struct litepcie_file *file, struct eventfd_ctx **event, bo
 /*
  * Set the eventfd that the interrupt of the user's logic signals.  If @event is NULL, no eventfd is
  * signalled from now on.  Returns -ENXIO if the logic has no interrupt, or -EBUSY if another file
- * has set an eventfd.  On success the reference to @event is consumed.  Needs litepcie_enter().
+ * has set an eventfd.  On success the reference to @event is consumed.
  */
 int litepcie_user_event(struct litepcie_file *file, struct eventfd_ctx *event)
 {

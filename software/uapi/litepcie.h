@@ -590,9 +590,8 @@ struct litepcie_status_way {
 	 * like @buffers; 0 in a LOOP
 	 */
 	__u64 advanced;
-	/* kind of the direction's current run: a LITEPCIE_RUN_ value */
+	/* @run and @error as COUNTS returns them */
 	__u32 run;
-	/* why the direction's last run was stopped: -errno, or 0 */
 	__s32 error;
 	__u64 reserved2[6];
 };

@@ -77,7 +77,7 @@
  *   -EBUSY	another file has the queue, the capture runs, the queue has been started,
  *		or the file uses read()
  *   -EMSGSIZE	the memory is not contiguous enough.  Each MBUF, and each of the
- *		pieces (of which a card takes at most 2048), must lie within one page.
+ *		pieces (at most @most_segments of INFO), must lie within one page.
  *		MADV_HUGEPAGE or MAP_HUGETLB, and memory that is aligned to a huge
  *		page, allow MBUFs of up to 2 MiB.
  *   -EFAULT	no memory is mapped at @address, or the caller may not write to it
@@ -106,7 +106,8 @@ struct litepcie_capture_ring {
  *   @flags	LITEPCIE_CAPTURE_
  *   @snap	bytes to keep of a frame, at most LITEPCIE_CAPTURE_FRAME_MOST; 0: all
  *   @wait_cycles	clock cycles that complete records may wait on the card for further
- *		records, so that the card writes them together; at most 2^24 - 1
+ *		records, so that the card writes them together: a number of
+ *		LITEPCIE_CAPTURE_WAIT_BITS bits
  *   @limit	first limit: at most the size of the ring
  *
  * Errors:
@@ -340,8 +341,9 @@ struct litepcie_capture_status {
 	__le64 lost;		/* number of frames lost since the start, for any reason */
 	__le64 time;		/* device time in ns at which the card wrote this line */
 	__u64 limit;
-	__u32 run;		/* state of the capture: LITEPCIE_CAPTURE_RUN_ */
-	__s32 error;		/* why the last run was stopped: -errno, or 0 */
+	/* @run and @error as INFO returns them */
+	__u32 run;
+	__s32 error;
 	__u64 reserved[2];
 };
 

@@ -40,11 +40,10 @@ static u32 control_of(u32 flags)
 /* Wake-ups at a position of a queue --------------------------------------- */
 
 /*
- * Ask the card for an interrupt when the queue's position has passed *@position.  The caller is
- * between litepcie_enter() and litepcie_exit().  *@position is loaded with the lock held: otherwise
- * a thread that was delayed could replace the later position of another thread.  The position
- * U64_MAX is not written to the card: a caller that asks for it is woken at the end of the run
- * only.
+ * Ask the card for an interrupt when the queue's position has passed *@position.  *@position is
+ * loaded with the lock held: otherwise a thread that was delayed could replace the later position
+ * of another thread.  The position U64_MAX is not written to the card: a caller that asks for it is
+ * woken at the end of the run only.
  */
 void litepcie_capture_arm(struct litepcie_capture_queue *queue, const u64 *position)
 {
@@ -222,8 +221,7 @@ int litepcie_capture_finish(struct litepcie_capture *capture, int error, bool li
  * End a queue's part of the run, which goes on for the other queues.  The card ends the queue's
  * MBUF, and *@end gets the position at the end of that MBUF.  The ring must stay until the run
  * ends, since the card goes on to write to it, up to the limit.  Returns -ENODEV if the card is
- * lost, or -EIO if the card does not end the MBUF.  The caller is between litepcie_enter() and
- * litepcie_exit().
+ * lost, or -EIO if the card does not end the MBUF.
  */
 int litepcie_capture_part(struct litepcie_capture_queue *queue, u64 *end)
 {
@@ -271,7 +269,6 @@ static size_t segment_of(struct litepcie_capture *capture)
 	return least;
 }
 
-/* Returns true if the card can take all rings in segments of @segment bytes. */
 static bool fits(struct litepcie_capture *capture, size_t segment)
 {
 	u32 most = litepcie_parameter(capture->block, LITEPCIE_CAPTURE_SEGMENTS);
@@ -319,7 +316,7 @@ static int clear(struct litepcie_capture *capture)
 
 /*
  * Let the card write the queue's ring up to position @limit.  A limit that is not beyond the last
- * one is ignored.  The caller is between litepcie_enter() and litepcie_exit().
+ * one is ignored.
  */
 void litepcie_capture_allow(struct litepcie_capture_queue *queue, u64 limit)
 {

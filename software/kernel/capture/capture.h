@@ -12,6 +12,10 @@
  * The block has one queue or more, each with a ring.  All queues run together, from the START of
  * queue 0 to its STOP, since the card has one bit that starts and stops all of them.
  *
+ * capture_calls.c, capture_node.c and capture_read.c call litepcie_enter() around the functions of
+ * the other files, except for litepcie_capture_use_memory() and litepcie_capture_leave(), which call
+ * it themselves.
+ *
  * Locks, outermost first, in the order of card.h:
  *   file->io		held by a read() of the file, also while it copies
  *   card->live
@@ -36,13 +40,9 @@ struct litepcie_capture_queue {
 	/* the queue's part of the status page, which the card and the driver write */
 	struct litepcie_capture_status	*status;
 
-	/*
-	 * capture->mutex protects the fields from @owner to @limit; poll() reads
-	 * @owner without it
-	 */
+	/* capture->mutex protects @owner to @limit; poll() reads @owner without it */
 	struct litepcie_capture_file	*owner;
-	/* the queue's ring, mapped for DMA by the card; NULL: none */
-	struct litepcie_ring		*ring;
+	struct litepcie_ring		*ring;	/* mapped for the card; NULL: none */
 	/* true: the card may write to @ring until the run of all queues stops */
 	bool				used;
 	/* arguments of the queue's START: LITEPCIE_CAPTURE_ flags, and the first limit in bytes */
@@ -62,8 +62,7 @@ struct litepcie_capture_queue {
 	 * when the card has passed this position; U64_MAX: no WAKE is pending
 	 */
 	u64				wake;
-	/* eventfd that is signalled when the card has passed position @wake, or NULL */
-	struct eventfd_ctx		*event;
+	struct eventfd_ctx		*event;	/* signalled then; NULL: none */
 };
 
 struct litepcie_capture {
@@ -76,10 +75,7 @@ struct litepcie_capture {
 	/* capability entry of the block CAPTURE_NET; NULL: no net device can be captured */
 	const struct litepcie_block	*net;
 	void __iomem			*net_regs;
-	/*
-	 * interrupt cause that the card raises when a queue's position has passed its register wake
-	 */
-	u32				cause;
+	u32				cause;	/* a queue has passed its register wake */
 	struct device			dev;
 	struct cdev			cdev;
 	char				irq_name[32];
@@ -89,11 +85,7 @@ struct litepcie_capture {
 	bool				able;
 	/* allowance by which a ring of read() is not charged to a user, see charge.c */
 	struct litepcie_allowance	*allowance;
-	/*
-	 * lock: protects the register `select`, which names a queue, and the registers of that
-	 * queue
-	 */
-	spinlock_t			select_lock;
+	spinlock_t			select_lock;	/* see above */
 
 	/* lock: protects the fields from @running to @sort */
 	struct mutex			mutex;
@@ -105,11 +97,7 @@ struct litepcie_capture {
 	/* argument of queue 0's last LITEPCIE_IOCTL_CAPTURE_SORT; flags 0: frames are not sorted */
 	struct litepcie_capture_sort	sort;
 
-	/*
-	 * delayed work that checks once a second whether the card is still
-	 * there, and whether an interrupt was lost
-	 */
-	struct delayed_work		watchdog;
+	struct delayed_work		watchdog;	/* runs once a second */
 
 	unsigned int			queues;
 	struct litepcie_capture_queue	queue[LITEPCIE_CAPTURE_QUEUES];

@@ -87,7 +87,6 @@ static int check_able(const struct litepcie_capture *capture)
 	return -EOPNOTSUPP;
 }
 
-/* Make @ring the ring of the file's queue, and @file its owner. */
 static void use_ring(struct litepcie_capture_file *file, struct litepcie_ring *ring,
 		     u32 mbuf_bytes)
 {
@@ -271,8 +270,7 @@ static int check_net(const struct litepcie_capture *capture, u32 flags)
 /*
  * LITEPCIE_IOCTL_CAPTURE_START: start the file's queue.  Returns -EBUSY if the queue runs or the
  * file uses read(), -EINVAL if @start is not valid, and the errors of
- * litepcie_capture_check_owner(), check_net() and litepcie_capture_begin().  The caller is between
- * litepcie_enter() and litepcie_exit().
+ * litepcie_capture_check_owner(), check_net() and litepcie_capture_begin().
  */
 int litepcie_capture_start_file(struct litepcie_capture_file *file,
 				const struct litepcie_capture_start *start)
@@ -319,7 +317,7 @@ static int end_run(struct litepcie_capture_queue *queue, bool live, bool patient
 /*
  * LITEPCIE_IOCTL_CAPTURE_STOP: end the queue's run and clear its error.  Returns -EBUSY if another
  * file has the queue, and the errors of a card that does not stop.  If no file has the queue,
- * nothing is done.  The caller is between litepcie_enter() and litepcie_exit().
+ * nothing is done.
  */
 int litepcie_capture_stop_file(struct litepcie_capture_file *file,
 			       struct litepcie_capture_stop *stop)
@@ -346,8 +344,7 @@ int litepcie_capture_stop_file(struct litepcie_capture_file *file,
 /*
  * For read(): make @file the owner of its queue, with a ring of the driver's, and start the queue.
  * Returns -EINVAL if the file has a ring of its own, -EBUSY if another file has the queue or the
- * capture runs, or the error of the ring or the start.  The caller is between litepcie_enter() and
- * litepcie_exit().
+ * capture runs, or the error of the ring or the start.
  */
 int litepcie_capture_take_to_read(struct litepcie_capture_file *file)
 {

@@ -37,7 +37,7 @@ static void catch_up(struct litepcie_way *way)
  * Hand one descriptor to the card, for @bytes at @offset of the ring, within one buffer.  With @irq
  * the card interrupts when it is done with the descriptor.  @last means for h2c that the packet
  * ends with the descriptor, and for c2h that the end of a packet ends the descriptor.  The caller
- * holds way->mutex and has made sure that the card's table has room.  Needs litepcie_enter().
+ * holds way->mutex and has made sure that the card's table has room.
  */
 void litepcie_held_append(struct litepcie_way *way, u64 offset, u32 bytes, bool irq, bool last)
 {
@@ -51,7 +51,6 @@ void litepcie_held_append(struct litepcie_way *way, u64 offset, u32 bytes, bool 
 	litepcie_dma_describe(way, offset, bytes, irq, last);
 }
 
-/* Returns how many descriptors were handed over to the card and are not yet known to be done. */
 static u64 outstanding(struct litepcie_way *way)
 {
 	u64 count;
@@ -116,10 +115,10 @@ static int advance_locked(struct litepcie_way *way, struct litepcie_file *file,
 /*
  * LITEPCIE_IOCTL_ADVANCE: hand buffers over to the card, and start a stopped direction.  If
  * @lengths is NULL, all buffers are full.  advance->advanced gets the count of the run's
- * descriptors that were handed over, even after an error.  Returns -EINVAL if the card would have
- * more buffers than the ring, or if a length is 0 or too large.  After -EINVAL no buffer has been
- * handed over, but the direction has been started.  Other errors are those of
- * litepcie_dma_start() and of the run.  Needs litepcie_enter().
+ * descriptors that were handed over, which a program sees only if the call succeeds.  Returns
+ * -EINVAL if the card would have more buffers than the ring, or if a length is 0 or too large.
+ * After -EINVAL no buffer has been handed over, but the direction has been started.  Other errors
+ * are those of litepcie_dma_start() and of the run.
  */
 int litepcie_held_advance(struct litepcie_file *file, struct litepcie_advance *advance,
 			  const u32 *lengths)

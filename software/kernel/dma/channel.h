@@ -36,16 +36,12 @@ struct litepcie_file;
  * of the run, and never wrap.
  */
 struct litepcie_held {
-	u64	advanced;	/* descriptors of the run that were handed to the card */
-	u64	done;		/* descriptors of the run that the card is done with */
-	/* bytes in all descriptors of the run that were handed to the card */
-	u64	bytes;
-	/* bytes that the card has finished, from the status line that it writes to memory */
-	u64	position;
-	/* ring of u64: entry n (modulo entries) is the value of @bytes after descriptor n */
-	u64	*end;
-	/* index mask of the ring @end: its number of entries (a power of two) minus 1 */
-	u64	mask;
+	u64	advanced;	/* descriptors that were handed to the card */
+	u64	done;		/* descriptors that the card is done with */
+	u64	bytes;		/* bytes in all descriptors that were handed to the card */
+	u64	position;	/* bytes that the card has finished, from the status line */
+	u64	*end;		/* ring: entry n is the value of @bytes after descriptor n */
+	u64	mask;		/* number of entries of @end, a power of two, minus 1 */
 };
 
 /* The settings of LITEPCIE_IOCTL_PACKETS that an open file has made for one direction. */
@@ -77,29 +73,18 @@ struct litepcie_stream {
 struct litepcie_way {
 	struct litepcie_chan	*chan;
 	u32			id;	/* LITEPCIE_WAY_ */
-	/* address of the direction's registers, whose offsets are the LITEPCIE_DMA_GROUP_ values */
-	void __iomem		*regs;
-	/* number of this direction's interrupt cause, a bit of the interrupt registers */
-	u32			cause;
-	/* number of descriptors that the card's table for this direction holds */
-	u32			depth;
+	void __iomem		*regs;	/* offsets: LITEPCIE_DMA_GROUP_ */
+	u32			cause;	/* bit of the interrupt registers */
+	u32			depth;	/* number of descriptors that the card's table holds */
 	/*
 	 * h2c with LitePCIe's endpoint: largest number of bytes that the card may count as done
 	 * before they have arrived from host memory; else 0
 	 */
 	u32			in_flight;
-	/*
-	 * h2c: true if the enable register has the bit LITEPCIE_DMA_ENABLE_TAKEN, by which the card
-	 * says that the user's logic has taken all data.
-	 */
-	bool			tells_taken;
-	/*
-	 * true: in this run the card writes its progress (the status line) to host memory.  Changes
-	 * only while the direction is stopped, with @mutex held.
-	 */
+	bool			tells_taken;	/* h2c: the card has LITEPCIE_DMA_ENABLE_TAKEN */
+	/* true: in this run the card writes its progress (the status line) to host memory */
 	bool			told;
-	/* address of the interrupt moderation register; NULL if the card has none */
-	void __iomem		*moderation;
+	void __iomem		*moderation;	/* register; NULL: the card has none */
 
 	/*
 	 * lock: protects @stream, and the bytes of the ring that the next read() or write()
@@ -120,12 +105,10 @@ struct litepcie_way {
 	 */
 	struct mutex		mutex;
 	struct litepcie_file	*owner;
-	/* ring of buffers of the direction's owner, mapped for DMA by the card; NULL: none */
-	struct litepcie_ring	*ring;
-	/* allowance that makes one ring of the default geometry free of charge, see charge.c */
+	struct litepcie_ring	*ring;	/* of the owner, mapped for the card; NULL: none */
+	/* makes one ring of the default geometry free of charge, see charge.c */
 	struct litepcie_allowance *allowance;
-	/* LITEPCIE_IOCTL_PACKETS settings of the last run; set with @mutex held */
-	struct litepcie_ends	ends;
+	struct litepcie_ends	ends;	/* settings of the last run */
 	char			irq_name[24];
 
 	/*
@@ -136,12 +119,9 @@ struct litepcie_way {
 	 * a lock (READ_ONCE).
 	 */
 	wait_queue_head_t	wait;
-	/* this direction's part of the channel's status page, which programs map read-only */
-	struct litepcie_status_way *status;
-	/* kind of the direction's current run: a LITEPCIE_RUN_ value */
-	u32			run;
-	/* error (-errno) that ended the direction's last run, or 0 */
-	int			error;
+	struct litepcie_status_way *status;	/* this direction's part of the status page */
+	u32			run;	/* LITEPCIE_RUN_ */
+	int			error;	/* -errno that ended the last run, or 0 */
 	/*
 	 * incremented by each start and stop of the direction, and when an error is cleared, so
 	 * that a read() or write() can find out that the run in which it began is over
@@ -173,18 +153,13 @@ struct litepcie_way {
 	 */
 	u64			unsent;
 	struct litepcie_stream	stream;
-	/* eventfd that is signalled when the direction's waiters are woken, or NULL */
-	struct eventfd_ctx	*event;
+	struct eventfd_ctx	*event;	/* signalled when waiters are woken; NULL: none */
 
-	/* timer whose callback asks the card how many buffers it has finished, see timer.c */
-	struct hrtimer		timer;
-	/* h2c: delayed work that sends an incomplete beat after the flush time */
-	struct delayed_work	flusher;
-	/* delayed work that checks once a second for lost interrupts while the direction runs */
-	struct delayed_work	watchdog;
-	/* value of @hw_count (buffers that the card has finished) when the watchdog last ran */
+	struct hrtimer		timer;	/* asks the card for progress, see timer.c */
+	struct delayed_work	flusher;	/* h2c: sends an incomplete beat */
+	struct delayed_work	watchdog;	/* looks once a second for lost interrupts */
+	/* values of @hw_count and of @interrupts when the watchdog last ran */
 	s64			watched;
-	/* value of @interrupts when the watchdog last ran */
 	u64			watched_interrupts;
 };
 
@@ -192,25 +167,19 @@ struct litepcie_way {
 struct litepcie_notices {
 	const struct litepcie_block	*block;
 	void __iomem		*regs;
-	/* true if the driver can use the card's status lines and records: see notices.c */
-	bool			able;
-	/* true while the pages of records and status lines are mapped for DMA by the card */
-	bool			mapped;
-	/* ring of @entries c2h records, in 2^@order pages */
-	struct litepcie_record	*records;
+	bool			able;	/* the driver can use status lines and records */
+	bool			mapped;	/* the card can write to the pages of both */
+	struct litepcie_record	*records;	/* ring of @entries, in 2^@order pages */
 	u32			entries;
 	unsigned int		order;
 	dma_addr_t		records_dma, status_dma;
-	/* lock: protects @control, the copy of a card register */
-	struct mutex		lock;
-	/* copy of the card's register that switches records and status lines on */
-	u32			control;
+	struct mutex		lock;	/* protects @control */
+	u32			control;	/* copy of the card's register */
 };
 
 struct litepcie_chan {
 	struct litepcie		*card;
-	/* the channel's status page, which every file may map read-only */
-	struct litepcie_status	*status;
+	struct litepcie_status	*status;	/* page that every file may map read-only */
 	struct device		dev;
 	struct cdev		cdev;
 	void __iomem		*loopback;

@@ -72,7 +72,7 @@ void litepcie_master_on(struct litepcie *card, u32 cause)
 /*
  * h2c: returns true if the user's logic has taken all data that the card has fetched.  If it has
  * not, a stop would drop the rest of the data.  A card without this information is assumed to have
- * no such data, and a lost card has none to lose.  Needs litepcie_enter().
+ * no such data, and a lost card has none to lose.
  */
 bool litepcie_dma_taken(struct litepcie_way *way)
 {
@@ -137,11 +137,7 @@ int litepcie_dma_halt(struct litepcie_way *way)
 	return 0;
 }
 
-/*
- * Put a descriptor into the card's table, for @bytes at @offset of the ring.  These bytes must lie
- * within one buffer.  With @irq the card interrupts when it is done with the descriptor.  @last is
- * explained at litepcie_held_append().
- */
+/* Put a descriptor into the card's table.  litepcie_held_append() explains the arguments. */
 void litepcie_dma_describe(struct litepcie_way *way, u64 offset, u32 bytes, bool irq, bool last)
 {
 	u32 size = way->ring->geometry.size;
@@ -222,7 +218,6 @@ void litepcie_dma_init(struct litepcie_way *way)
 	litepcie_timer_init(way);
 }
 
-/* Publish the state of the run in the status page. */
 static void show_run(struct litepcie_way *way)
 {
 	struct litepcie_status_way *status = way->status;
@@ -280,7 +275,7 @@ static void set_run(struct litepcie_way *way, u32 run, int error)
 
 /*
  * Stop the direction.  Returns what litepcie_dma_halt() returns.  After an error, too, the
- * direction counts as stopped and makes no request.  Needs litepcie_enter().
+ * direction counts as stopped and makes no request.
  */
 int litepcie_dma_stop(struct litepcie_way *way)
 {
@@ -317,7 +312,7 @@ static void begin_notices(struct litepcie_way *way, u32 run)
 /*
  * Start the direction for way->owner, with a ring of default geometry if it has none.  Returns 0,
  * -ENOMEM, -ENODEV if the card is lost, or -EIO if a part of the card does not stop, or if the
- * card's table does not take all descriptors of a loop.  Needs litepcie_enter().
+ * card's table does not take all descriptors of a loop.
  */
 static int start_locked(struct litepcie_way *way, u32 run)
 {
@@ -351,8 +346,7 @@ static int start_locked(struct litepcie_way *way, u32 run)
  * direction already runs as this kind, the call does nothing.  For LITEPCIE_RUN_LOOP any file may
  * make such a call, not only the owner.  Returns -EBUSY if another file owns the direction or a run
  * of another kind is under way.  After an error, a held run or a stream starts only once
- * litepcie_dma_end() has cleared the error.  Other errors are those of start_locked().  Needs
- * litepcie_enter().
+ * litepcie_dma_end() has cleared the error.  Other errors are those of start_locked().
  */
 int litepcie_dma_start(struct litepcie_way *way, struct litepcie_file *file, u32 run)
 {
@@ -377,8 +371,7 @@ int litepcie_dma_start(struct litepcie_way *way, struct litepcie_file *file, u32
 /*
  * Stop the direction for its owner @file, and clear the error of its last run.  Returns -EBUSY if
  * another file's run is under way, or the error of litepcie_dma_stop().  If the direction is
- * stopped, files that do not own it may make this call, too, which then does nothing.  Needs
- * litepcie_enter().
+ * stopped, files that do not own it may make this call, too, which then does nothing.
  */
 int litepcie_dma_end(struct litepcie_way *way, struct litepcie_file *file)
 {

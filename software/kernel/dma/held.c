@@ -24,7 +24,6 @@ static u64 end_of(const struct litepcie_way *way, u64 count)
 	return count ? way->held.end[(count - 1) & way->held.mask] : 0;
 }
 
-/* For LITEPCIE_RUN_HELD and _STREAM: returns the bytes in descriptors that the card has done. */
 u64 litepcie_held_position(const struct litepcie_way *way)
 {
 	return end_of(way, way->hw_count);

@@ -186,7 +186,7 @@ static u32 flush_cycles(struct litepcie *card, u32 flush_us)
 /*
  * Let the card write the status line and (c2h) the records of a direction that is stopped and whose
  * descriptor table is empty.  @flush_us: a partly filled c2h buffer ends when no more data has come
- * for this time in us; 0: never.  Needs litepcie_enter().
+ * for this time in us; 0: never.
  */
 void litepcie_notices_start(struct litepcie_way *way, u32 flush_us)
 {

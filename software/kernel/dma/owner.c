@@ -65,10 +65,7 @@ static void use_ring(struct litepcie_way *way, struct litepcie_ring *ring)
 	trace_litepcie_ring(way, ring);
 }
 
-/*
- * Make the file's own ring, which has LITEPCIE_GEOMETRY_DEFAULT, unless the file has it already.
- * The ring is left unmapped.  Returns 0 or -ENOMEM.  Needs litepcie_enter().
- */
+/* Make the file's own ring, unless the file has it already.  The ring is left unmapped. */
 static int make_own_ring(struct litepcie_way *way, struct litepcie_file *file)
 {
 	struct litepcie_ring *ring;
@@ -95,7 +92,7 @@ static void drop_own_ring(struct litepcie_way *way, struct litepcie_file *file)
 
 /*
  * Unless the direction has a ring, map the owner's own ring (of default geometry) for the card, and
- * make it the direction's ring.  Returns 0 or -ENOMEM.  Needs litepcie_enter().
+ * make it the direction's ring.  Returns 0 or -ENOMEM.
  */
 int litepcie_owner_ring(struct litepcie_way *way)
 {
@@ -121,7 +118,7 @@ int litepcie_owner_ring(struct litepcie_way *way)
 /*
  * Returns, with a reference, the ring that @file has in this direction, or would have as the
  * direction's owner.  Returns -EBUSY if another file owns the direction, or -ENOMEM.  Takes
- * way->mutex.  Needs litepcie_enter().
+ * way->mutex.
  */
 struct litepcie_ring *litepcie_owner_ring_of(struct litepcie_way *way, struct litepcie_file *file)
 {
@@ -144,7 +141,6 @@ struct litepcie_ring *litepcie_owner_ring_of(struct litepcie_way *way, struct li
 	return err ? ERR_PTR(err) : ring;
 }
 
-/* Returns the geometry of @file's ring in this direction; the default one if it has no ring. */
 struct litepcie_geometry litepcie_owner_geometry(struct litepcie_way *way,
 						 struct litepcie_file *file)
 {
@@ -175,7 +171,7 @@ static struct litepcie_allowance *allowance_for(struct litepcie_way *way,
  * Give the direction a new ring, which lies in @memory if that is not NULL.  @file must own the
  * direction, and the direction must be stopped, or the call fails with -EBUSY.  The caller has
  * checked @geometry.  After an error the direction keeps its ring, and @memory belongs to the
- * caller.  Takes way->mutex.  Needs litepcie_enter().
+ * caller.  Takes way->mutex.
  */
 int litepcie_owner_setup(struct litepcie_way *way, struct litepcie_file *file,
 			 const struct litepcie_geometry *geometry, struct litepcie_memory *memory)
@@ -324,7 +320,6 @@ void litepcie_owner_leave(struct litepcie_way *way, struct litepcie_file *file)
 	mutex_unlock(&way->mutex);
 }
 
-/* Unmap the direction's ring from the card, which is stopped and is being unbound. */
 void litepcie_owner_unmap(struct litepcie_way *way)
 {
 	mutex_lock(&way->mutex);
@@ -339,8 +334,7 @@ void litepcie_owner_unmap(struct litepcie_way *way)
 /*
  * Write @value to a register that acts on the data of both directions of the channel.  @acts_on
  * has, for each direction, the register's bits that act on that direction.  Returns -EBUSY if
- * @value would change a bit that acts on a direction owned by another file.  Needs
- * litepcie_enter().
+ * @value would change a bit that acts on a direction owned by another file.
  */
 int litepcie_owner_steer(struct litepcie_file *file, struct litepcie_chan *chan,
 			 void __iomem *reg, u32 value, const u32 acts_on[LITEPCIE_WAYS])

@@ -110,7 +110,6 @@ bool litepcie_dma_progress(struct litepcie_way *way)
 	return news > 0 || (news < 0 && READ_ONCE(way->error));
 }
 
-/* Wake the threads that wait for this DMA direction, and signal its eventfd. */
 void litepcie_dma_news(struct litepcie_way *way)
 {
 	unsigned long flags;

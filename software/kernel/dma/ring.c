@@ -30,7 +30,6 @@ size_t litepcie_chunk_bytes(const struct litepcie_ring *ring)
 	return PAGE_SIZE << ring->chunk_order;
 }
 
-/* Returns the page with byte @offset of the ring, which must be below litepcie_ring_bytes(). */
 struct page *litepcie_ring_page(const struct litepcie_ring *ring, size_t offset)
 {
 	return ring->chunk[offset / litepcie_chunk_bytes(ring)].page +
@@ -42,7 +41,6 @@ static size_t buffer_offset(const struct litepcie_ring *ring, u32 buffer)
 	return (size_t)buffer * ring->geometry.size;
 }
 
-/* Returns the kernel's address of buffer number @buffer, whose bytes are contiguous there. */
 void *litepcie_ring_buffer(const struct litepcie_ring *ring, u32 buffer)
 {
 	return page_address(litepcie_ring_page(ring, buffer_offset(ring, buffer)));
@@ -75,10 +73,7 @@ void litepcie_ring_for_cpu(struct litepcie_ring *ring, u32 buffer)
 	spin_unlock(&ring->lock);
 }
 
-/*
- * Let the card use a buffer again after the processor has copied from or to it: call dma_sync_*()
- * if the ring needs that and is mapped.  Takes ring->lock, so no interrupt handler may call this.
- */
+/* Undo litepcie_ring_for_cpu(), with the same rules: let the card use the buffer again. */
 void litepcie_ring_for_card(struct litepcie_ring *ring, u32 buffer)
 {
 	if (!ring->needs_sync)
@@ -90,10 +85,7 @@ void litepcie_ring_for_card(struct litepcie_ring *ring, u32 buffer)
 	spin_unlock(&ring->lock);
 }
 
-/*
- * Unmap the ring from the card, which must not access the ring any more.  The ring keeps its pages.
- * Does nothing for a ring that is not mapped.
- */
+/* Unmap the ring, if it is mapped, from the card, which must not access it any more. */
 void litepcie_ring_unmap(struct litepcie_ring *ring)
 {
 	struct device *dev;

@@ -28,16 +28,12 @@
  * Unless the program asks for another geometry, a ring has that of LitePCIe: 256 buffers of 8 KiB.
  */
 struct litepcie_geometry {
-	/* bytes of each buffer of the ring: a power of two */
-	u32	size;
-	u32	count;		/* number of buffers in the ring */
+	u32	size;		/* bytes of a buffer: a power of two */
+	u32	count;
 	u32	per_interrupt;	/* number of buffers from one interrupt of the card to the next */
-	/* how the driver learns how many buffers the card has finished: a LITEPCIE_MODE_ value */
-	u32	mode;
-	/* period in us of the timer that asks the card in adaptive and poll mode; else 0 */
-	u32	interval_us;
-	/* flags of the ring: the bitwise OR of LITEPCIE_RING_ values */
-	u32	flags;
+	u32	mode;		/* LITEPCIE_MODE_ */
+	u32	interval_us;	/* period of the timer in adaptive and poll mode; else 0 */
+	u32	flags;		/* LITEPCIE_RING_ */
 };
 
 #define LITEPCIE_GEOMETRY_DEFAULT \
@@ -54,12 +50,9 @@ struct litepcie_chunk {
 struct litepcie_ring {
 	struct kref			kref;
 	struct litepcie_geometry	geometry;
-	/*
-	 * lock: protects @dev; dma_sync_*() is called with it held, so never for an unmapped ring
-	 */
+	/* protects @dev; dma_sync_*() is called with it held, so never for an unmapped ring */
 	spinlock_t			lock;
-	/* the card's PCI device, for whose DMA the ring is mapped; NULL: it is not mapped */
-	struct device			*dev;
+	struct device			*dev;	/* NULL: the ring is not mapped for the card */
 	enum dma_data_direction		direction;
 	/* dma_sync_*() is needed before and after the card's DMA: see litepcie_needs_sync() */
 	bool				needs_sync;

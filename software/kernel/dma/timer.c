@@ -92,20 +92,14 @@ void litepcie_timer_start(struct litepcie_way *way)
 		cause_on(way);
 }
 
-/*
- * Switch off the interrupt cause and the timer of a run that ends.  Called after way->run has been
- * cleared.  When this function returns, the timer is off and the cause is disabled.
- */
+/* Undo litepcie_timer_start() for a run that ends, after way->run has been cleared. */
 void litepcie_timer_stop(struct litepcie_way *way)
 {
 	hrtimer_cancel(&way->timer);
 	litepcie_cause_enable(litepcie_of(way), way->cause, false);
 }
 
-/*
- * In adaptive mode: switch the interrupt cause off and the timer on.  The interrupt handler calls
- * this before it asks the card for progress.
- */
+/* In adaptive mode: the timer takes over, before the interrupt handler asks for progress. */
 void litepcie_timer_interrupt(struct litepcie_way *way)
 {
 	unsigned long flags;

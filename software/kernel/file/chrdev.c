@@ -235,7 +235,6 @@ static int make_allowances(struct litepcie_chan *chan)
 	return 0;
 }
 
-/* Free a channel whose last reference was put, and all resources allocated for it so far. */
 static void chan_release(struct device *dev)
 {
 	struct litepcie_chan *chan = container_of(dev, struct litepcie_chan, dev);
@@ -345,7 +344,6 @@ struct litepcie_chan *litepcie_chan_alloc(struct litepcie *card)
 	return chan;
 }
 
-/* Make the channel's device node, after which programs may open it.  Returns 0 or -errno. */
 int litepcie_chan_add(struct litepcie_chan *chan)
 {
 	return cdev_device_add(&chan->cdev, &chan->dev);

@@ -108,7 +108,6 @@ static int ioctl_reader(struct litepcie_file *file, void *argument)
 	return run(file, LITEPCIE_WAY_H2C, reader->enable, &reader->hw_count, &reader->sw_count);
 }
 
-/* Fill in mmap() offset, buffer size and buffer count of the two rings that @file would map. */
 static int ioctl_mmap_info(struct litepcie_file *file, void *argument)
 {
 	struct litepcie_ioctl_mmap_dma_info *info = argument;

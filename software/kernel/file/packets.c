@@ -106,10 +106,6 @@ int litepcie_packet_write(struct litepcie_run *run, struct iov_iter *from)
 
 /* c2h: packets that read() returns ---------------------------------------- */
 
-/*
- * c2h: get the length in bytes and the record's flags of the buffer that read() returns next.
- * Returns -ECANCELED if the run is over.
- */
 static int get_end(const struct litepcie_run *run, u32 *bytes, u32 *flags)
 {
 	struct litepcie_way *way = run->way;

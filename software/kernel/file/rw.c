@@ -26,14 +26,10 @@
 /* State of one read() or write() in a loop, which another thread may stop. */
 struct run {
 	struct litepcie_way	*way;
-	/* open file of the call */
 	struct litepcie_file	*file;
-	/* value of way->generation at the start of the call, which changes when the loop ends */
-	unsigned int		generation;
-	/* ring of the loop; while the call copies, it holds a reference to the ring */
-	struct litepcie_ring	*ring;
-	/* number of buffers that this call has lost, because the card went past them in the ring */
-	u64			lost;
+	unsigned int		generation;	/* of @way; another one: the loop has ended */
+	struct litepcie_ring	*ring;	/* the call holds a reference while it copies */
+	u64			lost;	/* buffers that the card overtook in this call */
 };
 
 static bool nonblocking(const struct kiocb *iocb)
@@ -56,7 +52,6 @@ static bool has_room(const struct litepcie_way *way)
 	return way->sw_count - way->hw_count < READ_ONCE(way->margin);
 }
 
-/* Returns true if the direction runs as a loop, of which @run then notes the generation. */
 static bool run_begin(struct run *run, struct litepcie_way *way, struct litepcie_file *file)
 {
 	bool loop;
@@ -88,7 +83,6 @@ static int run_error(const struct run *run)
 	return owner == run->file ? 0 : -EBUSY;
 }
 
-/* Returns true if read() or write() need not wait: a buffer is ready, or the call must fail. */
 static bool is_ready(const struct run *run)
 {
 	struct litepcie_way *way = run->way;

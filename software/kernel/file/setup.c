@@ -34,7 +34,7 @@ static bool is_sound(const struct litepcie_way *way, const struct litepcie_ring_
  * Give the direction a ring with the buffers that @setup describes.  If @memory is not NULL, the
  * ring lies in this memory of the process, and on success @memory belongs to the ring.  After an
  * error @memory still belongs to the caller.  If @memory is NULL, the driver allocates the ring's
- * memory.  Needs litepcie_enter().
+ * memory.
  */
 static int set_up(struct litepcie_way *way, struct litepcie_file *file,
 		  const struct litepcie_ring_setup *setup, struct litepcie_memory *memory)
@@ -51,7 +51,6 @@ static int set_up(struct litepcie_way *way, struct litepcie_file *file,
 	return litepcie_owner_setup(way, file, &geometry, memory);
 }
 
-/* LITEPCIE_IOCTL_RING_SETUP: make a ring in memory of the driver.  Needs litepcie_enter(). */
 int litepcie_setup_ring(struct litepcie_file *file, void *argument)
 {
 	const struct litepcie_ring_setup *setup = argument;
@@ -126,7 +125,6 @@ static int set_event(struct litepcie_file *file, struct litepcie_way *way,
 	return err;
 }
 
-/* LITEPCIE_IOCTL_EVENT: set the eventfd of a direction, or of the user's logic. */
 int litepcie_setup_event(struct litepcie_file *file, void *argument)
 {
 	const struct litepcie_event *event = argument;

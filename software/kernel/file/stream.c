@@ -122,7 +122,6 @@ void litepcie_stream_move(const struct litepcie_run *run, s64 bytes)
 	spin_unlock_irq(&run->way->wait.lock);
 }
 
-/* Set @warned of struct litepcie_stream: for which bad data the program has got an error. */
 void litepcie_stream_warn(const struct litepcie_run *run, u64 warned)
 {
 	lockdep_assert_held(&run->way->io);
@@ -282,7 +281,6 @@ bool litepcie_stream_is_over(const struct litepcie_run *run)
 	       litepcie_is_gone(litepcie_of(way));
 }
 
-/* Returns the error (-errno) for a read() or write() whose run is over. */
 int litepcie_stream_reason(const struct litepcie_run *run)
 {
 	struct litepcie_way *way = run->way;

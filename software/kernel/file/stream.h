@@ -15,12 +15,9 @@
 /* State of one read() or write() in a run of the direction, which another thread may stop. */
 struct litepcie_run {
 	struct litepcie_way	*way;
-	/* ring of the run, to which this read() or write() holds a reference */
-	struct litepcie_ring	*ring;
-	/* value of way->generation at the start of the call, which changes when the run ends */
-	unsigned int		generation;
-	/* value of way->ends in this run */
-	struct litepcie_ends	ends;
+	struct litepcie_ring	*ring;	/* the call holds a reference to it */
+	unsigned int		generation;	/* of @way; another one: the run has ended */
+	struct litepcie_ends	ends;	/* of @way in this run */
 	/*
 	 * h2c: length in bytes of the packet, which is sent once the ring has room for all of it;
 	 * 0: packets are off

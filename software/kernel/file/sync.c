@@ -102,10 +102,7 @@ static bool is_fetched(const struct litepcie_run *run, u64 *rest)
 	return fetched;
 }
 
-/*
- * Ask the card for progress, since the last descriptor may have ended without an interrupt.  If the
- * card has made progress, wake the waiting threads.
- */
+/* Ask the card for progress, since the last descriptor may have ended without an interrupt. */
 static void look(struct litepcie_way *way)
 {
 	if (litepcie_enter(litepcie_of(way)))
