@@ -100,8 +100,8 @@ GUEST_DRIVER = ("driver", "kernels", "library", "utility", "stock", "cost")
 @pytest.mark.parametrize(
     ("file", "expected"),
     [
-        ("software/kernel/dma/dma.c", {*GUEST_DRIVER, "long"}),
-        ("software/tools/litepcie_util/cmd_info.c", {"utility"}),
+        ("software/kernel/dma/dma.c", {*GUEST_DRIVER, "planted", "long"}),
+        ("software/tools/litepcie_util/cmd_info.c", {"planted", "utility"}),
         ("bringup/jtag/spi_proxy.py", {"programming", "netlist"}),
         ("sim/differential/compare.py", {"models"}),
         ("sim/test/link/test_fault_campaign.py", {"faults"}),

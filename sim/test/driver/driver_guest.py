@@ -112,24 +112,30 @@ def kernels() -> list[str | None]:
     return found
 
 
-@functools.cache
-def program(name: str):
-    """Build the static test program `name` from NAME.c and NAME_*.c in software/kernel/test, or
-    from all sources of the folder NAME there; returns its path."""
-    out = ROOT / "build" / "software" / "kernel-test"
+def compile_program(name: str, software, out):
+    """Build the static test program `name` from NAME.c and NAME_*.c in the folder kernel/test of
+    `software`, or from all sources of the folder NAME there. Returns the program's path, which is
+    in `out`."""
+    programs = software / "kernel" / "test"
     out.mkdir(parents=True, exist_ok=True)
     command = ["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Werror"]
     # Programs include calls.h, sources of the driver like card.h, and its ABI, uapi/litepcie.h.
-    folders = (PROGRAMS / "include", PROGRAMS, driver.OURS, driver.UAPI.parent)
+    folders = (programs / "include", programs, software / "kernel", software)
     command += [f"-I{folder}" for folder in folders]
-    sources = [*PROGRAMS.glob(f"{name}.c"), *sorted(PROGRAMS.glob(f"{name}_*.c"))]
-    sources += sorted((PROGRAMS / name).glob("*.c"))
+    sources = [*programs.glob(f"{name}.c"), *sorted(programs.glob(f"{name}_*.c"))]
+    sources += sorted((programs / name).glob("*.c"))
     # The program gets its name only when it is complete, since another test may run or build it
     # meanwhile.
     staged = out / f"{name}.{os.getpid()}"
     command += ["-static", "-pthread", "-o", str(staged), *map(str, sources)]
     subprocess.run(command, check=True)
     return staged.replace(out / name)
+
+
+@functools.cache
+def program(name: str):
+    """Build the test program `name` of the driver, as compile_program() does; returns its path."""
+    return compile_program(name, ROOT / "software", ROOT / "build" / "software" / "kernel-test")
 
 
 def importer(kernel=None):

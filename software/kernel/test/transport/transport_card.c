@@ -116,6 +116,7 @@ u32 readl(const u8 *address)
 
 	if (gone)
 		return ~0u;
+	device->posted = false;		/* a read is answered after all writes before it */
 	switch (at) {
 	case VIRTIO_MMIO_MAGIC_VALUE: return device->magic;
 	case VIRTIO_MMIO_VERSION: return device->version;
@@ -159,6 +160,7 @@ static void make_ready(struct made_device *device, u32 value)
 		     "a queue is ready before its interrupt is");
 	}
 	queue->ready = value;
+	device->posted = !value;
 }
 
 static void half(u64 *value, u32 upper, u32 word)

@@ -40,6 +40,7 @@ struct made_device {
 	u32	reset_takes;
 	u32	resetting;	/* number of reads of the status until the present reset ends */
 	u16	used;		/* used index of queue 1 at the end of the last reset */
+	bool	posted;		/* a write that switches a queue off may still be on its way */
 };
 
 struct made_irq {

@@ -83,9 +83,11 @@ struct virtqueue *vring_create_virtqueue(unsigned int index, unsigned int num, u
 
 void vring_del_virtqueue(struct virtqueue *vq)
 {
-	struct made_queue *queue = &made[vq->vdev->id.device == VIRTIO_ID_CONSOLE].queue[vq->index];
+	struct made_device *device = &made[vq->vdev->id.device == VIRTIO_ID_CONSOLE];
 
-	need(!queue->ready || gone || master_off, "a ring is freed while the card may use it");
+	need(!device->queue[vq->index].ready || gone || master_off,
+	     "a ring is freed while the card may use it");
+	need(!device->posted || gone, "a ring is freed before the card knows that it is off");
 	live_queues--;
 	free(vq->memory);
 	memory_give(vq);
