@@ -35,13 +35,14 @@ static bool is_captures(const struct litepcie *card, u32 cause)
  * The function is not inlined: while only one cause is enabled this function is not called, and the
  * handler is shorter without its code.
  */
-static noinline void look_at_memory(struct litepcie *card, int irq, u32 causes, u32 others)
+static noinline void poll_memory(struct litepcie *card, int irq, u32 causes, u32 others)
 {
 	struct litepcie_way *way;
 
 	litepcie_virtio_interrupt(card, irq, causes | (others & card->virtio_queues));
 	for (unsigned int n = 0; (way = litepcie_nth_way(card, n)); n++)
-		if (READ_ONCE(way->told) && others & BIT(way->cause) && litepcie_dma_progress(way))
+		if (READ_ONCE(way->reports) && others & BIT(way->cause) &&
+		    litepcie_dma_progress(way))
 			litepcie_dma_news(way);
 	if (card->capture && others & BIT(card->capture->cause))
 		litepcie_capture_interrupt(card);
@@ -86,7 +87,7 @@ static irqreturn_t litepcie_interrupt(int irq, void *data)
 	if (causes)
 		writel(causes, card->irq_clear);
 	if (others || causes & card->virtio_causes) {
-		look_at_memory(card, irq, causes, others);
+		poll_memory(card, irq, causes, others);
 		causes &= ~card->virtio_causes;
 	}
 	while (causes) {

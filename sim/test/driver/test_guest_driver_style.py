@@ -33,7 +33,7 @@ LIBRARY = driver.OURS.parent / "liblitepcie"
 # Regular expressions for accesses to `buffers`, a count in struct litepcie_status_way: all
 # accesses, those of the driver with the right memory order, and those of the library.
 BUFFERS = re.compile(r"(?:->|\.)buffers\b")
-RELEASE = re.compile(r"(?:smp_store_release|litepcie_load_told)\(&[^,;]*?(?:->|\.)buffers[,)]")
+RELEASE = re.compile(r"(?:smp_store_release|litepcie_load_reported)\(&[^,;]*?(?:->|\.)buffers[,)]")
 ACQUIRE = re.compile(r"__atomic_load_n\(&[^,;]*(?:->|\.)buffers,\s*__ATOMIC_ACQUIRE\)")
 
 

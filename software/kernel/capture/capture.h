@@ -137,7 +137,7 @@ litepcie_queue_after(struct litepcie_capture_queue *queue)
 
 static inline u64 litepcie_capture_position(const struct litepcie_capture_queue *queue)
 {
-	return litepcie_load_told(&queue->status->position);
+	return litepcie_load_reported(&queue->status->position);
 }
 
 /* Functions of capture_registers.c: registers of the block and of its queues */
@@ -167,7 +167,7 @@ const struct litepcie_block *litepcie_capture_find_net(struct litepcie *card);
  */
 struct litepcie_patience {
 	unsigned long	since;	/* jiffies when the wait began, or the last progress was seen */
-	unsigned int	looks;	/* number of reads of the block's status register since @since */
+	unsigned int	polls;	/* number of reads of the block's status register since @since */
 };
 
 void litepcie_be_patient(struct litepcie_patience *patience);

@@ -18,11 +18,11 @@
 #define POLL_US			10
 /*
  * The capture block counts as stuck if it has made no progress for STUCK jiffies and for
- * STUCK_LOOKS reads of its status.  The reads are counted because a virtual machine may be paused
+ * STUCK_POLLS reads of its status.  The reads are counted because a virtual machine may be paused
  * for longer than STUCK.
  */
 #define STUCK			msecs_to_jiffies(40 * LITEPCIE_LONGEST_READ_US / USEC_PER_MSEC)
-#define STUCK_LOOKS		500
+#define STUCK_POLLS		500
 
 /* Registers that all queues share ----------------------------------------- */
 
@@ -178,11 +178,11 @@ void litepcie_be_patient(struct litepcie_patience *patience)
 
 /*
  * Call this after each read of the block's status that shows no progress.  Returns true once the
- * wait has lasted STUCK jiffies and STUCK_LOOKS such reads.
+ * wait has lasted STUCK jiffies and STUCK_POLLS such reads.
  */
 bool litepcie_is_stuck(struct litepcie_patience *patience)
 {
-	return ++patience->looks > STUCK_LOOKS && time_after(jiffies, patience->since + STUCK);
+	return ++patience->polls > STUCK_POLLS && time_after(jiffies, patience->since + STUCK);
 }
 
 /*

@@ -21,7 +21,7 @@ static void catch_up(struct litepcie_way *way)
 	struct litepcie_held *held = &way->held;
 	bool news = litepcie_dma_progress(way);
 
-	if (way->told && way->id == LITEPCIE_WAY_C2H) {
+	if (way->reports && way->id == LITEPCIE_WAY_C2H) {
 		spin_lock_irq(&way->wait.lock);
 		while (held->done < held->advanced && litepcie_notices_ended(way, held->done))
 			WRITE_ONCE(held->done, held->done + 1);

@@ -83,7 +83,7 @@ struct litepcie_way {
 	u32			in_flight;
 	bool			tells_taken;	/* h2c: the card has LITEPCIE_DMA_ENABLE_TAKEN */
 	/* true: in this run the card writes its progress (the status line) to host memory */
-	bool			told;
+	bool			reports;
 	void __iomem		*moderation;	/* register; NULL: the card has none */
 
 	/*
@@ -97,10 +97,10 @@ struct litepcie_way {
 	 */
 	struct mutex		io;
 	/*
-	 * lock: protects the fields from @owner to @ends, @told, the fields @ring and @ends of open
-	 * files, and the hand-over of buffers to the card.  A start and a stop of the direction
-	 * hold it.  @ring and @told do not change during a run.  So code with wait.lock held may
-	 * read @ring if @run or @generation shows that the run goes on.  @owner and @told may be
+	 * lock: protects the fields from @owner to @ends, @reports, the fields @ring and @ends of
+	 * open files, and the hand-over of buffers to the card.  A start and a stop of the
+	 * direction hold it.  @ring and @reports do not change during a run.  So code with wait.lock held may
+	 * read @ring if @run or @generation shows that the run goes on.  @owner and @reports may be
 	 * read without a lock, and are then perhaps those of the run before.
 	 */
 	struct mutex		mutex;
@@ -203,7 +203,7 @@ static inline struct litepcie *litepcie_of(struct litepcie_way *way)
  * Load a 64-bit word that the card writes to host memory.  Loads that follow this call see all that
  * the card has written before that word.
  */
-static inline u64 litepcie_load_told(const __le64 *word)
+static inline u64 litepcie_load_reported(const __le64 *word)
 {
 	__le64 value = READ_ONCE(*word);
 

@@ -62,10 +62,10 @@ static int lose(struct litepcie_way *way)
  * function.  So the position is loaded before the count: the position then never includes a buffer
  * that the count lacks.
  */
-static int look_at_line(struct litepcie_way *way)
+static int read_line(struct litepcie_way *way)
 {
-	u64 position = litepcie_load_told(&way->status->position);
-	u64 done = litepcie_load_told(&way->status->buffers);
+	u64 position = litepcie_load_reported(&way->status->position);
+	u64 done = litepcie_load_reported(&way->status->buffers);
 
 	if (unlikely(done > way->held.advanced))
 		return lose(way);
@@ -93,8 +93,8 @@ int litepcie_held_update(struct litepcie_way *way)
 	u64 done;
 
 	lockdep_assert_held(&way->wait.lock);
-	if (way->told)
-		return look_at_line(way);
+	if (way->reports)
+		return read_line(way);
 	count = readl(status);
 	/* Either the root port has given up the read, or 2^32 - 1 is the count: read again. */
 	if (unlikely(count == ~0u)) {

@@ -195,7 +195,7 @@ void litepcie_notices_start(struct litepcie_way *way, u32 flush_us)
 
 	lockdep_assert_held(&way->mutex);
 
-	WRITE_ONCE(way->told, true);
+	WRITE_ONCE(way->reports, true);
 	clear_line(way);
 	if (way->id == LITEPCIE_WAY_C2H) {
 		memset(notices->records, 0, litepcie_notices_bytes(notices));
@@ -219,9 +219,9 @@ void litepcie_notices_stop(struct litepcie_way *way, bool live)
 {
 	lockdep_assert_held(&way->mutex);
 
-	if (!way->told)
+	if (!way->reports)
 		return;
-	WRITE_ONCE(way->told, false);
+	WRITE_ONCE(way->reports, false);
 	set_control(&way->chan->notices, control_of(way), 0, live);
 	clear_line(way);
 }
@@ -251,7 +251,7 @@ bool litepcie_notices_ended(const struct litepcie_way *way, u64 number)
 	const struct litepcie_notices *notices = &way->chan->notices;
 	const struct litepcie_record *record = &notices->records[number & (notices->entries - 1)];
 
-	return litepcie_load_told(&record->sequence) == number + 1;
+	return litepcie_load_reported(&record->sequence) == number + 1;
 }
 
 /*

@@ -126,7 +126,7 @@ void litepcie_dma_news(struct litepcie_way *way)
  */
 void litepcie_dma_ask(struct litepcie_way *way)
 {
-	if (way->told && readl(way->regs + LITEPCIE_DMA_GROUP_TABLE_LOOP_STATUS) == ~0u)
+	if (way->reports && readl(way->regs + LITEPCIE_DMA_GROUP_TABLE_LOOP_STATUS) == ~0u)
 		litepcie_check_lost(litepcie_of(way));
 	if (litepcie_dma_progress(way))
 		litepcie_dma_news(way);

@@ -35,7 +35,7 @@ static void cause_on(struct litepcie_way *way)
  * Start the timer, unless the direction has been stopped.  wait.lock is taken, since an interrupt
  * on another processor may start the same timer, even while the timer's callback runs.
  */
-static void look_later(struct litepcie_way *way)
+static void poll_later(struct litepcie_way *way)
 {
 	unsigned long flags;
 
@@ -50,7 +50,7 @@ static void look_later(struct litepcie_way *way)
  * the kernel allows only if nothing but the callback starts the timer.  In this driver an interrupt
  * may start the timer, too.
  */
-static enum hrtimer_restart look(struct hrtimer *timer)
+static enum hrtimer_restart poll_card(struct hrtimer *timer)
 {
 	struct litepcie_way *way = container_of(timer, struct litepcie_way, timer);
 	bool news = litepcie_dma_progress(way), behind;
@@ -62,7 +62,7 @@ static enum hrtimer_restart look(struct hrtimer *timer)
 		 * interrupt, so ask the card again.  If the card writes a status line, that write
 		 * may still be under way.  So the card's register is compared with the line.
 		 */
-		behind = way->told && litepcie_held_is_behind(way);
+		behind = way->reports && litepcie_held_is_behind(way);
 		news = litepcie_dma_progress(way);
 		if (!news && !behind)
 			return HRTIMER_NORESTART;
@@ -70,13 +70,13 @@ static enum hrtimer_restart look(struct hrtimer *timer)
 	}
 	if (news)
 		litepcie_dma_news(way);
-	look_later(way);
+	poll_later(way);
 	return HRTIMER_NORESTART;
 }
 
 void litepcie_timer_init(struct litepcie_way *way)
 {
-	hrtimer_setup(&way->timer, look, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
+	hrtimer_setup(&way->timer, poll_card, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
 }
 
 /*

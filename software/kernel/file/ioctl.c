@@ -243,7 +243,7 @@ static int ioctl_counts(struct litepcie_file *file, void *argument)
 		.way		= counts->way,
 		.hardware	= way->hw_count,
 		.advanced	= way->status->advanced,
-		.position	= way->told ? way->held.position :
+		.position	= way->reports ? way->held.position :
 					      le64_to_cpu(way->status->position),
 		.run		= way->run,
 		.error		= way->error,

@@ -117,7 +117,7 @@ static int get_end(const struct litepcie_run *run, u32 *bytes, u32 *flags)
 	spin_lock_irq(&way->wait.lock);
 	if (way->generation != run->generation)
 		err = -ECANCELED;
-	else if (way->told)
+	else if (way->reports)
 		litepcie_notices_read(way, way->stream.at >> ilog2(size), bytes, flags);
 	spin_unlock_irq(&way->wait.lock);
 	/* The driver does not trust the card's length: no byte beyond the buffer is copied. */

@@ -168,7 +168,7 @@ static void give_back(struct litepcie_way *way)
 		div_u64_rem(way->held.advanced, geometry->count, &buffer);
 		litepcie_ring_for_card(way->ring, buffer);
 		litepcie_held_append(way, (u64)buffer * geometry->size, geometry->size, true,
-				     way->told);
+				     way->reports);
 	}
 }
 

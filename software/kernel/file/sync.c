@@ -103,7 +103,7 @@ static bool is_fetched(const struct litepcie_run *run, u64 *rest)
 }
 
 /* Ask the card for progress, since the last descriptor may have ended without an interrupt. */
-static void look(struct litepcie_way *way)
+static void poll_card(struct litepcie_way *way)
 {
 	if (litepcie_enter(litepcie_of(way)))
 		return;
@@ -146,7 +146,7 @@ static int drain(const struct litepcie_run *run, unsigned long timeout, bool clo
 	while (!err && !((fetched = is_fetched(run, &rest)) && (!closing || is_taken(way)))) {
 		if (litepcie_stream_bytes(run) || !rest)
 			err = litepcie_stream_hand_over(run, !way->in_flight);
-		look(way);
+		poll_card(way);
 		if (!err && litepcie_stream_is_over(run))
 			err = litepcie_stream_reason(run);
 		if (!err && !closing && signal_pending(current))
@@ -176,7 +176,7 @@ static bool has_failed(const struct litepcie_run *run)
 	u64 errors;
 
 	spin_lock_irq(&way->wait.lock);
-	errors = way->told ? le64_to_cpu(READ_ONCE(way->status->errors)) : 0;
+	errors = way->reports ? le64_to_cpu(READ_ONCE(way->status->errors)) : 0;
 	failed = way->generation == run->generation && errors > way->stream.warned;
 	if (failed)
 		way->stream.warned = errors;

@@ -86,7 +86,7 @@ static u32 readl(const u8 *address)
  * Stands for the load of a word that the card writes. The card may write its status line between
  * any two such loads.
  */
-static u64 litepcie_load_told(const __u64 *word)
+static u64 litepcie_load_reported(const __u64 *word)
 {
 	u64 value = *word;
 
@@ -378,7 +378,7 @@ static void what_is_in_flight_is_the_card_s(void)
 static void a_card_tells_how_far_it_is(u32 id)
 {
 	begin_held(id, 0, LITEPCIE_MODE_INTERRUPT);
-	way->told = true;
+	way->reports = true;
 	need(!advance(DEPTH / 2, 0, NULL), "a call is refused");
 	need(!litepcie_dma_progress(way), "progress is reported before there is any");
 	status.buffers = 3;
@@ -410,7 +410,7 @@ static void a_card_tells_how_far_it_is(u32 id)
 static void records_tell_before_the_line(void)
 {
 	begin_held(LITEPCIE_WAY_C2H, 0, LITEPCIE_MODE_INTERRUPT);
-	way->told = true;
+	way->reports = true;
 	need(!advance(DEPTH / 2, 0, NULL), "a call is refused");
 	way->event = way;
 	recorded = 4;
@@ -437,7 +437,7 @@ static void records_tell_before_the_line(void)
 static void a_position_is_never_ahead_of_its_buffers(u32 id)
 {
 	begin_held(id, 0, LITEPCIE_MODE_INTERRUPT);
-	way->told = true;
+	way->reports = true;
 	need(!advance(DEPTH / 2, 0, NULL), "a call is refused");
 	status.buffers = 0;
 	status.position = 0;

@@ -74,7 +74,7 @@ struct litepcie_chan {
 struct litepcie_way {
 	struct litepcie_chan		*chan;
 	u32				id;
-	bool				told;
+	bool				reports;
 	struct litepcie_ends		ends;
 	u8				*regs;
 	u32				in_flight, run, count, mode;

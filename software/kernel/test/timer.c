@@ -43,7 +43,7 @@ struct litepcie_way {
 	struct hrtimer		timer;
 	struct { bool lock; } wait;
 	unsigned int		run;
-	bool			cause, news, told;
+	bool			cause, news, reports;
 	/*
 	 * true while the register write that enables the interrupt cause is on its way to the card
 	 */
@@ -166,7 +166,7 @@ static bool litepcie_dma_progress(struct litepcie_way *way)
 	bool news;
 
 	step();
-	if (way->told && way->posted)
+	if (way->reports && way->posted)
 		fail("memory is read before the card has got the cause that was switched on");
 	news = seen & 1 && way->run;
 	seen >>= 1;
@@ -219,7 +219,7 @@ static void run_callback(unsigned int mode, unsigned int answers, void (*elsewhe
 		 * as the kernel does, take the timer from its queue before the callback is called
 		 */
 		way.timer.queued = false;
-		if (look(&way.timer) == HRTIMER_RESTART)
+		if (poll_card(&way.timer) == HRTIMER_RESTART)
 			way.timer.queued = true;
 		if (way.run && !way.cause && !way.timer.queued)
 			fail("a running direction will get neither an interrupt nor its timer");
@@ -229,7 +229,7 @@ static void run_callback(unsigned int mode, unsigned int answers, void (*elsewhe
 			fail("the cause is enabled beside the timer, so each event interrupts");
 		if (owed)
 			fail("nobody is told of news");
-		if (way.run && way.told && behind && !way.timer.queued)
+		if (way.run && way.reports && behind && !way.timer.queued)
 			fail("no timer looks for a status line that is on its way");
 		/*
 		 * The stop on the other processor goes on after the callback, since
@@ -260,7 +260,7 @@ int main(void)
 	litepcie_timer_init(&way);
 	for (unsigned int mode = LITEPCIE_MODE_ADAPTIVE; mode <= LITEPCIE_MODE_POLL; mode++)
 		for (unsigned int answers = 0; answers < 16; answers++) {
-			way.told = answers & 4;
+			way.reports = answers & 4;
 			behind = answers & 8;
 			run_callback(mode, answers & 3, interrupt_elsewhere);
 			run_callback(mode, answers & 3, stop_elsewhere);

@@ -106,7 +106,7 @@ struct litepcie_way {
 	u32				id;
 	u8				*regs;
 	u32				cause, in_flight;
-	bool				tells_taken, told, mutex, indexed;
+	bool				tells_taken, reports, mutex, indexed;
 	struct litepcie_file		*owner;
 	struct litepcie_ring		*ring;
 	struct litepcie_ends		ends;

@@ -75,7 +75,7 @@ struct litepcie_way {
 	u32				id;
 	u32				depth, run;
 	int				error;
-	bool				told, mutex;
+	bool				reports, mutex;
 	s64				hw_count, sw_count;
 	struct litepcie_status_way	*status;
 	struct litepcie_file		*owner;

@@ -340,7 +340,7 @@ void writel(u32 value, u8 *address)
 
 /* Stand-ins for the driver's other files ------------------------------------------------------ */
 
-u64 litepcie_load_told(const __le64 *word)
+u64 litepcie_load_reported(const __le64 *word)
 {
 	return *word;
 }

@@ -80,7 +80,7 @@ void tick(void)
 		made.done++;
 		memmove(made.bytes, made.bytes + 1, sizeof(made.bytes) - sizeof(made.bytes[0]));
 		memmove(made.last, made.last + 1, sizeof(made.last) - sizeof(made.last[0]));
-		if (channel.way[LITEPCIE_WAY_H2C].told)
+		if (channel.way[LITEPCIE_WAY_H2C].reports)
 			channel.way[LITEPCIE_WAY_H2C].status->buffers++;
 	}
 	if (made.running && !made.level && made.untaken)
@@ -254,7 +254,7 @@ bool litepcie_dma_progress(struct litepcie_way *way)
 
 void litepcie_dma_ask(struct litepcie_way *way)
 {
-	if (way->told && readl(way->regs + LITEPCIE_DMA_GROUP_TABLE_LOOP_STATUS) == ~0u)
+	if (way->reports && readl(way->regs + LITEPCIE_DMA_GROUP_TABLE_LOOP_STATUS) == ~0u)
 		litepcie_check_lost(litepcie_of(way));
 	litepcie_dma_progress(way);
 }
@@ -266,11 +266,11 @@ void eventfd_ctx_put(struct eventfd_ctx *event) { (void)event; }
 void litepcie_notices_start(struct litepcie_way *way, u32 flush_us)
 {
 	(void)flush_us;
-	way->told = true;
+	way->reports = true;
 }
 
-void litepcie_notices_stop(struct litepcie_way *way, bool on) { (void)on, way->told = false; }
-void litepcie_notices_off(struct litepcie_way *way) { way->told = false; }
+void litepcie_notices_stop(struct litepcie_way *way, bool on) { (void)on, way->reports = false; }
+void litepcie_notices_off(struct litepcie_way *way) { way->reports = false; }
 void litepcie_timer_init(struct litepcie_way *way) { (void)way; }
 void litepcie_timer_start(struct litepcie_way *way) { (void)way; }
 void litepcie_timer_stop(struct litepcie_way *way) { (void)way; }

@@ -179,7 +179,7 @@ struct litepcie_way {
 	u32				id;
 	u8				*regs;
 	u32				cause, depth, in_flight;
-	bool				tells_taken, told, indexed;
+	bool				tells_taken, reports, indexed;
 	struct mutex			io, mutex;
 	struct litepcie_file		*owner;
 	struct litepcie_ring		*ring;
@@ -214,7 +214,7 @@ struct litepcie_file {
 };
 
 #define litepcie_find_way(_file, _id)	(&(_file)->chan->way[_id])
-#define litepcie_load_told(_word)	(*(_word))
+#define litepcie_load_reported(_word)	(*(_word))
 
 u32 readl(const u8 *address);
 void writel(u32 value, u8 *address);
