@@ -81,6 +81,8 @@ class CaptureOptions(TypedDict, total=False):
     by_port   False; True: a frame's port selects its entry of `spread`; False: a hash of its
               addresses does
     timeout   -1: longest wait for a frame in seconds (see the package's docstring)
+    rest      0: longest wait in seconds, in one call, until the card has come to rest or has copied
+              its counts; 0: LITEPCIE_CAPTURE_REST_MS of litepcie_capture.h, negative: for ever
     """
 
     ring: int
@@ -97,6 +99,7 @@ class CaptureOptions(TypedDict, total=False):
     spread: Sequence[int]
     by_port: bool
     timeout: float
+    rest: float
 
 
 @dataclass(frozen=True)
@@ -266,6 +269,7 @@ class Capture(WithBlock):
         spread: Sequence[int] = (),
         by_port: bool = False,
         timeout: float = FOR_EVER,
+        rest: float = 0,
     ) -> None:
         """Prepare a capture, without starting it. The keywords are those of CaptureOptions."""
         self._handle = handle
@@ -281,6 +285,7 @@ class Capture(WithBlock):
             net=net,
             link_type=link,
             queue=queue,
+            rest_ms=milliseconds(rest),
         )
         self._sorting = (tuple(rules), tuple(spread), by_port)
         self._capture = HANDLE()

@@ -62,6 +62,16 @@ def test_an_interrupt_of_the_user_ends_a_wait(host, card, standin):
         card.wait_user(0.01)
 
 
+@pytest.mark.parametrize(
+    "options, wanted", [({}, 0), ({"rest": 0.25}, 250), ({"rest": 1e-9}, 1), ({"rest": -1}, -1)]
+)
+def test_a_capture_has_its_own_limit_for_a_card_that_does_not_rest(host, options, wanted):
+    """The option `rest` of a capture becomes the library's rest_ms, in which 0 is the library's own
+    limit and -1 no limit.
+    """
+    assert host.Capture(None, **options)._config.rest_ms == wanted
+
+
 def test_the_defaults_are_those_of_the_rule(host):
     """Calls take None as their timeout, which stands for the default. Runs wait for 10 s, and
     captures, whose frames come from others, for ever."""
