@@ -187,6 +187,12 @@ PCAPNG_FILLER      = 0x80004c46
 CAPTURE_SEAL_MAGIC = 0x4c420001
 # Offsets in bytes of a seal's fields. capture/vocabulary/bits.py has their names, in this order.
 CAPTURE_SEAL       = (8, 12, 14, 16, 24, 32, 40, 48, 52)
+# Sizes of a seal in bytes, the second if 8 bytes are left over, and the last of its reasons.
+CAPTURE_SEALS      = {"seal_bytes": 64, "seal_long": 72, "seal_stopped": 2}
+# Offsets in bytes of the words of a capture's status line, which the card writes to host memory.
+CAPTURE_LINE       = {"position": 0, "records": 8, "lost": 16, "time": 24}
+# Offsets in bytes of the parts of a record's block.
+PCAPNG_RECORD_AT   = {"port": 8, "time": 12, "kept": 20, "length": 24, "data": 28}
 # The types of two blocks of older programs, the values of if_tsresol for times in us and in ns,
 # and the least bytes of any block and of a record.
 PCAPNG_OTHERS = {
@@ -214,6 +220,8 @@ PCAPNG_DROPPED     = 4  # Option epb_dropcount of a record: frames lost before i
 IDCODE_KU5P = 0x4a62093
 IDCODES = {"xcku5p": IDCODE_KU5P, "xcku3p": 0x4a63093}
 
+# Bits of a part's BOOTSTS (UG570): it has fallen back to the golden image.
+BOOTSTS = {"fallback": 1 << 1}
 # Words of a bitstream (UG570): the one with which a part begins to take it, the bits of an IDCODE
 # that are the part's revision, and the operation of a packet that writes a register.
 BITSTREAM_SYNC     = 0xaa995566

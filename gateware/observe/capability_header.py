@@ -105,9 +105,14 @@ def c_header():
         "PCAPNG_NAME", "PCAPNG_TSRESOL", "PCAPNG_TSOFFSET", "PCAPNG_FLAGS", "PCAPNG_DROPPED")
     lines += ["", "/* pcapng: older packet types, values of if_tsresol, least bytes of blocks */"]
     lines += _defines("PCAPNG_", numbers.PCAPNG_OTHERS)
-    lines += ["", "/* A seal: the word at MAGIC, offsets of its fields in bytes */"]
+    lines += ["", "/* pcapng: offsets in bytes of the parts of a record's block */"]
+    lines += _defines("PCAPNG_RECORD_AT_", numbers.PCAPNG_RECORD_AT)
+    lines += ["", "/* A seal: the word at MAGIC, byte offsets of its fields, sizes, a reason */"]
     lines += _of_numbers("CAPTURE_SEAL_MAGIC", form="{:#010x}")
     lines += _defines("CAPTURE_SEAL_AT_", capture_bits.SEAL)
+    lines += _defines("CAPTURE_", numbers.CAPTURE_SEALS)
+    lines += ["", "/* Status line of a capture: offsets in bytes of its words */"]
+    lines += _defines("CAPTURE_LINE_", numbers.CAPTURE_LINE)
     lines += ["", "/* Bits of the register control of the pattern generator and checker */"]
     lines += _defines("PATTERN_BIT_", {name: f"(1u << {bit})"
         for name, bit in dma_bits.PATTERN_CONTROL.items()})
@@ -142,6 +147,7 @@ def c_header():
     lines += ["", "/* Most interrupt causes; bytes of a beat; most reads without extended tags */"]
     lines += _defines("", {"causes_max": numbers.MSI_WIDTH})
     lines += _of_numbers("BEAT_BYTES", "SHORT_READ_TAGS")
+    lines += ["", "/* Nanoseconds of a tick of device time */", *_of_numbers("TICK_NS")]
     lines += ["", "/* Size of BAR0 in bytes */", *_of_numbers("BAR0_SIZE", form="{:#x}")]
     lines += ["", "/* DMA records and status lines: bits of control, offsets in bytes */"]
     lines += _defines("RECORDS_CONTROL_", notices.CONTROL)
@@ -159,6 +165,8 @@ def c_header():
     lines += ["", "/* Magic words: unlock the flash's golden image; boot the FPGA from flash */"]
     lines += _defines("", {f"{name}_word": numbers.FLASH_LAYOUT[name]
         for name in ("unlock", "reboot")}, "{:#x}")
+    lines += ["", "/* Register bootsts: the part has fallen back to the golden image */"]
+    lines += _defines("BOOTSTS_", numbers.BOOTSTS, "{:#x}")
     lines += ["", "/* So many last bytes of each image's room in the flash stay erased */"]
     lines += _defines("FLASH_", {"spare": numbers.FLASH_LAYOUT["spare"]})
     lines += ["", "/* Flash: most bytes that a command programs, bytes that one erases */"]

@@ -71,7 +71,7 @@ static_assert(offsetof(struct litepcie_status_way, position) == LITEPCIE_STATUS_
 static_assert(offsetof(struct litepcie_status_way, buffers) == LITEPCIE_STATUS_LINE_BUFFERS);
 static_assert(offsetof(struct litepcie_status_way, errors) == LITEPCIE_STATUS_LINE_ERRORS);
 static_assert(offsetof(struct litepcie_status_way, time) == LITEPCIE_STATUS_LINE_TIME);
-static_assert(offsetof(struct litepcie_capture_status, position) == 0);
-static_assert(offsetof(struct litepcie_capture_status, records) == 8);
-static_assert(offsetof(struct litepcie_capture_status, lost) == 16);
-static_assert(offsetof(struct litepcie_capture_status, time) == 24);
+static_assert(offsetof(struct litepcie_capture_status, position) == LITEPCIE_CAPTURE_LINE_POSITION);
+static_assert(offsetof(struct litepcie_capture_status, records) == LITEPCIE_CAPTURE_LINE_RECORDS);
+static_assert(offsetof(struct litepcie_capture_status, lost) == LITEPCIE_CAPTURE_LINE_LOST);
+static_assert(offsetof(struct litepcie_capture_status, time) == LITEPCIE_CAPTURE_LINE_TIME);

@@ -578,21 +578,23 @@ static __attribute__((noinline, unused)) int litepcie_record_other(
 		}
 		if (length < LITEPCIE_PCAPNG_RECORD_LEAST)
 			return -EBADMSG;
-		kept = litepcie_record_word(block + 20);
+		kept = litepcie_record_word(block + LITEPCIE_PCAPNG_RECORD_AT_KEPT);
 		if (kept > length - LITEPCIE_PCAPNG_RECORD_LEAST)
 			return -EBADMSG;
-		packet->port = litepcie_record_word(block + 8);
-		packet->time_ns = (uint64_t)litepcie_record_word(block + 12) << 32 |
-				  litepcie_record_word(block + 16);
+		packet->port = litepcie_record_word(block + LITEPCIE_PCAPNG_RECORD_AT_PORT);
+		packet->time_ns =
+			(uint64_t)litepcie_record_word(block + LITEPCIE_PCAPNG_RECORD_AT_TIME) << 32 |
+			litepcie_record_word(block + LITEPCIE_PCAPNG_RECORD_AT_TIME + 4);
 		packet->kept = kept;
-		packet->length = litepcie_record_word(block + 24);
-		packet->data = block + 28;
+		packet->length = litepcie_record_word(block + LITEPCIE_PCAPNG_RECORD_AT_LENGTH);
+		packet->data = block + LITEPCIE_PCAPNG_RECORD_AT_DATA;
 		packet->flags = 0;
 		packet->dropped = 0;
 		kept = (kept + 3) & ~3u;
 		/* Up to four bytes behind the data are no options: an end of options or padding. */
 		if (length - LITEPCIE_PCAPNG_RECORD_LEAST > kept + 4 &&
-		    litepcie_record_options(block + 28 + kept, block + length - 4, packet) < 0)
+		    litepcie_record_options(block + LITEPCIE_PCAPNG_RECORD_AT_DATA + kept, block + length - 4,
+					    packet) < 0)
 			return -EBADMSG;
 		*at += length;
 		return 1;
@@ -644,7 +646,7 @@ static inline __attribute__((always_inline)) int litepcie_record_next(
 		return litepcie_record_apart(span, at, packet);
 	length = litepcie_record_word(block + 4);
 	next = *at + length;
-	packet->kept = litepcie_record_word(block + 20);
+	packet->kept = litepcie_record_word(block + LITEPCIE_PCAPNG_RECORD_AT_KEPT);
 	/* If the block's length is too small for the data, @rest wraps to a very large number. */
 	rest = (uint64_t)length - LITEPCIE_PCAPNG_RECORD_LEAST - packet->kept;
 	if (__builtin_expect(rest >= 8, 0))
@@ -653,11 +655,11 @@ static inline __attribute__((always_inline)) int litepcie_record_next(
 		return litepcie_record_apart(span, at, packet);
 	if (__builtin_expect(next > span->bytes, 0))
 		return litepcie_record_apart(span, at, packet);
-	memcpy(&time, block + 12, sizeof(time));
+	memcpy(&time, block + LITEPCIE_PCAPNG_RECORD_AT_TIME, sizeof(time));
 	packet->time_ns = time << 32 | time >> 32;
-	packet->port = litepcie_record_word(block + 8);
-	packet->length = litepcie_record_word(block + 24);
-	packet->data = block + 28;
+	packet->port = litepcie_record_word(block + LITEPCIE_PCAPNG_RECORD_AT_PORT);
+	packet->length = litepcie_record_word(block + LITEPCIE_PCAPNG_RECORD_AT_LENGTH);
+	packet->data = block + LITEPCIE_PCAPNG_RECORD_AT_DATA;
 	packet->flags = 0;
 	packet->dropped = 0;
 	*at = next;

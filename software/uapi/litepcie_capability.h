@@ -337,7 +337,14 @@
 #define LITEPCIE_PCAPNG_BLOCK_LEAST             12
 #define LITEPCIE_PCAPNG_RECORD_LEAST            32
 
-/* A seal: the word at MAGIC, offsets of its fields in bytes */
+/* pcapng: offsets in bytes of the parts of a record's block */
+#define LITEPCIE_PCAPNG_RECORD_AT_PORT          8
+#define LITEPCIE_PCAPNG_RECORD_AT_TIME          12
+#define LITEPCIE_PCAPNG_RECORD_AT_KEPT          20
+#define LITEPCIE_PCAPNG_RECORD_AT_LENGTH        24
+#define LITEPCIE_PCAPNG_RECORD_AT_DATA          28
+
+/* A seal: the word at MAGIC, byte offsets of its fields, sizes, a reason */
 #define LITEPCIE_CAPTURE_SEAL_MAGIC             0x4c420001
 #define LITEPCIE_CAPTURE_SEAL_AT_MAGIC          8
 #define LITEPCIE_CAPTURE_SEAL_AT_QUEUE          12
@@ -348,6 +355,15 @@
 #define LITEPCIE_CAPTURE_SEAL_AT_BYTES          40
 #define LITEPCIE_CAPTURE_SEAL_AT_LOST_RING      48
 #define LITEPCIE_CAPTURE_SEAL_AT_LOST_STAGING   52
+#define LITEPCIE_CAPTURE_SEAL_BYTES             64
+#define LITEPCIE_CAPTURE_SEAL_LONG              72
+#define LITEPCIE_CAPTURE_SEAL_STOPPED           2
+
+/* Status line of a capture: offsets in bytes of its words */
+#define LITEPCIE_CAPTURE_LINE_POSITION          0
+#define LITEPCIE_CAPTURE_LINE_RECORDS           8
+#define LITEPCIE_CAPTURE_LINE_LOST              16
+#define LITEPCIE_CAPTURE_LINE_TIME              24
 
 /* Bits of the register control of the pattern generator and checker */
 #define LITEPCIE_PATTERN_BIT_C2H_GENERATE       (1u << 0)
@@ -425,6 +441,9 @@
 #define LITEPCIE_BEAT_BYTES                     32
 #define LITEPCIE_SHORT_READ_TAGS                32
 
+/* Nanoseconds of a tick of device time */
+#define LITEPCIE_TICK_NS                        4
+
 /* Size of BAR0 in bytes */
 #define LITEPCIE_BAR0_SIZE                      0x20000
 
@@ -456,6 +475,9 @@
 /* Magic words: unlock the flash's golden image; boot the FPGA from flash */
 #define LITEPCIE_UNLOCK_WORD                    0x4e45504f
 #define LITEPCIE_REBOOT_WORD                    0x544f4f42
+
+/* Register bootsts: the part has fallen back to the golden image */
+#define LITEPCIE_BOOTSTS_FALLBACK               0x2
 
 /* So many last bytes of each image's room in the flash stay erased */
 #define LITEPCIE_FLASH_SPARE                    256

@@ -14,7 +14,8 @@ from gateware.test.card.card_bench import APPLICATION, CardBench
 BOOT = numbers.FLASH_LAYOUT["reboot"]
 # The part may skip the 255 bytes before the application, so a reboot begins a page before it.
 START = APPLICATION - 256
-VALID, FALLBACK, BY_REBOOT, TIME_OUT, CRC_ERROR = 1, 2, 4, 1 << 3, 1 << 5
+VALID, BY_REBOOT, TIME_OUT, CRC_ERROR = 1, 4, 1 << 3, 1 << 5
+FALLBACK = numbers.BOOTSTS["fallback"]
 PERIODS = 20  # The watchdog of an application in the tests ends after this many periods of 5.12 us.
 PERIOD_CYCLES = 1280
 

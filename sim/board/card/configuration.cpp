@@ -5,6 +5,7 @@
 #include "card/configuration.hpp"
 
 #include "card/packets.hpp"
+#include "litepcie_capability.h"
 
 namespace lanebox {
 
@@ -12,8 +13,8 @@ namespace {
 
 // Bits of an entry of the register BOOTSTS. It has two entries, of which the newest is in bits 0
 // to 7.
-constexpr uint32_t kValid = 1 << 0, kFallback = 1 << 1, kByReboot = 1 << 2, kTimeOut = 1 << 3,
-                   kIdError = 1 << 4, kCrcError = 1 << 5;
+constexpr uint32_t kValid = 1 << 0, kByReboot = 1 << 2, kTimeOut = 1 << 3, kIdError = 1 << 4,
+                   kCrcError = 1 << 5, kFallback = LITEPCIE_BOOTSTS_FALLBACK;
 
 // Bits of the register TIMER: the watchdog counts while an image runs, or while the part configures
 // itself. The lower bits are the value from which it counts down.

@@ -14,6 +14,7 @@ import time
 import pytest
 
 from bringup.test.bitstream_samples import KU3P, bit_file
+from gateware import numbers
 from sim import artefacts
 from sim.board.process import BoardProcess
 from sim.test.board.board_builds import build_executable, build_gateware
@@ -21,7 +22,7 @@ from sim.test.services.card_contents import APPLICATION, digest, flash_file, sam
 from tools.testing.seeds import each_seed
 
 SECONDS = 300
-FALLBACK = 2  # bit of the register BOOTSTS: the part has fallen back to the golden image
+FALLBACK = numbers.BOOTSTS["fallback"]
 
 
 class Updated:

@@ -43,9 +43,12 @@ struct litepcie_capture_line {
 	uint64_t	time;		/* device time in ns at which the line was written */
 };
 
-_Static_assert(offsetof(struct litepcie_capture_line, records) == 8, "status line");
-_Static_assert(offsetof(struct litepcie_capture_line, lost) == 16, "status line");
-_Static_assert(offsetof(struct litepcie_capture_line, time) == 24, "status line");
+_Static_assert(offsetof(struct litepcie_capture_line, records) == LITEPCIE_CAPTURE_LINE_RECORDS,
+	       "status line");
+_Static_assert(offsetof(struct litepcie_capture_line, lost) == LITEPCIE_CAPTURE_LINE_LOST,
+	       "status line");
+_Static_assert(offsetof(struct litepcie_capture_line, time) == LITEPCIE_CAPTURE_LINE_TIME,
+	       "status line");
 
 struct litepcie_capture;
 

@@ -128,7 +128,7 @@ static void close_mbuf(uint8_t *data, size_t at, size_t end, uint32_t number, ui
 	seals[number] = end - length;
 	frame_block(seal, LITEPCIE_PCAPNG_SEAL, length);
 	set32(seal + 8, 0x4c420001u);
-	set32(seal + 12, number == MBUFS - 1 ? SEAL_STOPPED << 16 : 0);
+	set32(seal + 12, number == MBUFS - 1 ? LITEPCIE_CAPTURE_SEAL_STOPPED << 16 : 0);
 	set64(seal + 16, number);
 	set64(seal + 24, time);
 	set64(seal + 32, made);

@@ -138,8 +138,8 @@ static bool count_packet(struct walk *walk, uint32_t kept, uint32_t length)
 
 static bool take_time(struct walk *walk, const struct block *block, uint32_t interface)
 {
-	uint64_t high = get32(walk, block->data + 12);
-	uint64_t units = high << 32 | get32(walk, block->data + 16);
+	const uint8_t *time = block->data + LITEPCIE_PCAPNG_RECORD_AT_TIME;
+	uint64_t units = (uint64_t)get32(walk, time) << 32 | get32(walk, time + 4);
 	uint64_t ns = nanoseconds(walk->resolutions[interface], units);
 	struct check *check = walk->check;
 
@@ -162,30 +162,32 @@ static bool take_time(struct walk *walk, const struct block *block, uint32_t int
 
 static bool check_packet(struct walk *walk, const struct block *block)
 {
+	const uint8_t *port = block->data + LITEPCIE_PCAPNG_RECORD_AT_PORT;
 	bool old = block->type == LITEPCIE_PCAPNG_OLD_PACKET;
-	uint32_t interface, kept;
+	uint32_t interface, kept, room;
 	uint64_t lost = walk->check->lost;
 
 	if (block->length < LITEPCIE_PCAPNG_RECORD_LEAST)
-		return broken(walk, block->offset, "a packet's block has 32 bytes or more, not %u",
-			      block->length);
-	interface = old ? get16(walk, block->data + 8) : get32(walk, block->data + 8);
-	kept = get32(walk, block->data + 20);
+		return broken(walk, block->offset, "a packet's block has %u bytes or more, not %u",
+			      LITEPCIE_PCAPNG_RECORD_LEAST, block->length);
+	interface = old ? get16(walk, port) : get32(walk, port);
+	kept = get32(walk, block->data + LITEPCIE_PCAPNG_RECORD_AT_KEPT);
+	room = block->length - LITEPCIE_PCAPNG_RECORD_LEAST;
 	if (interface >= walk->interfaces)
 		return broken(walk, block->offset, "the packet is of interface %u, but the section "
 			      "has %u", interface, walk->interfaces);
-	if (kept > block->length - 32)
+	if (kept > room)
 		return broken(walk, block->offset, "the packet has %u bytes, but its block has "
-			      "room for %u", kept, block->length - 32);
+			      "room for %u", kept, room);
 	if (!take_time(walk, block, interface) ||
-	    !each_option(walk, block, 28 + ((kept + 3) & ~3u), block->length - 4,
-			 old ? ignore : take_drops))
+	    !each_option(walk, block, LITEPCIE_PCAPNG_RECORD_AT_DATA + ((kept + 3) & ~3u),
+			 block->length - 4, old ? ignore : take_drops))
 		return false;
 	if (walk->check->ours && walk->closing)
 		return broken(walk, block->offset, "a packet behind a filler: fillers end an MBUF");
 	if (walk->check->lost < lost)
 		return broken(walk, block->offset, "the drop counts are more than 2^64");
-	return count_packet(walk, kept, get32(walk, block->data + 24));
+	return count_packet(walk, kept, get32(walk, block->data + LITEPCIE_PCAPNG_RECORD_AT_LENGTH));
 }
 
 static bool check_simple(struct walk *walk, const struct block *block)

@@ -11,12 +11,8 @@
 #include "check_walk.h"
 
 #define FILLER_MOST	4096u
-#define SEAL_BYTES	64u
-#define SEAL_LONG	72u	/* bytes of a seal that also covers 8 bytes, too few for a filler */
-#define SEAL_STOPPED	2u	/* reason of a seal: the recording was stopped */
 #define SEAL(_block, _field)	((_block)->data + LITEPCIE_CAPTURE_SEAL_AT_##_field)
 #define UNIT		8u	/* the length of each block is a multiple of 8 bytes */
-#define FRAME_NS	4u	/* the card loses one frame at most in a cycle of 4 ns */
 /* A seal's counts may include this many frames that came after the time in the seal. */
 #define FRAMES_SLACK	1024u
 
@@ -86,7 +82,8 @@ static bool check_counts(struct walk *walk, const struct block *block)
 			      (unsigned long long)number, (unsigned long long)walk->bytes);
 	if (!check->mbufs)
 		check->first_mbuf = number;
-	walk->most_lost = (time - walk->seal_time) / FRAME_NS + FRAMES_SLACK;
+	/* The card loses one frame at most in a cycle, a tick of its time. */
+	walk->most_lost = (time - walk->seal_time) / LITEPCIE_TICK_NS + FRAMES_SLACK;
 	walk->seal_number = number;
 	walk->seal_time = time;
 	walk->seal_records = records;
@@ -135,8 +132,11 @@ static bool check_losses(struct walk *walk, const struct block *block)
 
 bool check_seal(struct walk *walk, const struct block *block)
 {
-	if (block->length != SEAL_BYTES && block->length != SEAL_LONG)
-		return broken(walk, block->offset, "a seal has 64 or 72 bytes, not %u",
+	/* A long seal also covers 8 bytes, which are too few for a filler. */
+	if (block->length != LITEPCIE_CAPTURE_SEAL_BYTES &&
+	    block->length != LITEPCIE_CAPTURE_SEAL_LONG)
+		return broken(walk, block->offset, "a seal has %u or %u bytes, not %u",
+			      LITEPCIE_CAPTURE_SEAL_BYTES, LITEPCIE_CAPTURE_SEAL_LONG,
 			      block->length);
 	if (get32(walk, SEAL(block, MAGIC)) != LITEPCIE_CAPTURE_SEAL_MAGIC)
 		return broken(walk, block->offset, "the seal begins with 0x%08x, not 0x%08x",
@@ -144,7 +144,7 @@ bool check_seal(struct walk *walk, const struct block *block)
 	if (!check_place(walk, block) || !check_counts(walk, block) || !check_losses(walk, block))
 		return false;
 	walk->check->mbufs++;
-	walk->check->stopped = get16(walk, SEAL(block, REASON)) == SEAL_STOPPED;
+	walk->check->stopped = get16(walk, SEAL(block, REASON)) == LITEPCIE_CAPTURE_SEAL_STOPPED;
 	walk->end = block->offset + block->length;
 	walk->records = walk->bytes = 0;
 	walk->closing = false;

@@ -55,17 +55,18 @@ static bool is_in_time(const struct search *search, uint64_t time_ns)
  */
 static bool look_at(struct search *search, const uint8_t *block)
 {
-	uint64_t time_ns = (uint64_t)util_word(block + 12) << 32 | util_word(block + 16);
+	uint32_t kept = util_word(block + LITEPCIE_PCAPNG_RECORD_AT_KEPT);
+	uint32_t length = util_word(block + LITEPCIE_PCAPNG_RECORD_AT_LENGTH);
+	uint64_t time_ns = source_time(block);
 
 	search->packets++;
 	if (!is_in_time(search, time_ns) ||
-	    !filter_takes(search->filter, block + SOURCE_HEAD, util_word(block + 20),
-			  util_word(block + 24)))
+	    !filter_takes(search->filter, block + SOURCE_HEAD, kept, length))
 		return false;
 	if (!search->found++)
 		search->first_ns = time_ns;
 	search->last_ns = time_ns;
-	search->bytes += util_word(block + 24);
+	search->bytes += length;
 	return true;
 }
 

@@ -234,13 +234,13 @@ static bool look_at_interface(struct source *source, const uint8_t *block, uint3
  */
 static bool look_at_packet(struct source *source, const uint8_t *block, uint32_t length)
 {
-	uint32_t interface = util_word(block + 8), kept, original;
+	uint32_t interface = util_word(block + LITEPCIE_PCAPNG_RECORD_AT_PORT), kept, original;
 
 	if (length < LITEPCIE_PCAPNG_RECORD_LEAST)
 		return refuse(source, "offset %zu: a packet's block of %u bytes: it has %u or more",
 			      source->at, length, LITEPCIE_PCAPNG_RECORD_LEAST);
-	kept = util_word(block + 20);
-	original = util_word(block + 24);
+	kept = util_word(block + LITEPCIE_PCAPNG_RECORD_AT_KEPT);
+	original = util_word(block + LITEPCIE_PCAPNG_RECORD_AT_LENGTH);
 	if (kept > length - LITEPCIE_PCAPNG_RECORD_LEAST)
 		return refuse(source, "offset %zu: a packet of %u bytes in a block of %u: it "
 			      "reaches beyond its block", source->at, kept, length);
@@ -314,7 +314,7 @@ static void count_block(struct source *source)
 	source->timeless += type == LITEPCIE_PCAPNG_OLD_PACKET ||
 			    type == LITEPCIE_PCAPNG_SIMPLE_PACKET;
 	if (type == LITEPCIE_PCAPNG_RECORD) {
-		kept = util_word(block + 20);
+		kept = util_word(block + LITEPCIE_PCAPNG_RECORD_AT_KEPT);
 		source->packets += kept != 0;
 		source->empty += kept == 0;
 		source->bytes += kept;
@@ -362,13 +362,13 @@ void source_close(struct source *source)
  */
 static void convert_time(struct source *source, const uint8_t *block)
 {
-	uint64_t time = nanoseconds(&source->interfaces[util_word(block + 8)],
-				    (uint64_t)util_word(block + 12) << 32 | util_word(block + 16));
+	uint32_t interface = util_word(block + LITEPCIE_PCAPNG_RECORD_AT_PORT);
+	uint64_t time = nanoseconds(&source->interfaces[interface], source_time(block));
 	uint32_t high = (uint32_t)(time >> 32), low = (uint32_t)time;
 
 	memcpy(source->head, block, SOURCE_HEAD);
-	memcpy(source->head + 12, &high, sizeof(high));
-	memcpy(source->head + 16, &low, sizeof(low));
+	memcpy(source->head + LITEPCIE_PCAPNG_RECORD_AT_TIME, &high, sizeof(high));
+	memcpy(source->head + LITEPCIE_PCAPNG_RECORD_AT_TIME + 4, &low, sizeof(low));
 }
 
 uint32_t source_next(struct source *source)

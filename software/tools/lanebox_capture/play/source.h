@@ -15,9 +15,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+
+#include "litepcie_capability.h"
 
 #define SOURCE_WHY	320	/* size of an error message, with its terminating 0 */
-#define SOURCE_HEAD	28u	/* bytes of a packet's block before the packet's data */
+/* bytes of a packet's block before the packet's data */
+#define SOURCE_HEAD	LITEPCIE_PCAPNG_RECORD_AT_DATA
 
 /* A pcapng interface of the present section. */
 struct source_interface {
@@ -50,6 +54,15 @@ struct source {
 	uint32_t	count;		/* number of @interfaces in use */
 	char		why[SOURCE_WHY];
 };
+
+/* Returns the time in the block of a packet, in the unit of the packet's interface. */
+static inline uint64_t source_time(const uint8_t *block)
+{
+	uint64_t halves;
+
+	memcpy(&halves, block + LITEPCIE_PCAPNG_RECORD_AT_TIME, sizeof(halves));
+	return halves << 32 | halves >> 32;
+}
 
 /*
  * Open the regular file at @path and check all its blocks. Interface n of a section is port n of

@@ -48,8 +48,8 @@ static void print_places(const struct emit *out, const struct work *work)
 	emit_text(out, "  %u commands refused since reset\n", work->refusals);
 	if (work->has_bootsts)
 		emit_text(out, "  BOOTSTS 0x%08x%s\n", work->bootsts,
-			  work->bootsts & 2 ? ": the golden image, since the application failed"
-					    : "");
+			  work->bootsts & LITEPCIE_BOOTSTS_FALLBACK ?
+				  ": the golden image, since the application failed" : "");
 }
 
 /* Print the text of the other verbs: how much was read, written or compared. */

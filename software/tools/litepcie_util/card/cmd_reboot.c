@@ -22,7 +22,6 @@
 
 #define WAIT_S		20
 #define STEP_NS		100000000L
-#define FALLBACK	2u	/* bit of BOOTSTS: the FPGA has fallen back to the golden image */
 #define WBSTAR_UNIT	256u	/* register WBSTAR has an address in the flash, divided by 256 */
 #define VFIO_DRIVER	"vfio-pci"
 #define NO_IMAGE	"neither the application nor the golden image starts, or its link does not " \
@@ -43,7 +42,7 @@ static void print(const struct emit *out, const void *result)
 {
 	const struct reboot *reboot = result;
 	const struct litepcie_card *card = &reboot->card;
-	bool golden = reboot->bootsts & FALLBACK;
+	bool golden = reboot->bootsts & LITEPCIE_BOOTSTS_FALLBACK;
 
 	emit_text(out, "reboot         %s is back: ", out->util->device);
 	emit_string(out, "target", "%s\n", card->target);
@@ -189,7 +188,7 @@ static void judge(struct util *util, struct reboot *reboot)
 	else if (found != reboot->image.user_id)
 		util_fail(util, "%s does not run: its user id is 0x%08x, and %s with digest %s came "
 			  "back", reboot->image.name, reboot->image.user_id,
-			  reboot->bootsts & FALLBACK ? "the golden image" : "an application",
+			  reboot->bootsts & LITEPCIE_BOOTSTS_FALLBACK ? "the golden image" : "an application",
 			  reboot->card.digest);
 }
 
