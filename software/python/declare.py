@@ -18,6 +18,9 @@ HEADERS = [
     SOFTWARE / "uapi" / "litepcie_limits.h",
     *sorted((SOFTWARE / "liblitepcie").glob("*litepcie*.h")),
 ]
+# Constants of the header that the headers above include and that is not read as a whole.
+CAPABILITY = SOFTWARE / "uapi" / "litepcie_capability.h"
+SHARED = ("PCAPNG_RECORD_LEAST",)
 PREFIX = "LITEPCIE_"
 WIDTH = 100  # most columns of a line
 
@@ -142,7 +145,8 @@ def natural(name):
 def module():
     """Return the text of the Python module."""
     texts = [INLINE.sub("", COMMENT.sub("", header.read_text())) for header in HEADERS]
-    lines = []
+    shared = dict(DEFINE.findall(CAPABILITY.read_text()))
+    lines = [f"{name} = {shared[name].strip()}" for name in SHARED]
     for text in texts:
         lines += [f"{name} = {value}" for name, value in constants(text)]
     known = [name for text in texts for name, _ in STRUCT.findall(text)]

@@ -27,6 +27,7 @@ from typing import Any
 
 from lanebox_host._sized import Sized
 
+PCAPNG_RECORD_LEAST = 32
 BUFFER_LEAST = 4096
 BUFFER_MOST = 4194304
 BUFFER_SIZE = 8192

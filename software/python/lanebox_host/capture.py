@@ -34,6 +34,7 @@ from lanebox_host._headers import (
     CAPTURE_QUEUES,
     CAPTURE_RULES,
     CAPTURE_SPREAD,
+    PCAPNG_RECORD_LEAST,
     CaptureConfigFields,
     CaptureStatsFields,
     DiscardsFields,
@@ -49,7 +50,6 @@ from lanebox_host._sized import field_names
 from lanebox_host.block import WithBlock
 from lanebox_host.errors import LaneboxError, WaitTimeout, fail
 
-LEAST_RECORD = 32  # least bytes of a frame's record in the ring: bounds the frames of a block
 # Longest wait inside one call of the library, in seconds. Between two calls a loop over a capture
 # notices that another thread has stopped the capture or closed the card.
 SLICE = 0.2
@@ -180,7 +180,7 @@ class Block:
     def packets(self) -> npt.NDArray[Any]:
         """A table of the frames, with the fields of the library's struct litepcie_packet."""
         if self._table is None:
-            room = self.data.size // LEAST_RECORD
+            room = self.data.size // PCAPNG_RECORD_LEAST
             table, at = np.empty(room, PACKET), ctypes.c_size_t()
             span = SpanFields(data=self._address, bytes=self.size)
             packets = table.ctypes.data_as(ctypes.POINTER(PacketFields))
