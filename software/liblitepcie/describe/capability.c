@@ -13,32 +13,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "crc32.h"
 #include "helpers.h"
 #include "litepcie_capability.h"
 
-#define CRC_POLYNOMIAL	0xedb88320u	/* polynomial of the CRC-32 of IEEE 802.3, reflected */
 #define NO_ANSWER	UINT32_MAX
 #define RESET_MS	1000
 #define MINOR_MASK	((1u << LITEPCIE_CAP_HEADER_SHIFT_MAJOR) - 1)
 
 /* The capability table ------------------------------------------------------------------------ */
 
-static uint32_t crc_word(uint32_t crc, uint32_t word)
-{
-	/* @word enters the CRC of the capability table little-endian: lowest byte first */
-	crc ^= word;
-	for (int bit = 0; bit < 32; bit++)
-		crc = crc >> 1 ^ (crc & 1 ? CRC_POLYNOMIAL : 0);
-	return crc;
-}
-
 static uint32_t table_crc(const uint32_t *words, unsigned int count)
 {
-	uint32_t crc = UINT32_MAX;
+	const unsigned int place = LITEPCIE_CAP_HEADER_CRC;
+	const uint32_t zero = 0;
+	uint32_t crc = litepcie_crc32(UINT32_MAX, words, place * sizeof(*words));
 
-	for (unsigned int i = 0; i < count; i++)
-		crc = crc_word(crc, i == LITEPCIE_CAP_HEADER_CRC ? 0 : words[i]);
-	return ~crc;
+	/* The word that holds the checksum counts as 0. */
+	crc = litepcie_crc32(crc, &zero, sizeof(zero));
+	return ~litepcie_crc32(crc, words + place + 1, (count - place - 1) * sizeof(*words));
 }
 
 static int read_words(struct litepcie *dev, uint32_t *words, unsigned int from, unsigned int to)

@@ -12,6 +12,7 @@
 
 #include "bitstream_format.h"
 #include "flash.h"
+#include "describe/crc32.h"
 #include "describe/layout.h"
 #include "litepcie_capability.h"
 #include "progress.h"
@@ -334,12 +335,5 @@ bool flash_find_sync(struct flash *flash, uint32_t *offset)
 
 uint32_t flash_crc_of(const uint8_t *data, size_t size)
 {
-	uint32_t crc = ~0u;
-
-	for (size_t i = 0; i < size; i++) {
-		crc ^= data[i];
-		for (unsigned int bit = 0; bit < 8; bit++)
-			crc = crc >> 1 ^ (crc & 1 ? 0xedb88320u : 0);
-	}
-	return ~crc;
+	return ~litepcie_crc32(~0u, data, size);
 }

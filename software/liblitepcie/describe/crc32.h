@@ -1,0 +1,30 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * The CRC-32 of IEEE 802.3, which zlib's crc32() computes, too: that of the capability table, and
+ * that of the flash engine. It goes bit by bit, so it is slow for more than some MiB.
+ */
+#ifndef LITEPCIE_CRC32_H
+#define LITEPCIE_CRC32_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Continue a CRC with @bytes of @data. The CRC begins as ~0u, and its last value is inverted. */
+static inline uint32_t litepcie_crc32(uint32_t crc, const void *data, size_t bytes)
+{
+	const uint8_t *from = data;
+
+	for (size_t n = 0; n < bytes; n++) {
+		crc ^= from[n];
+		for (unsigned int bit = 0; bit < 8; bit++)
+			crc = crc >> 1 ^ (crc & 1 ? 0xedb88320u : 0);
+	}
+	return crc;
+}
+
+#endif /* LITEPCIE_CRC32_H */
