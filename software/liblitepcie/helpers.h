@@ -16,6 +16,12 @@
 
 #include "handle.h"
 
+/*
+ * Registers, the card's memory, its records and status lines, and the messages of a simulated board
+ * are little-endian. The library uses their words as they are.
+ */
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the library needs a little-endian host");
+
 /* longest time in ms for which a waiting thread sleeps before it reads the card's progress again */
 #define LITEPCIE_WAIT_SLICE_MS	200
 

@@ -18,8 +18,6 @@
 #include "vfio_user.h"
 #include "vfio_user_protocol.h"
 
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the wire is written in host order");
-
 struct version {
 	uint16_t major;
 	uint16_t minor;

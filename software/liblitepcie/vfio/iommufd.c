@@ -30,6 +30,7 @@
 struct ioas_alloc {
 	uint32_t size, flags, id;
 };
+_Static_assert(sizeof(struct ioas_alloc) == 12, "IOMMU_IOAS_ALLOC");
 
 struct ioas_map {
 	uint32_t size, flags, id, reserved;
@@ -48,10 +49,12 @@ struct device_bind {
 	int32_t iommufd;
 	uint32_t id;
 };
+_Static_assert(sizeof(struct device_bind) == 16, "VFIO_DEVICE_BIND_IOMMUFD");
 
 struct device_attach {
 	uint32_t argsz, flags, id;
 };
+_Static_assert(sizeof(struct device_attach) == 12, "VFIO_DEVICE_ATTACH_IOMMUFD_PT");
 
 /*
  * Explain why the device could not be bound. The kernel has one error for a card in use and for an
