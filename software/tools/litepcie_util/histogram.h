@@ -4,7 +4,11 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* Compute the median, the percentiles and a histogram of samples, with bins of equal width. */
+/*
+ * Compute the median, the percentiles and a histogram of samples, with bins of equal width. The
+ * samples belong to the caller, and are sorted in place. There must be one or more, and all must be
+ * finite: none is left out as an outlier. Nothing here fails or allocates memory.
+ */
 #ifndef LITEPCIE_UTIL_HISTOGRAM_H
 #define LITEPCIE_UTIL_HISTOGRAM_H
 

@@ -4,7 +4,12 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* The two streams of a card, which the commands open and start together. */
+/*
+ * The two streams of a card, which the commands open and start together. The streams belong to the
+ * handle, and to no other thread of the command. A failure is returned and not noted, so that the
+ * command can say what it was doing. A command that starts one stream after the other calls the
+ * library itself.
+ */
 #ifndef LITEPCIE_UTIL_STREAMS_H
 #define LITEPCIE_UTIL_STREAMS_H
 

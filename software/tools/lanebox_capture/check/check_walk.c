@@ -4,7 +4,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* Note the first rule that a file breaks. */
+/*
+ * Note the rule that a file breaks. The check ends at the first broken rule, so a later call would
+ * replace the note. It has the offset of the block, and a sentence that is cut to its room.
+ */
 #include "check_walk.h"
 
 #include <stdarg.h>

@@ -4,7 +4,12 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* Send pcapng files through the ring of h2c to the card's player, in a thread of its own. */
+/*
+ * Send pcapng files through the ring of h2c to the card's player, in a thread of its own. The files
+ * belong to the caller, and only the thread may use them between play_begin() and play_end(). The
+ * thread notes its failure in play->why, and does not repeat what the card has refused. One play
+ * runs at a time, since a card has one player.
+ */
 #ifndef LANEBOX_CAPTURE_PLAY_H
 #define LANEBOX_CAPTURE_PLAY_H
 

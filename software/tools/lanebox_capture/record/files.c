@@ -4,6 +4,11 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
+/*
+ * Choose between the two ways of writing a recording: output.c for one folder, and deal.c for
+ * several. This file keeps no state and starts no thread. It turns a failure of either into one of
+ * the command, except where files.h says that files_close() does so later.
+ */
 #include "files.h"
 
 #include <stdlib.h>

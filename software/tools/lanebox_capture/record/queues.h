@@ -4,7 +4,11 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* The queues of a recording: the options that are about queues, and the queues' captures. */
+/*
+ * The queues of a recording: the options that are about queues, and the queues' captures. These
+ * functions run in one thread, before and after the recording: record() makes the threads. Captures
+ * that were opened belong to record(), which closes them. queues_free() frees everything else.
+ */
 #ifndef LANEBOX_CAPTURE_QUEUES_H
 #define LANEBOX_CAPTURE_QUEUES_H
 

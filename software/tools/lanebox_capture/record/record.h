@@ -4,7 +4,12 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* Record the data of a capture's ring in files. */
+/*
+ * Record the data of the captures' rings in files: one capture and one recording for each queue.
+ * The caller opens the captures, and frees the recordings' memory when the card is closed. Nothing
+ * here prints: a failure is noted, and the results stay in the recording. One recording runs at a
+ * time, since its end is decided by the process's signals and by queue 0 of the card.
+ */
 #ifndef LANEBOX_CAPTURE_RECORD_H
 #define LANEBOX_CAPTURE_RECORD_H
 
