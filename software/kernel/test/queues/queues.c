@@ -33,6 +33,8 @@
 #define CYCLE		256u		/* a clock cycle, in the units of the generator's period */
 #define PATIENCE_MS	60000
 #define ROUNDS		10u
+#define CALLS		200u		/* calls of WAKE in the part `bounded` */
+#define SETTLE_US	100000		/* time in which every message that was sent arrives */
 #define QUICK_NS	500000000	/* half the period in ns of the driver's watchdog */
 
 #define need(_true, ...)	do { if (!(_true)) fail(__VA_ARGS__); } while (0)
@@ -402,6 +404,64 @@ static int woken(void)
 	return 0;
 }
 
+/*
+ * Returns the number of messages that the card has sent: the sum of the rows in /proc/interrupts
+ * whose interrupt is named after the card. Such a row has a count for each processor.
+ */
+static uint64_t messages(void)
+{
+	FILE *table = fopen("/proc/interrupts", "r");
+	uint64_t sum = 0, count;
+	char line[512], *at, *end;
+
+	need(table, "/proc/interrupts: %s", strerror(errno));
+	while (fgets(line, sizeof(line), table)) {
+		at = strchr(line, ':');
+		if (!at || !strstr(at, "litepcie0"))
+			continue;
+		for (at++; count = strtoull(at, &end, 10), end != at; at = end)
+			sum += count;
+	}
+	fclose(table);
+	return sum;
+}
+
+/*
+ * The card sends at most one message for each call of WAKE, also if the position has been reached
+ * before, and none while no WAKE is armed, however many frames come.
+ */
+static int bounded(void)
+{
+	struct litepcie_capture_wake wake = { .position = 0, .fd = -1 };
+	const uint32_t each = 100;
+	struct queue queues[QUEUES];
+	uint64_t before;
+
+	start_all(queues, 0, 0);
+	before = messages();
+	need(!generate(queues, PORTS * each), "GENERATE: %s", strerror(errno));
+	await_frames(queues, each);
+	for (unsigned int n = 0; n < QUEUES; n++)
+		while (walk(&queues[n], queues[n].status->position, n) < each)
+			usleep(1000);
+	need(messages() == before, "%llu messages without WAKE",
+	     (unsigned long long)(messages() - before));
+	for (unsigned int n = 0; n < CALLS; n++)
+		need(!ioctl(queues[n % QUEUES].fd, LITEPCIE_IOCTL_CAPTURE_WAKE, &wake), "WAKE: %s",
+		     strerror(errno));
+	while (messages() == before)
+		usleep(1000);
+	/* A queue's WAKE rings once, so these frames cost no message of their own. */
+	need(!generate(queues, PORTS * each), "GENERATE: %s", strerror(errno));
+	await_frames(queues, each);
+	need(!stop(queues, NULL), "STOP");
+	usleep(SETTLE_US);
+	need(messages() - before <= CALLS, "%llu messages for %u calls of WAKE",
+	     (unsigned long long)(messages() - before), CALLS);
+	printf("bounded: ok\n");
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	need(argc >= 3, "usage: queues PART NODE [ROUNDS SEED]");
@@ -420,5 +480,7 @@ int main(int argc, char **argv)
 		return left();
 	if (!strcmp(argv[1], "woken"))
 		return woken();
+	if (!strcmp(argv[1], "bounded"))
+		return bounded();
 	fail("no part %s", argv[1]);
 }
