@@ -6,10 +6,13 @@ package lanebox.virtio
 
 import lanebox.vocabulary.{Arguments, LaneboxConfig, Numbers}
 
-/** Writes VirtioDevices.v into the folder args(0). A further argument may be `pairs=N`. */
+/** Writes VirtioDevices.v into the folder args(0). Further arguments may be `pairs=N` and
+  * `packed=true`, with which the rings may be packed.
+  */
 object VirtioDevicesVerilog extends App {
-  val words = Arguments(args.drop(1).toSeq, "pairs")
+  val words   = Arguments(args.drop(1).toSeq, "pairs", "packed")
+  val devices = VirtioDevices.all(pairs = words.int("pairs", Numbers.VirtioNetPairs))
   LaneboxConfig(args(0)).generateVerilog(
-    VirtioDevices(VirtioDevices.all(words.int("pairs", Numbers.VirtioNetPairs)))
+    VirtioDevices(devices.map(_.withPacked(words.flag("packed", default = false))))
   )
 }

@@ -9,7 +9,7 @@ import spinal.lib._
 
 import lanebox.interrupt.RegisterPort
 import lanebox.virtio.control.ControlQueue
-import lanebox.virtio.queue.{HeadReader, QueueRunner, RingReader, RingWriter}
+import lanebox.virtio.queue.{HeadReader, PackedReader, QueueRunner, RingReader, RingWriter}
 import lanebox.virtio.vocabulary.{EngineParam, HostRequests, VirtioParam}
 import lanebox.vocabulary.{HardBlock, ReadData, Request}
 
@@ -98,14 +98,18 @@ case class VirtioEngine(p: EngineParam) extends Component {
       runner.io.kick.pair   := (kick.pair.resize(p.pairWidth) + p.firstPair(n)).resized
     }
     heads.io.contexts := runner.io.contexts
-    heads.io.live     := runner.io.live
     heads.io.features := runner.io.features
     heads.io.known    := runner.io.known
     heads.io.take     := runner.io.take
     heads.io.pair     := runner.io.pair
-    runner.io.head    := heads.io.head
-    runner.io.read    := heads.io.valid
-    runner.io.reading := heads.io.reading
+    val packed = p.packed generate PackedReader(p, transmit)
+    if (p.packed) packed.join(runner, heads)
+    else {
+      heads.io.live     := runner.io.live
+      runner.io.head    := heads.io.head
+      runner.io.read    := heads.io.valid
+      runner.io.reading := heads.io.reading
+    }
 
     /** Returns the context of this direction's reads of a kind, and the data that they bring. */
     def context(kind: Int): Bits = HostRequests.context(transmit, U(kind))
@@ -113,6 +117,8 @@ case class VirtioEngine(p: EngineParam) extends Component {
     heads.io.entry << returned(Entry)
     heads.io.descriptor << HostRequests.returned(halves.data, context(Descriptor))
     heads.io.guess << HostRequests.returned(halves.data, context(Guess))
+    if (p.packed)
+      packed.io.data << HostRequests.returned(halves.data, context(HostRequests.Packed))
     reader.io.ask << runner.io.ask
     reader.io.data << returned(Ring)
     runner.io.answer << reader.io.answer
@@ -249,7 +255,8 @@ case class VirtioEngine(p: EngineParam) extends Component {
       transmit.writes,
       transmit.reads,
       transmit.heads.io.request
-    ) ++ controls.flatten.map(_.io.request)
+    ) ++ (if (p.packed) Seq(receive, transmit).map(_.packed.io.request) else Seq()) ++
+      controls.flatten.map(_.io.request)
     val arbiter = StreamArbiterFactory().roundRobin.fragmentLock.on(requests)
     io.request << arbiter.m2sPipe()
   }
@@ -281,8 +288,10 @@ case class VirtioEngine(p: EngineParam) extends Component {
       page.dropped := count
     }
   val works = RegNext(
-    ((Seq(transmit, receive).flatMap(way => Seq(way.runner.io.busy, way.heads.io.busy)) :+
-      receive.mover.io.holds) ++ controls.flatten.map(_.io.busy)).orR
+    ((Seq(transmit, receive).flatMap(way =>
+      Seq(way.runner.io.busy, way.heads.io.busy) ++
+        (if (p.packed) Seq(way.packed.io.busy) else Seq())
+    ) :+ receive.mover.io.holds) ++ controls.flatten.map(_.io.busy)).orR
   ) init False
   io.busy := works
 }

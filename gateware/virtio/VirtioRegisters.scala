@@ -28,7 +28,7 @@ case class VirtioRegisters(p: VirtioParam) extends Component {
     val registers = slave(RegisterPort(AddressBits))
     val contexts  = out(Vec(QueueContext(p.sizeWidth), p.queues))
     val live      = out Bits (p.queues bits) // Bit n: queue n may be served.
-    val features  = out(RingFeatures())
+    val features  = out(RingFeatures(p.packed))
     val kicks =
       Vec(master(Flow(Kick(p.pairWidth))), 2) // For receive queues and for transmit queues.
     val control = out Bool () // The control queue, the last one, is notified.
@@ -80,9 +80,10 @@ case class VirtioRegisters(p: VirtioParam) extends Component {
     val lacking              = (~accepted & B(VirtioParam.Required, 64 bits)).orR
     val fit                  = !unknown && !lacking
 
-    io.features.indirect   := accepted(VirtioParam.Indirect)
-    io.features.eventIndex := accepted(VirtioParam.EventIndex)
-    io.features.merge      := (if (p.merges) accepted(VirtioParam.NetMerge) else False)
+    io.features.indirect             := accepted(VirtioParam.Indirect)
+    io.features.eventIndex           := accepted(VirtioParam.EventIndex)
+    io.features.merge                := (if (p.merges) accepted(VirtioParam.NetMerge) else False)
+    if (p.packed) io.features.packed := accepted(VirtioParam.Packed)
   }
 
   val onQueues = new Area {
@@ -114,9 +115,12 @@ case class VirtioRegisters(p: VirtioParam) extends Component {
       }
     }
     val context = contexts(selected)
-    val odd = context.descriptors(3 downto 0) =/= 0 || context.available(0) ||
+    private def misplaced = context.descriptors(3 downto 0) =/= 0 || context.available(0) ||
       context.used(1 downto 0) =/= 0
-    val single = CountOne(context.size) === 1
+    // The event structures of a packed ring have a dword each.
+    private def half = io.features.packed && context.available(1)
+    val odd          = if (p.packed) misplaced || half else misplaced
+    val single       = CountOne(context.size) === 1
     fresh := written(QueueReady) && exists && data(0) && !ready(selected)
     val wrong = fresh && (odd || !single)
     when(written(QueueReady) && exists && !data(0)) { ready(selected) := False }

@@ -83,6 +83,10 @@ object ConsoleBench {
   def indices(dut: VirtioDevices): Seq[UInt] =
     Seq(dut.engine.transmit, dut.engine.receive).flatMap { way =>
       val state = way.runner.state
-      Seq(state.taken, state.known, state.used, state.told, way.heads.state.next).flatten
+      Seq(state.taken, state.known, state.used, state.told, way.heads.state.next).flatten ++
+        (if (dut.p.packed) {
+           val reader = way.packed.state
+           Seq(reader.next, reader.stored, reader.taken).flatten
+         } else Seq())
     }
 }

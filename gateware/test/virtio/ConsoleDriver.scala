@@ -31,6 +31,7 @@ class ConsoleDriver(
   val eventIndex         = features.testBit(VirtioParam.EventIndex)
   val indirect           = features.testBit(VirtioParam.Indirect)
   val hinted             = features.testBit(VirtioParam.NotificationData)
+  private val packed     = features.testBit(VirtioParam.Packed)
   var queues             = Seq[DriverQueue]()
 
   private val registers = dut.io.registers(device)
@@ -96,10 +97,14 @@ class ConsoleDriver(
     }
     write(Status, 11)
     assert(read(Status) == 11, "the device refuses the features")
-    queues = kinds.map(new DriverQueue(memory, random, size, _, eventIndex))
+    queues = kinds.map(newQueue(size, _))
     queues.indices.foreach(setUp)
     if (ok) write(Status, 15)
   }
+
+  private def newQueue(size: Int, writes: Boolean): DriverQueue =
+    if (packed) new PackedQueue(memory, random, size, writes, eventIndex)
+    else new DriverQueue(memory, random, size, writes, eventIndex)
 
   /** Tells the device the addresses and the size of queue `n`. */
   private def setUp(n: Int): Unit = {
@@ -128,14 +133,13 @@ class ConsoleDriver(
     write(QueueSel, n)
     write(QueueReady, 0)
     step(3000)
-    queues =
-      queues.updated(n, new DriverQueue(memory, random, queues(n).size, kinds(n), eventIndex))
+    queues = queues.updated(n, newQueue(queues(n).size, kinds(n)))
     setUp(n)
   }
 
   /** Lets all indices of an idle device and its driver begin at `start`. */
   def startAt(start: Int): Unit = {
-    indices.foreach(_ #= start)
+    for (index <- indices) index #= start & ((1 << index.getWidth) - 1)
     queues.foreach(_.startAt(start))
     step()
   }
@@ -157,8 +161,7 @@ class ConsoleDriver(
   def exchange(n: Int): Unit = {
     write(QueueSel, n)
     write(QueueReady, 0)
-    queues =
-      queues.updated(n, new DriverQueue(memory, random, queues(n).size, kinds(n), eventIndex))
+    queues = queues.updated(n, newQueue(queues(n).size, kinds(n)))
     setUp(n)
   }
 

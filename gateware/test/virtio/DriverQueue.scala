@@ -19,9 +19,17 @@ class DriverQueue(
     writes: Boolean,
     eventIndex: Boolean
 ) {
-  val descriptors = memory.make(16 * size, 16)
-  val available   = memory.make(6 + 2 * size, 2)
-  val used        = memory.make(6 + 8 * size, 4)
+  val Seq(descriptors, available, used) = for ((bytes, align, right) <- areas) yield {
+    val at = memory.make(bytes, align)
+    memory.grant(at, bytes, right)
+    memory.put(at, Seq.fill(bytes)(0.toByte))
+    at
+  }
+  protected val right = if (writes) 2 else 1
+
+  /** Bytes and alignment of the queue's three areas, and the device's rights to them. */
+  protected def areas: Seq[(Int, Int, Int)] =
+    Seq((16 * size, 16, 1), (6 + 2 * size, 2, 1), (6 + 8 * size, 4, 3))
 
   /** A chain that the device has: its descriptors, its buffers, of which the device may write
     * `room` bytes, and its indirect table if it has one.
@@ -32,19 +40,15 @@ class DriverQueue(
       table: Option[(Long, Int)],
       room: Int
   )
-  val chains         = mutable.HashMap[Int, Chain]()
-  private val free   = mutable.ListBuffer(random.shuffle((0 until size).toList): _*)
-  private var stacks = false // The descriptor that was given back last is used again next.
-  private var shown  = 0     // The available index that the ring shows to the device.
-  private var index  = 0     // The available index with the chains that are not published yet.
-  private var seen   = 0     // The used index up to which the driver has looked.
+  val chains          = mutable.HashMap[Int, Chain]()
+  protected val free  = mutable.ListBuffer(random.shuffle(names): _*)
+  private var stacks  = false // The descriptor that was given back last is used again next.
+  protected var shown = 0     // The available index that the ring shows to the device.
+  protected var index = 0     // The available index with the chains that are not published yet.
+  protected var seen  = 0     // The used index up to which the driver has looked.
 
-  memory.grant(descriptors, 16 * size, 1)
-  memory.grant(available, 6 + 2 * size, 1)
-  memory.grant(used, 6 + 8 * size, 3)
-  Seq(descriptors -> 16 * size, available -> (6 + 2 * size), used -> (6 + 8 * size)).foreach {
-    case (at, bytes) => memory.put(at, Seq.fill(bytes)(0.toByte))
-  }
+  /** What the driver calls its descriptors. */
+  protected def names: List[Int] = (0 until size).toList
 
   /** Lets all indices begin at `start`. */
   def startAt(start: Int): Unit = {
@@ -89,11 +93,11 @@ class DriverQueue(
     free ++= ordered
   }
 
-  def room: Int                                     = free.size
-  def unseen: Boolean                               = memory.number(used + 2, 2) != seen
-  def availableIndex: Int                           = index
-  private def short(i: Int): Int                    = i & 0xffff
-  private def after(event: Int, now: Int, old: Int) = short(now - event - 1) < short(now - old)
+  def room: Int                                       = free.size
+  def unseen: Boolean                                 = memory.number(used + 2, 2) != seen
+  def availableIndex: Int                             = index // As a notification has it.
+  protected def short(i: Int): Int                    = i & 0xffff
+  protected def after(event: Int, now: Int, old: Int) = short(now - event - 1) < short(now - old)
 
   def descriptor(table: Long, entry: Int, buffer: (Long, Int), flags: Int, next: Int): Unit = {
     memory.put(table + 16 * entry, BigInt(buffer._1), 8)
@@ -159,16 +163,24 @@ class DriverQueue(
   private def take(): Option[(Chain, Int)] =
     if (!unseen) None
     else {
-      val element       = used + 4 + 8 * (seen % size)
-      val (head, bytes) = (memory.number(element, 4).toInt, memory.number(element + 4, 4).toInt)
+      val (head, bytes) = element()
       assert(chains.contains(head), s"used element $head, which the device does not have")
       val chain = chains.remove(head).get
       assert(bytes <= chain.room, s"$bytes bytes in $chain")
       for ((at, length) <- chain.buffers ++ chain.table) memory.grant(at, length, 0)
       if (stacks) chain.entries ++=: free else free ++= chain.entries
-      seen = short(seen + 1)
+      pass(chain)
       Some((chain, bytes))
     }
+
+  /** Returns the next used element: the chain's head, and the bytes that were written. */
+  protected def element(): (Int, Int) = {
+    val at = used + 4 + 8 * (seen % size)
+    (memory.number(at, 4).toInt, memory.number(at + 4, 4).toInt)
+  }
+
+  /** Goes on behind the used element of a chain. */
+  protected def pass(chain: Chain): Unit = seen = short(seen + 1)
 
   /** Asks for an interrupt behind `later` more used entries, or for none. */
   def wantInterrupt(later: Int): Unit =

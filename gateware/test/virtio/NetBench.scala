@@ -18,6 +18,7 @@ import lanebox.vocabulary.{LaneboxSim, Seed}
   * device's driver, and the far side.
   */
 abstract class NetBench extends AnyFunSuite {
+  def compiled                     = NetBench.compiled
   val needed                       = VirtioParam.Required | BigInt(1) << VirtioParam.AccessPlatform
   def features(bits: Int*): BigInt = bits.map(BigInt(1) << _).fold(needed)(_ | _)
   val all = features(VirtioParam.EventIndex, VirtioParam.Indirect, VirtioParam.NotificationData)
@@ -53,7 +54,7 @@ abstract class NetBench extends AnyFunSuite {
   }
 
   def run(name: String, features: BigInt = all)(body: (NetDriver, FarSide) => Unit): Unit =
-    NetBench.compiled.doSim(name, Seed.value) { dut =>
+    compiled.doSim(name, Seed.value) { dut =>
       val random = new Random(simRandom.nextLong())
       val driver = new NetDriver(dut, random, features, 1)
       body(driver, new FarSide(dut, random))

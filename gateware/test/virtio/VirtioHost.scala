@@ -15,7 +15,8 @@ import lanebox.vocabulary.ReadError
 /** Model of the endpoint's port and of the host behind it. VirtioHost checks each request against
   * the rules for clients of the endpoint. Writes arrive some cycles after they were taken, but
   * before a read or an interrupt that comes behind them. Reads are answered in order, some cycles
-  * later, with the memory's contents at the read or at its answer.
+  * later, with the memory's contents at the read or at its answer. Where rings may be packed, each
+  * line of 64 bytes is of one of the two times.
   */
 class VirtioHost(dut: VirtioDevices, random: Random, memory: HostMemory) {
   // Data is ready 2 to `latency` + 1 cycles after its read, unless that of an older read delays it.
@@ -29,6 +30,7 @@ class VirtioHost(dut: VirtioDevices, random: Random, memory: HostMemory) {
   var failing: Option[Int] = None  // The buffer read that fails, counted from 0.
   var failedAt             = -1L   // Address of that read; -1: not asked yet.
   var silent               = false // No request may come any more.
+  private val mixes        = dut.p.packed
   // Called after each write: a driver may look at its queues at any time.
   var watch: () => Unit = () => ()
   // Interrupts of each cause that have come and that the driver has not seen yet.
@@ -157,10 +159,15 @@ class VirtioHost(dut: VirtioDevices, random: Random, memory: HostMemory) {
     // A buffer may belong to the driver again when a device that broke its rules is still reading.
     val words =
       if (failed) Seq.fill(read.dwords)(BigInt(0))
-      else
-        read.early
-          .filter(_ => random.nextBoolean())
-          .getOrElse((0 until read.dwords).map(i => BigInt(memory.number(read.address + 4 * i, 4))))
+      else {
+        val early = mutable.HashMap[Long, Boolean]() // Which of the read's lines are early ones.
+        val whole = read.early.isDefined && random.nextBoolean()
+        (0 until read.dwords).map { i =>
+          val at   = read.address + 4 * i
+          val line = if (mixes) early.getOrElseUpdate(at / 64, random.nextBoolean()) else whole
+          read.early.filter(_ => line).fold(BigInt(memory.number(at, 4)))(_(i))
+        }
+      }
     val groups = words.grouped(8).toSeq
     for ((group, n) <- groups.zipWithIndex) {
       val word = group.zipWithIndex.map { case (dword, i) => dword << (32 * i) }.reduce(_ | _)

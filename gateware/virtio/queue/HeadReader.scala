@@ -44,11 +44,11 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
   val io = new Bundle {
     val contexts = in(Vec(QueueContext(p.sizeWidth), p.pairs))
     val live     = in Bits (p.pairs bits)
-    val features = in(Vec(RingFeatures(), p.pairs))
+    val features = in(Vec(RingFeatures(p.packed), p.pairs))
     // The available index that is known of each pair.
     val known   = in(Vec(UInt(16 bits), p.pairs))
     val pair    = in UInt (p.pairWidth bits)
-    val head    = out(Head(p.sizeWidth))  // The next head of `pair`.
+    val head    = out(Head(p.headWidth))  // The next head of `pair`.
     val take    = in Bool ()              // The head was taken.
     val valid   = out Bits (p.pairs bits) // Bit n: pair n has a head.
     val request = master(Stream(Fragment(Request())))
@@ -330,8 +330,8 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
   val come = new Area {
     val which   = io.guess.valid ? guess.names | named.io.pop.payload
     val context = of(io.contexts, which.pair)
-    val head    = Head(p.sizeWidth)
-    head.number     := which.number
+    val head    = Head(p.headWidth)
+    head.number     := which.number.resized
     head.tooHigh    := which.tooHigh
     head.failed     := which.failed || io.descriptor.failed
     head.descriptor := Descriptor(io.descriptor.data(127 downto 0))
@@ -345,7 +345,7 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
 
   /** Heads that were read, in slots of their queues. */
   val slots = new Area {
-    val memory = Mem(Bits(Head.width(p.sizeWidth) bits), p.pairs * Slots)
+    val memory = Mem(Bits(Head.width(p.headWidth) bits), p.pairs * Slots)
     memory.addAttribute("ram_style", "distributed")
     def place(pair: UInt, counts: Vec[UInt]): UInt = {
       val slot = of(counts, pair).resize(log2Up(Slots))
@@ -415,9 +415,9 @@ object HeadReader {
   val Line  = 8  // The most entries of a line. A line ends at a multiple of this number.
   val Lines = 8  // Lines that are under way at the most.
 
-  /** The first descriptor of a chain, and its number in the table. */
-  case class Head(sizeWidth: Int) extends Bundle {
-    val number     = UInt(sizeWidth - 1 bits)
+  /** The first descriptor of a chain, and its number in the table, or its ID. */
+  case class Head(numberWidth: Int) extends Bundle {
+    val number     = UInt(numberWidth bits)
     val tooHigh    = Bool() // The number in the ring is beyond the table.
     val failed     = Bool() // A read of the entry or the descriptor failed.
     val plain      = Bool() // The head has no fault, and its descriptor is plain.
@@ -438,7 +438,7 @@ object HeadReader {
     }
   }
   object Head {
-    def width(sizeWidth: Int): Int = sizeWidth - 1 + 3 + widthOf(Descriptor.Faults()) + 128 - 13
+    def width(numberWidth: Int): Int = numberWidth + 3 + widthOf(Descriptor.Faults()) + 128 - 13
   }
 
   /** A line of entries whose read has not been answered yet: its first entry is in the upper half

@@ -10,7 +10,8 @@ import spinal.core._
   * are a cycle behind the indices.
   *
   * `taken` and `known` are the device's indices. `answer` is the available index that was read, and
-  * `hint` is the one that came with a notification, if `hinted` says that one came.
+  * `hint` is the one that came with a notification, if `hinted` says that one came. If the ring is
+  * `packed`, `hint` is a place in the ring.
   */
 case class IndexComparison(
     size: UInt,
@@ -18,14 +19,17 @@ case class IndexComparison(
     known: UInt,
     answer: UInt,
     hint: UInt,
-    hinted: Bool
+    hinted: Bool,
+    packed: Option[Bool] = None
 ) extends Area {
   val ahead      = answer - taken
   val knownAhead = known - taken
   val tooFar     = RegNext(ahead > size)
   val further    = RegNext(ahead > knownAhead)
-  val hintIndex  = RegNext(hint) // The hint that the results below are about.
-  val hintAhead  = hint - taken
-  val hintFits   = RegNext(hinted && hintAhead =/= 0 && hintAhead <= size)
-  val hintAdds   = RegNext(hintAhead > knownAhead)
+  val hintAhead =
+    packed.fold(hint - taken)(_ ? PackedRing.ahead(hint, taken, size) | (hint - taken))
+  // The hint that the results below are about.
+  val hintIndex = RegNext(packed.fold(hint)(_ => taken + hintAhead))
+  val hintFits  = RegNext(hinted && hintAhead =/= 0 && hintAhead <= size)
+  val hintAdds  = RegNext(hintAhead > knownAhead)
 }

@@ -21,7 +21,8 @@ case class InterruptDecision(
     told: UInt,
     untold: Bool, // `used` was not yet `told` in the cycle before.
     eager: Bool,  // The driver wanted an interrupt for the last used entry.
-    eventIndex: Bool
+    eventIndex: Bool,
+    lap: Option[UInt] = None // The mask of indices, if they are modulo a number less than 2^16.
 ) extends Area {
   val event    = Reg(UInt(16 bits)) // The driver's event index.
   val silent   = Reg(Bool())        // The driver's flag: it wants no interrupt.
@@ -29,7 +30,8 @@ case class InterruptDecision(
   val settling = RegInit(False)     // No chain is begun until the interrupt is decided.
 
   // VirtIO 1.2, 2.7.10: the driver wants an interrupt when the used index passes its event index.
-  val passed = RegNext((used - event - 1) < (used - told))
+  private def beyond = used - event - 1
+  val passed         = RegNext(lap.fold(beyond)(beyond & _) < (used - told))
   // The driver wants an interrupt for the entries that were used since the last decision.
   val announces = untold && (eventIndex ? passed | !silent)
   // The driver wanted an interrupt for the last used entry, so it gets one for new entries at once.

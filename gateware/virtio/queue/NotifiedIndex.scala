@@ -7,7 +7,7 @@ package lanebox.virtio.queue
 import spinal.core._
 import spinal.lib._
 
-import lanebox.virtio.vocabulary.EngineParam
+import lanebox.virtio.vocabulary.{EngineParam, RingFeatures}
 
 /** Takes an available index over at once that comes with a notification, so that HeadReader begins
   * before QueueRunner gets to the queue. The index never goes back, though notifications may come
@@ -21,17 +21,22 @@ case class NotifiedIndex(
     p: EngineParam,
     states: QueueStates,
     contexts: Vec[QueueContext],
+    features: Vec[RingFeatures],
     notification: Flow[Kick]
 ) extends Area {
   val kick                             = notification.m2sPipe
   def its[T <: Data](parts: Vec[T]): T = if (p.pairs == 1) parts(0) else parts(kick.pair)
   val now                              = its(states.taken)
-  val ahead                            = kick.index - now
+  val ahead =
+    if (!p.packed) kick.index - now
+    else
+      its(features).packed ? PackedRing.ahead(kick.index, now, its(contexts).size) |
+        (kick.index - now)
   val adds = RegNext(
     kick.valid && kick.hinted && ahead <= its(contexts).size && ahead > its(states.known) - now
   ) init False
   val pair   = RegNext(kick.pair)
-  val index  = RegNext(kick.index)
+  val index  = RegNext(if (p.packed) now + ahead else kick.index)
   val judged = Bool()
   for (n <- 0 until p.pairs) when(adds && pair === n && !judged) {
     states.known(n)  := index

@@ -62,13 +62,13 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
   val io = new Bundle {
     val contexts = in(Vec(QueueContext(p.sizeWidth), p.pairs))
     val live     = in Bits (p.pairs bits)
-    val features = in(Vec(RingFeatures(), p.pairs))
+    val features = in(Vec(RingFeatures(p.packed), p.pairs))
     val kick     = slave(Flow(Kick(p.pairWidth)))
     val drain    = in Bits (p.pairs bits)
     val drained  = out Bits (p.pairs bits)
     // `head` is the next head that HeadReader has read for `pair`, and `read` has the pairs for
     // which it has one. `known` says how far HeadReader may read, and `take` that a head was taken.
-    val head    = in(HeadReader.Head(p.sizeWidth))
+    val head    = in(HeadReader.Head(p.headWidth))
     val read    = in Bits (p.pairs bits)
     val reading = in Bits (p.pairs bits) // Bit n: HeadReader has reads under way for pair n.
     val take    = out Bool ()
@@ -105,6 +105,7 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
     val violation = master(Flow(Violation()))
     val rests     = out Bool () // No queue is being served.
     val busy      = out Bool ()
+    val looks     = p.packed generate master(Looks(p.pairs))
   }
 
   val state = QueueStates(p)
@@ -144,30 +145,48 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
   // Something was written since a read last showed that all writes had arrived.
   val wrote    = RegInit(False)
   val features = RegNext(of(io.features))
+  val packed   = if (p.packed) Some(features.packed) else None
+
+  /** Does `body` for a packed ring, and `other` for a split one. */
+  def forPacked(body: => Unit)(other: => Unit): Unit =
+    if (p.packed) when(features.packed)(body).otherwise(other) else other
+
+  /** Returns what holds for a packed ring or for a split one. */
+  def choose[T <: Data](body: => T, other: T): T = packed.fold(other)(Mux(_, body, other))
   io.drained := clean & ~io.reading
   io.pair    := queue
   io.known   := state.known
 
   val pending = of(state.pending)
-  val slot    = RegNext(used + pending) // Where the next element is written.
+  // Where the next element is written.
+  val slot = RegNext(used + choose(if (p.packed) of(state.span) else pending, pending))
   // The frame under way has as many chains as the queue has entries. `spent` is a cycle late, so
   // the state `check` uses it.
-  val spent = if (transmit) False else RegNext(pending === size)
+  // The driver of a packed ring may also offer more descriptors than are its own.
+  val spent =
+    if (p.packed) RegNext(choose(taken - used > size, Bool(!transmit) && pending === size))
+    else if (transmit) False
+    else RegNext(pending === size)
   io.chains := pending.resize(8) + 1
 
-  val aim = RingAim(context)
+  val aim = RingAim(context, packed)
 
   val chain = new Area {
-    val head    = Reg(UInt(p.sizeWidth - 1 bits)) // Number of the first descriptor.
-    val entry   = Reg(UInt(16 bits))              // Number of the descriptor in its table.
-    val inTable = Reg(Bool())                     // The descriptors are those of an indirect table.
-    val limit = Reg(UInt(16 bits)) // Descriptors in the table, at most 65535 of them.
-    val count = Reg(UInt(p.sizeWidth bits))
-    val bytes = Reg(UInt(32 bits)) // Bytes that were written to the chain.
-    val more  = Reg(Bool())        // Another descriptor follows.
-    val split = Reg(Bool())        // The frame goes on in the next chain.
-    val alone = RegInit(False)     // The next chain may begin before the data of this one comes.
+    val head    = Reg(UInt(p.headWidth bits)) // Number of the first descriptor, or ID.
+    val entry   = Reg(UInt(16 bits))          // Number of the descriptor in its table.
+    val inTable = Reg(Bool())                 // The descriptors are those of an indirect table.
+    val limit   = Reg(UInt(16 bits))          // Descriptors in the table, at most 65535 of them.
+    val count   = Reg(UInt(p.sizeWidth bits))
+    val bytes   = Reg(UInt(32 bits))          // Bytes that were written to the chain.
+    val more    = Reg(Bool())                 // Another descriptor follows.
+    val split   = Reg(Bool())                 // The frame goes on in the next chain.
+    val alone = RegInit(False) // The next chain may begin before the data of this one comes.
     val tiny  = bytes < VirtioParam.NetHeader
+    // Descriptors of a packed ring that the chain has.
+    val spans = p.packed generate Reg(UInt(p.sizeWidth bits))
+    // The chain waits for a further descriptor of a packed ring.
+    val gathers = p.packed generate RegInit(False)
+    val skips   = p.packed generate Reg(Bool()) // Nothing is moved to the chain's further buffers.
   }
 
   // A transmit queue's chain is used with 0 bytes.
@@ -176,7 +195,16 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
   io.voids := cut || flight.broken
 
   val answer = Reg(RingReader.Answer())
-  when(io.answer.valid) { answer := io.answer.payload }
+  val goal   = Reg(Task()) // What the runner reads next.
+  when(io.answer.valid) {
+    answer := io.answer.payload
+    forPacked(when(goal === Task.descriptor) {
+      val behind = chain.entry + 1
+      val word   = io.answer.data
+      answer.data :=
+        PackedRing.descriptor(word, True, behind < chain.limit, behind).asBits
+    })()
+  }
 
   // The descriptor in `answer`. `loops` and `faults`, a cycle later, say what is wrong with it.
   val descriptor = Descriptor(answer.data)
@@ -184,14 +212,30 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
   loops := chain.count === size
   val faults = Reg(Descriptor.Faults())
   faults := descriptor.faults(transmit, features, chain.limit, chain.inTable)
+  // In a packed ring the next descriptor is the next one of the ring, and a table has no others
+  // beside it.
+  forPacked {
+    faults.badNext := False
+    when(chain.count =/= 0) { faults.badTable := True }
+  }()
   val first = io.head // The head of the next chain, which HeadReader has read ahead.
 
   val goesOn   = if (transmit) False else !io.moved.ended && bit(B(p.whole, p.pairs bits))
   val overruns = goesOn && !features.merge
   val newest   = answer.data(31 downto 16).asUInt // The available index, if that was read.
   val compare =
-    IndexComparison(size, taken, known, newest, of(state.hint), bit(state.hinted))
+    IndexComparison(
+      size,
+      taken,
+      known,
+      newest,
+      of(state.hint),
+      bit(state.hinted),
+      packed.map(_ => of(io.features).packed) // Of the queue that is being picked.
+    )
   val empty = bit(state.empty)
+  // The driver of a packed ring says in its event structure whether its index decides.
+  val byIndex = p.packed generate Reg(Bool())
   val interrupt =
     InterruptDecision(
       p.patience,
@@ -199,41 +243,53 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
       told,
       bit(state.untold),
       bit(state.eager),
-      features.eventIndex
+      choose(features.eventIndex && byIndex, features.eventIndex),
+      packed.map(_ ? PackedRing.lap(size) | U(0xffff, 16 bits))
     )
-  val goal   = Reg(Task()) // What the runner reads next.
-  val puts   = Reg(Put())  // What the runner writes next.
-  val length = RingAccess.bytes(goal)
+  val puts = Reg(Put()) // What the runner writes next.
+  val length =
+    choose(RingAccess.packedBytes(goal), RingAccess.bytes(goal))
 
   val element = {
     val (number, bytes) =
-      (flight.oldest.resize(p.sizeWidth - 1), flight.oldest >> (p.sizeWidth - 1))
+      (flight.oldest.resize(p.headWidth), flight.oldest >> p.headWidth)
     val moved = if (transmit) chain.bytes else flight.some ? bytes.asUInt.resize(32) | chain.bytes
-    moved ## (flight.some ? number.asUInt | chain.head).resize(32)
+    val head  = flight.some ? number.asUInt | chain.head
+    choose(
+      PackedRing.element(moved.asBits, head.asBits, aim.wrap.get, !transmit),
+      moved ## head.resize(32)
+    )
   }
   val word = puts.mux(
-    Put.element    -> element,
-    Put.count      -> B(0, 32 bits) ## aim.index ## B(0, 16 bits),
-    Put.eventIndex -> taken.asBits.resize(64)
+    Put.element -> element,
+    Put.count -> choose(
+      PackedRing.element(of(state.held) >> 16, of(state.held).resize(16), aim.wrap.get, !transmit),
+      B(0, 32 bits) ## aim.index ## B(0, 16 bits)
+    ),
+    Put.eventIndex -> choose(
+      B(0, 46 bits) ## features.eventIndex ## False ## PackedRing.place(taken, size),
+      taken.asBits.resize(64)
+    )
   )
   // No stream operator fits: a state of the machine is the offer to `ask`, `write` or `buffer`.
-  io.ask.valid      := False
-  io.ask.address    := aim.address
-  io.ask.bytes      := length
-  io.write.valid    := False
-  io.write.address  := aim.address
-  io.write.pair     := puts === Put.element
-  io.write.half     := puts === Put.eventIndex
-  io.write.data     := word
-  io.buffer.valid   := False
-  io.buffer.address := descriptor.address
-  io.buffer.bytes   := descriptor.bytes
-  io.alone          := chain.alone
-  io.ended          := False
-  io.gaveUp         := False
-  io.take           := False
-  io.overran        := False
-  io.announced      := 0
+  io.ask.valid                := False
+  io.ask.address              := aim.address
+  io.ask.bytes                := length
+  io.write.valid              := False
+  io.write.address            := aim.address
+  io.write.pair               := choose(puts =/= Put.eventIndex, puts === Put.element)
+  io.write.half               := choose(False, puts === Put.eventIndex)
+  io.write.data               := word
+  io.buffer.valid             := False
+  io.buffer.address           := descriptor.address
+  io.buffer.bytes             := descriptor.bytes
+  io.alone                    := chain.alone
+  io.ended                    := False
+  io.gaveUp                   := False
+  io.take                     := False
+  io.overran                  := False
+  io.announced                := 0
+  if (p.packed) io.looks.look := False
   // The report is a cycle late. The runner then still has the queue, and is in the state `leave`.
   val violation = Flow(Violation())
   io.violation << violation.m2sPipe
@@ -241,7 +297,7 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
   violation.payload := Violation.none
   val heard = False // The queue's notification is being acted on.
 
-  val hint = NotifiedIndex(p, state, io.contexts, io.kick)
+  val hint = NotifiedIndex(p, state, io.contexts, io.features, io.kick)
 
   val stable = Bool() // The queue's next head and next frame are those of the next cycle, too.
   // The next chain has room for all of the next frame.
@@ -252,6 +308,7 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
     val pick                                                      = new State with EntryPoint
     val serve, ask, await, look, judge, head, follow, check, move = new State
     val put, settle, question, decide, conclude, leave, enter     = new State
+    val peek, gather, skip, hold, linger                          = p.packed generate new State
     // The state `look` waits for a cycle, since the checks of an answer are in registers.
     def read(what: Task.E): Unit = {
       goal := what
@@ -263,6 +320,15 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
       goto(leave)
     }
 
+    /** Looks in the ring for descriptors that are not known yet. */
+    def lookFurther(): Unit = forPacked {
+      goal := Task.index
+      goto(peek)
+    } {
+      aim(Ring.available, 0)
+      read(Task.index)
+    }
+
     /** Takes over an available index that is ahead of the one that was known. */
     def learn(index: UInt): Unit = {
       known := index
@@ -270,15 +336,25 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
     }
 
     /** Takes the next head, whose descriptor the state `check` examines. */
-    def begin(alone: Bool): Unit = {
+    def takeHead(further: Boolean): Unit = {
       io.take       := True
       answer.data   := first.descriptor.asBits
       answer.failed := first.failed
       faults        := first.faults
-      chain.head    := first.number
-      chain.alone   := alone
-      chain.split   := False
-      taken         := taken + 1
+      if (further) when(first.descriptor.indirect) { faults.badTable := True }
+      chain.head := first.number
+      taken      := taken + 1
+    }
+
+    /** Begins a chain with the next head. */
+    def begin(alone: Bool): Unit = {
+      takeHead(further = false)
+      chain.alone := alone
+      chain.split := False
+      if (p.packed) {
+        chain.spans := 1
+        chain.skips := False
+      }
       turn.count()
     }
     val joins = first.plain && bit(io.room) && fits
@@ -292,9 +368,10 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
 
     pick.whenIsActive {
       flight.clear()
-      cut                := False
-      interrupt.hurried  := False
-      interrupt.settling := False
+      if (p.packed) chain.gathers := False
+      cut                         := False
+      interrupt.hurried           := False
+      interrupt.settling          := False
       when((io.drain & ~clean).orR) {
         aim(Ring.used, 0)
         when(wrote)(read(Task.flush)) otherwise (clean := io.drain)
@@ -319,8 +396,8 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
         when(compare.hintAdds)(learn(compare.hintIndex))
         goto(head)
       } otherwise {
-        aim(Ring.available, 0)
-        read(Task.index)
+        // In a packed ring nothing is looked for while something is known.
+        forPacked(when(empty)(lookFurther()) otherwise goto(head))(lookFurther())
       }
     }
     ask.whenIsActive {
@@ -341,16 +418,22 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
           is(Task.index) {
             when(compare.tooFar)(violate(Violation.index)) otherwise {
               when(compare.further)(learn(newest))
-              interrupt.silent := answer.data(0)
+              forPacked {} { interrupt.silent := answer.data(0) }
               when(interrupt.settling)(goto(decide)) otherwise goto(head)
+              forPacked(when(chain.gathers) {
+                when(empty && !compare.further)(violate(Violation.nextEntry)) otherwise goto(gather)
+              })()
             }
           }
           default { // Task.eventIndex
             interrupt.event := answer.data(15 downto 0).asUInt
-            when(empty) {
-              aim(Ring.available, 0)
-              read(Task.index)
-            } otherwise goto(decide)
+            forPacked {
+              val place = answer.data(15 downto 0).asUInt
+              interrupt.event  := PackedRing.ahead(place, U(0, 16 bits), size)
+              interrupt.silent := answer.data(17 downto 16) === PackedRing.Never
+              byIndex          := answer.data(17 downto 16) === PackedRing.AtPlace
+            }()
+            when(empty)(lookFurther()) otherwise goto(decide)
           }
         }
       }
@@ -381,6 +464,47 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
       aim(Ring.descriptors, chain.entry @@ U"0000")
       when(chain.inTable)(aim.ring := Ring.indirect)
       read(Task.descriptor)
+      forPacked(when(!chain.inTable)(goto(gather)))()
+    }
+    if (p.packed) {
+      gather.whenIsActive {
+        chain.gathers := True
+        when(cut)(goto(leave)) elsewhen (bit(io.read)) {
+          takeHead(further = true)
+          chain.spans   := chain.spans + 1
+          chain.more    := first.descriptor.more
+          chain.gathers := False
+          when(chain.skips)(goto(skip)) otherwise goto(check)
+        } elsewhen (empty)(lookFurther())
+      }
+      // The look passes no write. So it sees every descriptor that the driver has added without a
+      // notification.
+      peek.whenIsActive {
+        io.looks.look             := io.posted
+        answer.failed             := io.looks.failed
+        answer.data(31 downto 16) := of(io.looks.next).asBits
+        when(io.looks.looked)(goto(look))
+      }
+      // A frame may end in front of the chain's last descriptor, which has the ID.
+      skip.whenIsActive {
+        chain.skips := True
+        when(cut)(goto(leave)) elsewhen (answer.failed)(violate(Violation.read)) elsewhen (
+          spent
+        )(violate(Violation.index)) elsewhen (chain.more && !chain.inTable)(goto(gather)) elsewhen (
+          chain.split && pending === 0
+        )(goto(hold)) otherwise goto(put)
+      }
+      // The driver may use the frame's chains when it sees the first element, which is written last.
+      hold.whenIsActive {
+        for (n <- 0 until p.pairs) when(queue === n && !cut) {
+          state.held(n)    := chain.bytes.resize(p.frameWidth) ## chain.head.resize(16)
+          state.pending(n) := 1
+          state.span(n)    := chain.spans
+        }
+        when(cut)(goto(leave)) elsewhen (chain.tiny)(violate(Violation.tiny)) otherwise goto(head)
+      }
+      // What is compared with the used index is up to date in the next cycle.
+      linger.whenIsActive(goto(head))
     }
     check.whenIsActive {
       chain.more  := descriptor.more
@@ -433,37 +557,77 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
             io.overran  := True
             chain.bytes := 0
           }
-          goto(put)
+          forPacked(goto(skip))(goto(put))
         }
       }
+      // In the state `check` it is not known yet.
+      if (p.packed) when(spent && !cut)(violate(Violation.index))
+    }
+
+    /** An element was written to a split ring. */
+    def useSplit(): Unit = {
+      // After a cut the element may be one of the queue as it was before. The indices then
+      // already belong to the queue as it is now, and begin with 0.
+      when(!cut) {
+        used    := chain.split ? used | (slot + 1)
+        pending := chain.split ? (pending + 1) | U(0, p.sizeWidth bits)
+      }
+      aim.index   := aim.next
+      flight.uses := True
+      when(flight.some && flight.others && !flight.index.full && !cut) {
+        aim.element(slot + 1)
+        flight.index.defer()
+        when(!flight.more)(goto(move))
+      } elsewhen (!chain.split) {
+        puts := Put.count
+        aim(Ring.used, 0)
+      } elsewhen (chain.tiny)(violate(Violation.tiny)) otherwise goto(head)
+    }
+
+    /** An element was written to a packed ring, where it needs no index. */
+    def usePacked(): Unit = {
+      flight.uses := True
+      when(flight.some && flight.others && !cut) {
+        used := used + 1
+        aim.element(slot + 1)
+        when(!flight.more)(goto(move))
+      } elsewhen (chain.split) {
+        when(!cut) {
+          pending := pending + 1
+          for (n <- 0 until p.pairs) when(queue === n) {
+            state.span(n) := state.span(n) + chain.spans
+          }
+        }
+        when(chain.tiny)(violate(Violation.tiny)) otherwise goto(linger)
+      } elsewhen (pending =/= 0) {
+        puts := Put.count
+        aim.element(used)
+      } otherwise {
+        when(!cut)(finish())
+        goto(linger)
+      }
+    }
+
+    /** All elements of a frame in a packed ring were written. */
+    def finish(): Unit = {
+      used    := slot + chain.spans
+      pending := U(0, p.sizeWidth bits)
+      for (n <- 0 until p.pairs) when(queue === n) { state.span(n) := 0 }
     }
     put.whenIsActive {
       io.write.valid := aim.ready
       when(io.write.fire) {
         wrote := True
         switch(puts) {
-          is(Put.element) {
-            // After a cut the element may be one of the queue as it was before. The indices then
-            // already belong to the queue as it is now, and begin with 0.
-            when(!cut) {
-              used    := chain.split ? used | (slot + 1)
-              pending := chain.split ? (pending + 1) | U(0, p.sizeWidth bits)
-            }
-            aim.index   := aim.next
-            flight.uses := True
-            when(flight.some && flight.others && !flight.index.full && !cut) {
-              aim.element(slot + 1)
-              flight.index.defer()
-              when(!flight.more)(goto(move))
-            } elsewhen (!chain.split) {
-              puts := Put.count
-              aim(Ring.used, 0)
-            } elsewhen (chain.tiny)(violate(Violation.tiny)) otherwise goto(head)
-          }
+          is(Put.element)(forPacked(usePacked())(useSplit()))
           is(Put.count) {
             flight.index.settle()
             aim.element(slot)
             when(flight.some)(goto(move)) otherwise goto(head)
+            forPacked {
+              when(!cut)(finish())
+              goto(linger)
+            }()
           }
           is(Put.eventIndex)(goto(question))
         }
@@ -473,18 +637,17 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
       interrupt.settling := True
       puts               := Put.eventIndex
       aim(Ring.used, (size @@ U"000") + U(RingHead, 4 bits))
-      when(cut)(goto(leave)) elsewhen (features.eventIndex && empty) {
+      forPacked(aim(Ring.used, 0))()
+      when(cut)(goto(leave)) elsewhen (choose(True, features.eventIndex) && empty) {
         goto(put)
       } otherwise goto(question)
     }
     question.whenIsActive {
-      when(features.eventIndex && interrupt.untold) {
+      when(choose(True, features.eventIndex) && interrupt.untold) {
         aim(Ring.available, (size @@ U"0") + U(RingHead, 4 bits))
+        forPacked(aim(Ring.available, 0))()
         read(Task.eventIndex)
-      } elsewhen (interrupt.untold || empty) {
-        aim(Ring.available, 0)
-        read(Task.index)
-      } otherwise goto(decide)
+      } elsewhen (interrupt.untold || empty)(lookFurther()) otherwise goto(decide)
     }
     decide.whenIsActive(goto(conclude))
     conclude.whenIsActive {
@@ -525,6 +688,10 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
       state.kicked(n) := True
       state.hinted(n) := io.kick.hinted
       state.hint(n)   := io.kick.index
+    }
+    if (p.packed) when(io.looks.retract(n)) {
+      state.known(n)  := io.looks.next(n)
+      state.kicked(n) := True
     }
     when(!io.live(n))(state.begin(n))
   }

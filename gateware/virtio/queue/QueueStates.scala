@@ -24,6 +24,9 @@ case class QueueStates(p: EngineParam) extends Area {
   val eager = Reg(Bits(p.pairs bits)) init 0 // The driver wanted to know of the last used entry.
   // Chains that hold the beginning of a frame. Their elements are written behind the used index.
   val pending = every(UInt(p.sizeWidth bits))
+  // Of a packed ring: the descriptors of those chains, and the first one's element.
+  val span = p.packed generate every(UInt(p.sizeWidth bits))
+  val held = p.packed generate every(Bits(16 + p.frameWidth bits))
   // `empty` and `untold` are comparisons of indices, and a cycle old, since the choice of the
   // runner's next state is deep. Logic that moves `known` ahead clears `empty` in the same cycle,
   // and logic that sets `told` clears `untold`. If `empty` rises a cycle late, that is harmless: a
@@ -41,11 +44,12 @@ case class QueueStates(p: EngineParam) extends Area {
     */
   def begin(n: Int): Unit = {
     Seq(taken, known, used, told).foreach(_(n) := 0)
-    pending(n) := 0
-    empty(n)   := True
-    untold(n)  := False
-    kicked(n)  := True
-    hinted(n)  := False
-    eager(n)   := False
+    pending(n)            := 0
+    if (p.packed) span(n) := 0
+    empty(n)              := True
+    untold(n)             := False
+    kicked(n)             := True
+    hinted(n)             := False
+    eager(n)              := False
   }
 }

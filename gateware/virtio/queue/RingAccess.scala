@@ -23,6 +23,10 @@ object RingAccess {
     default         -> U(4, 5 bits)
   )
 
+  /** Returns the same for a packed ring, whose event structure has 4 bytes. */
+  def packedBytes(task: Task.C): UInt =
+    (task === Task.descriptor) ? U(16, 5 bits) | U(4, 5 bits)
+
   /** What QueueRunner writes to the used ring: an element, the used index, or the index for
     * notifications.
     */

@@ -13,7 +13,7 @@ import lanebox.virtio.vocabulary.VirtioParam
   * `context` has the rings, and `table` the indirect table. `address` is valid while `ready` is
   * high, until the next call of `apply` or `element`.
   */
-case class RingAim(context: QueueContext) extends Area {
+case class RingAim(context: QueueContext, packed: Option[Bool] = None) extends Area {
   import RingAim.Ring
   import VirtioParam.RingHead
 
@@ -32,6 +32,8 @@ case class RingAim(context: QueueContext) extends Area {
   val index   = Reg(UInt(16 bits))
   val address = RegNext(base + offset)
   val ready   = RegNext(True) init False
+  // Of a packed ring: the wrap counter of the element that was aimed at last.
+  val wrap = packed.map(_ => Reg(Bool()))
 
   /** Aims at the byte `by` of a ring. */
   def apply(at: Ring.E, by: UInt): Unit = {
@@ -41,12 +43,15 @@ case class RingAim(context: QueueContext) extends Area {
   }
 
   /** Aims at the used element number `slot`, of 16 bits: modulo the queue's size, behind the head
-    * of the used ring.
+    * of the used ring, or in the upper half of a descriptor of a packed ring.
     */
   def element(slot: UInt): Unit = {
     val mask = (context.size - 1).resize(widthOf(context.size) - 1)
     next := slot + 1
-    apply(Ring.used, ((slot.resize(widthOf(mask)) & mask) @@ U"000") +^ U(RingHead, 4 bits))
+    val place = slot.resize(widthOf(mask)) & mask
+    apply(Ring.used, (place @@ U"000") +^ U(RingHead, 4 bits))
+    for (is  <- packed) when(is)(apply(Ring.descriptors, place @@ U"1000"))
+    for (bit <- wrap) bit := PackedRing.wrap(slot, context.size)
   }
 }
 

@@ -13,7 +13,8 @@ case class EngineParam(devices: Seq[VirtioParam]) {
     (name, values) <- Seq(
       "sizes of a queue"        -> devices.map(_.queueSize),
       "rows of the frame store" -> devices.map(_.rows),
-      "cycles of patience"      -> devices.map(_.patience)
+      "cycles of patience"      -> devices.map(_.patience),
+      "choices of packed rings" -> devices.map(_.packed)
     )
   ) require(values.distinct.size == 1, s"$name ${values.mkString(", ")}: one for all devices")
 
@@ -22,6 +23,9 @@ case class EngineParam(devices: Seq[VirtioParam]) {
   def rows: Int       = first.rows
   def patience: Int   = first.patience
   def sizeWidth: Int  = first.sizeWidth
+  def packed: Boolean = first.packed
+  // Width of what the driver calls a chain: the number of its first descriptor, or any ID.
+  def headWidth: Int  = if (packed) 16 else sizeWidth - 1
   def rowWidth: Int   = first.rowWidth
   def frameWidth: Int = first.frameWidth
   def largest: Int    = devices.map(_.largest).max

@@ -21,6 +21,7 @@ object HostRequests {
   val Descriptor = 3 // A descriptor for HeadReader.
   // Descriptors whose numbers HeadReader guesses. A beat has two of them.
   val Guess     = 4
+  val Packed    = 5 // Descriptors for PackedReader, two in a beat.
   val KindWidth = 3
 
   /** The kind of ControlQueue's reads, with the bit of a receive queue, whose buffers have no data
@@ -32,7 +33,7 @@ object HostRequests {
   def context(transmit: Boolean, kind: UInt): Bits =
     (kind.resize(KindWidth) ## Bool(transmit)).resize(16)
 
-  /** Returns whether a read with this context is for guessed descriptors. */
+  /** Returns whether a read with this context brings two descriptors in a beat. */
   def isGuess(context: Bits): Bool = context(KindWidth)
 
   /** A place in host memory: `bytes` bytes from any byte address on. */

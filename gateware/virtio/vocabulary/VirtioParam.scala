@@ -62,12 +62,18 @@ case class VirtioParam(
     control == (frames && pairs == 2) && (!frames || pairs <= 2),
     s"$pairs pairs of queues: only a net device with 2 pairs has a control queue, and it must"
   )
+  require(!(packed && control), "packed rings: the control queue of a second pair has none")
+
+  /** Returns the same device. With `packed` it also offers packed rings. */
+  def withPacked(packed: Boolean): VirtioParam =
+    if (packed) copy(features = features | BigInt(1) << VirtioParam.Packed) else this
 
   def largestRows: Int =
     (largest + header + HardBlock.BeatBytes - 1) / HardBlock.BeatBytes
   def queues: Int = 2 * pairs + (if (control) 1 else 0)
   // Chains may be merged for a received frame.
   def merges: Boolean = features.testBit(VirtioParam.NetMerge)
+  def packed: Boolean = features.testBit(VirtioParam.Packed)
   def pairWidth: Int  = log2Up(pairs) max 1
   def sizeWidth: Int  = log2Up(queueSize) + 1
   def rowWidth: Int   = log2Up(rows)
@@ -82,6 +88,7 @@ object VirtioParam {
   val EventIndex       = 29
   val Version1         = 32
   val AccessPlatform   = 33
+  val Packed           = 34
   val OrderPlatform    = 36
   val NotificationData = 38
 
