@@ -9,6 +9,7 @@ import subprocess
 
 import pytest
 
+from software.test.manual_page import options_of_help, options_of_page
 from tools.testing.repository import ROOT
 
 TOOLS = ROOT / "software" / "tools"
@@ -81,6 +82,17 @@ def test_the_manual_page_knows_every_option_and_every_key(tool):
         *(re.findall(r'emit_\w+\(out, "(\w+)"', path.read_text()) for path in sources)
     )
     assert len(keys) > 20 and keys - words == set()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_manual_page_has_the_options_of_the_help(tool, command):
+    """The section of a command in the manual page has the options of its --help and no others, with
+    the same letters, and with a value where the help has one.
+    """
+    page = (TOOLS / "lanebox-capture.1").read_text()
+    options = options_of_help(tool.run(command, "--help").stdout)
+    assert options_of_page(page, command) == options
+    assert options or command == "check"
 
 
 def test_the_manual_page_begins_with_the_usage_of_every_command():

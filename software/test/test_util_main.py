@@ -13,6 +13,7 @@ import subprocess
 
 import pytest
 
+from software.test.manual_page import options_of_help, options_of_page
 from tools.testing.repository import ROOT
 
 # Commands of litepcie_util that work with any card, and the arguments that each of them needs.
@@ -212,6 +213,15 @@ def test_the_manual_page_knows_every_option_and_every_key(util, card, device):
     keyed = r"(?:json_\w+\(&?json|emit_\w+\(out), \"(\w+)\""
     named = [re.findall(keyed, path.read_text()) for path in sources]
     assert len(keys) < len(keys.union(*named)) and keys.union(*named) - words == set()
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, *OTHERS])
+def test_the_manual_page_has_the_options_of_the_help(util, command):
+    """The section of a command in the manual page has the options of its --help and no others, with
+    the same letters, and with a value where the help has one.
+    """
+    page = (ROOT / "software" / "tools" / "litepcie_util.1").read_text()
+    assert options_of_page(page, command) == options_of_help(util.run(command, "--help").stdout)
 
 
 def _keys(value):

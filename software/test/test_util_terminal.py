@@ -66,6 +66,18 @@ def test_colours_are_for_terminals_only(util, device):
     assert "\x1b" not in util.run(*arguments).stdout
 
 
+def test_bash_has_the_words_of_each_option():
+    """The completion for bash has the words of each option that takes one of a few words, as the
+    tables of options in the sources have them.
+    """
+    script = (ROOT / "software/tools/litepcie_util.bash").read_text()
+    sources = sorted((ROOT / "software/tools/litepcie_util").rglob("*.c"))
+    listed = [re.findall(r'\.choices = "(.*?)"', path.read_text()) for path in sources]
+    choices = [words for found in listed for words in found]
+    assert len(choices) >= 3
+    assert [words for words in choices if f'choices="{words}"' not in script] == []
+
+
 @pytest.mark.parametrize(
     "line, wanted",
     [
