@@ -149,7 +149,7 @@ struct litepcie_channel {
 	 * Set dev->user_raised if the interrupt of the user's logic has come. A result of 0 or more
 	 * is no error.
 	 */
-	int (*user_look)(struct litepcie *dev);
+	int (*user_poll)(struct litepcie *dev);
 };
 
 struct litepcie_backend {

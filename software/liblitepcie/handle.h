@@ -104,7 +104,7 @@ struct litepcie {
 	/* true: the library polls the card by @poll_us only after an interrupt (adaptive mode) */
 	bool				adaptive;
 	/* true: the library polls the card's progress now, and the DMA's interrupts are off */
-	bool				looking;
+	bool				polling;
 	/* number of descriptors, of both directions, that the card had executed at the last poll */
 	uint64_t			looked;
 	/* descriptor of a timer that is readable when the card is to be polled, or -1 */
@@ -117,10 +117,10 @@ struct litepcie {
 	 */
 	int64_t				silent_ms;
 	/*
-	 * number of reads of the counts in memory that found progress; after each GLANCES-th
+	 * number of reads of the counts in memory that found progress; after each SPINS-th
 	 * (dma_wait.c) the thread also takes interrupts
 	 */
-	unsigned int			glances;
+	unsigned int			spins;
 	/* true: litepcie_dma_fd() was called, so each wait must clear its descriptor */
 	bool				watched;
 	/*

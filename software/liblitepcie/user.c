@@ -39,7 +39,7 @@ int litepcie_user_enable(struct litepcie *dev, bool on)
 static int wait_for_user(struct litepcie *dev, int timeout_ms)
 {
 	int64_t deadline = litepcie_deadline(timeout_ms), looked = litepcie_now_ms();
-	int rc = dev->backend->channel->user_look(dev);
+	int rc = dev->backend->channel->user_poll(dev);
 
 	while (rc >= 0 && !dev->user_raised) {
 		int slice = litepcie_slice(deadline);
@@ -55,7 +55,7 @@ static int wait_for_user(struct litepcie *dev, int timeout_ms)
 		 * user's interrupt is read only after a whole sleep, to save register reads.
 		 */
 		if (rc == 0 && litepcie_now_ms() - looked >= slice) {
-			rc = dev->backend->channel->user_look(dev);
+			rc = dev->backend->channel->user_poll(dev);
 			looked = litepcie_now_ms();
 		}
 	}

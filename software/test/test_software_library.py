@@ -368,21 +368,21 @@ def test_each_direction_is_a_stream_of_its_own(request, built, tmp_path, checks,
 
 @pytest.mark.parametrize("records", RECORDS)
 @pytest.mark.parametrize("checks", ["built", "raced"])
-@pytest.mark.parametrize("name", ["place", "modes"])
+@pytest.mark.parametrize("name", ["place", "table_poll"])
 def test_rings_lie_where_and_news_come_as_a_program_says(
     request, built, tmp_path, name, checks, records
 ):
-    """The C tests place.c and modes.c pass.
+    """The C tests place.c and table_poll.c pass.
 
     Rings work in the program's own memory (place.c), and polling works in place of interrupts
-    (modes.c).
+    (table_poll.c).
     """
     found = request.getfixturevalue(checks)
     program = (found.out / "test" if checks == "built" else found) / name
     with Standin(tmp_path / "s", built.csr_json, records=records) as standin:
         text = run_program(program, f"sim:{tmp_path / 's'}")
         assert standin.quiet()
-    assert text.count(f"{name}: ") == {"place": 2, "modes": 4}[name]
+    assert text.count(f"{name}: ") == {"place": 2, "table_poll": 4}[name]
 
 
 def test_the_user_s_logic_calls(built, tmp_path):

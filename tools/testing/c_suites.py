@@ -127,9 +127,6 @@ HELD: Table = {
             ),
             "test_what_hangs_is_named": "liblitepcie/dma/dma_drain",
             "test_counts_go_on_behind_their_wrap": "liblitepcie/dma/table/table",
-            "test_rings_lie_where_and_news_come_as_a_program_says": (
-                "liblitepcie/dma/table/table_looks"
-            ),
         },
     ),
     "software/test/test_software_installed.py": (

@@ -79,7 +79,7 @@ def test_what_hangs_in_the_user_slot_is_named(start_board, built):
     assert slot["sink"]["stalls"] > 0
 
 
-@pytest.mark.parametrize("name", ["place", "modes"])
+@pytest.mark.parametrize("name", ["place", "table_poll"])
 def test_rings_lie_where_and_news_come_as_a_program_says(start_board, built, name):
     """A test program of the library loses no word of data, with DMA rings in its own or in shared
     memory, and with interrupts or polling."""

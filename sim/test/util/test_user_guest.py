@@ -38,7 +38,7 @@ SUITE = (
     "stock_style {} 300 >/out/stock",
     "dma_wait {} >/out/dma_wait",
     "place {} >/out/place",
-    "modes {} >/out/modes",
+    "table_poll {} >/out/table_poll",
 )
 
 
@@ -60,7 +60,7 @@ def test_every_way_to_a_card_passes_the_same_suite(start_board, way):
     assert files["stock"].decode() == "stock style: 300 buffers compared, 0 words wrong\n"
     assert files["dma_wait"].decode().count("dma_wait: ") == 7
     assert files["place"].decode().count("place: ") == 2
-    assert files["modes"].decode().count("modes: ") == 4
+    assert files["table_poll"].decode().count("table_poll: ") == 4
     for direction in ("c2h", "h2c"):
         report = dict(re.findall(r"(\w+) (\d+)", files[direction].decode()))
         moved = 600 * 8192

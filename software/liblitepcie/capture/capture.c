@@ -230,7 +230,7 @@ int litepcie_capture_stop(struct litepcie_capture *capture)
 	rc = capture->access->answers(capture);
 	__atomic_store_n(&capture->running, false, __ATOMIC_RELAXED);
 	if (rc == 0 && capture->ended)
-		return litepcie_capture_look(capture);
+		return litepcie_capture_poll(capture);
 	/* Give the card a limit with all free room of the ring, for frames that wait for room. */
 	limit = capture->released / mbuf * mbuf + capture->config.ring_bytes;
 	if (rc == 0 && limit > capture->limit)

@@ -147,7 +147,7 @@ void litepcie_capture_rewind(struct litepcie_capture *capture);
  * Read the status line into capture->seen. Returns 0, or -EIO with a sentence if the line cannot be
  * true.
  */
-int litepcie_capture_look(struct litepcie_capture *capture);
+int litepcie_capture_poll(struct litepcie_capture *capture);
 
 /* Give the card the position @limit, up to which it may write to the ring. */
 int litepcie_capture_allow(struct litepcie_capture *capture, uint64_t limit);

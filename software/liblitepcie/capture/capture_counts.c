@@ -20,7 +20,7 @@ int litepcie_capture_stats(struct litepcie_capture *capture, struct litepcie_cap
 		.released = capture->released, .overwritten = capture->overwritten,
 		.limits = capture->limits,
 	};
-	int rc = litepcie_capture_look(capture);
+	int rc = litepcie_capture_poll(capture);
 
 	if (rc == 0)
 		rc = capture->access->accounts(capture, &found);

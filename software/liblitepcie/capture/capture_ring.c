@@ -51,7 +51,7 @@ static int check_line(const struct litepcie_capture *capture,
  * until its position is the same before and after. Acquire ordering makes sure that the ring's data
  * is read after the position.
  */
-int litepcie_capture_look(struct litepcie_capture *capture)
+int litepcie_capture_poll(struct litepcie_capture *capture)
 {
 	const struct litepcie_capture_line *line = capture->line;
 	struct litepcie_capture_line now;
@@ -150,7 +150,7 @@ static int give(struct litepcie_capture *capture, struct litepcie_span *span)
  * Look for blocks in the ring that litepcie_capture_next() has not returned yet. Returns 1 if such
  * blocks exist, 0 if not, or -errno.
  */
-static int look_for_more(struct litepcie_capture *capture)
+static int poll_ring(struct litepcie_capture *capture)
 {
 	int rc;
 
@@ -160,7 +160,7 @@ static int look_for_more(struct litepcie_capture *capture)
 	 */
 	if (capture->given < capture->seen.position && !capture->config.newest)
 		return 1;
-	rc = litepcie_capture_look(capture);
+	rc = litepcie_capture_poll(capture);
 	if (rc < 0)
 		return rc;
 	skip_overwritten(capture);
@@ -199,7 +199,7 @@ int litepcie_capture_next(struct litepcie_capture *capture, struct litepcie_span
 	int rc, most_ms;
 
 	for (;;) {
-		rc = look_for_more(capture);
+		rc = poll_ring(capture);
 		if (rc)
 			return rc < 0 ? rc : give(capture, span);
 		if (capture->ended)
@@ -247,7 +247,7 @@ int litepcie_capture_release(struct litepcie_capture *capture, size_t bytes)
 	capture->lapsed -= lapsed;
 	capture->released += bytes - lapsed;
 	if (capture->config.newest) {
-		rc = litepcie_capture_look(capture);
+		rc = litepcie_capture_poll(capture);
 		if (rc == 0 && bytes && (lapsed || oldest(capture) > first))
 			rc = litepcie_fail(-EOVERFLOW, "the card has written over %zu bytes while "
 					   "they were read", bytes);

@@ -239,7 +239,7 @@ static void unblock(struct litepcie_capture *capture, int64_t *moved_ms, uint64_
 {
 	int rest_ms = capture->config.rest_ms;
 	int stuck_ms = rest_ms > 0 && rest_ms / 2 < STUCK_MS ? rest_ms / 2 : STUCK_MS;
-	bool known = litepcie_capture_look(capture) == 0;
+	bool known = litepcie_capture_poll(capture) == 0;
 	bool waits = is_full(capture) || capture->dev->map.sorter.queues;
 
 	if (!capture->config.lossless)
@@ -308,7 +308,7 @@ static int await_line(struct litepcie_capture *capture, uint64_t position)
 		litepcie_capture_nap(&nap_us);
 		rc = get_status(capture, &status);
 		if (rc == 0 && !capture->config.queue)
-			rc = litepcie_capture_look(capture);
+			rc = litepcie_capture_poll(capture);
 	}
 	return rc;
 }
@@ -372,7 +372,7 @@ static int stop_all(struct litepcie_capture *capture)
 	litepcie_run_set_state(dev, 0);
 	if (rc == 0)
 		litepcie_run_free_left(dev);
-	return rc < 0 ? rc : litepcie_capture_look(capture);
+	return rc < 0 ? rc : litepcie_capture_poll(capture);
 }
 
 /*
@@ -415,7 +415,7 @@ static int stop_part(struct litepcie_capture *capture)
 	if (rc == 0)
 		rc = await_line(capture, position);
 	capture->end = position;
-	return rc < 0 ? rc : litepcie_capture_look(capture);
+	return rc < 0 ? rc : litepcie_capture_poll(capture);
 }
 
 int litepcie_run_stop(struct litepcie_capture *capture)

@@ -15,9 +15,9 @@
 
 /*
  * After this many checks of the counts in memory, a thread also sleeps for 0 ms, which takes and
- * counts the interrupts that have come from the card. glance() says why.
+ * counts the interrupts that have come from the card. spin() says why.
  */
-#define GLANCES	16u
+#define SPINS	16u
 
 int litepcie_check_active(struct litepcie *dev, unsigned int directions)
 {
@@ -141,16 +141,16 @@ int litepcie_stopped(void)
 
 /*
  * Check the counts in memory in place of a sleep, if the card writes records of its progress there.
- * After every GLANCES-th check that finds progress the thread also sleeps for 0 ms, since a sleep
+ * After every SPINS-th check that finds progress the thread also sleeps for 0 ms, since a sleep
  * counts interrupts and notices that the kernel wants the card back. After litepcie_dma_fd() the
  * thread always sleeps, since that call promises that a wait clears the descriptor.
  */
-static int glance(struct litepcie *dev, unsigned int directions, uint64_t before)
+static int spin(struct litepcie *dev, unsigned int directions, uint64_t before)
 {
 	bool memory = dev->notices.records && dev->backend->channel->shared;
 	int rc = memory && !dev->watched ? litepcie_engine_progress(dev, LITEPCIE_ASK_MEMORY) : 0;
 
-	if (rc == 0 && finished(dev, directions) != before && ++dev->glances % GLANCES == 0)
+	if (rc == 0 && finished(dev, directions) != before && ++dev->spins % SPINS == 0)
 		rc = litepcie_sleep_once(dev, directions, 0);
 	return rc;
 }
@@ -169,7 +169,7 @@ int litepcie_wait_for(struct litepcie *dev, unsigned int directions, uint64_t be
 	int64_t deadline = litepcie_deadline(timeout_ms);
 	unsigned int stops = stops_of(dev, directions);
 	int rc = litepcie_check_active(dev, directions) ?: hand_over_early(dev, directions) ?:
-		 glance(dev, directions, before);
+		 spin(dev, directions, before);
 
 	if (stops_of(dev, directions) != stops)
 		return litepcie_stopped();
@@ -206,14 +206,14 @@ int litepcie_dma_wait(struct litepcie *dev, unsigned int directions, int timeout
  * descriptor of litepcie_dma_fd(), as it may have found progress of the other direction, which the
  * program has not checked yet. The caller holds the lock.
  */
-static int look(struct litepcie_stream *stream)
+static int poll_once(struct litepcie_stream *stream)
 {
 	struct litepcie *dev = stream->dev;
 	unsigned int stops = stream->stops, direction = stream->direction;
 	int rc = litepcie_check_active(dev, direction) ?: hand_over_early(dev, direction) ?:
 		 litepcie_engine_peek(dev);
 
-	if (rc == 0 && !dev->watched && ++dev->glances % GLANCES == 0)
+	if (rc == 0 && !dev->watched && ++dev->spins % SPINS == 0)
 		rc = litepcie_sleep_once(dev, direction, 0);
 	return stream->stops == stops ? rc : litepcie_stopped();
 }
@@ -231,7 +231,7 @@ int litepcie_wait_beyond(struct litepcie_stream *stream, uint64_t known, int tim
 	if (timeout_ms)
 		rc = litepcie_wait_for(dev, stream->direction, known, timeout_ms);
 	else
-		rc = look(stream);
+		rc = poll_once(stream);
 	litepcie_unlock(dev);
 	return rc;
 }

@@ -73,7 +73,7 @@ static int check_packets(struct litepcie *dev, const struct litepcie_stream_opti
  * Returns -EINVAL if poll_us (the time between two polls of the card) is out of its limits, or is 0
  * in adaptive mode.
  */
-static int check_looks(const struct litepcie_stream_options *options)
+static int check_polling(const struct litepcie_stream_options *options)
 {
 	if (options->adaptive && !options->poll_us)
 		return litepcie_fail(-EINVAL, "adaptive without poll_us: set poll_us to the time "
@@ -96,7 +96,7 @@ static int check_options(struct litepcie_stream *stream,
 	if (rc == 0 && stream->direction == LITEPCIE_H2C && (options->limit || options->flush_us))
 		return litepcie_fail(-EINVAL, "%s of h2c: only c2h has one",
 				     options->limit ? "a limit" : "a flush time");
-	return rc ?: check_packets(dev, options) ?: check_looks(options);
+	return rc ?: check_packets(dev, options) ?: check_polling(options);
 }
 
 /* Opening and closing a stream ---------------------------------------------------------------- */

@@ -258,7 +258,7 @@ static int stop_capture(struct litepcie_capture *capture)
 				   "reset: reset it", capture->dev->name);
 	if (rc == 0)
 		capture->end = stop.position;
-	return rc < 0 ? rc : litepcie_capture_look(capture);
+	return rc < 0 ? rc : litepcie_capture_poll(capture);
 }
 
 static int allow(struct litepcie_capture *capture, uint64_t limit)

@@ -207,5 +207,5 @@ const struct litepcie_channel litepcie_kernel_channel = {
 	.event_fd = kernel_event_fd,
 	.export = kernel_export,
 	.user_enable = kernel_user_enable,
-	.user_look = kernel_user_look,
+	.user_poll = kernel_user_poll,
 };

@@ -102,15 +102,15 @@ int kernel_export(const struct litepcie_stream *stream);
 int kernel_stopped_by(const struct litepcie_stream *stream, int error);
 
 /*
- * kernel_progress(), kernel_wait(), kernel_event_fd(), kernel_user_enable() and kernel_user_look()
- * are progress(), sleep(), event_fd(), user_enable() and user_look() of struct litepcie_channel.
+ * kernel_progress(), kernel_wait(), kernel_event_fd(), kernel_user_enable() and kernel_user_poll()
+ * are progress(), sleep(), event_fd(), user_enable() and user_poll() of struct litepcie_channel.
  * kernel_sleep() is sleep() of struct litepcie_backend.
  */
 int kernel_progress(struct litepcie *dev, enum litepcie_ask ask);
 int kernel_wait(struct litepcie *dev, unsigned int directions, int timeout_ms);
 int kernel_event_fd(struct litepcie *dev);
 int kernel_user_enable(struct litepcie *dev, bool on);
-int kernel_user_look(struct litepcie *dev);
+int kernel_user_poll(struct litepcie *dev);
 int kernel_sleep(struct litepcie *dev, int timeout_ms);
 
 /*

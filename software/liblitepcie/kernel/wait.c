@@ -67,7 +67,7 @@ static int wait_for_news(struct litepcie *dev, unsigned int directions, int time
 	rc = litepcie_poll(dev, &fd, 1, timeout_ms);
 	if (!directions && rc > 0)
 		/* if another thread has taken the user's interrupt, nothing is found here */
-		kernel_user_look(dev);
+		kernel_user_poll(dev);
 	if (rc < 0 || !(fd.revents & (POLLERR | POLLHUP)))
 		return rc;
 	/*
@@ -147,7 +147,7 @@ int kernel_user_enable(struct litepcie *dev, bool on)
 	return rc;
 }
 
-int kernel_user_look(struct litepcie *dev)
+int kernel_user_poll(struct litepcie *dev)
 {
 	if (!litepcie_take_event(kernel_of(dev)->user))
 		return 0;

@@ -35,8 +35,8 @@ static const struct mode {
 } modes[] = {
 	{ "by interrupt", 0, false },
 	{ "adaptive", 200, true },
-	{ "by looking", 200, false },
-	{ "by looking rarely", 50000, false },
+	{ "by polling", 200, false },
+	{ "by polling rarely", 50000, false },
 };
 
 static struct litepcie *dev;
@@ -146,7 +146,7 @@ static void every_word_comes(const struct mode *mode)
 		CHECK(stats.interrupts <= 0 && stats.woken_by_timeout == 0);
 	else
 		CHECK(stats.interrupts > 0 || stats.interrupts == -1);
-	printf("modes: %s: %u buffers, %lld interrupts\n", mode->name, buffers,
+	printf("table_poll: %s: %u buffers, %lld interrupts\n", mode->name, buffers,
 	       (long long)stats.interrupts);
 }
 
@@ -182,7 +182,7 @@ static void a_stop_ends_a_wait(const struct mode *mode)
 
 int main(int argc, char **argv)
 {
-	if (!open_device(&dev, argc == 2, argv[1], "usage: modes DEVICE"))
+	if (!open_device(&dev, argc == 2, argv[1], "usage: table_poll DEVICE"))
 		return 2;
 	CHECK_EQUAL(run_shape(dev, SIZE, COUNT), 0);
 	for (size_t n = 0; n < sizeof(modes) / sizeof(*modes); n++) {

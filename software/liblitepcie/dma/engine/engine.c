@@ -175,7 +175,7 @@ int litepcie_engine_hand_over(struct litepcie_stream *stream)
  * are read only after LITEPCIE_WAIT_SLICE_MS without progress, to check that the card is still
  * there. The registers of another card are read at once, unless a timer polls them (poll_us).
  */
-static int look_if_silent(struct litepcie *dev)
+static int poll_if_silent(struct litepcie *dev)
 {
 	int64_t now;
 
@@ -197,7 +197,7 @@ int litepcie_engine_progress(struct litepcie *dev, enum litepcie_ask ask)
 
 int litepcie_engine_peek(struct litepcie *dev)
 {
-	return look_if_silent(dev) ?: litepcie_engine_progress(dev, LITEPCIE_ASK_MEMORY);
+	return poll_if_silent(dev) ?: litepcie_engine_progress(dev, LITEPCIE_ASK_MEMORY);
 }
 
 static int received_bytes(struct litepcie *dev, uint64_t *bytes)
@@ -265,7 +265,7 @@ int litepcie_engine_wait(struct litepcie *dev, unsigned int directions, int time
 	    timeout_ms >= (dev->notices.records ? LITEPCIE_WAIT_SLICE_MS : 1))
 		rc = look_for_lost(dev);
 	else if (rc == 0)
-		rc = look_if_silent(dev);
+		rc = poll_if_silent(dev);
 	if (rc > 0 && channel->woken)
 		error = channel->woken(dev);
 	return error < 0 ? error : rc;

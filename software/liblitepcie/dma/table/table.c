@@ -232,15 +232,15 @@ int litepcie_table_behind(struct litepcie *dev)
  */
 int litepcie_table_progress(struct litepcie *dev, enum litepcie_ask ask)
 {
-	bool told = dev->notices.records;
-	int rc = told && ask == LITEPCIE_ASK_CARD ? litepcie_table_behind(dev) : 0;
+	bool reported = dev->notices.records;
+	int rc = reported && ask == LITEPCIE_ASK_CARD ? litepcie_table_behind(dev) : 0;
 
 	if (rc < 0)
 		return rc;
 	rc = 0;
 	if (dev->h2c.active)
-		rc = told ? litepcie_notices_h2c(dev) : h2c_usable(&dev->h2c);
+		rc = reported ? litepcie_notices_h2c(dev) : h2c_usable(&dev->h2c);
 	if (rc == 0 && dev->c2h.active)
-		rc = told ? litepcie_notices_c2h(dev) : c2h_usable(&dev->c2h);
+		rc = reported ? litepcie_notices_c2h(dev) : c2h_usable(&dev->c2h);
 	return rc;
 }

@@ -8,7 +8,7 @@
  * The DMA's functions (struct litepcie_channel) of every back end that reaches registers and memory
  * itself. table.c hands descriptors to the card and counts them. table_run.c starts and stops a
  * run, and takes the card's interrupts. table_notices.c lets the card write records and status
- * lines. table_looks.c switches the interrupts, or polls the card by a timer.
+ * lines. table_poll.c switches the interrupts, or polls the card by a timer.
  */
 #ifndef LITEPCIE_TABLE_H
 #define LITEPCIE_TABLE_H
@@ -55,26 +55,26 @@ static inline uint32_t litepcie_table_causes(const struct litepcie *dev)
 }
 
 /*
- * Switch the interrupts of the active streams on, or off while dev->looking is set (the library
+ * Switch the interrupts of the active streams on, or off while dev->polling is set (the library
  * polls the card). The interrupt of the user's logic stays as it is.
  */
 int litepcie_table_interrupts(struct litepcie *dev);
 
 /*
- * litepcie_looks_start() starts polling by timer, if the first stream that runs has poll_us, before
- * the interrupts of that stream are switched on. litepcie_looks_stop() ends polling.
+ * litepcie_polling_start() starts polling by timer, if the first stream that runs has poll_us,
+ * before the interrupts of that stream are switched on. litepcie_polling_stop() ends polling.
  */
-int litepcie_looks_start(struct litepcie *dev);
-int litepcie_looks_stop(struct litepcie *dev);
+int litepcie_polling_start(struct litepcie *dev);
+int litepcie_polling_stop(struct litepcie *dev);
 
 /*
- * litepcie_looks_begin() starts polling in adaptive mode, and is called after an interrupt.
- * litepcie_looks_tick() is called after a sleep without an interrupt, and takes the timer's event.
- * In adaptive mode it then reads the card's progress, and ends polling if there is none. The caller
- * reads the counts of buffers after each of the two functions.
+ * litepcie_polling_begin() starts polling in adaptive mode, and is called after an interrupt.
+ * litepcie_polling_tick() is called after a sleep without an interrupt, and takes the timer's
+ * event. In adaptive mode it then reads the card's progress, and ends polling if there is none. The
+ * caller reads the counts of buffers after each of the two functions.
  */
-int litepcie_looks_begin(struct litepcie *dev);
-int litepcie_looks_tick(struct litepcie *dev);
+int litepcie_polling_begin(struct litepcie *dev);
+int litepcie_polling_tick(struct litepcie *dev);
 
 /* Provide host memory for the records and status lines, if the card writes any. */
 int litepcie_table_notices_setup(struct litepcie *dev);

@@ -22,7 +22,7 @@ static int set_timer(struct litepcie *dev, uint32_t every_us)
 	const struct itimerspec setting = { every, every };
 
 	if (timerfd_settime(dev->timer, 0, &setting, NULL) < 0)
-		return litepcie_fail_errno(errno, "the timer for looks at the card");
+		return litepcie_fail_errno(errno, "the timer that polls the card");
 	return 0;
 }
 
@@ -42,7 +42,7 @@ static int open_timer(struct litepcie *dev)
 	    (epoll_ctl(dev->news, EPOLL_CTL_ADD, dev->timer, &event) < 0 && errno != EEXIST) ||
 	    (epoll_ctl(dev->news, EPOLL_CTL_ADD, dev->interrupt, &event) < 0 &&
 	     errno != EEXIST))
-		return litepcie_fail_errno(errno, "no descriptor for looks at the card");
+		return litepcie_fail_errno(errno, "no descriptor that polls the card");
 	return 0;
 }
 
@@ -52,29 +52,29 @@ int litepcie_table_interrupts(struct litepcie *dev)
 			(dev->c2h.active ? dev->map.c2h_cause : 0);
 
 	return litepcie_change(dev, dev->map.irq_enable, litepcie_table_causes(dev),
-			       dev->looking ? 0 : mask);
+			       dev->polling ? 0 : mask);
 }
 
-int litepcie_looks_start(struct litepcie *dev)
+int litepcie_polling_start(struct litepcie *dev)
 {
 	int rc = dev->poll_us ? open_timer(dev) : 0;
 
-	dev->looking = dev->poll_us && !dev->adaptive;
+	dev->polling = dev->poll_us && !dev->adaptive;
 	dev->looked = 0;
-	return rc == 0 && dev->looking ? set_timer(dev, dev->poll_us) : rc;
+	return rc == 0 && dev->polling ? set_timer(dev, dev->poll_us) : rc;
 }
 
-int litepcie_looks_stop(struct litepcie *dev)
+int litepcie_polling_stop(struct litepcie *dev)
 {
-	dev->looking = false;
+	dev->polling = false;
 	return dev->timer < 0 ? 0 : set_timer(dev, 0);
 }
 
-int litepcie_looks_begin(struct litepcie *dev)
+int litepcie_polling_begin(struct litepcie *dev)
 {
-	if (!dev->adaptive || dev->looking)
+	if (!dev->adaptive || dev->polling)
 		return 0;
-	dev->looking = true;
+	dev->polling = true;
 	return litepcie_table_interrupts(dev) ?: set_timer(dev, dev->poll_us);
 }
 
@@ -86,20 +86,20 @@ static int end(struct litepcie *dev)
 {
 	int behind;
 
-	dev->looking = false;
+	dev->polling = false;
 	behind = litepcie_table_interrupts(dev) ?: litepcie_table_behind(dev);
 	if (behind <= 0)
 		return behind ?: set_timer(dev, 0);
-	dev->looking = true;
+	dev->polling = true;
 	return litepcie_table_interrupts(dev);
 }
 
-int litepcie_looks_tick(struct litepcie *dev)
+int litepcie_polling_tick(struct litepcie *dev)
 {
 	uint64_t before = dev->looked;
 	int rc;
 
-	if (!dev->looking || !litepcie_take_event(dev->timer) || !dev->adaptive)
+	if (!dev->polling || !litepcie_take_event(dev->timer) || !dev->adaptive)
 		return 0;
 	rc = litepcie_table_progress(dev, LITEPCIE_ASK_MEMORY);
 	dev->looked = dev->h2c.done + dev->c2h.done;

@@ -26,7 +26,7 @@
  * the card has cleared the cause. So an interrupt that was merged into the old cause came before
  * this function returns, and the program sees what the logic wrote to memory before that interrupt.
  */
-static int user_look(struct litepcie *dev)
+static int user_poll(struct litepcie *dev)
 {
 	uint32_t raised = 0, enabled;
 	int rc = litepcie_get(dev, dev->map.irq_vector, &raised);
@@ -61,7 +61,7 @@ static int table_sleep(struct litepcie *dev, unsigned int directions, int timeou
 	/* both DMA directions share one interrupt, so either of them wakes this thread */
 	(void)directions;
 	if (rc == 0)
-		rc = litepcie_looks_tick(dev);
+		rc = litepcie_polling_tick(dev);
 	wanted = rc < 0 ? rc : litepcie_check_wanted(dev);
 	return wanted < 0 ? wanted : rc;
 }
@@ -78,8 +78,8 @@ static int table_woken(struct litepcie *dev)
 	int rc;
 
 	litepcie_post_add(&clear, dev->map.irq_clear, litepcie_table_causes(dev));
-	rc = dev->backend->post(dev, &clear, 1, LITEPCIE_POST_LATER) ?: litepcie_looks_begin(dev);
-	return rc == 0 && dev->user_enabled ? user_look(dev) : rc;
+	rc = dev->backend->post(dev, &clear, 1, LITEPCIE_POST_LATER) ?: litepcie_polling_begin(dev);
+	return rc == 0 && dev->user_enabled ? user_poll(dev) : rc;
 }
 
 /* Start and stop of a stream ------------------------------------------------------------------ */
@@ -168,7 +168,7 @@ static int table_start(struct litepcie_stream *stream)
 {
 	struct litepcie *dev = stream->dev;
 	bool first = !litepcie_both_run(dev);
-	int rc = first ? litepcie_looks_start(dev) : 0;
+	int rc = first ? litepcie_polling_start(dev) : 0;
 
 	rc = rc ?: start_interrupts(stream, first) ?: litepcie_table_notices_start(stream);
 	return rc || !first ? rc : litepcie_put(dev, dev->map.loopback, stream->options.loopback);
@@ -188,7 +188,7 @@ static int table_stop(struct litepcie_stream *stream)
 	struct litepcie *dev = stream->dev;
 	bool in_flight = stream->direction == LITEPCIE_H2C && stream->hw != stream->sw;
 	bool last = !litepcie_both_run(dev);
-	int rc = last ? litepcie_looks_stop(dev) : 0;
+	int rc = last ? litepcie_polling_stop(dev) : 0;
 
 	rc = rc ?: disable(dev, stream->registers);
 	if (rc == 0 && last)
@@ -224,5 +224,5 @@ const struct litepcie_channel litepcie_table_channel = {
 	.event_fd = table_event_fd,
 	.export = litepcie_table_export,
 	.user_enable = user_enable,
-	.user_look = user_look,
+	.user_poll = user_poll,
 };
