@@ -25,7 +25,6 @@ from sim.guest.kernel import Kernel
 SIZES = (128, 256, 512, 1024, 2048, 4096)
 SOCKET_LENGTH = 107  # The longest path of a Unix socket, in bytes, that fits a sockaddr_un.
 MESSAGE_TIMEOUT_MS = 600_000
-NODE_MEMORY = 64  # MiB of memory of the second NUMA node, in a guest that has two.
 
 KERNEL_OPTIONS = (
     "console=ttyS0",
@@ -59,6 +58,7 @@ class Machine:
     icount: int | None = None  # one guest instruction takes 2**icount ns of the guest's time
     # If set, the guest has two NUMA nodes: the card is on node `node`, the CPU on node 0.
     node: int | None = None
+    node_memory: int = 64  # MiB of `memory` that the second NUMA node has, in a guest with two
     # With False, guest memory is private: a test uses that to see whether the board notices.
     share: bool = True
     append: tuple[str, ...] = ()  # more options for the command line of the guest's kernel
@@ -92,7 +92,7 @@ class Machine:
             size,
             "-smp",
             "1",
-            *memory("ram", self.memory - (NODE_MEMORY if self.node is not None else 0), share),
+            *memory("ram", self.memory - (self.node_memory if self.node is not None else 0), share),
             "-accel",
             self.accel,
             "-cpu",
@@ -129,7 +129,7 @@ class Machine:
         return [
             "-numa",
             "node,nodeid=0,cpus=0,memdev=ram",
-            *memory("far", NODE_MEMORY, "on"),
+            *memory("far", self.node_memory, "on"),
             "-numa",
             "node,nodeid=1,memdev=far",
             "-device",
