@@ -189,21 +189,21 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
     val place  = Reg(UInt(log2Up(Line) bits)) init 0 // Its place in the line.
     val bad    = RegInit(False)                      // A guess of the line was wrong.
     val ready  = RegInit(False)                      // `list.word` is the entry that is compared.
-    // The descriptor that the entry names. Pair and mask are registers of the guess. The path from
-    // the entry is deep, and would be deeper with a choice of the line and its queue's context.
+    // The descriptor of a right guess. Its pair is a register of the guess, since the path from the
+    // entry is deep. A number beyond the table never equals that of a guess.
     val names = Named(p.pairWidth, p.sizeWidth)
     names.pair    := pair
-    names.number  := list.word.resize(p.sizeWidth - 1) & within
-    names.tooHigh := (list.word & ~within.resize(16)) =/= 0
+    names.number  := number
+    names.tooHigh := False
     names.failed  := list.failed
-    val fits = names.number === number || names.tooHigh || list.failed
     val open = lines.guessed(lines.at(lines.listed)) && lines.answered === lines.listed
     // The guess is of the oldest line, and all earlier descriptors have come.
+    // A queue that is not live any more is stale a cycle later, and then drops this head, too.
     val current = lines.answered === lines.listed && ready && !named.io.pop.valid && !bad &&
-      !list.dropped
+      !bit(state.stale, list.pair)
     val run   = lines.runs.readAsync(lines.answered.resized)
     val comes = io.guess.valid && place < run.count
-    val right = comes && current && (names.number === number || names.tooHigh || list.failed)
+    val right = comes && current && list.word === number.resize(16)
     val ends  = right && run.whole && place === run.count - 1 // The line has no more entries.
     val wrong = comes && !right
   }
@@ -358,12 +358,14 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
   }
 
   val behind = of(state.last, list.pair) + 1
+  val keeps  = (0 until p.pairs).map(n => come.keeps && come.which.pair === n)
+  val takes  = (0 until p.pairs).map(n => io.take && io.pair === n)
   for (n <- 0 until p.pairs) {
     when(ask.begins && ask.pair === n) {
       state.next(n)  := state.next(n) + ask.count
       state.asked(n) := state.asked(n) + ask.count
     }
-    when(come.keeps && come.which.pair === n) { state.stored(n) := state.stored(n) + 1 }
+    when(keeps(n)) { state.stored(n) := state.stored(n) + 1 }
     when(list.drops && list.pair === n) {
       state.stored(n) := state.stored(n) + (lines.plan.count - list.done)
     }
@@ -372,7 +374,7 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
       when(list.names.number === behind) { state.upwards(n) := True }
       when(list.names.number === state.last(n)) { state.upwards(n) := False }
     }
-    when(io.take && io.pair === n) { state.taken(n) := state.taken(n) + 1 }
+    when(takes(n)) { state.taken(n) := state.taken(n) + 1 }
     state.stale(n) := reading(n) && (state.stale(n) || !io.live(n))
     when(state.stale(n) || !io.live(n)) {
       state.taken(n) := state.stored(n)
@@ -381,7 +383,10 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
       state.last(n).setAll()
       state.upwards(n) := True
     }
-    io.valid(n) := state.stored(n) =/= state.taken(n) && !state.stale(n)
+    // The comparison is a register, since the begin of a chain is deep.
+    val left = state.stored(n) - state.taken(n)
+    val some = (takes(n) ? (left > 1) | (left =/= 0)) || keeps(n)
+    io.valid(n) := RegNext(some && !state.stale(n) && io.live(n), False) && !state.stale(n)
   }
   io.reading := reading
   io.busy    := reading.orR || lacks.orR

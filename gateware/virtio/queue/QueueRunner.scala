@@ -358,9 +358,11 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
       turn.count()
     }
     val joins = first.plain && bit(io.room) && fits
+    // As `joins`, but from registers.
+    val plain = RegNext(!isActive(pick) && bit(io.read) && !io.take && first.plain) init False
     val overlaps =
-      bit(io.read) && joins && frame && io.idle && !flight.full && !interrupt.waits.over &&
-        !turn.over
+      bit(io.read) && plain && bit(io.room) && fits && frame && io.idle && !flight.full &&
+        !interrupt.waits.over && !turn.over
     stable := !isActive(pick) && bit(io.read) && frame && !io.take && !io.buffer.fire &&
       !io.moved.valid
 

@@ -27,7 +27,8 @@ case class PairChoice(
   val kept  = Reg(Bits(2 bits)) init 0 // Bit n: pair n has taken a chain for the frame.
   kept := (kept | takes).andMask(!frame.fire && !clear) & Vec(pairs.map(_.live)).asBits
   val begun  = kept(1)
-  val second = begun || (toSecond && both && pairs(1).live && !kept(0))
+  val live   = RegNext(pairs(1).live) init False // The path through the runner is deep.
+  val second = begun || (toSecond && both && live && !kept(0))
   for ((pair, n) <- pairs.zipWithIndex) {
     pair.frame.valid   := frame.valid && second === Bool(n == 1)
     pair.frame.payload := frame.payload
