@@ -67,7 +67,9 @@ case class ReceiveMover(p: EngineParam) extends Component {
   // Room for the beats of a write, and for the last beats of the write before. `used` leaves it.
   val room  = RegNext(queue.io.availability > VirtioParam.ChunkBeats + 6) init False
   val spare = RegNext(queue.io.availability > VirtioParam.ChunkBeats + 8) init False
-  io.holds := queue.io.pop.valid
+  // The queue is not empty. A register, since the path through the arbiter is deep.
+  val some = RegInit(False)
+  io.holds := some
   io.fresh := position === 0
 
   /** A write is prepared while the one before is carried out. Its rows are read while its size is
@@ -252,7 +254,12 @@ case class ReceiveMover(p: EngineParam) extends Component {
       push.data(63 downto 0) := io.used.data(63 downto 0)
     }
     assert(!makes || push.ready, "a beat has no room, although it was kept for it")
-    io.request << queue.io.pop
+    // No stream operator fits: `some` equals `valid` of the queue's end.
+    io.request.valid   := some
+    io.request.payload := queue.io.pop.payload
+    queue.io.pop.ready := io.request.ready && some
+    val more = queue.io.occupancy > 1
+    some := push.fire || more || (some && !io.request.ready)
 
     val leaves = makes && push.last
     val merged = step.over && step.ended && tell.merged && !step.single

@@ -150,7 +150,8 @@ case class ControlQueue(sizeWidth: Int) extends Component {
     val low    = word(15 downto 0).asUInt
     val ahead  = word(31 downto 16).asUInt - index
   }
-  io.announced         := False
+  val announces = False
+  io.announced         := RegNext(announces) init False
   io.violation.valid   := False
   io.violation.payload := Violation.none
 
@@ -201,8 +202,8 @@ case class ControlQueue(sizeWidth: Int) extends Component {
         switch(goal) {
           is(Goal.index) {
             // The flag was read behind the used index, so the driver misses no used chain.
-            io.announced := fresh && !io.features.eventIndex && !answer.word(0)
-            fresh        := False
+            announces := fresh && !io.features.eventIndex && !answer.word(0)
+            fresh     := False
             aim(Base.available, (slot @@ U"0") +^ U(4, 4 bits))
             when(answer.ahead > size)(violate(Violation.index)) elsewhen (answer.ahead === 0) {
               goto(rest)
@@ -241,7 +242,7 @@ case class ControlQueue(sizeWidth: Int) extends Component {
             goto(collect)
           }
           default { // Goal.event
-            io.announced := answer.low + 1 === index
+            announces := answer.low + 1 === index
             goto(arm)
           }
         }
