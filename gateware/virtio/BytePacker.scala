@@ -7,6 +7,7 @@ package lanebox.virtio
 import spinal.core._
 import spinal.lib._
 
+import lanebox.virtio.vocabulary.Row
 import lanebox.vocabulary.HardBlock
 
 /** Packs pieces of up to 32 bytes, which begin at any byte of their beat, into rows of 32 bytes.
@@ -81,13 +82,6 @@ object BytePacker {
     val data  = Bits(HardBlock.DataWidth bits)
     val start = UInt(2 bits)
     val bytes = UInt(6 bits)
-  }
-
-  /** A row of a frame. `bytes` is valid with `last`: the number of valid bytes; 0 means all 32. */
-  case class Row() extends Bundle {
-    val data  = Bits(HardBlock.DataWidth bits)
-    val last  = Bool()
-    val bytes = UInt(5 bits)
   }
 
   private def rotate(data: Bits, bytes: Int): Bits = data.rotateLeft(8 * bytes)

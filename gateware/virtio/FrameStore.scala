@@ -7,7 +7,7 @@ package lanebox.virtio
 import spinal.core._
 import spinal.lib._
 
-import lanebox.virtio.vocabulary.EngineParam
+import lanebox.virtio.vocabulary.{EngineParam, Row}
 import lanebox.vocabulary.HardBlock
 
 /** Holds frames between the transmit queues and the receive queues: a ring of rows of 32 bytes.
@@ -19,7 +19,7 @@ import lanebox.vocabulary.HardBlock
   */
 case class FrameStore(p: EngineParam) extends Component {
   val io = new Bundle {
-    val row    = slave(Flow(BytePacker.Row()))
+    val row    = slave(Flow(Row()))
     val mark   = in Bool ()                     // With the last row of a frame: what `marked` says.
     val forget = in Bool ()                     // The frame that is being written is dropped.
     val clear  = in Bool ()

@@ -7,7 +7,7 @@ package lanebox.virtio
 import spinal.core._
 import spinal.lib._
 
-import lanebox.virtio.vocabulary.{EngineParam, VirtioParam}
+import lanebox.virtio.vocabulary.{EngineParam, Row, VirtioParam}
 import lanebox.vocabulary.{Frames, HardBlock}
 
 /** Turns the frames from the net device's far side into rows for a FrameStore. The header of VirtIO
@@ -25,7 +25,7 @@ case class NetReceive(p: EngineParam) extends Component {
     val live  = in Bool ()
     val clear = in Bool () // The store was cleared: the rest of the present frame is dropped.
     val free  = in UInt (p.rowWidth + 1 bits)
-    val row   = master(Flow(BytePacker.Row()))
+    val row   = master(Flow(Row()))
     val lost  = out Bool ()
   }
   val Moved  = 8 * NetHeader // Bits by which the header moves the frame in its rows.
@@ -54,7 +54,7 @@ case class NetReceive(p: EngineParam) extends Component {
 
   val ends = io.c2h.last
   val over = ends && (io.c2h.bytes === 0 || io.c2h.bytes > Rest) // The frame needs one more row.
-  val row  = Flow(BytePacker.Row())
+  val row  = Flow(Row())
   row.valid := (io.c2h.fire && keeps) || (extra && !io.clear)
   row.data  := io.c2h.data(HardBlock.DataWidth - Moved - 1 downto 0) ## carry
   row.last  := extra || (ends && !over)

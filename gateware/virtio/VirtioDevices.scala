@@ -9,7 +9,7 @@ import spinal.lib._
 
 import lanebox.interrupt.RegisterPort
 import lanebox.virtio.steering.{FlowTable, PairChoice}
-import lanebox.virtio.vocabulary.{EngineParam, VirtioParam}
+import lanebox.virtio.vocabulary.{EngineParam, FarPort, VirtioParam}
 import lanebox.vocabulary.{Frames, Numbers, ReadData, Request}
 
 /** The virtio devices of a card: an engine, and the frame stores behind its queues.

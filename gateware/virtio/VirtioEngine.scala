@@ -10,7 +10,7 @@ import spinal.lib._
 import lanebox.interrupt.RegisterPort
 import lanebox.virtio.control.ControlQueue
 import lanebox.virtio.queue.{HeadReader, PackedReader, QueueRunner, RingReader, RingWriter}
-import lanebox.virtio.vocabulary.{EngineParam, HostRequests, VirtioParam}
+import lanebox.virtio.vocabulary.{EngineParam, FarPort, HostRequests, VirtioParam}
 import lanebox.vocabulary.{HardBlock, ReadData, Request}
 
 /** Serves the queues of all virtio devices of a card.

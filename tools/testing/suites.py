@@ -147,7 +147,7 @@ ELSEWHERE: Table = {
         "CommandPlan CommandReads CommandRequests HostCommand": "HostCommandsTest.scala",
     },
     "gateware/virtio": {
-        "FarPort FrameStore NetReceive NetTransmit": "VirtioDevicesTest.scala",
+        "FrameStore NetReceive NetTransmit": "VirtioDevicesTest.scala",
         "VirtioDevicesVerilog": "gateware/test/vocabulary/test_spinal_instance.py",
     },
     "gateware/virtio/steering": {
@@ -160,10 +160,11 @@ ELSEWHERE: Table = {
             "gateware/test/virtio/VirtioConsoleTest.scala"
         ),
         "RingWriter": "gateware/test/virtio/VirtioEngineTest.scala",
+        "Looks PackedRing": "PackedReaderTest.scala",
     },
     "gateware/virtio/vocabulary": {
         "Descriptor RingFeatures Violation": "gateware/test/virtio/VirtioHostileTest.scala",
-        "EngineParam": "gateware/test/virtio/VirtioDevicesTest.scala",
+        "EngineParam FarPort Row": "gateware/test/virtio/VirtioDevicesTest.scala",
         "HostBuffer HostRequests Moved": "gateware/test/virtio/VirtioConsoleTest.scala",
     },
     "gateware/vocabulary": {

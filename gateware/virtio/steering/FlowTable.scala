@@ -7,7 +7,7 @@ package lanebox.virtio.steering
 import spinal.core._
 import spinal.lib._
 
-import lanebox.virtio.BytePacker
+import lanebox.virtio.vocabulary.Row
 import lanebox.vocabulary.Frames
 
 /** Learns from the frames that the driver sends by which pair of queues each flow leaves, so that
@@ -22,7 +22,7 @@ import lanebox.vocabulary.Frames
 case class FlowTable() extends Component {
   val io = new Bundle {
     val both     = in Bool ()
-    val sent     = slave(Flow(BytePacker.Row()))
+    val sent     = slave(Flow(Row()))
     val forget   = in Bool ()
     val bySecond = in Bool ()
     val received = slave(Flow(Fragment(Frames.Beat())))

@@ -7,7 +7,7 @@ package lanebox.virtio.steering
 import spinal.core._
 import spinal.lib._
 
-import lanebox.virtio.FarPort
+import lanebox.virtio.vocabulary.FarPort
 
 /** Offers the oldest received frame to the pair of queues to which it goes. Both pairs of a net
   * device have one frame store, so frames leave it in the order in which they came.

@@ -2,12 +2,11 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.virtio
+package lanebox.virtio.vocabulary
 
 import spinal.core._
 import spinal.lib._
 
-import lanebox.virtio.vocabulary.EngineParam
 import lanebox.vocabulary.HardBlock
 
 /** Connects the engine (master) to the logic behind a pair of queues.
@@ -16,7 +15,7 @@ import lanebox.vocabulary.HardBlock
   * chain only while `room` is on. It takes received frames from `frame` as FrameStore gives them.
   */
 case class FarPort(p: EngineParam) extends Bundle with IMasterSlave {
-  val row    = Flow(BytePacker.Row())
+  val row    = Flow(Row())
   val forget = Bool() // The rows since the end of the last frame are dropped.
   val free   = UInt(p.rowWidth + 1 bits)
   val room   = Bool()
