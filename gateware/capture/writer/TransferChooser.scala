@@ -100,8 +100,9 @@ case class TransferChooser(p: CaptureParam) extends Component {
       val cells = UInt(3 bits)
     }
     val state = QueueState(Due(), queue, fired, cleared)(QueueState.zero(Due()))
-    val now   = state.now
-    val next  = state.next
+    // A queue's first look is several cycles behind its turn's begin, and a write ends its turn.
+    val now  = if (p.several) RegNext(state.now) else state.now
+    val next = state.next
 
     // These counts have own states, so that they are written only when they change. They are read
     // two cycles after that at the earliest.
