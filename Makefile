@@ -18,7 +18,7 @@ SIM_OPTIONS := \
 	$(if $(GUEST),--guest $(GUEST)) \
 	$(if $(MEMORY0),--memory0 $(MEMORY0)) $(if $(MEMORY1),--memory1 $(MEMORY1)) \
 	$(if $(EXAMPLE),--example $(EXAMPLE)) $(if $(ENDPOINT),--endpoint $(ENDPOINT)) \
-	$(if $(MSIX),--msix) $(if $(VIRTIO),--virtio) \
+	$(if $(MSIX),--msix) $(if $(VIRTIO),--virtio) $(if $(CAPTURE),--capture $(CAPTURE)) \
 	$(if $(WAVES),--waves) $(if $(WAVES_FROM),--waves-from $(WAVES_FROM)) \
 	$(if $(WAVES_TO),--waves-to $(WAVES_TO)) $(if $(ACCEL),--accel $(ACCEL)) $(if $(TLP_LOG),--tlp-log $(TLP_LOG)) \
 	$(if $(PCAP),--pcap '$(PCAP)')
@@ -58,6 +58,8 @@ options of sim, board and shell:
   VIRTIO=1         a card with a virtio console and net device, which the
                    guest's own drivers drive: ping and iperf3 through card and
                    wire; the table's latencies are by the card's clock
+  CAPTURE=QUEUES   a card with the capture block and 1, 2, 4, 8 or 16 queues,
+                   for lanebox-capture (none)
   MEMORY0=FILE     contents of the memory at BAR0 + 0x10000: .hex, .coe or .bin
   MEMORY1=FILE     contents of the memory at BAR0 + 0x14000
   GUEST=debian     with Debian's Python, lspci, fio, ... in the guest (small)

@@ -159,7 +159,8 @@ def conditions(args: argparse.Namespace) -> Conditions:
 
     Raises ValueError for an option that a capture's way through the card cannot have.
     """
-    for name in ("shell", "board", "example", "memory0", "memory1", "msix", "virtio"):
+    names = ("shell", "board", "example", "memory0", "memory1", "msix", "virtio", "capture")
+    for name in names:
         if getattr(args, name):
             raise ValueError(f"PCAP={args.pcap}: it takes no {name.upper()}")
     if args.endpoint != DEFAULT:

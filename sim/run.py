@@ -21,7 +21,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from gateware.numbers import MEMORY_BASES
+from gateware.numbers import CAPTURE_QUEUES, MEMORY_BASES
 from sim import artefacts, examples, pcap, virtio
 from sim.board.process import BoardProcess
 from sim.card import Card
@@ -357,6 +357,14 @@ def parse() -> argparse.Namespace:
     add("--memory1", metavar="FILE", help=f"contents at BAR0 + {MEMORY_BASES[1]:#x} (zeros)")
     add("--msix", action="store_true", help="gateware with MSI-X, which the guest then uses")
     add("--virtio", action="store_true", help="gateware with virtio devices, and their drivers")
+    add(
+        "--capture",
+        type=int,
+        choices=CAPTURE_QUEUES,
+        default=0,
+        metavar="QUEUES",
+        help="gateware with the capture block: 1, 2, 4, 8 or 16 queues (none)",
+    )
     add("--kernel", metavar="SERIES", help="guest kernel: 6.1, 6.12 (the host release's own)")
     add(
         "--driver",
@@ -454,7 +462,14 @@ def run(args: argparse.Namespace) -> int:
     with_guest = not stays and (args.vm == "1" or args.shell)
     port = virtio.far_side(args.virtio and with_guest)
     built = artefacts.build(
-        args.endpoint, example, args.waves, memories, args.msix, virtio=args.virtio, port=port
+        args.endpoint,
+        example,
+        args.waves,
+        memories,
+        args.msix,
+        capture=args.capture,
+        virtio=args.virtio,
+        port=port,
     )
     at = Conditions(
         args.endpoint,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
 import os
 import shlex
 import sys
@@ -50,7 +51,8 @@ def hints(built: artefacts.Artefacts, util: Path) -> list[str]:
     """Return commands for the user to type in another terminal while the board runs.
 
     They are litepcie_util's `info` and `dump`, and a Python program: the client of the example, or
-    software/examples/stream.py if the slot has no example."""
+    software/examples/stream.py if the slot has no example. A card with the capture block gets a
+    recording, too."""
     words = [shown(util), "-d", f"sim:{shown(SOCKET)}"]
     names = shown(built.gateware / "csr.json")
     lines = [shlex.join([*words, "info"]), shlex.join([*words, "dump", "--csr", names])]
@@ -59,6 +61,10 @@ def hints(built: artefacts.Artefacts, util: Path) -> list[str]:
         client = getattr(built.example, "python_client", None)
     if client:
         lines.append(shlex.join([".venv/bin/python", "-m", "sim.util", "--running", str(client)]))
+    if "capture" in json.loads((built.gateware / "csr.json").read_text())["csr_bases"]:
+        tool = shown(artefacts.capture_tool(built.headers))
+        generated = ["--generate", "64,1000,20000", shown(artefacts.BUILD / "frames.pcapng")]
+        lines.append(shlex.join([tool, "record", "-d", f"sim:{shown(SOCKET)}", *generated]))
     return lines
 
 

@@ -38,6 +38,7 @@ ELSEWHERE = {"make test"}
 INTERACTIVE = {
     "make shell",
     "make board",
+    "make board CAPTURE=4",
     "make shell EXAMPLE=scale GUEST=debian",
     "make shell VIRTIO=1",
 }

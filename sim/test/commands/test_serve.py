@@ -68,6 +68,23 @@ def test_a_board_stays_for_one_client_after_another(logic, one_board):
         ended(board)
 
 
+def test_a_board_with_the_capture_block_records(one_board):
+    """With CAPTURE=4, `make board` prints a command that records frames. It runs unchanged, and
+    the card has four queues."""
+    board, commands = started("CAPTURE=4")
+    try:
+        (record,) = (words for words in commands if words[0].endswith("lanebox-capture"))
+        (ROOT / record[-1]).unlink(missing_ok=True)
+        done = subprocess.run(record, cwd=ROOT, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+        assert (ROOT / record[-1]).stat().st_size > 20_000 * 96
+        info = [record[0], "info", *record[2:4], "--queue", "3"]
+        assert subprocess.run(info, cwd=ROOT, stdout=subprocess.DEVNULL).returncode == 0
+        assert subprocess.run([*info[:-1], "4"], cwd=ROOT, stdout=subprocess.DEVNULL).returncode
+    finally:
+        ended(board)
+
+
 def test_a_second_one_hears_of_the_first(one_board):
     """While `make board` runs, a second `make board` is refused at once with a sentence about the
     first. The first board can still be used."""
