@@ -58,7 +58,7 @@ class LaneboxSoC(RegisterBridgeSoC):
     def __init__(self, platform, pads, leds, target, endpoint = "lanebox", mmio = "bridge",
         user = Loopback, memories = (BLANK_IMAGE, BLANK_IMAGE), msix = False, compat = None,
         clock = numbers.SYS_CLK_FREQ, completion_pool = False, capture = 0, card = None,
-        virtio = None, firmware = None):
+        virtio = None, packed = False, firmware = None):
         self.mem_map = {**RegisterBridgeSoC.mem_map, "csr": COMPAT[compat].csr}
         RegisterBridgeSoC.__init__(self, platform, clock,
             bus_timeout = numbers.BUS_TIMEOUT, ident_version = False,

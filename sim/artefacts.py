@@ -56,6 +56,7 @@ def build(
     capture: int = 0,
     card: bool = False,
     virtio: bool = False,
+    packed: bool = False,
     firmware: str = "none",
     port: str = "echo",
 ) -> Artefacts:
@@ -63,8 +64,8 @@ def build(
 
     `waves` makes a board that can record waves, `msix` gateware with MSI-X. `capture` adds the
     capture block with this many queues and its generator of frames, `card` the card services,
-    `virtio` the virtio devices with the far side `port`, `firmware` the management CPU of the card
-    services (targets/sim.py --firmware).
+    `virtio` the virtio devices with the far side `port`, whose rings may be packed with `packed`,
+    `firmware` the management CPU of the card services (targets/sim.py --firmware).
     `completion_pool` makes the gateware count completion headers and data in one pool.
     `memories` has the files with the contents of memory 0 and 1 (.hex, .coe, .bin; see
     mmio/memory.py).
@@ -75,6 +76,7 @@ def build(
     variant += [f"capture{capture if capture > 1 else ''}"] if capture else []
     variant += ["card"] if card else []
     variant += ["virtio"] if virtio else []
+    variant += ["packed"] if packed else []
     variant += [port] if port != "echo" else []
     variant += ["firmware"] if firmware != "none" else []
     gateware = BUILD / "-".join(["sim", *variant])
@@ -98,7 +100,10 @@ def build(
     if card:
         command.append("--card")
     if virtio:
-        command += ["--virtio", "--port", port]
+        # The second pair of net queues has a control queue, whose ring is never packed.
+        command += ["--virtio", "1" if packed else "2", "--port", port]
+    if packed:
+        command.append("--packed")
     if firmware != "none":
         command += ["--firmware", firmware]
     for number, file in (memories or {}).items():

@@ -130,6 +130,8 @@ def rows_of(bench: Bench) -> Iterator[Row]:
         yield from cpu.rows(built, firmware, bench.at())
         built = artefacts.build(bench.endpoint, virtio=True)
         yield from virtio_latency.rows(built.board, built.gateware / "csr.json", bench.at())
+        built = artefacts.build(bench.endpoint, virtio=True, packed=True)
+        yield from virtio_latency.packed_rows(built.board, built.gateware / "csr.json", bench.at())
         yield from area.rows(bench.built.gateware)
 
 

@@ -29,6 +29,8 @@ def add_gateware_options(target, firmware, firmware_default, wire):
     target.add_argument("--virtio", type=int, nargs="?", const=2, default=0, metavar="PAIRS",
         help="a virtio console that answers with what it is sent, and a virtio net device with 1 "
             "or 2 (default) pairs of queues (default: none)")
+    target.add_argument("--packed", action="store_true",
+        help="with --virtio 1: a driver may choose packed rings (default: split rings only)")
     target.add_argument("--port", default="echo", metavar="NAME",
         help="far side of the virtio net device: echo (default) answers ARP, ping and UDP; wire "
             f"{wire}")
@@ -51,8 +53,17 @@ def check_gateware_options(arguments, with_mac=False):
     check_endpoint(arguments.endpoint, arguments.completion_pool)
     check_capture(arguments.capture, arguments.endpoint)
     check_upkeep(arguments.card, arguments.compat)
-    check_virtio(arguments.virtio, arguments.endpoint, arguments.compat, arguments.port, with_mac)
+    check_virtio(arguments.virtio, arguments.endpoint, arguments.compat, arguments.port, with_mac,
+        arguments.packed)
     check_compat(arguments.compat, arguments.endpoint, arguments.msix)
+
+def virtio_build(arguments):
+    """Return the VirtioBuild that the options ask for, or None for no virtio devices."""
+    from gateware.virtio.device import VirtioBuild
+
+    if not arguments.virtio:
+        return None
+    return VirtioBuild(arguments.port, arguments.virtio, arguments.packed)
 
 def gateware_key(arguments, user, firmware, *others):
     """Return the key of a build: a hash of its sources, its options and `others`.
@@ -68,5 +79,6 @@ def gateware_key(arguments, user, firmware, *others):
             source_files(ROOT/"tools"/"verilog"), occupant_sources(user)),
         options = [arguments.endpoint, user.__module__, user.__qualname__, arguments.msix,
             arguments.compat, arguments.completion_pool, arguments.capture, arguments.card,
-            arguments.virtio, arguments.port, firmware and firmware.digest(), *others],
+            arguments.virtio, arguments.packed, arguments.port, firmware and firmware.digest(),
+            *others],
     )

@@ -6,7 +6,7 @@
 
 from pathlib import Path
 
-from targets.gateware_options import check_gateware_options, gateware_key
+from targets.gateware_options import check_gateware_options, gateware_key, virtio_build
 from targets.nets import HIGH, UNKNOWN, constraints
 from targets.pads import CORE_LANES, CorePads, connect_cage, make_platform
 from tools.vivado.run import core_script
@@ -35,7 +35,6 @@ def say_which_cages(board, arguments):
 def make_soc(board, arguments, user, firmware=None):
     """Return the LaneboxSoC of `board`, built with the options of the command line."""
     from gateware.soc import LaneboxSoC
-    from gateware.virtio.device import VirtioBuild
 
     platform = make_platform(board, arguments.lanes, cages_of(board, arguments))
     pins     = platform.request(f"pcie_x{arguments.lanes}")
@@ -52,7 +51,7 @@ def make_soc(board, arguments, user, firmware=None):
         completion_pool = arguments.completion_pool,
         capture  = arguments.capture,
         card     = cages_of(board, arguments) if arguments.card else None,
-        virtio   = VirtioBuild(arguments.port, arguments.virtio) if arguments.virtio else None,
+        virtio   = virtio_build(arguments),
         firmware = firmware,
     )
     for name in cages_of(board, arguments):

@@ -16,7 +16,7 @@ from pathlib import Path
 # Python must search the repository's root, from which the modules below are imported.
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
-from targets.gateware_options import check_gateware_options, gateware_key
+from targets.gateware_options import check_gateware_options, gateware_key, virtio_build
 from targets.sim_options import parse_arguments
 from tools.environment import enter_environment
 
@@ -29,7 +29,6 @@ def make_soc(arguments, user, memories, firmware):
 
     from gateware.card.upkeep import CAGES
     from gateware.soc import LaneboxSoC
-    from gateware.virtio.device import VirtioBuild
     from targets.sim_platform import Platform
 
     platform = Platform()
@@ -45,7 +44,7 @@ def make_soc(arguments, user, memories, firmware):
         completion_pool = arguments.completion_pool,
         capture  = arguments.capture,
         card     = CAGES if arguments.card else None,
-        virtio   = VirtioBuild(arguments.port, arguments.virtio) if arguments.virtio else None,
+        virtio   = virtio_build(arguments),
         firmware = firmware,
     )
     sides = [signal for side in (soc.user.sink, soc.user.source)

@@ -33,9 +33,11 @@ class Device(NamedTuple):
     cause:  int
 
 class VirtioBuild(NamedTuple):
-    """What a build's net device has: the far side that is called `port`, and pairs of queues."""
-    port:  str = "echo"
-    pairs: int = numbers.VIRTIO_NET_PAIRS
+    """What a build's virtio devices have: the far side of the net device that is called `port`, the
+    net device's pairs of queues, and whether rings may be packed."""
+    port:   str  = "echo"
+    pairs:  int  = numbers.VIRTIO_NET_PAIRS
+    packed: bool = False
 
 def virtio_devices(pairs):
     """Returns the devices, in the order that VirtioDevices.scala gives them. The net device has
@@ -49,16 +51,21 @@ def virtio_devices(pairs):
         cause += queues + 1
     return tuple(devices)
 
-def check_virtio(pairs, endpoint, compat=None, port="echo", with_mac=False):
+def check_virtio(pairs, endpoint, compat=None, port="echo", with_mac=False, packed=False):
     """Raises ValueError if no net device has `pairs` pairs of queues (0: no virtio devices), if the
     card cannot have virtio devices, or if there is no far side `port`. `with_mac`: the target has a
-    MAC.
+    MAC. `packed`: the rings may be packed, which those of a second pair cannot.
     """
     check_port(port, with_mac)
     virtio = pairs != 0
     if pairs not in range(numbers.VIRTIO_NET_PAIRS + 1):
         raise ValueError(f"--virtio {pairs}: the net device has 1 to {numbers.VIRTIO_NET_PAIRS} "
             "pairs of queues")
+    if packed and not virtio:
+        raise ValueError("--packed: there are no rings without virtio devices; add --virtio 1")
+    if packed and pairs > 1:
+        raise ValueError("--packed: the control queue of a second pair of net queues has no packed "
+            "ring; build one pair, with --virtio 1")
     if virtio and endpoint != "lanebox":
         raise ValueError("--virtio: LitePCIe's endpoint has no byte enables, which the virtio "
             "device needs; leave it out, or build with --endpoint lanebox")
@@ -72,10 +79,10 @@ class VirtioDevices(LiteXModule):
 
     Host memory is reached through the master port `port`. The Wishbone buses `buses` show the page
     of registers of each device in whole dwords. A write of fewer bytes is ignored. `h2c` has the
-    frames that the net driver sends, and `c2h` takes those that it receives (Frames.scala). The net
-    device has `pairs` pairs of queues."""
-    def __init__(self, platform, port, pairs=numbers.VIRTIO_NET_PAIRS):
-        self.devices = virtio_devices(pairs)
+    frames that the net driver sends, and `c2h` takes those that it receives (Frames.scala).
+    `build` is the VirtioBuild."""
+    def __init__(self, platform, port, build=VirtioBuild()):
+        self.devices = virtio_devices(build.pairs)
         self.h2c   = stream.Endpoint(layouts.frame_layout()) # o
         self.c2h   = stream.Endpoint(layouts.frame_layout()) # i
         self.link  = Signal(reset=1) # i, 1: the net device's link is up.
@@ -91,7 +98,8 @@ class VirtioDevices(LiteXModule):
         request, data = (stream.Endpoint(layout()) for layout in
             (layouts.request_layout, layouts.read_data_layout))
         pages   = {}
-        verilog = generate("virtio.VirtioDevices", pairs=pairs)
+        verilog = generate("virtio.VirtioDevices", pairs=build.pairs,
+            **({"packed": True} if build.packed else {}))
         platform.add_source(verilog)
         for n, bus in enumerate(self.buses):
             access = Signal()
@@ -128,7 +136,7 @@ def add_virtio(soc, build):
     # keeps both until a reset is answered, and the answer waits for these reads. So no interrupt
     # has to wait for them.
     port = soc.pcie_endpoint.crossbar.get_master_port(fenced=False)
-    soc.virtio = virtio = VirtioDevices(soc.platform, port, build.pairs)
+    soc.virtio = virtio = VirtioDevices(soc.platform, port, build)
     soc.port   = side   = make_far_side(build.port, soc.platform)
     for device, bus in zip(virtio.devices, virtio.buses):
         soc.bus.add_slave(device.name, bus,

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A driver for one virtio device of the card, over vfio-user: split queues, an echo at a time.
+"""A driver for one virtio device of the card, over vfio-user: an echo at a time.
 
 It sets the device up as VirtIO 1.2 says in 3.1.1, by the device's page of registers in BAR0. Its
 chains have one descriptor each. Like virtio_net it wants no interrupt for what it has transmitted,
@@ -26,8 +26,10 @@ QUEUE_SEL, QUEUE_NUM, QUEUE_READY, QUEUE_NOTIFY = 0x30, 0x38, 0x44, 0x50
 STATUS, QUEUE_DESC, QUEUE_DRIVER, QUEUE_DEVICE = 0x70, 0x80, 0x90, 0xA0
 
 ACKNOWLEDGE, DRIVER, DRIVER_OK, FEATURES_OK = 1, 2, 4, 8
-EVENT_INDEX, VERSION_1, ACCESS_PLATFORM, NOTIFICATION_DATA = 29, 32, 33, 38
+EVENT_INDEX, VERSION_1, ACCESS_PLATFORM, RING_PACKED, NOTIFICATION_DATA = 29, 32, 33, 34, 38
 WRITE = 2  # flag of a virtqueue's descriptor: the device writes the buffer
+AVAILABLE, USED = 7, 15  # bits of the flags of a packed ring's descriptor
+AT_PLACE = 2  # in a packed ring's event structure: only the descriptor at its place is an event
 RECEIVE, TRANSMIT = 0, 1
 STRIDE = 5  # step between the numbers of descriptors, if the device must not be able to guess them
 MEMORY = 0x1_0000_0000  # bus address of the memory of queue 0
@@ -81,6 +83,10 @@ class Queue:
         (event,) = self.get(self.used + 4 + 8 * self.size, "<H")
         return event == (self.index - 1) & 0xFFFF
 
+    def notice(self) -> int:
+        """Return what a notification says: the index behind the last chain."""
+        return self.index
+
     def ask(self, index: int) -> None:
         """Ask for an interrupt when the device has used the chain with this index."""
         self.put(self.available + 4 + 2 * self.size, "<H", index & 0xFFFF)
@@ -94,19 +100,76 @@ class Queue:
         return found
 
 
+class PackedQueue(Queue):
+    """The same with a packed ring (VirtIO 1.2, 2.8): chain n is a descriptor with the ID n.
+
+    Indices count descriptors. The event structure that the driver writes is at `available`, and
+    that of the device is at `used`."""
+
+    def __init__(self, client: VfioClient, number: int, size: int, buffer_bytes: int):
+        super().__init__(client, number, size, buffer_bytes)
+        self.bytes = {}
+
+    def place(self, index: int) -> int:
+        """Return the place of an index in the ring, with its wrap counter in bit 15."""
+        return index % self.size | (index // self.size & 1 ^ 1) << 15
+
+    def describe(self, head: int, size: int) -> None:
+        """Let the descriptor of chain `head` be for a buffer of `size` bytes."""
+        self.bytes[head] = size
+
+    def offer(self, head: int) -> bool:
+        """Make chain `head` available. Return whether the device wants to be notified of it."""
+        wrap = self.place(self.index) >> 15
+        flags = 1 << (AVAILABLE if wrap else USED) | (WRITE if self.number == RECEIVE else 0)
+        address = self.base + self.offset(head)
+        at = self.base + 16 * (self.index % self.size)
+        self.put(at, "<QIHH", address, self.bytes[head], head, flags)
+        here = self.place(self.index)
+        self.index = (self.index + 1) & 0xFFFF
+        place, wish = self.get(self.used, "<HH")
+        return place == here if wish == AT_PLACE else wish == 0
+
+    def notice(self) -> int:
+        """Return what a notification says: the place behind the last descriptor."""
+        return self.place(self.index)
+
+    def ask(self, index: int) -> None:
+        """Ask for an interrupt when the device has used the chain with this index."""
+        self.put(self.available, "<HH", self.place(index & 0xFFFF), AT_PLACE)
+
+    def take(self) -> tuple[int, int] | None:
+        """Return (head, bytes) of the next chain that the device has used, or None."""
+        size, head, flags = self.get(self.base + 16 * (self.seen % self.size) + 8, "<IHH")
+        wrap = self.place(self.seen) >> 15
+        if not flags >> AVAILABLE & 1 == flags >> USED & 1 == wrap:
+            return None
+        self.seen = (self.seen + 1) & 0xFFFF
+        return head, size
+
+
 class VirtioDriver:
     """A virtio device with a pair of queues, ready for use.
 
     `page` is the place of its registers in BAR0. With `notify` the driver chooses
-    NOTIFICATION_DATA, so that the device need not read the available index. Its interrupt causes
-    must be enabled."""
+    NOTIFICATION_DATA, so that the device need not read the available index. With `packed` it
+    chooses packed rings. Its interrupt causes must be enabled."""
 
-    def __init__(self, client: VfioClient, page: int, notify: bool, size: int, buffer_bytes: int):
-        self.client, self.page, self.notify = client, page, notify
+    def __init__(
+        self,
+        client: VfioClient,
+        page: int,
+        notify: bool,
+        size: int,
+        buffer_bytes: int,
+        packed: bool = False,
+    ):
+        self.client, self.page, self.notify, self.packed = client, page, notify, packed
         self.eventfd = os.eventfd(0, os.EFD_NONBLOCK)
         client.set_eventfd(self.eventfd)
         self._enable_msi()
-        self.queues = [Queue(client, n, size, buffer_bytes) for n in (RECEIVE, TRANSMIT)]
+        kind = PackedQueue if packed else Queue
+        self.queues = [kind(client, n, size, buffer_bytes) for n in (RECEIVE, TRANSMIT)]
         self._start()
 
     def close(self) -> None:
@@ -139,6 +202,7 @@ class VirtioDriver:
             raise TestFailed(f"BAR0 + {self.page:#x} is no page of a virtio device")
         features = 1 << EVENT_INDEX | 1 << VERSION_1 | 1 << ACCESS_PLATFORM
         features |= 1 << NOTIFICATION_DATA if self.notify else 0
+        features |= 1 << RING_PACKED if self.packed else 0
         self.write(STATUS, ACKNOWLEDGE | DRIVER)
         for half in (0, 1):
             self.write(DRIVER_FEATURES_SEL, half)
@@ -170,7 +234,7 @@ class VirtioDriver:
 
     def ring(self, queue: Queue) -> None:
         """Tell the device by its doorbell register that the queue has new chains."""
-        self.write(QUEUE_NOTIFY, queue.number | (queue.index << 16 if self.notify else 0))
+        self.write(QUEUE_NOTIFY, queue.number | (queue.notice() << 16 if self.notify else 0))
 
 
 class EchoDriver(VirtioDriver):
@@ -187,8 +251,9 @@ class EchoDriver(VirtioDriver):
         size: int,
         buffer_bytes: int,
         guessable: bool = True,
+        packed: bool = False,
     ):
-        super().__init__(client, page, notify, size, buffer_bytes)
+        super().__init__(client, page, notify, size, buffer_bytes, packed)
         self.rest = client.rest
         self.stride = 1 if guessable else STRIDE
 

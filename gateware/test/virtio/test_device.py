@@ -37,6 +37,15 @@ def test_a_wrong_number_of_pairs_is_refused(pairs):
         check_virtio(pairs, "lanebox")
 
 
+def test_packed_rings_need_a_virtio_device_with_one_pair():
+    """Packed rings are refused in a card without virtio devices, and beside a control queue."""
+    with pytest.raises(ValueError, match="add --virtio 1"):
+        check_virtio(0, "lanebox", packed=True)
+    with pytest.raises(ValueError, match="--packed: .* control queue .* --virtio 1"):
+        check_virtio(2, "lanebox", packed=True)
+    check_virtio(1, "lanebox", packed=True)
+
+
 @pytest.mark.parametrize("pairs", [1, 2])
 def test_each_device_has_causes_and_a_page_of_its_own(pairs):
     """The interrupt causes of the devices follow one another, and each has a bit in the card's

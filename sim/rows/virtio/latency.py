@@ -60,6 +60,7 @@ REAL_HOST = {"read_latency_ns": 600, "jitter_ns": 200, "late_percent": 1.0, "lat
 # Goals of shared design: round trips by feature, cycles of the card alone at 64 bytes, and ns from
 # doorbell to interrupt when a read takes 600 ns.
 ROUND_TRIPS = {"split": 4, "notify": 3, "predicted": 2}
+PACKED_ROUND_TRIPS = 2  # with packed rings and NOTIFICATION_DATA
 OWN_CYCLES = {"": 145, "/predicted": 115}
 DOORBELL_NS = 1750
 FRAMES, FRAME_CYCLES = 32, 6  # messages of a batch, and the goal in cycles for each of them
@@ -111,14 +112,15 @@ class RestingBar(Bar):
 class Device:
     """The virtio device of a board that is measured: board, register map, and its driver.
 
-    The driver has NOTIFICATION_DATA with `notify`, and its descriptors follow one another with
-    `guessable`.
+    The driver has NOTIFICATION_DATA with `notify`, its descriptors follow one another with
+    `guessable`, and its rings are packed with `packed`.
     """
 
     board: Path
     csr: Path
     notify: bool = True
     guessable: bool = True
+    packed: bool = False
 
     @property
     def page(self) -> int:
@@ -148,7 +150,13 @@ class Device:
             with RestingBar(self.board, self.csr, at, ["--tlp-log", str(trace)]) as bar:
                 bar.register("pcie_msi_enable", 7 << numbers.VIRTIO_CAUSE)
                 driver = EchoDriver(
-                    bar.client, self.page, self.notify, QUEUE_SIZE, BUFFER_BYTES, self.guessable
+                    bar.client,
+                    self.page,
+                    self.notify,
+                    QUEUE_SIZE,
+                    BUFFER_BYTES,
+                    self.guessable,
+                    self.packed,
                 )
                 for batch in batches:
                     driver.echo(*batch)
@@ -167,6 +175,14 @@ def rows(board: Path, csr: Path, at: Conditions) -> Iterator[Row]:
         yield _own(Device(board, csr, guessable=name != ""), name, goal, at)
     yield _doorbell(Device(board, csr), at)
     yield _frames(Device(board, csr), at)
+
+
+def packed_rows(board: Path, csr: Path, at: Conditions) -> Iterator[Row]:
+    """Yield the row of round trips of a board whose virtio devices may have packed rings.
+
+    The descriptors need not be guessed, so the driver's cannot be."""
+    device = Device(board, csr, guessable=False, packed=True)
+    yield _round_trips(device, "packed", PACKED_ROUND_TRIPS, at)
 
 
 def _median(device: Device, at: Conditions, latency: int) -> tuple[float, float, int]:

@@ -115,6 +115,16 @@ def test_the_rows_of_the_console_have_goals_and_break_no_rule(card):
         assert entry.violations == 0 and entry.binds == "budget" and 0 < entry.ratio
 
 
+def test_a_packed_ring_saves_two_reads_without_a_guess():
+    """With packed rings and NOTIFICATION_DATA an echo takes two reads of host memory that wait for
+    each other, those of the descriptor and of the data, though the device guesses nothing."""
+    built = artefacts.build(DEFAULT, virtio=True, packed=True)
+    at = Conditions(seed=SHIFT + 1)
+    (entry,) = latency.packed_rows(built.board, built.gateware / "csr.json", at)
+    assert entry.id == "virtio/reads/packed" and entry.violations == 0
+    assert entry.value == pytest.approx(2, abs=0.05)
+
+
 def test_a_far_host_makes_a_tail_and_each_size_has_a_row(card):
     """Each size of seed 002's table has a row with ordered percentiles and all its echoes in the
     histogram. Late reads make the tail longer than the median."""
