@@ -272,8 +272,9 @@ case class VirtioEngine(p: EngineParam) extends Component {
         val report = way.runner.io.violation
         report.takeWhen(pairs.map(way.is(_)).orR)
       } ++ controls(n).map(_.io.violation)
-      page.violation.valid   := broken.map(_.valid).orR
-      page.violation.payload := PriorityMux(broken.map(one => one.valid -> one.payload))
+      page.violation.valid := broken.map(_.valid).orR
+      val first = PriorityMux(broken.map(one => one.valid -> one.payload))
+      page.violation.payload := first
       val sends    = pairs.map(transmit.is(_)).orR
       val receives = pairs.map(receive.is(_)).orR
       // A device with frames counts lost frames. Any other device counts lost bytes.

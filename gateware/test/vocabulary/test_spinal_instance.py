@@ -188,6 +188,7 @@ COMPONENTS = {
     "user.HostCommands": {},
     "virtio.VirtioDevices": {},
     "virtio.VirtioDevices one": dict(pairs=1),
+    "virtio.VirtioDevices packed": dict(pairs=1, packed=True),
     "completer.Completer": {},
     "endpoint.Requester": dict(clients="rw,w,r", msixVectors=numbers.MSI_WIDTH),
     "endpoint.SlavePort": {},

@@ -74,10 +74,10 @@ case class ControlQueue(sizeWidth: Int) extends Component {
     val table  = Reg(UInt(64 bits)) // The table with the descriptors of the chain.
     val buffer = UInt(64 bits)
     val address = RegNext(base.mux(
-      Base.table     -> table,
+      Base.entries   -> table,
       Base.available -> context.available,
       Base.used      -> context.used,
-      Base.buffer    -> buffer
+      Base.memory    -> buffer
     ) + offset)
     val ready = RegNext(True) init False
     def apply(at: Base.E, by: UInt): Unit = {
@@ -112,14 +112,14 @@ case class ControlQueue(sizeWidth: Int) extends Component {
     val whole = fits && seen === Bytes
   }
 
-  val goal = Reg(Goal())
+  val goal = Reg(Asked())
   val puts = Reg(Put())
   val asks = new Area {
     val write = False // A write is offered, and otherwise a read.
     val valid = False
     // An index with its flags, and a dword of a descriptor, may be in two dwords.
     val low   = aim.address(1 downto 0)
-    val wide  = (goal === Goal.index || goal === Goal.descriptor) && low =/= 0
+    val wide  = (goal === Asked.index || goal === Asked.descriptor) && low =/= 0
     val two   = write ? (puts === Put.element) | wide
     val shift = RegNext(low)
     // No stream operator fits: a state of the machine is the offer.
@@ -132,13 +132,13 @@ case class ControlQueue(sizeWidth: Int) extends Component {
     io.request.attributes := 0
     io.request.context    := HostRequests.context(transmit = false, U(HostRequests.Control))
     io.request.firstBe    := B"1111"
-    when(write && puts === Put.event)(io.request.firstBe  := B"0011")
+    when(write && puts === Put.place)(io.request.firstBe  := B"0011")
     when(write && puts === Put.answer)(io.request.firstBe := UIntToOh(low, 4))
     io.request.data                                       := 0
     switch(puts) {
       is(Put.element)(io.request.data(63 downto 0) := B(1, 32 bits) ## chain.head.resize(32))
       is(Put.count)(io.request.data(31 downto 16)  := index.asBits)
-      is(Put.event)(io.request.data(15 downto 0)   := index.asBits)
+      is(Put.place)(io.request.data(15 downto 0)   := index.asBits)
       is(Put.answer)(for (n <- 0 to 3) io.request.data(8 * n) := command.fails)
     }
   }
@@ -160,7 +160,7 @@ case class ControlQueue(sizeWidth: Int) extends Component {
     val arm, ask, await, look, point, weigh, check, collect = new State
     val act, settle, reply, put, leave                      = new State
 
-    def read(what: Goal.E): Unit = {
+    def read(what: Asked.E): Unit = {
       goal := what
       goto(ask)
     }
@@ -175,7 +175,7 @@ case class ControlQueue(sizeWidth: Int) extends Component {
     }
     def find(): Unit = {
       aim(Base.available, 0)
-      read(Goal.index)
+      read(Asked.index)
     }
 
     rest.whenIsActive {
@@ -189,7 +189,7 @@ case class ControlQueue(sizeWidth: Int) extends Component {
       // The driver is asked to notify the device of the next chain before the device looks for one.
       when(io.features.eventIndex) {
         aim(Base.used, (size @@ U"000") + 4)
-        write(Put.event)
+        write(Put.place)
       } otherwise find()
     }
     ask.whenIsActive {
@@ -200,16 +200,16 @@ case class ControlQueue(sizeWidth: Int) extends Component {
     look.whenIsActive {
       when(cut)(goto(leave)) elsewhen (answer.failed)(violate(Violation.read)) otherwise {
         switch(goal) {
-          is(Goal.index) {
+          is(Asked.index) {
             // The flag was read behind the used index, so the driver misses no used chain.
             announces := fresh && !io.features.eventIndex && !answer.word(0)
             fresh     := False
             aim(Base.available, (slot @@ U"0") +^ U(4, 4 bits))
             when(answer.ahead > size)(violate(Violation.index)) elsewhen (answer.ahead === 0) {
               goto(rest)
-            } otherwise read(Goal.entry)
+            } otherwise read(Asked.entry)
           }
-          is(Goal.entry) {
+          is(Asked.entry) {
             chain.head    := answer.low.resized
             chain.entry   := answer.low
             chain.inTable := False
@@ -220,12 +220,12 @@ case class ControlQueue(sizeWidth: Int) extends Component {
             command.fits  := True
             when(answer.low >= size)(violate(Violation.head)) otherwise goto(point)
           }
-          is(Goal.descriptor) {
+          is(Asked.descriptor) {
             chain.words := answer.word ## chain.words(127 downto 32)
             chain.part  := chain.part + 1
             when(chain.part.andR)(goto(weigh)) otherwise goto(point)
           }
-          is(Goal.byte) {
+          is(Asked.octet) {
             val fits = command.seen.muxList(
               True,
               Seq(
@@ -241,7 +241,7 @@ case class ControlQueue(sizeWidth: Int) extends Component {
             command.at   := command.at + 1
             goto(collect)
           }
-          default { // Goal.event
+          default { // Asked.place
             announces := answer.low + 1 === index
             goto(arm)
           }
@@ -249,8 +249,8 @@ case class ControlQueue(sizeWidth: Int) extends Component {
       }
     }
     point.whenIsActive {
-      aim(Base.table, chain.entry @@ chain.part @@ U"00")
-      read(Goal.descriptor)
+      aim(Base.entries, chain.entry @@ chain.part @@ U"00")
+      read(Asked.descriptor)
     }
     weigh.whenIsActive(goto(check)) // `faults` and `loops` are a cycle late.
     check.whenIsActive {
@@ -271,8 +271,8 @@ case class ControlQueue(sizeWidth: Int) extends Component {
       } otherwise goto(collect)
     }
     collect.whenIsActive {
-      aim(Base.buffer, command.at)
-      when(command.more && command.seen < Bytes)(read(Goal.byte)) otherwise {
+      aim(Base.memory, command.at)
+      when(command.more && command.seen < Bytes)(read(Asked.octet)) otherwise {
         when(command.more) { command.seen := Bytes + 1 }
         chain.count := chain.count + 1
         chain.entry := chain.descriptor.next
@@ -297,7 +297,7 @@ case class ControlQueue(sizeWidth: Int) extends Component {
       }
     }
     reply.whenIsActive {
-      aim(Base.buffer, 0)
+      aim(Base.memory, 0)
       write(Put.answer)
     }
     put.whenIsActive {
@@ -318,9 +318,9 @@ case class ControlQueue(sizeWidth: Int) extends Component {
             fresh := True
             // VirtIO 1.2, 2.7.7.2: the driver names the chain that it wants to know of.
             aim(Base.available, (size @@ U"0") + 4)
-            when(io.features.eventIndex)(read(Goal.event)) otherwise goto(arm)
+            when(io.features.eventIndex)(read(Asked.place)) otherwise goto(arm)
           }
-          default(find()) // Put.event
+          default(find()) // Put.place
         }
       }
     }
@@ -357,16 +357,18 @@ object ControlQueue {
   val Bytes    = 4
 
   object Base extends SpinalEnum {
-    val table, available, used, buffer = newElement()
+    val entries, available, used, memory = newElement()
   }
 
-  /** What is read. `event` is the index of the chain that the driver wants to know of. */
-  object Goal extends SpinalEnum {
-    val index, entry, descriptor, byte, event = newElement()
+  /** What is read. `octet` is a byte of the command. `place` is the index of the chain that the
+    * driver wants to know of.
+    */
+  object Asked extends SpinalEnum {
+    val index, entry, descriptor, octet, place = newElement()
   }
 
-  /** What is written. `count` is the used index, and `event` the index for notifications. */
+  /** What is written. `count` is the used index, and `place` the index for notifications. */
   object Put extends SpinalEnum {
-    val answer, element, count, event = newElement()
+    val answer, element, count, place = newElement()
   }
 }

@@ -360,6 +360,7 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
   val behind = of(state.last, list.pair) + 1
   val keeps  = (0 until p.pairs).map(n => come.keeps && come.which.pair === n)
   val takes  = (0 until p.pairs).map(n => io.take && io.pair === n)
+  val held   = Vec.fill(p.pairs)(RegInit(False)) // A head of the queue is in its slot.
   for (n <- 0 until p.pairs) {
     when(ask.begins && ask.pair === n) {
       state.next(n)  := state.next(n) + ask.count
@@ -386,7 +387,8 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
     // The comparison is a register, since the begin of a chain is deep.
     val left = state.stored(n) - state.taken(n)
     val some = (takes(n) ? (left > 1) | (left =/= 0)) || keeps(n)
-    io.valid(n) := RegNext(some && !state.stale(n) && io.live(n), False) && !state.stale(n)
+    held(n)     := some && !state.stale(n) && io.live(n)
+    io.valid(n) := held(n) && !state.stale(n)
   }
   io.reading := reading
   io.busy    := reading.orR || lacks.orR

@@ -106,7 +106,8 @@ case class PackedReader(p: EngineParam, transmit: Boolean) extends Component {
   ask.place.valid   := ask.offers
   ask.place.address := ask.source
   ask.place.bytes   := ask.count @@ U"0000"
-  io.request << HostRequests.read(ask.place, HostRequests.context(transmit, U(HostRequests.Packed)))
+  val read = HostRequests.read(ask.place, HostRequests.context(transmit, U(HostRequests.Packed)))
+  io.request << read
   lines.io.push.valid := ask.place.fire
   lines.io.push.pair  := ask.pair
   lines.io.push.index := ask.next.resized
@@ -181,7 +182,8 @@ case class PackedReader(p: EngineParam, transmit: Boolean) extends Component {
       if (p.pairs == 1) slot else (pair @@ slot).resize(memory.addressWidth)
     }
     memory.write(place(come.plan.pair, state.stored), come.head.packed, come.keeps)
-    io.head.unpack(memory.readAsync(place(io.pair, state.taken)))
+    val found = memory.readAsync(place(io.pair, state.taken))
+    io.head.unpack(found)
   }
 
   for (n <- 0 until p.pairs) {
