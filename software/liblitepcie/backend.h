@@ -233,7 +233,10 @@ struct litepcie_backend {
 	 */
 	int (*memory)(struct litepcie *dev, unsigned int kind, void *place, size_t bytes,
 		      struct litepcie_memory **memory, uint64_t *iova);
-	/* Take memory of @kind from the card and free it. Nothing happens if there is none. */
+	/*
+	 * Take memory of @kind from the card. The memory is then freed, unless it is the
+	 * program's own. Nothing happens if there is no memory of @kind.
+	 */
 	void (*memory_free)(struct litepcie *dev, unsigned int kind);
 
 	/* Interrupts of the card -------------------------------------------------------------- */

@@ -210,7 +210,8 @@ struct litepcie_capture_stats {
 	uint64_t	records;
 	uint64_t	lost;		/* frames lost, for any reason, as of the status line */
 	uint64_t	time_ns;	/* device time in ns at which the card wrote that line */
-	uint64_t	released;	/* bytes that the program has given back to the card */
+	/* bytes that the program has given back; with `newest` overwritten bytes count, too */
+	uint64_t	released;
 	/* with `newest`: bytes that the card overwrote before litepcie_capture_next() gave them */
 	uint64_t	overwritten;
 	/* how often the card was told up to which byte of the ring it may write */

@@ -301,8 +301,9 @@ def test_what_hangs_is_named(built, tmp_path):
     ],
 )
 def test_each_state_of_the_slot_has_its_words(built, tmp_path, state, h2c, c2h):
-    """The library's diagnosis has a text of its own for each state of valid and ready in the user
-    slot, and says only of a stall for how long it has lasted.
+    """The library's diagnosis says for each direction what valid and ready of the user slot mean.
+
+    The text has a time if the slot does not take h2c data that has come, or if no c2h data moves.
     """
     lines, _ = said(built, tmp_path, slot={**SLOT, "slot_state": state})
     assert f"h2c: the user slot {h2c} (" in lines["hung"]

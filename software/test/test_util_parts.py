@@ -24,7 +24,7 @@ def parts():
 @pytest.mark.parametrize("name", ["histogram", "dma_data"])
 def test_random_samples_and_data_are_judged_exactly(parts, name):
     """histogram.c counts each sample in one bin, and computes the statistics of known samples
-    correctly. dma_data.c reports the position of each difference.
+    correctly. dma_data.c reports how many dwords of a buffer are wrong, and where the first is.
     """
     run_program(parts / name, str(SHIFT + 1))
 

@@ -24,7 +24,7 @@ class Lease:
         self._way, self._ended = way, False
 
     def end(self) -> None:
-        """End the lease with the stream: from now on each use of an array raises ValueError."""
+        """End the lease with the stream. RingArray says which uses then raise ValueError."""
         self._ended = True
 
     def check(self) -> None:
@@ -103,7 +103,10 @@ class RingArray(np.ndarray[Any, np.dtype[Any]]):
 
 
 def lease(array: npt.NDArray[Any], term: Lease) -> RingArray:
-    """Return a view of `array` of which each use raises ValueError once `term` has ended."""
+    """Return a view of `array` that has the lease `term`.
+
+    RingArray says which uses of the view raise ValueError after the end of the lease.
+    """
     leased = array.view(RingArray)
     leased._lease = term
     return leased

@@ -6,7 +6,8 @@
 
 /*
  * Test dma_data.c: the data of a buffer continues that of the previous buffer, and
- * dma_data_check() reports each difference with its exact position. The argument is the seed.
+ * dma_data_check() reports how many dwords of it are wrong, and the exact position of the first one.
+ * The argument is the seed.
  */
 #include <stdlib.h>
 

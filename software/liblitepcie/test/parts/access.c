@@ -100,7 +100,10 @@ static bool has_width(size_t size)
 #endif
 }
 
-/* The program's data need not be aligned. The bytes beside the data, and the BAR, stay as they are. */
+/*
+ * A write changes no bytes of the BAR beside its own. A read changes no bytes of the program's memory
+ * beside its own, and none of the BAR. The program's data need not be aligned.
+ */
 static void an_access_moves_its_bytes_and_no_others(size_t size)
 {
 	uint8_t *place = (uint8_t *)dev.bar[5].base + AT;

@@ -134,7 +134,8 @@ void litepcie_three(struct litepcie_known *known, const void *data, struct litep
 
 
 def test_what_cannot_be_declared_is_refused(declare):
-    """A field or a constant that the parser does not know is refused with its text."""
+    """The parser of the library's C headers refuses a field, an argument's type or a constant that
+    it does not know. The exception has the text of what was refused."""
     with pytest.raises(ValueError, match=r"struct litepcie_a: `int \(\*done\)\(void\)` is no"):
         list(declare.fields("a", "int (*done)(void);"))
     with pytest.raises(KeyError, match="long"):

@@ -158,8 +158,8 @@ static double share(const struct dma_run *run)
 
 /*
  * Fill in @rate for logic in the slot that sends more or less than it takes. The row gives the rate
- * of h2c. Its limit is the limit of h2c, or the limit of c2h divided by the ratio @sent if that is
- * lower.
+ * of h2c. Its limit is the limit of h2c. If the logic sends more than it takes, the limit of c2h
+ * divided by the ratio @sent is the limit, if that is lower.
  */
 static void set_uneven(struct rates *rates, const struct dma_run *run, double sent,
 		       struct rate *rate)
