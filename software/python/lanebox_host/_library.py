@@ -81,12 +81,17 @@ class Handle:
     A library call that fails in call() raises LaneboxError. A call on a closed card raises
     ValueError, even if another thread closes the card at the same time: each thread registers
     itself before it checks that the card is open, and close() frees the library's handle only when
-    no thread is registered.
+    no thread is registered. A signal handler or a finalizer may run in the middle of a call of its
+    thread. If it closes the card, that call frees the library's handle at its end.
     """
 
     def __init__(self, name: str) -> None:
-        # Identifiers of the program's threads that may be inside a call of the library.
-        self._inside: set[int] = set()
+        # Identifier of each thread that may be inside calls of the library -> number of its calls
+        # that are nested in each other.
+        self._inside: dict[int, int] = {}
+        # Identifier of a thread that closed the card inside a call of its own -> the library's
+        # handle, which the outermost call of that thread frees.
+        self._left: dict[int, c_void_p] = {}
         # DMA direction (H2C or C2H) -> the program's own memory in which that ring lies. This
         # reference keeps the memory alive.
         self.places: dict[int, Any] = {}
@@ -97,11 +102,14 @@ class Handle:
         # The captures that are open on the card. They are closed with the card at the latest.
         self.parts: list[Part] = []
         self._handle = HANDLE()
+        # The library's handle until a call of close() takes it. Only one of several calls gets it.
+        self._owned: list[c_void_p] = []
         why = ctypes.create_string_buffer(WHY_SIZE)
         code = LIBRARY.litepcie_open(byref(self._handle), os.fsencode(name), why, WHY_SIZE)
         if code < 0:
             self._handle = HANDLE()
             fail(-code, why.value.decode(errors="replace"))
+        self._owned.append(self._handle)
 
     @property
     def closed(self) -> bool:
@@ -116,14 +124,15 @@ class Handle:
         """
         function = getattr(LIBRARY, "litepcie_" + name)
         thread = threading.get_ident()
+        outer = self._inside.get(thread, 0)
         try:
-            self._inside.add(thread)
+            self._inside[thread] = outer + 1
             handle = self._handle
             if not handle:
                 raise ValueError("the card is closed")
             return function(handle if of is None else of, *arguments)
         finally:
-            self._inside.discard(thread)
+            self._leave(thread, outer)
 
     def call(self, name: str, *arguments: object, of: c_void_p | None = None) -> int:
         """Call the library's function litepcie_`name`, which returns 0, a count or -errno.
@@ -151,20 +160,37 @@ class Handle:
         """
         acquire, count, code = LIBRARY.litepcie_stream_acquire, 0, 1
         thread = threading.get_ident()
+        outer = self._inside.get(thread, 0)
         try:
-            self._inside.add(thread)
+            self._inside[thread] = outer + 1
             if not self._handle:
                 raise ValueError("the card is closed")
             for buffer in buffers:
+                # A signal handler may close the card between two buffers.
+                if not self._handle:
+                    raise ValueError("the card is closed")
                 code = acquire(stream, buffer, 0)
                 if code != 1:
                     break
                 count += 1
         finally:
-            self._inside.discard(thread)
+            self._leave(thread, outer)
         if code < 0 and not count:
             self._refused(code)
         return count
+
+    def _leave(self, thread: int, outer: int) -> None:
+        """End a call of `thread`, which is nested in `outer` others.
+
+        The outermost call frees the library's handle if the thread has closed the card meanwhile.
+        """
+        if outer:
+            self._inside[thread] = outer
+            return
+        self._inside.pop(thread, None)
+        left = self._left.pop(thread, None)
+        if left is not None:
+            self._end(left)
 
     def open_stream(self, way: int, options: StreamOptionsFields) -> c_void_p:
         """Open the stream of direction `way`, H2C or C2H, with `self.shape` and `self.places`.
@@ -209,22 +235,31 @@ class Handle:
         """End the waits of other threads for DMA buffers and interrupts, then close the card.
 
         A second call does nothing. If NumPy arrays in a capture's memory still exist, the library
-        closes the card when the last of them is gone.
+        closes the card when the last of them is gone. If this thread is inside a call, since
+        close() was called by a signal handler, the card is closed at the end of that call.
         """
-        handle, self._handle = self._handle, HANDLE()
-        if not handle:
+        try:
+            handle = self._owned.pop()
+        except IndexError:
             return
-        own = {threading.get_ident()}
-        if self._inside - own:
+        self._handle = HANDLE()
+        thread = threading.get_ident()
+        if set(self._inside) - {thread}:
             for stream in list(self._streams):
                 LIBRARY.litepcie_stream_stop(stream)
             LIBRARY.litepcie_user_enable(handle, False)
-        while self._inside - own:
-            time.sleep(0.001)
-        self._end(handle)
+        if thread in self._inside:
+            self._left[thread] = handle
+        else:
+            self._end(handle)
 
     def _end(self, handle: c_void_p) -> None:
-        """Close the library's card now, or later when the last array of a capture is gone."""
+        """Wait until no other thread is inside a call, then close the library's card.
+
+        If arrays of a capture still exist, the card is closed when the last of them is gone.
+        """
+        while set(self._inside) - {threading.get_ident()}:
+            time.sleep(0.001)
         used = [memory for part in self.parts for memory in part.leave()]
         self._close_after([weakref.ref(memory) for memory in used], handle)
 

@@ -8,7 +8,9 @@ closes streams, on a stand-in for the board.
 import ctypes
 import errno
 import subprocess
+import threading
 from ctypes import byref
+from types import SimpleNamespace
 
 import pytest
 
@@ -112,6 +114,84 @@ def test_a_closed_handle_calls_the_library_no_more(library, handle):
         with pytest.raises(ValueError, match="the card is closed"):
             use()
     handle.close_stream(stream)
+
+
+@pytest.fixture
+def made_up(library, monkeypatch):
+    """Return an object that stands for the library, and a handle that it has opened.
+
+    The object has the calls that the tests need. Its list `closes` has an entry for each call of
+    litepcie_close().
+    """
+    calls = SimpleNamespace(
+        closes=[],
+        litepcie_open=lambda handle, *_: setattr(handle._obj, "value", 1) or 0,
+        litepcie_close=lambda handle: calls.closes.append(handle),
+        litepcie_user_enable=lambda *_: 0,
+        litepcie_features=lambda _: 0,
+    )
+    monkeypatch.setattr(library, "LIBRARY", calls)
+    return calls, library.Handle("sim:made-up")
+
+
+def test_a_close_in_the_middle_of_a_call_waits_for_its_end(made_up):
+    """A signal handler that closes the card inside two nested calls of its thread leaves the
+    library's handle in place until the outer call ends. Then the handle is freed once."""
+    calls, handle = made_up
+
+    def outer(card):
+        assert handle.plain("inner") == 5 and not calls.closes
+        return 7
+
+    def inner(card):
+        handle.close()
+        handle.close()
+        with pytest.raises(ValueError, match="the card is closed"):
+            handle.plain("features")
+        assert handle.closed and not calls.closes
+        return 5
+
+    calls.litepcie_outer, calls.litepcie_inner = outer, inner
+    assert handle.plain("outer") == 7 and len(calls.closes) == 1
+    handle.close()
+    assert len(calls.closes) == 1
+
+
+def test_a_call_inside_a_call_does_not_let_others_free_the_handle(made_up):
+    """While a thread is inside a call, a nested call of the thread begins and ends. Another
+    thread's close() still waits for the end of the outer call."""
+    calls, handle = made_up
+    other = threading.Thread(target=handle.close)
+
+    def outer(card):
+        handle.plain("features")
+        other.start()
+        other.join(0.1)
+        assert handle.closed and not calls.closes
+        return 7
+
+    calls.litepcie_outer = outer
+    assert handle.plain("outer") == 7
+    other.join(20)
+    assert len(calls.closes) == 1
+
+
+def test_a_close_between_two_buffers_ends_their_acquisition(made_up):
+    """If the card is closed after acquire() has acquired a buffer, acquire() does not ask the
+    library for the next one, but raises ValueError."""
+    calls, handle = made_up
+    asked = []
+
+    def acquire(stream, buffer, timeout):
+        asked.append(buffer)
+        handle.close()
+        assert not calls.closes
+        return 1
+
+    calls.litepcie_stream_acquire = acquire
+    with pytest.raises(ValueError, match="the card is closed"):
+        handle.acquire(None, [1, 2])
+    assert asked == [1] and len(calls.closes) == 1
 
 
 def test_an_error_of_a_call_has_the_library_s_sentence(handle, host):
