@@ -191,6 +191,15 @@ FAULTS = [
     ),
     # The library
     *_faults(
+        "liblitepcie/sim/vfio_user_wire.c",
+        "vfio_user_wire",
+        (
+            "a second reply to a read counts as a reply to another",
+            "number >= VFIO_USER_READS || !(*missing >> number & 1)",
+            "number >= VFIO_USER_READS",
+        ),
+    ),
+    *_faults(
         "liblitepcie/bar.c",
         "access",
         (

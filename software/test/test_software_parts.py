@@ -119,3 +119,10 @@ def test_each_error_has_its_meaning_and_its_sentence(parts):
 def test_what_a_direction_waits_for_is_cut_to_its_room(parts):
     """slot.c writes a time in the unit that suits it, and cuts a text that has no room."""
     run_program(parts / "slot_text")
+
+
+def test_each_read_of_several_gets_one_reply(parts):
+    """sim/vfio_user_wire.c takes the replies to several reads in any order. It refuses a second
+    reply to a read, and a reply to no read, since one of the words would then stay as it was.
+    """
+    run_program(parts / "vfio_user_wire")

@@ -138,6 +138,7 @@ struct memory_access {
 	uint64_t count;
 };
 
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the messages are little-endian");
 static_assert(sizeof(struct header) == 16, "header on the wire");
 static_assert(sizeof(struct dma_map) == 32, "DMA_MAP on the wire");
 static_assert(sizeof(struct dma_unmap) == 24, "DMA_UNMAP on the wire");

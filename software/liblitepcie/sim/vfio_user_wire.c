@@ -318,17 +318,25 @@ int vfio_user_call(struct vfio_user *vu, uint16_t command, const void *body, siz
 
 /* Replies to many reads that are under way ---------------------------------------------------- */
 
+/* The body of a reply to the read of one word, without the bytes that pad the struct. */
+struct word_reply {
+	struct region_access access;
+	uint32_t word;
+};
+
+static_assert(offsetof(struct word_reply, word) == 16, "a read word on the wire");
+static_assert(VFIO_USER_READS == 32, "a word of 32 bits has a bit for each read");
+
 /*
  * Receive one reply to the reads with the message numbers @first to vu->next_id. The replies may
- * come in any order.
+ * come in any order, but only one to each read. @missing has a bit for each word that has not been
+ * received yet. Returns 1 if it received a word, 0 if it served a request of the peer, or -errno.
  */
-static int receive_word(struct vfio_user *vu, uint16_t first, uint32_t *words, size_t count)
+static int receive_word(struct vfio_user *vu, uint16_t first, uint32_t *words, uint32_t *missing)
 {
+	const size_t size = offsetof(struct word_reply, word) + sizeof(uint32_t);
 	const char *doing = command_name(CMD_REGION_READ);
-	struct {
-		struct region_access access;
-		uint32_t word;
-	} reply = { 0 };
+	struct word_reply reply = { 0 };
 	struct header header;
 	uint16_t number;
 	int rc = receive_header(vu, &header, doing);
@@ -339,16 +347,17 @@ static int receive_word(struct vfio_user *vu, uint16_t first, uint32_t *words, s
 	}
 	number = (uint16_t)(header.id - first);
 	if (rc == 0)
-		rc = receive_body(vu, header.size - sizeof(header), &reply, sizeof(reply), doing);
+		rc = receive_body(vu, header.size - sizeof(header), &reply, size, doing);
 	if (rc < 0)
 		return rc;
-	if (number >= count || header.flags & FLAG_ERROR ||
-	    header.size < sizeof(header) + sizeof(reply.access) + sizeof(reply.word)) {
+	if (number >= VFIO_USER_READS || !(*missing >> number & 1) || header.flags & FLAG_ERROR ||
+	    header.size < sizeof(header) + size) {
 		vfio_user_drop(vu);
 		return litepcie_fail(-EPROTO, "%s: message %u answers no read that was made; the "
 				     "peer does not speak vfio-user", vu->path, header.id);
 	}
 	words[number] = reply.word;
+	*missing &= ~(1u << number);
 	return 1;
 }
 
@@ -360,7 +369,8 @@ int vfio_user_read_words(struct vfio_user *vu, uint32_t region, uint64_t offset,
 		struct region_access access;
 	} reads[VFIO_USER_READS] = { 0 };
 	uint16_t first = (uint16_t)(vu->next_id + 1);
-	size_t answered = 0, bytes = count * sizeof(reads[0]);
+	uint32_t missing = UINT32_MAX >> (VFIO_USER_READS - count);
+	size_t bytes = count * sizeof(reads[0]);
 	int rc;
 
 	for (size_t i = 0; i < count; i++) {
@@ -375,9 +385,7 @@ int vfio_user_read_words(struct vfio_user *vu, uint32_t region, uint64_t offset,
 	vu->next_id = (uint16_t)(vu->next_id + count);
 	/* All messages are sent at once. transmit() is given the first header apart from the rest. */
 	rc = transmit(vu, &reads[0].header, &reads[0].access, bytes - sizeof(struct header), -1);
-	while (rc >= 0 && answered < count) {
-		rc = receive_word(vu, first, words, count);
-		answered += rc > 0;
-	}
+	while (rc >= 0 && missing)
+		rc = receive_word(vu, first, words, &missing);
 	return rc < 0 ? rc : serve_rest(vu);
 }

@@ -1,0 +1,89 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * Test sim/vfio_user_wire.c, with vfio_user_socket.c and a socket whose other end has sent all
+ * replies before the reads are made: replies come in any order, but only one to each read.
+ */
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "sim/vfio_user_wire.c"
+#include "sim/vfio_user_socket.c"
+
+#include "check.h"
+
+/* the reads of a test have the message numbers 1 to READS */
+#define READS	3
+
+/*
+ * Read READS words, the answers to which are @words with the message numbers @ids. Returns what
+ * vfio_user_read_words() returns.
+ */
+static int read_answered(const uint16_t *ids, const uint32_t *words, uint32_t *got)
+{
+	struct vfio_user vu = { .fd = -1, .path = "board.sock", .timeout_s = 1 };
+	int ends[2], rc;
+
+	CHECK_EQUAL(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+	vu.fd = ends[0];
+	for (int i = 0; i < READS; i++) {
+		struct header header = {
+			.id = ids[i], .command = CMD_REGION_READ, .flags = TYPE_REPLY,
+			.size = sizeof(header) + 20,
+		};
+		struct region_access access = { .region = REGION_BAR0, .count = 4 };
+
+		CHECK_EQUAL(write(ends[1], &header, sizeof(header)), sizeof(header));
+		CHECK_EQUAL(write(ends[1], &access, sizeof(access)), sizeof(access));
+		CHECK_EQUAL(write(ends[1], &words[i], 4), 4);
+	}
+	rc = vfio_user_read_words(&vu, REGION_BAR0, 0, got, READS);
+	close(ends[1]);
+	if (rc < 0)
+		CHECK_EQUAL(vu.fd, -1);
+	else
+		close(ends[0]);
+	return rc;
+}
+
+static void replies_may_come_in_any_order(void)
+{
+	const uint16_t ids[READS] = { 3, 1, 2 };
+	const uint32_t words[READS] = { 33, 11, 22 };
+	uint32_t got[READS] = { 0 };
+
+	CHECK_EQUAL(read_answered(ids, words, got), 0);
+	CHECK(got[0] == 11 && got[1] == 22 && got[2] == 33);
+}
+
+static void a_second_reply_to_a_read_is_refused(void)
+{
+	const uint16_t ids[READS] = { 1, 2, 2 };
+	const uint32_t words[READS] = { 11, 22, 44 };
+	uint32_t got[READS] = { 0 };
+
+	CHECK_EQUAL(read_answered(ids, words, got), -EPROTO);
+	CHECK(strstr(litepcie_why(NULL), "message 2 answers no read that was made"));
+}
+
+static void a_reply_to_no_read_is_refused(void)
+{
+	const uint16_t ids[READS] = { 1, READS + 1, 2 };
+	const uint32_t words[READS] = { 0 };
+	uint32_t got[READS];
+
+	CHECK_EQUAL(read_answered(ids, words, got), -EPROTO);
+}
+
+int main(void)
+{
+	replies_may_come_in_any_order();
+	a_second_reply_to_a_read_is_refused();
+	a_reply_to_no_read_is_refused();
+	return failed_checks != 0;
+}
