@@ -51,7 +51,8 @@ static int way_find(struct litepcie *card, struct litepcie_way *way,
 	way->tells_taken = h2c && litepcie_parameter(block, LITEPCIE_DMA_H2C_TAKEN);
 	if (group > block->size || block->size - group < LITEPCIE_DMA_GROUP_TABLE_RESET + 4 ||
 	    way->cause >= LITEPCIE_CAUSES_MAX || card->cause[way->cause] ||
-	    way->depth < LITEPCIE_GEOMETRY_DEFAULT.count)
+	    way->depth < LITEPCIE_GEOMETRY_DEFAULT.count ||
+	    way->depth > 1u << LITEPCIE_INDEX_BITS || (block->offset + group) % 4)
 		return -EINVAL;
 	card->cause[way->cause] = way;
 	/*

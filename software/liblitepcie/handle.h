@@ -50,7 +50,9 @@ struct litepcie_capture_run {
 struct litepcie {
 	const struct litepcie_backend	*backend;
 	/*
-	 * lock of the handle: protects the streams' counts, and the accesses of a serial back end.
+	 * lock of the handle: protects the streams' counts, the state of waits and stops (@sleeper,
+	 * @stopping, @polling), of @run together with the register capture_control, the captures
+	 * that are open, and the accesses of a serial back end.
 	 * Calls hold the lock, and release it while the thread sleeps. The lock is not needed for
 	 * the fast path of litepcie_stream_acquire() and litepcie_stream_release(), for accesses of
 	 * the program to BARs by a back end that is not serial, and for reads of members that do

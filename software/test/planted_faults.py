@@ -419,8 +419,8 @@ FAULTS = [
         "check",
         (
             "a packet may be longer than its block",
-            "if (kept > block->length - 32)",
-            "if (kept > block->length)",
+            "room = block->length - LITEPCIE_PCAPNG_RECORD_LEAST;",
+            "room = block->length;",
         ),
         (
             "the length at a block's end is not compared",

@@ -70,7 +70,10 @@ TABLES = {
     "cause": (sealed([INTERRUPTS, dma(c2h_cause=32)]), "no DMA channel that can be driven"),
     "causes": (sealed([INTERRUPTS, dma(c2h_cause=0)]), "no DMA channel that can be driven"),
     "loopback": (sealed([INTERRUPTS, dma(loopback=0x800)]), "no DMA channel that can be driven"),
+    "odd": (sealed([INTERRUPTS, dma(h2c=2)]), "no DMA channel that can be driven"),
     "depth": (sealed([INTERRUPTS, dma(table_depth=4)]), "no DMA channel that can be driven"),
+    "deep": (sealed([INTERRUPTS, dma(table_depth=0x10001)]), "no DMA channel that can be driven"),
+    "deepest": (sealed([INTERRUPTS, dma(table_depth=(1 << 32) - 1)]), "no DMA channel that can"),
     "no-irq": (sealed([dma()]), "no usable interrupt block"),
     # Here the driver only warns, and refuses the card because it gets no MSI.
     "capture": (

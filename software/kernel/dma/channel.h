@@ -28,6 +28,7 @@ struct litepcie_block;
 struct litepcie_chan;
 struct litepcie_file;
 
+#define LITEPCIE_INDEX_BITS 16	/* bits of the register loop_status that have the index */
 #define LITEPCIE_WAYS	2	/* directions of a channel: LITEPCIE_WAY_H2C and _C2H */
 
 /*

@@ -22,12 +22,11 @@
 #include "trace.h"
 
 /*
- * The register loop_status has the index below ROUNDS_SHIFT, and above it the card's counter of
+ * The register loop_status has the index in its lowest bits, and above it the card's counter of
  * rounds, which wraps to 0 after ROUNDS of them.
  */
-#define ROUNDS_SHIFT	16
-#define INDEX_MASK	((1u << ROUNDS_SHIFT) - 1)
-#define ROUNDS		BIT_ULL(32 - ROUNDS_SHIFT)
+#define INDEX_MASK	((1u << LITEPCIE_INDEX_BITS) - 1)
+#define ROUNDS		BIT_ULL(32 - LITEPCIE_INDEX_BITS)
 
 /*
  * Ask the card how many buffers it has finished.  Returns 1 if there are more than at the last
@@ -46,7 +45,7 @@ static __always_inline int update_locked(struct litepcie_way *way)
 	status = readl(way->regs + LITEPCIE_DMA_GROUP_TABLE_LOOP_STATUS);
 	if (unlikely((status & INDEX_MASK) >= count))
 		return -EIO;
-	position = (u64)(status >> ROUNDS_SHIFT) * count + (status & INDEX_MASK);
+	position = (u64)(status >> LITEPCIE_INDEX_BITS) * count + (status & INDEX_MASK);
 	done = way->hw_count + position - before + (position < before ? count * ROUNDS : 0);
 	WRITE_ONCE(way->hw_count, done);
 	way->position = position;
