@@ -31,8 +31,8 @@ struct litepcie_capture_run {
 	uint32_t	state;
 	uint32_t	sort;		/* value of register capture_queues_control in a run */
 	/*
-	 * bit n: queue n was closed during the run, and its memory is kept until the run ends,
-	 * since the card may still write to that memory
+	 * bit n: queue n was closed while the card might still write to its memory, which is kept
+	 * until the library has seen the card at rest
 	 */
 	uint32_t	left;
 	/*

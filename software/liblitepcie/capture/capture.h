@@ -134,7 +134,10 @@ struct litepcie_capture {
 	uint32_t				run;
 	/* true: the stop of queue 0 has ended this queue's run, before this queue was stopped */
 	bool					ended;
-	/* time in ms at which a wait next checks that the card is there; 0: data has come since */
+	/*
+	 * time in ms at which a wait next checks that the card is there; 0: no wait has found the
+	 * ring empty since data last came, or since the open
+	 */
 	int64_t					check_ms;
 	/* true: the capture is started; the thread of queue 0 reads this, too (__ATOMIC_RELAXED) */
 	bool					running;

@@ -100,8 +100,8 @@ int litepcie_stream_flush(struct litepcie_stream *stream)
 }
 
 /*
- * Wait until the thread that sleeps for all threads has seen progress. Returns 1, or 0 after
- * @timeout_ms.
+ * Wait until the thread that sleeps for all threads has woken, with or without progress, or until
+ * another thread has stopped the DMA. Returns 1 then, or 0 after @timeout_ms.
  */
 static int follow(struct litepcie *dev, int timeout_ms)
 {
@@ -116,7 +116,7 @@ static int follow(struct litepcie *dev, int timeout_ms)
 
 /*
  * If both directions share an interrupt and another thread of this handle sleeps already, wait
- * until that thread sees progress. Otherwise sleep for an interrupt.
+ * until that thread has woken. Otherwise sleep for an interrupt.
  */
 int litepcie_sleep_once(struct litepcie *dev, unsigned int directions, int timeout_ms)
 {

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Read the card's counters of its four TLP streams, and take the difference of two readings."""
+"""Keep readings of the card's counters of its four TLP streams, and subtract two readings."""
 
 from __future__ import annotations
 

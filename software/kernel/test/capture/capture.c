@@ -257,7 +257,7 @@ static void refuse_shapes(uint8_t *base)
 
 static void refuse_calls(void)
 {
-	struct litepcie_capture_start beyond = { .limit = BYTES + 8 }, odd = { .flags = 8 };
+	struct litepcie_capture_start beyond = { .limit = BYTES + 8 }, odd = { .flags = 16 };
 	struct litepcie_capture_start late = { .wait_cycles = 1u << 24 };
 	struct litepcie_capture_start longest = { .snap = 16384 };
 	char byte;
@@ -265,6 +265,9 @@ static void refuse_calls(void)
 	refused(ioctl(fd, LITEPCIE_IOCTL_CAPTURE_START, &beyond), EINVAL,
 		"a limit beyond the ring");
 	refused(ioctl(fd, LITEPCIE_IOCTL_CAPTURE_START, &odd), EINVAL, "an unknown flag");
+	odd.flags = LITEPCIE_CAPTURE_NET;
+	refused(ioctl(fd, LITEPCIE_IOCTL_CAPTURE_START, &odd), EOPNOTSUPP,
+		"a net device that the card does not have");
 	refused(ioctl(fd, LITEPCIE_IOCTL_CAPTURE_START, &late), EINVAL, "a wait of 2^24 cycles");
 	refused(ioctl(fd, LITEPCIE_IOCTL_CAPTURE_START, &longest), EINVAL, "a snap of 16384");
 	refused(limit(BYTES), EINVAL, "LIMIT before START");

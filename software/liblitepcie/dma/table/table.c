@@ -22,7 +22,7 @@
 
 #include "table.h"
 
-/* most descriptors, of three register writes each, in one message to the back end */
+/* most descriptors, of three register writes each, in one call of the back end's post() */
 #define BATCH	64u
 
 /* Memory of the rings ------------------------------------------------------------------------- */

@@ -6,8 +6,9 @@
 
 /*
  * Test bar.c and access.c: which accesses to BARs go through a mapping and which by the back end,
- * that each access has its exact width, and that all mappings are undone. BAR0 and BAR5 are mapped,
- * BAR2 is mapped for reading only, and BAR4 is not mapped.
+ * that each access has its exact width, and that all mappings are undone. BAR0 and BAR5 are mapped.
+ * BAR2 is mapped in part: its reads go through the mapping, its writes by the back end. BAR4 is not
+ * mapped.
  */
 #include <errno.h>
 #include <string.h>

@@ -301,7 +301,7 @@ static void a_queue_ends_alone(void)
 	litepcie_capture_close(first);
 }
 
-/* A queue cannot join a run: the card would write to its ring by the limit of an earlier run. */
+/* A queue cannot join a run: only the start of queue 0 gives the card a queue's ring and limit. */
 static void a_queue_cannot_join_a_run(void)
 {
 	struct litepcie_capture *first, *second;

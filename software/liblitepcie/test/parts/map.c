@@ -88,7 +88,10 @@ static void a_card_may_lack_what_not_every_card_has(void)
 	CHECK_EQUAL(dev.map.user_cause, 0);
 }
 
-/* Records without room for each descriptor would be overwritten, so such a ring is not used. */
+/*
+ * The records of a card are not used if their ring has no room for a record of each descriptor: a
+ * record could be overwritten before it is read.
+ */
 static void records_without_room_are_not_used(void)
 {
 	begin_card();

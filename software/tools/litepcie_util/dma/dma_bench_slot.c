@@ -28,7 +28,7 @@ static const char *const ids[RATES_WAYS] = { "user/c2h", "user/h2c", "user/duple
 /* Counters of the user slot's monitor at both ends of the measured window of a run. */
 struct stretch {
 	struct litepcie_slot	from, to;
-	/* true: the card has a monitor of the user slot, so the slot's state is valid */
+	/* true: the card has a monitor of the user slot, so @from and @to are valid */
 	bool			monitored;
 };
 
