@@ -96,7 +96,7 @@ object FrameCopy {
   val StoreBeats  = 512
   val StoreFrames = 32
 
-  /** What is kept of the head of a frame, and the frame's `error`. */
+  /** The fields of a frame's head that the store keeps, and the frame's `error`. */
   case class Head() extends Bundle {
     val time     = UInt(64 bits)
     val original = UInt(16 bits)

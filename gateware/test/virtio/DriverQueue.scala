@@ -47,7 +47,7 @@ class DriverQueue(
   protected var index = 0     // The available index with the chains that are not published yet.
   protected var seen  = 0     // The used index up to which the driver has looked.
 
-  /** What the driver calls its descriptors. */
+  /** The numbers by which the driver names its descriptors. */
   protected def names: List[Int] = (0 until size).toList
 
   /** Lets all indices begin at `start`. */

@@ -16,7 +16,7 @@ import lanebox.vocabulary.Request
   *
   * The only command is MQ_VQ_PAIRS_SET: `both` pairs of queues are active, or only the first one.
   * Every other command is answered with an error. The bytes of a command may be in any number of
-  * buffers, and the answer is a byte in the first buffer to write. What is behind it is not read.
+  * buffers, and the answer is a byte in the first buffer to write. Buffers behind it are not read.
   *
   * {{{
   *   rest -> arm -> [index] -> [entry] -> [descriptor] <-> [bytes]
@@ -360,14 +360,14 @@ object ControlQueue {
     val entries, available, used, memory = newElement()
   }
 
-  /** What is read. `octet` is a byte of the command. `place` is the index of the chain that the
+  /** A kind of read. `octet` is a byte of the command. `place` is the index of the chain that the
     * driver wants to know of.
     */
   object Asked extends SpinalEnum {
     val index, entry, descriptor, octet, place = newElement()
   }
 
-  /** What is written. `count` is the used index, and `place` the index for notifications. */
+  /** A kind of write. `count` is the used index, and `place` the index for notifications. */
   object Put extends SpinalEnum {
     val answer, element, count, place = newElement()
   }
