@@ -64,6 +64,8 @@ ENTRY_ALIGNMENT = 8 # An entry has a multiple of this many bytes.
 # The lowest bits of the parts of the words `type` and `length` above their lower 16 bits. The BAR's
 # number has the bits below those of the index.
 ENTRY_SHIFT = {"version": 16, "bar": 16, "index": 24}
+# Version of a block. Software uses no block of another version.
+BLOCK_VERSION = 1
 
 @dataclass(frozen=True)
 class BlockType:
@@ -72,7 +74,7 @@ class BlockType:
     number:     int
     parameters: tuple
     about:      str
-    version:    int = 1
+    version:    int = BLOCK_VERSION
 
 BLOCK_TYPES = {
     "control": BlockType(1, ("reset", "scratch", "bus_errors"),
@@ -170,7 +172,7 @@ CAPTURE_GROUPS = {
 }
 
 # Version of the blocks `user` and `user_window` if the user's logic has commands. It differs from
-# version 1 only in who may write to the block.
+# BLOCK_VERSION only in who may write to the block.
 USER_WITH_COMMANDS = 2
 
 # Values of two parameters in the capability table: `kind` of an endpoint, and `delivery` of

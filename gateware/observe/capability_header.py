@@ -14,6 +14,7 @@ from gateware.dma import bits as dma_bits
 from gateware.dma import moderation, notices
 from gateware.observe.capability import (
     BLOCK_TYPES,
+    BLOCK_VERSION,
     CAPTURE_GROUPS,
     DELIVERY_MSI,
     DELIVERY_MSIX,
@@ -76,6 +77,8 @@ def c_header():
     lines += ["", "/* Entry of the table: its size is a multiple of this; lowest bits of fields */"]
     lines += _defines("CAP_ENTRY_", {"alignment": ENTRY_ALIGNMENT})
     lines += _defines("CAP_ENTRY_SHIFT_", ENTRY_SHIFT)
+    lines += ["", "/* Version of the blocks whose parameters follow */"]
+    lines += _defines("CAP_", {"block_version": BLOCK_VERSION})
     for name, kind in BLOCK_TYPES.items():
         lines += ["", f"/* {kind.about} */", *_defines("BLOCK_", {name: kind.number})]
         lines += _defines(f"{name}_", {p: n for n, p in enumerate(kind.parameters)})

@@ -215,6 +215,17 @@ const struct litepcie_block *litepcie_block_find(struct litepcie *card, u16 type
 	return NULL;
 }
 
+/*
+ * Returns true if the block lies in BAR0, has the version for which the driver was written, and has
+ * all parameters up to number @last.  The registers of another version may mean something else, so
+ * the driver does not use such a block.
+ */
+bool litepcie_block_is_known(const struct litepcie_block *block, unsigned int last)
+{
+	return !block->bar && block->version == LITEPCIE_CAP_BLOCK_VERSION &&
+	       block->parameters > last;
+}
+
 /* Returns parameter @n of the block, or 0 if the card's table is too old to have it. */
 u32 litepcie_parameter(const struct litepcie_block *block, unsigned int n)
 {

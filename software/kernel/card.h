@@ -194,6 +194,7 @@ int litepcie_capability_read(struct litepcie *card);
 bool litepcie_capability_same(struct litepcie *card);
 const struct litepcie_block *litepcie_block_find(struct litepcie *card,
 						 u16 type, unsigned int index);
+bool litepcie_block_is_known(const struct litepcie_block *block, unsigned int last);
 u32 litepcie_parameter(const struct litepcie_block *block, unsigned int n);
 u64 litepcie_cycles(struct litepcie *card, u32 microseconds);
 

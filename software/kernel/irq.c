@@ -152,8 +152,8 @@ static int find_registers(struct litepcie *card)
 	u32 delivery = block ? litepcie_parameter(block, LITEPCIE_INTERRUPTS_DELIVERY) : 0;
 	void __iomem *base;
 
-	if (!block || block->bar || block->size < sizeof(u32) ||
-	    block->parameters <= LITEPCIE_INTERRUPTS_VECTOR)
+	if (!block || !litepcie_block_is_known(block, LITEPCIE_INTERRUPTS_VECTOR) ||
+	    block->size < sizeof(u32))
 		return -EINVAL;
 	for (unsigned int n = LITEPCIE_INTERRUPTS_ENABLE; n <= LITEPCIE_INTERRUPTS_VECTOR; n++)
 		if (litepcie_parameter(block, n) > block->size - sizeof(u32))

@@ -70,7 +70,8 @@ static int chan_find(struct litepcie *card, struct litepcie_chan *chan,
 	u32 loopback = litepcie_parameter(block, LITEPCIE_DMA_LOOPBACK);
 	int err = 0;
 
-	if (block->bar || block->size < 4 || loopback > block->size - 4)
+	if (!litepcie_block_is_known(block, LITEPCIE_DMA_C2H_CAUSE) || block->size < 4 ||
+	    loopback > block->size - 4)
 		return -EINVAL;
 	chan->loopback = card->bar0 + block->offset + loopback;
 	for (unsigned int n = 0; n < LITEPCIE_WAYS && !err; n++)

@@ -16,8 +16,6 @@
 
 #include "card.h"
 
-/* version of a block's capability entry for which `rights` holds; others may not be written to */
-#define VERSION		1
 /* value of @parameter in struct right: every register of the block may be written to */
 #define ALL		0xff
 
@@ -84,14 +82,17 @@ static struct span allowed_in(const struct litepcie_block *block, const struct r
 
 /*
  * Returns the right by which the bytes from @from to @to of the block may be written to, or NULL.
- * A block may have several rights, each to a register.
+ * A block may have several rights, each to a register.  A block of another version than the driver
+ * was written for has none.
  */
 static const struct right *right_to(const struct litepcie_block *block, u64 from, u64 to)
 {
+	if (block->version != LITEPCIE_CAP_BLOCK_VERSION)
+		return NULL;
 	for (unsigned int i = 0; i < ARRAY_SIZE(rights); i++) {
 		struct span allowed = allowed_in(block, &rights[i]);
 
-		if (rights[i].type == block->type && block->version == VERSION &&
+		if (rights[i].type == block->type &&
 		    from >= allowed.start && to <= allowed.end)
 			return &rights[i];
 	}

@@ -44,6 +44,9 @@
 #define LITEPCIE_CAP_ENTRY_SHIFT_BAR            16
 #define LITEPCIE_CAP_ENTRY_SHIFT_INDEX          24
 
+/* Version of the blocks whose parameters follow */
+#define LITEPCIE_CAP_BLOCK_VERSION              1
+
 /* Registers of the SoC: reset, a scratch word, a count of bus errors */
 #define LITEPCIE_BLOCK_CONTROL                  1
 #define LITEPCIE_CONTROL_RESET                  0

@@ -239,8 +239,7 @@ bool litepcie_capture_is_usable(const struct litepcie_block *block)
 	for (size_t n = 0; n < ARRAY_SIZE(groups); n++)
 		if (!holds(block, groups[n].first, groups[n].bytes))
 			return false;
-	return !block->bar && block->version == 1 &&
-	       block->parameters > LITEPCIE_CAPTURE_CAUSE &&
+	return litepcie_block_is_known(block, LITEPCIE_CAPTURE_CAUSE) &&
 	       litepcie_parameter(block, LITEPCIE_CAPTURE_CAUSE) < LITEPCIE_CAUSES_MAX &&
 	       litepcie_parameter(block, LITEPCIE_CAPTURE_SEGMENTS);
 }
@@ -255,8 +254,7 @@ const struct litepcie_block *litepcie_capture_find_sorter(struct litepcie *card)
 		litepcie_block_find(card, LITEPCIE_BLOCK_CAPTURE_QUEUES, 0);
 	u32 queues;
 
-	if (!block || block->bar || block->version != 1 ||
-	    block->parameters <= LITEPCIE_CAPTURE_QUEUES_ENTRIES)
+	if (!block || !litepcie_block_is_known(block, LITEPCIE_CAPTURE_QUEUES_ENTRIES))
 		return NULL;
 	for (unsigned int n = 0; n <= LITEPCIE_CAPTURE_QUEUES_DISCARD_BYTES; n++)
 		if (!holds(block, n, n < LITEPCIE_CAPTURE_QUEUES_DISCARD_FRAMES ? 4 : 8))
@@ -280,8 +278,7 @@ const struct litepcie_block *litepcie_capture_find_net(struct litepcie *card)
 	const struct litepcie_block *block =
 		litepcie_block_find(card, LITEPCIE_BLOCK_CAPTURE_NET, 0);
 
-	if (!block || block->bar || block->version != 1 ||
-	    block->parameters <= LITEPCIE_CAPTURE_NET_LOST ||
+	if (!block || !litepcie_block_is_known(block, LITEPCIE_CAPTURE_NET_LOST) ||
 	    !holds(block, LITEPCIE_CAPTURE_NET_CONTROL, 4) ||
 	    !holds(block, LITEPCIE_CAPTURE_NET_LOST, 4))
 		return NULL;

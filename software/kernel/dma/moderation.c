@@ -56,7 +56,7 @@ void litepcie_moderation_probe(struct litepcie_chan *chan, unsigned int index)
 	const struct litepcie_block *block =
 		litepcie_block_find(chan->card, LITEPCIE_BLOCK_MODERATION, index);
 
-	if (!block || block->bar || block->parameters <= LITEPCIE_MODERATION_C2H ||
+	if (!block || !litepcie_block_is_known(block, LITEPCIE_MODERATION_C2H) ||
 	    block->size < sizeof(u32))
 		return;
 	for (unsigned int n = 0; n < LITEPCIE_WAYS; n++) {

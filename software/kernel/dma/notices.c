@@ -101,12 +101,12 @@ void litepcie_notices_free(struct litepcie_chan *chan)
 }
 
 /*
- * Returns true if the block RECORDS lies in BAR0 and has all registers of its first version, and if
+ * Returns true if the driver knows the block RECORDS, if its registers lie within the block, and if
  * the card's ring can have @entries records: at least one for each descriptor of the card's table.
  */
 static bool is_usable(const struct litepcie_block *block, u32 entries)
 {
-	if (block->bar || block->parameters <= LITEPCIE_RECORDS_MOST_ENTRIES ||
+	if (!litepcie_block_is_known(block, LITEPCIE_RECORDS_MOST_ENTRIES) ||
 	    block->size < 2 * sizeof(u32))
 		return false;
 	for (unsigned int n = 0; n < LITEPCIE_RECORDS_MOST_ENTRIES; n++)

@@ -5,7 +5,7 @@
  *
  * Tests capability.c on a capability table in memory. The blocks of a DMA channel must be found by
  * the channel's index, whatever the order of the table, and also if another channel has no such
- * block.
+ * block. A block of a version that the driver does not know must be told from one that it knows.
  *
  * Exit status: 0 if every check holds, 1 if one fails (with a sentence).
  */
@@ -82,6 +82,7 @@ static u32 crc32_le(u32 crc, const unsigned char *bytes, size_t count)
 	return crc;
 }
 
+bool litepcie_block_is_known(const struct litepcie_block *block, unsigned int last);
 u32 litepcie_parameter(const struct litepcie_block *block, unsigned int n);
 const struct litepcie_block *litepcie_block_find(struct litepcie *card, u16 type,
 						 unsigned int index);
@@ -128,6 +129,22 @@ static void write_table(const u32 (*blocks)[2], u32 count)
 	table[LITEPCIE_CAP_HEADER_CRC] = checksum(table, bytes);
 }
 
+/* The driver uses a block only in the version that it was written for, in BAR0, and if it is whole. */
+static void a_block_of_another_version_is_not_known(void)
+{
+	struct litepcie_block block = { .version = LITEPCIE_CAP_BLOCK_VERSION, .parameters = 3 };
+
+	need(litepcie_block_is_known(&block, 2), "a block with 3 parameters is not known up to number 2");
+	need(!litepcie_block_is_known(&block, 3), "a block is known whose last parameter is missing");
+	block.version++;
+	need(!litepcie_block_is_known(&block, 2), "a block of a later version is known");
+	block.version = 0;
+	need(!litepcie_block_is_known(&block, 2), "a block of version 0 is known");
+	block.version = LITEPCIE_CAP_BLOCK_VERSION;
+	block.bar = 2;
+	need(!litepcie_block_is_known(&block, 2), "a block in BAR2 is known, but registers are in BAR0");
+}
+
 int main(void)
 {
 	static const u32 blocks[][2] = {
@@ -150,6 +167,7 @@ int main(void)
 	need(!litepcie_block_find(&card, LITEPCIE_BLOCK_RECORDS, 0),
 	     "a channel without records has another channel's");
 	need(litepcie_capability_same(&card), "the same table is taken for another one");
+	a_block_of_another_version_is_not_known();
 	free(card.blocks);
 	free(card.table);
 	printf("capability: ok\n");

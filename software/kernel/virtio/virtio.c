@@ -20,8 +20,6 @@
 #include "card.h"
 #include "virtio.h"
 
-/* the version of a virtio block's entry in the capability table that this driver knows */
-#define VERSION			1
 #define RESET_POLL_US		10
 /* longest time of a device's reset in us: the device's reads of host memory must end first */
 #define RESET_TIMEOUT_US	(40 * LITEPCIE_LONGEST_READ_US)
@@ -40,8 +38,8 @@ static u32 causes_of(const struct litepcie_block *block)
 	u32 first = litepcie_parameter(block, LITEPCIE_VIRTIO_CAUSE);
 	u32 queues = litepcie_parameter(block, LITEPCIE_VIRTIO_QUEUES);
 
-	if (block->version != VERSION || block->bar || !IS_ALIGNED(block->offset, sizeof(u32)) ||
-	    block->size < LITEPCIE_VIRTIO_PAGE || block->parameters <= LITEPCIE_VIRTIO_CAUSE ||
+	if (!litepcie_block_is_known(block, LITEPCIE_VIRTIO_CAUSE) ||
+	    !IS_ALIGNED(block->offset, sizeof(u32)) || block->size < LITEPCIE_VIRTIO_PAGE ||
 	    !queues || queues > LITEPCIE_VIRTIO_QUEUES_MAX ||
 	    first >= LITEPCIE_CAUSES_MAX || queues >= LITEPCIE_CAUSES_MAX - first)
 		return 0;

@@ -129,8 +129,9 @@ static int check_card(struct litepcie *dev)
 				     "gateware with --capture", dev->name);
 	if (!dev->map.capture.control)
 		return litepcie_fail(-EPROTO, "%s: the card's capture block has version %u, this "
-				     "library understands 1: use the library that came with the "
-				     "gateware", dev->name, block->version);
+				     "library understands %u: use the library that came with "
+				     "the gateware", dev->name, block->version,
+				     LITEPCIE_CAP_BLOCK_VERSION);
 	return 0;
 }
 

@@ -90,10 +90,19 @@ static const struct {
 };
 
 /*
+ * Returns true if the card has the block in the version for which the library was written, with all
+ * parameters up to number `last`. The registers of another version may lie elsewhere.
+ */
+static bool is_known(const struct litepcie_block *block, unsigned int last)
+{
+	return block && block->version == LITEPCIE_CAP_BLOCK_VERSION && block->parameters > last;
+}
+
+/*
  * Returns true if the library uses the registers of this type of block. Every card must have most
  * types, so a missing register is an error that names the register. Records are used only if their
- * ring has room for a record of each descriptor of the card's table. If a slot, capture or player
- * block is of another version, its registers may lie elsewhere, so it is not used.
+ * ring has room for a record of each descriptor of the card's table. A slot, capture or player
+ * block that is not known is not used.
  */
 static bool is_used(const struct litepcie *dev, unsigned int type)
 {
@@ -102,15 +111,14 @@ static bool is_used(const struct litepcie *dev, unsigned int type)
 
 	switch (type) {
 	case LITEPCIE_BLOCK_RECORDS:
-		return block && block->parameters > LITEPCIE_RECORDS_MOST_ENTRIES &&
+		return is_known(block, LITEPCIE_RECORDS_MOST_ENTRIES) &&
 		       block->parameter[LITEPCIE_RECORDS_MOST_ENTRIES] >= dev->card.table_depth;
 	case LITEPCIE_BLOCK_SLOT:
-		return block && block->version == 1 && block->parameters > LITEPCIE_SLOT_WIDTH;
+		return is_known(block, LITEPCIE_SLOT_WIDTH);
 	case LITEPCIE_BLOCK_CAPTURE:
-		return block && block->version == 1 &&
-		       block->parameters > LITEPCIE_CAPTURE_STAGING_BYTES;
+		return is_known(block, LITEPCIE_CAPTURE_STAGING_BYTES);
 	case LITEPCIE_BLOCK_PLAYER:
-		return block && block->version == 1;
+		return is_known(block, LITEPCIE_PLAYER_STATUS);
 	default:
 		return true;
 	}
@@ -188,7 +196,7 @@ static void find_sorter(struct litepcie *dev)
 		&sorter->discard_bytes,
 	};
 
-	if (!block || block->version != 1 || block->parameters <= LITEPCIE_CAPTURE_QUEUES_ENTRIES ||
+	if (!is_known(block, LITEPCIE_CAPTURE_QUEUES_ENTRIES) ||
 	    block->parameter[LITEPCIE_CAPTURE_QUEUES_QUEUES] - 1 >= LITEPCIE_QUEUES_MOST ||
 	    block->parameter[LITEPCIE_CAPTURE_QUEUES_RULES] != 1u << LITEPCIE_CAPTURE_RULE_BITS ||
 	    block->parameter[LITEPCIE_CAPTURE_QUEUES_ENTRIES] != 1u << LITEPCIE_CAPTURE_SPREAD_BITS)
@@ -205,7 +213,7 @@ static void find_net(struct litepcie *dev)
 		litepcie_find_block(dev, LITEPCIE_BLOCK_CAPTURE_NET, 0);
 	struct litepcie_net_registers *net = &dev->map.net;
 
-	if (!block || block->version != 1 || block->parameters <= LITEPCIE_CAPTURE_NET_LOST)
+	if (!is_known(block, LITEPCIE_CAPTURE_NET_LOST))
 		return;
 	net->control = (uint32_t)block->offset + block->parameter[LITEPCIE_CAPTURE_NET_CONTROL];
 	net->lost = (uint32_t)block->offset + block->parameter[LITEPCIE_CAPTURE_NET_LOST];

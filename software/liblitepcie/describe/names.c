@@ -97,8 +97,10 @@ int litepcie_registers_build(struct litepcie *dev)
 	for (unsigned int i = 0; i < dev->block_count; i++) {
 		const struct litepcie_block *block = &dev->blocks[i];
 
+		if (block->version != LITEPCIE_CAP_BLOCK_VERSION || block->bar)
+			continue;
 		for (size_t n = 0; n < sizeof(rows) / sizeof(rows[0]) && rc == 0; n++)
-			if (rows[n].type == block->type && block->version == 1 && !block->bar)
+			if (rows[n].type == block->type)
 				rc = add_row(dev, block, &rows[n]);
 	}
 	if (rc < 0)

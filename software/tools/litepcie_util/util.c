@@ -18,6 +18,8 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "litepcie_capability.h"
+
 /* Failures of a command ----------------------------------------------------------------------- */
 
 void util_fail(struct util *util, const char *format, ...)
@@ -65,9 +67,6 @@ bool util_open(struct util *util)
 	return rc == 0;
 }
 
-/* version of the entries of the capability table whose parameters this program knows */
-#define KNOWN_VERSION	1u
-
 bool util_has_block(struct litepcie *dev, unsigned int type)
 {
 	struct litepcie_block block = { .struct_size = sizeof(block) };
@@ -87,11 +86,11 @@ int64_t util_parameter(struct litepcie *dev, unsigned int type, unsigned int num
 bool util_knows_block(struct util *util, const struct litepcie_block *block, const char *name,
 		      unsigned int last)
 {
-	if (block->version == KNOWN_VERSION && block->parameters > last)
+	if (block->version == LITEPCIE_CAP_BLOCK_VERSION && block->parameters > last)
 		return true;
 	util_fail(util, "the card's %s has version %u and %u parameters, and this program knows "
 		  "version %u with %u or more: use the program of the card's release", name,
-		  block->version, block->parameters, KNOWN_VERSION, last + 1);
+		  block->version, block->parameters, LITEPCIE_CAP_BLOCK_VERSION, last + 1);
 	return false;
 }
 

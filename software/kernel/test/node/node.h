@@ -263,6 +263,7 @@ struct litepcie_ring {
 u32 readl(const u8 *address);
 void writel(u32 value, u8 *address);
 u64 litepcie_load_reported(const __le64 *word);
+bool litepcie_block_is_known(const struct litepcie_block *block, unsigned int last);
 u32 litepcie_parameter(const struct litepcie_block *block, unsigned int n);
 const struct litepcie_block *litepcie_block_find(struct litepcie *card, u16 type,
 						 unsigned int index);

@@ -345,6 +345,12 @@ u64 litepcie_load_reported(const __le64 *word)
 	return *word;
 }
 
+bool litepcie_block_is_known(const struct litepcie_block *block, unsigned int last)
+{
+	return !block->bar && block->version == LITEPCIE_CAP_BLOCK_VERSION &&
+	       block->parameters > last;
+}
+
 u32 litepcie_parameter(const struct litepcie_block *block, unsigned int n)
 {
 	return n < block->parameters ? block->parameter[n] : 0;

@@ -278,6 +278,7 @@ struct litepcie {
 	unsigned int			references;
 };
 
+bool litepcie_block_is_known(const struct litepcie_block *block, unsigned int last);
 u32 litepcie_parameter(const struct litepcie_block *block, unsigned int n);
 const struct litepcie_block *litepcie_block_find(struct litepcie *card, u16 type,
 						 unsigned int index);

@@ -267,6 +267,12 @@ void raise(unsigned int cause)
 
 /* Stand-ins for the driver's other files ------------------------------------------------------ */
 
+bool litepcie_block_is_known(const struct litepcie_block *block, unsigned int last)
+{
+	return !block->bar && block->version == LITEPCIE_CAP_BLOCK_VERSION &&
+	       block->parameters > last;
+}
+
 u32 litepcie_parameter(const struct litepcie_block *block, unsigned int n)
 {
 	return n < block->parameters ? block->parameter[n] : 0;
