@@ -15,16 +15,21 @@ import test_guest_driver_held as held
 
 from gateware import numbers
 from sim.guest import built, driver, qemu, run
+from sim.test.board.board_builds import build_executable, register_map
 from sim.test.driver.driver_guest import (
     AWAY,
     CARD,
     HELD,
+    PINNED,
     STOPPED,
+    TWO_CPUS,
     boot,
     check_text,
     needs_kernels,
     program,
 )
+from sim.test.driver.test_guest_driver_capture import NODE, NONE_PINNED
+from sim.test.driver.test_guest_driver_queues import QUEUES
 from tools.testing.seeds import SHIFT
 
 
@@ -209,20 +214,42 @@ def races(log):
     return [part for part in reports if "litepcie" in part], rest
 
 
-@needs_kernels
-@pytest.mark.guest
-@pytest.mark.soak
-def test_two_processors_race_nowhere(start_board):
-    """KCSAN, on two processors, reports no data race of the driver.
+def boot_races(board, commands, programs):
+    """Run commands in a guest with KCSAN and two processors; returns the result. A data race of
+    the driver, any other complaint of the kernel, and a command that fails are errors.
 
     KCSAN watches one access in eight here, where its default is one in thousands. At this rate it
     found a race that had been planted in the driver in each run. Reports that name no function of
     the driver do not count.
     """
+    result = run.run_guest(
+        board.socket,
+        ["[ $(grep -c ^processor /proc/cpuinfo) -eq 2 ]", *commands],
+        [(program(name), f"bin/{name}") for name in programs],
+        guest=guest("races"),
+        memory=1024,
+        timeout=1800,
+        devices=TWO_CPUS,
+        append=("kcsan.skip_watch=8", "kcsan.udelay_task=400"),
+    )
+    log = result.files["dmesg"].decode()
+    ours, rest = races(log)
+    assert not ours, "\n".join(ours)[:8000]
+    assert "kcsan: enabled" in log
+    check_text(rest)
+    assert result.rc == 0, result.console[-3000:]
+    return result
+
+
+@needs_kernels
+@pytest.mark.guest
+@pytest.mark.soak
+def test_two_processors_race_nowhere(start_board):
+    """KCSAN reports no data race of the driver while streams, held runs and packets run on two
+    processors."""
     seed = 1 + SHIFT
     print(f"seed {seed}")
     commands = [
-        "[ $(grep -c ^processor /proc/cpuinfo) -eq 2 ]",
         "stress race /dev/litepcie0 120; stress share /dev/litepcie0 200",
         "stress cycle /dev/litepcie0 12",
         *held.held(600, 60, seed),
@@ -232,26 +259,32 @@ def test_two_processors_race_nowhere(start_board):
         "rings shapes /dev/litepcie0; rings event /dev/litepcie0",
     ]
     programs = ("stress", "rings", "held", "packets", "words")
-    files = [(program(name), f"bin/{name}") for name in programs]
     with start_board() as board:
-        result = run.run_guest(
-            board.socket,
-            commands,
-            files,
-            guest=guest("races"),
-            memory=1024,
-            timeout=1800,
-            devices=("-smp", "2"),
-            append=("kcsan.skip_watch=8", "kcsan.udelay_task=400"),
-        )
-    log = result.files["dmesg"].decode()
-    ours, rest = races(log)
-    assert not ours, "\n".join(ours)[:8000]
-    assert "kcsan: enabled" in log
-    check_text(rest)
-    assert result.rc == 0, result.console[-3000:]
+        result = boot_races(board, commands, programs)
     assert result.files["packets"].decode().count("packets compared") == 2
     assert result.files["poured"] == b"1048576 bytes right\n"
+
+
+@needs_kernels
+@pytest.mark.guest
+@pytest.mark.soak
+def test_captures_race_nowhere(boards_of):
+    """KCSAN reports no data race of the driver while threads of one program use all queues of a
+    capture at the same time, and while two programs make random calls of the node."""
+    seed = 1 + SHIFT
+    print(f"seed {seed}")
+    commands = [
+        PINNED,
+        f"queues race {NODE} 3 {seed} >/out/queues; queues woken {NODE} >>/out/queues",
+        f"capture storm {NODE} 2000 {seed} >/out/one & one=$!",
+        f"capture storm {NODE} 2000 {seed + 1} >/out/two; wait $one",
+        f"capture own {NODE}; capture reading {NODE}; {NONE_PINNED}",
+    ]
+    options = {"capture": QUEUES}
+    starter = boards_of(build_executable(**options), register_map(**options))
+    with starter() as board:
+        result = boot_races(board, commands, ("queues", "capture"))
+    assert result.files["queues"] == b"race: ok\nwoken: ok\n"
 
 
 def test_a_race_in_the_driver_is_told_from_the_kernel_s():
