@@ -91,8 +91,8 @@ static void stop(int fd)
 }
 
 /*
- * Make calls that take the driver's locks way->io and way->wait.lock, without waiting for data or
- * room.
+ * Make calls that take the driver's locks way->io and way->wait.lock. The file has O_NONBLOCK, so
+ * read() and write() do not wait for data or room.
  */
 static void way_io(int fd)
 {

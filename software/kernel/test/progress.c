@@ -404,8 +404,8 @@ static void a_card_tells_how_far_it_is(u32 id)
 }
 
 /*
- * A c2h record makes the driver count its buffer before the status line does. When the line then
- * reaches the same count, the driver reports no progress.
+ * If the ring seems to have no room, ADVANCE counts the c2h buffers that have a record, before the
+ * status line counts them. A status line that counts no more than these buffers is no progress.
  */
 static void records_tell_before_the_line(void)
 {

@@ -6,8 +6,8 @@
  * Makes random calls of the capture's node by several open files, of which one at a time may own
  * the queue. Most arguments are valid, so that a call often reaches the card.
  *
- * No run is lossless: at its end the last frame would wait half a second for room in the ring,
- * until the driver gives up.
+ * No run is lossless: at its end the last frame could wait for room in the ring for half a second,
+ * until the driver switches LOSSLESS off.
  */
 #include "capture_storm.h"
 

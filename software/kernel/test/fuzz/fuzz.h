@@ -101,8 +101,8 @@ struct branch {
 };
 
 /*
- * The functions that follow are defined in fuzz_calls.c. They prepare the state for a call and
- * make it.
+ * Functions of fuzz_calls.c. Those from nobodys() to both_run() prepare the state in which a
+ * branch's call is made. make() makes the call, and returns true if it has succeeded.
  */
 void calls_init(void);
 void nobodys(void);

@@ -177,8 +177,8 @@ int reset(const char *flag)
 			fail("the status page does not say that the card was reset");
 	}
 	/*
-	 * Only a call can tell whether the reset is over. The error of the run that the reset
-	 * ended stays after the reset.
+	 * Only a call can tell whether the reset is over, so COUNTS is called until it fails with
+	 * EIO no longer. The error of the run that the reset ended stays after the reset.
 	 */
 	for (int i = 0; ioctl(fd, LITEPCIE_IOCTL_COUNTS, &counts) && errno == EIO && i < 2000; i++)
 		usleep(5000);

@@ -102,8 +102,8 @@ void refused(int rc, int error, const char *what)
 /* Data that is sent through rings, and its check ---------------------------------------------- */
 
 /*
- * Fill an h2c ring with numbers that go on from buffer to buffer and never change. So c2h must
- * receive them in order.
+ * Fill a ring or another piece of memory. No two words are alike, and word i depends on i alone, so
+ * data at a wrong place is noticed.
  */
 void fill(char *ring, size_t bytes)
 {

@@ -238,7 +238,8 @@ static int spread(void)
 
 /*
  * Calls that need a ring fail for a file without one, and calls that need queue 0 fail for files of
- * other queues. RING for a queue that another file has fails with EBUSY.
+ * other queues. RING and STOP of a queue that another file has fail with EBUSY, and so do RING,
+ * SORT and a START of queue 1 while the capture runs.
  */
 static int refuse(void)
 {
@@ -451,7 +452,10 @@ static int bounded(void)
 		     strerror(errno));
 	while (messages() == before)
 		usleep(1000);
-	/* A queue's WAKE rings once, so these frames cost no message of their own. */
+	/*
+	 * Each WAKE leads to one interrupt at most, and no WAKE follows, so these frames cost no
+	 * further messages.
+	 */
 	need(!generate(queues, PORTS * each), "GENERATE: %s", strerror(errno));
 	await_frames(queues, each);
 	need(!stop(queues, NULL), "STOP");

@@ -23,7 +23,8 @@ unsigned int warnings;
 static struct task task;
 struct task *const current = &task;
 static struct litepcie_chan channel;
-static struct litepcie_way *way = &channel.way[LITEPCIE_WAY_C2H];	/* of the calls */
+/* direction that the test reads from or writes to */
+static struct litepcie_way *way = &channel.way[LITEPCIE_WAY_C2H];
 static struct litepcie_file owner = { &channel };
 static uint32_t memory[MOST][WORDS];
 static struct litepcie_ring ring = { .data = (u8 *)memory };
@@ -199,7 +200,7 @@ static void test_every_buffer_is_returned_whole_or_counted(void)
 
 		made.pace = below(4) ? below(2) : below(4 * ring.geometry.count / 3);
 		go_on(ring.geometry.count);
-		/* an interrupt comes for some of the buffers only */
+		/* in two of three rounds an interrupt tells the driver how far the card is */
 		if (below(3))
 			litepcie_dma_progress(way);
 		bytes = read_some(1 + below(ASKED));

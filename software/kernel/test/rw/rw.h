@@ -3,9 +3,9 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Defines what rw.c of the driver needs of the kernel and of card.h, for the test program rw,
- * which includes rw.c. The program has one thread. The made-up card goes on whenever the driver
- * copies a part of a buffer.
+ * Defines what rw.c of the driver needs of the kernel and of card.h, for the test program rw, which
+ * includes rw.c. The program has one thread. The made-up card goes on in the middle of each copy of
+ * a buffer to the program.
  */
 #ifndef RW_H
 #define RW_H
@@ -39,7 +39,7 @@ typedef __s64 s64;
 #define dev_warn_ratelimited(_dev, ...)	(warnings++)
 #define signal_pending(_task)		((void)(_task), made.signal)
 
-/* Locks that are never taken twice, since no other thread is there */
+/* The locks are flags. The program has one thread, so to take a lock that is held is a deadlock. */
 struct mutex { bool held; };
 typedef struct mutex spinlock_t;
 

@@ -269,7 +269,10 @@ static void test_a_sleep_makes_the_queues_anew(void)
 	need(!litepcie_virtio_halt(&card), "the halt");
 	need(!transport_driver->driver.pm->resume(dev) && device->status == OK, "resume");
 	need(live_queues == 3 && requested() == 4 && device->queue[2].ready, "the queues");
-	/* If the card does not wake up, del_vqs() is called a second time at the card's removal. */
+	/*
+	 * The sleep has called del_vqs(). If the card does not wake up, remove() calls it a second
+	 * time.
+	 */
 	need(!transport_driver->driver.pm->suspend(dev), "suspend");
 	gone = true;
 	need(transport_driver->driver.pm->resume(dev) && !live_queues, "a card that has vanished");
@@ -323,7 +326,10 @@ static void check_broken(void)
 	}
 }
 
-/* The driver of a network card waits for its control queue, which has no callback. */
+/*
+ * The driver of a network card waits for its control queue, which has no callback. If the card
+ * vanishes, this queue must be marked as broken, since it is packed.
+ */
 static void test_a_wait_in_a_packed_queue_ends(void)
 {
 	callbacks[2] = NULL;
