@@ -50,8 +50,8 @@ static int fd;
 /* The c2h part of the driver's status page (counts by the card); NULL: it is not mapped. */
 static const struct litepcie_status_way *status_page;
 /*
- * The c2h part of the file's index page (counts by the program). NULL: it is not mapped, since WAY
- * does not use it or the driver has no such page.
+ * The c2h part of the file's index page (counts by the program). NULL: it is not mapped, since the
+ * program takes buffers without it, or the driver has no such page.
  */
 static struct litepcie_index_way *index_page;
 /* largest number of filled c2h buffers that the program has found at a time */
@@ -191,7 +191,7 @@ static const struct taking *find_taking(const char *name)
 
 /*
  * Set up a c2h ring whose counts are in the index page. LitePCIe's own driver does not know
- * LITEPCIE_IOCTL_RING_SETUP, and is then measured without an index page.
+ * LITEPCIE_IOCTL_RING_SETUP. With that driver the program measures without an index page.
  */
 static void set_up_index(void)
 {

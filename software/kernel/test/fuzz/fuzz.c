@@ -210,8 +210,8 @@ static void random_mmap(int fd)
 		maps[slot] = NULL;
 	else if (pick(4) == 0)
 		/*
-		 * unmap only the first page of the mapping now, so that the mapping is closed in
-		 * two parts
+		 * Unmap only the first page of the mapping now. The rest of it is unmapped by a
+		 * later call.
 		 */
 		munmap(maps[slot], 4096);
 }

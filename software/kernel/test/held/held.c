@@ -13,11 +13,13 @@
  *   held ready DEV		poll() with and without the index page, and of another file's
  * 				direction; O_NONBLOCK beside a reader
  *   held sync DEV		fsync() sends an incomplete beat, and later data begins a new beat
- *   held epoll DEV		epoll hears of c2h when it was added for h2c, and the other way round
+ *   held epoll DEV		epoll that was added for h2c hears of c2h after EPOLL_CTL_MOD
  *   held reset DEV FILE	make FILE while both directions run, so that a test resets the card.
  *				Calls must then fail with EIO, and DMA must work after the reset
- *   held user DEV		the interrupt of logic that raises one for each write to its memory
- *   held race DEV ROUNDS	as user, while another process takes and releases the interrupt
+ *   held user DEV		the interrupt of the user's logic, for a card whose logic raises one
+ *				for each write to its memory
+ *   held race DEV ROUNDS	as `held user`, while another process takes and releases the
+ *				interrupt
  *
  * Exit status: 0 if every check holds, 1 if one fails (with a sentence), 2 wrong usage.
  */

@@ -116,8 +116,9 @@ static uint32_t events_within(int epoll, int ms)
 /*
  * EPOLL_CTL_MOD calls the driver's poll(), but adds the epoll to no further wait queue. The node is
  * added for events of h2c alone. After a change to c2h, epoll must report events of c2h.
+ *
  * Data comes back by c2h some time after the card is done with the h2c buffer, since the user's
- * logic is between the two directions.
+ * logic is between the two directions. So the test gives epoll 5 s to report it.
  */
 int changed_epoll(void)
 {

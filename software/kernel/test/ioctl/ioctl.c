@@ -201,8 +201,8 @@ long litepcie_compat_ioctl(struct file *ours, unsigned int number, unsigned long
 
 /*
  * An ioctl() call, the function that it must reach, and whether that function must be called
- * between litepcie_enter() and litepcie_exit(). RING_MEMORY and ADVANCE call litepcie_enter()
- * themselves, after steps that may take long.
+ * between litepcie_enter() and litepcie_exit(). The functions of RING_MEMORY, ADVANCE and EXPORT
+ * call litepcie_enter() themselves, for the part of their work that needs the card.
  */
 static const struct expected {
 	const char	*name;

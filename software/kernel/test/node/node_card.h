@@ -90,7 +90,10 @@ void test_a_power_cut(void);
 void test_a_lost_card(void);
 void test_a_stuck_card(void);
 
-/* Helper functions of node_tests.c: each makes a call of the node with usual arguments. */
+/*
+ * Helper functions of node_tests.c: each makes a call of the node with usual arguments, except for
+ * queue_of(), which returns the driver's structure of queue @n.
+ */
 struct file *file_of(unsigned int queue);
 long choose(struct file *filp, unsigned int queue);
 long ring(struct file *filp, u32 mbuf);

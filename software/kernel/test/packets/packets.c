@@ -17,8 +17,8 @@
  *					has room for is refused, and poll() waits for that room
  *   packets flush DEV			after the flush time a buffer ends, and an incomplete beat
  * 					is sent
- *   packets late DEV			the beat's flush time is over while nothing can be handed
- * 					over, and while fsync() waits: the beat is sent all the same
+ *   packets late DEV			an incomplete beat's flush time ends while the card's table
+ *					is full and fsync() waits: the beat is sent all the same
  *   packets bad DEV			the host fails the next read of the card: of three packets
  * 					the first is bad, and fsync() says so once
  *   packets bad_end DEV		as bad, with a packet whose bad end lies in a second buffer

@@ -114,8 +114,9 @@ static void read_pieces(size_t at, size_t end)
 }
 
 /*
- * The ring is full of bytes before the card's table is full of descriptors. With one length of the
- * writes the ring may by chance be full at the end of a buffer, so two lengths are tried.
+ * Writes of some thousand bytes fill the rings before the card's table is full of descriptors. With
+ * one length of the writes the ring may by chance be full at the end of a buffer, so two lengths
+ * are tried.
  */
 int bytes(void)
 {

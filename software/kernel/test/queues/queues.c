@@ -33,7 +33,7 @@
 #define CYCLE		256u		/* a clock cycle, in the units of the generator's period */
 #define PATIENCE_MS	60000
 #define ROUNDS		10u
-#define CALLS		200u		/* calls of WAKE in the part `bounded` */
+#define CALLS		200u		/* calls of WAKE in the subcommand `bounded` */
 #define SETTLE_US	100000		/* time in which every message that was sent arrives */
 #define QUICK_NS	500000000	/* half the period in ns of the driver's watchdog */
 
@@ -332,7 +332,7 @@ static int killed(void)
 	return 0;
 }
 
-/* When the file of queue 0 is closed, the run of queue 1 ends, too, and its file's poll() wakes. */
+/* When queue 0's file is closed, the run of queue 1 ends, and poll() of queue 1's file wakes. */
 static int left(void)
 {
 	struct queue queues[QUEUES];

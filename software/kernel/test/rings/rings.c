@@ -183,7 +183,8 @@ static int direct(const char *disk)
 
 /*
  * Run the loopback through both rings until @buffers buffers have come back by c2h. With @busy, the
- * program waits by reading the mapped pages, without calls. Returns the number of buffers compared.
+ * program waits by reading the mapped pages, without system calls. Returns the number of buffers
+ * compared.
  */
 static uint64_t loop(size_t size, size_t count, uint64_t buffers, bool busy)
 {

@@ -9,7 +9,7 @@
  * copied. A buffer's words all have the number of the buffer. A read() or write() that waits must
  * end when another thread ends its loop, and must take no part in the run that follows.
  *
- * usage: loop [random FIRST COUNT STEPS]   (COUNT seeds from FIRST on, each with STEPS reads)
+ * usage: rw [random FIRST COUNT STEPS]   (COUNT seeds from FIRST on, each with STEPS reads)
  * Exit status: 0 if every check holds, 1 if one fails (with a sentence).
  */
 #include "rw.h"
@@ -88,7 +88,7 @@ bool litepcie_dma_progress(struct litepcie_way *asked)
 	return true;
 }
 
-/* The end of a run, by another thread. */
+/* Do what another thread's stop of the run does: the counts go back to 0, @generation changes. */
 static void stop(void)
 {
 	made.stopped = true;
@@ -184,7 +184,7 @@ static u64 check(u64 next, ssize_t bytes, u64 lost_before)
 		lost -= number - next;
 		next = number + 1;
 	}
-	/* read() may end behind buffers that it has counted as lost. */
+	/* After the last buffer that it returns, read() may have counted more buffers as lost. */
 	return next + lost;
 }
 

@@ -49,7 +49,10 @@ typedef struct mutex spinlock_t;
 #define spin_lock_irq(_lock)		take(_lock)
 #define spin_unlock_irq(_lock)		leave(_lock)
 #define lockdep_assert_held(_lock)	need((_lock)->held, #_lock " is not held")
-/* other threads act once, in the function made.meanwhile; then a signal ends the wait */
+/*
+ * Other threads act once, in the function made.meanwhile. If the condition is still false after
+ * that, a signal ends the wait.
+ */
 #define wait_event_interruptible(_wait, _condition) \
 	((_condition) || (made.meanwhile && (made.meanwhile(), (_condition))) ? 0 : -ERESTARTSYS)
 
@@ -84,7 +87,7 @@ struct litepcie_chan { struct litepcie_way way[LITEPCIE_WAYS]; };
 
 extern struct made {
 	u64	written;	/* number of buffers that the made-up card has written in this run */
-	u32	pace;		/* largest number of buffers that it writes during a copy */
+	u32	pace;		/* largest number of buffers that the card writes during a copy */
 	bool	stopped;	/* true: the run has ended, so the card's count stays */
 	bool	signal;		/* true: a signal is pending for the calling thread */
 	/* number of a read()'s copies after which another thread stops the run, or 0 */
