@@ -67,8 +67,9 @@ static void way_mutex(int fd, uint32_t way)
 }
 
 /*
- * Make calls that take card->live: ADVANCE, which takes way->mutex, too, COUNTS, and EVENT for the
- * user's logic, which takes the lock of that logic's interrupt if there is such an interrupt.
+ * Make calls that take card->live: ADVANCE, COUNTS and EVENT for the user's logic. ADVANCE takes
+ * way->mutex, too. EVENT takes the lock of the interrupt of the user's logic, if the logic has an
+ * interrupt.
  */
 static void way_counts(int fd, uint32_t way)
 {

@@ -337,7 +337,7 @@ static int node(unsigned int count)
 	return 0;
 }
 
-/* Tests of the flush time of c2h -------------------------------------------------------------- */
+/* Tests of the flush times of c2h and h2c ----------------------------------------------------- */
 
 /*
  * The flush time ends a c2h buffer that is not full. The data is sent with packets off, so nothing

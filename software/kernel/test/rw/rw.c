@@ -138,7 +138,7 @@ void iov_iter_revert(struct iov_iter *iter, size_t bytes)
 #pragma GCC diagnostic ignored "-Wsign-compare"
 #include "../../file/rw.c"
 
-/* Tests --------------------------------------------------------------------------------------- */
+/* Tests of read() and write() in LitePCIe's loop ---------------------------------------------- */
 
 static void begin(u32 count, u32 pace)
 {
@@ -243,7 +243,7 @@ static void test_a_signal_ends_a_read_that_gets_nothing(void)
 	need(!way->io.held, "way->io is held behind a read()");
 }
 
-/* What other threads do while a call waits ---------------------------------------------------- */
+/* Actions of other threads while a call waits ------------------------------------------------- */
 
 static struct litepcie_file other = { &channel };
 
