@@ -38,7 +38,10 @@ static void need(bool true_, const char *call)
 		fail("%s: %s", call, strerror(errno));
 }
 
-/* Check that a call of the child process has succeeded, or has failed with @error. */
+/*
+ * Check that a call of the child process has succeeded, or has failed with @error. Otherwise end
+ * the child process.
+ */
 static void ends(long rc, int error, const char *call)
 {
 	need(rc >= 0 || errno == error, call);

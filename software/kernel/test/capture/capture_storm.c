@@ -56,7 +56,7 @@ union argument {
 static unsigned long outcomes[CALLS][ERRORS];
 static const char *node;
 static unsigned int state;
-static uint8_t *huge, *small;	/* memory in one huge page; memory in pages of 4 KiB */
+static uint8_t *huge, *small;	/* @huge: memory in one huge page; @small: in pages of 4 KiB */
 static int event;
 
 static unsigned int pick(unsigned int below)

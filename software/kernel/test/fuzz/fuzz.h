@@ -17,7 +17,10 @@
 /* offset in BAR0 of the pattern block's control register in the default gateware */
 #define PATTERN_CONTROL	0x5000
 
-/* number of open files of the device; calls that aim at an outcome use the first two */
+/*
+ * number of open files of the device; calls that aim at an outcome use the first two, except for
+ * open(), which replaces the last one
+ */
 #define FDS	4
 
 enum call {

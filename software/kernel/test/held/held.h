@@ -31,8 +31,8 @@ struct stream {
 	/* dwords that were sent by h2c, and dwords that c2h has brought back */
 	uint64_t	sent, got;
 	/*
-	 * numbers of buffers: h2c buffers handed over to the card; c2h buffers handed over to the
-	 * card; c2h buffers whose data has been compared
+	 * numbers of buffers. @h2c: h2c buffers handed over to the card. @c2h_given: c2h buffers
+	 * handed over to the card. @c2h: c2h buffers whose data has been compared.
 	 */
 	uint64_t	h2c, c2h_given, c2h;
 };

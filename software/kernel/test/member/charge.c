@@ -54,8 +54,8 @@ static void need_pinned(unsigned int mib, const char *when)
 
 /*
  * In each direction one ring with LitePCIe's number and size of buffers is free of charge, so that
- * LitePCIe's programs run on systems that allow only 64 KiB of locked memory by default. The test
- * sets this limit, maps and starts both rings, and VmPin must stay 0.
+ * LitePCIe's programs run on systems that allow only 64 KiB of locked memory by default. With this
+ * limit the test maps and starts both rings, and VmPin must stay 0.
  */
 static void litepcies_rings_are_free(const char *device)
 {

@@ -53,8 +53,8 @@ void test_closing(void)
 
 /*
  * Queue 1's file is closed, as if its process was killed, while the run of queue 0 goes on. The
- * ring of queue 1 must stay mapped until the run ends. Until then frames for this ring are neither
- * lost nor wait for room, and no other file gets the queue.
+ * ring of queue 1 must stay mapped until the run ends. Until then no frame for this ring may be
+ * lost or wait for room, and no other file may get the queue.
  */
 void test_dead_owners(void)
 {

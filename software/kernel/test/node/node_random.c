@@ -282,7 +282,10 @@ static void reset(void)
 		go_away(-EIO);
 }
 
-/* In a quarter of the calls: let the card vanish, and let the driver notice that at once. */
+/*
+ * In a quarter of the calls of this function: let the card vanish, and let the driver notice that
+ * at once.
+ */
 static void vanish(void)
 {
 	if (known.entry || pick(4))
@@ -476,7 +479,10 @@ static void one_step(void)
 	};
 	unsigned int kind = 0, choice = pick(100), file = pick(FILES);
 
-	/* The weights of the steps add up to 100. After a reset or sleep the card is back soon. */
+	/*
+	 * The weights of the steps add up to 100. While the card cannot be used, the step that ends
+	 * a reset or sleep (98) is chosen more often, so that the card is back soon.
+	 */
 	if (known.entry && !known.removed && !pick(6))
 		choice = 98;
 	while (choice >= kinds[kind].weight)

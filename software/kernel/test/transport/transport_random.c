@@ -23,7 +23,10 @@
 
 struct known_ring {
 	bool		there, callback;
-	/* indices of the available and of the used ring; flags of the used ring */
+	/*
+	 * @avail and @used: indices of the available and of the used ring. @quiet: flags of the
+	 * used ring.
+	 */
 	u16		avail, used, quiet;
 	/* head descriptors of the buffers that the card has, each at its index modulo SIZE */
 	u16		head[SIZE];
