@@ -62,8 +62,9 @@ static inline void loopback(int fd, int enable)
 
 /*
  * Make the file the direction's owner and give it a ring of 32 buffers, for tests that start a
- * direction often. The driver fills the card's table for such a ring in some 100 register writes,
- * not 770. The card interrupts after every 32 buffers, as with LitePCIe's ring.
+ * direction often. For LitePCIe's loop the driver fills the card's table for such a ring in 96
+ * register writes, not in the 768 of LitePCIe's ring. The card interrupts after every 32 buffers,
+ * as with LitePCIe's ring.
  */
 static inline int small_ring(int fd, unsigned int way)
 {

@@ -38,7 +38,10 @@ static void need(bool true_, const char *call)
 		fail("%s: %s", call, strerror(errno));
 }
 
-/* Check that a call of the child process has succeeded, or has failed with @error. */
+/*
+ * Check that a call of the child process has succeeded, or has failed with @error. Otherwise end
+ * the child process.
+ */
 static void ends(long rc, int error, const char *call)
 {
 	need(rc >= 0 || errno == error, call);
@@ -67,8 +70,9 @@ static void way_mutex(int fd, uint32_t way)
 }
 
 /*
- * Make calls that take card->live: ADVANCE, which takes way->mutex, too, COUNTS, and EVENT for the
- * user's logic, which takes the lock of that logic's interrupt if there is such an interrupt.
+ * Make calls that take card->live: ADVANCE, COUNTS and EVENT for the user's logic. ADVANCE takes
+ * way->mutex, too. EVENT takes the lock of the interrupt of the user's logic, if the logic has an
+ * interrupt.
  */
 static void way_counts(int fd, uint32_t way)
 {
@@ -91,8 +95,8 @@ static void stop(int fd)
 }
 
 /*
- * Make calls that take the driver's locks way->io and way->wait.lock, without waiting for data or
- * room.
+ * Make calls that take the driver's locks way->io and way->wait.lock. The file has O_NONBLOCK, so
+ * read() and write() do not wait for data or room.
  */
 static void way_io(int fd)
 {

@@ -34,7 +34,10 @@ static uint32_t word(uint32_t i)
 	return i * 2654435761u + 12345;
 }
 
-/* Allocate memory of the card through p2pmem. Only PCI devices and this process can reach it. */
+/*
+ * Allocate memory of the card through p2pmem, and map it. O_DIRECT I/O with this mapping is
+ * peer-to-peer DMA between the disk and the card.
+ */
 static uint32_t *allocate(const char *card)
 {
 	char path[PATH_MAX];
@@ -50,7 +53,8 @@ static uint32_t *allocate(const char *card)
 }
 
 /*
- * Map the card's memory in BAR2 through the driver, to see what the card itself has stored there.
+ * Map @size bytes of BAR2 from @offset on through the driver, to see what the card itself has
+ * stored there.
  */
 static volatile uint32_t *bar2(const char *device, size_t offset, size_t size)
 {

@@ -3,10 +3,10 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Tests progress.c, held.c and advance.c of the driver. Functions and variables of this file stand for the
- * kernel and the card. The tests show that the driver's counts go on when the card's 32-bit counter
- * wraps, that a buffer is announced only after its data has arrived, and that exactly those
- * descriptors raise an interrupt for which it was asked.
+ * Tests progress.c, held.c and advance.c of the driver. Functions and variables of this file stand
+ * for the kernel and the card. The tests show that the driver's counts go on when the card's 32-bit
+ * counter wraps, that a buffer is announced only after its data has arrived, and that a descriptor
+ * raises an interrupt exactly if one was asked for.
  *
  * Exit status: 0 if every check holds, 1 if one fails (with a sentence).
  */
@@ -24,7 +24,7 @@
 /* number of descriptors that the table of the stand-in for the card holds */
 #define DEPTH	32u
 #define SIZE	4096u
-/* descriptors that the card has finished before the test: soon its 32-bit counter wraps to 0 */
+/* descriptors that the card has finished before a test; 5 later its 32-bit counter wraps to 0 */
 #define AHEAD	((1ull << 32) - 5)
 
 static u64 ends[DEPTH];
@@ -50,10 +50,11 @@ static u32 bytes_of[DEPTH];
 static unsigned int described;
 /* number of times that the driver has signalled the direction's eventfd */
 static unsigned int told_others;
-/* number of calls of the driver's litepcie_check_lost(), which asks whether the card has gone */
+/* number of the driver's calls of litepcie_check_lost(), which asks whether the card has gone */
 static unsigned int suspected;
-static unsigned int given_up;	/* number of the driver's next reads that return all ones */
-static bool gone;		/* true: no read of the card is answered */
+/* number of the driver's next register reads that the root port gives up: they return all ones */
+static unsigned int given_up;
+static bool gone;		/* true: the card has gone, so each read returns all ones */
 
 static void fail(const char *what)
 {
@@ -404,8 +405,8 @@ static void a_card_tells_how_far_it_is(u32 id)
 }
 
 /*
- * A c2h record makes the driver count its buffer before the status line does. When the line then
- * reaches the same count, the driver reports no progress.
+ * If the ring seems to have no room, ADVANCE counts the c2h buffers that have a record, before the
+ * status line counts them. A status line that counts no more than these buffers is no progress.
  */
 static void records_tell_before_the_line(void)
 {

@@ -11,8 +11,8 @@
  * 				report that the card is removed, and the mapped memory stays
  *   stress reset DEV FILE	run DMA; make FILE when data flows; end with 0 if a card reset stops
  * 				DMA, and DMA runs again on the same open file
- *   stress cycle DEV N		open, start, stop and close N times: each fourth time with the
- * 				default rings, else with short ones
+ *   stress cycle DEV N		open, start and close N times, every other time with a stop before
+ *				close(); each fourth time with the default rings, else short ones
  *   stress share DEV N		processes that read and write one open file at once, N buffers each
  *   stress race DEV N		six threads that open the device, start, read or write, and close,
  * 				at random, N times each
@@ -194,8 +194,8 @@ static int cycle(const char *device, long rounds)
 /* Test: processes that share a file ----------------------------------------------------------- */
 
 /*
- * number of processes for each direction that share an open file; progress of the card wakes all
- * of these processes
+ * number of processes for each direction that share an open file; progress of a direction wakes all
+ * processes that wait for this direction
  */
 #define SHARERS	3
 

@@ -7,9 +7,9 @@
  * another processor, or a stop of the direction, comes at each step of the timer's callback.
  *
  * The kernel warns when a callback moves its own timer forward while that timer is queued, as an
- * interrupt may have queued it meanwhile. Afterwards a direction that runs must have its cause
- * switched on or its timer queued, or the driver would never hear of progress again. A direction
- * that is stopped must have neither.
+ * interrupt may have queued it meanwhile. When the callback has ended, a direction that runs must
+ * have its interrupt cause switched on or its timer queued, or the driver would never hear of
+ * progress again. A direction that is stopped must have neither.
  *
  * Exit status: 0 if every check holds, 1 if one fails (with a sentence).
  */
@@ -186,8 +186,9 @@ static void litepcie_dma_news(struct litepcie_way *way)
 #include "../dma/timer.c"
 
 /*
- * Let an interrupt come on another processor, which may start the timer. Time then goes on until
- * the timer is due again, while the callback on this processor has not ended yet.
+ * If the interrupt cause is switched on, let an interrupt come on another processor, which may
+ * start the timer. Time then goes on until the timer is due again, while the callback on this
+ * processor has not ended yet.
  */
 static void interrupt_elsewhere(void)
 {

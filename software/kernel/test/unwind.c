@@ -106,7 +106,7 @@ static void one_way(int fd, uint32_t way)
 
 /* Calls of /dev/litepcieN-capture -------------------------------------------------------------- */
 
-#define CAPTURE_RING	0x10000u	/* bytes of the smallest ring */
+#define CAPTURE_RING	0x10000u	/* bytes of the smallest ring that a capture may have */
 #define CAPTURE_MBUF	0x1000u
 
 /* Capture frames to a ring in the program's own memory. */

@@ -131,8 +131,9 @@ static uint32_t word(const uint8_t *at)
 }
 
 /*
- * Walk through the ring's pcapng blocks from position @from to @to. Their frames must be numbers
- * @next, @next + 1, ... of the generator. Returns the number of the frame after the last one.
+ * Walk through the ring's pcapng blocks from position @from to @to. Their frames must have the
+ * numbers @next, @next + 1 and so on, which the generator has given them. Returns the number that
+ * the next frame must have.
  */
 static uint32_t walk(const uint8_t *base, uint64_t from, uint64_t to, uint32_t next)
 {
@@ -401,7 +402,7 @@ static int reading(void)
 	return 0;
 }
 
-/* The process is killed, or the card is removed or reset -------------------------------------- */
+/* Tests of fork(), of a process that is killed, and of a card that is removed or reset -------- */
 
 static void flow(uint8_t *base)
 {
@@ -456,7 +457,10 @@ static int killed(void)
 		_exit(1);
 	}
 	close(ready[1]);
-	/* The child has no copy of this memory, so its huge page stays whole. */
+	/*
+	 * This memory is made after the fork(). So the child has no copy of it, and its huge page
+	 * stays whole.
+	 */
 	base = memory(MADV_HUGEPAGE);
 	need(child > 0 && read(ready[0], &byte, 1) == 1, "child");
 	refused(ring(base, BYTES, MBUF), EBUSY, "RING while the child has the capture");

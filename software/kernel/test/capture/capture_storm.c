@@ -6,8 +6,8 @@
  * Makes random calls of the capture's node by several open files, of which one at a time may own
  * the queue. Most arguments are valid, so that a call often reaches the card.
  *
- * No run is lossless: at its end the last frame would wait half a second for room in the ring,
- * until the driver gives up.
+ * No run is lossless: at its end the last frame could wait for room in the ring for half a second,
+ * until the driver switches LOSSLESS off.
  */
 #include "capture_storm.h"
 
@@ -56,7 +56,7 @@ union argument {
 static unsigned long outcomes[CALLS][ERRORS];
 static const char *node;
 static unsigned int state;
-static uint8_t *huge, *small;	/* memory in one huge page; memory in pages of 4 KiB */
+static uint8_t *huge, *small;	/* @huge: memory in one huge page; @small: in pages of 4 KiB */
 static int event;
 
 static unsigned int pick(unsigned int below)

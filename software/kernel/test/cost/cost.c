@@ -4,8 +4,8 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Measures how many instructions the processor needs for the driver's work. The program is made for
- * QEMU's option -icount, with which an instruction takes 1 ns. The card's generator fills the c2h
- * ring. The program does not read the data, as if it passed the data on to a device.
+ * QEMU's option -icount shift=0, with which an instruction takes 1 ns. The card's generator fills
+ * the c2h ring. The program does not look at the data, as if it passed the data on to a device.
  *
  *   cost clock				the price of a loop of known length
  *   cost WAY DEV REGISTER VALUE BUFFERS	take BUFFERS of 8 KiB; writing VALUE to REGISTER starts
@@ -14,18 +14,20 @@
  * 	read	LitePCIe's copy: read() of the data that is there
  * 	poll	as abi, but with counts in the mapped index page, if the driver has one
  *   cost calls WAY DEV REGISTER VALUE BUFFERS	count the system calls that WAY makes, and the
- * 					bytes that they read. WAY may also be `index`, which is
- * 					poll without poll(): the program reads the status page
- * 					again and again. Its instructions are not counted, since
- * 					they only show how long the card takes.
+ *					bytes that its read() and write() move. WAY may also be
+ *					`index`, which is poll without poll(): the program reads
+ *					the status page again and again. The instructions of
+ *					`index` are not counted, since they only show how long
+ *					the card takes.
  *   cost disk DEV DISK			write a ring to a disk, see cost_disk.c
  *   cost run NAME CHUNK BYTES PROGRAM...	what PROGRAM costs, which writes BYTES bytes in
  * 					chunks of CHUNK bytes
  *
  * Busy time is the time of the clock minus the time that the kernel counts as idle, from the
  * beginning of a measurement to its end. So busy time includes whatever the program does to wait.
- * `most` is the largest number of filled buffers that the program found at once. If a time were
- * not counted at all, `most` would exceed the number of buffers in the ring.
+ * `most` is the largest number of filled buffers that the program found at once. If the guest's
+ * clock left out a part of the time, the card would fill more buffers in that time than the ring
+ * has, and `most` would show that.
  *
  * Exit status: 0 the measurement is done, 1 it failed (with a sentence), 2 wrong usage.
  */
@@ -48,8 +50,8 @@ static int fd;
 /* The c2h part of the driver's status page (counts by the card); NULL: it is not mapped. */
 static const struct litepcie_status_way *status_page;
 /*
- * The c2h part of the file's index page (counts by the program). NULL: it is not mapped, since WAY
- * does not use it or the driver has no such page.
+ * The c2h part of the file's index page (counts by the program). NULL: it is not mapped, since the
+ * program takes buffers without it, or the driver has no such page.
  */
 static struct litepcie_index_way *index_page;
 /* largest number of filled c2h buffers that the program has found at a time */
@@ -189,7 +191,7 @@ static const struct taking *find_taking(const char *name)
 
 /*
  * Set up a c2h ring whose counts are in the index page. LitePCIe's own driver does not know
- * LITEPCIE_IOCTL_RING_SETUP, and is then measured without an index page.
+ * LITEPCIE_IOCTL_RING_SETUP. With that driver the program measures without an index page.
  */
 static void set_up_index(void)
 {

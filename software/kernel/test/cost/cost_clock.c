@@ -36,8 +36,8 @@ static uint64_t number_after(const char *text, const char *name)
 }
 
 /*
- * Returns the guest's idle time in nanoseconds, as the kernel's scheduler tick counts it. The time
- * of interrupts while idle is not included.
+ * Returns the idle time of the guest's first processor in nanoseconds, as the kernel's scheduler
+ * tick counts it. The time of interrupts while idle is not included.
  */
 static uint64_t idle(void)
 {

@@ -154,8 +154,8 @@ static void test_a_card_that_has_gone_is_not_waited_for(void)
 }
 
 /*
- * A stop that fails switches bus mastering off. Bus mastering is on again only when a later stop of
- * each part of the card has succeeded.
+ * A stop that fails switches bus mastering off. Bus mastering must be on again only when each part
+ * of the card whose stop has failed has been stopped.
  */
 static void test_bus_mastering_comes_back_with_the_last_part(void)
 {

@@ -3,9 +3,10 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Decides which of the driver's requests to the kernel is refused, and keeps the list of the
- * resources that the driver holds: see faults.h. A test can also have PCIe errors reported to the
- * driver that the machine at hand cannot produce, and change the type of a block of the card.
+ * Decides which of the driver's requests to the kernel is refused, and keeps the lists of the
+ * resources and locks that the driver holds: see faults.h. A test can also have PCIe errors
+ * reported to the driver that the machine at hand cannot produce, and change type and version of a
+ * block in the driver's copy of the capability table.
  */
 
 #include <linux/module.h>
@@ -107,8 +108,8 @@ void faults_drop(const char *what, const void *key)
 }
 
 /*
- * Returns the entry for the lock @key in the list @taken, or NULL, if @task does not hold the lock.
- * If @key is NULL, returns a free entry.
+ * Returns the entry for the lock @key in the list @taken, or NULL if @task does not hold the lock.
+ * If @key is NULL, returns a free entry, or NULL if the list is full.
  */
 static struct taken *find_taken(const void *key, const struct task_struct *task)
 {
@@ -231,8 +232,9 @@ static void tell_fatal(struct pci_dev *pdev, const char *value)
 }
 
 /*
- * Module parameter `fatal`: report a fatal PCIe error to the driver as the kernel does, but without
- * a reset of the bus.
+ * Module parameter `fatal`: report a fatal PCIe error to the driver of each card by the calls that
+ * the kernel makes, but without a reset of the bus. "frozen" makes all three calls. "permanent"
+ * makes the call error_detected() only, "reset" all but resume(), and "resume" resume() only.
  */
 static int fatal_set(const char *value, const struct kernel_param *param)
 {

@@ -7,10 +7,11 @@
  * the kernel may then be refused, and everything that the driver gets must be given back.
  *
  * Debian's kernels have no fault injection. In this build macros replace the driver's requests by
- * wrappers. A wrapper fails if faults_strike() returns true, and puts what the driver gets on a
- * list of what it holds, by name and key. Where the driver asserts that a lock is held, this build
- * checks it. Mutexes and rwsems are on a second list while they are held, so none of them may be on
- * that list when a call of the driver has returned.
+ * wrappers. A wrapper of a request that may be refused fails if faults_strike() returns true. Each
+ * resource that the driver gets, and must give back by a call that has a wrapper, is put on a list
+ * by name and key. Where the driver asserts that a lock is held, this build checks it. Mutexes and
+ * rwsems are on a second list while they are held, so none of them may be on that list when a call
+ * of the driver has returned.
  */
 #ifndef LITEPCIE_FAULTS_H
 #define LITEPCIE_FAULTS_H
@@ -59,8 +60,8 @@ void faults_leave_lock(const char *name, const void *lock);
 	}
 
 /*
- * Define a wrapper for a call that returns 0 or an error. After a success @_key is put on the list
- * of what the driver holds.
+ * Define a wrapper for a call that returns an error below 0, or 0 or more on success. After a
+ * success @_key is put on the list of what the driver holds.
  */
 #define FAULTY_CALL(_what, _name, _key, _error, _arguments, ...)		\
 	static inline int __maybe_unused faulty_##_name _arguments		\
@@ -140,8 +141,9 @@ FAULTY_POINTER("pages", struct page *, alloc_pages_node, (int node, gfp_t gfp, u
 GIVEN_BACK("pages", put_page, page, (struct page *page), page)
 
 /*
- * Wraps pin_user_pages_fast(). The list has one entry for each call, since a test pins so few pages
- * that one call pins all of them.
+ * Wraps pin_user_pages_fast(). Each call adds one entry to the list of what the driver holds, and
+ * an unpin call removes one. So the driver must pin a piece of memory by one call, as it does for
+ * the few pages of a test.
  */
 static inline int __maybe_unused faulty_pin_user_pages_fast(unsigned long address, int count,
 							    unsigned int flags,
@@ -158,7 +160,10 @@ GIVEN_BACK("pins", unpin_user_pages, pages, (struct page **pages, unsigned long 
 GIVEN_BACK("pins", unpin_user_pages_dirty_lock, pages,
 	   (struct page **pages, unsigned long count, bool dirty), pages, count, dirty)
 
-/* Wraps mmgrab(), by which the driver keeps the process that pinned pages are charged to. */
+/*
+ * Wraps mmgrab(), by which the driver keeps the mm_struct of the process that a ring's pages are
+ * charged to.
+ */
 static inline void __maybe_unused faulty_mmgrab(struct mm_struct *mm)
 {
 	faults_hold("mm", mm);
@@ -356,8 +361,8 @@ GIVEN_BACK("event", eventfd_ctx_put, event, (struct eventfd_ctx *event), event)
 	REFUSED(__pci_register_driver, -ENOMEM, _driver, THIS_MODULE, KBUILD_MODNAME)
 
 /*
- * Replaces readl_poll_timeout(), the driver's wait for a bit of a card register, so that a test can
- * make the wait time out.
+ * Replaces readl_poll_timeout(), the driver's wait for a bit of a card register. While the module
+ * parameter `stuck` is set, the register is read once and the wait times out.
  */
 #undef readl_poll_timeout
 #define readl_poll_timeout(_address, _value, _condition, _sleep, _timeout)		\
@@ -365,8 +370,8 @@ GIVEN_BACK("event", eventfd_ctx_put, event, (struct eventfd_ctx *event), event)
 	 readx_poll_timeout(readl, _address, _value, _condition, _sleep, _timeout))
 
 /*
- * Checks that some task holds the lock. That is a weak check, since it may be another task, but
- * without it Debian's kernels would check nothing.
+ * Checks that some task holds the lock. The check is weak, since the holder may be another task
+ * than the caller, but without it Debian's kernels would check nothing.
  */
 #undef lockdep_assert_held
 #define lockdep_assert_held(_lock)							\

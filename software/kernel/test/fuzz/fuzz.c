@@ -123,7 +123,8 @@ static void random_memory(struct litepcie_ring_memory *memory)
 }
 
 /*
- * Fill in a random argument of a call. Most fields get values that pass the driver's first checks.
+ * Fill in a random argument of a call. For calls that check many fields, the fields often have
+ * values that pass the driver's first checks.
  */
 static void random_argument(enum call call, void *argument)
 {
@@ -209,8 +210,8 @@ static void random_mmap(int fd)
 		maps[slot] = NULL;
 	else if (pick(4) == 0)
 		/*
-		 * unmap only the first page of the memory that a random call has mapped, so that
-		 * the mapping is split
+		 * Unmap only the first page of the mapping now. The rest of it is unmapped by a
+		 * later call.
 		 */
 		munmap(maps[slot], 4096);
 }
@@ -284,8 +285,8 @@ static int fuzz(unsigned long wanted)
 		fcntl(fds[i], F_SETFL, O_NONBLOCK);
 	}
 	/*
-	 * Limit locked memory: the limit must allow the rings that files and mappings keep, and be
-	 * less than half a gigabyte.
+	 * Limit locked memory. The limit must allow the rings that files and mappings keep, and be
+	 * less than the half gigabyte for which fuzz_branches.c expects ENOMEM.
 	 */
 	if (setrlimit(RLIMIT_MEMLOCK, &limit) || setuid(65534))
 		fail("setuid: %s", strerror(errno));

@@ -17,7 +17,10 @@
 /* offset in BAR0 of the pattern block's control register in the default gateware */
 #define PATTERN_CONTROL	0x5000
 
-/* number of open files of the device; calls that aim at an outcome use the first two */
+/*
+ * number of open files of the device; calls that aim at an outcome use the first two, except for
+ * open(), which replaces the last one
+ */
 #define FDS	4
 
 enum call {
@@ -101,8 +104,8 @@ struct branch {
 };
 
 /*
- * The functions that follow are defined in fuzz_calls.c. They prepare the state for a call and
- * make it.
+ * Functions of fuzz_calls.c. Those from nobodys() to both_run() prepare the state in which a
+ * branch's call is made. make() makes the call, and returns true if it has succeeded.
  */
 void calls_init(void);
 void nobodys(void);

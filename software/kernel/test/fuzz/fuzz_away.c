@@ -23,8 +23,8 @@ static pthread_t resetter;
 
 /*
  * Store the descriptors @gone, a file whose card was removed, and @reset, the card's file `reset`
- * in sysfs. Called as root: only root can open a device node that was removed, so its mode is
- * changed to let every user open it.
+ * in sysfs. The device node of @gone has been removed, too, and its mode lets only root open it
+ * again. So this function is called as root, and changes the mode to let every user open it.
  */
 void away_init(int gone, int reset)
 {

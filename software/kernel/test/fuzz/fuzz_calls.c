@@ -128,8 +128,8 @@ void streams(void)
 }
 
 /*
- * Fill the h2c ring by write() until the ring has no room. c2h has no buffer, so the card's buffers
- * and the loopback fill up, and h2c cannot go on.
+ * Fill the h2c ring by write() until the ring has no room. c2h has no buffer, so the data that
+ * comes back for c2h fills the card, and h2c cannot go on.
  */
 void full_stream(void)
 {
@@ -162,8 +162,8 @@ void second_steers(void)
 }
 
 /*
- * Let c2h run for the first file until it has data, and set its software count to 0, so that its
- * buffers count as unread data again.
+ * Let c2h run for the first file until it has data, unless it has some already. Then set c2h's
+ * software count to 0, so that all its buffers count as unread data again.
  */
 void has_data(void)
 {
@@ -218,7 +218,8 @@ static bool make_ioctl(const struct branch *branch, int fd)
 		close(argument.export.fd);
 	/*
 	 * The ioctl LOCK does not fail when it refuses a direction: the status in its argument says
-	 * so.
+	 * so. A branch of LOCK succeeds if the request was granted to the first file, or refused to
+	 * the second.
 	 */
 	if (ok && branch->call == LOCK)
 		ok = argument.lock.dma_reader_status == !branch->user;

@@ -3,7 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Makes memory of each kind of enum place, for rings that lie in the program's own memory.
+ * Makes memory of each kind of enum place except GIVEN, for rings that lie in the program's own
+ * memory.
  */
 #include <stdint.h>
 #include <sys/mman.h>
@@ -18,8 +19,8 @@
 static char *places[PLACES];
 
 /*
- * Map memory that is aligned to a huge page, with a huge page that nobody may access after its end.
- * @advice is MADV_HUGEPAGE or MADV_NOHUGEPAGE. The kernel may have no huge page to give.
+ * Map BYTES of memory that is aligned to a huge page. Behind it lie at least 2 MiB that nobody may
+ * access. @advice is MADV_HUGEPAGE or MADV_NOHUGEPAGE. The kernel may have no huge page to give.
  */
 static char *map(int flags, int advice)
 {

@@ -13,11 +13,13 @@
  *   held ready DEV		poll() with and without the index page, and of another file's
  * 				direction; O_NONBLOCK beside a reader
  *   held sync DEV		fsync() sends an incomplete beat, and later data begins a new beat
- *   held epoll DEV		epoll hears of c2h when it was added for h2c, and the other way round
- *   held reset DEV FILE	make FILE while both directions run, and wait for the reset: calls fail
- * 				as they should, and DMA works again after the reset
- *   held user DEV		the interrupt of logic that raises one for each write to its memory
- *   held race DEV ROUNDS	as user, while another process takes and releases the interrupt
+ *   held epoll DEV		epoll that was added for h2c hears of c2h after EPOLL_CTL_MOD
+ *   held reset DEV FILE	make FILE while both directions run, so that a test resets the card.
+ *				Calls must then fail with EIO, and DMA must work after the reset
+ *   held user DEV		the interrupt of the user's logic, for a card whose logic raises one
+ *				for each write to its memory
+ *   held race DEV ROUNDS	as `held user`, while another process takes and releases the
+ *				interrupt
  *
  * Exit status: 0 if every check holds, 1 if one fails (with a sentence), 2 wrong usage.
  */
@@ -171,7 +173,10 @@ static void receive(struct stream *stream)
 		check(stream);
 }
 
-/* Hand a random number of c2h buffers, whose data has been compared, back to the card. */
+/*
+ * Hand to the card a random number of those c2h buffers that it has not had yet, or whose data has
+ * been compared.
+ */
 static void give_back(struct stream *stream)
 {
 	uint32_t most = (uint32_t)(stream->c2h + COUNT - stream->c2h_given);

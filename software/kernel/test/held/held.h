@@ -31,15 +31,15 @@ struct stream {
 	/* dwords that were sent by h2c, and dwords that c2h has brought back */
 	uint64_t	sent, got;
 	/*
-	 * numbers of buffers: h2c buffers handed over to the card; c2h buffers handed over to the
-	 * card; c2h buffers whose data has been compared
+	 * numbers of buffers. @h2c: h2c buffers handed over to the card. @c2h_given: c2h buffers
+	 * handed over to the card. @c2h: c2h buffers whose data has been compared.
 	 */
 	uint64_t	h2c, c2h_given, c2h;
 };
 
 /* Functions of held.c */
 void need(bool true_, const char *what);
-/* Check that a call has failed with @error: its result @rc is not 0. Otherwise end the test. */
+/* End the program with a sentence, unless a call has failed: @rc is not 0, and errno is @error. */
 void refused(int rc, int error, const char *what);
 uint32_t random_below(uint32_t limit);
 int advance(unsigned int way, uint32_t count, const uint32_t *lengths, uint32_t flags);
@@ -54,7 +54,7 @@ void take(void);
 void start(void);
 /*
  * Send a random number of h2c buffers, hand c2h buffers to the card again, wait for a random time,
- * and compare the data that has come back.
+ * and compare a random part of the data that has come back.
  */
 void turn(struct stream *stream);
 void stop(void);

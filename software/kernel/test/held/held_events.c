@@ -116,8 +116,9 @@ static uint32_t events_within(int epoll, int ms)
 /*
  * EPOLL_CTL_MOD calls the driver's poll(), but adds the epoll to no further wait queue. The node is
  * added for events of h2c alone. After a change to c2h, epoll must report events of c2h.
+ *
  * Data comes back by c2h some time after the card is done with the h2c buffer, since the user's
- * logic is between the two directions.
+ * logic is between the two directions. So the test gives epoll 5 s to report it.
  */
 int changed_epoll(void)
 {
@@ -177,8 +178,8 @@ int reset(const char *flag)
 			fail("the status page does not say that the card was reset");
 	}
 	/*
-	 * Only a call can tell whether the reset is over. The error of the run that the reset
-	 * ended stays after the reset.
+	 * Only a call can tell whether the reset is over, so COUNTS is called until it fails with
+	 * EIO no longer. The error of the run that the reset ended stays after the reset.
 	 */
 	for (int i = 0; ioctl(fd, LITEPCIE_IOCTL_COUNTS, &counts) && errno == EIO && i < 2000; i++)
 		usleep(5000);

@@ -59,8 +59,8 @@ static void refuse_mixing(const char *device)
 	refused(advance(1, 0, NULL, 0), EBUSY, "ADVANCE in the loop");
 	need(counts_of(1).run == LITEPCIE_RUN_LOOP && !counts_of(1).advanced, "how it runs");
 	/*
-	 * No data comes from the card, so a call that waited for data of the direction's owner
-	 * would wait for ever.
+	 * h2c does not run, so no data comes from the card. If read() waited for data instead of
+	 * failing with EBUSY, it would wait for ever, and the alarm would end the program.
 	 */
 	alarm(60);
 	refused(read(other, bytes, sizeof(bytes)) < 0, EBUSY, "read() of another's loop");

@@ -4,9 +4,9 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Implements a device that imports dma-bufs, to test the driver's dma-bufs. A program writes the
- * file descriptor of a dma-buf to /dev/litepcie_importer. Each read() then returns the sum of the
- * dma-buf's 32-bit words at that time, computed in two ways. The device keeps a dma-buf until it
- * gets the next one.
+ * file descriptor of a dma-buf to /dev/litepcie_importer. Each read() from offset 0 then returns
+ * the sum of the dma-buf's 32-bit words at that time, computed in two ways, as two numbers in a
+ * line of text. The device keeps a dma-buf until the next write(), or until the module is unloaded.
  */
 
 #include <linux/dma-buf.h>

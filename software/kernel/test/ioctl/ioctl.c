@@ -4,10 +4,11 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Tests the table of calls in the driver's ioctl.c. Functions of this file stand for the kernel and
- * for the driver's other files. The tests show that each ioctl() number but those of LitePCIe's
- * software counts reaches its function, and that a function that accesses the card's registers runs
- * only between litepcie_enter() and litepcie_exit(). They also show that no argument is copied
- * between these two, and that an unknown number, or a number with another size, is refused.
+ * for the driver's other files. The tests show that each ioctl() number reaches its function,
+ * except for MMAP_DMA_WRITER_UPDATE and MMAP_DMA_READER_UPDATE, which are not tried. A function
+ * that accesses the card's registers must run only between litepcie_enter() and litepcie_exit(). No
+ * argument may be copied between these two calls. An unknown number, or a number with another size,
+ * must be refused.
  *
  * Exit status: 0 if every check holds, 1 if one fails (with a sentence).
  */
@@ -30,7 +31,8 @@ static struct dma_buf dmabuf = { &dmabuf_file };
 
 static bool gone;		/* true: the stand-in for litepcie_enter() fails */
 static unsigned int entered;	/* calls of litepcie_enter() without litepcie_exit(): 0 or 1 */
-static const char *reached;	/* name of the stand-in that was called last */
+/* name of the stand-in that has called reach() last, and whether the card was entered then */
+static const char *reached;
 static bool inside;
 static const char *tried;	/* name of the ioctl() call under test */
 
@@ -199,8 +201,8 @@ long litepcie_compat_ioctl(struct file *ours, unsigned int number, unsigned long
 
 /*
  * An ioctl() call, the function that it must reach, and whether that function must be called
- * between litepcie_enter() and litepcie_exit(). RING_MEMORY and ADVANCE call litepcie_enter()
- * themselves, after steps that may take long.
+ * between litepcie_enter() and litepcie_exit(). The functions of RING_MEMORY, ADVANCE and EXPORT
+ * call litepcie_enter() themselves, for the part of their work that needs the card.
  */
 static const struct expected {
 	const char	*name;

@@ -3,8 +3,9 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Tests that the memory of rings is limited as locked memory is, and charged for as long as a
- * descriptor, a mapping or another process keeps it.
+ * Tests that the memory of rings is limited as locked memory is, and charged for as long as an open
+ * file, a mapping or a descriptor of the ring's dma-buf keeps it, even a descriptor that is only in
+ * a socket.
  */
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -52,8 +53,9 @@ static void need_pinned(unsigned int mib, const char *when)
 }
 
 /*
- * Rings with LitePCIe's number and size of buffers are free of charge. LitePCIe's programs do not
- * expect a limit, and some systems allow 64 KiB of locked memory by default.
+ * In each direction one ring with LitePCIe's number and size of buffers is free of charge, so that
+ * LitePCIe's programs run on systems that allow only 64 KiB of locked memory by default. With this
+ * limit the test maps and starts both rings, and VmPin must stay 0.
  */
 static void litepcies_rings_are_free(const char *device)
 {
@@ -68,7 +70,7 @@ static void litepcies_rings_are_free(const char *device)
 }
 
 /*
- * In each direction of the card one ring with LitePCIe's number and size of buffers is free of
+ * In each direction of a channel one ring with LitePCIe's number and size of buffers is free of
  * charge at a time. A second one is charged to the process that makes it, and to its user.
  */
 static void one_is_free(const char *device)
@@ -89,8 +91,9 @@ static void one_is_free(const char *device)
 }
 
 /*
- * When a ring with other buffers has replaced a ring, the old ring's memory and data are gone, and
- * another file's ring may be free of charge in place of the old one.
+ * When RING_SETUP has replaced a file's ring by one with other buffers, and no mapping keeps the
+ * replaced ring, its memory and data are gone. A ring of another file may then be free of charge in
+ * its place.
  */
 static void a_replaced_ring_is_free(const char *device)
 {
@@ -187,8 +190,8 @@ static void send_descriptor(int channel, int fd)
 }
 
 /*
- * Fork a process that makes a c2h ring, sends the descriptor of its dma-buf to the socket @channel,
- * and exits. Returns true if the process got a ring.
+ * Fork a process that makes a c2h ring, sends the descriptor of the ring's dma-buf to the socket
+ * @channel, and exits. Returns true if the process got a ring.
  */
 static bool child_leaves_ring(const char *device, int channel)
 {
@@ -217,8 +220,8 @@ static bool child_leaves_ring(const char *device, int channel)
 static void the_dead_are_charged(const char *device)
 {
 	/*
-	 * The test runs twice, since all memory that was dropped with the first socket must be free
-	 * again.
+	 * The test runs twice. When the sockets of the first round are closed, the charge for all
+	 * its rings must end, so the second round gets as many rings as the first.
 	 */
 	for (int round = 0; round < 2; round++) {
 		unsigned int n = 0;

@@ -3,8 +3,9 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Tests two open files of one card. The second file makes calls while the first one uses the card,
- * and must neither see nor change the data and the settings of the first.
+ * Tests two open files of one card. The second file makes calls while the first one uses the card.
+ * It must not see the first file's data, and must not change the first file's data and settings.
+ * The tests show, too, that a file that is closed leaves none of its data to the next one.
  */
 #include <signal.h>
 #include <sys/mman.h>
@@ -83,8 +84,8 @@ static void refuse_mappings(int fd)
 }
 
 /*
- * Make the calls of a program that only reads the state of a card in use. These calls succeed, and
- * report that another file owns the rings.
+ * Make the calls of a program that only reads the state of a card in use. These calls succeed.
+ * RING_INFO says that another file owns the rings, and describes the ring that runs.
  */
 static void look(int fd)
 {
@@ -147,7 +148,11 @@ static void fill(uint32_t *words, size_t bytes)
 		words[i] = SECRET;
 }
 
-/* A file may map its rings before it owns the direction, since no other file uses these rings. */
+/*
+ * A file may map its rings before it owns the direction, since no other file uses these rings. Once
+ * the file is the owner, the card must fill the ring that was mapped. After the file has released
+ * the direction and a second file runs DMA, the card must not write to that ring any more.
+ */
 static void map_early(const char *device)
 {
 	int first = open_or_fail(device), second = open_or_fail(device);
@@ -230,8 +235,9 @@ static void write_secret(int fd)
 }
 
 /*
- * A direction belongs to one file until that file is closed. The next file that owns the direction
- * then sends only data that it wrote itself.
+ * A direction that a file has taken by write() belongs to this file until it is closed. Meanwhile
+ * write() of another file fails with EBUSY. A later file then runs LitePCIe's loop through the
+ * loopback without writing anything: no word that the first file wrote may come back.
  */
 int leftovers(const char *device)
 {

@@ -56,8 +56,9 @@ static void same_for_both(int fd, unsigned long request, void *low, const void *
 }
 
 /*
- * Test the calls of a held run of h2c. All but the last are made as a 64-bit and as a 32-bit
- * program, the last only as a 32-bit program.
+ * Test calls about a held run of h2c. PACKETS, FEATURES, EVENT, COUNTS, and ADVANCE of no buffer
+ * are made as a 64-bit and as a 32-bit program. ADVANCE of one buffer is made only as a 32-bit
+ * program.
  */
 static void held_calls(int fd, void *low)
 {
@@ -150,8 +151,9 @@ int stuck(const char *device, const char *parameter, const char *config)
 	need(!run_c2h(fd, 1, NULL) && !run_h2c(fd, 1, NULL), "start");
 	need(is_master(config), "bus mastering of a card that runs");
 	/*
-	 * h2c is stopped before c2h: while bus mastering is off, a direction that has requests to
-	 * make cannot stop.
+	 * h2c is stopped first, while bus mastering is on. The failed stop of c2h switches bus
+	 * mastering off for both directions, and then a direction that has requests to make cannot
+	 * stop.
 	 */
 	need(!run_h2c(fd, 0, NULL), "stop of h2c");
 	say(parameter, "1");

@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Tries for each register and page of the card whether a member of the card's group may write to
- * it.
+ * Tries for each register and page of the card whether a member of the device node's group may
+ * write to it.
  */
 #include <sys/mman.h>
 
@@ -50,7 +50,8 @@ static uint64_t bar_of(int fd, unsigned int number, uint64_t *size)
 
 /*
  * Try to write 0 to each register of BAR0 from offset @start to @end, and print the registers that
- * may be written to. No DMA runs meanwhile.
+ * may be written to. No other file may own a direction meanwhile, since a write could then fail
+ * with EBUSY instead of EPERM.
  */
 static void try_registers(int fd, uint64_t start, uint64_t end)
 {
@@ -67,7 +68,9 @@ static void try_registers(int fd, uint64_t start, uint64_t end)
 
 /*
  * Try to map each page of a BAR from offset @start to @end for writing, and print those that may be
- * mapped. The program only maps the pages, and writes to none.
+ * mapped. The program only maps the pages, and writes to none. A page that is refused must also be
+ * refused together with a neighbour that is allowed, and no page of a mapping of the whole BAR for
+ * reading may be made writable by mprotect().
  */
 static void try_pages(int fd, unsigned int number, const char *what, uint64_t start, uint64_t end)
 {

@@ -7,7 +7,8 @@
  *
  *   memory shapes DEV		loopback through rings in small and huge pages; every word compared
  *   memory refuse DEV		calls that must be refused, each with its error
- *   memory charge DEV		pinned memory is counted, up to RLIMIT_MEMLOCK, and given back
+ *   memory charge DEV		pinned memory is charged, RLIMIT_MEMLOCK limits it for a user, and
+ *				the charge ends
  *   memory leave DEV		fork(), munmap() and a process that dies, each while DMA runs
  *   memory hold DEV FILE	run DMA in own memory; make FILE; end when the card has gone
  *   memory away DEV FILE	as `memory hold`, but end while the card is being reset
@@ -76,8 +77,8 @@ char *memory(size_t bytes, int advice)
 
 /*
  * Set up a ring in the program's own memory. The card interrupts only twice in a round of the ring.
- * With a simulated card an interrupt for each buffer takes longer than the buffer, so the program
- * would have no time to run.
+ * A simulated card fills a buffer faster than the program's machine handles an interrupt, so with
+ * an interrupt for each buffer the program would have no time to run.
  */
 int set_up(unsigned int way, char *place, unsigned int size, unsigned int count)
 {
@@ -102,8 +103,8 @@ void refused(int rc, int error, const char *what)
 /* Data that is sent through rings, and its check ---------------------------------------------- */
 
 /*
- * Fill an h2c ring with numbers that go on from buffer to buffer and never change. So c2h must
- * receive them in order.
+ * Fill a ring or another piece of memory. No two words are alike, and word i depends on i alone, so
+ * data at a wrong place is noticed.
  */
 void fill(char *ring, size_t bytes)
 {

@@ -3,7 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Tests rings in a process's own memory when the process ends or the card is removed during DMA.
+ * Tests rings in a process's own memory when the process forks, unmaps the memory or is killed, or
+ * when the card is removed or reset, during DMA.
  */
 #include <poll.h>
 #include <signal.h>

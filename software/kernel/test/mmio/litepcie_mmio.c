@@ -5,7 +5,7 @@
  *
  * A driver that a test loads in place of litepcie.ko.  This driver hands one register page of the
  * card to the kernel's own virtio_mmio.ko.  If a virtio driver then works, the page conforms to
- * the VirtIO standard.
+ * the VirtIO standard, as far as virtio_mmio.ko and this virtio driver use it.
  *
  * virtio_mmio.ko maps DMA for the platform device, so the test works only without an IOMMU.
  */

@@ -145,7 +145,7 @@ struct eventfd_ctx { unsigned int signals, references; };
 struct work_struct { int nothing; };
 struct delayed_work { struct work_struct work; bool pending; };
 
-/* Function that is called where the driver would sleep, in which a test lets the card go on. */
+/* Called where the driver would sleep in wait_event_interruptible(). A test lets the card go on. */
 extern void (*asleep)(void);
 
 #define init_waitqueue_head(_wait)	((_wait)->lock.rank = RANK_WAIT)

@@ -3,9 +3,10 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * The made-up card of the program node: the registers of the capture block and of its queues, as
- * gateware/capture has them. The register `select` names the queue whose registers are read and
- * written. The card writes only to rings and status lines whose addresses were written to it.
+ * The made-up card of the program node: the registers of the capture block and of its queues, which
+ * behave as those of gateware/capture. The register `select` names the queue whose registers are
+ * read and written. The card writes only to rings and status lines whose addresses were written to
+ * it.
  */
 #include "node_card.h"
 
@@ -50,7 +51,10 @@ void need(bool holds, const char *what)
 	exit(1);
 }
 
-/* Cut the power of the made-up card: all its registers lose their values. */
+/*
+ * Cut the power of the made-up card: all its registers lose their values, and all faults that a
+ * test has switched on end.
+ */
 void power_cut(void)
 {
 	memset(&made, 0, sizeof(made));
@@ -69,8 +73,9 @@ static void write_line(struct made_queue *queue)
 }
 
 /*
- * Raise the card's interrupt, if the position in the queue's last status line is beyond the
- * position that WAKE has asked for. deliver() then delivers the interrupt to the driver.
+ * Raise the card's interrupt if the position in the queue's last status line is beyond the position
+ * in the queue's register `wake`. One write of that register leads to one interrupt at most.
+ * deliver() then delivers the interrupt to the driver.
  */
 static void call_host(struct made_queue *queue)
 {
@@ -100,7 +105,10 @@ static void write_lines(void)
 	}
 }
 
-/* Let time pass on the card, which ends MBUFs (parts of rings) and may write last status lines. */
+/*
+ * Let time pass on the card. It ends the MBUFs (parts of rings) that the driver has asked it to
+ * seal, and the last status lines may arrive.
+ */
 void end_of_late_lines(void)
 {
 	for (unsigned int n = 0; n < QUEUES; n++)

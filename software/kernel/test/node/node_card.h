@@ -12,7 +12,7 @@
 #include "../../capture/capture.h"
 
 #define QUEUES		4u
-#define SEGMENTS	64u	/* largest number of segments of a ring, by the card's table */
+#define SEGMENTS	64u	/* most segments of a ring, as the card's capability table says */
 #define CAUSE		5u
 #define MBUF		4096u
 #define BYTES		65536u	/* size in bytes of the rings that the tests make */
@@ -34,18 +34,19 @@ struct made_card {
 	u32	sort, rule_data, rule[LITEPCIE_CAPTURE_RULES * LITEPCIE_RULE_WORDS];
 	u8	spread[LITEPCIE_CAPTURE_SPREAD];
 	u32	discard_index, account, generator[7];
-	u32	net, net_lost;	/* the registers of the net device's frames */
+	/* registers of the block CAPTURE_NET: its control register, and the count of lost frames */
+	u32	net, net_lost;
 	bool	snapshot;	/* true: the driver has asked for a snapshot of the counts */
 	bool	enabled;	/* true: the capture's interrupt cause is enabled */
 	bool	stuck;		/* true: the capture block never becomes idle */
 	bool	gone;		/* true: the card has gone, and all registers read as all ones */
 	u32	given_up;	/* number of the next reads of the status that return all ones */
 	bool	deaf;		/* true: the made-up card's interrupts are lost */
-	bool	slow;		/* true: its interrupts wait until the test calls deliver() */
+	bool	slow;		/* true: interrupts of the card wait until a test calls deliver() */
 	bool	raised;		/* true: an interrupt was raised and is not delivered yet */
 	unsigned int interrupts;	/* number of interrupts that the driver has got */
 	bool	master_off;
-	u32	late;		/* number of the driver's sleeps until the status lines arrive */
+	u32	late;		/* calls of usleep_range() until a run's last status lines arrive */
 	bool	quiet;		/* true: the card writes no status line after a frame */
 	bool	blocked;	/* true: a frame waits for room, if the run is LOSSLESS */
 	u64	lost;		/* number of frames for which a ring had no room */
@@ -89,7 +90,10 @@ void test_a_power_cut(void);
 void test_a_lost_card(void);
 void test_a_stuck_card(void);
 
-/* Helper functions of node_tests.c: each makes a call of the node with usual arguments. */
+/*
+ * Helper functions of node_tests.c: each makes a call of the node with usual arguments, except for
+ * queue_of(), which returns the driver's structure of queue @n.
+ */
 struct file *file_of(unsigned int queue);
 long choose(struct file *filp, unsigned int queue);
 long ring(struct file *filp, u32 mbuf);

@@ -8,7 +8,10 @@
  */
 #include "node_card.h"
 
-/* Begin a run of queues 0 and 1. Frames of port 0 go to queue 0, those of port 1 to queue 1. */
+/*
+ * Begin a run of queues 0 and 1. Frames of port 0 go to queue 0, those of port 1 to queue 1. Each
+ * queue gets one frame.
+ */
 static void begin_run(struct file *files[2], u32 flags)
 {
 	for (unsigned int n = 0; n < 2; n++) {
@@ -48,7 +51,11 @@ void test_closing(void)
 	node_close(files[1]);
 }
 
-/* The process that owns queue 1 is killed while the run of queue 0 goes on. */
+/*
+ * Queue 1's file is closed, as if its process was killed, while the run of queue 0 goes on. The
+ * ring of queue 1 must stay mapped until the run ends. Until then no frame for this ring may be
+ * lost or wait for room, and no other file may get the queue.
+ */
 void test_dead_owners(void)
 {
 	struct poll_table_struct table = { 0 };
@@ -119,7 +126,10 @@ void test_a_reset(void)
 	node_close(files[0]);
 }
 
-/* After a sleep in which the card lost power, the rules act again without another SORT call. */
+/*
+ * After a sleep in which the card lost power, the next START must write the rules to the card
+ * again, without another SORT call.
+ */
 void test_a_power_cut(void)
 {
 	struct file *files[2];

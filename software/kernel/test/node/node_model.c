@@ -41,7 +41,7 @@ static bool owns(unsigned int file)
 
 /*
  * Note in the model that the driver must wake the threads that wait for the queue, and signal the
- * eventfd of a WAKE call.
+ * eventfd of the queue's last WAKE call if that wake-up has not come yet.
  */
 static void tell(struct known_queue *queue)
 {
@@ -115,8 +115,8 @@ int known_owner(unsigned int file)
 }
 
 /*
- * Returns 0, or the error that LITEPCIE_IOCTL_CAPTURE_RING must return. One file can take a queue
- * while the capture is stopped, and the rings of all queues must have MBUFs of the same size.
+ * Returns 0, or the error with which the file's RING or first read() must fail. One file can take a
+ * queue while the capture is stopped, and the rings of all queues must have MBUFs of the same size.
  */
 static int may_have_ring(unsigned int file, u32 mbuf)
 {
@@ -241,7 +241,10 @@ int known_read_begin(unsigned int file)
 	return err;
 }
 
-/* Note that the driver must drop rings without an owner, once the card cannot write to them. */
+/*
+ * Note that the driver must drop the rings that have no owner. The caller knows that the card
+ * cannot write to them.
+ */
 static void drop_left_rings(void)
 {
 	for (unsigned int n = 0; n < QUEUES; n++)

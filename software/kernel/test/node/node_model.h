@@ -22,7 +22,7 @@
 struct known_file {
 	struct file	*filp;		/* the open file; NULL: it is not open */
 	unsigned int	queue;
-	bool		header;		/* true: read() was called for the file */
+	bool		header;		/* true: a read() of the file has started its queue */
 	size_t		header_at;
 	u64		at, wake;
 };
@@ -33,7 +33,8 @@ struct known_queue {
 	size_t		piece;		/* bytes of each contiguous piece of the ring */
 	u32		run, flags;
 	bool		used;		/* true: the card may write to the ring */
-	int		error, event;	/* number of the eventfd, or NOBODY */
+	/* @error: -errno of the last run, or 0; @event: number of the queue's eventfd, or NOBODY */
+	int		error, event;
 	u64		first, limit, position, line, wake;
 	bool		armed;		/* true: the driver has asked the card for an interrupt */
 	bool		told;		/* true: the driver must wake the waiters in this step */
@@ -43,7 +44,8 @@ struct known_queue {
 struct known {
 	struct known_file	file[FILES];
 	struct known_queue	queue[QUEUES];
-	int			entry;		/* error of calls while no card can be used, or 0 */
+	/* error with which calls must fail while the card cannot be used, or 0 */
+	int			entry;
 	bool			lost, removed, running, sorts, generates, unquiet;
 	u32			flags, mbuf, interrupts;
 	u64			lost_frames, signals[2];
@@ -61,8 +63,10 @@ void check_all(void);
 void check_rings(void);
 
 /*
- * Functions that tell the model of a call or an event before the driver gets the call or event. A
- * function returns what the driver must return, by the contract in uapi/litepcie_capture_node.h.
+ * Functions of the model. Those that are named after a call or an event tell the model of it before
+ * the driver gets it, and return what the driver must return by the contract in
+ * uapi/litepcie_capture_node.h. known_calls() and known_watch() bring the model up to date after
+ * the card or the driver's watchdog has acted.
  */
 struct known_queue *known_queue_of(unsigned int file);
 bool known_room(const struct known_queue *queue, u64 bytes);

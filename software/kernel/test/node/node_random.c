@@ -11,7 +11,7 @@
 
 #define PORTS		16u
 #define HURRY		100	/* limit in jiffies for a call that must not wait for room */
-#define PATIENCE	1000	/* limit in jiffies for any call, if the card is not stuck */
+#define PATIENCE	1000	/* limit in jiffies for a STOP, if the card is not stuck */
 
 static unsigned int state, seed, step;
 static char place[160];
@@ -251,7 +251,9 @@ static void go_away(int error)
 	outside = false;
 }
 
-/* Let the card answer again after a reset or a sleep without power, or plug it in again. */
+/*
+ * Let the card answer again: after a reset, after a sleep without power, or after it had vanished.
+ */
 static void come_back(void)
 {
 	bool power = known.lost || pick(2);
@@ -280,7 +282,10 @@ static void reset(void)
 		go_away(-EIO);
 }
 
-/* In a quarter of the calls: let the card vanish, and let the driver notice that at once. */
+/*
+ * In a quarter of the calls of this function: let the card vanish, and let the driver notice that
+ * at once.
+ */
 static void vanish(void)
 {
 	if (known.entry || pick(4))
@@ -343,7 +348,7 @@ static void change(void)
 
 static unsigned int sleeper;	/* number of the queue for whose data a read() sleeps */
 
-/* Called while a read() sleeps: a frame comes, or the card is reset. */
+/* Called while a read() sleeps: a frame comes, or a reset of the card begins. */
 static void meanwhile(void)
 {
 	bool slow = made.slow, deaf = made.deaf, quiet = made.quiet;
@@ -474,7 +479,10 @@ static void one_step(void)
 	};
 	unsigned int kind = 0, choice = pick(100), file = pick(FILES);
 
-	/* The weights of the steps add up to 100. After a reset or sleep the card is back soon. */
+	/*
+	 * The weights of the steps add up to 100. While the card cannot be used, the step that ends
+	 * a reset or sleep (98) is chosen more often, so that the card is back soon.
+	 */
 	if (known.entry && !known.removed && !pick(6))
 		choice = 98;
 	while (choice >= kinds[kind].weight)

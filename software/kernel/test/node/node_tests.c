@@ -170,7 +170,7 @@ static void test_arguments_are_checked(void)
 
 /*
  * The driver does not use a capture block that has the same interrupt cause as another block: a
- * stop of the capture would disable the interrupt of that block.
+ * stop of the capture would disable the interrupt of the other block, too.
  */
 static void test_a_cause_of_another_block_is_refused(void)
 {

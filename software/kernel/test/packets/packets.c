@@ -6,22 +6,24 @@
  * Tests packets of any length, through the loopback of the DMA, by LITEPCIE_IOCTL_ADVANCE and by
  * read() and write().
  *
- *   packets held DEV COUNT SEED	COUNT packets of 1 byte to three c2h buffers, whose data
- * 					and records are compared
- *   packets node DEV COUNT SEED	as held, without records, by one write() and one or two
- * 					read() for each packet
+ *   packets held DEV COUNT SEED	at least COUNT packets of 1 byte to three c2h buffers, by
+ *					ADVANCE; their data and records are compared
+ *   packets node DEV COUNT SEED	COUNT packets by one write() and one or two read() each;
+ *					their data is compared
  *   packets full DEV			write packets until the rings have no room, then read all
- *   packets bytes DEV			as full, with writes whose length does not divide a buffer
- *   packets places DEV			a packet waits that needs more descriptors than the card's
- * 					table has room for
+ *   packets bytes DEV			as full, but a stream without packets, by writes whose
+ *					length does not divide a buffer
+ *   packets places DEV			a packet that needs more descriptors than the card's table
+ *					has room for is refused, and poll() waits for that room
  *   packets flush DEV			after the flush time a buffer ends, and an incomplete beat
  * 					is sent
- *   packets late DEV			the beat's flush time is over while nothing can be handed
- * 					over, and while fsync() waits: the beat is sent all the same
+ *   packets late DEV			an incomplete beat's flush time ends while the card's table
+ *					is full and fsync() waits: the beat is sent all the same
  *   packets bad DEV			the host fails the next read of the card: of three packets
  * 					the first is bad, and fsync() says so once
  *   packets bad_end DEV		as bad, with a packet whose bad end lies in a second buffer
- *   packets ended DEV			another thread ends the run while write() copies a packet
+ *   packets ended DEV			a thread ends the run while another thread's write() copies
+ *					a packet
  *   packets refuse DEV			calls that must be refused, each with its error
  *   packets off DEV REGISTER		the register at this offset of BAR0 must be 0
  *
@@ -152,12 +154,15 @@ static void stop(void)
 
 /* Tests of packets by the call ADVANCE -------------------------------------------------------- */
 
-/* numbers of buffers: h2c sent, c2h whose data was checked, c2h handed over to the card */
+/*
+ * numbers of buffers. @sent: h2c buffers that were sent. @taken: c2h buffers whose data was
+ * checked. @given: c2h buffers that were handed over to the card.
+ */
 static uint64_t sent, taken, given;
 
 /*
- * Wait for the next c2h record by reading memory, without a system call: the card itself writes the
- * record to host memory.
+ * Wait for the next c2h record by reading memory again and again, without a call of the driver: the
+ * card itself writes the record to host memory.
  */
 static const struct litepcie_record *next_record(void)
 {
@@ -183,8 +188,8 @@ static void send_packet(const uint8_t *packet, uint32_t bytes)
 }
 
 /*
- * Check one received packet: all its c2h buffers are full except the last, whose record says that
- * the packet ends.
+ * Check one received packet. All its c2h buffers but the last must be full, and only the record of
+ * the last one must say that the packet ends.
  */
 static void check_packet(const uint8_t *packet, uint32_t bytes)
 {
@@ -224,8 +229,8 @@ static void fill(uint8_t *packet, uint32_t bytes)
 }
 
 /*
- * Send packets by ADVANCE, several at a time, and check them. At random moments all c2h buffers
- * that were read are handed over again.
+ * Send packets by ADVANCE, one to four at a time, and check them. At random moments all c2h buffers
+ * that were read are handed over to the card again.
  */
 static int held(unsigned int count)
 {
@@ -255,8 +260,9 @@ static int held(unsigned int count)
 		done += now;
 	}
 	/*
-	 * The memory of the next record still has the record of an older buffer, which must not
-	 * count. So ADVANCE must refuse a buffer that the card still has.
+	 * The memory of the next record still has the record of an older buffer. If ADVANCE took
+	 * that record for the one of a buffer that the card has not filled yet, it would accept a
+	 * buffer more than the ring has room for. ADVANCE must refuse that buffer.
 	 */
 	refused(advance(LITEPCIE_WAY_C2H, (uint32_t)(taken + COUNT - given) + 1, 0), EINVAL,
 		"a buffer that the card still has");
@@ -269,7 +275,10 @@ static int held(unsigned int count)
 
 /* Tests of packets by read() and write() ------------------------------------------------------ */
 
-/* Start c2h by a read(). While c2h is off, the card drops h2c data that is sent back to it. */
+/*
+ * Start c2h by a read() that finds no data. While c2h is off, the card drops the h2c data that the
+ * loopback returns.
+ */
 void start_c2h(void)
 {
 	char byte;
@@ -328,7 +337,7 @@ static int node(unsigned int count)
 	return 0;
 }
 
-/* Tests of the flush time of c2h -------------------------------------------------------------- */
+/* Tests of the flush times of c2h and h2c ----------------------------------------------------- */
 
 /*
  * The flush time ends a c2h buffer that is not full. The data is sent with packets off, so nothing
@@ -384,7 +393,10 @@ static void refuse_map(uint64_t offset, size_t bytes, int prot, int flags, int e
 		what);
 }
 
-/* FEATURES reports packets, since this card writes records, and refuses non-zero reserved words. */
+/*
+ * FEATURES reports the ABI's version and the feature PACKETS, since this card writes records. It
+ * refuses an argument in which a word is not 0.
+ */
 static void features(void)
 {
 	const uint64_t wanted = LITEPCIE_FEATURE_HELD | LITEPCIE_FEATURE_MEMORY |

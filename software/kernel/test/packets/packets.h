@@ -38,7 +38,7 @@ void take(void);
 void map_all(void);
 struct litepcie_ring_info info_of(unsigned int way);
 
-/* Start c2h. While c2h is off, the card drops h2c data that is sent back to it. */
+/* Start c2h. While c2h is off, the card drops the h2c data that the loopback returns. */
 void start_c2h(void);
 
 /* The functions of this test's commands that packets_full.c and packets_bad.c define. */

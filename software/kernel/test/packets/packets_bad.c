@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Implements those commands of the test program packets in which the host delivers no data to the
- * card, or a run ends too early.
+ * Implements those commands of the test program packets in which the host fails a read by the card,
+ * or a run ends during a write().
  */
 #include <linux/userfaultfd.h>
 #include <pthread.h>
@@ -17,8 +17,9 @@
 /* Tests of data that the card marks as bad ---------------------------------------------------- */
 
 /*
- * Check that read() fails once before it returns a packet marked as bad, and that it skips no
- * packet.
+ * The host fails the card's first read of memory, so the first of three packets is bad. read() must
+ * fail once with EBADMSG, and then return all three packets. fsync() must fail once with EIO. The
+ * status line of each direction must count one error.
  */
 int bad(void)
 {
@@ -55,8 +56,9 @@ int bad(void)
 }
 
 /*
- * A packet is bad in its second buffer. The first read() returns the buffer before the bad one,
- * the second read() fails, and the third returns the bad end.
+ * The first of two packets is bad in its second buffer. The first read() returns the buffer before
+ * the bad one, the second read() fails with EBADMSG, and the third returns the bad end. The next
+ * packet then comes whole.
  */
 int bad_end(void)
 {
@@ -114,7 +116,10 @@ static void bring_page(int faults)
 }
 
 /*
- * If the run is ended during a write(), the packet is not sent, and write() must return an error.
+ * A second thread sleeps in write() of a packet, whose page is missing. Meanwhile fsync() of the
+ * main thread must wait until a signal ends it. Then the main thread stops the run and starts a
+ * held run. When the page has come, write() must fail with ECANCELED, and the packet must not get
+ * into the held run.
  */
 int ended(void)
 {

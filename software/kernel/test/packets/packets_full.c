@@ -14,8 +14,9 @@
 /* Tests of a ring that is full of packets ----------------------------------------------------- */
 
 /*
- * When the rings are full, write() waits and overwrites nothing: all c2h buffers are filled, and no
- * program gives them back to the card.
+ * Packets are written until both rings are full: no program reads, so no c2h buffer goes back to
+ * the card. write() with O_NONBLOCK must then fail with EAGAIN and overwrite nothing. So all
+ * packets that were written are then read and compared.
  */
 int full(void)
 {
@@ -66,8 +67,9 @@ static void fill_from(uint8_t *to, size_t at, size_t bytes)
 }
 
 /*
- * Write pieces of @bytes each, from byte @at of the stream on, until the ring has no room for one
- * more or @most pieces are written. Returns the offset in the stream at which the last piece ends.
+ * Write pieces of @bytes each, from byte @at of the stream on, until no write() has found room for
+ * 0.2 s or @most pieces are written. Of a piece that does not fit as a whole, write() takes a part.
+ * Returns the offset in the stream at which the last piece ends.
  */
 static size_t write_pieces(size_t at, size_t bytes, unsigned int most)
 {
@@ -112,8 +114,9 @@ static void read_pieces(size_t at, size_t end)
 }
 
 /*
- * The ring is full of bytes before the card's table is full of descriptors. With one length of the
- * writes the ring may by chance be full at the end of a buffer, so two lengths are tried.
+ * Writes of some thousand bytes fill the rings before the card's table is full of descriptors. With
+ * one length of the writes the ring may by chance be full at the end of a buffer, so two lengths
+ * are tried.
  */
 int bytes(void)
 {
@@ -141,7 +144,8 @@ int bytes(void)
 /* Tests of a card's table that is full of descriptors ----------------------------------------- */
 
 /*
- * Write until the card fetches no more data, because c2h's ring is full and no program reads.
+ * Write pieces of C2H_SIZE bytes, each when the card is done with the piece before. Stop when the
+ * card has not been done with a piece for 0.3 s, because c2h's ring is full and no program reads.
  * Returns the offset in the stream at which the last written piece ends.
  */
 static size_t stall(void)
@@ -207,9 +211,10 @@ int places(void)
 /* Test of the flush time while the card's table is full --------------------------------------- */
 
 /*
- * The card's table is full, and one byte more is written than could be handed over. fsync() holds
- * the lock that the driver needs to send this byte after the flush time, and a signal ends fsync().
- * The byte must be sent once reads have made room.
+ * The card's table is full of descriptors, and one byte that was written is left: an incomplete
+ * beat that could not be handed over. fsync() holds the lock that the driver needs to send this
+ * byte after the flush time, until a signal ends fsync(). The byte must be sent once reads have
+ * made room.
  */
 int late(void)
 {

@@ -33,7 +33,7 @@
 #define CYCLE		256u		/* a clock cycle, in the units of the generator's period */
 #define PATIENCE_MS	60000
 #define ROUNDS		10u
-#define CALLS		200u		/* calls of WAKE in the part `bounded` */
+#define CALLS		200u		/* calls of WAKE in the subcommand `bounded` */
 #define SETTLE_US	100000		/* time in which every message that was sent arrives */
 #define QUICK_NS	500000000	/* half the period in ns of the driver's watchdog */
 
@@ -238,7 +238,8 @@ static int spread(void)
 
 /*
  * Calls that need a ring fail for a file without one, and calls that need queue 0 fail for files of
- * other queues. RING for a queue that another file has fails with EBUSY.
+ * other queues. RING and STOP of a queue that another file has fail with EBUSY, and so do RING,
+ * SORT and a START of queue 1 while the capture runs.
  */
 static int refuse(void)
 {
@@ -331,7 +332,7 @@ static int killed(void)
 	return 0;
 }
 
-/* When the file of queue 0 is closed, the run of queue 1 ends, too, and its file's poll() wakes. */
+/* When queue 0's file is closed, the run of queue 1 ends, and poll() of queue 1's file wakes. */
 static int left(void)
 {
 	struct queue queues[QUEUES];
@@ -451,7 +452,10 @@ static int bounded(void)
 		     strerror(errno));
 	while (messages() == before)
 		usleep(1000);
-	/* A queue's WAKE rings once, so these frames cost no message of their own. */
+	/*
+	 * Each WAKE leads to one interrupt at most, and no WAKE follows, so these frames cost no
+	 * further messages.
+	 */
 	need(!generate(queues, PORTS * each), "GENERATE: %s", strerror(errno));
 	await_frames(queues, each);
 	need(!stop(queues, NULL), "STOP");

@@ -11,7 +11,7 @@
 
 /*
  * Run @rounds rounds in which threads use the queues of the capture's node @device at the same
- * time. @seed is that of the random pauses. Returns 0, or ends the program if a check fails.
+ * time. @seed is the seed of the random pauses. Returns 0, or ends the program if a check fails.
  */
 int race(const char *device, unsigned int rounds, unsigned int seed);
 

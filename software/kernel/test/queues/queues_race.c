@@ -4,8 +4,9 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Implements the subcommand `race` of the test program queues, for a guest with two processors.
- * Threads call read(), sleep in poll() and ask for information, while another thread starts, stops,
- * closes and unmaps. At the end of each round the counts of frames must be exact.
+ * Threads call read(), sleep in poll() and ask for information, while the main thread starts and
+ * stops the queues and may unmap a ring. At the end of each round the counts of frames must be
+ * exact.
  *
  * A register read keeps both processors of the guest from the card until the simulation answers. So
  * the thread that asks for information does not ask for counts of frames, which take 300 reads, and
@@ -148,7 +149,7 @@ static void *sleeps(void *argument)
 	return NULL;
 }
 
-/* Thread that checks, until @over is set, that INFO and poll() of another file never fail. */
+/* Thread that checks, until @over is set, that INFO and poll() of a file without a queue work. */
 static void *looks(void *none)
 {
 	int fd = open_queue(2, NULL);
@@ -177,7 +178,8 @@ static void sort(int fd)
 }
 
 /*
- * Check that each frame counts as delivered or lost. Queue 3 has no ring, so it loses all frames.
+ * Check the counts of the frames that came from the port with the queue's number: queues 0 to 2
+ * have delivered all of them. Queue 3 has no ring, so all of its frames are lost.
  */
 static void check_accounts(int fd, uint32_t queue)
 {

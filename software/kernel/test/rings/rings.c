@@ -5,10 +5,11 @@
  *
  * Tests what /dev/litepcieN has in addition to LitePCIe's ABI, for the tests in sim/test.
  *
- *   rings direct DEV DISK	write filled c2h and h2c rings to a disk with O_DIRECT, and compare
- *   rings shapes DEV		other buffer sizes, counts and modes; all data compared
+ *   rings direct DEV DISK	write filled c2h and h2c rings to a disk with O_DIRECT, read them
+ *				back and compare
+ *   rings shapes DEV		loopback with other buffer sizes, counts and modes; data compared
  *   rings index DEV		loopback of 4 MiB without a system call while data flows
- *   rings read DEV N		loopback by read(); N buffers compared, none returned too early
+ *   rings read DEV N		loopback by read(); N or more buffers compared, none returned early
  *   rings event DEV		eventfd and poll() when there is progress
  *   rings refuse DEV		arguments that must be refused, each with its error
  *   rings bar DEV FILE		map registers; make FILE and read on until SIGBUS
@@ -118,8 +119,8 @@ static uint64_t buffers_of(const struct litepcie_status *status, unsigned int wa
 }
 
 /*
- * Fill the h2c ring with numbers that go on from buffer to buffer and never change. So c2h must
- * receive them in order, from whichever buffer h2c began with.
+ * Fill the first @words words of @ring, which need not be a whole ring. No two words are alike, and
+ * word i depends on i alone, so data at a wrong place is noticed.
  */
 void fill(uint32_t *ring, size_t words)
 {
@@ -182,7 +183,8 @@ static int direct(const char *disk)
 
 /*
  * Run the loopback through both rings until @buffers buffers have come back by c2h. With @busy, the
- * program waits by reading the mapped pages, without calls. Returns the number of buffers compared.
+ * program waits by reading the mapped pages, without system calls. Returns the number of buffers
+ * compared.
  */
 static uint64_t loop(size_t size, size_t count, uint64_t buffers, bool busy)
 {

@@ -9,7 +9,7 @@
  * copied. A buffer's words all have the number of the buffer. A read() or write() that waits must
  * end when another thread ends its loop, and must take no part in the run that follows.
  *
- * usage: loop [random FIRST COUNT STEPS]   (COUNT seeds from FIRST on, each with STEPS reads)
+ * usage: rw [random FIRST COUNT STEPS]   (COUNT seeds from FIRST on, each with STEPS reads)
  * Exit status: 0 if every check holds, 1 if one fails (with a sentence).
  */
 #include "rw.h"
@@ -23,7 +23,8 @@ unsigned int warnings;
 static struct task task;
 struct task *const current = &task;
 static struct litepcie_chan channel;
-static struct litepcie_way *way = &channel.way[LITEPCIE_WAY_C2H];	/* of the calls */
+/* direction that the test reads from or writes to */
+static struct litepcie_way *way = &channel.way[LITEPCIE_WAY_C2H];
 static struct litepcie_file owner = { &channel };
 static uint32_t memory[MOST][WORDS];
 static struct litepcie_ring ring = { .data = (u8 *)memory };
@@ -87,7 +88,7 @@ bool litepcie_dma_progress(struct litepcie_way *asked)
 	return true;
 }
 
-/* The end of a run, by another thread. */
+/* Do what another thread's stop of the run does: the counts go back to 0, @generation changes. */
 static void stop(void)
 {
 	made.stopped = true;
@@ -137,7 +138,7 @@ void iov_iter_revert(struct iov_iter *iter, size_t bytes)
 #pragma GCC diagnostic ignored "-Wsign-compare"
 #include "../../file/rw.c"
 
-/* Tests --------------------------------------------------------------------------------------- */
+/* Tests of read() and write() in LitePCIe's loop ---------------------------------------------- */
 
 static void begin(u32 count, u32 pace)
 {
@@ -183,7 +184,7 @@ static u64 check(u64 next, ssize_t bytes, u64 lost_before)
 		lost -= number - next;
 		next = number + 1;
 	}
-	/* read() may end behind buffers that it has counted as lost. */
+	/* After the last buffer that it returns, read() may have counted more buffers as lost. */
 	return next + lost;
 }
 
@@ -199,7 +200,7 @@ static void test_every_buffer_is_returned_whole_or_counted(void)
 
 		made.pace = below(4) ? below(2) : below(4 * ring.geometry.count / 3);
 		go_on(ring.geometry.count);
-		/* an interrupt comes for some of the buffers only */
+		/* in two of three rounds an interrupt tells the driver how far the card is */
 		if (below(3))
 			litepcie_dma_progress(way);
 		bytes = read_some(1 + below(ASKED));
@@ -242,7 +243,7 @@ static void test_a_signal_ends_a_read_that_gets_nothing(void)
 	need(!way->io.held, "way->io is held behind a read()");
 }
 
-/* What other threads do while a call waits ---------------------------------------------------- */
+/* Actions of other threads while a call waits ------------------------------------------------- */
 
 static struct litepcie_file other = { &channel };
 

@@ -3,9 +3,9 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Defines what rw.c of the driver needs of the kernel and of card.h, for the test program rw,
- * which includes rw.c. The program has one thread. The made-up card goes on whenever the driver
- * copies a part of a buffer.
+ * Defines what rw.c of the driver needs of the kernel and of card.h, for the test program rw, which
+ * includes rw.c. The program has one thread. The made-up card goes on in the middle of each copy of
+ * a buffer to the program.
  */
 #ifndef RW_H
 #define RW_H
@@ -39,7 +39,7 @@ typedef __s64 s64;
 #define dev_warn_ratelimited(_dev, ...)	(warnings++)
 #define signal_pending(_task)		((void)(_task), made.signal)
 
-/* Locks that are never taken twice, since no other thread is there */
+/* The locks are flags. The program has one thread, so to take a lock that is held is a deadlock. */
 struct mutex { bool held; };
 typedef struct mutex spinlock_t;
 
@@ -49,7 +49,10 @@ typedef struct mutex spinlock_t;
 #define spin_lock_irq(_lock)		take(_lock)
 #define spin_unlock_irq(_lock)		leave(_lock)
 #define lockdep_assert_held(_lock)	need((_lock)->held, #_lock " is not held")
-/* other threads act once, in the function made.meanwhile; then a signal ends the wait */
+/*
+ * Other threads act once, in the function made.meanwhile. If the condition is still false after
+ * that, a signal ends the wait.
+ */
 #define wait_event_interruptible(_wait, _condition) \
 	((_condition) || (made.meanwhile && (made.meanwhile(), (_condition))) ? 0 : -ERESTARTSYS)
 
@@ -84,7 +87,7 @@ struct litepcie_chan { struct litepcie_way way[LITEPCIE_WAYS]; };
 
 extern struct made {
 	u64	written;	/* number of buffers that the made-up card has written in this run */
-	u32	pace;		/* largest number of buffers that it writes during a copy */
+	u32	pace;		/* largest number of buffers that the card writes during a copy */
 	bool	stopped;	/* true: the run has ended, so the card's count stays */
 	bool	signal;		/* true: a signal is pending for the calling thread */
 	/* number of a read()'s copies after which another thread stops the run, or 0 */

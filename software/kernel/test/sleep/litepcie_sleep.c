@@ -3,10 +3,10 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * A test's kernel module that lets one card sleep and wake up when the module is loaded.  The
- * module calls the drivers' handlers as the kernel would: to sleep those of the card's virtio
- * devices and then that of the card, to wake up in the reverse order.  Another test lets a whole
- * machine sleep.
+ * A test's kernel module that lets one card sleep and wake up when the module is loaded. The module
+ * calls the drivers' handlers in the order of the kernel. For the sleep it calls the handlers of
+ * the card's virtio devices first and the handler of the card last. For the waking it calls the
+ * handler of the card first. Another test lets a whole machine sleep.
  *
  * The card keeps its power, and programs are not frozen.
  */

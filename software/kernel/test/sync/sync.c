@@ -3,9 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Includes those files of the driver that run an h2c stream, and has stand-ins for the
- * kernel, for the driver's other files, and for a card with one h2c direction. sync_tests.c has
- * the tests.
+ * Includes those files of the driver that run an h2c stream, and has stand-ins for the kernel, for
+ * the driver's other files, and for a card with one h2c direction. sync_tests.c has the tests.
  */
 #include "sync.h"
 

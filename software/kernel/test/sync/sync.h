@@ -312,9 +312,12 @@ struct made {
 	u32		level, done;
 	u64		fetched;	/* bytes that the made-up card has fetched in all runs */
 	unsigned int	packets;
-	/* function that makes the calls of other threads in each tick, or NULL */
+	/*
+	 * function that is called at the end of each tick, to make calls of other threads or to
+	 * change the made-up card; or NULL
+	 */
 	void		(*meanwhile)(void);
-	/* function that makes the calls of other threads when the driver leaves the card, or NULL */
+	/* function that makes calls of other threads at the end of litepcie_exit(), or NULL */
 	void		(*leaving)(void);
 };
 
@@ -327,7 +330,10 @@ extern struct litepcie card;
 extern struct litepcie_chan channel;
 
 void need(bool holds, const char *what);
-/* Close the file as litepcie_release(), the driver's function for the last close(), does. */
+/*
+ * Close the file as litepcie_release(), the driver's function for the last close(), does, for h2c
+ * only.
+ */
 void leave(struct litepcie_file *file);
 /* Set the driver's parameter close_timeout_ms to @ms. */
 void set_close_timeout(unsigned int ms);

@@ -119,7 +119,10 @@ static void test_close_sends_less_than_a_beat(void)
 	need(made.fetched == 5 && made.packets == 1, "the last bytes are not sent");
 }
 
-/* Let the card fetch nothing until tick 20. Its descriptor table stays full as long as that. */
+/*
+ * Let the card fetch nothing in the first 21 ticks. Its descriptor table stays full as long as
+ * that.
+ */
 static void go_on_later(void)
 {
 	made.pace = jiffies > 20;
@@ -153,7 +156,10 @@ static void test_all_ones_do_not_say_that_all_is_taken(void)
 	need(!card.lost && !said[0], "the card is lost");
 }
 
-/* A card that writes no status line: the driver reads the count of descriptors from a register. */
+/*
+ * The card writes no status line here, so the driver reads the count of descriptors from a
+ * register. Reads of this register that return all ones must not end the stream.
+ */
 static void test_all_ones_do_not_end_the_stream(void)
 {
 	made.pace = 1;
@@ -252,7 +258,10 @@ static void test_a_direction_that_does_not_stop(void)
 
 /* Tests of a card that is removed while close() waits ------------------------------------------ */
 
-/* Remove the card in tick 5, and run the driver's watchdog once a second, which notices that. */
+/*
+ * Remove the card in tick 5. Once a second run the driver's watchdog, which notices the removal if
+ * close() itself does not.
+ */
 static void die(void)
 {
 	made.gone |= jiffies == 5;
@@ -273,7 +282,10 @@ static void test_a_card_that_goes_ends_close(void)
 	need(nothing_is_kept(), "the ring is kept when the card has been removed");
 }
 
-/* The last bytes are not handed over yet, so close() itself must notice the card's removal. */
+/*
+ * The card's descriptor table is full, so the last bytes cannot be handed over to the card. close()
+ * must notice the card's removal all the same, and count these bytes as dropped, too.
+ */
 static void test_a_card_that_goes_with_a_full_table_ends_close(void)
 {
 	made.meanwhile = die;
@@ -446,7 +458,10 @@ static void test_fsync_ends_with_the_run_that_another_run_follows(void)
 	     "fsync() does not say that a stop has dropped the data");
 }
 
-/* Do the same when the card has got the first of the two parts of a packet. */
+/*
+ * Another thread stops the stream and starts a held run, when write() has handed over the first of
+ * the two descriptors of a packet.
+ */
 static void start_held_amid_a_packet(void)
 {
 	if (made.level != 1)
@@ -463,7 +478,11 @@ static void test_write_of_a_packet_ends_with_the_run_that_another_run_follows(vo
 	     "write() does not say that a stop has dropped the rest of the packet");
 }
 
-/* LitePCIe's endpoint cannot send an incomplete beat. fsync() of whole beats works nevertheless. */
+/*
+ * LitePCIe's endpoint (in_flight is not 0) cannot send an incomplete beat. fsync() and close() must
+ * send the whole beats all the same. For the 5 bytes that are left fsync() fails with EOPNOTSUPP,
+ * and close() counts them as dropped.
+ */
 static void test_whole_beats_leave_by_any_endpoint(void)
 {
 	way->in_flight = 4096;

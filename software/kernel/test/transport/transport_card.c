@@ -5,8 +5,9 @@
  *
  * The made-up card of the test program transport: two pages of virtio-mmio registers, as the VirtIO
  * standard defines them, and stand-ins for the kernel's interrupts. As in gateware/virtio, a write
- * of 0 to the status starts a reset, during which writes are ignored, even if the status was 0
- * already.
+ * of 0 to the status starts a reset, even if the status was 0 already. The card of gateware/virtio
+ * ignores all writes until the reset ends. So meanwhile every write fails the test here, except
+ * another 0 to the status, unless the reset never ends.
  */
 #include "transport_card.h"
 

@@ -34,8 +34,8 @@ struct made_device {
 	u32	doorbell, doorbells;
 	u32	status_reads;
 	/*
-	 * a reset ends after 4 reads of the status more than this number, or 40 if the status was 0
-	 * when the reset began; ~0: the reset does not end
+	 * A reset ends after this number of reads of the status and 4 more, or 40 more if the
+	 * status was 0 when the reset began. ~0: the reset does not end.
 	 */
 	u32	reset_takes;
 	u32	resetting;	/* number of reads of the status until the present reset ends */
@@ -59,11 +59,18 @@ extern unsigned int refused_irq;	/* vector for which request_irq() fails, or 0 *
 extern const char *part;		/* name of the test that runs */
 extern struct litepcie_block blocks[DEVICES];
 extern u32 parameters[DEVICES][3];
-/* The virtio device that was registered last, its queues, and the number of existing queues. */
+/*
+ * @vdev: the virtio device that was registered last; NULL: a device was unregistered since.
+ * @queues: the queues that the last find_vqs() has made. @live_queues: number of existing queues of
+ * all devices.
+ */
 extern struct virtio_device *vdev;
 extern struct virtqueue *queues[QUEUES];
 extern unsigned int live_queues;
-/* Names and callbacks of the queues that the made-up virtio driver asks for; NULL: none. */
+/*
+ * Names and callbacks of the queues that the made-up virtio driver asks for; NULL: none. @wanted is
+ * the number of entries that the driver passes to find_vqs().
+ */
 extern const char *names[QUEUES];
 extern vq_callback_t *callbacks[QUEUES];
 extern unsigned int wanted;

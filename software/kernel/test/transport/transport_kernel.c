@@ -75,7 +75,7 @@ struct virtqueue *vring_create_virtqueue(unsigned int index, unsigned int num, u
 		.vdev = device, .index = index, .callback = callback, .notify = notify,
 		.memory = aligned_alloc(4096, 4096),
 	};
-	/* The kernel makes a ring smaller if memory is short. This stand-in halves its entries. */
+	/* The kernel makes a ring smaller if memory is short. This stand-in always halves it. */
 	vring_init(&vq->vring, num / 2, memset(vq->memory, 0, 4096), ALIGN);
 	live_queues++;
 	return vq;

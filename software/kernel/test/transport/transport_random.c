@@ -23,9 +23,13 @@
 
 struct known_ring {
 	bool		there, callback;
-	/* indices of the available and of the used ring; flags of the used ring */
+	/*
+	 * @avail and @used: indices of the available and of the used ring. @quiet: flags of the
+	 * used ring.
+	 */
 	u16		avail, used, quiet;
-	u16		head[SIZE];		/* head descriptors of the card's buffers */
+	/* head descriptors of the buffers that the card has, each at its index modulo SIZE */
+	u16		head[SIZE];
 	unsigned int	calls;
 };
 
@@ -138,7 +142,10 @@ static void check_all(void)
 
 /* Random steps: resets, sleeps and removals --------------------------------------------------- */
 
-/* Reset the registers of device @n, as a reset or a power cut of the card does. */
+/*
+ * Reset the registers of device @n, as a reset or a power cut of the card does, and choose its
+ * features and its configuration at random.
+ */
 static void forget(unsigned int n)
 {
 	memset(made[n].queue, 0, sizeof(made[n].queue));
@@ -179,7 +186,7 @@ static void brought_up(unsigned int n)
 
 	ours->broken = ours->asleep = false;
 	memset(ours->ring, 0, sizeof(ours->ring));
-	/* The driver offers a console no packed queues. */
+	/* The driver accepts no packed queues for a console. */
 	if (made[n].id == VIRTIO_ID_CONSOLE)
 		offered &= ~PACKED;
 	ours->features = offered & (offered & PACKED ? ~DATA : ~0ull);
@@ -210,7 +217,10 @@ static void halt(void)
 	/* A device that did not stop at its last reset may fail to stop at this reset, too. */
 	if (!ends && pick(2)) {
 		need(litepcie_virtio_halt(&card) == -EIO && master_off, "a device does not stop");
-		/* The devices with lower numbers have ended their reset. */
+		/*
+		 * litepcie_virtio_halt() ends at the first device that does not stop. The devices
+		 * before it have ended their reset.
+		 */
 		known[0].stuck = made[0].reset_takes == NEVER && made[0].status;
 		known[1].stuck = known[1].stuck || (made[1].reset_takes == NEVER && made[1].status);
 	}
@@ -369,7 +379,7 @@ static void buffer(void)
 		check_given_back(vq, ours);
 }
 
-/* The card uses some buffers of a queue, asks for no doorbells or for some, and interrupts. */
+/* The card uses some buffers of a queue, asks for doorbells or for none, and interrupts. */
 static void use(void)
 {
 	unsigned int n;

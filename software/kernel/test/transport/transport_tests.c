@@ -134,7 +134,8 @@ static void test_queues_that_cannot_be_made_leave_nothing(void)
 		refused_irq = way == 2 ? parameters[0][2] + 2 :
 			      way == 3 ? parameters[0][2] + QUEUES : 0;
 		/*
-		 * In case 4 the card still uses queue 1, which an earlier driver has not stopped.
+		 * If @way is 4, the card still uses queue 1, which an earlier driver has not
+		 * stopped.
 		 */
 		made[0].queue[1].ready = way == 4;
 		bring_up(0);
@@ -214,7 +215,10 @@ static void test_a_reset_is_waited_for(void)
 	vdev->config->reset(vdev);
 	need(!device->status && !device->resetting && !master_off, "the reset has not ended");
 	need(synchronized, "a handler may run on behind the reset");
-	/* Another write of 0 to the status would make the card ignore writes for some cycles. */
+	/*
+	 * Another write of 0 to the status would make the card ignore writes for some cycles. So
+	 * the driver must not reset a device that is reset already.
+	 */
 	vdev->config->reset(vdev);
 	need(!device->resetting, "a device that is reset is reset once more");
 }
@@ -269,7 +273,10 @@ static void test_a_sleep_makes_the_queues_anew(void)
 	need(!litepcie_virtio_halt(&card), "the halt");
 	need(!transport_driver->driver.pm->resume(dev) && device->status == OK, "resume");
 	need(live_queues == 3 && requested() == 4 && device->queue[2].ready, "the queues");
-	/* If the card does not wake up, del_vqs() is called a second time at the card's removal. */
+	/*
+	 * The sleep has called del_vqs(). If the card does not wake up, remove() calls it a second
+	 * time.
+	 */
 	need(!transport_driver->driver.pm->suspend(dev), "suspend");
 	gone = true;
 	need(transport_driver->driver.pm->resume(dev) && !live_queues, "a card that has vanished");
@@ -323,7 +330,10 @@ static void check_broken(void)
 	}
 }
 
-/* The driver of a network card waits for its control queue, which has no callback. */
+/*
+ * The driver of a network card waits for its control queue, which has no callback. If the card
+ * vanishes, this queue must be marked as broken, since it is packed.
+ */
 static void test_a_wait_in_a_packed_queue_ends(void)
 {
 	callbacks[2] = NULL;

@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Stands for the kernel's header of this name: defines its functions for division, for test
+ * Stands for the kernel's header of this name: defines its function div_u64_rem(), for test
  * programs that include the driver's sources.
  */
 #ifndef MATH64_H
