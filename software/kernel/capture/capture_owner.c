@@ -122,7 +122,7 @@ static bool is_ring(const struct litepcie_capture_ring *request)
  */
 static int may_take(const struct litepcie_capture_file *file, u32 mbuf_bytes)
 {
-	struct litepcie_capture *capture = file->queue->capture;
+	struct litepcie_capture *capture = READ_ONCE(file->queue)->capture;
 	struct litepcie_capture_queue *queue;
 
 	if (file->queue->owner && file->queue->owner != file) {
@@ -141,7 +141,7 @@ static int may_take(const struct litepcie_capture_file *file, u32 mbuf_bytes)
 static int wrap_memory(struct litepcie_capture_file *file, struct litepcie_capture_ring *request,
 		       struct litepcie_memory *memory)
 {
-	struct litepcie_capture *capture = file->queue->capture;
+	struct litepcie_capture *capture = READ_ONCE(file->queue)->capture;
 	struct litepcie_geometry shape = shape_of(capture, request->bytes, request->mbuf_bytes);
 	struct litepcie_ring *ring;
 	int err;
@@ -170,7 +170,7 @@ unlock:
 int litepcie_capture_choose(struct litepcie_capture_file *file,
 			    const struct litepcie_capture_choice *choice)
 {
-	struct litepcie_capture *capture = file->queue->capture;
+	struct litepcie_capture *capture = READ_ONCE(file->queue)->capture;
 	int err = 0;
 
 	if (memchr_inv(choice->reserved, 0, sizeof(choice->reserved)) ||
@@ -275,7 +275,7 @@ static int check_net(const struct litepcie_capture *capture, u32 flags)
 int litepcie_capture_start_file(struct litepcie_capture_file *file,
 				const struct litepcie_capture_start *start)
 {
-	struct litepcie_capture *capture = file->queue->capture;
+	struct litepcie_capture *capture = READ_ONCE(file->queue)->capture;
 	int err;
 
 	mutex_lock(&capture->mutex);
@@ -323,7 +323,7 @@ int litepcie_capture_stop_file(struct litepcie_capture_file *file,
 			       struct litepcie_capture_stop *stop)
 {
 	struct litepcie_capture_queue *queue;
-	struct litepcie_capture *capture = file->queue->capture;
+	struct litepcie_capture *capture = READ_ONCE(file->queue)->capture;
 	int err = 0;
 
 	if (stop->position || memchr_inv(stop->reserved, 0, sizeof(stop->reserved)))

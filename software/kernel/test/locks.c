@@ -187,6 +187,7 @@ int main(int argc, char **argv)
 		     -1, 0);
 	need(stage != MAP_FAILED, "shared memory");
 	child = fork();
+	need(child >= 0, "fork");
 	if (child == 0)
 		every_call(argv[1]);
 	for (int i = 0; waitpid(child, &status, WNOHANG) == 0; i++) {

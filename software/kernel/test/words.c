@@ -70,8 +70,13 @@ static void check(uint64_t bytes)
 		while (done < size) {
 			ssize_t got = read(STDIN_FILENO, (char *)came + done, size - done);
 
-			if (got <= 0)
-				fail(got ? "read" : "the stream is too short");
+			if (got < 0)
+				fail("read");
+			if (!got) {
+				fprintf(stderr, "words: the stream ends after %llu of %llu bytes\n",
+					(unsigned long long)(at + done), (unsigned long long)bytes);
+				exit(1);
+			}
 			done += (size_t)got;
 		}
 		if (memcmp(words, came, size)) {

@@ -208,12 +208,15 @@ static void random_mmap(int fd)
 	count(MMAP, maps[slot] != MAP_FAILED);
 	if (maps[slot] == MAP_FAILED)
 		maps[slot] = NULL;
-	else if (pick(4) == 0)
+	else if (sizes[slot] > 4096 && pick(4) == 0) {
 		/*
 		 * Unmap only the first page of the mapping now. The rest of it is unmapped by a
 		 * later call.
 		 */
 		munmap(maps[slot], 4096);
+		maps[slot] += 4096;
+		sizes[slot] -= 4096;
+	}
 }
 
 static void random_data(int fd)

@@ -286,10 +286,16 @@ static int stops(uint64_t runs)
 	return 0;
 }
 
+static int usage(void)
+{
+	fprintf(stderr, "usage: held PART DEV [ARGUMENT...]: see the head of held.c\n");
+	return 2;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 3)
-		return 2;
+		return usage();
 	fd = open_or_fail(argv[2]);
 	if (argc == 5) {
 		printf("seed %s\n", argv[4]);
@@ -313,5 +319,5 @@ int main(int argc, char **argv)
 		return changed_epoll();
 	if (argc == 3 && !strcmp(argv[1], "user"))
 		return user(argv[2]);
-	return 2;
+	return usage();
 }

@@ -449,13 +449,19 @@ static int off(uint32_t address)
 	return 0;
 }
 
+static int usage(void)
+{
+	fprintf(stderr, "usage: packets PART DEV [ARGUMENT...]: see the head of packets.c\n");
+	return 2;
+}
+
 int main(int argc, char **argv)
 {
 	unsigned int seed = argc == 5 ? (unsigned int)strtoul(argv[4], NULL, 0) : 0;
 	unsigned int count = argc == 5 ? (unsigned int)strtoul(argv[3], NULL, 0) : 0;
 
 	if (argc < 3)
-		return 2;
+		return usage();
 	fd = open(argv[2], O_RDWR | O_CLOEXEC);
 	need(fd >= 0, argv[2]);
 	srand(seed);
@@ -485,5 +491,5 @@ int main(int argc, char **argv)
 		return refuse();
 	if (argc == 4 && !strcmp(argv[1], "off"))
 		return off((uint32_t)strtoul(argv[3], NULL, 0));
-	return 2;
+	return usage();
 }

@@ -336,7 +336,7 @@ int main(int argc, char **argv)
 	unsigned int count = argc == 5 ? strtoul(argv[3], NULL, 0) : 1;
 
 	if (argc != 1 && argc != 5) {
-		fprintf(stderr, "usage: loop [random FIRST COUNT STEPS]\n");
+		fprintf(stderr, "usage: rw [random FIRST COUNT STEPS]\n");
 		return 1;
 	}
 	steps = argc == 5 ? strtoul(argv[4], NULL, 0) : 200;

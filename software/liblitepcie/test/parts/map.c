@@ -30,7 +30,7 @@ static void add_all_blocks(void)
 	add_block(LITEPCIE_BLOCK_RECORDS, 0x4800, 8)[LITEPCIE_RECORDS_MOST_ENTRIES] = 256;
 	add_block(LITEPCIE_BLOCK_SLOT, 0x5000, 2)[LITEPCIE_SLOT_WIDTH] = 48;
 	add_block(LITEPCIE_BLOCK_CAPTURE, 0x5800, 8)[LITEPCIE_CAPTURE_STAGING_BYTES] = 12345;
-	add_block(LITEPCIE_BLOCK_PLAYER, 0x6000, 0);
+	add_block(LITEPCIE_BLOCK_PLAYER, 0x6000, 2);
 	add_queues(0x6800, 4, 16, 128);
 	add_block(LITEPCIE_BLOCK_CAPTURE_NET, 0x7000, 3)[LITEPCIE_CAPTURE_NET_LOST] = 4;
 	sign_table();
@@ -108,12 +108,15 @@ static void a_block_of_another_version_is_not_used(void)
 	begin_card();
 	add_needed_blocks();
 	add_block_at(LITEPCIE_BLOCK_SLOT, 2, 0, 0, 0x5000, 2)[LITEPCIE_SLOT_WIDTH] = 48;
-	add_block_at(LITEPCIE_BLOCK_PLAYER, 2, 0, 0, 0x6000, 0);
+	add_block_at(LITEPCIE_BLOCK_PLAYER, 2, 0, 0, 0x6000, 2);
+	add_block_at(LITEPCIE_BLOCK_RECORDS, 2, 0, 0, 0x4800, 8)[LITEPCIE_RECORDS_MOST_ENTRIES] =
+		256;
 	sign_table();
 	know_card();
 	CHECK_EQUAL(litepcie_map_build(&dev), 0);
 	CHECK_EQUAL(dev.map.slot.now, 0);
 	CHECK_EQUAL(dev.map.player.control, 0);
+	CHECK_EQUAL(dev.map.notices.control, 0);
 }
 
 /*
