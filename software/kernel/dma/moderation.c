@@ -3,7 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Sets the card's own interrupt moderation, for LitePCIe's loop (LITEPCIE_RUN_LOOP).
+ * Sets the card's own interrupt moderation, for LitePCIe's loop (LITEPCIE_RUN_LOOP) in interrupt
+ * mode.
  *
  * The card keeps back an interrupt that comes within moderation_us of the last one.  It sends the
  * interrupt at once if a quarter of the ring is ready (half of a ring with LITEPCIE_RING_INDEXED),

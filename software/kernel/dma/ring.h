@@ -25,7 +25,8 @@
 
 /*
  * The geometry of a ring: number and size of its buffers, and how the driver learns of progress.
- * Unless the program asks for another geometry, a ring has that of LitePCIe: 256 buffers of 8 KiB.
+ * Unless the program asks for another geometry, a direction's ring has that of LitePCIe: 256
+ * buffers of 8 KiB.
  */
 struct litepcie_geometry {
 	u32	size;		/* bytes of a buffer: a power of two */
@@ -50,7 +51,10 @@ struct litepcie_chunk {
 struct litepcie_ring {
 	struct kref			kref;
 	struct litepcie_geometry	geometry;
-	/* protects @dev; dma_sync_*() is called with it held, so never for an unmapped ring */
+	/*
+	 * lock: protects @dev.  dma_sync_*() is called with the lock held and only if @dev is set,
+	 * so never for an unmapped ring.
+	 */
 	spinlock_t			lock;
 	struct device			*dev;	/* NULL: the ring is not mapped for the card */
 	enum dma_data_direction		direction;

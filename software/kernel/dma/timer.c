@@ -18,8 +18,8 @@ static ktime_t interval(const struct litepcie_way *way)
 }
 
 /*
- * Enable the interrupt cause, unless the direction has stopped.  The stop has disabled the cause,
- * and nothing would disable it again if it were enabled now.
+ * Enable the interrupt cause, unless the direction has stopped.  litepcie_timer_stop() disables the
+ * cause, and after that nothing would disable it again if it were enabled.
  */
 static void cause_on(struct litepcie_way *way)
 {
@@ -80,8 +80,8 @@ void litepcie_timer_init(struct litepcie_way *way)
 }
 
 /*
- * Switch on the interrupt cause or the timer for a run that begins.  Called after way->run has been
- * set and before the DMA engine is enabled.
+ * Set the card's interrupt moderation for a run that begins, and switch on the interrupt cause, or
+ * in poll mode the timer.  Called after way->run has been set and before the DMA engine is enabled.
  */
 void litepcie_timer_start(struct litepcie_way *way)
 {
@@ -99,7 +99,10 @@ void litepcie_timer_stop(struct litepcie_way *way)
 	litepcie_cause_enable(litepcie_of(way), way->cause, false);
 }
 
-/* In adaptive mode: the timer takes over, before the interrupt handler asks for progress. */
+/*
+ * Called by the interrupt handler in adaptive mode, before it asks the card for progress: disable
+ * the interrupt cause and start the timer.
+ */
 void litepcie_timer_interrupt(struct litepcie_way *way)
 {
 	unsigned long flags;
