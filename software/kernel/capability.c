@@ -215,7 +215,10 @@ const struct litepcie_block *litepcie_block_find(struct litepcie *card, u16 type
 	return NULL;
 }
 
-/* Returns parameter @n of the block, or 0 if the card's table is too old to have it. */
+/*
+ * Returns parameter @n of the block, or 0 if the block's entry has fewer parameters, as that of
+ * older gateware may.
+ */
 u32 litepcie_parameter(const struct litepcie_block *block, unsigned int n)
 {
 	return n < block->parameters ? block->parameter[n] : 0;

@@ -16,7 +16,10 @@
 
 #include "card.h"
 
-/* version of a block's capability entry for which `rights` holds; others may not be written to */
+/*
+ * The table `rights` holds for blocks with this version in their capability entry.  A block with
+ * another version may not be written to.
+ */
 #define VERSION		1
 /* value of @parameter in struct right: every register of the block may be written to */
 #define ALL		0xff
@@ -73,7 +76,10 @@ static struct span allowed_in(const struct litepcie_block *block, const struct r
 
 	if (right->parameter == ALL)
 		return range;
-	/* litepcie_parameter() returns 0 if the table lacks the parameter: a wrong offset. */
+	/*
+	 * If the entry lacks the parameter, litepcie_parameter() would return 0, which is not the
+	 * register's offset.
+	 */
 	if (right->parameter >= block->parameters)
 		return (struct span){ };
 	place = range.start + litepcie_parameter(block, right->parameter);
