@@ -9,8 +9,8 @@
  *   during the probe	The driver starts no DMA before go_live().  DMA that an earlier kernel has
  *			started is stopped by halt_everything(), before memory is mapped for the
  *			card.  A probe that fails leaves nothing behind.
- *   after the probe	litepcie_enter() succeeds, and the device nodes exist.  So do the virtio devices,
- *			except those that could not be added, which the log names.
+ *   after the probe	litepcie_enter() succeeds, and the device nodes exist.  So do the virtio
+ *			devices, except those that could not be added, which the log names.
  *   after a removal	litepcie_enter() fails with -ENODEV.  The card makes no request, no handler
  *			of its interrupts runs, and no memory is mapped for it.  struct litepcie
  *			stays until the last open file is closed.

@@ -221,7 +221,10 @@ static bool copy_is_whole(struct run *run)
 	return whole;
 }
 
-/* Copy @buffers of the ring, from @buffer on.  Returns the bytes, fewer if @to has a bad address. */
+/*
+ * Copy @buffers buffers of the ring, from index @buffer on.  Returns the number of bytes copied,
+ * which is less if @to has a bad address.
+ */
 static size_t copy_buffers(struct litepcie_ring *ring, u32 buffer, size_t buffers,
 			   struct iov_iter *to)
 {

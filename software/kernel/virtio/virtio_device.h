@@ -19,8 +19,8 @@
  *   after a reset	The card uses no queue, and no handler of the device's interrupts runs.
  *			If the reset does not end, the whole card has lost bus mastering instead.
  *   after remove()	As after a reset, and no interrupt is requested for the device.
- *   on a lost card	A virtio driver that waits until the card has used a buffer is given the buffer
- *			back, or finds its queue marked as broken, so its wait ends.
+ *   on a lost card	A virtio driver that waits until the card has used a buffer is given the
+ *			buffer back, or finds its queue marked as broken, so its wait ends.
  *
  * Limits: no queue is reset alone.  The buffers of a packed queue cannot be given back to its
  * driver in the card's place, so a packed queue is marked as broken instead.  A console's queues
