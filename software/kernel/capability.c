@@ -5,8 +5,9 @@
  *
  * Reads the capability table in BAR0, which lists the gateware's blocks: BAR, offset and size.
  *
- * The driver refuses a card if the table's checksum is wrong, or if a block does not lie within its
- * BAR.  Blocks of types that the driver does not know are skipped.
+ * The driver refuses a card if the table's version or checksum is wrong, or if a block does not lie
+ * within its BAR.  A BAR to which the host has given no addresses is not checked.  Blocks of types
+ * that the driver does not know are skipped.
  */
 
 #include <linux/crc32.h>

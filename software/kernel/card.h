@@ -61,7 +61,7 @@ enum litepcie_state {
 	LITEPCIE_LIVE,
 	/*
 	 * the card is being probed or reset, or it is asleep or shut down; litepcie_enter() returns
-	 * -EIO
+	 * -EIO, or -ENODEV if the card counts as lost
 	 */
 	LITEPCIE_OFFLINE,
 	/* the card is unplugged or unbound, which is final; litepcie_enter() returns -ENODEV */
@@ -167,7 +167,7 @@ struct litepcie {
 	/* direction to which each interrupt cause belongs; NULL: to none */
 	struct litepcie_way	*cause[LITEPCIE_CAUSES_MAX];
 	struct litepcie_user	user;
-	struct litepcie_capture	*capture;	/* NULL: the card has none */
+	struct litepcie_capture	*capture;	/* NULL: the card has no capture block */
 
 	struct litepcie_virtio_slot virtio[LITEPCIE_VIRTIO_MAX];
 	/*

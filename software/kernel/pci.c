@@ -280,8 +280,9 @@ static int map_notices(struct litepcie *card)
 }
 
 /*
- * Remove the DMA mappings of records, status lines and rings.  The card is stopped.  A program may
- * have opened a node before the probe failed, so there may be rings after a failed probe, too.
+ * Remove the DMA mappings of rings, records and status lines, also those of the capture.  The card
+ * is stopped.  A program may have opened a node before the probe failed, so there may be rings
+ * after a failed probe, too.
  */
 static void unmap_all(struct litepcie *card)
 {

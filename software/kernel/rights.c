@@ -7,9 +7,9 @@
  * types of the capability table.
  *
  * A write to any other place is refused.  That includes blocks whose type or version this driver
- * does not know, and bytes that belong to no block.  Some of those registers may make the card
- * write to any address of the host, as those of the DMA and of the MSI-X table do.  Others may take
- * the card away from its other users.
+ * does not know, and bytes that belong to no block.  Some of the registers to which writes are
+ * refused can make the card write to any address of the host, as those of the DMA and of the MSI-X
+ * table can.  Others can disturb the other users of the card.
  */
 
 #include <linux/module.h>

@@ -457,7 +457,7 @@ struct litepcie_record {
  *		on, these may be the bytes of fewer than @hardware buffers, never of
  *		more.
  *   @run		LITEPCIE_RUN_
- *   @error	why the last run was stopped: -errno, or 0
+ *   @error	error that ended the last run: -errno, or 0
  */
 struct litepcie_counts {
 	__u32 way;

@@ -171,7 +171,7 @@ int litepcie_capture_halt(struct litepcie_capture *capture, u32 control)
 }
 
 /*
- * Publish the state of the queue's run in the status page, and wake the threads that wait for the
+ * Set the state of the queue's run, also in the status page, and wake the threads that wait for the
  * queue.  In the status page @error is stored before @run.
  */
 static void set_run(struct litepcie_capture_queue *queue, u32 run, int error)
@@ -414,10 +414,11 @@ static int begin_all(struct litepcie_capture *capture, const struct litepcie_cap
 }
 
 /*
- * Start a run of kind @run in the queue's ring.  Queue 0 begins the run of all queues that have
- * been started before it.  The caller has checked @start, and is between litepcie_enter() and
- * litepcie_exit().  Returns -EBUSY if the capture runs, -EIO if a part of the card does not stop or
- * clear its counts, -EINVAL if the queues cannot run together, or -ENODEV if the card is lost.
+ * Start a run of kind @run in the queue's ring.  A queue other than 0 only gets ready: START of
+ * queue 0 begins the run of queue 0 and of all queues that are ready.  The caller has checked
+ * @start, and is between litepcie_enter() and litepcie_exit().  Returns -EBUSY if the capture runs,
+ * -EIO if a part of the card does not stop or clear its counts, -EINVAL if the queues cannot run
+ * together, or -ENODEV if the card is lost.
  */
 int litepcie_capture_begin(struct litepcie_capture_queue *queue,
 			   const struct litepcie_capture_start *start, u32 run)

@@ -44,10 +44,14 @@ struct litepcie_capture_queue {
 
 	/* capture->mutex protects @owner to @limit; poll() reads @owner without it */
 	struct litepcie_capture_file	*owner;
-	struct litepcie_ring		*ring;	/* mapped for the card; NULL: none */
+	/* the queue's ring, mapped for the card; NULL: none */
+	struct litepcie_ring		*ring;
 	/* true: the card may write to @ring until the run of all queues stops */
 	bool				used;
-	/* arguments of the queue's START: LITEPCIE_CAPTURE_ flags, and the first limit in bytes */
+	/*
+	 * arguments of the queue's last START: @flags: LITEPCIE_CAPTURE_ flags; @first: the first
+	 * limit in bytes
+	 */
 	u32				flags;
 	u64				first;
 	/* error (-errno) that ended the queue's last run, or 0; may be read without a lock */
@@ -57,7 +61,10 @@ struct litepcie_capture_queue {
 
 	/* lock: wait.lock protects the fields from @wait to @event */
 	wait_queue_head_t		wait;
-	/* state of the queue: LITEPCIE_CAPTURE_RUN_; changes with capture->mutex and wait.lock */
+	/*
+	 * state of the queue: a LITEPCIE_CAPTURE_RUN_ value; changes with capture->mutex and
+	 * wait.lock held
+	 */
 	u32				run;
 	/*
 	 * position in bytes that was asked for by WAKE, or by read() or poll() of a file that uses
@@ -95,13 +102,16 @@ struct litepcie_capture {
 	struct mutex			mutex;
 	bool				running;
 	u32				mbuf_bytes;	/* size of an MBUF, the same in all rings */
-	/* arguments of queue 0's START: LITEPCIE_CAPTURE_ flags; bytes to keep of each frame */
+	/*
+	 * arguments of queue 0's last START: @flags: LITEPCIE_CAPTURE_ flags; @snap: bytes to keep
+	 * of each frame, 0: all
+	 */
 	u32				flags;
 	u32				snap;
 	/* argument of queue 0's last LITEPCIE_IOCTL_CAPTURE_SORT; flags 0: frames are not sorted */
 	struct litepcie_capture_sort	sort;
 
-	struct delayed_work		watchdog;	/* runs once a second */
+	struct delayed_work		watchdog;	/* once a second: litepcie_capture_watch() */
 
 	unsigned int			queues;
 	struct litepcie_capture_queue	queue[LITEPCIE_CAPTURE_QUEUES];

@@ -34,8 +34,8 @@ static u8 *make_header(const struct litepcie *card)
 /* pcapng blocks of the ring, which read() returns after the header -------- */
 
 /*
- * Begin to read: make the header and start the capture, unless an earlier read() of the file has
- * done so.  Returns 0 if the file has its queue, whose run may have ended since, or -errno.
+ * Begin to read: make the header and start the file's queue, unless an earlier read() of the file
+ * has done so.  Returns 0 if the file has its queue, whose run may have ended since, or -errno.
  */
 static int begin(struct litepcie_capture_file *file)
 {

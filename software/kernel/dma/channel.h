@@ -86,7 +86,7 @@ struct litepcie_stream {
 
 struct litepcie_way {
 	struct litepcie_chan	*chan;
-	u32			id;	/* LITEPCIE_WAY_ */
+	u32			id;	/* direction: LITEPCIE_WAY_H2C or LITEPCIE_WAY_C2H */
 	/* registers of the direction, at offsets LITEPCIE_DMA_GROUP_ */
 	void __iomem		*regs;
 	u32			cause;	/* number of the direction's interrupt cause */
@@ -137,7 +137,7 @@ struct litepcie_way {
 	 */
 	wait_queue_head_t	wait;
 	struct litepcie_status_way *status;	/* this direction's part of the status page */
-	u32			run;	/* LITEPCIE_RUN_ */
+	u32			run;	/* kind of the present run: LITEPCIE_RUN_ value */
 	/* -errno by which the present or last run has failed, or 0 */
 	int			error;
 	/*
@@ -180,7 +180,7 @@ struct litepcie_way {
 	 */
 	u64			unsent;
 	struct litepcie_stream	stream;
-	struct eventfd_ctx	*event;	/* signalled when waiters are woken; NULL: none */
+	struct eventfd_ctx	*event;	/* eventfd of EVENT, signalled with news; NULL: none */
 
 	struct hrtimer		timer;	/* asks the card for progress, see timer.c */
 	/* h2c: sends an incomplete beat after the flush time */
@@ -197,7 +197,8 @@ struct litepcie_notices {
 	const struct litepcie_block	*block;
 	void __iomem		*regs;
 	bool			able;	/* the driver can use status lines and records */
-	bool			mapped;	/* the pages of both are mapped for the card */
+	/* the pages of status lines and records are mapped for the card */
+	bool			mapped;
 	struct litepcie_record	*records;	/* ring of @entries, in 2^@order pages */
 	u32			entries;
 	unsigned int		order;
@@ -209,7 +210,8 @@ struct litepcie_notices {
 
 struct litepcie_chan {
 	struct litepcie		*card;
-	struct litepcie_status	*status;	/* page that every file may map read-only */
+	/* the status page, which every file may map read-only */
+	struct litepcie_status	*status;
 	struct device		dev;
 	struct cdev		cdev;
 	void __iomem		*loopback;

@@ -72,9 +72,9 @@ void litepcie_master_on(struct litepcie *card, u32 cause)
 }
 
 /*
- * h2c: returns true if the user's logic has taken all data that the card has fetched.  If it has
- * not, a stop would drop the rest of the data.  A card without this information is assumed to have
- * no such data, and a lost card has none to lose.
+ * h2c: returns true if the user's logic has taken all data that the card has fetched.  If the logic
+ * has not, a stop would drop the rest of the data.  A card without this information is assumed to
+ * have no such data, and a lost card has none to lose.
  */
 bool litepcie_dma_taken(struct litepcie_way *way)
 {
@@ -302,8 +302,8 @@ int litepcie_dma_stop(struct litepcie_way *way)
 
 /*
  * Set way->ends for the run.  In a held run or a stream these are the owner's settings of
- * LITEPCIE_IOCTL_PACKETS.  If the driver can use them, status line and records are switched on,
- * too.  In LitePCIe's loop there are no packets, and neither status line nor records are used.
+ * LITEPCIE_IOCTL_PACKETS.  If the driver can use status lines and records, they are switched on,
+ * too.  In LitePCIe's loop there are no packets, and neither status lines nor records are used.
  */
 static void begin_notices(struct litepcie_way *way, u32 run)
 {
@@ -336,7 +336,7 @@ static int start_locked(struct litepcie_way *way, u32 run)
 	err = litepcie_owner_ring(way);
 	if (!err)
 		err = litepcie_dma_halt(way);
-	/* If another part of the card did not stop, bus mastering is off. */
+	/* If another part of the card did not stop, bus mastering is off, so no run can start. */
 	if (!err && READ_ONCE(litepcie_of(way)->unquiet))
 		err = -EIO;
 	if (!err && run == LITEPCIE_RUN_LOOP)

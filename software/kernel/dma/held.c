@@ -121,7 +121,10 @@ int litepcie_held_update(struct litepcie_way *way)
 	WRITE_ONCE(way->hw_count, done);
 	trace_litepcie_progress(way, way->hw_count, way->sw_count);
 	way->status->position = cpu_to_le64(end_of(way, done));
-	/* Programs poll @buffers: c2h data must be visible to them before the new count is. */
+	/*
+	 * Programs poll @buffers of the status page: they must not see a new count before the c2h
+	 * data.
+	 */
 	smp_store_release(&way->status->buffers, cpu_to_le64(done));
 	return 1;
 }

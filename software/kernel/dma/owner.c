@@ -9,8 +9,8 @@
  * files cannot reach the ring, and their data is never in it.  A file that has not set up a ring
  * gets one of LITEPCIE_GEOMETRY_DEFAULT, called its own ring.  The own ring is made when it is
  * first needed.  It is kept until the file is closed or sets up another ring.  A ring is mapped for
- * the card while its file owns the direction.  If the file is closed while the card cannot be
- * stopped, its ring stays mapped until litepcie_owner_drop_orphan().
+ * the card only while its file owns the direction, with one exception: if the file is closed while
+ * the card cannot be stopped, its ring stays mapped until litepcie_owner_drop_orphan().
  */
 
 #include "card.h"

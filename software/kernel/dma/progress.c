@@ -51,7 +51,10 @@ static __always_inline int update_locked(struct litepcie_way *way)
 	way->position = position;
 	trace_litepcie_progress(way, done, way->sw_count);
 	way->status->position = cpu_to_le64(done * way->ring->geometry.size);
-	/* Programs poll @buffers: c2h data must be visible to them before the new count is. */
+	/*
+	 * Programs poll @buffers of the status page: they must not see a new count before the c2h
+	 * data.
+	 */
 	smp_store_release(&way->status->buffers, cpu_to_le64(done));
 	return position != before;
 }

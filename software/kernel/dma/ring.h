@@ -32,9 +32,9 @@ struct litepcie_geometry {
 	u32	size;		/* bytes of a buffer: a power of two */
 	u32	count;
 	u32	per_interrupt;	/* number of buffers from one interrupt of the card to the next */
-	u32	mode;		/* LITEPCIE_MODE_ */
+	u32	mode;		/* how the driver learns of progress: a LITEPCIE_MODE_ value */
 	u32	interval_us;	/* period of the timer in adaptive and poll mode; else 0 */
-	u32	flags;		/* LITEPCIE_RING_ */
+	u32	flags;		/* flags that the program has set: LITEPCIE_RING_INDEXED or 0 */
 };
 
 #define LITEPCIE_GEOMETRY_DEFAULT \

@@ -58,9 +58,10 @@ static enum hrtimer_restart poll_card(struct hrtimer *timer)
 	if (!news && READ_ONCE(way->mode) == LITEPCIE_MODE_ADAPTIVE) {
 		cause_on(way);
 		/*
-		 * Progress that the card made before its interrupt cause was enabled raises no
-		 * interrupt, so ask the card again.  If the card writes a status line, that write
-		 * may still be under way.  So the card's register is compared with the line.
+		 * Progress that the card made before the direction's interrupt cause was enabled
+		 * raises no interrupt, so ask the card again.  If the card reports its progress by
+		 * a status line, the write of that line may still be under way.  So
+		 * litepcie_held_is_behind() compares the card's register with the driver's count.
 		 */
 		behind = way->reports && litepcie_held_is_behind(way);
 		news = litepcie_dma_progress(way);

@@ -152,7 +152,7 @@ static __always_inline bool is_ready(struct litepcie_way *way, const struct lite
 /*
  * Returns what poll() reports for one direction.  The function takes wait.lock for a stream, and
  * otherwise no lock.  A thread that sleeps in poll() is woken by tell_pollers() when the direction
- * makes progress, fails, stops or loses its owner.
+ * makes progress, fails, stops or loses its owner, and by card.c when the card's state changes.
  */
 static __always_inline __poll_t poll_way(struct litepcie_file *file, u32 id)
 {

@@ -48,7 +48,10 @@ static inline struct litepcie_way *litepcie_find_way(struct litepcie_file *file,
 	return &file->chan->way[array_index_nospec(id, LITEPCIE_WAYS)];
 }
 
-/* Bits 40 to 63 of an mmap() offset of the device node are a value of enum litepcie_region. */
+/*
+ * Bits 40 to 63 of an mmap() offset of the device node hold the region, which is a value of enum
+ * litepcie_region, or LITEPCIE_REGION_BAR + n for BAR n.
+ */
 #define LITEPCIE_MMAP_SHIFT	40
 enum litepcie_region {
 	/* LitePCIe's region: both rings, at the offsets that LITEPCIE_IOCTL_MMAP_DMA_INFO gives */

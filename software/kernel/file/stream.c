@@ -276,7 +276,7 @@ int litepcie_stream_begin(struct litepcie_run *run, struct litepcie_way *way,
 	return err;
 }
 
-/* Returns true if the run of this read() or write() has stopped or failed, or the card has gone. */
+/* Returns true if the run in which the call began has stopped or failed, or the card has gone. */
 bool litepcie_stream_is_over(const struct litepcie_run *run)
 {
 	struct litepcie_way *way = run->way;

@@ -67,7 +67,9 @@ static int transfer_ready(struct litepcie_run *run, struct iov_iter *iter)
 		if (part < 0)
 			return part;
 		err = litepcie_stream_hand_over(run, false);
-		/* c2h: the program has the bytes of @part, even if the run has ended meanwhile. */
+		/*
+		 * c2h: the program has got the copied bytes, even if the run has ended meanwhile.
+		 */
 		if (!err || run->way->id == LITEPCIE_WAY_C2H)
 			run->done += part;
 	}

@@ -26,7 +26,7 @@
 /* longest time of a device's reset in us: the device's reads of host memory must end first */
 #define RESET_TIMEOUT_US	(40 * LITEPCIE_LONGEST_READ_US)
 
-/* the numbers N of the auxiliary devices litepcie.virtio.N of all cards */
+/* allocates the numbers N of the auxiliary devices litepcie.virtio.N, for all cards together */
 static DEFINE_IDA(numbers);
 
 /* Virtio devices in the capability table ---------------------------------- */
