@@ -98,8 +98,8 @@ struct litepcie_block {
 /*
  * The handler of an interrupt cause that belongs to a virtio device.  No lock guards the two
  * fields.  Only the virtio device's own driver changes them: litepcie_virtio_listen() stores @data
- * and then @handler, and litepcie_virtio_ignore() clears @handler and waits until no interrupt
- * handler runs.  The interrupt handler of MSI loads @handler and then @data.
+ * and then @handler, and litepcie_virtio_ignore() clears @handler and waits until the handler no
+ * longer runs.  The interrupt handler of MSI loads @handler and then @data.
  */
 struct litepcie_listener {
 	irq_handler_t		handler;	/* NULL: no virtio device listens to the cause */

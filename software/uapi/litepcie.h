@@ -220,6 +220,7 @@ struct litepcie_ioctl_mmap_dma_update {
  * the direction is stopped, calls that want another kind of run fail with
  * -EBUSY.
  *
+ *   REST		the direction is stopped
  *   LOOP		started by LitePCIe's numbers 21 and 22: the card goes round the whole
  *		ring and never waits for software.  Buffers for which software is too
  *		late are lost.  Those that read() and write() have lost are counted in
@@ -586,8 +587,8 @@ struct litepcie_status_way {
 	 */
 	__le64 errors;
 	/*
-	 * device time at which the card wrote this status line; 0: the driver
-	 * wrote it
+	 * device time in clock cycles at which the card wrote this status line;
+	 * 0: the driver wrote it
 	 */
 	__le64 time;
 	__u64 reserved[4];

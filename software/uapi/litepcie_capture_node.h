@@ -349,7 +349,7 @@ struct litepcie_capture_discards {
 struct litepcie_capture_status {
 	__le64 position;	/* bytes written since the start; these are whole blocks */
 	__le64 records;		/* number of records (frames) written since the start */
-	__le64 lost;		/* number of frames lost since the start, for any reason */
+	__le64 lost;		/* frames lost since the start: no room in ring or staging memory */
 	__le64 time;		/* device time in ns at which the card wrote this line */
 	__u64 limit;		/* position in bytes up to which the card may write */
 	/* @run and @error as INFO returns them */

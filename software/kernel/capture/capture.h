@@ -111,7 +111,7 @@ struct litepcie_capture {
 	/* argument of queue 0's last LITEPCIE_IOCTL_CAPTURE_SORT; flags 0: frames are not sorted */
 	struct litepcie_capture_sort	sort;
 
-	struct delayed_work		watchdog;	/* once a second: litepcie_capture_watch() */
+	struct delayed_work		watchdog;	/* runs litepcie_capture_watch() */
 
 	unsigned int			queues;
 	struct litepcie_capture_queue	queue[LITEPCIE_CAPTURE_QUEUES];
