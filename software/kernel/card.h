@@ -102,7 +102,7 @@ struct litepcie_block {
  * longer runs.  The interrupt handler of MSI loads @handler and then @data.
  */
 struct litepcie_listener {
-	irq_handler_t		handler;	/* NULL: no virtio device listens to the cause */
+	irq_handler_t		handler;	/* function to call; NULL: none */
 	void			*data;		/* argument with which @handler is called */
 };
 
@@ -115,7 +115,7 @@ struct litepcie_listener {
 struct litepcie_virtio_slot {
 	/* the device's entry in the capability table; NULL: the card has no such device */
 	const struct litepcie_block	*block;
-	/* its auxiliary device; NULL: there is none at present */
+	/* auxiliary device of the virtio device; NULL: there is none at present */
 	struct litepcie_virtio		*device;
 };
 

@@ -552,12 +552,17 @@ struct litepcie_features {
 
 #define LITEPCIE_VERSION		1u
 
-#define LITEPCIE_FEATURE_HELD		(1ull << 0)	/* ADVANCE and COUNTS */
-#define LITEPCIE_FEATURE_MEMORY		(1ull << 1)	/* RING_MEMORY */
-#define LITEPCIE_FEATURE_EXPORT		(1ull << 2)	/* EXPORT */
-/* PACKETS: the card writes records, and the driver can use them */
+#define LITEPCIE_FEATURE_HELD		(1ull << 0)	/* the calls ADVANCE and COUNTS work */
+#define LITEPCIE_FEATURE_MEMORY		(1ull << 1)	/* the call RING_MEMORY works */
+#define LITEPCIE_FEATURE_EXPORT		(1ull << 2)	/* the call EXPORT works */
+/*
+ * the call PACKETS works: the card writes records, and the driver can use them
+ */
 #define LITEPCIE_FEATURE_PACKETS	(1ull << 3)
-/* EVENT of LITEPCIE_EVENT_USER: the user's logic has an interrupt */
+/*
+ * the call EVENT works with LITEPCIE_EVENT_USER: the user's logic has an
+ * interrupt
+ */
 #define LITEPCIE_FEATURE_USER_EVENT	(1ull << 4)
 
 /*
@@ -597,7 +602,9 @@ struct litepcie_status_way {
 	 * like @buffers; 0 in a LOOP
 	 */
 	__u64 advanced;
-	/* @run and @error as COUNTS returns them */
+	/*
+	 * @run: LITEPCIE_RUN_; @error: error of the last run; both as in COUNTS
+	 */
 	__u32 run;
 	__s32 error;
 	__u64 reserved2[6];

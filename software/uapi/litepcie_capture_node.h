@@ -352,7 +352,10 @@ struct litepcie_capture_status {
 	__le64 lost;		/* frames lost since the start: no room in ring or staging memory */
 	__le64 time;		/* device time in ns at which the card wrote this line */
 	__u64 limit;		/* position in bytes up to which the card may write */
-	/* @run and @error as INFO returns them */
+	/*
+	 * @run: state of the queue; @error: error of its last run; both as in
+	 * INFO
+	 */
 	__u32 run;
 	__s32 error;
 	__u64 reserved[2];

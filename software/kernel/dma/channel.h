@@ -203,8 +203,8 @@ struct litepcie_notices {
 	u32			entries;
 	unsigned int		order;
 	dma_addr_t		records_dma, status_dma;
-	struct mutex		lock;	/* protects @control */
-	/* value of the card's register `control` of the block RECORDS */
+	struct mutex		lock;	/* protects @control and the card's register `control` */
+	/* value last written to the register `control` of the card's block RECORDS */
 	u32			control;
 };
 

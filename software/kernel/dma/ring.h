@@ -56,7 +56,7 @@ struct litepcie_ring {
 	 * so never for an unmapped ring.
 	 */
 	spinlock_t			lock;
-	struct device			*dev;	/* NULL: the ring is not mapped for the card */
+	struct device			*dev;	/* device that the ring is mapped for, or NULL */
 	enum dma_data_direction		direction;
 	/* dma_sync_*() is needed before and after the card's DMA: see litepcie_needs_sync() */
 	bool				needs_sync;
