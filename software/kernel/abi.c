@@ -7,8 +7,9 @@
  * the offsets of the fields that the card writes.  Compiled programs rely on the sizes: an ioctl()
  * number includes the size of the call's structure.
  *
- * test_guest_driver_abi.py compiles this file for 32-bit programs, too.  Their structures must have
- * the same sizes, since only ioctl.c's compat_run differs.
+ * test_guest_driver_abi.py compiles this file for 32-bit programs, too.  The structures must have
+ * the same sizes there.  The only exceptions are struct litepcie_ioctl_dma_writer and _reader on
+ * x86, which compat_run() in ioctl.c converts.
  */
 
 #include <linux/build_bug.h>

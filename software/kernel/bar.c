@@ -7,8 +7,9 @@
  * program that has the device node open may map all of a BAR for reading.  rights.c decides which
  * parts it may map for writing.
  *
- * A page is mapped at its first access.  When the card is reset, sleeps or goes, the driver unmaps
- * all pages.  Until the card is back, an access ends in SIGBUS instead of reading all ones.
+ * A page is mapped at its first access.  When the kernel resets the card, lets it sleep or removes
+ * it, the driver unmaps all pages.  Until the card is back, an access ends in SIGBUS instead of
+ * reading all ones.
  */
 
 #include <linux/capability.h>
@@ -45,7 +46,8 @@ void litepcie_bar_unmap_memory(struct litepcie *card)
 
 /*
  * Fill in @bar with the mmap() offset, size and type of BAR number bar->bar.  Returns -EINVAL if
- * there is no such number, or -ENODEV if the card has no memory in that BAR.
+ * there is no such number or bar->reserved is not 0, or -ENODEV if the BAR is neither BAR0 nor
+ * memory.
  */
 int litepcie_bar_info(struct litepcie *card, struct litepcie_bar *bar)
 {

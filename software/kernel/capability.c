@@ -5,8 +5,9 @@
  *
  * Reads the capability table in BAR0, which lists the gateware's blocks: BAR, offset and size.
  *
- * The driver refuses a card if the table's checksum is wrong, or if a block does not lie within its
- * BAR.  Blocks of types that the driver does not know are skipped.
+ * The driver refuses a card if the table's version or checksum is wrong, or if a block does not lie
+ * within its BAR.  A BAR to which the host has given no addresses is not checked.  Blocks of types
+ * that the driver does not know are skipped.
  */
 
 #include <linux/crc32.h>
@@ -226,7 +227,10 @@ bool litepcie_block_is_known(const struct litepcie_block *block, unsigned int la
 	       block->parameters > last;
 }
 
-/* Returns parameter @n of the block, or 0 if the card's table is too old to have it. */
+/*
+ * Returns parameter @n of the block, or 0 if the block's entry has fewer parameters, as that of
+ * older gateware may.
+ */
 u32 litepcie_parameter(const struct litepcie_block *block, unsigned int n)
 {
 	return n < block->parameters ? block->parameter[n] : 0;

@@ -44,8 +44,9 @@ void litepcie_card_get(struct litepcie *card)
 }
 
 /*
- * Drop a reference to the card.  The drop of the last reference frees struct litepcie, which open
- * files may keep for long after the PCI function has gone.
+ * Drop a reference to the card.  The drop of the last reference frees struct litepcie.  An open
+ * file keeps its channel, and the channel keeps the card, perhaps for long after the PCI function
+ * has gone.
  */
 void litepcie_card_put(struct litepcie *card)
 {
@@ -54,8 +55,9 @@ void litepcie_card_put(struct litepcie *card)
 
 /*
  * Enter the card.  From a successful call until litepcie_exit() the hardware may be used, and the
- * card is neither reset nor removed.  Returns -ENODEV if the card has gone or no longer answers,
- * and -EIO if the card is being reset or sleeps.
+ * kernel's reset or removal of the card waits for litepcie_exit().  A card that is pulled out does
+ * not wait.  Returns -ENODEV if the card has gone or no longer answers, and -EIO if the card is
+ * being probed or reset, sleeps or was shut down.
  */
 int litepcie_enter(struct litepcie *card)
 {
@@ -102,8 +104,9 @@ void litepcie_set_state(struct litepcie *card, enum litepcie_state state)
 }
 
 /*
- * Mark the card as lost, and wake sleeping threads.  Calls of open files then fail with ENODEV
- * until a reset of the card.  The caller must not hold wait.lock of a direction.
+ * Mark the card as lost, and wake all threads that wait for the card.  Calls of open files fail
+ * with -ENODEV from then on, until revive() finds the card usable after a later reset.  The caller
+ * must not hold wait.lock of a direction or of a capture's queue.
  */
 void litepcie_lose(struct litepcie *card)
 {
@@ -112,9 +115,10 @@ void litepcie_lose(struct litepcie *card)
 }
 
 /*
- * Returns true if the card answers a read.  The first word of the capability table is never all
- * ones, so reading that word tells a lost card from a register that has this value.  The function
- * may be called in any context, and with any lock held.
+ * Returns true if the card answers a read.  The function reads the first word of the capability
+ * table, which is never all ones on a card that answers.  So it can tell a lost card from a
+ * register whose value is all ones.  The function may be called in any context, and with any lock
+ * held.
  */
 bool litepcie_answers(struct litepcie *card)
 {
@@ -123,8 +127,9 @@ bool litepcie_answers(struct litepcie *card)
 
 /*
  * Called when a register reads as all ones.  Returns true if the card no longer answers or counts
- * as lost already.  The call that notices the loss wakes all threads that wait for the card.  Any
- * context may call this function, but without the lock wait.lock of a direction, which it takes.
+ * as lost already.  The call that notices the loss wakes all threads that wait for the card.  The
+ * function may be called in any context, but not with wait.lock of a direction or of a capture's
+ * queue held, since it takes these locks to wake the threads.
  */
 bool litepcie_check_lost(struct litepcie *card)
 {

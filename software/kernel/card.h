@@ -7,29 +7,32 @@
  * dma/channel.h declares channels and their directions, and file/file.h the open files of a
  * channel's device node.
  *
- * A card (struct litepcie) is one PCI function.  A channel is one DMA channel with its device
- * node.  A way is one direction of a channel.  The structures of a card and of its channels live
- * until the last open file is closed, which may be long after the PCI function has gone.  So calls
- * of programs touch the hardware only between litepcie_enter() and litepcie_exit().  A function that
- * touches it for a program needs litepcie_enter(), unless its comment says that it makes these two
- * calls itself, or that an argument @live tells whether they were made.  The code of pci.c,
- * interrupt handlers, timers and delayed work also touch the hardware, without litepcie_enter().
+ * A card (struct litepcie) is one PCI function.  A channel is one DMA channel with its device node.
+ * A way is one direction of a channel.  The structures of a card and of its channels stay until the
+ * driver has let go of the card and the last open file is closed, which may be long after the PCI
+ * function has gone.  So calls of programs touch the hardware only between litepcie_enter() and
+ * litepcie_exit().  A function that touches the hardware for a program either makes these two calls
+ * itself, or is called between them, or has an argument @live that says whether litepcie_enter()
+ * has succeeded.  The functions of pci.c, interrupt handlers, timers, watchdogs and
+ * litepcie_virtio.ko touch the hardware without litepcie_enter().
  *
  * The driver takes its locks in this order, outermost first.  A copy from or to user memory may
  * take mmap_lock, so no such copy is made with a lock held that stands below mmap_lock in the list:
- *   way->io		protects the way's stream; held by a read() or write(), also while it copies
+ *   way->io		protects the way's stream; held by read(), write() and fsync(), also while
+ *			they copy or wait
  *   (mmap_lock)	the kernel's lock of a process's address space
  *   card->live		held for reading between litepcie_enter() and litepcie_exit()
  *   way->mutex		protects owner, ring, start and stop; h2c's before c2h's
- *   card->master_lock	protects the bus master bit
- *   notices.lock	protects which notices (see notices.c) are on
+ *   card->master_lock	protects the bus master bit, and the mask of parts that did not stop
+ *   notices.lock	protects the register that switches the card's status lines and records on
+ *			(see notices.c)
  *   way->wait.lock	protects the counts of a way
  *   chan->pollers.lock	protects the queue of threads that wait in poll()
  *   card->user.lock	protects the eventfd of the user logic's interrupt
  *   card->irq_lock	protects which interrupt causes are enabled
  * No lock of this list is taken while card->files_lock or ring->lock is held.  The file
- * capture/capture.h lists the capture's locks.  While vdev->lock of virtio/virtio_device.h is held,
- * no other lock is taken.
+ * capture/capture.h lists the capture's locks.  While the lock of a struct litepcie_vdev
+ * (virtio/virtio_device.h) is held, no other lock is taken.
  */
 #ifndef LITEPCIE_CARD_H
 #define LITEPCIE_CARD_H
@@ -56,8 +59,13 @@
 
 enum litepcie_state {
 	LITEPCIE_LIVE,
-	LITEPCIE_OFFLINE,	/* the card is reset or asleep, and may become LIVE again */
-	LITEPCIE_GONE		/* the card is unplugged or unbound, which is final */
+	/*
+	 * the card is being probed or reset, or it is asleep or shut down; litepcie_enter() returns
+	 * -EIO, or -ENODEV if the card counts as lost
+	 */
+	LITEPCIE_OFFLINE,
+	/* the card is unplugged or unbound, which is final; litepcie_enter() returns -ENODEV */
+	LITEPCIE_GONE
 };
 
 struct litepcie_capture;
@@ -68,12 +76,13 @@ struct litepcie_user {
 	/* interrupt cause of the user's logic; LITEPCIE_CAUSES_MAX: the logic has none */
 	u32			cause;
 	/*
-	 * lock: protects @event and @file.  While the lock is free, the interrupt cause @cause is
-	 * enabled if and only if @event is set.
+	 * lock: protects @event and @file.  As long as litepcie_enter() succeeds and the lock is
+	 * free, the interrupt cause @cause is enabled if and only if @event is set.
 	 */
 	spinlock_t		lock;
 	struct eventfd_ctx	*event;
-	struct litepcie_file	*file;	/* has set @event; may be read without a lock */
+	/* file that has set @event, or NULL; may be read without a lock */
+	struct litepcie_file	*file;
 	char			irq_name[24];
 };
 
@@ -86,21 +95,36 @@ struct litepcie_block {
 	const u32		*parameter;
 };
 
-/* The handler of an interrupt cause that belongs to a virtio device. */
+/*
+ * The handler of an interrupt cause that belongs to a virtio device.  No lock guards the two
+ * fields.  Only the virtio device's own driver changes them: litepcie_virtio_listen() stores @data
+ * and then @handler, and litepcie_virtio_ignore() clears @handler and waits until the handler no
+ * longer runs.  The interrupt handler of MSI loads @handler and then @data.
+ */
 struct litepcie_listener {
-	irq_handler_t		handler;	/* NULL: no virtio device listens to the cause */
+	irq_handler_t		handler;	/* function to call; NULL: none */
 	void			*data;		/* argument with which @handler is called */
 };
 
-/* A virtio device of the card, see virtio.c. */
+/*
+ * A virtio device of the card, see virtio.c.  litepcie_virtio_find() sets @block at the probe.
+ * litepcie_virtio_add() and litepcie_virtio_del() change @device.  No lock of the driver guards
+ * @device: the functions of pci.c that make these two calls run with the kernel's device_lock() of
+ * @pdev held.
+ */
 struct litepcie_virtio_slot {
-	const struct litepcie_block	*block;		/* NULL: no such device */
-	struct litepcie_virtio		*device;	/* NULL: there is none at present */
+	/* the device's entry in the capability table; NULL: the card has no such device */
+	const struct litepcie_block	*block;
+	/* auxiliary device of the virtio device; NULL: there is none at present */
+	struct litepcie_virtio		*device;
 };
 
 struct litepcie {
 	struct kref		kref;
-	/* @pdev and @bar0 are invalid once @state is GONE */
+	/*
+	 * @pdev and @bar0 are valid until the driver has let go of the card.  Calls of programs
+	 * must not use them once @state is LITEPCIE_GONE.
+	 */
 	struct pci_dev		*pdev;
 	void __iomem		*bar0;
 	resource_size_t		bar0_size;
@@ -112,37 +136,46 @@ struct litepcie {
 	char			digest[8 * LITEPCIE_CAP_DIGEST_WORDS + 1];
 
 	/*
-	 * true: the card counts as lost, since its registers have read as all ones or pci.c cannot
-	 * use it; set in any context without a lock.  xchg() lets only one context log the loss.
+	 * true: the card counts as lost, since its registers read as all ones, the kernel has
+	 * reported a PCIe error or an unplugged card, or revive() has failed.  Set in any context
+	 * without a lock, and cleared by revive().  litepcie_check_lost() sets it by xchg(), so
+	 * that only one context logs the loss.
 	 */
 	bool			lost;
 	/*
-	 * lock: protects @state, and so the use of the hardware: litepcie_enter() takes it for
-	 * reading, and litepcie_set_state() for writing
+	 * lock: protects @state, and so the use of the hardware by calls of programs:
+	 * litepcie_enter() takes the lock for reading, and litepcie_set_state() takes it for
+	 * writing
 	 */
 	struct rw_semaphore	live;
 	enum litepcie_state	state;
 
-	/* lock: protects the mask of enabled causes, which the handler reads without a lock */
+	/*
+	 * lock: protects @irq_enabled, the mask of enabled interrupt causes, and the register
+	 * @irq_enable, which has the same value.  The interrupt handler reads @irq_enabled without
+	 * the lock.
+	 */
 	spinlock_t		irq_lock;
 	u32			irq_enabled;
 	void __iomem		*irq_enable, *irq_clear, *irq_vector;
 	bool			msix;		/* true if the gateware can send MSI-X messages */
 	/*
-	 * number of interrupt vectors, from vector 0 on, among which are all that irq.c has
-	 * requested, see free_messages()
+	 * the vectors that irq.c has requested are among the first @messages vectors, see
+	 * free_messages()
 	 */
 	unsigned int		messages;
-	struct litepcie_way	*cause[LITEPCIE_CAUSES_MAX];	/* NULL: of no direction */
+	/* direction to which each interrupt cause belongs; NULL: to none */
+	struct litepcie_way	*cause[LITEPCIE_CAUSES_MAX];
 	struct litepcie_user	user;
-	struct litepcie_capture	*capture;	/* NULL: the card has none */
+	struct litepcie_capture	*capture;	/* NULL: the card has no capture block */
 
 	struct litepcie_virtio_slot virtio[LITEPCIE_VIRTIO_MAX];
 	/*
-	 * bit masks of interrupt causes: @virtio_causes has all causes of virtio devices,
-	 * @virtio_queues only those of their queues
+	 * bit masks of interrupt causes, which are set at the probe: @virtio_causes has all causes
+	 * of virtio devices, @virtio_queues only those of their queues
 	 */
 	u32			virtio_causes, virtio_queues;
+	/* handler of each interrupt cause in @virtio_causes */
 	struct litepcie_listener listener[LITEPCIE_CAUSES_MAX];
 
 	struct mutex		master_lock;	/* protects the bus master bit and @unquiet */
@@ -154,11 +187,15 @@ struct litepcie {
 
 	struct mutex		files_lock;	/* protects @files */
 	struct list_head	files;
-	/* the kernel's mappings of the memory BARs, which are write-combining */
+	/*
+	 * mapping of each memory BAR in the kernel, which is write-combining; NULL: the BAR is not
+	 * memory
+	 */
 	void __iomem		*memory[PCI_STD_NUM_BARS];
 
 	unsigned int		channels;
-	unsigned int		nodes;	/* the first @nodes channels have a device node */
+	/* number of channels that have a device node: the first @nodes of @chan */
+	unsigned int		nodes;
 	struct litepcie_chan	*chan[LITEPCIE_CHANNELS_MAX];
 };
 
@@ -233,7 +270,10 @@ int litepcie_user_event(struct litepcie_file *file, struct eventfd_ctx *event);
 void litepcie_user_leave(struct litepcie_file *file, bool live);
 void litepcie_user_forget(struct litepcie *card);
 
-/* Functions of virtio.c.  A kernel without CONFIG_AUXILIARY_BUS does not use virtio devices. */
+/*
+ * Functions of virtio.c.  If the kernel lacks CONFIG_AUXILIARY_BUS, they do nothing, and the card's
+ * virtio devices are not used.
+ */
 #ifdef CONFIG_AUXILIARY_BUS
 void litepcie_virtio_find(struct litepcie *card);
 int litepcie_virtio_halt(struct litepcie *card);

@@ -13,8 +13,8 @@
  * the posted write has cleared the cause.  If the card makes progress between the load and the
  * clearing, it raises a message, but the cause is cleared when that message is handled.  Other
  * causes may be set by then.  For this reason the handler of every message checks all counts in
- * host memory, whatever causes are set.  The queues of virtio devices and the position of a capture
- * are in host memory, too, and are checked in the same way.
+ * host memory whose causes are enabled, whatever causes are set.  The queues of virtio devices and
+ * the position of a capture are in host memory, too, and are checked in the same way.
  */
 
 #include <linux/interrupt.h>
@@ -59,7 +59,10 @@ static void settled_user_interrupt(struct litepcie *card)
 	litepcie_user_interrupt(card);
 }
 
-/* In adaptive mode the timer asks the card after this interrupt, so the cause is switched off. */
+/*
+ * Handle an interrupt of the direction.  In adaptive mode a timer asks the card for further
+ * progress, so litepcie_timer_interrupt() first disables the direction's cause.
+ */
 static void handle_way(struct litepcie_way *way)
 {
 	if (READ_ONCE(way->mode) == LITEPCIE_MODE_ADAPTIVE)
@@ -73,8 +76,8 @@ static irqreturn_t litepcie_interrupt(int irq, void *data)
 	u32 others, causes;
 
 	/*
-	 * If the card is not live, the message was sent before a reset.  During the reset the
-	 * card's registers may read as all ones, so no register is read.
+	 * If the card is not live, the message was sent before a reset, sleep or removal began.
+	 * The card's registers may then read as all ones, so no register is read.
 	 */
 	if (READ_ONCE(card->state) != LITEPCIE_LIVE)
 		return IRQ_HANDLED;
@@ -202,7 +205,8 @@ static void free_messages(struct litepcie *card)
 
 /*
  * Request the first @count vectors for the handlers of their causes, or none if one request fails.
- * The names of the interrupts in /proc/interrupts tell cards apart.
+ * With MSI-X the vectors of virtio devices are left to litepcie_virtio_listen().  The names of the
+ * interrupts in /proc/interrupts tell cards apart.
  */
 static int request_messages(struct litepcie *card, unsigned int count)
 {

@@ -9,7 +9,8 @@
  *   during the probe	The driver starts no DMA before go_live().  DMA that an earlier kernel has
  *			started is stopped by halt_everything(), before memory is mapped for the
  *			card.  A probe that fails leaves nothing behind.
- *   after the probe	litepcie_enter() succeeds, and the device nodes and virtio devices exist.
+ *   after the probe	litepcie_enter() succeeds, and the device nodes exist.  So do the virtio
+ *			devices, except those that could not be added, which the log names.
  *   after a removal	litepcie_enter() fails with -ENODEV.  The card makes no request, no handler
  *			of its interrupts runs, and no memory is mapped for it.  struct litepcie
  *			stays until the last open file is closed.
@@ -160,7 +161,8 @@ static void quiesce(struct litepcie *card, enum litepcie_state state, int error)
 
 /*
  * After a reset or sleep, check that the card still has the gateware that the probe found, and stop
- * all its parts.  The caller then sets LITEPCIE_LIVE, so that litepcie_enter() succeeds again.
+ * all its parts.  litepcie_enter() still fails until come_back() or litepcie_error_resume() sets
+ * LITEPCIE_LIVE.
  */
 static int revive(struct litepcie *card)
 {
@@ -263,9 +265,10 @@ static int set_dma_mask(struct litepcie *card)
 }
 
 /*
- * Set up the card's interrupt moderation, and the memory for its status lines and records.  That
- * memory is mapped for the card, so the DMA mask must be set before this call.  If the memory
- * cannot be mapped, the card works without status lines and records.
+ * Set up the card's interrupt moderation, and the memory for the status lines and records of its
+ * channels and for the status page of its capture.  That memory is mapped for the card, so the DMA
+ * mask must be set before this call.  If the memory cannot be mapped, the channels work without
+ * status lines and records, and nothing can be captured.
  */
 static int map_notices(struct litepcie *card)
 {
@@ -278,8 +281,9 @@ static int map_notices(struct litepcie *card)
 }
 
 /*
- * Remove the DMA mappings of records, status lines and rings.  The card is stopped.  A program may
- * have opened a node before the probe failed, so there may be rings after a failed probe, too.
+ * Remove the DMA mappings of rings, records and status lines, also those of the capture.  The card
+ * is stopped.  A program may have opened a node before the probe failed, so there may be rings
+ * after a failed probe, too.
  */
 static void unmap_all(struct litepcie *card)
 {
@@ -377,7 +381,10 @@ static void litepcie_remove(struct pci_dev *pdev)
 {
 	struct litepcie *card = pci_get_drvdata(pdev);
 
-	/* An unplugged card never answers.  No function waits for a card marked as lost. */
+	/*
+	 * An unplugged card never answers.  It is marked as lost, so that no function waits for an
+	 * answer.
+	 */
 	if (pci_channel_offline(pdev))
 		WRITE_ONCE(card->lost, true);
 	take_down(card, ARRAY_SIZE(stages));
@@ -436,7 +443,7 @@ static pci_ers_result_t litepcie_slot_reset(struct pci_dev *pdev)
 	return revive(card) ? PCI_ERS_RESULT_DISCONNECT : PCI_ERS_RESULT_RECOVERED;
 }
 
-/* Called when all devices on the bus have recovered from a PCIe error: DMA may start again. */
+/* Called when all devices that a PCIe error has affected have recovered: DMA may start again. */
 static void litepcie_error_resume(struct pci_dev *pdev)
 {
 	struct litepcie *card = pci_get_drvdata(pdev);

@@ -7,9 +7,9 @@
  * types of the capability table.
  *
  * A write to any other place is refused.  That includes blocks whose type or version this driver
- * does not know, and bytes that belong to no block.  Some of those registers may make the card
- * write to any address of the host, as those of the DMA and of the MSI-X table do.  Others may take
- * the card away from its other users.
+ * does not know, and bytes that belong to no block.  Some of the registers to which writes are
+ * refused can make the card write to any address of the host, as those of the DMA and of the MSI-X
+ * table can.  Others can disturb the other users of the card.
  */
 
 #include <linux/module.h>
@@ -71,7 +71,10 @@ static struct span allowed_in(const struct litepcie_block *block, const struct r
 
 	if (right->parameter == ALL)
 		return range;
-	/* litepcie_parameter() returns 0 if the table lacks the parameter: a wrong offset. */
+	/*
+	 * If the entry lacks the parameter, litepcie_parameter() would return 0, which is not the
+	 * register's offset.
+	 */
 	if (right->parameter >= block->parameters)
 		return (struct span){ };
 	place = range.start + litepcie_parameter(block, right->parameter);

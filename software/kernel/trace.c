@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Instantiates the tracepoints of trace.h.  Only this file defines CREATE_TRACE_POINTS: the other
- * files only declare the tracepoints.
+ * Instantiates the tracepoints of trace.h.  Only this file defines CREATE_TRACE_POINTS.  In other
+ * files that include trace.h, the tracepoints are only declared.
  */
 
 #define CREATE_TRACE_POINTS

@@ -4,8 +4,9 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Declares the driver's tracepoints, which are in events/litepcie of tracefs: litepcie_run when a
- * direction starts or stops, litepcie_ring when a direction gets a ring, litepcie_progress when the
- * driver has stored a count of finished buffers, and litepcie_state when the card's state changes.
+ * direction starts or stops or its error is cleared, litepcie_ring when a direction gets a ring,
+ * litepcie_progress when the driver has read a count of finished buffers from the card, and
+ * litepcie_state when the card's state changes.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM litepcie

@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Handles the interrupt of the logic in the card's user slot, which signals an eventfd of one open
- * file.  The interrupt's cause is enabled while an eventfd is set.
+ * Handles the interrupt of the logic in the card's user slot.  The interrupt signals the eventfd
+ * that one open file has set.  While no eventfd is set, the interrupt's cause is disabled.
  */
 
 #include "capture/capture.h"
@@ -109,8 +109,8 @@ void litepcie_user_leave(struct litepcie_file *file, bool live)
 }
 
 /*
- * Drop the eventfd of the user's logic when the card is reset or removed.  The card's interrupts
- * must be off.
+ * Drop the eventfd of the user's logic when the card is reset, removed, put to sleep or shut down.
+ * The caller has disabled the card's interrupts.
  */
 void litepcie_user_forget(struct litepcie *card)
 {

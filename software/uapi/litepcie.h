@@ -60,9 +60,9 @@ struct litepcie_ioctl_reg {
 };
 
 /*
- * DMA: switch the loopback inside the DMA, which returns h2c data as c2h data,
- * on or off.  The call fails with -EBUSY if the switch would change while
- * another open file owns a direction.
+ * DMA: switch the loopback inside the channel's DMA, which returns h2c data as
+ * c2h data, on or off.  The call fails with -EBUSY if the switch would change
+ * while another open file owns a direction of the channel.
  */
 struct litepcie_ioctl_dma {
 	__u8 loopback_enable;
@@ -71,15 +71,18 @@ struct litepcie_ioctl_dma {
 /*
  * DMA_WRITER (c2h) and DMA_READER (h2c): start LitePCIe's loop in a direction
  * (@enable 1), or stop the direction (@enable 0).  A successful call returns the
- * counts.  If the direction is in that state already, the call does nothing else:
+ * counts below.  If LitePCIe's loop runs already, a start does nothing else, in
+ * any file.  If the direction is stopped already, a stop by the owner clears the
+ * error of its last run, and a stop by another file does nothing else.
  *   @hw_count	buffers that the card is done with, as of the last time that the
  *		driver asked the card
  *   @sw_count	buffers that software is done with
  * A start makes the caller the owner of a direction that has no owner.  Errors:
- *   -EBUSY	another file owns the direction, or, for a start, the direction runs
- *		as another kind of run
+ *   -EBUSY	another file owns the direction, and the call would start or stop it;
+ *		or, for a start, the direction runs as another kind of run
  *   -EIO		the direction, or for a start any part of the card, did not stop, so
- *		bus mastering is off until the card is reset
+ *		bus mastering is off until the card is reset; or, for a start, the
+ *		card's table does not hold a descriptor for each buffer
  *   -ENOMEM	a start has no memory for the ring
  */
 struct litepcie_ioctl_dma_writer {
@@ -143,9 +146,9 @@ struct litepcie_ioctl_lock {
 
 /*
  * MMAP_DMA_WRITER_UPDATE (c2h) and MMAP_DMA_READER_UPDATE (h2c): set the number
- * of buffers that software is done with since the start, for poll() in
- * LitePCIe's loop.  The number may also go back.  Without an owner of the
- * direction the call does nothing.  Errors:
+ * of buffers that software is done with since the start of LitePCIe's loop, by
+ * which poll(), read() and write() go in this loop.  The number may also go
+ * back.  Without an owner of the direction the call does nothing.  Errors:
  *   -EBUSY	another file owns the direction
  *   -EINVAL	@sw_count is negative
  */
@@ -176,20 +179,21 @@ struct litepcie_ioctl_mmap_dma_update {
  */
 
 /*
- * Interrupt mode: the card interrupts after every buffers_per_interrupt buffers,
- * and no timer asks for progress.  In a LOOP the card may merge interrupts that
- * follow each other closely.  A run of read() or write() uses adaptive mode
- * instead, with an interval of 100 us.
+ * Interrupt mode: the card interrupts after every buffers_per_interrupt
+ * buffers, and no timer of interval_us asks for progress.  In a LOOP the card
+ * may merge interrupts that follow each other closely.  A run of read() or
+ * write() uses adaptive mode instead, with an interval of 100 us.
  */
 #define LITEPCIE_MODE_INTERRUPT	0
 /*
- * Adaptive mode: after an interrupt a timer of the driver asks the card again
- * and again, until the card has nothing new.
+ * Adaptive mode: after an interrupt a timer of the driver asks the card every
+ * interval_us, until the card has nothing new.  Meanwhile the direction raises
+ * no interrupts.
  */
 #define LITEPCIE_MODE_ADAPTIVE	1
 /*
- * Poll mode: a timer of the driver asks the card every interval_us.  The card's
- * DMA raises no interrupts.
+ * Poll mode: a timer of the driver asks the card every interval_us.  The
+ * direction raises no interrupts.
  */
 #define LITEPCIE_MODE_POLL	2
 
@@ -216,6 +220,7 @@ struct litepcie_ioctl_mmap_dma_update {
  * the direction is stopped, calls that want another kind of run fail with
  * -EBUSY.
  *
+ *   REST		the direction is stopped
  *   LOOP		started by LitePCIe's numbers 21 and 22: the card goes round the whole
  *		ring and never waits for software.  Buffers for which software is too
  *		late are lost.  Those that read() and write() have lost are counted in
@@ -322,10 +327,11 @@ struct litepcie_ring_info {
  *
  * The memory is pinned, and charged as the driver's rings are.  It is unpinned
  * when the direction is released or gets another ring, and no read() or write()
- * still copies.  Until then the card writes to these physical pages.  If the
- * process unmaps or discards the memory, what is mapped there later does not
- * show the card's data.  After a fork() the child has copies of the pages.
- * MADV_DONTFORK keeps the parent's memory in huge pages after a fork().
+ * still copies.  Until then the card reads (h2c) or writes (c2h) these physical
+ * pages.  If the process unmaps or discards the memory, what is mapped there
+ * later does not show the card's data.  After a fork() the child has copies of
+ * the pages.  MADV_DONTFORK keeps the parent's memory in huge pages after a
+ * fork().
  *
  * Errors beside those of RING_SETUP:
  *   -EFAULT	no memory is mapped at @address, or the caller may not write to it
@@ -452,7 +458,7 @@ struct litepcie_record {
  *		on, these may be the bytes of fewer than @hardware buffers, never of
  *		more.
  *   @run		LITEPCIE_RUN_
- *   @error	why the last run was stopped: -errno, or 0
+ *   @error	error that ended the last run: -errno, or 0
  */
 struct litepcie_counts {
 	__u32 way;
@@ -472,7 +478,8 @@ struct litepcie_counts {
  *	also signalled at once, if the run has made progress or failed before this
  *	call.
  *	LITEPCIE_EVENT_USER: signal it when the logic in the card's user slot raises
- *	its interrupt.  One file at a time may ask.  A reset of the card ends this.
+ *	its interrupt.  One file at a time may ask.  A reset or a sleep of the card
+ *	ends this.
  *   @fd	the eventfd; -1: signal none from now on
  * Errors:
  *   -EBUSY	the caller does not own the direction, or another file has the
@@ -545,12 +552,17 @@ struct litepcie_features {
 
 #define LITEPCIE_VERSION		1u
 
-#define LITEPCIE_FEATURE_HELD		(1ull << 0)	/* ADVANCE and COUNTS */
-#define LITEPCIE_FEATURE_MEMORY		(1ull << 1)	/* RING_MEMORY */
-#define LITEPCIE_FEATURE_EXPORT		(1ull << 2)	/* EXPORT */
-/* PACKETS: the card writes records, and the driver can use them */
+#define LITEPCIE_FEATURE_HELD		(1ull << 0)	/* the calls ADVANCE and COUNTS work */
+#define LITEPCIE_FEATURE_MEMORY		(1ull << 1)	/* the call RING_MEMORY works */
+#define LITEPCIE_FEATURE_EXPORT		(1ull << 2)	/* the call EXPORT works */
+/*
+ * the call PACKETS works: the card writes records, and the driver can use them
+ */
 #define LITEPCIE_FEATURE_PACKETS	(1ull << 3)
-/* EVENT of LITEPCIE_EVENT_USER: the user's logic has an interrupt */
+/*
+ * the call EVENT works with LITEPCIE_EVENT_USER: the user's logic has an
+ * interrupt
+ */
 #define LITEPCIE_FEATURE_USER_EVENT	(1ull << 4)
 
 /*
@@ -580,8 +592,8 @@ struct litepcie_status_way {
 	 */
 	__le64 errors;
 	/*
-	 * device time at which the card wrote this status line; 0: the driver
-	 * wrote it
+	 * device time in clock cycles at which the card wrote this status line;
+	 * 0: the driver wrote it
 	 */
 	__le64 time;
 	__u64 reserved[4];
@@ -590,7 +602,9 @@ struct litepcie_status_way {
 	 * like @buffers; 0 in a LOOP
 	 */
 	__u64 advanced;
-	/* @run and @error as COUNTS returns them */
+	/*
+	 * @run: LITEPCIE_RUN_; @error: error of the last run; both as in COUNTS
+	 */
 	__u32 run;
 	__s32 error;
 	__u64 reserved2[6];

@@ -9,28 +9,32 @@
  *
  * The card writes frames as pcapng blocks to a ring in host memory.  Two counts
  * of bytes since the start are the whole protocol.  The card writes `position`
- * after the data: all bytes below it are whole blocks.  The host writes `limit`:
- * without the flag NEWEST the card writes no byte beyond it.  Both only grow.
+ * after the data: all bytes below it are whole blocks.  The host writes
+ * `limit`: without the flag NEWEST the card writes no byte beyond it.  Both
+ * only grow.
  *
- * A card has one queue or more, each with a ring.  A file's calls are about queue
- * 0, or about the one that QUEUE has chosen.  The file that calls RING or read()
- * takes its queue, and keeps it until the file is closed.  Meanwhile the calls of
- * other files about that queue fail with -EBUSY, except QUEUE, INFO, DISCARDS,
- * poll() and mmap() of the status page, which every file may use at any time.
+ * A card has one queue or more, each with a ring.  A file's calls are about
+ * queue 0, or about the one that QUEUE has chosen.  The file that calls RING or
+ * read() takes its queue, and keeps it until the file is closed.  Meanwhile the
+ * calls of other files about that queue fail with -EBUSY, except QUEUE, INFO,
+ * DISCARDS, poll() and mmap() of the status page, which every file may use at
+ * any time.
  *
- * All queues run together.  START of another queue than 0 only gets the queue
- * ready, and START of queue 0 begins the run of all queues that are ready.  STOP
- * of queue 0, and the close() of its file, end the run of all queues.  STOP of
- * another queue ends that queue's part only.  If the file of another queue is
- * closed, another file can take that queue once the run has ended.
+ * All queues run together.  START of another queue than 0 only gets that queue
+ * ready, and START of queue 0 begins the run of queue 0 and of all queues that
+ * are ready.  STOP of queue 0, and the close() of its file, end the run of all
+ * queues.  STOP of another queue ends that queue's part only.  If the file of
+ * another queue is closed, another file can take that queue once the run has
+ * ended.
  *
- * read() without a RING uses a ring of the driver's.  It returns a page with the
- * header of a pcapng file, and then the blocks.  The first read() starts the
- * queue as START does.  A read() waits for blocks, and gives their room back to
- * the card.  With O_NONBLOCK it fails with -EAGAIN instead of waiting.  After a
- * STOP read() returns what is left, and then 0.  When the card has been reset,
- * read() returns the blocks from before, and then fails with -EIO (-ENODEV, if
- * the card has gone).  poll() then says POLLERR, and also POLLIN until read() has
+ * read() of a file that has called RING fails with -EINVAL.  In other files it
+ * uses a ring of the driver's.  It returns a page with the header of a pcapng
+ * file, and then the blocks.  The first read() starts the queue as START does.
+ * A read() waits for blocks, and gives their room back to the card.  With
+ * O_NONBLOCK it fails with -EAGAIN instead of waiting.  After a STOP read()
+ * returns what is left, and then 0.  When the card has been reset, read()
+ * returns the blocks from before, and then fails with -EIO (-ENODEV, if the
+ * card has gone).  poll() then says POLLERR, and also POLLIN until read() has
  * returned these blocks.
  *
  * Structures are padded by hand.  The caller sets reserved fields to 0, or the
@@ -150,16 +154,17 @@ struct litepcie_capture_start {
 #define LITEPCIE_CAPTURE_NET		8u
 
 /*
- * STOP: take no more frames.  When the call returns, all data and the last
- * status line are in memory, and the card writes no more.  A stop of a capture
- * that does not run does nothing, and clears the error of a reset.
+ * STOP: take no more frames.  When a STOP of queue 0 returns, all data and the
+ * last status lines are in memory, and the card writes no more.  A STOP of a
+ * queue that does not run only clears the error of a reset.
  *
  * STOP of queue 0 waits for frames that LOSSLESS keeps on the card, as long as
- * the ring has room for them.  If the ring has no room, they are lost and counted.
+ * the ring has room for them.  If the ring has no room for half a second, they
+ * are lost and counted.
  *
  * While queue 0 runs, STOP of another queue lets the card end that queue's MBUF
- * with a seal block.  All bytes below @position are then in memory.  The card may
- * still write beyond @position, up to the limit.
+ * with a seal block.  All bytes below @position are then in memory.  The card
+ * may still write beyond @position, up to the limit.
  *
  *   @position	returned: bytes in the ring since the start.  The caller sets it to 0.
  */
@@ -180,12 +185,12 @@ struct litepcie_capture_limit {
 };
 
 /*
- * WAKE: ask for one wake-up when the card's position has passed @position.  If
- * the position has passed it already, the wake-up comes at once.  poll() then
- * says POLLIN, and the eventfd @fd is signalled (-1: no eventfd).  The end of the
- * run wakes the caller, too.  With a @position of 2^64 - 1 only the end does.  If
- * the queue does not run, the wake-up comes at once.  The call fails with -EBUSY
- * in a file that uses read().
+ * WAKE: ask for one wake-up when the queue's position has passed @position.  If
+ * it has passed @position already, the wake-up comes at once.  At the wake-up
+ * poll() says POLLIN, and the eventfd @fd is signalled (-1: no eventfd).  The
+ * end of the run wakes the caller, too.  With a @position of 2^64 - 1 only the
+ * end does.  If the queue does not run, the wake-up comes at once.  The call
+ * fails with -EBUSY in a file that uses read().
  */
 struct litepcie_capture_wake {
 	__u64 position;
@@ -219,9 +224,12 @@ struct litepcie_capture_account {
 };
 
 /*
- * The counts of one port: frames that were written to the ring, dropped because
- * they were bad, lost because the ring had no room, and lost because the staging
- * memory on the card, in which a frame waits until it is written, had no room.
+ * The counts of one port:
+ *   @delivered		frames that were written to the ring
+ *   @bad		frames that were dropped because their source has marked them as bad
+ *   @lost_ring		frames that were lost because the ring had no room
+ *   @lost_staging	frames that were lost because the staging memory on the card, in
+ *			which a frame waits until it is written to the ring, had no room
  */
 struct litepcie_capture_port {
 	struct litepcie_capture_account delivered, bad, lost_ring, lost_staging;
@@ -241,16 +249,18 @@ struct litepcie_capture_info {
 	__u64 ring_bytes;	/* size of the queue's ring; 0: no file has the queue */
 	__u32 mbuf_bytes;
 	__u32 segment_bytes;
-	__u32 run;		/* state of the capture: LITEPCIE_CAPTURE_RUN_ */
-	__s32 error;		/* why the last run was stopped: -errno, or 0 */
-	__u32 flags;		/* the flags that START was called with */
+	__u32 run;		/* state of the file's queue: LITEPCIE_CAPTURE_RUN_ */
+	__s32 error;		/* error that ended the queue's last run: -errno, or 0 */
+	/* flags of the last START of queue 0; @snap, too, is of that START */
+	__u32 flags;
 	__u32 snap;
 	__u32 generated;	/* frames that the generator has made since its start */
-	__u32 generating;	/* 1: the generator makes a frame now */
+	__u32 generating;	/* 1: the generator makes a frame now; 0 also between two frames */
 	__u32 staging_bytes;	/* size of the card's staging memory for one queue */
 	__u32 most_segments;	/* largest number of contiguous pieces that a ring may have */
 	__u64 status_offset;	/* mmap() offset of the status page */
-	__u32 queue;		/* the file's queue; next field: number of the card's queues */
+	/* number of the file's queue; @queues: how many queues the card has */
+	__u32 queue;
 	__u32 queues;
 	/* frames of the net device that the card could not copy to the capture in the last run */
 	__u64 net_lost;
@@ -265,8 +275,9 @@ struct litepcie_capture_info {
 #define LITEPCIE_CAPTURE_ASK_ACCOUNTS	1u
 
 /*
- * QUEUE: let the file's calls be about queue @queue.  Call it before the file is added to an epoll:
- * an epoll that has the file already is woken by all queues of the card, @queue among them.
+ * QUEUE: let the file's calls be about queue @queue.  Call it before the file
+ * is added to an epoll: an epoll that has the file already is woken by all
+ * queues of the card, @queue among them.
  *
  * Errors:
  *   -EINVAL	the card has no such queue (INFO says how many it has)
@@ -337,11 +348,14 @@ struct litepcie_capture_discards {
  */
 struct litepcie_capture_status {
 	__le64 position;	/* bytes written since the start; these are whole blocks */
-	__le64 records;
-	__le64 lost;		/* number of frames lost since the start, for any reason */
+	__le64 records;		/* number of records (frames) written since the start */
+	__le64 lost;		/* frames lost since the start: no room in ring or staging memory */
 	__le64 time;		/* device time in ns at which the card wrote this line */
-	__u64 limit;
-	/* @run and @error as INFO returns them */
+	__u64 limit;		/* position in bytes up to which the card may write */
+	/*
+	 * @run: state of the queue; @error: error of its last run; both as in
+	 * INFO
+	 */
 	__u32 run;
 	__s32 error;
 	__u64 reserved[2];

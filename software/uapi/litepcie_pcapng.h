@@ -3,10 +3,12 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Writes the header of a recording, for the driver's read() and for the library.
- * The header is a pcapng section (draft-ietf-opsawg-pcapng, 4.1 and 4.2) with an
- * interface for each port.  All interfaces have the same link type and snap length,
- * since libpcap refuses a file in which they differ.  A filler ends the header.
+ * Writes the header of a recording, for the driver's read() and for the
+ * library.  The header is a pcapng section (draft-ietf-opsawg-pcapng, 4.1 and
+ * 4.2) with an interface for each port.  All interfaces have the same link type
+ * and snap length, since libpcap refuses a file in which they differ.  A filler
+ * block, which readers of pcapng skip, fills the rest of the header's
+ * LITEPCIE_CAPTURE_HEADER_BYTES.
  *
  * This file is not installed.  It takes memcpy(), memset(), strlen() and
  * snprintf() from the file that includes it.
@@ -19,7 +21,10 @@
 #include "litepcie_capability.h"
 #include "litepcie_limits.h"
 
-/* The functions write to zeroed memory at *@to, and move *@to behind what they wrote. */
+/*
+ * The functions with @to write to zeroed memory at *@to, and move *@to behind
+ * what they wrote.
+ */
 
 static inline void litepcie_pcapng_word(__u8 **to, __u32 value)
 {
@@ -67,7 +72,8 @@ static inline void litepcie_pcapng_section(__u8 **to, const char *target, const 
 	snprintf(hardware, sizeof(hardware), "Lanebox card, %s", target);
 	litepcie_pcapng_word(to, LITEPCIE_PCAPNG_ORDER_MAGIC);
 	litepcie_pcapng_word(to, 1);	/* version of pcapng: 1.0 */
-	litepcie_pcapng_word(to, ~0u);	/* length -1 in 64 bits: it is not known */
+	/* length of the section: -1 in 64 bits, since it is not known */
+	litepcie_pcapng_word(to, ~0u);
 	litepcie_pcapng_word(to, ~0u);
 	litepcie_pcapng_text(to, LITEPCIE_PCAPNG_HARDWARE, hardware);
 	litepcie_pcapng_text(to, LITEPCIE_PCAPNG_USERAPPL, program);

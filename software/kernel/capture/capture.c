@@ -20,8 +20,9 @@
 #define WATCH_INTERVAL		HZ
 #define POLL_US			10
 /*
- * If a stop of a run with LITEPCIE_CAPTURE_LOSSLESS makes no progress for this time in jiffies and
- * a ring is full, a frame may wait for room for ever.  So LOSSLESS is then off in the card.
+ * Time in jiffies.  If the stop of a run with LITEPCIE_CAPTURE_LOSSLESS makes no progress for so
+ * long and a ring is full, a frame may wait for room for ever.  litepcie_capture_halt() then
+ * switches LOSSLESS off in the card, so that the frame is lost instead.
  */
 #define WAITS_FOR_ROOM		msecs_to_jiffies(500)
 
@@ -42,8 +43,9 @@ static u32 control_of(u32 flags)
 /*
  * Ask the card for an interrupt when the queue's position has passed *@position.  *@position is
  * loaded with the lock held: otherwise a thread that was delayed could replace the later position
- * of another thread.  The position U64_MAX is not written to the card: a caller that asks for it is
- * woken at the end of the run only.
+ * of another thread.  For U64_MAX, U64_MAX - 1 is stored, which no queue passes: such a caller is
+ * woken at the end of the run only, and U64_MAX in queue->wake keeps its meaning that no position
+ * was asked for.
  */
 void litepcie_capture_arm(struct litepcie_capture_queue *queue, const u64 *position)
 {
@@ -118,7 +120,8 @@ static bool is_at_rest(struct litepcie_capture *capture, u32 status, u64 *sum)
 /*
  * Stop the capture block, whatever its state.  @control is the value of the block's control
  * register while the block writes out the frames that it has.  When this function returns, the card
- * writes no more frames, and no longer uses the rules of SORT.  Returns:
+ * writes no more frames.  After a return of 0 it no longer uses the rules of
+ * LITEPCIE_IOCTL_CAPTURE_SORT, either.  Returns:
  *   0		the block has stopped
  *   -EIO	the block has not stopped, so bus mastering has been switched off
  *   -ENODEV	the card is lost
@@ -168,9 +171,8 @@ int litepcie_capture_halt(struct litepcie_capture *capture, u32 control)
 }
 
 /*
- * Publish the state of the queue's run in the status page, and wake the threads that wait for the
- * queue.  @error is stored before @run, so a reader that sees the end of a run also sees its
- * reason.
+ * Set the state of the queue's run, also in the status page, and wake the threads that wait for the
+ * queue.  In the status page @error is stored before @run.
  */
 static void set_run(struct litepcie_capture_queue *queue, u32 run, int error)
 {
@@ -180,7 +182,7 @@ static void set_run(struct litepcie_capture_queue *queue, u32 run, int error)
 	WRITE_ONCE(queue->run, run);
 	WRITE_ONCE(queue->error, error);
 	queue->status->error = error;
-	/* A program that sees in the status page that a run has ended also sees @error. */
+	/* A program that sees in the status page that a run has ended also sees why. */
 	smp_store_release(&queue->status->run, run);
 	litepcie_queue_tell(queue, true);
 	spin_unlock_irq(&queue->wait.lock);
@@ -219,9 +221,10 @@ int litepcie_capture_finish(struct litepcie_capture *capture, int error, bool li
 
 /*
  * End a queue's part of the run, which goes on for the other queues.  The card ends the queue's
- * MBUF, and *@end gets the position at the end of that MBUF.  The ring must stay until the run
- * ends, since the card goes on to write to it, up to the limit.  Returns -ENODEV if the card is
- * lost, or -EIO if the card does not end the MBUF.
+ * MBUF, and *@end gets the position at the end of that MBUF.  If the queue takes no part in the
+ * run, *@end gets its position.  The ring must stay until the run ends, since the card goes on to
+ * write to it, up to the limit.  Returns -ENODEV if the card is lost, or -EIO if the card does not
+ * end the MBUF.
  */
 int litepcie_capture_part(struct litepcie_capture_queue *queue, u64 *end)
 {
@@ -330,9 +333,10 @@ void litepcie_capture_allow(struct litepcie_capture_queue *queue, u64 limit)
 }
 
 /*
- * Returns 0 if the queues that have been started can run together, else -EINVAL.  With
- * LITEPCIE_CAPTURE_NEWEST, which ignores limits, a card that sorts frames by rules needs a started
- * ring for each queue: the card could otherwise write to the ring of an earlier run.
+ * Set @used of the queues that have been started.  Returns 0 if these queues can run together, else
+ * -EINVAL.  With LITEPCIE_CAPTURE_NEWEST, which ignores limits, a card that sorts frames by rules
+ * needs a started ring for each queue: the card could otherwise write to the ring of an earlier
+ * run.
  */
 static int check_queues(struct litepcie_capture *capture)
 {
@@ -410,10 +414,11 @@ static int begin_all(struct litepcie_capture *capture, const struct litepcie_cap
 }
 
 /*
- * Start a run of kind @run in the queue's ring.  Queue 0 begins the run of all queues that have
- * been started before it.  The caller has checked @start, and is between litepcie_enter() and
- * litepcie_exit().  Returns -EBUSY if the capture runs, -EIO if a part of the card does not stop or
- * clear its counts, -EINVAL if the queues cannot run together, or -ENODEV if the card is lost.
+ * Start a run of kind @run in the queue's ring.  A queue other than 0 only gets ready: START of
+ * queue 0 begins the run of queue 0 and of all queues that are ready.  The caller has checked
+ * @start, and is between litepcie_enter() and litepcie_exit().  Returns -EBUSY if the capture runs,
+ * -EIO if a part of the card does not stop or clear its counts, -EINVAL if the queues cannot run
+ * together, or -ENODEV if the card is lost.
  */
 int litepcie_capture_begin(struct litepcie_capture_queue *queue,
 			   const struct litepcie_capture_start *start, u32 run)

@@ -9,12 +9,14 @@
  * capture_owner.c handles the owners of queues and their rings.  capture_node.c has the device
  * node, capture_calls.c its ioctl() and capture_read.c its read().
  *
- * The block has one queue or more, each with a ring.  All queues run together, from the START of
- * queue 0 to its STOP, since the card has one bit that starts and stops all of them.
+ * The block has one queue or more, each with a ring.  All queues run together: START of queue 0
+ * starts them, and STOP of queue 0 or the close() of its file stops them, since the card has one
+ * bit that starts and stops all queues.
  *
- * capture_calls.c, capture_node.c and capture_read.c call litepcie_enter() around the functions of
- * the other files, except for litepcie_capture_use_memory() and litepcie_capture_leave(), which call
- * it themselves.
+ * capture_calls.c, capture_node.c and capture_read.c call litepcie_enter() before they call a
+ * function of another file that accesses registers.  litepcie_capture_use_memory() and
+ * litepcie_capture_leave() call litepcie_enter() themselves.  pci.c calls the functions that are
+ * declared in card.h, and these work without litepcie_enter().
  *
  * Locks, outermost first, in the order of card.h:
  *   file->io		held by a read() of the file, also while it copies
@@ -42,10 +44,14 @@ struct litepcie_capture_queue {
 
 	/* capture->mutex protects @owner to @limit; poll() reads @owner without it */
 	struct litepcie_capture_file	*owner;
-	struct litepcie_ring		*ring;	/* mapped for the card; NULL: none */
+	/* the queue's ring, mapped for the card; NULL: none */
+	struct litepcie_ring		*ring;
 	/* true: the card may write to @ring until the run of all queues stops */
 	bool				used;
-	/* arguments of the queue's START: LITEPCIE_CAPTURE_ flags, and the first limit in bytes */
+	/*
+	 * arguments of the queue's last START: @flags: LITEPCIE_CAPTURE_ flags; @first: the first
+	 * limit in bytes
+	 */
 	u32				flags;
 	u64				first;
 	/* error (-errno) that ended the queue's last run, or 0; may be read without a lock */
@@ -55,14 +61,18 @@ struct litepcie_capture_queue {
 
 	/* lock: wait.lock protects the fields from @wait to @event */
 	wait_queue_head_t		wait;
-	/* state of the queue: LITEPCIE_CAPTURE_RUN_; changes with capture->mutex and wait.lock */
+	/*
+	 * state of the queue: a LITEPCIE_CAPTURE_RUN_ value; changes with capture->mutex and
+	 * wait.lock held
+	 */
 	u32				run;
 	/*
-	 * position in bytes that the program has asked for with WAKE: waiting threads are woken
-	 * when the card has passed this position; U64_MAX: no WAKE is pending
+	 * position in bytes that was asked for by WAKE, or by read() or poll() of a file that uses
+	 * read(): when the card has passed this position, waiting threads are woken and @event is
+	 * signalled; U64_MAX: no position was asked for
 	 */
 	u64				wake;
-	struct eventfd_ctx		*event;	/* signalled then; NULL: none */
+	struct eventfd_ctx		*event;	/* eventfd of WAKE, or NULL */
 };
 
 struct litepcie_capture {
@@ -75,7 +85,8 @@ struct litepcie_capture {
 	/* capability entry of the block CAPTURE_NET; NULL: no net device can be captured */
 	const struct litepcie_block	*net;
 	void __iomem			*net_regs;
-	u32				cause;	/* a queue has passed its register wake */
+	/* interrupt cause: a queue's position has passed its register `wake` */
+	u32				cause;
 	struct device			dev;
 	struct cdev			cdev;
 	char				irq_name[32];
@@ -83,21 +94,24 @@ struct litepcie_capture {
 	struct litepcie_capture_status	*status;
 	dma_addr_t			status_dma;
 	bool				able;
-	/* allowance by which a ring of read() is not charged to a user, see charge.c */
+	/* makes one ring of read() free of charge at a time, see charge.c */
 	struct litepcie_allowance	*allowance;
-	spinlock_t			select_lock;	/* see above */
+	spinlock_t			select_lock;	/* see the locks at the head of this file */
 
 	/* lock: protects the fields from @running to @sort */
 	struct mutex			mutex;
 	bool				running;
 	u32				mbuf_bytes;	/* size of an MBUF, the same in all rings */
-	/* arguments of queue 0's START: LITEPCIE_CAPTURE_ flags; bytes to keep of each frame */
+	/*
+	 * arguments of queue 0's last START: @flags: LITEPCIE_CAPTURE_ flags; @snap: bytes to keep
+	 * of each frame, 0: all
+	 */
 	u32				flags;
 	u32				snap;
 	/* argument of queue 0's last LITEPCIE_IOCTL_CAPTURE_SORT; flags 0: frames are not sorted */
 	struct litepcie_capture_sort	sort;
 
-	struct delayed_work		watchdog;	/* runs once a second */
+	struct delayed_work		watchdog;	/* runs litepcie_capture_watch() */
 
 	unsigned int			queues;
 	struct litepcie_capture_queue	queue[LITEPCIE_CAPTURE_QUEUES];
@@ -163,7 +177,8 @@ const struct litepcie_block *litepcie_capture_find_sorter(struct litepcie *card)
 const struct litepcie_block *litepcie_capture_find_net(struct litepcie *card);
 
 /*
- * State of a wait for the capture block.  The wait fails if the block makes no progress for long.
+ * State of a wait for the capture block.  The wait fails if the block makes no progress for long,
+ * as litepcie_is_stuck() defines it.
  */
 struct litepcie_patience {
 	unsigned long	since;	/* jiffies when the wait began, or the last progress was seen */

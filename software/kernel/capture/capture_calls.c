@@ -17,8 +17,9 @@
 
 /*
  * LITEPCIE_IOCTL_CAPTURE_LIMIT: let the card write up to a position of the ring.  Returns -EINVAL
- * if the queue takes no part in a run or uses read(), or if NEWEST is off and the limit is further
- * ahead of the card's position than the ring has bytes.
+ * if the queue takes no part in a run or its file uses read(), or if NEWEST is off and the limit is
+ * further ahead of the card's position than the ring has bytes.  Other errors are those of
+ * litepcie_capture_check_owner().
  */
 static int set_limit(struct litepcie_capture_file *file,
 		     const struct litepcie_capture_limit *wanted)
@@ -64,7 +65,9 @@ static int arm(struct litepcie_capture_file *file, u64 position, struct eventfd_
 		swap(queue->event, *event);
 		spin_unlock_irq(&queue->wait.lock);
 		litepcie_capture_arm(queue, &file->wake);
-		/* A run that has ended raises no interrupt, so this call signals the eventfd. */
+		/*
+		 * A queue that does not run raises no interrupt, so this call signals the eventfd.
+		 */
 		if (!queue->run)
 			litepcie_queue_news(queue);
 	}
@@ -198,7 +201,10 @@ static bool is_call(unsigned int cmd)
 	}
 }
 
-/* Make a call that reaches the card, between litepcie_enter() and litepcie_exit(). */
+/*
+ * Make any call but LITEPCIE_IOCTL_CAPTURE_RING.  The caller is between litepcie_enter() and
+ * litepcie_exit().
+ */
 static int dispatch(struct litepcie_capture_file *file, unsigned int cmd, void *argument)
 {
 	switch (cmd) {

@@ -11,17 +11,19 @@
 #include "compat.h"
 
 /*
- * If the queue's position has passed the one that LITEPCIE_IOCTL_CAPTURE_WAKE asked for, or if the
- * run has @ended, wake the threads that wait for the queue, and signal the eventfd of WAKE once.
- * The caller holds queue->wait.lock.
+ * Wake the threads that wait for the queue, if the card has passed the position queue->wake, or if
+ * @ended says that the threads must see another change, such as the end of the run.  If a position
+ * was asked for, also signal the eventfd of LITEPCIE_IOCTL_CAPTURE_WAKE, and forget the position,
+ * so that the eventfd is signalled once.  The caller holds queue->wait.lock.
  */
 void litepcie_queue_tell(struct litepcie_capture_queue *queue, bool ended)
 {
 	lockdep_assert_held(&queue->wait.lock);
 
 	/*
-	 * The interrupt may be that of another queue.  The card may also have raised it before WAKE
-	 * asked for a later position, which the card has not passed yet.
+	 * The interrupt that led to this call may be that of another queue.  The card may also have
+	 * raised the interrupt before WAKE asked for a later position, which the card has not
+	 * passed yet.
 	 */
 	if (!ended && (queue->wake == U64_MAX || litepcie_capture_position(queue) <= queue->wake))
 		return;
@@ -33,7 +35,10 @@ void litepcie_queue_tell(struct litepcie_capture_queue *queue, bool ended)
 	queue->wake = U64_MAX;
 }
 
-/* Wake the threads that wait for a queue whose run or owner has ended, or whose card has gone. */
+/*
+ * Wake the threads that wait for the queue: its run has ended, it has lost its owner or does not
+ * run, or the card's state has changed.
+ */
 void litepcie_queue_news(struct litepcie_capture_queue *queue)
 {
 	unsigned long flags;
@@ -43,7 +48,7 @@ void litepcie_queue_news(struct litepcie_capture_queue *queue)
 	spin_unlock_irqrestore(&queue->wait.lock, flags);
 }
 
-/* Wake all threads that wait for a queue, because the run has ended or the card has gone. */
+/* Wake the threads that wait for any queue: the run has ended, or the card's state has changed. */
 void litepcie_capture_news(struct litepcie_capture *capture)
 {
 	struct litepcie_capture_queue *queue;
@@ -53,9 +58,9 @@ void litepcie_capture_news(struct litepcie_capture *capture)
 }
 
 /*
- * Handle the capture's interrupt: a queue's position has passed the position that WAKE asked for.
- * With MSI the interrupt handler has cleared the cause before this call, and also calls this
- * function for messages of other causes.
+ * Handle the capture's interrupt: the position of a queue has passed queue->wake.  With MSI the
+ * interrupt handler has cleared the cause before this call, and also calls this function for
+ * messages of other causes.
  */
 void litepcie_capture_interrupt(struct litepcie *card)
 {

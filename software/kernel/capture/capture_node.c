@@ -47,8 +47,9 @@ static int capture_release(struct inode *inode, struct file *filp)
 }
 
 /*
- * Returns true if there is new data for @file, which owns @queue: bytes that read() has not
- * returned yet, or bytes of the program's ring beyond the position of its last WAKE.
+ * Returns true if there is new data for @file, which owns @queue.  If the file uses read(), new
+ * data are bytes that read() has not returned yet.  Otherwise they are bytes beyond the position of
+ * the file's last WAKE.
  */
 static bool has_bytes(const struct litepcie_capture_file *file,
 		      const struct litepcie_capture_queue *queue)
@@ -97,9 +98,9 @@ static __poll_t events_of_error(const struct litepcie_capture_file *file,
 
 /*
  * Let poll() be woken by the file's queue.  A file that has no queue yet may choose another one,
- * and an epoll asks only once what to wait for.  So until then the file is woken by all queues.
- * Returns the queue that was the file's choice at that moment: poll() must ask about no other
- * queue.
+ * and an epoll asks only once what to wait for.  So until the file has a queue, it is woken by all
+ * queues.  Returns the queue that was the file's choice when the function was called.  poll()
+ * reports on that queue, even if another thread has chosen another one meanwhile.
  */
 static struct litepcie_capture_queue *wait_for_queues(struct file *filp,
 						      struct poll_table_struct *table)
@@ -300,8 +301,8 @@ void litepcie_capture_put(struct litepcie *card)
 
 /*
  * Map the status page for the card.  The DMA mask must be set before this call.  If the page cannot
- * be mapped, nothing can be captured, and LITEPCIE_IOCTL_CAPTURE_RING and read() fail with
- * -EOPNOTSUPP.
+ * be mapped, the card needs bounce buffers or the host is big-endian, nothing can be captured, and
+ * LITEPCIE_IOCTL_CAPTURE_RING and read() fail with -EOPNOTSUPP.
  */
 void litepcie_capture_map(struct litepcie *card)
 {

@@ -7,9 +7,10 @@
  *
  * A queue belongs to one open file, or to none.  A file takes a queue by giving it a ring in the
  * program's memory (LITEPCIE_IOCTL_CAPTURE_RING), or by read(), for which the driver makes a ring.
- * The file keeps the queue until it is closed.  The ring is mapped for the card from then on.  If
- * the file is closed while the card is being reset or does not answer, the card may still write to
- * the ring.  So the ring stays until the card is reset, removed or unbound.
+ * The file keeps the queue until the file is closed.  The queue's ring is mapped for the card from
+ * its making until it is dropped.  If the file is closed while the card is being reset or does not
+ * answer, the card may still write to the ring.  So the ring stays until the card is reset, removed
+ * or unbound.
  *
  * The file that has queue 0 starts and stops the capture, and sets the rules and the table (spread)
  * by which frames get to queues.  If the file of another queue is closed while the capture runs,
@@ -47,7 +48,9 @@ static void drop_ring(struct litepcie_capture_queue *queue)
 	queue->ring = NULL;
 }
 
-/* Drop the rings of queues that no file has.  The capture must be stopped. */
+/*
+ * Drop the rings of queues that no file has, and clear their status.  The capture must be stopped.
+ */
 static void drop_left(struct litepcie_capture *capture)
 {
 	struct litepcie_capture_queue *queue;
@@ -75,8 +78,9 @@ static struct litepcie_geometry shape_of(const struct litepcie_capture *capture,
 }
 
 /*
- * Returns 0 if the card can write to host memory without bounce buffers, as a capture needs it, and
- * -EOPNOTSUPP otherwise.
+ * Returns 0 if litepcie_capture_map() has mapped the status page for the card, and -EOPNOTSUPP
+ * otherwise.  Then nothing can be captured: the card needs bounce buffers, no DMA address was free,
+ * or the host is big-endian.
  */
 static int check_able(const struct litepcie_capture *capture)
 {
@@ -255,8 +259,10 @@ static bool is_start(const struct litepcie_capture_queue *queue,
 }
 
 /*
- * Returns 0 if a run of these @flags may record the frames of the card's net device, or does not.
- * These frames are the host's network traffic, so CAP_NET_RAW is needed, as for a packet socket.
+ * Check LITEPCIE_CAPTURE_NET in the @flags of a START, by which the frames of the card's net device
+ * are recorded, too.  These frames are the host's network traffic, so the process needs
+ * CAP_NET_RAW, as for a packet socket.  Returns 0 if the flag is off or allowed, -EOPNOTSUPP if the
+ * card cannot copy such frames, or -EPERM.
  */
 static int check_net(const struct litepcie_capture *capture, u32 flags)
 {

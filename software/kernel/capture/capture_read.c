@@ -34,8 +34,8 @@ static u8 *make_header(const struct litepcie *card)
 /* pcapng blocks of the ring, which read() returns after the header -------- */
 
 /*
- * Begin to read: make the header and start the capture, unless an earlier read() of the file has
- * done so.  Returns 0 if the file has the capture, which may have ended since, or -errno.
+ * Begin to read: make the header and start the file's queue, unless an earlier read() of the file
+ * has done so.  Returns 0 if the file has its queue, whose run may have ended since, or -errno.
  */
 static int begin(struct litepcie_capture_file *file)
 {
@@ -103,8 +103,9 @@ static ssize_t copy_blocks(struct litepcie_capture_file *file, struct iov_iter *
 
 /*
  * Give the room of data that the program has read back to the card, an eighth of the ring at a
- * time.  If litepcie_enter() fails, nothing is done, and the next read() returns an error.  The
- * ring belongs to the file, and the caller holds file->io, so the ring's fields need no lock.
+ * time.  If litepcie_enter() fails, nothing is done: the run is about to end, and a read() that
+ * finds no more data returns an error.  The ring belongs to the file, and the caller holds
+ * file->io, so the ring's fields need no lock.
  */
 static void give_room(struct litepcie_capture_file *file)
 {

@@ -6,8 +6,9 @@
  * Reads and writes the registers of the capture block.
  *
  * Some registers belong to the queue whose number is in the register `select`.  The functions whose
- * names begin with litepcie_queue_ read and write these registers.  Each of these functions selects
- * its queue first, and holds select_lock until its last access.
+ * names begin with litepcie_queue_ read and write these registers.  Each of these functions first
+ * writes its queue's number to `select`, if the card has several queues, and holds select_lock
+ * until its last access.
  */
 
 #include <linux/delay.h>
@@ -217,8 +218,9 @@ static bool holds(const struct litepcie_block *block, unsigned int parameter, u3
 }
 
 /*
- * Returns true if the capture block has all registers that the driver uses, within its own address
- * range, and an interrupt cause.
+ * Returns true if the driver can use the capture block: its version is 1, and it has an interrupt
+ * cause, room for the address of one segment or more, and all registers that the driver uses,
+ * within its own address range in BAR0.
  */
 bool litepcie_capture_is_usable(const struct litepcie_block *block)
 {

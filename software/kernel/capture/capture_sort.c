@@ -9,7 +9,10 @@
 
 #include "capture.h"
 
-/* word ACTION of a rule: NAMES_QUEUE: the rule gives a queue; QUEUE_OF(): that queue's number */
+/*
+ * fields in the word ACTION of a rule: NAMES_QUEUE is the bit that says that the rule names a
+ * queue, and QUEUE_OF() gets the number of that queue
+ */
 #define NAMES_QUEUE	BIT(LITEPCIE_CAPTURE_RULE_ACTION_HAS_QUEUE)
 #define QUEUE_OF(_action)					\
 	((_action) >> LITEPCIE_CAPTURE_RULE_ACTION_QUEUE &	\

@@ -28,24 +28,35 @@ struct litepcie_block;
 struct litepcie_chan;
 struct litepcie_file;
 
-#define LITEPCIE_INDEX_BITS 16	/* bits of the register loop_status that have the index */
+#define LITEPCIE_INDEX_BITS 16	/* width in bits of the index field, the lowest of loop_status */
 #define LITEPCIE_WAYS	2	/* directions of a channel: LITEPCIE_WAY_H2C and _C2H */
 
 /*
  * The counts of a held run or a stream, in which the card uses only descriptors that the driver has
- * handed to it.  A descriptor is a buffer or a part of one.  The counts begin with 0 at the start
- * of the run, and never wrap.
+ * handed to it.  A descriptor describes a buffer or a part of one.  The counts begin with 0 at the
+ * start of the run, and never wrap.
  */
 struct litepcie_held {
 	u64	advanced;	/* descriptors that were handed to the card */
-	u64	done;		/* descriptors that the card is done with */
-	u64	bytes;		/* bytes in all descriptors that were handed to the card */
-	u64	position;	/* bytes that the card has finished, from the status line */
-	u64	*end;		/* ring: entry n is the value of @bytes after descriptor n */
+	u64	done;		/* descriptors that the card counts as done; see settled() */
+	/*
+	 * bytes in all descriptors that were handed to the card.  In an h2c stream an incomplete
+	 * beat that was sent counts as a whole one.
+	 */
+	u64	bytes;
+	u64	position;	/* bytes that the card has finished, by its status line */
+	/*
+	 * ring: descriptor n (from 0) has entry (n & @mask), which is the number of bytes up to the
+	 * descriptor's end
+	 */
+	u64	*end;
 	u64	mask;		/* number of entries of @end, a power of two, minus 1 */
 };
 
-/* The settings of LITEPCIE_IOCTL_PACKETS that an open file has made for one direction. */
+/*
+ * Settings of LITEPCIE_IOCTL_PACKETS for one direction: of an open file, or of a run that the file
+ * has started.
+ */
 struct litepcie_ends {
 	bool	packets;
 	u32	flush_us;
@@ -58,8 +69,10 @@ struct litepcie_ends {
  */
 struct litepcie_stream {
 	/*
-	 * Bytes that the program has read or written in this run.  This count modulo the ring's
-	 * size is the offset in the ring at which the next read() or write() goes on.
+	 * Bytes of the stream that the program has passed in this run: those that it has read or
+	 * written, the rest of each c2h buffer that the card has ended early, and the rest of each
+	 * incomplete h2c beat that was sent.  This count modulo the ring's size is the offset in
+	 * the ring at which the next read() or write() goes on.
 	 */
 	u64	at;
 	/* h2c: bytes of the packet for which a write() that must not wait found no room, or 0 */
@@ -73,74 +86,87 @@ struct litepcie_stream {
 
 struct litepcie_way {
 	struct litepcie_chan	*chan;
-	u32			id;	/* LITEPCIE_WAY_ */
-	void __iomem		*regs;	/* offsets: LITEPCIE_DMA_GROUP_ */
-	u32			cause;	/* bit of the interrupt registers */
+	u32			id;	/* direction: LITEPCIE_WAY_H2C or LITEPCIE_WAY_C2H */
+	/* registers of the direction, at offsets LITEPCIE_DMA_GROUP_ */
+	void __iomem		*regs;
+	u32			cause;	/* number of the direction's interrupt cause */
 	u32			depth;	/* number of descriptors that the card's table holds */
 	/*
 	 * h2c with LitePCIe's endpoint: largest number of bytes that the card may count as done
 	 * before they have arrived from host memory; else 0
 	 */
 	u32			in_flight;
-	bool			tells_taken;	/* h2c: the card has LITEPCIE_DMA_ENABLE_TAKEN */
+	/* h2c: register enable has the bit LITEPCIE_DMA_ENABLE_TAKEN */
+	bool			tells_taken;
 	/* true: in this run the card writes its progress (the status line) to host memory */
 	bool			reports;
-	void __iomem		*moderation;	/* register; NULL: the card has none */
+	void __iomem		*moderation;	/* register of interrupt moderation; NULL: none */
 
 	/*
-	 * lock: protects @stream, and the bytes of the ring that the next read() or write()
-	 * copies.  read(), write(), fsync() and the flusher hold the lock from their first use of
-	 * @stream until they return, also while they copy and wait.  The last close() holds it
-	 * while it drains the stream.  So the bytes of two calls are not mixed, and no new stream
-	 * starts while a call copies bytes of the last one.  A call of a file that does not own the
+	 * lock: protects @stream, and the bytes of the ring that the next read() or write() copies.
+	 * read(), write(), fsync() and the flusher hold the lock from their first use of @stream
+	 * until they return, also while they copy and wait.  The last close() holds it while it
+	 * drains the stream.  So the bytes of two calls are not mixed, and no new stream starts
+	 * while a call copies bytes of the last one.  A call of a file that does not own the
 	 * direction takes the lock only if the direction has no owner.  In LitePCIe's loop a call
-	 * holds the lock while it copies the buffer that @sw_count stands at.
+	 * holds the lock while it copies buffers, the first of which is number @sw_count.
 	 */
 	struct mutex		io;
 	/*
 	 * lock: protects the fields from @owner to @ends, @reports, the fields @ring and @ends of
 	 * open files, and the hand-over of buffers to the card.  A start and a stop of the
-	 * direction hold it.  @ring and @reports do not change during a run.  So code with wait.lock held may
-	 * read @ring if @run or @generation shows that the run goes on.  @owner and @reports may be
-	 * read without a lock, and are then perhaps those of the run before.
+	 * direction hold it.  @ring and @reports do not change during a run.  So code with
+	 * wait.lock held may read @ring if @run or @generation shows that the run goes on.  @owner
+	 * and @reports may be read without a lock.  The values that are read may then be those of
+	 * the run before.
 	 */
 	struct mutex		mutex;
 	struct litepcie_file	*owner;
-	struct litepcie_ring	*ring;	/* of the owner, mapped for the card; NULL: none */
-	/* makes one ring of the default geometry free of charge, see charge.c */
+	struct litepcie_ring	*ring;	/* the direction's ring, mapped for the card; NULL: none */
+	/* makes one ring of the default size free of charge at a time, see charge.c */
 	struct litepcie_allowance *allowance;
-	struct litepcie_ends	ends;	/* settings of the last run */
+	struct litepcie_ends	ends;	/* settings of the present run, or of the last one */
 	char			irq_name[24];
 
 	/*
-	 * lock: wait.lock protects the fields from @wait to @event.  It is also the lock of the
-	 * queue of waiters, so an interrupt that changes counts and wakes takes only one lock.
-	 * @run, @count, @mode, held.advanced and held.bytes change with @mutex held, too, so a
-	 * holder of either lock may read them.  poll() and blocked calls read single fields without
-	 * a lock (READ_ONCE).
+	 * lock: wait.lock protects the fields from @wait to @event.  The lock is also that of the
+	 * queue of waiting threads, @wait.  So an interrupt needs no other lock to change the
+	 * counts and wake these threads.  @run, @count, @mode, held.advanced and held.bytes change
+	 * with @mutex held, too, so a holder of either lock may read them.  poll() and blocked
+	 * calls read single fields without a lock (READ_ONCE).
 	 */
 	wait_queue_head_t	wait;
 	struct litepcie_status_way *status;	/* this direction's part of the status page */
-	u32			run;	/* LITEPCIE_RUN_ */
-	int			error;	/* -errno that ended the last run, or 0 */
+	u32			run;	/* kind of the present run: LITEPCIE_RUN_ value */
+	/* -errno by which the present or last run has failed, or 0 */
+	int			error;
 	/*
 	 * incremented by each start and stop of the direction, and when an error is cleared, so
 	 * that a read() or write() can find out that the run in which it began is over
 	 */
 	unsigned int		generation;
-	/* number of buffers, LITEPCIE_MODE_ value and timer period in us of the last run's ring */
+	/*
+	 * of the last run: number of buffers, LITEPCIE_MODE_ value, and timer period in us.  Mode
+	 * and period of a stream may differ from those of its ring, see set_run().
+	 */
 	u32			count, mode, interval_us;
 	/* true: poll() compares the card's count with that of the index page, not with @sw_count */
 	bool			indexed;
-	/* LITEPCIE_RUN_LOOP: loop_status when last read, in buffers; wraps after 65536 rounds */
+	/*
+	 * LITEPCIE_RUN_LOOP: rounds times buffers plus index, from the last read of the register
+	 * loop_status; goes back to 0 after 65536 rounds
+	 */
 	u64			position;
 	/*
-	 * buffers that the card and the program are done with; in a held run or a stream hw_count
-	 * counts descriptors
+	 * @hw_count: buffers that the card is done with; in a held run or a stream, descriptors.
+	 * @sw_count: buffers that the program is done with, used in LitePCIe's loop.
 	 */
 	s64			hw_count, sw_count;
 	struct litepcie_held	held;
-	/* LITEPCIE_RUN_LOOP: write() may be ahead of the card by this many buffers, half a ring */
+	/*
+	 * LITEPCIE_RUN_LOOP: write() may be at most this many buffers ahead of the card, which is
+	 * half a ring
+	 */
 	u32			margin;
 	/*
 	 * counts since the probe.  @interrupts: interrupts handled.  @lost: buffers lost in
@@ -149,16 +175,18 @@ struct litepcie_way {
 	 */
 	u64			interrupts, lost, missed;
 	/*
-	 * h2c: bytes dropped by close() since the probe: those that the card had not fetched in
-	 * time, and incomplete last beats that its endpoint cannot send
+	 * h2c: bytes dropped by close() since the probe: those that the card had not fetched when
+	 * close() stopped waiting, and incomplete last beats that its endpoint cannot send
 	 */
 	u64			unsent;
 	struct litepcie_stream	stream;
-	struct eventfd_ctx	*event;	/* signalled when waiters are woken; NULL: none */
+	struct eventfd_ctx	*event;	/* eventfd of EVENT, signalled with news; NULL: none */
 
 	struct hrtimer		timer;	/* asks the card for progress, see timer.c */
-	struct delayed_work	flusher;	/* h2c: sends an incomplete beat */
-	struct delayed_work	watchdog;	/* looks once a second for lost interrupts */
+	/* h2c: sends an incomplete beat after the flush time */
+	struct delayed_work	flusher;
+	/* asks the card once a second; finds lost interrupts */
+	struct delayed_work	watchdog;
 	/* values of @hw_count and of @interrupts when the watchdog last ran */
 	s64			watched;
 	u64			watched_interrupts;
@@ -169,18 +197,21 @@ struct litepcie_notices {
 	const struct litepcie_block	*block;
 	void __iomem		*regs;
 	bool			able;	/* the driver can use status lines and records */
-	bool			mapped;	/* the card can write to the pages of both */
+	/* the pages of status lines and records are mapped for the card */
+	bool			mapped;
 	struct litepcie_record	*records;	/* ring of @entries, in 2^@order pages */
 	u32			entries;
 	unsigned int		order;
 	dma_addr_t		records_dma, status_dma;
-	struct mutex		lock;	/* protects @control */
-	u32			control;	/* copy of the card's register */
+	struct mutex		lock;	/* protects @control and the card's register `control` */
+	/* value last written to the register `control` of the card's block RECORDS */
+	u32			control;
 };
 
 struct litepcie_chan {
 	struct litepcie		*card;
-	struct litepcie_status	*status;	/* page that every file may map read-only */
+	/* the status page, which every file may map read-only */
+	struct litepcie_status	*status;
 	struct device		dev;
 	struct cdev		cdev;
 	void __iomem		*loopback;
@@ -188,7 +219,7 @@ struct litepcie_chan {
 	/*
 	 * Threads that wait for either direction by poll() or epoll.  epoll may change the
 	 * directions that it waits for without asking the driver again, so both directions have one
-	 * queue.  lock: pollers.lock protects the queue alone, and is taken with way->wait.lock
+	 * queue.  lock: pollers.lock protects only this queue.  It may be taken with way->wait.lock
 	 * held.
 	 */
 	wait_queue_head_t	pollers;
@@ -219,7 +250,7 @@ static inline struct device *litepcie_dev(struct litepcie_way *way)
 
 const char *litepcie_way_name(const struct litepcie_way *way);
 
-/* Functions of dma.c: start and stop of a direction */
+/* Functions of dma.c: start and stop of a direction, and the card's bus mastering */
 void litepcie_dma_init(struct litepcie_way *way);
 void litepcie_master_off(struct litepcie *card, u32 cause);
 void litepcie_master_on(struct litepcie *card, u32 cause);
@@ -252,7 +283,7 @@ struct litepcie_geometry litepcie_owner_geometry(struct litepcie_way *way,
 int litepcie_owner_steer(struct litepcie_file *file, struct litepcie_chan *chan,
 			 void __iomem *reg, u32 value, const u32 acts_on[LITEPCIE_WAYS]);
 
-/* Functions of held.c: counts of a run in which the card waits for buffers */
+/* Functions of held.c: counts of a held run or a stream */
 int litepcie_held_update(struct litepcie_way *way);
 bool litepcie_held_is_behind(struct litepcie_way *way);
 u64 litepcie_held_position(const struct litepcie_way *way);

@@ -5,10 +5,10 @@
  *
  * Charges the memory of rings to a process and its user, and enforces the user's limit.
  *
- * Memory that cannot be swapped is charged as io_uring and RDMA charge theirs.  The process shows
- * it as VmPin.  All processes of a user that have no CAP_IPC_LOCK together stay within
- * RLIMIT_MEMLOCK.  The user is charged as long as the memory exists, so a process cannot evade the
- * limit by passing its descriptors on and exiting.
+ * Rings cannot be swapped, so their memory is charged as io_uring and RDMA charge theirs.
+ * /proc/PID/status shows it as VmPin of the process.  All processes of a user that have no
+ * CAP_IPC_LOCK together stay within RLIMIT_MEMLOCK.  The user is charged as long as the memory
+ * exists, so a process cannot evade the limit by passing its descriptors on and exiting.
  */
 
 #define pr_fmt(fmt)	KBUILD_MODNAME ": " fmt

@@ -20,13 +20,13 @@ struct user_struct;
  * are 0, the ring is charged to nobody.
  */
 struct litepcie_charge {
-	/* process that the ring's @pages pages are charged to, in its pinned_vm; NULL: none */
+	/* process whose pinned_vm includes the ring's @pages pages; NULL: none */
 	struct mm_struct		*mm;
-	/* user that the ring's @pages pages are charged to, in its locked_vm; NULL: none */
+	/* user whose locked_vm includes the ring's @pages pages; NULL: none */
 	struct user_struct		*user;
 	/*
-	 * allowance (charge.c) that the ring has taken, which makes it free of charge, so @mm and
-	 * @user are NULL; or NULL
+	 * allowance (charge.c) that the ring has taken, or NULL.  A ring that has an allowance is
+	 * free of charge, so @mm and @user are NULL.
 	 */
 	struct litepcie_allowance	*allowance;
 	unsigned long			pages;

@@ -3,11 +3,12 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Starts and stops one direction of a channel.  owner.c has the direction's ownership and its
- * ring.  progress.c counts the buffers that the card has finished.
+ * Starts and stops one direction of a channel.  owner.c has the direction's ownership and its ring.
+ * progress.c counts the buffers that the card has finished.
  *
  * In LitePCIe's loop the card goes round a table with a descriptor for each buffer, until the
- * driver stops the direction.  In a held run (held.c) each descriptor runs once.
+ * driver stops the direction.  In a held run (held.c) and in a stream (file/stream.c) each
+ * descriptor runs once.
  */
 
 #include <linux/iopoll.h>
@@ -19,7 +20,7 @@
 #define WATCH_INTERVAL		HZ
 #define IDLE_POLL_US		10
 #define IDLE_TIMEOUT_US		(40 * LITEPCIE_LONGEST_READ_US)
-/* period in us of the driver's timer while data flows in a run by read() or write() */
+/* period in us of the driver's timer in a run by read() or write() whose ring has interrupt mode */
 #define STREAM_INTERVAL_US	100
 
 const char *litepcie_way_name(const struct litepcie_way *way)
@@ -41,10 +42,11 @@ static u32 way_read(struct litepcie_way *way, unsigned int reg)
 
 /*
  * Switch bus mastering off for the whole card, since a part of it that does not stop could write to
- * its ring for ever.  @cause is the (first) interrupt cause of that part: a direction, the capture
- * or a virtio device.  Posted writes that the card has sent arrive before its completion of this
- * configuration access.  So once this function returns, the card writes to no memory.  The card's
- * other parts cannot finish their requests, either, so as a rule only a reset of the card helps.
+ * host memory for ever.  @cause is the (first) interrupt cause of that part: a direction, the
+ * capture or a virtio device.  Posted writes that the card has sent arrive before its completion of
+ * this configuration access.  So once this function returns, the card writes to no memory.  The
+ * card's other parts cannot finish their requests, either, so as a rule only a reset of the card
+ * helps.
  */
 void litepcie_master_off(struct litepcie *card, u32 cause)
 {
@@ -70,9 +72,9 @@ void litepcie_master_on(struct litepcie *card, u32 cause)
 }
 
 /*
- * h2c: returns true if the user's logic has taken all data that the card has fetched.  If it has
- * not, a stop would drop the rest of the data.  A card without this information is assumed to have
- * no such data, and a lost card has none to lose.
+ * h2c: returns true if the user's logic has taken all data that the card has fetched.  If the logic
+ * has not, a stop would drop the rest of the data.  A card without this information is assumed to
+ * have no such data, and a lost card has none to lose.
  */
 bool litepcie_dma_taken(struct litepcie_way *way)
 {
@@ -87,9 +89,10 @@ bool litepcie_dma_taken(struct litepcie_way *way)
 }
 
 /*
- * LitePCIe's h2c engine says that it is idle once it has requested all data.  Completions that come
- * after a restart would be taken for data of the next run, which may be another file's.  So wait
- * until all completions have come: so many register reads take longer than any read by the card.
+ * LitePCIe's h2c engine says that it is idle once it has requested all data from host memory.  A
+ * completion that comes after a restart would be taken for data of the next run, which may be
+ * another file's.  So wait until all completions have come: LITEPCIE_SETTLE_READS register reads,
+ * one after the other, take longer than the engine's last reads.
  */
 static void let_reads_settle(struct litepcie_way *way)
 {
@@ -224,7 +227,10 @@ static void show_run(struct litepcie_way *way)
 
 	status->position = 0;
 	status->advanced = 0;
-	/* A program that reads the count 0 here reads no value of an earlier run after that. */
+	/*
+	 * A program that reads 0 in @buffers sees no @position or @advanced of an earlier run after
+	 * that.
+	 */
 	smp_store_release(&status->buffers, 0);
 	status->error = way->error;
 	/* A program that sees in the status page that a run has ended also sees @error. */
@@ -294,12 +300,19 @@ int litepcie_dma_stop(struct litepcie_way *way)
 	return err;
 }
 
-/* Except for a loop: apply the owner's PACKETS settings, and start status line and records. */
+/*
+ * Set way->ends for the run.  In a held run or a stream these are the owner's settings of
+ * LITEPCIE_IOCTL_PACKETS.  If the driver can use status lines and records, they are switched on,
+ * too.  In LitePCIe's loop there are no packets, and neither status lines nor records are used.
+ */
 static void begin_notices(struct litepcie_way *way, u32 run)
 {
 	struct litepcie_ends ends = way->owner->ends[way->id];
 
-	/* No flush time: with packets off a c2h buffer of a held run ends only when it is full. */
+	/*
+	 * In a held run with packets off a c2h buffer ends only when it is full, so no flush time
+	 * is set.
+	 */
 	if (run != LITEPCIE_RUN_STREAM && !ends.packets)
 		ends.flush_us = 0;
 	if (run == LITEPCIE_RUN_LOOP)
@@ -323,7 +336,7 @@ static int start_locked(struct litepcie_way *way, u32 run)
 	err = litepcie_owner_ring(way);
 	if (!err)
 		err = litepcie_dma_halt(way);
-	/* If another part of the card did not stop, bus mastering is off. */
+	/* If another part of the card did not stop, bus mastering is off, so no run can start. */
 	if (!err && READ_ONCE(litepcie_of(way)->unquiet))
 		err = -EIO;
 	if (!err && run == LITEPCIE_RUN_LOOP)
@@ -345,8 +358,9 @@ static int start_locked(struct litepcie_way *way, u32 run)
  * Start a run of kind @run for @file, which becomes the owner if the direction has none.  If the
  * direction already runs as this kind, the call does nothing.  For LITEPCIE_RUN_LOOP any file may
  * make such a call, not only the owner.  Returns -EBUSY if another file owns the direction or a run
- * of another kind is under way.  After an error, a held run or a stream starts only once
- * litepcie_dma_end() has cleared the error.  Other errors are those of start_locked().
+ * of another kind is under way.  After a run of the owner has failed, the start of a held run or a
+ * stream fails with that run's error.  litepcie_dma_end(), a loop or a release of the direction
+ * clears the error.  Other errors are those of start_locked().
  */
 int litepcie_dma_start(struct litepcie_way *way, struct litepcie_file *file, u32 run)
 {

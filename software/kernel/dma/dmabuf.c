@@ -21,8 +21,8 @@
 LITEPCIE_IMPORT_DMA_BUF;
 
 /*
- * Make a scatter table of the ring's pages, with as few segments as @dev, the importing device, can
- * take.
+ * Make a scatter table of the ring's pages for @dev, the importing device.  A segment is as large
+ * as a chunk of the ring, or smaller if @dev takes only smaller segments.
  */
 static int make_table(struct sg_table *table, struct litepcie_ring *ring, struct device *dev)
 {
@@ -128,7 +128,7 @@ static const struct dma_buf_ops dmabuf_ops = {
 /*
  * LITEPCIE_IOCTL_EXPORT: make a dma-buf of the ring that @file has in this direction.  The caller
  * is between litepcie_enter() and litepcie_exit().  Errors, beside those of
- * litepcie_owner_ring_of():
+ * litepcie_owner_ring_of() and dma_buf_export():
  *   -EINVAL		@fd_flags has an unknown flag
  *   -EADDRINUSE	the ring lies in the process's own memory
  *   -EOPNOTSUPP	the ring needs dma_sync_*(), which other devices would not call

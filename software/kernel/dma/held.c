@@ -82,8 +82,8 @@ static int read_line(struct litepcie_way *way)
 /*
  * Bring the counts of a held run up to date.  Returns 1 if hw_count has grown, 0 if not, or -EIO if
  * the card's answer cannot be true, so that the card may have gone.  If the card counts descriptors
- * that it was never handed, the run ends with that error.  An answer of all ones does not end the
- * run: a read that the root port has given up returns it, too.
+ * that it was never handed, the run fails with -EIO.  An answer of all ones does not end the run: a
+ * read that the root port has given up returns it, too.
  */
 int litepcie_held_update(struct litepcie_way *way)
 {
@@ -96,7 +96,10 @@ int litepcie_held_update(struct litepcie_way *way)
 	if (way->reports)
 		return read_line(way);
 	count = readl(status);
-	/* Either the root port has given up the read, or 2^32 - 1 is the count: read again. */
+	/*
+	 * All ones may be the count, or the answer for a read that the root port has given up, or
+	 * that of a card that has gone.  If the card answers, read the count again.
+	 */
 	if (unlikely(count == ~0u)) {
 		if (!litepcie_answers(litepcie_of(way)))
 			return -EIO;
@@ -118,7 +121,10 @@ int litepcie_held_update(struct litepcie_way *way)
 	WRITE_ONCE(way->hw_count, done);
 	trace_litepcie_progress(way, way->hw_count, way->sw_count);
 	way->status->position = cpu_to_le64(end_of(way, done));
-	/* Programs poll @buffers: c2h data must be visible to them before the new count is. */
+	/*
+	 * Programs poll @buffers of the status page: they must not see a new count before the c2h
+	 * data.
+	 */
 	smp_store_release(&way->status->buffers, cpu_to_le64(done));
 	return 1;
 }

@@ -3,11 +3,13 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Sets the card's own interrupt moderation, for LitePCIe's loop (LITEPCIE_RUN_LOOP).
+ * Sets the card's own interrupt moderation, for LitePCIe's loop (LITEPCIE_RUN_LOOP) in interrupt
+ * mode.
  *
- * The card keeps back an interrupt that comes within moderation_us of the last one.  It sends the
- * interrupt at once if a quarter of the ring is ready (half of a ring with LITEPCIE_RING_INDEXED),
- * since the program must be done with these buffers before the card uses them again.
+ * The card keeps back an interrupt that comes within moderation_us of the last one, until that time
+ * is over.  It sends the interrupt earlier if so many interrupts wait that a quarter of the ring is
+ * ready (half of a ring with LITEPCIE_RING_INDEXED), since the program must be done with these
+ * buffers before the card uses them again.
  */
 
 #include <linux/module.h>

@@ -7,9 +7,10 @@
  * direction, in the channel's status page, and a record for each c2h buffer that has ended.
  *
  * The pages of the notices have struct pages and reference counts, so user mappings may outlive the
- * card.  The driver reads the card's registers instead of using notices in LitePCIe's loop, and if
- * it cannot use them: there is no usable block RECORDS, memory or frequency of the card's clock,
- * the card's writes would need dma_sync_*(), or the processor is big-endian.
+ * card.  In LitePCIe's loop the driver reads the card's registers instead of using notices.  In
+ * other runs it does so, too, if it cannot use notices, for one of these reasons: the capability
+ * table has no usable block RECORDS or no clock frequency, memory or DMA addresses are lacking, the
+ * card's writes would need dma_sync_*(), or the processor is big-endian.
  */
 
 #include <linux/log2.h>
@@ -70,7 +71,10 @@ static void map_pages(struct litepcie_chan *chan)
 		unmap_page(dev, PAGE_SIZE, notices->status_dma);
 		return;
 	}
-	/* The card ORs base and offset of a record: the ring must be aligned to its own size. */
+	/*
+	 * The card computes a record's address as the OR of the ring's base and an offset, so the
+	 * ring must be aligned to its own size.
+	 */
 	notices->able = !litepcie_needs_sync(dev, notices->status_dma) &&
 			!litepcie_needs_sync(dev, notices->records_dma) &&
 			IS_ALIGNED(notices->records_dma, mapped_bytes(notices));
@@ -80,8 +84,8 @@ static void map_pages(struct litepcie_chan *chan)
 }
 
 /*
- * Unmap the pages of status lines and records from the card, which makes no request any more.
- * After this call the card is not told to write status lines or records again.
+ * Unmap the pages of status lines and records from the card, which makes no request any more.  The
+ * caller makes sure that no run starts after this call, since its status line would need the pages.
  */
 void litepcie_notices_unmap(struct litepcie_chan *chan)
 {
@@ -101,8 +105,9 @@ void litepcie_notices_free(struct litepcie_chan *chan)
 }
 
 /*
- * Returns true if the driver knows the block RECORDS, if its registers lie within the block, and if
- * the card's ring can have @entries records: at least one for each descriptor of the card's table.
+ * Returns true if the driver can use the block RECORDS: the driver knows its version, its registers
+ * lie within the block, and it allows a ring of @entries records.  @entries is at least the number
+ * of descriptors in the card's table.
  */
 static bool is_usable(const struct litepcie_block *block, u32 entries)
 {
@@ -115,7 +120,10 @@ static bool is_usable(const struct litepcie_block *block, u32 entries)
 	return entries <= litepcie_parameter(block, LITEPCIE_RECORDS_MOST_ENTRIES);
 }
 
-/* Set up status lines and records of channel @index, which is stopped.  The DMA mask is set. */
+/*
+ * Set up status lines and records of channel @index, which is stopped.  The DMA mask must be set
+ * before this call.
+ */
 void litepcie_notices_init(struct litepcie_chan *chan, unsigned int index)
 {
 	struct litepcie_notices *notices = &chan->notices;
@@ -148,9 +156,10 @@ void litepcie_notices_init(struct litepcie_chan *chan, unsigned int index)
 /* Status lines and records of one run ------------------------------------- */
 
 /*
- * Change bits of the notices' control register, which has bits of both directions.  The field
- * notices->control keeps a copy of the register.  @live says that the register can be reached.  If
- * not, litepcie_notices_off() writes the register when the card is back.
+ * Change bits of the register `control` of the block RECORDS, which has bits of both directions.
+ * The field notices->control keeps a copy of the register.  @live says that the register can be
+ * reached.  If @live is false, litepcie_notices_off() writes the register when the card has come
+ * back.
  */
 static void set_control(struct litepcie_notices *notices, u32 clear, u32 set, bool live)
 {
@@ -174,7 +183,7 @@ static void clear_line(struct litepcie_way *way)
 	status->position = 0;
 	status->errors = 0;
 	status->time = 0;
-	/* A program that reads the count 0 here reads no value of an earlier run after that. */
+	/* A program that reads 0 in @buffers sees no other value of an earlier run after that. */
 	smp_store_release(&status->buffers, 0);
 }
 

@@ -8,8 +8,9 @@
  * A direction belongs to one open file, or to none.  Each ring belongs to one open file: other
  * files cannot reach the ring, and their data is never in it.  A file that has not set up a ring
  * gets one of LITEPCIE_GEOMETRY_DEFAULT, called its own ring.  The own ring is made when it is
- * first needed and kept until the file is closed.  A ring is mapped for the card only while its
- * file owns the direction.
+ * first needed.  It is kept until the file is closed or sets up another ring.  A ring is mapped for
+ * the card only while its file owns the direction, with one exception: if the file is closed while
+ * the card cannot be stopped, its ring stays mapped until litepcie_owner_drop_orphan().
  */
 
 #include "card.h"
@@ -212,8 +213,8 @@ void litepcie_owner_set(struct litepcie_way *way, struct litepcie_file *file)
 /*
  * Take the direction from its owner.  Data that was written to the ring but not sent is dropped.
  * @live says that the direction is known to have stopped, so its ring is dropped.  If @live is
- * false, the card may still write to a ring that is mapped for it.  So the direction keeps that
- * ring until litepcie_owner_drop_orphan().
+ * false, the card may still access a ring that is mapped for it.  So the direction keeps that ring
+ * until litepcie_owner_drop_orphan().
  */
 void litepcie_owner_forget(struct litepcie_way *way, bool live)
 {
@@ -238,8 +239,8 @@ void litepcie_owner_forget(struct litepcie_way *way, bool live)
 }
 
 /*
- * Drop a ring whose owner was closed while the card could not be used, and unpin its memory.  The
- * caller has made sure that the card makes no request.
+ * Drop the ring of a direction without owner: the owner's file was closed while the card could not
+ * be used.  The caller has made sure that the card makes no request.
  */
 void litepcie_owner_drop_orphan(struct litepcie_way *way)
 {

@@ -30,9 +30,9 @@
 
 /*
  * Ask the card how many buffers it has finished.  Returns 1 if there are more than at the last
- * call, 0 if not, or -EIO if the answer cannot be true, so that the card may have gone.  After -EIO
- * the caller drops wait.lock and then calls litepcie_check_lost(), which takes this lock to wake
- * the waiting threads.
+ * call, 0 if not, or -EIO if the answer cannot be true, so that the card may have gone.  In a held
+ * run or a stream descriptors are counted.  After -EIO the caller drops wait.lock and then calls
+ * litepcie_check_lost(), which takes wait.lock to wake the waiting threads.
  */
 static __always_inline int update_locked(struct litepcie_way *way)
 {
@@ -51,7 +51,10 @@ static __always_inline int update_locked(struct litepcie_way *way)
 	way->position = position;
 	trace_litepcie_progress(way, done, way->sw_count);
 	way->status->position = cpu_to_le64(done * way->ring->geometry.size);
-	/* Programs poll @buffers: c2h data must be visible to them before the new count is. */
+	/*
+	 * Programs poll @buffers of the status page: they must not see a new count before the c2h
+	 * data.
+	 */
 	smp_store_release(&way->status->buffers, cpu_to_le64(done));
 	return position != before;
 }
@@ -105,7 +108,11 @@ bool litepcie_dma_progress(struct litepcie_way *way)
 	spin_unlock_irqrestore(&way->wait.lock, flags);
 	if (unlikely(news < 0))
 		litepcie_check_lost(litepcie_of(way));
-	/* After an answer that cannot be true a held run fails, but LitePCIe's loop goes on. */
+	/*
+	 * way->error is set if the card counts descriptors of a held run or a stream that it was
+	 * never handed.  After other impossible answers, and always in LitePCIe's loop, the run
+	 * goes on.
+	 */
 	return news > 0 || (news < 0 && READ_ONCE(way->error));
 }
 

@@ -15,8 +15,9 @@
 #include "ring.h"
 
 /*
- * Bytes of the chunks (contiguous parts of a ring) that are tried first.  Large chunks need fewer
- * entries in an IOMMU.  2 MiB is the size of a huge page.
+ * Size in bytes of the chunks (contiguous parts of a ring) that are tried first, unless a buffer is
+ * larger or the whole ring is smaller.  Large chunks need fewer entries in an IOMMU.  2 MiB is the
+ * size of a huge page on x86.
  */
 #define CHUNK_BYTES_WANTED	SZ_2M
 
@@ -289,7 +290,9 @@ struct litepcie_ring *litepcie_ring_wrap(struct device *dev, enum dma_data_direc
 			ring = wrap_in_chunks(dev, direction, geometry, memory, order);
 	if (!ring)
 		return ERR_PTR(-ENOMEM);
-	/* A process cannot call dma_sync_*(), so it would not see the card's data in this ring. */
+	/*
+	 * A process cannot call dma_sync_*(), so process and card would not see each other's data.
+	 */
 	if (ring->needs_sync) {
 		dev_dbg(dev, "the card does not reach all memory by itself: use the driver's own ring\n");
 		litepcie_ring_unmap(ring);

@@ -25,15 +25,16 @@
 
 /*
  * The geometry of a ring: number and size of its buffers, and how the driver learns of progress.
- * Unless the program asks for another geometry, a ring has that of LitePCIe: 256 buffers of 8 KiB.
+ * Unless the program asks for another geometry, a direction's ring has that of LitePCIe: 256
+ * buffers of 8 KiB.
  */
 struct litepcie_geometry {
 	u32	size;		/* bytes of a buffer: a power of two */
 	u32	count;
 	u32	per_interrupt;	/* number of buffers from one interrupt of the card to the next */
-	u32	mode;		/* LITEPCIE_MODE_ */
+	u32	mode;		/* how the driver learns of progress: a LITEPCIE_MODE_ value */
 	u32	interval_us;	/* period of the timer in adaptive and poll mode; else 0 */
-	u32	flags;		/* LITEPCIE_RING_ */
+	u32	flags;		/* flags that the program has set: LITEPCIE_RING_INDEXED or 0 */
 };
 
 #define LITEPCIE_GEOMETRY_DEFAULT \
@@ -50,9 +51,12 @@ struct litepcie_chunk {
 struct litepcie_ring {
 	struct kref			kref;
 	struct litepcie_geometry	geometry;
-	/* protects @dev; dma_sync_*() is called with it held, so never for an unmapped ring */
+	/*
+	 * lock: protects @dev.  dma_sync_*() is called with the lock held and only if @dev is set,
+	 * so never for an unmapped ring.
+	 */
 	spinlock_t			lock;
-	struct device			*dev;	/* NULL: the ring is not mapped for the card */
+	struct device			*dev;	/* device that the ring is mapped for, or NULL */
 	enum dma_data_direction		direction;
 	/* dma_sync_*() is needed before and after the card's DMA: see litepcie_needs_sync() */
 	bool				needs_sync;

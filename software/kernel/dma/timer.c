@@ -18,8 +18,8 @@ static ktime_t interval(const struct litepcie_way *way)
 }
 
 /*
- * Enable the interrupt cause, unless the direction has stopped.  The stop has disabled the cause,
- * and nothing would disable it again if it were enabled now.
+ * Enable the interrupt cause, unless the direction has stopped.  litepcie_timer_stop() disables the
+ * cause, and after that nothing would disable it again if it were enabled.
  */
 static void cause_on(struct litepcie_way *way)
 {
@@ -58,9 +58,10 @@ static enum hrtimer_restart poll_card(struct hrtimer *timer)
 	if (!news && READ_ONCE(way->mode) == LITEPCIE_MODE_ADAPTIVE) {
 		cause_on(way);
 		/*
-		 * Progress that the card made before its interrupt cause was enabled raises no
-		 * interrupt, so ask the card again.  If the card writes a status line, that write
-		 * may still be under way.  So the card's register is compared with the line.
+		 * Progress that the card made before the direction's interrupt cause was enabled
+		 * raises no interrupt, so ask the card again.  If the card reports its progress by
+		 * a status line, the write of that line may still be under way.  So
+		 * litepcie_held_is_behind() compares the card's register with the driver's count.
 		 */
 		behind = way->reports && litepcie_held_is_behind(way);
 		news = litepcie_dma_progress(way);
@@ -80,8 +81,8 @@ void litepcie_timer_init(struct litepcie_way *way)
 }
 
 /*
- * Switch on the interrupt cause or the timer for a run that begins.  Called after way->run has been
- * set and before the DMA engine is enabled.
+ * Set the card's interrupt moderation for a run that begins, and switch on the interrupt cause, or
+ * in poll mode the timer.  Called after way->run has been set and before the DMA engine is enabled.
  */
 void litepcie_timer_start(struct litepcie_way *way)
 {
@@ -99,7 +100,10 @@ void litepcie_timer_stop(struct litepcie_way *way)
 	litepcie_cause_enable(litepcie_of(way), way->cause, false);
 }
 
-/* In adaptive mode: the timer takes over, before the interrupt handler asks for progress. */
+/*
+ * Called by the interrupt handler in adaptive mode, before it asks the card for progress: disable
+ * the interrupt cause and start the timer.
+ */
 void litepcie_timer_interrupt(struct litepcie_way *way)
 {
 	unsigned long flags;

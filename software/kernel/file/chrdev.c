@@ -34,7 +34,7 @@ static void free_file(struct litepcie_file *file)
 
 /*
  * open(): the file owns no direction yet.  Returns -ENOMEM, -ENODEV if the card has gone or no
- * longer answers, or -EIO while the card is reset or asleep.
+ * longer answers, or -EIO while the card is being reset, sleeps or is shut down.
  */
 static int litepcie_open(struct inode *inode, struct file *filp)
 {
@@ -150,8 +150,9 @@ static __always_inline bool is_ready(struct litepcie_way *way, const struct lite
 }
 
 /*
- * Returns what poll() reports for one direction.  The function takes no lock: code that changes a
- * field which this function reads calls litepcie_dma_news() afterwards.
+ * Returns what poll() reports for one direction.  The function takes wait.lock for a stream, and
+ * otherwise no lock.  A thread that sleeps in poll() is woken by tell_pollers() when the direction
+ * makes progress, fails, stops or loses its owner, and by card.c when the card's state changes.
  */
 static __always_inline __poll_t poll_way(struct litepcie_file *file, u32 id)
 {
@@ -263,8 +264,9 @@ static void way_init(struct litepcie_chan *chan, u32 id)
 	mutex_init(&way->mutex);
 	init_waitqueue_head(&way->wait);
 	/*
-	 * poll() and write() use way->margin even before the direction has a ring.  The first ring
-	 * has LITEPCIE_GEOMETRY_DEFAULT as a rule, so the margin begins with half of its buffers.
+	 * poll() uses way->margin even before the direction has a ring.  The first ring has
+	 * LITEPCIE_GEOMETRY_DEFAULT as a rule, so the margin begins with half of the buffers of
+	 * such a ring.
 	 */
 	way->margin = LITEPCIE_GEOMETRY_DEFAULT.count / 2;
 	litepcie_dma_init(way);

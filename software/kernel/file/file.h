@@ -6,9 +6,10 @@
  * Declares an open file of a channel's device node, and the functions of its system calls.
  *
  * Several threads may make calls of one file at the same time, and the fields below say what
- * protects them.  A file owns no direction by itself: dma/owner.c says which file has one.  The
- * functions return 0 or a count, or -errno.  None of them waits for the card without an end, except
- * for read(), write() and fsync() without O_NONBLOCK, which a signal ends.
+ * protects them.  An open file does not own a direction at first: dma/owner.c makes a file the
+ * owner of one.  The functions return 0 or a count, or -errno.  Only fsync(), and read() and
+ * write() without O_NONBLOCK, may wait for the card without a time limit, and a signal ends these
+ * waits.
  */
 #ifndef LITEPCIE_FILE_H
 #define LITEPCIE_FILE_H
@@ -27,7 +28,7 @@ struct litepcie_file {
 	struct list_head	node;		/* this file's entry in the list card->files */
 	/*
 	 * the file's index page, in which the program writes how many buffers it is done with; all
-	 * mappings of this file share it
+	 * mappings of the page by this file show the same page
 	 */
 	struct litepcie_index	*index;
 	/*
@@ -47,7 +48,10 @@ static inline struct litepcie_way *litepcie_find_way(struct litepcie_file *file,
 	return &file->chan->way[array_index_nospec(id, LITEPCIE_WAYS)];
 }
 
-/* Bits 40 to 63 of an mmap() offset of the device node are a value of enum litepcie_region. */
+/*
+ * Bits 40 to 63 of an mmap() offset of the device node hold the region, which is a value of enum
+ * litepcie_region, or LITEPCIE_REGION_BAR + n for BAR n.
+ */
 #define LITEPCIE_MMAP_SHIFT	40
 enum litepcie_region {
 	/* LitePCIe's region: both rings, at the offsets that LITEPCIE_IOCTL_MMAP_DMA_INFO gives */
@@ -71,8 +75,9 @@ int litepcie_chan_add(struct litepcie_chan *chan);
 void litepcie_chan_del(struct litepcie_chan *chan);
 
 /*
- * Functions of setup.c: each implements the ioctl() call of its name, on a copy of the program's
- * argument, and returns 0 or -errno.  The table `calls` in ioctl.c says which of them need
+ * Functions of setup.c.  Each implements one ioctl() call: RING_SETUP, RING_MEMORY, RING_INFO,
+ * EVENT, PACKETS and FEATURES, in this order.  @argument is a copy of the program's argument.  The
+ * functions return 0 or -errno.  The table `calls` in ioctl.c says which of them need
  * litepcie_enter().
  */
 int litepcie_setup_ring(struct litepcie_file *file, void *argument);

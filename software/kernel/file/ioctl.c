@@ -25,8 +25,9 @@
 
 /*
  * Write a register of BAR0.  A register with LITEPCIE_RIGHT_STEER acts on the data of the DMA.  The
- * pattern block has this register, and lies between the user slot and the DMA of channel 0.  So a
- * write must not change what happens to a direction of channel 0 that another file owns.
+ * only one is the register `control` of the pattern block, which lies between the user slot and the
+ * DMA of channel 0.  So a write must not change what happens to a direction of channel 0 that
+ * another file owns.
  */
 static int write_register(struct litepcie_file *file, u32 addr, u32 value,
 			  enum litepcie_right right)

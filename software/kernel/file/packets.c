@@ -5,8 +5,8 @@
  *
  * Implements packets in a stream (LITEPCIE_IOCTL_PACKETS), and uses the records of c2h buffers.
  *
- * h2c: each write() is one packet.  The call waits until the ring has room for all of the packet,
- * and then sends all of it or nothing.
+ * h2c with packets on: each write() is one packet.  The call waits until the ring has room for all
+ * of the packet, and copies all of it before the card gets the first part.
  *
  * c2h: a record, which the card writes to host memory, says where a buffer has ended and why.
  * read() needs the record with packets off, too: a buffer may end early by the flush time, and its

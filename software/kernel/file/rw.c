@@ -4,14 +4,15 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Implements read() and write().  In LitePCIe's loop (LITEPCIE_RUN_LOOP) these calls copy whole
- * buffers, by the code of this file.  In all other cases they move a stream of bytes (transfer.c).
+ * buffers, by the code of this file.  Otherwise they move a stream of bytes (transfer.c), or fail
+ * with -EBUSY during a held run.
  *
  * In LitePCIe's loop the card goes round its ring and does not wait for software.  Buffers for
  * which software is too late are lost, and counted in way->lost.  c2h: buffers that are more than
  * half a ring old are skipped, since the card may overwrite them while they are read.  The driver's
- * count is that of the last interrupt, so the card is asked again after each copy, and a copy that
- * the card may have overwritten is not returned.  h2c: if the card has already sent a buffer, data
- * written to it now would never leave, so the data is dropped.
+ * count of finished buffers may be as old as the last interrupt.  So the card is asked again after
+ * each copy, and a copy that the card may have overwritten is not returned.  h2c: if the card has
+ * already sent a buffer, data written to it now would never leave, so the data is dropped.
  *
  * A call belongs to the loop in which it began, and fails once that loop has ended: a buffer of a
  * later run is the card's, or another call's.
@@ -27,9 +28,11 @@
 struct run {
 	struct litepcie_way	*way;
 	struct litepcie_file	*file;
-	unsigned int		generation;	/* of @way; another one: the loop has ended */
-	struct litepcie_ring	*ring;	/* the call holds a reference while it copies */
-	u64			lost;	/* buffers that the card overtook in this call */
+	/* way->generation of the loop; it differs once the loop is over */
+	unsigned int		generation;
+	/* ring of the loop; the call holds a reference to it while it copies */
+	struct litepcie_ring	*ring;
+	u64			lost;	/* buffers for which this call was too late */
 };
 
 static bool nonblocking(const struct kiocb *iocb)
@@ -65,8 +68,8 @@ static bool run_begin(struct run *run, struct litepcie_way *way, struct litepcie
 }
 
 /*
- * Returns 0 while the loop of the call runs for the call's file.  Otherwise returns the error of
- * the call: what the ring holds then may be another run's.
+ * Returns 0 while the loop of the call runs for the call's file.  Otherwise returns the error with
+ * which the call must fail, since the data in the ring may be another run's.
  */
 static int run_error(const struct run *run)
 {
@@ -150,7 +153,7 @@ static u32 buffer_of(const struct run *run, s64 count)
 
 /*
  * c2h: get the index of the next buffer to read, and the number of buffers that are ready.  Returns
- * false if there is none.
+ * false if no buffer is ready or the loop has ended.
  */
 static bool next_data(struct run *run, u32 *buffer, size_t *buffers)
 {
@@ -202,7 +205,8 @@ static void done_with(struct run *run, u32 buffers)
 
 /*
  * c2h: ask the card how far it is.  Returns true if it had not begun to overwrite the buffer that
- * was copied first: hw_count is at least one less than the number of buffers that it has written.
+ * was copied first, whose number is sw_count.  The card has filled hw_count + 1 buffers and fills
+ * the next one.  That one must not lie where buffer sw_count lies, one ring earlier.
  */
 static bool copy_is_whole(struct run *run)
 {
@@ -217,7 +221,10 @@ static bool copy_is_whole(struct run *run)
 	return whole;
 }
 
-/* Copy @buffers of the ring, from @buffer on.  Returns the bytes, fewer if @to has a bad address. */
+/*
+ * Copy @buffers buffers of the ring, from index @buffer on.  Returns the number of bytes copied,
+ * which is less if @to has a bad address.
+ */
 static size_t copy_buffers(struct litepcie_ring *ring, u32 buffer, size_t buffers,
 			   struct iov_iter *to)
 {
@@ -233,9 +240,9 @@ static size_t copy_buffers(struct litepcie_ring *ring, u32 buffer, size_t buffer
 }
 
 /*
- * Copy the buffers that are ready.  The card is asked after each sixteenth of the ring.  If it has
- * overwritten a copy, next_data() counts the buffers that are lost, and one buffer that the card
- * reaches later is copied.
+ * Copy the buffers that are ready.  The card is asked after each copy of at most a sixteenth of the
+ * ring and one buffer.  If the card may have overwritten a copy, the copy is dropped, next_data()
+ * skips and counts the buffers that are lost, and from then on one buffer is copied at a time.
  */
 static ssize_t read_buffers(struct run *run, struct iov_iter *to)
 {

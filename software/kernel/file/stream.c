@@ -13,8 +13,9 @@
  * buffer early, the rest of it is skipped.
  *
  * h2c: of the bytes that were written, the card gets whole beats (of LITEPCIE_BEAT_BYTES bytes
- * each).  An incomplete beat waits for more data, so the user's logic does not see how the data was
- * divided into write() calls.  sync.c has the code that sends an incomplete beat.
+ * each).  With packets off, an incomplete beat waits for more data, so the user's logic does not
+ * see how the data was divided into write() calls.  sync.c has the code that sends an incomplete
+ * beat.
  */
 
 #include <linux/math64.h>
@@ -36,8 +37,9 @@ u32 litepcie_stream_place(const struct litepcie_run *run, u64 at, u32 *offset)
 /* How many bytes of a stream can be copied now ---------------------------- */
 
 /*
- * Returns how many bytes of the ring the program may read (c2h) or write (h2c).  Returns 0 if the
- * direction runs no stream, or (h2c) if the card's table is full.
+ * Returns how many bytes of the ring the program may read (c2h) or write (h2c).  A c2h buffer that
+ * the card has ended early counts with all of its bytes.  Returns 0 if the direction runs no
+ * stream, or (h2c) if the card's table is full.
  */
 static u64 ready_bytes(struct litepcie_way *way)
 {
@@ -51,7 +53,7 @@ static u64 ready_bytes(struct litepcie_way *way)
 		return position - way->stream.at;
 	if (way->held.advanced - way->hw_count >= way->depth)
 		return 0;
-	/* Data that is written after an incomplete beat begins with the next beat. */
+	/* After an incomplete beat that was sent, data goes on with the next beat. */
 	position = round_up(position, LITEPCIE_BEAT_BYTES);
 	return litepcie_ring_bytes(way->ring) - (way->stream.at - position);
 }
@@ -110,8 +112,9 @@ u64 litepcie_stream_bytes(const struct litepcie_run *run)
 }
 
 /*
- * Add @bytes to the count of bytes that the program has read or written in this run.  For a packet
- * that is not sent, write() passes a negative number and so takes the packet's bytes back.
+ * Add @bytes to stream.at, the count of bytes that the program has read, written or skipped in this
+ * run.  For a packet that is not sent, write() passes a negative number and so takes the packet's
+ * bytes back.
  */
 void litepcie_stream_move(const struct litepcie_run *run, s64 bytes)
 {
@@ -173,9 +176,10 @@ static void give_back(struct litepcie_way *way)
 }
 
 /*
- * h2c: hand over the bytes that were written, up to the end of their buffer, as one descriptor.
- * With @all the descriptor includes an incomplete last beat, which ends a packet.  The caller has
- * made sure that the card's table has room.
+ * h2c: hand over to the card the bytes that were written and not handed over yet, up to the end of
+ * the buffer in which they begin, as one descriptor.  With @all the descriptor includes an
+ * incomplete last beat, which ends a packet.  The caller has made sure that the card's table has
+ * room.
  */
 static void send_part(struct litepcie_way *way, bool all)
 {
@@ -203,9 +207,9 @@ static void send_part(struct litepcie_way *way, bool all)
 }
 
 /*
- * Hand buffers over to the card: c2h those that were read, h2c the written bytes of one buffer.
- * @all includes an incomplete beat of h2c.  Returns -ECANCELED if the run is over, or the error of
- * litepcie_enter().  The caller holds way->io.  Takes way->mutex.
+ * c2h: hand over to the card the buffers that were read to their end.  h2c: hand over the written
+ * bytes of one buffer, and with @all also an incomplete last beat.  Returns -ECANCELED if the run
+ * is over, or the error of litepcie_enter().  The caller holds way->io.  Takes way->mutex.
  */
 int litepcie_stream_hand_over(const struct litepcie_run *run, bool all)
 {
@@ -272,7 +276,7 @@ int litepcie_stream_begin(struct litepcie_run *run, struct litepcie_way *way,
 	return err;
 }
 
-/* Returns true if the run of this read() or write() has stopped or failed, or the card has gone. */
+/* Returns true if the run in which the call began has stopped or failed, or the card has gone. */
 bool litepcie_stream_is_over(const struct litepcie_run *run)
 {
 	struct litepcie_way *way = run->way;

@@ -12,12 +12,16 @@
 
 #include "card.h"
 
-/* State of one read() or write() in a run of the direction, which another thread may stop. */
+/*
+ * State of one read(), write(), fsync() or close() in a run of the direction.  Another thread may
+ * stop the run meanwhile.
+ */
 struct litepcie_run {
 	struct litepcie_way	*way;
-	struct litepcie_ring	*ring;	/* the call holds a reference to it */
-	unsigned int		generation;	/* of @way; another one: the run has ended */
-	struct litepcie_ends	ends;	/* of @way in this run */
+	struct litepcie_ring	*ring;	/* ring of the run; the call holds a reference to it */
+	/* way->generation of the run; it differs once the run is over */
+	unsigned int		generation;
+	struct litepcie_ends	ends;	/* packet settings of the run */
 	/*
 	 * h2c: length in bytes of the packet, which is sent once the ring has room for all of it;
 	 * 0: packets are off

@@ -3,13 +3,14 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Handles the last bytes that were written to a stream.  fsync(), the last close() and the flush
- * time send an incomplete beat, as the end of a packet.  The end of a packet says how many bytes
- * its last beat has.  Data that is written later begins a new beat.
+ * Handles the last bytes that were written to a stream.  fsync(), the last close() and the end of
+ * the flush time send an incomplete beat, as the end of a packet.  The end of a packet says how
+ * many bytes its last beat has.  Data that is written later begins a new beat.  LitePCIe's endpoint
+ * sends only whole beats.
  *
  * fsync() waits until the card has fetched all data.  The last close() stops h2c.  A stop drops
- * data that the card has fetched and the user's logic has not taken, so close() waits until the
- * logic has taken all data.
+ * data that the card has fetched and the user's logic has not taken.  So close() first waits until
+ * the logic has taken all data, but no longer than close_timeout_ms.
  */
 
 #include <linux/module.h>
@@ -56,8 +57,9 @@ void litepcie_stream_flush_later(const struct litepcie_run *run)
 }
 
 /*
- * Send an incomplete beat when the flush time is over.  If a write() or fsync() holds way->io, try
- * again one tick later instead of waiting: a write() that waits for room may hold it for long.
+ * Send an incomplete beat when the flush time is over.  If another call, such as a write(), holds
+ * way->io, try again one tick later instead of waiting: a write() that waits for room may hold the
+ * lock for long.
  */
 static void flush(struct work_struct *work)
 {
@@ -166,8 +168,8 @@ static int drain(const struct litepcie_run *run, unsigned long timeout, bool clo
 }
 
 /*
- * Returns true if reads of h2c data from host memory have failed since the last call.  The user's
- * logic has got zeros in place of such data.
+ * Returns true if reads of h2c data from host memory have failed since the last call that returned
+ * true, or since the start of the run.  The user's logic has got zeros in place of such data.
  */
 static bool has_failed(const struct litepcie_run *run)
 {
@@ -219,7 +221,8 @@ int litepcie_stream_sync(struct litepcie_file *file)
 
 /*
  * The last close(): wait, at most close_timeout_ms, until the user's logic has all data.  The calls
- * of other files do not wait for way->io meanwhile: they fail as long as this file is the owner.
+ * of other files do not wait for way->io meanwhile: as long as this file is the owner, their
+ * write() fails with -EBUSY, and their fsync() returns 0.
  */
 void litepcie_stream_close(struct litepcie_file *file)
 {

@@ -67,7 +67,9 @@ static int transfer_ready(struct litepcie_run *run, struct iov_iter *iter)
 		if (part < 0)
 			return part;
 		err = litepcie_stream_hand_over(run, false);
-		/* c2h: the program has the bytes of @part, even if the run has ended meanwhile. */
+		/*
+		 * c2h: the program has got the copied bytes, even if the run has ended meanwhile.
+		 */
 		if (!err || run->way->id == LITEPCIE_WAY_C2H)
 			run->done += part;
 	}
@@ -76,8 +78,9 @@ static int transfer_ready(struct litepcie_run *run, struct iov_iter *iter)
 
 /*
  * Returns true if a blocking call must go on.  write() goes on until it has taken all of its data.
- * read() with packets on goes on to the end of the packet.  read() with packets off returns as soon
- * as it has some data.
+ * read() with packets on goes on until its buffer is full, or to the end of a packet or of a c2h
+ * buffer that the flush time has ended.  read() with packets off returns as soon as it has some
+ * data.
  */
 static bool goes_on(const struct litepcie_run *run, const struct iov_iter *iter)
 {

@@ -7,8 +7,8 @@
  * litepcie.ko itself needs no module of virtio.
  *
  * A virtio driver cannot go on with a device that has forgotten its queues.  So the auxiliary
- * devices are removed before a reset of the card, while the card still answers, and added anew
- * after it.
+ * devices are removed before a reset of the card and added anew after it.  At a removal before a
+ * reset the card as a rule still answers, so the virtio devices are reset, too.
  */
 
 #include <linux/idr.h>
@@ -24,7 +24,7 @@
 /* longest time of a device's reset in us: the device's reads of host memory must end first */
 #define RESET_TIMEOUT_US	(40 * LITEPCIE_LONGEST_READ_US)
 
-/* the numbers N of the auxiliary devices litepcie.virtio.N of all cards */
+/* allocates the numbers N of the auxiliary devices litepcie.virtio.N, for all cards together */
 static DEFINE_IDA(numbers);
 
 /* Virtio devices in the capability table ---------------------------------- */
@@ -58,7 +58,8 @@ static u32 causes_of_channels(struct litepcie *card)
 
 /*
  * Find the card's virtio devices in the capability table, before interrupts are requested.  A
- * device whose entry is not valid is left out, and the rest of the card works without it.
+ * device is left out if its entry is not valid or another block has one of its interrupt causes.
+ * The rest of the card works without it.
  */
 void litepcie_virtio_find(struct litepcie *card)
 {
@@ -105,7 +106,10 @@ int litepcie_virtio_halt(struct litepcie *card)
 			continue;
 		cause = litepcie_parameter(block, LITEPCIE_VIRTIO_CAUSE);
 		status = card->bar0 + block->offset + VIRTIO_MMIO_STATUS;
-		/* A device that is reset already would ignore writes for some cycles. */
+		/*
+		 * A device whose status is 0 is reset already.  A write of 0 would begin another
+		 * reset, during which the device ignores writes for some cycles.
+		 */
 		if (readl(status))
 			writel(0, status);
 		if (readl_poll_timeout(status, value, !value, RESET_POLL_US, RESET_TIMEOUT_US)) {
@@ -123,7 +127,10 @@ int litepcie_virtio_halt(struct litepcie *card)
 
 /* Auxiliary devices ------------------------------------------------------- */
 
-/* Free a virtio device whose last reference was put, and all resources allocated for it so far. */
+/*
+ * Free a struct litepcie_virtio whose last reference was put, and all resources allocated for it so
+ * far.
+ */
 static void litepcie_virtio_release(struct device *dev)
 {
 	struct litepcie_virtio *virtio = litepcie_virtio_of(to_auxiliary_dev(dev));
@@ -204,8 +211,8 @@ void litepcie_virtio_del(struct litepcie *card)
 /* Interrupts of virtio devices -------------------------------------------- */
 
 /*
- * Called for an MSI message, which all interrupt causes share: call the handlers of those @causes
- * that belong to virtio devices.
+ * Called by the interrupt handler of MSI, whose one message all interrupt causes share: call the
+ * handlers of those @causes that belong to virtio devices.
  */
 void litepcie_virtio_interrupt(struct litepcie *card, int irq, u32 causes)
 {

@@ -6,9 +6,9 @@
  * Declares what litepcie.ko gives to litepcie_virtio.ko: an auxiliary device for each virtio device
  * of a card, with its register page and its interrupt causes.
  *
- * litepcie.ko removes the auxiliary device before it resets or removes the card, and adds a new one
- * after a reset.  So the functions that are declared here may be called from the driver's probe()
- * until its remove() returns.
+ * litepcie.ko removes the auxiliary device before the kernel resets or removes the card, and adds a
+ * new one after a reset.  So the functions of this file may be called from the probe() of the
+ * auxiliary device's driver until its remove() returns.
  */
 #ifndef LITEPCIE_VIRTIO_H
 #define LITEPCIE_VIRTIO_H
@@ -26,7 +26,10 @@
 
 struct litepcie;
 
-/* A virtio device of a card.  Its parent device, which does the DMA, is the PCI function. */
+/*
+ * A virtio device of a card, and the auxiliary device that stands for it.  The parent of the
+ * auxiliary device is the PCI function, which does the DMA.
+ */
 struct litepcie_virtio {
 	struct auxiliary_device	adev;
 	struct litepcie		*card;

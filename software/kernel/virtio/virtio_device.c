@@ -47,8 +47,9 @@ static u8 read_status(struct virtio_device *vdev)
 
 /*
  * Returns the virtio device's status, or 0 if the device did not end its last reset or the card is
- * lost.  The kernel then takes the device for reset, since its queues are out of use, and no driver
- * gets beyond FEATURES_OK.
+ * lost.  With status 0 the kernel takes the device for one that has been reset.  That is right for
+ * its queues, which the card cannot use while bus mastering is off or the card is lost.  The probe
+ * of a virtio driver fails, since FEATURES_OK does not read back as set.
  */
 static u8 get_status(struct virtio_device *vdev)
 {
@@ -65,8 +66,8 @@ static void set_status(struct virtio_device *vdev, u8 status)
  * not end, bus mastering is switched off for the whole card, since the kernel is about to free the
  * queues' memory.
  *
- * A device whose status is 0 is reset already.  To write 0 would begin another reset, whose end the
- * status does not show, and the card would ignore the next writes.
+ * A device whose status is 0 is reset already.  A write of 0 would begin another reset.  The status
+ * would not show the end of that reset, and until then the device would ignore writes.
  */
 static void reset_and_wait(struct virtio_device *vdev)
 {

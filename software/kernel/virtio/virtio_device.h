@@ -19,10 +19,12 @@
  *   after a reset	The card uses no queue, and no handler of the device's interrupts runs.
  *			If the reset does not end, the whole card has lost bus mastering instead.
  *   after remove()	As after a reset, and no interrupt is requested for the device.
- *   on a lost card	No virtio driver waits for a buffer that only the card could use.
+ *   on a lost card	A virtio driver that waits until the card has used a buffer is given the
+ *			buffer back, or finds its queue marked as broken, so its wait ends.
  *
- * Limits: no queue is reset alone.  A packed queue's buffers cannot be given back to its driver in
- * the card's place, so the queue is marked as broken instead.  A console's queues are always split.
+ * Limits: no queue is reset alone.  The buffers of a packed queue cannot be given back to its
+ * driver in the card's place, so a packed queue is marked as broken instead.  A console's queues
+ * are always split.
  */
 #ifndef LITEPCIE_VIRTIO_DEVICE_H
 #define LITEPCIE_VIRTIO_DEVICE_H
@@ -43,7 +45,10 @@ struct litepcie_vdev {
 	bool			packed;		/* true if the queues are packed ones */
 	/* true if the device's last reset did not end: bus mastering is off */
 	bool			stuck;
-	/* true while the card interrupts at changes of the device's configuration */
+	/*
+	 * true while the handler of configuration changes is registered and its interrupt cause
+	 * enabled
+	 */
 	bool			listens;
 	/* lock: protects @vq, and the used rings while give_back() writes to them */
 	spinlock_t		lock;

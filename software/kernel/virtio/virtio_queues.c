@@ -6,7 +6,8 @@
  * Makes and deletes the queues of a virtio device, rings their doorbells, and takes their
  * interrupts.
  *
- * The handlers here read no register: the used ring in host memory says which buffers are used.
+ * The interrupt handlers of this file read no register: the used ring in host memory says which
+ * buffers the card has used.
  */
 
 #include <linux/io.h>
