@@ -47,8 +47,8 @@ static void sine(int16_t *samples, unsigned int bin)
 }
 
 /*
- * Compute the @n bins of the spectrum of the @n samples in[0], in[step], in[2 *
- * step] and so on, into @out. @n is a power of two.
+ * Compute the @n bins of the spectrum of the @n samples in[0], in[step] and so
+ * on, into @out. @n is a power of two.
  */
 static void fft(const double *in, double complex *out, unsigned int n,
 		unsigned int step)

@@ -14,8 +14,8 @@
 #include <sys/types.h>
 
 /*
- * Number of the lower bits of an mmap() offset, which lie within a region. The upper bits are the
- * number of the region: REGION_H2C to REGION_RECORDS.
+ * Number of lower bits of an mmap() offset that say the place inside a region. The upper bits are
+ * the number of the region: REGION_H2C to REGION_RECORDS.
  */
 #define REGION		40
 #define REGION_H2C	1
