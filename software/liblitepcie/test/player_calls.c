@@ -45,7 +45,10 @@ static void make_block(uint8_t *block)
 	put(block, BLOCK - 4, BLOCK);
 }
 
-/* Play the @bytes at @data, and return the player's counts 20 ms after the card has all bytes. */
+/*
+ * Send the @bytes at @data to the player, and return the player's results 20 ms after the card has
+ * received all bytes.
+ */
 static struct litepcie_played play(struct litepcie *dev, const uint8_t *data, size_t bytes)
 {
 	const struct run_config config = {
