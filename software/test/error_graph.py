@@ -33,7 +33,8 @@ QUEUE |= {"capture_generate_stop"}
 # returns reaches a program. All other calls use the function so that it never returns the number,
 # or do not hand the number on.
 BOUNDED = {
-    # the place and size of an access that the program chooses
+    # the program chooses the place and size of an access, which these functions refuse, only in
+    # these calls
     ("check_access", "EINVAL"): ACCESSES,
     ("check_width", "EOPNOTSUPP"): ACCESSES - {"readl", "readq", "writel", "writeq"},
     ("refuse", "EOPNOTSUPP"): ACCESSES - {"readl", "readq", "writel", "writeq"},
@@ -42,7 +43,8 @@ BOUNDED = {
     ("litepcie_struct_in", "EINVAL"): set(),
     # refill() gives EAGAIN to vfio_user_broken(), which returns -ETIMEDOUT for it
     ("refill", "EAGAIN"): set(),
-    # the size of a TLP's payload that the program chooses when it opens the card
+    # set_device_control() refuses a size of a TLP's payload (mps=) that the program chooses when it
+    # opens the card
     ("set_device_control", "EINVAL"): {"open"},
     # take() takes a DMA direction from the driver, which happens only at the start of a stream
     ("take", "EBUSY"): {"stream_start"},
@@ -50,7 +52,8 @@ BOUNDED = {
     # not say
     ("read_slot", "ENOENT"): {"slot"},
     ("read_slot", "EAGAIN"): {"slot"},
-    # only these calls ask the driver for a queue that another program may have, or for its memory
+    # only these calls ask the driver for a capture queue, which another program may have, or give
+    # it the memory of a ring
     ("call", "EBUSY"): QUEUE,
     ("give_ring", "EMSGSIZE"): QUEUE - {"capture_open", "capture_generate_stop"},
     # other waits, which wait for the card's rest, go on after a signal

@@ -51,7 +51,7 @@ ARGUMENTS = {
 }
 
 FAULTS = [
-    # The driver
+    # faults of the kernel driver
     *_faults(
         "kernel/dma/dma.c",
         "dma",
@@ -191,7 +191,7 @@ FAULTS = [
             "return err;",
         ),
     ),
-    # The library
+    # faults of liblitepcie
     *_faults(
         "liblitepcie/sim/vfio_user_wire.c",
         "vfio_user_wire",
@@ -315,7 +315,7 @@ FAULTS = [
             "\tfree(port);",
         ),
     ),
-    # The tools
+    # faults of the tools litepcie_util and lanebox-capture
     *_faults(
         "tools/litepcie_util/dma/dma_data.c",
         "dma_data",

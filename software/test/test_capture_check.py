@@ -100,7 +100,7 @@ def bad_blocks(order):
     `check` for each. The blocks must follow a section and an interface.
     """
     word = order + "I"
-    head = struct.pack(order + "5I", 0, 0, 0, 0, 0)  # of an empty packet
+    head = struct.pack(order + "5I", 0, 0, 0, 0, 0)  # fixed fields of an empty packet
     drops = [option(order, 4, struct.pack(order + "Q", 2**64 - 1 + n)) for n in (0, -1)]
     return {
         "cut": (packet(order, 1, bytes(100))[:-50], "has 132 bytes, but the file ends after 82"),

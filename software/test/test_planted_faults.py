@@ -25,7 +25,7 @@ class Copy:
     def __init__(self, folder):
         self.folder, self.software, self.out = folder, folder / "software", folder / "out"
         shutil.copytree(SOFTWARE, self.software, ignore=shutil.ignore_patterns("__pycache__"))
-        self.checked = set()  # programs that pass without a fault
+        self.checked = set()  # programs that have passed without a fault
 
     def build(self, fault):
         """Build the fault's program. Returns its path."""

@@ -33,9 +33,9 @@ def built():
 def test_records_are_found_and_broken_ones_noticed(built):
     """The C test check.c passes.
 
-    `lanebox-capture check` finds each record of a random recording, and reports each broken rule
-    with its offset. It reads no byte beyond the recording, however the bytes of the recording are
-    changed.
+    The library and `lanebox-capture check` find each record of a random recording, and `check`
+    reports each broken rule with its offset. No byte beyond the recording is read, however its
+    bytes are changed.
     """
     print(run_program(built.out / "test" / "check", str(SHIFT + 1)))
 

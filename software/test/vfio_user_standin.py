@@ -195,7 +195,7 @@ class Standin:
             self._signal()
 
     def _signal(self):
-        if self.msi >= 0:  # -1: the client has withdrawn the eventfd for the card's MSI
+        if self.msi >= 0:  # -1: the client has given no eventfd for the card's MSI
             os.write(self.msi, struct.pack("<Q", 1))
 
     def _forget(self):

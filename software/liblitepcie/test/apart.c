@@ -20,7 +20,8 @@
 #include "open.h"
 
 #define WAIT_MS		20000
-#define BUFFERS		40u	/* buffers of each direction: more than the small ring has */
+/* number of buffers that receive() and transmit() move, more than the c2h ring has */
+#define BUFFERS		40u
 #define SMALL_SIZE	4096u
 #define SMALL_COUNT	16u
 

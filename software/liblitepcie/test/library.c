@@ -58,7 +58,10 @@ static void a_struct_says_its_size(struct litepcie *dev)
 	card.struct_size = SIZE_MAX;
 	CHECK_EQUAL(litepcie_card(dev, &card), -EINVAL);
 	CHECK(strstr(litepcie_why(dev), "sizeof(struct litepcie_card)") != NULL);
-	/* struct_size in a program that was compiled before the struct had table_depth */
+	/*
+	 * struct_size of a program that was compiled when struct litepcie_card did not have
+	 * table_depth yet
+	 */
 	card.struct_size = offsetof(struct litepcie_card, table_depth);
 	CHECK_EQUAL(litepcie_card(dev, &card), 0);
 	CHECK(card.table_depth == 5 && card.blocks > 0);

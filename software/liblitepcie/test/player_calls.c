@@ -6,8 +6,8 @@
 
 /*
  * Test the library's calls for the player on a card that has one (first argument): which settings
- * the calls refuse, and what litepcie_played() returns for a good pcapng stream, for a stream that
- * ends inside a block, and for a stream with a block that breaks a rule.
+ * litepcie_play() refuses, and what litepcie_played() returns for a good pcapng stream, for a
+ * stream that ends inside a block, and for a stream with a block that breaks a rule.
  */
 #include <errno.h>
 #include <string.h>

@@ -60,7 +60,7 @@ static void names_are_taken_over(void)
 	CHECK(!found.writable);
 	CHECK_EQUAL(litepcie_register_find(&dev, "leds_out", &found), 0);
 	CHECK(found.writable);
-	/* litepcie_csr_load() can be called again */
+	/* litepcie_csr_load() can be called again with the same file, and then adds nothing */
 	CHECK_EQUAL(load(text, sizeof(text) - 1), 0);
 	CHECK_EQUAL(dev.register_count, before + 2);
 }
@@ -80,7 +80,10 @@ static void a_file_that_cannot_be_read_is_refused(void)
 	remove(path);
 	CHECK_REFUSED(load("{ \"csr_registers\": { \"x\": { \"addr\": 0, \"size\": 0 } } }", 54),
 		      -EPROTO, "a register without a place or size");
-	/* the kernel refuses to read the page at address 0 */
+	/*
+	 * a read of /proc/self/mem begins at address 0, where no memory is mapped, so it fails with
+	 * EIO
+	 */
 	CHECK_REFUSED(litepcie_csr_load(&dev, "/proc/self/mem"), -EIO, "/proc/self/mem: ");
 	CHECK_REFUSED(load("", 0), -EPROTO, "no { at the beginning");
 }

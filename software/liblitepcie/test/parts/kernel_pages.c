@@ -44,7 +44,8 @@ static void *made_up_mmap(void *place, size_t size, int rights, int flags, int f
 static struct {
 	int		status;		/* descriptor of the file that stands for the status page */
 	bool		huge;		/* true: the machine has free huge pages of 2 MiB */
-	unsigned int	refused;	/* how many rings the driver refuses, with @error */
+	/* number of the next rings that the driver refuses, and errno of the refusals */
+	unsigned int	refused;
 	int		error;
 	/* number of rings that the driver was given, and address of the last of them */
 	unsigned int	rings;

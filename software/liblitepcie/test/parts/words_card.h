@@ -128,8 +128,8 @@ static inline uint32_t *add_block(unsigned int type, uint32_t offset, unsigned i
 }
 
 /*
- * Add the blocks that every build of the gateware has. The library opens no card without them,
- * except the control block, which it does not use.
+ * Add the blocks that every build of the gateware has. The library opens no card that lacks one of
+ * them. Only the control block may be missing, since the library does not use it.
  */
 static inline void add_needed_blocks(void)
 {
