@@ -51,8 +51,9 @@ int main(int argc, char **argv)
 		.buffer_size = BUFFER,
 		.buffer_count = BUFFERS,
 		/*
-		 * true: the card's own pattern; false: the data of the user
-		 * slot's logic
+		 * true: the card sends its own pattern, in which dwords count
+		 * up; false: the card sends the data of the logic in the user
+		 * slot
 		 */
 		.pattern = true,
 	};

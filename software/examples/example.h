@@ -81,8 +81,8 @@ start(unsigned int direction, const struct litepcie_stream_options *options)
 }
 
 /*
- * Returns the next buffer of @stream. Ends the program if no buffer comes
- * within WAIT_MS.
+ * Returns the next buffer of @stream. Ends the program if the wait fails, or if
+ * no buffer comes within WAIT_MS.
  */
 static inline struct litepcie_buffer next(struct litepcie_stream *stream)
 {
@@ -109,9 +109,12 @@ static inline unsigned long number(char letter, unsigned long otherwise,
 }
 
 /*
- * Read the command line: -d, --help and the options @letters, each of which has
- * a value. From @least to @most arguments may follow, which begin at
- * argv[optind]. @text is the text of --help. Returns the open card.
+ * Read the command line and open the card. The options are -d, --help and those
+ * of @letters, a string for getopt() in which a colon follows each letter: each
+ * of these options has a value. From @least to @most arguments may follow,
+ * which begin at argv[optind]. @text is the text of --help. Returns the open
+ * card. Ends the program if the command line is wrong or the card cannot be
+ * opened.
  */
 static inline struct litepcie *begin(int argc, char **argv,
 				     const char *letters, int least, int most,

@@ -4,7 +4,7 @@
 """Define the options and the error message that the Python examples share.
 
 Exit status of each example: 0 success, 1 something failed (a message on
-standard error says what), 2 wrong usage.
+standard error says what), 2 wrong usage, 130 after Ctrl-C.
 """
 
 import argparse
@@ -42,7 +42,8 @@ def fail(sentence: object) -> None:
 def run(program, parser: argparse.ArgumentParser) -> None:
     """Parse the command line and call `program` with the arguments.
 
-    An OSError ends the program with a message and exit status 1.
+    An OSError ends the program with a message and exit status 1. Ctrl-C ends it
+    with exit status 130.
     """
     args = parser.parse_args()
     try:

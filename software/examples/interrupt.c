@@ -9,8 +9,8 @@
  * its signal `irq`.
  *
  * The logic of gateware.user.axi_memory:SlowMemoryOnAxi raises an interrupt for
- * each write to its memory. With -w 2:0x100000 this program makes these writes
- * itself.
+ * each write to its memory. With -w 2:0x100000 this program makes one such
+ * write before each wait.
  */
 #include "example.h"
 
@@ -25,8 +25,9 @@ static const char text[] =
 	"             write there before each wait";
 
 /*
- * Write a word to @place, the value BAR:OFFSET of the option -w. The logic in
- * the user slot then raises its interrupt.
+ * Write a word to @place, the value BAR:OFFSET of the option -w. If the logic
+ * in the user slot raises an interrupt for a write there, as SlowMemoryOnAxi
+ * does, the next wait ends.
  */
 static void ring(struct litepcie *dev, const char *place)
 {

@@ -6,8 +6,9 @@
 
 /*
  * Example: read and write registers by name, or list all registers if no name
- * is given. The card itself names the registers of its own blocks. The csr.json
- * of the card's build names all registers.
+ * is given. The library knows the registers of those blocks that the card's
+ * capability table lists. With the csr.json of the card's build it knows all
+ * registers.
  */
 #include <limits.h>
 

@@ -10,7 +10,8 @@
  *
  * The default gateware sends back the data that it gets. So this program sends
  * a sine whose frequency rises with each line. Logic that makes its own samples
- * needs no sine: for such logic leave out all calls of h2c.
+ * needs no sine: for such logic leave out all lines of this program that use
+ * h2c.
  */
 #define _GNU_SOURCE
 #include <complex.h>
@@ -46,8 +47,8 @@ static void sine(int16_t *samples, unsigned int bin)
 }
 
 /*
- * Compute the spectrum of the @n samples in[0], in[step], in[2 * step] and so
- * on. @n is a power of two.
+ * Compute the @n bins of the spectrum of the @n samples in[0], in[step] and so
+ * on, into @out. @n is a power of two.
  */
 static void fft(const double *in, double complex *out, unsigned int n,
 		unsigned int step)
@@ -73,9 +74,10 @@ static double decibels(double complex bin)
 }
 
 /*
- * Print the spectrum of SAMPLES samples as a line of characters: blank below
- * -90 dB, and darker for each 10 dB above. A sine of full scale has 0 dB.
- * Behind the line stand the strongest bin and its level.
+ * Print the spectrum of SAMPLES samples as a line of COLUMNS characters. Each
+ * character shows the strongest of BINS bins: it is blank below -90 dB, and
+ * darker for each 10 dB above, up to -10 dB. A sine of full scale has 0 dB. The
+ * strongest bin of all and its level follow.
  */
 static void draw(const int16_t *samples)
 {

@@ -6,7 +6,7 @@
 The samples have 16 bits, and each line shows 4096 of them. The default gateware
 sends back the data that it gets. So this program sends a sine whose frequency
 rises with each line. Logic that makes its own samples needs no sine: for such
-logic use receive() in place of loopback().
+logic use receive() in place of loopback(), and leave out the call of send().
 """
 
 import itertools
@@ -37,8 +37,9 @@ def sine(bin: int) -> np.ndarray:
 def draw(samples: np.ndarray) -> str:
     """Return the spectrum as a line of characters.
 
-    A character is blank below -90 dB, and darker for each 10 dB above. A sine
-    of full scale has 0 dB. The line ends with the strongest bin and its level.
+    Each character shows the strongest of BINS bins. It is blank below -90 dB,
+    and darker for each 10 dB above, up to -10 dB. A sine of full scale has 0
+    dB. The line ends with the strongest bin of all and its level.
     """
     bins = np.abs(np.fft.rfft(samples * WINDOW / 0x8000))[:-1] * 2 / SAMPLES
     levels = 20 * np.log10(bins + 1e-9)

@@ -4,8 +4,8 @@
 
 """A stand-in for the card itself: registers, LitePCIe's DMA in prog mode, pattern, counters.
 
-The stand-in moves one DMA buffer at a time and has no TLPs, so it proves nothing about gateware.
-Tests use the stand-in to try software against a card that misbehaves on request (see FAULTS).
+The stand-in moves whole DMA buffers and has no TLPs, so it proves nothing about gateware. Tests use
+it to try software against a card that misbehaves on request (see FAULTS).
 """
 
 import json
@@ -22,33 +22,36 @@ BAR0, CONFIG = 0, 7
 BAR0_SIZE, CONFIG_SIZE = numbers.BAR0_SIZE, 0x1000
 SCRATCH_RESET = 0x12345678
 
-# device time, in ticks of 4 ns, that an MMIO read of the stand-in takes, and that moving one DMA
-# buffer of any size takes
+# device time, in ticks, that a read of BAR0 takes, and that work() takes to move a DMA buffer of
+# any size in one direction or in both
 READ_TICKS, BUFFER_TICKS = 187, 300
 IRQ_DISABLE, LAST_DISABLE = numbers.DESCRIPTOR_IRQ_DISABLE, numbers.DESCRIPTOR_LAST_DISABLE
 BEAT = numbers.DATA_WIDTH // 8
 TABLE = {"value": 0x04, "address": 0x08, "push": 0x0C, "status": 0x14, "flush": 0x1C}
 
 FAULTS = {
-    # (direction, number of a DMA buffer): the stand-in flips one bit of the data of that buffer
+    # (direction, number of a DMA buffer, from 0): the stand-in flips one bit of the data of that
+    # buffer
     "flip": None,
-    "lose_msi": (),  # numbers, counted from 1, of the card's interrupts that do not reach the host
-    # number of moved buffers after which the stand-in's DMA stalls; None: the DMA never stalls
+    "lose_msi": (),  # numbers, counted from 1, of the DMA's interrupts that do not reach the host
+    # number of moved buffers of both directions after which the DMA stalls; None: it never stalls
     "stall_after": None,
     "dead": False,  # every register of BAR0 reads as all ones
-    # "stock": register accesses of 8 bytes get the wrong answers that stock LitePCIe gives
+    # "stock": as with stock LitePCIe, an 8-byte read of BAR0 returns all ones, and an 8-byte write
+    # stores its first 4 bytes only
     "wide": "right",
     "tick_ns": numbers.TICK_NS,  # length of a tick of the card's device time, in ns
     "stuck": 0,  # mask of those bits of the scratch register that always read as 1
-    # (word, value): word number `word` of the capability table has the value `value`. The checksum
-    # of the table fits this value, so software must refuse the value itself.
+    # (word, value): word number `word` of the capability table has the value `value`. The table's
+    # checksum is right for this value, so software must notice the wrong value itself.
     "table": None,
     "checksum": 0,  # mask of those bits in which the checksum of the capability table is wrong
-    # number of done descriptors with which each DMA direction begins after a flush of its table
+    # number at which the count of done descriptors of each DMA direction begins, at power-on and
+    # after a flush of its table
     "done_before": 0,
     "missing": None,  # a PCI capability, "msi" or "pcie", that the card's configuration space lacks
-    # True: the card writes records and status lines, and counts an h2c buffer as done when its data
-    # has arrived
+    # True: the card writes records and status lines, and its capability table says that it counts
+    # an h2c buffer as done when its data has arrived
     "records": False,
     # number of buffers by which the card's status lines exceed the true count of finished buffers
     "line_ahead": 0,
@@ -56,8 +59,9 @@ FAULTS = {
     "no_record": None,
     # values of the user slot monitor's registers, by name; None: the card has no monitor
     "slot": None,
-    # The slot monitor copies its counters on request. In this number of copies the registers change
-    # while they are read, as if another program had requested a copy at the same time.
+    # The slot monitor copies its counters when slot_now is read. In this number of copies, from the
+    # first on, the registers change while they are read, as if another program had read slot_now,
+    # too.
     "copies": 0,
     "flash": None,  # a flash engine (FlashStandin); None: the card has none
 }
@@ -87,7 +91,7 @@ class Registers:
 def capability_table(registers, fault):
     """Return the stand-in's capability table as a dict of 32-bit words by offset in BAR0.
 
-    Every build of Lanebox has such a table.
+    The faults `table` and `checksum` make it wrong.
     """
     base = registers.base
     places = capability.BLOCK_TYPES
@@ -160,9 +164,10 @@ class Channel:
         # name of the register that holds the address of this direction's status line
         self.line = line
         self.table = deque()
-        # number of descriptors that are done; the register loop_status shows its lower 32 bits
+        # count of done descriptors, which begins at the fault done_before; the register loop_status
+        # shows its lower 32 bits
         self.done = done
-        self.position = 0  # number of bytes in the descriptors that are done
+        self.position = 0  # bytes of the descriptors done since the last flush of the table
         self.moved = 0  # number of bytes that this DMA direction has moved since power-on
         self.cleared = 0  # value of `moved` when software last cleared the TLP counters
 
@@ -170,8 +175,8 @@ class Channel:
 class CardStandin:
     """A stand-in for a card after power-on.
 
-    `memory` is the host memory that the stand-in's DMA reaches, by bus address. `interrupt()` is
-    called for each MSI. plug() sets both.
+    `memory` is a dict of the host memories that the stand-in's DMA reaches, by their bus addresses.
+    `interrupt()` is called for each MSI. plug() sets `interrupt` and empties `memory`.
     """
 
     def __init__(self, registers, fault, words=()):
@@ -182,7 +187,8 @@ class CardStandin:
             registers.address["ctrl_scratch"]: SCRATCH_RESET,
             **capability_table(registers, fault),
         }
-        # mask of the interrupt causes that are raised, as the register irq_vector shows them
+        # mask of the raised interrupt causes, which the register pcie_msi_vector shows; only the
+        # cause of the user's logic is ever in it
         self.raised = 0
         self.h2c = Channel(
             registers.address["pcie_dma0_reader_enable"],
@@ -194,8 +200,8 @@ class CardStandin:
             fault["done_before"],
             "pcie_notices0_writer_status_base",
         )
-        # data that has come by h2c and not yet gone back by c2h, in pieces: (bytes, whether a
-        # packet ends with them)
+        # data in the loopback that has come by h2c and has not gone back by c2h, in pieces: (bytes,
+        # whether a packet ends with them)
         self.inside = deque()
         self.reads = 0  # number of BAR0 reads that the stand-in has answered
         # number of copies that the slot monitor has made, one for each read of slot_now
@@ -206,8 +212,8 @@ class CardStandin:
         self.plug(None)
 
     def plug(self, interrupt):
-        """Connect the card to a host: configuration space is reset, and the registers keep their
-        values.
+        """Connect the card to a host that has mapped no memory yet. Configuration space is reset,
+        and the registers keep their values.
         """
         self.interrupt = interrupt
         self.memory = {}
@@ -292,8 +298,7 @@ class CardStandin:
     def _slot(self):
         """Return the slot monitor's registers of two words, by name.
 
-        The fault `copies` is the number of first copies in which the registers change between
-        reads.
+        In the first copies, whose number is the fault `copies`, two registers change between reads.
         """
         found = dict(self.fault["slot"] or {})
         if 0 < self.copies <= self.fault["copies"]:
@@ -360,7 +365,8 @@ class CardStandin:
     # DMA ----------------------------------------------------------------------------------------
 
     def _ready(self):
-        """Return two booleans: whether h2c can move a DMA buffer now, and whether c2h can."""
+        """Return two booleans: whether h2c can move a DMA buffer now, and whether c2h can. With the
+        loopback on, h2c needs a c2h descriptor, too."""
         most = self.fault["stall_after"]
         # The fault stall_after is read only once, since a test may set it while buffers move.
         stalled = most is not None and self.buffers >= most
@@ -440,7 +446,8 @@ class CardStandin:
         return self.memory[base], address - base
 
     def _tell(self, channel, number, size, ends):
-        """Write the record of one done c2h descriptor, then the status line of the direction."""
+        """Write the record of a done descriptor (c2h only), then the direction's status line, each
+        if it is switched on."""
         control = self.on("pcie_notices0_control")
         own = notices.CONTROL["c2h_records"] if channel is self.c2h else 0
         if control & own and number != self.fault["no_record"]:
@@ -455,7 +462,8 @@ class CardStandin:
             memory[at : at + 32] = struct.pack("<4Q", *line)
 
     def _move(self, channel, direction, data=None, ends=False):
-        """Run the first descriptor of a channel: read host memory, or write `data` to it.
+        """Run the first descriptor in a direction's table: h2c reads host memory, and c2h writes
+        `data` to it. Raise the interrupt that the descriptor asks for.
 
         Returns the data that was moved. `ends` says that a packet ends with this data.
         """

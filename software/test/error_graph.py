@@ -20,7 +20,7 @@ from pathlib import Path
 
 LIBRARY = Path(__file__).resolve().parents[1] / "liblitepcie"
 OTHER = ("test", "man", "compat")  # folders without sources of the library itself
-# For each struct that is a table of functions: the word before "->" where its members are called
+# for each struct that is a table of functions: the word before "->" where its members are called
 TABLES = {
     "litepcie_backend": "backend",
     "litepcie_channel": "channel",
@@ -33,26 +33,30 @@ QUEUE |= {"capture_generate_stop"}
 # returns reaches a program. All other calls use the function so that it never returns the number,
 # or do not hand the number on.
 BOUNDED = {
-    # the place and size of an access that the program chooses
+    # the program chooses the place and size of an access, which these functions refuse, only in
+    # these calls
     ("check_access", "EINVAL"): ACCESSES,
     ("check_width", "EOPNOTSUPP"): ACCESSES - {"readl", "readq", "writel", "writeq"},
     ("refuse", "EOPNOTSUPP"): ACCESSES - {"readl", "readq", "writel", "writeq"},
-    # a struct without a size, of which the first comment of liblitepcie.h tells
+    # a struct without a size: the first comment of liblitepcie.h tells of this error for all calls
     ("read_size", "EINVAL"): set(),
     ("litepcie_struct_in", "EINVAL"): set(),
-    # an error number that is compared, and an empty socket, for which the library waits
+    # refill() gives EAGAIN to vfio_user_broken(), which returns -ETIMEDOUT for it
     ("refill", "EAGAIN"): set(),
-    # the size of a TLP's payload that the program chooses when it opens the card
+    # set_device_control() refuses a size of a TLP's payload (mps=) that the program chooses when it
+    # opens the card
     ("set_device_control", "EINVAL"): {"open"},
-    # the end of a run frees the direction, which is taken at the start
+    # take() takes a DMA direction from the driver, which happens only at the start of a stream
     ("take", "EBUSY"): {"stream_start"},
-    # a diagnosis leaves out what the monitor of the user slot does not say
+    # litepcie_diagnose() drops these errors, and leaves out what the monitor of the user slot does
+    # not say
     ("read_slot", "ENOENT"): {"slot"},
     ("read_slot", "EAGAIN"): {"slot"},
-    # only these calls ask the driver for a queue that another program may have, or for its memory
+    # only these calls ask the driver for a capture queue, which another program may have, or give
+    # it the memory of a ring
     ("call", "EBUSY"): QUEUE,
     ("give_ring", "EMSGSIZE"): QUEUE - {"capture_open", "capture_generate_stop"},
-    # waits for the card's rest go on after a signal
+    # other waits, which wait for the card's rest, go on after a signal
     ("litepcie_capture_nap", "EINTR"): {"capture_next"},
 }
 FUNCTION = re.compile(r"^[a-z][\w \*]*?\b(\w+)\([^;{}]*\)\n\{\n(.*?)^\}", re.MULTILINE | re.DOTALL)

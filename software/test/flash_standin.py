@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""A stand-in for the flash engine of a card: its registers, and a flash that is never busy.
+"""A stand-in for the flash engine of a card, with its registers and a flash that is never busy.
 
 The stand-in refuses those commands that a test chooses. So tests can try every refusal on
 litepcie_util, although litepcie_util never sends a command that the real engine would refuse.
@@ -34,7 +34,7 @@ class FlashStandin:
 
     refuse: dict = field(default_factory=dict)
     hidden: tuple = ()
-    one_line: bool = False  # True: a read on two lines has a wrong CRC.
+    one_line: bool = False  # True: a read on two data lines (READ_PAIRS) has a wrong CRC
     identification: int = 0x20BB19
 
     def __post_init__(self):

@@ -22,7 +22,8 @@ def options_of_help(text: str) -> Options:
 
 
 def options_of_page(page: str, command: str) -> Options:
-    """Return the options in a command's section, which may be of several commands."""
+    """Return the options in the section of the manual page that has `command` in its title. A
+    section may be that of several commands."""
     found = set()
     for title, text in re.findall(r"^\.Ss (.*)\n((?:(?!\.S[hs]).*\n)*)", page, re.MULTILINE):
         if command in title.split(", "):

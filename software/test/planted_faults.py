@@ -4,8 +4,9 @@
 """Mistakes in the driver, the library and the tools that their tests must find: the table FAULTS.
 
 A fault replaces a piece of one source's text by another text, and names a C program that must then
-fail. test_planted_faults.py plants each fault in a copy of the software. If such a piece of text is
-changed, its fault must be written anew, or the test says that the text is no longer there.
+fail. test_planted_faults.py plants each fault in a copy of software/. If the text of a source
+changes, so that a fault's piece of text is no longer in it, that test fails, and the fault must be
+written anew.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ def _faults(source: str, program: str, *rows: tuple[str, str, str]) -> list[Faul
     return [Fault(name, source, old, new, program) for name, old, new in rows]
 
 
-# Arguments of the programs that need any. "{tmp}" stands for an empty folder.
+# Arguments of those programs that need any. "{tmp}" stands for an empty folder. Programs that test
+# the driver get no arguments.
 ARGUMENTS = {
     "check": ["1"],
     "csr_file": ["{tmp}", "1"],
@@ -49,7 +51,7 @@ ARGUMENTS = {
 }
 
 FAULTS = [
-    # The driver
+    # faults of the kernel driver
     *_faults(
         "kernel/dma/dma.c",
         "dma",
@@ -189,7 +191,7 @@ FAULTS = [
             "return err;",
         ),
     ),
-    # The library
+    # faults of liblitepcie
     *_faults(
         "liblitepcie/sim/vfio_user_wire.c",
         "vfio_user_wire",
@@ -313,7 +315,7 @@ FAULTS = [
             "\tfree(port);",
         ),
     ),
-    # The tools
+    # faults of the tools litepcie_util and lanebox-capture
     *_faults(
         "tools/litepcie_util/dma/dma_data.c",
         "dma_data",

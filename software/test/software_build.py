@@ -2,8 +2,8 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Build the user software for its tests, with address and undefined behaviour sanitizers or without
-them.
+"""Build the user software for its tests, with sanitizers (address and undefined behaviour, or
+threads) or without.
 """
 
 import json
@@ -85,10 +85,10 @@ def build_unchecked(*options):
 
 
 class Util:
-    """Run a program under test.
+    """A program under test, which the methods run.
 
-    run(), report() and json() capture its output. If a sanitizer has found a fault, they fail the
-    test.
+    run(), report() and json() capture the program's output. If a sanitizer has reported a fault,
+    these methods fail the test.
     """
 
     def __init__(self, program):

@@ -4,8 +4,8 @@
 
 """Make a root folder for LITEPCIE_ROOT that has the sysfs of a machine with cards.
 
-The folder has only plain files and links: a write to a file has no effect unless the test carries
-it out.
+The folder has only plain files, folders and links. A write to a file changes its contents and does
+nothing else: a test must carry out what the kernel would do.
 """
 
 import struct

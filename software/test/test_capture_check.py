@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Test `lanebox-capture check` on pcapng files that no recorder has written.
+"""Test `lanebox-capture check` on pcapng files that the tests themselves write.
 
 sim/test/util/test_capture_record.py tests `check` on recordings of the simulated card.
 """
@@ -87,7 +87,8 @@ def test_a_file_that_is_no_pcapng_is_told(tool, tmp_path):
 
 
 def test_a_recording_without_an_mbuf_says_so(tool, tmp_path):
-    """`check` takes a file with a filler and no seal as a recording. Values of seals are null."""
+    """`check` takes a file with a filler block for a recording, although no seal follows. The
+    values of its report that come from seals are then null."""
     file = tmp_path / "a.pcapng"
     file.write_bytes(section("<") + interface("<") + block("<", 0x80004C46, bytes(20)))
     _, (found,) = check(tool, file)
@@ -99,7 +100,7 @@ def bad_blocks(order):
     `check` for each. The blocks must follow a section and an interface.
     """
     word = order + "I"
-    head = struct.pack(order + "5I", 0, 0, 0, 0, 0)  # of an empty packet
+    head = struct.pack(order + "5I", 0, 0, 0, 0, 0)  # fixed fields of an empty packet
     drops = [option(order, 4, struct.pack(order + "Q", 2**64 - 1 + n)) for n in (0, -1)]
     return {
         "cut": (packet(order, 1, bytes(100))[:-50], "has 132 bytes, but the file ends after 82"),

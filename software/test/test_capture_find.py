@@ -36,7 +36,8 @@ def frame(protocol, port, size):
 def recording(tmp_path):
     """Return a file of 400 packets, and a list with the protocol, port and data of each packet.
 
-    Some packets have a count of lost packets, and a filler follows each 100 packets.
+    Some packets have a count of lost packets (drops), and a filler block follows every 100th
+    packet.
     """
     rng = random.Random(SHIFT)
     print(f"seed {SHIFT}")
@@ -110,8 +111,9 @@ def test_several_files_become_one(tool, recording, tmp_path):
 
 
 def test_what_cannot_be_searched_is_told(tool, recording, tmp_path):
-    """A bad filter, a file that is no pcapng and a target that exists each make find fail with
-    status 1 and a sentence. The other files are searched nevertheless."""
+    """A bad filter, a file that is no pcapng, a target that exists and a target that cannot be
+    written each make find fail with status 1. After a bad file the other files are searched
+    nevertheless."""
     path, sent = recording
     (tmp_path / "bad").write_bytes(bytes(100))
     report = find(tool, path, "host or", status=1)
@@ -123,6 +125,3 @@ def test_what_cannot_be_searched_is_told(tool, recording, tmp_path):
     assert "the file exists" in report["failures"][0]
     done = tool.run("find", "--write", "/dev/full", path, "")
     assert done.returncode == 1
-
-
-# Tests of the command disk ------------------------------------------------------------------------

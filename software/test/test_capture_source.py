@@ -2,7 +2,8 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Test the error messages of `lanebox-capture play` about files that a card would refuse.
+"""Test the error messages of `lanebox-capture play` about files that the card's player would
+refuse.
 
 sim/test/util/test_capture_play.py plays files on the simulated card.
 """
@@ -84,7 +85,8 @@ def test_a_file_that_changes_while_it_is_played_ends_the_play(tmp_path):
 
 def test_a_port_for_each_interface_is_needed_or_one_for_all(tool, tmp_path):
     """A packet of an interface beyond the last port is refused, and the message names the option
-    --port. With that option the file is accepted, and `play` fails only for want of a card."""
+    --port. With that option the file is accepted, and `play` fails only because no card can be
+    opened."""
     path = tmp_path / "a.pcapng"
     path.write_bytes(section("<") + 17 * interface("<") + packet("<", 5, b"1234", number=16))
     assert "there are ports 0 to 15; --port N lets" in refused(tool, path)

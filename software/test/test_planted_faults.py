@@ -2,8 +2,8 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Test that the C programs that test the software find mistakes: each of planted_faults.py is
-planted in a copy of software/, and one program must then fail.
+"""Test that the C programs that test the software find mistakes: each fault of planted_faults.py is
+planted in a copy of software/, and the C program that it names must then fail.
 """
 
 import shutil
@@ -25,7 +25,7 @@ class Copy:
     def __init__(self, folder):
         self.folder, self.software, self.out = folder, folder / "software", folder / "out"
         shutil.copytree(SOFTWARE, self.software, ignore=shutil.ignore_patterns("__pycache__"))
-        self.checked = set()  # programs that pass without a fault
+        self.checked = set()  # programs that have passed without a fault
 
     def build(self, fault):
         """Build the fault's program. Returns its path."""
@@ -120,7 +120,8 @@ def test_a_fault_can_be_planted(fault):
 
 
 def test_a_text_that_is_gone_has_a_sentence():
-    """If the text that a fault replaces is not there, or twice, the sentence says so."""
+    """If the text that a fault replaces is not in its source, or is there twice, planted() raises
+    ValueError with a sentence that says how often the text was found."""
     fault = Fault("it is on", "kernel/one.c", "on = 0;", "on = 1;", "one")
     assert planted("on = 0;\n", fault) == "on = 1;\n"
     for text, times in (("off = 0;", 0), ("on = 0; on = 0;", 2)):
@@ -131,7 +132,8 @@ def test_a_text_that_is_gone_has_a_sentence():
 
 
 def test_the_faults_are_of_all_parts_and_have_names_of_their_own():
-    """The table has at least ten faults of the driver, the library and the tools each."""
+    """The table has at least ten faults of the driver, of the library and of the tools each. No two
+    have the same source and name, and each program in ARGUMENTS is that of a fault."""
     parts = [fault.source.partition("/")[0] for fault in FAULTS]
     assert all(parts.count(part) >= 10 for part in ("kernel", "liblitepcie", "tools"))
     assert len(set(map(each, FAULTS))) == len(FAULTS)

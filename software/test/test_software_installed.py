@@ -28,7 +28,8 @@ def built():
 
 @pytest.fixture(scope="session")
 def installed(tmp_path_factory):
-    """Run `make install` into a new folder, and return that folder. No gateware is needed."""
+    """Run `make install` with a new folder as DESTDIR. Return the folder of the prefix (PREFIX) in
+    it. No gateware is needed."""
     root = tmp_path_factory.mktemp("installed")
     command = [
         "make",
@@ -120,8 +121,8 @@ def words_of_pkg_config(installed):
 
 @pytest.mark.parametrize("link", ["shared", "static"])
 def test_a_program_builds_against_what_is_installed(built, installed, tmp_path, link):
-    """A strict C11 program compiles with the installed pkg-config file's flags, and runs on a card
-    without faults.
+    """A program in strict C11 compiles with the flags of the installed pkg-config file, and runs on
+    a stand-in for a card.
     """
     source = LIBRARY / "test" / "csr.c"
     program = tmp_path / "program"
@@ -139,8 +140,8 @@ def test_a_program_builds_against_what_is_installed(built, installed, tmp_path, 
 )
 @pytest.mark.parametrize("link", ["shared", "static"])
 def test_a_cplusplus_program_links_and_runs(built, installed, tmp_path, link, options):
-    """A C++ program links and runs with the library's own header, and with the headers for
-    LitePCIe's programs.
+    """A C++ program links and runs on a stand-in for a card, with the library's own headers, and
+    with the headers in litepcie-stock for programs of LitePCIe.
     """
     program = tmp_path / "program"
     more = ["-static"] if link == "static" else [f"-Wl,-rpath,{installed / 'lib'}"]
@@ -170,7 +171,8 @@ def test_every_installed_header_that_declares_calls_is_for_cplusplus_too(install
 
 @pytest.mark.parametrize("name", ["litepcie_test", "litepcie_util"])
 def test_litepcies_own_programs_recompile(built, installed, tmp_path, name):
-    """LitePCIe's own programs compile unchanged against the installed headers in litepcie-stock."""
+    """LitePCIe's own programs compile unchanged against the installed headers in litepcie-stock,
+    and print their usage."""
     package = Path(importlib.util.find_spec("litepcie").submodule_search_locations[0])
     source = package / "software" / "user" / f"{name}.c"
     includes = [f"-I{installed / 'include' / 'litepcie-stock'}"]
@@ -245,7 +247,8 @@ ERRORS = {
     "litepcie_stream_stop": "ETIMEDOUT",
     "litepcie_time": "",
 }
-# errors that come from the way to the card, which litepcie_errors(3) names
+# errors that come from the path to the card (driver, link, memory), which litepcie_errors(3) names
+# for all calls
 OF_THE_WAY = {"ENODEV", "EIO", "ETIMEDOUT", "EPROTO", "ENOMEM"}
 
 
@@ -261,8 +264,9 @@ def errors_of(text):
 
 
 def test_a_page_names_the_errors_of_its_call(installed):
-    """The section ERRORS of a manual page has each error number of the call's comment, with its
-    meaning. A page of a call that returns -errno points to litepcie_errors(3).
+    """The section ERRORS of a manual page explains each error number that the section RETURN VALUE
+    names. It points to litepcie_errors(3) exactly if RETURN VALUE says -errno. For each call in the
+    dict above, the section has exactly the numbers of the dict.
     """
     pages = {path.stem: path for path in (installed / "share" / "man" / "man3").iterdir()}
     of_the_way = section_of(pages.pop("litepcie_errors"), "DESCRIPTION").split("Behind a driver")[0]
@@ -276,8 +280,9 @@ def test_a_page_names_the_errors_of_its_call(installed):
 
 
 def test_the_headers_name_each_error_that_a_call_returns(installed):
-    """Each error number that the sources return from a call is on the call's page. Only the numbers
-    of litepcie_errors(3), which come from the way to the card, need not be there.
+    """Each error number that error_graph.py finds for a call is in the section ERRORS of the call's
+    page. Only the numbers of litepcie_errors(3), which any call may return, need not be there if
+    the call returns -errno.
     """
     checked = 0
     for page in (installed / "share" / "man" / "man3").iterdir():
@@ -294,7 +299,7 @@ def test_the_headers_name_each_error_that_a_call_returns(installed):
 
 @pytest.mark.parametrize("source", EXAMPLES, ids=lambda path: path.stem)
 def test_examples_of_the_manual_run(built, installed, tmp_path, source):
-    """The C examples of the manual compile without a warning, and run on a card without faults.
+    """The C examples of the manual compile without a warning, and run on a stand-in for a card.
 
     The examples of capture and player only compile here. They run in test_capture_record.py and
     test_capture_play.py of sim/test/util.

@@ -33,15 +33,17 @@ def built():
 def test_records_are_found_and_broken_ones_noticed(built):
     """The C test check.c passes.
 
-    Each record of a random recording is found, and each broken rule is reported with its offset. No
-    byte beyond the recording is read, however its bytes are changed.
+    The library and `lanebox-capture check` find each record of a random recording, and `check`
+    reports each broken rule with its offset. No byte beyond the recording is read, however its
+    bytes are changed.
     """
     print(run_program(built.out / "test" / "check", str(SHIFT + 1)))
 
 
 def test_a_capture_survives_any_card(built):
-    """The C test capture.c passes: a capture ends with an error message, and the card is at
-    rest, if a status line cannot be true, or if the card dies, is reset or is removed.
+    """The C test parts/capture.c passes: the calls of a capture return an error with a sentence if
+    a status line cannot be true, or if the card dies, is reset or is wanted back by the kernel. The
+    memory of the ring is freed only when the card is at rest.
 
     The C test plays the card, so no card is needed.
     """
@@ -50,9 +52,9 @@ def test_a_capture_survives_any_card(built):
 
 @pytest.mark.parametrize("checks", ["built", "raced"])
 def test_queues_have_registers_of_their_own_and_one_run(request, checks):
-    """The C test capture_run.c passes: each queue gets its own ring, limit and accounts, and
-    queue 0 begins and ends the capture of all queues. The same holds if two threads end their
-    queues, or read accounts, at the same time.
+    """The C test parts/capture_run.c passes: each capture queue gets its own ring, limit and counts
+    of frames, and queue 0 begins and ends the run of all queues. The same holds if two threads stop
+    their queues, or read counts, at the same time.
 
     The C test plays the card, so no card is needed.
     """
@@ -68,9 +70,9 @@ def test_rules_become_words_or_a_sentence(built):
 
 
 def test_a_recording_is_whole_whatever_the_disk_does(built, tmp_path):
-    """The C test output.c passes: a write that is interrupted, short or refused is made
-    again, a file ends before the first MBUF that cannot be written, and an MBUF is given back to
-    the card only after it is written.
+    """The C test output.c passes: a write that is interrupted, short or refused is made again, a
+    file ends before the first MBUF (part of the ring) that cannot be written, and an MBUF is given
+    back to the card only after it is written.
 
     The C test plays the disk and the card.
     """
@@ -89,17 +91,17 @@ def test_each_queue_is_recorded_by_its_thread(built, tmp_path):
 
 def test_a_ring_has_the_pages_and_the_node_that_are_wanted(built, tmp_path):
     """The C test parts/capture_pages.c passes: the memory of a ring prefers the NUMA node that
-    sysfs has for the card. A program gets pages of the size that it asks for, or an error message
-    that says how to reserve such pages.
+    sysfs has for the card. A program may ask for huge pages of two sizes. If they are missing, the
+    error message says how to reserve them. No huge page is taken in the test.
     """
     run_program(built.out / "test" / "capture_pages", tmp_path)
 
 
 @pytest.mark.parametrize("checks", ["built", "raced"])
 def test_mbufs_are_dealt_to_folders(request, checks, tmp_path):
-    """The C test deal.c passes, with the thread sanitizer, too: folders get MBUFs round
-    robin, and a slow folder gets fewer. Other folders write the MBUFs that a full folder has not
-    written. Each file has whole MBUFs.
+    """The C test deal.c passes, with the thread sanitizer, too: a recording's folders get its MBUFs
+    (parts of the ring) round robin, and a slow folder gets fewer. Other folders write the MBUFs
+    that a full folder has not written. Each file has whole MBUFs.
     """
     found = request.getfixturevalue(checks)
     folder = found.out / "test" if checks == "built" else found
@@ -142,8 +144,8 @@ def test_the_rings_counts_are_free_of_races(raced):
 def test_records_and_status_lines_are_believed_as_far_as_they_can_be(request, checks, name):
     """The C tests engine.c and engine_lengths.c pass.
 
-    The library uses the counts, lengths and errors that the card has written to host memory without
-    a register read, and refuses those that cannot be true.
+    The library finds the card's counts, lengths and errors in host memory, without a register read,
+    and refuses those that cannot be true. The tests play the card, so no card is needed.
     """
     found = request.getfixturevalue(checks)
     run_program((found.out / "test" if checks == "built" else found) / name)
@@ -151,9 +153,9 @@ def test_records_and_status_lines_are_believed_as_far_as_they_can_be(request, ch
 
 @pytest.mark.parametrize("checks", ["built", "raced"])
 def test_random_calls_return_what_a_model_says(request, checks):
-    """The C test stream_random.c passes: random calls of both streams, on a card that answers and
-    fails at random, return what a model says, and the card gets the model's descriptors. Counts of
-    some runs wrap.
+    """The C test stream_random.c passes: random calls of both streams, on a card that makes random
+    progress and mistakes, return what a model says, and the card gets the model's descriptors. In
+    about half of the runs the counts begin just below 2^32.
 
     The C test plays the card, so no card is needed.
     """
@@ -164,15 +166,15 @@ def test_random_calls_return_what_a_model_says(request, checks):
 
 @pytest.mark.soak
 def test_two_million_random_calls_return_what_a_model_says(built):
-    """The C test stream_random.c passes with 2,000 sequences of 1,000 random calls."""
+    """The C test stream_random.c passes with 2,000 sequences of 1,000 random steps each."""
     count = 100
     for seed in range(SHIFT + 1, SHIFT + 2001, count):
         run_program(built.out / "test" / "stream_random", str(seed), str(count), "1000")
 
 
 def test_a_direction_that_waits_for_a_lost_read_is_waited_for(built):
-    """The C test table_run.c passes: the stop of a direction waits for a read whose
-    completion was lost, for as long as the card's longest read can last.
+    """The C test table_run.c passes: the stop of a DMA direction waits for a read whose completion
+    was lost, for as long as the card's longest read can last.
     """
     run_program(built.out / "test" / "table_run")
 
@@ -182,7 +184,8 @@ def test_a_direction_that_waits_for_a_lost_read_is_waited_for(built):
 def test_a_wait_for_ever_ends_by_data_a_stop_or_a_signal(request, built, tmp_path, checks, records):
     """The C test dma_wait.c passes.
 
-    Each blocking call sleeps until data, a stop or a signal, and says which of them has ended it.
+    Each blocking call sleeps until data comes, until another thread stops the DMA, or until a
+    signal comes. Its result says which of these has ended it.
     """
     found = request.getfixturevalue(checks)
     program = (found.out / "test" if checks == "built" else found) / "dma_wait"
@@ -206,8 +209,8 @@ def bar0(request, built, tmp_path_factory):
 
 
 def test_the_kernel_s_calls_are_made_as_its_drivers_answer_them(built, bar0):
-    """The C test driver/calls.c passes: the library makes the right system calls to the kernel
-    driver, for root and for other users.
+    """The C test driver/calls.c passes: the library makes the right system calls to a stand-in for
+    the kernel driver, for root and for other users.
     """
     path, memory = bar0
     run_program(built.out / "test" / "calls", path, hex(memory))
@@ -215,8 +218,8 @@ def test_the_kernel_s_calls_are_made_as_its_drivers_answer_them(built, bar0):
 
 def test_the_errors_with_a_meaning_are_those_of_the_header():
     """litepcie_strerror() has a sentence for each error that liblitepcie.h explains, and for no
-    other. Each error that is an exception of its own in Python is explained there, or is one of a
-    packet or of a block that was written over."""
+    other. Each error with an exception class of its own in Python is explained there, too, or is
+    EBADMSG (a bad packet) or EOVERFLOW (data that a capture has overwritten)."""
     header = (LIBRARY / "liblitepcie.h").read_text()
     explained = re.findall(r"^ \*   -(E[A-Z]+) +\S", header, re.MULTILINE)
     spoken = re.findall(r"^\t\[(E[A-Z]+)\] = ", (LIBRARY / "error.c").read_text(), re.MULTILINE)
@@ -227,8 +230,8 @@ def test_the_errors_with_a_meaning_are_those_of_the_header():
 
 
 def test_a_card_without_stamps_is_seen_as_one(built, tmp_path):
-    """The C test stamps.c passes: the command latency recognises a card that has no stamp
-    registers.
+    """The C test stamps.c passes: the sources of the command latency notice a card without
+    registers for the time stamps of doorbell and interrupt.
     """
     with Standin(tmp_path / "s", built.csr_json):
         run_program(built.out / "test" / "stamps", f"sim:{tmp_path / 's'}")
@@ -251,7 +254,8 @@ SLOT = {
 def said(built, tmp_path, **faults):
     """Run software/liblitepcie/test/slot.c on a stand-in for the card.
 
-    Return the lines of its output as a dict by their first word, and the stand-in.
+    Return a dict of its output (the text before the first colon of a line -> the text behind it),
+    and the stand-in for the card.
     """
     with Standin(tmp_path / "s", built.csr_json, **faults) as standin:
         text = run_program(built.out / "test" / "slot", f"sim:{tmp_path / 's'}")
@@ -259,8 +263,8 @@ def said(built, tmp_path, **faults):
 
 
 def test_a_card_without_a_monitor_says_what_is_known(built, tmp_path):
-    """On a card without a monitor of the user slot the library's diagnosis has only the number of
-    buffers that wait, and says that nothing else is known.
+    """On a card without a monitor of the user slot litepcie_slot() fails, and litepcie_diagnose()
+    has only the number of buffers that wait, and says that the card tells no more.
     """
     lines, _ = said(built, tmp_path)
     assert lines["slot"].startswith("-2 the card does not tell what passes its user slot")
@@ -274,8 +278,8 @@ def test_a_card_without_a_monitor_says_what_is_known(built, tmp_path):
 
 
 def test_what_hangs_is_named(built, tmp_path):
-    """The library's diagnosis names the stream of the user slot that stalls, the duration of the
-    stall, and the number of buffers that wait.
+    """litepcie_diagnose() says which signal of the user slot holds each direction up and for how
+    long, and how many buffers wait.
     """
     lines, _ = said(built, tmp_path, slot=SLOT)
     assert lines["slot"] == (
@@ -301,9 +305,11 @@ def test_what_hangs_is_named(built, tmp_path):
     ],
 )
 def test_each_state_of_the_slot_has_its_words(built, tmp_path, state, h2c, c2h):
-    """The library's diagnosis says for each direction what valid and ready of the user slot mean.
+    """litepcie_diagnose() says for each direction what the signals valid and ready of the user slot
+    mean.
 
-    The text has a time if the slot does not take h2c data that has come, or if no c2h data moves.
+    The text has a duration if the slot does not take h2c data that has come, or if no c2h data
+    moves.
     """
     lines, _ = said(built, tmp_path, slot={**SLOT, "slot_state": state})
     assert f"h2c: the user slot {h2c} (" in lines["hung"]
@@ -321,7 +327,7 @@ def test_a_copy_of_the_slot_that_another_program_spoils_is_taken_again(built, tm
 def test_a_monitor_that_never_stands_still_is_an_error(built, tmp_path):
     """If other programs disturb each reading of the slot monitor, the library returns -EAGAIN.
 
-    The library's diagnosis then leaves out the user slot.
+    litepcie_diagnose() then leaves out the user slot.
     """
     lines, _ = said(built, tmp_path, slot=SLOT, copies=1000)
     assert lines["slot"].startswith("-11 other programs read the monitor")
@@ -335,8 +341,8 @@ def test_a_monitor_that_never_stands_still_is_an_error(built, tmp_path):
 )
 @pytest.mark.parametrize("records", RECORDS)
 def test_counts_go_on_behind_their_wrap(built, tmp_path, ahead, records):
-    """The C test wraps.c passes: the library's counts stay right over a wrap of the card's 32-bit
-    counters.
+    """The C test wraps.c passes: the library's counts stay right if the card's count of descriptors
+    passes 2^16, 2^31 or a multiple of 2^32, or if it begins at 2^40.
     """
     with Standin(tmp_path / "s", built.csr_json, done_before=ahead, records=records):
         text = run_program(built.out / "test" / "wraps", f"sim:{tmp_path / 's'}", hex(ahead))
@@ -346,8 +352,8 @@ def test_counts_go_on_behind_their_wrap(built, tmp_path, ahead, records):
 @pytest.mark.parametrize("records", RECORDS)
 @pytest.mark.parametrize("checks", ["built", "raced"])
 def test_two_threads_move_buffers(request, built, tmp_path, checks, records):
-    """The C test streams.c passes: two threads move all data, with rings and batches of several
-    sizes, and a card works after a reset.
+    """The C test streams.c passes: two threads move all data through the loopback, with rings and
+    batches of several sizes, and the card works after a reset.
     """
     found = request.getfixturevalue(checks)
     program = (found.out / "test" if checks == "built" else found) / "streams"
@@ -387,8 +393,8 @@ def test_rings_lie_where_and_news_come_as_a_program_says(
 
 
 def test_the_user_s_logic_calls(built, tmp_path):
-    """The C test user.c passes: each interrupt of the logic in the user slot ends one wait,
-    also while DMA runs.
+    """The C test user.c passes: an interrupt of the logic in the user slot ends one wait, also
+    while DMA runs and after a reset.
     """
     with Standin(tmp_path / "s", built.csr_json) as standin:
         run_program(
@@ -401,8 +407,8 @@ def test_the_user_s_logic_calls(built, tmp_path):
 
 @pytest.mark.parametrize("records", RECORDS)
 def test_a_program_moves_buffers_without_copies(built, tmp_path, records):
-    """The C test library.c passes: its calls work on a card without faults, which is quiet
-    afterwards.
+    """The C test library.c passes: the library's calls work on a stand-in for a card. After the
+    close DMA, interrupts and bus mastering of the card are off.
     """
     with Standin(tmp_path / "s", built.csr_json, records=records) as standin:
         run_program(built.out / "test" / "library", f"sim:{tmp_path / 's'}", built.csr_json)
@@ -410,8 +416,9 @@ def test_a_program_moves_buffers_without_copies(built, tmp_path, records):
 
 
 def test_the_layout_of_blocks_is_the_builds(built):
-    """layout.h, which gives registers their names and offsets, agrees with three gateware builds:
-    the default build, a build with the capture block, and a build with the card services.
+    """Each register and field in layout.h, which gives registers their names and offsets, is in one
+    of three gateware builds: the default build, a build with the capture block, and a build with
+    the card services.
 
     A build may have more registers than layout.h. A register that moves inside a block needs a new
     version of the block's type.
@@ -452,8 +459,8 @@ def test_the_layout_of_blocks_is_the_builds(built):
     ids=range(10),
 )
 def test_a_wrong_csr_file_is_refused_with_a_sentence(built, tmp_path, text, sentence):
-    """The library refuses a csr.json that is cut, malformed or of another build, and keeps the
-    names that it knows.
+    """litepcie_csr_load() refuses a csr.json that is cut, malformed or of another build. The
+    library then knows as many registers as before.
     """
     path = tmp_path / "csr.json"
     path.write_text(text)
@@ -491,8 +498,8 @@ def test_the_library_exports_only_its_own_names(built):
 
 
 def test_register_numbers_stand_in_the_generated_headers_only(built):
-    """No C source or header has an `#if` with a CSR_ macro: software reads from the card which
-    registers the card has.
+    """No C source or header in software/ has an `#if` with a CSR_ macro: software reads from the
+    card which registers the card has.
     """
     for source in (ROOT / "software").rglob("*.[ch]"):
         text = source.read_text()

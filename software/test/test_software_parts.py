@@ -4,8 +4,8 @@
 
 """Test single sources of liblitepcie by C programs that play the card, so no card is needed.
 
-Each program is in software/liblitepcie/test/parts, and has the name of the source, or of the two
-sources, that it tests.
+Each program is in software/liblitepcie/test/parts. The docstring of each test names the source that
+its program tests.
 """
 
 import pytest
@@ -22,14 +22,16 @@ def parts():
 
 def test_a_capability_table_is_read_as_written_or_refused(parts):
     """capability.c reads a capability table as it was written, and refuses a table that breaks a
-    rule with an error message. Random words do no harm. A table with one wrong bit is never used.
+    rule with an error message. A table with one random word and a right checksum is read or
+    refused. A table with one wrong bit is always refused.
     """
     run_program(parts / "capability", str(SHIFT + 1))
 
 
 def test_registers_are_known_by_the_blocks_of_a_card(parts):
     """names.c finds registers at the offsets of their blocks. The error message for a wrong name
-    has the most similar name. Registers of two words are read and written as one value.
+    has the known name with the longest common beginning. Registers of two words are read and
+    written as one value.
     """
     run_program(parts / "names")
 
@@ -56,15 +58,15 @@ def test_a_burst_of_writes_reaches_any_bar(parts):
 
 
 def test_a_capture_behind_the_driver_ends_its_waits_in_time(parts):
-    """kernel/capture.c returns ETIMEDOUT, and says what to do, if a frame of the generator waits
-    for room, or if the card does not come to rest or copy its counts.
+    """kernel/capture.c returns -ETIMEDOUT, with a sentence that says what to do, if a frame of the
+    generator waits for room, or if the card does not come to rest or does not copy its counts.
     """
     run_program(parts / "kernel_capture")
 
 
 def test_structs_of_older_and_newer_programs_are_copied_as_far_as_they_reach(parts):
-    """sized.c copies those members of a struct that the program and the library both have, and
-    refuses a struct without a size.
+    """sized.c copies those members of a struct that the program and the library both have. It
+    refuses a struct without a size, and a member that the library does not know if it is not 0.
     """
     run_program(parts / "sized")
 
@@ -82,42 +84,44 @@ def test_what_the_player_has_done_is_told_also_if_reads_are_given_up(parts):
 
 
 def test_the_memory_of_a_ring_lives_until_its_last_user_drops_it(parts):
-    """memory.c frees pages and file when their last user ends. It leaves memory of the program
-    mapped, and seals the size of a file in memory.
+    """memory.c unmaps the memory of a ring and closes its file when the last user drops it. It
+    never unmaps memory of the program, and seals the size of a file in memory.
     """
     run_program(parts / "memory")
 
 
 def test_accesses_to_bars_go_through_their_own_mappings(parts):
-    """bar.c sends an access to the mapping of its BAR, or to the back end if no mapping serves it,
-    and undoes all mappings. access.c moves the exact bytes of each width.
+    """bar.c makes an access through the mapping of its BAR, or by the back end if no mapping can
+    serve it, and undoes all mappings. access.c moves the exact bytes of each width.
     """
     run_program(parts / "access")
 
 
 def test_a_sleep_on_a_lost_connection_has_a_sentence(parts):
-    """sim/backend.c says in litepcie_why() why a wait has ended with ENODEV, also if another thread
-    has lost the connection to the simulated board.
+    """sim/backend.c sets a sentence for litepcie_why() when a sleep ends with -ENODEV, also if
+    another thread has lost the connection to the simulated board before.
     """
     run_program(parts / "sim_sleep")
 
 
 def test_a_capture_behind_the_driver_gives_its_memory_back_once(parts):
-    """kernel/capture.c takes the largest pages that the driver accepts and gives them back once.
-    Accounts and settings have their places in the driver's structs.
+    """kernel/capture.c and kernel/pages.c take the largest pages that the driver accepts, and give
+    them back once. Counts of frames and settings are copied from and to the right members of the
+    driver's structs.
     """
     run_program(parts / "kernel_pages")
 
 
 def test_each_error_has_its_meaning_and_its_sentence(parts):
-    """error.c gives each error number of the library its own meaning, and cuts a sentence that has
-    no room.
+    """error.c gives each error number of the library its own meaning, and cuts a sentence that is
+    longer than LITEPCIE_WHY_SIZE.
     """
     run_program(parts / "error")
 
 
 def test_what_a_direction_waits_for_is_cut_to_its_room(parts):
-    """slot.c writes a time in the unit that suits it, and cuts a text that has no room."""
+    """slot.c writes a time in ns, us, ms or s as its length suggests, and cuts a text to the room
+    that it has."""
     run_program(parts / "slot_text")
 
 

@@ -129,7 +129,8 @@ def test_one_lost_interrupt_fails_the_run(util, card, device, direction, lost):
 @pytest.mark.parametrize("late", [0.1, 0.3])
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_a_late_interrupt_is_not_a_lost_one(util, card, device, direction, late):
-    """If an interrupt comes after its data was found, dma_test waits for it and passes."""
+    """If an interrupt comes later than the data that it reports was found, dma_test waits for the
+    interrupt and passes."""
     with card(late_msi=late):
         status, report = util.json(device, "dma_test", "--direction", direction, "--size", "512K")
     assert status == 0, report["failures"]
@@ -138,7 +139,7 @@ def test_a_late_interrupt_is_not_a_lost_one(util, card, device, direction, late)
 
 
 def test_without_any_interrupt_both_directions_still_finish_and_fail(util, card, device):
-    """dma_test of both directions fails if all interrupts are lost, and still compares all data.
+    """`dma_test --direction both` fails if all interrupts are lost, and still compares all data.
 
     Two directions may share interrupts, so the loss of one interrupt would not be seen.
     """
@@ -151,9 +152,10 @@ def test_without_any_interrupt_both_directions_still_finish_and_fail(util, card,
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_a_card_with_records_is_not_asked_for_them(util, card, device, direction):
-    """dma_test finds the progress of a card with records in host memory.
+    """dma_test finds the progress of a card with records in host memory, and not by register reads.
 
-    So a longer run needs hardly more register reads than one additional reading of the counters.
+    So a longer run of dma_test needs hardly more register reads than a short run and one additional
+    reading of the counters.
     """
     reads = []
     with card(records=True) as standin:

@@ -52,7 +52,8 @@ def has_image(engine):
 
 
 def test_an_image_is_written_and_verified(flash):
-    """`flash write` writes an image to the application's address, and no byte below."""
+    """`flash write` writes an image to the application's address and changes no page below it.
+    `flash verify` then accepts the image."""
     engine = FlashStandin()
     assert flash(engine, "write", "verify") == (0, "")
     written = b"".join(engine.contents[at] for at in sorted(engine.contents))
@@ -104,8 +105,8 @@ def test_the_flash_has_a_whole_image_or_none_at_every_step(flash):
 
 @pytest.mark.parametrize("before", range(1, len(SYNC)))
 def test_a_synchronisation_word_across_two_pages_is_destroyed_first(flash, before):
-    """If the word of the old image begins in the first page and ends in the second, it is destroyed
-    before the first sector is erased, too."""
+    """If the synchronisation word of the old image begins in the first page and ends in the second,
+    `flash write` destroys it before it erases the first sector, too."""
     engine, words = FlashStandin(), []
     old = (b"\xff" * (PAGE - before) + SYNC).ljust(2 * PAGE, b"\0")
     for at in (0, PAGE):
@@ -124,8 +125,8 @@ def test_a_synchronisation_word_across_two_pages_is_destroyed_first(flash, befor
 
 
 def test_an_engine_of_another_version_is_left_alone(flash):
-    """If the flash engine has a version that `flash` does not know, no register is written: it may
-    be another one."""
+    """If the flash engine has a version that `flash` does not know, `flash` writes no register of
+    it: a register may have another meaning or place."""
     engine = FlashStandin()
     known = engine.block()
     engine.block = lambda: replace(known, version=2)
@@ -135,7 +136,8 @@ def test_an_engine_of_another_version_is_left_alone(flash):
 
 
 def test_a_flash_with_one_line_is_written(flash):
-    """If a flash cannot send data on two lines, `flash write` compares its data on one line."""
+    """If reads on two data lines give wrong data, `flash write` compares the written data by reads
+    on one line, and succeeds."""
     assert flash(FlashStandin(one_line=True), "write") == (0, "")
 
 

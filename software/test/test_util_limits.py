@@ -19,7 +19,7 @@ TABLE = ROOT / "software" / "tools" / "litepcie_util" / "dma" / "limits_table.h"
 def test_the_table_is_what_the_formulas_give():
     """limits_table.h is what sim/rows/limits_header.py generates.
 
-    The file names the command for that.
+    The file says which script generates it.
     """
     assert TABLE.read_text() == limits_header.header() + "\n"
 

@@ -160,7 +160,8 @@ def test_json_is_one_object_with_the_same_head(util, card, device, command):
     ids=" ".join,
 )
 def test_a_default_terminal_shows_a_result_whole(util, card, device, command):
-    """Each result of litepcie_util fits into 80 columns, if the name of the device is short."""
+    """The result of each of these commands fits into 80 columns, if the name of the device is
+    short."""
     with card():
         result = util.run("-d", device, *command)
     assert result.returncode == 0, result.stderr
@@ -208,7 +209,8 @@ def test_the_manual_page_knows_every_option_and_every_key(util, card, device):
         keys = set()
         for command, more in COMMANDS.items():
             keys |= _keys(util.json(device, command, *more)[1])
-    # The JSON keys of commands that need a machine or real gateware are read from the C sources.
+    # The JSON keys of the other commands, which need a machine or real gateware, are found in the C
+    # sources.
     sources = sorted((ROOT / "software" / "tools" / "litepcie_util").rglob("*.c"))
     keyed = r"(?:json_\w+\(&?json|emit_\w+\(out), \"(\w+)\""
     named = [re.findall(keyed, path.read_text()) for path in sources]

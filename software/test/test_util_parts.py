@@ -4,7 +4,7 @@
 
 """Test single sources of litepcie_util by C programs of software/tools/test.
 
-Each program has the name of the source that it includes and tests. No card is needed.
+Each program includes the sources that it tests, and plays the card if one is needed.
 """
 
 import json
@@ -60,15 +60,15 @@ def test_the_counters_are_read_when_window_and_interval_begin_and_end(parts):
 
 
 def test_the_best_of_a_few_runs_is_the_rate(parts):
-    """rates.c repeats a run that was slow, and keeps the best of three. Each direction has a run of
-    its own kind.
+    """rates.c repeats a run that was slow, up to three runs in all, and keeps the best. Each
+    direction has a run of its own kind.
     """
     run_program(parts / "rates")
 
 
 def test_each_way_of_access_is_proved_measured_and_undone(parts):
-    """mmio_ways.c measures each way of access by as many accesses and threads as the row says, and
-    waits for all of them. The card's memory is restored, also after an error.
+    """mmio_ways.c measures each kind of access with as many accesses and threads as its row says,
+    and waits for all threads. The card's memory is restored, also after an error.
     """
     run_program(parts / "mmio_ways")
 

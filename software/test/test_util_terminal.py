@@ -44,7 +44,8 @@ def in_terminal(program, *arguments, **environment):
 
 
 def test_long_work_shows_its_rate_and_the_time_left(util, device):
-    """dma_test shows its rate and the time left in one line of a terminal.
+    """dma_test shows the amount, its rate and the time left in one line of a terminal, and deletes
+    the line at the end.
 
     If the output is no terminal, this line is not printed.
     """

@@ -4,7 +4,8 @@
 
 """Test the back end of liblitepcie for simulated cards.
 
-Some peers break the protocol vfio-user. Others use host memory by messages.
+The peer is a stand-in for the board process. In some tests it breaks the protocol vfio-user or has
+a faulty card. In others it reads or writes host memory by messages.
 """
 
 import errno
@@ -86,7 +87,8 @@ def test_a_request_that_comes_with_an_answer_is_served_at_once(util, card, devic
     """If a request of the board process comes together with an answer, the library answers the
     request at once.
 
-    A later wait for the socket would not end: the request has already been read from the socket.
+    If the library only waited for the socket, that request would stay without an answer: the
+    library has read it from the socket together with the answer.
     """
     with card(ask_memory="behind") as standin:
         assert util.run("-d", device, "dma_test", "--size", "1M").returncode == 0

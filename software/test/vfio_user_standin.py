@@ -50,7 +50,7 @@ ENOTSUP = 95
 
 SERVER_FAULTS = {
     "leave_after": None,  # number of moved DMA buffers after which the board closes the connection
-    # number of the vfio-user command (such as 9, a read of a region) that the board never answers
+    # number of a vfio-user command (such as 9, REGION_READ) that the board never answers
     "silent": None,
     "slow": 0,  # seconds that the board takes to answer a vfio-user read
     # bytes that the board sends as the answer to the client's first message; the board then closes
@@ -58,17 +58,19 @@ SERVER_FAULTS = {
     "garbage": None,
     # bytes that follow the header of the board's answer to VERSION, instead of version 0.0
     "version": None,
-    # True: the board reads a page of host memory by a DMA_READ message. "behind": the board also
-    # sends such a request together with each answer to a read of loop_status, and asserts that the
-    # client answers the request before its next message. "short": the board sends a DMA_WRITE
-    # message for a page without the bytes of the page. "beyond": the last half of the page that
-    # the board reads lies behind the end of the memory.
+    # True: the board once reads a page of host memory by a DMA_READ message, when the client has
+    # mapped memory and made the card bus master. "behind": the board also sends such a request
+    # together with each answer to a read of loop_status, and asserts that the client answers the
+    # request before its next message. "short": the board sends a DMA_WRITE message for a page
+    # without the bytes of the page. "beyond": the last half of the page that the board reads lies
+    # behind the end of the memory.
     "ask_memory": False,
     # False: the board does not support the vfio-user command REGION_WRITE_MULTI
     "write_multi": True,
-    # True: the board's answers have another message number than the client's requests
+    # True: each answer of the board has another message number than the client's request
     "wrong_id": False,
-    # seconds by which the card's first interrupt is late; the second one is late by twice as much
+    # seconds by which the DMA's first interrupt is late; interrupt number n is late by n times as
+    # much
     "late_msi": 0,
     # True: the card keeps its registers when a vfio-user client leaves, as a real card does
     "keep_state": False,
@@ -193,7 +195,7 @@ class Standin:
             self._signal()
 
     def _signal(self):
-        if self.msi >= 0:  # -1: the client has withdrawn the eventfd for the card's MSI
+        if self.msi >= 0:  # -1: the client has given no eventfd for the card's MSI
             os.write(self.msi, struct.pack("<Q", 1))
 
     def _forget(self):
@@ -307,8 +309,8 @@ class Standin:
     def _request(self):
         """Return a DMA_READ message for the first 4096 bytes of the client's memory.
 
-        With the fault ask_memory "short" it is a DMA_WRITE message without data, and with "beyond"
-        the last bytes that it asks for lie behind the end of the memory.
+        With the fault ask_memory "short" it is a DMA_WRITE message without data. With "beyond" the
+        last 2048 bytes that it asks for lie behind the end of the memory.
         """
         command = DMA_WRITE if self.fault["ask_memory"] == "short" else DMA_READ
         address = min(self.card.memory)

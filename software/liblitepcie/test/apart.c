@@ -20,7 +20,8 @@
 #include "open.h"
 
 #define WAIT_MS		20000
-#define BUFFERS		40u	/* buffers of each direction: more than the small ring has */
+/* number of buffers that receive() and transmit() move, more than the c2h ring has */
+#define BUFFERS		40u
 #define SMALL_SIZE	4096u
 #define SMALL_COUNT	16u
 
@@ -71,7 +72,10 @@ static void receive(void)
 	CHECK_EQUAL(wrong, 0);
 }
 
-/* Send BUFFERS buffers of the pattern from dword *@next on. */
+/*
+ * Send BUFFERS buffers of the pattern from dword *@next on, and wait until the card has checked
+ * them. The card must find no error. *@next becomes the dword behind the last.
+ */
 static void transmit(uint32_t *next)
 {
 	struct litepcie_buffer buffer = { .struct_size = sizeof(buffer) };
@@ -117,7 +121,10 @@ static void each_runs_while_the_other_starts_and_stops(void)
 	CHECK_EQUAL(litepcie_stream_stop(c2h), 0);
 }
 
-/* A program may hold several buffers. It gives them back in order, and no more than it holds. */
+/*
+ * A program may have several buffers acquired. litepcie_stream_release() gives them back in order,
+ * and refuses to give back more than are acquired.
+ */
 static void several_buffers_are_held(void)
 {
 	struct litepcie_buffer first = { .struct_size = sizeof(first) };

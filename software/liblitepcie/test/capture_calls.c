@@ -149,11 +149,17 @@ static void bad_settings_have_a_sentence(struct litepcie *dev)
 	grown.known.struct_size = sizeof(grown);
 	CHECK_EQUAL(litepcie_capture_open(dev, &grown.known, &capture), -EINVAL);
 	CHECK(strstr(litepcie_why(dev), "a setting is too new") != NULL);
-	/* A larger struct of a newer program, with new members of 0, has the same effect. */
+	/*
+	 * The larger struct of a newer program is accepted if its members that the library does not
+	 * know are 0.
+	 */
 	grown.later = 0;
 	CHECK_EQUAL(litepcie_capture_open(dev, &grown.known, &capture), 0);
 	litepcie_capture_close(capture);
-	/* This is the smaller struct of an older program, which does not have the member snap. */
+	/*
+	 * The smaller struct of an older program ends before the member snap, so the library must
+	 * not read the wrong value that lies there.
+	 */
 	config = settings(1 << 20, 4096);
 	config.struct_size = offsetof(struct litepcie_capture_config, snap);
 	config.snap = 20000;
@@ -199,7 +205,10 @@ static void calls_refuse_what_cannot_be(struct litepcie *dev)
 	CHECK_EQUAL(litepcie_reset(dev), 0);
 }
 
-/* Each start begins at position 0, with frame 0 and with all counts at 0. */
+/*
+ * Each start of a capture begins at position 0 of the ring, with frame 0 of the generator and with
+ * all counts at 0.
+ */
 static void it_can_be_started_again(struct litepcie *dev)
 {
 	struct litepcie_capture *capture = begin(dev, settings(1 << 20, 64 << 10));
@@ -209,7 +218,10 @@ static void it_can_be_started_again(struct litepcie *dev)
 		uint32_t first = 1, count;
 
 		generate(capture, 1000, 300 * round);
-		/* A record is visible before its MBUF is full. */
+		/*
+		 * litepcie_capture_next() returns a frame's record before its MBUF (part of the
+		 * ring) is full.
+		 */
 		CHECK_EQUAL(litepcie_capture_next(capture, &span, WAIT_MS), 1);
 		CHECK_EQUAL(span.position, 0);
 		CHECK(!span.sealed);
@@ -227,8 +239,8 @@ static void it_can_be_started_again(struct litepcie *dev)
 }
 
 /*
- * The program releases the ring in small pieces. The library tells the card the limit, up to which
- * it may write, only in larger steps.
+ * The program releases the ring in small pieces. The library gives the card a new limit, up to
+ * which the card may write, only in steps of an eighth of the ring, which is 32 KiB in this test.
  */
 static void limits_are_told_in_steps(struct litepcie *dev)
 {
@@ -247,7 +259,10 @@ static void limits_are_told_in_steps(struct litepcie *dev)
 	CHECK_EQUAL(litepcie_capture_stats(capture, &stats), 0);
 	CHECK_EQUAL(stats.port[0].delivered.frames, count);
 	CHECK_EQUAL(stats.released, stats.position);
-	/* The start gives the card the first limit, and the stop may give one more. */
+	/*
+	 * The limit of the start covers the whole ring, which is 8 steps. The stop may give one
+	 * more limit.
+	 */
 	CHECK(stats.limits > stats.position / (32 << 10) - 8);
 	CHECK(stats.limits <= stats.position / (32 << 10) + 2);
 	litepcie_capture_close(capture);
@@ -255,7 +270,10 @@ static void limits_are_told_in_steps(struct litepcie *dev)
 	       (unsigned long long)stats.position);
 }
 
-/* A stop succeeds although the ring is full and a frame waits for room that nobody releases. */
+/*
+ * litepcie_capture_stop() succeeds although the ring is full, and a frame waits for room that the
+ * program does not release.
+ */
 static void a_full_ring_can_be_stopped(struct litepcie *dev)
 {
 	struct litepcie_capture_config config = settings(64 << 10, 16 << 10);
@@ -282,8 +300,8 @@ static void a_full_ring_can_be_stopped(struct litepcie *dev)
 }
 
 /*
- * With `newest` the card overwrites old data. Each span is intact when it is returned. After the
- * stop the library returns the newest frames, from the begin of an MBUF on.
+ * With the setting `newest` the card overwrites old data. After the stop the library returns the
+ * newest frames without a gap, from the beginning of an MBUF to the last frame.
  */
 static void the_newest_frames_stay(struct litepcie *dev)
 {
@@ -314,7 +332,10 @@ static void on_alarm(int number)
 
 static void a_signal_ends_a_wait(struct litepcie *dev)
 {
-	/* The signal is repeated, since one between two sleeps of a wait does not end the wait. */
+	/*
+	 * The signal is repeated, since a signal that comes between two sleeps of
+	 * litepcie_capture_next() does not end the wait.
+	 */
 	struct itimerval soon = {
 		.it_value.tv_usec = 300000, .it_interval.tv_usec = 7000,
 	}, never = { 0 };
@@ -330,7 +351,7 @@ static void a_signal_ends_a_wait(struct litepcie *dev)
 	litepcie_capture_close(capture);
 }
 
-/* litepcie_close() stops a capture that is still open, while frames come. */
+/* litepcie_close() may be called while a capture is open and frames come. It stops the capture. */
 static void a_close_ends_it(struct litepcie *dev)
 {
 	struct litepcie_capture *capture = begin(dev, settings(0, 0));

@@ -6,7 +6,8 @@
 
 /*
  * A C++ program that is built against the installed headers. It must link, and reach the card that
- * its argument names. With -DSTOCK it uses the headers and calls of LitePCIe's own library.
+ * its argument names. With -DSTOCK it uses the headers in litepcie-stock, which declare the calls
+ * of LitePCIe's library.
  */
 #include <cstdio>
 #include <cstring>

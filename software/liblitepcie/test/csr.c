@@ -7,7 +7,8 @@
 /*
  * Load a csr.json for a card. If the library refuses the file, print the reason and check that the
  * library still knows as many registers as before. Exit status: 0: the file was loaded, 1: it was
- * refused, 2: a check failed, the card cannot be opened, or the arguments are wrong.
+ * refused, 2: a check of this program failed, the card cannot be opened, or the arguments are
+ * wrong.
  */
 #include <string.h>
 

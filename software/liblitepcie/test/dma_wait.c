@@ -6,10 +6,10 @@
 
 /*
  * Test the calls for DMA and for the user's interrupt that can block, on the card that the argument
- * names. With a negative timeout a call waits until data comes, until another thread stops the DMA,
- * or until a signal. With a timeout of 0 it does not wait. If there is a second argument, an offset
- * in BAR0, waits for the user's logic are tested, too: the logic raises its interrupt when that
- * offset is written.
+ * names. With a negative timeout a call waits until buffers are finished, until another thread
+ * stops the DMA, or until a signal comes. With a timeout of 0 a call does not wait. The second
+ * argument is an offset in BAR0: the logic in the user slot raises its interrupt when a program
+ * writes there. Without this argument no wait for the user's interrupt is tested.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -25,16 +25,19 @@
 #include "run.h"
 
 /*
- * longest time in ms that a test lets a thread wait: the library polls the card several times in
- * it
+ * time in ms after which begin() checks that a thread still waits; it is several times
+ * LITEPCIE_WAIT_SLICE_MS, after which the library reads the card's counts
  */
 #define LONG_MS		700
 /*
  * CPU time in us that a waiting thread may take within LONG_MS; a thread that never sleeps takes
- * about twice as much
+ * LONG_MS, which is twice as much
  */
 #define BUSY_US		350000
-/* most time in ms until a stop ends a wait, on a busy machine; an idle machine takes far less */
+/*
+ * longest time in ms from a stop, or a signal, to the end of the wait, on a busy machine; an idle
+ * machine takes far less
+ */
 #define SOON_MS		5000
 
 struct wait {
@@ -91,8 +94,8 @@ static void on_signal(int number)
 }
 
 /*
- * Submit h2c buffers until none is free any more. The buffers come back through the loopback into
- * c2h, which is not emptied, so h2c stays full.
+ * Submit h2c buffers until none has been free for LONG_MS. The data comes back through the loopback
+ * into c2h. No c2h buffer is released, so both rings stay full.
  */
 static void fill_h2c(struct litepcie *dev)
 {
@@ -118,8 +121,9 @@ static void start(struct litepcie *dev, unsigned int directions, bool pattern)
 
 /*
  * Start a thread that waits, and check that it still waits after LONG_MS and has used little CPU
- * time. The CPU time is checked with "sim" only: in a guest, register reads of a simulated card
- * count as CPU time of the thread.
+ * time. The CPU time is checked with the back end "sim" only. Tests run the other back ends in the
+ * guest of a virtual machine, where a register read of a simulated card counts as CPU time of the
+ * thread.
  */
 static pthread_t begin(struct wait *wait)
 {
@@ -167,7 +171,10 @@ static void a_signal_ends_it(struct wait *wait)
 	start(wait->dev, wait->directions, false);
 	thread = begin(wait);
 	began = clock_us(CLOCK_MONOTONIC);
-	/* Send the signal again and again, since the waiting thread may not be asleep yet. */
+	/*
+	 * Send the signal again and again, since a signal that comes between two sleeps of the
+	 * waiting thread does not end the wait.
+	 */
 	for (int i = 0; i < 50 && wait->rc == 1000; i++) {
 		pthread_kill(thread, SIGUSR1);
 		usleep(20000);
@@ -177,8 +184,8 @@ static void a_signal_ends_it(struct wait *wait)
 }
 
 /*
- * Two threads wait at the same time. One of them sleeps for both, or each sleeps in the kernel
- * driver. A stop ends both waits.
+ * Two threads wait at the same time, and a stop ends both waits. With the back end "kernel" each
+ * thread sleeps in the driver. With another back end one thread sleeps for both.
  */
 static void a_stop_ends_two(struct litepcie *dev)
 {

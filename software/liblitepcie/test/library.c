@@ -37,7 +37,11 @@ static void find_places(struct litepcie *dev)
 	memory0 = block.offset;
 }
 
-/* A struct that does not say its size, or says one that no struct has, is refused unwritten. */
+/*
+ * A struct whose struct_size is 0 or impossible is refused, and the library writes nothing to it.
+ * The structs of older and newer programs are filled as far as the library and the program both
+ * know them.
+ */
 static void a_struct_says_its_size(struct litepcie *dev)
 {
 	struct {
@@ -54,7 +58,10 @@ static void a_struct_says_its_size(struct litepcie *dev)
 	card.struct_size = SIZE_MAX;
 	CHECK_EQUAL(litepcie_card(dev, &card), -EINVAL);
 	CHECK(strstr(litepcie_why(dev), "sizeof(struct litepcie_card)") != NULL);
-	/* struct_size in a program that was compiled before the struct had table_depth */
+	/*
+	 * struct_size of a program that was compiled when struct litepcie_card did not have
+	 * table_depth yet
+	 */
 	card.struct_size = offsetof(struct litepcie_card, table_depth);
 	CHECK_EQUAL(litepcie_card(dev, &card), 0);
 	CHECK(card.table_depth == 5 && card.blocks > 0);
@@ -111,8 +118,8 @@ static void accesses_of_both_sizes_agree(struct litepcie *dev)
 }
 
 /*
- * Send each buffer alone, and check that it comes back unchanged. Each submit is therefore a short
- * batch, whose end raises an interrupt.
+ * Send one buffer at a time through the loopback, and check the first byte that comes back. With
+ * interrupt_every 1 each c2h buffer raises an interrupt.
  */
 static void single_buffers_come_back(struct litepcie *dev, unsigned int buffers)
 {
@@ -139,7 +146,10 @@ static void single_buffers_come_back(struct litepcie *dev, unsigned int buffers)
 	litepcie_stats(dev, &stats);
 	CHECK_EQUAL(stats.h2c_done, buffers);
 	CHECK_EQUAL(stats.c2h_released, buffers);
-	/* One interrupt may report h2c and c2h together, or each direction has one of its own. */
+	/*
+	 * Each c2h buffer raises an interrupt. Each h2c buffer may raise another, or share that of
+	 * c2h, or raise none.
+	 */
 	CHECK(stats.interrupts >= buffers && stats.interrupts <= 2 * (int64_t)buffers);
 	CHECK(stats.interrupts_expected == (int64_t)buffers || stats.interrupts_expected == -1);
 	/* a busy machine may be so slow that some waits end by their timeout */
@@ -148,9 +158,9 @@ static void single_buffers_come_back(struct litepcie *dev, unsigned int buffers)
 }
 
 /*
- * Test that rings for which there is no memory leave the old ones working. The rings of a simulated
- * board are a memory file. RLIMIT_FSIZE keeps that file shorter than the new rings need, so the
- * setup fails.
+ * If there is no memory for larger rings, run_shape() fails, and the rings of the old size can
+ * still be used. For a simulated board a ring is a file in memory. RLIMIT_FSIZE keeps this file
+ * shorter than a larger ring needs.
  */
 static void rings_that_cannot_be_had_leave_the_shape(struct litepcie *dev)
 {
@@ -196,8 +206,8 @@ static void the_pattern_is_checked_by_the_card(struct litepcie *dev)
 }
 
 /*
- * The names of registers in @csr, the csr.json of the card's build, agree with the names that the
- * card itself gives.
+ * The registers in @csr, the csr.json of the card's build, have the same offsets as the registers
+ * that the library knows by the card's capability table.
  */
 static void registers_have_names(struct litepcie *dev, const char *csr)
 {
@@ -220,8 +230,8 @@ static void registers_have_names(struct litepcie *dev, const char *csr)
 		count++;
 	CHECK(count > 40);
 	/*
-	 * The capability table of only some cards gives the registers of their endpoint, but
-	 * csr.json always does.
+	 * The capability table of only some cards lets the library know the registers of the
+	 * endpoint, but csr.json always has them.
 	 */
 	rc = litepcie_register_find(dev, "pcie_endpoint_timeout", &found);
 	CHECK(rc == 0 || rc == -ENOENT);
@@ -253,8 +263,9 @@ static void the_card_says_what_it_is(struct litepcie *dev)
 }
 
 /*
- * Accesses of 4 to 64 bytes work inside a BAR, and are refused outside its bounds. A CPU without
- * vector instructions may lack an access of more than 8 bytes.
+ * Accesses of 4 to 64 bytes move the right bytes inside BAR0, and are refused beyond its end and in
+ * a BAR that the card does not have. Sizes for which the CPU or the back end has no access are left
+ * out.
  */
 static void wide_accesses_stay_inside(struct litepcie *dev)
 {
@@ -312,7 +323,10 @@ static void a_close_in_the_middle_is_allowed(struct litepcie *dev)
 	litepcie_close(dev);
 }
 
-/* The errors that liblitepcie.h explains have a text of the library's own, others that of libc. */
+/*
+ * litepcie_strerror() has the library's own text for the errors that liblitepcie.h explains, and
+ * the text of libc for another error.
+ */
 static void every_error_has_words(void)
 {
 	static const int errors[] = {

@@ -5,8 +5,9 @@
  */
 
 /*
- * Read the counters of a card while another program receives data, as lanebox-live does, until data
- * has passed between two reads. The stream of the other program must not block these reads.
+ * Test that the counters of a card can be read, as lanebox-live reads them, while another program
+ * receives data. The stream of the other program must not block the reads. The test ends when a
+ * read finds more payload bytes and TLPs than the first read.
  */
 #include <stdlib.h>
 #include <time.h>
@@ -16,7 +17,7 @@
 #include "litepcie_diagnostics.h"
 #include "open.h"
 
-/* how often the counters are read at most, 10 ms apart, while another program receives data */
+/* most reads of the counters after the first, 10 ms apart */
 #define LOOKS	1000
 
 static bool has_moved(const struct litepcie_counters *before, const struct litepcie_counters *now)

@@ -28,7 +28,7 @@
 #define BEAT		32u
 #define WAIT_MS		20000
 #define FLUSH_US	20u
-#define JOINED		8u	/* number of c2h buffers that one stream of h2c data fills */
+#define JOINED		8u	/* number of c2h buffers that pieces_make_a_stream() fills */
 #define UNTOUCHED	0xa5
 
 static uint32_t seed;
@@ -129,8 +129,8 @@ static uint8_t *receive(struct litepcie *dev, uint64_t number, uint32_t bytes, u
 }
 
 /*
- * Fill the c2h buffer with UNTOUCHED and release it, so that data left from before cannot pass as
- * new.
+ * Fill the c2h buffer with UNTOUCHED and release it. Bytes that the card does not write later then
+ * have this value, so old data cannot pass as new.
  */
 static void give_back(struct litepcie *dev, uint8_t *data)
 {
@@ -179,8 +179,8 @@ static void write_register(struct litepcie *dev, const char *name, uint64_t valu
 }
 
 /*
- * If the stream pauses inside a packet, the card hands over the started c2h buffer after the flush
- * time, in whole beats.
+ * If no more data comes inside a packet, the card ends the c2h buffer that it has begun after the
+ * flush time. The record then says a whole number of beats and has the flag FLUSHED.
  */
 static void silence_ends_a_buffer(struct litepcie *dev)
 {
@@ -245,9 +245,9 @@ static void a_bad_packet_says_so(struct litepcie *dev)
 }
 
 /*
- * In a run without packets, pieces of any multiple of @unit bytes fill the c2h buffers one after
- * the other. Each piece begins at a beat (32 bytes). The bytes between its end and the next beat
- * are undefined.
+ * In a run without packets, h2c buffers that are sent in part fill the c2h buffers one after the
+ * other. The length of each piece is a multiple of @unit bytes. A piece begins at a beat (32
+ * bytes), and the bytes between its end and the next beat are undefined.
  */
 static void pieces_make_a_stream(struct litepcie *dev, uint32_t unit)
 {
@@ -304,8 +304,8 @@ static void with_records(struct litepcie *dev, uint32_t requests)
 }
 
 /*
- * On a card without records, LitePCIe's endpoint has only whole buffers in c2h, and only lengths of
- * whole beats in h2c. Packets are refused.
+ * A card without records has LitePCIe's endpoint, with whole buffers only in c2h, and with lengths
+ * of whole beats only in h2c. Packets are refused.
  */
 static void without_records(struct litepcie *dev)
 {

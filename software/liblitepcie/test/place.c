@@ -102,8 +102,8 @@ static void go_round(uint8_t *h2c, const uint8_t *c2h)
 /* Tests of rings in the program's own memory -------------------------------------------------- */
 
 /*
- * Both rings lie in the program's own memory. The card changes no byte outside of the data that it
- * was to write.
+ * Both rings lie in the program's own memory, which is larger than a ring. The card changes no byte
+ * behind a ring.
  */
 static void rings_lie_in_own_memory(uint8_t *h2c, uint8_t *c2h)
 {
@@ -212,7 +212,10 @@ static int answer(int h2c_fd, int c2h_fd, int turn, int done)
 			return 3;
 		wrong += count_wrong(c2h + n % COUNT * SIZE / 4, n);
 	}
-	/* the parent stops the DMA and closes the card; the child's mapping must survive that */
+	/*
+	 * the parent now stops the DMA and closes the card; the child's mapping must still have the
+	 * data of the ring
+	 */
 	if (write(done, "", 1) != 1)
 		return 3;
 	if (read(turn, &byte, 1) != 1)

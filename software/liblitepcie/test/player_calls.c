@@ -6,8 +6,8 @@
 
 /*
  * Test the library's calls for the player on a card that has one (first argument): which settings
- * the calls refuse, and what litepcie_played() returns for a good pcapng stream, for a stream that
- * ends inside a block, and for a stream with a block that breaks a rule.
+ * litepcie_play() refuses, and what litepcie_played() returns for a good pcapng stream, for a
+ * stream that ends inside a block, and for a stream with a block that breaks a rule.
  */
 #include <errno.h>
 #include <string.h>
@@ -45,7 +45,10 @@ static void make_block(uint8_t *block)
 	put(block, BLOCK - 4, BLOCK);
 }
 
-/* Play the @bytes at @data, and return the player's counts 20 ms after the card has all bytes. */
+/*
+ * Send the @bytes at @data to the player, and return the player's results 20 ms after the card has
+ * received all bytes.
+ */
 static struct litepcie_played play(struct litepcie *dev, const uint8_t *data, size_t bytes)
 {
 	const struct run_config config = {

@@ -6,9 +6,9 @@
 
 /*
  * Test requests and their answers, one at a time, through logic in the user slot that accumulates
- * all data it was sent (sim/test/blocks/accumulator.py). A beat that is lost, torn or sent twice
- * makes every later answer wrong. Each request is a page, and the logic raises one interrupt for
- * it.
+ * all data it was sent (sim/test/blocks/accumulator.py). The answer to a beat is the exclusive or
+ * of all beats so far, so a beat that is lost, torn or sent twice makes every later answer wrong.
+ * Each request is a page of 4 KiB, and the logic raises one interrupt after each page.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@
 #define WAIT_MS	20000
 #define NOT_MS	50
 
-/* exclusive or of all beats that the test has sent to the card before */
+/* exclusive or of all beats that the test has sent to the card so far */
 static uint8_t before[BEAT];
 
 /*

@@ -5,8 +5,9 @@
  */
 
 /*
- * Start one or both streams of a card by one configuration. A test reaches a buffer by its number,
- * any number of times and in any order. apart.c tests the public calls without these helpers.
+ * Helpers by which a test starts one or both streams of a card by one struct run_config, and
+ * reaches a buffer by its number, any number of times and in any order. apart.c tests the public
+ * calls without these helpers.
  */
 #ifndef LITEPCIE_TEST_RUN_H
 #define LITEPCIE_TEST_RUN_H
@@ -15,7 +16,7 @@
 
 #include "helpers.h"
 
-/* The options of a run's two streams. Options of one direction are used for that stream only. */
+/* The options of a run's two streams. c2h_limit and flush_us are used for c2h only. */
 struct run_config {
 	unsigned int	directions;
 	bool		loopback, pattern, packets, adaptive;
@@ -32,7 +33,10 @@ static inline struct litepcie_stream *run_stream(struct litepcie *dev, unsigned 
 	return direction == LITEPCIE_H2C ? &dev->h2c : &dev->c2h;
 }
 
-/* Close a stream and open it again, with the same ring sizes and the same memory as before. */
+/*
+ * Close a stream and open it again with the options of @config. The ring keeps its sizes and its
+ * memory.
+ */
 static inline int run_open(struct litepcie *dev, unsigned int direction,
 			   const struct run_config *config)
 {
@@ -171,8 +175,8 @@ static inline int h2c_get(struct litepcie *dev, uint64_t *first, int timeout_ms)
 }
 
 /*
- * Acquire @count buffers, if the library knows that so many can be acquired. The card's counts are
- * not read. Otherwise no buffer is acquired.
+ * Acquire @count buffers if, by the count of finished buffers that the library knows already, so
+ * many can be acquired. Otherwise acquire none. The card's counts are not read.
  */
 static inline void run_acquire(struct litepcie_stream *stream, unsigned int count)
 {

@@ -5,10 +5,10 @@
  */
 
 /*
- * Print what the library says about the user slot of the card that the argument names, and about
- * DMA that hangs: h2c goes through the slot, and no c2h buffer is given back. Each printed line
- * begins with the name of the situation or of the call. With a second argument the slot has a
- * loopback, which continues when c2h buffers are released.
+ * Print what litepcie_slot() and litepcie_diagnose() say on the card that the argument names,
+ * before DMA runs and while DMA hangs: h2c goes through the user slot, and no c2h buffer is
+ * released. Each printed line begins with the name of the situation or of the call. With a second
+ * argument the logic in the slot sends back all data, so DMA goes on when c2h buffers are released.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -5,10 +5,9 @@
  */
 
 /*
- * The inner loop of a program that streams: each buffer of one direction is taken and given back.
- * If this program runs twice with different numbers of buffers, the difference between the two runs
- * is the cost of the additional buffers. The card makes or checks the data, so the program itself
- * adds next to nothing to that cost.
+ * A program that streams in one direction: it acquires each buffer, reads or writes only its first
+ * dword, and releases it. A test runs this program twice with different numbers of buffers. The
+ * difference between the two runs is the cost of the additional buffers in the library.
  */
 #include <stdlib.h>
 #include <string.h>

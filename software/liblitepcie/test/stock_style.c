@@ -5,8 +5,9 @@
  */
 
 /*
- * A program as users of LitePCIe write it, with LitePCIe's own calls and buffer size. It compares
- * every word that comes back through the loopback.
+ * A program as users of LitePCIe write it, with the calls and the buffer size of LitePCIe's own
+ * library. The program sends as many buffers as its second argument says, and compares every word
+ * that comes back through the card's loopback.
  */
 #include "compat/liblitepcie.h"
 #include "run.h"

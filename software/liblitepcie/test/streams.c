@@ -8,7 +8,7 @@
  * Test streams in two threads: one fills h2c, and the other empties c2h. In one run a third thread
  * reads the device time and the counts meanwhile. Every word that comes back through the card's
  * loopback is compared, for rings of several sizes and batches of several sizes. Also test the
- * descriptor for poll(), waits with a timeout of 0, and a reset.
+ * descriptor for poll(), calls with a timeout of 0, and a reset of the card.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -127,8 +127,9 @@ static void both_ways(size_t size, unsigned int count, unsigned int batch, bool 
 }
 
 /*
- * A program may wait for c2h in poll(), together with other descriptors. This test asks for the
- * descriptor @late_us after the start, so all buffers and their interrupts may have come before.
+ * A program may wait for c2h by poll() on the descriptor of litepcie_dma_fd(). This test asks for
+ * the descriptor @late_us after the start, when all buffers and their interrupts may have come
+ * already. The first poll() must not miss them.
  */
 static void an_event_tells_of_news(unsigned int late_us)
 {
@@ -159,7 +160,7 @@ static void an_event_tells_of_news(unsigned int late_us)
 }
 
 /*
- * Check that polls of c2h with a timeout of 0 find all buffers, without any other call of the
+ * Check that calls of c2h_peek() with a timeout of 0 find all buffers, without a wait of the
  * program.
  */
 static void a_look_finds_news(void)

@@ -5,11 +5,11 @@
  */
 
 /*
- * Test how the library learns of finished buffers, on the card that the argument names: by
- * interrupt, by polling with a timer, or by polling that begins after an interrupt. In each mode
- * every word that comes back is compared, with waits and with poll() on the library's descriptor.
- * Idle waits last for their timeout, a stop ends a wait, and a card that is polled all the time
- * raises no interrupt.
+ * Test the modes in which the library learns of finished buffers, on the card that the argument
+ * names: by interrupt, by polling with a timer, and by polling that begins after an interrupt
+ * (adaptive). In each mode every word that comes back is compared, with waits and with poll() on
+ * the library's descriptor. A wait for which no buffer comes lasts for its timeout, and a stop ends
+ * a wait. In a run with polling and without adaptive mode the card raises no interrupt.
  */
 #include <errno.h>
 #include <poll.h>
@@ -60,8 +60,8 @@ static void start(const struct mode *mode, unsigned int directions, unsigned int
 }
 
 /*
- * Wait in poll() on the library's descriptor, then ask the library for finished buffers. Returns 0
- * if the card finished none in time.
+ * Wait in poll() on the library's descriptor, then call litepcie_dma_wait() with a timeout of 0,
+ * until it finds c2h buffers. Returns its result, which is 0 if none came within WAIT_MS.
  */
 static int wait_by_descriptor(void)
 {
@@ -92,8 +92,9 @@ static size_t count_wrong(const uint32_t *data, uint32_t buffer)
 }
 
 /*
- * Send @buffers buffers and take them back, with at most @ahead under way at a time. With @ahead 1
- * each buffer is a request and its answer.
+ * Send @buffers buffers through the loopback and compare what comes back, with at most @ahead under
+ * way at a time. With @ahead 1 the next buffer is sent when the one before has come back. Returns
+ * the number of buffers that came back.
  */
 static uint32_t go_round(uint32_t ahead, uint32_t buffers, bool by_descriptor)
 {
@@ -111,8 +112,8 @@ static uint32_t go_round(uint32_t ahead, uint32_t buffers, bool by_descriptor)
 			CHECK_EQUAL(h2c_submit(dev, 1), 0);
 		}
 		/*
-		 * Look for a filled c2h buffer before waiting: the wait for a free h2c buffer may
-		 * already have taken the event of c2h.
+		 * Look for a filled c2h buffer before poll(): the wait for a free h2c buffer may
+		 * have cleared the descriptor, although the interrupt was that of c2h.
 		 */
 		count = c2h_peek(dev, &first, by_descriptor ? 0 : WAIT_MS);
 		if (count == 0 && by_descriptor && wait_by_descriptor() > 0)

@@ -6,8 +6,8 @@
 
 /*
  * Test interrupts of logic in the user slot that raises one for each write to the BAR and offset in
- * the arguments: alone, together with a running DMA whose interrupts use the same path, and after a
- * reset.
+ * the arguments: alone, together with running DMA, whose interrupts may share one MSI with those of
+ * the logic, and after a reset of the card.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -77,8 +77,8 @@ static void *raise_later(void *dev)
 }
 
 /*
- * Check by its duration that a wait is ended by the interrupt message itself. The library's own
- * read of the card's registers, which finds lost messages, would end the wait later.
+ * Check by the duration of litepcie_user_wait() that the interrupt's message ends the wait. If the
+ * message were lost, the library would find the interrupt later, by a read of the card's registers.
  */
 static void the_message_itself_ends_the_wait(struct litepcie *dev)
 {

@@ -5,10 +5,10 @@
  */
 
 /*
- * Test a run whose counts pass the wrap of the card's 32-bit counters, through the card's loopback.
- * Every word that comes back is compared, and all counts are right after the wrap. The card (first
- * argument) begins each run with AHEAD (second argument) in its count of descriptors. The library's
- * counts are set as if AHEAD buffers had been moved before.
+ * Test a run in which the card's 32-bit counts of descriptors may wrap, through the card's
+ * loopback. Every word that comes back is compared, and all counts of the library must be right at
+ * the end. The card (first argument) begins each run with AHEAD (second argument) in its count of
+ * descriptors. The library's counts are set as if AHEAD buffers had been moved before.
  */
 #include <stdlib.h>
 
@@ -40,8 +40,9 @@ static void advance(struct litepcie_stream *stream, uint64_t ahead)
 }
 
 /*
- * Begin a run in both directions. With few buffers under way each buffer needs an interrupt of its
- * own: otherwise a wait lasts until the library polls the card.
+ * Begin a run in both directions. If at most @deep buffers are under way and @deep is below 4, each
+ * buffer needs an interrupt of its own: otherwise a wait lasts until the library asks the card for
+ * its counts.
  */
 static void begin(struct litepcie *dev, uint64_t ahead, unsigned int deep)
 {
@@ -85,8 +86,8 @@ static void receive(struct litepcie *dev, uint64_t number)
 }
 
 /*
- * Move 5 * COUNT DMA buffers across the wrap of the counters, of which @deep are under way at a
- * time.
+ * Send 5 * COUNT buffers through the loopback from buffer number @ahead on, with at most @deep
+ * under way at a time.
  */
 static void cross(struct litepcie *dev, uint64_t ahead, unsigned int deep)
 {

@@ -1,8 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tests of the one rule for timeouts of the Python package, on a stand-in for the board whose user
-logic has an interrupt.
+"""Tests of the rule for timeouts that all calls of the Python package share. The board is a
+stand-in whose user logic has an interrupt.
 """
 
 import errno
@@ -34,7 +34,8 @@ def card(host, standin, tmp_path):
 
 
 def test_each_wait_that_takes_too_long_raises_the_same(host, card):
-    """Every call that waits raises WaitTimeout with the errno ETIMEDOUT and a sentence."""
+    """wait_user(), take() and receive_packet() raise WaitTimeout when their timeout is over, with
+    the errno ETIMEDOUT and a sentence."""
     card.enable_user()
     with card.loopback(packets=True) as stream:
         waits = {
@@ -51,8 +52,9 @@ def test_each_wait_that_takes_too_long_raises_the_same(host, card):
 
 
 def test_an_interrupt_of_the_user_ends_a_wait(host, card, standin):
-    """wait_user() returns True for an interrupt, which ends one wait. Without enable_user() it is
-    refused with a sentence that says what to do."""
+    """wait_user() returns True for an interrupt of the user's logic, and an interrupt ends one wait
+    only. Without enable_user() before, wait_user() raises LaneboxError with a sentence that says
+    what to do."""
     with pytest.raises(host.LaneboxError, match="is off: switch it on before a wait"):
         card.wait_user(0)
     card.enable_user()
@@ -73,8 +75,9 @@ def test_a_capture_has_its_own_limit_for_a_card_that_does_not_rest(host, options
 
 
 def test_the_defaults_are_those_of_the_rule(host):
-    """Calls take None as their timeout, which stands for the default. Runs wait for 10 s, and
-    captures, whose frames come from others, for ever."""
+    """The default timeout of a DMA run is 10 s. That of a capture is for ever, since its frames
+    come from others. Calls have None as their timeout, which stands for the timeout of the run or
+    the capture, or for 10 s."""
     from lanebox_host import _seconds, dma
 
     def default(call):

@@ -68,7 +68,8 @@ static void a_burst_may_end_with_bar0(void)
 
 /*
  * A user without CAP_SYS_RAWIO reads all of BAR0 through the mapping. Writes of this user go
- * through the mapping on pages that the driver maps for writing, and by ioctl() on other pages.
+ * through the mapping on pages that the driver maps for writing, and by ioctl() on other pages. An
+ * ioctl() writes 4 bytes, so a write of 8 bytes to such a page is refused.
  */
 static void a_user_reads_all_and_writes_its_own(void)
 {
@@ -107,8 +108,9 @@ static void a_user_reads_all_and_writes_its_own(void)
 }
 
 /*
- * Each page is written through the mapping if the driver allows that, else by ioctl(). The driver
- * of this test allows runs of one page and of several, at the edges of BAR0 and inside.
+ * For a user without CAP_SYS_RAWIO each page of BAR0 is written through the mapping if the driver
+ * allows that, else by ioctl(). The driver allows single pages and several pages in a row, at both
+ * ends of BAR0 and inside.
  */
 static void every_page_is_written_as_it_may_be(void)
 {
@@ -133,8 +135,8 @@ static void every_page_is_written_as_it_may_be(void)
 /* Tests of the driver's rings ----------------------------------------------------------------- */
 
 /*
- * Start another program that has the device open twice until it is killed. Returns the process ID
- * of that program.
+ * Start another process, which has the device open twice until it is killed. Returns its process
+ * ID.
  */
 static pid_t hold_device(void)
 {
@@ -209,7 +211,10 @@ static void a_look_works_beside_a_stream(void)
 	snprintf(who, sizeof(who), "(process %d)", (int)other);
 	CHECK(says(dev, "c2h is in use") && says(dev, who) && says(dev, "calls"));
 	printf("driver: %s\n", litepcie_why(dev));
-	/* The other program is named once, and this one is not named for the handle that asks. */
+	/*
+	 * The sentence names the other process once, although it has the device open twice. It does
+	 * not name this process, since only the handle that asks is open here.
+	 */
 	CHECK(!strstr(strstr(litepcie_why(dev), who) + 1, who));
 	snprintf(who, sizeof(who), "(process %d)", (int)getpid());
 	CHECK(!says(dev, who));
@@ -230,8 +235,8 @@ static void a_look_works_beside_a_stream(void)
 }
 
 /*
- * Another program may have changed a ring between two starts. Each start of this handle sets the
- * sizes again and maps the ring again.
+ * Another program may change the size of a ring between two starts of this handle. So each start
+ * sets the sizes of its ring again, and maps the ring again.
  */
 static void each_start_finds_its_ring(void)
 {
@@ -254,7 +259,10 @@ static void each_start_finds_its_ring(void)
 	litepcie_close(dev);
 }
 
-/* A start that fails gives back the directions that it had taken. */
+/*
+ * If a start of one or both streams fails, the library gives back each direction that it has taken
+ * from the driver.
+ */
 static void a_start_that_fails_is_undone(void)
 {
 	const struct run_config both = {
@@ -285,8 +293,8 @@ static void a_start_that_fails_is_undone(void)
 }
 
 /*
- * A ring that is placed in the program's memory: the driver gets the address of that memory, and
- * the library maps no ring of the driver.
+ * If the program puts a ring into its own memory, the driver gets the address of that memory, and
+ * the library maps no ring of the driver. A refusal of the driver has a sentence.
  */
 static void a_ring_lies_in_its_place(void)
 {
@@ -351,8 +359,9 @@ static void modes_are_the_driver_s(void)
 		CHECK_EQUAL(c2h_peek(dev, &first, 1000), 5);
 		CHECK_EQUAL(c2h_release(dev, 5), 0);
 		/*
-		 * In adaptive mode each hand-over of buffers asks for an interrupt, since buffers
-		 * that were found by polling have raised none.
+		 * Five buffers are handed over, fewer than interrupt_every, so in interrupt mode
+		 * none of them asks for an interrupt. In adaptive mode each buffer asks for one,
+		 * since a buffer that is finished while the driver polls raises none.
 		 */
 		CHECK_EQUAL(driver.notify[1], config.adaptive);
 		CHECK_EQUAL(litepcie_dma_wait(dev, LITEPCIE_C2H, 300), 0);
@@ -364,8 +373,8 @@ static void modes_are_the_driver_s(void)
 }
 
 /*
- * LitePCIe's driver lets the card go round its rings without waiting for software. So with that
- * driver the library refuses a start, and registers work.
+ * With LitePCIe's driver the card goes round its rings without waiting for software. So the library
+ * refuses to open a stream on that driver, and its calls for registers work.
  */
 static void litepcies_driver_is_for_registers(void)
 {

@@ -4,14 +4,18 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* Test how the "kernel" back end hands buffers over, with packets and lengths, too. */
+/*
+ * Test how the "kernel" back end hands buffers to the driver, in whole buffers, in packets, and
+ * with a length for each h2c buffer.
+ */
 #include "calls.h"
 
 /* Tests of handing buffers over to the driver ------------------------------------------------- */
 
 /*
- * The start of a run hands over the whole c2h ring, and later each batch takes one call. Buffers
- * that the driver's status page already shows take no call.
+ * The start of a run hands the whole c2h ring to the driver by one call. Later each batch of
+ * released buffers takes one call. The library finds filled buffers on the driver's status page
+ * without a call.
  */
 static void c2h_is_handed_over_in_batches(void)
 {
@@ -50,8 +54,8 @@ static void c2h_is_handed_over_in_batches(void)
 }
 
 /*
- * The end of a short batch of h2c buffers raises an interrupt, since no other buffer may follow for
- * a while.
+ * If fewer h2c buffers than interrupt_every are handed over at once, the last of them raises an
+ * interrupt, since no other buffer may follow for a while.
  */
 static void h2c_announces_the_end_of_a_short_batch(void)
 {
@@ -175,8 +179,8 @@ static void each_start_says_whether_there_are_packets(void)
 }
 
 /*
- * The library reads records from memory without a call to the driver. The records come before the
- * driver's status page shows the count of their buffers.
+ * The library finds filled c2h buffers by their records in memory, without a call to the driver,
+ * also before the driver's status page counts these buffers.
  */
 static void records_come_without_a_call(void)
 {
@@ -207,8 +211,9 @@ static void records_come_without_a_call(void)
 }
 
 /*
- * The lengths of a batch go to the driver in one call, or in two calls if the batch wraps round the
- * end of the ring.
+ * If an h2c buffer was sent only in part, the lengths of a batch go to the driver in one call, or
+ * in two calls if the batch wraps round the end of the ring. Without such a buffer no lengths are
+ * given.
  */
 static void buffers_have_lengths(void)
 {

@@ -32,8 +32,8 @@ static int64_t interrupts_of_a_run(unsigned int directions)
 }
 
 /*
- * The library counts interrupts by the driver's counters in sysfs. Without these counters the count
- * is -1.
+ * The library's count of a run's interrupts is taken from the driver's counters in sysfs. Without
+ * these counters it is -1.
  */
 static void interrupts_are_the_drivers_own_count(void)
 {
@@ -48,8 +48,8 @@ static void interrupts_are_the_drivers_own_count(void)
 }
 
 /*
- * Wait until another thread sleeps in poll(). A buffer that finished before that would need no
- * poll().
+ * Wait until another thread sleeps in poll(). If a buffer were finished before that, the thread's
+ * wait would need no poll(), and the test would count none.
  */
 static void wait_for_poll(void)
 {
@@ -65,8 +65,8 @@ static void *finish_later(void *way)
 }
 
 /*
- * A wait takes one system call, which is a poll() that the interrupt ends. A wait with a timeout of
- * 0 takes no system call.
+ * A wait takes one system call, which is a poll() that the interrupt ends. A wait takes no system
+ * call if a buffer is finished already, or if its timeout is 0.
  */
 static void a_wait_is_one_call(unsigned int direction)
 {
@@ -103,8 +103,8 @@ static void *wait_for_c2h(void *context)
 }
 
 /*
- * Each thread waits for its own direction. A thread that wakes late still gets its buffers,
- * although another thread has updated the counts meanwhile.
+ * Each thread waits for its own direction. A thread whose poll() wakes late still finds its
+ * buffers, although a thread that waits for the other direction has updated the counts meanwhile.
  */
 static void each_thread_waits_for_its_own(void)
 {
@@ -130,8 +130,8 @@ static void each_thread_waits_for_its_own(void)
 }
 
 /*
- * The card finishes buffers without an interrupt. The library then asks the card for its counts,
- * and counts an interrupt as missed if one was due.
+ * The card finishes buffers, and no interrupt comes. When its sleep is over, the library asks the
+ * card for its counts, and counts an interrupt as missed if one was due.
  */
 static void a_lost_interrupt_is_found(unsigned int direction)
 {
@@ -164,9 +164,9 @@ static void a_lost_interrupt_is_found(unsigned int direction)
 }
 
 /*
- * A card that was reset moves no more data. Either the driver has stopped the run (@rests), or the
- * driver has found that the card's counts are impossible. In both cases the caller gets -EIO, and
- * may start again.
+ * A card that was reset moves no more data. The driver reports that as an error of the run, which
+ * it has stopped (@rests) or not. In both cases a wait for the stream returns -EIO, and so do a
+ * submit and a drain of h2c. The program may stop the stream and start it again.
  */
 static void a_reset_reaches_its_user(unsigned int direction, bool rests)
 {
@@ -201,8 +201,8 @@ static void a_reset_reaches_its_user(unsigned int direction, bool rests)
 }
 
 /*
- * A run that the driver has ended without an error also ends a wait. The counts of that run are not
- * used.
+ * If the driver has ended a run without an error, a wait for the run ends with -EIO, too. The
+ * library does not use the counts of that run.
  */
 static void a_run_that_has_ended_is_over(void)
 {
@@ -243,9 +243,10 @@ static void a_look_makes_the_event_wait(void)
 }
 
 /*
- * With a timeout of 0, c2h_peek() and h2c_get() find what the driver has written to the status
- * page. The descriptor of litepcie_dma_fd() stays readable, since it may have announced progress of
- * the other direction. The end of a run is reported.
+ * With a timeout of 0, c2h_peek() and h2c_get() of run.h find the finished buffers that the driver
+ * has counted on the status page, without a poll(). The descriptor of litepcie_dma_fd() stays
+ * readable, since it may have announced progress of the other direction. The end of a run is
+ * reported.
  */
 static void a_look_without_a_wait_finds_news(void)
 {
@@ -311,8 +312,8 @@ static void a_card_that_goes_ends_a_wait(void)
 }
 
 /*
- * A count of more buffers than the card was given is an error, and the library does not use the
- * count.
+ * If the driver's status page counts more buffers than the card was given, a wait returns -EIO, and
+ * the library does not use the count.
  */
 static void more_than_was_given_is_refused(void)
 {

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* The stand-in for the driver. driver.h says what it does. */
+/* The stand-in for the kernel driver. driver.h says what each function does. */
 #include "driver.h"
 
 #include <errno.h>
@@ -239,7 +239,8 @@ static int ring_memory(const struct litepcie_ring_memory *memory)
 }
 
 /*
- * Export a ring as a memory file of the ring's size. Only the owner of its direction may do that.
+ * Answer the ioctl EXPORT with a memory file of the ring's size. Only the owner of the ring's
+ * direction may export it.
  */
 static int export_ring(struct litepcie_export *export)
 {
@@ -264,8 +265,9 @@ static int bar_info(struct litepcie_bar *bar)
 }
 
 /*
- * Answer LitePCIe's calls for its loop (a run in which the card does not wait for software). The
- * library must use these calls only to stop, so driver.looped records a start.
+ * Answer LitePCIe's ioctls DMA_READER and DMA_WRITER, which start and stop its loop (a run in which
+ * the card does not wait for software). The library must use these ioctls only to stop, so
+ * driver.looped records a start.
  */
 static int run_loop(int way, const struct litepcie_ioctl_dma_writer *direction)
 {
@@ -350,7 +352,7 @@ static int set_packets(const struct litepcie_packets *packets)
 	return 0;
 }
 
-/* A driver that is old (driver.old) does not know the call FEATURES. */
+/* With driver.old the stand-in does not know the ioctl FEATURES. */
 static int tell_features(struct litepcie_features *features)
 {
 	if (driver.old)

@@ -5,9 +5,10 @@
  */
 
 /*
- * A stand-in for the driver: the library's calls on /dev/litepcieN are answered in this process.
- * The stand-in has the name DRIVER_DEVICE, a device file that every machine has and hardly any
- * program opens. The linker replaces ioctl(), mmap(), poll() and fopen() by those of the stand-in.
+ * A stand-in for the kernel driver: the library's calls on the driver's device file are answered in
+ * this process. In place of /dev/litepcieN tests open DRIVER_DEVICE, a device file that every
+ * machine has and hardly any program opens. The linker replaces ioctl(), mmap(), poll() and fopen()
+ * by those of the stand-in.
  */
 #ifndef LITEPCIE_TEST_DRIVER_H
 #define LITEPCIE_TEST_DRIVER_H
@@ -21,20 +22,28 @@
 #define DRIVER_RECORDS	256u	/* number of entries in the ring of records, which has one page */
 
 struct driver {
-	/* true: the stand-in is LitePCIe's driver, which knows only its own calls */
+	/*
+	 * true: the stand-in is LitePCIe's driver, which knows none of the ioctls of Lanebox's
+	 * driver
+	 */
 	bool		stock;
 	/* true: the card writes records (its reports of finished c2h buffers) */
 	bool		records;
-	bool		old;		/* true: the driver knows neither PACKETS nor FEATURES */
+	/* true: the driver knows neither of the ioctls PACKETS and FEATURES */
+	bool		old;
 	bool		combining;	/* true: BAR0 is mapped write-combining */
-	/* true: the program has no CAP_SYS_RAWIO, as an ordinary user */
+	/*
+	 * true: the program has no CAP_SYS_RAWIO, so it may map only the pages of @allowed for
+	 * writing
+	 */
 	bool		user;
 	/* for h2c [0] and c2h [1]: true if another program owns the direction */
 	bool		taken[2];
 	/* for h2c [0] and c2h [1]: true if the library's handle owns the direction */
 	bool		owned[2];
-	bool		no_memory;	/* true: the ioctl RING_SETUP fails with ENOMEM */
-	/* errno with which the ioctl RING_MEMORY fails; 0: it works */
+	/* true: the ioctls RING_SETUP and RING_MEMORY fail with ENOMEM */
+	bool		no_memory;
+	/* errno with which the ioctl RING_MEMORY fails; 0: it fails only where RING_SETUP would */
 	int		place_error;
 	/*
 	 * for h2c [0] and c2h [1]: address of the ring in the program's memory; 0: the ring is in
@@ -46,7 +55,10 @@ struct driver {
 	 * set them
 	 */
 	uint32_t	mode[2], interval_us[2];
-	/* true: the rings of another program lie in that program's memory */
+	/*
+	 * true: another program has put the rings into its own memory; a RING_SETUP or RING_MEMORY
+	 * of the library ends that
+	 */
 	bool		foreign;
 	/* for h2c [0] and c2h [1]: bytes of a buffer of the ring, number of buffers */
 	uint32_t	size[2], count[2];
@@ -70,14 +82,20 @@ struct driver {
 	uint64_t	hardware[2];
 	/* for h2c [0] and c2h [1]: number of interrupts that the stand-in's sysfs shows */
 	int64_t		interrupts[2];
-	/* eventfd that is signalled for h2c [0], c2h [1] and the user's logic [2], or -1 */
+	/*
+	 * eventfd that the library has given for h2c [0], c2h [1] and the user's interrupt [2]; -1:
+	 * none
+	 */
 	int		event[3];
 	bool		looped;		/* true: the library has started LitePCIe's loop */
 	/* true: sysfs has counts of interrupts; false: their files do not exist */
 	bool		counts;
-	/* true: the card does not answer, so that calls which ask it fail with EIO */
+	/* true: the card does not answer, so the ioctls REG and COUNTS fail with EIO */
 	bool		silent;
-	/* true: the card is removed, so that every call fails with ENODEV */
+	/*
+	 * true: the card is removed, so every ioctl() fails with ENODEV, and poll() finds POLLERR
+	 * and POLLHUP
+	 */
 	bool		gone;
 	/* number of the library's calls of ioctl() and of poll() on the device */
 	unsigned int	calls, polls;
@@ -88,7 +106,7 @@ struct driver {
 	int		doze_ms;
 	/* number of register reads and writes that the library has made by ioctl() */
 	unsigned int	reads, writes;
-	/* for each page of BAR0: true if an ordinary user may map it for writing */
+	/* for each page of BAR0: true if a program without CAP_SYS_RAWIO may map it for writing */
 	bool		allowed[DRIVER_BAR0 / DRIVER_PAGE];
 };
 
@@ -100,12 +118,15 @@ bool driver_load(const char *path);
 /* Return the address of the card's register at @offset in BAR0. */
 volatile uint32_t *driver_register(uint32_t offset);
 
-/* Set the stand-in to its initial state: Lanebox's driver, called by root, and no other program. */
+/*
+ * Set the stand-in to its initial state: it is Lanebox's driver, the program is root, and no other
+ * program uses the card. BAR0 keeps its contents.
+ */
 void driver_reset(void);
 
 /*
- * Let the card write the record of c2h buffer @number. The status page does not show the buffer
- * yet.
+ * Let the stand-in's card write the record of c2h buffer @number, as it does before the status page
+ * counts that buffer.
  */
 void driver_record(uint64_t number, uint32_t bytes, uint32_t flags);
 
@@ -113,13 +134,14 @@ void driver_record(uint64_t number, uint32_t bytes, uint32_t flags);
 void driver_errors(int way, uint64_t errors);
 
 /*
- * Let the stand-in's card finish @buffers more in direction @way (0: h2c, 1: c2h), and interrupt.
+ * Let the stand-in's card finish @buffers more in direction @way (0: h2c, 1: c2h) and raise an
+ * interrupt. The status page then has the new count.
  */
 void driver_finish(int way, uint64_t buffers);
 
 /*
- * End with @error the held runs (LITEPCIE_RUN_HELD) of both directions. @rests: the driver has
- * stopped these runs, else they stay in the state LITEPCIE_RUN_HELD.
+ * End the held runs (LITEPCIE_RUN_HELD) of both directions with @error. If @rests is true, the
+ * driver has stopped these runs. Otherwise they stay in the state LITEPCIE_RUN_HELD.
  */
 void driver_abort(int error, bool rests);
 

@@ -16,8 +16,8 @@
 /* The made-up driver's memory mappings -------------------------------------------------------- */
 
 /*
- * Stand in for a mapping of a BAR. A user gets no mapping for writing if the driver refuses one of
- * its pages.
+ * Map a part of BAR0. A program without CAP_SYS_RAWIO (driver.user) gets no mapping for writing if
+ * one of its pages is not in driver.allowed.
  */
 static void *map_bar(void *address, size_t size, int protection, int flags, uint64_t offset)
 {
@@ -30,8 +30,8 @@ static void *map_bar(void *address, size_t size, int protection, int flags, uint
 }
 
 /*
- * Stand in for a mapping of a ring. Only the owner of a direction may map its ring, only the whole
- * ring, and only a ring in the driver's memory.
+ * Map a ring. Only the owner of a direction may map its ring, only the whole ring, and only a ring
+ * in the driver's memory.
  */
 static void *map_ring(int way, size_t size, int protection)
 {
@@ -81,8 +81,8 @@ static FILE *text_file(const char *text)
 FILE *__wrap_fopen(const char *path, const char *mode)
 {
 	/*
-	 * the minor number of DRIVER_DEVICE is 7, so the driver's counters lie in this folder of
-	 * sysfs
+	 * the minor number of DRIVER_DEVICE is 7, so the library looks for the driver's counters in
+	 * this folder of sysfs
 	 */
 	static const char folder[] = "/sys/class/litepcie/litepcie7/";
 	char text[32];

@@ -14,8 +14,8 @@
 #include <sys/types.h>
 
 /*
- * Number of the lower bits of an mmap() offset, which lie within a region. The upper bits are the
- * number of the region: REGION_H2C to REGION_RECORDS.
+ * Number of lower bits of an mmap() offset that say the place inside a region. The upper bits are
+ * the number of the region: REGION_H2C to REGION_RECORDS.
  */
 #define REGION		40
 #define REGION_H2C	1
@@ -25,7 +25,7 @@
 #define REGION_BAR	5
 #define REGION_RECORDS	6
 
-/* descriptor of a memory file with the contents of the simulated card's BAR0 */
+/* descriptor of a memory file with the contents of the BAR0 of the stand-in's card */
 extern int driver_bar0;
 /* descriptor of a memory file with the driver's pages for status, index and records */
 extern int driver_pages;
@@ -33,7 +33,10 @@ extern int driver_pages;
 /* Returns true if @fd is an open device file of the stand-in. */
 bool driver_is(int fd);
 
-/* The functions of the C library in whose place the linker puts those of the stand-in. */
+/*
+ * The functions of the C library for which the linker puts the stand-in's __wrap_ functions. The
+ * stand-in itself calls the original functions by these names.
+ */
 int __real_ioctl(int fd, unsigned long request, void *argument);
 void *__real_mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset);
 FILE *__real_fopen(const char *path, const char *mode);

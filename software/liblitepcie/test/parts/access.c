@@ -5,10 +5,10 @@
  */
 
 /*
- * Test bar.c and access.c: which accesses to BARs go through a mapping and which by the back end,
- * that each access has its exact width, and that all mappings are undone. BAR0 and BAR5 are mapped.
- * BAR2 is mapped in part: its reads go through the mapping, its writes by the back end. BAR4 is not
- * mapped.
+ * Test bar.c and access.c: which accesses to BARs go through a mapping and which to the back end,
+ * that each access moves its bytes and no others, and that all mappings are undone. BAR0 and BAR5
+ * are mapped. BAR2 is mapped in part: its reads go through the mapping, its writes to the back end.
+ * BAR4 is not mapped, and the card has no other BAR.
  */
 #include <errno.h>
 #include <string.h>
@@ -18,7 +18,10 @@
 #include "check.h"
 
 #ifdef __x86_64__
-/* access.c once more, so that a function of this file can have one of its copies inlined */
+/*
+ * access.c is included here, although its object file is also linked, so that copy_vector() is
+ * inlined into an_access_leaves_other_vectors_whole()
+ */
 static inline __attribute__((always_inline))
 void copy_vector(void *to, const void *from, size_t size);
 #define litepcie_load	inlined_load
@@ -31,7 +34,7 @@ void copy_vector(void *to, const void *from, size_t size);
 #define SIZE	8192u
 #define AT	64u	/* offset of an access in its BAR */
 
-/* the last access that the back end got, and how many it got */
+/* the last access that the back end got, and the number of accesses that it got */
 static struct {
 	unsigned int	bar;
 	uint64_t	offset;
@@ -130,7 +133,11 @@ static void an_access_moves_its_bytes_and_no_others(size_t size)
 }
 
 #ifdef __x86_64__
-/* A function that uses AVX may keep a vector in a register while it makes an access. */
+/*
+ * A function that uses AVX may keep a vector in a register while copy_vector() is inlined into it.
+ * If copy_vector() did not tell the compiler which registers it changes, the upper half of that
+ * vector would be lost.
+ */
 __attribute__((target("avx")))
 static void an_access_leaves_other_vectors_whole(void)
 {
@@ -161,7 +168,11 @@ static void each_bar_has_its_own_mapping(void)
 	CHECK_EQUAL(asked.count, 0);
 }
 
-/* The back end knows which pages of a BAR that is mapped in part may be written. */
+/*
+ * A read of BAR2, which is mapped in part, goes through the mapping. A write to it goes to the back
+ * end, which knows which pages may be written. All accesses to BAR4, which is not mapped, go to the
+ * back end.
+ */
 static void the_back_end_gets_what_no_mapping_serves(void)
 {
 	uint32_t got = 0;

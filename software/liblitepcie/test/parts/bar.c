@@ -5,8 +5,9 @@
  */
 
 /*
- * Test bar.c: a burst writes the same values at the same places of BAR0, which the back end writes,
- * and of another BAR, which is mapped. A burst that does not fit writes nothing.
+ * Test litepcie_bar_write_burst() of bar.c. A burst to BAR0 goes to the back end, and a burst to
+ * another BAR through the mapping of that BAR. Both write the values at the places that offset and
+ * stride say. A burst that does not fit writes nothing.
  */
 #include "words_card.h"
 

@@ -11,7 +11,7 @@
 #include "seed.h"
 #include "words_card.h"
 
-#define DAMAGES	3000u	/* number of tables with one wrong bit, and of tables with one wrong word */
+#define DAMAGES	3000u	/* number of tables with a wrong bit, and with a random word */
 
 static void a_table_is_read_as_it_was_written(void)
 {
@@ -64,7 +64,10 @@ static void parameters_beyond_the_struct_are_left_out(void)
 	CHECK(litepcie_find_block(&dev, LITEPCIE_BLOCK_MSIX, 0));
 }
 
-/* Put @value into word @word of a good table, sign the table again, and read it. */
+/*
+ * Put @value into word @word of a good table, write the right checksum unless @word is the size or
+ * the checksum, and read the table.
+ */
 static int read_with(unsigned int word, uint32_t value)
 {
 	begin_card();
@@ -96,8 +99,9 @@ static void a_table_that_cannot_be_true_is_refused(void)
 }
 
 /*
- * A table with one wrong bit is never used. With a right checksum any words may come: the table is
- * then refused or read, and no byte outside of it is touched, which the sanitizers check.
+ * A table with one wrong bit is always refused, by its checksum. A table with one random word and a
+ * right checksum is refused or read. The library then accesses no memory beyond the table, which
+ * the sanitizers check.
  */
 static void random_damage_is_survived(void)
 {
@@ -119,7 +123,10 @@ static void random_damage_is_survived(void)
 	CHECK(refused > DAMAGES / 20 && refused < DAMAGES);
 }
 
-/* A card may take a while to answer after a reset, and must then have the same table. */
+/*
+ * After a reset litepcie_card_check() waits while the card does not answer. The card must then have
+ * the same capability table as before.
+ */
 static void a_reset_is_awaited_and_the_card_recognised(void)
 {
 	begin_card();

@@ -5,8 +5,8 @@
  */
 
 /*
- * Test the library's capture calls on a card that the test itself imitates: its registers, its
- * status line, and a card that is broken, goes away, or is requested back by the kernel.
+ * Test the library's capture calls on a card whose registers and status line the test imitates. The
+ * card may also break, go away, be reset, or be wanted back by the kernel.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -33,13 +33,17 @@ static struct {
 	uint64_t			at_stop;
 	/* number of reads of capture_status after a stop until it says that the card is idle */
 	unsigned int			busy;
-	bool				generates;	/* true: a frame of the generator waits */
-	uint64_t			unsaid;		/* bytes that the status line lacks */
+	bool				generates;	/* true: the generator is not idle */
+	/* bytes by which the position register is ahead of the status line */
+	uint64_t			unsaid;
 	bool				copies;		/* true: the copy of the counts does not end */
-	bool				asked;	/* true: the kernel wants the card back */
+	bool				asked;	/* true: the kernel wants the program to close the card */
 	bool				gone;	/* true: all reads return all ones */
 	bool				gone_at_stop;	/* true: the next stop sets @gone */
-	/* number of reads of capture_status and of capture_control that fail with all ones */
+	/*
+	 * number of the next reads of capture_status, and of capture_control, that fail with all
+	 * ones
+	 */
 	unsigned int			given_up, control_given_up;
 } card;
 
@@ -231,7 +235,10 @@ static void has_sentence(const char *words)
 
 /* Tests of status lines of the card ----------------------------------------------------------- */
 
-/* A status line that cannot be true ends a call with an error and no span, and later calls, too. */
+/*
+ * If the status line cannot be true, litepcie_capture_next() returns -EIO and no span, and so does
+ * each later call.
+ */
 static void a_line_that_cannot_be_is_refused(void)
 {
 	const struct {
@@ -276,8 +283,8 @@ static void an_old_line_is_forgotten(void)
 /* Tests of a capture's ring ---------------------------------------------------------------- */
 
 /*
- * The card is never allowed to write where the program still reads, over several rounds of the
- * ring and with releases of any size.
+ * The limit that the library gives the card never reaches data that the program has not released,
+ * over several rounds of the ring and with releases of any size. It also lags by less than an MBUF.
  */
 static void what_is_not_released_is_not_written(void)
 {
@@ -304,7 +311,10 @@ static void what_is_not_released_is_not_written(void)
 	litepcie_capture_close(capture);
 }
 
-/* A stop lets the card write to all whole free MBUFs, and not only to whole eighths of the ring. */
+/*
+ * During a capture the limit moves in steps of an eighth of the ring. A stop moves it on to the
+ * last whole free MBUF.
+ */
 static void a_stop_gives_all_the_room(void)
 {
 	struct litepcie_capture *capture = begin(16 * RING, false);
@@ -319,9 +329,9 @@ static void a_stop_gives_all_the_room(void)
 }
 
 /*
- * With `newest` a running card may have written as many bytes beyond its status line as its staging
- * memory holds. The library does not return ring data that this may have overwritten, and a release
- * of such data fails.
+ * With `newest` a running card may have written as many bytes beyond the position in its status
+ * line as its staging memory holds. The library returns no data that these bytes may have
+ * overwritten. A release of data that may have been overwritten meanwhile returns -EOVERFLOW.
  */
 static void the_staging_memory_may_be_ahead(void)
 {
@@ -343,7 +353,7 @@ static void the_staging_memory_may_be_ahead(void)
 
 /*
  * With `newest`, a release of spans that newer data has overwritten returns -EOVERFLOW. A release
- * of the spans behind them returns 0, as usual.
+ * of the spans that the library has returned after them returns 0, as usual.
  */
 static void skipped_spans_can_be_released(void)
 {
@@ -364,7 +374,10 @@ static void skipped_spans_can_be_released(void)
 
 /* Tests of the end of a capture --------------------------------------------------------------- */
 
-/* If the kernel wants the card back, a close still stops the card before it frees the memory. */
+/*
+ * If the kernel wants the card back, a wait returns -ENODEV. The close of the capture still waits
+ * until the card has stopped before it frees the memory.
+ */
 static void a_card_that_is_asked_back_is_stopped(void)
 {
 	struct litepcie_capture *capture = begin(RING, false);
@@ -378,7 +391,10 @@ static void a_card_that_is_asked_back_is_stopped(void)
 	CHECK_EQUAL(card.busy, 0);
 }
 
-/* A stop waits until the card writes no more, also if its status line cannot be true. */
+/*
+ * A stop waits until the card is idle, also if the card's last status line cannot be true. It then
+ * returns -EIO.
+ */
 static void a_stop_waits_whatever_the_line_says(void)
 {
 	struct litepcie_capture *capture = begin(RING, false);
@@ -392,7 +408,10 @@ static void a_stop_waits_whatever_the_line_says(void)
 	litepcie_capture_close(capture);
 }
 
-/* A stop seals the last MBUF. If the card ends inside an MBUF, the stop returns an error. */
+/*
+ * At a stop the card must seal its last MBUF (part of the ring). If the card's data ends inside an
+ * MBUF, the stop returns -EIO.
+ */
 static void an_end_inside_an_mbuf_is_told(void)
 {
 	struct litepcie_capture *capture = begin(RING, false);
@@ -403,7 +422,10 @@ static void an_end_inside_an_mbuf_is_told(void)
 	litepcie_capture_close(capture);
 }
 
-/* A card that does not answer ends a wait and a stop within 5 s. */
+/*
+ * If all reads of the card return all ones, a wait without a timeout, the call for counts and the
+ * stop each return -EIO, all of them within 5 s.
+ */
 static void a_dead_card_is_told(void)
 {
 	struct litepcie_capture *capture = begin(RING, false);
@@ -421,7 +443,10 @@ static void a_dead_card_is_told(void)
 	litepcie_run_free_left(&dev);
 }
 
-/* A read of capture_status that fails with all ones does not count as "the card is idle". */
+/*
+ * A read of capture_status that fails with all ones does not say that the generator or the card is
+ * idle.
+ */
 static void a_read_that_is_given_up_says_nothing(void)
 {
 	struct litepcie_capture *capture = begin(RING, false);
@@ -471,7 +496,7 @@ static void memory_that_may_be_written_is_kept(void)
 	*word(dev.map.capture.control) = 0;
 	CHECK_EQUAL(litepcie_capture_open(&dev, &config, &capture), 0);
 	CHECK_EQUAL(litepcie_capture_start(capture), 0);
-	/* The stop begins well, and then the card does not answer. */
+	/* The card takes the stop, and answers no read after it. */
 	card.busy = UINT32_MAX;
 	card.gone_at_stop = true;
 	CHECK_EQUAL(litepcie_capture_stop(capture), -EIO);
@@ -484,7 +509,10 @@ static void memory_that_may_be_written_is_kept(void)
 	CHECK(!has_memory());
 }
 
-/* If another program resets the card, a wait and the stop end with an error. A start then works. */
+/*
+ * If another program resets the card during a capture, a wait and the stop return -EIO. The capture
+ * can then be started again.
+ */
 static void a_reset_is_told(void)
 {
 	struct litepcie_capture *capture = begin(RING, false);
@@ -503,7 +531,10 @@ static void a_reset_is_told(void)
 
 /* Tests of the time that calls wait for the card ---------------------------------------------- */
 
-/* The call that was begun at @begun_ms has ended for rest_ms: neither at once nor much later. */
+/*
+ * Check that the call that began at @begun_ms has ended because of rest_ms: after REST_MS, and long
+ * before the default time of 30 s.
+ */
 static void took_rest_ms(int64_t begun_ms)
 {
 	int64_t took_ms = litepcie_now_ms() - begun_ms;
@@ -512,7 +543,10 @@ static void took_rest_ms(int64_t begun_ms)
 	has_sentence("within 300 ms");
 }
 
-/* Each call that waits for the card ends with -ETIMEDOUT after rest_ms, and says what to do. */
+/*
+ * Each call that waits for the card's rest or for a copy of its counts returns -ETIMEDOUT after
+ * rest_ms, with a sentence that says what to do.
+ */
 static void rest_ms_ends_each_wait(void)
 {
 	const struct litepcie_generator generator = {
@@ -558,7 +592,10 @@ static void rest_ms_ends_each_wait(void)
 	litepcie_capture_close(capture);
 }
 
-/* The last status line may come after the register says that the card is idle, or never. */
+/*
+ * After a stop the last status line may come later than the register that says that the card is
+ * idle. If the line never comes, the stop returns -ETIMEDOUT after rest_ms.
+ */
 static void a_last_line_that_does_not_come_is_waited_for(void)
 {
 	struct litepcie_capture *capture = begin(RING, false);
@@ -569,7 +606,10 @@ static void a_last_line_that_does_not_come_is_waited_for(void)
 	litepcie_capture_close(capture);
 }
 
-/* rest_ms of 0 is the default, of which the settings tell, and -1 stays. */
+/*
+ * rest_ms of 0 stands for the default, which litepcie_capture_settings() then returns. rest_ms of
+ * -1 stays -1.
+ */
 static void rest_ms_has_a_default(void)
 {
 	struct litepcie_capture *capture = begin(RING, false);
@@ -589,7 +629,10 @@ static void rest_ms_has_a_default(void)
 
 /* Tests of the generator ----------------------------------------------------------------------- */
 
-/* A start without settings is refused and does not stop the generator. Only the stop does. */
+/*
+ * litepcie_capture_generate() with NULL is refused and does not stop the generator. Only
+ * litepcie_capture_generate_stop() stops it.
+ */
 static void the_generator_has_a_stop(void)
 {
 	const struct litepcie_generator generator = {
@@ -607,7 +650,10 @@ static void the_generator_has_a_stop(void)
 	litepcie_capture_close(capture);
 }
 
-/* The handle with the capture does not reset the card, whether the capture runs or not. */
+/*
+ * litepcie_reset() by the handle that has a capture open is refused, whether the capture runs or is
+ * stopped.
+ */
 static void a_card_with_a_capture_is_not_reset(void)
 {
 	struct litepcie_capture *capture = begin(RING, false);
@@ -629,8 +675,9 @@ static void is_account(const struct litepcie_account *found, unsigned int number
 }
 
 /*
- * The setting `net` lets the card copy the frames of its net device from the start of the run to
- * its stop. The frames that were not copied are counted. A card without these registers refuses it.
+ * The setting `net` lets the card copy the frames of its net device to the capture, from the start
+ * to the stop. The count net_lost has the frames that were not copied. On a card without the
+ * registers for that, the open of a capture with `net` is refused.
  */
 static void a_net_device_is_captured(void)
 {
@@ -664,7 +711,10 @@ static void a_net_device_is_captured(void)
 	dev.map.net = (struct litepcie_net_registers) { 0 };
 }
 
-/* litepcie_capture_stats() returns each count in the member of its port and of its kind. */
+/*
+ * litepcie_capture_stats() returns each of the card's counts in the member of its port and of its
+ * fate (delivered, bad, lost_ring or lost_staging).
+ */
 static void accounts_are_those_of_their_fates(void)
 {
 	struct litepcie_capture *capture = begin(RING, false);

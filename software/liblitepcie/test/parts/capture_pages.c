@@ -5,9 +5,9 @@
  */
 
 /*
- * Test the pages of a capture's ring and their NUMA node (capture_pages.c). The argument is an
- * empty folder, which stands for a device's folder in sysfs. Huge pages are not taken, since a
- * machine need not have any.
+ * Test capture_pages.c, which checks the size of pages for a capture's ring and binds memory to a
+ * NUMA node. The argument is an empty folder, which stands for a device's folder in sysfs. The test
+ * allocates no huge pages, since a machine need not have any.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -29,8 +29,8 @@
 static struct litepcie dev = { .name = "sim:a" };
 
 /*
- * The file numa_node has the node's number. If it is missing, or has -1, no number or a number
- * above 1023, the library knows no node.
+ * litepcie_node_in() returns the number in the file numa_node of a device's folder. It returns -1
+ * if the file is missing, or has -1, no number or a number above 1023.
  */
 static void a_node_is_what_sysfs_says(const char *folder)
 {
@@ -81,7 +81,10 @@ static void memory_prefers_its_node(void)
 	munmap(base, BYTES);
 }
 
-/* A program may ask only for pages of 2 MiB or 1 GiB, and only for a ring that fills a page. */
+/*
+ * A program may ask for pages of 2 MiB or 1 GiB, if the ring fills a page of this size, or for no
+ * size (0). If such pages are missing, the sentence says how to reserve them.
+ */
 static void pages_have_a_rule(void)
 {
 	const uint64_t two = LITEPCIE_CAPTURE_PAGES_2M, large = LITEPCIE_CAPTURE_PAGES_1G;
@@ -102,7 +105,8 @@ static void pages_have_a_rule(void)
 }
 
 /*
- * The size of pages that a program asked for holds for the rings of queues, not for other memory.
+ * The size of pages in a capture's settings holds for the ring of that capture's queue, and for no
+ * other memory.
  */
 static void only_rings_have_the_pages(void)
 {

@@ -27,7 +27,10 @@
 #define RUN		(1u << LITEPCIE_CAPTURE_CONTROL_RUN_OFFSET)
 #define SEAL		(1u << LITEPCIE_CAPTURE_CONTROL_SEAL_OFFSET)
 
-/* The card's state of a queue: the registers that belong to it, and its status line in memory. */
+/*
+ * The card's state of one queue: the registers of which each queue has its own, and the memory of
+ * its status line and its ring.
+ */
 struct queue {
 	uint64_t			limit, segment, status;
 	struct litepcie_capture_line	*line;
@@ -39,12 +42,15 @@ static struct {
 	uint32_t	words[0x1000];
 	unsigned int	seals;		/* how often the library has let the card seal queue 1 */
 	/*
-	 * copying: the card makes a copy of its counts of frames now. unread: number of counts in
-	 * the last copy that nobody has read yet.
+	 * copying: true while the card copies its counts of frames. unread: number of counts in the
+	 * last copy that the library has not read yet.
 	 */
 	bool		copying;
 	unsigned int	unread;
-	/* number of copies that replaced a copy which a thread had not read to its end */
+	/*
+	 * number of copies that the card made while a thread had not read all counts of the copy
+	 * before
+	 */
 	unsigned int	overwritten;
 } card;
 
@@ -61,14 +67,19 @@ static struct queue *selected(void)
 	return &card.queue[*word(dev.map.sorter.select) % QUEUES];
 }
 
-/* Write @position to the status line, which another thread may read at the same time. */
+/*
+ * Write @position to the status line of the selected queue, which another thread may read at the
+ * same time.
+ */
 static void put_position(uint64_t position)
 {
 	__atomic_store_n(&selected()->line->position, position, __ATOMIC_RELEASE);
 }
 
 /*
- * Let another thread run. The caller holds the library's lock, so that thread has to wait for it.
+ * Let another thread run in the middle of a register access. The caller holds the library's lock,
+ * so a thread that takes the lock for its accesses waits here. A thread that does not would be
+ * noticed.
  */
 static void let_others_come(void)
 {
@@ -90,7 +101,7 @@ static void card_readl(struct litepcie *ours, uint32_t offset, uint32_t *value)
 	}
 	if (offset == registers->position + 4 && selected()->line) {
 		*value = (uint32_t)selected()->line->position;
-		/* More frames come right behind a seal. */
+		/* After the seal of queue 1 its position moves on, since more frames come. */
 		if (card.seals && selected() == &card.queue[1])
 			put_position(*value + 64);
 	}
@@ -107,7 +118,10 @@ static int card_read_words(struct litepcie *ours, uint32_t offset, uint32_t *wor
 	return 0;
 }
 
-/* The card takes a value of 64 bits over with its lower half. */
+/*
+ * Do what a write to the register at @offset does in the card. A value of 64 bits takes effect with
+ * the write of its lower half.
+ */
 static void take_over(uint32_t offset)
 {
 	const struct litepcie_capture_registers *registers = &dev.map.capture;
@@ -222,7 +236,10 @@ static void has_sentence(const char *words)
 
 /* Tests of several queues --------------------------------------------------------------------- */
 
-/* Each queue gets its own ring, line and limit, and queue 0 begins and ends the run of all. */
+/*
+ * Each queue gets its own ring, status line and limit. The start of queue 0 begins the run of all
+ * queues, and the stop of queue 0 ends it.
+ */
 static void all_queues_run_together(void)
 {
 	struct litepcie_span span = { .struct_size = sizeof(span) };
@@ -251,7 +268,8 @@ static void all_queues_run_together(void)
 	CHECK_EQUAL(litepcie_capture_start(captures[0]), -EBUSY);
 	CHECK_EQUAL(litepcie_capture_stop(captures[0]), 0);
 	/*
-	 * Data from before the stop is still returned, and then -EPIPE says that the run has ended.
+	 * After the stop of queue 0 the other queues still return the data from before the stop.
+	 * Then litepcie_capture_next() returns -EPIPE: the run has ended.
 	 */
 	for (unsigned int n = 1; n < QUEUES; n++) {
 		for (unsigned int left = n; left; left--)
@@ -264,7 +282,10 @@ static void all_queues_run_together(void)
 	CHECK(!litepcie_has_capture(&dev));
 }
 
-/* A queue other than 0 can stop alone. The library does not return data behind its last seal. */
+/*
+ * A queue other than 0 can be stopped alone: its last MBUF (part of the ring) is sealed, and the
+ * library returns no data behind that seal. The card goes on.
+ */
 static void a_queue_ends_alone(void)
 {
 	struct litepcie_capture *first, *second;
@@ -285,7 +306,10 @@ static void a_queue_ends_alone(void)
 	CHECK_EQUAL(litepcie_capture_next(second, &span, 0), 0);
 	CHECK(*word(dev.map.capture.control) & RUN);
 	litepcie_capture_close(second);
-	/* The memory of queue 1 stays until queue 0 stops, since the card may write there. */
+	/*
+	 * The memory of queue 1 stays after its close until queue 0 stops, since the card may still
+	 * write there.
+	 */
 	CHECK(memories[LITEPCIE_MEMORY_CAPTURE + 2].base);
 	second = NULL;
 	{
@@ -301,7 +325,10 @@ static void a_queue_ends_alone(void)
 	litepcie_capture_close(first);
 }
 
-/* A queue cannot join a run: only the start of queue 0 gives the card a queue's ring and limit. */
+/*
+ * A start of another queue is refused while queue 0 runs: only the start of queue 0 gives the card
+ * the rings and limits of the queues.
+ */
 static void a_queue_cannot_join_a_run(void)
 {
 	struct litepcie_capture *first, *second;
@@ -318,7 +345,10 @@ static void a_queue_cannot_join_a_run(void)
 	litepcie_capture_close(first);
 }
 
-/* The counts of frames are those of the capture's queue, whichever queue was selected before. */
+/*
+ * litepcie_capture_stats() returns the counts of frames of the capture's own queue, whichever queue
+ * was selected in the card before.
+ */
 static void accounts_are_of_the_queue(void)
 {
 	struct litepcie_capture_stats stats = { .struct_size = sizeof(stats) };
@@ -335,7 +365,10 @@ static void accounts_are_of_the_queue(void)
 	litepcie_capture_close(first);
 }
 
-/* The card has its modes and sizes once for all queues: each queue must have those of queue 0. */
+/*
+ * The card has one setting of each mode and size for all queues. So the start of queue 0 is refused
+ * if a started queue has another mode or size than queue 0.
+ */
 static void all_queues_have_one_mode(void)
 {
 	static const struct litepcie_capture_config others[] = {
@@ -388,7 +421,10 @@ static void refusals_have_a_sentence(void)
 	has_sentence("entry 127 of the spread names queue 4: the card has 4 queues");
 	sorting.spread[127] = 3;
 	CHECK_EQUAL(litepcie_capture_sort(capture, &sorting), 0);
-	/* With `newest` the card would also write frames of a queue that was not started. */
+	/*
+	 * With `newest` and sorting, the card would also write frames to a queue that was not
+	 * started. So queue 0 can start only if all queues are started.
+	 */
 	CHECK_EQUAL(litepcie_capture_start(second), 0);
 	CHECK_EQUAL(litepcie_capture_start(capture), -EINVAL);
 	has_sentence("queue 2 is not");
@@ -403,7 +439,9 @@ static void refusals_have_a_sentence(void)
 	litepcie_capture_close(capture);
 }
 
-/* A run sorts frames, and the card sorts none when the rings' memory is freed. */
+/*
+ * The card sorts frames to queues during a run only: after the stop the rings' memory may be freed.
+ */
 static void the_card_sorts_only_while_it_runs(void)
 {
 	struct litepcie_sorting sorting = { .struct_size = sizeof(sorting), .rules = 1 };
@@ -431,7 +469,10 @@ static void *stop_queue(void *capture)
 	return (void *)(intptr_t)litepcie_capture_stop(capture);
 }
 
-/* A thread that stops its queue does not restart a run that another thread has just ended. */
+/*
+ * Two threads stop queues 0 and 1 at the same time. The stop of queue 1 writes the card's control
+ * register, and must not set its bit RUN again after the stop of queue 0 has cleared it.
+ */
 static void a_run_that_has_ended_stays_so(void)
 {
 	make_card(QUEUES);
@@ -468,7 +509,10 @@ static void *ask_for_accounts(void *capture)
 	return (void *)(intptr_t)rc;
 }
 
-/* If two threads read counts, each reads its whole copy before the other lets the card copy. */
+/*
+ * Two threads read counts of frames at the same time. Each must read the whole copy that the card
+ * has made for it before the other thread lets the card make the next copy.
+ */
 static void accounts_are_of_one_moment(void)
 {
 	struct litepcie_capture *first, *third;

@@ -5,9 +5,9 @@
  */
 
 /*
- * Test csr_file.c: the names of a csr.json are taken over as they stand, and a file with random
- * damage is taken over or refused, but never half. The first argument is a folder for the files,
- * the second the seed.
+ * Test csr_file.c: all registers of a good csr.json become known. Of a file with random damage all
+ * registers become known, or none. The first argument is a folder for the files, the second the
+ * seed.
  */
 #include <sys/stat.h>
 
@@ -60,7 +60,7 @@ static void names_are_taken_over(void)
 	CHECK(!found.writable);
 	CHECK_EQUAL(litepcie_register_find(&dev, "leds_out", &found), 0);
 	CHECK(found.writable);
-	/* litepcie_csr_load() can be called again */
+	/* litepcie_csr_load() can be called again with the same file, and then adds nothing */
 	CHECK_EQUAL(load(text, sizeof(text) - 1), 0);
 	CHECK_EQUAL(dev.register_count, before + 2);
 }
@@ -70,19 +70,28 @@ static void a_file_that_cannot_be_read_is_refused(void)
 	open_card();
 	CHECK_REFUSED(litepcie_csr_load(&dev, "/nowhere/csr.json"), -ENOENT, "/nowhere/csr.json: ");
 	CHECK_REFUSED(litepcie_csr_load(&dev, "/dev/zero"), -EINVAL, "/dev/zero: not a regular file");
-	/* fopen() of a FIFO waits until another program writes to it */
+	/*
+	 * fopen() of a FIFO would wait until another program writes to it, so the library must
+	 * refuse a FIFO before it opens the file
+	 */
 	remove(path);
 	CHECK_EQUAL(mkfifo(path, 0600), 0);
 	CHECK_REFUSED(litepcie_csr_load(&dev, path), -EINVAL, path);
 	remove(path);
 	CHECK_REFUSED(load("{ \"csr_registers\": { \"x\": { \"addr\": 0, \"size\": 0 } } }", 54),
 		      -EPROTO, "a register without a place or size");
-	/* the kernel refuses to read the page at address 0 */
+	/*
+	 * a read of /proc/self/mem begins at address 0, where no memory is mapped, so it fails with
+	 * EIO
+	 */
 	CHECK_REFUSED(litepcie_csr_load(&dev, "/proc/self/mem"), -EIO, "/proc/self/mem: ");
 	CHECK_REFUSED(load("", 0), -EPROTO, "no { at the beginning");
 }
 
-/* The names of registers lie in the third object. An object more is read, too, but no fifth one. */
+/*
+ * Objects in a csr.json may lie in each other to a depth of four. The properties of a register are
+ * at a depth of three. A fifth object makes the file wrong.
+ */
 static void objects_may_lie_in_each_other_four_times(void)
 {
 	static const char deepest[] = "{ \"a\": { \"b\": { \"c\": { \"d\": 1 } } } }";
@@ -93,7 +102,10 @@ static void objects_may_lie_in_each_other_four_times(void)
 	CHECK_REFUSED(load(deeper, strlen(deeper)), -EPROTO, "objects too deep");
 }
 
-/* A file of another build, with a known register at another offset, adds no registers. */
+/*
+ * A file of another build adds no registers: it has a known register at another offset, or another
+ * identifier than the card.
+ */
 static void a_file_of_another_build_changes_nothing(void)
 {
 	char other[sizeof(text)];

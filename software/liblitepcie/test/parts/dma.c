@@ -5,8 +5,9 @@
  */
 
 /*
- * Test the rings of dma.c with a back end that the test controls: which buffers are handed out,
- * which calls are refused, when the card is told of buffers, and which of them raise an interrupt.
+ * Test the rings of dma.c with a back end that the test controls (rings_card.h): which buffers are
+ * handed out to the program, which calls are refused, when buffers are handed to the card, and
+ * which of them raise an interrupt.
  */
 #include <errno.h>
 #include <string.h>
@@ -97,7 +98,10 @@ static void h2c_hands_out_the_whole_ring_and_no_more(void)
 	CHECK_EQUAL(first, COUNT);
 }
 
-/* A descriptor that the card still has keeps its interrupt when further buffers are posted. */
+/*
+ * The library notes for each buffer whether its descriptor asks for an interrupt. The note of a
+ * buffer that the card still has must stay when further buffers are handed to the card.
+ */
 static void buffers_keep_their_interrupts_until_they_are_done(void)
 {
 	uint64_t first;
@@ -141,8 +145,9 @@ static void drain_waits_for_the_bytes_themselves(void)
 }
 
 /*
- * If the card counts a buffer as done only when its data has arrived, the drain of h2c needs no
- * count of received bytes.
+ * A card without h2c_in_flight counts an h2c buffer as done only when its data has arrived. On such
+ * a card a drain of h2c goes by the count of buffers, and not by the card's count of received
+ * bytes.
  */
 static void drain_goes_by_buffers_where_these_say_enough(void)
 {
@@ -152,7 +157,10 @@ static void drain_goes_by_buffers_where_these_say_enough(void)
 
 	begin_with(&config, 0);
 	CHECK_EQUAL(h2c_submit(&dev, 2), 0);
-	/* number of bytes that another DMA channel of the card has received */
+	/*
+	 * the card's count of received bytes also has those of its other DMA channels, so it must
+	 * not be used
+	 */
 	card.received = 1000 * SIZE;
 	card.h2c = 1;
 	CHECK_EQUAL(h2c_drain(&dev, 1), -ETIMEDOUT);
@@ -169,12 +177,12 @@ static void buffers_that_raise_an_interrupt(void)
 
 	begin_with(&config, 0);
 	CHECK_EQUAL(dev.c2h.interrupt_every, 32);
-	/* the last buffer of a run with c2h_limit raises an interrupt */
+	/* the last c2h buffer below c2h_limit raises an interrupt */
 	CHECK_EQUAL(card.asking, 249);
 	CHECK_EQUAL(h2c_submit(&dev, 70), 0);
 	CHECK_EQUAL(card.asking, 63);
 	CHECK_EQUAL(h2c_submit(&dev, 31), 0);
-	/* the last h2c buffer of a short batch raises an interrupt */
+	/* 31 h2c buffers are fewer than interrupt_every, so the last of them raises an interrupt */
 	CHECK_EQUAL(card.asking, 100);
 	config.interrupt_every = 2 * COUNT;
 	begin_with(&config, 0);
@@ -183,13 +191,14 @@ static void buffers_that_raise_an_interrupt(void)
 	CHECK_EQUAL(run_shape(&dev, 4096, 16), 0);
 	config.interrupt_every = 0;
 	CHECK_EQUAL(run_start(&dev, &config), 0);
-	/* with a ring of 16 buffers, an interrupt comes for every half of the ring */
+	/* by default, an interrupt comes for every half of a ring of 16 buffers */
 	CHECK_EQUAL(dev.c2h.interrupt_every, 8);
 }
 
 /*
- * The library tells the card of a whole batch, or of all buffers that are held back, but never of
- * fewer.
+ * A release hands buffers to the card only when a whole batch of them is held back. A flush, a
+ * drain, and a wait while the card has less than half a ring left hand over all buffers that are
+ * held back in their direction.
  */
 static void batches_are_handed_over_together(void)
 {
@@ -212,8 +221,8 @@ static void batches_are_handed_over_together(void)
 	CHECK_EQUAL(c2h_peek(&dev, &first, 0), 2);
 	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 0), 0);
 	/*
-	 * the released c2h buffers are held back, as the card still has more than half the ring to
-	 * fill
+	 * the 7 c2h buffers that were released last are held back, as the card still has more than
+	 * half of the ring to fill
 	 */
 	CHECK_EQUAL(card.released, 11);
 	card.c2h = 140;
@@ -318,8 +327,9 @@ static void a_back_end_may_want_private_memory(void)
 }
 
 /*
- * A ring lies in the memory that the program names. A ring that is too large for the memory is
- * refused, and the ring keeps its old sizes.
+ * A ring lies in the memory that the program names. New sizes that are too large for this memory
+ * are refused, and the ring keeps its old sizes. Without such memory the ring lies in the library's
+ * memory again, and can be exported.
  */
 static void a_ring_goes_where_it_is_placed(void)
 {

@@ -15,8 +15,9 @@
 /* Tests of start and stop --------------------------------------------------------------------- */
 
 /*
- * The library puts the ring of records at a multiple of its size, and gives each status line a
- * cache line of its own. All of this memory is zeroed before the card may write to it.
+ * The library tells the card addresses for records and status lines: the ring of records lies at a
+ * multiple of its size, and each status line has a cache line of its own. The memory of the started
+ * directions is cleared before the card may write to it.
  */
 static void the_card_is_told_where_to_write(void)
 {
@@ -69,8 +70,8 @@ static void the_address_of_each_ring_is_told(void)
 /* Tests of counts that the card writes to memory ---------------------------------------------- */
 
 /*
- * Each record counts as a filled c2h buffer, with or without a status line. The library reads no
- * register for it, even over several rounds of the ring.
+ * Each new record counts as a filled c2h buffer, whether or not a status line counts it, too. The
+ * library reads no register, even over several rounds of the ring of records.
  */
 static void records_say_what_is_filled(void)
 {
@@ -141,7 +142,8 @@ static void what_cannot_be_is_not_believed(void)
 	CHECK(says("c2h buffer 1 is filled, but has no record"));
 	begin();
 	/*
-	 * this record is of the next round of the ring, and lies in the place of the first record
+	 * this record is of buffer DEPTH, in the next round of the ring of records, and lies in the
+	 * place of the record of buffer 0
 	 */
 	put_record(DEPTH, SIZE, 0);
 	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 0), 0);
@@ -174,8 +176,9 @@ static void a_record_has_length_and_flags(void)
 /* Tests of when registers are read ------------------------------------------------------------ */
 
 /*
- * A long wait without a new record reads the card's registers, to find a card that has lost its
- * state. Calls with a timeout of 0 also read the registers after so long a time without a record.
+ * After LITEPCIE_WAIT_SLICE_MS without a new record the library reads the card's registers, to
+ * notice a card that has lost its state. That holds for one wait of this length, and for calls with
+ * a timeout of 0 that are made for so long.
  */
 static void a_silent_card_is_asked(void)
 {
@@ -199,14 +202,20 @@ static void a_silent_card_is_asked(void)
 	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 0), -EIO);
 }
 
-/* Let the next @count reads of the register at @offset fail: the root port returns all ones. */
+/*
+ * Let the next @count reads of the register at @offset fail. They return all ones, as a root port
+ * does when it gives a read up.
+ */
 static void give_up(uint32_t offset, unsigned int count)
 {
 	card.blocked = offset;
 	card.given_up = count;
 }
 
-/* A failed read of a count, which gives all ones, ends no run and makes no buffer finished. */
+/*
+ * If a read of the card's count fails with all ones, the run does not end, and no buffer counts as
+ * finished.
+ */
 static void a_count_that_is_given_up_says_nothing(void)
 {
 	uint64_t first = 0;
@@ -222,14 +231,20 @@ static void a_count_that_is_given_up_says_nothing(void)
 	give_up(C2H + STATUS, 2);
 	CHECK_EQUAL(c2h_peek(&dev, &first, 1000), 3);
 	CHECK_EQUAL(card.given_up, 0);
-	/* After 2^32 - 1 buffers the true value of the card's count is all ones. */
+	/*
+	 * After 2^32 - 1 buffers the register has the true value all ones, which the library must
+	 * accept.
+	 */
 	dev.c2h.done = UINT32_MAX - 1;
 	dev.c2h.posted = UINT32_MAX + UINT64_C(9);
 	card.word[(C2H + STATUS) / 4] = UINT32_MAX;
 	CHECK_EQUAL(litepcie_table_behind(&dev), 1);
 }
 
-/* The all ones of a failed read are not written back to the register. */
+/*
+ * litepcie_change() reads a register and writes it back. If the read fails with all ones, these are
+ * not written back.
+ */
 static void what_is_given_up_is_not_written_back(void)
 {
 	begin();
@@ -286,8 +301,9 @@ static void a_stop_that_fails_keeps_the_sentence_of_the_start(void)
 }
 
 /*
- * The library finds a record that is already in memory without a sleep, but now and then it sleeps
- * for 0 ms, to take pending interrupts. After litepcie_dma_fd() it sleeps at every wait.
+ * A wait finds a record that is already in memory without a sleep. Only now and then it sleeps for
+ * 0 ms, to take pending interrupts. After litepcie_dma_fd() every wait sleeps, since it must clear
+ * the descriptor.
  */
 static void a_look_at_memory_saves_sleeps(void)
 {
@@ -310,10 +326,10 @@ static void a_look_at_memory_saves_sleeps(void)
 }
 
 /*
- * With a timeout of 0, c2h_peek() and h2c_get() find what the card has done since the last call:
- * without a wait before, and without a change of the descriptor of litepcie_dma_fd(). Now and then
- * they take pending interrupts, but not after litepcie_dma_fd(), since that would clear the
- * descriptor. A card that is gone is noticed.
+ * With a timeout of 0, c2h_peek() and h2c_get() find the buffers that the card has finished since
+ * the last call, without a wait. Now and then they take pending interrupts. After litepcie_dma_fd()
+ * they take none, since that would clear the descriptor of litepcie_dma_fd(). A card that does not
+ * answer is noticed.
  */
 static void a_look_without_a_wait_finds_news(bool records)
 {
@@ -373,8 +389,8 @@ static void without_records_the_register_counts(void)
 /* Tests of waits that a stop ends ------------------------------------------------------------- */
 
 /*
- * An interrupt from before a run is not counted in the run. Error counts that the library read once
- * stay known after the run, even if the card's status line has lost them.
+ * An interrupt from before a run is not counted in the run. A count of errors that the library has
+ * read once stays known after the run, even if the status line has lost it.
  */
 static void a_run_has_its_own_counts(void)
 {
@@ -395,8 +411,8 @@ static void a_run_has_its_own_counts(void)
 }
 
 /*
- * The library holds back less than a batch of buffers. But before a sleep it hands them over if the
- * card would run out of buffers.
+ * The library holds back buffers until there is a batch of them. But if the card has less than half
+ * a ring of buffers left, a wait hands over the buffers that are held back before it sleeps.
  */
 static void a_wait_hands_over_what_the_card_runs_out_of(void)
 {
@@ -418,8 +434,8 @@ static void a_wait_hands_over_what_the_card_runs_out_of(void)
 }
 
 /*
- * A drain of h2c waits until the user's logic has taken all data, since a stop would lose the data
- * that is left.
+ * On a card that can tell it, a drain of h2c waits until the user's logic has taken all data, since
+ * a stop would drop the rest.
  */
 static void a_drain_waits_for_the_logic(void)
 {
@@ -429,7 +445,7 @@ static void a_drain_waits_for_the_logic(void)
 	line(LINE_H2C)->buffers = 1;
 	CHECK_EQUAL(h2c_drain(&dev, 1), -ETIMEDOUT);
 	CHECK(says("its logic has not taken it"));
-	/* a read that the root port has given up does not say that the data has been taken */
+	/* a read that fails with all ones does not say that the logic has taken the data */
 	card.dead = true;
 	CHECK_EQUAL(h2c_drain(&dev, 1), -ETIMEDOUT);
 	card.dead = false;
@@ -438,8 +454,9 @@ static void a_drain_waits_for_the_logic(void)
 }
 
 /*
- * Another thread stops the DMA in each sleep, where a call gives up the lock. The call must notice
- * that stop.
+ * A call releases the lock while it sleeps, and another thread may stop the DMA then. The call must
+ * notice the stop: a wait, a drain, and the wait that finds a record and sleeps only to take
+ * interrupts.
  */
 static void a_stop_is_heard_of_in_each_sleep(void)
 {
@@ -463,8 +480,8 @@ static void a_stop_is_heard_of_in_each_sleep(void)
 }
 
 /*
- * A buffer is filled and its interrupt is lost. The library waits a second for the interrupt, and
- * ends that wait at a stop.
+ * The card fills c2h buffers, and their interrupts are lost. The library waits a second for an
+ * interrupt before it counts one as missed. A stop by another thread ends this wait.
  */
 static void a_stop_ends_the_wait_for_a_lost_interrupt(void)
 {
@@ -490,8 +507,8 @@ static void a_stop_ends_the_wait_for_a_lost_interrupt(void)
 }
 
 /*
- * A start or a stop of one stream leaves the descriptor of litepcie_dma_fd() readable: the
- * interrupt may report progress of the other stream, which runs on.
+ * While the other stream runs, a start or a stop of one stream takes no interrupt, so the
+ * descriptor of litepcie_dma_fd() stays readable: the interrupt may be that of the other stream.
  */
 static void news_of_one_stream_outlive_a_start_and_a_stop_of_the_other(void)
 {
@@ -525,7 +542,8 @@ static void *wait_for_c2h(void *unused)
 }
 
 /*
- * Check that one thread sleeps for all waiting threads, and wakes all of them if it finds a record.
+ * One thread sleeps for all waiting threads of a handle. When it finds a record, it must wake all
+ * of them.
  */
 static void news_wakes_all(void)
 {
@@ -547,8 +565,9 @@ static void news_wakes_all(void)
 }
 
 /*
- * A thread that waits while another thread sleeps for both waits for its whole timeout. The timeout
- * in this test runs over the end of a second, where tv_nsec wraps.
+ * If another thread sleeps already, litepcie_sleep_once() waits for that thread, here for its whole
+ * timeout since nothing wakes it. The timeout runs over the end of a second, where tv_nsec wraps:
+ * with a wrong sum the wait would end at once.
  */
 static void who_follows_sleeps(void)
 {

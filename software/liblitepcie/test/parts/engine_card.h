@@ -6,7 +6,9 @@
 
 /*
  * A stand-in for a card behind litepcie_table_channel, for test programs that call the library's
- * internal functions. The stand-in writes records and status lines when a test lets it.
+ * internal functions. The stand-in only keeps what the library writes to registers. A test plays
+ * the card's progress: it sets the words of registers, and writes records and status lines by
+ * put_record() and line().
  */
 #ifndef LITEPCIE_TEST_TOLD_CARD_H
 #define LITEPCIE_TEST_TOLD_CARD_H
@@ -50,11 +52,14 @@ static struct {
 	uint32_t	lengths[2][64];
 	unsigned int	pushed[2];
 	struct litepcie_memory *memory[LITEPCIE_MEMORIES];
-	/* true: records were switched on while old records were still in the memory */
+	/*
+	 * true: records were switched on while an old record, or an old status line of c2h, was
+	 * still in the memory
+	 */
 	bool		dirty;
 	/*
-	 * true: a register of the records or status lines was written while its direction was
-	 * enabled
+	 * true: a register with an address, size or flush time of the records or status lines was
+	 * written while its direction was enabled
 	 */
 	bool		late;
 	bool		dead;		/* true: all register reads return all ones */
@@ -69,8 +74,8 @@ static struct {
 	 * program could; 0: none
 	 */
 	unsigned int	stops;
-	unsigned int	sleeps_after;	/* number of sleeps since that stop */
-	bool		wanted;		/* true: the kernel wants the card back from the program */
+	unsigned int	sleeps_after;	/* number of sleeps since the stop that @stops chose */
+	bool		wanted;		/* true: the kernel wants the program to close the card */
 } card;
 
 static struct litepcie dev;
@@ -94,8 +99,8 @@ static inline void put_record(uint64_t number, uint32_t bytes, uint32_t flags)
 }
 
 /*
- * Returns true if the memory has an old record or an old status line of c2h. The status line of
- * h2c, which lies between the two, is not checked.
+ * Returns true if a byte of the records or of the status line of c2h is not zero. The status line
+ * of h2c, which lies between them, is not checked: h2c may run.
  */
 static inline bool any_old(void)
 {
@@ -134,8 +139,8 @@ static inline void push(unsigned int way, unsigned int base)
 }
 
 /*
- * True if @offset is a register of the records or status lines of a direction that is enabled,
- * which must not be written then.
+ * True if the register at @offset has an address, size or flush time of the records or status line
+ * of a direction that is enabled. It must not be written then.
  */
 static inline bool is_late(uint32_t offset)
 {
@@ -191,8 +196,9 @@ static inline int fake_memory(struct litepcie *unused, unsigned int kind, void *
 }
 
 /*
- * Stand in for a back end's sleep. Back ends release the handle's lock while they sleep. If
- * card.stops is set, this function releases the lock, too, and stops the DMA meanwhile.
+ * Stand in for a back end's sleep. Back ends release the handle's lock while they sleep, and
+ * another thread may stop the DMA then. In the sleep that card.stops chooses, this function does
+ * that itself.
  */
 static inline int fake_sleep(struct litepcie *unused, int timeout_ms)
 {
@@ -241,7 +247,8 @@ static inline void free_memory(void)
 }
 
 /*
- * Set up the handle of a card that was just opened. @records says whether the card writes records.
+ * Set up the handle of a card that was just opened, with both streams open. @records says whether
+ * the card writes records.
  */
 static inline void open_card(bool records)
 {

@@ -39,8 +39,8 @@ static void looks_have_their_rules(void)
 }
 
 /*
- * In a run with poll_us the library enables no interrupt cause, and no descriptor asks for an
- * interrupt. Finished buffers are still found.
+ * In a run with poll_us and without adaptive mode the library enables no interrupt cause of the
+ * DMA, and no descriptor asks for an interrupt. Finished buffers are still found.
  */
 static void a_card_that_is_polled_raises_nothing(bool records)
 {
@@ -81,8 +81,9 @@ static int look(void)
 }
 
 /*
- * In adaptive mode the DMA's interrupts are enabled until one comes, which is cleared at the card.
- * They are disabled while polls, one each poll_us, find finished buffers, and then enabled again.
+ * In adaptive mode the DMA's interrupts are enabled until one comes. The library then clears their
+ * causes, disables them and polls the card every poll_us. When a poll finds no finished buffer, the
+ * library enables the interrupts again.
  */
 static void an_interrupt_begins_the_looks(void)
 {
@@ -101,7 +102,10 @@ static void an_interrupt_begins_the_looks(void)
 		CHECK_EQUAL(card.word[CLEAR / 4], 3);
 		CHECK_EQUAL(timerfd_gettime(dev.timer, &timer), 0);
 		CHECK(!timer.it_interval.tv_sec && timer.it_interval.tv_nsec == 1000000);
-		/* without dev->watched the library would look at memory first, and not wait */
+		/*
+		 * without dev->watched the library would find the record in memory first, and would
+		 * not sleep and take the timer's event
+		 */
 		dev.watched = true;
 		for (uint64_t n = 4 * round; n < 4 * round + 4; n++) {
 			put_record(n, SIZE, 0);
@@ -118,8 +122,9 @@ static void an_interrupt_begins_the_looks(void)
 }
 
 /*
- * A record may still be on its way when the card's register counts its buffer. No interrupt comes
- * for that record, since interrupts were disabled. So the library polls until it finds the record.
+ * When the card's register counts a c2h buffer, the record of the buffer may still be on its way to
+ * memory. No interrupt comes for that record, since interrupts are disabled while the library
+ * polls. So polling goes on until the record is found.
  */
 static void looks_go_on_for_a_record_that_is_on_its_way(void)
 {
@@ -166,8 +171,9 @@ static void a_flush_time_has_its_rules(void)
 }
 
 /*
- * Descriptors have the flag LAST_DISABLE only without packets. A length belongs to its buffer for
- * one round of the ring: in the next round the buffers are whole again.
+ * Descriptors have the flag LAST_DISABLE in a run without packets, and lack it in a run with
+ * packets. A length of an h2c buffer holds for one round of the ring: in the next round the buffer
+ * is whole again.
  */
 static void buffers_have_lengths(bool packets)
 {
@@ -218,8 +224,8 @@ static void *send_until_stopped(void *unused)
 }
 
 /*
- * This thread stops the DMA at various moments while another thread sends buffers with lengths. The
- * next send after the stop returns -EINVAL.
+ * One thread stops the DMA, at another moment in each round, while another thread sends h2c buffers
+ * in part. The first send after the stop returns -EINVAL.
  */
 static void a_stop_ends_lengths(void)
 {
@@ -236,8 +242,9 @@ static void a_stop_ends_lengths(void)
 }
 
 /*
- * If the card counts an h2c buffer as done before its data has arrived, the card's count of
- * received bytes says which buffers the program may fill again.
+ * A card with h2c_in_flight counts an h2c buffer as done before all its data has arrived. As soon
+ * as a buffer was sent in part, the card's count of received bytes says which buffers the program
+ * may fill again.
  */
 static void bytes_settle_short_buffers(void)
 {

@@ -5,8 +5,8 @@
  */
 
 /*
- * Test error.c: each error number has its own meaning, and a sentence that ends with an error's
- * text has that of the error it was given.
+ * Test error.c: each error number has its own meaning, and a sentence of litepcie_fail_errno() ends
+ * with the text of the error number that was given, not with that of errno.
  */
 #include <errno.h>
 #include <string.h>
@@ -25,7 +25,10 @@ static const struct {
 	{ ENOMEM, "not enough memory" },
 };
 
-/* Get words of the meaning of @error. An unknown number's strerror() is valid until the next one. */
+/*
+ * Get words of the meaning of @error: those of `meanings`, or the text of strerror(). The text is
+ * copied, since the next strerror() of an unknown number overwrites it.
+ */
 static void words_of(int error, char words[64])
 {
 	snprintf(words, 64, "%s", strerror(error));
@@ -34,7 +37,10 @@ static void words_of(int error, char words[64])
 			snprintf(words, 64, "%s", meanings[i].words);
 }
 
-/* The numbers beside and beyond those of the library, too, have a text, which is that of libc. */
+/*
+ * litepcie_strerror() has the library's own words for each number that liblitepcie.h explains, and
+ * libc's text for all others. The sign of the number does not matter.
+ */
 static void every_number_has_its_meaning(void)
 {
 	char words[64];
@@ -58,7 +64,9 @@ static void a_sentence_ends_with_the_error_it_was_given(void)
 	CHECK(strcmp(litepcie_why(NULL), "it is busy") == 0);
 }
 
-/* A sentence without room for all its words is cut. */
+/*
+ * A sentence that is longer than LITEPCIE_WHY_SIZE is cut, in its own words or in the error's text.
+ */
 static void a_long_sentence_is_cut(void)
 {
 	char text[2 * LITEPCIE_WHY_SIZE];

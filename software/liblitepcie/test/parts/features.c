@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* Test features.c: what a card is said to do. */
+/* Test features.c: which features litepcie_features() returns for a card. */
 #include "words_card.h"
 
 /* The features follow from the card's blocks and from what the back end can do. */

@@ -10,7 +10,10 @@
  */
 #include <sys/ioctl.h>
 
-/* The source under test, with a driver of its own and another name than that in the library. */
+/*
+ * The source under test, whose ioctl() calls go to fake_ioctl(). Its table of functions gets
+ * another name than that of the library, with which this program is linked.
+ */
 #define ioctl			fake_ioctl
 #define litepcie_kernel_capture	litepcie_tested_capture
 static int fake_ioctl(int fd, unsigned long request, void *arg);
@@ -19,9 +22,11 @@ static int fake_ioctl(int fd, unsigned long request, void *arg);
 #include "check.h"
 
 static struct {
-	unsigned int	looks;		/* number of looks that still find the generator busy */
+	/* number of calls for the generator's state that still find it busy */
+	unsigned int	looks;
 	unsigned int	starts, stops;	/* how often the generator was started and stopped */
-	int		error;		/* error of START and STOP, and of calls for counts */
+	/* errno with which all other ioctls fail; 0: they succeed */
+	int		error;
 	uint32_t	flags;		/* flags of START */
 } driver;
 
@@ -65,8 +70,8 @@ static bool says(const char *words)
 }
 
 /*
- * The start of the generator waits for the last frame of an earlier start, for rest_ms at most. A
- * stop waits for nothing.
+ * A start of the generator waits until the last frame of an earlier start has left, for rest_ms at
+ * most. A stop of the generator does not wait.
  */
 static void a_start_of_the_generator_waits_for_its_last_frame(void)
 {

@@ -5,9 +5,9 @@
  */
 
 /*
- * Test kernel/capture.c and kernel/pages.c with a made-up driver: which pages the ring gets, that
- * all memory is given back once, and that accounts and settings have their places in the driver's
- * structs.
+ * Test kernel/capture.c and kernel/pages.c with a made-up driver: which kind of pages the ring
+ * gets, that all memory is given back once, and that counts of frames and settings are copied to
+ * and from the right members of the driver's structs.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -20,7 +20,7 @@
 
 #include "check.h"
 
-/* The calls of the two sources below go to the made-up driver. */
+/* In the two sources that are included below, these system calls go to the made-up driver. */
 #define ioctl(_fd, _request, _argument)	made_up_ioctl(_request, _argument)
 #define open(_path, _flags)		made_up_open(_path)
 #define mmap				made_up_mmap
@@ -44,12 +44,13 @@ static void *made_up_mmap(void *place, size_t size, int rights, int flags, int f
 static struct {
 	int		status;		/* descriptor of the file that stands for the status page */
 	bool		huge;		/* true: the machine has free huge pages of 2 MiB */
-	unsigned int	refused;	/* how many rings the driver refuses, with @error */
+	/* number of the next rings that the driver refuses, and errno of the refusals */
+	unsigned int	refused;
 	int		error;
-	/* the rings that the driver was given: their number, and the address of the last one */
+	/* number of rings that the driver was given, and address of the last of them */
 	unsigned int	rings;
 	uint8_t		*ring;
-	/* the sizes of huge pages that were asked for, as mmap() flags, in their order */
+	/* sizes of huge pages that mmap() was asked for, as its flags, in the order of the calls */
 	unsigned int	asked[4];
 	unsigned int	askings;
 	uint32_t	queue;
@@ -134,7 +135,9 @@ static int made_up_ioctl(unsigned long request, void *argument)
 		((struct litepcie_capture_stop *)argument)->position = 4096;
 		return 0;
 	case LITEPCIE_IOCTL_CAPTURE_INFO:
-		/* The start of the generator asks for its state only. */
+		/*
+		 * A start of the generator asks for the generator's state only, and not for counts.
+		 */
 		if (!info->ask)
 			return 0;
 		CHECK_EQUAL(info->ask, LITEPCIE_CAPTURE_ASK_ACCOUNTS);
@@ -171,8 +174,8 @@ static bool is_mapped(const void *memory)
 }
 
 /*
- * Close the capture while memory of this program lies at @place, at which the library has had
- * memory before: that memory must stay.
+ * Map other memory at @place, where the library had a ring that it has given back, and close the
+ * capture. If the close gave that ring back a second time, it would unmap this memory.
  */
 static void close_beside(struct litepcie_capture *capture, void *place)
 {
@@ -205,7 +208,11 @@ static void a_close_gives_ring_and_page_back(void)
 	CHECK(!is_mapped(line));
 }
 
-/* Pages of 2 MiB and above come first. A ring of 4 MiB fills no page of 1 GiB. */
+/*
+ * The library tries huge pages first, and the largest first. A ring of 4 MiB fills no page of 1
+ * GiB, so pages of 2 MiB are the first. If the driver refuses them, the library tries ordinary
+ * pages that the kernel makes huge.
+ */
 static void the_largest_pages_come_first(void)
 {
 	struct litepcie_capture capture = begin(0, 0);
@@ -217,7 +224,7 @@ static void the_largest_pages_come_first(void)
 	CHECK_EQUAL(driver.rings, 1);
 	tested.close(&capture);
 
-	/* the driver does not take these pages, and takes those that the kernel makes huge */
+	/* the driver refuses the huge pages of 2 MiB, and accepts the next kind */
 	capture = begin(0, 0);
 	driver.huge = true;
 	driver.refused = 1;
@@ -227,7 +234,10 @@ static void the_largest_pages_come_first(void)
 	tested.close(&capture);
 }
 
-/* A smaller ring takes a whole page, but no page of 1 GiB. */
+/*
+ * A ring that does not fill whole pages of 2 MiB gets whole pages nevertheless. A page of 1 GiB is
+ * taken only if the ring fills it.
+ */
 static void a_small_ring_takes_a_whole_page(void)
 {
 	driver.huge = true;
@@ -262,7 +272,10 @@ static void only_the_pages_that_were_asked_for_are_taken(void)
 	close_beside(&capture, driver.ring);
 }
 
-/* A ring that the driver refuses is given back at once, and not a second time at the close. */
+/*
+ * The memory of a ring that the driver refuses is unmapped at once, and not a second time when the
+ * capture is closed.
+ */
 static void a_refused_ring_is_given_back_once(void)
 {
 	static const int errors[] = { EMSGSIZE, ENOMEM, EBUSY };
@@ -307,7 +320,10 @@ static void each_account_has_its_place(void)
 	tested.close(&capture);
 }
 
-/* Each queue has an element of the status page, which begins with its status line. */
+/*
+ * The driver's status page is an array with an element for each queue. The capture of queue 3 must
+ * use element 3, which begins with the queue's status line.
+ */
 static void a_queue_has_its_own_status(void)
 {
 	struct litepcie_capture_status status = { .position = 4096, .records = 5 };

@@ -5,12 +5,15 @@
  */
 
 /*
- * Test map.c: the library finds the registers that it uses on cards with all blocks and with few,
- * and says which one a card lacks.
+ * Test map.c: the library finds the registers that it uses on cards with all blocks and on cards
+ * with only the needed ones. If a card lacks a register, the sentence names the register.
  */
 #include "words_card.h"
 
-/* Add the block of several capture queues, each of whose registers has two words. */
+/*
+ * Add the block for the sorting of frames to @queues capture queues, whose registers lie 8 bytes
+ * apart. @rules is its number of rules, and @entries the number of entries of its spread.
+ */
 static void add_queues(uint32_t offset, uint32_t queues, uint32_t rules, uint32_t entries)
 {
 	uint32_t *parameter = add_block(LITEPCIE_BLOCK_CAPTURE_QUEUES, offset, 11);
@@ -36,7 +39,7 @@ static void add_all_blocks(void)
 	sign_table();
 }
 
-/* On a card with all blocks the members of the map lie in the blocks of their registers. */
+/* On a card with all blocks each offset in dev.map lies in the block of its register. */
 static void all_registers_of_a_full_card_are_found(void)
 {
 	const struct litepcie_map *map = &dev.map;

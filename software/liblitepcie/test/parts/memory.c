@@ -5,10 +5,10 @@
  */
 
 /*
- * Test memory.c: the memory of a ring lives until its last user drops it, then its pages and its
- * file are given back. A program's own memory is never unmapped, and a file keeps its size. Memory
- * for huge pages begins at a multiple of 2 MiB, and nothing beside it is touched. The sentence of
- * -ENOMEM says what the memory was for.
+ * Test memory.c: the memory of a ring stays mapped until its last user drops it, and then its file
+ * is closed, too. A program's own memory is never unmapped. The size of a file in memory cannot be
+ * changed. Reserved memory begins at a multiple of 2 MiB, and only the rest of its mapping is
+ * unmapped. The sentence of -ENOMEM says what the memory was for.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* The test has a copy of memory.c, whose calls of mmap() and munmap() it can answer itself. */
+/*
+ * The test includes memory.c with other names of its functions, so that made_up_mmap() and
+ * made_up_munmap() can answer the file's calls of mmap() and munmap().
+ */
 #define litepcie_memory_file	tested_file
 #define litepcie_memory_reserve	tested_reserve
 #define litepcie_memory_huge	tested_huge
@@ -36,7 +39,11 @@ static int made_up_munmap(void *memory, size_t size);
 #define SIZE		8192u
 #define RESERVED	((size_t)3 << 20)
 
-/* the address that the next mmap() returns, and the first page and the end that were unmapped */
+/*
+ * @memory is the address that made_up_mmap() returns, or NULL if the real mmap() and munmap() are
+ * called. @size is the size that made_up_mmap() was asked for. @unmapped has the first address and
+ * the end of each of the first two calls of made_up_munmap(), and @unmaps counts these calls.
+ */
 static struct {
 	uint8_t	*memory;
 	size_t	size;
@@ -111,7 +118,10 @@ static void a_program_s_own_memory_stays(void)
 	munmap(base, SIZE);
 }
 
-/* A peer that made the file shorter would let an access of this process end in SIGBUS. */
+/*
+ * The size of a file of litepcie_memory_file() is sealed. If a process that has the file could make
+ * it shorter, an access of this process would end in SIGBUS.
+ */
 static void a_file_keeps_its_size(void)
 {
 	int fd = litepcie_memory_file(SIZE, 0);
@@ -133,8 +143,8 @@ static void a_lack_of_memory_says_for_what(void)
 }
 
 /*
- * What mmap() has returned is unmapped before the first huge page and behind the end, and no byte
- * beyond it. The address of the memory is never used.
+ * litepcie_memory_reserve() unmaps the part of its mapping before the first multiple of 2 MiB and
+ * the part behind the reserved bytes, and nothing else. The made-up addresses are never accessed.
  */
 static void reserved_memory_begins_with_a_huge_page(void)
 {

@@ -5,8 +5,8 @@
  */
 
 /*
- * Test names.c: which registers the library knows by the blocks of a card, how a name is found, and
- * what a read or write by name does.
+ * Test names.c: which registers the library knows by the blocks in a card's capability table, how a
+ * register is found by its name, and what a read or write by name does.
  */
 #include "words_card.h"
 
@@ -31,7 +31,10 @@ static void registers_lie_where_their_blocks_lie(void)
 		CHECK(dev.registers[i - 1].offset <= dev.registers[i].offset);
 }
 
-/* The registers of a block of a later version may lie elsewhere, so the library knows none. */
+/*
+ * The library knows no register of a block whose version is not 1, since its registers may lie
+ * elsewhere, nor of a block that is not in BAR0.
+ */
 static void a_block_that_the_library_does_not_know_gives_no_names(void)
 {
 	begin_card();
@@ -62,7 +65,10 @@ static void a_wrong_name_is_told_the_nearest(void)
 	know_card();
 	CHECK_REFUSED(litepcie_register_find(&dev, "ctrl_scrap", &found), -ENOENT,
 		      "the nearest is ctrl_scratch");
-	/* of several names that are equally near, the error names the one with the lowest offset */
+	/*
+	 * of several names with an equally long common beginning, the error names the one with the
+	 * lowest offset
+	 */
 	CHECK_REFUSED(litepcie_register_find(&dev, "pcie_dma0_x", &found), -ENOENT,
 		      "the nearest is pcie_dma0_writer_enable");
 	CHECK_REFUSED(litepcie_register_read(&dev, "", &value), -ENOENT,
@@ -103,7 +109,10 @@ static void values_are_written_in_order_or_refused(void)
 	CHECK_EQUAL(card.written[0][0], 0x0004);
 }
 
-/* A register of more than two words cannot be one value. */
+/*
+ * A register of more than two words cannot be read as one value. A register can be added twice only
+ * with the same offset and size.
+ */
 static void a_long_register_is_read_by_its_words(void)
 {
 	struct litepcie_register wide = { .name = "wide", .offset = 0x5000, .words = 3 };

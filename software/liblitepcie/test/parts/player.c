@@ -5,8 +5,8 @@
  */
 
 /*
- * Test player.c on a player whose registers the test imitates. Some reads of these registers fail:
- * the root port then returns all ones.
+ * Test player.c on a player whose registers the test imitates. Some reads of these registers fail,
+ * and then return all ones, as a root port does.
  */
 #include <errno.h>
 #include <string.h>
@@ -42,7 +42,10 @@ static int card_read_words(struct litepcie *ours, uint32_t offset, uint32_t *wor
 
 static const struct litepcie_backend fake = { .name = "fake", .read_words = card_read_words };
 
-/* The player has played, and the root port gives up @count reads of the register at @offset. */
+/*
+ * Set up a player that is idle and has results in all its registers. The next @count reads of the
+ * register at @offset fail with all ones.
+ */
 static void begin(uint32_t offset, unsigned int count)
 {
 	dev.backend = &fake;
@@ -111,7 +114,10 @@ static int card_post(struct litepcie *ours, const struct litepcie_post *posts, s
 	return 0;
 }
 
-/* A start waits for the frame of an earlier start for rest_ms at most. */
+/*
+ * litepcie_play() waits until the last frame of an earlier start has left, for rest_ms at most.
+ * Then it returns -ETIMEDOUT with a sentence that says what to do.
+ */
 static void a_frame_that_does_not_leave_is_told(void)
 {
 	const struct litepcie_backend posting = {

@@ -13,7 +13,7 @@
 
 #include "random_card.h"
 
-#define LONG_MS		1000	/* time-out of a call that the card ends at once */
+#define LONG_MS		1000	/* time-out in ms of a call that is expected to end long before */
 
 /*
  * Choose the time-out of a call that waits for @directions. The time-out is long only if the card
@@ -48,7 +48,11 @@ static inline void begin_call(void)
 	before_call.slept = before_call.came = before_call.timed = false;
 }
 
-/* Check that the library counts an interrupt as missed if a buffer was due one and none came. */
+/*
+ * Check that the last call counted an interrupt as missed exactly if its long sleep ended without
+ * an interrupt, and the buffers that were then found finished include one that asks for an
+ * interrupt.
+ */
 static inline void check_missed(int timeout_ms)
 {
 	bool asked = false;

@@ -5,8 +5,8 @@
  */
 
 /*
- * The card of stream_random.c: that of engine_card.h, with a random progress. It checks each
- * descriptor that it gets against the model.
+ * The card of stream_random.c: the stand-in of engine_card.h, which here also checks each
+ * descriptor that it gets against the model, and executes random numbers of descriptors.
  */
 #ifndef LITEPCIE_TEST_RANDOM_CARD_H
 #define LITEPCIE_TEST_RANDOM_CARD_H
@@ -15,7 +15,7 @@
 
 static const unsigned int bases[] = { H2C, C2H }, lines[] = { LINE_H2C, LINE_C2H };
 
-/* Check a descriptor that the card has got. */
+/* Check the length, flags and address of a descriptor that the library gives the card. */
 static inline void check_descriptor(unsigned int way)
 {
 	const struct model *m = MODEL(way);
@@ -52,7 +52,10 @@ static inline void tell_line(unsigned int way)
 	line(lines[way])->buffers = MODEL(way)->executed;
 }
 
-/* Let the card execute @count descriptors, or all that it has. @lost: no interrupt is raised. */
+/*
+ * Let the card execute @count descriptors, or all that it has if these are fewer. If @lost is true,
+ * it raises no interrupt.
+ */
 static inline void execute(unsigned int way, unsigned int count, bool lost)
 {
 	struct model *m = MODEL(way);

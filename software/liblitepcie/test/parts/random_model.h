@@ -5,18 +5,21 @@
  */
 
 /*
- * The model of stream_random.c: what must be true of each direction after each call, and the random
- * choices of a run.
+ * The model of stream_random.c: the state that each direction must have after each call. Also the
+ * functions for random choices, below() and one_in().
  */
 #ifndef LITEPCIE_TEST_RANDOM_MODEL_H
 #define LITEPCIE_TEST_RANDOM_MODEL_H
 
 #include "engine_card.h"
 
-/* What must be true of one direction. All counts begin at the same number, see move_counts(). */
+/*
+ * The state that one direction must have. All counts of buffers begin at @first, which is 0 or just
+ * below 2^32 (see move_counts()).
+ */
 struct model {
 	bool		runs;
-	uint64_t	first;		/* count at which the run began */
+	uint64_t	first;		/* number at which the counts of the run began */
 	uint64_t	acquired, released, handed, posted;
 	uint64_t	executed;	/* number of buffers that the card has executed */
 	uint64_t	known;		/* number of executed buffers that the library knows of */
@@ -27,7 +30,10 @@ struct model {
 	bool		packets;
 	uint32_t	bytes[COUNT], flags[COUNT];
 	bool		asks[COUNT];
-	/* number of buffers that the card will execute in the library's next sleep */
+	/*
+	 * number of buffers that the card will execute in the library's next sleep that is longer
+	 * than 0 ms
+	 */
 	unsigned int	planned;
 	/* true: the card will raise no interrupt for the buffers that @planned counts */
 	bool		lost;
@@ -64,14 +70,21 @@ static inline void model_look(void)
 		if (!m->runs)
 			continue;
 		m->known = m->seen = m->executed;
-		/* a register's count may be ahead of the data of the last buffer */
+		/*
+		 * On a card without records the register counts a c2h buffer before its data has
+		 * arrived. The library believes the last buffer only after a second read, which it
+		 * makes if the buffer asks for an interrupt or no buffer is left.
+		 */
 		if (way && !records && m->known != before && m->known != m->posted &&
 		    !m->asks[(m->known - 1) % COUNT])
 			m->seen--;
 	}
 }
 
-/* Give the card the buffers up to @end, within the limit. */
+/*
+ * Give the card of the model the buffers below @end, and none beyond the stream's limit. Note which
+ * of them ask for an interrupt.
+ */
 static inline void model_post(unsigned int way, uint64_t end)
 {
 	struct model *m = MODEL(way);

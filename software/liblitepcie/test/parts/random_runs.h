@@ -72,7 +72,9 @@ static inline void step_start(unsigned int way)
 
 static inline void step_stop(unsigned int way)
 {
-	/* most runs must be long enough for several rounds of the ring */
+	/*
+	 * stop in one of eight such steps only, so that most runs last several rounds of the ring
+	 */
 	if (!one_in(8))
 		return;
 	CHECK_EQUAL(litepcie_stream_stop(stream_of(way)), 0);
@@ -81,7 +83,10 @@ static inline void step_stop(unsigned int way)
 		CHECK_EQUAL(card.raised, 0);
 }
 
-/* Another thread stops both streams while this one waits. */
+/*
+ * Both streams are stopped while litepcie_dma_wait() sleeps, as another thread could do. The wait
+ * must return -ECANCELED.
+ */
 static inline void step_stop_in_wait(unsigned int way)
 {
 	if (!one_in(8) || !MODEL(way)->runs || !quiet() || card.raised)
@@ -101,7 +106,10 @@ static inline void step_execute(unsigned int way)
 	}
 }
 
-/* A count that cannot be true is refused, and a read that is given up is made again. */
+/*
+ * If the card reports a count that cannot be true, a wait returns -EIO. If a read of the count
+ * fails with all ones, the library makes it again.
+ */
 static inline void step_untrue(unsigned int way)
 {
 	struct model *m = MODEL(way);
@@ -128,7 +136,10 @@ static inline void step_untrue(unsigned int way)
 	card.given_up = 0;
 }
 
-/* A c2h buffer whose record says more bytes than the buffer has is not acquired. */
+/*
+ * If the record of a c2h buffer says more bytes than the buffer has, litepcie_stream_acquire()
+ * returns -EIO and does not acquire the buffer.
+ */
 static inline void step_long_record(unsigned int unused)
 {
 	struct litepcie_buffer buffer = { .struct_size = sizeof(buffer) };

@@ -5,8 +5,8 @@
  */
 
 /*
- * A back end for dma.c, without a card: the test sets the numbers of finished buffers, and
- * checks which buffers the library has handed to the card.
+ * A back end without a card, for the test dma.c. The test sets the numbers of finished buffers in
+ * the struct `card`, and checks there which buffers the library has handed to the card.
  */
 #ifndef LITEPCIE_TEST_RINGS_CARD_H
 #define LITEPCIE_TEST_RINGS_CARD_H
@@ -28,18 +28,20 @@ static struct {
 	uint64_t	on_wait;
 	int		wait_result;
 	/*
-	 * numbers of c2h buffers (released) and h2c buffers (submitted) that the library has told
-	 * the card of
+	 * numbers of released c2h buffers and submitted h2c buffers that the library has handed to
+	 * the card
 	 */
 	uint64_t	released, submitted;
-	/* number of the last buffer for which the library asked for an interrupt */
+	/*
+	 * number of the buffer that the library handed over last with the request for an interrupt
+	 */
 	uint64_t	asking;
 	uint64_t	received;
 } card;
 
 /*
- * Stand in for a register read: every register reads as one half of card.received, and the upper
- * half is at the lower offset.
+ * Stand in for a register read. Each register has one half of card.received, the card's count of
+ * received bytes: the upper half at a multiple of 8, and the lower half 4 bytes behind it.
  */
 static void fake_readl(struct litepcie *dev, uint32_t offset, uint32_t *value)
 {
@@ -103,7 +105,10 @@ static int fake_post(struct litepcie_stream *stream, uint64_t first, uint64_t co
 	if (stream->direction == LITEPCIE_H2C)
 		card.submitted = first + count;
 	else
-		/* at the start of a run the library hands over the whole ring */
+		/*
+		 * at the start of a run the library hands over the whole c2h ring, which the
+		 * program has not released
+		 */
 		card.released = first + count - COUNT;
 	return 0;
 }

@@ -5,15 +5,19 @@
  */
 
 /*
- * Test how sim/backend.c sleeps, with vfio_user_socket.c and a stand-in for the messages: a sleep
- * on a connection that another thread has lost fails with a sentence.
+ * Test the sleep of sim/backend.c, with vfio_user_socket.c and a stand-in for the messages. The
+ * sleep fails with a sentence if another thread has lost the connection before, or if the board
+ * closes the connection during the sleep.
  */
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* The source under test, with another name than that in the library. */
+/*
+ * The source under test. Its back end gets another name than that of the library, with which this
+ * program is linked.
+ */
 #define litepcie_sim_backend	tested_backend
 #include "sim/backend.c"
 #include "sim/vfio_user_socket.c"
@@ -72,7 +76,7 @@ int vfio_user_hold(struct vfio_user *vu, const struct litepcie_post *write)
 	return 0;
 }
 
-/* The message that has come is the end of the connection. */
+/* Stand in for the reading of a message. In this test the connection has always ended. */
 int vfio_user_serve(struct vfio_user *vu)
 {
 	return vfio_user_broken(vu, "a request of the board", 0);

@@ -4,10 +4,13 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* Test sized.c: structs of older and newer programs. */
+/*
+ * Test sized.c, which copies structs between the library and programs that were compiled with an
+ * older or a newer header.
+ */
 #include "words_card.h"
 
-/* A struct of the library, as programs of three versions know it. */
+/* One struct as an older program, the library and a newer program know it. */
 struct old {
 	size_t		struct_size;
 	uint64_t	a;
@@ -42,8 +45,8 @@ static void an_old_program_gets_and_sets_what_it_knows(void)
 }
 
 /*
- * A newer program's struct has members that the library does not know. The library sets them to 0,
- * and refuses them if the program has set them.
+ * A newer program's struct has members that the library does not know. litepcie_struct_in() refuses
+ * the struct if such a member is not 0. litepcie_struct_out() sets such members to 0.
  */
 static void a_newer_program_hears_of_what_is_too_new(void)
 {

@@ -5,7 +5,8 @@
  */
 
 /*
- * Test the texts of slot.c: a time has the unit that suits it, and a text that has no room is cut.
+ * Test the texts of slot.c: a time is written in ns, us, ms or s as its length suggests, and a text
+ * is cut to the room that it has.
  */
 #define litepcie_slot		tested_slot
 #define litepcie_diagnose	tested_diagnose

@@ -6,16 +6,20 @@
 
 /*
  * Test the streams by random calls and a random card. A model says what each call must return,
- * which descriptors the card must get, and how far each direction is. Some runs begin right before
- * 2^32 buffers, where the count of a card's register wraps. random_model.h has the model,
- * random_card.h the card, random_calls.h and random_runs.h the steps of a sequence.
+ * which descriptors the card must get, and how far each direction is. In about half of the runs the
+ * counts begin just below 2^32 buffers, where the count in a card's register wraps. random_model.h
+ * has the model, random_card.h the card, random_calls.h and random_runs.h the steps of a sequence.
  *
- * Usage: stream_random [SEED [COUNT [STEPS]]]: COUNT sequences of STEPS steps, from SEED on.
+ * Usage: stream_random [SEED [COUNT [STEPS]]]: COUNT sequences of STEPS steps each, with the seeds
+ * SEED, SEED + 1 and so on.
  */
 #include "random_runs.h"
 #include "seed.h"
 
-/* The steps of a sequence, each with how often it is chosen compared with the others. */
+/*
+ * The steps of a sequence. A step with the share 6 is chosen six times as often as a step with the
+ * share 1.
+ */
 static const struct step {
 	unsigned int	share;
 	const char	*name;

@@ -5,8 +5,9 @@
  */
 
 /*
- * Test how table_run.c stops a direction of a card that waits for a read without a completion. The
- * stop waits as long as such a read can last, and reports a direction that never comes to rest.
+ * Test litepcie_table_quiesce() of table_run.c while h2c of the card waits for a read whose
+ * completion is lost. The function waits for as long as such a read can last. It returns -ETIMEDOUT
+ * if the direction never comes to rest.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -23,7 +24,7 @@
 
 static struct {
 	uint64_t	now_ns, rests_ns;
-	/* number of register reads that fail with all ones before one is answered */
+	/* number of the next register reads that fail with all ones */
 	unsigned int	given_up;
 	bool		enabled, flushed_busy;
 } card;
@@ -69,8 +70,8 @@ static const struct litepcie_backend fake = {
 };
 
 /*
- * Stop a running card whose h2c comes to rest at @rests_ns of its time. The root port gives up the
- * first @given_up reads. Returns the result of the stop.
+ * Stop a running card whose h2c comes to rest when its time is @rests_ns. The first @given_up
+ * register reads fail with all ones. Returns the result of litepcie_table_quiesce().
  */
 static int quiesce_blocked(uint64_t rests_ns, unsigned int given_up)
 {

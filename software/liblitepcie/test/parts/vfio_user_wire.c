@@ -5,8 +5,9 @@
  */
 
 /*
- * Test sim/vfio_user_wire.c, with vfio_user_socket.c and a socket whose other end has sent all
- * replies before the reads are made: replies come in any order, but only one to each read.
+ * Test vfio_user_read_words() of sim/vfio_user_wire.c, with vfio_user_socket.c and a socket whose
+ * other end has sent all replies before the reads are made. The replies may come in any order. A
+ * second reply to a read, or a reply to no read, is refused.
  */
 #include <string.h>
 #include <sys/socket.h>
@@ -21,8 +22,8 @@
 #define READS	3
 
 /*
- * Read READS words, the answers to which are @words with the message numbers @ids. Returns what
- * vfio_user_read_words() returns.
+ * Send the replies with the message numbers @ids and the words @words, then read READS words into
+ * @got. Returns the result of vfio_user_read_words().
  */
 static int read_answered(const uint16_t *ids, const uint32_t *words, uint32_t *got)
 {

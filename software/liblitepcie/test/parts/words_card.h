@@ -5,8 +5,8 @@
  */
 
 /*
- * A card for the tests of the sources that read and use the capability table: BAR0 is an array of
- * words, in which a test puts the table together.
+ * A stand-in for a card, for tests of the sources that read and use the capability table. Its BAR0
+ * is an array of words, in which a test builds the table. Writes to registers are only noted.
  */
 #ifndef LITEPCIE_TEST_WORDS_CARD_H
 #define LITEPCIE_TEST_WORDS_CARD_H
@@ -21,9 +21,9 @@
 
 static struct {
 	uint32_t	word[LITEPCIE_BAR0_SIZE / 4];
-	/* how many of the next reads find a card that does not answer, and return all ones */
+	/* number of the next reads that return all ones, as of a card that does not answer */
 	unsigned int	silent;
-	/* offset and value of the last two writes, the last one first */
+	/* offset and value of the last write [0] and of the write before it [1] */
 	uint32_t	written[2][2];
 	/* number of the next free word of the capability table that the test builds */
 	unsigned int	end;
@@ -67,7 +67,10 @@ static inline uint32_t *table(void)
 	return card.word + LITEPCIE_CAP_OFFSET / 4;
 }
 
-/* Free the handle's lists of an earlier card, and begin an empty capability table. */
+/*
+ * Free the handle's lists of an earlier card, and begin a capability table with a header and no
+ * block. Also called at the end of a test program, to free the lists.
+ */
 static inline void begin_card(void)
 {
 	free(dev.blocks);
@@ -125,8 +128,8 @@ static inline uint32_t *add_block(unsigned int type, uint32_t offset, unsigned i
 }
 
 /*
- * Add the blocks that every build of the gateware has. The library opens no card without them,
- * except the control block, which it does not use.
+ * Add the blocks that every build of the gateware has. The library opens no card that lacks one of
+ * them. Only the control block may be missing, since the library does not use it.
  */
 static inline void add_needed_blocks(void)
 {

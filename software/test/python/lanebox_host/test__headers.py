@@ -103,7 +103,8 @@ def test_every_constant_is_the_compilers(host, declare, tmp_path):
 
 
 def test_every_call_of_the_library_is_declared(host):
-    """The package declares exactly the calls that programs may link against."""
+    """The package declares exactly the calls in liblitepcie.map, against which programs may link,
+    and each loaded function has the declared types."""
     from lanebox_host import _headers, _library
 
     linked = re.findall(
@@ -118,7 +119,8 @@ def test_every_call_of_the_library_is_declared(host):
 
 
 def test_arguments_have_the_types_of_their_declaration(declare):
-    """The parser tells handles, structures, texts, memory and numbers of a declaration apart."""
+    """declare.calls() gives the arguments of a C declaration their types of ctypes: handles, known
+    structures, texts, memory and numbers."""
     text = """
 int litepcie_one(struct litepcie **dev, const char *name, char *why, size_t why_size);
 const char *litepcie_two(const struct litepcie *dev, uint32_t

@@ -44,14 +44,16 @@ def handle(library, csr_json, tmp_path):
 
 
 def test_a_library_that_is_not_there_is_an_import_error(library, monkeypatch, tmp_path):
-    """If no library can be loaded, ImportError says how to get one."""
+    """If the library that the variable LIBLITEPCIE names cannot be loaded, load() raises
+    ImportError, which says how to get one."""
     monkeypatch.setenv("LIBLITEPCIE", str(tmp_path / "none.so"))
     with pytest.raises(ImportError, match="none.so.*install this package with pip"):
         library.load()
 
 
 def test_an_older_library_may_lack_calls(library, monkeypatch, tmp_path):
-    """A library without some of the calls is loaded. The calls that it has are declared."""
+    """A library that lacks some of the calls is loaded nevertheless. The calls that it has get
+    their argument types."""
     source = tmp_path / "old.c"
     source.write_text("int litepcie_user_wait(void *dev, int ms) { return dev ? ms : -22; }\n")
     subprocess.run(["gcc", "-shared", "-fPIC", "-o", tmp_path / "old.so", source], check=True)
@@ -65,7 +67,8 @@ def test_an_older_library_may_lack_calls(library, monkeypatch, tmp_path):
 
 
 def test_a_name_that_cannot_be_opened_is_an_error_with_a_sentence(library, host, tmp_path):
-    """An error of litepcie_open() has its own class, its errno and the library's sentence."""
+    """If litepcie_open() fails, Handle raises a LaneboxError with the errno and the library's
+    sentence."""
     with pytest.raises(host.LaneboxError, match="start the board with --socket") as caught:
         library.Handle(f"sim:{tmp_path / 'none'}")
     assert caught.value.errno
@@ -88,7 +91,7 @@ def test_a_direction_is_opened_once(library, handle, host):
 
 
 def test_a_ring_is_tried_without_a_trace(library, handle, host):
-    """try_stream() leaves nothing open, whether the ring is possible or not."""
+    """try_stream() leaves no stream open, whether the ring is possible or not."""
     handle.try_stream(library.C2H)
     handle.shape = (4096, 17)
     with pytest.raises(host.LaneboxError, match="17 buffers: it must be a power of two"):
@@ -98,8 +101,8 @@ def test_a_ring_is_tried_without_a_trace(library, handle, host):
 
 
 def test_a_closed_handle_calls_the_library_no_more(library, handle):
-    """After close() each call raises ValueError, a stream can still be closed, and close() may be
-    called again."""
+    """After close() of the handle each call raises ValueError. close_stream() of one of its streams
+    raises nothing, and close() may be called again."""
     stream = handle.open_stream(library.C2H, library.StreamOptionsFields())
     assert not handle.closed
     handle.close()
@@ -195,8 +198,8 @@ def test_a_close_between_two_buffers_ends_their_acquisition(made_up):
 
 
 def test_an_error_of_a_call_has_the_library_s_sentence(handle, host):
-    """call() raises the exception of the errno, with the sentence of this call, and so does free(),
-    which takes no card."""
+    """call() raises the exception of the errno, with the library's sentence about this call.
+    free(), which takes no card, raises an exception with the errno and its general text."""
     from lanebox_host import _headers
 
     with pytest.raises(host.NotOnCard, match="no_such_register"):

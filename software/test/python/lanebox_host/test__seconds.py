@@ -29,8 +29,9 @@ def seconds(host):
     ],
 )
 def test_a_timeout_is_never_shortened_to_none(seconds, timeout, wanted):
-    """Timeouts are rounded up to milliseconds. Only 0 is a look. A negative one is for ever, and
-    one that is too long for the library is its longest."""
+    """milliseconds() rounds a timeout up, so that only 0 becomes 0, with which the library does not
+    wait. A negative timeout or infinity becomes -1, with which it waits for ever. A timeout that is
+    too long for a C int becomes the largest int."""
     assert seconds.milliseconds(timeout) == wanted
 
 
@@ -45,8 +46,9 @@ def test_a_timeout_that_is_no_number_is_refused(seconds):
     [(0, 0), (1e-7, 1), (1e-12, 1), (9e-6, 9), (0.0003, 300), (1.5e-6, 2), (1, 10**6)],
 )
 def test_an_option_above_0_stays_above_0(seconds, time, wanted):
-    """Options in seconds are rounded up to whole microseconds, also those that are no whole number
-    of them in binary. Only 0 becomes 0."""
+    """whole() rounds an option in seconds up to whole microseconds, so that only 0 becomes 0. A
+    time like 0.0003, whose product with 10**6 may be a little too large in floating point, is not
+    rounded up to the next microsecond."""
     assert seconds.whole("poll", time, 10**6) == wanted
 
 

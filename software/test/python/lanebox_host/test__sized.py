@@ -27,7 +27,7 @@ def test_a_number_that_does_not_fit_is_refused(sized, value):
 
 @pytest.mark.parametrize("value", [1.0, "1", None, b"1"], ids=repr)
 def test_what_is_no_whole_number_is_refused(sized, value):
-    """Whatever is no whole number raises TypeError with the name and the value."""
+    """A value that is no whole number raises TypeError with the name and the value."""
     with pytest.raises(TypeError, match=f"batch: {value!r} is no whole number"):
         sized.unsigned("batch", value, 32)
 
@@ -40,8 +40,9 @@ def test_a_number_that_fits_is_taken(sized, value):
 
 
 def test_each_field_has_its_own_width(sized):
-    """A structure checks each field without a sign by its own width, in the constructor and when it
-    is set, and has its own size in struct_size. Fields with a sign may be negative."""
+    """A subclass of Sized checks the value of each unsigned field by the field's own width, in the
+    constructor and when the field is set. It has its own size in struct_size. Signed fields may be
+    negative."""
 
     class Fields(sized.Sized):
         _fields_ = [
@@ -65,7 +66,8 @@ def test_each_field_has_its_own_width(sized):
 
 
 def test_every_structure_of_the_library_checks_its_fields(host):
-    """Each field without a sign of each structure that says its size refuses -1."""
+    """Each unsigned field of each structure of _headers.py that has its size in struct_size refuses
+    -1."""
     from lanebox_host import _headers
     from lanebox_host._sized import Sized
 

@@ -51,8 +51,8 @@ USES = {
 
 @pytest.mark.parametrize("name", USES)
 def test_each_use_is_possible_until_the_end(array, term, name):
-    """Each use of an array, and of a slice of it, works before the end of its lease, and raises
-    ValueError with the direction and the way out after it."""
+    """Each use of an array, and of a slice of it, works before the end of its lease. After the end
+    it raises ValueError, whose sentence names the DMA direction and advises copy()."""
     part, use = array[:], USES[name]
     if name == "result of a function":
         array, part = array.view(np.float32), part.view(np.float32)
@@ -80,7 +80,8 @@ def test_views_share_the_lease_and_results_have_none(array, term):
 
 
 def test_a_result_is_written_into_the_leased_array(array, term):
-    """An array with a lease can be the output of a computation, whose data lies in its memory."""
+    """An array with a lease can be the output of a computation. The result is then in the array's
+    memory."""
     below = np.asarray(array)
     np.multiply(array, 2, out=array)
     array += 1
@@ -101,7 +102,8 @@ def test_a_lease_ends_for_its_own_arrays_only(array, term):
 
 
 def test_an_array_is_freed_without_an_error_after_the_end(array, term, recwarn, capsys):
-    """Python can free an ended array and look at its class. That raises and prints nothing."""
+    """After the end of the lease Python can free an array and find its class. Neither raises an
+    exception or prints a warning."""
     copies = [array[1:], array[2:]]
     term.end()
     assert isinstance(array, np.ndarray)

@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tests of lanebox_host/block.py: the end of a `with` block stops and closes, whatever fails."""
+"""Tests of lanebox_host/block.py: the end of a `with` block stops an object and then closes it,
+also if the block or the stop fails."""
 
 import pytest
 
@@ -46,8 +47,9 @@ def test_the_end_stops_and_then_closes(make):
 
 @pytest.mark.parametrize("error", [OSError("stop"), ValueError("stop")], ids=repr)
 def test_a_failed_stop_is_told_unless_the_block_failed(make, error):
-    """If the stop fails, the object is closed and the error comes out. After an error of the block
-    that error comes out, since it says more."""
+    """If the stop fails with an OSError or a ValueError, the object is closed, and the error is
+    raised. If the `with` block has failed before, the error of the block is raised, since it says
+    more."""
     block = make(error)
     with pytest.raises(type(error), match="stop"), block:
         pass
@@ -59,7 +61,8 @@ def test_a_failed_stop_is_told_unless_the_block_failed(make, error):
 
 
 def test_a_fault_of_the_program_is_never_hidden(make):
-    """Any other error of the stop comes out, also after an error of the block."""
+    """An error of the stop that is neither an OSError nor a ValueError is raised, also if the
+    `with` block has failed before."""
     block = make(RuntimeError("stop"))
     with pytest.raises(RuntimeError, match="stop"), block:
         raise KeyError("first")
