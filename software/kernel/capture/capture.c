@@ -179,8 +179,9 @@ static void set_run(struct litepcie_capture_queue *queue, u32 run, int error)
 	lockdep_assert_held(&queue->capture->mutex);
 
 	spin_lock_irq(&queue->wait.lock);
-	WRITE_ONCE(queue->run, run);
 	WRITE_ONCE(queue->error, error);
+	/* A read() that sees that the run has ended also sees why. */
+	smp_store_release(&queue->run, run);
 	queue->status->error = error;
 	/* A program that sees in the status page that a run has ended also sees why. */
 	smp_store_release(&queue->status->run, run);

@@ -151,7 +151,7 @@ static ssize_t take(struct litepcie_capture_file *file, struct iov_iter *to)
 
 static bool has_ended(const struct litepcie_capture_queue *queue)
 {
-	return READ_ONCE(queue->run) != LITEPCIE_CAPTURE_RUN_READ ||
+	return smp_load_acquire(&queue->run) != LITEPCIE_CAPTURE_RUN_READ ||
 	       litepcie_is_gone(queue->capture->card);
 }
 

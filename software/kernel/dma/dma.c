@@ -244,7 +244,8 @@ static void set_run(struct litepcie_way *way, u32 run, int error)
 	spin_lock_irq(&way->wait.lock);
 	WRITE_ONCE(way->run, run);
 	WRITE_ONCE(way->error, error);
-	WRITE_ONCE(way->generation, way->generation + 1);
+	/* A thread that sees that its run is over also sees why. */
+	smp_store_release(&way->generation, way->generation + 1);
 	WRITE_ONCE(way->indexed, false);
 	if (run) {
 		const struct litepcie_geometry *geometry = &way->ring->geometry;
@@ -351,6 +352,8 @@ static int start_locked(struct litepcie_way *way, u32 run)
 	way_write(way, LITEPCIE_DMA_GROUP_ENABLE, LITEPCIE_DMA_ENABLE_RUN);
 	way->watched = 0;
 	schedule_delayed_work(&way->watchdog, WATCH_INTERVAL);
+	/* The ring has buffers for the program now, for which a thread may sleep in poll() already. */
+	wake_up_poll(&way->chan->pollers, EPOLLIN | EPOLLRDNORM | EPOLLOUT | EPOLLWRNORM);
 	return 0;
 }
 

@@ -75,13 +75,15 @@ static int run_error(const struct run *run)
 {
 	const struct litepcie_way *way = run->way;
 	const struct litepcie_file *owner = READ_ONCE(way->owner);
+	/* set_run() stores the error before the generation. */
+	bool over = smp_load_acquire(&way->generation) != run->generation;
 	int err = owner == run->file ? READ_ONCE(way->error) : 0;
 
 	if (litepcie_is_gone(litepcie_of(run->way)))
 		return -ENODEV;
 	if (err)
 		return err;
-	if (!owner || READ_ONCE(way->generation) != run->generation)
+	if (!owner || over)
 		return -ECANCELED;
 	return owner == run->file ? 0 : -EBUSY;
 }

@@ -218,7 +218,8 @@ int litepcie_setup_info(struct litepcie_file *file, void *argument)
 	if (info->records_bytes)
 		info->records_offset = (u64)LITEPCIE_REGION_RECORDS << LITEPCIE_MMAP_SHIFT;
 	mutex_lock(&way->mutex);
-	ring = way->ring ? way->ring : file->ring[way->id];
+	/* A ring whose owner has closed its file while the card was away belongs to nobody. */
+	ring = way->owner && way->ring ? way->ring : file->ring[way->id];
 	if (ring) {
 		geometry = &ring->geometry;
 		info->chunk_bytes = litepcie_chunk_bytes(ring);

@@ -281,7 +281,8 @@ bool litepcie_stream_is_over(const struct litepcie_run *run)
 {
 	struct litepcie_way *way = run->way;
 
-	return READ_ONCE(way->generation) != run->generation || READ_ONCE(way->error) ||
+	/* set_run() stores the error, which litepcie_stream_reason() returns, before the generation. */
+	return smp_load_acquire(&way->generation) != run->generation || READ_ONCE(way->error) ||
 	       litepcie_is_gone(litepcie_of(way));
 }
 

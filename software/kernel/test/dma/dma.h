@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 
 #include "uapi/litepcie.h"
 #include "uapi/litepcie_capability.h"
@@ -39,6 +40,7 @@ typedef u64 dma_addr_t;
 #define READ_ONCE(_x)			(_x)
 #define WRITE_ONCE(_x, _value)		((_x) = (_value))
 #define smp_store_release(_to, _value)	(*(_to) = (_value))
+#define wake_up_poll(_wait, _events)	((void)(_events), (*(_wait))++)
 #define container_of(_pointer, _type, _member) \
 	((_type *)((char *)(_pointer) - __builtin_offsetof(_type, _member)))
 #define dev_err(_dev, ...)		((void)(_dev), snprintf(said, sizeof(said), __VA_ARGS__))
@@ -94,6 +96,7 @@ struct litepcie_chan {
 	struct litepcie		*card;
 	struct device		dev;
 	struct { bool able; }	notices;
+	unsigned int		pollers;	/* how often they were woken */
 };
 
 struct litepcie_file {

@@ -148,6 +148,27 @@ static void ready_when_it_is_free(const char *device)
 	close(poller.fd);
 }
 
+static void *start_late(void *none)
+{
+	usleep(100000);
+	start();
+	return none;
+}
+
+/* A thread that sleeps in poll() while c2h is at rest is woken when another thread starts c2h. */
+static void ready_when_it_starts(void)
+{
+	struct pollfd poller = { .fd = fd, .events = POLLIN };
+	pthread_t starter;
+
+	need(!poll(&poller, 1, 0), "a direction at rest has nothing to read");
+	need(!pthread_create(&starter, NULL, start_late, NULL), "thread");
+	need(poll(&poller, 1, 10000) == 1 && poller.revents == POLLIN,
+	     "a start wakes the thread in poll()");
+	pthread_join(starter, NULL);
+	stop();
+}
+
 int ready(const char *device)
 {
 	struct litepcie_ring_setup setup = {
@@ -165,6 +186,7 @@ int ready(const char *device)
 	need(!advance(LITEPCIE_WAY_H2C, 1, NULL, 0), "a buffer of h2c");
 	need(poll(&poller, 1, 10000) == 1 && poller.revents == POLLIN, "poll() with a buffer");
 	stop();
+	ready_when_it_starts();
 	ready_beside_a_reader();
 	ready_when_it_is_free(device);
 	printf("ready: ok\n");

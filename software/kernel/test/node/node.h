@@ -75,6 +75,7 @@ typedef unsigned int __poll_t;
 #define swap(_a, _b) \
 	do { __typeof__(_a) was_ = (_a); (_a) = (_b); (_b) = was_; } while (0)
 #define READ_ONCE(_x)			(_x)
+#define smp_load_acquire(_from)		(*(_from))
 #define WRITE_ONCE(_x, _value)		((_x) = (_value))
 #define smp_store_release(_to, _value)	(*(_to) = (_value))
 #define container_of(_pointer, _type, _member) \

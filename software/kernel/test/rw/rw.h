@@ -35,6 +35,7 @@ typedef __s64 s64;
 #define min_t(_type, _a, _b)		((_type)(_a) < (_type)(_b) ? (_type)(_a) : (_type)(_b))
 #define min3(_a, _b, _c)		min_t(size_t, _a, min_t(size_t, _b, _c))
 #define READ_ONCE(_x)			(_x)
+#define smp_load_acquire(_from)		(*(_from))
 #define WRITE_ONCE(_x, _value)		((_x) = (_value))
 #define dev_warn_ratelimited(_dev, ...)	(warnings++)
 #define signal_pending(_task)		((void)(_task), made.signal)

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 
 #include "uapi/litepcie.h"
 #include "uapi/litepcie_capability.h"
@@ -52,6 +53,8 @@ enum dma_data_direction { DMA_TO_DEVICE = 1, DMA_FROM_DEVICE };
 #define swap(_a, _b) \
 	do { __typeof__(_a) was_ = (_a); (_a) = (_b); (_b) = was_; } while (0)
 #define READ_ONCE(_x)			(_x)
+#define smp_load_acquire(_from)		(*(_from))
+#define wake_up_poll(_wait, _events)	((void)(_wait), (void)(_events))
 #define WRITE_ONCE(_x, _value)		((_x) = (_value))
 #define smp_store_release(_to, _value)	(*(_to) = (_value))
 #define container_of(_pointer, _type, _member) \
@@ -203,6 +206,7 @@ struct litepcie_chan {
 	struct device		dev;
 	u8			*loopback;
 	struct { bool able; }	notices;
+	int			pollers;
 	struct litepcie_way	way[LITEPCIE_WAYS];
 };
 
