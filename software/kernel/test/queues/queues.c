@@ -439,6 +439,8 @@ static int bounded(void)
 	uint64_t before;
 
 	start_all(queues, 0, 0);
+	/* A message that an earlier program's WAKE has caused may still be on its way. */
+	usleep(SETTLE_US);
 	before = messages();
 	need(!generate(queues, PORTS * each), "GENERATE: %s", strerror(errno));
 	await_frames(queues, each);
