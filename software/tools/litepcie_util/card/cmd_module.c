@@ -5,8 +5,9 @@
  */
 
 /*
- * The command module: print the contents of the memory of the transceiver module in a QSFP cage.
- * The command changes nothing in the module but the selected page of its memory.
+ * The command module: print what the memory of the transceiver module in a QSFP cage says. The
+ * command writes nothing to the module but the number of the selected page of its memory. Reading
+ * the latched flags of a module may clear them.
  */
 #include <math.h>
 #include <string.h>

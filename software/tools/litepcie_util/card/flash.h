@@ -6,7 +6,8 @@
 
 /*
  * Access the card's configuration flash through the flash engine's registers, which
- * gateware/card/README.md describes. If a function returns false, the failure was noted.
+ * gateware/card/README.md describes. If a function returns false, the failure was noted, with one
+ * exception in flash_program().
  */
 #ifndef LITEPCIE_UTIL_FLASH_H
 #define LITEPCIE_UTIL_FLASH_H
@@ -58,7 +59,7 @@ bool flash_erase(struct flash *flash, uint32_t address);
  */
 bool flash_program(struct flash *flash, uint32_t address, const uint8_t *data, size_t size,
 		   bool (*step)(void *context, size_t done), void *context);
-/* Read @size bytes at @address, LITEPCIE_FLASH_PAGE_BYTES at most. */
+/* Read @size bytes (LITEPCIE_FLASH_PAGE_BYTES at most) at @address of the flash into @data. */
 bool flash_read(struct flash *flash, uint32_t address, uint8_t *data, size_t size);
 /*
  * Get the CRC-32 of the @size bytes at @address, which the engine computes. With @pairs the data

@@ -72,8 +72,8 @@ static double voltage(const uint8_t *at)
 }
 
 /*
- * Copy a text of 16 characters, without the spaces at its end. A character that cannot be printed
- * becomes '?', since a module's memory may hold anything.
+ * Copy a text of 16 characters, without the spaces and zero bytes at its end. A byte that is no
+ * printable ASCII character becomes '?', since a module's memory may hold anything.
  */
 static void text(char *to, const uint8_t *from)
 {

@@ -6,8 +6,8 @@
 
 /*
  * Compute the limits of a link and of the card's interface in GB/s, from the tables that
- * sim/rows/limits.py generates. A size that is in no table counts as the next smaller one. A link
- * of unknown speed has the limit 0.
+ * sim/rows/limits.py generates. A size that is in no table counts as the next smaller one of the
+ * table. A link of unknown speed has the limit 0.
  */
 #ifndef LITEPCIE_UTIL_LIMITS_H
 #define LITEPCIE_UTIL_LIMITS_H
@@ -19,7 +19,10 @@ enum limit_binds {
 	LIMIT_BY_WIRE, LIMIT_BY_INTERFACE, LIMIT_BY_HOST, LIMIT_BY_SLOT,
 	LIMIT_BY_READS,		/* bytes of reads of host memory that the card has in flight */
 	LIMIT_BY_STORES, LIMIT_BY_ACCESS,
-	/* reads of the card that the host has in flight */
+	/*
+	 * reads of the card's memory that the host has in flight: one at a time, those of a
+	 * memcpy() on one CPU core, or one of each thread
+	 */
 	LIMIT_BY_ONE_READ, LIMIT_BY_CPU_READS, LIMIT_BY_THREADS
 };
 
@@ -57,7 +60,10 @@ struct limit_reads {
  */
 enum limit_kind { LIMIT_C2H, LIMIT_H2C, LIMIT_DUPLEX, LIMIT_PACKETS, LIMIT_WRITES };
 
-/* Returns a limit by link and interface. limit_of_h2c() also counts the reads in flight. */
+/*
+ * Returns the lower of the limits of the link and of the card's interface. limit_of_h2c() returns
+ * the limit by the reads in flight if that is lower still.
+ */
 struct limit limit_of(enum limit_kind kind, const struct limit_link *link, unsigned int size);
 struct limit limit_of_h2c(const struct limit_link *link, const struct limit_reads *reads);
 

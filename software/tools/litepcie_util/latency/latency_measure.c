@@ -22,8 +22,9 @@
 #include "progress.h"
 
 /*
- * Fill in hardware and software time of a row. The software time of a transfer is the difference of
- * its times in @whole and @samples, so it is computed before histogram_make() sorts the samples.
+ * Fill in hardware and software time of a row. The software time of a transfer is its time in
+ * latency->whole less that in latency->samples, and at least 0. It is computed before
+ * histogram_make() sorts the samples.
  */
 static void fill_row(struct latency *latency, struct latency_row *row)
 {
