@@ -52,8 +52,9 @@ struct check {
 /*
  * Check the pcapng file whose @size bytes are at @data. No byte outside of them is read, even if
  * the file is damaged. Returns true if no rule is broken. Otherwise the check ends at the first
- * block that breaks a rule, and the counts are those of the blocks before it. An empty file breaks
- * a rule. If there is no memory for the check, that is reported as a broken rule, too.
+ * block that breaks a rule. The counts then cover all blocks before that block, and some of them
+ * may include it. An empty file breaks a rule. If there is no memory for the check, that is
+ * reported as a broken rule, too.
  */
 bool check_bytes(struct check *check, const uint8_t *data, size_t size);
 

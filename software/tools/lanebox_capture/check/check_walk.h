@@ -34,7 +34,10 @@ struct walk {
 	uint8_t		*resolutions;	/* if_tsresol of each interface of the section */
 	uint32_t	interfaces;	/* number of interfaces of the section so far */
 	/* The members from here on are used only for a recording of lanebox-capture. */
-	/* true: the recording is spread over several folders, so this file lacks MBUFs of it */
+	/*
+	 * true: the section's comment says that the recording is spread over several folders, so
+	 * this file lacks MBUFs of it
+	 */
 	bool		dealt;
 	/* true: the MBUF has had a filler, so only fillers and the seal may follow in it */
 	bool		closing;

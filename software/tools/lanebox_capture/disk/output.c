@@ -128,8 +128,9 @@ static bool cut(struct output *output, int error)
 
 /*
  * Write all bytes. A signal does not end the write, since the file would then end inside an MBUF.
- * If a short write leaves a rest that is not a multiple of 4096 bytes, the rest goes through the
- * page cache.
+ * If the filesystem refuses a write by O_DIRECT, or a short write leaves a rest that is not a
+ * multiple of 4096 bytes, the file goes through the page cache from then on. Returns false after a
+ * failure, by cut().
  */
 static bool write_all(struct output *output, const void *data, size_t left)
 {
@@ -154,7 +155,7 @@ static bool write_all(struct output *output, const void *data, size_t left)
 	return true;
 }
 
-/* Count the bytes of an MBUF, or of the header, which were written to the file. */
+/* Count @bytes that were written to the last file: its header first, and then an MBUF each time. */
 static void count(struct output *output, size_t bytes)
 {
 	struct output_file *file = last(output);
@@ -343,7 +344,10 @@ unsigned int output_done(struct output *output)
 
 /* The files of a recording, one after the other ----------------------------------------------- */
 
-/* Delete the last file, since without a whole header it would not be valid. Returns false. */
+/*
+ * Close and delete the last file, whose header could not be written: without it the file would not
+ * be valid. Returns false.
+ */
 static bool drop_file(struct output *output)
 {
 	if (output->regular)
@@ -406,7 +410,7 @@ bool output_open(struct output *output, const char *target, uint64_t most, void 
 	return next_file(output);
 }
 
-/* Returns the size that the open file has when all writes under way have ended. */
+/* Returns the size that the open file will have when all its writes under way have ended. */
 static uint64_t end_of(const struct output *output)
 {
 	return output->async ? output->offset : last(output)->bytes;

@@ -50,8 +50,8 @@ static bool is_in_time(const struct search *search, uint64_t time_ns)
 }
 
 /*
- * Count the packet in @block, whose time is in ns. Returns true if the packet is between from_s and
- * to_s and matches the filter.
+ * Count the packet in @block, whose time is in ns. Returns true if its time is from search->from_s
+ * to search->to_s and it matches the filter.
  */
 static bool look_at(struct search *search, const uint8_t *block)
 {

@@ -27,7 +27,7 @@ struct queues {
 	unsigned int		count;		/* number of queues that are recorded */
 	/*
 	 * true: the option --queues is given, so queues 0 to @wanted - 1 are recorded, or all
-	 * queues if @wanted is 0; false: one queue is recorded
+	 * queues of the card if @wanted is 0; false: one queue is recorded, that of option --queue
 	 */
 	bool			several;
 	uint32_t		wanted;
@@ -46,9 +46,12 @@ struct queues {
 	uint32_t		astray;
 	/* true: all queues share all folders, even if there are as many folders as queues */
 	bool			shares;
-	/* If the queues share folders: the paths of each queue's own folders in these. Others: NULL */
+	/*
+	 * If the queues share folders, folders[n][i] is the path of the subfolder of queue n in the
+	 * command line's folder i. All other entries are NULL.
+	 */
 	char			*folders[LITEPCIE_CAPTURE_QUEUES][DEAL_MOST];
-	/* folders of the command line that the queues share, and that were made for them */
+	/* those of the shared folders of the command line that did not exist and were made */
 	const char		*made[DEAL_MOST];
 	unsigned int		made_count;
 };
