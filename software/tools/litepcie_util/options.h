@@ -33,9 +33,9 @@ struct util_option {
 	uint64_t	low, high;	/* least and largest value; @high 0: no largest value */
 	const char	*choices;	/* words that option_choice() takes, with spaces between */
 	/*
-	 * What a value must be; printed behind "--NAME VALUE: " if @parse refuses the value, or
-	 * behind "-LETTER VALUE: " if the option has no long form. The rule is a format string: the
-	 * first %llu in it stands for @low, and the second for @high.
+	 * The rule that a value must keep; printed behind "--NAME VALUE: " if @parse refuses the
+	 * value, or behind "-LETTER VALUE: " if the option has no long form. The rule is a format
+	 * string: the first %llu in it stands for @low, and the second for @high.
 	 */
 	const char	*rule;
 	/*

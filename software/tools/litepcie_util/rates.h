@@ -45,7 +45,7 @@ struct rate {
 	 * two directions' numbers
 	 */
 	uint64_t	bytes;
-	struct limit	limit;			/* limit of @gb_per_s in GB/s */
+	struct limit	limit;			/* limit of the rate in GB/s, and what sets it */
 	uint64_t	cycles;
 	/*
 	 * number of clock cycles in which the card had a beat for the stream RQ (its requests to
@@ -54,7 +54,7 @@ struct rate {
 	uint64_t	rq_stalls;
 };
 
-/* The plan of a measurement: which directions are measured, and for how long. */
+/* The plan of a measurement: which of c2h, h2c and duplex are measured, and for how long. */
 struct rates_plan {
 	/* bit mask with one bit for each value of enum rates_way; 0: measure all of them */
 	unsigned int	ways;

@@ -388,8 +388,9 @@ static uint8_t *with_losses(const uint8_t *data, uint64_t step_ns, const uint32_
 
 /*
  * A seal's count of lost frames is modulo 2^32. If two seals are 10 s apart, the count may grow
- * fast and wrap. If the seals are 1 s apart, the same growth is more than a card can lose, and
- * breaks a rule. A later file of a recording may begin with any count.
+ * fast and wrap, and `check` must accept that. If the seals are 1 s apart, the same growth is more
+ * than a card can lose, and `check` must report it. A later file of a recording may begin with any
+ * count.
  */
 static void counts_may_go_round(const uint8_t *data)
 {
@@ -446,7 +447,7 @@ static bool survives(const uint8_t *data)
 	return !right;
 }
 
-/* A record whose option claims more bytes than the record has is refused with -EBADMSG. */
+/* A record whose option claims more bytes than the record has must be refused with -EBADMSG. */
 static void an_option_ends_with_its_record(void)
 {
 	const uint32_t words[] = {

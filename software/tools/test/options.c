@@ -22,7 +22,7 @@ static int made_up_block(struct litepcie *dev, unsigned int type, unsigned int n
 #include "../litepcie_util/options.c"
 #include "../litepcie_util/util.c"
 #include "../litepcie_util/emit.c"
-/* This test has functions of its own that are called for --help and for a wrong command line. */
+/* options.c calls this test's own util_usage() and util_help(), and not those of help.c. */
 #define util_usage	real_usage
 #define util_help	real_help
 #include "../litepcie_util/help.c"

@@ -122,7 +122,10 @@ static void a_write_goes_on(void)
 		output_free(&output);
 		unlink(path);
 		if (!direct && *faults[i].note)
-			continue;	/* A filesystem without O_DIRECT has no such fault. */
+			/*
+			 * A fault with a note needs O_DIRECT, which this filesystem does not have.
+			 */
+			continue;
 		plan(3, faults[i].error, faults[i].most);
 		CHECK_EQUAL(write_file(&output, 4), 4);
 		CHECK(output_close(&output));

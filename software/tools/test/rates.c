@@ -129,7 +129,7 @@ static void the_best_of_a_few_runs_counts(void)
 		CHECK_EQUAL(made, 3);
 		CHECK(strcmp(rate.id, "c2h") == 0);
 	}
-	/* a run that has reached its limit need not be repeated */
+	/* The second run reaches its limit, so no third run may be made. */
 	rate = measured(&plan, RATES_C2H, 3, 9, 4);
 	CHECK(rate.valid && rate.gb_per_s == 9 && made == 2);
 }

@@ -235,7 +235,7 @@ static bool check_block(struct walk *walk, const struct block *block)
 	case LITEPCIE_PCAPNG_SEAL:
 		return check_seal(walk, block);
 	default:
-		return true;	/* readers must skip blocks of a type that they do not know */
+		return true;	/* Programs that read pcapng must skip blocks of unknown types. */
 	}
 }
 

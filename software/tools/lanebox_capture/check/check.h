@@ -25,7 +25,7 @@ struct check {
 	/* times of the first and the last packet with a time, in ns */
 	uint64_t	first_ns, last_ns;
 	bool		unordered;	/* true: the times of the packets are not in order */
-	uint64_t	interfaces;	/* number of interfaces in all sections of the file */
+	uint64_t	interfaces;	/* number of pcapng interfaces in all sections */
 	/*
 	 * true: the file has seals or fillers, so it is a recording of lanebox-capture. The members
 	 * up to @stopped are about such a recording.
@@ -39,7 +39,7 @@ struct check {
 	 * which the ring was full, and those for which the card's staging memory was full
 	 */
 	uint32_t	lost_ring, lost_staging;
-	bool		stopped;	/* true: the last seal ends a recording */
+	bool		stopped;	/* true: the file's last seal says "stopped" */
 	/*
 	 * true: a rule is broken. @rule says which rule is broken first, and @offset is the offset
 	 * in the file of the block that breaks it.

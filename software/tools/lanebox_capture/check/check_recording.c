@@ -13,7 +13,7 @@
 #define FILLER_MOST	4096u
 #define SEAL(_block, _field)	((_block)->data + LITEPCIE_CAPTURE_SEAL_AT_##_field)
 #define UNIT		8u	/* the length of each block is a multiple of 8 bytes */
-/* A seal's counts may include this many frames that came after the time in the seal. */
+/* A seal's counts of lost frames may include up to this many that came after the seal's time. */
 #define FRAMES_SLACK	1024u
 
 bool check_filler(struct walk *walk, const struct block *block)
@@ -85,7 +85,7 @@ static bool check_counts(struct walk *walk, const struct block *block)
 			      (unsigned long long)number, (unsigned long long)walk->bytes);
 	if (!check->mbufs)
 		check->first_mbuf = number;
-	/* The card loses one frame at most in a cycle, a tick of its time. */
+	/* The card loses at most one frame in a clock cycle, which is one tick of its time. */
 	walk->most_lost = (time - walk->seal_time) / LITEPCIE_TICK_NS + FRAMES_SLACK;
 	walk->seal_number = number;
 	walk->seal_time = time;

@@ -80,7 +80,7 @@ static bool open_path(struct output *output, const char *path)
 	if (output->regular) {
 		output->fd = open(path, flags | O_CREAT | O_EXCL | O_DIRECT, 0666);
 		if (output->fd < 0 && errno == EINVAL) {
-			/* The file may have been made before O_DIRECT was refused. */
+			/* open() may have made the file before it refused O_DIRECT. */
 			unlink(path);
 			output->direct = false;
 			tell(output, "%s: this filesystem has no O_DIRECT, so the data goes "

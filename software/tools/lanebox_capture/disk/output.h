@@ -62,7 +62,7 @@ struct output {
 	bool			ended;
 	struct uring		uring;
 	bool			async;		/* true: the open file is written by @uring */
-	unsigned int		batch;		/* MBUFs that are handed to the kernel together */
+	unsigned int		batch;		/* number of writes that share a system call */
 	/*
 	 * The writes that were begun: write number n is in writes[n % OUTPUT_DEPTH]. All writes
 	 * before number @first are in the file. The next write gets the number @next.
@@ -70,8 +70,9 @@ struct output {
 	struct output_write	writes[OUTPUT_DEPTH];
 	uint64_t		first, next;
 	unsigned int		under_way;	/* number of writes that have not ended */
-	uint64_t		offset;		/* size of the file when all @writes have ended */
-	uint64_t		reserved;	/* size for which room is reserved on the disk */
+	uint64_t		offset;		/* size of the open file when @writes have ended */
+	uint64_t		reserved;	/* file size for which the disk has reserved room */
+	/* false: no room is reserved, as without io_uring or if the filesystem has refused that */
 	bool			may_reserve;
 	/* number of MBUFs that are in the file and that output_done() has not returned yet */
 	unsigned int		done;

@@ -115,8 +115,8 @@ static bool move_window(struct source *source, size_t at, size_t bytes)
 }
 
 /*
- * Returns the @bytes of the file from the present block on, which stay until the next call. Returns
- * NULL if the file does not have them, or cannot be read.
+ * Returns the address in memory of the @bytes of the file from offset source->at on. It is valid
+ * until the next call of look(). Returns NULL if the file has fewer bytes there, or cannot be read.
  */
 static const uint8_t *look(struct source *source, size_t bytes)
 {

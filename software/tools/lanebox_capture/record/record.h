@@ -34,14 +34,15 @@ struct recording {
 	bool				generates;	/* true: the card's generator runs */
 	/* files that the card plays during the recording; NULL: none */
 	struct play			*play;
-	uint64_t			file_bytes;	/* most bytes of a file; 0: no limit */
+	uint64_t			file_bytes;	/* largest size of a file; 0: no limit */
 	/* longest duration of the recording in seconds of the host's clock; 0: no limit */
 	double				seconds;
 	/* The recording ends after this many packets, or some more. 0: no limit. */
 	uint64_t			packets;
 	bool				pinned;		/* true: the thread runs only on @cpu */
 	uint32_t			cpu;
-	const struct litepcie_sorting	*sorting;	/* NULL: all frames go to queue 0 */
+	/* how the card sorts frames into queues; NULL: all frames go to queue 0 */
+	const struct litepcie_sorting	*sorting;
 	/* The members from here on are state and results of the recording. */
 	struct litepcie_capture		*capture;
 	/* the recording's files; with several folders @deal has the files instead */

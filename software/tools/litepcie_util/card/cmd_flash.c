@@ -121,7 +121,10 @@ static bool take_image(struct util *util, struct work *work)
 			  work->file, work->image.size, flash->room - LITEPCIE_FLASH_SPARE);
 		return false;
 	}
-	/* end_old_image() and the command reboot search for this word only in the first page. */
+	/*
+	 * end_old_image() and the command reboot search for the synchronisation word only in the
+	 * first page of an image.
+	 */
 	if (work->image.sync + FLASH_SYNC_BYTES > LITEPCIE_FLASH_PAGE_BYTES) {
 		util_fail(util, "%s: its synchronisation word is at byte %zu of the configuration, and "
 			  "must be within the first %u: build it again without a prefix",

@@ -20,15 +20,15 @@
 #define CAGES	2u
 
 struct cage {
-	bool			built;	/* the gateware has a block for this cage */
-	bool			read;	/* the module's memory was read */
+	bool			built;	/* true: the gateware has a block for this cage */
+	bool			read;	/* true: the module's memory was read */
 	uint8_t			lower[MODULE_HALF], upper[MODULE_HALF];
 	struct module_facts	facts;
 };
 
 struct modules {
 	bool		wanted[CAGES];
-	bool		absent[CAGES];	/* no module is in the cage */
+	bool		absent[CAGES];	/* true: no module is in the cage */
 	struct cage	cage[CAGES];
 };
 

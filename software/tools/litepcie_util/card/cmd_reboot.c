@@ -33,8 +33,8 @@ struct reboot {
 	struct bitstream	image;		/* the image on the command line, if there is one */
 	/* the card's function before the reboot; its address is empty if the kernel has none */
 	struct pci_function	function;
-	char			before[65];	/* digest before the reboot */
-	struct litepcie_card	card;		/* the card's table after the reboot */
+	char			before[65];	/* the gateware's digest before the reboot */
+	struct litepcie_card	card;		/* facts about the card after the reboot */
 	uint32_t		bootsts;
 };
 

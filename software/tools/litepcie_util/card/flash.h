@@ -35,12 +35,16 @@ struct flash {
 	uint32_t		length;			/* value last written to register LENGTH */
 	/* opcode and address of the last command, for the error message if it is refused */
 	uint32_t		opcode, address;
-	uint32_t		refusals;		/* the engine's count at its last read */
+	/* the engine's count of refused commands when it was last read */
+	uint32_t		refusals;
 	double			usual[FLASH_WORKS];	/* estimated time of a command in s */
 	uint64_t		accesses;		/* accesses to the engine's registers */
 };
 
-/* Returns false if the card has no flash engine, or if its flash does not answer. */
+/*
+ * Fill in @flash for the flash of the open card. Returns false if the card has no flash engine, if
+ * this program does not know the engine's version, or if the flash does not answer.
+ */
 bool flash_open(struct util *util, struct flash *flash);
 /*
  * Returns false if the engine has refused a command since flash_open() or since the last call of

@@ -24,7 +24,7 @@ struct management {
 };
 
 struct management_status {
-	unsigned int	state;		/* LITEPCIE_CPU_STATE_... */
+	unsigned int	state;		/* state of the CPU: one of LITEPCIE_CPU_STATE_... */
 	bool		awake;
 	unsigned int	failures;	/* starts of the CPU in a row without a heartbeat */
 };

@@ -148,7 +148,7 @@ struct dma_run {
 	struct litepcie_pattern	pattern;
 	struct litepcie_stats	stats;
 	struct dma_window	window;
-	double			wall_s;		/* duration of the run, by the host's clock */
+	double			wall_s;		/* duration of the run in s, by the host's clock */
 };
 
 /*

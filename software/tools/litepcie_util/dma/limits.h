@@ -14,10 +14,10 @@
 
 #include <stdbool.h>
 
-/* What limits a rate. limit_name() has words for each. */
+/* The causes that can limit a rate. limit_name() has words for each. */
 enum limit_binds {
 	LIMIT_BY_WIRE, LIMIT_BY_INTERFACE, LIMIT_BY_HOST, LIMIT_BY_SLOT,
-	LIMIT_BY_READS,		/* bytes of reads of host memory that the card has in flight */
+	LIMIT_BY_READS,		/* the reads of host memory that the card has in flight */
 	LIMIT_BY_STORES, LIMIT_BY_ACCESS,
 	/*
 	 * reads of the card's memory that the host has in flight: one at a time, those of a
