@@ -31,7 +31,7 @@ static void fill_bins(struct histogram *h, const double *samples)
 			bin = (unsigned int)((samples[i] - h->min) / h->bin_width);
 		/*
 		 * For the largest sample, which lies on the upper edge of the last bin, the
-		 * division gives the number of the bin behind the last. The sample is counted in
+		 * division may give the number of the bin behind the last. The sample is counted in
 		 * the last.
 		 */
 		if (bin >= h->bins)

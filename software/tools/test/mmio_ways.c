@@ -210,8 +210,8 @@ static void what_cannot_be_done_has_a_reason(void)
 }
 
 /*
- * An error of accesses of 8 bytes, and then Ctrl-C, must end the measurement. The memory must be
- * restored, and the row that has failed must not be among the rows.
+ * An error of accesses of 8 bytes must end the measurement, and Ctrl-C must end another one. The
+ * memory must be restored, and the row that has failed must not be among the rows.
  */
 static void an_error_ends_the_measurement(void)
 {

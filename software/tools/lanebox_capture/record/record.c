@@ -184,9 +184,9 @@ static int take(struct util *util, struct recording *recording, struct litepcie_
 /* The end of a recording ---------------------------------------------------------------------- */
 
 /*
- * Returns true if the player of the recording has ended. Without a player, returns true if the
- * generator has made as many frames as its setting count says, or if it cannot be asked, which is
- * noted. recording->made then becomes the number of its frames. Without both, returns false.
+ * If the recording has a player, returns true if the player has ended. Without a player, returns
+ * true if the generator has a count of frames to make and has made them all, or cannot be asked,
+ * which is noted. recording->made then becomes the number of its frames. Otherwise returns false.
  */
 static bool has_ended(struct util *util, struct recording *recording)
 {
@@ -393,9 +393,7 @@ static void run(struct util *util, struct recording *recordings, unsigned int co
 	conclude(util, recording, &last);
 }
 
-/*
- * Queues with threads of their own --------------------------------------------------------------
- */
+/* Queues with threads of their own ------------------------------------------------------------- */
 
 /*
  * Give the ring of a queue whose files have failed back to the card, with all that comes until the

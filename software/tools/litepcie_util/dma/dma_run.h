@@ -67,8 +67,8 @@ bool dma_data_check(const struct dma_data *data, uint64_t number, const void *bu
 /* The part of a DMA run between two snapshots of the card's counters, @from and @to. */
 struct dma_window {
 	/*
-	 * true: @from was read in the middle of the run, when the steady state began; false: @from
-	 * is of the beginning of the run
+	 * true: the window is a part of the run, such as its steady state; false: the window is the
+	 * whole run, or the steady state has not begun yet
 	 */
 	bool				open;
 	bool				closed;		/* true: the window has ended at @to */

@@ -55,7 +55,7 @@ static void find(struct vfio *vfio, const char *format, ...)
 	va_end(args);
 }
 
-/* What keeps VFIO from taking the card -------------------------------------------------------- */
+/* Findings that keep VFIO from taking the card ------------------------------------------------ */
 
 /*
  * Add a finding if the PCI function at @address keeps VFIO from taking the card's IOMMU group.

@@ -284,7 +284,7 @@ static void judge_registers(struct doctor *doctor)
 	     "read the register, change its bytes, and write all four");
 }
 
-/* What costs speed ---------------------------------------------------------------------------- */
+/* Findings on facts that cost speed ----------------------------------------------------------- */
 
 static void judge_path(struct doctor *doctor)
 {
