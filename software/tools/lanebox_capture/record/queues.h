@@ -6,8 +6,9 @@
 
 /*
  * The queues of a recording: the options that are about queues, and the queues' captures. These
- * functions run in one thread, before and after the recording: record() makes the threads. Captures
- * that were opened belong to record(), which closes them. queues_free() frees everything else.
+ * functions run in one thread, before and after the recording: record() makes the threads. record()
+ * closes the captures. If it is not called, or a setting was refused, litepcie_close() closes them.
+ * queues_free() frees everything else.
  */
 #ifndef LANEBOX_CAPTURE_QUEUES_H
 #define LANEBOX_CAPTURE_QUEUES_H

@@ -52,11 +52,13 @@ struct limit_reads {
 };
 
 /*
- * Limits of a rate, and what the size of each is: of c2h, by the bytes of a write (MPS); of h2c, by
- * those of a completion; of c2h and h2c at the same time, by those of a read request (MRRS). For
- * packets that go to the card and come back, each with its record, the size is that of a packet,
- * and the stream of the card's requests (RQ) sets the limit. The last limit is that of posted
- * writes by the host to the card, by the bytes of a write.
+ * The kinds of limits, and for each the meaning of the argument @size of limit_of(), in bytes:
+ *   LIMIT_C2H      c2h alone; @size is that of a write (MPS)
+ *   LIMIT_H2C      h2c alone; @size is that of a completion
+ *   LIMIT_DUPLEX   c2h and h2c at the same time; @size is that of a read request (MRRS)
+ *   LIMIT_PACKETS  packets that go to the card and come back, each with a record; @size is that of
+ *                  a packet
+ *   LIMIT_WRITES   posted writes by the host to the card; @size is that of a write
  */
 enum limit_kind { LIMIT_C2H, LIMIT_H2C, LIMIT_DUPLEX, LIMIT_PACKETS, LIMIT_WRITES };
 

@@ -11,8 +11,8 @@
  * Hardware time is measured by the card alone. In the rows of interrupts it is the time from the
  * doorbell to the interrupt message, both of which the card stamps in registers. In the rows of DMA
  * it is the time from the first beat of the doorbell (CQ) to the last beat of the data written back
- * (RQ), by the card's counters. If the kernel driver owns the descriptor table, the last beat is
- * that of the record or status line that reports the data.
+ * (RQ), by the card's counters. If the kernel driver owns the descriptor table, and the card has
+ * records, the last beat is that of the record or status line that reports the data.
  */
 #include <errno.h>
 #include <math.h>
