@@ -4,7 +4,9 @@
 #
 # Completion for bash: `. software/tools/litepcie_util.bash`, or install it as
 # /usr/share/bash-completion/completions/litepcie_util. Commands and the names of options come from
-# the program's --help. The values of --direction, --target and vfio are listed here.
+# the program's --help, and the PCI addresses of cards from `litepcie_util list`. The values of
+# --direction and --target, and the words that vfio, flash, module and firmware take, are listed in
+# this file.
 
 _litepcie_util() {
 	local program=${COMP_WORDS[0]} word=${COMP_WORDS[COMP_CWORD]}

@@ -5,9 +5,9 @@
  */
 
 /*
- * The command info: print the size and the number of the parts of the card's capture block, and the
- * accounts of each port: how many frames were delivered, bad, or lost since the accounts were
- * cleared.
+ * The command info: print the card's capture block (version, staging memory, segments of a ring,
+ * queues) and the accounts of each port of one queue: how many frames were delivered, bad, or lost
+ * since the last recording began.
  */
 #include <errno.h>
 
@@ -44,7 +44,10 @@ static void emit_account(const struct emit *out, const char *key, const char *fo
 	emit_object_end(out);
 }
 
-/* Print a port's accounts (counts of frames). Without --json a port with no frame has no line. */
+/*
+ * Print a port's accounts (counts of frames that were delivered, bad or lost). Without --json a
+ * port with no frame in them has no line.
+ */
 static void emit_port(const struct emit *out, unsigned int number,
 		      const struct litepcie_port_accounts *port)
 {
@@ -88,8 +91,9 @@ static void print(const struct emit *out, const void *result)
 }
 
 /*
- * Read the accounts (counts of frames) of the queue. These are the accounts of the last capture,
- * since only the start of a capture clears them. Returns 0 or -errno.
+ * Read the accounts (counts of frames) of the queue that the option --queue names. These are the
+ * accounts of the capture that runs, or of the last one, since only the start of a capture clears
+ * them. Returns 0 or -errno. -EINVAL is an error of the command line, and is not noted.
  */
 static int ask(struct util *util, struct info *info)
 {

@@ -36,7 +36,9 @@ static struct {
 
 /* Rates of one port, or of all ports, in one interval. */
 struct rates {
-	/* per second: frames delivered, bytes of these frames, and frames lost */
+	/*
+	 * per second of the host's clock: frames delivered, bytes of these frames, and frames lost
+	 */
 	double		packets, bytes, lost;
 	uint64_t	all_lost;	/* frames lost since the recording began */
 };
@@ -49,8 +51,8 @@ static uint64_t lost_of(const struct litepcie_port_accounts *port)
 }
 
 /*
- * Returns by how much a count has grown since it was @before. If @now is lower than @before, a new
- * recording has begun, whose counts began at 0.
+ * Returns by how much a count has grown from @before to @now. If @now is lower than @before, a new
+ * recording has begun, whose counts began at 0, and the result is @now.
  */
 static double since(uint64_t now, uint64_t before)
 {

@@ -28,7 +28,10 @@
 #define DEVICE_SIZE	256
 #define MOST		32u	/* largest number of cards in the list */
 #define QUEUE_MARK	"-q"	/* text before the number of a queue in an interface's name */
-/* A simulated board that has another client does not answer, so the list waits for 2 s only. */
+/*
+ * Option of a simulated board's name: wait 2 s at most. A board that another client uses may not
+ * answer, and Wireshark waits for the list.
+ */
 #define LIST_TIMEOUT	",timeout=2"
 /* longest wait in ms for frames, before the program checks whether a signal has come */
 #define WAIT_MS		200
@@ -72,7 +75,10 @@ static void add(struct interfaces *found, const char *name, unsigned int number,
 	found->count++;
 }
 
-/* Add the kernel driver's cards. With /dev/litepcie3-capture, interface lanebox3 is litepcie3. */
+/*
+ * Add the kernel driver's cards. The file /dev/litepcie3-capture adds the interface lanebox3 of the
+ * card /dev/litepcie3.
+ */
 static void add_nodes(struct interfaces *found)
 {
 	const size_t begin = strlen("/dev/litepcie"), end = strlen("-capture");
@@ -111,8 +117,9 @@ static void find_interfaces(struct interfaces *found)
 }
 
 /*
- * Returns the card of the interface @name, and stores the number of its queue in *@queue. Returns
- * NULL if no card has such an interface.
+ * Returns the device name of the card of the interface @name, and stores the number of the queue in
+ * *@queue. Returns NULL if no card in @found has an interface of this name. Whether the card has
+ * the queue is not checked.
  */
 static const char *find_device(const struct interfaces *found, const char *name, uint32_t *queue)
 {
@@ -210,8 +217,8 @@ static bool write_all(struct util *util, int fd, const uint8_t *data, size_t byt
 }
 
 /*
- * Write the card's data to the FIFO as soon as it is in the ring, until Wireshark closes the FIFO,
- * a signal comes, queue 0 stops, or the card or a write fails.
+ * Write the data of the ring to the FIFO as soon as the card has written it, until Wireshark closes
+ * the FIFO, a signal comes, another program stops queue 0, or the card or a write fails.
  */
 static void follow(struct util *util, struct litepcie_capture *capture, int fd)
 {

@@ -16,7 +16,7 @@
 
 #include "capture.h"
 
-/* Returns true if the command line has an option of extcap, so Wireshark has run the program. */
+/* Returns true if an option begins with "--extcap-", by which Wireshark runs the program. */
 bool extcap_asks(int argc, char **argv);
 
 /* Answer Wireshark's request. Returns the exit status. Wireshark shows the text of stderr. */

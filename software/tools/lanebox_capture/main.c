@@ -5,8 +5,8 @@
  */
 
 /*
- * The commands of lanebox-capture. The options --device and --json may stand before the command or
- * behind it.
+ * The commands of lanebox-capture. The options --device and --json may stand before the command.
+ * --json may also stand behind it, and --device behind a command that opens a card.
  */
 #include <signal.h>
 

@@ -21,8 +21,8 @@ bool processor_pin(struct util *util, unsigned int number);
 
 /*
  * Keep all processors out of idle states that take time to leave. Returns a file descriptor: the
- * setting holds until the descriptor is closed or the program ends. Returns -1 if the program
- * cannot open or write /dev/cpu_dma_latency, which as a rule only root may.
+ * setting holds until the descriptor is closed or the program ends. Returns -1, and notes no
+ * failure, if the program cannot open or write /dev/cpu_dma_latency, which as a rule only root may.
  */
 int processor_keep_awake(void);
 

@@ -20,7 +20,10 @@ static struct place {
 	char		name[64];
 	uint64_t	bar;
 	uint64_t	offset;
-	/* bytes of one access: 4 or 8; 0: the command line does not give a size */
+	/*
+	 * bytes to read or write: 4 or 8. At an offset this is option --width, or 4 if --width is
+	 * not given. A register that is named has its own size, and --width has no effect.
+	 */
 	uint64_t	size;
 	bool		writes;
 	uint64_t	value;

@@ -5,8 +5,8 @@
  */
 
 /*
- * The command reset: reset the card's PCI function through the kernel, then read the gateware's
- * identifier as a proof that the card answers.
+ * The command reset: reset the card's PCI function through the kernel, or a simulated board by
+ * litepcie_reset(). Then read the gateware's identifier as a proof that the card answers.
  */
 #include <errno.h>
 #include <string.h>
@@ -31,7 +31,8 @@ static void print(const struct emit *out, const void *result)
 
 /*
  * Reset the card's PCI function through sysfs: the kernel then saves and restores the configuration
- * space, and tells the driver before and after the reset. Returns false if the reset failed. The
+ * space, and tells the driver before and after the reset. A card without a PCI function in sysfs,
+ * as a simulated board, is reset by litepcie_reset(). Returns false if the reset failed. The
  * failure is then noted.
  */
 static bool reset_function(struct util *util, struct reset *reset)

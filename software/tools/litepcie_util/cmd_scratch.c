@@ -23,8 +23,9 @@ struct scratch {
 };
 
 /*
- * Returns test pattern number @i: first all bits 0 and all bits 1, then patterns in which
- * neighbouring bits differ, then a walking 1.
+ * Returns test pattern number @i. The first six are all bits 0, all bits 1, two patterns in which
+ * neighbouring bits differ, 0x00ff00ff and 0xdeadbeef. The last 32 have a single 1, which walks
+ * from bit 0 to bit 31.
  */
 static uint32_t pattern(unsigned int i)
 {

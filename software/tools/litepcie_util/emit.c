@@ -12,7 +12,10 @@
 
 /* Writing JSON -------------------------------------------------------------------------------- */
 
-/* Write what stands before a value: the comma behind the previous value, a new line, the key. */
+/*
+ * Write what stands before a JSON value: inside an object or array a comma if another value
+ * precedes it, and a line break; then the key, if @key is neither NULL nor empty.
+ */
 static void begin_value(struct json *json, const char *key)
 {
 	if (json->depth)
@@ -60,8 +63,8 @@ static void write_escaped(FILE *file, const char *value)
 }
 
 /*
- * Begin the value @key if the output is JSON and @key is not NULL. Returns the file to which the
- * value is to be written. Returns NULL if the value is not in the output.
+ * Begin the JSON value @key. Returns the file to which the value is to be written. If the output is
+ * text or @key is NULL, nothing is written, and the result is NULL.
  */
 static FILE *value_of(const struct emit *emit, const char *key)
 {

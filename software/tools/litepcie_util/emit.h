@@ -9,8 +9,8 @@
  * value, the key of the value in JSON, and the format by which the value is printed as text. Each
  * call prints at once.
  *
- * A value with a NULL key is left out of JSON, and a value with a NULL format is left out of the
- * text. A NULL string and a number that is not finite are null in JSON, and are left out of the
+ * A string or number with a NULL key is left out of JSON, and one with a NULL format is left out of
+ * the text. A NULL string and a number that is not finite are null in JSON, and are left out of the
  * text. Strings are escaped in JSON. Keys must not contain characters that need escaping.
  */
 #ifndef LITEPCIE_UTIL_EMIT_H
@@ -42,8 +42,8 @@ __attribute__((format(printf, 2, 3)))
 void emit_text(const struct emit *emit, const char *format, ...);
 
 /*
- * Print a value as text or as JSON. The text's @format has one conversion of printf(): %s for a
- * string, %llu for a uint64_t, or one of double.
+ * Print a value as text or as JSON. The text's @format has one conversion of printf(): %s for
+ * emit_string(), %llu for emit_unsigned(), and one for a double, such as %f, for emit_number().
  */
 void emit_string(const struct emit *emit, const char *key, const char *format, const char *value);
 void emit_unsigned(const struct emit *emit, const char *key, const char *format, uint64_t value);
@@ -51,7 +51,7 @@ void emit_number(const struct emit *emit, const char *key, const char *format, d
 
 /* Write a value to JSON only. The caller may print the value as text by emit_text(). */
 void emit_bool(const struct emit *emit, const char *key, bool value);
-/* Write a number to JSON only. A number below 0 is not known, and becomes null. */
+/* Write a number to JSON only. A negative @value means "not known" and is written as null. */
 void emit_known(const struct emit *emit, const char *key, int64_t value);
 void emit_null(const struct emit *emit, const char *key);
 
@@ -60,7 +60,10 @@ void emit_null(const struct emit *emit, const char *key);
  * array is an element of an array, or the whole result.
  */
 void emit_object(const struct emit *emit, const char *key);
-/* Begin the object @key if it is @known. Otherwise its value is null. Returns @known. */
+/*
+ * If @known is true, begin the JSON object @key. Otherwise write null for @key. Text gets nothing.
+ * Returns @known: only after true must emit_object_end() follow.
+ */
 bool emit_object_if(const struct emit *emit, const char *key, bool known);
 void emit_object_end(const struct emit *emit);
 void emit_array(const struct emit *emit, const char *key);

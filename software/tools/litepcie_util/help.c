@@ -16,7 +16,7 @@
 
 /* The options of a command -------------------------------------------------------------------- */
 
-/* Write the forms of an option to @text, as in "-s, --size BYTES". Returns the length. */
+/* Write the forms of an option to @text, as in "-s, --size BYTES". Returns the text's length. */
 static unsigned int forms_of(const struct util_option *option, char *text, size_t size)
 {
 	char letter[8] = "    ";

@@ -5,9 +5,9 @@
  */
 
 /*
- * Compute the median, the percentiles and a histogram of samples, with bins of equal width. The
- * samples belong to the caller, and are sorted in place. There must be one or more, and all must be
- * finite: none is left out as an outlier. Nothing here fails or allocates memory.
+ * Compute the median, the 99th percentile and a histogram of samples, with bins of equal width. The
+ * samples belong to the caller, and are sorted in place. At least one sample is needed. All samples
+ * must be finite, and none is left out as an outlier. No function fails or allocates memory.
  */
 #ifndef LITEPCIE_UTIL_HISTOGRAM_H
 #define LITEPCIE_UTIL_HISTOGRAM_H

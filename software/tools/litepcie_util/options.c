@@ -5,8 +5,8 @@
  */
 
 /*
- * Parse the options of litepcie_util and lanebox-capture, and of their commands. options.h says what
- * each function promises.
+ * Parse the options of litepcie_util and lanebox-capture, and of their commands. options.h says
+ * what each function promises.
  */
 
 #include <assert.h>
@@ -17,7 +17,10 @@
 #include "util.h"
 
 #define MOST_OPTIONS	24
-/* for a long option, getopt_long() returns NUMBERED plus the option's index in the table */
+/*
+ * For an option of the table in its long form, getopt_long() returns NUMBERED plus the option's
+ * index in the table. For a short form and for --help it returns the letter.
+ */
 #define NUMBERED	256
 
 /* Values of options --------------------------------------------------------------------------- */

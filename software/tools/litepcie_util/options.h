@@ -33,8 +33,9 @@ struct util_option {
 	uint64_t	low, high;	/* least and largest value; @high 0: no largest value */
 	const char	*choices;	/* words that option_choice() takes, with spaces between */
 	/*
-	 * What a value must be; printed behind "--NAME VALUE: " if @parse refuses the value. The
-	 * rule is a format string: %llu in it stands for @low, and a second one for @high.
+	 * The rule that a value must keep; printed behind "--NAME VALUE: " if @parse refuses the
+	 * value, or behind "-LETTER VALUE: " if the option has no long form. The rule is a format
+	 * string: the first %llu in it stands for @low, and the second for @high.
 	 */
 	const char	*rule;
 	/*
@@ -81,7 +82,7 @@ static inline unsigned int options_count(const struct util_option *options)
 	return count;
 }
 
-/* Print the text of --help of a command on stdout, without flushing it. */
+/* Print a command's text of --help on stdout, without "usage: PROGRAM " at its beginning. */
 void options_help(const struct command *command);
 
 #endif /* LITEPCIE_UTIL_OPTIONS_H */

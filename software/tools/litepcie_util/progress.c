@@ -27,8 +27,9 @@ void progress_begin(struct progress *progress, const char *what, const char *uni
 }
 
 /*
- * Returns the time in seconds that is left until the total is reached or the duration is over,
- * whichever comes first. The time is infinite if neither the total nor the duration is known.
+ * Returns the time in seconds that is left until the total is reached at the mean rate so far, or
+ * until the planned duration is over, whichever comes first. The time is infinite if no duration is
+ * planned, and either the total is not known or nothing is done yet.
  */
 static double time_left(const struct progress *progress, double done, double elapsed)
 {

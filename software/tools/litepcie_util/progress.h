@@ -25,8 +25,9 @@ struct progress {
 
 /*
  * progress_begin() prints nothing yet. progress_show() prints the line anew with @done, the amount
- * of work done so far. progress_show() may be called often: a call within 0.2 s after the line was
- * last printed does nothing. progress_end() removes the line.
+ * of work done so far. progress_show() may be called often: a call within 0.2 s after
+ * progress_begin(), or after the line was last printed, does nothing. progress_end() removes the
+ * line.
  */
 void progress_begin(struct progress *progress, const char *what, const char *unit, double total,
 		    double seconds);

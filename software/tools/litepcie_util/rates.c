@@ -10,11 +10,14 @@
 #include <math.h>
 #include <string.h>
 
-/* The read completion boundary (RCB) in bytes if it is not known. An RCB of 128 bytes is rare. */
+/*
+ * The read completion boundary (RCB) in bytes that is assumed if the real one is not known. An RCB
+ * of 128 bytes is rare.
+ */
 #define USUAL_RCB	64u
 #define SHORT_TAGS	LITEPCIE_SHORT_READ_TAGS
 /*
- * Largest number of runs in one direction. In a single run the software may have been late, which
+ * Largest number of DMA runs for one rate. In a single run the software may have been late, which
  * looks like a slow host.
  */
 #define TRIES		3u
@@ -24,8 +27,8 @@
 static const char *const ids[RATES_WAYS] = { "c2h", "h2c", "duplex" };
 
 /*
- * Returns how many bytes of read requests the DMA keeps in flight: those of all tags, or fewer if
- * the card's capability table says that the DMA has less space for the data.
+ * Returns how many bytes of read requests the DMA keeps in flight: MRRS bytes for each tag, or
+ * fewer if the card's capability table says that the DMA has less space for the data.
  */
 static double in_flight(const struct rates *rates)
 {
@@ -170,8 +173,9 @@ static void measure(struct rates *rates, enum rates_way way, const struct rates_
 }
 
 /*
- * Returns true if no other run is needed: the rate has reached a limit, the run has failed, or the
- * user asked for a duration or for reports in an interval.
+ * Returns true if no other run is to be made: the rate has reached a limit, a failure was noted,
+ * the run has no valid rate, Ctrl-C came, or the user asked for a duration or for reports in
+ * intervals.
  */
 static bool settled(const struct util *util, const struct rates_plan *plan,
 		    const struct rate *rate)
@@ -181,9 +185,9 @@ static bool settled(const struct util *util, const struct rates_plan *plan,
 }
 
 /*
- * Measure one direction, and repeat a run that was slow. A program that was not scheduled for a
- * while looks like a slow host, but only a slow host is slow in each run. So the best of a few runs
- * counts.
+ * Measure c2h, h2c or duplex, as @way says, and repeat a run that reached no limit. A program that
+ * was not scheduled for a while looks like a slow host, but only a slow host is slow in each run.
+ * So the best of at most three runs counts.
  */
 void rates_measure_way(struct rates *rates, enum rates_way way, const struct rates_plan *plan,
 		       struct rate *rate)

@@ -5,10 +5,10 @@
  */
 
 /*
- * The two streams of a card, which the commands open and start together. The streams belong to the
- * handle, and to no other thread of the command. A failure is returned and not noted, so that the
- * command can say what it was doing. A command that starts one stream after the other calls the
- * library itself.
+ * Open and start the two streams of a card together, and stop and close them together. Only one
+ * thread may use the streams. A failure is returned and not noted, so that the command can say what
+ * it was doing. A command that starts one stream some time after the other calls the library
+ * itself.
  */
 #ifndef LITEPCIE_UTIL_STREAMS_H
 #define LITEPCIE_UTIL_STREAMS_H

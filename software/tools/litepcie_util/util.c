@@ -104,7 +104,7 @@ double util_tick_ns(const struct litepcie *dev)
 
 static void print_failures(const struct util *util)
 {
-	/* Wireshark starts lanebox-capture without a command. */
+	/* Wireshark starts lanebox-capture without a command: messages then name "extcap". */
 	const char *command = util->command ? util->command : "extcap";
 
 	for (unsigned int i = 0; i < util->failed && i < UTIL_FAILURES; i++)
@@ -114,7 +114,9 @@ static void print_failures(const struct util *util)
 			util->failed - UTIL_FAILURES);
 }
 
-/* Print what every result has in JSON. Text has none of it: print_failures() prints the failures. */
+/*
+ * Print what every result has in JSON. Text has none of it: print_failures() prints the failures.
+ */
 static void print_envelope(const struct emit *out, const struct util *util)
 {
 	bool open = util->dev;

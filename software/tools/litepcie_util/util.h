@@ -5,8 +5,8 @@
  */
 
 /*
- * The parts that all commands of litepcie_util share: the open card, the failures found, and how a
- * command ends. lanebox-capture uses them, too.
+ * The parts that all commands of litepcie_util and of lanebox-capture share: the command line, the
+ * open card, the failures found, and how a command ends.
  */
 #ifndef LITEPCIE_UTIL_H
 #define LITEPCIE_UTIL_H
@@ -24,7 +24,7 @@
 #define EXIT_FAILED	1
 #define EXIT_USAGE	2
 
-/* Failures of a command whose sentences are kept. Further failures are only counted. */
+/* largest number of failures of a command whose sentences are kept; more are only counted */
 #define UTIL_FAILURES	8
 /* size in bytes of the sentence of a failure, with its terminating 0 */
 #define UTIL_SENTENCE	512
@@ -33,7 +33,10 @@
 #define UTIL_MAX_SECONDS	1000000
 #define UTIL_MAX_COUNT		1000000
 
-/* Options of LitePCIe's own utility, which stand before the command. dma_test uses them. */
+/*
+ * Options -e and -t of LitePCIe's own utility, which litepcie_util accepts before the command. Only
+ * DMA runs use @external, and only dma_test uses @duration_s.
+ */
 struct util_stock {
 	/*
 	 * option -e of LitePCIe's utility: move data through the user's logic, not through the
@@ -80,7 +83,9 @@ struct command {
 	 */
 	unsigned int least, most;
 	const char *takes;
-	/* Run the command: open the card, do the work. Returns the exit status of the program. */
+	/*
+	 * Run the command, which opens the card if it needs one. Returns the program's exit status.
+	 */
 	int (*run)(struct util *util);
 };
 
@@ -91,9 +96,9 @@ extern const struct command cmd_console, cmd_dma_bench, cmd_dma_test, cmd_doctor
 	cmd_vfio;
 
 /*
- * Let the library learn more names of registers from a csr.json: that of the option --csr, or that
- * of the environment's LANEBOX_CSR if @option is NULL. Returns 0 or -errno. Without either nothing
- * is done.
+ * Let the library learn more names of registers from a csr.json file. Its path is @option, the
+ * value of --csr, or if that is NULL the environment variable LANEBOX_CSR. If neither is given,
+ * nothing is done. Returns 0 or -errno.
  */
 int util_load_csr(struct util *util, const char *option);
 
@@ -134,9 +139,9 @@ bool util_has_block(struct litepcie *dev, unsigned int type);
 int64_t util_parameter(struct litepcie *dev, unsigned int type, unsigned int number);
 
 /*
- * Returns true if @block has the version that this program knows, and the parameters up to number
- * @last. Otherwise its registers may lie elsewhere, and a failure that calls the block @name is
- * noted.
+ * Returns true if the entry @block of the capability table has the version that this program knows,
+ * and the parameters up to number @last. Otherwise the block's registers may lie elsewhere, and a
+ * failure that calls the block @name is noted.
  */
 bool util_knows_block(struct util *util, const struct litepcie_block *block, const char *name,
 		      unsigned int last);
@@ -189,8 +194,9 @@ static inline uint32_t util_word(const uint8_t *bytes)
 void util_fill(unsigned int at, unsigned int indent, const char *text);
 
 /*
- * Print the @reason why a row has no value. In text it stands behind @beginning at @column, and is
- * wrapped. JSON gets the key "reason", with null if @reason is NULL or empty: the row has a value.
+ * Print the @reason why a row has no value. In text, where the line has reached @column, @beginning
+ * and the wrapped reason follow. A row with a value has a NULL or empty @reason, and gets no text.
+ * JSON gets the key "reason", which is null for a row with a value.
  */
 void util_emit_reason(const struct emit *out, unsigned int column, const char *beginning,
 		      const char *reason);
@@ -229,8 +235,8 @@ struct program {
 void program_begin(const struct program *program, struct util *util);
 
 /*
- * Run the command that the command line names. Returns the command's exit status, or EXIT_USAGE if
- * the command line is wrong.
+ * Run the command that the command line names. Returns the command's exit status, EXIT_OK after
+ * --help, or EXIT_USAGE if the command line is wrong.
  */
 int program_run(struct util *util, int argc, char **argv);
 

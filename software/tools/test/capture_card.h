@@ -43,7 +43,7 @@ void util_check(struct util *util, int rc, const char *doing)
 		util_fail(util, "%s: %s", doing, strerror(-rc));
 }
 
-/* Ctrl-C comes when the card has filled all MBUFs (parts of the ring) of the test. */
+/* Ctrl-C comes when the recorder has been given all MBUFs (parts of the ring) of the test. */
 bool util_interrupted(void)
 {
 	return card.given >= card.full;
@@ -88,7 +88,10 @@ int litepcie_capture_generate_stop(struct litepcie_capture *capture)
 	return 0;
 }
 
-/* The generator of the made-up card is idle once all MBUFs (parts of the ring) were found full. */
+/*
+ * The generator of the made-up card is idle once the recorder has been given all MBUFs (parts of
+ * the ring) of the test.
+ */
 int litepcie_capture_generated(struct litepcie_capture *capture, uint64_t *frames)
 {
 	(void)capture;
@@ -112,8 +115,8 @@ int litepcie_capture_next(struct litepcie_capture *capture, struct litepcie_span
 }
 
 /*
- * The card writes over MBUFs (parts of the ring) as soon as they are given back, so a file to which
- * their data is written too late has wrong bytes.
+ * The made-up card writes over MBUFs (parts of the ring) as soon as they are given back. So if the
+ * recorder gives an MBUF back before it is in the file, the file has wrong bytes.
  */
 int litepcie_capture_release(struct litepcie_capture *capture, size_t bytes)
 {

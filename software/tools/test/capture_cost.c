@@ -6,9 +6,9 @@
 
 /*
  * Run one of two loops, whose instructions the caller of this program counts, to find how many
- * instructions a captured packet takes. If a loop runs twice with different numbers of packets, the
- * difference of the counts is that of the additional packets. No card is needed: the test has a
- * stand-in for a card that is as fast as the link.
+ * instructions a captured packet takes. If the program is run twice with different numbers of
+ * packets, the two counts of instructions differ by those for the additional packets. No card is
+ * needed: the program has a stand-in for a card that is as fast as the link.
  *
  * `capture_cost count PACKETS` reads records by litepcie_record_next(). `capture_cost record MBUFS
  * FILE` runs the recorder's own loop, for MBUFs full of frames of 64 bytes.
@@ -35,7 +35,7 @@
 #define FRAME		60u	/* bytes of a frame of 64 bytes without its FCS */
 #define RECORD		96u
 #define SEAL		64u
-/* While the recorder sleeps once, the card fills 1/ROUND_SLEPT of the ring. */
+/* In each sleep of the recorder the made-up card fills at most 1/ROUND_SLEPT of the ring. */
 #define ROUND_SLEPT	4u
 
 /* Records that the made-up card writes -------------------------------------------------------- */
@@ -124,8 +124,8 @@ static uint32_t *word(uint32_t offset)
 }
 
 /*
- * In place of nanosleep() of the recorder: the card fills a part of the ring, up to the limit that
- * the library has written to its register.
+ * Stands in for nanosleep() in the recorder: the made-up card fills a part of the ring, up to the
+ * limit that the library has written to the card's register, or to the end of the test.
  */
 static int card_nap(const struct timespec *nap, struct timespec *left)
 {

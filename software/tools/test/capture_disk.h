@@ -80,7 +80,10 @@ static void plan(unsigned int at, int error, size_t most)
 
 /* A stand-in for io_uring -------------------------------------------------------------------- */
 
-/* A write ends only when the program waits for it. The write that was begun last ends first. */
+/*
+ * Stand-in for the kernel. A write ends only when the program waits for it by uring_submit(). Of
+ * the writes under way, the one that was begun last ends first.
+ */
 static struct {
 	bool			there;
 	struct kernel_write {
@@ -94,7 +97,10 @@ static struct {
 	unsigned int		ended, taken;
 	const uint8_t		*memory;
 	size_t			bytes;
-	/* number of the call of uring_submit() from now on, from 1, that fails, as all later ones */
+	/*
+	 * number of the call of uring_submit(), counted from 1 when this is set, that fails; all
+	 * later calls fail, too; 0: no call fails
+	 */
 	unsigned int		fails_at;
 } kernel;
 
@@ -159,7 +165,10 @@ bool uring_take(struct uring *uring, struct uring_end *end)
 
 void uring_close(struct uring *uring)
 {
-	/* Only an io_uring that has failed may have writes: they never begin, or end unseen. */
+	/*
+	 * If io_uring has failed, it may be closed while writes are under way. In all other cases
+	 * the program must have waited for all writes before.
+	 */
 	CHECK(!kernel.count || kernel.fails_at == 1);
 	kernel.count = 0;
 	*uring = (struct uring) { .fd = -1 };

@@ -193,7 +193,7 @@ static void records_are_found(const uint8_t *data)
 	CHECK_EQUAL(right, made);
 }
 
-/* litepcie_records() gives the same frames as were made, in tables of any size. */
+/* litepcie_records() must give the frames that were made, in tables of 1 to 32 entries. */
 static void tables_are_found(const uint8_t *data)
 {
 	const struct litepcie_span span = { .data = data, .bytes = SIZE };
@@ -212,8 +212,8 @@ static void tables_are_found(const uint8_t *data)
 }
 
 /*
- * A program that was compiled with a later header has larger entries. litepcie_records() fills the
- * members that it knows and clears the others. Entries that are too small are refused.
+ * A program that was compiled with a later header has larger entries. litepcie_records() must fill
+ * the members that it knows and clear the others. Entries that are too small must be refused.
  */
 static void entries_may_be_larger(const uint8_t *data)
 {
@@ -240,8 +240,8 @@ static void entries_may_be_larger(const uint8_t *data)
 }
 
 /*
- * litepcie_records() first returns the frames before a bad block. The next call returns -EBADMSG
- * for that block.
+ * One block has a wrong length. litepcie_records() must first return the frames before that block.
+ * The next call must return -EBADMSG, and must leave the place at the block.
  */
 static void a_table_ends_before_a_bad_block(const uint8_t *data)
 {
@@ -281,7 +281,7 @@ static void counts_are_found(const uint8_t *data)
 	CHECK_EQUAL(check.interfaces, LITEPCIE_CAPTURE_PORTS);
 	CHECK_EQUAL(check.first_ns, records[0].packet.time_ns);
 	CHECK_EQUAL(check.last_ns, records[made - 1].packet.time_ns);
-	/* A later file of a recording does not begin with MBUF 0. */
+	/* Without its first MBUF the data is like a later file of a recording, which is valid. */
 	memmove((uint8_t *)data + LITEPCIE_CAPTURE_HEADER_BYTES,
 		data + LITEPCIE_CAPTURE_HEADER_BYTES + MBUF, (MBUFS - 1) * MBUF);
 	CHECK(check_bytes(&check, data, SIZE - MBUF));
@@ -346,7 +346,10 @@ static void each_rule_is_noticed(const uint8_t *data)
 	CHECK(!check_bytes(&check, data, 0));
 }
 
-/* If the seals count fewer lost frames than the drop counts of the packets, a rule is broken. */
+/*
+ * All seals are changed to count no lost frames, although packets have drop counts. `check` must
+ * report that.
+ */
 static void lost_drop_counts_are_noticed(const uint8_t *data)
 {
 	uint8_t *copy = malloc(SIZE);
@@ -361,8 +364,8 @@ static void lost_drop_counts_are_noticed(const uint8_t *data)
 }
 
 /*
- * Returns a copy in which the times of MBUFs are @step_ns apart, and the seal of MBUF n counts
- * ring[n] lost frames.
+ * Returns a copy of the recording in which the seal of MBUF n counts ring[n] lost frames. All
+ * packets of an MBUF have the time of its seal, and the times of two MBUFs are @step_ns apart.
  */
 static uint8_t *with_losses(const uint8_t *data, uint64_t step_ns, const uint32_t *ring)
 {
@@ -385,8 +388,9 @@ static uint8_t *with_losses(const uint8_t *data, uint64_t step_ns, const uint32_
 
 /*
  * A seal's count of lost frames is modulo 2^32. If two seals are 10 s apart, the count may grow
- * fast and wrap. If the seals are 1 s apart, the same growth is more than a card can lose, and
- * breaks a rule. A later file of a recording may begin with any count.
+ * fast and wrap, and `check` must accept that. If the seals are 1 s apart, the same growth is more
+ * than a card can lose, and `check` must report it. A later file of a recording may begin with any
+ * count.
  */
 static void counts_may_go_round(const uint8_t *data)
 {
@@ -443,7 +447,7 @@ static bool survives(const uint8_t *data)
 	return !right;
 }
 
-/* A record whose option claims more bytes than the record has is refused with -EBADMSG. */
+/* A record whose option claims more bytes than the record has must be refused with -EBADMSG. */
 static void an_option_ends_with_its_record(void)
 {
 	const uint32_t words[] = {
@@ -481,7 +485,7 @@ int main(int argc, char **argv)
 			noticed += survives(data);
 		counts_are_found(data);
 	}
-	/* Changes of a packet's data and of its flags break no rule. Most other changes do. */
+	/* A change of a packet's data or flags breaks no rule. Most other changes break one. */
 	CHECK(noticed > CORRUPTIONS / 2);
 	printf("check: %u of %u corruptions noticed\n", noticed, CORRUPTIONS);
 	free(data);

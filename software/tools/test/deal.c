@@ -5,9 +5,9 @@
  */
 
 /*
- * Test a recording in several folders (deal.c): MBUFs (parts of the ring) go to the folders round
- * robin, and a folder that is slow or full is passed over. The test has stand-ins for the disks.
- * The argument is an empty folder.
+ * Test a recording in several folders (deal.c of lanebox-capture): MBUFs (parts of the ring) go to
+ * the folders round robin, and a folder that is slow or full is passed over. The test has stand-ins
+ * for the disks. The argument is an empty folder.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -87,7 +87,7 @@ static void hold(unsigned int n, bool on)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Wait until a write to folder @n is held up. */
+/* Wait until the write of an MBUF to folder @n is held up. */
 static void await_write(unsigned int n)
 {
 	pthread_mutex_lock(&lock);
@@ -293,9 +293,9 @@ static void end(unsigned int count, unsigned int *shares, unsigned int *files)
 	deal_free(&deal);
 }
 
-/* Tests of the deal of MBUFs to folders ------------------------------------------------------- */
+/* Tests of which folder gets which MBUF ------------------------------------------------------- */
 
-/* While all three folders are ready, each folder gets every third MBUF. */
+/* If all three folders are ready for each MBUF, each folder must get every third MBUF. */
 static void mbufs_are_dealt_in_turn(void)
 {
 	unsigned int shares[FOLDERS], files[FOLDERS];
@@ -314,7 +314,10 @@ static void mbufs_are_dealt_in_turn(void)
 	}
 }
 
-/* If many MBUFs come at once, all are written, and no MBUF is given back before it is written. */
+/*
+ * If many MBUFs come at once, all must be written, five to a file, and none may be given back
+ * before it is written.
+ */
 static void many_mbufs_come_at_once(void)
 {
 	unsigned int shares[FOLDERS], files[FOLDERS];
@@ -341,8 +344,8 @@ static void await_others(void)
 }
 
 /*
- * A folder whose disk stands still has taken one MBUF, and the other folders get the rest of the
- * ring. MBUFs after that MBUF are given back to the card only after that MBUF is written.
+ * A folder whose disk stands still has taken MBUF 1, and the other folders must get the rest of the
+ * ring. The MBUFs after MBUF 1 may be given back to the card only after MBUF 1 is written.
  */
 static void a_slow_folder_is_passed_over(void)
 {
@@ -368,8 +371,8 @@ static void a_slow_folder_is_passed_over(void)
 }
 
 /*
- * If the disk of a folder is full, the other folders write the MBUFs that it has not written. The
- * full folder keeps its file.
+ * The disk of one folder is full after three MBUFs. The other folders must write the MBUFs that
+ * this folder has not written. The full folder must keep its file with three MBUFs.
  */
 static void a_full_folder_loses_nothing(void)
 {
@@ -390,8 +393,8 @@ static void a_full_folder_loses_nothing(void)
 }
 
 /*
- * A folder that failed has left an MBUF that is older than the MBUFs in the other folders' files.
- * The folder that takes this MBUF begins a new file with it.
+ * A folder that fails leaves MBUF 1, which is older than MBUFs in the other folders' files. The
+ * folder that takes MBUF 1 must begin a new file with it, so the two others have three files.
  */
 static void what_is_left_begins_a_file(void)
 {
@@ -414,8 +417,8 @@ static void what_is_left_begins_a_file(void)
 }
 
 /*
- * If all folders are full, the recording ends. Each folder has two MBUFs. The order in which the
- * folders write decides which six MBUFs are in files.
+ * If all folders are full, the recording must end. Each folder has room for two MBUFs. Which six
+ * MBUFs are in files depends on the order in which the folders write.
  */
 static void all_folders_are_full(void)
 {

@@ -5,9 +5,9 @@
  */
 
 /*
- * Test dma_data.c: the data of a buffer continues that of the previous buffer, and
- * dma_data_check() reports how many dwords of it are wrong, and the exact position of the first one.
- * The argument is the seed.
+ * Test dma_data.c: the data of a buffer continues that of the previous buffer, and dma_data_check()
+ * reports how many dwords of it are wrong, and the exact position of the first one. The argument is
+ * the seed.
  */
 #include <stdlib.h>
 
@@ -31,12 +31,15 @@ static void the_pattern_counts_dwords(void)
 	CHECK_EQUAL(buffer[1023], 1023);
 	dma_data_fill(&data, 5, buffer);
 	CHECK_EQUAL(buffer[0], 5 * 1024);
-	/* A word of the pattern has 32 bits, so the pattern begins again after 2^32 words. */
+	/* A dword of the pattern has 32 bits, so the pattern begins again after 2^32 dwords. */
 	dma_data_fill(&data, (UINT64_C(1) << 32) / 1024, buffer);
 	CHECK_EQUAL(buffer[0], 0);
 }
 
-/* The random data is one stream: two buffers of half the size have the data of one whole buffer. */
+/*
+ * The random data must be one stream: two buffers of half the size have the data of one whole
+ * buffer. Another seed must give other data.
+ */
 static void random_data_is_one_stream(void)
 {
 	const struct dma_data whole = { .random = true, .seed = 9, .size = BYTES };

@@ -13,7 +13,10 @@
 #include <string.h>
 #include <time.h>
 
-/* util_now() reads the test's clock, which moves when a batch is given back or no data comes. */
+/*
+ * util_now() reads the test's clock @now_ms. It moves when a c2h batch is given back, when a wait
+ * brings no data, and when the run naps or reads the pattern checker.
+ */
 #define clock_gettime(_clock, _now)	made_up_time(_now)
 #define nanosleep(_time, _rest)		made_up_nap(_time)
 static int made_up_time(struct timespec *now);
@@ -29,8 +32,8 @@ static int made_up_nap(const struct timespec *time);
 static long long now_ms;
 static struct util util;
 /*
- * The card has @filled full batches. After @silent_waits waits without a new buffer it fills @late
- * more batches.
+ * The made-up card has @filled full batches of c2h. After @silent_waits calls of
+ * litepcie_dma_wait() without a new buffer it fills @late more batches.
  */
 static unsigned int filled, silent_waits, late;
 static unsigned int waits;
@@ -42,13 +45,14 @@ static struct {
 	uint64_t	acquired, released, sent;
 } way[2];
 static uint64_t buffers_filled;
-/* bytes of the last packet that was sent; time-out of the drain of h2c, in ms */
+/* bytes of the last packet that was sent */
 static size_t packet_bytes;
+/* time-out in ms of the last litepcie_stream_drain() */
 static int drain_ms;
 /* The c2h buffers @wrong have @wrong_dwords wrong dwords each. Buffer @cut has 4 bytes less. */
 static uint64_t wrong[2], cut;
 static unsigned int wrong_dwords[2];
-/* The addresses of these two stand for the streams. */
+/* The addresses of the variables @h2c and @c2h stand for the streams. */
 static char h2c, c2h;
 
 static unsigned int way_of(const struct litepcie_stream *stream)
@@ -145,7 +149,7 @@ int litepcie_pattern(struct litepcie *dev, struct litepcie_pattern *pattern)
 {
 	(void)dev;
 	pattern->beats = checker.beats;
-	now_ms++;	/* so that a run that polls without a nap ends, too */
+	now_ms++;	/* so a run that asked again and again without a nap would end, too */
 	return 0;
 }
 
@@ -256,7 +260,7 @@ static uint64_t compared(unsigned int first, unsigned int silence, unsigned int 
 
 static void a_silence_below_the_time_out_is_no_stall(void)
 {
-	/* The first batches take ten time-outs, in which the run does not wait for the card. */
+	/* Comparing the first batches takes ten time-outs, in which the run need not wait. */
 	CHECK_EQUAL(compared(10 * TIMEOUT_S * 1000 / CHECK_MS, 1, 5), 10 * TIMEOUT_S * 10 + 5);
 	CHECK(!util.failed);
 	CHECK_EQUAL(compared(1, TIMEOUT_S * 1000 / WAIT_MS, 5), 6);
@@ -287,7 +291,10 @@ static struct dma_run there_and_back(uint64_t buffers, size_t packet)
 	return run;
 }
 
-/* The target is no multiple of a batch. */
+/*
+ * With a target that is no multiple of a batch, each buffer up to the target must be filled,
+ * compared and given back to the card exactly once, as a whole.
+ */
 static void each_buffer_is_passed_on_once(void)
 {
 	const uint64_t buffers = 3 * DMA_BATCH + 5;
@@ -305,7 +312,10 @@ static void each_buffer_is_passed_on_once(void)
 	CHECK_EQUAL(drain_ms, TIMEOUT_S * 1000);
 }
 
-/* A packet is sent, and the buffer in which it comes back is released. */
+/*
+ * With packets, each h2c buffer must be given to the card once by litepcie_stream_send() with the
+ * packet's bytes, and each c2h buffer once by litepcie_stream_release().
+ */
 static void each_packet_is_sent_once(void)
 {
 	const uint64_t buffers = 2 * DMA_BATCH + 1;
@@ -350,8 +360,9 @@ static void all_wrong_data_is_counted_and_the_first_is_kept(void)
 }
 
 /*
- * Run one h2c buffer of 64 bytes, which has two beats. Returns how often the run has paused before
- * the pattern checker had counted both.
+ * Run one h2c buffer of 64 bytes, which has two beats. The pattern checker counts @beats_a_nap
+ * beats in each nap of the run, and Ctrl-C comes in nap number @interrupted_at (0: never). Returns
+ * the number of naps.
  */
 static unsigned int naps_until_counted(uint64_t beats_a_nap, unsigned int interrupted_at)
 {

@@ -18,7 +18,7 @@
 static struct util util;
 static struct litepcie_stats stats;
 static bool has_records;
-/* number of readings of the counters; each returns its own number in all counts */
+/* number of readings of the counters; in reading n each count is n times a constant */
 static unsigned int readings;
 static unsigned int told;
 static double told_from, told_to;
@@ -63,7 +63,10 @@ static struct dma_run begin(bool h2c, bool c2h, uint64_t target)
 	return run;
 }
 
-/* The card has finished so many buffers. Returns how often that step has read the counters. */
+/*
+ * Call dma_window_step() when the card has finished @h2c and @c2h buffers. Returns how often the
+ * call has read the counters.
+ */
 static unsigned int step(struct dma_run *run, uint64_t h2c, uint64_t c2h)
 {
 	unsigned int before = readings;
@@ -76,7 +79,10 @@ static unsigned int step(struct dma_run *run, uint64_t h2c, uint64_t c2h)
 
 /* Tests of the window -------------------------------------------------------------------------- */
 
-/* The slower direction opens the window, and the one that is ahead closes it. */
+/*
+ * The window must open when the slower direction has finished a ring of buffers, and close when the
+ * faster one is half a ring before its target.
+ */
 static void a_long_run_is_measured_in_its_steady_state(void)
 {
 	struct dma_run run = begin(true, true, LONG);
@@ -96,7 +102,7 @@ static void a_long_run_is_measured_in_its_steady_state(void)
 	CHECK_EQUAL(dma_window_h2c_bytes(&run.window), 3000);
 }
 
-/* A direction that does not run neither opens nor closes the window. */
+/* If only one direction runs, the buffers of the other must neither open nor close the window. */
 static void a_direction_alone_has_its_window(void)
 {
 	for (int c2h = 0; c2h < 2; c2h++) {
@@ -133,7 +139,10 @@ static void a_short_run_is_measured_as_a_whole(void)
 	CHECK(run.window.from.time == 1000 && run.window.to.time == 2000);
 }
 
-/* Of the bytes that the card has written, those of records and status lines are no c2h data. */
+/*
+ * On a card with records, the bytes of records and status lines must be subtracted from those that
+ * the card has written. On a card without, all bytes are c2h data.
+ */
 static void records_and_lines_are_no_data(void)
 {
 	const uint64_t lines = 1000 / LITEPCIE_STATUS_LINE_CYCLES + 1;
@@ -149,7 +158,9 @@ static void records_and_lines_are_no_data(void)
 		has_records = true;
 		CHECK_EQUAL(dma_window_c2h_bytes(&run, &run.window),
 			    data * 8192 / (8192 + LITEPCIE_RECORD_SIZE));
-		/* in a whole run each buffer has been counted */
+		/*
+		 * If the window is the whole run, the number of c2h buffers done gives the bytes.
+		 */
 		run.window.open = false;
 		run.stats.c2h_done = 7;
 		CHECK_EQUAL(dma_window_c2h_bytes(&run, &run.window), 7 * 8192);
@@ -178,7 +189,7 @@ static struct dma_run watched(struct dma_watch *watch)
 	return run;
 }
 
-/* Each interval begins where the one before has ended, also if a report comes late. */
+/* Each interval must begin where the one before has ended, also if a report comes late. */
 static void each_interval_is_told_once(void)
 {
 	struct dma_watch watch;
@@ -195,7 +206,10 @@ static void each_interval_is_told_once(void)
 	CHECK_EQUAL(readings, 4);
 }
 
-/* The rest of a run is an interval, unless it is shorter than a tenth of one. */
+/*
+ * The rest of a run must be reported as an interval, unless it is shorter than a tenth of every_s.
+ * Without a struct dma_watch nothing is reported.
+ */
 static void the_last_interval_may_be_short(void)
 {
 	struct dma_watch watch;

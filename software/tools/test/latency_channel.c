@@ -12,7 +12,7 @@
 #include "../litepcie_util/streams.c"
 #include "parts/words_card.h"
 
-/* Places of the blocks of the two channels in BAR0, and the causes of their c2h. */
+/* offsets in BAR0 of the two channels' DMA blocks, and the interrupt causes of their c2h */
 static const uint32_t places[] = { 0x2000, 0x4000 };
 static const uint32_t causes[] = { 4, 9 };
 

@@ -5,8 +5,9 @@
  */
 
 /*
- * Test the time of a transfer in latency_transfer.c: it lies between the doorbell and the last
- * write of the card, and the card must have counted the bytes of the transfer and no others.
+ * Test transfer_take_time() of latency_transfer.c: the time of a transfer is that from the first
+ * beat of the doorbell to the last beat that the card has written. If the card has counted other
+ * bytes than those of the transfer, the result must be -EIO.
  */
 #define litepcie_counters	made_up_counters
 #include "../litepcie_util/latency/latency_transfer.c"
@@ -43,7 +44,10 @@ int streams_stop(struct streams *streams)
 	return 0;
 }
 
-/* Returns the time in ns of a transfer of 64 bytes, or -EIO. */
+/*
+ * Returns the time in ns of a transfer of 64 bytes, or -EIO, if the card has counted @written bytes
+ * of writes and @read bytes of completions, and up to @more additional bytes may be written.
+ */
 static double time_of(uint64_t written, uint64_t read, size_t more)
 {
 	struct shot shot = { .hardware_ns = 1e9 };
@@ -64,7 +68,7 @@ int main(void)
 	CHECK(time_of(64, 64, 0) == 200 * STEP_NS);
 	CHECK(time_of(63, 64, 0) == -EIO && time_of(65, 64, 0) == -EIO);
 	CHECK(time_of(64, 63, 0) == -EIO && time_of(64, 65, 0) == -EIO);
-	/* the card's record and status lines come in addition */
+	/* Up to 48 bytes of records and status lines may be written in addition to the data. */
 	CHECK(time_of(64 + 48, 64, 48) == 200 * STEP_NS && time_of(64, 64, 48) == 200 * STEP_NS);
 	CHECK(time_of(64 + 49, 64, 48) == -EIO && time_of(63, 64, 48) == -EIO);
 	CHECK(time_of(64, 64 + 48, 48) == -EIO);

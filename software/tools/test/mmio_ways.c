@@ -45,7 +45,10 @@ static int reach(unsigned int bar, uint64_t offset, size_t size)
 	CHECK_EQUAL(bar, BAR);
 	CHECK(offset >= OFFSET && offset + size <= OFFSET + MMIO_REGION && offset % size == 0);
 	card.begun++;
-	/* The other threads are slower than the first, so a thread that nobody waits for is seen. */
+	/*
+	 * The other threads are slower than the calling one. So if take() does not wait for a
+	 * thread, mmio_since() finds an access that has not ended.
+	 */
 	if (!pthread_equal(pthread_self(), card.main))
 		usleep(200);
 	card.ended++;
@@ -105,7 +108,7 @@ int mmio_clock(const struct mmio_bench *unused, uint32_t *ticks)
 	return 0;
 }
 
-/* Each access takes 10 ns. All that has begun has ended, also in other threads. */
+/* Each access takes 10 ns. All accesses that have begun must have ended, also in other threads. */
 int mmio_since(const struct mmio_bench *unused, uint32_t begin, double *ns)
 {
 	(void)unused, (void)begin;
@@ -206,7 +209,10 @@ static void what_cannot_be_done_has_a_reason(void)
 	has_value("read_access/64", false, 64, 10);
 }
 
-/* After an error the memory is restored, and the row that has failed is no result. */
+/*
+ * An error of accesses of 8 bytes must end the measurement, and Ctrl-C must end another one. The
+ * memory must be restored, and the row that has failed must not be among the rows.
+ */
 static void an_error_ends_the_measurement(void)
 {
 	card.refused = 8;

@@ -5,16 +5,16 @@
  */
 
 /*
- * Test options.c, the help that help.c makes of a table of options, and the functions of util.c that
- * parse numbers: which command lines are accepted, and the error messages for the others.
- * Of util.c the parameters of blocks and the reasons of rows without a value are tested, too.
+ * Test options.c, the help that help.c makes of a table of options, and the functions of util.c
+ * that parse numbers: which command lines are accepted, and the error messages for the others. Of
+ * util.c the parameters of blocks and the reasons of rows without a value are tested, too.
  */
 #include <getopt.h>
 
 #include "liblitepcie.h"
 #include "litepcie_capability.h"
 
-/* util_parameter() asks a made-up card. */
+/* util_parameter() of util.c reads the capability table of a made-up card. */
 #define litepcie_block_find	made_up_block
 static int made_up_block(struct litepcie *dev, unsigned int type, unsigned int number,
 			 struct litepcie_block *block);
@@ -22,7 +22,7 @@ static int made_up_block(struct litepcie *dev, unsigned int type, unsigned int n
 #include "../litepcie_util/options.c"
 #include "../litepcie_util/util.c"
 #include "../litepcie_util/emit.c"
-/* This test has functions of its own that are called for --help and for a wrong command line. */
+/* options.c calls this test's own util_usage() and util_help(), and not those of help.c. */
 #define util_usage	real_usage
 #define util_help	real_help
 #include "../litepcie_util/help.c"
@@ -128,8 +128,8 @@ static void good_lines_are_taken(void)
 }
 
 /*
- * The options of the program end at the first word, which is the command. Options after it are
- * those of the command.
+ * The options of the program must end at the first word, which is the command's name. Options after
+ * it are those of the command.
  */
 static void the_first_word_ends_the_options_of_the_program(void)
 {
@@ -216,8 +216,8 @@ static void sizes_have_suffixes_and_an_end(void)
 }
 
 /*
- * --help prints the usage, the options with their texts in one column, and the examples. A text
- * with newlines keeps its lines, and a text without newlines is wrapped to 80 columns.
+ * --help must print the usage, the options with their texts in one column, and the examples. A text
+ * with newlines must keep its lines, and a text without newlines is wrapped to 80 columns.
  */
 static void help_has_its_columns(void)
 {
@@ -289,7 +289,7 @@ static void a_block_of_another_version_is_refused(void)
 		     "program knows version 1 with 3 or more"));
 }
 
-/* Returns what util_emit_reason() prints for a row whose reason stands at column 60. */
+/* Returns what util_emit_reason() prints for @reason, with "no: " before it from column 60 on. */
 static char *printed(const char *reason, bool as_json)
 {
 	static char text[256];
@@ -307,7 +307,10 @@ static char *printed(const char *reason, bool as_json)
 	return text;
 }
 
-/* In text a row with a value gets nothing, in JSON it gets null. */
+/*
+ * A row with a value has a NULL or empty reason: nothing is printed as text, and null in JSON. For
+ * any other row the reason is printed.
+ */
 static void a_row_without_a_value_has_a_reason(void)
 {
 	CHECK(strcmp(printed(NULL, false), "") == 0 && strcmp(printed("", false), "") == 0);

@@ -95,7 +95,10 @@ static unsigned int write_file(struct output *output, unsigned int count)
 	return done;
 }
 
-/* If a write is interrupted, short or refused with O_DIRECT, the missing bytes are written. */
+/*
+ * One write to a file is interrupted, short, or refused with O_DIRECT. All MBUFs (parts of the
+ * ring) must be in the file nevertheless.
+ */
 static void a_write_goes_on(void)
 {
 	const struct {
@@ -119,7 +122,10 @@ static void a_write_goes_on(void)
 		output_free(&output);
 		unlink(path);
 		if (!direct && *faults[i].note)
-			continue;	/* A filesystem without O_DIRECT has no such fault. */
+			/*
+			 * A fault with a note needs O_DIRECT, which this filesystem does not have.
+			 */
+			continue;
 		plan(3, faults[i].error, faults[i].most);
 		CHECK_EQUAL(write_file(&output, 4), 4);
 		CHECK(output_close(&output));
@@ -134,8 +140,8 @@ static void a_write_goes_on(void)
 }
 
 /*
- * A file ends before the MBUF whose write has failed. Later MBUFs are refused, even if the disk has
- * room again: the file would lack the MBUF that failed.
+ * The disk is full at one MBUF. The file must end before that MBUF. Later MBUFs must be refused,
+ * even if the disk has room again, since the file would lack the MBUF between.
  */
 static void a_full_disk_ends_a_file(void)
 {
@@ -153,7 +159,7 @@ static void a_full_disk_ends_a_file(void)
 	CHECK_EQUAL(sweep(), 1);
 }
 
-/* The part of an MBUF that was written before the disk was full is cut off. */
+/* If a part of an MBUF was written when a write fails, that part must be cut off. */
 static void a_part_of_an_mbuf_is_cut_off(void)
 {
 	struct output output;
@@ -169,7 +175,7 @@ static void a_part_of_an_mbuf_is_cut_off(void)
 	CHECK_EQUAL(sweep(), 1);
 }
 
-/* No file is larger than its limit, and each MBUF is in exactly one file. */
+/* No file may be larger than its limit, and each MBUF must be in exactly one file. */
 static void a_limit_is_not_exceeded(void)
 {
 	const struct {
@@ -217,7 +223,7 @@ static unsigned int begin_file(struct output *output, unsigned int count)
 	return taken;
 }
 
-/* Returns true if the folder's filesystem has O_DIRECT, without which io_uring is not used. */
+/* Returns true if the test's folder has O_DIRECT, without which io_uring is not used. */
 static bool has_direct(void)
 {
 	struct output output;
@@ -231,7 +237,7 @@ static bool has_direct(void)
 	return direct;
 }
 
-/* MBUFs are counted when they are in the file, and not when output_write() accepts them. */
+/* MBUFs must be counted when they are in the file, and not when output_write() accepts them. */
 static void writes_go_on(void)
 {
 	struct output output;
@@ -264,8 +270,8 @@ static uint64_t oldest_running(void)
 }
 
 /*
- * No more writes are under way at a time than io_uring has entries. No MBUF is counted before its
- * write has ended, although the test ends the oldest write last.
+ * No more writes may be under way at a time than io_uring has entries. No MBUF may be counted
+ * before its write and all older ones have ended, although the stand-in ends the oldest write last.
  */
 static void many_writes_are_awaited(void)
 {
@@ -290,8 +296,8 @@ static void many_writes_are_awaited(void)
 }
 
 /*
- * If one write by io_uring fails or is short, the missing bytes are written again. From then on the
- * file is written without io_uring.
+ * One write by io_uring fails or is short. The missing bytes must be written again, and from then
+ * on the file must be written without io_uring.
  */
 static void a_write_that_fails_is_made_again(void)
 {
@@ -319,8 +325,8 @@ static void a_write_that_fails_is_made_again(void)
 }
 
 /*
- * If io_uring itself fails while the kernel has writes, no MBUF is counted any more: the kernel may
- * still read it.
+ * If io_uring itself fails while the kernel has writes, no MBUF may be counted any more: the kernel
+ * may still read the MBUFs that it was given.
  */
 static void an_io_uring_that_fails_gives_nothing_back(void)
 {
@@ -338,7 +344,7 @@ static void an_io_uring_that_fails_gives_nothing_back(void)
 	CHECK_EQUAL(sweep(), 1);
 }
 
-/* If io_uring fails and the kernel has no write, the MBUFs are written without it. */
+/* If io_uring fails before the kernel has a write, all MBUFs must be written without io_uring. */
 static void an_io_uring_that_takes_nothing_is_left(void)
 {
 	struct output output;
@@ -358,8 +364,8 @@ static void an_io_uring_that_takes_nothing_is_left(void)
 }
 
 /*
- * If the disk is full, the file ends before the first MBUF that is not whole, although later MBUFs
- * may have been written.
+ * If the disk is full, the file must end before the first MBUF that could not be written, although
+ * io_uring may have written later MBUFs.
  */
 static void a_full_disk_ends_writes_that_go_on(void)
 {
@@ -385,8 +391,8 @@ static void a_full_disk_ends_writes_that_go_on(void)
 }
 
 /*
- * A file whose header cannot be written is not valid, so it is deleted and is not in the list of
- * files.
+ * A file whose header cannot be written is not valid. It must be deleted, and must not be in the
+ * list of files.
  */
 static void a_file_without_a_header_is_not_left(void)
 {
@@ -412,8 +418,8 @@ static void a_file_without_a_header_is_not_left(void)
 }
 
 /*
- * If nothing is recorded, the file is deleted, and a folder that was made for the file, too. A
- * folder that existed before stays.
+ * If nothing is recorded, output_discard() must delete the file, and a folder that was made for the
+ * file, too. A folder that existed before must stay.
  */
 static void nothing_is_left_of_nothing(void)
 {
@@ -462,7 +468,10 @@ static void is_file(struct recording *recording, unsigned int in_file)
 	CHECK_EQUAL(sweep(), 1);
 }
 
-/* An MBUF is in the file before it is given back to the card, which then writes over it. */
+/*
+ * The recorder must give an MBUF back to the card only when it is in the file: the stand-in for the
+ * card then writes over the MBUF.
+ */
 static void an_mbuf_is_written_before_it_is_released(void)
 {
 	struct recording recording;
@@ -474,7 +483,7 @@ static void an_mbuf_is_written_before_it_is_released(void)
 	is_file(&recording, 5);
 }
 
-/* If the disk becomes full while writes go on, MBUFs that were not written are not given back. */
+/* If the disk becomes full while writes go on, MBUFs that are in no file must not be given back. */
 static void what_is_not_written_is_not_released(void)
 {
 	struct recording recording;
@@ -489,7 +498,7 @@ static void what_is_not_written_is_not_released(void)
 	is_file(&recording, (unsigned int)whole);
 }
 
-/* After a failed write no more MBUF is written, and the generator and the capture are stopped. */
+/* After a failed write no MBUF may be written, and generator and capture must be stopped. */
 static void a_failed_write_ends_a_recording(void)
 {
 	struct recording recording;
@@ -503,8 +512,8 @@ static void a_failed_write_ends_a_recording(void)
 }
 
 /*
- * If the stop of the capture fails, or the card's accounts cannot be read, the file still has all
- * MBUFs.
+ * The stop of the capture fails, and the card's accounts cannot be read. Both must be noted, and
+ * the file must have all MBUFs nevertheless.
  */
 static void a_card_that_fails_at_the_end_loses_no_data(void)
 {

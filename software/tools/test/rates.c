@@ -25,8 +25,9 @@ static struct util util = {
 };
 static struct rates rates;
 
-/* the rates in GB/s of the next runs, and the run that fails (from 1; 0: none) */
+/* rates in GB/s of the runs */
 static double speeds[8];
+/* number of the run that fails, from 1; 0: none */
 static unsigned int fails;
 /* the runs that were made */
 static struct dma_run runs[8];
@@ -115,7 +116,7 @@ static struct rate measured(const struct rates_plan *plan, enum rates_way way, d
 	return rate;
 }
 
-/* A run that is slow is repeated, and the best of three counts. */
+/* A run that reaches no limit must be repeated, and the best of three runs counts. */
 static void the_best_of_a_few_runs_counts(void)
 {
 	const struct rates_plan plan = { .bytes = RATES_LEAST_BYTES };
@@ -128,7 +129,7 @@ static void the_best_of_a_few_runs_counts(void)
 		CHECK_EQUAL(made, 3);
 		CHECK(strcmp(rate.id, "c2h") == 0);
 	}
-	/* a run that has reached its limit need not be repeated */
+	/* The second run reaches its limit, so no third run may be made. */
 	rate = measured(&plan, RATES_C2H, 3, 9, 4);
 	CHECK(rate.valid && rate.gb_per_s == 9 && made == 2);
 }
@@ -153,7 +154,10 @@ static void a_run_of_a_given_duration_is_made_once(void)
 	CHECK(runs[0].duration_s == 5 && runs[0].h2c.target == DMA_NO_END);
 }
 
-/* Both ways at once go through the loopback with random data, a way alone has the pattern. */
+/*
+ * A duplex run must go through the loopback with random data. A run of one direction must use the
+ * card's pattern.
+ */
 static void each_way_has_its_run(void)
 {
 	const struct rates_plan plan = { .bytes = RATES_LEAST_BYTES };

@@ -5,9 +5,9 @@
  */
 
 /*
- * Test how lanebox-capture records several queues (record.c): each queue has a thread and a file of
- * its own. The test has stand-ins for the library's functions, and each queue has a ring of its
- * own. The argument is an empty folder.
+ * Test how lanebox-capture records several queues (record.c): each queue has a file of its own, and
+ * each but the first a thread of its own. The test has stand-ins for the library's functions, with
+ * a ring for each queue. The argument is an empty folder.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -50,8 +50,8 @@ static int make_thread(pthread_t *thread, void *(*work)(void *of), void *of)
 #define MBUFS	8u		/* number of MBUFs in the ring of a queue */
 
 /*
- * Stand-in for a queue of the card. All bytes of its MBUF n are byte_of(n), and the MBUF comes when
- * the ring has room for it.
+ * Stand-in for a queue of the card. All bytes of MBUF n (a part of the ring) are byte_of(queue, n).
+ * Each MBUF, up to @full of them, comes when the ring has room for it.
  */
 struct litepcie_capture {
 	unsigned int	number, full, given, released;
@@ -271,7 +271,7 @@ static void clean(void)
 	}
 }
 
-/* The file of each queue has all MBUFs of the queue. */
+/* The file of each queue must have all MBUFs (parts of the ring) of the queue. */
 static void each_queue_has_its_file(const char *folder)
 {
 	make(folder, 20);
@@ -297,7 +297,10 @@ static void *read_a_little(void *path)
 	return NULL;
 }
 
-/* If the disk of one queue fails, the failure names the queue, and the other files are whole. */
+/*
+ * The file of queue 2 is a pipe that is closed early. The failure must name queue 2, and the files
+ * of the other queues must be whole.
+ */
 static void a_queue_that_fails_costs_the_others_nothing(const char *folder)
 {
 	pthread_t reader;
@@ -342,7 +345,10 @@ static void *read_with_a_pause(void *path)
  */
 static void wait_for(unsigned int queue, void *(*reader)(void *path), pthread_t *thread)
 {
-	/* With one queue already counted, Ctrl-C comes while @queue still has MBUFs to give. */
+	/*
+	 * The test's count of queues that have given all begins with 1. So Ctrl-C comes while the
+	 * last queue, which is @queue, still has MBUFs to give.
+	 */
 	done = 1;
 	recordings[0].generates = true;
 	awaited = &captures[queue];
@@ -351,8 +357,8 @@ static void wait_for(unsigned int queue, void *(*reader)(void *path), pthread_t 
 }
 
 /*
- * The generator's last frame waits for a queue whose disk stalls for a while. The recorder waits
- * until the frame is delivered.
+ * The generator's last frame waits for room in the ring of a queue whose disk stalls for a while.
+ * The recorder must wait until the frame is delivered, and only then stop the capture.
  */
 static void the_last_frame_waits_for_a_slow_disk(const char *folder)
 {
@@ -372,8 +378,8 @@ static void the_last_frame_waits_for_a_slow_disk(const char *folder)
 }
 
 /*
- * The generator's last frame waits for a queue whose disk has failed. The recorder ends without
- * that frame.
+ * The generator's last frame waits for room in the ring of a queue whose disk has failed. The
+ * recorder must end without that frame.
  */
 static void a_last_frame_for_a_failed_disk_is_given_up(const char *folder)
 {
@@ -390,8 +396,8 @@ static void a_last_frame_for_a_failed_disk_is_given_up(const char *folder)
 }
 
 /*
- * If the machine does not have a queue's processor, a failure names the processor, and the queue is
- * recorded nevertheless.
+ * The machine does not have the processor on which the thread of queue 1 is to run. A failure must
+ * name the processor, and the queue must be recorded nevertheless.
  */
 static void a_processor_that_is_none_is_told(const char *folder)
 {
@@ -405,7 +411,7 @@ static void a_processor_that_is_none_is_told(const char *folder)
 	clean();
 }
 
-/* Without a queue's thread no capture is started, and no file is left. */
+/* If the thread of a queue cannot be made, no capture may be started, and no file may be left. */
 static void a_thread_that_cannot_be_made_starts_nothing(const char *folder)
 {
 	make(folder, 5);

@@ -19,7 +19,8 @@
 
 static const char *path;
 static uint32_t file[(BEGIN + PACKETS * PACKET) / 4];
-static uint8_t taken[sizeof(file) + 1];	/* room for more, so that the end is met */
+/* one byte larger than the file, so source_take() is asked for more than the file has */
+static uint8_t taken[sizeof(file) + 1];
 
 /* Write the words of a block at byte @at of the file: its type, its length twice, and @words. */
 static void put_block(uint32_t at, uint32_t type, uint32_t length, const uint32_t *words,
@@ -77,7 +78,10 @@ static size_t take_all(struct source *source, size_t part)
 	return sum;
 }
 
-/* Each byte is that of the file, except that the times, which were in us, are in ns. */
+/*
+ * Take a file that no program has changed. Each byte must be that of the file, except that the
+ * times, which were in us, must be in ns.
+ */
 static void a_file_is_taken_whole(size_t part)
 {
 	struct source source;
@@ -93,7 +97,10 @@ static void a_file_is_taken_whole(size_t part)
 	source_close(&source);
 }
 
-/* Change the word at byte @at of packet 1 to @value, and take the file. */
+/*
+ * Change the word at byte @at of the block of packet 1 to @value, and take the file. The blocks
+ * before must be taken, and then the message must have @words.
+ */
 static void a_change_ends_it(unsigned int at, uint32_t value, const char *words)
 {
 	struct source source;
@@ -107,7 +114,10 @@ static void a_change_ends_it(unsigned int at, uint32_t value, const char *words)
 	source_close(&source);
 }
 
-/* A cut by @bytes leaves @whole bytes in whole blocks. */
+/*
+ * Cut the last @bytes off the file, which leaves @whole bytes in whole blocks, and take the file.
+ * These must be taken, and then a message must say that the file ends inside a block.
+ */
 static void a_cut_ends_it(size_t bytes, size_t whole)
 {
 	struct source source;
@@ -119,7 +129,10 @@ static void a_cut_ends_it(size_t bytes, size_t whole)
 	source_close(&source);
 }
 
-/* The changed file breaks no rule, but has fewer blocks: the player would wait for the others. */
+/*
+ * The changed file breaks no rule of pcapng, but has fewer blocks than source_open() has counted.
+ * source_take() must fail at its end, since the player would wait for the missing blocks.
+ */
 static void blocks_that_are_missing_end_it(void)
 {
 	struct source source;

@@ -16,7 +16,11 @@
 
 
 
-/* Returns a packet's time in ns. A time that does not fit into 64 bits becomes UINT64_MAX. */
+/*
+ * Returns a packet's time in ns. @units is the time as the file has it, in units that @resolution,
+ * the option if_tsresol of the packet's interface, gives. A time that does not fit into 64 bits
+ * becomes UINT64_MAX.
+ */
 static uint64_t nanoseconds(uint8_t resolution, uint64_t units)
 {
 	unsigned __int128 ns = units;
@@ -36,8 +40,8 @@ static uint64_t nanoseconds(uint8_t resolution, uint64_t units)
 /* Checks of the options of a block ------------------------------------------------------------ */
 
 /*
- * Call @take for each option between @from and @to, which are offsets in the block. Returns false
- * if an option reaches beyond @to.
+ * Call @take for each option between @from and @to, which are offsets in the block, up to an end of
+ * options (code 0). Returns false if an option reaches beyond @to.
  */
 static bool each_option(struct walk *walk, const struct block *block, uint32_t from, uint32_t to,
 			void (*take)(struct walk *walk, uint16_t code, const uint8_t *value,
@@ -67,7 +71,10 @@ static void ignore(struct walk *walk, uint16_t code, const uint8_t *value, uint1
 	(void)bytes;
 }
 
-/* Take an option of a section: a comment DEAL_COMMENT says that the recording has more folders. */
+/*
+ * Take an option of a section header. A comment that begins with DEAL_COMMENT says that the
+ * recording is spread over several folders.
+ */
 static void take_comment(struct walk *walk, uint16_t code, const uint8_t *value, uint16_t bytes)
 {
 	if (code == DEAL_COMMENT_CODE && bytes >= strlen(DEAL_COMMENT) &&
@@ -228,11 +235,14 @@ static bool check_block(struct walk *walk, const struct block *block)
 	case LITEPCIE_PCAPNG_SEAL:
 		return check_seal(walk, block);
 	default:
-		return true;	/* readers must skip blocks of a type that they do not know */
+		return true;	/* Programs that read pcapng must skip blocks of unknown types. */
 	}
 }
 
-/* Find the byte order of a section by its magic number. Returns false if the number is wrong. */
+/*
+ * Find the byte order of a section by its magic number. Returns false if the file ends before the
+ * number, or if the number is wrong.
+ */
 static bool find_order(struct walk *walk, uint64_t offset)
 {
 	uint32_t magic;
@@ -249,8 +259,8 @@ static bool find_order(struct walk *walk, uint64_t offset)
 }
 
 /*
- * Fill in @block for the block at @offset, and check its length, which stands at its beginning and
- * at its end.
+ * Fill in @block for the block at @offset. Returns false if its length, which stands at its
+ * beginning and at its end, breaks a rule, or if the first block of the file is no section header.
  */
 static bool find_block(struct walk *walk, uint64_t offset, struct block *block)
 {
@@ -287,7 +297,7 @@ static bool find_block(struct walk *walk, uint64_t offset, struct block *block)
 	return true;
 }
 
-/* Check the end of the file: a recording ends with a seal, or has a header only. */
+/* Check the end of a recording: its file ends with a seal, or has a header only. */
 static bool check_end(struct walk *walk)
 {
 	if (!walk->check->ours || walk->size == walk->end)

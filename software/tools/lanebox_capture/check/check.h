@@ -25,7 +25,7 @@ struct check {
 	/* times of the first and the last packet with a time, in ns */
 	uint64_t	first_ns, last_ns;
 	bool		unordered;	/* true: the times of the packets are not in order */
-	uint64_t	interfaces;	/* number of interfaces in all sections of the file */
+	uint64_t	interfaces;	/* number of pcapng interfaces in all sections */
 	/*
 	 * true: the file has seals or fillers, so it is a recording of lanebox-capture. The members
 	 * up to @stopped are about such a recording.
@@ -39,7 +39,7 @@ struct check {
 	 * which the ring was full, and those for which the card's staging memory was full
 	 */
 	uint32_t	lost_ring, lost_staging;
-	bool		stopped;	/* true: the last seal ends a recording */
+	bool		stopped;	/* true: the file's last seal says "stopped" */
 	/*
 	 * true: a rule is broken. @rule says which rule is broken first, and @offset is the offset
 	 * in the file of the block that breaks it.
@@ -52,8 +52,9 @@ struct check {
 /*
  * Check the pcapng file whose @size bytes are at @data. No byte outside of them is read, even if
  * the file is damaged. Returns true if no rule is broken. Otherwise the check ends at the first
- * block that breaks a rule, and the counts are those of the blocks before it. An empty file breaks
- * a rule. If there is no memory for the check, that is reported as a broken rule, too.
+ * block that breaks a rule. The counts then cover all blocks before that block, and some of them
+ * may include it. An empty file breaks a rule. If there is no memory for the check, that is
+ * reported as a broken rule, too.
  */
 bool check_bytes(struct check *check, const uint8_t *data, size_t size);
 

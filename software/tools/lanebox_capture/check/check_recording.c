@@ -13,7 +13,7 @@
 #define FILLER_MOST	4096u
 #define SEAL(_block, _field)	((_block)->data + LITEPCIE_CAPTURE_SEAL_AT_##_field)
 #define UNIT		8u	/* the length of each block is a multiple of 8 bytes */
-/* A seal's counts may include this many frames that came after the time in the seal. */
+/* A seal's counts of lost frames may include up to this many that came after the seal's time. */
 #define FRAMES_SLACK	1024u
 
 bool check_filler(struct walk *walk, const struct block *block)
@@ -24,7 +24,7 @@ bool check_filler(struct walk *walk, const struct block *block)
 	for (uint32_t i = 8; i < block->length - 4; i++)
 		if (block->data[i])
 			return broken(walk, block->offset, "byte %u of a filler is not zero", i);
-	/* A filler in the header does not count: the header ends with a filler, too. */
+	/* A filler in the file's header closes no MBUF: the header itself ends with a filler. */
 	walk->closing = block->offset >= HEADER_BYTES;
 	return true;
 }
@@ -35,7 +35,10 @@ static bool is_mbuf(uint64_t bytes)
 	       !(bytes & (bytes - 1));
 }
 
-/* The first seal's offset gives the size of an MBUF (part of the ring), which all MBUFs have. */
+/*
+ * Check where a seal ends. The end of the file's first seal gives the size of an MBUF (part of the
+ * ring), which all MBUFs have.
+ */
 static bool check_place(struct walk *walk, const struct block *block)
 {
 	uint64_t bytes = block->offset + block->length - walk->end;
@@ -62,7 +65,7 @@ static bool check_counts(struct walk *walk, const struct block *block)
 	bool follows = check->mbufs && number == walk->seal_number + 1;
 	/*
 	 * The seal's counts are sums over the recording. They can be checked only if the previous
-	 * MBUF is in this file, or if this is the recording's first MBUF.
+	 * MBUF is in this file, too, or if the seal is that of MBUF 0, the recording's first.
 	 */
 	bool known = follows || !number;
 
@@ -82,7 +85,7 @@ static bool check_counts(struct walk *walk, const struct block *block)
 			      (unsigned long long)number, (unsigned long long)walk->bytes);
 	if (!check->mbufs)
 		check->first_mbuf = number;
-	/* The card loses one frame at most in a cycle, a tick of its time. */
+	/* The card loses at most one frame in a clock cycle, which is one tick of its time. */
 	walk->most_lost = (time - walk->seal_time) / LITEPCIE_TICK_NS + FRAMES_SLACK;
 	walk->seal_number = number;
 	walk->seal_time = time;
@@ -132,7 +135,9 @@ static bool check_losses(struct walk *walk, const struct block *block)
 
 bool check_seal(struct walk *walk, const struct block *block)
 {
-	/* A long seal also covers 8 bytes, which are too few for a filler. */
+	/*
+	 * A long seal also takes up 8 bytes at the end of an MBUF, which are too few for a filler.
+	 */
 	if (block->length != LITEPCIE_CAPTURE_SEAL_BYTES &&
 	    block->length != LITEPCIE_CAPTURE_SEAL_LONG)
 		return broken(walk, block->offset, "a seal has %u or %u bytes, not %u",

@@ -5,8 +5,8 @@
  */
 
 /*
- * Note the rule that a file breaks. The check ends at the first broken rule, so a later call would
- * replace the note. It has the offset of the block, and a sentence that is cut to its room.
+ * Note the rule that a file breaks: the offset of the block, and a sentence that is cut to the size
+ * of check->rule. A later call would replace the note, so the check ends at the first broken rule.
  */
 #include "check_walk.h"
 

@@ -34,14 +34,21 @@ struct walk {
 	uint8_t		*resolutions;	/* if_tsresol of each interface of the section */
 	uint32_t	interfaces;	/* number of interfaces of the section so far */
 	/* The members from here on are used only for a recording of lanebox-capture. */
-	/* true: the recording is spread over several folders, so this file lacks MBUFs of it */
+	/*
+	 * true: the section's comment says that the recording is spread over several folders, so
+	 * this file lacks MBUFs of it
+	 */
 	bool		dealt;
 	/* true: the MBUF has had a filler, so only fillers and the seal may follow in it */
 	bool		closing;
-	uint64_t	records, bytes;	/* frames, and their bytes, since the last seal */
+	/* number of frames since the last seal, and number of their bytes */
+	uint64_t	records, bytes;
 	/* the counts, time and number in the last seal; all are 0 before the first seal */
 	uint64_t	seal_records, seal_bytes, seal_time, seal_number;
-	/* offset in the file of the end of the last seal; before the first seal, of the header */
+	/*
+	 * offset in the file at which the last seal ends; before the first seal the offset at which
+	 * the file's header ends
+	 */
 	uint64_t	end;
 	/* the most frames that the card can have lost between the last two seals */
 	uint64_t	most_lost;

@@ -27,7 +27,7 @@ struct checked {
 	int			count;
 };
 
-/* What the command has found in files --------------------------------------------------------- */
+/* Printing the results of files --------------------------------------------------------------- */
 
 static void emit_mbufs(const struct emit *out, const struct check *found)
 {

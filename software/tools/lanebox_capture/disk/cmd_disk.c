@@ -6,9 +6,10 @@
 
 /*
  * The command disk: try whether a disk is fast enough for a recording. No card is needed. MBUFs
- * (equal parts of a ring in memory) become full at the rate of --rate, as if a card wrote to them.
- * They are written to a file by the code that the command record uses, too (output.c). The file's
- * name is removed as soon as the file is open, so no file is left, however the command ends.
+ * (equal parts of a ring in memory) become full at the rate of --rate, as if a card wrote to them,
+ * or without --rate as fast as the disk takes them. They are written to a file by the code that the
+ * command record uses, too (output.c). The file's name is removed as soon as the file is open, so
+ * no file is left, however the command ends.
  */
 #include <errno.h>
 #include <math.h>
@@ -44,12 +45,16 @@ struct trial {
 	char		*path;
 	bool		ran;
 	double		took;		/* seconds until the last byte was written */
-	/* rate of the slowest slice in bytes per second; 0: the trial was shorter than a slice */
+	/*
+	 * rate of the slowest slice in bytes per second; 0: the trial was too short for a slice
+	 * that counts
+	 */
 	double		slowest;
 	/* bytes whose write was begun, and bytes whose write has ended */
 	uint64_t	given, done;
-	uint64_t	most_waiting;	/* largest number of bytes in the ring at a time */
-	uint64_t	lost;		/* bytes for which the ring had no room */
+	/* with --rate: largest number of bytes in the ring at a time */
+	uint64_t	most_waiting;
+	uint64_t	lost;		/* with --rate: bytes for which the ring had no room */
 };
 
 /* The trial of a disk ------------------------------------------------------------------------- */
@@ -164,9 +169,9 @@ static void end_slice(struct trial *trial, struct slice *slice, double now, doub
 }
 
 /*
- * Returns the number of bytes that have come into the ring after @elapsed seconds. Bytes for which
- * the ring has no room are counted in trial->lost. Without --rate there are always enough bytes for
- * one batch of writes.
+ * Returns the number of bytes that have come into the ring in the first @elapsed seconds. Bytes for
+ * which the ring has no room are not among them, and are counted in trial->lost. Without --rate
+ * there are always enough bytes for one batch of writes.
  */
 static uint64_t come_by(struct trial *trial, double elapsed)
 {
@@ -222,7 +227,7 @@ static void release(struct trial *trial)
 
 /* The results of the trial -------------------------------------------------------------------- */
 
-/* Print the values that exist only with --rate. */
+/* Print the values that exist only with --rate. Without --rate they are null in JSON. */
 static void emit_asked(const struct emit *out, const struct trial *trial)
 {
 	emit_number(out, "asked_bytes_per_s", NULL, trial->rate > 0 ? trial->rate : NAN);

@@ -80,7 +80,7 @@ static bool open_path(struct output *output, const char *path)
 	if (output->regular) {
 		output->fd = open(path, flags | O_CREAT | O_EXCL | O_DIRECT, 0666);
 		if (output->fd < 0 && errno == EINVAL) {
-			/* The file may have been made before O_DIRECT was refused. */
+			/* open() may have made the file before it refused O_DIRECT. */
 			unlink(path);
 			output->direct = false;
 			tell(output, "%s: this filesystem has no O_DIRECT, so the data goes "
@@ -128,8 +128,9 @@ static bool cut(struct output *output, int error)
 
 /*
  * Write all bytes. A signal does not end the write, since the file would then end inside an MBUF.
- * If a short write leaves a rest that is not a multiple of 4096 bytes, the rest goes through the
- * page cache.
+ * If the filesystem refuses a write by O_DIRECT, or a short write leaves a rest that is not a
+ * multiple of 4096 bytes, the file goes through the page cache from then on. Returns false after a
+ * failure, by cut().
  */
 static bool write_all(struct output *output, const void *data, size_t left)
 {
@@ -154,7 +155,7 @@ static bool write_all(struct output *output, const void *data, size_t left)
 	return true;
 }
 
-/* Count the bytes of an MBUF, or of the header, which were written to the file. */
+/* Count @bytes that were written to the last file: its header first, and then an MBUF each time. */
 static void count(struct output *output, size_t bytes)
 {
 	struct output_file *file = last(output);
@@ -343,7 +344,10 @@ unsigned int output_done(struct output *output)
 
 /* The files of a recording, one after the other ----------------------------------------------- */
 
-/* Delete the last file, since without a whole header it would not be valid. Returns false. */
+/*
+ * Close and delete the last file, whose header could not be written: without it the file would not
+ * be valid. Returns false.
+ */
 static bool drop_file(struct output *output)
 {
 	if (output->regular)
@@ -406,7 +410,7 @@ bool output_open(struct output *output, const char *target, uint64_t most, void 
 	return next_file(output);
 }
 
-/* Returns the size that the open file has when all writes under way have ended. */
+/* Returns the size that the open file will have when all its writes under way have ended. */
 static uint64_t end_of(const struct output *output)
 {
 	return output->async ? output->offset : last(output)->bytes;

@@ -62,7 +62,7 @@ struct output {
 	bool			ended;
 	struct uring		uring;
 	bool			async;		/* true: the open file is written by @uring */
-	unsigned int		batch;		/* MBUFs that are handed to the kernel together */
+	unsigned int		batch;		/* number of writes that share a system call */
 	/*
 	 * The writes that were begun: write number n is in writes[n % OUTPUT_DEPTH]. All writes
 	 * before number @first are in the file. The next write gets the number @next.
@@ -70,15 +70,17 @@ struct output {
 	struct output_write	writes[OUTPUT_DEPTH];
 	uint64_t		first, next;
 	unsigned int		under_way;	/* number of writes that have not ended */
-	uint64_t		offset;		/* size of the file when all @writes have ended */
-	uint64_t		reserved;	/* size for which room is reserved on the disk */
+	uint64_t		offset;		/* size of the open file when @writes have ended */
+	uint64_t		reserved;	/* file size for which the disk has reserved room */
+	/* false: no room is reserved, as without io_uring or if the filesystem has refused that */
 	bool			may_reserve;
-	unsigned int		done;		/* MBUFs that output_done() has not counted yet */
-	struct output_file	*files;		/* all files so far; the last one is open */
+	/* number of MBUFs that are in the file and that output_done() has not returned yet */
+	unsigned int		done;
+	struct output_file	*files;		/* all files so far; @fd is that of the last one */
 	size_t			count;		/* number of @files */
 	/*
 	 * @note says why the data goes through the page cache, or is empty. @why is the message of
-	 * the last failure.
+	 * the last failure, or is empty.
 	 */
 	char			note[OUTPUT_WHY], why[OUTPUT_WHY];
 };
@@ -94,9 +96,9 @@ bool output_open(struct output *output, const char *target, uint64_t most, void 
 		 size_t header_bytes);
 
 /*
- * Register the @bytes at @memory with the kernel, so that the kernel looks up the pages only once.
- * All later MBUFs must be in this memory. Up to @batch writes (OUTPUT_BATCH at most) then share a
- * system call. Without output_memory() each write has a system call of its own.
+ * Register the @bytes at @memory with io_uring, so that the kernel looks up the pages only once.
+ * All later MBUFs must be in this memory. With io_uring up to @batch writes (OUTPUT_BATCH at most)
+ * then share a system call. Without output_memory() each write has a system call of its own.
  */
 void output_memory(struct output *output, const void *memory, size_t bytes, unsigned int batch);
 
@@ -115,8 +117,8 @@ bool output_write(struct output *output, const void *mbuf, size_t bytes);
 bool output_push(struct output *output);
 
 /*
- * Returns the number of MBUFs that were written since the previous call of output_done(). MBUFs are
- * counted in the order of their output_write(): none before a counted MBUF is missing in the file.
+ * Returns how many MBUFs were written that no earlier call of output_done() has counted. MBUFs are
+ * counted in the order of their output_write(): none before a counted MBUF is missing in its file.
  */
 unsigned int output_done(struct output *output);
 
@@ -145,8 +147,8 @@ bool output_next(struct output *output);
 bool output_close(struct output *output);
 
 /*
- * Delete the open file, and the folder if output_open() has made it, when nothing was recorded. A
- * pipe or a device is only closed.
+ * Close and delete the open file, and the folder if output_open() has made it and it is empty. Call
+ * this if nothing was recorded. A pipe or a device is only closed.
  */
 void output_discard(struct output *output);
 

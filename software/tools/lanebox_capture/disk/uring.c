@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 /*
- * Bytes of memory that the kernel can register as one buffer. A larger ring is registered as
+ * Most bytes of memory that the kernel can register as one buffer. A larger memory is registered as
  * several buffers.
  */
 #define BUFFER_MOST	((size_t)1 << 30)
@@ -33,8 +33,9 @@ static void *map(int fd, size_t bytes, off_t offset)
 }
 
 /*
- * Find the rings' indices in the mapping, and fill the kernel's list of indices of requests. The
- * requests are handed over in the order of uring->requests, so the list never changes.
+ * Find the indices of io_uring's two rings in the mapping, and fill the list that tells the kernel
+ * which entry of uring->requests each request is in. Entry i of the list is i, and never changes,
+ * since the requests are handed over in the order of uring->requests.
  */
 static void place_rings(struct uring *uring, const struct io_uring_params *at)
 {

@@ -6,8 +6,7 @@
 
 /*
  * Writes by io_uring, which go on in the kernel while the program does something else. This code
- * uses the kernel's interface without the library liburing: it needs one kind of request and one
- * thread only.
+ * uses the kernel's interface without the library liburing, since it only writes, from one thread.
  */
 #ifndef LANEBOX_CAPTURE_URING_H
 #define LANEBOX_CAPTURE_URING_H
@@ -54,9 +53,9 @@ struct uring_end {
 int uring_open(struct uring *uring, unsigned int entries);
 
 /*
- * Register the memory that holds the data of all later writes, so that the kernel looks up its
- * pages only once. If the kernel refuses the registration, writes work without it. No write may be
- * under way.
+ * Register the @bytes at @memory, which hold the data of all later writes, so that the kernel looks
+ * up its pages only once. If the kernel refuses the registration, or the memory has more than
+ * 16 GiB, writes work without it. No write may be under way.
  */
 void uring_register(struct uring *uring, const void *memory, size_t bytes);
 
@@ -76,8 +75,8 @@ void uring_write(struct uring *uring, int fd, const void *data, size_t bytes, ui
 int uring_submit(struct uring *uring, unsigned int least);
 
 /*
- * Take the end of a write into @end, in the order in which writes end. Returns false if no write
- * has ended since.
+ * Take the end of a write into @end, in the order in which writes end. Each end is taken once.
+ * Returns false if no other write has ended.
  */
 bool uring_take(struct uring *uring, struct uring_end *end);
 

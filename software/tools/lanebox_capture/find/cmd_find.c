@@ -7,8 +7,8 @@
 /*
  * The command find: search recordings for packets by a filter in tcpdump's language and by time.
  * The packets found may be written to a plain pcapng file: the sections and interfaces of the
- * files, and the blocks of these packets. Fillers and seals (blocks with counts) are left out,
- * since their counts are those of the whole recording.
+ * files, and the blocks of these packets. All other blocks are left out, such as fillers, and seals
+ * (blocks with counts), whose counts are those of the whole recording.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -50,8 +50,8 @@ static bool is_in_time(const struct search *search, uint64_t time_ns)
 }
 
 /*
- * Count the packet in @block, whose time is in ns. Returns true if the packet is between from_s and
- * to_s and matches the filter.
+ * Count the packet in @block, whose time is in ns. Returns true if its time is from search->from_s
+ * to search->to_s and it matches the filter.
  */
 static bool look_at(struct search *search, const uint8_t *block)
 {

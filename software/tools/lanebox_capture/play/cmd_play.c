@@ -37,7 +37,7 @@ static double seconds_of(const struct litepcie_played *played)
 	return (double)(played->ended_ns - played->begun_ns) / 1e9;
 }
 
-/* Returns the number of packets that were delivered, or that were lost. */
+/* Returns the number of lost packets of all ports if @lost is true, otherwise of delivered ones. */
 static uint64_t sum_of(const struct litepcie_capture_stats *stats, bool lost)
 {
 	uint64_t sum = 0;
@@ -52,8 +52,8 @@ static uint64_t sum_of(const struct litepcie_capture_stats *stats, bool lost)
 }
 
 /*
- * Returns how many packets of the files the card cannot play: those without data if @empty is true,
- * otherwise those in blocks that have no time or are obsolete.
+ * Returns how many packets of the files the card cannot play: if @empty is true those without data,
+ * otherwise those in block types that have no time or are obsolete.
  */
 static uint64_t left_out(const struct play *play, bool empty)
 {
@@ -153,7 +153,7 @@ static struct playing playing = {
 	.recording.stats.struct_size = sizeof(playing.recording.stats),
 	.recording.output.fd = -1,
 };
-/* The options --fast and --recorded, each of which sets the pace. */
+/* true: the option --fast or --recorded is given, each of which sets the pace of the play */
 static bool fast, recorded;
 
 /*
@@ -216,8 +216,8 @@ static bool open_files(struct util *util, char **paths)
 /* The command play ---------------------------------------------------------------------------- */
 
 /*
- * Play without a recording. Returns true if the player has started, and its counts can be printed.
- * *@rc becomes 0 or -errno.
+ * Play without a recording. Returns true if the player has started, so that its counts can be
+ * printed. *@rc becomes 0, or the error of the start; -EINVAL is not noted.
  */
 static bool play_alone(struct util *util, struct play *play, int *rc)
 {

@@ -7,7 +7,7 @@
 /*
  * Send the bytes of all files through the buffers of h2c, one file after the other. Then wait until
  * the player has played all frames, or all frames before the block at which it has stopped.
- * play_stop() ends both.
+ * play_stop() ends the sending and the waiting.
  */
 #include "play.h"
 
@@ -28,8 +28,9 @@ static bool failed(struct play *play, const char *doing)
 
 /*
  * Fill a buffer of @room bytes from the files. *@next is the index of the file whose bytes come
- * next, and *@sent counts all bytes. *@bytes gets the number of bytes that the files still had.
- * Returns false if a file cannot be read or played any more, with a message in its `why`.
+ * next, and *@sent counts all bytes. *@bytes gets the number of bytes in the buffer, which is less
+ * than @room if the files have ended. Returns false if a file cannot be read or played any more.
+ * The member `why` of its struct source then has a message.
  */
 static bool fill(struct play *play, unsigned int *next, uint64_t *sent, uint8_t *to, size_t room,
 		 size_t *bytes)
@@ -50,8 +51,8 @@ static bool fill(struct play *play, unsigned int *next, uint64_t *sent, uint8_t 
 }
 
 /*
- * Send all bytes of the files and the padding to the card. Returns false if play->stops, or after a
- * failure.
+ * Send all bytes of the files and the padding to the card. Returns false if play->stops is true
+ * before, or after a failure.
  */
 static bool send_all(struct play *play)
 {
@@ -77,7 +78,9 @@ static bool send_all(struct play *play)
 			snprintf(play->why, sizeof(play->why), "%s", play->sources[next].why);
 			return false;
 		}
-		/* The padding begins when the files have ended, and may need a buffer of its own. */
+		/*
+		 * The padding begins when the files have ended, and may need a buffer of its own.
+		 */
 		if (bytes < size && !rest && !at) {
 			rest = source_padding(sent, padding);
 			play->blocks += rest != 0;
@@ -90,7 +93,10 @@ static bool send_all(struct play *play)
 	return litepcie_stream_flush(play->h2c) == 0 || failed(play, "sending");
 }
 
-/* Wait until the card has taken all bytes. Returns false if play->stops, or after a failure. */
+/*
+ * Wait until the card has taken all bytes of h2c. Returns false if play->stops is true before, or
+ * after a failure.
+ */
 static bool drain(struct play *play)
 {
 	int rc;
@@ -116,8 +122,8 @@ static bool is_done(const struct play *play)
 }
 
 /*
- * Wait until the player has played its last frame, play->stops, or the card does not answer. At a
- * slow pace frames wait in the player.
+ * Wait until the player has played its last frame, play->stops is true, or the card does not
+ * answer. At a slow pace frames still wait in the player when the card has taken all bytes.
  */
 static void await_frames(struct play *play)
 {

@@ -7,8 +7,8 @@
 /*
  * Send pcapng files through the ring of h2c to the card's player, in a thread of its own. The files
  * belong to the caller, and only the thread may use them between play_begin() and play_end(). The
- * thread notes its failure in play->why, and does not repeat what the card has refused. One play
- * runs at a time, since a card has one player.
+ * thread notes its failure in play->why, and play_end() notes it as a failure of the command. One
+ * play runs at a time, since a card has one player.
  */
 #ifndef LANEBOX_CAPTURE_PLAY_H
 #define LANEBOX_CAPTURE_PLAY_H
@@ -35,7 +35,7 @@ struct play {
 	pthread_t		thread;
 	bool			begun;		/* true: the thread was started, not joined yet */
 	atomic_bool		stops;		/* true: the thread must end */
-	atomic_bool		ended;		/* true: the thread has ended its work */
+	atomic_bool		ended;		/* true: the thread's work is over */
 	/* Why the thread has failed, or empty. It may be read after the thread was joined. */
 	char			why[PLAY_WHY];
 	/* number of pcapng blocks in all files, and of the block of padding after the files */

@@ -9,7 +9,7 @@
  * copies it. The rules are those of gateware/capture/player. If editcap can convert a file that the
  * card cannot play, the error message names the command.
  *
- * Another program may change or cut the file between the two. So source_take() reads each block
+ * Another program may change or cut the file after source_open(). So source_take() reads each block
  * into memory of its own and checks it there again, before it copies the block.
  */
 #include "source.h"
@@ -77,7 +77,10 @@ static bool begin_reading(struct source *source, size_t *size)
 	return true;
 }
 
-/* Read the bytes from @at on into the window: @bytes or more, up to the end of the file. */
+/*
+ * Read the file from offset @at on into the window: @bytes, or up to WINDOW_BYTES if that is more
+ * and the file has them. Returns false if the file has fewer than @bytes there, or cannot be read.
+ */
 static bool move_window(struct source *source, size_t at, size_t bytes)
 {
 	size_t most = bytes > WINDOW_BYTES ? bytes : WINDOW_BYTES;
@@ -112,8 +115,8 @@ static bool move_window(struct source *source, size_t at, size_t bytes)
 }
 
 /*
- * Returns the @bytes of the file from the present block on, which stay until the next call. Returns
- * NULL if the file does not have them, or cannot be read.
+ * Returns the address in memory of the @bytes of the file from offset source->at on. It is valid
+ * until the next call of look(). Returns NULL if the file has fewer bytes there, or cannot be read.
  */
 static const uint8_t *look(struct source *source, size_t bytes)
 {
@@ -127,7 +130,10 @@ static const uint8_t *look(struct source *source, size_t bytes)
 
 /* Interfaces of a section, and their times ---------------------------------------------------- */
 
-/* Read the unit and the offset of an interface's times from the options of its block. */
+/*
+ * Read the unit of an interface's times, and the seconds to add to them, from the options of its
+ * block between @data and @end.
+ */
 static void take_options(struct source_interface *interface, const uint8_t *data,
 			 const uint8_t *end)
 {
@@ -159,7 +165,10 @@ static bool add_interface(struct source *source, const uint8_t *block, uint32_t 
 	return true;
 }
 
-/* Returns a packet's time in ns since 1970, modulo 2^64. */
+/*
+ * Returns a packet's time in ns, modulo 2^64. @time is the time in the packet's block. Its unit and
+ * the seconds to add to it are those of @interface.
+ */
 static uint64_t nanoseconds(const struct source_interface *interface, uint64_t time)
 {
 	unsigned int power = interface->resolution & 0x7f;
@@ -262,7 +271,10 @@ static bool look_at_packet(struct source *source, const uint8_t *block, uint32_t
 	return true;
 }
 
-/* Check the present block. An interface is added to those of the section. */
+/*
+ * Check the present block, and set source->length. An interface is added to those of the section.
+ * Returns false with a message in source->why if the card cannot play the block.
+ */
 static bool look_at_block(struct source *source)
 {
 	const uint8_t *block = look(source, LITEPCIE_PCAPNG_BLOCK_LEAST);
@@ -357,8 +369,8 @@ void source_close(struct source *source)
 /* Copying a file for the player --------------------------------------------------------------- */
 
 /*
- * Let source->head have the first bytes of the present block, a packet's, with the packet's time in
- * ns.
+ * Copy the first bytes of @block, the present block, which has a packet, to source->head, and
+ * replace the packet's time there by its time in ns.
  */
 static void convert_time(struct source *source, const uint8_t *block)
 {
@@ -378,7 +390,10 @@ uint32_t source_next(struct source *source)
 
 	if (source->length || *source->why)
 		return source->length;
-	/* Without this check the player would wait for blocks that do not come. */
+	/*
+	 * The file must end exactly when as many blocks were taken as source_open() has counted.
+	 * Without this check the player would wait for blocks that do not come.
+	 */
 	if (!source->left != (source->at >= source->size)) {
 		refuse(source, CHANGED, source->at);
 		return 0;

@@ -33,7 +33,10 @@ struct source {
 	const char	*path;
 	bool		any_port;	/* true: a packet may be of any interface */
 	size_t		size;		/* bytes that the file had when it was opened */
-	/* the file while it is read, or -1, and the bytes of it that are in memory */
+	/*
+	 * @fd: the file's descriptor while it is read, or -1. @window is memory of @window_room
+	 * bytes. It has @window_bytes bytes of the file, from offset @window_at on.
+	 */
 	int		fd;
 	uint8_t		*window;
 	size_t		window_room, window_at, window_bytes;
@@ -74,8 +77,8 @@ bool source_open(struct source *source, const char *path, bool any_port);
 
 /*
  * Returns the length in bytes of the block with which source_take() goes on. Returns 0 at the end
- * of the file, and after a failure, which source->why then has: another program has changed or cut
- * the file, so that the card cannot play it any more.
+ * of the file, and after a failure, whose message is in source->why: the file cannot be read, there
+ * is no memory, or another program has changed or cut the file.
  */
 uint32_t source_next(struct source *source);
 

@@ -49,7 +49,10 @@ static double seconds_of(const struct recording *recording)
 	return (double)(recording->last_ns - recording->first_ns) / 1e9;
 }
 
-/* Sums over several files: bytes, MBUFs, files, and whether all were written by O_DIRECT. */
+/*
+ * Sums over several files: their bytes, their MBUFs (parts of the ring) and their number; whether
+ * all were written by O_DIRECT, and @note, the first note that says why not.
+ */
 struct written {
 	uint64_t	bytes, mbufs;
 	size_t		files;
@@ -167,7 +170,7 @@ static void emit_rate(const struct emit *out, double seconds,
 
 /*
  * Print how many frames of all ports the card's rules have discarded. Only the recording of queue 0
- * has this count.
+ * has this count. For other queues it is 0.
  */
 static void emit_discards(const struct emit *out, const struct litepcie_discards *discards)
 {
@@ -206,8 +209,8 @@ static void emit_counted(const struct emit *out, const struct recording *recordi
 }
 
 /*
- * Write null for each value that the card would have counted. So the JSON of a recording always has
- * the same keys.
+ * Write null for each value that emit_counted() would write. So the JSON of a recording always has
+ * the same keys, also if the card's counts could not be read.
  */
 static void emit_nothing_counted(const struct emit *out)
 {
@@ -252,8 +255,8 @@ static void emit_warnings(const struct emit *out, const struct queues *queues)
 }
 
 /*
- * Print the result. The values of one queue are in the result itself. The values of several queues
- * are in the array "queues", with an object for each queue.
+ * Print the result. Without the option --queues the values of the queue are in the result itself.
+ * With --queues they are in the array "queues", with an object for each queue.
  */
 static void print(const struct emit *out, const void *result)
 {

@@ -32,8 +32,9 @@ static void put_word(uint8_t *at, uint32_t value)
 }
 
 /*
- * Insert the comment "Lanebox: folder N of M" into the options of the header's section. The filler
- * at the end of the header gets shorter by the size of the comment.
+ * Insert the comment "Lanebox: folder N of M" into the options of the section in @header, which has
+ * @bytes. N is @number + 1, and M is @count. The filler at the end of the header gets shorter by
+ * the size of the inserted option.
  */
 static void comment_header(uint8_t *header, size_t bytes, unsigned int number, unsigned int count)
 {
@@ -57,7 +58,7 @@ static void comment_header(uint8_t *header, size_t bytes, unsigned int number, u
 
 /* Opening the folders ------------------------------------------------------------------------- */
 
-/* Returns true if folder number @n is the same as one of the folders before it. */
+/* Returns true if targets[n] exists and is the same folder as one of those before it. */
 static bool is_named_twice(char *const *targets, unsigned int n)
 {
 	struct stat ours, other;
@@ -118,8 +119,8 @@ static bool is_waiting(const struct deal *deal)
 }
 
 /*
- * Returns true if an MBUF waits and @folder may take it: round robin from folder number deal->turn
- * on, no folder before @folder is ready.
+ * Returns true if an MBUF waits and @folder may take it: no folder that comes before @folder in the
+ * round robin, which begins with folder number deal->turn, is ready.
  */
 static bool may_take(const struct deal_folder *folder)
 {
@@ -131,7 +132,10 @@ static bool may_take(const struct deal_folder *folder)
 	return is_waiting(deal) && &deal->folders[n] == folder;
 }
 
-/* Take the oldest MBUF that waits. Returns its number. */
+/*
+ * Let @folder take the oldest MBUF that waits. MBUFs that failed folders have left come first.
+ * Returns the number of the MBUF.
+ */
 static uint64_t take_mbuf(struct deal_folder *folder)
 {
 	struct deal *deal = folder->deal;
@@ -151,7 +155,7 @@ static uint64_t take_mbuf(struct deal_folder *folder)
 	return number;
 }
 
-/* Mark the oldest @done MBUFs of the folder as written. */
+/* Mark the oldest @done of the MBUFs that the folder has taken as written. */
 static void count_written(struct deal_folder *folder, unsigned int done)
 {
 	for (unsigned int n = 0; n < done; n++)
@@ -181,7 +185,8 @@ static void fail_folder(struct deal_folder *folder)
 
 /*
  * Begin to write MBUF @number. If the folder's file already has a later MBUF, a folder that failed
- * has left this MBUF, and it begins a new file. Returns false after a failure of the folder.
+ * has left MBUF @number, and MBUF @number begins a new file. Returns false after a failure of the
+ * folder.
  */
 static bool put_mbuf(struct deal_folder *folder, uint64_t number)
 {
@@ -283,7 +288,7 @@ bool deal_begin(struct deal *deal, const uint8_t *ring, uint64_t bytes, size_t m
 	return deal->states;
 }
 
-/* Functions that the recorder calls ---------------------------------------------------------- */
+/* Functions that the recorder's thread calls -------------------------------------------------- */
 
 bool deal_write(struct deal *deal)
 {
@@ -309,7 +314,7 @@ unsigned int deal_done(struct deal *deal)
 	return done;
 }
 
-/* Returns true if an MBUF of deal_write() is in no file. The caller holds deal->lock. */
+/* Returns true if an MBUF of deal_write() is in no file yet. The caller holds deal->lock. */
 static bool is_behind(struct deal *deal)
 {
 	uint64_t number = deal->first;

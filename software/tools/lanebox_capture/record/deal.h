@@ -11,8 +11,8 @@
  * folder gets fewer MBUFs.
  *
  * Each file is valid by itself: it has a header, and whole MBUFs in the order of their numbers. A
- * comment in the header says that the other MBUFs are in other folders. If a folder fails, its
- * MBUFs that are in no file go to another folder. Such an MBUF begins a new file in the other
+ * comment in the header says that the MBUFs between them are in other folders. If a folder fails,
+ * its MBUFs that are in no file go to another folder. Such an MBUF begins a new file in the other
  * folder if that folder's file already has a later MBUF. The recording fails when all folders have
  * failed.
  */
@@ -41,7 +41,9 @@ struct deal_folder {
 	/* numbers of the MBUFs that the folder has taken and not yet written, the oldest first */
 	uint64_t	taken[DEAL_BATCH];
 	unsigned int	count;			/* number of MBUFs in @taken */
-	/* 1 + the number of the last MBUF whose write was begun in this folder */
+	/*
+	 * 1 + the number of the last MBUF whose write was begun in this folder; 0: none was begun
+	 */
 	uint64_t	after;
 	void		*header;
 	/* The lock of struct deal covers @ready and @failed. */
@@ -52,10 +54,15 @@ struct deal_folder {
 struct deal {
 	struct deal_folder	folders[DEAL_MOST];
 	unsigned int		count;	/* number of folders */
-	pthread_mutex_t		lock;	/* covers the members of struct deal below @lock */
 	/*
-	 * @given_news is broadcast when a folder may take an MBUF or the threads must end, and
-	 * @done_news when an MBUF was written or a folder has failed.
+	 * covers the members below @lock, except @ring, @mbufs, @mbuf_bytes and @share, which do
+	 * not change after deal_begin()
+	 */
+	pthread_mutex_t		lock;
+	/*
+	 * The threads of the folders wait for @given_news, which is broadcast when a folder may be
+	 * able to take an MBUF or the threads must end. deal_finish() waits for @done_news, which
+	 * is broadcast when an MBUF was written or a folder has failed.
 	 */
 	pthread_cond_t		given_news, done_news;
 	const uint8_t		*ring;	/* address of the capture's ring */
@@ -71,7 +78,7 @@ struct deal {
 	uint64_t		first, next, given;
 	/* number of MBUFs that failed folders have left, and no other folder has taken yet */
 	unsigned int		returned;
-	unsigned int		turn;		/* index of the folder that may take first */
+	unsigned int		turn;		/* index of the folder that is the next in turn */
 	unsigned int		working;	/* number of folders that have not failed */
 	bool			ends;		/* true: the threads end when no MBUF waits */
 };

@@ -5,9 +5,9 @@
  */
 
 /*
- * Choose between the two ways of writing a recording: output.c for one folder, and deal.c for
- * several. This file keeps no state and starts no thread. It turns a failure of either into one of
- * the command, except where files.h says that files_close() does so later.
+ * Write a recording by output.c if it is in one file or folder, and by deal.c if it is in several
+ * folders. This file keeps no state. It notes a failure of output.c or deal.c as a failure of the
+ * command, except where files.h says that files_close() does so later.
  */
 #include "files.h"
 

@@ -5,9 +5,9 @@
  */
 
 /*
- * The files of a recording, in one folder (output.h) or in several (deal.h). Each function of type
- * bool except files_are_behind() returns false after a failure. With one folder the failure is
- * noted at once. With several folders files_open() and files_take_ring() note their failure, and
+ * The files of a recording, in one place (output.h) or in several folders (deal.h). Each function
+ * of type bool except files_are_behind() returns false after a failure. With one folder the failure
+ * is noted at once. With several folders files_open() and files_take_ring() note their failure, and
  * files_close() that of each folder. Only one thread at a time may call the functions for a
  * recording.
  */
@@ -35,8 +35,8 @@ bool files_take_ring(struct util *util, struct recording *recording);
 bool files_write(struct util *util, struct recording *recording, const uint8_t *data, size_t bytes);
 
 /*
- * Hand the writes that files_write() has queued to the kernel. With several folders their threads
- * do that, and files_push() does nothing.
+ * Hand the writes that files_write() has queued to the kernel. With several folders the threads of
+ * the folders do that, and files_push() does nothing.
  */
 bool files_push(struct util *util, struct recording *recording);
 
@@ -53,8 +53,8 @@ bool files_are_behind(struct recording *recording);
 bool files_finish(struct util *util, struct recording *recording);
 
 /*
- * Close the files. The failure of a folder is noted as a failure of the command, even if other
- * folders have taken its MBUFs.
+ * Write what waits, and close the files. With several folders each folder's failure is noted, even
+ * if other folders have taken its MBUFs.
  */
 void files_close(struct util *util, struct recording *recording);
 

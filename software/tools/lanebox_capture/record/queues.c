@@ -64,7 +64,7 @@ bool queues_option_cpus(const struct util_option *option, const char *text)
 
 /* Rules, and the spread (the table that gives queues to frames without a rule) ---------------- */
 
-/* Returns the number of the queue to which @rule sends frames, or -1 if it names no queue. */
+/* Returns the number of the queue to which @rule sends frames, or -1 if the rule names no queue. */
 static int queue_of(const uint32_t *rule)
 {
 	uint32_t action = rule[LITEPCIE_CAPTURE_RULE_ACTION];
@@ -86,8 +86,9 @@ void queues_warning(const struct queues *queues, unsigned int rule, char *text, 
 }
 
 /*
- * Print a warning for each rule that sends frames to a queue that is not recorded. The warning is
- * printed before the recording begins, since with --lossless such a frame may stop the recording.
+ * Print a warning on standard error for each rule that sends frames to a queue that is not
+ * recorded, and set the rule's bit in queues->astray. The warning is printed before the recording
+ * begins, since with --lossless such a frame may stop the recording.
  */
 static void warn(struct util *util, struct queues *queues)
 {
@@ -104,8 +105,8 @@ static void warn(struct util *util, struct queues *queues)
 
 /*
  * Fill in queues->sorting from the options. Entry n of the 128 entries of the table sorting.spread
- * is queue n modulo the number of queues, or queue 0 with SPREAD_NONE. With 3 queues two of them
- * get 43 entries and one gets 42. Returns 0, or -errno for a rule that the library refuses.
+ * is queue n modulo the number of recorded queues, or queue 0 with SPREAD_NONE. With 3 queues two
+ * of them get 43 entries and one gets 42. Returns 0, or -errno for a rule that the library refuses.
  */
 static int sort(struct util *util, struct queues *queues)
 {
@@ -132,7 +133,7 @@ bool queues_is_folder(const char *target)
 	       (stat(target, &there) == 0 && S_ISDIR(there.st_mode));
 }
 
-/* Let @recording write to one folder or file, or deal its MBUFs to several folders. */
+/* Let @recording write to one folder or file, or distribute its MBUFs over several folders. */
 static void give_folders(struct recording *recording, char **folders, unsigned int count)
 {
 	if (count == 1) {
@@ -152,9 +153,9 @@ static char *queue_folder(const char *target, unsigned int n)
 }
 
 /*
- * Let all queues write to the @count folders @targets. The files of queue n go into the subfolders
- * qn. With several folders the MBUFs of each queue are dealt to its subfolders. Returns false after
- * a failure.
+ * Let all queues write to the @count folders @targets, which are made if they do not exist. The
+ * files of queue n go into the subfolder qn of each. With several folders the MBUFs of queue n are
+ * distributed over its subfolders. Returns false after a failure, which is noted.
  */
 static bool share_folders(struct util *util, struct queues *queues, char **targets,
 			  unsigned int count)
@@ -256,7 +257,7 @@ void queues_free(struct queues *queues)
 		for (unsigned int i = 0; i < DEAL_MOST; i++)
 			free(queues->folders[n][i]);
 	}
-	/* A recording that has begun has left files, so that this fails. */
+	/* If a recording has left files in a folder that was made for it, rmdir() fails. */
 	for (unsigned int i = 0; i < queues->made_count; i++)
 		rmdir(queues->made[i]);
 }

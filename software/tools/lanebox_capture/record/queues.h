@@ -6,8 +6,9 @@
 
 /*
  * The queues of a recording: the options that are about queues, and the queues' captures. These
- * functions run in one thread, before and after the recording: record() makes the threads. Captures
- * that were opened belong to record(), which closes them. queues_free() frees everything else.
+ * functions run in one thread, before and after the recording: record() makes the threads. record()
+ * closes the captures. If it is not called, or a setting was refused, litepcie_close() closes them.
+ * queues_free() frees everything else.
  */
 #ifndef LANEBOX_CAPTURE_QUEUES_H
 #define LANEBOX_CAPTURE_QUEUES_H
@@ -27,7 +28,7 @@ struct queues {
 	unsigned int		count;		/* number of queues that are recorded */
 	/*
 	 * true: the option --queues is given, so queues 0 to @wanted - 1 are recorded, or all
-	 * queues if @wanted is 0; false: one queue is recorded
+	 * queues of the card if @wanted is 0; false: one queue is recorded, that of option --queue
 	 */
 	bool			several;
 	uint32_t		wanted;
@@ -46,9 +47,12 @@ struct queues {
 	uint32_t		astray;
 	/* true: all queues share all folders, even if there are as many folders as queues */
 	bool			shares;
-	/* If the queues share folders: the paths of each queue's own folders in these. Others: NULL */
+	/*
+	 * If the queues share folders, folders[n][i] is the path of the subfolder of queue n in the
+	 * command line's folder i. All other entries are NULL.
+	 */
 	char			*folders[LITEPCIE_CAPTURE_QUEUES][DEAL_MOST];
-	/* folders of the command line that the queues share, and that were made for them */
+	/* those of the shared folders of the command line that did not exist and were made */
 	const char		*made[DEAL_MOST];
 	unsigned int		made_count;
 };

@@ -6,11 +6,13 @@
 
 /*
  * Take MBUFs (the parts of equal size that the card writes) from the ring of a capture and write
- * each to the files as a whole. While the disk is slow, the ring holds the frames that come. The
- * card loses the frames that do not fit into the ring, and counts them.
+ * each to the files as a whole. While the disk is slow, the ring holds the frames that come. Unless
+ * the recording is lossless, the card loses the frames that do not fit into the ring, and counts
+ * them.
  *
- * At the link's rate the recorder wakes up about four times while the card fills the ring once, and
- * takes all data that is there. So the recorder makes few system calls for a gigabyte.
+ * At the link's rate the recorder wakes up about four times while the card fills the ring once, or
+ * every 20 ms with a large ring, and takes all data that is there. So the recorder makes few system
+ * calls for a gigabyte.
  */
 #include "record.h"
 
@@ -29,9 +31,9 @@
 #define NAP_PART	4u
 /* longest sleep of the recorder in us, so that the recording's limits are checked in time */
 #define NAP_MOST_US	20000u
-/* time in ms for which the library waits after each sleep and checks that the card answers */
+/* time in ms for which litepcie_capture_next() waits for data after each sleep of the recorder */
 #define LOOK_MS		1
-/* time in ms for which the library waits for data that is dropped */
+/* time in ms for which each call of litepcie_capture_next() in drop() waits for data */
 #define DROP_MS		100
 /*
  * If no data comes for this time in seconds after the generator was stopped, the generator's last
@@ -49,8 +51,8 @@ static void set_busy(struct recording *recording, bool busy)
 }
 
 /*
- * Returns true if a queue other than the first has MBUFs that are in no file yet and are still to
- * be written.
+ * Returns true if one of @recordings other than the first has MBUFs that are in no file yet and are
+ * still to be written.
  */
 static bool others_are_busy(const struct recording *recordings, unsigned int count)
 {
@@ -75,8 +77,9 @@ static void take_times(struct recording *recording, const struct litepcie_span *
 }
 
 /*
- * Find the last packet's time in @mbuf, the last MBUF that was taken from the ring. If the
- * recording has failed, the card may have written over that MBUF, and the time is not known.
+ * Set recording->last_ns to the last packet's time in @mbuf, the last MBUF that was taken from the
+ * ring. If the card's counts could not be read, or if after a failure the card has come so far that
+ * it may have written over that MBUF, the time is not known and is set to UINT64_MAX.
  */
 static void take_last_time(struct recording *recording, const struct litepcie_span *mbuf)
 {
@@ -125,8 +128,8 @@ static bool rest(struct util *util, struct recording *recording)
 }
 
 /*
- * Begin to write the MBUF that ends with @span, and keep its address in @last. The address of the
- * ring is computed from that of the first MBUF. Returns false after a failure.
+ * Begin to write the MBUF that ends with @span, and store it in @last. At the first call the
+ * address of the ring is computed from that of the MBUF. Returns false after a failure.
  */
 static bool write_mbuf(struct util *util, struct recording *recording,
 		       const struct litepcie_span *span, struct litepcie_span *last)
@@ -181,9 +184,9 @@ static int take(struct util *util, struct recording *recording, struct litepcie_
 /* The end of a recording ---------------------------------------------------------------------- */
 
 /*
- * Returns true if the generator has made all its frames, if the player has ended, or if the
- * generator cannot be asked, which is noted. recording->made becomes the number of the generator's
- * frames, if the recording has a generator with a count and no player.
+ * If the recording has a player, returns true if the player has ended. Without a player, returns
+ * true if the generator has a count of frames to make and has made them all, or cannot be asked,
+ * which is noted. recording->made then becomes the number of its frames. Otherwise returns false.
  */
 static bool has_ended(struct util *util, struct recording *recording)
 {
@@ -229,12 +232,12 @@ static bool follow(struct util *util, struct recording *recording, struct litepc
 }
 
 /*
- * Stop the generator. With --lossless the generator's last frame may wait for room in a ring, so
- * data is taken until the generator has delivered that frame. The frame may also wait for room in
- * the ring of another of the @count queues, whose disk is slow. If the frame waits for a queue that
- * no program records, no data comes for STUCK_S seconds although all rings have room. Then
- * end_generator() returns, and the stop of the capture ends the wait of the frame. Returns false
- * after a failure.
+ * Stop the generator, unless it has made all its frames. With --lossless its last frame may wait
+ * for room in the ring of queue 0, so data is taken from this ring until the generator has
+ * delivered that frame. The frame may also wait for room in the ring of another of the @count
+ * queues, whose disk is slow. If the frame waits for a queue that no program records, no data comes
+ * for STUCK_S seconds although all rings have room. Then end_generator() returns, and the stop of
+ * the capture ends the wait of the frame. Returns false after a failure.
  */
 static bool end_generator(struct util *util, struct recording *recordings, unsigned int count,
 			  struct litepcie_span *last)
@@ -348,7 +351,10 @@ static bool start(struct util *util, struct recording *recording)
 	return rc == 0;
 }
 
-/* Read the card's accounts of the recording's frames, and close the last file. */
+/*
+ * Read the card's accounts (counts) of the recording's frames, set recording->last_ns from the MBUF
+ * @last, and close the files.
+ */
 static void conclude(struct util *util, struct recording *recording, const struct litepcie_span *last)
 {
 	int rc = litepcie_capture_stats(recording->capture, &recording->stats);
@@ -362,7 +368,10 @@ static void conclude(struct util *util, struct recording *recording, const struc
 	files_close(util, recording);
 }
 
-/* Record the first of @count queues. The end of its capture ends those of all queues. */
+/*
+ * Record the first of @count queues, until the recording has ended or failed. The stop of its
+ * capture ends the captures of all queues.
+ */
 static void run(struct util *util, struct recording *recordings, unsigned int count)
 {
 	struct recording *recording = &recordings[0];
@@ -384,7 +393,7 @@ static void run(struct util *util, struct recording *recordings, unsigned int co
 	conclude(util, recording, &last);
 }
 
-/* Queues with threads of their own -------------------------------------------------------------- */
+/* Queues with threads of their own ------------------------------------------------------------- */
 
 /*
  * Give the ring of a queue whose files have failed back to the card, with all that comes until the
@@ -442,7 +451,7 @@ static void *work(void *of)
 	return NULL;
 }
 
-/* Make the thread of a queue, which open_gates() lets begin. */
+/* Make the thread of a queue. It waits until open_gates() lets it begin. */
 static bool begin_thread(struct util *util, struct recording *recording)
 {
 	int rc;
@@ -469,7 +478,7 @@ static void open_gates(struct recording *recordings, unsigned int count, bool st
 	}
 }
 
-/* Wait for the queue's thread, and copy its failures to the command's. */
+/* If the queue has a thread, wait for its end, and note its failures as failures of the command. */
 static void end_thread(struct util *util, struct recording *recording)
 {
 	struct util *own = recording->util;

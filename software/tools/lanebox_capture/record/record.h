@@ -34,14 +34,15 @@ struct recording {
 	bool				generates;	/* true: the card's generator runs */
 	/* files that the card plays during the recording; NULL: none */
 	struct play			*play;
-	uint64_t			file_bytes;	/* most bytes of a file; 0: no limit */
+	uint64_t			file_bytes;	/* largest size of a file; 0: no limit */
 	/* longest duration of the recording in seconds of the host's clock; 0: no limit */
 	double				seconds;
 	/* The recording ends after this many packets, or some more. 0: no limit. */
 	uint64_t			packets;
 	bool				pinned;		/* true: the thread runs only on @cpu */
 	uint32_t			cpu;
-	const struct litepcie_sorting	*sorting;	/* NULL: all frames go to queue 0 */
+	/* how the card sorts frames into queues; NULL: all frames go to queue 0 */
+	const struct litepcie_sorting	*sorting;
 	/* The members from here on are state and results of the recording. */
 	struct litepcie_capture		*capture;
 	/* the recording's files; with several folders @deal has the files instead */
@@ -54,14 +55,15 @@ struct recording {
 	bool				counted;	/* true: @stats has the card's counts */
 	/*
 	 * Times of the first and the last packet in ns. Without a packet @first_ns is UINT64_MAX.
-	 * If the last packet is not in the ring any more, @last_ns is UINT64_MAX.
+	 * @last_ns is UINT64_MAX if it is not known: the last packet may not be in the ring any
+	 * more, or the card's counts could not be read.
 	 */
 	uint64_t			first_ns, last_ns;
 	uint64_t			made;		/* frames that the generator has made */
 	bool				made_known;	/* true: @made is the final number */
 	/* true: the library has refused a setting of the command line with -EINVAL at the start */
 	bool				refused;
-	/* true: the recording of queue 0 has ended, which ends that of this queue, too */
+	/* true: the capture of queue 0 was stopped, which ends the recording of this queue, too */
 	bool				over;
 	/* bytes that were taken from the ring and not given back to the card */
 	size_t				taken;
@@ -78,8 +80,9 @@ struct recording {
 	 */
 	pthread_t			thread;
 	struct util			*util;
-	sem_t				gate;		/* the thread waits here for the captures' start */
-	/* true: a capture could not be started, so the thread ends at the gate */
+	/* the queue's thread waits for @gate, which is posted when the captures have started */
+	sem_t				gate;
+	/* true: the captures could not be started, so the thread ends without recording */
 	bool				called_off;
 };
 
@@ -95,8 +98,9 @@ struct recording {
 bool record(struct util *util, struct recording *recordings, unsigned int count);
 
 /*
- * Parse SIZE[,PERIOD[,COUNT]], the settings of the card's generator of frames. A number that is not
- * given stays as it is. Returns false if @text has another form.
+ * Parse @text, SIZE[,PERIOD[,COUNT]], the settings of the card's generator of frames. The member of
+ * @generator for a number that is not given stays as it is. Returns false if @text has another
+ * form.
  */
 bool record_generator(const char *text, struct litepcie_generator *generator);
 

@@ -70,7 +70,8 @@ static long read_file(struct bitstream *bitstream)
 /*
  * Skip the header of a .bit file. Each field of text begins with a letter and two bytes of length.
  * The last field has the letter e and, in four bytes, the length of the configuration. Returns
- * false if the file ends before the configuration does. The failure is then noted.
+ * false if a field has another letter than a to e, or if the file ends before the configuration
+ * does. The failure is then noted.
  */
 static bool skip_header(struct util *util, struct bitstream *bitstream)
 {

@@ -35,7 +35,10 @@ struct bitstream {
  */
 bool bitstream_read(struct util *util, const char *name, struct bitstream *bitstream);
 
-/* Returns the name of the part with @idcode, or NULL if no supported board has such a part. */
+/*
+ * Returns the name of the part with @idcode, whose revision does not count, or NULL if no supported
+ * board has such a part.
+ */
 const char *bitstream_part(uint32_t idcode);
 
 /* Release the memory of @bitstream. All members become zero. */

@@ -22,13 +22,13 @@
 #define LOOK_MS		20
 #define PART		256
 /*
- * The character that ends the console at a terminal. The terminal is not in canonical mode, where
- * Ctrl-D does not become an end of file.
+ * The character of Ctrl-D, which ends the console at a terminal. begin_terminal() switches the
+ * terminal's canonical mode off, so Ctrl-D does not become an end of file.
  */
 #define CONTROL_D	4
 /*
- * After the end of the input the console ends when the CPU has printed nothing in this number of
- * checks in a row, LOOK_MS apart.
+ * After the end of the input the console ends when all input has been sent, and the CPU has printed
+ * nothing in this number of checks in a row, which are LOOK_MS apart.
  */
 #define QUIET_LOOKS	5u
 
@@ -39,11 +39,14 @@ struct console {
 	bool			ended;		/* the input has ended */
 	char			waiting[PART];	/* bytes that were typed, but not sent yet */
 	size_t			waits;
-	char			*output;	/* with --json: everything that the CPU has printed */
+	char			*output;	/* with --json: all that the CPU has printed */
 	size_t			length;
 };
 
-/* Let the terminal pass on each key at once. The terminal does not echo keys: the CPU does. */
+/*
+ * Let the terminal pass on each key at once, and not echo keys, since the CPU echoes them. If
+ * standard input is no terminal, nothing is done.
+ */
 static void begin_terminal(struct console *console)
 {
 	struct termios raw;
@@ -65,7 +68,10 @@ static void end_terminal(const struct console *console)
 	putchar('\n');
 }
 
-/* Read bytes that are typed within LOOK_MS, as many as console->waiting has room for. */
+/*
+ * Wait up to LOOK_MS for input, and read as many bytes as console->waiting has room for. Without
+ * room, or after the end of the input, only wait.
+ */
 static void listen(struct console *console)
 {
 	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };

@@ -21,7 +21,8 @@
 
 struct firmware {
 	const char			*verb;
-	uint32_t			built;	/* version of the gateware's own firmware */
+	/* first 32 bits of the digest of the firmware that is built into the gateware */
+	uint32_t			built;
 	struct management_status	status;
 	size_t				bytes;	/* size of the loaded image; 0: none was loaded */
 };
@@ -67,7 +68,10 @@ static bool is_image(struct util *util, const char *name, const uint8_t *image, 
 	return false;
 }
 
-/* Read the file @name into @image, which has IMAGE_MOST bytes. Returns false if it cannot be read. */
+/*
+ * Read the file @name, or its first IMAGE_MOST bytes, into @image, which has room for so many.
+ * Returns false if the file cannot be read. The failure is then noted.
+ */
 static bool read_file(struct util *util, const char *name, uint8_t *image, size_t *bytes)
 {
 	FILE *file = fopen(name, "rb");

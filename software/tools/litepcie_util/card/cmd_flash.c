@@ -8,10 +8,10 @@
  * The command flash: show and read the card's configuration flash, and write the application's
  * image into it.
  *
- * The FPGA starts to read an image at its synchronisation word. So the word of the old image is
+ * An image without its synchronisation word does not start. So that word of the old image is
  * destroyed before anything is erased, and the word of the new image is written last, when all
- * other bytes have been compared. At any moment the flash has a complete application or none. With
- * none the FPGA starts the golden image.
+ * other bytes have been compared. At any moment the flash has a complete application or none that
+ * starts. Without an application the FPGA starts the golden image when it is powered on.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -31,8 +31,12 @@ struct work {
 	struct flash		flash;
 	const char		*verb;
 	const char		*file;
-	uint64_t		address;	/* option --address of `flash read` */
-	uint64_t		bytes;		/* option --bytes of `flash read` */
+	/*
+	 * address in the flash and number of the bytes that are read, written or compared. The
+	 * options --address and --bytes set them for `flash read` only; UINT64_MAX and 0: not given
+	 */
+	uint64_t		address;
+	uint64_t		bytes;
 	struct bitstream	image;
 	uint32_t		crc;		/* CRC-32 of what was written, verified or read */
 	uint32_t		refusals;
@@ -40,7 +44,10 @@ struct work {
 	bool			has_bootsts;
 };
 
-/* Print the text of `info`: where the images are, and with which image the FPGA has started. */
+/*
+ * Print the text of `info`: where the images are, how many commands the card has refused, and
+ * BOOTSTS, which says if the FPGA has started the golden image since the application failed.
+ */
 static void print_places(const struct emit *out, const struct work *work)
 {
 	emit_text(out, "  golden image below 0x%08x, application from there, %u KiB\n",
@@ -89,7 +96,11 @@ static void print(const struct emit *out, const void *result)
 
 /* The image to program ------------------------------------------------------------------------ */
 
-/* Read the image. Returns false if it is for another part, or does not fit into the flash. */
+/*
+ * Read the image. Returns false if the file is no bitstream or is for another part, if the image
+ * does not fit into the flash, or if its synchronisation word is not in the first page. The failure
+ * is then noted.
+ */
 static bool take_image(struct util *util, struct work *work)
 {
 	const struct flash *flash = &work->flash;
@@ -110,7 +121,10 @@ static bool take_image(struct util *util, struct work *work)
 			  work->file, work->image.size, flash->room - LITEPCIE_FLASH_SPARE);
 		return false;
 	}
-	/* end_old_image() and the command reboot search for this word only in the first page. */
+	/*
+	 * end_old_image() and the command reboot search for the synchronisation word only in the
+	 * first page of an image.
+	 */
 	if (work->image.sync + FLASH_SYNC_BYTES > LITEPCIE_FLASH_PAGE_BYTES) {
 		util_fail(util, "%s: its synchronisation word is at byte %zu of the configuration, and "
 			  "must be within the first %u: build it again without a prefix",
@@ -123,7 +137,10 @@ static bool take_image(struct util *util, struct work *work)
 	return true;
 }
 
-/* Returns false and notes a failure if Ctrl-C came. @left says what the flash contains now. */
+/*
+ * Returns false and notes a failure if Ctrl-C came. @left says in what state the interrupted
+ * command leaves the flash or the file.
+ */
 static bool go_on(struct util *util, const char *left)
 {
 	if (util_interrupted())
@@ -218,7 +235,10 @@ static bool program_sync(struct work *work, uint64_t offset, uint32_t word)
 			     sizeof(pages), NULL, NULL);
 }
 
-/* Destroy the synchronisation word of the application in the flash, if there is an application. */
+/*
+ * Destroy the synchronisation word of the application in the flash, if one begins in the first page
+ * of the application's image.
+ */
 static bool end_old_image(struct work *work)
 {
 	uint32_t at;

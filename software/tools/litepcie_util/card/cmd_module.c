@@ -5,8 +5,9 @@
  */
 
 /*
- * The command module: print the contents of the memory of the transceiver module in a QSFP cage.
- * The command changes nothing in the module but the selected page of its memory.
+ * The command module: print what the memory of the transceiver module in a QSFP cage says. The
+ * command writes nothing to the module but the number of the selected page of its memory. Reading
+ * the latched flags of a module may clear them.
  */
 #include <math.h>
 #include <string.h>
@@ -19,15 +20,15 @@
 #define CAGES	2u
 
 struct cage {
-	bool			built;	/* the gateware has a block for this cage */
-	bool			read;	/* the module's memory was read */
+	bool			built;	/* true: the gateware has a block for this cage */
+	bool			read;	/* true: the module's memory was read */
 	uint8_t			lower[MODULE_HALF], upper[MODULE_HALF];
 	struct module_facts	facts;
 };
 
 struct modules {
 	bool		wanted[CAGES];
-	bool		absent[CAGES];	/* no module is in the cage */
+	bool		absent[CAGES];	/* true: no module is in the cage */
 	struct cage	cage[CAGES];
 };
 

@@ -33,8 +33,8 @@ struct reboot {
 	struct bitstream	image;		/* the image on the command line, if there is one */
 	/* the card's function before the reboot; its address is empty if the kernel has none */
 	struct pci_function	function;
-	char			before[65];	/* digest before the reboot */
-	struct litepcie_card	card;		/* the card's table after the reboot */
+	char			before[65];	/* the gateware's digest before the reboot */
+	struct litepcie_card	card;		/* facts about the card after the reboot */
 	uint32_t		bootsts;
 };
 
@@ -55,8 +55,9 @@ static void print(const struct emit *out, const void *result)
 }
 
 /*
- * Find the card's PCI function. Returns false if this user may not let the kernel find the function
- * again after the reboot: the card would then be lost. The failure is noted.
+ * Find the card's PCI function. A simulated board has none, which is no failure. Returns false if
+ * the kernel does not have the function any more, or if this user may not let the kernel find the
+ * function again after the reboot: the card would then be lost. The failure is noted.
  */
 static bool prepare(struct util *util, struct reboot *reboot)
 {
@@ -72,9 +73,10 @@ static bool prepare(struct util *util, struct reboot *reboot)
 }
 
 /*
- * Returns false and notes a failure if the application's image does not begin with a
- * synchronisation word. An FPGA that has fallen back to its golden image has no watchdog until the
- * next image starts, so it would search the flash for such a word for ever.
+ * Returns false and notes a failure if no synchronisation word begins in the first page of the
+ * application's image, or if the flash cannot be read. An FPGA that has fallen back to its golden
+ * image has no watchdog until the next image starts, so it would search the flash for such a word
+ * for ever.
  */
 static bool application_begins(struct util *util)
 {
@@ -146,7 +148,10 @@ static bool find_again(struct util *util, const struct pci_function *function)
 	       (strcmp(function->driver, VFIO_DRIVER) != 0 || vfio_bind(util, function->address));
 }
 
-/* Wait until the card answers again. */
+/*
+ * Close the card, let the kernel find it anew, and open it again. Returns false and notes a failure
+ * if the card cannot be opened within WAIT_S seconds.
+ */
 static bool wait_back(struct util *util, const struct reboot *reboot)
 {
 	const struct timespec step = { .tv_nsec = STEP_NS };
@@ -171,7 +176,10 @@ static bool wait_back(struct util *util, const struct reboot *reboot)
 	return false;
 }
 
-/* Note a failure if the card runs another image than the one on the command line. */
+/*
+ * If the command line names an image, note a failure if the card runs another one, or if the image
+ * has no user id by which it could be recognised.
+ */
 static void judge(struct util *util, struct reboot *reboot)
 {
 	char first[9];

@@ -19,9 +19,10 @@
  */
 #define SEQUENCES	2u
 /*
- * A sequence of measurements takes less than a millisecond. The command fails if none has ended
- * after PATIENCE_S seconds and LOOKS reads of the count of sequences. The number of reads counts
- * because the time of a simulated card runs only while registers are read.
+ * A sequence of measurements takes less than a millisecond. The command fails if fewer than
+ * SEQUENCES have ended when PATIENCE_S seconds have passed and the count of sequences was read more
+ * than LOOKS times. The number of reads counts because the time of a simulated card runs only while
+ * registers are read.
  */
 #define PATIENCE_S	1.0
 #define LOOKS		20000u
@@ -55,8 +56,8 @@ static double now_s(void)
 }
 
 /*
- * Wait until all channels have been measured anew. Returns false after Ctrl-C, or with a noted
- * failure.
+ * Wait until all channels have been measured anew. Returns false after Ctrl-C, or after a failure,
+ * which is then noted.
  */
 static bool await_fresh(struct util *util)
 {
@@ -93,8 +94,8 @@ static double voltage(double code)
 }
 
 /*
- * Read the register of channel @name and return its code, of LITEPCIE_SENSORS_CODE_BITS. The card
- * keeps only the upper @bits of a code.
+ * Read the register of channel @name and return its code, a number of LITEPCIE_SENSORS_CODE_BITS
+ * bits. The register has only the upper @bits of them, and the lower bits are returned as 0.
  */
 static double read_code(struct util *util, const char *name, unsigned int bits)
 {

@@ -158,8 +158,9 @@ static void pause_for(double seconds)
 }
 
 /*
- * Returns false and notes a failure if the command has run for more than PATIENCE_S by the card's
- * clock. *@since is the time of the first call, or 0 before it.
+ * Returns false and notes a failure if PATIENCE_S seconds of the card's clock have passed since the
+ * first call for a command. *@since is the card's time at that call; the caller sets it to 0
+ * before.
  */
 static bool patient(struct flash *flash, uint64_t *since)
 {
@@ -178,9 +179,10 @@ static bool patient(struct flash *flash, uint64_t *since)
 }
 
 /*
- * Wait until the engine is not busy, and return false if it has refused the command. The status is
- * first read after the estimated time of this kind of command. Each wait corrects the estimate, so
- * one or two reads are enough, on simulated cards, too.
+ * Wait until the engine is not busy. Returns false if it has refused the command, is busy for too
+ * long or cannot be read. The failure is then noted. The status is first read after the estimated
+ * time of this kind of command. Each wait corrects the estimate, so one or two reads are enough as
+ * a rule, also on simulated cards.
  */
 static bool wait_for(struct flash *flash, enum flash_work work)
 {
@@ -226,7 +228,10 @@ static bool command(struct flash *flash, uint32_t opcode, uint32_t address, enum
 	return begin(flash, opcode, address) && wait_for(flash, work);
 }
 
-/* Set the engine's register LENGTH. It keeps its value, so an equal value is not written again. */
+/*
+ * Set the engine's register LENGTH. The register keeps its value, so a value that was written last
+ * is not written again.
+ */
 static bool set_length(struct flash *flash, uint32_t length)
 {
 	if (flash->length == length)
@@ -242,7 +247,10 @@ bool flash_erase(struct flash *flash, uint32_t address)
 	return command(flash, LITEPCIE_FLASH_OPCODE_ERASE_64K, address, FLASH_ERASE);
 }
 
-/* Write a page to the one of the engine's two page buffers that is not in use. */
+/*
+ * Write @size bytes, and ones up to the size of a page, to the one of the engine's two page buffers
+ * that is not in use.
+ */
 static bool load(struct flash *flash, const uint8_t *data, size_t size)
 {
 	uint8_t page[LITEPCIE_FLASH_PAGE_BYTES];

@@ -6,7 +6,8 @@
 
 /*
  * Access the card's configuration flash through the flash engine's registers, which
- * gateware/card/README.md describes. If a function returns false, the failure was noted.
+ * gateware/card/README.md describes. If a function returns false, the failure was noted, with one
+ * exception in flash_program().
  */
 #ifndef LITEPCIE_UTIL_FLASH_H
 #define LITEPCIE_UTIL_FLASH_H
@@ -34,12 +35,16 @@ struct flash {
 	uint32_t		length;			/* value last written to register LENGTH */
 	/* opcode and address of the last command, for the error message if it is refused */
 	uint32_t		opcode, address;
-	uint32_t		refusals;		/* the engine's count at its last read */
+	/* the engine's count of refused commands when it was last read */
+	uint32_t		refusals;
 	double			usual[FLASH_WORKS];	/* estimated time of a command in s */
 	uint64_t		accesses;		/* accesses to the engine's registers */
 };
 
-/* Returns false if the card has no flash engine, or if its flash does not answer. */
+/*
+ * Fill in @flash for the flash of the open card. Returns false if the card has no flash engine, if
+ * this program does not know the engine's version, or if the flash does not answer.
+ */
 bool flash_open(struct util *util, struct flash *flash);
 /*
  * Returns false if the engine has refused a command since flash_open() or since the last call of
@@ -58,7 +63,7 @@ bool flash_erase(struct flash *flash, uint32_t address);
  */
 bool flash_program(struct flash *flash, uint32_t address, const uint8_t *data, size_t size,
 		   bool (*step)(void *context, size_t done), void *context);
-/* Read @size bytes at @address, LITEPCIE_FLASH_PAGE_BYTES at most. */
+/* Read @size bytes (LITEPCIE_FLASH_PAGE_BYTES at most) at @address of the flash into @data. */
 bool flash_read(struct flash *flash, uint32_t address, uint8_t *data, size_t size);
 /*
  * Get the CRC-32 of the @size bytes at @address, which the engine computes. With @pairs the data

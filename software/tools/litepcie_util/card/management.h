@@ -24,9 +24,9 @@ struct management {
 };
 
 struct management_status {
-	unsigned int	state;		/* LITEPCIE_CPU_STATE_... */
+	unsigned int	state;		/* state of the CPU: one of LITEPCIE_CPU_STATE_... */
 	bool		awake;
-	unsigned int	failures;	/* starts of the CPU in a row that gave no heartbeat */
+	unsigned int	failures;	/* starts of the CPU in a row without a heartbeat */
 };
 
 /* Find the management CPU of the open card. A card without one is a failure. */

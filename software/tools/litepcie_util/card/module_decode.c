@@ -72,8 +72,8 @@ static double voltage(const uint8_t *at)
 }
 
 /*
- * Copy a text of 16 characters, without the spaces at its end. A character that cannot be printed
- * becomes '?', since a module's memory may hold anything.
+ * Copy a text of 16 characters, without the spaces and zero bytes at its end. A byte that is no
+ * printable ASCII character becomes '?', since a module's memory may hold anything.
  */
 static void text(char *to, const uint8_t *from)
 {
@@ -95,7 +95,7 @@ static void decode_sff(struct module_facts *facts, const uint8_t *lower, const u
 	facts->volts = voltage(lower + SFF_VOLTAGE);
 	facts->powers = true;
 	for (unsigned int lane = 0; lane < MODULE_LANES; lane++) {
-		/* powers are in 0.1 uW */
+		/* The module has the powers in units of 0.1 uW. */
 		facts->receive_mw[lane] = word(lower + SFF_RECEIVE + 2 * lane) / 1e4;
 		facts->transmit_mw[lane] = word(lower + SFF_TRANSMIT + 2 * lane) / 1e4;
 	}

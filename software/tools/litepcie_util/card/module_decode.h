@@ -34,7 +34,10 @@ struct module_facts {
 	/* true: @receive_mw and @transmit_mw are valid; they are optical powers in milliwatts */
 	bool		powers;
 	double		receive_mw[MODULE_LANES], transmit_mw[MODULE_LANES];
-	/* latched flags of SFF-8636, each with a bit for each lane */
+	/*
+	 * latched flags of SFF-8636 with a bit for each lane: no signal at the receiver, no signal
+	 * at the transmitter, fault of the transmitter; 0 with CMIS
+	 */
 	unsigned int	receive_loss, transmit_loss, transmit_fault;
 	/* alarms: temperature too high or too low, supply voltage too high or too low */
 	bool		hot, cold, high, low;

@@ -19,7 +19,7 @@
 
 #define NAP_NS		100000
 /*
- * A transfer that is still busy after this number of reads of the status register has failed. The
+ * If a transfer is still busy after this number of reads of the status register, it has failed. The
  * reads are 0.1 ms or more apart.
  */
 #define LOOKS		20000u
@@ -45,7 +45,7 @@ static int access_register(struct util *util, unsigned int cage, const char *nam
 		       litepcie_register_read(util->dev, full, value);
 }
 
-/* Note why a transfer has ended early. */
+/* Note the failure of a transfer that the card has ended with @error, LITEPCIE_MODULE_ERROR_.... */
 static void note_error(struct util *util, unsigned int cage, uint64_t error)
 {
 	const char letter = cage_letters[cage];

@@ -6,7 +6,7 @@
 
 /*
  * Read the memory of a QSFP module through the card. The gateware reads up to MODULE_HALF bytes in
- * one transfer, and selects the module's page for each transfer.
+ * one transfer. Before a transfer from upper memory it selects the module's page.
  */
 #ifndef LITEPCIE_UTIL_MODULE_MEMORY_H
 #define LITEPCIE_UTIL_MODULE_MEMORY_H

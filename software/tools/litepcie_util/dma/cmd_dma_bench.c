@@ -5,8 +5,8 @@
  */
 
 /*
- * The command dma_bench: measure the rate of DMA in each direction, and print it with its limit and
- * with the name of what sets the limit.
+ * The command dma_bench: measure the rate of DMA of c2h, h2c and both at once (duplex), and print
+ * it with its limit and with the name of what binds it: the limit's cause, or the host.
  */
 #include <stdlib.h>
 
@@ -14,7 +14,10 @@
 
 #define DEFAULT_SIZE	(8u << 20)
 #define SWEEP_SIZE	RATES_LEAST_BYTES
-/* seconds that dma_bench --interval runs each direction; iperf3 has the same default */
+/*
+ * seconds that dma_bench --interval runs c2h, h2c and duplex each if neither --duration nor --size
+ * is given; iperf3 has the same default
+ */
 #define INTERVAL_RUN_S	10
 
 static struct bench {
@@ -34,8 +37,8 @@ static struct bench {
 /* Printing the rates -------------------------------------------------------------------------- */
 
 /*
- * Print a row for each direction. A direction that the user did not ask for has a row without a
- * value in JSON, and no line in the text.
+ * Print a row for each of c2h, h2c and duplex. If the option --direction names another one, the row
+ * has no value in JSON, and no line in the text.
  */
 static void print_ways(const struct emit *out, const struct bench *bench)
 {
@@ -83,7 +86,8 @@ static void print(const struct emit *out, const void *result)
 /* The command dma_bench ----------------------------------------------------------------------- */
 
 /*
- * Refuse options of dma_bench that exclude each other, then fill in the default size or duration.
+ * Refuse options of dma_bench that exclude each other, then fill in the default of size or duration
+ * that is missing.
  * Returns -1 if the command is to run, otherwise the exit status of the program.
  */
 static int complete(struct util *util, struct bench *bench)

@@ -128,8 +128,9 @@ static void print_window(const struct emit *out, const struct dma_window *window
 }
 
 /*
- * Print where the first wrong data is. In h2c the card's pattern checker reports the position of
- * the first error, but not the expected and the wrong data.
+ * Write to JSON where the first wrong data is: of c2h if c2h data is wrong, otherwise of h2c. In
+ * h2c the card's pattern checker reports the position of the first error, but not the expected and
+ * the wrong data, so both values are null.
  */
 static void print_mismatch(const struct emit *out, const struct dma_run *run)
 {
@@ -179,8 +180,9 @@ static void print(const struct emit *out, const void *data)
 /* The command dma_test ------------------------------------------------------------------------ */
 
 /*
- * Set the number of buffers of each direction. The card moves whole buffers only, so the size is
- * rounded up. The output of dma_test gives the rounded size.
+ * Set how many buffers each direction moves. With a duration and no size there is no end. The run
+ * moves whole buffers only, so the size is rounded up. The output of dma_test gives the rounded
+ * size.
  */
 static void set_targets(void)
 {

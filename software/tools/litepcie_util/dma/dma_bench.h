@@ -8,8 +8,8 @@
  * dma_bench measures rates and compares them with their limits (rates.c).
  *
  * dma_bench_interval.c prints a line for each interval of a run, dma_bench_sweep.c measures by size
- * of transfer, and dma_bench_slot.c measures through the logic in the user slot. All of them print
- * a rate by dma_bench_rate.c.
+ * of transfer, and dma_bench_slot.c measures through the logic in the user slot. Except for the
+ * lines of text of an interval, all of them print a rate by dma_bench_rate.c.
  */
 #ifndef LITEPCIE_UTIL_DMA_BENCH_H
 #define LITEPCIE_UTIL_DMA_BENCH_H
@@ -46,7 +46,10 @@ struct bench_size {
 
 struct bench_slot {
 	bool		wanted;
-	/* rate of the DMA run; not valid if the run did not reach a steady state */
+	/*
+	 * rate of the DMA run; not valid if the run ended before its measurement, or if in duplex
+	 * the logic sent no data
+	 */
 	struct rate	rate;
 	enum limit_binds binds;
 	/* a sentence for the user on what the logic in the user slot did; may be empty */
@@ -54,9 +57,9 @@ struct bench_slot {
 };
 
 /*
- * Every table of dma_bench has the column heads BENCH_RATE_HEAD. bench_emit_rate() prints these
- * columns of one line, or the keys of one row in JSON, which @id names. @binds is what the
- * last column names.
+ * The tables of dma_bench, of --sweep and of --slot have the column heads BENCH_RATE_HEAD.
+ * bench_emit_rate() prints these columns of one line, or in JSON the keys of one row, whose "id" is
+ * @id. @binds is what the last column names.
  */
 #define BENCH_RATE_HEAD	"measured  unit   limit  reached  binds"
 void bench_emit_rate(const struct emit *out, const struct rate *rate, const char *id,
@@ -70,16 +73,17 @@ void bench_interval_tell(const struct dma_run *run, const struct dma_watch *watc
 void bench_intervals_emit(const struct emit *out, const struct bench_intervals *intervals);
 
 /*
- * Measure the rate for each size of transfer, with @bytes in each direction. A size that the card
- * cannot transfer gets a reason in place of a rate. Failures are noted in rates->util.
+ * Measure the rate for each size of transfer, with @bytes in each direction, or fewer for the
+ * smallest sizes. A size that the card cannot transfer gets a reason in place of a rate. Failures
+ * are noted in rates->util.
  */
 void bench_sweep(struct rates *rates, uint64_t bytes, struct bench_size size[BENCH_SIZES]);
 void bench_sweep_emit(const struct emit *out, const struct rates *rates,
 		      const struct bench_size size[BENCH_SIZES]);
 
 /*
- * Measure the directions of plan->ways (c2h, h2c, duplex) through the user slot, with plan->bytes
- * in each direction. Failures are noted in rates->util.
+ * Measure those of c2h, h2c and duplex that plan->ways names, or all three if it is 0, through the
+ * user slot, with plan->bytes in each direction. Failures are noted in rates->util.
  */
 void bench_slot(struct rates *rates, const struct rates_plan *plan,
 		struct bench_slot found[RATES_WAYS]);

@@ -6,8 +6,8 @@
 
 /*
  * dma_bench --interval: print a line for each interval of a run. The host's clock decides when an
- * interval ends, but the card's clock measures its rate: a simulated card runs for about a
- * millisecond of device time in a second of the host's time.
+ * interval ends. The rate is computed from the card's own time: a simulated card runs for only
+ * about a millisecond of device time in a second of the host's time.
  */
 #include <stdlib.h>
 

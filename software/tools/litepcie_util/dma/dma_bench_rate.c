@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* Print one rate of dma_bench, as each of its tables does. */
+/* Print one rate in the columns that the tables of dma_bench, of --sweep and of --slot share. */
 #include <math.h>
 
 #include "dma_bench.h"

@@ -8,8 +8,8 @@
  * dma_bench --slot: measure the rates through the logic in the user slot.
  *
  * The logic may change, drop or add data. So no data is compared, and a run does not wait for data
- * that may never come: if no buffer moves for SILENT_S seconds, the run ends, and the library's
- * diagnosis of the streams is reported.
+ * that may never come: if the direction that is ahead finishes no buffer for SILENT_S seconds, the
+ * run ends, and the library's diagnosis of the streams is reported.
  */
 #include <math.h>
 #include <string.h>
@@ -18,9 +18,12 @@
 
 /* longest wait for the card in ms, before the clock and Ctrl-C are checked again */
 #define WAIT_MS		100
-/* seconds after which a run ends if no buffer has moved in either direction */
+/* seconds after which a run ends if the result of moved() has not changed */
 #define SILENT_S	1.0
-/* Stalls of the user slot's logic in less than this fraction of the cycles are not reported. */
+/*
+ * If the user slot's logic holds the data up in at most this fraction of the clock cycles, that is
+ * not reported.
+ */
 #define NOTED		0.005
 
 static const char *const ids[RATES_WAYS] = { "user/c2h", "user/h2c", "user/duplex" };
@@ -66,8 +69,8 @@ static int pump(const struct dma_run *run)
 }
 
 /*
- * Returns the number of buffers that have moved in the direction with more buffers: the logic may
- * move nothing in the other direction.
+ * Returns the number of buffers that are done in the direction that is ahead. The other direction
+ * does not count, since the logic may move nothing in it.
  */
 static uint64_t moved(const struct dma_run *run)
 {
@@ -77,7 +80,10 @@ static uint64_t moved(const struct dma_run *run)
 	return stats.h2c_done > stats.c2h_done ? stats.h2c_done : stats.c2h_done;
 }
 
-/* Read one end of the measured window. Returns 0 or -errno. */
+/*
+ * Read the card's counters, and those of the slot's monitor if there is one, at one end of the
+ * measured window. Returns 0 or -errno.
+ */
 static int read_end(struct litepcie *dev, const struct stretch *stretch,
 		    struct litepcie_counters *counters, struct litepcie_slot *slot)
 {
@@ -88,8 +94,8 @@ static int read_end(struct litepcie *dev, const struct stretch *stretch,
 
 /*
  * Run until @stretch is measured. The measurement begins after one ring of buffers. Returns 0 or
- * -errno. If no buffer moves for SILENT_S seconds, run_stretch() returns 0 and the window is not
- * closed.
+ * -errno. If moved() does not change for SILENT_S seconds, or after Ctrl-C, the window is not
+ * closed, although the result may be 0.
  */
 static int run_stretch(struct dma_run *run, struct stretch *stretch)
 {
@@ -126,7 +132,8 @@ static int run_stretch(struct dma_run *run, struct stretch *stretch)
  * Returns the fraction of the clock cycles in which the user slot's logic, and not the DMA, held
  * the data up. sink is the logic's stream of h2c, and source that of c2h. If only c2h runs, these
  * are the cycles without source.valid. Otherwise these cycles are the stalls of sink. If c2h runs
- * too, the stalls of source are subtracted, since the DMA causes them.
+ * too, the stalls of source are subtracted, since the DMA causes them. Returns 0 if the card has no
+ * monitor of the user slot.
  */
 static double held(const struct dma_run *run, const struct stretch *stretch)
 {
@@ -145,7 +152,7 @@ static double held(const struct dma_run *run, const struct stretch *stretch)
 
 /*
  * Returns how many bytes the logic in the slot sends for each byte that it takes, or 1 if only one
- * direction runs.
+ * direction runs or the logic took nothing.
  */
 static double share(const struct dma_run *run)
 {

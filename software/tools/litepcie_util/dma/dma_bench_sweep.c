@@ -16,7 +16,7 @@
 #include "dma_bench.h"
 
 #define SMALLEST	64u
-/* most packets that are sent to the card and back for each transfer size */
+/* largest number of transfers in one run */
 #define PACKETS		8192u
 #define RING_BYTES	(2u << 20)
 #define RING_BUFFERS	256u
@@ -47,8 +47,8 @@ static void measure_size(struct rates *rates, struct rates_plan plan, struct ben
 		return;
 	}
 	/*
-	 * A small packet takes the program as long as a large buffer, so a run of plan.bytes would
-	 * take too long with small packets.
+	 * A small packet takes the program as long as a large buffer. So with small packets a run
+	 * of plan.bytes would take too long, and is made shorter.
 	 */
 	if (plan.bytes > PACKETS * size->bytes)
 		plan.bytes = PACKETS * size->bytes;
@@ -59,8 +59,8 @@ static void measure_size(struct rates *rates, struct rates_plan plan, struct ben
 }
 
 /*
- * Measure all sizes. rates_learn_host() comes first: the limit of small transfers depends on the
- * round trip of reads of host memory.
+ * Measure all sizes. rates_learn_host() comes first: the limits of the transfers depend on the
+ * round trip of reads of host memory, which only a run of h2c measures.
  */
 void bench_sweep(struct rates *rates, uint64_t bytes, struct bench_size size[BENCH_SIZES])
 {
@@ -75,7 +75,7 @@ void bench_sweep(struct rates *rates, uint64_t bytes, struct bench_size size[BEN
 	rates_learn_host(rates);
 	for (unsigned int i = 0; i < BENCH_SIZES && !util->failed; i++) {
 		measure_size(rates, plan, &size[i]);
-		/* dma_run() notes a Ctrl-C during a run. One between two runs is noted here. */
+		/* dma_run() notes a Ctrl-C only during a run, so one between runs is noted here. */
 		if (util_interrupted() && !util->failed)
 			util_fail(util, "interrupted");
 	}

@@ -23,7 +23,7 @@ static uint64_t random_word(uint64_t seed, uint64_t index)
 	return z ^ z >> 31;
 }
 
-/* Returns 8 bytes of the stream of test data: the words 2 * @index and 2 * @index + 1. */
+/* Returns 8 bytes of the stream of test data: its dwords 2 * @index and 2 * @index + 1. */
 static uint64_t word_of(const struct dma_data *data, uint64_t index)
 {
 	if (data->random)

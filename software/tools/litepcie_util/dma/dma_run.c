@@ -23,7 +23,8 @@
 
 /*
  * Returns the number of buffers of a direction to fill or to compare now. The result is 0 until a
- * whole batch is @available, since whole batches keep the interrupts at regular distances.
+ * whole batch is @available, or all that are left up to the target. Whole batches keep the
+ * interrupts at regular distances.
  */
 static uint64_t count_of(const struct dma_run *run, const struct dma_direction *direction,
 			 int available)
@@ -43,8 +44,8 @@ static int fill(struct dma_run *run, const struct litepcie_buffer *buffer)
 }
 
 /*
- * Compare a c2h buffer with the data that was sent. Wrong data is counted. Returns 0, or -EBADMSG
- * if a packet has another length than the one sent.
+ * Compare a c2h buffer with the test data of its number. Wrong data is counted and is no error.
+ * Returns 0, or -EBADMSG if a packet has another length than the one sent.
  */
 static int check(struct dma_run *run, const struct litepcie_buffer *buffer)
 {
@@ -67,8 +68,8 @@ static int check(struct dma_run *run, const struct litepcie_buffer *buffer)
 }
 
 /*
- * Hand the @count oldest buffers to the card, whole or with one packet in each. Returns 0 or
- * -errno.
+ * Give the @count oldest acquired buffers back to the card: whole if @packet is 0, otherwise with a
+ * packet of @packet bytes in each. Returns 0 or -errno.
  */
 static int hand_on(struct litepcie_stream *stream, uint64_t count, size_t packet)
 {
@@ -82,8 +83,8 @@ static int hand_on(struct litepcie_stream *stream, uint64_t count, size_t packet
 }
 
 /*
- * Fill or compare the buffers of a direction that are ready, and hand them on. Returns the number
- * of buffers, or -errno.
+ * Fill the h2c buffers or compare the c2h buffers that are ready, and give them back to the card.
+ * Returns the number of buffers, or -errno.
  */
 static int pass(struct dma_run *run, struct dma_direction *direction)
 {
@@ -114,8 +115,9 @@ static int pass(struct dma_run *run, struct dma_direction *direction)
 
 /*
  * Returns true if the loop need not wait for h2c any more, since the card has fetched all buffers
- * but the last. The last buffer is reported only after litepcie_stream_drain(). In loopback the
- * loop never waits: a buffer that has come back as c2h has been fetched before.
+ * but the last. LitePCIe's endpoint does not report the last buffer before litepcie_stream_drain().
+ * If h2c does not run, or in loopback, the result is always true: a buffer that has come back as
+ * c2h has been fetched before.
  */
 static bool h2c_finished(const struct dma_run *run)
 {
@@ -128,8 +130,8 @@ static bool h2c_finished(const struct dma_run *run)
 }
 
 /*
- * End the run after its duration: the loop still finishes buffers that it has submitted, and
- * submits no more.
+ * End the run after its duration: the loop submits no more h2c buffers. It still waits until the
+ * card has fetched those that it has submitted, and in loopback until they have come back.
  */
 static void set_end(struct dma_run *run)
 {
@@ -168,7 +170,8 @@ static unsigned int waiting_for(const struct dma_run *run)
 
 /*
  * Wait up to WAIT_MS for the card to finish buffers. Returns a positive number if the card has
- * finished buffers, 0 if it has not, or -errno. @idle_since is the time of the last progress.
+ * finished buffers, 0 if it has not, or -errno. *@idle_since is the time of the last progress. If
+ * that is more than timeout_s seconds ago, the stall is noted, and the result is -ETIMEDOUT.
  */
 static int wait_for_card(struct dma_run *run, double *idle_since)
 {
@@ -253,8 +256,9 @@ static int start(struct dma_run *run)
 }
 
 /*
- * Wait until the card has fetched the last h2c buffer and its pattern checker has counted the last
- * beat.
+ * Wait until the card has fetched the last h2c buffer and, unless the run is a loopback, until its
+ * pattern checker has counted the last beat. Returns 0 or -errno. If the checker has not counted
+ * all beats in time, the result is 0, and dma_judge() notes the missing beats.
  */
 static int finish_h2c(struct dma_run *run)
 {
@@ -295,7 +299,8 @@ void dma_run(struct dma_run *run)
 		rc = dma_window_end(run);
 	/*
 	 * The failure is noted before the streams are stopped: a stop that fails would replace the
-	 * sentence of litepcie_why(). A stall and wrong data are noted where they are found.
+	 * sentence of litepcie_why(). A stall and a packet of a wrong length have been noted
+	 * already, and are not noted again.
 	 */
 	if (!util_interrupted() && !util->failed)
 		util_check(util, rc, "DMA");

@@ -6,7 +6,7 @@
 
 /*
  * Declares one run of DMA: buffers go through the rings, all data is compared, and the rate is
- * measured in the steady state of the run.
+ * measured, in the steady state if the run is long enough to have one.
  *
  * dma_run.c moves and compares data, dma_window.c measures, dma_watch.c reports while the run goes
  * on, dma_judge.c reports the errors of the run, and cmd_dma_test.c parses options and prints.
@@ -18,7 +18,7 @@
 #include "streams.h"
 #include "util.h"
 
-/* largest number of DMA buffers that a run fills or compares before it hands them on */
+/* largest number of DMA buffers that a run fills or compares before it gives them to the card */
 #define DMA_BATCH	32u
 #define DMA_NO_END	UINT64_MAX
 /* bytes of a beat of the card's data path; the card's pattern checker counts in beats */
@@ -37,7 +37,8 @@ struct dma_data {
 	 */
 	bool		random;
 	uint64_t	seed;
-	size_t		size;	/* number of bytes of a DMA buffer, which is a multiple of 8 */
+	/* bytes of test data in each DMA buffer, a multiple of 8: the whole buffer, or a packet */
+	size_t		size;
 };
 
 struct dma_difference {
@@ -65,10 +66,16 @@ bool dma_data_check(const struct dma_data *data, uint64_t number, const void *bu
 
 /* The part of a DMA run between two snapshots of the card's counters, @from and @to. */
 struct dma_window {
-	/* true: the window has been opened in the middle of the run; false: it is the whole run */
+	/*
+	 * true: the window is a part of the run, such as its steady state; false: the window is the
+	 * whole run, or the steady state has not begun yet
+	 */
 	bool				open;
-	bool				closed;
-	/* number of DMA buffers that must be done before the window opens */
+	bool				closed;		/* true: the window has ended at @to */
+	/*
+	 * number of DMA buffers that must be done before the window opens; 0: a short run, whose
+	 * window is the whole run
+	 */
 	uint64_t			skip;
 	struct litepcie_counters	from, to;
 };
@@ -86,11 +93,11 @@ struct dma_watch {
 	void				*context;
 	double				began;
 	/*
-	 * begin and end of the reported interval, in seconds of the host's clock since the run
-	 * @began
+	 * begin and end of the reported interval, in seconds of the host's clock since @began, the
+	 * start of the run
 	 */
 	double				from_s, to_s;
-	/* The card's counters at both ends of the interval. Closed when the DMA run is over. */
+	/* the card's counters at both ends of the interval; @window.closed: the DMA run is over */
 	struct dma_window		window;
 };
 
@@ -120,7 +127,10 @@ struct dma_run {
 	 */
 	size_t			buffer_size;
 	unsigned int		buffer_count;
-	/* number of DMA buffers that are filled or compared before they are handed on together */
+	/*
+	 * number of DMA buffers that are filled or compared before they go to the card together;
+	 * set by dma_run()
+	 */
 	unsigned int		batch;
 	struct streams		streams;
 	struct dma_direction	h2c, c2h;
@@ -138,7 +148,7 @@ struct dma_run {
 	struct litepcie_pattern	pattern;
 	struct litepcie_stats	stats;
 	struct dma_window	window;
-	double			wall_s;		/* duration of the run, by the host's clock */
+	double			wall_s;		/* duration of the run in s, by the host's clock */
 };
 
 /*
@@ -147,7 +157,10 @@ struct dma_run {
  */
 void dma_run(struct dma_run *run);
 
-/* Note in run->util the errors of a DMA run that came to its end: wrong data, lost interrupts. */
+/*
+ * Note in run->util the errors of a DMA run that came to its end: wrong or missing data, and lost
+ * interrupts.
+ */
 void dma_judge(struct dma_run *run);
 
 /* Returns the directions (LITEPCIE_H2C, LITEPCIE_C2H) that are active. */
@@ -157,8 +170,8 @@ static inline unsigned int dma_directions(const struct dma_run *run)
 }
 
 /*
- * Returns true if the card's pattern checker compares the h2c data. In loopback the host compares
- * the data that comes back instead.
+ * Returns true if h2c runs and the card's pattern checker compares its data. In loopback the host
+ * compares the data that comes back instead.
  */
 static inline bool dma_h2c_by_pattern(const struct dma_run *run)
 {
@@ -171,9 +184,9 @@ static inline uint64_t dma_target_beats(const struct dma_run *run)
 }
 
 /*
- * Measure run->window, the steady state of the run. The run calls dma_window_begin() before the DMA
- * starts, dma_window_step() whenever buffers may have moved, and dma_window_end() at its end. Each
- * returns 0 or -errno.
+ * Measure run->window: the steady state of a long run, or the whole of a short one. The run calls
+ * dma_window_begin() before the DMA starts, dma_window_step() whenever buffers may have moved, and
+ * dma_window_end() at its end. Each returns 0 or -errno.
  */
 int dma_window_begin(struct dma_run *run);
 int dma_window_step(struct dma_run *run);
@@ -188,8 +201,8 @@ uint64_t dma_window_h2c_bytes(const struct dma_window *window);
 
 /*
  * Returns the bytes of c2h data in the window. A card with records writes its records and status
- * lines through the same stream (RQ) as the data, so their bytes are subtracted. The result is a
- * lower bound.
+ * lines through the same stream (RQ) as the data. If the window is a part of the run, their bytes
+ * are subtracted, and the result is a lower bound. If it is the whole run, the result is exact.
  */
 uint64_t dma_window_c2h_bytes(const struct dma_run *run, const struct dma_window *window);
 

@@ -31,7 +31,7 @@ int dma_watch_begin(struct dma_run *run, double now)
 	return litepcie_counters(run->util->dev, &watch->window.from);
 }
 
-/* Report the interval that ends now, if it has at least @least seconds. Returns 0 or -errno. */
+/* Report the interval that ends at @now, if it has @least seconds or more. Returns 0 or -errno. */
 static int tell(struct dma_run *run, double now, double least)
 {
 	struct dma_watch *watch = run->watch;

@@ -8,9 +8,10 @@
  * The measured window of a run is the difference of two snapshots of the card's counters. A
  * snapshot is taken at one clock edge of the card, and its time is device time.
  *
- * A long run is measured in its steady state. That begins when the first ring of buffers is done,
- * and ends END_MARGIN buffers before the end of the run, where the card might soon have no more
- * buffers. A short run is measured as a whole, and window->open stays false.
+ * A long run is measured in its steady state. That begins when the first ring of buffers is done in
+ * all directions that run. It ends END_MARGIN buffers before the target of a direction, since the
+ * card might soon have no more buffers, or with the run if its duration is over before. A short run
+ * is measured as a whole, and window->open stays false.
  */
 #include "dma_run.h"
 
@@ -95,9 +96,11 @@ uint64_t dma_window_h2c_bytes(const struct dma_window *window)
 }
 
 /*
- * Returns a lower bound of the bytes of c2h data in the window. The card sends c2h data, records
- * and status lines as writes (RQ). From the bytes of all writes the function subtracts one record
- * for each buffer, and the largest number of status lines that the card can have written.
+ * Returns the bytes of c2h data in the window. A card without records writes only c2h data (RQ), so
+ * the bytes of all writes count. A card with records also writes these and status lines. If the
+ * window is a part of the run, one record for each buffer and the largest number of status lines
+ * that the card can have written are subtracted, which gives a lower bound. If it is the whole run,
+ * the number of buffers done is exact.
  */
 uint64_t dma_window_c2h_bytes(const struct dma_run *run, const struct dma_window *window)
 {

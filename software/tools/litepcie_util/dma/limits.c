@@ -36,7 +36,8 @@ const char *limit_name(enum limit_binds binds)
 
 /*
  * Returns the row of @kind for @mps and @size. If the table has no such MPS or size, the next
- * smaller value counts. The rows of a kind are sorted by MPS, then by size.
+ * smaller value counts, or the first row of @kind if there is no smaller one. The rows of a kind
+ * are sorted by MPS, then by size.
  */
 static const struct limit_row *find(enum limit_kind kind, unsigned int mps, unsigned int size)
 {
@@ -50,8 +51,9 @@ static const struct limit_row *find(enum limit_kind kind, unsigned int mps, unsi
 }
 
 /*
- * Returns the lower of the limits of the wire and of the card's interface. The interface rates in
- * the tables hold for cycles of LIMIT_CYCLE_NS. With another clock the rate is in proportion.
+ * Returns the lower of two limits: that of the wire, of whose rate the payload has the fraction
+ * @share, and that of the card's interface. The rate @interface in GB/s comes from the tables, and
+ * holds for clock cycles of LIMIT_CYCLE_NS. With another clock the rate is in proportion.
  */
 static struct limit lower(const struct limit_link *link, double share, double interface)
 {

@@ -6,20 +6,23 @@
 
 /*
  * Compute the limits of a link and of the card's interface in GB/s, from the tables that
- * sim/rows/limits.py generates. A size that is in no table counts as the next smaller one. A link
- * of unknown speed has the limit 0.
+ * sim/rows/limits.py generates. A size that is in no table counts as the next smaller one of the
+ * table. A link of unknown speed has the limit 0.
  */
 #ifndef LITEPCIE_UTIL_LIMITS_H
 #define LITEPCIE_UTIL_LIMITS_H
 
 #include <stdbool.h>
 
-/* What limits a rate. limit_name() has words for each. */
+/* The causes that can limit a rate. limit_name() has words for each. */
 enum limit_binds {
 	LIMIT_BY_WIRE, LIMIT_BY_INTERFACE, LIMIT_BY_HOST, LIMIT_BY_SLOT,
-	LIMIT_BY_READS,		/* bytes of reads of host memory that the card has in flight */
+	LIMIT_BY_READS,		/* the reads of host memory that the card has in flight */
 	LIMIT_BY_STORES, LIMIT_BY_ACCESS,
-	/* reads of the card that the host has in flight */
+	/*
+	 * reads of the card's memory that the host has in flight: one at a time, those of a
+	 * memcpy() on one CPU core, or one of each thread
+	 */
 	LIMIT_BY_ONE_READ, LIMIT_BY_CPU_READS, LIMIT_BY_THREADS
 };
 
@@ -49,15 +52,20 @@ struct limit_reads {
 };
 
 /*
- * Limits of a rate, and what the size of each is: of c2h, by the bytes of a write (MPS); of h2c, by
- * those of a completion; of c2h and h2c at the same time, by those of a read request (MRRS). For
- * packets that go to the card and come back, each with its record, the size is that of a packet,
- * and the stream of the card's requests (RQ) sets the limit. The last limit is that of posted
- * writes by the host to the card, by the bytes of a write.
+ * The kinds of limits, and for each the meaning of the argument @size of limit_of(), in bytes:
+ *   LIMIT_C2H      c2h alone; @size is that of a write (MPS)
+ *   LIMIT_H2C      h2c alone; @size is that of a completion
+ *   LIMIT_DUPLEX   c2h and h2c at the same time; @size is that of a read request (MRRS)
+ *   LIMIT_PACKETS  packets that go to the card and come back, each with a record; @size is that of
+ *                  a packet
+ *   LIMIT_WRITES   posted writes by the host to the card; @size is that of a write
  */
 enum limit_kind { LIMIT_C2H, LIMIT_H2C, LIMIT_DUPLEX, LIMIT_PACKETS, LIMIT_WRITES };
 
-/* Returns a limit by link and interface. limit_of_h2c() also counts the reads in flight. */
+/*
+ * Returns the lower of the limits of the link and of the card's interface. limit_of_h2c() returns
+ * the limit by the reads in flight if that is lower still.
+ */
 struct limit limit_of(enum limit_kind kind, const struct limit_link *link, unsigned int size);
 struct limit limit_of_h2c(const struct limit_link *link, const struct limit_reads *reads);
 

@@ -17,7 +17,7 @@
 /* column of the terminal at which each further line of a finding begins */
 #define FINDING		7
 #define REFUSED		"mmio_writes_refused"
-/* number of reads of the user slot's state after the first, some microseconds apart */
+/* largest number of reads of the user slot's state after the first, one directly after another */
 #define SLOT_LOOKS	16
 
 static const char *const weights[] = { "binds", "costs", "note" };
@@ -186,8 +186,8 @@ static void print(const struct emit *out, const void *result)
 /* The command doctor -------------------------------------------------------------------------- */
 
 /*
- * Returns true if config space allows the card more than 32 tags (numbers of reads in flight), or
- * if config space cannot be read.
+ * Returns true if the card's PCI config space allows it more than 32 tags (numbers of reads in
+ * flight), or if its config space cannot be read, as that of a simulated board.
  */
 static bool extended_tags(const struct doctor_host *host)
 {
@@ -195,9 +195,9 @@ static bool extended_tags(const struct doctor_host *host)
 }
 
 /*
- * Returns the read completion boundary (RCB) of the root port in bytes, or 0 if the path is not
- * known. The root port cuts completions by its own RCB. The RCB bit of the card is only a copy that
- * software writes.
+ * Returns the read completion boundary (RCB) in bytes of the last PCI function on the path, which
+ * is the root port, or 0 if the path or its config space is not known. The root port cuts
+ * completions by its own RCB. The RCB bit of the card is only a copy that software writes.
  */
 static unsigned int boundary(const struct doctor_host *host)
 {
@@ -221,8 +221,8 @@ static void count_refused(struct util *util, struct doctor *doctor)
 }
 
 /*
- * Find out whether the logic in the user slot has stopped taking data. Slow logic takes a beat
- * between two reads of the slot's state, and then @since of the state changes. litepcie_slot()
+ * Find out whether the logic in the user slot has stopped taking h2c data. Slow logic takes a beat
+ * between two reads of the slot's state, and then h2c.since of the state changes. litepcie_slot()
  * returns -ENOENT if the card has no monitor of the slot, and -EAGAIN if other programs keep the
  * monitor busy. Neither is a failure.
  */

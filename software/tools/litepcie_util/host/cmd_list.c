@@ -6,7 +6,7 @@
 
 /*
  * The command list: print the cards of this machine and how to open each card. The command reads
- * only sysfs, and accesses no card.
+ * only sysfs, and opens no card.
  */
 #include <errno.h>
 #include <string.h>
@@ -45,9 +45,9 @@ static void advise(struct card *card)
 }
 
 /*
- * Find the device file of the card, /dev/litepcieN, through /sys/class/litepcie. Lanebox's driver
- * and LitePCIe's own driver both use these names.
- * Returns false if the card has none.
+ * Find the name of the card's device file, /dev/litepcieN, through /sys/class/litepcie. Lanebox's
+ * driver and LitePCIe's own driver both use these names. Returns false if no driver has made a
+ * device file for the card.
  */
 static bool find_node(struct card *card)
 {

@@ -5,8 +5,8 @@
  */
 
 /*
- * The command rescan: remove the card from the kernel and let the kernel search the PCI bus again.
- * This is needed after a new bitstream was loaded.
+ * The command rescan: remove the card from the kernel and let the kernel search the PCI bus again,
+ * as is needed after JTAG has loaded a new bitstream.
  */
 #include <errno.h>
 #include <string.h>
@@ -59,7 +59,10 @@ static void explain(struct util *util, const char *doing, int rc)
 		util_fail(util, "%s: %s", doing, strerror(-rc));
 }
 
-/* Remove the PCI function at function->address, and fill in @function as it comes back. */
+/*
+ * Remove the PCI function at function->address, let the kernel find it again, and fill in
+ * @function. A failure is noted.
+ */
 static void again(struct util *util, struct pci_function *function)
 {
 	int rc = 0;

@@ -25,7 +25,7 @@ struct vfio {
 	struct pci_function	function;
 	/*
 	 * path of the device file /dev/vfio/GROUP of the card's IOMMU group, for VFIO's interface
-	 * type1
+	 * type1; empty: the card is in no IOMMU group
 	 */
 	char			node[48];
 	/*
@@ -34,8 +34,8 @@ struct vfio {
 	 */
 	char			device_node[48];
 	/*
-	 * VFIO interface that litepcie_open() would use; NULL: this user may open neither iommufd
-	 * nor type1
+	 * VFIO interface that litepcie_open() would use; NULL: the card is not bound to vfio-pci,
+	 * or this user may open neither iommufd nor type1
 	 */
 	const char		*interface;
 	bool			sleeping;	/* true: the PCI function is in power state D3 */
@@ -55,11 +55,12 @@ static void find(struct vfio *vfio, const char *format, ...)
 	va_end(args);
 }
 
-/* What keeps VFIO from taking the card -------------------------------------------------------- */
+/* Findings that keep VFIO from taking the card ------------------------------------------------ */
 
 /*
- * Find a PCI function that keeps VFIO from taking the card's IOMMU group. Bridges may keep their
- * driver (pcieport): VFIO requires only the endpoints of a group to be free.
+ * Add a finding if the PCI function at @address keeps VFIO from taking the card's IOMMU group.
+ * Bridges may keep their driver (pcieport): VFIO requires only that the endpoints of a group have
+ * no driver, vfio-pci or pci-stub.
  */
 static void visit_group(void *context, const char *address)
 {
@@ -89,7 +90,8 @@ static void check_group(struct vfio *vfio)
 
 /*
  * Find out whether the card's PCI function is in power state D3. A function in D3 answers no access
- * to its BARs. vfio-pci puts a function into D3 while no program has it open.
+ * to its BARs. Unless its parameter disable_idle_d3 is set, vfio-pci puts a function into D3 while
+ * no program has it open.
  */
 static void check_power(struct vfio *vfio)
 {
@@ -146,8 +148,9 @@ static void explain_file(struct vfio *vfio, const char *file)
 }
 
 /*
- * Find the VFIO interface (iommufd or type1) by the rule that liblitepcie uses: iommufd if the
- * kernel has it and this user may open it, else type1.
+ * If the card is bound to vfio-pci, find the VFIO interface (iommufd or type1) by the rule that
+ * liblitepcie uses: iommufd if the kernel has it and this user may open it, else type1. If this
+ * user may open neither, add findings that say why.
  */
 static void check_nodes(struct vfio *vfio)
 {
@@ -160,7 +163,7 @@ static void check_nodes(struct vfio *vfio)
 		vfio->interface = "iommufd";
 	} else if (try_file(vfio->node) == 0 && try_file(type1) == 0) {
 		vfio->interface = "type1";
-	/* This kernel has device files for VFIO's interface iommufd, but no VFIO groups. */
+	/* This kernel has a device file of the card for iommufd, but none of its VFIO group. */
 	} else if (*vfio->device_node && try_file(vfio->node) == -ENOENT) {
 		explain_file(vfio, vfio->device_node);
 		explain_file(vfio, iommufd);
@@ -193,8 +196,8 @@ static int set_override(const struct vfio *vfio, const char *driver)
 }
 
 /*
- * Let the kernel bind a driver that matches the card: the driver named in driver_override, if that
- * is set.
+ * Let the kernel bind a driver to the card: the driver named in driver_override if that is set,
+ * otherwise one that matches the card's vendor and device numbers.
  */
 static int probe(const struct vfio *vfio)
 {
@@ -221,8 +224,8 @@ static void explain(struct util *util, const struct vfio *vfio, const char *doin
 }
 
 /*
- * Give the card back to its own driver after vfio-pci did not take it, so that the card is not left
- * without a driver.
+ * Let the kernel bind the card's own driver again after vfio-pci did not take the card, so that the
+ * card is not left without a driver. The failure is noted, with the driver that the card has then.
  */
 static void undo_bind(struct util *util, struct vfio *vfio)
 {
@@ -287,8 +290,8 @@ bool vfio_bind(struct util *util, const char *address)
 }
 
 /*
- * Returns true and notes a failure if a program has the card open through VFIO. Unbinding the card
- * would then block in the kernel until the program closes the card.
+ * Returns true and notes a failure if a program that this user can see has the card open through
+ * VFIO. Unbinding the card would then block in the kernel until the program closes the card.
  */
 static bool held(struct util *util, const struct vfio *vfio)
 {

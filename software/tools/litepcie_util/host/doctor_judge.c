@@ -25,13 +25,14 @@
 #define CARD_MPS	512u
 #define USUAL_MPS	256u	/* the MPS in bytes that most PCs set */
 /*
- * doctor reports an idle state of the CPU that takes more microseconds than this to leave: a ring
- * of 2 MiB is full after some 300 us.
+ * doctor reports an idle state of the CPU if the CPU takes more microseconds than this to leave it.
+ * At full rate the card fills a ring of 2 MiB in some 300 us.
  */
 #define SLOW_EXIT_US	10u
 /*
- * If the stream RQ stalls in more than this fraction of the clock cycles, the host holds back the
- * card's requests. The stalls that the PCIe hard block itself causes are fewer.
+ * If the stream RQ (the card's requests to the PCIe hard block) stalls in more than this fraction
+ * of the clock cycles, the host holds back the card's requests. The stalls that the hard block
+ * itself causes are fewer.
  */
 #define STALLED		0.02
 
@@ -83,7 +84,8 @@ static double c2h_limit(const struct limit_link *link)
 
 /*
  * Returns the fastest link that the card can have, by the card's own link capabilities if they can
- * be read: a card built for four lanes loses nothing in a slot of four lanes.
+ * be read, since a card built for four lanes loses nothing in a slot of four lanes. Otherwise the
+ * card counts as one of generation CARD_GEN with CARD_LANES.
  */
 static struct limit_link possible(const struct doctor *doctor)
 {
@@ -215,8 +217,9 @@ static struct limit whole_completions(const struct rates *rates)
 }
 
 /*
- * Add a finding if the host cuts its completions at each read completion boundary (RCB). If no rate
- * was measured, the finding is only a note that the host may do so.
+ * Add a finding if the host cuts its completions at each read completion boundary (RCB), and the
+ * RCB is smaller than MPS. If no rate of h2c was measured, the finding is only a note that the host
+ * may cut them so.
  */
 static void judge_completions(struct doctor *doctor)
 {
@@ -242,8 +245,8 @@ static void judge_completions(struct doctor *doctor)
 }
 
 /*
- * Add a finding if the rate of c2h, h2c or duplex is below all limits of the link and of the card:
- * then the card waits for the host.
+ * Add a finding for the first rate of c2h, h2c and duplex that is below all limits of the link and
+ * of the card: then the card waits for the host.
  */
 static void judge_host(struct doctor *doctor)
 {
@@ -281,7 +284,7 @@ static void judge_registers(struct doctor *doctor)
 	     "read the register, change its bytes, and write all four");
 }
 
-/* What costs speed ---------------------------------------------------------------------------- */
+/* Findings on facts that cost speed ----------------------------------------------------------- */
 
 static void judge_path(struct doctor *doctor)
 {

@@ -29,8 +29,8 @@
 /* Files of sysfs ------------------------------------------------------------------------------ */
 
 /*
- * Make a path below the folder in LITEPCIE_ROOT, if that is set. Returns false and sets errno if
- * the path is too long.
+ * Make a path below the folder that the environment variable LITEPCIE_ROOT names, or below the root
+ * folder if that is not set. Returns false and sets errno if the path is too long.
  */
 static bool join(char path[PATH_MAX], const char *format, va_list args)
 {
@@ -54,7 +54,7 @@ bool pci_path(char path[PATH_MAX], const char *format, ...)
 	return fits;
 }
 
-/* Read the beginning of a file. Returns the number of bytes, or -errno. */
+/* Read the first @size bytes of a file, or all if it has fewer. Returns their number, or -errno. */
 static ssize_t read_file(const char *path, void *data, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);

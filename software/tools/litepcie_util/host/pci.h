@@ -28,13 +28,14 @@ struct util;
 struct pci_express {
 	bool		known;
 	/*
-	 * MPS that is set, largest MPS that the function supports, and MRRS that is set, in bytes
+	 * largest payload (MPS) that is set, largest one that the function supports, and largest
+	 * read request (MRRS) that is set, in bytes
 	 */
 	unsigned int	mps, mps_supported, mrrs;
 	unsigned int	rcb;				/* read completion boundary, in bytes */
 	/* generation and number of lanes of the link as it has trained */
 	unsigned int	gen, lanes;
-	unsigned int	gen_possible, lanes_possible;
+	unsigned int	gen_possible, lanes_possible;	/* the most that the function supports */
 	/* true: the feature is enabled in the PCI function's device control register */
 	bool		extended_tags, relaxed_ordering;
 };

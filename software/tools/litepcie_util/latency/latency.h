@@ -50,7 +50,11 @@ struct latency_row {
 
 struct latency {
 	uint64_t		count;
-	/* time of each transfer in ns: @samples by the card's clock, @whole by the host's clock */
+	/*
+	 * time of each transfer of a row in ns: @samples by the card's clock, @whole by the host's.
+	 * When all transfers of the row are made, @samples is sorted, and @whole becomes the sorted
+	 * software times.
+	 */
 	double			*samples, *whole;
 	/* true: the card is no simulated board, so times by the host's clock mean something */
 	bool			real;
@@ -66,14 +70,15 @@ int latency_measure(struct util *util, struct latency *latency);
 /* Single transfers ---------------------------------------------------------------------------- */
 
 /*
- * Make single transfers of any size through the card's loopback. The library's buffers have at
- * least LITEPCIE_BUFFER_LEAST bytes, so this program writes descriptors of its own into the card's table, through
- * the registers. The addresses in these descriptors are those of the library's buffers: the table's
- * registers still show them after the library has run once.
+ * Make single transfers of up to LATENCY_PAGE bytes through the card's loopback. The library's
+ * buffers have at least LITEPCIE_BUFFER_LEAST bytes, so for smaller transfers this program writes
+ * descriptors of its own into the card's table, through the registers. The addresses in these
+ * descriptors are those of the library's buffers: the table's registers still show them after the
+ * library has run once.
  *
- * If the descriptor table belongs to the kernel driver, the functions packet_...() make transfers
- * by the library's public calls instead. On a card that writes records a packet has any size up to
- * a page of 4096 bytes. On any other card each transfer is a page.
+ * If the descriptor table belongs to the kernel driver, packet_begin() and packet_to_memory() make
+ * transfers by the library's public calls instead. On a card that writes records a packet has any
+ * size up to a page of 4096 bytes. On any other card each transfer is a page.
  */
 
 #define LATENCY_PAGE	LITEPCIE_BUFFER_LEAST
@@ -91,7 +96,10 @@ struct transfer {
 	struct litepcie		*dev;
 	unsigned int		channel;	/* number of the DMA channel that @dev uses */
 	struct transfer_way	h2c, c2h;
-	/* open from transfer_find() or packet_begin() on, until the card is closed */
+	/*
+	 * open from transfer_find() or packet_begin() on, until the card is closed or
+	 * packet_begin() opens them anew
+	 */
 	struct streams		streams;
 	/*
 	 * Offsets in BAR0 of the registers with the device times of a doorbell and of the interrupt
@@ -135,17 +143,17 @@ int transfer_begin(struct transfer *transfer);
 int transfer_end(struct transfer *transfer);
 
 /*
- * Move @size bytes to the card and back. transfer_to_memory() waits until the data has been written
- * to host memory, transfer_to_interrupt() until the interrupt of c2h has arrived. Each returns 0 or
- * -errno.
+ * Move @size bytes to the card and back, and fill in @shot. transfer_to_memory() waits until the
+ * card has counted the c2h descriptor as finished, transfer_to_interrupt() until the interrupt of
+ * c2h has arrived. Each returns 0 or -errno.
  */
 int transfer_to_memory(struct transfer *transfer, size_t size, struct shot *shot);
 int transfer_to_interrupt(struct transfer *transfer, size_t size, struct shot *shot);
 
 /*
- * Fill in shot->hardware_ns from the card's counters, which were cleared before the transfer of
- * @size bytes. The card may have written up to @more bytes in addition. Returns 0 or -errno; -EIO:
- * the card has counted other bytes than those of the transfer.
+ * Fill in shot->hardware_ns from the card's counters of the TLP streams, which were cleared before
+ * the transfer of @size bytes. The card may have written up to @more bytes in addition, which are
+ * records and status lines. Returns 0 or -errno; -EIO: the card has counted other bytes.
  */
 int transfer_take_time(struct litepcie *dev, size_t size, size_t more, struct shot *shot);
 
@@ -160,8 +168,9 @@ int packet_begin(struct transfer *transfer);
 
 /*
  * Send a packet of @size bytes and wait until the card has written it back. On a card with records
- * the measured time includes the record and the status lines. Returns 0 or -errno; -ETIMEDOUT: the
- * packet has not come back; -EIO: the card has counted other bytes than those of the packet.
+ * the measured time includes the record and the status lines. Returns 0 or -errno; -ETIMEDOUT: no
+ * h2c buffer was free, or the packet has not come back; -EIO: the card has counted other bytes than
+ * those of the packet.
  */
 int packet_to_memory(struct transfer *transfer, size_t size, struct shot *shot);
 

@@ -11,8 +11,8 @@
  * Hardware time is measured by the card alone. In the rows of interrupts it is the time from the
  * doorbell to the interrupt message, both of which the card stamps in registers. In the rows of DMA
  * it is the time from the first beat of the doorbell (CQ) to the last beat of the data written back
- * (RQ), by the card's counters. If the kernel driver owns the descriptor table, the last beat is
- * that of the record or status line that reports the data.
+ * (RQ), by the card's counters. If the kernel driver owns the descriptor table, and the card has
+ * records, the last beat is that of the record or status line that reports the data.
  */
 #include <errno.h>
 #include <math.h>
@@ -22,8 +22,9 @@
 #include "progress.h"
 
 /*
- * Fill in hardware and software time of a row. The software time of a transfer is the difference of
- * its times in @whole and @samples, so it is computed before histogram_make() sorts the samples.
+ * Fill in hardware and software time of a row. The software time of a transfer is its time in
+ * latency->whole less that in latency->samples, and at least 0. It is computed before
+ * histogram_make() sorts the samples.
  */
 static void fill_row(struct latency *latency, struct latency_row *row)
 {

@@ -41,8 +41,9 @@ int packet_begin(struct transfer *transfer)
 }
 
 /*
- * Wait for the packet in a loop without sleeping. A wait for an interrupt would add the interrupt's
- * latency to the measured time.
+ * Wait for the packet in a loop without sleeping, for LOOK_S seconds at most, and acquire its
+ * buffer. A wait for an interrupt would add the interrupt's latency to the time by the host's
+ * clock. Returns 0 or -errno; -ETIMEDOUT: the packet has not come back.
  */
 static int wait_for_packet(struct transfer *transfer, struct litepcie_buffer *buffer)
 {

@@ -34,7 +34,10 @@ static int find(struct litepcie *dev, const char *side, const char *name, uint32
 	return rc;
 }
 
-/* Find the registers of a direction of the handle's channel, which LitePCIe calls reader or writer. */
+/*
+ * Find the registers of one direction of the handle's DMA channel. @role is LitePCIe's name for the
+ * direction: "reader" for h2c, "writer" for c2h.
+ */
 static int find_way(const struct transfer *transfer, const char *role, struct transfer_way *way)
 {
 	struct litepcie *dev = transfer->dev;
@@ -155,9 +158,10 @@ static int arm(struct transfer *transfer, const struct transfer_way *way)
 }
 
 /*
- * Switch off the card's records and status lines. They would add to the time of a transfer, and
- * would report buffers that the library has not submitted. Their register may change only while
- * the DMA is idle. h2c, which the library has started without a buffer, becomes idle at once.
+ * Switch off the card's records and status lines, if the card has them. They would add to the time
+ * of a transfer, and would report buffers that the library has not submitted. Their control
+ * register may change only while the DMA is idle. So h2c, which the library has started without a
+ * buffer, is disabled first, and becomes idle at once.
  */
 static int tell_nothing(struct transfer *transfer)
 {
@@ -271,8 +275,8 @@ static int wait_readable(struct litepcie *dev)
 }
 
 /*
- * Let the library take the interrupt. The table is emptied first: otherwise the library would find
- * a finished descriptor although it has submitted no buffer.
+ * Let the library take the interrupt. The descriptor table of h2c is emptied first: otherwise the
+ * library would find a finished descriptor although it has submitted no buffer.
  */
 static int collect(struct transfer *transfer)
 {

@@ -29,7 +29,7 @@ struct mmio_row {
 	size_t			size;
 	/* sentence that says why this row has no value; empty if it has one */
 	char			reason[UTIL_SENTENCE];
-	/* distribution of the time of one MMIO access, in ns */
+	/* distribution of the time of one MMIO access in ns; for writes each sample is a mean */
 	struct histogram	ns;
 };
 
@@ -82,11 +82,15 @@ int mmio_since(const struct mmio_bench *bench, uint32_t begin, double *ns);
 struct mmio_way_row {
 	char		id[24];
 	bool		write;
-	/* bytes of one access, or of one memcpy() */
+	/*
+	 * bytes that are moved at a time: by one access, by one memcpy(), or by several accesses of
+	 * 4 bytes one after the other (rows "read_call" and "write_call")
+	 */
 	size_t		size;
 	/* sentence that says why this row has no value; empty if it has one */
 	char		reason[UTIL_SENTENCE];
-	double		ns;		/* time in ns that one access takes software */
+	/* mean time in ns in which @size bytes are moved; with several threads, by all together */
+	double		ns;
 	double		mb_per_s;
 	struct limit	limit;		/* limit of the row's rate in MB/s, and what sets it */
 };

@@ -8,10 +8,11 @@
  * Measure the time of single accesses to BAR0, by the card's own clock.
  *
  * The clock is the card's device time register. The host's clock is never used, since it means
- * nothing in simulation. Two reads of the clock in a row differ by the round trip T of one read. A
- * read of the target between two reads of the clock takes the difference of the two times minus T.
- * The same holds for n posted writes, since the second read of the clock cannot pass them. A size
- * is measured only after the card has answered accesses of that size correctly.
+ * nothing in simulation. Two reads of the clock in a row differ by the round trip T of one read. If
+ * the target is read between two reads of the clock, that read takes the difference of the two
+ * times minus T. The same holds for n posted writes between two reads of the clock, since the
+ * second read cannot pass them. A size is measured only after the card has answered accesses of
+ * that size correctly.
  */
 #include <errno.h>
 #include <math.h>
@@ -46,8 +47,8 @@ int mmio_since(const struct mmio_bench *bench, uint32_t begin, double *ns)
 /* Proof that accesses of a size work ---------------------------------------------------------- */
 
 /*
- * Check a read of the clock with row->size bytes. A correct answer lies between the times of two
- * 4-byte reads, one before it and one after it.
+ * Check a read of the clock with row->size bytes. The lower 32 bits of a correct answer lie between
+ * the times of two 4-byte reads, one before it and one after it.
  */
 static int prove_clock(const struct mmio_bench *bench, struct mmio_row *row)
 {
@@ -115,7 +116,7 @@ static int prove_words(const struct mmio_bench *bench, struct mmio_row *row)
 	return rc;
 }
 
-/* Say why @row has no value. Returns 0, since that is no failure of the command. */
+/* Note in @row why it has no value. Returns 0, since that is no failure of the command. */
 static int refuse(struct mmio_row *row, const char *why)
 {
 	snprintf(row->reason, sizeof(row->reason), "%s", why);

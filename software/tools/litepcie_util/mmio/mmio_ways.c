@@ -21,11 +21,12 @@
 /* most 4-byte words of the card's memory that the measurement of one row moves */
 #define WORDS_A_ROW	4096u
 #define MAX_THREADS	8u
-/* Number of 64-byte loads from write-combining memory that a CPU core keeps in flight. */
+/* number of 64-byte loads from write-combining memory that a CPU core is taken to keep in flight */
 #define LINE_FILLS	10
 /*
- * A rate below this fraction of its limit is not bound by that limit. For writes and for several
- * threads the output then says that the host's accesses bind the rate.
+ * A rate below this fraction of its limit is not bound by that limit. For writes the output then
+ * names LIMIT_BY_STORES (the host's own stores), and for reads by several threads LIMIT_BY_ACCESS
+ * (one access at a time).
  */
 #define OWN_SHARE	0.5
 /* number of reads of the card's memory, the fastest of which is taken as the round trip */
@@ -49,8 +50,8 @@ struct way {
 /* The ways to access the card's memory -------------------------------------------------------- */
 
 /*
- * Access the card's memory by one load or store of the CPU, or by one TLP of the host of a
- * simulated card.
+ * Access the card's memory by one access of @size bytes: by a load or store of the CPU if the BAR
+ * is mapped, otherwise by a system call, or on a simulated board by a message, which makes one TLP.
  */
 static int access_once(const struct mmio_ways *ways, bool write, uint64_t at, void *data,
 		       size_t size)
@@ -60,8 +61,8 @@ static int access_once(const struct mmio_ways *ways, bool write, uint64_t at, vo
 }
 
 /*
- * Access the card's memory by one system call for each 4 bytes, or by one message to the simulated
- * board.
+ * Access the card's memory by one access for each 4 bytes: a load or store of the CPU if the BAR is
+ * mapped, otherwise a system call, or a message to the simulated board.
  */
 static int access_words(const struct mmio_ways *ways, bool write, uint64_t at, void *data,
 			size_t size)
@@ -189,7 +190,10 @@ static void *work(void *context)
 	return NULL;
 }
 
-/* Make @count accesses of one way of access, by one thread or several. Returns 0 or -errno. */
+/*
+ * Make @count accesses of one way of access. With several threads each makes an equal part of them,
+ * and a rest is left out. Returns 0 or -errno.
+ */
 static int take(const struct mmio_ways *ways, const struct way *way, size_t count)
 {
 	unsigned int threads = way->threads ?: 1, started = 1;
