@@ -12,6 +12,7 @@
  */
 
 #include <linux/iopoll.h>
+#include <linux/poll.h>
 
 #include "card.h"
 #include "compat.h"

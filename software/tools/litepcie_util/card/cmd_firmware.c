@@ -69,8 +69,9 @@ static bool is_image(struct util *util, const char *name, const uint8_t *image, 
 }
 
 /*
- * Read the file @name, or its first IMAGE_MOST bytes, into @image, which has room for so many.
- * Returns false if the file cannot be read. The failure is then noted.
+ * Read the file @name into @image, or as many of its bytes as @image has room for. That is one more
+ * than the largest image has, so a longer file is seen to be too long. Returns false if the file
+ * cannot be read. The failure is then noted.
  */
 static bool read_file(struct util *util, const char *name, uint8_t *image, size_t *bytes)
 {
@@ -80,7 +81,7 @@ static bool read_file(struct util *util, const char *name, uint8_t *image, size_
 		util_fail(util, "%s cannot be read: %s", name, strerror(errno));
 		return false;
 	}
-	*bytes = fread(image, 1, IMAGE_MOST, file);
+	*bytes = fread(image, 1, IMAGE_MOST + 1, file);
 	if (ferror(file))
 		util_fail(util, "%s cannot be read: %s", name, strerror(errno));
 	fclose(file);
@@ -89,7 +90,7 @@ static bool read_file(struct util *util, const char *name, uint8_t *image, size_
 
 static void load(struct management *cpu, struct firmware *firmware, const char *name)
 {
-	uint8_t *image = malloc(IMAGE_MOST);
+	uint8_t *image = malloc(IMAGE_MOST + 1);
 	size_t most = cpu->block.parameter[LITEPCIE_MANAGEMENT_IMAGE_BYTES];
 
 	if (!image)

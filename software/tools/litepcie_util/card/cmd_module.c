@@ -20,7 +20,6 @@
 #define CAGES	2u
 
 struct cage {
-	bool			built;	/* true: the gateware has a block for this cage */
 	bool			read;	/* true: the module's memory was read */
 	uint8_t			lower[MODULE_HALF], upper[MODULE_HALF];
 	struct module_facts	facts;

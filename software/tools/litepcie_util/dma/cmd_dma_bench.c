@@ -185,7 +185,8 @@ const struct command cmd_dma_bench = {
 		"ways at once (duplex, each way), by the card's own counters. Beside each stands\n"
 		"what the link, the card's interface and the host's round trip allow, the share\n"
 		"of it that was reached, and which of them binds: wire, interface, reads in\n"
-		"flight; or host, when none of them is reached. All data is compared.\n",
+		"flight; or host, when none of them is reached. All data is compared, except\n"
+		"with --slot.\n",
 	.examples =
 		"  litepcie_util -d sim:build/board.sock,mps=128 dma_bench\n"
 		"  litepcie_util dma_bench --direction c2h --duration 5 --interval 1\n"

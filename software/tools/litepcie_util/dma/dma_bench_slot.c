@@ -128,6 +128,12 @@ static int run_stretch(struct dma_run *run, struct stretch *stretch)
 
 /* Evaluation of a run ------------------------------------------------------------------------- */
 
+/* Returns how far a counter of the monitor, which wraps at 2^48, has counted between two reads. */
+static double counted(uint64_t from, uint64_t to)
+{
+	return (double)((to - from) & ((UINT64_C(1) << 48) - 1));
+}
+
 /*
  * Returns the fraction of the clock cycles in which the user slot's logic, and not the DMA, held
  * the data up. sink is the logic's stream of h2c, and source that of c2h. If only c2h runs, these
@@ -138,10 +144,10 @@ static int run_stretch(struct dma_run *run, struct stretch *stretch)
 static double held(const struct dma_run *run, const struct stretch *stretch)
 {
 	const struct litepcie_slot *from = &stretch->from, *to = &stretch->to;
-	double cycles = (double)(to->time - from->time);
-	double sink = (double)(to->h2c.stalls - from->h2c.stalls);
-	double source = (double)(to->c2h.stalls - from->c2h.stalls);
-	double beats = (double)(to->c2h.beats - from->c2h.beats);
+	double cycles = counted(from->time, to->time);
+	double sink = counted(from->h2c.stalls, to->h2c.stalls);
+	double source = counted(from->c2h.stalls, to->c2h.stalls);
+	double beats = counted(from->c2h.beats, to->c2h.beats);
 
 	if (!stretch->monitored || cycles <= 0)
 		return 0;

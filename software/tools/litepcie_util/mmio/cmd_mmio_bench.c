@@ -129,7 +129,7 @@ static struct result result = { .bench = { .count = DEFAULT_COUNT, .samples = sa
 
 static const struct util_option options[] = {
 	{ .name = "all", .letter = 'a', .to = &result.bench.all,
-	  .help = "every way of access, in the card's largest memory" },
+	  .help = "every way of access, in the card's memory beyond BAR0" },
 	{ .name = "count", .letter = 'n', .value = "N", .parse = option_number,
 	  .to = &result.bench.count, .low = 1, .high = UTIL_MAX_COUNT,
 	  .rule = OPTION_RANGE,
@@ -175,10 +175,11 @@ const struct command cmd_mmio_bench = {
 		"\n"
 		"With --all every way in which software reaches a card's memory, each with its\n"
 		"rate, its limit (what is in flight over the round trip; link and interface for\n"
-		"writes) and what binds, or the reason why it cannot be done here: a system call\n"
-		"for each access, mapped loads and stores of 4 and 8 bytes, single accesses up\n"
-		"to 64 bytes (vector instructions, or one TLP of a simulated host),\n"
-		"write-combined stores, memcpy, several threads.\n",
+		"writes) and what binds, or the reason why it cannot be done here: a call of the\n"
+		"library for each 4 bytes (a system call if the BAR is not mapped), mapped loads\n"
+		"and stores of 4 and 8 bytes, single accesses up to 64 bytes (vector\n"
+		"instructions, or one TLP of a simulated host), write-combined stores, memcpy,\n"
+		"several threads.\n",
 	.examples = "  litepcie_util -d sim:build/board.sock mmio_bench --count 1000\n",
 	.options = options, .run = run,
 };
