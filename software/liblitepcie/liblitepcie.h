@@ -104,19 +104,19 @@ extern "C" {
 #define LITEPCIE_PARAMETERS	16
 #define LITEPCIE_BARS		6	/* most BARs that a card may have */
 
-/* What a card can do by the way it was opened: flags of litepcie_features(). */
-/* feature: streams in which the card waits for buffers, so all calls for DMA work */
+/* The flags of litepcie_features(): features of a card that a program can use as it was opened. */
+/* feature flag: streams in which the card waits for buffers, so all calls for DMA work */
 #define LITEPCIE_HAS_STREAMS		(UINT64_C(1) << 0)
-/* feature: option packets of a stream, and litepcie_stream_send() of any number of bytes */
+/* feature flag: option packets of a stream, and litepcie_stream_send() of any number of bytes */
 #define LITEPCIE_HAS_PACKETS		(UINT64_C(1) << 1)
-/* feature: interrupts of the user's logic, for which litepcie_user_wait() waits */
+/* feature flag: interrupts of the user's logic, for which litepcie_user_wait() waits */
 #define LITEPCIE_HAS_USER_INTERRUPT	(UINT64_C(1) << 2)
 /*
- * feature: the card counts the beats, packets and stalls of the streams of the user slot, which is
- * the place of the user's logic. litepcie_slot() reads these counts.
+ * feature flag: the card counts the beats, packets and stalls of the streams of the user slot (the
+ * place of the user's logic). litepcie_slot() reads these counts.
  */
 #define LITEPCIE_HAS_SLOT_MONITOR	(UINT64_C(1) << 3)
-/* feature: litepcie_bar_map() can map BARs, if the user has the right and the host allows it */
+/* feature flag: litepcie_bar_map() can map BARs, if the user has the right and the host allows */
 #define LITEPCIE_HAS_BAR_MAP		(UINT64_C(1) << 4)
 
 struct litepcie;

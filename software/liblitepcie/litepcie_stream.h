@@ -56,9 +56,10 @@ struct litepcie_stream_options {
 	 */
 	unsigned int	buffer_count;
 	/*
-	 * The program's own memory for the ring, a multiple of the page size, and its size in
-	 * bytes. The buffers follow each other from here on, and data in the memory stays there
-	 * until the card or the program overwrites it. NULL: the library's own memory.
+	 * memory: address of the program's own memory for the ring, a multiple of the page size.
+	 * memory_bytes: size of that memory. The buffers follow each other from this address on,
+	 * and data in the memory stays there until the card or the program overwrites it. NULL: the
+	 * ring lies in memory that the library or the kernel driver allocates.
 	 *
 	 * The memory must stay mapped until the stream is closed, and no other thread may write to
 	 * it during litepcie_stream_open() and litepcie_stream_start(). It is pinned and counts as
@@ -274,10 +275,10 @@ int litepcie_stream_drain(struct litepcie_stream *stream, int timeout_ms);
  * if it would run short of buffers. Buffers of other directions are kept back. If an interrupt is
  * lost, the wait ends 1.2 s later at most. While a card with records has finished buffers that the
  * program has not seen, this call reads no register: a program that looks again and again, with a
- * timeout of 0, reads memory. Returns 1, or 0 when the time is over, or -errno; -EINVAL: no stream
- * of @directions runs, -ECANCELED: another thread has stopped one, -EIO: the card was reset,
- * -ENODEV: the card is gone, or through VFIO the kernel wants it back. In that case stop and close
- * the card, since the kernel waits for that. Threads: per direction.
+ * timeout of 0, reads memory. Returns 1, or 0 when the time is over, or -errno; -EINVAL: one of
+ * @directions does not run, -ECANCELED: another thread has stopped one of them, -EIO: the card was
+ * reset, -ENODEV: the card is gone, or through VFIO the kernel wants it back. In that case stop and
+ * close the card, since the kernel waits for that. Threads: per direction.
  */
 int litepcie_dma_wait(struct litepcie *dev, unsigned int directions, int timeout_ms);
 

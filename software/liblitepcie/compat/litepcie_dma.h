@@ -209,8 +209,8 @@ static inline void litepcie_stock_look(struct litepcie_dma_ctrl *dma)
 }
 
 /*
- * Get the next buffer, or NULL if *@available is 0. *@offset gets the number of the buffer of the
- * ring that follows.
+ * Get the address of the next buffer, or NULL if *@available is 0. *@offset gets the place in the
+ * ring, counted in buffers, of the buffer that comes after it.
  */
 static inline char *litepcie_stock_next(struct litepcie_dma_ctrl *dma,
 					struct litepcie_stock_way *way, unsigned *available,
