@@ -83,9 +83,9 @@ enum litepcie_post_by {
 
 /* Where the counts of finished buffers are read. */
 enum litepcie_ask {
-	/* the cheapest source: memory, if the card or the driver writes its counts there */
+	/* read memory, if the card or the driver writes its counts there, else registers */
 	LITEPCIE_ASK_MEMORY,
-	/* the card itself, which also finds out whether it is still there */
+	/* ask the card itself, which also finds out whether the card is still there */
 	LITEPCIE_ASK_CARD,
 };
 
@@ -102,15 +102,18 @@ struct litepcie_channel {
 	 * Returns -EOPNOTSUPP if the driver has no held runs, in which the card waits for buffers.
 	 */
 	int (*setup)(struct litepcie_stream *stream);
-	/* Take the ring from the card and free it. The direction is at rest. */
+	/*
+	 * Take the ring's memory from the card and free it, unless it is the program's own. The
+	 * stream has been stopped before.
+	 */
 	void (*free)(struct litepcie_stream *stream);
 	/* Get the stream ready for a run, before the card gets the run's first descriptor. */
 	int (*start)(struct litepcie_stream *stream);
 	/* Enable the direction. If it is c2h, post() has handed the run's first buffers over. */
 	int (*run)(struct litepcie_stream *stream);
 	/*
-	 * Stop the direction, which is active, or whose start has failed halfway. When this returns
-	 * 0, the card reads and writes the ring no more.
+	 * Stop the direction, which is active, or whose start has failed halfway. When stop()
+	 * returns 0, the card reads and writes the ring no more.
 	 */
 	int (*stop)(struct litepcie_stream *stream);
 	/*
@@ -137,15 +140,15 @@ struct litepcie_channel {
 	 */
 	int (*woken)(struct litepcie *dev);
 	/*
-	 * true: both directions share one interrupt, so only one thread of the handle sleeps, and
-	 * wakes the others that wait. spin() (dma_wait.c) checks the records in memory before the
-	 * sleep. false: each thread sleeps for its own direction, and sleep() itself checks the
-	 * memory first.
+	 * true: sleep() wakes at an interrupt of either direction and of the user's logic. So only
+	 * one thread of the handle sleeps, and wakes the others that wait. spin() (dma_wait.c)
+	 * checks the records in memory before the sleep. false: each thread sleeps for its own
+	 * direction, and sleep() itself checks the memory first.
 	 */
 	bool shared;
 	/* Returns the descriptor of litepcie_dma_fd(), which belongs to the back end. */
 	int (*event_fd)(struct litepcie *dev);
-	/* Returns a new descriptor of the memory of an active ring, which the program closes. */
+	/* Returns a new descriptor of the ring of an active stream. The program closes it. */
 	int (*export)(const struct litepcie_stream *stream);
 	/* Switch the interrupt of the user's logic on or off, and set dev->user_enabled. */
 	int (*user_enable)(struct litepcie *dev, bool on);
@@ -211,9 +214,9 @@ struct litepcie_backend {
 	 */
 	int (*read_words)(struct litepcie *dev, uint32_t offset, uint32_t *words, size_t count);
 	/*
-	 * Make writes to BAR0 in order. The writes may still be on their way to the card when this
-	 * returns. A later read comes after all of them. With LITEPCIE_POST_PROGRAM the lock is
-	 * held only if the back end is serial.
+	 * Make writes to BAR0 in order. The writes may still be on their way to the card when
+	 * post() returns. A later read comes after all of them. With LITEPCIE_POST_PROGRAM the lock
+	 * is held only if the back end is serial.
 	 */
 	int (*post)(struct litepcie *dev, const struct litepcie_post *posts, size_t count,
 		    enum litepcie_post_by by);

@@ -104,7 +104,7 @@ extern "C" {
 #define LITEPCIE_PARAMETERS	16
 #define LITEPCIE_BARS		6	/* most BARs that a card may have */
 
-/* The flags of litepcie_features(): features of a card that a program can use as it was opened. */
+/* The flags of litepcie_features(): features that a program can use with the card as opened. */
 /* feature flag: streams in which the card waits for buffers, so all calls for DMA work */
 #define LITEPCIE_HAS_STREAMS		(UINT64_C(1) << 0)
 /* feature flag: option packets of a stream, and litepcie_stream_send() of any number of bytes */

@@ -134,7 +134,7 @@ struct litepcie_capture_config {
 	 * card has come to rest or has copied its counts; 0: LITEPCIE_CAPTURE_REST_MS, -1: for
 	 * ever. A call whose wait does not end in time returns -ETIMEDOUT. The kernel driver waits
 	 * at the start, at the stop and for counts itself: it gives up after a second without
-	 * progress of the card, and the call then returns -ETIMEDOUT, too.
+	 * progress of the card. Then a start returns -EIO, and the other calls -ETIMEDOUT.
 	 */
 	int32_t		rest_ms;
 	/*
@@ -303,7 +303,8 @@ int litepcie_capture_settings(const struct litepcie_capture *capture,
  * Returns 0 or -errno; -EBUSY: this queue takes frames already, another program has it, or queue 0
  * runs already, -EINVAL: the settings of the started queues contradict each other, -EMSGSIZE: there
  * are no huge pages for a ring behind the kernel driver, -ENOMEM: no memory, -ETIMEDOUT: the card
- * does not come to rest. Threads: one.
+ * does not come to rest, or does not clear its counts; behind the kernel driver the error is then
+ * -EIO. Threads: one.
  */
 int litepcie_capture_start(struct litepcie_capture *capture);
 
@@ -441,7 +442,7 @@ int litepcie_capture_generated(struct litepcie_capture *capture, uint64_t *frame
 /* The pace of the player's frames: values of @pace in struct litepcie_player. */
 /* pace: frames follow each other as fast as the capture block takes them */
 #define LITEPCIE_PACE_FAST	0u
-/* pace: frames follow each other in the times in which they were recorded */
+/* pace: frames follow each other at the distances in time at which they were recorded */
 #define LITEPCIE_PACE_RECORDED	1u
 /* pace: frames follow each other as on an Ethernet line with @bytes_per_s */
 #define LITEPCIE_PACE_LINE	2u

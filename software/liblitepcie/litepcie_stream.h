@@ -63,14 +63,14 @@ struct litepcie_stream_options {
 	 *
 	 * The memory must stay mapped until the stream is closed, and no other thread may write to
 	 * it during litepcie_stream_open() and litepcie_stream_start(). It is pinned and counts as
-	 * locked memory: through VFIO while the stream is open, behind the kernel driver while it
-	 * runs. Behind the kernel driver each buffer must lie in one page, so buffers of more than
-	 * 4 KiB take huge pages. The library asks the kernel to make huge pages, which works if
-	 * memory and memory_bytes are multiples of 2 MiB. Before Linux 6.1 the program must call
-	 * madvise(MADV_HUGEPAGE) before the first use of the memory. The kernel driver refuses
-	 * memory of a file, and shared memory other than hugetlbfs's. A simulated board takes
-	 * private memory only. While a stream of a simulated board is open, the library replaces
-	 * the pages of the memory by shared pages, which a child of fork() sees change.
+	 * locked memory: through VFIO while the stream is open, behind the kernel driver while the
+	 * stream runs. Behind the kernel driver each buffer must lie in one page, so buffers of
+	 * more than 4 KiB take huge pages. The library asks the kernel to make huge pages, which
+	 * works if memory and memory_bytes are multiples of 2 MiB. Before Linux 6.1 the program
+	 * must call madvise(MADV_HUGEPAGE) before the first use of the memory. The kernel driver
+	 * refuses memory of a file, and shared memory other than hugetlbfs's. A simulated board
+	 * takes private memory only. While a stream of a simulated board is open, the library
+	 * replaces the pages of the memory by shared pages, which a child of fork() sees change.
 	 */
 	void		*memory;
 	size_t		memory_bytes;
@@ -122,12 +122,12 @@ struct litepcie_stream_options {
 	 */
 	unsigned int	flush_us;
 	/*
-	 * 0: the card interrupts when buffers are done. Otherwise the card raises no interrupts,
-	 * and a wait polls the card's progress every poll_us microseconds: LITEPCIE_POLL_US_LEAST
-	 * to LITEPCIE_POLL_US_MOST. Behind the kernel driver the driver polls. A poll reads
-	 * memory, or a register of a card without records. interrupt_every then has no meaning: in
-	 * adaptive mode every buffer asks for an interrupt. Streams of one handle that run at the
-	 * same time must agree in poll_us and adaptive.
+	 * 0: the card interrupts when buffers are done. Otherwise a wait polls the card's progress
+	 * every poll_us microseconds: LITEPCIE_POLL_US_LEAST to LITEPCIE_POLL_US_MOST. The card
+	 * then raises no interrupts, unless adaptive is true. Behind the kernel driver the driver
+	 * polls. A poll reads memory, or a register of a card without records. interrupt_every has
+	 * no meaning with polling: in adaptive mode every buffer asks for an interrupt. Streams of
+	 * one handle that run at the same time must agree in poll_us and adaptive.
 	 */
 	unsigned int	poll_us;
 };

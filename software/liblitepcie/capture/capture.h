@@ -60,7 +60,10 @@ struct litepcie_capture;
 struct litepcie_capture_access {
 	/* Make the capture ready for a start. If this fails, the caller calls close(). */
 	int (*open)(struct litepcie_capture *capture);
-	/* Free the memory of ring and status line. The card has stopped. */
+	/*
+	 * Give up the memory of ring and status line. It is freed once the card can no longer write
+	 * there.
+	 */
 	void (*close)(struct litepcie_capture *capture);
 	/*
 	 * Start the capture at position 0 with all of the ring free. Set capture->limit, up to
@@ -133,8 +136,8 @@ struct litepcie_capture {
 	 */
 	uint64_t				lapsed;
 	/*
-	 * position at which the data of this queue ends; UINT64_MAX: all that the card writes
-	 * belongs to the queue
+	 * position at which the data of this queue ends, if the queue was stopped before the run of
+	 * all queues ended; UINT64_MAX: all that the card writes to the ring is data of the queue
 	 */
 	uint64_t				end;
 	/*

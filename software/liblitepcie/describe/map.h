@@ -16,11 +16,17 @@
 
 /* Offsets in BAR0 of the registers of one direction of a DMA channel. */
 struct litepcie_dma_registers {
-	/* bits LITEPCIE_DMA_ENABLE_ start the direction and show its state */
+	/* register whose bits LITEPCIE_DMA_ENABLE_ start the direction and show its state */
 	uint32_t enable;
-	/* two words: flags and length of a descriptor, then the lower half of its bus address */
+	/*
+	 * register of two words: flags and length of a descriptor, then the lower half of the
+	 * descriptor's bus address
+	 */
 	uint32_t value;
-	/* upper half of the bus address; a write also puts the descriptor into the table */
+	/*
+	 * register with the upper half of a descriptor's bus address; a write to it also puts the
+	 * descriptor into the card's table
+	 */
 	uint32_t push;
 	uint32_t loop;		/* mode of the table; value 0: each descriptor runs once */
 	uint32_t loop_status;	/* number of descriptors that have run, modulo 2^32 */
@@ -41,7 +47,11 @@ struct litepcie_notice_registers {
 	 * buffer waits for more data
 	 */
 	uint32_t flush;
-	uint32_t control;	/* offset 0: the card has no records and status lines */
+	/*
+	 * register that lets the card write records and status lines; offset 0: the card has none,
+	 * or the library cannot use them
+	 */
+	uint32_t control;
 };
 
 /*

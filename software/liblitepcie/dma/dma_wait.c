@@ -6,8 +6,8 @@
 
 /*
  * Functions that wait for the card, and that hand over the buffers that are kept back for a batch.
- * If both directions share an interrupt (channel->shared), only one of the waiting threads sleeps,
- * and wakes the others when its sleep has ended.
+ * If a sleep is for both directions (channel->shared), only one of the waiting threads sleeps, and
+ * wakes the others when its sleep has ended.
  */
 #include <time.h>
 
@@ -117,8 +117,9 @@ static int follow(struct litepcie *dev, int timeout_ms)
 }
 
 /*
- * If both directions share an interrupt and another thread of this handle sleeps already, wait
- * until that thread has woken and has read the counts. Otherwise sleep, then read the counts.
+ * If a sleep is for both directions (channel->shared) and another thread of this handle sleeps
+ * already, wait until that thread has woken and has read the counts. Otherwise sleep, then read the
+ * counts.
  */
 int litepcie_sleep_once(struct litepcie *dev, unsigned int directions, int timeout_ms)
 {

@@ -337,7 +337,10 @@ static int get_info(struct litepcie_capture *capture, struct litepcie_capture_in
 	return call(capture, LITEPCIE_IOCTL_CAPTURE_INFO, info, "accounts of the capture");
 }
 
-/* The library's accounts of a port and of a rule begin with the driver's. */
+/*
+ * The accounts of the library begin with the same members as those of the driver, so memcpy()
+ * copies the accounts of a port or of a rule.
+ */
 _Static_assert(offsetof(struct litepcie_port_accounts, reserved) ==
 		       sizeof(struct litepcie_capture_port) &&
 	       sizeof(struct litepcie_account) == sizeof(struct litepcie_capture_account),

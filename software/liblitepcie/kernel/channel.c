@@ -95,7 +95,10 @@ static int kernel_post(struct litepcie_stream *stream, uint64_t first, uint64_t 
 	const uint32_t *lengths = stream->uneven ? stream->lengths : NULL;
 	int rc = 0;
 
-	/* @lengths has an entry for each buffer of the ring, so a wrap needs a second call */
+	/*
+	 * stream->lengths has an entry for each buffer of the ring. If the buffers go on at the
+	 * beginning of the ring, so do their lengths, which takes a second call.
+	 */
 	if (lengths && count > round) {
 		rc = advance(stream, round, lengths + slot, false);
 		count -= round;

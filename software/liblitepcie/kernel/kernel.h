@@ -32,8 +32,8 @@ struct kernel {
 	/* the driver's status page (counts of the DMA), mapped; NULL: not mapped */
 	const struct litepcie_status *status;
 	/*
-	 * mapped page in which this handle writes its counts of buffers for the driver; NULL: not
-	 * mapped
+	 * the driver's index page for this handle, mapped: the library writes there beyond which
+	 * counts of buffers the driver's poll() wakes; NULL: not mapped
 	 */
 	struct litepcie_index	*index;
 	int			event;		/* eventfd of litepcie_dma_fd(), or -1 */

@@ -69,7 +69,7 @@ static int wait_for_news(struct litepcie *dev, unsigned int directions, int time
 	ask_for_news(dev, directions);
 	rc = litepcie_poll(dev, &fd, 1, timeout_ms);
 	if (!directions && rc > 0)
-		/* if another thread has taken the user's interrupt, nothing is found here */
+		/* finds nothing if another thread has taken the user's interrupt meanwhile */
 		kernel_user_poll(dev);
 	if (rc < 0 || !(fd.revents & (POLLERR | POLLHUP)))
 		return rc;

@@ -24,7 +24,7 @@ static size_t round_up(size_t size, size_t unit)
 
 /*
  * Make a file of @size bytes and map it, at @place if that is not NULL. @flags are those of
- * litepcie_memory_file(). If that fails, MAP_FAILED is returned, and there is no file.
+ * litepcie_memory_file(). After an error the function returns MAP_FAILED, and keeps no file open.
  */
 static void *map_file(void *place, size_t size, unsigned int flags, int *fd)
 {

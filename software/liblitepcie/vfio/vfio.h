@@ -42,7 +42,10 @@ struct vfio {
 	int			group_number;
 	/* the device's own file, which only iommufd uses; empty: there is none */
 	char			file[64];
-	/* descriptors, or -1: the container (type1) or the iommufd; the IOMMU group (type1) */
+	/*
+	 * @iommu: descriptor of the container (type1) or of the iommufd; @group: descriptor of the
+	 * IOMMU group (only type1); -1: not open
+	 */
 	int			iommu, group;
 	int			device;		/* descriptor of the VFIO device, or -1 */
 	uint32_t		space;		/* number of the address space in the iommufd */

@@ -16,7 +16,7 @@
 /*
  * Note that the @count descriptors from number @first on are handed to the card. Every
  * interrupt_every-th descriptor of the run asks for an interrupt, and so does number @last, if it
- * is one of these. In a silent stream none asks.
+ * is among the @count. In a silent stream none asks.
  */
 void litepcie_asks_set(struct litepcie_stream *stream, uint64_t first, uint64_t count,
 		       uint64_t last);

@@ -61,7 +61,7 @@ static int table_sleep(struct litepcie *dev, unsigned int directions, int timeou
 {
 	int rc = dev->backend->sleep(dev, timeout_ms), wanted;
 
-	/* both DMA directions share one interrupt, so either of them wakes this thread */
+	/* dev->interrupt is for both directions, so either of them wakes this thread */
 	(void)directions;
 	if (rc == 0)
 		rc = litepcie_polling_tick(dev);
