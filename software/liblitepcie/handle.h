@@ -27,8 +27,9 @@ struct litepcie_capture_run {
 	/* number of the last run that queue 0 has begun; any thread may read it at any time */
 	uint32_t	number;
 	/*
-	 * state of that run: LITEPCIE_RUN_ON, LITEPCIE_RUN_STOPS while queue 0 is being stopped, or
-	 * 0 when no run is on, even if the stop has failed; any thread may read it at any time
+	 * state of the run of all queues: LITEPCIE_RUN_ON, LITEPCIE_RUN_STOPS while queue 0 is
+	 * being stopped, or 0 when no run is on, even if the last stop has failed; any thread may
+	 * read it at any time
 	 */
 	uint32_t	state;
 	/*

@@ -234,7 +234,7 @@ struct litepcie_memory *litepcie_memory_new(void *base, size_t size, int fd, boo
 
 /* Time and waits ------------------------------------------------------------------------------- */
 
-/* Returns the descriptor that is readable when the card is to be polled, or -1 without polling. */
+/* Returns the timer's descriptor, readable when the card is to be polled; -1 if poll_us is 0. */
 static inline int litepcie_timer(const struct litepcie *dev)
 {
 	return dev->poll_us ? dev->timer : -1;

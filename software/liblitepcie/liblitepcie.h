@@ -202,8 +202,8 @@ struct litepcie_window {
  * Fast transfers need DMA, or the kernel driver, which can map memory write-combining.
  *
  * With "sim:" the caller is the whole host of a simulated board: this call gives the card its BAR
- * addresses, maximum sizes (by default what the card advertises as payload, and 512 for reads), MSI
- * and DMA memory.
+ * addresses, maximum sizes (by default what the card advertises as payload, and 512 for reads) and
+ * MSI, and lets it be bus master. The card gets memory when a stream or a capture is opened.
  *
  * Returns 0 and the handle in @dev, or -errno; @why, if not NULL, then gets the reason in a
  * sentence, cut to @why_size bytes and always terminated. LITEPCIE_WHY_SIZE bytes are enough for
@@ -388,7 +388,7 @@ int litepcie_writeq(struct litepcie *dev, uint32_t offset, uint64_t value);
 /*
  * Take in the names of all registers from the csr.json that LiteX writes when it builds the
  * gateware. Without the file the library knows the registers of the blocks in the capability table.
- * With the file the library also knows those of the user's logic and of the endpoint. The call can
+ * With the file the library also knows all others, such as those of the user's logic. The call can
  * be made again. Returns 0 or -errno; -ENOENT: there is no such file, -EINVAL: it is no regular
  * file, -EFBIG: it is too large for a csr.json, -EPROTO: the file is of another build, or LiteX did
  * not write it. After an error the library knows the same registers as before. Threads: alone.

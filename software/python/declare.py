@@ -25,7 +25,7 @@ SHARED = ("PCAPNG_RECORD_LEAST",)
 PREFIX = "LITEPCIE_"
 WIDTH = 100  # most columns of a line
 
-# What the parser takes away from a header: comments, and the bodies of inline functions.
+# The parts of a header that the parser removes: comments, and inline functions.
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 INLINE = re.compile(r"^static .*?^\}\n", re.MULTILINE | re.DOTALL)
 DEFINE = re.compile(rf"^#define {PREFIX}(\w+)[ \t]+(.+)$", re.MULTILINE)

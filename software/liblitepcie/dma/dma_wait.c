@@ -74,8 +74,8 @@ int litepcie_hand_over(struct litepcie *dev, unsigned int directions)
  * Before a sleep, hand over the buffers that are kept back for a batch, for each of @directions in
  * which the card has less than half a ring of buffers left. If the card has more, it makes progress
  * without them, and that ends the sleep. If every wait handed over what there is, most batches
- * would be short, which costs more writes to the card. In h2c it costs interrupts, too: the last
- * buffer of a short batch raises one (post_h2c() in engine.c).
+ * would be short, and would save little. In h2c short batches also cost interrupts: the last buffer
+ * of a hand-over of fewer buffers than interrupt_every raises one (post_h2c() in engine.c).
  */
 static int hand_over_early(struct litepcie *dev, unsigned int directions)
 {

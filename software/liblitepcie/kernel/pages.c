@@ -5,7 +5,8 @@
  */
 
 /*
- * Memory for a capture's ring that the driver pins, in huge pages, on the card's NUMA node.
+ * Memory for a capture's ring that the driver pins, in pages of the kinds of kernel.h, and on the
+ * card's NUMA node if that has room.
  *
  * The node must be set before the memory is touched. A child of fork() does not get the memory, so
  * that the fork splits no huge page.

@@ -74,7 +74,7 @@ static int wait_for_news(struct litepcie *dev, unsigned int directions, int time
 	if (rc < 0 || !(fd.revents & (POLLERR | POLLHUP)))
 		return rc;
 	/*
-	 * POLLERR says that the run has ended, and POLLHUP that the card is gone. kernel_progress()
+	 * POLLERR says that a run has failed, and POLLHUP that the card is gone. kernel_progress()
 	 * asks the driver, and returns the error with a sentence.
 	 */
 	error = kernel_progress(dev, LITEPCIE_ASK_CARD);

@@ -69,8 +69,8 @@ class Call:
             rest += filter(None, [part[: at.start()].strip() if at else part])
             returned += part[at.start() :] if at else ""
         if not returned and not re.match(r"void litepcie_", self.prototype):
-            # the comment of a call that only returns a fact says what that
-            # fact is, so it is the text of RETURN VALUE
+            # The comment has no sentence with "Returns", since the call only returns a fact. Its
+            # first paragraph describes that fact, so it is the text of RETURN VALUE.
             returned = rest[0]
         return rest, returned
 

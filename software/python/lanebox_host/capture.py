@@ -428,7 +428,7 @@ class Capture(WithBlock):
             except LaneboxError as error:
                 if error.errno != errno.EPIPE:
                     raise
-                self._runs, found = False, 0  # Queue 0 has ended, and this queue with it.
+                self._runs, found = False, 0  # The stop of queue 0 has ended this queue's run.
             if found:
                 self._blocks.append(Block(span))
                 return self._blocks[-1]

@@ -139,7 +139,7 @@ class Registers:
     def load(self, path: str | os.PathLike[str]) -> None:
         """Add the register names of the file csr.json at `path`, which the card's build has made.
 
-        The file also names the registers of the user's own logic.
+        The file names all registers, also those of the user's own logic.
         """
         self._handle.call("csr_load", os.fsencode(path))
 
