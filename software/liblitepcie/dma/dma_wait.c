@@ -144,10 +144,10 @@ int litepcie_stopped(void)
 
 /*
  * Check the counts in memory before the first sleep of a wait, if the card writes records of its
- * progress there: progress then makes the sleep needless. After every SPINS-th such check the
- * thread also sleeps for 0 ms, since a sleep counts interrupts and notices that the kernel wants
- * the card back. After litepcie_dma_fd() the check is left out, so that the thread sleeps in every
- * wait: that call promises that a wait clears the descriptor.
+ * progress there: progress then makes the sleep needless. After every SPINS-th check that finds
+ * progress the thread also sleeps for 0 ms, since a sleep counts interrupts and notices that the
+ * kernel wants the card back. After litepcie_dma_fd() the check is left out, so that the thread
+ * sleeps in every wait: that call promises that a wait clears the descriptor.
  */
 static int spin(struct litepcie *dev, unsigned int directions, uint64_t before)
 {

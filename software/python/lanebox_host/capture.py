@@ -129,10 +129,13 @@ class PortAccounts:
 class CaptureStats:
     """The accounts of all ports at one moment, and a queue's counts since the capture's start.
 
-    `ports` is of one moment; the other counts are from the card's last status line. `position` and
-    `released` count the bytes that the card has written to the ring, and that the program has given
-    back. `time_ns` is device time in nanoseconds. `net_lost` counts the frames of the net device
-    that were not copied to the capture, and that are in no account.
+    The card's last status line has `position` (bytes that the card has written to the ring),
+    `records` (frames written), `lost` (frames lost) and `time_ns` (device time in nanoseconds at
+    which the card wrote the line). `released` counts the bytes that the program has given back.
+    With the option `newest`, `overwritten` counts the bytes that the card overwrote before the
+    program got them. `limits` counts how often the card was told how far it may write. `net_lost`
+    counts the frames of the net device that were not copied to the capture, and that are in no
+    account.
     """
 
     position: int
