@@ -208,10 +208,12 @@ struct litepcie_window {
  * Returns 0 and the handle in @dev, or -errno; @why, if not NULL, then gets the reason in a
  * sentence, cut to @why_size bytes and always terminated. LITEPCIE_WHY_SIZE bytes are enough for
  * each sentence. The numbers are -EINVAL: the string or an option in it has another form, -ENOENT:
- * there is no such device file, socket or card, -EACCES: the user may not open it, -EBUSY: another
- * program has the card, -EPROTO: it is no such card, or of a version that the library does not
- * know, -EOPNOTSUPP: this kernel lacks that interface of VFIO, -ENOTSOCK: the file is no socket,
- * -ENAMETOOLONG: no socket can have so long a path. Threads: any.
+ * there is no such device file or socket, -ENODEV: the file is no device file, or the PCI device
+ * does not exist, is not bound to vfio-pci or is not behind an IOMMU, -EACCES: the user may not
+ * open the card, -EPERM: drivers of the host have other devices of the card's IOMMU group, -EBUSY:
+ * another program has the card, -EPROTO: the device is no Lanebox card, or of a version that the
+ * library does not know, -EOPNOTSUPP: this kernel lacks that interface of VFIO, -ENOTSOCK: the file
+ * is no socket, -ENAMETOOLONG: no socket can have so long a path. Threads: any.
  */
 int litepcie_open(struct litepcie **dev, const char *name, char *why, size_t why_size);
 

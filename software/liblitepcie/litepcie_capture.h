@@ -274,8 +274,8 @@ struct litepcie_generator {
  * -ENODEV: the card has no capture block, -EBUSY: this handle has a capture of this queue, or the
  * card may still write to the ring of an earlier one, -ENOMEM: there are no free pages of the size
  * page_bytes (behind the kernel driver litepcie_capture_start() returns this error), -EOPNOTSUPP:
- * the kernel driver is too old, -ETIMEDOUT: the capture of an earlier program does not come to
- * rest. Threads: alone.
+ * the kernel driver is too old, or `net` is true and the card cannot capture the frames of a net
+ * device, -ETIMEDOUT: the capture of an earlier program does not come to rest. Threads: alone.
  */
 int litepcie_capture_open(struct litepcie *dev, const struct litepcie_capture_config *config,
 			  struct litepcie_capture **capture);
@@ -302,9 +302,9 @@ int litepcie_capture_settings(const struct litepcie_capture *capture,
  *
  * Returns 0 or -errno; -EBUSY: this queue takes frames already, another program has it, or queue 0
  * runs already, -EINVAL: the settings of the started queues contradict each other, -EMSGSIZE: there
- * are no huge pages for a ring behind the kernel driver, -ENOMEM: no memory, -ETIMEDOUT: the card
- * does not come to rest, or does not clear its counts; behind the kernel driver the error is then
- * -EIO. Threads: one.
+ * are no huge pages for a ring behind the kernel driver, -ENOMEM: no memory, -EPERM: behind the
+ * kernel driver `net` needs CAP_NET_RAW, -ETIMEDOUT: the card does not come to rest, or does not
+ * clear its counts; behind the kernel driver the error is then -EIO. Threads: one.
  */
 int litepcie_capture_start(struct litepcie_capture *capture);
 
