@@ -304,7 +304,8 @@ int litepcie_capture_settings(const struct litepcie_capture *capture,
  * runs already, -EINVAL: the settings of the started queues contradict each other, -EMSGSIZE: there
  * are no huge pages for a ring behind the kernel driver, -ENOMEM: no memory, -EPERM: behind the
  * kernel driver `net` needs CAP_NET_RAW, -ETIMEDOUT: the card does not come to rest, or does not
- * clear its counts, -EIO: the same behind the kernel driver, or the card was reset. Threads: one.
+ * clear its counts, -EIO: the card was reset, or behind the kernel driver does not come to rest.
+ * Threads: one.
  */
 int litepcie_capture_start(struct litepcie_capture *capture);
 
