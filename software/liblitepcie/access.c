@@ -6,8 +6,9 @@
 
 /*
  * Functions that make one load or store of the CPU at a mapped BAR. Each access becomes one TLP,
- * unless something between CPU and card splits the access. An access of more than 8 bytes uses
- * vector instructions, written in assembly, since a compiler may split a copy in C.
+ * unless something between CPU and card splits the access, or merges stores to a BAR that is mapped
+ * write-combining. An access of more than 8 bytes uses vector instructions, written in assembly,
+ * since a compiler may split a copy in C.
  */
 #include <string.h>
 
@@ -15,7 +16,10 @@
 
 #ifdef __x86_64__
 
-/* vzeroupper clears the upper halves of these registers. A compiler that uses AVX may use all. */
+/*
+ * The registers whose upper halves vzeroupper clears. The assembly statements name them as changed,
+ * since a compiler that uses AVX may have values in all of them.
+ */
 #define UPPER_HALVES \
 	"xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", \
 	"xmm11", "xmm12", "xmm13", "xmm14", "xmm15"
@@ -27,8 +31,9 @@ static bool has_vectors(size_t size)
 }
 
 /*
- * One of the two addresses is that of the program's data, which need not be aligned. A load or
- * store that is aligned is one access even by an instruction that does not ask for alignment.
+ * Copy 16, 32 or 64 bytes by one load and one store. One of the two addresses lies in the BAR and
+ * is aligned to @size. The other is that of the program's data, which need not be aligned. So the
+ * instructions are those for unaligned data. At the aligned address they still make one access.
  */
 static void copy_vector(void *to, const void *from, size_t size)
 {
@@ -64,8 +69,8 @@ static int check_width(size_t size)
 }
 
 /*
- * litepcie_load() and litepcie_store() make volatile accesses of the exact width in bytes, which
- * the compiler may neither split nor join.
+ * For up to 8 bytes, litepcie_load() and litepcie_store() make a volatile access of the exact
+ * width, which the compiler may neither split nor join with another one.
  */
 int litepcie_load(const uint8_t *from, void *data, size_t size)
 {

@@ -5,21 +5,21 @@
  */
 
 /*
- * What a back end implements: a table of functions by which registers and DMA memory are reached,
- * and a table of functions for the two channels of the DMA.
+ * The interface of a back end: struct litepcie_backend has the functions by which registers and
+ * memory are reached, and struct litepcie_channel has those by which the DMA runs.
  *
- * The code of the DMA stands in folders, one above the other:
- *   dma      the calls of a stream: who owns which buffer, and waits
+ * The code of the DMA stands in folders, of which each calls the functions of the next:
+ *   dma      the calls of a stream: which buffers belong to the program, and waits
  *   dma/engine
  *            a run: which buffers the card gets, which of them raise interrupts, lost interrupts
  *   dma/table, kernel/channel.c
- *            the two channels (struct litepcie_channel), which give the card descriptors and read
- *            its counts. The folder dma/table has the channel of every back end that reaches
- *            registers and memory itself: it uses the card's own descriptor table. The channel of
- *            the folder kernel uses calls of the driver.
+ *            the two implementations of struct litepcie_channel, which give the card descriptors
+ *            and read its counts. That of the folder dma/table serves the back ends vfio and sim:
+ *            it uses the card's own descriptor table. That of the folder kernel uses calls of the
+ *            driver.
  *   vfio, sim, kernel
  *            the three back ends
- * The folder describe reads what a card says of itself: its blocks, registers and identity.
+ * The folder describe reads the card's description of itself: its blocks, registers and identity.
  *
  * These rules hold for each function of both tables, unless its comment says otherwise:
  *   lock     dev->lock is held
@@ -83,17 +83,18 @@ enum litepcie_post_by {
 
 /* Where the counts of finished buffers are read. */
 enum litepcie_ask {
-	/* the cheapest source: memory, if the card or the driver writes its counts there */
+	/* read memory, if the card or the driver writes its counts there, else registers */
 	LITEPCIE_ASK_MEMORY,
-	/* the card itself, which also finds out whether it is still there */
+	/* ask the card itself, which also finds out whether the card is still there */
 	LITEPCIE_ASK_CARD,
 };
 
-/* The functions of the DMA channel of a back end. */
+/* The functions by which the streams of a handle use the DMA, whatever the back end is. */
 struct litepcie_channel {
 	/*
-	 * Reserve the direction for this handle, or release it. Returns -EBUSY if another program
-	 * has it. NULL: no other program can have a direction while this handle is open.
+	 * Reserve the direction for this handle and make its ring, or release the direction.
+	 * Returns -EBUSY if another program has it. NULL: no other program can have a direction
+	 * while this handle is open, and setup() makes the ring.
 	 */
 	int (*own)(struct litepcie_stream *stream, bool on);
 	/*
@@ -101,15 +102,18 @@ struct litepcie_channel {
 	 * Returns -EOPNOTSUPP if the driver has no held runs, in which the card waits for buffers.
 	 */
 	int (*setup)(struct litepcie_stream *stream);
-	/* Take the ring from the card and free it. The direction is at rest. */
+	/*
+	 * Take the ring's memory from the card and free it, unless it is the program's own. The
+	 * stream has been stopped before.
+	 */
 	void (*free)(struct litepcie_stream *stream);
 	/* Get the stream ready for a run, before the card gets the run's first descriptor. */
 	int (*start)(struct litepcie_stream *stream);
-	/* Enable the direction. All c2h buffers have been handed to the card before. */
+	/* Enable the direction. If it is c2h, post() has handed the run's first buffers over. */
 	int (*run)(struct litepcie_stream *stream);
 	/*
-	 * Stop the direction, which is active, or whose start has failed halfway. When this returns
-	 * 0, the card reads and writes the ring no more.
+	 * Stop the direction, which is active, or whose start has failed halfway. When stop()
+	 * returns 0, the card reads and writes the ring no more.
 	 */
 	int (*stop)(struct litepcie_stream *stream);
 	/*
@@ -125,23 +129,26 @@ struct litepcie_channel {
 	int (*progress)(struct litepcie *dev, enum litepcie_ask ask);
 	/*
 	 * Sleep until the card may have made progress in @directions, at most @timeout_ms, and
-	 * clear the descriptor of event_fd(). The lock is released in the sleep. Returns 1 for
-	 * possible progress, or 0 when the time is over. The caller then calls progress().
+	 * clear the descriptor of event_fd(). @directions is 0 in a wait for the user's interrupt.
+	 * The lock is released in the sleep. Returns 1 for possible progress, or 0 when the time is
+	 * over. The caller then calls progress().
 	 */
 	int (*sleep)(struct litepcie *dev, unsigned int directions, int timeout_ms);
 	/*
-	 * Clear the card's interrupt that has ended sleep(). NULL: the interrupt needs no clearing.
+	 * Handle the card's interrupt that has ended sleep(): clear its cause in the card, and
+	 * begin polling in adaptive mode. NULL: the driver does that.
 	 */
 	int (*woken)(struct litepcie *dev);
 	/*
-	 * true: both directions share one interrupt, so only one thread sleeps, and wakes the
-	 * others that wait. Before a sleep that thread checks the records in memory. false: each
-	 * thread sleeps for its own direction, and sleep() itself checks the memory first.
+	 * true: sleep() wakes at an interrupt of either direction and of the user's logic. So only
+	 * one thread of the handle sleeps, and wakes the others that wait. spin() (dma_wait.c)
+	 * checks the records in memory before the sleep. false: each thread sleeps for its own
+	 * direction, and sleep() itself checks the memory first.
 	 */
 	bool shared;
 	/* Returns the descriptor of litepcie_dma_fd(), which belongs to the back end. */
 	int (*event_fd)(struct litepcie *dev);
-	/* Returns a new descriptor of the memory of an active ring, which the program closes. */
+	/* Returns a new descriptor of the ring of an active stream. The program closes it. */
 	int (*export)(const struct litepcie_stream *stream);
 	/* Switch the interrupt of the user's logic on or off, and set dev->user_enabled. */
 	int (*user_enable)(struct litepcie *dev, bool on);
@@ -167,8 +174,8 @@ struct litepcie_backend {
 	 */
 	bool exchanges;
 	/*
-	 * true: two interrupts may merge into one before this back end counts them, as in the
-	 * interrupt controller of a CPU, so the number of interrupts is not exact
+	 * true: two interrupts may merge into one before this back end counts them, for example in
+	 * the interrupt controller of a CPU, so the number of interrupts is not exact
 	 */
 	bool merges;
 	/* Functions by which the streams of the DMA reach the card. */
@@ -207,17 +214,18 @@ struct litepcie_backend {
 	 */
 	int (*read_words)(struct litepcie *dev, uint32_t offset, uint32_t *words, size_t count);
 	/*
-	 * Make writes to BAR0 in order. The writes may still be on their way to the card when this
-	 * returns. A later read comes after all of them. With LITEPCIE_POST_PROGRAM the lock is
-	 * held only if the back end is serial.
+	 * Make writes to BAR0 in order. The writes may still be on their way to the card when
+	 * post() returns. A later read comes after all of them. With LITEPCIE_POST_PROGRAM the lock
+	 * is held only if the back end is serial.
 	 */
 	int (*post)(struct litepcie *dev, const struct litepcie_post *posts, size_t count,
 		    enum litepcie_post_by by);
 	/*
-	 * Make one access of the program to a BAR that is not mapped, or is mapped in part, of 1,
-	 * 2, 4, 8, 16, 32 or 64 bytes. The lock is held only if the back end is serial, so several
-	 * threads may be in these functions. Returns -EOPNOTSUPP if the driver cannot make an
-	 * access of this size. NULL: this back end maps every BAR of dev->bar_size.
+	 * Make one access of the program, of 1, 2, 4, 8, 16, 32 or 64 bytes, to a BAR that is not
+	 * mapped. bar_write() also gets the writes to a BAR of which some pages are mapped for
+	 * reading only. The lock is held only if the back end is serial, so several threads may be
+	 * in these functions. Returns -EOPNOTSUPP if the driver cannot make an access of this size.
+	 * NULL: this back end maps every BAR of dev->bar_size.
 	 */
 	int (*bar_read)(struct litepcie *dev, unsigned int bar, uint64_t offset, void *data,
 			size_t size);
@@ -244,7 +252,8 @@ struct litepcie_backend {
 	/*
 	 * Sleep until the card interrupts, at most @timeout_ms. The lock is released in the sleep.
 	 * Returns 1 after an interrupt, with stats.interrupts brought up to date. Returns 0 when
-	 * the time is over or litepcie_timer() is readable.
+	 * the time is over, when the descriptor litepcie_timer() is readable, or when the kernel
+	 * wants the device back.
 	 */
 	int (*sleep)(struct litepcie *dev, int timeout_ms);
 	/*

@@ -5,9 +5,10 @@
  */
 
 /*
- * The calls for single accesses to the BARs. Each access is checked, then made by the back end. If
- * the back end is serial (all threads share one connection), the lock is held during the access.
- * litepcie_get() and the functions next to it are for callers that hold the lock already.
+ * The calls for single accesses to the BARs. Each access is checked, and then made by a load or
+ * store of the CPU if the BAR is mapped, else by the back end. If the back end is serial (all
+ * threads share one connection), the handle's lock is held during the access. litepcie_get() and
+ * the functions next to it are for callers that hold the lock already.
  */
 #include <sys/mman.h>
 
@@ -32,8 +33,8 @@ static int check_access(struct litepcie *dev, unsigned int bar, uint64_t offset,
 }
 
 /*
- * Take the lock for one access of a serial back end. With any other back end threads share only a
- * mapping, so they need not wait for each other.
+ * Take the handle's lock for one access of a serial back end. With any other back end threads share
+ * a mapping or a descriptor of the driver, so they need not wait for each other.
  */
 static void begin_access(struct litepcie *dev)
 {
@@ -110,8 +111,9 @@ int litepcie_bar_write(struct litepcie *dev, unsigned int bar, uint64_t offset, 
 }
 
 /*
- * Make @count writes to BAR0, in which the places of all writes lie. The back end makes the writes
- * of each of its calls back to back.
+ * Make @count writes of @size bytes to BAR0, @stride bytes apart. The caller has checked that all
+ * of them lie inside BAR0. The back end gets up to POSTS writes in one call, so that it can make
+ * them back to back.
  */
 static int post_burst(struct litepcie *dev, uint64_t offset, size_t size, size_t stride,
 		      const uint64_t *values, size_t count)
@@ -229,8 +231,9 @@ int litepcie_change(struct litepcie *dev, uint32_t offset, uint32_t clear, uint3
 }
 
 /*
- * Read a 64-bit counter of two words. LiteX has the upper half in the first word. If the lower half
- * carries into the upper half between the two reads, the counter is read again.
+ * Read a 64-bit counter of two words. LiteX has the upper half in the first word. The upper half is
+ * read before and after the lower half. If the two values of the upper half differ, the lower half
+ * has carried into it meanwhile, and the counter is read again.
  */
 int litepcie_get64(struct litepcie *dev, uint32_t offset, uint64_t *value)
 {
@@ -290,8 +293,8 @@ int litepcie_writel(struct litepcie *dev, uint32_t offset, uint32_t value)
 
 /*
  * Write a register of two words: the upper half first, since the card takes over the whole value at
- * the write of the lower half. Both halves are written under one lock, so no other thread writes
- * between them.
+ * the write of the lower half. The lock is held over both writes, so no other thread's
+ * litepcie_writeq() of the same register comes between them.
  */
 int litepcie_writeq(struct litepcie *dev, uint32_t offset, uint64_t value)
 {

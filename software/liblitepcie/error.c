@@ -53,7 +53,10 @@ const char *litepcie_why(const struct litepcie *dev)
 	return sentence;
 }
 
-/* What an error number of this library means. Other numbers mean what strerror() says. */
+/*
+ * The meanings of error numbers, with the number as index. For a number without an entry
+ * litepcie_strerror() returns the text of strerror().
+ */
 static const char *const meanings[] = {
 	[ENODEV] = "the card is gone",
 	[EIO] = "the card does not answer, or answers with all ones",

@@ -19,20 +19,29 @@
 #include "dma/stream.h"
 
 /*
- * The run of the card's capture queues, by the back ends that reach registers themselves. All
- * queues begin and end together, with queue 0.
+ * The run of the card's capture queues, behind the back ends that reach registers themselves (sim
+ * and vfio). The start of queue 0 begins the run for all queues, and its stop ends the run. Any
+ * other queue may be stopped earlier.
  */
 struct litepcie_capture_run {
-	/*
-	 * number of the last run of queue 0, and its state: LITEPCIE_RUN_ON, LITEPCIE_RUN_STOPS
-	 * while it is being stopped, or 0 at rest; any thread may read both at any time
-	 */
+	/* number of the last run that queue 0 has begun; any thread may read it at any time */
 	uint32_t	number;
-	uint32_t	state;
-	uint32_t	sort;		/* value of register capture_queues_control in a run */
 	/*
-	 * bit n: queue n was closed while the card might still write to its memory, which is kept
-	 * until the library has seen the card at rest
+	 * state of the run of all queues: LITEPCIE_RUN_ON, LITEPCIE_RUN_STOPS while queue 0 is
+	 * being stopped, or 0 when no run is on, even if the last stop has failed; any thread may
+	 * read it at any time
+	 */
+	uint32_t	state;
+	/*
+	 * value that the start of queue 0 writes to the register `control` of the block with the
+	 * rules (map.sorter.control); 0: all frames go to queue 0. Only the thread of queue 0 uses
+	 * this member.
+	 */
+	uint32_t	sort;
+	/*
+	 * bit n is 1: queue n was closed while the card might still write to its memory. The memory
+	 * is kept until the library has seen the card at rest. This member is written under the
+	 * handle's lock.
 	 */
 	uint32_t	left;
 	/*
@@ -50,18 +59,27 @@ struct litepcie_capture_run {
 struct litepcie {
 	const struct litepcie_backend	*backend;
 	/*
-	 * lock of the handle: protects the streams' counts, the state of waits and stops (@sleeper,
-	 * @stopping, @polling), of @run together with the register capture_control, the captures
-	 * that are open, and the accesses of a serial back end.
-	 * Calls hold the lock, and release it while the thread sleeps. The lock is not needed for
-	 * the fast path of litepcie_stream_acquire() and litepcie_stream_release(), for accesses of
-	 * the program to BARs by a back end that is not serial, and for reads of members that do
-	 * not change between open and close.
+	 * Lock of the handle. A thread holds it while it uses the library's register accesses, and
+	 * releases it while it sleeps. The lock protects
+	 *   - the members of @h2c and @c2h, but for those that belong to the thread of the stream
+	 *     (dma/stream.h names them)
+	 *   - the state of waits and stops: @sleeper, @stopping, @silent_ms, @spins and @watched
+	 *   - the state of polling: @poll_us, @adaptive, @polling, @looked, @timer and @news
+	 *   - the counts @stats, and the flag @counted
+	 *   - the interrupt of the user's logic: @user_enabled and @user_raised
+	 *   - writes of run.left, and the step of run.state from LITEPCIE_RUN_ON to
+	 *     LITEPCIE_RUN_STOPS together with the write of the register capture_control
+	 *   - every access by a back end that is serial
+	 * Without the lock a thread may read the members hw, sw and active of a stream, and number,
+	 * state and restless of @run; and the program may access BARs by a back end that is not
+	 * serial. @captures, @registers and @register_count change only in calls that no other call
+	 * on the handle may accompany ("Threads: alone"), so they need no lock. All other members
+	 * stay as they are after litepcie_open(), litepcie_reset() and litepcie_stream_open().
 	 */
 	pthread_mutex_t			lock;
 	/*
-	 * lock that is taken before @lock: only one thread at a time may let the card copy its
-	 * counts of captured frames and read that copy
+	 * Lock of the card's copy of its counts of captured frames. A thread holds it while it lets
+	 * the card make the copy and reads the copy. It takes @lock only after this lock.
 	 */
 	pthread_mutex_t			counting;
 	/*
@@ -69,7 +87,11 @@ struct litepcie {
 	 * the card (@sleeper) has woken, and after a thread has stopped the DMA (@stopping)
 	 */
 	pthread_cond_t			woken;
-	/* true: a thread sleeps on behalf of all threads that wait for the card */
+	/*
+	 * true: a thread sleeps on behalf of all threads that wait for buffers or for the user's
+	 * interrupt. Only a channel that is `shared` (backend.h) uses this: behind the kernel
+	 * driver each thread sleeps for itself.
+	 */
 	bool				sleeper;
 	bool				stopping;	/* true: a thread is stopping the DMA */
 	void				*priv;		/* data of the back end; set by open() */
@@ -78,8 +100,8 @@ struct litepcie {
 	/* flags LITEPCIE_HAS_STREAMS, _PACKETS and _BAR_MAP that back end and driver can fulfil */
 	uint64_t			able;
 	/*
-	 * descriptor that is readable after an interrupt of the card; used by the folder dma/table;
-	 * -1: the back end has none
+	 * descriptor that is readable after an interrupt of the card, and through VFIO also when
+	 * the kernel wants the card back; used by the folder dma/table; -1: the back end has none
 	 */
 	int				interrupt;
 	char				*name;
@@ -87,43 +109,58 @@ struct litepcie {
 	uint64_t			bar_size[LITEPCIE_BARS];
 	/* mappings of the BARs in this process; base NULL: the BAR is not mapped */
 	struct litepcie_window		bar[LITEPCIE_BARS];
-	/* a sentence that says why a BAR, or a page of a BAR, is not mapped */
+	/*
+	 * part of a sentence, for errors: why a BAR is not mapped, or why a page of a BAR is mapped
+	 * for reading only
+	 */
 	char				bar_why[LITEPCIE_WHY_SIZE];
 	struct litepcie_block		*blocks;
 	unsigned int			block_count;
 	struct litepcie_register	*registers;
 	unsigned int			register_count;
 	struct litepcie_card		card;
-	/* CRC of the capability table, by which the card is known again after a reset */
+	/* CRC of the capability table, with which litepcie_card_check() compares after a reset */
 	uint32_t			table_crc;
 	struct litepcie_map		map;
 	struct litepcie_stream		h2c, c2h;
 	struct litepcie_notices		notices;
 	/* bus address of the notices (records and status lines); used by table_notices.c */
 	uint64_t			notices_iova;
-	/* us from one read of the card's progress to the next; 0: the card interrupts instead */
+	/*
+	 * option poll_us of the streams that run: us from one read of the card's progress to the
+	 * next; 0: the card interrupts instead
+	 */
 	uint32_t			poll_us;
 	/* true: the library polls the card by @poll_us only after an interrupt (adaptive mode) */
 	bool				adaptive;
 	/* true: the library polls the card's progress now, and the DMA's interrupts are off */
 	bool				polling;
-	/* number of descriptors, of both directions, that the card had executed at the last poll */
+	/*
+	 * in adaptive mode: number of descriptors, of both directions together, that the card had
+	 * executed at the last poll
+	 */
 	uint64_t			looked;
 	/* descriptor of a timer that is readable when the card is to be polled, or -1 */
 	int				timer;
 	/* descriptor of an epoll on @timer and @interrupt, or -1 */
 	int				news;
 	/*
-	 * time in ms of the first read of the counts that found no progress of the card, or of the
-	 * last check that the card is still there; 0: the last read found progress
+	 * On a card with records: time in ms at which poll_if_silent() (engine.c) was first called
+	 * after the card's last progress, or at which it last read registers to see whether the
+	 * card is still there. 0: poll_if_silent() was not called since the last progress, or since
+	 * the last start of a stream.
 	 */
 	int64_t				silent_ms;
 	/*
-	 * number of reads of the counts in memory that found progress; after each SPINS-th
-	 * (dma_wait.c) the thread also takes interrupts
+	 * number of checks of the counts in memory by dma_wait.c: those of spin() that found
+	 * progress, and all of poll_once(). After each SPINS-th of them the thread also takes
+	 * interrupts.
 	 */
 	unsigned int			spins;
-	/* true: litepcie_dma_fd() was called, so each wait must clear its descriptor */
+	/*
+	 * true: the program has called litepcie_dma_fd() since the first of the running streams
+	 * started, so each wait must clear that descriptor
+	 */
 	bool				watched;
 	/*
 	 * true: a stream whose interrupts can be counted has ended since the first of the two

@@ -11,7 +11,7 @@
 #ifndef LITEPCIE_HELPERS_H
 #define LITEPCIE_HELPERS_H
 
-/* for the error numbers that the functions of the library return, so no other file includes it */
+/* errno.h has the error numbers that the functions of the library return. */
 #include <errno.h>
 
 #include "handle.h"
@@ -76,7 +76,8 @@ int litepcie_struct_in(void *ours, size_t size, const void *theirs, const char *
 
 /*
  * Copy a struct that begins with its size out to the program, as far as the program's struct
- * reaches. Returns 0, or -EINVAL with a sentence if the program's struct says no size.
+ * reaches. Members that only the program's struct has become 0. Returns 0, or -EINVAL with a
+ * sentence if the program's struct says no size.
  */
 int litepcie_struct_out(void *theirs, const void *ours, size_t size, const char *name);
 
@@ -136,8 +137,8 @@ static inline uint8_t *litepcie_bar_place(const struct litepcie *dev, unsigned i
 void litepcie_bars_unmap(struct litepcie *dev);
 
 /*
- * Make one load or store of the CPU at a mapped BAR, of 1 to 64 bytes. Returns -EOPNOTSUPP with a
- * sentence if the CPU cannot make an access of this size.
+ * Make one load or store of the CPU at a mapped BAR, of 1, 2, 4, 8, 16, 32 or 64 bytes. Returns 0,
+ * or -EOPNOTSUPP with a sentence if the CPU cannot make an access of this size.
  */
 int litepcie_load(const uint8_t *from, void *data, size_t size);
 int litepcie_store(uint8_t *to, const void *data, size_t size);
@@ -148,12 +149,16 @@ int litepcie_time_read(struct litepcie *dev, uint64_t *ticks);
 /* The description of a card -------------------------------------------------------------------- */
 
 /*
- * litepcie_capability_read() fills dev->blocks and dev->card of a card that was just opened. After
- * it litepcie_registers_build() fills dev->registers, then litepcie_map_build() dev->map, and then
- * litepcie_identifier_read() dev->card.identifier.
+ * litepcie_open() describes a card by four functions, in this order: litepcie_capability_read()
+ * fills dev->blocks and dev->card, litepcie_registers_build() fills dev->registers,
+ * litepcie_map_build() fills dev->map, and litepcie_identifier_read() fills dev->card.identifier.
  */
 int litepcie_capability_read(struct litepcie *dev);
-/* Returns 0 if, after a reset, the card's capability table is the same as before the reset. */
+/*
+ * Returns 0 if, after a reset, the checksum of the card's capability table is the same as at the
+ * open, else -errno with a sentence. The function waits until the card answers, for a second at
+ * most.
+ */
 int litepcie_card_check(struct litepcie *dev);
 int litepcie_registers_build(struct litepcie *dev);
 int litepcie_map_build(struct litepcie *dev);
@@ -168,7 +173,10 @@ static inline int litepcie_attach(struct litepcie *dev)
 const struct litepcie_block *litepcie_find_block(const struct litepcie *dev, unsigned int type,
 						 unsigned int index);
 
-/* Add a register. Returns -EPROTO if a register of that name has another offset or size. */
+/*
+ * Add a register to dev->registers, unless it is there already. Returns -EPROTO, without a
+ * sentence, if a register of that name has another offset or size, or -ENOMEM.
+ */
 int litepcie_register_add(struct litepcie *dev, const struct litepcie_register *entry);
 void litepcie_registers_sort(struct litepcie *dev);
 
@@ -184,14 +192,15 @@ int litepcie_need(struct litepcie *dev, const char *name, uint32_t *offset);
 bool litepcie_has_capture(const struct litepcie *dev);
 
 /*
- * Switch off the capture block, which an earlier client may have left running. The function does
- * not wait until the block is idle.
+ * Switch off the capture block with its generator, player and sorting of frames, which an earlier
+ * client may have left running. The function does not wait until the block is idle.
  */
 int litepcie_capture_quiesce(struct litepcie *dev);
 
 /*
- * Switch the card's pattern on or off for a stream, before or after it runs. The bits of the other
- * direction stay as they are, since another program may use that direction.
+ * Switch the card's pattern on or off for the direction of a stream, before or after the stream
+ * runs. The register's bits of the other direction stay as they are, since another stream or
+ * another program may use that direction.
  */
 int litepcie_pattern_set(struct litepcie_stream *stream, bool on);
 
@@ -209,19 +218,23 @@ int litepcie_memory_file(size_t size, unsigned int flags);
  */
 void *litepcie_memory_reserve(size_t size, int protection);
 
-/* Ask the kernel to make huge pages of those parts of @memory that are aligned to 2 MiB. */
+/*
+ * Populate @memory, and ask the kernel to make huge pages of those parts of it that are aligned to
+ * 2 MiB. Errors are ignored, since small pages do as well.
+ */
 void litepcie_memory_huge(void *memory, size_t size);
 
 /*
  * Make a struct litepcie_memory that owns the mapping at @base and the descriptor @fd of the mapped
- * file (-1: none). @placed: the mapping is the program's own memory. Returns NULL with a sentence
- * if there is no memory for the struct: the mapping and the file have then been freed.
+ * file (-1: none). @placed: the mapping is the program's own memory, which is never unmapped.
+ * Returns NULL with a sentence if there is no memory for the struct. The descriptor is then closed,
+ * and a mapping that is not @placed is unmapped.
  */
 struct litepcie_memory *litepcie_memory_new(void *base, size_t size, int fd, bool placed);
 
 /* Time and waits ------------------------------------------------------------------------------- */
 
-/* Returns the timer that is readable when the card is to be polled, or -1 if poll_us is 0. */
+/* Returns the timer's descriptor, readable when the card is to be polled; -1 if poll_us is 0. */
 static inline int litepcie_timer(const struct litepcie *dev)
 {
 	return dev->poll_us ? dev->timer : -1;

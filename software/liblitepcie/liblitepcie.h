@@ -104,19 +104,19 @@ extern "C" {
 #define LITEPCIE_PARAMETERS	16
 #define LITEPCIE_BARS		6	/* most BARs that a card may have */
 
-/* What a card can do by the way it was opened: flags of litepcie_features(). */
-/* feature: streams in which the card waits for buffers, so all calls for DMA work */
+/* The flags of litepcie_features(): features that a program can use with the card as opened. */
+/* feature flag: streams in which the card waits for buffers, so all calls for DMA work */
 #define LITEPCIE_HAS_STREAMS		(UINT64_C(1) << 0)
-/* feature: option packets of a stream, and litepcie_stream_send() of any number of bytes */
+/* feature flag: option packets of a stream, and litepcie_stream_send() of any number of bytes */
 #define LITEPCIE_HAS_PACKETS		(UINT64_C(1) << 1)
-/* feature: interrupts of the user's logic, for which litepcie_user_wait() waits */
+/* feature flag: interrupts of the user's logic, for which litepcie_user_wait() waits */
 #define LITEPCIE_HAS_USER_INTERRUPT	(UINT64_C(1) << 2)
 /*
- * feature: the card counts the beats, packets and stalls of the streams of the user slot, which is
- * the place of the user's logic. litepcie_slot() reads these counts.
+ * feature flag: the card counts the beats, packets and stalls of the streams of the user slot (the
+ * place of the user's logic). litepcie_slot() reads these counts.
  */
 #define LITEPCIE_HAS_SLOT_MONITOR	(UINT64_C(1) << 3)
-/* feature: litepcie_bar_map() can map BARs, if the user has the right and the host allows it */
+/* feature flag: litepcie_bar_map() can map BARs, if the user has the right and the host allows */
 #define LITEPCIE_HAS_BAR_MAP		(UINT64_C(1) << 4)
 
 struct litepcie;
@@ -202,16 +202,18 @@ struct litepcie_window {
  * Fast transfers need DMA, or the kernel driver, which can map memory write-combining.
  *
  * With "sim:" the caller is the whole host of a simulated board: this call gives the card its BAR
- * addresses, maximum sizes (by default what the card advertises as payload, and 512 for reads), MSI
- * and DMA memory.
+ * addresses, maximum sizes (by default what the card advertises as payload, and 512 for reads) and
+ * MSI, and lets it be bus master. The card gets memory when a stream or a capture is opened.
  *
  * Returns 0 and the handle in @dev, or -errno; @why, if not NULL, then gets the reason in a
  * sentence, cut to @why_size bytes and always terminated. LITEPCIE_WHY_SIZE bytes are enough for
  * each sentence. The numbers are -EINVAL: the string or an option in it has another form, -ENOENT:
- * there is no such device file, socket or card, -EACCES: the user may not open it, -EBUSY: another
- * program has the card, -EPROTO: it is no such card, or of a version that the library does not
- * know, -EOPNOTSUPP: this kernel lacks that interface of VFIO, -ENOTSOCK: the file is no socket,
- * -ENAMETOOLONG: no socket can have so long a path. Threads: any.
+ * there is no such device file or socket, -ENODEV: the file is no device file, or the PCI device
+ * does not exist, is not bound to vfio-pci or is not behind an IOMMU, -EACCES: the user may not
+ * open the card, -EPERM: drivers of the host have other devices of the card's IOMMU group, -EBUSY:
+ * another program has the card, -EPROTO: the device is no Lanebox card, or of a version that the
+ * library does not know, -EOPNOTSUPP: this kernel lacks that interface of VFIO, -ENOTSOCK: the file
+ * is no socket, -ENAMETOOLONG: no socket can have so long a path. Threads: any.
  */
 int litepcie_open(struct litepcie **dev, const char *name, char *why, size_t why_size);
 
@@ -388,7 +390,7 @@ int litepcie_writeq(struct litepcie *dev, uint32_t offset, uint64_t value);
 /*
  * Take in the names of all registers from the csr.json that LiteX writes when it builds the
  * gateware. Without the file the library knows the registers of the blocks in the capability table.
- * With the file the library also knows those of the user's logic and of the endpoint. The call can
+ * With the file the library also knows all others, such as those of the user's logic. The call can
  * be made again. Returns 0 or -errno; -ENOENT: there is no such file, -EINVAL: it is no regular
  * file, -EFBIG: it is too large for a csr.json, -EPROTO: the file is of another build, or LiteX did
  * not write it. After an error the library knows the same registers as before. Threads: alone.

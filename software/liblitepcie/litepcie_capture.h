@@ -134,13 +134,13 @@ struct litepcie_capture_config {
 	 * card has come to rest or has copied its counts; 0: LITEPCIE_CAPTURE_REST_MS, -1: for
 	 * ever. A call whose wait does not end in time returns -ETIMEDOUT. The kernel driver waits
 	 * at the start, at the stop and for counts itself: it gives up after a second without
-	 * progress of the card, and the call then returns -ETIMEDOUT, too.
+	 * progress of the card. Then a start returns -EIO, and the other calls -ETIMEDOUT.
 	 */
 	int32_t		rest_ms;
 	/*
 	 * true: what the card's net device receives and sends is recorded, too, as frames of one
-	 * port, whose flags say which. Behind the kernel driver that needs CAP_NET_RAW. All queues
-	 * must have the same setting.
+	 * port. The flags of such a frame say whether it was received or sent. Behind the kernel
+	 * driver that needs CAP_NET_RAW. All queues must have the same setting.
 	 */
 	bool		net;
 };
@@ -274,16 +274,17 @@ struct litepcie_generator {
  * -ENODEV: the card has no capture block, -EBUSY: this handle has a capture of this queue, or the
  * card may still write to the ring of an earlier one, -ENOMEM: there are no free pages of the size
  * page_bytes (behind the kernel driver litepcie_capture_start() returns this error), -EOPNOTSUPP:
- * the kernel driver is too old, -ETIMEDOUT: the capture of an earlier program does not come to
- * rest. Threads: alone.
+ * the kernel driver is too old, or `net` is true and the card cannot capture the frames of a net
+ * device, -ETIMEDOUT: the capture of an earlier program does not come to rest. Threads: alone.
  */
 int litepcie_capture_open(struct litepcie *dev, const struct litepcie_capture_config *config,
 			  struct litepcie_capture **capture);
 
 /*
- * Stop the generator and the capture, which takes as long as litepcie_capture_stop(), and free the capture's memory. Spans of it are not valid any more.
- * @capture may be NULL. While queue 0 runs, the memory of another queue is kept until queue 0
- * stops. Threads: alone.
+ * Stop a capture that runs, with queue 0 also the generator, and free the capture's memory. Spans
+ * of it are not valid any more. The call takes as long as litepcie_capture_stop(). @capture may be
+ * NULL. While queue 0 runs, the memory of another queue is kept until queue 0 stops. Threads:
+ * alone.
  */
 void litepcie_capture_close(struct litepcie_capture *capture);
 
@@ -301,8 +302,10 @@ int litepcie_capture_settings(const struct litepcie_capture *capture,
  *
  * Returns 0 or -errno; -EBUSY: this queue takes frames already, another program has it, or queue 0
  * runs already, -EINVAL: the settings of the started queues contradict each other, -EMSGSIZE: there
- * are no huge pages for a ring behind the kernel driver, -ENOMEM: no memory, -ETIMEDOUT: the card
- * does not come to rest. Threads: one.
+ * are no huge pages for a ring behind the kernel driver, -ENOMEM: no memory, -EPERM: behind the
+ * kernel driver `net` needs CAP_NET_RAW, -ETIMEDOUT: the card does not come to rest, or does not
+ * clear its counts, -EIO: the card was reset, or behind the kernel driver does not come to rest.
+ * Threads: one.
  */
 int litepcie_capture_start(struct litepcie_capture *capture);
 
@@ -437,11 +440,15 @@ int litepcie_capture_generated(struct litepcie_capture *capture, uint64_t *frame
 
 /* Player of frames ---------------------------------------------------------------------------- */
 
-/* How the player's frames follow each other: values of @pace in struct litepcie_player. */
-#define LITEPCIE_PACE_FAST	0u	/* as fast as the capture block takes frames */
-#define LITEPCIE_PACE_RECORDED	1u	/* at the distances in time of their recording */
-#define LITEPCIE_PACE_LINE	2u	/* as on an Ethernet line with @bytes_per_s */
-#define LITEPCIE_PACE_PACKETS	3u	/* @packets_per_s frames a second, whatever their lengths */
+/* The pace of the player's frames: values of @pace in struct litepcie_player. */
+/* pace: frames follow each other as fast as the capture block takes them */
+#define LITEPCIE_PACE_FAST	0u
+/* pace: frames follow each other at the distances in time at which they were recorded */
+#define LITEPCIE_PACE_RECORDED	1u
+/* pace: frames follow each other as on an Ethernet line with @bytes_per_s */
+#define LITEPCIE_PACE_LINE	2u
+/* pace: @packets_per_s frames a second, whatever their lengths */
+#define LITEPCIE_PACE_PACKETS	3u
 
 /*
  * Bytes that a frame takes on an Ethernet line beside its own: preamble 8, checksum 4 and gap 12.
@@ -460,8 +467,13 @@ struct litepcie_player {
 	/* true: frames keep their recorded times; false: they get those at which they leave */
 	bool		keep_time;
 	uint64_t	bytes_per_s;	/* speed of the line in bytes a second, with PACE_LINE */
-	uint32_t	overhead;	/* bytes that a frame takes beside its own, at most 255 */
-	uint32_t	least;		/* bytes that a shorter frame takes, at most 255 */
+	/*
+	 * with PACE_LINE: a frame takes the time of so many bytes on the line in addition to its
+	 * own bytes; at most 255
+	 */
+	uint32_t	overhead;
+	/* with PACE_LINE: a frame of fewer bytes takes the time of so many bytes; at most 255 */
+	uint32_t	least;
 	double		packets_per_s;	/* frames a second, with PACE_PACKETS */
 	/*
 	 * longest time in ms that the start waits for a frame of an earlier start; 0:
@@ -477,7 +489,8 @@ struct litepcie_played {
 	uint64_t	bytes;		/* number of bytes of these frames */
 	uint32_t	passed;		/* number of blocks that were whole and broke no rule */
 	uint32_t	skipped;	/* number of blocks of @passed that have no packet */
-	uint32_t	empty;		/* packets of no bytes in @passed, which become no frames */
+	/* number of blocks of @passed whose packet has no bytes, so that it becomes no frame */
+	uint32_t	empty;
 	/* number of the rule that a block broke, at which the player stopped; 0: none did */
 	uint32_t	error;
 	bool		in_block;	/* true: the stream so far ends inside a block */
@@ -488,9 +501,9 @@ struct litepcie_played {
 
 /*
  * Start the player. A player that runs takes the h2c stream from the user slot, and makes a frame
- * of each packet in it. So the program sends pcapng through the ring
- * of h2c: little endian, with times in ns, from the begin of a block on, and every buffer filled
- * with a multiple of 32 bytes. h2c must not run when the player is started or stopped. A block that
+ * of each packet in that stream. So the program sends pcapng through the ring of h2c: little
+ * endian, with times in ns, from the begin of a block on, and every buffer filled with a multiple
+ * of 32 bytes. h2c must not run when the player is started or stopped. A block that
  * breaks a rule stops the player: it plays the frames before that block, and drops what comes
  * behind. A frame that waits for room in the capture block keeps the player busy: release a part
  * of the capture's ring before the player is started again. The call waits for a frame of an
@@ -639,9 +652,10 @@ static inline __attribute__((always_inline)) int litepcie_record_next(
 
 	/*
 	 * Nearly all blocks are records without options, which this fast path takes. Its checks:
-	 * the block's header lies inside the span, at most padding follows the data, the block is
-	 * a record, and it ends inside the span. So nothing outside the span is read. The length
-	 * at the end of the block is not compared here: `lanebox-capture check` does that.
+	 * the span has room for the shortest record, at most padding and an end of options follow
+	 * the data, the block is a record, and it ends inside the span. So nothing outside the span
+	 * is read. The length at the end of the block is not compared here:
+	 * `lanebox-capture check` does that.
 	 */
 	if (__builtin_expect((int64_t)*at > (int64_t)span->bytes - LITEPCIE_PCAPNG_RECORD_LEAST, 0))
 		return litepcie_record_apart(span, at, packet);

@@ -149,28 +149,36 @@ struct litepcie_stats {
 	/* number of the card's interrupts that the host received; -1: it cannot be known */
 	int64_t		interrupts;
 	/*
-	 * The fewest interrupts that must have come from the card. -1: the number cannot be known,
-	 * since two interrupts may merge into one.
+	 * The fewest interrupts that must have come from the card, as the last stop of a stream has
+	 * found it; 0 before. -1: the number cannot be known, since two interrupts may merge into
+	 * one.
 	 */
 	int64_t		interrupts_expected;
 	/* number of interrupts that were certainly lost; final after a stop */
 	uint64_t	interrupts_missed;
 	/*
-	 * number of waits that ended with progress of the card but without an interrupt. None need
-	 * have been due: only interrupts_missed counts lost ones. 0 with polling.
+	 * number of waits that ended with progress of the card but without an interrupt; 0 with
+	 * polling. The progress need not have been one that raises an interrupt: only
+	 * interrupts_missed counts lost interrupts.
 	 */
 	uint64_t	woken_by_timeout;
 	uint64_t	batches;	/* number of times that the library gave the card buffers */
-	/* number of c2h buffers of packets marked bad; 0 if unknown */
+	/*
+	 * number of c2h buffers of packets that the user's logic has marked as bad; 0 if the card
+	 * does not count them
+	 */
 	uint64_t	c2h_errors;
-	/* number of h2c buffers whose data is incomplete; 0 if unknown */
+	/*
+	 * number of h2c buffers of which the card has not received all data; 0 if the card does not
+	 * count them
+	 */
 	uint64_t	h2c_errors;
 };
 
 /*
  * Get the counts since the last start at which the other stream of the handle did not run. The
- * start of a stream sets its own counts of buffers to 0. A stop keeps all counts. Returns 0 or
- * -errno. Threads: any.
+ * start of a stream sets the counts of its buffers and of its errors to 0. A stop keeps all counts.
+ * Returns 0 or -errno. Threads: any.
  */
 int litepcie_stats(struct litepcie *dev, struct litepcie_stats *stats);
 
@@ -186,9 +194,9 @@ void litepcie_diagnose(struct litepcie *dev, unsigned int directions, char *text
 /* MMIO accesses to the card -------------------------------------------------------------------- */
 
 /*
- * Returns how MMIO accesses reach the card: "vfio-user", "bar" (a mapping) or "ioctl". If the
- * simulated board takes only one write in a message, the first of these ends in words that say so.
- * Threads: any.
+ * Returns how MMIO accesses reach the card: "vfio-user", "bar" (a mapping) or "ioctl". If a
+ * simulated board takes only one write in a message, the text is "vfio-user, one write in a
+ * message". Threads: any.
  */
 const char *litepcie_mmio_path(const struct litepcie *dev);
 

@@ -56,20 +56,21 @@ struct litepcie_stream_options {
 	 */
 	unsigned int	buffer_count;
 	/*
-	 * The program's own memory for the ring, a multiple of the page size, and its size in
-	 * bytes. The buffers follow each other from here on, and data in the memory stays there
-	 * until the card or the program overwrites it. NULL: the library's own memory.
+	 * memory: address of the program's own memory for the ring, a multiple of the page size.
+	 * memory_bytes: size of that memory. The buffers follow each other from this address on,
+	 * and data in the memory stays there until the card or the program overwrites it. NULL: the
+	 * ring lies in memory that the library or the kernel driver allocates.
 	 *
 	 * The memory must stay mapped until the stream is closed, and no other thread may write to
 	 * it during litepcie_stream_open() and litepcie_stream_start(). It is pinned and counts as
-	 * locked memory: through VFIO while the stream is open, behind the kernel driver while it
-	 * runs. Behind the kernel driver each buffer must lie in one page, so buffers of more than
-	 * 4 KiB take huge pages. The library asks the kernel to make huge pages, which works if
-	 * memory and memory_bytes are multiples of 2 MiB. Before Linux 6.1 the program must call
-	 * madvise(MADV_HUGEPAGE) before the first use of the memory. The kernel driver refuses
-	 * memory of a file, and shared memory other than hugetlbfs's. A simulated board takes
-	 * private memory only. While a stream of a simulated board is open, the library replaces
-	 * the pages of the memory by shared pages, which a child of fork() sees change.
+	 * locked memory: through VFIO while the stream is open, behind the kernel driver while the
+	 * stream runs. Behind the kernel driver each buffer must lie in one page, so buffers of
+	 * more than 4 KiB take huge pages. The library asks the kernel to make huge pages, which
+	 * works if memory and memory_bytes are multiples of 2 MiB. Before Linux 6.1 the program
+	 * must call madvise(MADV_HUGEPAGE) before the first use of the memory. The kernel driver
+	 * refuses memory of a file, and shared memory other than hugetlbfs's. A simulated board
+	 * takes private memory only. While a stream of a simulated board is open, the library
+	 * replaces the pages of the memory by shared pages, which a child of fork() sees change.
 	 */
 	void		*memory;
 	size_t		memory_bytes;
@@ -121,12 +122,12 @@ struct litepcie_stream_options {
 	 */
 	unsigned int	flush_us;
 	/*
-	 * 0: the card interrupts when buffers are done. Otherwise the card raises no interrupts,
-	 * and a wait polls the card's progress every poll_us microseconds: LITEPCIE_POLL_US_LEAST
-	 * to LITEPCIE_POLL_US_MOST. Behind the kernel driver the driver polls. A poll reads
-	 * memory, or a register of a card without records. interrupt_every then has no meaning: in
-	 * adaptive mode every buffer asks for an interrupt. Streams of one handle that run at the
-	 * same time must agree in poll_us and adaptive.
+	 * 0: the card interrupts when buffers are done. Otherwise a wait polls the card's progress
+	 * every poll_us microseconds: LITEPCIE_POLL_US_LEAST to LITEPCIE_POLL_US_MOST. The card
+	 * then raises no interrupts, unless adaptive is true. Behind the kernel driver the driver
+	 * polls. A poll reads memory, or a register of a card without records. interrupt_every has
+	 * no meaning with polling: in adaptive mode every buffer asks for an interrupt. Streams of
+	 * one handle that run at the same time must agree in poll_us and adaptive.
 	 */
 	unsigned int	poll_us;
 };
@@ -274,10 +275,10 @@ int litepcie_stream_drain(struct litepcie_stream *stream, int timeout_ms);
  * if it would run short of buffers. Buffers of other directions are kept back. If an interrupt is
  * lost, the wait ends 1.2 s later at most. While a card with records has finished buffers that the
  * program has not seen, this call reads no register: a program that looks again and again, with a
- * timeout of 0, reads memory. Returns 1, or 0 when the time is over, or -errno; -EINVAL: no stream
- * of @directions runs, -ECANCELED: another thread has stopped one, -EIO: the card was reset,
- * -ENODEV: the card is gone, or through VFIO the kernel wants it back. In that case stop and close
- * the card, since the kernel waits for that. Threads: per direction.
+ * timeout of 0, reads memory. Returns 1, or 0 when the time is over, or -errno; -EINVAL: one of
+ * @directions does not run, -ECANCELED: another thread has stopped one of them, -EIO: the card was
+ * reset, -ENODEV: the card is gone, or through VFIO the kernel wants it back. In that case stop and
+ * close the card, since the kernel waits for that. Threads: per direction.
  */
 int litepcie_dma_wait(struct litepcie *dev, unsigned int directions, int timeout_ms);
 

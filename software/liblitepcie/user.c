@@ -5,9 +5,9 @@
  */
 
 /*
- * Wait for interrupts of the logic in the card's user slot. On some back ends these interrupts
- * share one interrupt with the DMA. On such a back end a thread that sleeps for DMA or user
- * interrupts also wakes the threads that wait for the other kind.
+ * Wait for interrupts of the logic in the card's user slot. On the back ends sim and vfio one
+ * thread of the handle sleeps for all interrupts of the card, and wakes all threads that wait: for
+ * the DMA, and for the user's logic. Behind the kernel driver each thread sleeps for itself.
  */
 #include "helpers.h"
 
@@ -33,8 +33,9 @@ int litepcie_user_enable(struct litepcie *dev, bool on)
 }
 
 /*
- * Wait for an interrupt of the user's logic. The check before the first sleep finds an interrupt
- * that has come already. The checks after later sleeps find an interrupt whose message was lost.
+ * Wait for an interrupt of the user's logic, up to @timeout_ms. The check before the first sleep
+ * finds an interrupt that has come already. The checks after sleeps that no interrupt has ended
+ * find an interrupt whose message was lost. Returns 1, 0 when the time is over, or -errno.
  */
 static int wait_for_user(struct litepcie *dev, int timeout_ms)
 {

@@ -13,24 +13,26 @@ import re
 from pathlib import Path
 
 SOFTWARE = Path(__file__).resolve().parents[1]
-# The public headers of the library, behind the header of the limits, which they include.
+# The headers that are read as a whole: that of the limits, which the public headers of the library
+# include, and then these public headers.
 HEADERS = [
     SOFTWARE / "uapi" / "litepcie_limits.h",
     *sorted((SOFTWARE / "liblitepcie").glob("*litepcie*.h")),
 ]
-# Constants of the header that the headers above include and that is not read as a whole.
+# The public headers also include this header. Only the constants SHARED are taken from it.
 CAPABILITY = SOFTWARE / "uapi" / "litepcie_capability.h"
 SHARED = ("PCAPNG_RECORD_LEAST",)
 PREFIX = "LITEPCIE_"
 WIDTH = 100  # most columns of a line
 
-# What the parser takes away from a header: comments, and the bodies of inline functions.
+# The parts of a header that the parser removes: comments, and inline functions.
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 INLINE = re.compile(r"^static .*?^\}\n", re.MULTILINE | re.DOTALL)
 DEFINE = re.compile(rf"^#define {PREFIX}(\w+)[ \t]+(.+)$", re.MULTILINE)
 STRUCT = re.compile(r"^struct litepcie_(\w+) \{\n(.*?)^\};", re.MULTILINE | re.DOTALL)
 CALL = re.compile(r"^(\w[\w \*]*?)\blitepcie_(\w+)\(([^()]*)\);", re.MULTILINE)
-# A declaration: its type, a structure's name in it, stars, then names with dimensions.
+# A declaration of a field or an argument: its type, which may be a structure of the library, stars
+# of pointers, and then one or more names with the dimensions of arrays.
 DECLARED = re.compile(
     r"(?:const |volatile )*(?:struct litepcie(?P<struct>\w*)|(?P<plain>unsigned int|\w+))\s+"
     r"(?P<stars>\**)(?P<names>\w+(?:\[\w+\])*(?:,\s*\w+(?:\[\w+\])*)*)"

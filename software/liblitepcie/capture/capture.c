@@ -239,8 +239,9 @@ int litepcie_capture_stop(struct litepcie_capture *capture)
 	if (rc == 0)
 		return capture->access->stop(capture);
 	/*
-	 * A card that was reset is stopped, too, or the run would count as begun and could not be
-	 * started again. The first error is the reason.
+	 * After an error, as when the card was reset, the run is stopped all the same. Otherwise it
+	 * would count as begun, and the capture could not be started again. The result is the first
+	 * error, and not one of this stop.
 	 */
 	snprintf(why, sizeof(why), "%s", litepcie_why(capture->dev));
 	capture->access->stop(capture);

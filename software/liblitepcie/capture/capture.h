@@ -10,9 +10,9 @@
  * a span's frames. capture_counts.c reads the counts of frames, and controls the generator and the
  * sorting of frames to queues. capture_rule.c makes rules. capture_file.c writes the header of a
  * file. capture_pages.c chooses pages and their NUMA node. capture_wait.c has the times of waits.
- * capture_access.c and kernel/capture.c reach the card. The former stands on capture_run.c, which
- * starts and stops the block, capture_state.c, which tells its state, and capture_registers.c.
- * player.c controls the player.
+ * capture_access.c and kernel/capture.c reach the card. capture_access.c uses capture_run.c, which
+ * starts and stops the capture block, capture_state.c, which tells the state of the block, and
+ * capture_registers.c, which accesses its registers. player.c controls the player.
  * gateware/capture/README.md describes what the card writes.
  */
 #ifndef LITEPCIE_CAPTURE_INTERNAL_H
@@ -53,14 +53,17 @@ _Static_assert(offsetof(struct litepcie_capture_line, time) == LITEPCIE_CAPTURE_
 struct litepcie_capture;
 
 /*
- * How a capture reaches the card. The handle's lock is not held. All functions return 0 or -errno
- * with a sentence. The capture's thread calls them, and stop() and wait() may sleep. Positions and
- * limits are in bytes since the start.
+ * How a capture reaches the card. The handle's lock is not held. All functions but close() return 0
+ * (generated(): 0 or 1), or -errno with a sentence. The capture's thread calls them, and they may
+ * sleep. Positions and limits are in bytes since the start.
  */
 struct litepcie_capture_access {
 	/* Make the capture ready for a start. If this fails, the caller calls close(). */
 	int (*open)(struct litepcie_capture *capture);
-	/* Free the memory of ring and status line. The card has stopped. */
+	/*
+	 * Give up the memory of ring and status line. It is freed once the card can no longer write
+	 * there.
+	 */
 	void (*close)(struct litepcie_capture *capture);
 	/*
 	 * Start the capture at position 0 with all of the ring free. Set capture->limit, up to
@@ -68,19 +71,20 @@ struct litepcie_capture_access {
 	 */
 	int (*start)(struct litepcie_capture *capture);
 	/*
-	 * Let the card take no more frames. When stop() returns 0, all data and the last status
-	 * line are in memory. If the run of the other queues goes on, capture->end is the position
-	 * at which the data of this queue ends.
+	 * Let the card take no more frames for this queue, or in queue 0 for any queue. When stop()
+	 * returns 0, all data and the last status line are in memory. If the run of the other
+	 * queues goes on, capture->end is the position at which the data of this queue ends.
 	 */
 	int (*stop)(struct litepcie_capture *capture);
 	/* Let the card write to the ring up to position @limit. */
 	int (*allow)(struct litepcie_capture *capture, uint64_t limit);
 	/*
-	 * Check that the card answers and was not reset, else return -EIO or -ENODEV. The function
-	 * sets capture->ended if the run of all queues has ended.
+	 * Check that the card answers, and that it was not reset during the run. Returns -EIO or
+	 * -ENODEV if not. Of another queue than 0 the function sets capture->ended if the stop of
+	 * queue 0 has ended its run.
 	 */
 	int (*answers)(struct litepcie_capture *capture);
-	/* Set @port, as of one moment, and @net_lost of @stats. */
+	/* Set the members @port, as of one moment, and @net_lost of @stats. */
 	int (*accounts)(struct litepcie_capture *capture, struct litepcie_capture_stats *stats);
 	/* Set the rules and the table of queues in @sorting; NULL: all frames go to queue 0. */
 	int (*sort)(struct litepcie_capture *capture, const struct litepcie_sorting *sorting);
@@ -113,13 +117,18 @@ struct litepcie_capture {
 	struct litepcie_capture_line		seen;
 	/* bytes since the start that litepcie_capture_next() has returned or has skipped */
 	uint64_t				given;
-	/* bytes, of those that @given counts, that the program has released */
+	/*
+	 * bytes, of those that @given counts, that the program has released; with `newest` bytes
+	 * that the card has overwritten count as released, too
+	 */
 	uint64_t				released;
 	/* position up to which the card may write now */
 	uint64_t				limit;
 	/* how often the library has given the card a new @limit */
 	uint64_t				limits;
-	/* with `newest` the card overwrites old data: bytes that the program did not get before */
+	/*
+	 * with `newest`: bytes that the card overwrote before litepcie_capture_next() returned them
+	 */
 	uint64_t				overwritten;
 	/*
 	 * with `newest`: bytes that the program got and the card then overwrote, and that the
@@ -127,10 +136,14 @@ struct litepcie_capture {
 	 */
 	uint64_t				lapsed;
 	/*
-	 * position at which the data of this queue ends; UINT64_MAX: the queue still takes frames
+	 * position at which the data of this queue ends, if the queue was stopped before the run of
+	 * all queues ended; UINT64_MAX: all that the card writes to the ring is data of the queue
 	 */
 	uint64_t				end;
-	/* number of the run that this queue takes part in, or will take part in (capture_run.c) */
+	/*
+	 * number of the run that this queue was last started for, to be compared with run.number of
+	 * the handle; used by capture_run.c and capture_state.c
+	 */
 	uint32_t				run;
 	/* true: the stop of queue 0 has ended this queue's run, before this queue was stopped */
 	bool					ended;
@@ -156,13 +169,14 @@ int litepcie_capture_poll(struct litepcie_capture *capture);
 int litepcie_capture_allow(struct litepcie_capture *capture, uint64_t limit);
 
 /*
- * Write a register of 32 bits (put), or write or read a register of 64 bits (put64, get64), of the
- * capture's queue. The queue is selected in the card first, under the same lock. The upper half of
- * 64 bits is written first, and the card takes the whole value with the lower half. The caller does
- * not hold the handle's lock.
+ * Functions for registers that the capture block has for each queue: litepcie_queue_put() writes 32
+ * bits, litepcie_queue_put64() writes 64 bits, and litepcie_queue_get64() reads 64 bits. The queue
+ * of the capture is selected in the card first, under the same lock. The upper half of 64 bits is
+ * written first, and the card takes the whole value with the lower half. The caller does not hold
+ * the handle's lock.
  */
 int litepcie_queue_put(struct litepcie_capture *capture, uint32_t offset, uint32_t value);
-/* litepcie_queue_put() for a caller that holds the handle's lock. */
+/* Do what litepcie_queue_put() does, for a caller that holds the handle's lock. */
 int litepcie_queue_put_locked(struct litepcie_capture *capture, uint32_t offset, uint32_t value);
 int litepcie_queue_put64(struct litepcie_capture *capture, uint32_t offset, uint64_t value);
 int litepcie_queue_get64(struct litepcie_capture *capture, uint32_t offset, uint64_t *value);
@@ -170,8 +184,8 @@ int litepcie_queue_get_account(struct litepcie_capture *capture, uint32_t index,
 			       uint32_t frames, uint32_t bytes, struct litepcie_account *account);
 
 /*
- * Functions of capture_run.c and capture_state.c, for the members start, stop, allow and answers of
- * struct litepcie_capture_access
+ * These functions of capture_run.c and capture_state.c are start(), stop(), allow() and answers()
+ * of struct litepcie_capture_access, for the back ends that reach registers themselves.
  */
 int litepcie_run_start(struct litepcie_capture *capture);
 int litepcie_run_stop(struct litepcie_capture *capture);
@@ -184,7 +198,7 @@ bool litepcie_run_is_on(const struct litepcie_capture *capture);
 /* Set dev->run.state, which other threads read. */
 void litepcie_run_set_state(struct litepcie *dev, uint32_t state);
 
-/* Set dev->run.restless, by which any thread sees whether the card may write to the rings. */
+/* Set dev->run.restless: true says to all threads that the card may write to the rings. */
 void litepcie_run_set_restless(struct litepcie *dev, bool restless);
 
 /* Free the memory of a queue's ring and status line. The caller holds the lock. */
@@ -194,32 +208,44 @@ void litepcie_run_free(struct litepcie *dev, unsigned int queue);
 void litepcie_run_free_left(struct litepcie *dev);
 
 /*
- * Read the register capture_status, with checks. Returns -EIO if the card does not answer, or
- * -ENODEV if the kernel wants the card back. The caller does not hold the lock.
+ * Read the register capture_status, with checks. Returns -EIO if the card does not answer or was
+ * reset during the run, or -ENODEV if the kernel wants the card back. The caller does not hold the
+ * lock.
  */
 int litepcie_capture_status(struct litepcie_capture *capture, uint32_t *status);
 
 /*
- * Wait until the bits @mask of capture_status have @value, for the capture's rest_ms at most.
- * Returns -ETIMEDOUT with a sentence that names @what and ends with @advice, or the error of a lost
- * card. The caller does not hold the lock.
+ * Wait until the bits @mask of the register capture_status have @value, for the capture's rest_ms
+ * at most. Returns 0 then, -ETIMEDOUT with a sentence that names @what and ends with @advice, or
+ * an error of litepcie_capture_status(). The caller does not hold the lock.
  */
 int litepcie_capture_await(struct litepcie_capture *capture, uint32_t mask, uint32_t value,
 			   const char *what, const char *advice);
 
-/* Keep the sentence that @what did not end in time, with what to do now. Returns -ETIMEDOUT. */
+/*
+ * Keep the sentence that @what did not end within rest_ms, with @advice, which tells the user what
+ * to do. Returns -ETIMEDOUT.
+ */
 int litepcie_capture_late(const struct litepcie_capture *capture, const char *what,
 			  const char *advice);
 
-/* For litepcie_capture_late(): a start of the generator, whose last frame waits, and what to do. */
+/*
+ * Texts for @what and @advice of litepcie_capture_await() and litepcie_capture_late(): what a start
+ * of the generator waits for, what to do then, and what to do if the card itself does not end.
+ */
 #define LITEPCIE_GENERATOR_FRAME	"the generator's last frame, which waits for room in the ring,"
 #define LITEPCIE_GENERATOR_ADVICE	"release spans of the ring, or stop the capture"
 #define LITEPCIE_RESET_ADVICE		"reset the card"
 
-/* Returns @wait_ns in cycles of the card's clock. */
+/*
+ * Returns @wait_ns in cycles of the card's clock: 0 for LITEPCIE_CAPTURE_AT_ONCE, else at least 1.
+ */
 uint64_t litepcie_capture_wait_cycles(const struct litepcie *dev, uint32_t wait_ns);
 
-/* Sleep until the card may have written more, at most @most_ms. Returns -EINTR after a signal. */
+/*
+ * Sleep until the card may have written more to the ring, at most @most_ms. If access->wait is
+ * NULL, sleep as litepcie_capture_nap() does. Returns -EINTR after a signal.
+ */
 int litepcie_capture_wait(struct litepcie_capture *capture, unsigned int *nap_us, int most_ms);
 
 /* Sleep for *@nap_us, then double *@nap_us, up to 1 ms. Returns -EINTR after a signal. */

@@ -5,9 +5,9 @@
  */
 
 /*
- * The functions of a capture (struct litepcie_capture_access) by its registers, for the back ends
- * that reach registers and memory themselves: memory, accounts (counts of frames), rules and the
- * generator. capture_run.c starts and stops the block.
+ * The functions of struct litepcie_capture_access that use the registers of the capture block, for
+ * the back ends that reach registers and memory themselves (sim and vfio). This file has those for
+ * memory, accounts (counts of frames), rules and the generator. capture_run.c has start and stop.
  */
 #include "capture.h"
 
@@ -35,10 +35,10 @@ static int get_memory(struct litepcie_capture *capture)
 }
 
 /*
- * The card may write to the memory of a queue until the run of all queues has ended. Closing the
- * capture of queue 0 ends that run, and the memory is freed. If the card did not come to rest, the
- * memory stays until the card is seen at rest, or until the handle is closed, which takes the
- * card's right to write away.
+ * The card may write to the memory of a queue until the run of all queues has ended. If another
+ * queue than 0 is closed before that, its memory is kept, and the end of the run or the close of
+ * queue 0 frees it. If the card did not come to rest after the run, the memory is kept until the
+ * card is seen at rest, or until the handle is closed: that switches bus mastering off.
  */
 static void close_registers(struct litepcie_capture *capture)
 {
@@ -70,8 +70,8 @@ static int open_registers(struct litepcie_capture *capture)
 				     "queue %u: stop the capture of queue 0 first", dev->name,
 				     capture->config.queue);
 	/*
-	 * The capture block may still run for an earlier program. It would then write to that
-	 * program's ring addresses, which this program's memory may get now.
+	 * The capture block may still run for an earlier program. It would then write to the bus
+	 * addresses of that program's ring, at which this program's memory is about to be mapped.
 	 */
 	if (!dev->run.state)
 		rc = litepcie_capture_await(capture, CAPTURE_IDLE, CAPTURE_IDLE,
@@ -174,8 +174,8 @@ static int put_rules(struct litepcie *dev, const struct litepcie_sorting *sortin
 }
 
 /*
- * Write the rules and the table that spreads frames to the card, which uses them from its next
- * start on.
+ * Write the rules and the table that spreads frames over queues to the card, which uses them from
+ * the next start of queue 0 on. @sorting NULL: from then on all frames go to queue 0.
  */
 static int sort_by_registers(struct litepcie_capture *capture,
 			     const struct litepcie_sorting *sorting)

@@ -5,8 +5,8 @@
  */
 
 /*
- * The pages of a capture's ring, and the NUMA node on which they should be. mbind() is called
- * directly: libnuma would be one more package on the machine.
+ * The pages of a capture's ring, and the NUMA node on which they should be. The system call mbind()
+ * is made directly: libnuma would be one more package on the machine.
  */
 #ifndef LITEPCIE_CAPTURE_PAGES_H
 #define LITEPCIE_CAPTURE_PAGES_H
@@ -23,8 +23,9 @@ int litepcie_pages_check(uint64_t page_bytes, uint64_t ring_bytes);
 int litepcie_pages_missing(struct litepcie *dev, uint64_t page_bytes, uint64_t ring_bytes);
 
 /*
- * Returns the size of pages that the program has asked for, for memory of @kind (a LITEPCIE_MEMORY_
- * value); 0: the back end chooses the pages.
+ * Returns the size of pages that the program has asked for (page_bytes of a capture's settings) for
+ * memory of @kind, a LITEPCIE_MEMORY_ value. 0: the back end chooses the pages, as it always does
+ * for memory other than the ring of a capture.
  */
 uint64_t litepcie_pages_asked(const struct litepcie *dev, unsigned int kind);
 
@@ -32,15 +33,15 @@ uint64_t litepcie_pages_asked(const struct litepcie *dev, unsigned int kind);
 unsigned int litepcie_pages_flags(uint64_t page_bytes);
 
 /*
- * Returns the NUMA node of the PCI device whose sysfs folder is @folder. Returns -1 if the machine
- * has one node only, or the kernel does not know the device's node.
+ * Returns the NUMA node of the PCI device whose sysfs folder is @folder, or -1 if sysfs does not
+ * name it.
  */
 int litepcie_node_in(const char *folder);
 
 /*
- * Let the kernel take pages for memory that was not touched yet from @node, if that node has free
- * pages. If @node is -1, nothing is changed. Returns 0 or -errno. A kernel without NUMA refuses the
- * call, and then all memory is equally near.
+ * Let the kernel take the pages of memory that was not touched yet from NUMA node @node, if that
+ * node has free pages. If @node is -1, nothing is changed. Returns 0 or -errno. A kernel without
+ * NUMA refuses, which callers ignore, since all memory is equally near then.
  */
 int litepcie_node_bind(int node, void *base, size_t size);
 

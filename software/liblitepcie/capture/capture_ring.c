@@ -16,7 +16,7 @@
 #include <string.h>
 
 #define BLOCK_UNIT	8u	/* pcapng blocks in the ring are multiples of this many bytes */
-/* how often the card gets a new limit, at most, in one round of the ring */
+/* how often the releases of one round of the ring give the card a new limit, at most */
 #define LIMIT_STEPS	8u
 #define FIRST_NAP_US	10u
 
@@ -48,8 +48,8 @@ static int check_line(const struct litepcie_capture *capture,
 
 /*
  * The card may write a new status line while this function reads the line. So the line is read
- * until its position is the same before and after. Acquire ordering makes sure that the ring's data
- * is read after the position.
+ * again until its position is the same before and after the other counts. Acquire ordering makes
+ * sure that the ring's data is read after the position.
  */
 int litepcie_capture_poll(struct litepcie_capture *capture)
 {
@@ -95,9 +95,10 @@ int litepcie_capture_allow(struct litepcie_capture *capture, uint64_t limit)
 /* Spans of the ring, which the program gets and releases -------------------------------------- */
 
 /*
- * Returns the position in the ring from which on no data has been overwritten, in a capture with
- * `newest`. The card may have written beyond the position in its status line, by as much as its
- * staging memory holds.
+ * Returns the position from which on no data in the ring has been overwritten, in a capture with
+ * `newest`. It is rounded up to the beginning of an MBUF. The card may have written beyond the
+ * position in its status line, by as much as its staging memory holds, so that counts as
+ * overwritten, too.
  */
 static uint64_t oldest(const struct litepcie_capture *capture)
 {
@@ -147,8 +148,8 @@ static int give(struct litepcie_capture *capture, struct litepcie_span *span)
 }
 
 /*
- * Look for blocks in the ring that litepcie_capture_next() has not returned yet. Returns 1 if such
- * blocks exist, 0 if not, or -errno.
+ * Look for blocks in the ring that litepcie_capture_next() has not returned yet. Returns 1 if the
+ * ring has some, 0 if not, or -errno.
  */
 static int poll_ring(struct litepcie_capture *capture)
 {
@@ -156,7 +157,7 @@ static int poll_ring(struct litepcie_capture *capture)
 
 	/*
 	 * Blocks below seen.position are known to be in the ring, so the status line need not be
-	 * read. With `newest` the line is read, since the card may have overwritten these blocks.
+	 * read for them. With `newest` the line is read, since the card may have overwritten them.
 	 */
 	if (capture->given < capture->seen.position && !capture->config.newest)
 		return 1;
@@ -169,8 +170,8 @@ static int poll_ring(struct litepcie_capture *capture)
 
 /*
  * If the card has written nothing for LITEPCIE_WAIT_SLICE_MS, check that it still answers and that
- * the kernel does not want it back. The time without data is added up over several waits, so a
- * program with short waits notices a lost card, too.
+ * the kernel does not want it back. The time runs on from one litepcie_capture_next() to the next,
+ * until data comes. So a program with short waits notices a lost card, too.
  */
 static int check_card(struct litepcie_capture *capture)
 {

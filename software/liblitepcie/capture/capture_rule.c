@@ -5,8 +5,9 @@
  */
 
 /*
- * Translate the text of a capture rule into the 32-bit words that the card gets. litepcie_capture.h
- * describes the text, and gateware/capture/queues/Rule.scala the words.
+ * Translate the text of a capture rule into the 32-bit words that the card gets. The comment of
+ * litepcie_capture_rule() in litepcie_capture.h describes the text, and
+ * gateware/capture/queues/Rule.scala the words.
  */
 #include "capture.h"
 
@@ -154,8 +155,8 @@ static int set_range(uint32_t *rule, const struct field *field, const char *valu
 }
 
 /*
- * Set an IP address and its mask, from word @word of the rule on. The address also sets the version
- * of IP that a frame must have.
+ * Set an IP address and its mask, in the four words of the rule from @word on. The rule then also
+ * asks for the address's version of IP.
  */
 static int set_address(uint32_t *rule, uint32_t word, const char *name, const char *value)
 {

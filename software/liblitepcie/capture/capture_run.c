@@ -8,13 +8,13 @@
  * Start and stop the capture block by its registers.
  *
  * All queues of the card run together. The start of another queue than 0 only notes that its ring
- * is ready. The start of queue 0 gives the rings of all queues to the card and begins the run. The
- * stop of queue 0 ends the run of all queues. Captures of the other queues may be used by other
- * threads, which learn of the start and the stop from struct litepcie_capture_run.
+ * is ready. The start of queue 0 gives the rings of all ready queues to the card and begins the
+ * run. The stop of queue 0 ends the run of all queues. Captures of the other queues may be used by
+ * other threads, which learn of the start and the stop from struct litepcie_capture_run.
  *
  * The back ends that use this file give the card each ring at one bus address, so a ring is one
- * segment. The block's registers may change only while the block is at rest, so each start sets all
- * of them.
+ * segment. The registers for rings, sizes and rules may change only while the block is at rest, so
+ * each start of queue 0 sets all of them.
  */
 #include "capture.h"
 
@@ -28,8 +28,8 @@
 #define SEAL		(1u << LITEPCIE_CAPTURE_CONTROL_SEAL_OFFSET)
 
 /*
- * longest time in ms without progress after which a stop assumes that a frame waits for room in the
- * ring; half of rest_ms if that is less
+ * time in ms without progress of the card after which a stop assumes that a frame waits for room in
+ * the ring; half of rest_ms if that is less
  */
 #define STUCK_MS	500
 
@@ -76,9 +76,9 @@ static int copy_net(struct litepcie *dev, bool on)
 }
 
 /*
- * Check that the sizes and modes of a queue are those of queue 0. The card has one register of each
- * for all queues. The other settings that queues share, snap and wait_ns, are those of queue 0, and
- * are not compared. Returns -EINVAL with a sentence if a size or a mode differs.
+ * Check that the sizes and modes of a queue are those of queue 0, since the card has one register
+ * of each for all queues. Returns -EINVAL with a sentence if a size or a mode differs. The settings
+ * snap and wait_ns are not compared: those of queue 0 hold for all queues.
  */
 static int check_alike(struct litepcie_capture *capture)
 {
@@ -94,9 +94,9 @@ static int check_alike(struct litepcie_capture *capture)
 }
 
 /*
- * Return -EINVAL unless all queues of the card are started. With the setting `newest` the card does
- * not stop at a limit. It would write frames of a queue that was not started to the last ring that
- * this queue had.
+ * Returns -EINVAL with a sentence unless all queues of the card are started. It is called for a
+ * start with `newest` and with rules or a spread. With `newest` the card does not stop at a limit.
+ * So it would write frames of a queue that was not started to the last ring that this queue had.
  */
 static int check_newest(struct litepcie *dev)
 {
@@ -203,8 +203,8 @@ int litepcie_run_start(struct litepcie_capture *capture)
 		return litepcie_fail(-EBUSY, "%s: the capture of queue 0 runs: start queue %u "
 				     "before it", dev->name, capture->config.queue);
 	/*
-	 * After a stop that did not see the card at rest this queue still belongs to the last run,
-	 * so that a close keeps its memory.
+	 * After a stop that did not see the card at rest, capture->run must stay that of the last
+	 * run until the card is at rest, so that a close keeps the memory of the queue.
 	 */
 	if (__atomic_load_n(&dev->run.restless, __ATOMIC_RELAXED))
 		rc = litepcie_capture_await(capture, CAPTURE_IDLE, CAPTURE_IDLE, "the last capture",
@@ -220,7 +220,10 @@ int litepcie_run_start(struct litepcie_capture *capture)
 
 /* Stop of a run, or of a queue's part of it --------------------------------------------------- */
 
-/* True if the card may not begin another MBUF (part of the ring), so a frame may wait for room. */
+/*
+ * True if the limit does not allow the card to begin another MBUF (part of the ring), so that a
+ * frame may wait for room.
+ */
 static bool is_full(const struct litepcie_capture *capture)
 {
 	uint64_t mbuf = capture->config.mbuf_bytes;
@@ -232,8 +235,9 @@ static bool is_full(const struct litepcie_capture *capture)
 /*
  * Clear the card's bit LOSSLESS, with which frames wait for room in the ring, if the ring is full
  * and the card's position has not moved for stuck_ms. Only the program could make room, and the
- * program waits in litepcie_capture_stop(). If the status line is not valid, the ring counts as
- * full. With several queues any ring may be full, so only the time without movement counts.
+ * program waits in litepcie_capture_stop(). A status line that cannot be true counts as a position
+ * that does not move. On a card with several queues the ring of another queue may be the full one,
+ * so only the time without movement counts.
  */
 static void unblock(struct litepcie_capture *capture, int64_t *moved_ms, uint64_t *position)
 {
@@ -254,10 +258,9 @@ static void unblock(struct litepcie_capture *capture, int64_t *moved_ms, uint64_
 }
 
 /*
- * Read the status of the capture block. Only a card that does not answer, or was reset during the
- * run, is an error here. A status line that cannot be true, or a kernel that wants the card back,
- * does not end the wait for the card's rest, because the memory of the rings must not be freed
- * before that.
+ * Read the status of the capture block during a stop. A card that does not answer is an error. A
+ * status line that cannot be true is none, nor is a kernel that wants the card back: they must not
+ * end the wait for the card's rest, because the memory of the rings must not be freed before.
  */
 static int get_status(struct litepcie_capture *capture, uint32_t *status)
 {
@@ -286,9 +289,10 @@ static int come_to_rest(struct litepcie_capture *capture)
 }
 
 /*
- * Wait until the status line in memory has @position or a later one. The last line may arrive after
- * the register says that the block is idle. This thread may wait for the line of another thread's
- * capture, so capture->seen is not changed here.
+ * Wait until the status line in memory has @position or a later one, for rest_ms at most. The last
+ * line may arrive after the register says that the block is idle. In a stop of queue 0 this thread
+ * also waits for the lines of other queues, which are used by other threads. So only for queue 0
+ * the line is copied to capture->seen.
  */
 static int await_line(struct litepcie_capture *capture, uint64_t position)
 {
@@ -345,7 +349,7 @@ void litepcie_run_free_left(struct litepcie *dev)
 
 /*
  * Stop the run of all queues, then the sorting of frames. If the card still sorted frames, a later
- * run with `newest` would write to the rings of this run.
+ * run of another program with `newest` could write to the rings of this run.
  */
 static int stop_all(struct litepcie_capture *capture)
 {
@@ -376,9 +380,10 @@ static int stop_all(struct litepcie_capture *capture)
 }
 
 /*
- * Let the card seal (complete) the current MBUF of the queue. Returns 1, or 0 if the run is over,
- * or -errno. The state of the run is checked and the register is written under one lock. Otherwise
- * this write could start a run again that another thread, or a reset of the card, has just ended.
+ * Let the card seal (complete) the current MBUF of the queue. Returns 1, or 0 if no run is on, or
+ * -errno. The state of the run is checked and the register is written under one lock. The write has
+ * the bit RUN. So without the check it could start a run again that another thread, or a reset of
+ * the card, has just ended.
  */
 static int seal(struct litepcie_capture *capture)
 {

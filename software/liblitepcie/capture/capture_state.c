@@ -29,8 +29,8 @@ bool litepcie_run_is_on(const struct litepcie_capture *capture)
 }
 
 /*
- * True if the run to which the capture belonged has ended and the card has written its last status
- * lines.
+ * True if the run for which the capture was started is over. As a rule the card has then written
+ * its last status lines: the stop of queue 0 waits for them before it sets the state to 0.
  */
 static bool is_over(const struct litepcie_capture *capture)
 {
@@ -42,8 +42,9 @@ static bool is_over(const struct litepcie_capture *capture)
 }
 
 /*
- * The state of the run is read before the control register and again after that register, since
- * another thread may start or stop the run in between.
+ * A run that is on although the bit RUN is 0 in the register capture_control means that the card
+ * was reset. The state of the run is read before the register and again after it, since another
+ * thread may start or stop the run in between.
  */
 int litepcie_run_answers(struct litepcie_capture *capture)
 {
@@ -80,8 +81,9 @@ int litepcie_capture_status(struct litepcie_capture *capture, uint32_t *status)
 }
 
 /*
- * Memory is freed after litepcie_capture_await(), so the card must have come to rest. For this
- * reason a signal does not end the wait. Only the time-out or a lost card ends it.
+ * Callers may free memory after litepcie_capture_await(), so the card must have come to rest. For
+ * this reason a signal does not end the wait. Only the end of rest_ms, or an error of
+ * litepcie_capture_status(), ends it early.
  */
 int litepcie_capture_await(struct litepcie_capture *capture, uint32_t mask, uint32_t value,
 			   const char *what, const char *advice)

@@ -5,8 +5,8 @@
  */
 
 /*
- * Times of a capture: how long records wait in the card, and how the program's thread waits for the
- * card.
+ * Times of a capture: how long complete records wait in the card for more, and how the program's
+ * thread waits for the card.
  */
 #include "capture.h"
 

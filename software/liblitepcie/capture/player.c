@@ -5,9 +5,9 @@
  */
 
 /*
- * Start and stop the player, which sends the frames of a pcapng file from the card, and read its
- * results. The bytes of the file go through the h2c ring. gateware/capture/player/registers.py
- * describes the player's registers.
+ * Start and stop the player, and read its results. The program sends the bytes of a pcapng file
+ * through the h2c ring. The player in the card makes frames of the file's packets, and gives them
+ * to the capture block. gateware/capture/player/registers.py describes the player's registers.
  */
 #include "capture.h"
 
@@ -51,7 +51,10 @@ const char *litepcie_play_error(uint32_t error)
 
 /* Settings of the player ---------------------------------------------------------------------- */
 
-/* Calculate the value of the register player_rate for @bytes_per_s bytes per second. */
+/*
+ * Calculate the value of the register player_rate for @bytes_per_s bytes per second. Returns
+ * -EINVAL with a sentence if the register cannot have the value.
+ */
 static int rate_of(struct litepcie *dev, double bytes_per_s, uint32_t *rate)
 {
 	double scale = (double)(1u << LITEPCIE_PLAYER_FRACTION_BITS) / dev->card.clock_hz;
@@ -85,8 +88,8 @@ static int values_of(struct litepcie *dev, const struct litepcie_player *player,
 		break;
 	case LITEPCIE_PACE_PACKETS:
 		/*
-		 * With a rate of packets each frame is set to cost COST_MOST bytes. That is the
-		 * largest cost, with which the register player_rate has its finest steps.
+		 * With a rate of packets each frame counts as COST_MOST bytes, whatever its length.
+		 * That is the largest number, with which player_rate has its finest steps.
 		 */
 		values[0] |= AT_RATE | PER_PACKET;
 		values[2] = COST_MOST;
@@ -122,8 +125,8 @@ static int check_card(struct litepcie *dev)
 }
 
 /*
- * Wait until the last frame of an earlier start has left, for @rest_ms at most (0: the default).
- * Returns -ETIMEDOUT with a sentence if it has not.
+ * Wait until the last frame of an earlier start has left the player, for @rest_ms at most (0: the
+ * default). Returns -ETIMEDOUT with a sentence if it has not.
  */
 static int await_idle(struct litepcie *dev, int rest_ms)
 {
@@ -182,7 +185,7 @@ int litepcie_play_stop(struct litepcie *dev)
 
 /*
  * Read all registers of the player's results. Returns 1 if any of their words is all ones, since
- * the root port may have given up that read. Otherwise returns 0 or -errno.
+ * the root port may have given up that read, 0 if none is, or -errno.
  */
 static int read_results(struct litepcie *dev, uint32_t *status, struct litepcie_played *found)
 {

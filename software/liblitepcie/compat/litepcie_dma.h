@@ -44,7 +44,8 @@ extern "C" {
 
 /* One direction of the DMA. LitePCIe's own library has no such structure. */
 struct litepcie_stock_way {
-	struct litepcie_stream *stream;	/* NULL: the program does not use that direction */
+	/* the stream of this direction; NULL: the program does not use the direction */
+	struct litepcie_stream *stream;
 	uint64_t next;			/* number of the buffer that the program gets next */
 	unsigned kept;	/* how many buffers the program has got and not given back yet */
 };
@@ -180,7 +181,10 @@ static inline int litepcie_stock_result(struct litepcie_dma_ctrl *dma, int rc)
 	abort();
 }
 
-/* Give the buffers back to the card that the program has got since the last call. */
+/*
+ * Give the buffers back to the card that the program has got since the last
+ * litepcie_dma_process().
+ */
 static inline void litepcie_stock_give_back(struct litepcie_dma_ctrl *dma,
 					    struct litepcie_stock_way *way)
 {
@@ -209,8 +213,8 @@ static inline void litepcie_stock_look(struct litepcie_dma_ctrl *dma)
 }
 
 /*
- * Get the next buffer, or NULL if *@available is 0. *@offset gets the number of the buffer of the
- * ring that follows.
+ * Get the address of the next buffer, or NULL if *@available is 0. *@offset gets the place in the
+ * ring, counted in buffers, of the buffer that comes after it.
  */
 static inline char *litepcie_stock_next(struct litepcie_dma_ctrl *dma,
 					struct litepcie_stock_way *way, unsigned *available,

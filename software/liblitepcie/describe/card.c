@@ -5,8 +5,8 @@
  */
 
 /*
- * The calls that use the card's registers of identity, time, link, counters and pattern, which are
- * the same for all back ends.
+ * The calls that use the card's registers of identity, time, link, counters and pattern. They work
+ * in the same way on all back ends.
  */
 #include <stdio.h>
 
@@ -21,8 +21,9 @@
 /* Identity, time, link ------------------------------------------------------------------------ */
 
 /*
- * Read the gateware's identifier, which has one character in each register of a block. Reading
- * stops at the character that ends the text, since the block has many more registers.
+ * Read the gateware's identifier into dev->card.identifier. A block of registers has one character
+ * in each register. Reading stops at the character 0, which ends the text, since the block has many
+ * more registers.
  */
 int litepcie_identifier_read(struct litepcie *dev)
 {
@@ -162,9 +163,9 @@ int litepcie_counters_clear(struct litepcie *dev)
 /* The card's pattern -------------------------------------------------------------------------- */
 
 /*
- * Empty the path between the DMA and the pattern checker. Data that an earlier run left there would
- * be compared, too. So run the checker until it has consumed all of that data, then switch it off.
- * The caller starts the checker again.
+ * Empty the path between the DMA and the card's pattern checker. The checker would also compare
+ * data that an earlier run left there. So run it until its count of beats stands still, then switch
+ * it off. The caller starts the checker again.
  */
 static int flush_h2c(struct litepcie *dev)
 {

@@ -5,8 +5,8 @@
  */
 
 /*
- * The CRC-32 of IEEE 802.3, which zlib's crc32() computes, too: that of the capability table, and
- * that of the flash engine. It goes bit by bit, so it is slow for more than some MiB.
+ * The CRC-32 of IEEE 802.3, which zlib's crc32() also computes. The capability table and the flash
+ * engine use it. It is computed bit by bit, which is slow for more than some MiB.
  */
 #ifndef LITEPCIE_CRC32_H
 #define LITEPCIE_CRC32_H

@@ -5,9 +5,9 @@
  */
 
 /*
- * Read the names of all registers from the csr.json that LiteX writes. This parser reads objects,
- * strings without escapes, numbers and words. LiteX uses no other part of JSON in this file. Any
- * other text is an error, whose sentence gives the place in the file.
+ * Read the names of all registers from the csr.json that LiteX writes. The parser knows objects,
+ * strings without escapes, numbers and words. LiteX uses no other part of JSON in csr.json. Any
+ * other text is an error, whose sentence gives the place in csr.json.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -161,8 +161,8 @@ static int check_identifier(struct scan *scan)
 	const char *own = scan->dev->card.identifier;
 
 	/*
-	 * csr.json has the identifier in small letters. The card's identifier may also end with the
-	 * time of the build, so only the beginning is compared.
+	 * csr.json has the identifier in small letters, so case is ignored. The card's identifier
+	 * may have the time of the build behind that, so only its beginning is compared.
 	 */
 	if (!*scan->identifier || strncasecmp(own, scan->identifier, strlen(scan->identifier)) == 0)
 		return 0;
@@ -171,8 +171,8 @@ static int check_identifier(struct scan *scan)
 }
 
 /*
- * Take over all registers of the file, or none: if the file is of another build than the card, the
- * known registers stay as they were.
+ * Add all registers of csr.json to the known registers. After an error, as when the file is of
+ * another build than the card, none is added, and the known registers are the same as before.
  */
 static int take_file(struct litepcie *dev, const char *path, const char *text)
 {
@@ -200,7 +200,7 @@ int litepcie_csr_load(struct litepcie *dev, const char *path)
 	FILE *file;
 	int rc;
 
-	/* The file is looked at before it is opened, since fopen() of a FIFO waits for its writer. */
+	/* stat() comes before fopen(), since fopen() of a FIFO would wait for a writer. */
 	if (stat(path, &st) < 0)
 		return litepcie_fail_errno(errno, "%s", path);
 	if (!S_ISREG(st.st_mode))

@@ -5,8 +5,9 @@
  */
 
 /*
- * litepcie_features(): what a program can do with this card by the back end that opened it. The
- * flags follow from the capability table and from the back end. No feature is tried out.
+ * litepcie_features() returns what a program can do with this card through the back end that opened
+ * it. The flags follow from the capability table and from the back end and its driver. No feature
+ * is tried out.
  */
 #include "helpers.h"
 

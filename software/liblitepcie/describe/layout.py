@@ -6,8 +6,9 @@
 
 The table says which blocks a card has and where. Which registers lie inside a block depends on the
 block's type and version. Their offsets and sizes come from the csr.json and csr.h of builds, so no
-number is written in this file. Each block is taken from the first build that has it. Of the fields
-of registers the header has those that the software uses. The header goes to standard output:
+number is written in this file. The header has the registers of the blocks of all builds that are
+named. A line that several builds have in common is written once. Of the fields of registers the
+header has those that the software uses. The header goes to standard output:
     python software/liblitepcie/describe/layout.py build/sim build/sim-capture build/sim-card \
         > software/liblitepcie/describe/layout.h
 """
@@ -17,8 +18,8 @@ import re
 import sys
 from pathlib import Path
 
-# For each block type of gateware/observe/capability.py: how the names of its registers begin. The
-# sign # stands for the number of the block among the blocks of its type.
+# Name of a block type in gateware/observe/capability.py -> beginning of the names of its registers.
+# The sign # stands for the number of the block among the blocks of its type.
 BLOCKS = {
     "control": "ctrl",
     "endpoint": "pcie_phy",

@@ -15,7 +15,7 @@
 
 #define PLACE(field)	offsetof(struct litepcie_map, field)
 
-/* The counters of one of the streams cq, cc, rq and rc. */
+/* The counters of one of the TLP streams cq, cc, rq and rc. */
 #define STREAM(stream, number) \
 	{ LITEPCIE_BLOCK_COUNTERS, "pcie_counters_" stream "_beats", PLACE(streams[number][0]) }, \
 	{ LITEPCIE_BLOCK_COUNTERS, "pcie_counters_" stream "_stalls", PLACE(streams[number][1]) }, \
@@ -43,7 +43,10 @@
 #define CAPTURE(field)	{ LITEPCIE_BLOCK_CAPTURE, "capture_" #field, PLACE(capture.field) }
 #define PLAYER(field)	{ LITEPCIE_BLOCK_PLAYER, "player_" #field, PLACE(player.field) }
 
-/* For each register: the type of its block, its name, and where the map has its offset. */
+/*
+ * The registers that the library uses. For each: the type of its block, its name, and the member of
+ * struct litepcie_map that gets its offset.
+ */
 static const struct {
 	unsigned int	type;
 	const char	*name;	/* name of the register; # stands for the number of the channel */
@@ -100,9 +103,10 @@ static bool is_known(const struct litepcie_block *block, unsigned int last)
 
 /*
  * Returns true if the library uses the registers of this type of block. Every card must have most
- * types, so a missing register is an error that names the register. Records are used only if their
- * ring has room for a record of each descriptor of the card's table. A slot, capture or player
- * block that is not known is not used.
+ * types of blocks: for these the function returns true, and a missing register is an error that
+ * names the register. A card may lack the types records, slot, capture and player. Records are used
+ * only if their ring has room for a record of each descriptor of the card's table. A slot, capture
+ * or player block that the library does not know is not used.
  */
 static bool is_used(const struct litepcie *dev, unsigned int type)
 {
@@ -171,8 +175,8 @@ static int find_parameters(struct litepcie *dev)
 	if (user && user->parameters > LITEPCIE_USER_CAUSE)
 		map->user_cause = 1u << (user->parameter[LITEPCIE_USER_CAUSE] & 31);
 	/*
-	 * a width of 64 bits, or of 0 (not given), leaves the mask of the slot's counters at all
-	 * ones
+	 * The parameter is the width of the slot monitor's counters in bits. With 64, and with 0
+	 * (not given), the mask of the counters is all ones.
 	 */
 	if (is_used(dev, LITEPCIE_BLOCK_SLOT))
 		map->slot.mask = UINT64_MAX >> (-slot->parameter[LITEPCIE_SLOT_WIDTH] & 63);
@@ -183,7 +187,8 @@ static int find_parameters(struct litepcie *dev)
 
 /*
  * Find the registers by which frames are sorted into several capture queues. Their offsets are
- * parameters of a block. A block of an unknown version is not used: the card then has one queue.
+ * parameters of the block CAPTURE_QUEUES. A block of an unknown version, or with other numbers of
+ * queues, rules or entries than the library can use, is ignored: the card then has one queue.
  */
 static void find_sorter(struct litepcie *dev)
 {
@@ -206,7 +211,10 @@ static void find_sorter(struct litepcie *dev)
 		*places[i] = (uint32_t)block->offset + block->parameter[i];
 }
 
-/* Find the registers of the net device's frames, as find_sorter() finds those of queues. */
+/*
+ * Find the registers by which the net device's frames are captured. Their offsets are parameters of
+ * the block CAPTURE_NET. A block of an unknown version is ignored.
+ */
 static void find_net(struct litepcie *dev)
 {
 	const struct litepcie_block *block =

@@ -5,8 +5,8 @@
  */
 
 /*
- * Where the registers are that the library itself uses. map.c finds them by the capability table
- * and by the registers' names.
+ * The offsets of the registers that the library itself uses. map.c finds them by the capability
+ * table and by the registers' names.
  */
 #ifndef LITEPCIE_MAP_H
 #define LITEPCIE_MAP_H
@@ -16,11 +16,17 @@
 
 /* Offsets in BAR0 of the registers of one direction of a DMA channel. */
 struct litepcie_dma_registers {
-	/* bits LITEPCIE_DMA_ENABLE_ start the direction and show its state */
+	/* register whose bits LITEPCIE_DMA_ENABLE_ start the direction and show its state */
 	uint32_t enable;
-	/* two words: flags and length of a descriptor, then the lower half of its bus address */
+	/*
+	 * register of two words: flags and length of a descriptor, then the lower half of the
+	 * descriptor's bus address
+	 */
 	uint32_t value;
-	/* upper half of the bus address; a write also puts the descriptor into the table */
+	/*
+	 * register with the upper half of a descriptor's bus address; a write to it also puts the
+	 * descriptor into the card's table
+	 */
 	uint32_t push;
 	uint32_t loop;		/* mode of the table; value 0: each descriptor runs once */
 	uint32_t loop_status;	/* number of descriptors that have run, modulo 2^32 */
@@ -28,9 +34,9 @@ struct litepcie_dma_registers {
 };
 
 /*
- * Offsets in BAR0 of the registers for the records of a channel (one for each c2h buffer that has
- * ended) and for its status lines (the counts of a direction): their places in host memory, and
- * when the card writes them.
+ * Offsets in BAR0 of the registers that say where in host memory the card writes the records and
+ * status lines of a DMA channel, and when. A record reports the end of one c2h buffer. A status
+ * line has the counts of one direction.
  */
 struct litepcie_notice_registers {
 	uint32_t records;	/* two words: bus address of the ring of records */
@@ -41,10 +47,17 @@ struct litepcie_notice_registers {
 	 * buffer waits for more data
 	 */
 	uint32_t flush;
-	uint32_t control;	/* offset 0: the card has no records and status lines */
+	/*
+	 * register that lets the card write records and status lines; offset 0: the card has none,
+	 * or the library cannot use them
+	 */
+	uint32_t control;
 };
 
-/* Offsets in BAR0 of the counters that the slot's monitor has of one stream, two words each. */
+/*
+ * Offsets in BAR0 of the counters that the user slot's monitor has for one stream. Each counter is
+ * a register of two words.
+ */
 struct litepcie_slot_counters {
 	uint32_t since, beats, packets, stalls;
 };
@@ -59,15 +72,20 @@ struct litepcie_slot_registers {
 	 * no monitor
 	 */
 	uint32_t now;
-	/* of the copy: valid and ready of h2c and c2h (one word); device time (two words) */
+	/*
+	 * registers with the monitor's copy of valid and ready of h2c and c2h (@state, one word),
+	 * and of device time (@time, two words)
+	 */
 	uint32_t state, time;
-	struct litepcie_slot_counters h2c, c2h;		/* of the copy */
-	uint64_t mask;		/* the low bits that a counter has; the others read as 0 */
+	/* registers with the monitor's copy of the counters of the two streams */
+	struct litepcie_slot_counters h2c, c2h;
+	/* mask of the low bits that a counter of the monitor has; its other bits read as 0 */
+	uint64_t mask;
 };
 
 /*
  * Offsets in BAR0 of the capture block's registers, which gateware/capture/registers.py describes.
- * If `control` is 0, the card has no capture block of a version that the library knows.
+ * If @control is 0, the card has no capture block of a version that the library knows.
  */
 struct litepcie_capture_registers {
 	uint32_t control, snap, wait, mbuf_log2, limit;
@@ -84,8 +102,8 @@ struct litepcie_capture_registers {
 };
 
 /*
- * Offsets in BAR0 of the registers of the player, which plays pcapng from h2c as frames. If
- * `control` is 0, the card has no player of a version that the library knows.
+ * Offsets in BAR0 of the registers of the player, which makes frames of the pcapng data in the h2c
+ * stream. If @control is 0, the card has no player of a version that the library knows.
  */
 struct litepcie_player_registers {
 	uint32_t control, rate, cost, status;
@@ -95,17 +113,20 @@ struct litepcie_player_registers {
 
 /*
  * Offsets in BAR0 of the registers of the capture block's queues, which
- * gateware/capture/queues/registers.py describes, in the order of the capability table.
+ * gateware/capture/queues/registers.py describes. Their order is that of the parameters in the
+ * capability table.
  */
 struct litepcie_sorter_registers {
 	uint32_t select, control, rule_data, rule_index, spread;
 	uint32_t discard_index, discard_frames, discard_bytes;
-	uint32_t queues;	/* number of capture queues; 0: one queue, no such registers */
+	/* number of capture queues; 0: the card has one queue, and none of these registers */
+	uint32_t queues;
 };
 
 /*
  * Offsets in BAR0 of the registers by which the net device's frames are captured, which
- * gateware/capture/player/net_registers.py describes; 0: the card has none.
+ * gateware/capture/player/net_registers.py describes. An offset of 0 means that the card has no
+ * such register.
  */
 struct litepcie_net_registers {
 	uint32_t control, lost;
@@ -121,7 +142,7 @@ struct litepcie_map {
 	uint32_t	link_status, phy_msi, mps, mrrs;
 	uint32_t	irq_enable, irq_clear, irq_vector;
 	uint32_t	counters_control, counters_time;
-	/* counters of cq, cc, rq and rc, in the order of struct litepcie_tlp_stream */
+	/* for each TLP stream (cq, cc, rq, rc): its counters, as in struct litepcie_tlp_stream */
 	uint32_t	streams[4][6];
 	uint32_t	pattern_control, pattern_beats, pattern_errors, pattern_first_error;
 	uint32_t	loopback;
@@ -132,15 +153,19 @@ struct litepcie_map {
 	struct litepcie_sorter_registers sorter;
 	struct litepcie_net_registers net;
 	struct litepcie_player_registers player;
-	/* bit of each direction's interrupt cause in irq_enable, irq_clear and irq_vector */
+	/* mask of each direction's interrupt cause in irq_enable, irq_clear and irq_vector */
 	uint32_t	h2c_cause, c2h_cause;
-	/* bit of the user logic's cause in the same registers; 0: the logic has no interrupt */
+	/*
+	 * mask of the interrupt cause of the user's logic in irq_enable, irq_clear and irq_vector;
+	 * 0: the logic has no interrupt
+	 */
 	uint32_t	user_cause;
-	/* true: h2c.enable says whether the user's logic has taken all h2c data */
+	/* true: the register h2c.enable says whether the user's logic has taken all h2c data */
 	bool		h2c_tells_taken;
 	/*
 	 * most bytes of h2c buffers that the card counts as done although the answers to its reads
-	 * of these bytes are still on their way
+	 * of these bytes are still on their way; 0: the card counts a buffer as done only when all
+	 * of its data has come
 	 */
 	uint32_t	h2c_in_flight;
 };

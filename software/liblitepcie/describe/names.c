@@ -5,8 +5,9 @@
  */
 
 /*
- * Find registers by name. layout.h has the registers of each type of block, in version 1. A block
- * of a later version needs the csr.json of its build (csr_file.c).
+ * Find registers by name. layout.h has the registers of version 1 of each type of block. For a
+ * block of a later version the library knows registers only from the csr.json of the build
+ * (csr_file.c).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,7 +113,10 @@ int litepcie_registers_build(struct litepcie *dev)
 
 /* The library's calls about names ------------------------------------------------------------- */
 
-/* Returns the known register name that has the longest beginning in common with @name. */
+/*
+ * Returns the known register name that has the longest beginning in common with @name, for the
+ * sentence of an error. If none has, the name is "ctrl_scratch".
+ */
 static const char *nearest(const struct litepcie *dev, const char *name)
 {
 	const char *best = "ctrl_scratch";

@@ -16,7 +16,7 @@
 #include "litepcie_capability.h"
 #include "helpers.h"
 
-/* how often the slot monitor is read, if other programs read it at the same time */
+/* how often the slot monitor is read at most, if other programs read it at the same time */
 #define TRIES		8u
 
 /* Reading the monitor of the user slot -------------------------------------------------------- */
@@ -33,8 +33,9 @@ static int read_side(struct litepcie *dev, const struct litepcie_slot_counters *
 }
 
 /*
- * Returns @since as a time before @time in 64 bits. The card's counters wrap at 2^48, so the
- * difference of the two is taken modulo 2^48.
+ * Returns the device time @since in 64 bits, so that @time minus the result is the time that has
+ * passed. The monitor's counters have the bits of map.slot.mask (48) and wrap, so the difference is
+ * taken modulo 2^48.
  */
 static uint64_t unwrapped(const struct litepcie *dev, uint64_t time, uint64_t since)
 {
@@ -42,8 +43,8 @@ static uint64_t unwrapped(const struct litepcie *dev, uint64_t time, uint64_t si
 }
 
 /*
- * Let the slot monitor copy its counters, and read the copy. Returns 1, or -errno, or 0 if another
- * program has made the monitor copy its counters again meanwhile.
+ * Let the slot monitor copy its counters, and read the copy. Returns 1 if the whole copy was read,
+ * 0 if another program has made the monitor copy its counters again meanwhile, or -errno.
  */
 static int read_once(struct litepcie *dev, struct litepcie_slot *slot)
 {
@@ -93,7 +94,10 @@ int litepcie_slot(struct litepcie *dev, struct litepcie_slot *slot)
 
 /* Diagnosis of what a direction waits for ----------------------------------------------------- */
 
-/* Where the next words of a text go, which ends there now, and how much room is left. */
+/*
+ * A text that say() makes longer: the address of the zero that ends it, and the number of bytes of
+ * the program's buffer from there on.
+ */
 struct text {
 	char	*at;
 	size_t	room;
@@ -113,7 +117,7 @@ static void say(struct text *text, const char *format, ...)
 	text->room -= used;
 }
 
-/* Write the time for which valid and ready of the stream have not changed, in ns, us, ms or s. */
+/* Write for how long valid and ready of the stream have not changed, in ns, us, ms or s. */
 static void say_time(struct text *text, const struct litepcie *dev,
 		     const struct litepcie_slot *slot, const struct litepcie_slot_side *side)
 {
@@ -222,7 +226,10 @@ static void diagnose_c2h(struct text *text, const struct litepcie *dev,
 		say(text, "the card has no buffer, the program has not given one back");
 }
 
-/* If the slot monitor cannot be read, the text says nothing about the user slot's streams. */
+/*
+ * If the slot monitor cannot be read, the text has no state and no beats of the user slot's
+ * streams.
+ */
 void litepcie_diagnose_held(struct litepcie *dev, unsigned int directions, char *text, size_t size)
 {
 	struct litepcie_slot slot;

@@ -9,10 +9,10 @@
  * litepcie_stream_release() are the fast path. They take no lock and do not access the card while
  * filled or free buffers are known and less than a batch of buffers waits for hand-over.
  *
- * The counts hw, acquired and sw of a stream only grow. They say who owns the buffers. In c2h,
- * buffers sw to acquired belong to the program, and acquired to hw are filled and wait for the
- * program. In h2c, buffers sw to acquired belong to the program, hw to sw to the card, and the
- * others are free.
+ * The counts hw, acquired and sw of a stream only grow during a run. They say who owns the buffers.
+ * In both directions, buffers sw to acquired belong to the program. In c2h, buffers acquired to hw
+ * are filled and wait for the program. In h2c, buffers hw to sw are on their way to the card or are
+ * kept back for a batch, and the others are free.
  */
 #include <string.h>
 
@@ -28,8 +28,8 @@ static struct litepcie_stream *other_of(struct litepcie_stream *stream)
 }
 
 /*
- * Two running streams share the loopback and the timer that polls the card, so their options must
- * agree.
+ * Two running streams share the loopback and the timer that polls the card, so their options
+ * loopback, poll_us and adaptive must agree. Returns -EINVAL with a sentence if they do not.
  */
 static int check_other(struct litepcie_stream *stream)
 {
@@ -65,10 +65,10 @@ static void reset(struct litepcie_stream *stream)
 }
 
 /*
- * Stop the stream. The handle's lock is released during the wait for the card, so a second thread
- * that stops the stream has to wait for the first. The ring stays mapped, as the program may still
- * read buffers that were filled. The stream counts as stopped even if the stop fails, and the error
- * is returned.
+ * Stop the stream, with the lock held. The lock is released while this thread waits for the run's
+ * last interrupts. So a second thread that stops a stream of this handle first waits until
+ * dev->stopping is false again. The ring stays mapped, as the program may still read buffers that
+ * were filled. The stream counts as stopped even if the stop fails, and the error is returned.
  */
 static int stop(struct litepcie_stream *stream)
 {
@@ -116,7 +116,7 @@ static int start(struct litepcie_stream *stream)
 	if (rc < 0) {
 		char why[LITEPCIE_WHY_SIZE];
 
-		/* The sentence is that of the error that is returned, also if the stop fails, too. */
+		/* stop() may fail and set another sentence: keep that of the error @rc. */
 		memcpy(why, litepcie_sentence(), sizeof(why));
 		stop(stream);
 		memcpy(litepcie_sentence(), why, sizeof(why));
@@ -209,9 +209,10 @@ int litepcie_stream_ready(struct litepcie_stream *stream, int timeout_ms)
 }
 
 /*
- * Set bytes and flags of the next c2h buffer from the record that the card has written about that
- * buffer. If the record cannot be true, return an error with a sentence. The function is rarely
- * called, so it is not inlined. Otherwise the fast path would save CPU registers for it.
+ * Acquire the next c2h buffer after acquire() has found its record doubtful: check the record once
+ * more, and set bytes and flags of the buffer from it. Returns 1, or -EIO with a sentence if the
+ * record is missing or cannot be true. The function is rarely called, so it is not inlined.
+ * Otherwise the fast path would save CPU registers for it.
  */
 __attribute__((noinline))
 static int acquire_checked(struct litepcie_stream *stream, struct litepcie_buffer *buffer)

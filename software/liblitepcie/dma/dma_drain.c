@@ -5,14 +5,14 @@
  */
 
 /*
- * litepcie_stream_drain(): wait until all released h2c data is in the card, and the user's logic
- * has taken it. The other functions of this file are called with the handle's lock held. An error
- * is -errno with a sentence.
+ * litepcie_stream_drain(): wait until all released h2c data is in the card and, on a card that
+ * reports it, until the user's logic has taken the data. The other functions of this file are
+ * called with the handle's lock held. An error is -errno with a sentence.
  */
 #include "dma/engine/engine.h"
 #include "litepcie_capability.h"
 
-/* longest time in ms between two checks whether all h2c data has arrived */
+/* longest sleep in ms between two checks whether all h2c data has arrived in the card */
 #define DRAIN_STEP_MS	8
 
 /*
@@ -48,9 +48,10 @@ static int look_for_bytes(struct litepcie *dev, uint64_t wanted, uint64_t *recei
 }
 
 /*
- * Wait until the user's logic has taken the h2c data in the card, which a stop of the stream would
- * drop. Returns 0 then, or at once on a card that does not report this. Returns -ETIMEDOUT at
- * @deadline, or -ECANCELED after a stop. @timeout_ms is only for the sentence of an error.
+ * Wait until the user's logic has taken the h2c data in the card, since a stop of the stream drops
+ * data that was not taken. Returns 0 then. A card without map.h2c_tells_taken does not report it:
+ * the function then returns 0 at once. Returns -ETIMEDOUT at @deadline, or -ECANCELED after a stop
+ * by another thread. @timeout_ms is only for the sentence of an error.
  */
 static int wait_for_logic(struct litepcie *dev, int64_t deadline, int timeout_ms)
 {
@@ -92,10 +93,10 @@ static int sleep_for_end(struct litepcie *dev, int64_t deadline, int *step_ms)
 }
 
 /*
- * Hand over the buffers that are kept back for a batch. Wait until all h2c data is in the card and,
- * if the card can tell that, until the user's logic has taken all of it. The wait ends after
- * @timeout_ms, or never if that is negative. It then returns -ETIMEDOUT, with a sentence that says
- * what is missing.
+ * Hand over the h2c buffers that are kept back for a batch. Wait until all released h2c data is in
+ * the card and, if the card reports it, until the user's logic has taken all of it. After
+ * @timeout_ms (negative: never) the function returns -ETIMEDOUT with a sentence that says what is
+ * missing.
  */
 static int drain(struct litepcie *dev, int timeout_ms)
 {
@@ -127,7 +128,9 @@ int litepcie_stream_drain(struct litepcie_stream *stream, int timeout_ms)
 	int rc;
 
 	/*
-	 * The check needs the lock: a drain that begins after a stop of the stream would never end.
+	 * The lock is held from the check that h2c runs until the drain has noted the number of
+	 * stops. If another thread stopped h2c in between, the drain would not notice that stop,
+	 * and would wait until @timeout_ms for data that never leaves.
 	 */
 	litepcie_lock(dev);
 	rc = litepcie_check_active(dev, LITEPCIE_H2C);

@@ -6,16 +6,16 @@
 
 /*
  * Functions that wait for the card, and that hand over the buffers that are kept back for a batch.
- * If both directions share an interrupt, one of the waiting threads sleeps, and wakes the others
- * when its sleep has ended.
+ * If a sleep is for both directions (channel->shared), only one of the waiting threads sleeps, and
+ * wakes the others when its sleep has ended.
  */
 #include <time.h>
 
 #include "dma/engine/engine.h"
 
 /*
- * After this many checks of the counts in memory, a thread also sleeps for 0 ms, which takes and
- * counts the interrupts that have come from the card. spin() says why.
+ * After so many checks of the counts in memory (dev->spins counts them) a thread also sleeps for
+ * 0 ms, which takes and counts the interrupts that have come from the card. spin() says why.
  */
 #define SPINS	16u
 
@@ -42,8 +42,9 @@ static uint64_t finished(const struct litepcie *dev, unsigned int directions)
 }
 
 /*
- * Hand over the buffers that are kept back for a batch to the card. If another thread has stopped
- * the stream meanwhile, nothing is handed over: the card's table is then empty and must stay so.
+ * Hand over the stream's buffers that are kept back for a batch to the card. If another thread has
+ * stopped the stream meanwhile, nothing is handed over: the stop has emptied the card's descriptor
+ * table, which must stay empty until the next start.
  */
 static int hand_over(struct litepcie_stream *stream)
 {
@@ -70,10 +71,11 @@ int litepcie_hand_over(struct litepcie *dev, unsigned int directions)
 }
 
 /*
- * Before a sleep, hand over the buffers that are kept back, for each direction in which the card
- * has less than half a ring left. If the card has more than that, it makes progress, which ends the
- * sleep. If each wait handed over less than a batch, all batches would be short, and the end of a
- * short batch raises an interrupt.
+ * Before a sleep, hand over the buffers that are kept back for a batch, for each of @directions in
+ * which the card has less than half a ring of buffers left. If the card has more, it makes progress
+ * without them, and that ends the sleep. If every wait handed over what there is, most batches
+ * would be short, and would save little. In h2c short batches also cost interrupts: the last buffer
+ * of a hand-over of fewer buffers than interrupt_every raises one (post_h2c() in engine.c).
  */
 static int hand_over_early(struct litepcie *dev, unsigned int directions)
 {
@@ -115,8 +117,9 @@ static int follow(struct litepcie *dev, int timeout_ms)
 }
 
 /*
- * If both directions share an interrupt and another thread of this handle sleeps already, wait
- * until that thread has woken. Otherwise sleep for an interrupt.
+ * If a sleep is for both directions (channel->shared) and another thread of this handle sleeps
+ * already, wait until that thread has woken and has read the counts. Otherwise sleep, then read the
+ * counts.
  */
 int litepcie_sleep_once(struct litepcie *dev, unsigned int directions, int timeout_ms)
 {
@@ -140,10 +143,11 @@ int litepcie_stopped(void)
 }
 
 /*
- * Check the counts in memory in place of a sleep, if the card writes records of its progress there.
- * After every SPINS-th check that finds progress the thread also sleeps for 0 ms, since a sleep
- * counts interrupts and notices that the kernel wants the card back. After litepcie_dma_fd() the
- * thread always sleeps, since that call promises that a wait clears the descriptor.
+ * Check the counts in memory before the first sleep of a wait, if the card writes records of its
+ * progress there: progress then makes the sleep needless. After every SPINS-th check that finds
+ * progress the thread also sleeps for 0 ms, since a sleep counts interrupts and notices that the
+ * kernel wants the card back. After litepcie_dma_fd() the check is left out, so that the thread
+ * sleeps in every wait: that call promises that a wait clears the descriptor.
  */
 static int spin(struct litepcie *dev, unsigned int directions, uint64_t before)
 {
@@ -156,12 +160,12 @@ static int spin(struct litepcie *dev, unsigned int directions, uint64_t before)
 }
 
 /*
- * Wait until the number of finished buffers of @directions differs from @before. The thread sleeps
- * before it asks the card: an interrupt that came earlier ends the sleep at once, and a register
- * read costs the card time. The sleep is cut into slices of LITEPCIE_WAIT_SLICE_MS, and the card's
- * count is read after each slice. So a stop by another thread is noticed after one slice as a rule,
- * and a lost interrupt after one slice and INTERRUPT_GRACE_MS (engine.c) at most. The caller holds
- * the lock.
+ * Wait until the number of finished buffers of @directions, added up, differs from @before. The
+ * thread sleeps before it reads a register of the card: an interrupt that came earlier ends the
+ * sleep at once, and a register read costs the card time. The sleep is cut into slices of
+ * LITEPCIE_WAIT_SLICE_MS, and the card's counts are read after each slice. So a stop by another
+ * thread is noticed after one slice as a rule, and a lost interrupt after one slice and
+ * INTERRUPT_GRACE_MS (engine.c) at most. The caller holds the lock.
  */
 int litepcie_wait_for(struct litepcie *dev, unsigned int directions, uint64_t before,
 		      int timeout_ms)
@@ -202,9 +206,10 @@ int litepcie_dma_wait(struct litepcie *dev, unsigned int directions, int timeout
 }
 
 /*
- * Check the card's progress once, for a call with a timeout of 0. The check does not clear the
- * descriptor of litepcie_dma_fd(), as it may have found progress of the other direction, which the
- * program has not checked yet. The caller holds the lock.
+ * Check the card's progress once, for litepcie_wait_beyond() with a timeout of 0. After
+ * litepcie_dma_fd() the check never sleeps, so it does not clear the descriptor of that call: it
+ * may have found progress of the other direction, which the program has not checked yet. Returns
+ * -errno, or 0 or 1, which say nothing about progress. The caller holds the lock.
  */
 static int poll_once(struct litepcie_stream *stream)
 {
@@ -219,8 +224,9 @@ static int poll_once(struct litepcie_stream *stream)
 }
 
 /*
- * Wait until @stream has finished more than @known buffers. @known is the count that the caller has
- * seen last, so buffers that were finished since then end the wait.
+ * Wait until the card has finished more than @known buffers of @stream, or check once if
+ * @timeout_ms is 0. @known is the count that the caller has seen last, so buffers that were
+ * finished since then end the wait at once.
  */
 int litepcie_wait_beyond(struct litepcie_stream *stream, uint64_t known, int timeout_ms)
 {

@@ -5,10 +5,10 @@
  */
 
 /*
- * The memory of rings in this process, with a count of its users. The back end is one user: it
- * drops the memory when the ring gets other memory, and when the stream or the card is closed. Each
- * litepcie_stream_keep() adds another user. The last drop unmaps the memory, unless the memory is
- * the program's own.
+ * The memory of this process that the card uses, mostly rings, with a count of its users. The back
+ * end is one user: it drops a ring's memory when the ring gets other memory, and when the stream,
+ * the capture or the card is closed. Each litepcie_stream_keep() adds another user. The last drop
+ * unmaps the memory, unless the memory is the program's own.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -25,8 +25,8 @@
 #endif
 
 /*
- * Make a file in memory and seal its size. Otherwise another process could make the file shorter,
- * and an access of this process would end in SIGBUS.
+ * Make a file in memory and seal its size. Otherwise another process that has a descriptor of the
+ * file could make the file shorter, and an access of this process would end in SIGBUS.
  */
 int litepcie_memory_file(size_t size, unsigned int flags)
 {
@@ -41,7 +41,10 @@ int litepcie_memory_file(size_t size, unsigned int flags)
 	return -1;
 }
 
-/* Reserve a huge page more than is wanted, and give back what lies before and behind. */
+/*
+ * Reserve a huge page more than @size bytes, and give back what lies before and behind the @size
+ * bytes that begin at a multiple of a huge page.
+ */
 void *litepcie_memory_reserve(size_t size, int protection)
 {
 	uint8_t *all = mmap(NULL, size + HUGE_BYTES, protection,

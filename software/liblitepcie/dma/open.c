@@ -149,7 +149,7 @@ int litepcie_stream_open(struct litepcie *dev, unsigned int direction,
 	return rc;
 }
 
-/* An error of the stop is dropped, since a close cannot fail. */
+/* litepcie_stream_close() returns nothing, so an error of the stop is dropped. */
 void litepcie_stream_close(struct litepcie_stream *stream)
 {
 	if (!stream || !stream->open)

@@ -5,9 +5,9 @@
  */
 
 /*
- * The inside of a stream. dma.c hands out the stream's buffers, dma_wait.c waits for the card, and
- * dma_drain.c waits until the card and its user's logic have all h2c data. engine.c starts and
- * stops the stream, and gives the card its buffers.
+ * The inside of a stream. dma.c hands out the stream's buffers to the program, dma_wait.c waits for
+ * the card, and dma_drain.c waits until the card and its user's logic have all h2c data. engine.c
+ * starts and stops the run of a stream, and gives buffers to the card.
  */
 #ifndef LITEPCIE_DMA_STREAM_H
 #define LITEPCIE_DMA_STREAM_H
@@ -18,9 +18,9 @@
 #include "litepcie_stream.h"
 
 /*
- * A mapping of host memory that the card uses: of a ring, or of the records and status lines. The
- * struct counts the users of the mapping: the back end, and each litepcie_stream_keep(). The last
- * litepcie_memory_drop() unmaps the memory.
+ * A mapping of host memory that the card uses: the ring of a stream or of a capture, or memory for
+ * records and status lines. The struct counts the users of the mapping: the back end, and each
+ * litepcie_stream_keep(). The last litepcie_memory_drop() unmaps the memory.
  */
 struct litepcie_memory {
 	_Atomic unsigned int	users;
@@ -32,9 +32,12 @@ struct litepcie_memory {
 };
 
 /*
- * The stream of one direction: its ring, and the counts of its descriptors since the start. Buffer
- * numbers have 64 bits and never wrap. @sw, @acquired, @handed, @spared and @wanted belong to the
- * one thread that uses the stream. The other members are written under the handle's lock.
+ * The stream of one direction: its ring, and the counts of its buffers since the start. Buffer
+ * numbers have 64 bits and never wrap.
+ *
+ * The thread of the stream (the one thread that acquires and releases its buffers) writes @sw,
+ * @acquired, @spared and @wanted, also without the handle's lock. It reads @handed and @uneven
+ * without the lock. All other writes of members are made under the lock.
  */
 struct litepcie_stream {
 	struct litepcie	*dev;
@@ -42,24 +45,30 @@ struct litepcie_stream {
 	const char	*name;		/* "h2c" or "c2h" */
 	const struct litepcie_dma_registers *registers;
 	bool		open;		/* true between litepcie_stream_open() and _close() */
-	/* the program's options; a setting of 0 that means a default is replaced by the default */
+	/*
+	 * the program's options, with the default in place of a 0 in buffer_size, buffer_count and
+	 * batch
+	 */
 	struct litepcie_stream_options options;
 
 	/* mapping of the ring's memory, owned by the back end; NULL: the ring has no memory yet */
 	struct litepcie_memory *memory;
-	/* address of the ring; NULL: it is known only after the start of a run */
+	/* address of the ring; NULL behind the kernel driver until the first start */
 	uint8_t		*base;
 	/* bus address of the ring's memory, set by table.c; 0 behind the kernel driver */
 	uint64_t	iova;
 
-	/* number of buffers that the card has filled (c2h) or fetched (h2c) */
+	/*
+	 * number of buffers that the library knows to be finished: filled by the card (c2h), or
+	 * fetched by the card (h2c)
+	 */
 	_Atomic uint64_t hw;
 	/* number of buffers that the program has released */
 	_Atomic uint64_t sw;
 	uint64_t	acquired;	/* number of buffers that the program has acquired */
 	/*
-	 * by how much @acquired may exceed @hw: for c2h by 0; for h2c by the number of buffers of
-	 * the ring, since all buffers are free at the start
+	 * by how much @acquired may exceed @hw: for c2h 0; for h2c the number of buffers of the
+	 * ring, since all buffers are free at the start
 	 */
 	uint64_t	ahead;
 	/* number of released buffers that the card has been given; the others wait for a batch */
@@ -68,16 +77,16 @@ struct litepcie_stream {
 	uint64_t	spared;
 	/* true while the stream runs; may be read without the handle's lock */
 	_Atomic bool	active;
-	/* number of runs that have ended, by which a thread that waits notices a stop */
+	/* number of stops since litepcie_open(), by which a thread that waits notices a stop */
 	unsigned int	stops;
 
 	uint64_t	posted;		/* number of descriptors given to the card */
 	uint64_t	done;		/* number of descriptors that the card has executed */
-	/* number of descriptors, of those that @done counts, that raise an interrupt */
+	/* how many of the @done executed descriptors asked for an interrupt */
 	uint64_t	asked;
 	/* for each buffer of the ring: true if its descriptor asks for an interrupt */
 	bool		*asks;
-	/* h2c: true if a buffer was sent only in part, so that @lengths must be used */
+	/* h2c: true if a buffer of this run was sent only in part, so that @lengths must be used */
 	bool		uneven;
 	/* h2c, for each buffer of the ring: bytes to send of the buffer that the card was given */
 	uint32_t	*lengths;
@@ -87,11 +96,14 @@ struct litepcie_stream {
 	 */
 	uint32_t	*wanted;
 	/*
-	 * h2c: number of buffers whose data has come to the card, and their bytes. They are used if
-	 * map.h2c_in_flight is not 0 and @uneven is true.
+	 * h2c: number of buffers whose data has come to the card, and the bytes of these buffers;
+	 * read only if map.h2c_in_flight is not 0 and @uneven is true
 	 */
 	uint64_t	arrived, arrived_bytes;
-	/* h2c: the card's count of received bytes (answers to its reads) at the start */
+	/*
+	 * h2c, if map.h2c_in_flight is not 0: the card's count of received bytes (answers to its
+	 * reads) at the start
+	 */
 	uint64_t	received_before;
 	/* number of buffers from one interrupt of the card to the next */
 	unsigned int	interrupt_every;
@@ -117,7 +129,7 @@ static inline size_t litepcie_ring_bytes(const struct litepcie_stream *stream)
 /* Give the streams of a new handle their names and registers. */
 void litepcie_streams_init(struct litepcie *dev);
 
-/* Returns -EINVAL with a sentence if one of @directions does not run. */
+/* Returns 0, or -EINVAL with a sentence if one of @directions does not run. */
 int litepcie_check_active(struct litepcie *dev, unsigned int directions);
 
 /*
@@ -127,17 +139,19 @@ int litepcie_check_active(struct litepcie *dev, unsigned int directions);
 int litepcie_hand_over(struct litepcie *dev, unsigned int directions);
 
 /*
- * Wait until the number of finished buffers of @directions differs from @before. Returns 1 then, 0
- * after @timeout_ms, or -errno with a sentence: -ECANCELED after a stop by another thread, -EINVAL
- * if one of @directions does not run. A negative @timeout_ms never ends the wait. The caller holds
- * the lock, which is released in sleeps.
+ * Wait until the number of finished buffers of @directions, added up, differs from @before. Returns
+ * 1 then, 0 after @timeout_ms, or -errno with a sentence: -ECANCELED after a stop by another
+ * thread, -EINVAL if one of @directions does not run. With a negative @timeout_ms the wait has no
+ * end of time. The caller holds the lock, which is released in sleeps.
  */
 int litepcie_wait_for(struct litepcie *dev, unsigned int directions, uint64_t before,
 		      int timeout_ms);
 
 /*
- * Wait until @stream has finished more than @known buffers, at most @timeout_ms. Returns as
- * litepcie_wait_for() does. The caller does not hold the lock.
+ * Wait until the card has finished more than @known buffers of @stream, at most @timeout_ms. A
+ * @timeout_ms of 0 reads the counts once. Returns -errno as litepcie_wait_for() does. A result of 0
+ * or more says nothing about buffers: the caller reads stream->hw again. The caller does not hold
+ * the lock.
  */
 int litepcie_wait_beyond(struct litepcie_stream *stream, uint64_t known, int timeout_ms);
 
@@ -145,8 +159,11 @@ int litepcie_wait_beyond(struct litepcie_stream *stream, uint64_t known, int tim
 int litepcie_stopped(void);
 
 /*
- * Sleep once, at most @timeout_ms, then read the card's counts. Returns 1 if an interrupt came, 0
- * if the time is over, or -errno. The caller holds the lock, which is released in the sleep.
+ * Sleep once until the card may have made progress, at most @timeout_ms, then read the card's
+ * counts. If the channel is `shared` and another thread sleeps already, this thread waits until
+ * that thread has woken and has read the counts. Returns 1 after an interrupt or after the other
+ * thread has woken, 0 if the time is over, or -errno. The caller holds the lock, which is released
+ * in the sleep.
  */
 int litepcie_sleep_once(struct litepcie *dev, unsigned int directions, int timeout_ms);
 
@@ -155,8 +172,8 @@ void litepcie_diagnose_held(struct litepcie *dev, unsigned int directions, char 
 			    size_t size);
 
 /*
- * Return 0 if a ring in the program's own memory can be as the options of @stream say, else
- * -EINVAL, -EFAULT or -EOPNOTSUPP with a sentence.
+ * Check that the ring of @stream can lie in the program's own memory that its options name, and ask
+ * the kernel for huge pages there. Returns 0, or -EINVAL, -EFAULT or -EOPNOTSUPP with a sentence.
  */
 int litepcie_check_memory(struct litepcie_stream *stream);
 

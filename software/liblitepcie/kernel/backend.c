@@ -5,8 +5,8 @@
  */
 
 /*
- * The "kernel" back end: Lanebox's driver behind /dev/litepcieN, or LitePCIe's driver for registers
- * and memory only.
+ * The "kernel" back end: it reaches a card through /dev/litepcieN of Lanebox's driver. With
+ * LitePCIe's driver only registers and card memory can be reached.
  *
  * The library's own register accesses are ioctl()s of the driver, so they reach the opened card for
  * certain. Accesses of the program use the mapping of the BAR, if the BAR is mapped, without a

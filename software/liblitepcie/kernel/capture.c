@@ -7,9 +7,10 @@
 /*
  * A capture behind Lanebox's driver, by /dev/litepcieN-capture.
  *
- * The ring is memory of this process. The memory is allocated at the first start. So a program that
- * only reads the counts of frames needs no memory, and can run beside a program that captures. The
- * driver's status page has the card's status line.
+ * The ring is memory of this process. The memory is allocated by take(), at the first start of the
+ * capture or of the generator, or when rules are set. So a program that only reads the counts of
+ * frames needs no ring, and can run beside a program that captures. The driver's status page has
+ * the card's status line.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -31,8 +32,8 @@
 struct kernel_capture {
 	int				fd;
 	/*
-	 * the driver's status page, and this queue's part of the page, which begins with its status
-	 * line
+	 * @page: the driver's status page; @status: the part of the page for this queue, which
+	 * begins with the queue's status line; NULL: not mapped yet
 	 */
 	const struct litepcie_capture_status *page, *status;
 	struct litepcie_memory		*ring;
@@ -122,8 +123,8 @@ static void close_capture(struct litepcie_capture *capture)
 /* Memory of the ring -------------------------------------------------------------------------- */
 
 /*
- * Give the driver the memory that the library has allocated for the ring. Returns -EMSGSIZE if the
- * pages of that memory are too small.
+ * Give the driver the memory that the library has allocated for the ring. Returns -EMSGSIZE,
+ * without a sentence, if the pages of that memory are too small.
  */
 static int give_ring(struct litepcie_capture *capture)
 {
@@ -199,8 +200,9 @@ static int map_status(struct litepcie_capture *capture)
 }
 
 /*
- * Reserve the capture queue for this handle in the driver, at the first call only. The status line
- * is read only after that: before, the line may be that of another program's capture.
+ * Reserve the capture queue for this handle in the driver: map the status page, and allocate the
+ * ring and give it to the driver. Only the first call does that. capture->line is set only here,
+ * since before the status line may be that of another program's capture.
  */
 static int take(struct litepcie_capture *capture)
 {
@@ -271,9 +273,10 @@ static int allow(struct litepcie_capture *capture, uint64_t limit)
 /* Waiting for the card's position ------------------------------------------------------------- */
 
 /*
- * Check that the capture still runs. Returns -ENODEV if poll() says that the card has gone, or -EIO
- * if the driver's status page says that the capture has ended. A queue other than 0 may have ended
- * without an error, with the run of queue 0: then capture->ended is set, and 0 is returned.
+ * Check that the card is there and that a started capture still runs. Returns -ENODEV if poll()
+ * says that the card has gone, or -EIO if the driver's status page says that the run has ended. A
+ * queue other than 0 may have ended without an error, with the run of queue 0: then capture->ended
+ * is set, and 0 is returned.
  */
 static int check(struct litepcie_capture *capture)
 {
@@ -293,9 +296,9 @@ static int check(struct litepcie_capture *capture)
 }
 
 /*
- * Ask the card for an interrupt beyond the position in capture->seen, read the status line once
- * more, and sleep for up to @most_ms. That read finds a status line which came before the card was
- * asked. Returns 0, -EINTR after a signal, or the error of check().
+ * Ask the card for an interrupt beyond the position in capture->seen, and sleep for up to @most_ms.
+ * Before the sleep the status line is read once more: it may have come before the card was asked.
+ * Returns 0, -EINTR after a signal, or another -errno.
  */
 static int wait_for_line(struct litepcie_capture *capture, int most_ms)
 {
@@ -317,7 +320,10 @@ static int wait_for_line(struct litepcie_capture *capture, int most_ms)
 
 /* Counts of frames, and the generator of test frames ------------------------------------------ */
 
-/* Returns @rc, but -ETIMEDOUT with a sentence if the card did not copy its counts for the driver. */
+/*
+ * Returns @rc, the result of an ioctl that lets the card copy its counts. In place of -EIO it
+ * returns -ETIMEDOUT with a sentence: the card did not end the copy.
+ */
 static int check_copy(const struct litepcie_capture *capture, int rc)
 {
 	if (rc != -EIO)
@@ -331,7 +337,10 @@ static int get_info(struct litepcie_capture *capture, struct litepcie_capture_in
 	return call(capture, LITEPCIE_IOCTL_CAPTURE_INFO, info, "accounts of the capture");
 }
 
-/* The library's accounts of a port and of a rule begin with the driver's. */
+/*
+ * The accounts of the library begin with the same members as those of the driver, so memcpy()
+ * copies the accounts of a port or of a rule.
+ */
 _Static_assert(offsetof(struct litepcie_port_accounts, reserved) ==
 		       sizeof(struct litepcie_capture_port) &&
 	       sizeof(struct litepcie_account) == sizeof(struct litepcie_capture_account),
@@ -388,8 +397,9 @@ static int put_generator(struct litepcie_capture *capture, struct litepcie_captu
 }
 
 /*
- * Stop the generator, and wait until its last frame has left. The driver would wait for that frame
- * for a second, whatever rest_ms says.
+ * Stop the generator, and wait until its last frame has left, for rest_ms at most. Without this
+ * wait the driver would itself wait for that frame at the start of the generator, but for a second
+ * at most, whatever rest_ms says.
  */
 static int end_generator(struct litepcie_capture *capture)
 {

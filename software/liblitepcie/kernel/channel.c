@@ -20,7 +20,10 @@
 
 /* Interrupts, by the driver's own count ------------------------------------------------------- */
 
-/* Returns the interrupts of the running streams since their start, or -1 if they are unknown. */
+/*
+ * Returns the number of interrupts of the running streams since their starts, or -1 if the driver
+ * does not tell it.
+ */
 static int64_t interrupts(struct litepcie *dev)
 {
 	struct litepcie_stream *const streams[] = { &dev->h2c, &dev->c2h };
@@ -80,9 +83,9 @@ static int advance(const struct litepcie_stream *stream, uint64_t count, const u
 }
 
 /*
- * Hand @count buffers from number @first on to the driver. The driver makes every
- * interrupt_every-th buffer raise an interrupt, and with the flag LITEPCIE_ADVANCE_NOTIFY also the
- * last buffer of a call.
+ * Hand @count buffers from number @first on to the driver. The driver itself makes every
+ * interrupt_every-th buffer raise an interrupt. With the flag LITEPCIE_ADVANCE_NOTIFY the last
+ * buffer of a call raises one, too.
  */
 static int kernel_post(struct litepcie_stream *stream, uint64_t first, uint64_t count)
 {
@@ -92,7 +95,10 @@ static int kernel_post(struct litepcie_stream *stream, uint64_t first, uint64_t 
 	const uint32_t *lengths = stream->uneven ? stream->lengths : NULL;
 	int rc = 0;
 
-	/* @lengths has an entry for each buffer of the ring, so a wrap needs a second call */
+	/*
+	 * stream->lengths has an entry for each buffer of the ring. If the buffers go on at the
+	 * beginning of the ring, so do their lengths, which takes a second call.
+	 */
 	if (lengths && count > round) {
 		rc = advance(stream, round, lengths + slot, false);
 		count -= round;
@@ -120,8 +126,9 @@ static int set_loopback(struct litepcie *dev, bool enable)
 }
 
 /*
- * Switch packets on or off in the driver. A driver that does not know the call has packets always
- * off, so its error matters only if the run wants packets.
+ * Switch packets on or off in the driver for this run. A driver that does not know the ioctl
+ * PACKETS, or cannot use the card's records, has packets always off. So its error matters only if
+ * the run wants packets.
  */
 static int set_packets(const struct litepcie_stream *stream)
 {

@@ -5,9 +5,9 @@
  */
 
 /*
- * Read the counts of finished buffers. Counts and errors are read from the driver's status page,
- * and records of c2h from a mapped ring, without a system call. A card with records writes its
- * counts to the page itself.
+ * Read the counts of finished buffers. poll_way() reads counts and errors from the driver's status
+ * page, and records of c2h from a mapped ring, without a system call. A card with records writes
+ * its counts to the page itself. ask_way() asks the driver, which reads the card's registers.
  */
 #include "kernel.h"
 
@@ -23,9 +23,9 @@ int kernel_stopped_by(const struct litepcie_stream *stream, int error)
 }
 
 /*
- * Set the stream's count of finished buffers to @done, the driver's count. Returns -EIO with a
- * sentence if that count cannot be true. If the card writes records of c2h buffers, these are newer
- * than @done and are used instead.
+ * Set the stream's count of finished buffers to @done, the count of the driver or of the status
+ * page. Returns -EIO with a sentence if that count cannot be true. If the card writes records, c2h
+ * goes by them instead, since they come earlier than the count.
  */
 static int advance_to(struct litepcie_stream *stream, uint64_t done)
 {
@@ -61,7 +61,7 @@ static int ask_way(struct litepcie_stream *stream)
 
 	if (!stream->active)
 		return rc;
-	/* This ioctl() fails while the card is being reset, and the DMA run has then ended. */
+	/* The ioctl COUNTS fails while the card is being reset, and the reset has ended the run. */
 	if (rc == -EIO || rc == -ENODEV)
 		return kernel_stopped_by(stream, rc);
 	if (rc < 0)
@@ -72,8 +72,8 @@ static int ask_way(struct litepcie_stream *stream)
 }
 
 /*
- * Read the counts in memory, or ask the card for them through the driver. If no direction runs,
- * asking only finds out whether the card is there.
+ * Read the counts of the running directions in memory, or with LITEPCIE_ASK_CARD ask the driver,
+ * which asks the card. If no direction runs, the question only finds out whether the card is there.
  */
 int kernel_progress(struct litepcie *dev, enum litepcie_ask ask)
 {

@@ -21,7 +21,10 @@
 
 struct kernel {
 	int			fd;
-	/* for each page of each BAR: true if it is mapped read-only; NULL: no page of the BAR is */
+	/*
+	 * for each BAR, an array with an element for each page: true if the page is mapped
+	 * read-only; NULL: no page of the BAR is mapped read-only
+	 */
 	bool			*read_only[LITEPCIE_BARS];
 	unsigned int		minor;
 	/* true: the driver is Lanebox's, whose runs make the card wait for buffers (held runs) */
@@ -29,13 +32,16 @@ struct kernel {
 	/* the driver's status page (counts of the DMA), mapped; NULL: not mapped */
 	const struct litepcie_status *status;
 	/*
-	 * mapped page in which this handle writes its counts of buffers for the driver; NULL: not
-	 * mapped
+	 * the driver's index page for this handle, mapped: the library writes there beyond which
+	 * counts of buffers the driver's poll() wakes; NULL: not mapped
 	 */
 	struct litepcie_index	*index;
 	int			event;		/* eventfd of litepcie_dma_fd(), or -1 */
 	int			user;		/* eventfd of the user's interrupt, or -1 */
-	/* the driver's count of interrupts at the start of each direction; -1: not known */
+	/*
+	 * for each direction (LITEPCIE_WAY_ value): the driver's count of its interrupts at the
+	 * start of its run; -1: the direction does not run, or the count is not known
+	 */
 	int64_t			interrupts_before[2];
 	/*
 	 * number of the card's interrupts in those runs that have ended since the first of the two
@@ -52,10 +58,13 @@ static inline struct kernel *kernel_of(const struct litepcie *dev)
 /* Make an ioctl() on the device file. Returns 0, or -errno with a sentence that names @doing. */
 int kernel_ioctl(struct litepcie *dev, unsigned long request, void *arg, const char *doing);
 
-/* Map BAR0 of the card by way of sysfs. On failure dev->bar_why says why. */
+/* Map BAR0 of the card by the file resource0 in sysfs. On failure dev->bar_why says why. */
 void sysfs_map_bar(struct litepcie *dev);
 
-/* Map every BAR of the card, by Lanebox's driver or else by sysfs, and set dev->bar_size. */
+/*
+ * Map every BAR of the card by Lanebox's driver, or with LitePCIe's driver BAR0 by sysfs, and set
+ * dev->bar_size.
+ */
 void kernel_map_bars(struct litepcie *dev);
 void kernel_unmap_bars(struct litepcie *dev);
 
@@ -75,8 +84,9 @@ int64_t sysfs_interrupts(const struct litepcie_stream *stream);
 void kernel_users(struct litepcie *dev, char *text, size_t size);
 
 /*
- * Map the driver's status page, index page and records. The handle need not own a direction for
- * that. LitePCIe's driver has none of these, so nothing is mapped with it. Returns 0 or -errno.
+ * Map the driver's status page, index page and records, and set dev->able. The handle need not own
+ * a direction for that. LitePCIe's driver has none of these pages, so nothing is mapped with it.
+ * Returns 0, or -errno with a sentence.
  */
 int kernel_dma_map(struct litepcie *dev);
 void kernel_dma_unmap(struct litepcie *dev);
@@ -84,7 +94,7 @@ void kernel_dma_unmap(struct litepcie *dev);
 /* Returns 0, or -EOPNOTSUPP with a sentence if the driver has no held runs. */
 int kernel_check_held(struct litepcie *dev);
 
-/* Returns the driver's number of the stream's direction. */
+/* Returns the driver's number of the stream's direction, a LITEPCIE_WAY_ value. */
 unsigned int kernel_way(const struct litepcie_stream *stream);
 
 /*
@@ -122,8 +132,9 @@ int kernel_sleep(struct litepcie *dev, int timeout_ms);
 #define KERNEL_PAGES_2M	1u
 
 /*
- * Get at least @bytes of zeroed memory on the card's NUMA node in pages of @kind, for a ring that
- * the driver pins. Returns NULL if there are no such pages.
+ * Get at least @bytes of zeroed memory in pages of @kind, for a ring that the driver pins. The
+ * memory lies on the card's NUMA node if that has room. Returns NULL if there are no such pages, or
+ * if @bytes do not fill one page of 1 GiB.
  */
 struct litepcie_memory *kernel_pages_get(struct litepcie *dev, unsigned int kind, uint64_t bytes);
 

@@ -46,9 +46,10 @@ static bool make_writable(const struct kernel *kernel, uint64_t offset, uint8_t 
 }
 
 /*
- * Make as much of the BAR writable as the driver allows, of @pages pages from page @first, which is
- * mapped at @base. The driver refuses a mapping as a whole, so a part that is refused is tried
- * again in two halves. A BAR of gigabytes with a few blocks in it takes some dozens of calls.
+ * Of the @pages pages of the BAR from page @first on, make those writable that the driver allows.
+ * The whole BAR is mapped read-only at @base before. The driver allows or refuses a mapping as a
+ * whole, so a part that is refused is tried again in two halves. A BAR of gigabytes with a few
+ * blocks in it takes some dozens of calls.
  */
 static void map_writable_parts(const struct kernel *kernel, const struct litepcie_bar *bar,
 			       uint8_t *base, size_t first, size_t pages)
@@ -128,8 +129,8 @@ void kernel_map_bars(struct litepcie *dev)
 		return;
 	sysfs_map_bar(dev);
 	/*
-	 * LitePCIe's driver does not tell the size of BAR0, so assume the end of the capability
-	 * table, which every gateware has.
+	 * LitePCIe's driver does not tell the size of BAR0. If sysfs does not map BAR0 either,
+	 * assume that it ends with the capability table, which every gateware of Lanebox has.
 	 */
 	dev->bar_size[0] = dev->bar[0].base ? dev->bar[0].size :
 					      LITEPCIE_CAP_OFFSET + LITEPCIE_CAP_SIZE;

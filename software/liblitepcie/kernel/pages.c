@@ -5,7 +5,8 @@
  */
 
 /*
- * Memory for a ring that the driver pins, in pages as large as can be had, on the card's NUMA node.
+ * Memory for a capture's ring that the driver pins, in pages of the kinds of kernel.h, and on the
+ * card's NUMA node if that has room.
  *
  * The node must be set before the memory is touched. A child of fork() does not get the memory, so
  * that the fork splits no huge page.
@@ -46,7 +47,7 @@ struct litepcie_memory *kernel_pages_get(struct litepcie *dev, unsigned int kind
 	size_t size = (size_t)((bytes + page - 1) / page * page);
 	void *base;
 
-	/* A page of 1 GiB is only taken if the ring fills it. */
+	/* A page of 1 GiB is only taken if the ring has at least 1 GiB. */
 	if (page > HUGE_BYTES && bytes < page)
 		return NULL;
 	base = map(kind, size);

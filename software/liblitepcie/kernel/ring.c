@@ -5,10 +5,12 @@
  */
 
 /*
- * The rings of Lanebox's driver: their owner, their sizes, and their memory in this process.
+ * The rings of Lanebox's driver: which program owns them, their sizes, and their memory in this
+ * process.
  *
- * A ring belongs to the program that owns its direction, so the library maps the ring at each start
- * and not before. Until then another program may use the direction with other sizes.
+ * A ring belongs to the program that owns its direction. The library takes the direction at the
+ * start of a stream, and makes and maps the ring only then. Before the start another program may
+ * use the direction with other sizes.
  */
 #include <fcntl.h>
 #include <sys/ioctl.h>
@@ -74,8 +76,9 @@ static void *map_page(struct litepcie *dev, uint64_t offset, size_t size, int pr
 }
 
 /*
- * Map the status page and the records. If the card does not write status lines itself, the driver
- * writes them to the page. Records exist only if the card writes them.
+ * Set the places of the status lines, which are in the status page, and map the records. If the
+ * card does not write the status lines itself, the driver writes them to the page. Records exist
+ * only if the card writes them.
  */
 static int map_notices(struct litepcie *dev, const struct litepcie_ring_info *info)
 {
@@ -107,8 +110,9 @@ static int map_counts(struct litepcie *dev)
 }
 
 /*
- * Returns true if the driver has held runs. LitePCIe's driver does not know the call FEATURES, nor
- * does a Lanebox driver from before that call. Of these two only Lanebox's knows COUNTS.
+ * Returns true if the driver has held runs, in which the card waits for buffers. LitePCIe's driver
+ * does not know the ioctl FEATURES, and an early driver of Lanebox does not know it either. Of
+ * these two only Lanebox's knows the ioctl COUNTS, and it has held runs.
  */
 static bool has_held_runs(const struct kernel *kernel)
 {
@@ -121,8 +125,9 @@ static bool has_held_runs(const struct kernel *kernel)
 }
 
 /*
- * Map the counts of Lanebox's driver, which alone has held runs. Both Lanebox's and LitePCIe's
- * driver know the call MMAP_DMA_INFO.
+ * The ioctl MMAP_DMA_INFO comes first, since both Lanebox's and LitePCIe's driver know it: its
+ * error says that the device file is of neither driver. Only Lanebox's driver has held runs, and
+ * only then its counts are mapped.
  */
 int kernel_dma_map(struct litepcie *dev)
 {
@@ -226,7 +231,8 @@ static int set_shape(const struct litepcie_stream *stream)
 
 /*
  * Make and map the ring of a direction that this handle has just taken. The ring of the last run is
- * unmapped first, since memory counts as locked for as long as it is mapped.
+ * unmapped first: the driver's memory counts against the user's limit of locked memory for as long
+ * as it is mapped.
  */
 static int prepare(struct litepcie_stream *stream)
 {

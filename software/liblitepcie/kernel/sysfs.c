@@ -63,8 +63,8 @@ static int find_address(struct litepcie *dev, char *address, size_t size)
 }
 
 /*
- * Returns a text that says what an error of open() or mmap() of the sysfs file resource0 means, and
- * what the user can do.
+ * Returns a text that says what the errno @error of open() or mmap() of the sysfs file resource0
+ * means, and what the user can do.
  */
 static const char *mapping_advice(int error)
 {

@@ -36,8 +36,8 @@ static void append(char *text, size_t size, int process)
 }
 
 /*
- * True if the link @path of a process's folder fd in /proc is one to the device of @own, but not
- * this handle's own descriptor. *@process gets the number of the process.
+ * True if @path, a link /proc/PROCESS/fd/N, leads to the same device as @own says, and is not this
+ * handle's own descriptor. *@process gets the number of the process.
  */
 static bool is_user(const struct litepcie *dev, const char *path, const struct stat *own,
 		    int *process)
@@ -50,7 +50,10 @@ static bool is_user(const struct litepcie *dev, const char *path, const struct s
 	       S_ISCHR(st.st_mode) && st.st_rdev == own->st_rdev;
 }
 
-/* A process may have the device open several times. Its links follow each other in the list. */
+/*
+ * A process that has the device open several times is named once: all links of a process follow
+ * each other in the list of glob(), so only the last named process is compared.
+ */
 void kernel_users(struct litepcie *dev, char *text, size_t size)
 {
 	int process, last = 0;

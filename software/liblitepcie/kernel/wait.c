@@ -5,8 +5,9 @@
  */
 
 /*
- * Waits behind Lanebox's driver: for buffers, where each thread waits for its own direction; for
- * the descriptor that a program gives to poll(); and for the interrupt of the user's logic.
+ * Waits behind Lanebox's driver: waits for buffers, in which each thread waits for its own
+ * direction, and waits for the interrupt of the user's logic. Also the descriptor of
+ * litepcie_dma_fd(), which a program gives to poll().
  */
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -16,11 +17,13 @@
 /* Waiting for buffers ------------------------------------------------------------------------- */
 
 /*
- * Tell the driver beyond which counts of @directions its poll() shall wake. The index page, which
- * this handle shares with the driver, has a count for each direction. The function sets the counts
- * so that poll() wakes when the card has finished more buffers than the library knows of. The count
- * of a direction that is not waited for stays, since another thread may sleep for that direction
- * and know of fewer buffers.
+ * Set beyond which counts of @directions the driver's poll() wakes. The index page, which this
+ * handle shares with the driver, has a field `software` for each direction. For c2h poll() wakes
+ * when the card has finished more than `software` buffers, and for h2c when that number plus the
+ * ring's number of buffers minus 1 is more than `software`. The function sets the fields so that
+ * poll() wakes when the card has finished more buffers than the library knows of. The field of a
+ * direction that is not waited for stays as it is, since another thread may sleep for that
+ * direction and know of fewer buffers.
  */
 static void ask_for_news(struct litepcie *dev, unsigned int directions)
 {
@@ -35,9 +38,9 @@ static void ask_for_news(struct litepcie *dev, unsigned int directions)
 }
 
 /*
- * True if the card has finished more than @known buffers, or the run has ended. The status page
- * shows this. For c2h the card's record of buffer @known may show it earlier. The caller then takes
- * over the new count by kernel_progress().
+ * True if the card has finished more than @known buffers of the direction @way, or if the run has
+ * ended. The driver's status page shows both. For c2h the card's record of buffer @known may show
+ * earlier that the buffer is filled. The caller then takes over the new count by kernel_progress().
  */
 static bool has_news(struct litepcie *dev, unsigned int way, uint64_t known)
 {
@@ -66,22 +69,22 @@ static int wait_for_news(struct litepcie *dev, unsigned int directions, int time
 	ask_for_news(dev, directions);
 	rc = litepcie_poll(dev, &fd, 1, timeout_ms);
 	if (!directions && rc > 0)
-		/* if another thread has taken the user's interrupt, nothing is found here */
+		/* finds nothing if another thread has taken the user's interrupt meanwhile */
 		kernel_user_poll(dev);
 	if (rc < 0 || !(fd.revents & (POLLERR | POLLHUP)))
 		return rc;
 	/*
-	 * poll() always wakes after the end of a run, and when the card is gone, so ask the driver
-	 * which of the two has happened.
+	 * POLLERR says that a run has failed, and POLLHUP that the card is gone. kernel_progress()
+	 * asks the driver, and returns the error with a sentence.
 	 */
 	error = kernel_progress(dev, LITEPCIE_ASK_CARD);
 	return error < 0 ? error : rc;
 }
 
 /*
- * Sleep for up to @timeout_ms, then clear the eventfd. Returns 1 if the card may have made
- * progress, 0 when the time is over, or -errno. The caller reads the counts afterwards: later
- * progress makes the eventfd readable again.
+ * Sleep for up to @timeout_ms, then clear the eventfd of litepcie_dma_fd(). Returns 1 if the card
+ * may have made progress, 0 when the time is over, or -errno. The caller reads the counts
+ * afterwards, so no progress is missed: later progress makes the eventfd readable again.
  */
 int kernel_wait(struct litepcie *dev, unsigned int directions, int timeout_ms)
 {

@@ -7,12 +7,12 @@ of its public headers, which NAMES lists.
 
 A fact is written once: in the headers, which say what a call does, or in
 examples/, whose programs are compiled and run by tests. The sentences of a
-comment from "Returns" on become the section RETURN VALUE. The section ERRORS
+paragraph from "Returns" on become the section RETURN VALUE. The section ERRORS
 has the error numbers that the comment names with their meaning, as in
-"-EINVAL: the stream does not run". The errors that come from the way to the
-card have a page of their own, litepcie_errors(3), made of the first comment of
-liblitepcie.h. The words after "Threads:" choose the text of the section
-ATTRIBUTES.
+"-EINVAL: the stream does not run". The errors that many calls may return have
+a page of their own, litepcie_errors(3). It is made of the comment at the
+beginning of liblitepcie.h, behind the licence. The words after "Threads:"
+choose the text of the section ATTRIBUTES.
     python software/liblitepcie/man/pages.py FOLDER
 """
 
@@ -69,8 +69,8 @@ class Call:
             rest += filter(None, [part[: at.start()].strip() if at else part])
             returned += part[at.start() :] if at else ""
         if not returned and not re.match(r"void litepcie_", self.prototype):
-            # the comment of a call that only returns a fact says what that
-            # fact is, so it is the text of RETURN VALUE
+            # The comment has no sentence with "Returns", since the call only returns a fact. Its
+            # first paragraph describes that fact, so it is the text of RETURN VALUE.
             returned = rest[0]
         return rest, returned
 
@@ -133,14 +133,16 @@ def literal(text):
 
 
 def summary(call):
-    """Return the beginning of the first sentence of the call's comment, for the section NAME."""
+    """Return the first sentence of the call's comment for the section NAME, up to its first colon
+    or semicolon.
+    """
     first = re.split(r"[.;:] ", call.split()[0][0] if call.split()[0] else call.split()[1])[0]
     first = re.sub(r"@(\w+)", r"\1", first).rstrip(".")
     return first[0].lower() + first[1:]
 
 
 def example(call):
-    """Return the text of the first program of examples/ that uses `call`, without its comment."""
+    """Return the first program of examples/ that uses `call`, without the licence at its head."""
     for path in sorted((HERE / "examples").glob("*.c")):
         text = path.read_text()
         if re.search(rf"\b{call.name}\(", text):
@@ -176,7 +178,10 @@ def section_of_errors(call):
 
 
 def page_of_errors(header):
-    """Return the text of the page litepcie_errors(3), made of the first comment of `header`."""
+    """Return the text of the page litepcie_errors(3).
+
+    It is made of the paragraph about errors in the first comment of `header` behind the licence.
+    """
     part = next(
         text for text in header.split("*/\n")[1].split("\n *\n") if "The comment of a call" in text
     )

@@ -9,8 +9,8 @@
  * no machine in between.
  *
  * This file and config.c do what a BIOS and an operating system would do for a card: set BAR
- * addresses, maximum sizes and MSI, provide DMA memory, and only then switch bus mastering on. The
- * board serves one client at a time.
+ * addresses, maximum sizes and MSI, switch bus mastering on, and provide DMA memory. The board
+ * serves one client at a time.
  */
 #include <limits.h>
 #include <poll.h>
@@ -25,8 +25,9 @@
 #include "vfio_user_protocol.h"
 
 #define DEFAULT_TIMEOUT_S	30
+/* most bytes of memory whose pages are populated when the memory is mapped */
 #define PREPARED_BYTES		(64u << 20)
-/* Bytes that PCIe allows as the largest payload, and as the largest read request. */
+/* Least and largest value in bytes that PCIe allows for each of MPS and MRRS. */
 #define TLP_LEAST		128u
 #define TLP_MOST		4096u
 
@@ -82,8 +83,9 @@ static int parse_options(struct litepcie *dev, int *timeout_s)
 /* Opening, attaching and closing the card ----------------------------------------------------- */
 
 /*
- * Free the memory of a kind. If it is the program's own, its shared pages of the file are replaced
- * by private pages with the same contents, so that the program can give it to a stream again.
+ * Free the memory of @kind (a LITEPCIE_MEMORY_ value). If it is the program's own, map_file() has
+ * put shared pages of a file there. They are replaced by private pages with the same contents, so
+ * that the program can give the memory to a stream again.
  */
 static void free_memory(struct sim *sim, unsigned int kind)
 {
@@ -110,8 +112,8 @@ static bool write_all(int fd, const uint8_t *data, size_t size)
 }
 
 /*
- * Map memory that the process of the simulated board can map, too. The pages are populated now,
- * since a page fault at the first use of each would slow down a run. A ring of more than
+ * Map the file @fd, which the process of the simulated board will map, too. The pages are populated
+ * now, since a page fault at the first use of each would slow down a run. Memory of more than
  * PREPARED_BYTES gets its pages at their first use.
  *
  * The board can only map files. So a program's own memory at @place is replaced by the pages of the
@@ -162,8 +164,8 @@ static int sim_memory(struct litepcie *dev, unsigned int kind, void *place, size
 }
 
 /*
- * Stop DMA that an earlier client left running, then switch MSI and bus mastering on. A card that
- * was still master could write to the memory of the new client.
+ * Stop DMA that an earlier client left running, then switch MSI and bus mastering on. If the card
+ * became bus master before that stop, its old DMA could write to the memory of the new client.
  */
 static int sim_attach(struct litepcie *dev)
 {
@@ -175,7 +177,7 @@ static int sim_reset(struct litepcie *dev)
 	return vfio_user_reset(&sim_of(dev)->vu) ?: sim_bring_up(dev);
 }
 
-/* Undo what sim_open() has set up, or has set up in part before it failed. */
+/* Undo what sim_open(), sim_attach() and sim_memory() have set up, also if sim_open() failed. */
 static void sim_close(struct litepcie *dev)
 {
 	struct sim *sim = sim_of(dev);
@@ -263,8 +265,9 @@ static int sim_state(struct litepcie *dev)
 }
 
 /*
- * Sleep until the eventfd of the MSIs is readable, and return 1. Returns 0 when the time is over or
- * the card is to be polled. Requests of the board are answered during the sleep.
+ * Sleep until the eventfd of the MSIs is readable, and return 1. Returns 0 when the time is over,
+ * or when the timer has fired by which the card is polled. Requests of the board are answered
+ * during the sleep.
  */
 static int sim_sleep(struct litepcie *dev, int timeout_ms)
 {
@@ -292,8 +295,9 @@ static int sim_sleep(struct litepcie *dev, int timeout_ms)
 			return 1;
 		}
 		/*
-		 * Poll again before the board's message is read: the message that woke this thread
-		 * may have been meant for another thread, which has taken it.
+		 * Poll the socket again, with the lock held, before a message is read from it. The
+		 * message that woke this thread may have been a reply to another thread, which has
+		 * read it meanwhile.
 		 */
 		if (sim->vu.fd < 0)
 			return vfio_user_lost(&sim->vu);

@@ -6,8 +6,7 @@
 
 /*
  * Do for a simulated card what a BIOS and an operating system do in configuration space: set BAR
- * addresses, maximum payload and read request sizes and MSI, and switch bus mastering as a caller
- * of sim_set_master() wants it.
+ * addresses, maximum payload and read request sizes and MSI, and switch bus mastering on or off.
  */
 #include <linux/pci_regs.h>
 
@@ -17,7 +16,7 @@
 
 #define DEFAULT_MRRS		512u
 #define BAR0_ADDRESS		0xe0000000u
-/* distance in bytes between the addresses of two BARs: at least the size of the largest BAR */
+/* distance in bytes between the addresses of two BARs, so that each BAR has room for 16 MiB */
 #define BAR_DISTANCE		0x01000000u
 /* lowest bits of MPS and MRRS in PCI_EXP_DEVCTL */
 #define DEVCTL_MPS_SHIFT	5
@@ -43,7 +42,8 @@ static int config_write(struct sim *sim, unsigned int offset, uint32_t value, si
 
 /*
  * Walk the list of capabilities to find MSI and PCI Express. The list lies in the 192 bytes behind
- * the 64 bytes of the header, 4-byte aligned.
+ * the 64 bytes of the header, 4-byte aligned. So it has 48 entries at most, and a list that runs in
+ * a circle does not hold up this function.
  */
 static int find_capabilities(struct litepcie *dev)
 {
@@ -163,8 +163,8 @@ void sim_put_down(struct litepcie *dev)
 }
 
 /*
- * Bring the card up after power-on or reset: set BAR addresses, MPS and MRRS and switch memory
- * space on. Bus mastering stays off.
+ * Check that the card is a PCI device with a BAR0 of a fitting size, then configure it: set BAR
+ * addresses, MPS and MRRS, and switch memory space on. Bus mastering stays off.
  */
 int sim_bring_up(struct litepcie *dev)
 {

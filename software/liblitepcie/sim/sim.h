@@ -5,8 +5,9 @@
  */
 
 /*
- * The inside of the "sim" back end: backend.c reaches the simulated board, config.c brings
- * the card up as a BIOS and an operating system would, and the folder dma/table is its DMA channel.
+ * The inside of the "sim" back end. backend.c has its functions, config.c brings the card up as a
+ * BIOS and an operating system would, and the files vfio_user*.c exchange messages with the
+ * simulated board. The folder dma/table is the DMA channel of this back end.
  */
 #ifndef LITEPCIE_SIM_H
 #define LITEPCIE_SIM_H
@@ -16,7 +17,10 @@
 struct sim {
 	struct vfio_user	vu;
 	char			*path;
-	/* MPS and MRRS from the device string, in bytes; 0: the string does not name the size */
+	/*
+	 * MPS and MRRS in bytes. Before sim_bring_up(): as in the device string, 0 if it does not
+	 * name them. Afterwards: as set in the card.
+	 */
 	unsigned int		mps, mrrs;
 	/* eventfd that the process of the simulated board signals for each MSI */
 	int			msi;

@@ -29,8 +29,8 @@ static_assert(sizeof(struct litepcie_post) == sizeof(struct multi_write) &&
 /* Connection to the board's process ----------------------------------------------------------- */
 
 /*
- * True if the JSON text of the peer's capabilities has @name with the value true. The text is
- * searched without a JSON parser.
+ * True if the JSON text of the peer's capabilities has the value true behind @name. The text is
+ * searched for @name without a JSON parser.
  */
 static bool has_capability(const char *json, const char *name)
 {
@@ -45,8 +45,9 @@ static bool has_capability(const char *json, const char *name)
 static int handshake(struct vfio_user *vu)
 {
 	/*
-	 * max_data_xfer_size is left out of the capabilities: with it a board would read samples of
-	 * host memory by messages, to compare them with its mapping, and that takes time.
+	 * The capability max_data_xfer_size is left out. From a client that has it, a simulated
+	 * board of Lanebox asks for samples of host memory by messages, to compare them with its
+	 * mapping of that memory, and that takes time.
 	 */
 	struct version version = {
 		.json = "{\"capabilities\":{\"max_msg_fds\":8,\"write_multiple\":true}}",
@@ -150,8 +151,8 @@ int vfio_user_write(struct vfio_user *vu, uint32_t region, uint64_t offset,
 }
 
 /*
- * Send several writes to BAR0 in one message. The body is not initialised as a whole, since mostly
- * few of its entries are used.
+ * Send several writes to BAR0 in one message. The body has room for MAX_MULTI writes. It is not
+ * initialised as a whole, since mostly few of its entries are used.
  */
 static int post_multi(struct vfio_user *vu, const struct litepcie_post *writes, size_t count)
 {
@@ -177,7 +178,10 @@ int vfio_user_post(struct vfio_user *vu, const struct litepcie_post *writes, siz
 			n = count < MAX_MULTI ? count : MAX_MULTI;
 			rc = post_multi(vu, writes, n);
 		} else {
-			/* an entry without the bytes beyond its size is the body of REGION_WRITE */
+			/*
+			 * The beginning of a struct litepcie_post, up to the end of the value's
+			 * first @size bytes, is the body of the message REGION_WRITE.
+			 */
 			rc = vfio_user_send(vu, CMD_REGION_WRITE, FLAG_NO_REPLY, writes,
 					    sizeof(struct region_access) + writes->size, -1);
 		}

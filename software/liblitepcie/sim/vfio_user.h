@@ -8,7 +8,8 @@
  * The client side of the vfio-user protocol 0.0, as far as one PCI device needs it.
  *
  * Functions return 0 or -errno, and leave a sentence for litepcie_why(). After a timeout or a
- * broken message the stream cannot be trusted, so every later call returns -ENODEV.
+ * broken message the bytes on the connection cannot be trusted, so it is closed. Every later call
+ * that sends or receives returns -ENODEV.
  */
 #ifndef LITEPCIE_VFIO_USER_H
 #define LITEPCIE_VFIO_USER_H
@@ -20,7 +21,7 @@
 #include "dma/table/table.h"
 
 #define VFIO_USER_LARGEST	64	/* most bytes of one access to a vfio-user region */
-/* most vfio-user reads that are under way at the same time: a host makes several at once, too */
+/* most vfio-user reads for which the library sends the requests before it waits for the replies */
 #define VFIO_USER_READS		32
 /* most bytes that the library takes from the socket at a time */
 #define VFIO_USER_AHEAD		2048
@@ -33,8 +34,9 @@ struct vfio_user {
 	bool		write_multi;
 	const char	*path;
 	/*
-	 * host memory of each kind, which the device may access at litepcie_iova(); NULL: none. The
-	 * user of the connection provides it, and frees it after vfio_user_unmap().
+	 * host memory of each LITEPCIE_MEMORY_ kind, which the device may access at
+	 * litepcie_iova(); NULL: there is none of this kind. backend.c provides the memory, and
+	 * frees it after vfio_user_unmap().
 	 */
 	struct litepcie_memory *memory[LITEPCIE_MEMORIES];
 	/* register write that the library keeps back, and sends together with the next message */
@@ -42,8 +44,8 @@ struct vfio_user {
 	uint16_t	held_id;	/* message number of the write @held */
 	bool		holds;		/* true: the write @held has not been sent yet */
 	/*
-	 * Bytes that the library has received from the socket and not used yet. The buffer is empty
-	 * between two calls.
+	 * Bytes @ahead_first to @ahead_end of @ahead were received from the socket and not used
+	 * yet. After vfio_user_receive() and vfio_user_read_words() there are none.
 	 */
 	uint8_t		ahead[VFIO_USER_AHEAD];
 	size_t		ahead_first, ahead_end;
@@ -64,8 +66,8 @@ int vfio_user_region_size(struct vfio_user *vu, uint32_t region, uint64_t *size)
 int vfio_user_read(struct vfio_user *vu, uint32_t region, uint64_t offset, void *data, size_t size);
 
 /*
- * Read up to VFIO_USER_READS consecutive words of 4 bytes, each by a TLP of its own. The reads are
- * all under way together.
+ * Read up to VFIO_USER_READS consecutive words of 4 bytes, each by a message and a TLP of its own.
+ * All requests are sent before the first reply is awaited.
  */
 int vfio_user_read_words(struct vfio_user *vu, uint32_t region, uint64_t offset, uint32_t *words,
 			 size_t count);
@@ -99,8 +101,9 @@ int vfio_user_set_msi(struct vfio_user *vu, int eventfd);
 int vfio_user_reset(struct vfio_user *vu);
 
 /*
- * Answer one request of the peer, which may read or write host memory by message. This function is
- * called when the descriptor of the connection is readable.
+ * Receive one request of the peer and answer it. The peer may read or write host memory in this
+ * way. The function is called when the descriptor of the connection is readable, or when a request
+ * has been received already. If the message is no request but a reply, the connection is closed.
  */
 int vfio_user_serve(struct vfio_user *vu);
 

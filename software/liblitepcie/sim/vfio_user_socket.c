@@ -58,8 +58,9 @@ static int patience_ms(const struct vfio_user *vu)
 }
 
 /*
- * Receive all bytes that have come, which saves system calls. The thread sleeps in poll() and not
- * in recv(), which would wake up for a moment whenever the peer takes data that was sent.
+ * Receive all bytes that have come, up to the size of vu->ahead, which saves system calls. The
+ * thread sleeps in poll() and not in recv(), which would wake up for a moment whenever the peer
+ * takes data that was sent.
  */
 static int refill(struct vfio_user *vu, const char *doing)
 {

@@ -5,8 +5,9 @@
  */
 
 /*
- * Exchange vfio-user messages. An error after which the begin of the next message is not known ends
- * the connection, so that a late answer is never taken for the answer to the next command.
+ * Exchange vfio-user messages. After some errors it is not known where the next message begins.
+ * Such an error ends the connection, so that a late reply is never taken for the reply to the next
+ * command.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,12 +15,12 @@
 #include "liblitepcie.h"
 #include "vfio_user_wire.h"
 
-/* most bytes of a vfio-user message of the peer; a message with a page of data has far fewer */
+/* limit in bytes of a vfio-user message of the peer; a message with a page of data has far fewer */
 #define MAX_MESSAGE	65536u
 
 /*
  * Returns the name of a command for the sentence of an error. The table has the commands that this
- * library sends or serves: GET_IRQ_INFO is neither, and so counts as unknown.
+ * library sends or serves. It does neither with GET_IRQ_INFO, which counts as unknown.
  */
 static const char *command_name(uint16_t command)
 {
@@ -38,7 +39,7 @@ static const char *command_name(uint16_t command)
 	return names[command];
 }
 
-/* A write to BAR0, as a whole message that the peer does not answer. */
+/* The message for a write to BAR0 that was kept back. The peer sends no reply to it. */
 struct held_write {
 	struct header header;
 	/* only the first write.size bytes of the value are sent */
@@ -152,7 +153,8 @@ static int answer(struct vfio_user *vu, struct header *header, const void *body,
 
 /*
  * Answer a request of the peer to read or write host memory. If the access is outside of the mapped
- * memory, the answer is EFAULT. If a write has fewer bytes than it says, the answer is EINVAL.
+ * memory, or longer than a message can be, the answer is EFAULT. If a write has fewer bytes than it
+ * says, the answer is EINVAL.
  */
 static int serve_memory(struct vfio_user *vu, struct header *header, uint8_t *body, size_t size)
 {
@@ -186,7 +188,7 @@ static int serve_request(struct vfio_user *vu, struct header *header)
 	int rc;
 
 	if (!body) {
-		/* The message is not read to its end, so the begin of the next one is not known. */
+		/* The message is not read to its end, so it is not known where the next begins. */
 		vfio_user_drop(vu);
 		return litepcie_fail(-ENOMEM, "%s: no memory for %s of the peer", vu->path, doing);
 	}
@@ -318,7 +320,10 @@ int vfio_user_call(struct vfio_user *vu, uint16_t command, const void *body, siz
 
 /* Replies to many reads that are under way ---------------------------------------------------- */
 
-/* The body of a reply to the read of one word, without the bytes that pad the struct. */
+/*
+ * The body of a reply to the read of one word. On the wire it ends with @word: the bytes that pad
+ * this struct behind it are not sent.
+ */
 struct word_reply {
 	struct region_access access;
 	uint32_t word;
@@ -329,8 +334,9 @@ static_assert(VFIO_USER_READS == 32, "a word of 32 bits has a bit for each read"
 
 /*
  * Receive one reply to the reads with the message numbers @first to vu->next_id. The replies may
- * come in any order, but only one to each read. @missing has a bit for each word that has not been
- * received yet. Returns 1 if it received a word, 0 if it served a request of the peer, or -errno.
+ * come in any order, but only one to each read. Bit n of @missing is 1 while word n has not been
+ * received. Returns 1 after a word, 0 after a request of the peer that was served in place of a
+ * word, or -errno.
  */
 static int receive_word(struct vfio_user *vu, uint16_t first, uint32_t *words, uint32_t *missing)
 {
@@ -383,7 +389,10 @@ int vfio_user_read_words(struct vfio_user *vu, uint32_t region, uint64_t offset,
 		};
 	}
 	vu->next_id = (uint16_t)(vu->next_id + count);
-	/* All messages are sent at once. transmit() is given the first header apart from the rest. */
+	/*
+	 * All requests are sent at once: to transmit() they are one message, with the first header
+	 * and everything behind it as the body.
+	 */
 	rc = transmit(vu, &reads[0].header, &reads[0].access, bytes - sizeof(struct header), -1);
 	while (rc >= 0 && missing)
 		rc = receive_word(vu, first, words, &missing);

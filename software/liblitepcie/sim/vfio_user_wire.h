@@ -5,8 +5,8 @@
  */
 
 /*
- * The exchange of vfio-user messages: a command goes out and its reply comes back. It is internal
- * to the client, whose interface is vfio_user.h.
+ * The exchange of vfio-user messages: a command goes out and its reply comes back. Only the files
+ * vfio_user*.c include this header. The interface of the client for other files is vfio_user.h.
  */
 #ifndef LITEPCIE_VFIO_USER_WIRE_H
 #define LITEPCIE_VFIO_USER_WIRE_H
@@ -30,17 +30,18 @@ _Static_assert(offsetof(struct version, json) == 4, "VERSION on the wire");
 int vfio_user_connect_socket(struct vfio_user *vu);
 
 /*
- * End a connection that has failed with @error, a number of errno. An @error of 0 means that the
- * peer has closed the connection. Returns -errno with a sentence.
+ * Close a connection that has failed with @error, a number of errno (0: the peer has closed it).
+ * Returns -ETIMEDOUT if @error is EAGAIN, else -ENODEV, with a sentence. @doing says in it what was
+ * being sent or received.
  */
 int vfio_user_broken(struct vfio_user *vu, const char *doing, int error);
 
-/* Receive exactly @size bytes. The sentence of an error names @doing, what the bytes are for. */
+/* Receive exactly @size bytes. @doing says in the sentence of an error what the bytes are for. */
 int vfio_user_take(struct vfio_user *vu, void *data, size_t size, const char *doing);
 
 /*
- * Send the parts of a message. The call changes the entries of @parts. The descriptor @fd, unless
- * it is -1, goes with the first byte.
+ * Send the @count parts of a message. The call changes the entries of @parts. The descriptor @fd,
+ * unless it is -1, goes with the first byte. @doing says in the sentence of an error what is sent.
  */
 int vfio_user_give(struct vfio_user *vu, struct iovec *parts, size_t count, int fd,
 		   const char *doing);
@@ -51,7 +52,7 @@ int vfio_user_send(struct vfio_user *vu, uint16_t command, uint32_t flags,
 
 /*
  * Wait for the reply to the last command, and serve requests of the peer meanwhile. Returns the
- * size of the reply's body in bytes.
+ * size of the reply's body in bytes, or -errno.
  */
 int vfio_user_receive(struct vfio_user *vu, uint16_t command, void *reply, size_t reply_size);
 

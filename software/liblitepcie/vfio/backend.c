@@ -5,7 +5,8 @@
  */
 
 /*
- * The "vfio" back end: a card behind an IOMMU, without a kernel module of its own.
+ * The "vfio" back end: it reaches a card behind an IOMMU through vfio-pci, so that no kernel module
+ * of Lanebox is needed.
  *
  * The kernel has enumerated the card and set its BAR addresses, MPS and MRRS. This back end maps
  * the BARs and DMA memory, and receives the interrupts. VFIO maps every BAR uncached, also a BAR
@@ -157,8 +158,8 @@ static int vfio_read_words(struct litepcie *dev, uint32_t offset, uint32_t *word
 }
 
 /*
- * Write registers of BAR0 in order. The fence makes sure that memory that the card will read is
- * written before the doorbell.
+ * Write registers of BAR0 in order. The fence makes sure that the program's data in memory is
+ * written before the registers that let the card read it.
  */
 static int vfio_post(struct litepcie *dev, const struct litepcie_post *posts, size_t count,
 		     enum litepcie_post_by by)

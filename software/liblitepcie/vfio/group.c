@@ -5,8 +5,9 @@
  */
 
 /*
- * What keeps a program from a device of vfio-pci: other devices of its IOMMU group, and the rights
- * to the files in /dev. An error is -errno with a sentence that tells the user how to meet it.
+ * Explain why a program cannot open a device of vfio-pci: drivers of the host have other devices of
+ * its IOMMU group, or the user may not open the files in /dev. An error is -errno with a sentence
+ * that tells the user what to do.
  */
 #include <fcntl.h>
 #include <glob.h>
@@ -31,8 +32,8 @@ void vfio_read_link(const char *address, const char *link, char *name, size_t si
 
 /*
  * List the devices because of which VFIO cannot use the IOMMU group, with their drivers, and with a
- * space before each. Devices of vfio-pci and PCI bridges (pcieport) are left out. A list that is
- * too long for @size is cut.
+ * space before each. Devices without a driver, devices of vfio-pci and PCI bridges (pcieport) are
+ * left out. A list that is too long for @size is cut.
  */
 static void list_others(const struct vfio *vfio, char *names, size_t size)
 {

@@ -57,8 +57,8 @@ struct device_attach {
 _Static_assert(sizeof(struct device_attach) == 12, "VFIO_DEVICE_ATTACH_IOMMUFD_PT");
 
 /*
- * Explain why the device could not be bound. The kernel has one error for a card in use and for an
- * IOMMU group in use. So the drivers of the group's devices are checked.
+ * Explain why the device could not be bound. The kernel reports a card in use and an IOMMU group in
+ * use by the same error. So the drivers of the group's devices are checked first.
  */
 static int bind_failed(struct litepcie *dev, int error)
 {
@@ -75,7 +75,10 @@ static int bind_failed(struct litepcie *dev, int error)
 			     "allow_unsafe_interrupts of iommufd" : "");
 }
 
-/* Bind the VFIO device's file to the iommufd. Other calls on that file fail until then. */
+/*
+ * Bind the VFIO device's file to the iommufd, and attach it to a new address space. Before the
+ * bind, all other calls on that file fail.
+ */
 static int bind_device(struct litepcie *dev, int device)
 {
 	struct vfio *vfio = vfio_of(dev);

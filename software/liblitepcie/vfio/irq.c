@@ -6,8 +6,9 @@
 
 /*
  * Receive the interrupt messages of the "vfio" back end. With MSI-X each cause of an interrupt has
- * a vector and an eventfd. With MSI one message stands for all causes. The epoll descriptor
- * vfio->events is readable when any message has come, or when the kernel requests the device back.
+ * a vector and an eventfd. With MSI one vector and one eventfd stand for all causes. The epoll
+ * descriptor vfio->events is readable when any message has come, or when the kernel requests the
+ * device back.
  */
 #include <poll.h>
 #include <string.h>
@@ -86,8 +87,8 @@ static int add_event(struct vfio *vfio, int *fd)
 }
 
 /*
- * Open the eventfd by which the kernel requests the device back. The kernel waits with an unbind or
- * a removal until no program has the device open.
+ * Open the eventfd by which the kernel requests the device back, if the kernel offers one. When
+ * somebody unbinds or removes the device, the kernel waits until no program has it open.
  */
 static int open_request(struct vfio *vfio)
 {

@@ -5,8 +5,8 @@
  */
 
 /*
- * Provide memory for the "vfio" back end, and map it for the card through the IOMMU. The memory
- * lies in huge pages if the system has some.
+ * Provide memory for the "vfio" back end, and map it for the card through the IOMMU. Rings lie in
+ * huge pages if the system has enough of them.
  */
 #include <stdio.h>
 #include <sys/mman.h>
@@ -24,7 +24,7 @@ static size_t round_up(size_t size, size_t unit)
 
 /*
  * Make a file of @size bytes and map it, at @place if that is not NULL. @flags are those of
- * litepcie_memory_file(). If that fails, MAP_FAILED is returned, and there is no file.
+ * litepcie_memory_file(). After an error the function returns MAP_FAILED, and keeps no file open.
  */
 static void *map_file(void *place, size_t size, unsigned int flags, int *fd)
 {
@@ -41,7 +41,7 @@ static void *map_file(void *place, size_t size, unsigned int flags, int *fd)
 
 /*
  * Get memory of small pages at an address that is aligned to 2 MiB, so that the kernel can make
- * huge pages of them.
+ * huge pages of them (transparent huge pages).
  */
 static void *get_small(size_t size, int *fd, int node)
 {
@@ -60,7 +60,10 @@ static void *get_small(size_t size, int *fd, int node)
 	return memory;
 }
 
-/* Get reserved huge pages of the system. Returns MAP_FAILED if the system has too few of them. */
+/*
+ * Get *@size bytes in reserved huge pages of @page bytes. *@size is rounded up to whole pages.
+ * Returns MAP_FAILED if the system has too few of them.
+ */
 static void *get_huge(size_t *size, int *fd, uint64_t page, int node)
 {
 	size_t whole = round_up(*size, page);
@@ -74,9 +77,10 @@ static void *get_huge(size_t *size, int *fd, uint64_t page, int node)
 }
 
 /*
- * Get reserved huge pages if the system has enough, else small pages. A huge page of 2 MiB takes
- * one entry of the IOMMU instead of 512. If the program has asked for a size of pages, only
- * reserved pages of that size are taken, and the function returns MAP_FAILED if there are too few.
+ * For a ring get reserved huge pages if the system has enough, else small pages. A huge page of
+ * 2 MiB takes one entry of the IOMMU instead of 512. If the program has asked for a size of pages,
+ * only reserved pages of that size are taken, and the function returns MAP_FAILED if there are too
+ * few. Other memory than rings gets small pages.
  */
 static void *get_pages(struct litepcie *dev, unsigned int kind, size_t *size, int *fd)
 {

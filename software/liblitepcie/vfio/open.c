@@ -6,8 +6,8 @@
 
 /*
  * Find the device, check that VFIO can open it, and choose the kernel's interface (iommufd or
- * type1). Most of the code makes sentences that tell the user which condition is missing, and how
- * to meet it. An error is -errno with such a sentence.
+ * type1). An error is -errno with a sentence that tells the user which condition is missing, and
+ * how to meet it.
  */
 #include <ctype.h>
 #include <fcntl.h>
@@ -50,7 +50,7 @@ static int parse_option(struct litepcie *dev, const char *option)
 
 /*
  * Parse a PCI address and write it to vfio->address in the form of sysfs. The domain may be left
- * out: "22:00.0" is in domain 0000. Returns false for any other text.
+ * out: "22:00.0" is in domain 0000. Returns false for a text that is no PCI address.
  */
 static bool parse_address(struct litepcie *dev, const char *text)
 {

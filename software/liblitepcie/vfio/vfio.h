@@ -6,8 +6,8 @@
 
 /*
  * The inside of the "vfio" back end: open.c finds the device and says which condition is missing,
- * type1.c or iommufd.c opens the device, group.c says what is in the way, memory.c maps memory for
- * the device, irq.c receives its interrupt messages, and backend.c makes accesses.
+ * type1.c or iommufd.c opens the device, group.c explains why VFIO cannot open it, memory.c maps
+ * memory for the device, irq.c receives its interrupt messages, and backend.c makes accesses.
  */
 #ifndef LITEPCIE_VFIO_H
 #define LITEPCIE_VFIO_H
@@ -42,7 +42,10 @@ struct vfio {
 	int			group_number;
 	/* the device's own file, which only iommufd uses; empty: there is none */
 	char			file[64];
-	/* descriptors, or -1: the container (type1) or the iommufd; the IOMMU group (type1) */
+	/*
+	 * @iommu: descriptor of the container (type1) or of the iommufd; @group: descriptor of the
+	 * IOMMU group (only type1); -1: not open
+	 */
 	int			iommu, group;
 	int			device;		/* descriptor of the VFIO device, or -1 */
 	uint32_t		space;		/* number of the address space in the iommufd */
@@ -51,8 +54,9 @@ struct vfio {
 	/* eventfd by which the kernel asks the program to close the device; -1: not open */
 	int			request;
 	int			message[VFIO_MESSAGES];	/* eventfd of each vector; -1: not used */
-	unsigned int		messages;	/* number of vectors with an entry in @message */
-	unsigned int		delivery;	/* VFIO's index of MSI-X or of MSI, which is used */
+	unsigned int		messages;	/* number of entries of @message in use */
+	/* VFIO_PCI_MSIX_IRQ_INDEX or VFIO_PCI_MSI_IRQ_INDEX: how the card's interrupts come */
+	unsigned int		delivery;
 	/* host memory that is mapped for the card, by LITEPCIE_MEMORY_ kind, in whole pages */
 	struct litepcie_memory	*memory[LITEPCIE_MEMORIES];
 	bool			gone;		/* true: the card was found to be gone */
@@ -84,8 +88,8 @@ int vfio_open_file(const char *path);
 
 /*
  * Returns -EPERM with a sentence that names the devices and drivers because of which VFIO cannot
- * use the IOMMU group. If there are no such devices, the function returns 0, unless @said is true:
- * the kernel has reported that the group is not viable.
+ * use the IOMMU group. If there are no such devices, the result is 0. @said: the kernel has
+ * reported that the group is not viable, so the result is -EPERM in any case.
  */
 int vfio_check_viable(struct litepcie *dev, bool said);
 

@@ -29,8 +29,9 @@ def milliseconds(seconds: float) -> int:
 def whole(name: str, seconds: float, units: int) -> int:
     """Return an option in seconds as a whole number of units, of which a second has `units`.
 
-    The result is rounded up, so only 0 becomes 0, which means something else than a short time.
-    Raises ValueError with the option's `name` if the time is negative or not finite.
+    The result is rounded up, and is at least 1 unless `seconds` is 0: to the library an option of 0
+    does not mean a short time. Raises ValueError with the option's `name` if the time is negative
+    or not finite.
     """
     if not 0 <= seconds < math.inf:
         raise ValueError(f"{name}: {seconds} is no time in seconds from 0 on")

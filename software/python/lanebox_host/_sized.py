@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The base class of the library's structures, which refuses a number that a field cannot have.
 
-ctypes itself would wrap such a number: -1 would become 4294967295.
+ctypes itself would wrap such a number: -1 in a field of 32 bits would become 4294967295.
 """
 
 from __future__ import annotations

@@ -65,7 +65,8 @@ class CaptureOptions(TypedDict, total=False):
     mbuf      1 MiB, or a quarter of a smaller ring: bytes of an MBUF, a part of the ring whose ends
               no record crosses, a power of two
     snap      0: most bytes to keep of each frame; 0: all
-    wait      1e-6: most seconds for which the card collects records before it writes them
+    wait      1e-6: most seconds for which the card collects records before it writes them; 0: it
+              writes records at once
     keep_bad  False; True: frames that their source has marked as bad are captured, too
     lossless  False; True: a frame without room waits and holds up its source: none is lost
     newest    False; True: in a full ring the card writes over the oldest frames. If it has done so
@@ -128,10 +129,13 @@ class PortAccounts:
 class CaptureStats:
     """The accounts of all ports at one moment, and a queue's counts since the capture's start.
 
-    `ports` is of one moment; the other counts are from the card's last status line. `position` and
-    `released` count the bytes that the card has written to the ring, and that the program has given
-    back. `time_ns` is device time in nanoseconds. `net_lost` counts the frames of the net device
-    that were not copied to the capture, and that are in no account.
+    The card's last status line has `position` (bytes that the card has written to the ring),
+    `records` (frames written), `lost` (frames lost) and `time_ns` (device time in nanoseconds at
+    which the card wrote the line). `released` counts the bytes that the program has given back.
+    With the option `newest`, `overwritten` counts the bytes that the card overwrote before the
+    program got them. `limits` counts how often the card was told how far it may write. `net_lost`
+    counts the frames of the net device that were not copied to the capture, and that are in no
+    account.
     """
 
     position: int
@@ -310,7 +314,10 @@ class Capture(WithBlock):
         return self
 
     def _make_way(self) -> None:
-        """Free the queue for another capture. Raises WayBusy if this capture has not stopped."""
+        """Close this capture, so that another one can have its queue.
+
+        Raises WayBusy if this capture has not stopped.
+        """
         if self._runs:
             fail(
                 errno.EBUSY,
@@ -327,8 +334,9 @@ class Capture(WithBlock):
     def _sort(self, rules: tuple[str, ...], spread: tuple[int, ...], by_port: bool) -> None:
         """Give the card the rules and the table by which it chooses the queue of each frame.
 
-        Without rules and spread the card is not asked. Raises ValueError if there are too many of
-        either, or if no card has a queue of such a number.
+        Without rules and spread the library is not called, and all frames go to queue 0. Raises
+        ValueError if there are too many rules, or if the spread has too many entries or a queue
+        number that no card has.
         """
         if not rules and not spread:
             return
@@ -403,13 +411,14 @@ class Capture(WithBlock):
     # Blocks ---------------------------------------------------------------------------------------
 
     def take(self, timeout: float | None = None) -> Block | None:
-        """Wait for the next block and return it, or None if the capture was stopped and is empty.
+        """Wait for the next block and return it. Return None if the capture was stopped and all of
+        its blocks were returned.
 
-        The stop of queue 0 stops the captures of all queues.
-        Blocks in front of the last returned block with frames are first given back to the card.
-        Raises WaitTimeout if no block comes within `timeout` seconds (None: the option `timeout`),
-        BufferError if a NumPy array in a block to give back still exists, and Overwritten if the
-        card has written over a block to give back, with the option `newest`.
+        The stop of queue 0 stops the captures of all queues. Before the wait, the blocks in front
+        of the last returned block with frames are given back to the card. Raises WaitTimeout if no
+        block comes within `timeout` seconds (None: the option `timeout`), BufferError if a NumPy
+        array in a block to give back still exists, and Overwritten if the card has written over a
+        block to give back, with the option `newest`.
         """
         self._give_back()
         longest = self._timeout if timeout is None else timeout
@@ -422,7 +431,7 @@ class Capture(WithBlock):
             except LaneboxError as error:
                 if error.errno != errno.EPIPE:
                     raise
-                self._runs, found = False, 0  # Queue 0 has ended, and this queue with it.
+                self._runs, found = False, 0  # The stop of queue 0 has ended this queue's run.
             if found:
                 self._blocks.append(Block(span))
                 return self._blocks[-1]
@@ -432,7 +441,7 @@ class Capture(WithBlock):
                 raise WaitTimeout(errno.ETIMEDOUT, f"no frame came within {longest} s")
 
     def _give_back(self) -> None:
-        """Give all blocks in front of the last block with frames back to the card.
+        """Give the blocks in front of the last returned block with frames back to the card.
 
         A block may hold only padding and the trailer of an MBUF. Such a block has no frame, so the
         variable of a loop over frames still refers to a frame of the block before. That block must
@@ -502,7 +511,10 @@ class Capture(WithBlock):
 
 
 def _wait_ns(wait: float) -> int:
-    """Return the option `wait`, in seconds, as the library has it."""
+    """Return the option `wait`, in seconds, as the library's wait_ns: 0 is CAPTURE_AT_ONCE there.
+
+    Raises ValueError if the time is negative, too long or not finite.
+    """
     if wait * 1e9 > CAPTURE_AT_ONCE - 1:
         raise ValueError(f"wait: {wait} s is too long: it must be below {CAPTURE_AT_ONCE / 1e9} s")
     return whole("wait", wait, 10**9) or CAPTURE_AT_ONCE

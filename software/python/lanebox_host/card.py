@@ -63,9 +63,11 @@ class Info:
 
 @dataclass(frozen=True)
 class Conditions:
-    """The settings of the card's PCIe link, as host and card have negotiated them.
+    """The state of the card's PCIe link and the settings that the host has made, as the card sees
+    them.
 
-    `mps` and `mrrs` are in bytes. `msi` says whether the host has enabled MSI.
+    `mps` is the largest payload of a write TLP, and `mrrs` the largest size of the card's read
+    requests, both in bytes. `msi` says whether the host has enabled MSI.
     """
 
     mps: int
@@ -125,9 +127,10 @@ class Registers:
     """The card's registers by name: `registers["ctrl_scratch"] = 1` writes, and
     `registers["ctrl_scratch"]` reads.
 
-    A read of a register may change the card: a read of a FIFO takes a word out. So no accident may
-    read all registers. For this reason the class is no Mapping, and `dict(registers)` raises
-    TypeError before it reads anything. A loop over this object yields the registers' names.
+    A read of a register may change the card: a read of a FIFO takes a word out. So a program must
+    not read all registers by accident. For this reason the class is no Mapping, and
+    `dict(registers)` raises TypeError before it reads anything. A loop over this object yields the
+    registers' names.
     """
 
     def __init__(self, handle: Handle) -> None:
@@ -136,7 +139,7 @@ class Registers:
     def load(self, path: str | os.PathLike[str]) -> None:
         """Add the register names of the file csr.json at `path`, which the card's build has made.
 
-        The file also names the registers of the user's own logic.
+        The file names all registers, also those of the user's own logic.
         """
         self._handle.call("csr_load", os.fsencode(path))
 
@@ -247,7 +250,7 @@ class Card(WithBlock):
 
     @property
     def conditions(self) -> Conditions:
-        """The settings of the card's PCIe link, such as MPS, MRRS, generation and lanes."""
+        """The state and settings of the card's PCIe link, such as MPS, MRRS and lanes."""
         fields = ConditionsFields()
         self._handle.call("conditions", byref(fields))
         return Conditions(**_fields(fields))
@@ -339,7 +342,11 @@ class Card(WithBlock):
 
     @property
     def ring(self) -> tuple[int, int]:
-        """The bytes of a DMA buffer, and the number of buffers of a DMA ring."""
+        """The size of a DMA buffer in bytes, and the number of buffers of a DMA ring.
+
+        A new value is for streams that are opened later. LaneboxError is raised if the library
+        refuses it, or if a stream is open.
+        """
         self._handle.plain("features")  # raises ValueError if the card is closed
         return self._handle.shape
 
@@ -357,9 +364,9 @@ class Card(WithBlock):
         """Put the "h2c" or "c2h" ring into your own memory, from the next run on.
 
         The memory is any writable buffer that begins at a page boundary and is at least as large as
-        the ring, like mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE). With `memory` None the library
-        allocates the ring's memory from the next run on. With the kernel driver each DMA buffer
-        must lie in one page: use huge pages, or DMA buffers of 4 KiB.
+        the ring, like mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE). With `memory` None the ring does
+        not lie in your memory any more, from the next run on. With the kernel driver each DMA
+        buffer must lie in one page: use huge pages, or DMA buffers of 4 KiB.
         """
         if way not in WAYS:
             raise ValueError(f"{way}: choose h2c or c2h")

@@ -238,7 +238,7 @@ class Run(WithBlock):
     def diagnose(self) -> str:
         """Return sentences of the library about what the run waits for.
 
-        They name the waiting buffers and the state of the user slot.
+        The sentences name the waiting buffers and the state of the user slot.
         """
         text = ctypes.create_string_buffer(WHY_SIZE)
         self._handle.plain("diagnose", self.directions, text, WHY_SIZE)
@@ -358,7 +358,7 @@ class Send(Run):
     directions = H2C
 
     def free(self, timeout: float | None = None) -> list[RingArray]:
-        """Wait for a free h2c buffer, and return all free buffers. submit() sends them.
+        """Wait for a free h2c buffer, and return arrays of all free buffers. submit() sends them.
 
         If buffers of an earlier call are not sent yet, those buffers are returned again at once.
         Raises WaitTimeout if no buffer is free within `timeout` seconds.
@@ -414,10 +414,10 @@ class Send(Run):
 
     def drain(self, timeout: float | None = None) -> None:
         """Wait until the card has received all h2c data that was submitted, and the logic in the
-        user slot has taken it.
+        user slot has taken the data.
 
         With LitePCIe's endpoint the logic may not have taken the last data yet. Raises WaitTimeout
-        if that takes longer than `timeout` seconds.
+        if the wait takes longer than `timeout` seconds.
         """
         longest = milliseconds(self._timeout if timeout is None else timeout)
         for way in self._ways:

@@ -19,7 +19,7 @@ from lanebox_host.card import Card
 from lanebox_host.counters import NAMES, Counters
 
 MEANING = {"cq": "host asks", "cc": "card answers", "rq": "card asks", "rc": "host answers"}
-MOST = 8.0  # rate in GB/s at which a stream's bar of `#` has its full length on the screen
+MOST = 8.0  # rate in GB/s from which on a stream's bar of `#` has its full length on the screen
 HEAD = f"{'':17}{'GB/s':>7}{'TLPs/us':>9}{'busy':>7}{'held':>7}  "
 
 
@@ -92,8 +92,8 @@ def main() -> int:
         with Card(args.device) as card:
             watch(card, args.interval, args.count)
     except OSError as error:  # an error of the card, or of writing the output
-        # A closed pipe, as when `head` has read enough lines, gets no message. The exit status is 1
-        # all the same.
+        # If the output is a closed pipe, as when `head` has read enough lines, no message is
+        # printed. The exit status is 1 all the same.
         if not isinstance(error, BrokenPipeError):
             print(f"lanebox-live: {error}", file=sys.stderr)
         # The interpreter flushes stdout at exit. If stdout cannot be written, that flush would

@@ -5,8 +5,8 @@
  */
 
 /*
- * Keep which descriptors of a stream ask for an interrupt, and count those that the card has
- * executed. The counts of all back ends are based on this file. asks.h says what each function
+ * Keep which descriptors of a stream ask for an interrupt, and count those of them that the card
+ * has executed (stream->asked). All back ends use this file. asks.h says what each function
  * promises.
  */
 #include "asks.h"
@@ -42,7 +42,7 @@ void litepcie_asks_set(struct litepcie_stream *stream, uint64_t first, uint64_t 
 		asks[last & mask] = true;
 }
 
-/* Returns how many of @count flags are true. Eight flags, bytes of 0 or 1, are added up at once. */
+/* Returns how many of @count flags are true. Eight flags (bytes of 0 or 1) are added up at once. */
 static uint64_t count_true(const bool *flags, uint64_t count)
 {
 	uint64_t sum = 0, eight;

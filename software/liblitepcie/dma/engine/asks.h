@@ -14,13 +14,17 @@
 #include "dma/stream.h"
 
 /*
- * Note that the @count descriptors from @first on are handed to the card. Every interrupt_every-th
- * of them asks for an interrupt, and so does number @last. In a silent stream none asks.
+ * Note that the @count descriptors from number @first on are handed to the card. Every
+ * interrupt_every-th descriptor of the run asks for an interrupt, and so does number @last, if it
+ * is among the @count. In a silent stream none asks.
  */
 void litepcie_asks_set(struct litepcie_stream *stream, uint64_t first, uint64_t count,
 		       uint64_t last);
 
-/* Note that the card has executed @done descriptors since the start of @stream. */
+/*
+ * Set stream->done to @done, the number of descriptors that the card has executed since the start
+ * of @stream, and count in stream->asked how many of them asked for an interrupt.
+ */
 void litepcie_engine_done(struct litepcie_stream *stream, uint64_t done);
 
 #endif /* LITEPCIE_ASKS_H */

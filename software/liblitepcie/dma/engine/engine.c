@@ -16,7 +16,10 @@
 #include "describe/layout.h"
 #include "litepcie_capability.h"
 
-/* Default number of DMA buffers from one interrupt to the next: that of LitePCIe's driver. */
+/*
+ * Default number of DMA buffers from one interrupt to the next, that of LitePCIe's driver. With a
+ * ring of fewer than twice as many buffers the default is half the ring.
+ */
 #define INTERRUPT_EVERY		LITEPCIE_STOCK_BUFFERS_PER_INTERRUPT
 #define COUNTERS_SNAPSHOT	(1u << LITEPCIE_PCIE_COUNTERS_CONTROL_SNAPSHOT_OFFSET)
 /* time in ms after which an interrupt that has not come counts as lost */
@@ -67,8 +70,9 @@ int litepcie_engine_setup(struct litepcie_stream *stream)
 /* Handing buffers to the card ----------------------------------------------------------------- */
 
 /*
- * Give the card @count more buffers. Buffer number @last asks for an interrupt, beside those that
- * asks.h names. The card's table has an entry for each buffer of the ring, so it cannot overflow.
+ * Give the card @count more buffers. Buffer number @last asks for an interrupt, beside every
+ * interrupt_every-th (asks.h). The card's descriptor table has room for a descriptor of each buffer
+ * of the ring, so the table cannot overflow.
  */
 static int post(struct litepcie_stream *stream, uint64_t count, uint64_t last)
 {
@@ -82,8 +86,9 @@ static int post(struct litepcie_stream *stream, uint64_t count, uint64_t last)
 }
 
 /*
- * Give the card c2h buffers to fill, up to a ring's number of them beyond @released and not beyond
- * the stream's limit.
+ * Give the card c2h buffers to fill. @released is the number of buffers that the program has
+ * released, so the card may have buffers up to number @released + buffer_count. The option limit
+ * may end them earlier.
  */
 static int post_c2h(struct litepcie_stream *stream, uint64_t released)
 {
@@ -97,7 +102,7 @@ static int post_c2h(struct litepcie_stream *stream, uint64_t released)
 
 /*
  * Begin to keep the length of each h2c buffer. This function is called for the first buffer of a
- * run that is not sent whole.
+ * run that is sent only in part. All buffers before it count as whole.
  */
 static void begin_lengths(struct litepcie_stream *stream)
 {
@@ -113,8 +118,8 @@ static void begin_lengths(struct litepcie_stream *stream)
 }
 
 /*
- * If another thread has stopped the run meanwhile, the length that this function stores is never
- * read.
+ * Another thread may stop the run during this function, which holds no lock here. The length that
+ * is then stored is never read, since the next run begins with whole buffers.
  */
 void litepcie_engine_h2c_length(struct litepcie_stream *stream, uint64_t number, uint32_t bytes)
 {
@@ -125,8 +130,9 @@ void litepcie_engine_h2c_length(struct litepcie_stream *stream, uint64_t number,
 }
 
 /*
- * Take over the lengths of h2c buffers @first to @end - 1, which the card gets now. Buffers that
- * use the same entries later count as whole until a new length is set.
+ * Copy the lengths of h2c buffers @first to @end - 1, which the card gets now, from stream->wanted
+ * to stream->lengths. Later buffers at the same places of the ring count as whole until
+ * litepcie_engine_h2c_length() sets a length.
  */
 static void take_lengths(struct litepcie_stream *stream, uint64_t first, uint64_t end)
 {
@@ -151,8 +157,9 @@ uint64_t litepcie_engine_h2c_bytes(const struct litepcie_stream *stream, uint64_
 }
 
 /*
- * Give the card all filled h2c buffers below @end. If there are fewer of them than interrupt_every,
- * more may not come for a while. So the last of them raises an interrupt.
+ * Give the card all filled h2c buffers below number @end. If they are fewer than interrupt_every,
+ * more may not come for a while. So the last of them asks for an interrupt, unless the stream is
+ * silent.
  */
 static int post_h2c(struct litepcie_stream *stream, uint64_t end)
 {
@@ -171,9 +178,10 @@ int litepcie_engine_hand_over(struct litepcie_stream *stream)
 
 /*
  * Ask the card for its progress, if needed, after a sleep without an interrupt or in place of a
- * sleep. A card that writes records reports its progress in memory. The registers of such a card
- * are read only after LITEPCIE_WAIT_SLICE_MS without progress, to check that the card is still
- * there. The registers of another card are read at once, unless a timer polls them (poll_us).
+ * sleep. A card that writes records reports its progress in memory. So its registers are read only
+ * every LITEPCIE_WAIT_SLICE_MS while no progress sets dev->silent_ms to 0, to check that the card
+ * is still there. The registers of a card without records are read at once, unless a timer polls
+ * them (poll_us).
  */
 static int poll_if_silent(struct litepcie *dev)
 {
@@ -217,15 +225,18 @@ int litepcie_engine_received(struct litepcie *dev, uint64_t *bytes)
 /* Waits for interrupts, and counts of them ---------------------------------------------------- */
 
 /*
- * Returns the least number of interrupts that the card must have sent. Two directions may share one
- * interrupt, so this is the larger of the two directions' numbers. If only one direction asks for
- * interrupts, each lost interrupt is noticed.
+ * Returns the least number of interrupts that the card must have sent. One interrupt may stand for
+ * both directions, so this is the larger of the two directions' numbers. If only one direction asks
+ * for interrupts, each lost interrupt is noticed.
  */
 static int64_t interrupts_due(const struct litepcie *dev)
 {
 	uint64_t h2c = dev->h2c.asked, c2h = dev->c2h.asked;
 
-	/* with records one h2c interrupt may stand for several buffers, so h2c is left out */
+	/*
+	 * On a card with records one h2c interrupt may stand for several buffers, so h2c is left
+	 * out.
+	 */
 	return (int64_t)(h2c > c2h && !dev->notices.records ? h2c : c2h);
 }
 
@@ -234,7 +245,8 @@ static int64_t interrupts_due(const struct litepcie *dev)
  * progress. If a further descriptor that asks for an interrupt is now known to have run, wait up to
  * INTERRUPT_GRACE_MS for its interrupt, in slices, since another thread may stop the run. If no
  * interrupt comes, one was lost and is counted in stats.interrupts_missed. An interrupt in that
- * time may be that of the descriptor, so nothing is counted.
+ * time may be that of the descriptor, so nothing is counted then, nor after a stop. Returns 1 if an
+ * interrupt came, 0 if none came, or -errno.
  */
 static int look_for_lost(struct litepcie *dev)
 {
@@ -272,11 +284,11 @@ int litepcie_engine_wait(struct litepcie *dev, unsigned int directions, int time
 }
 
 /*
- * True if each interrupt of a stream can be counted. None can be in adaptive mode, or if the back
- * end merges interrupts (VFIO and kernel). Two interrupts that are due within the time of one
- * message merge, and the card then sends fewer than were asked for. On a card with records that
- * happens for h2c, for packets, and if each buffer of c2h asks for an interrupt. look_for_lost()
- * finds a lost interrupt in these runs.
+ * True if the interrupts of a stream can be counted exactly. They cannot in adaptive mode, nor if
+ * the back end merges interrupts (VFIO and kernel). Two interrupts that are due within the time of
+ * one message merge, and the card then sends fewer than were asked for. On a card with records that
+ * may happen in h2c, and in c2h with packets or with an interrupt for each buffer. In a run whose
+ * interrupts cannot be counted, look_for_lost() alone finds lost ones.
  */
 static bool interrupts_can_be_counted(const struct litepcie_stream *stream)
 {
@@ -290,11 +302,11 @@ static bool interrupts_can_be_counted(const struct litepcie_stream *stream)
 }
 
 /*
- * Wait for the interrupts that are on their way at the end of a run. Those that have not come
- * within INTERRUPT_GRACE_MS count as lost. Both streams share the counts, which begin when the
- * first of them starts. No interrupt is taken from the eventfd while the other stream runs and the
- * program has the descriptor of litepcie_dma_fd(): the interrupt may be that stream's, and poll()
- * on the descriptor would miss it.
+ * At the end of a run whose interrupts can be counted, wait for those that are still on their way.
+ * Those that have not come within INTERRUPT_GRACE_MS count as lost. Both streams share the counts,
+ * which begin when the first of them starts. No interrupt is taken from the eventfd while the other
+ * stream runs and the program has the descriptor of litepcie_dma_fd(): the interrupt may be that of
+ * the other stream, and poll() on the descriptor would miss it.
  */
 static int settle_interrupts(struct litepcie_stream *stream)
 {
@@ -332,8 +344,9 @@ static int settle_interrupts(struct litepcie_stream *stream)
 /* Start and stop of a stream's run ------------------------------------------------------------ */
 
 /*
- * Set the values that follow from the options. By default an interrupt comes at least twice per
- * round of the ring. With one per round the ring would run empty before the interrupt.
+ * Set the members of the stream and the handle that follow from the options. By default an
+ * interrupt comes at least twice per round of the ring. With one per round the card would have used
+ * up all buffers before the interrupt.
  */
 void litepcie_engine_configure(struct litepcie_stream *stream)
 {
@@ -342,8 +355,8 @@ void litepcie_engine_configure(struct litepcie_stream *stream)
 	struct litepcie *dev = stream->dev;
 
 	/*
-	 * In adaptive mode a buffer that is done while interrupts are off raises none, so every
-	 * buffer asks for an interrupt.
+	 * In adaptive mode a buffer that is done while interrupts are off raises none. So every
+	 * buffer asks for one, and the first buffer that is done with interrupts on begins polling.
 	 */
 	if (options->adaptive)
 		every = 1;
@@ -366,7 +379,10 @@ void litepcie_engine_configure(struct litepcie_stream *stream)
 	dev->watched = dev->counted = false;
 }
 
-/* Start the stream. Its direction is at rest: litepcie_open() and each stop have stopped it. */
+/*
+ * Start the stream. The direction is expected to be at rest: the attach() of the back end or the
+ * driver has stopped it, and so has the last stop, unless that stop has returned an error.
+ */
 int litepcie_engine_start(struct litepcie_stream *stream)
 {
 	struct litepcie *dev = stream->dev;
@@ -382,8 +398,8 @@ int litepcie_engine_start(struct litepcie_stream *stream)
 }
 
 /*
- * Stop the stream. A card that has gone needs no stop. The call that noticed the loss of the card
- * has returned the error.
+ * Stop the stream. If the back end knows already that the card is gone, nothing is done, and the
+ * result is 0: the call that noticed the loss has returned the error.
  */
 int litepcie_engine_stop(struct litepcie_stream *stream)
 {

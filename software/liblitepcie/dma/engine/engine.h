@@ -5,12 +5,12 @@
  */
 
 /*
- * A run of the DMA, which is the same on every back end. These functions decide which buffers the
- * card gets and which of them raise an interrupt, wait, notice lost interrupts, start and stop. The
- * card only ever has descriptors of buffers that the software has filled (h2c) or emptied (c2h), so
- * no data is overwritten, however slow the software is. Unless its comment says otherwise, each
- * function is called with dev->lock held, and a function that returns an int returns -errno with a
- * sentence after an error.
+ * A run of the DMA, which is the same on every back end. The functions of this file start and stop
+ * a run, decide which buffers the card gets and which of them raise an interrupt, wait, and notice
+ * lost interrupts. The card only ever has descriptors of buffers that the software has filled (h2c)
+ * or emptied (c2h), so no data is overwritten, however slow the software is. Unless its comment
+ * says otherwise, each function is called with dev->lock held, and a function that returns an int
+ * returns -errno with a sentence after an error.
  */
 #ifndef LITEPCIE_ENGINE_H
 #define LITEPCIE_ENGINE_H
@@ -22,7 +22,7 @@
 int litepcie_engine_setup(struct litepcie_stream *stream);
 void litepcie_engine_free(struct litepcie_stream *stream);
 
-/* True if a stream of @directions runs. */
+/* True if at least one stream of @directions runs. */
 bool litepcie_runs(const struct litepcie *dev, unsigned int directions);
 
 /* True if both streams run, so that the settings which they share must not change. */
@@ -35,7 +35,7 @@ void litepcie_engine_configure(struct litepcie_stream *stream);
 int litepcie_engine_start(struct litepcie_stream *stream);
 int litepcie_engine_stop(struct litepcie_stream *stream);
 
-/* Give the card all released buffers: those below stream->sw. */
+/* Give the card all released buffers (those below stream->sw) that it does not have yet. */
 int litepcie_engine_hand_over(struct litepcie_stream *stream);
 
 /*
@@ -52,17 +52,19 @@ uint64_t litepcie_engine_h2c_bytes(const struct litepcie_stream *stream, uint64_
 int litepcie_engine_progress(struct litepcie *dev, enum litepcie_ask ask);
 
 /*
- * Bring hw (the count of finished buffers) up to date in place of a sleep. With a card that writes
- * records, only memory is read, unless the card has made no progress for LITEPCIE_WAIT_SLICE_MS.
+ * Bring hw (the count of finished buffers) of the active streams up to date, without a sleep. With
+ * a card that writes records, only memory is read, unless LITEPCIE_WAIT_SLICE_MS have passed
+ * without progress.
  */
 int litepcie_engine_peek(struct litepcie *dev);
 
-/* Get the number of bytes that the card's reads have brought to the card since the start of h2c. */
+/* Get in *@bytes how many bytes the card's reads have brought to the card since h2c started. */
 int litepcie_engine_received(struct litepcie *dev, uint64_t *bytes);
 
 /*
- * Sleep until an interrupt, at most @timeout_ms, and count lost interrupts. Returns 1 after an
- * interrupt, or 0 when the time is over.
+ * Sleep until an interrupt, at most @timeout_ms. After a sleep without an interrupt, look for a
+ * lost one, or ask the card for its progress. Returns 1 after an interrupt (behind the kernel
+ * driver: if the card may have made progress), or 0 when the time is over.
  */
 int litepcie_engine_wait(struct litepcie *dev, unsigned int directions, int timeout_ms);
 

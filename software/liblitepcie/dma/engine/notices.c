@@ -15,8 +15,9 @@
 /* Counts from the status lines ---------------------------------------------------------------- */
 
 /*
- * Get the number of finished buffers that a status line (the card's counts of one direction) shows,
- * or 0 if the card has not written the line yet.
+ * Get in *@buffers the number of finished buffers that a status line (the card's counts of one
+ * direction) shows. It is 0 if the card has not written the line yet. Returns -EIO with a sentence
+ * if the card was not given so many buffers.
  */
 static int read_line(const struct litepcie_stream *stream, const struct litepcie_status_way *line,
 		     uint64_t *buffers)
@@ -114,7 +115,10 @@ void litepcie_notices_errors(struct litepcie *dev)
 
 /* Records of c2h buffers ---------------------------------------------------------------------- */
 
-/* No lock is needed to read a record: the card overwrites it only after its buffer's release. */
+/*
+ * No lock is needed to read the record: the card overwrites it only after the program has released
+ * the buffer that the record is about.
+ */
 int litepcie_notices_record(const struct litepcie_stream *stream, struct litepcie_buffer *buffer)
 {
 	const struct litepcie_notices *notices = &stream->dev->notices;

@@ -5,11 +5,11 @@
  */
 
 /*
- * Notices are records and status lines that a card writes to host memory in addition to the data. A
- * record is for one c2h buffer that has ended, a status line for one direction. The card writes a
- * record after the data of its buffer, then the line after the records of all buffers that the line
- * counts, and interrupts after the line. So memory alone says how far the card is, and no register
- * is read.
+ * Notices are the records and status lines that a card writes to host memory in addition to the
+ * data. A record reports the end of one c2h buffer. A status line has the counts of one direction.
+ * The card writes a record after the data of its buffer, a status line after the records of all
+ * buffers that the line counts, and interrupts after the line. So the library finds in memory how
+ * far the card is, and needs no register for that.
  */
 #ifndef LITEPCIE_NOTICES_H
 #define LITEPCIE_NOTICES_H
@@ -30,14 +30,14 @@ struct litepcie_notices {
 	 * NULL: neither card nor driver writes it
 	 */
 	const struct litepcie_status_way *h2c, *c2h;
-	/* ring of records; NULL: the card writes none, and each c2h buffer is full */
+	/* ring of records; NULL: the card writes none, and then each c2h buffer ends when full */
 	const struct litepcie_record *records;
 	uint64_t		mask;		/* number of records, a power of two, minus 1 */
 };
 
 /*
- * Bring hw (the count of finished buffers) of a direction up to date. Returns -EIO with a
- * sentence if the card's counts cannot be true.
+ * Bring done and hw (the counts of executed descriptors and finished buffers) of h2c or of c2h up
+ * to date from memory. Returns 0, or -EIO with a sentence if the card's counts cannot be true.
  */
 int litepcie_notices_h2c(struct litepcie *dev);
 int litepcie_notices_c2h(struct litepcie *dev);
@@ -52,7 +52,7 @@ int litepcie_notices_record(const struct litepcie_stream *stream, struct litepci
 /* True if the card has written the record (its report of the end) of c2h buffer @number. */
 bool litepcie_notices_has(const struct litepcie *dev, uint64_t number);
 
-/* Update the error counts of dev->stats from the status lines. */
+/* Update the error counts of dev->stats from the status lines of the active streams. */
 void litepcie_notices_errors(struct litepcie *dev);
 
 #endif /* LITEPCIE_NOTICES_H */

@@ -22,7 +22,7 @@
 
 #include "table.h"
 
-/* most descriptors, of three register writes each, in one call of the back end's post() */
+/* most descriptors in one call of the back end's post(); a descriptor takes three writes */
 #define BATCH	64u
 
 /* Memory of the rings ------------------------------------------------------------------------- */
@@ -119,9 +119,11 @@ int litepcie_table_post(struct litepcie_stream *stream, uint64_t first, uint64_t
 /* Counts of executed descriptors -------------------------------------------------------------- */
 
 /*
- * Read the card's count of executed descriptors. A read that the root port has given up returns all
- * ones, so the register is read again then. All ones are believed as a count after LITEPCIE_READS
- * reads.
+ * Read the card's count of executed descriptors. *@advance gets by how many it is ahead of
+ * stream->done. A read that the root port has given up returns all ones. So after all ones the
+ * register is read again, up to LITEPCIE_READS times in all. If the last read gives all ones, too,
+ * they count as the number of descriptors. Returns -EIO with a sentence if the card was not given
+ * so many.
  */
 static int read_status(struct litepcie_stream *stream, uint32_t *advance)
 {
@@ -130,7 +132,7 @@ static int read_status(struct litepcie_stream *stream, uint32_t *advance)
 
 	for (unsigned int n = 0; rc == 0 && n < LITEPCIE_READS && status == UINT32_MAX; n++)
 		rc = litepcie_get(stream->dev, stream->registers->loop_status, &status);
-	/* this difference of two counts is also right when the card's count wraps at 2^32 */
+	/* modulo 2^32 this difference is right even when the card's count has wrapped at 2^32 */
 	*advance = status - (uint32_t)stream->done;
 	if (rc == 0 && *advance > stream->posted - stream->done)
 		rc = litepcie_fail(-EIO, "the card says it has finished %u buffers more, but it "
@@ -151,8 +153,9 @@ static int read_done(struct litepcie_stream *stream)
 }
 
 /*
- * Count the h2c buffers that have arrived, if some buffers were not sent whole. The done buffers
- * that have arrived are found by the card's count of received bytes.
+ * Count the h2c buffers whose data has arrived in the card, in a run in which some buffers were
+ * sent only in part. The card's count of received bytes tells which of the done buffers have
+ * arrived.
  */
 static int h2c_arrived(struct litepcie_stream *h2c)
 {
@@ -174,8 +177,9 @@ static int h2c_arrived(struct litepcie_stream *h2c)
 
 /*
  * Count the h2c buffers that the program may write again. With LitePCIe's endpoint, reads of up to
- * h2c_in_flight bytes may be in flight when a buffer counts as done. Those bytes can only belong to
- * the last done buffers, so all earlier ones may be written again.
+ * h2c_in_flight bytes may be in flight when a buffer counts as done. These bytes can only belong to
+ * the last done buffers, so the program may write all earlier ones again. On other endpoints
+ * h2c_in_flight is 0, and every done buffer may be written again.
  */
 static int h2c_usable(struct litepcie_stream *h2c)
 {
@@ -191,11 +195,11 @@ static int h2c_usable(struct litepcie_stream *h2c)
 }
 
 /*
- * Count the c2h buffers whose data is in memory. Writes leave the core in order, so these are all
- * done buffers but the last. If the last buffer was done at an earlier register read, its data is
- * in memory, too: a whole round trip has passed since. So a second register read settles the last
- * buffer. The second read is made if the program waits for that buffer, as it raised an interrupt,
- * or if all posted buffers are done, as no further interrupt will come.
+ * Count the c2h buffers whose data is in host memory. Writes leave the card in order, so these are
+ * all done buffers but the last. If the last buffer was done at an earlier register read, its data
+ * is in memory, too: a whole round trip has passed since. So a second register read settles the
+ * last buffer. The second read is made if the last buffer asked for an interrupt, since the program
+ * may wait for it, and if all posted buffers are done, since no further interrupt will come.
  */
 static int c2h_usable(struct litepcie_stream *c2h)
 {
@@ -206,7 +210,7 @@ static int c2h_usable(struct litepcie_stream *c2h)
 	while (rc == 0 && c2h->done > settled && (awaited || c2h->done == c2h->posted)) {
 		settled = c2h->done;
 		rc = read_done(c2h);
-		/* this second register read has settled the buffer that raised the interrupt */
+		/* this register read has settled the buffer that asked for an interrupt */
 		awaited = false;
 	}
 	if (rc == 0)
@@ -227,8 +231,9 @@ int litepcie_table_behind(struct litepcie *dev)
 }
 
 /*
- * If the card writes records, memory has its counts, and its registers are read only to see whether
- * the card is there.
+ * If the card writes records, memory has its counts. With LITEPCIE_ASK_CARD its registers are read
+ * as well, but only to see whether the card is still there. If the card writes no records, its
+ * registers are read whatever @ask says.
  */
 int litepcie_table_progress(struct litepcie *dev, enum litepcie_ask ask)
 {

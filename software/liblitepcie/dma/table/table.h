@@ -19,9 +19,9 @@
 extern const struct litepcie_channel litepcie_table_channel;
 
 /*
- * Bus addresses of the memory that the card reaches. They lie above 4 GiB, so that an address that
- * loses its upper half is noticed at the first transfer, and within 39 bits, for small IOMMUs. Two
- * kinds of memory are 4 GiB apart, so the largest ring has room.
+ * Returns the bus address of the memory of @kind (a LITEPCIE_MEMORY_ value), for the card. All
+ * addresses are 4 GiB or more, so that an address that loses its upper half is noticed at the first
+ * transfer. They have at most 39 bits, as small IOMMUs need. Two kinds of memory are 4 GiB apart.
  */
 static inline uint64_t litepcie_iova(unsigned int kind)
 {
@@ -30,7 +30,8 @@ static inline uint64_t litepcie_iova(unsigned int kind)
 
 /*
  * Stop DMA and a capture that an earlier client may have left running. The card must not be bus
- * master when this is called. Returns -ETIMEDOUT if a direction does not come to rest.
+ * master when this function is called. It waits until both directions of the DMA are at rest, but
+ * not for the capture. Returns -ETIMEDOUT if a direction does not come to rest.
  */
 int litepcie_table_quiesce(struct litepcie *dev);
 
@@ -42,9 +43,9 @@ int litepcie_table_post(struct litepcie_stream *stream, uint64_t first, uint64_t
 int litepcie_table_progress(struct litepcie *dev, enum litepcie_ask ask);
 
 /*
- * Returns 1 if the registers of the card count descriptors that the library does not know to be
- * done, else 0, or -errno. Their record or status line may still be on its way: the answer to a
- * register read does not push the writes that wait in the endpoint.
+ * Returns 1 if the registers of the card count more executed descriptors than the library knows of,
+ * else 0, or -errno. The records or status lines of these descriptors may still be on their way:
+ * the answer to a register read does not push the writes that wait in the endpoint.
  */
 int litepcie_table_behind(struct litepcie *dev);
 
@@ -55,23 +56,25 @@ static inline uint32_t litepcie_table_causes(const struct litepcie *dev)
 }
 
 /*
- * Switch the interrupts of the active streams on, or off while dev->polling is set (the library
- * polls the card). The interrupt of the user's logic stays as it is.
+ * Switch the interrupts of the active streams on and those of other streams off. While dev->polling
+ * is set (the library polls the card) switch off all of them. The interrupt of the user's logic
+ * stays as it is.
  */
 int litepcie_table_interrupts(struct litepcie *dev);
 
 /*
- * litepcie_polling_start() starts polling by timer, if the first stream that runs has poll_us,
- * before the interrupts of that stream are switched on. litepcie_polling_stop() ends polling.
+ * litepcie_polling_start() is called when the first of the two streams starts, before its
+ * interrupts are switched on. If the stream has poll_us, the function opens the timer. Unless the
+ * stream is adaptive, it also starts polling. litepcie_polling_stop() ends polling.
  */
 int litepcie_polling_start(struct litepcie *dev);
 int litepcie_polling_stop(struct litepcie *dev);
 
 /*
- * litepcie_polling_begin() starts polling in adaptive mode, and is called after an interrupt.
+ * litepcie_polling_begin() is called after an interrupt, and starts polling in adaptive mode.
  * litepcie_polling_tick() is called after a sleep without an interrupt, and takes the timer's
- * event. In adaptive mode it then reads the card's progress, and ends polling if there is none. The
- * caller reads the counts of buffers after each of the two functions.
+ * event. If there was an event in adaptive mode, it reads the card's progress, and ends polling if
+ * there is none. The caller reads the counts of buffers after each of the two functions.
  */
 int litepcie_polling_begin(struct litepcie *dev);
 int litepcie_polling_tick(struct litepcie *dev);
@@ -80,10 +83,10 @@ int litepcie_polling_tick(struct litepcie *dev);
 int litepcie_table_notices_setup(struct litepcie *dev);
 
 /*
- * litepcie_table_notices_start() clears the records and the status line of a stream, tells the card
- * their addresses, and lets the card write them. The stream is active, but its DMA direction is not
- * enabled yet. litepcie_table_notices_set() is called after a stop: it forbids the card to write
- * those of streams that are not active.
+ * litepcie_table_notices_start() clears the status line of a stream and, for c2h, the records. It
+ * tells the card their addresses, and lets the card write them. The stream is marked as active, but
+ * its DMA direction is not enabled yet. litepcie_table_notices_set() is called after a stop: it
+ * lets the card write records and status lines of active streams only.
  */
 int litepcie_table_notices_start(struct litepcie_stream *stream);
 int litepcie_table_notices_set(struct litepcie *dev);

@@ -35,8 +35,9 @@ static size_t all_bytes(const struct litepcie *dev)
 }
 
 /*
- * Returns the base-2 logarithm of the number of records: one record for each descriptor that the
- * card may have, so that no record is overwritten before the program has read it.
+ * Returns the base-2 logarithm of the number of records. The ring has at least one record for each
+ * descriptor that the card may have, so that no record is overwritten before its buffer is
+ * released.
  */
 static unsigned int log2_entries(const struct litepcie *dev)
 {
@@ -68,8 +69,8 @@ int litepcie_table_notices_setup(struct litepcie *dev)
 }
 
 /*
- * Make the two register writes that set a 64-bit address. The upper half is written first, since
- * the register takes its value with the write of the lower half.
+ * Add the two writes that set a register of 64 bits to @iova to the list at @p. The upper half is
+ * written first, since the register takes its value with the write of the lower half.
  */
 static struct litepcie_post *place(uint32_t offset, uint64_t iova, struct litepcie_post *p)
 {

@@ -12,9 +12,10 @@
 #include "table.h"
 
 /*
- * h2c comes to rest when its last read has ended, by a completion or by a timeout. c2h makes no
- * reads, and rests sooner. Each check is a register read, which takes at least IDLE_LOOK_NS of
- * device time. So IDLE_READS checks together take longer than the card's longest read.
+ * h2c comes to rest when its last read of host memory has ended, by a completion or by a timeout.
+ * c2h makes no reads, and rests sooner. Each check for rest is a register read, which takes at
+ * least IDLE_LOOK_NS of device time. So IDLE_READS checks together take at least as long as the
+ * card's longest read of host memory.
  */
 #define IDLE_LOOK_NS		400u
 #define IDLE_READS		(LITEPCIE_LONGEST_READ_US * 1000u / IDLE_LOOK_NS)
@@ -22,9 +23,10 @@
 /* Interrupts of the card ---------------------------------------------------------------------- */
 
 /*
- * Read and clear the interrupt cause of the user's logic. The last register read returns only after
- * the card has cleared the cause. So an interrupt that was merged into the old cause came before
- * this function returns, and the program sees what the logic wrote to memory before that interrupt.
+ * If the interrupt cause of the user's logic is set, set dev->user_raised and clear the cause. The
+ * last register read returns only after the card has cleared the cause. So an interrupt that was
+ * merged into the old cause came before this function returns, and the program sees what the logic
+ * wrote to memory before that interrupt.
  */
 static int user_poll(struct litepcie *dev)
 {
@@ -52,13 +54,14 @@ static int user_enable(struct litepcie *dev, bool on)
 
 /*
  * Sleep until an interrupt, at most @timeout_ms. Returns 1 after an interrupt, 0 when the time is
- * over, or -ENODEV when the kernel wants the card back.
+ * over or the timer has fired by which the card is polled, or -errno: -ENODEV when the kernel wants
+ * the card back.
  */
 static int table_sleep(struct litepcie *dev, unsigned int directions, int timeout_ms)
 {
 	int rc = dev->backend->sleep(dev, timeout_ms), wanted;
 
-	/* both DMA directions share one interrupt, so either of them wakes this thread */
+	/* dev->interrupt is for both directions, so either of them wakes this thread */
 	(void)directions;
 	if (rc == 0)
 		rc = litepcie_polling_tick(dev);
@@ -67,10 +70,11 @@ static int table_sleep(struct litepcie *dev, unsigned int directions, int timeou
 }
 
 /*
- * After an interrupt: clear the DMA's interrupt causes, so that the vector register does not show
- * old ones, and begin polling in adaptive mode. The causes are not read, since the card's counts
- * tell its progress. The register write may go out in one message with the check of the card that
- * follows. Also check whether the interrupt came from the user's logic.
+ * After an interrupt: clear the DMA's interrupt causes, so that the register irq_vector does not
+ * show old ones, and begin polling in adaptive mode. The causes are not read first, since the
+ * card's counts tell its progress. The "sim" back end sends this write only together with its next
+ * message (LITEPCIE_POST_LATER). If the interrupt of the user's logic is on, also check whether it
+ * has come.
  */
 static int table_woken(struct litepcie *dev)
 {
@@ -85,9 +89,10 @@ static int table_woken(struct litepcie *dev)
 /* Start and stop of a stream ------------------------------------------------------------------ */
 
 /*
- * Disable a direction. The card finishes the requests that it has begun. When the direction is at
- * rest, its descriptor table is emptied. Returns -ETIMEDOUT if the direction is not at rest after
- * IDLE_READS register reads: the card may then still write to the ring.
+ * Disable a direction. The card finishes the requests that it has begun. The function waits until
+ * the direction is at rest, for IDLE_READS register reads at most, and then empties its descriptor
+ * table. Returns -ETIMEDOUT if the direction is still not at rest: the card may then still use the
+ * ring.
  */
 static int disable(struct litepcie *dev, const struct litepcie_dma_registers *registers)
 {
@@ -107,9 +112,9 @@ static int disable(struct litepcie *dev, const struct litepcie_dma_registers *re
 }
 
 /*
- * LitePCIe's engine would take completions of an earlier run's reads for data of the next run. So
- * wait until those completions have come. The device time is read LITEPCIE_SETTLE_READS times at
- * most, in case that time stands still.
+ * LitePCIe's engine would take completions of this run's reads for data of the next run. So wait
+ * for LITEPCIE_SETTLE_US of device time, in which these completions have come. The device time is
+ * read LITEPCIE_SETTLE_READS times at most, in case that time stands still.
  */
 static int let_reads_settle(struct litepcie *dev)
 {
@@ -130,8 +135,8 @@ static uint32_t cause_of(const struct litepcie_stream *stream)
 }
 
 /*
- * litepcie_table_quiesce() is called when no stream is active, so no stream needs the records and
- * status lines any more.
+ * litepcie_table_quiesce() is called when no stream is active, so litepcie_table_notices_set()
+ * switches off all records and status lines.
  */
 int litepcie_table_quiesce(struct litepcie *dev)
 {
@@ -142,9 +147,11 @@ int litepcie_table_quiesce(struct litepcie *dev)
 }
 
 /*
- * Clear an earlier run's interrupts from the eventfd, so that only interrupts of this run are
- * counted. If the other stream runs, nothing is cleared: both streams share the counts, and an
- * interrupt in the eventfd may be that stream's.
+ * Clear the stream's interrupt cause in the card, and switch its interrupt on. @first: the other
+ * stream does not run. Then interrupts of an earlier run are taken from the eventfd, and the counts
+ * begin at 0, so that only interrupts of this run are counted. If the other stream runs, the
+ * eventfd is left alone: both streams share the counts, and an interrupt in it may be that of the
+ * other stream.
  */
 static int start_interrupts(struct litepcie_stream *stream, bool first)
 {
@@ -180,8 +187,8 @@ static int table_run(struct litepcie_stream *stream)
 }
 
 /*
- * Stop one stream. If the other stream does not run either, stop polling and the loopback, too. The
- * stream is marked as not active even after an error.
+ * Stop one stream. If the other stream does not run, stop polling and the loopback, too. The stream
+ * is marked as not active even after an error.
  */
 static int table_stop(struct litepcie_stream *stream)
 {
@@ -194,8 +201,9 @@ static int table_stop(struct litepcie_stream *stream)
 	if (rc == 0 && last)
 		rc = litepcie_put(dev, dev->map.loopback, 0);
 	/*
-	 * The direction is at rest, so the card writes no later status line of this stream. The
-	 * line is read before stream->active is cleared: it is not read for an inactive stream.
+	 * Once the direction is at rest, the card writes no further status line of this stream. The
+	 * error count of the line is read before stream->active is cleared, since
+	 * litepcie_notices_errors() reads only the lines of active streams.
 	 */
 	litepcie_notices_errors(dev);
 	stream->active = false;

@@ -37,7 +37,7 @@ int main(int argc, char **argv)
 		printf("up for %.6f s\n", (double)ticks * card.tick_ps * 1e-12);
 	for (unsigned int i = 0; litepcie_block(dev, i, &block) == 0; i++)
 		printf("block type %u at BAR%u + 0x%x\n", block.type, block.bar, block.offset);
-	/* a block of this type has the registers of the user's logic */
+	/* A block of type LITEPCIE_BLOCK_USER has the registers of the user's logic. */
 	if (litepcie_block_find(dev, LITEPCIE_BLOCK_USER, 0, &block) < 0)
 		printf("no user slot: %s\n", litepcie_why(dev));
 	if (litepcie_slot(dev, &slot) == 0)
