@@ -275,10 +275,11 @@ int litepcie_stream_drain(struct litepcie_stream *stream, int timeout_ms);
  * if it would run short of buffers. Buffers of other directions are kept back. If an interrupt is
  * lost, the wait ends 1.2 s later at most. While a card with records has finished buffers that the
  * program has not seen, this call reads no register: a program that looks again and again, with a
- * timeout of 0, reads memory. Returns 1, or 0 when the time is over, or -errno; -EINVAL: one of
- * @directions does not run, -ECANCELED: another thread has stopped one of them, -EIO: the card was
- * reset, -ENODEV: the card is gone, or through VFIO the kernel wants it back. In that case stop and
- * close the card, since the kernel waits for that. Threads: per direction.
+ * timeout of 0, reads memory. Returns 1, or 0 when the time is over, or -errno; -EINVAL:
+ * @directions names none, or one that does not exist or does not run, -ECANCELED: another thread
+ * has stopped one of them, -EIO: the card was reset, -ENODEV: the card is gone, or through VFIO the
+ * kernel wants it back. In that case stop and close the card, since the kernel waits for that.
+ * Threads: per direction.
  */
 int litepcie_dma_wait(struct litepcie *dev, unsigned int directions, int timeout_ms);
 

@@ -175,7 +175,7 @@ uint64_t size_of(const std::string &name, const std::string &text) {
     char unit = text.empty() ? 0 : text.back();
     unsigned shift = unit == 'K' ? 10 : unit == 'M' ? 20 : unit == 'G' ? 30 : 0;
     std::optional<uint64_t> units = number(shift ? text.substr(0, text.size() - 1) : text);
-    uint64_t bytes = units && *units <= 1u << 30 ? *units << shift : 1;
+    uint64_t bytes = units && *units <= kHighest >> shift ? *units << shift : 1;
     bool power = (bytes & (bytes - 1)) == 0;
     if (bytes != 0 && (!power || bytes < kLowest || bytes > kHighest))
         throw std::invalid_argument("--" + name + " " + text +

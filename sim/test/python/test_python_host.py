@@ -46,6 +46,20 @@ def test_a_card_says_what_it_is(card):
     assert 0 < first < card.time
 
 
+def test_a_large_bar2_does_not_lie_over_bar0(host):
+    """With a BAR2 of 64 MiB, and with one of 4 GiB, a write to BAR2 does not reach the register of
+    BAR0 at the same offset."""
+    for size in (64 << 20, 4 << 30):
+        options = [*Conditions().board_options(), "--bar2", str(size)]
+        with BoardProcess(artefacts.build("lanebox").board, options) as board:
+            with host.Card(f"sim:{board.socket}") as card:
+                assert card.bar_size(2) == size
+                offset = card.registers.offset("ctrl_scratch")
+                card.registers["ctrl_scratch"] = 0x12345678
+                card.write(offset, b"\xff\xff\xff\xff", bar=2)
+                assert card.registers["ctrl_scratch"] == 0x12345678
+
+
 def test_the_user_s_interrupts_are_waited_for(card):
     """The calls for interrupts of user logic reach the library, which refuses them for this card.
 

@@ -106,7 +106,8 @@ int litepcie_queue_get_account(struct litepcie_capture *capture, uint32_t index,
 }
 
 /*
- * Switch off the generator, the player, the sorting of frames and the capture. The caller holds the
+ * Switch off the generator, the player, the sorting of frames, the copies of the net device's frames
+ * and the capture. The caller holds the
  * lock.
  */
 int litepcie_capture_quiesce(struct litepcie *dev)
@@ -121,5 +122,7 @@ int litepcie_capture_quiesce(struct litepcie *dev)
 		rc = litepcie_put(dev, dev->map.player.control, 0);
 	if (rc == 0 && dev->map.sorter.queues)
 		rc = litepcie_put(dev, dev->map.sorter.control, 0);
+	if (rc == 0 && dev->map.net.control)
+		rc = litepcie_put(dev, dev->map.net.control, 0);
 	return rc < 0 ? rc : litepcie_put(dev, registers->control, 0);
 }

@@ -199,6 +199,9 @@ int litepcie_dma_wait(struct litepcie *dev, unsigned int directions, int timeout
 {
 	int rc;
 
+	if (!directions || directions & ~(LITEPCIE_H2C | LITEPCIE_C2H))
+		return litepcie_fail(-EINVAL, "directions %#x: they must be LITEPCIE_H2C, "
+				     "LITEPCIE_C2H or both", directions);
 	litepcie_lock(dev);
 	rc = litepcie_wait_for(dev, directions, finished(dev, directions), timeout_ms);
 	litepcie_unlock(dev);

@@ -64,14 +64,18 @@ int kernel_export(const struct litepcie_stream *stream)
 	return rc < 0 ? rc : export.fd;
 }
 
-/* Map @size bytes of the device file from @offset on. Returns NULL with a sentence on failure. */
-static void *map_page(struct litepcie *dev, uint64_t offset, size_t size, int protection)
+/*
+ * Map @size bytes of the device file from @offset on. On failure returns NULL with a sentence, and
+ * sets *@error to -errno.
+ */
+static void *map_page(struct litepcie *dev, uint64_t offset, size_t size, int protection,
+		      int *error)
 {
 	void *page = mmap(NULL, size, protection, MAP_SHARED, kernel_of(dev)->fd, (off_t)offset);
 
 	if (page != MAP_FAILED)
 		return page;
-	litepcie_fail_errno(errno, "%s: the driver's counts cannot be mapped", dev->name);
+	*error = litepcie_fail_errno(errno, "%s: the driver's counts cannot be mapped", dev->name);
 	return NULL;
 }
 
@@ -84,14 +88,15 @@ static int map_notices(struct litepcie *dev, const struct litepcie_ring_info *in
 {
 	const struct litepcie_status *status = kernel_of(dev)->status;
 	struct litepcie_notices *notices = &dev->notices;
+	int rc = 0;
 
 	notices->h2c = &status->way[LITEPCIE_WAY_H2C];
 	notices->c2h = &status->way[LITEPCIE_WAY_C2H];
 	if (!info->records_bytes)
 		return 0;
-	notices->records = map_page(dev, info->records_offset, info->records_bytes, PROT_READ);
+	notices->records = map_page(dev, info->records_offset, info->records_bytes, PROT_READ, &rc);
 	notices->mask = info->records_bytes / sizeof(struct litepcie_record) - 1;
-	return notices->records ? 0 : -ENOMEM;
+	return rc;
 }
 
 static int map_counts(struct litepcie *dev)
@@ -102,11 +107,11 @@ static int map_counts(struct litepcie *dev)
 
 	if (rc < 0)
 		return rc;
-	kernel->status = map_page(dev, info.status_offset, sizeof(*kernel->status), PROT_READ);
+	kernel->status = map_page(dev, info.status_offset, sizeof(*kernel->status), PROT_READ, &rc);
 	if (kernel->status)
 		kernel->index = map_page(dev, info.index_offset, sizeof(*kernel->index),
-					 PROT_READ | PROT_WRITE);
-	return kernel->index ? map_notices(dev, &info) : -ENOMEM;
+					 PROT_READ | PROT_WRITE, &rc);
+	return rc < 0 ? rc : map_notices(dev, &info);
 }
 
 /*

@@ -64,7 +64,6 @@ static int parse_options(struct litepcie *dev, int *timeout_s)
 	char *rest, *option;
 	int rc = 0;
 
-	*timeout_s = DEFAULT_TIMEOUT_S;
 	strtok_r(sim->path, ",", &rest);
 	while (rc == 0 && (option = strtok_r(NULL, ",", &rest))) {
 		if (strncmp(option, "mps=", 4) == 0)
@@ -201,15 +200,17 @@ static void sim_close(struct litepcie *dev)
 static int sim_open(struct litepcie *dev)
 {
 	struct sim *sim = calloc(1, sizeof(*sim));
-	int timeout_s, rc;
+	int timeout_s = DEFAULT_TIMEOUT_S, rc;
 
 	if (!sim)
-		return -ENOMEM;
+		return litepcie_fail(-ENOMEM, "%s: no memory for the handle", dev->name);
 	dev->priv = sim;
 	sim->vu.fd = -1;
 	sim->msi = dev->interrupt = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	sim->path = strdup(strchr(dev->name, ':') + 1);
-	rc = sim->path && sim->msi >= 0 ? parse_options(dev, &timeout_s) : -ENOMEM;
+	sim->path = sim->msi < 0 ? NULL : strdup(strchr(dev->name, ':') + 1);
+	rc = sim->path ? parse_options(dev, &timeout_s) :
+			 litepcie_fail(-errno, "%s: an eventfd and the path: %s", dev->name,
+				       strerror(errno));
 	rc = rc ?: vfio_user_connect(&sim->vu, sim->path, timeout_s);
 	dev->mmio_path = sim->vu.write_multi ? "vfio-user" : "vfio-user, one write in a message";
 	rc = rc ?: sim_bring_up(dev);

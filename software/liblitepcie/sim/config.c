@@ -15,9 +15,16 @@
 #include "vfio_user_protocol.h"
 
 #define DEFAULT_MRRS		512u
+/*
+ * BARs get addresses from BAR0_ADDRESS up to BAR_END, where an x86 host has its interrupt
+ * controllers. The addresses of two BARs are BAR_DISTANCE bytes apart or more. A 64-bit BAR that
+ * finds no room there gets an address from BAR_HIGH on, behind all memory that a program may share
+ * with the card.
+ */
 #define BAR0_ADDRESS		0xe0000000u
-/* distance in bytes between the addresses of two BARs, so that each BAR has room for 16 MiB */
+#define BAR_END			0xfec00000u
 #define BAR_DISTANCE		0x01000000u
+#define BAR_HIGH		(UINT64_C(1) << 40)
 /* lowest bits of MPS and MRRS in PCI_EXP_DEVCTL */
 #define DEVCTL_MPS_SHIFT	5
 #define DEVCTL_MRRS_SHIFT	12
@@ -162,21 +169,50 @@ void sim_put_down(struct litepcie *dev)
 	vfio_user_set_msi(&sim->vu, -1);
 }
 
+/* Returns the first multiple of @size, which is a power of two, from @address on. */
+static uint64_t align(uint64_t address, uint64_t size)
+{
+	return (address + size - 1) & ~(size - 1);
+}
+
+/* Give each BAR of the card an address that is a multiple of its size. */
+static int place_bars(struct litepcie *dev)
+{
+	uint64_t next = BAR0_ADDRESS, high = BAR_HIGH;
+	struct sim *sim = sim_of(dev);
+	int rc = 0;
+
+	for (uint32_t bar = 0; rc == 0 && bar < LITEPCIE_BARS; bar++) {
+		uint64_t size = dev->bar_size[bar], address = align(next, size);
+		unsigned int place = PCI_BASE_ADDRESS_0 + 4 * bar;
+		uint32_t kind = 0;
+
+		if (!size)
+			continue;
+		rc = config_read(sim, place, &kind, sizeof(kind));
+		if (rc == 0 && address <= BAR_END && size <= BAR_END - address) {
+			next = address + (size > BAR_DISTANCE ? size : BAR_DISTANCE);
+		} else if (rc == 0 && kind & PCI_BASE_ADDRESS_MEM_TYPE_64) {
+			address = align(high, size);
+			high = address + size;
+		} else if (rc == 0) {
+			return litepcie_fail(-ENOSPC, "%s: BAR%u has %llu bytes, for which there is "
+					     "no room below 4 GiB", sim->path, bar,
+					     (unsigned long long)size);
+		}
+		rc = rc ?: config_write(sim, place, (uint32_t)address, 4);
+		if (rc == 0 && kind & PCI_BASE_ADDRESS_MEM_TYPE_64)
+			rc = config_write(sim, place + 4, (uint32_t)(address >> 32), 4);
+	}
+	return rc;
+}
+
 /*
  * Check that the card is a PCI device with a BAR0 of a fitting size, then configure it: set BAR
  * addresses, MPS and MRRS, and switch memory space on. Bus mastering stays off.
  */
 int sim_bring_up(struct litepcie *dev)
 {
-	struct sim *sim = sim_of(dev);
-	uint32_t address = BAR0_ADDRESS;
-	int rc = check_device(dev) ?: config_write(sim, PCI_COMMAND, 0, 2);
-
-	for (unsigned int bar = 0; rc == 0 && bar < LITEPCIE_BARS; bar++) {
-		if (!dev->bar_size[bar])
-			continue;
-		rc = config_write(sim, PCI_BASE_ADDRESS_0 + 4 * bar, address, 4);
-		address += BAR_DISTANCE;
-	}
-	return rc ?: set_device_control(dev) ?: sim_set_master(dev, false);
+	return check_device(dev) ?: config_write(sim_of(dev), PCI_COMMAND, 0, 2) ?:
+	       place_bars(dev) ?: set_device_control(dev) ?: sim_set_master(dev, false);
 }
