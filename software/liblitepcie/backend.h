@@ -77,7 +77,10 @@ enum litepcie_post_by {
 	LITEPCIE_POST_OWN,
 	/* a write of the library that the back end may keep back until the next access */
 	LITEPCIE_POST_LATER,
-	/* a write of the program: a store to the mapping of the BAR, if the BAR is mapped */
+	/*
+	 * a write that the program asks for (litepcie_bar_write_burst()): a store to the mapping if
+	 * the register's page is mapped for writing, else as litepcie_bar_write() makes it
+	 */
 	LITEPCIE_POST_PROGRAM,
 };
 

@@ -208,14 +208,18 @@ static void done_with(struct run *run, u32 buffers)
 /*
  * c2h: ask the card how far it is.  Returns true if it had not begun to overwrite the buffer that
  * was copied first, whose number is sw_count.  The card has filled hw_count + 1 buffers and fills
- * the next one.  That one must not lie where buffer sw_count lies, one ring earlier.
+ * the next one.  That one must not lie where buffer sw_count lies, one ring earlier.  Returns false
+ * if the card cannot be asked, since the run is then about to end.
  */
 static bool copy_is_whole(struct run *run)
 {
 	struct litepcie_way *way = run->way;
 	bool whole;
 
+	if (litepcie_enter(litepcie_of(way)))
+		return false;
 	litepcie_dma_progress(way);
+	litepcie_exit(litepcie_of(way));
 	spin_lock_irq(&way->wait.lock);
 	whole = way->generation == run->generation &&
 		way->hw_count - way->sw_count + 1 < run->ring->geometry.count;

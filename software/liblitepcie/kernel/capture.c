@@ -105,7 +105,10 @@ static int open_capture(struct litepcie_capture *capture)
 	return choose_queue(capture, open_node(capture));
 }
 
-/* The driver stops the capture and unpins the ring when the descriptor is closed. */
+/*
+ * When the file is closed, the driver ends the queue's part of the capture and unpins its ring. For
+ * another queue than 0 the ring stays pinned until queue 0 stops, which ends the run of all queues.
+ */
 static void close_capture(struct litepcie_capture *capture)
 {
 	struct kernel_capture *port = port_of(capture);

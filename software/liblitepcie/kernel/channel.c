@@ -84,8 +84,8 @@ static int advance(const struct litepcie_stream *stream, uint64_t count, const u
 
 /*
  * Hand @count buffers from number @first on to the driver. The driver itself makes every
- * interrupt_every-th buffer raise an interrupt. With the flag LITEPCIE_ADVANCE_NOTIFY the last
- * buffer of a call raises one, too.
+ * interrupt_every-th buffer raise an interrupt, and the last buffer of an ioctl ADVANCE that has
+ * the flag LITEPCIE_ADVANCE_NOTIFY. In poll mode (poll_us without adaptive) no buffer raises one.
  */
 static int kernel_post(struct litepcie_stream *stream, uint64_t first, uint64_t count)
 {

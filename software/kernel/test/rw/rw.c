@@ -19,6 +19,7 @@
 #define ASKED	40u		/* largest number of buffers that a read() asks for */
 
 struct made made;
+int entered;
 unsigned int warnings;
 static struct task task;
 struct task *const current = &task;
@@ -83,9 +84,18 @@ static void go_on(unsigned int most)
 bool litepcie_dma_progress(struct litepcie_way *asked)
 {
 	need(asked == way && !way->wait.lock.held, "the card is asked with wait.lock held");
+	need(made.interrupts || entered == 1, "read() asks the card without litepcie_enter()");
 	if (made.written && !made.stopped)
 		way->hw_count = made.written - 1;
 	return true;
+}
+
+/* Do what an interrupt of the card does: the driver asks the card without litepcie_enter(). */
+static void interrupt(void)
+{
+	made.interrupts = true;
+	litepcie_dma_progress(way);
+	made.interrupts = false;
 }
 
 /* Do what another thread's stop of the run does: the counts go back to 0, @generation changes. */
@@ -202,7 +212,7 @@ static void test_every_buffer_is_returned_whole_or_counted(void)
 		go_on(ring.geometry.count);
 		/* in two of three rounds an interrupt tells the driver how far the card is */
 		if (below(3))
-			litepcie_dma_progress(way);
+			interrupt();
 		bytes = read_some(1 + below(ASKED));
 		need(bytes > 0 || bytes == -EAGAIN, "read() fails");
 		next = check(next, bytes > 0 ? bytes : 0, lost);
@@ -221,7 +231,7 @@ static void test_a_stop_ends_a_read(void)
 	go_on(60);
 	go_on(60);
 	made.written += 40;
-	litepcie_dma_progress(way);
+	interrupt();
 	made.stops_after = 1 + below(3);
 	bytes = read_some(ASKED);
 	need(bytes > 0 || bytes == -ECANCELED, "read() of a run that is stopped does not end");
@@ -235,7 +245,7 @@ static void test_a_signal_ends_a_read_that_gets_nothing(void)
 	begin(4, 0);
 	go_on(1);
 	made.written += 4;
-	litepcie_dma_progress(way);
+	interrupt();
 	made.signal = true;
 	made.pace = 0;
 	made.written += 100;

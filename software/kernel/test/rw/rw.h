@@ -87,6 +87,7 @@ struct litepcie_way {
 struct litepcie_chan { struct litepcie_way way[LITEPCIE_WAYS]; };
 
 extern struct made {
+	bool		interrupts;	/* an interrupt asks the card for progress */
 	u64	written;	/* number of buffers that the made-up card has written in this run */
 	u32	pace;		/* largest number of buffers that the card writes during a copy */
 	bool	stopped;	/* true: the run has ended, so the card's count stays */
@@ -112,6 +113,8 @@ void iov_iter_advance(struct iov_iter *iter, size_t bytes);
 #define litepcie_dev(_way)	NULL
 #define litepcie_of(_way)	NULL
 #define litepcie_is_gone(_card)	((_card) != NULL)
+#define litepcie_enter(_card)	((void)(_card), entered++, 0)
+#define litepcie_exit(_card)	((void)(_card), entered--)
 #define litepcie_ring_get(_ring)	((void)(_ring))
 #define litepcie_ring_put(_ring)	((void)(_ring))
 #define litepcie_ring_for_cpu(_ring, _buffer)	((void)(_ring), (void)(_buffer))
@@ -120,6 +123,9 @@ void iov_iter_advance(struct iov_iter *iter, size_t bytes);
 	((_ring)->data + (size_t)(_buffer) * (_ring)->geometry.size)
 #define litepcie_stream_transfer(_way, _file, _iter, _nonblock)	(-EINVAL)
 #define litepcie_stream_sync(_file)	((_file) ? 0 : 0)
+
+/* number of calls of litepcie_enter() that litepcie_exit() has not ended */
+extern int entered;
 
 bool litepcie_dma_progress(struct litepcie_way *way);
 ssize_t litepcie_read_iter(struct kiocb *iocb, struct iov_iter *to);

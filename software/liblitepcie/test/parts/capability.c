@@ -11,7 +11,7 @@
 #include "seed.h"
 #include "words_card.h"
 
-#define DAMAGES	3000u	/* number of tables with a wrong bit, and with a random word */
+#define DAMAGES	3000u	/* number of tables with a wrong bit, and of tables with a random word */
 
 static void a_table_is_read_as_it_was_written(void)
 {

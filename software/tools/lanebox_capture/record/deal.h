@@ -80,7 +80,8 @@ struct deal {
 	unsigned int		returned;
 	unsigned int		turn;		/* index of the folder that is the next in turn */
 	unsigned int		working;	/* number of folders that have not failed */
-	bool			ends;		/* true: the threads end when no MBUF waits */
+	/* true: the threads end once no MBUF (part of the ring) waits for a folder to take it */
+	bool			ends;
 };
 
 /*

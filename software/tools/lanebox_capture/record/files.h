@@ -61,7 +61,10 @@ void files_close(struct util *util, struct recording *recording);
 /* Delete the files of a recording that has not begun, and the folders that were made for it. */
 void files_discard(struct recording *recording);
 
-/* Close the files, and free their memory. No write may be under way. */
+/*
+ * Free the memory of the files, and close files that are still open. A recording that has begun
+ * must have been ended by files_close() before.
+ */
 void files_free(struct recording *recording);
 
 #endif /* LANEBOX_CAPTURE_FILES_H */
