@@ -7,11 +7,11 @@
  * sim/test.
  *
  *   locks DEV		make calls that take each lock, in a child process; each call must return.
- *			If DEV-capture exists, the capture's locks are tried, too
+ * 			If DEV-capture exists, the capture's locks are tried, too
  *
  * A process that waits for a mutex cannot be killed. So the parent process waits for the child with
- * a time limit, and says in which call the child hangs. These calls also take the spinlocks: if a
- * spinlock is held, the whole guest hangs.
+ * a time limit, and says in which call the child hangs. These calls also take the spinlocks. If a
+ * spinlock is held, the processor that makes the call hangs in the kernel.
  *
  * Exit status: 0 if every call returns with the expected result, 1 if one does not (with a
  * sentence), 2 wrong usage.

@@ -373,8 +373,8 @@ static void what_is_in_flight_is_the_card_s(void)
 
 /*
  * If the card writes its progress to memory, the driver takes its counts from there and not from a
- * register, and leaves the counts in the status page to the card. Only to find out whether the card
- * has gone does the driver read a register.
+ * register, and does not write the status line itself. litepcie_dma_ask() reads a register only to
+ * find out whether the card has gone.
  */
 static void a_card_tells_how_far_it_is(u32 id)
 {

@@ -110,8 +110,9 @@ static int hold(const char *device, const char *flag)
 	for (int i = 0; i < 3; i++)
 		if (fork() == 0)
 			/*
-			 * Only the owner of a ring may map it, so the reader and the mapping use
-			 * the owner's file, and only the poller opens its own.
+			 * While a file owns a direction, other files cannot read() from it or map a
+			 * ring of it. So the reader and the mapping use the owner's file, and only
+			 * the poller opens the device itself.
 			 */
 			parts[i](parts[i] == hold_poller ? open_or_fail(device) : fd);
 	close(ready[1]);

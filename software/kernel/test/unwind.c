@@ -22,7 +22,7 @@
 #include "../uapi/litepcie_capture_node.h"
 #include "calls.h"
 
-#define PAGES	4u	/* number of pages of a ring, each of which is one buffer */
+#define PAGES	4u	/* number of pages of a direction's first ring; each page is one buffer */
 
 static int failures;
 

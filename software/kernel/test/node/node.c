@@ -4,8 +4,8 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Includes those files of the driver that implement the capture's device node, and has stand-ins
- * for the kernel and for the driver's other files. node_card.c has a made-up card, and node_tests.c
- * the tests.
+ * for the kernel, for litepcie_enter() and for the driver's rings. node_card.c has the made-up card
+ * and the stand-ins for the driver's other files. node_tests.c has the tests.
  */
 #include "node_card.h"
 

@@ -4,8 +4,9 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Defines what the driver's files in capture/ need of the kernel and of card.h, for the test
- * program node, which includes these files. Locks check the order that capture.h gives. The program
- * has one thread, so to take a lock that is held is a deadlock.
+ * program node, which includes these files. The stand-ins for the locks check the order that
+ * capture.h gives. card->master_lock has no stand-in. The program has one thread, so to take a lock
+ * that is held is a deadlock.
  */
 #ifndef NODE_H
 #define NODE_H
@@ -101,8 +102,9 @@ extern struct task *const current;
 /* Stand-ins for the kernel's locks ------------------------------------------------------------ */
 
 /*
- * The ranks of the driver's locks, outermost first. A lock may be taken only while no lock of its
- * own or of a later rank is held.
+ * Ranks of the driver's locks, outermost first: file->io, card->live, capture->mutex, wait.lock of
+ * each queue, and capture->select_lock. A lock may be taken only while no lock of its own or of a
+ * later rank is held.
  */
 enum { RANK_IO, RANK_LIVE, RANK_MUTEX, RANK_WAIT, RANK_SELECT, RANKS };
 
@@ -134,7 +136,8 @@ void must_be_held(int rank, const char *name);
 
 typedef struct {
 	struct lock	lock;
-	unsigned int	woken;		/* number of times that the waiting threads were woken */
+	/* number of times that the driver has woken the queue's waiting threads */
+	unsigned int	woken;
 } wait_queue_head_t;
 
 struct poll_table_struct {
@@ -146,7 +149,11 @@ struct eventfd_ctx { unsigned int signals, references; };
 struct work_struct { int nothing; };
 struct delayed_work { struct work_struct work; bool pending; };
 
-/* Called where the driver would sleep in wait_event_interruptible(). A test lets the card go on. */
+/*
+ * Function of a test that is called where the driver would sleep in wait_event_interruptible(). It
+ * does what ends the sleep: it lets the made-up card record a frame, or begins a reset. NULL: the
+ * driver must not sleep.
+ */
 extern void (*asleep)(void);
 
 #define init_waitqueue_head(_wait)	((_wait)->lock.rank = RANK_WAIT)
@@ -214,7 +221,8 @@ struct file_operations {
 #define kzalloc(_bytes, _gfp)		memory_take(_bytes)
 #define kfree(_pointer)			memory_give(_pointer)
 
-extern unsigned int allocated;		/* number of allocations that the driver has not freed */
+/* number of the driver's kzalloc() and get_zeroed_page() that are not freed */
+extern unsigned int allocated;
 
 void *memory_take(size_t bytes);
 void *memory_page(void);

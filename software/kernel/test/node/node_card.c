@@ -3,10 +3,10 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * The made-up card of the program node: the registers of the capture block and of its queues, which
- * behave as those of gateware/capture. The register `select` names the queue whose registers are
- * read and written. The card writes only to rings and status lines whose addresses were written to
- * it.
+ * The made-up card of the test program node: the registers of the capture block and of its queues.
+ * They behave as those of gateware/capture, as far as the driver uses them. The register `select`
+ * names the queue whose registers are read and written. The card writes only to rings and status
+ * lines whose addresses were written to it.
  */
 #include "node_card.h"
 
@@ -74,8 +74,9 @@ static void write_line(struct made_queue *queue)
 
 /*
  * Raise the card's interrupt if the position in the queue's last status line is beyond the position
- * in the queue's register `wake`. One write of that register leads to one interrupt at most.
- * deliver() then delivers the interrupt to the driver.
+ * in the queue's register `wake`. One write of that register leads to one interrupt at most. The
+ * interrupt is lost if its cause is disabled or made.deaf is set. deliver() delivers the interrupt
+ * to the driver.
  */
 static void call_host(struct made_queue *queue)
 {
@@ -106,8 +107,9 @@ static void write_lines(void)
 }
 
 /*
- * Let time pass on the card. It ends the MBUFs (parts of rings) that the driver has asked it to
- * seal, and the last status lines may arrive.
+ * Let time pass on the card. The card ends the MBUFs (equal parts of rings) that the driver has
+ * asked it to seal. When made.late has been counted down to 0, it writes the status lines that are
+ * missing.
  */
 void end_of_late_lines(void)
 {
@@ -257,7 +259,10 @@ bool capable(int capability)
 static void write_control(u32 value)
 {
 	if (value & LITEPCIE_CAPTURE_BIT_CONTROL_SEAL) {
-		/* The card writes no seal (the block that ends an MBUF) to an empty MBUF. */
+		/*
+		 * The card need not seal an MBUF (end it by a block) that has no data. It then only
+		 * writes the status line, if the last status line has an older position.
+		 */
 		selected()->sealing = selected()->position % (1ull << made.mbuf_log2) ||
 				      selected()->position != selected()->told;
 		selected()->seals++;

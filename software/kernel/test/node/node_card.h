@@ -12,10 +12,12 @@
 #include "../../capture/capture.h"
 
 #define QUEUES		4u
-#define SEGMENTS	64u	/* most segments of a ring, as the card's capability table says */
+/* largest number of a ring's segments (contiguous pieces) that the card takes */
+#define SEGMENTS	64u
 #define CAUSE		5u
 #define MBUF		4096u
-#define BYTES		65536u	/* size in bytes of the rings that the tests make */
+/* bytes of a test's ring; the random sequences also use 2, 4 and 8 times as many */
+#define BYTES		65536u
 
 struct made_queue {
 	u64	limit, wake, position, status_base, upper;
@@ -27,7 +29,7 @@ struct made_queue {
 	bool	sealing;
 };
 
-/* The made-up card: its registers, and the faults that the tests switch on. */
+/* The made-up card: its registers, the faults that the tests switch on, and some counts. */
 struct made_card {
 	struct made_queue queue[LITEPCIE_CAPTURE_QUEUES];
 	u32	control, segment_log2, mbuf_log2, snap, wait, select, upper, segment_upper;
@@ -40,28 +42,36 @@ struct made_card {
 	bool	enabled;	/* true: the capture's interrupt cause is enabled */
 	bool	stuck;		/* true: the capture block never becomes idle */
 	bool	gone;		/* true: the card has gone, and all registers read as all ones */
-	u32	given_up;	/* number of the next reads of the status that return all ones */
+	/* how many of the next reads of the block's status register return all ones */
+	u32	given_up;
 	bool	deaf;		/* true: the made-up card's interrupts are lost */
 	bool	slow;		/* true: interrupts of the card wait until a test calls deliver() */
 	bool	raised;		/* true: an interrupt was raised and is not delivered yet */
 	unsigned int interrupts;	/* number of interrupts that the driver has got */
 	bool	master_off;
-	u32	late;		/* calls of usleep_range() until a run's last status lines arrive */
+	/*
+	 * Number of calls of usleep_range() after which the card writes the status lines that it
+	 * has not written yet. 0: the card writes them at the end of a run.
+	 */
+	u32	late;
 	bool	quiet;		/* true: the card writes no status line after a frame */
-	bool	blocked;	/* true: a frame waits for room, if the run is LOSSLESS */
+	/* true: in a LOSSLESS run a frame waits for room, so the block is not idle */
+	bool	blocked;
 	u64	lost;		/* number of frames for which a ring had no room */
 };
 
 extern struct made_card made;
 extern struct litepcie card;
-extern int entry_error;		/* error that the stand-in for litepcie_enter() returns, or 0 */
+/* error that litepcie_enter() returns if the card is not lost, or 0 */
+extern int entry_error;
 extern bool no_net;		/* true: the card has no net device whose frames it copies */
 extern bool allowed;		/* true: the caller has CAP_NET_RAW */
 extern bool outside;		/* true: the driver may use registers outside litepcie_enter() */
-extern const char *part;	/* name of the test that runs */
+extern const char *part;	/* name of the test or random step that runs, for messages */
 extern struct eventfd_ctx events[2];	/* the eventfds, whose descriptors are 0 and 1 */
 extern unsigned int pinned, mapped;
-extern size_t contiguous;	/* least size in bytes of the contiguous pieces of a ring */
+/* least size in bytes of the contiguous pieces of the rings that are made */
+extern size_t contiguous;
 
 void need(bool holds, const char *what);
 void power_cut(void);
@@ -91,8 +101,9 @@ void test_a_lost_card(void);
 void test_a_stuck_card(void);
 
 /*
- * Helper functions of node_tests.c: each makes a call of the node with usual arguments, except for
- * queue_of(), which returns the driver's structure of queue @n.
+ * Helper functions of node_tests.c. file_of() opens the node and chooses a queue. queue_of()
+ * returns the driver's structure of queue @n. Each of the others makes the ioctl() call of its name
+ * with usual arguments.
  */
 struct file *file_of(unsigned int queue);
 long choose(struct file *filp, unsigned int queue);
@@ -104,7 +115,10 @@ long wake(struct file *filp, u64 position, int fd);
 long sort(struct file *filp);
 struct litepcie_capture_queue *queue_of(unsigned int n);
 
-/* Make @steps random steps, which depend on @seed alone, and check the driver after each step. */
+/*
+ * Make a sequence of @steps random steps. @seed is the seed of the random numbers. The driver is
+ * checked after each step.
+ */
 void random_steps(unsigned int seed, unsigned int steps);
 
 #endif /* NODE_CARD_H */

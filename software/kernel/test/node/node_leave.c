@@ -4,7 +4,8 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Tests of the program node in which a file is closed, or the card is reset, sleeps, vanishes or
- * does not stop. A ring must stay mapped as long as the card may write to the ring, and no longer.
+ * does not stop. The ring of a file that was closed must stay mapped as long as the card may write
+ * to the ring, and no longer.
  */
 #include "node_card.h"
 

@@ -3,16 +3,16 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * The model of the capture's device node, which predicts the results of the random sequences of the
- * program node.
+ * The model of the capture's device node, which predicts what calls return in the random sequences
+ * of the test program node.
  */
 #include "node_model.h"
 
-#define HOLE	0xffu	/* value of a ring's bytes to which no frame was written yet */
+#define HOLE	0xffu	/* value of those bytes of a ring that no frame has been written to */
 
 struct known known;
 u8 program_rings[QUEUES][MOST_RING] __attribute__((aligned(4096)));
-/* expected value of each byte of the rings that the made-up programs have */
+/* expected contents of program_rings, the memory of the rings that were made by RING */
 static u8 wanted_rings[QUEUES][MOST_RING];
 
 void model_begin(void)
@@ -115,8 +115,9 @@ int known_owner(unsigned int file)
 }
 
 /*
- * Returns 0, or the error with which the file's RING or first read() must fail. One file can take a
- * queue while the capture is stopped, and the rings of all queues must have MBUFs of the same size.
+ * Returns 0, or the error with which the file's RING or first read() must fail. EBUSY: another file
+ * has the queue, the capture runs, the queue was started, or the file uses read(). EINVAL: another
+ * queue's ring has MBUFs (equal parts of a ring) of another size.
  */
 static int may_have_ring(unsigned int file, u32 mbuf)
 {
@@ -154,7 +155,10 @@ int known_ring(unsigned int file, size_t bytes, u32 mbuf)
 	return err;
 }
 
-/* Queue 0 begins the run of all queues that have been started. */
+/*
+ * Note that queue 0 is started, which begins the run of all queues that have been started. Returns
+ * 0, or the error with which the start must fail.
+ */
 static int begin_together(u32 flags)
 {
 	size_t least = ~0ul;
@@ -270,7 +274,10 @@ static void end_together(int error)
 	known.waits = NOBODY;
 }
 
-/* Note that a queue's part of the run ends, for which the card ends the queue's last MBUF. */
+/*
+ * Note that a queue's part of the run ends. If the queue takes part in the run, the card ends the
+ * queue's last MBUF (one of the equal parts of its ring).
+ */
 static void end_part(struct known_queue *queue)
 {
 	if (queue->used) {
@@ -411,7 +418,10 @@ bool known_room(const struct known_queue *queue, u64 bytes)
 	       round_up(queue->position + bytes, (u64)known.mbuf) <= queue->limit;
 }
 
-/* Note that the card has received a frame, which must get to the ring if the ring has room. */
+/*
+ * Note that the card receives a frame for the queue. The frame must get to the ring if the ring has
+ * room for it, and counts as lost otherwise.
+ */
 void known_frame(struct known_queue *queue, unsigned int port, u64 bytes)
 {
 	u8 *wanted = wanted_rings[queue - known.queue];
@@ -464,7 +474,10 @@ static void check_queue(unsigned int n)
 	need(queue->error == ours->error && status->error == ours->error, "the run's error");
 	need(litepcie_capture_position(queue) == ours->line, "the position in the status page");
 	need(queue->limit == ours->limit, "the limit");
-	/* After its owner was closed, a queue that keeps its ring also keeps its status. */
+	/*
+	 * The status page may keep the state of a queue whose owner's file was closed and whose
+	 * ring is kept.
+	 */
 	need(status->run == ours->run || (!owner && ours->ring), "the run in the status page");
 	need(!ours->told || queue->wait.woken != ours->woken, "those who wait are not woken");
 	need((queue->wake == U64_MAX) == (ours->wake == NO_WAKE), "a wake-up is owed, or not");

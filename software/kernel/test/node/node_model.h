@@ -3,9 +3,10 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Declares the model of the capture's node for the random sequences of the program node. The model
- * follows litepcie_capture_node.h and knows nothing of the driver's code. For each call the model
- * predicts the result. check_all() compares the driver and the card with the model.
+ * Declares a model of the capture's device node /dev/litepcieN-capture, for the random sequences of
+ * the test program node. The model is written after the contract in uapi/litepcie_capture_node.h,
+ * and predicts what calls return. check_all() compares the state of the driver and of the made-up
+ * card with the model.
  */
 #ifndef NODE_MODEL_H
 #define NODE_MODEL_H
@@ -15,8 +16,9 @@
 #define FILES		6u
 #define NOBODY		(-1)
 #define NO_WAKE		(~0ull)
-#define MOST_RING	0x80000u	/* bytes of the largest ring that a made-up program makes */
-#define READ_RING_BYTES	0x400000u	/* bytes of the driver's own ring for read() */
+/* bytes of the largest ring that the sequences ask for by RING */
+#define MOST_RING	0x80000u
+#define READ_RING_BYTES	0x400000u	/* bytes of the ring that the driver makes for read() */
 #define READ_MBUF_BYTES	0x10000u
 
 struct known_file {
@@ -32,24 +34,33 @@ struct known_queue {
 	size_t		ring;		/* bytes of the queue's ring; 0: the queue has no ring */
 	size_t		piece;		/* bytes of each contiguous piece of the ring */
 	u32		run, flags;
-	bool		used;		/* true: the card may write to the ring */
-	/* @error: -errno of the last run, or 0; @event: number of the queue's eventfd, or NOBODY */
+	bool		used;		/* true: the queue takes part in the present run */
+	/*
+	 * @error: -errno that ended the queue's last run, or 0. @event: number of the eventfd that
+	 * the last WAKE has set for the queue, or NOBODY.
+	 */
 	int		error, event;
 	u64		first, limit, position, line, wake;
-	bool		armed;		/* true: the driver has asked the card for an interrupt */
-	bool		told;		/* true: the driver must wake the waiters in this step */
-	unsigned int	woken;		/* number of wake-ups of the queue before this step */
+	bool		armed;		/* true: the card owes an interrupt for position @wake */
+	/* true: in this step the driver must wake the queue's waiting threads */
+	bool		told;
+	/* number of times that the queue's waiting threads were woken before this step */
+	unsigned int	woken;
 };
 
 struct known {
 	struct known_file	file[FILES];
 	struct known_queue	queue[QUEUES];
-	/* error with which calls must fail while the card cannot be used, or 0 */
+	/* -errno with which calls that need the card fail while the card cannot be used, or 0 */
 	int			entry;
 	bool			lost, removed, running, sorts, generates, unquiet;
 	u32			flags, mbuf, interrupts;
 	u64			lost_frames, signals[2];
-	/* a frame that waits for room (LOSSLESS): its queue or NOBODY, its port and its bytes */
+	/*
+	 * A frame that waits for room in a ring, in a run with LOSSLESS: @waits is the number of
+	 * its queue, or NOBODY if no frame waits. @port is the frame's port, and @bytes the size of
+	 * its record.
+	 */
 	int			waits;
 	unsigned int		port;
 	u64			bytes;
@@ -63,10 +74,12 @@ void check_all(void);
 void check_rings(void);
 
 /*
- * Functions of the model. Those that are named after a call or an event tell the model of it before
- * the driver gets it, and return what the driver must return by the contract in
- * uapi/litepcie_capture_node.h. known_calls() and known_watch() bring the model up to date after
- * the card or the driver's watchdog has acted.
+ * Functions of the model. known_ring(), known_start(), known_stop(), known_limit(), known_wake(),
+ * known_read_begin() and known_poll() are called before the driver gets such a call. They return
+ * what the driver must return, and change the model. known_arm(), known_close(), known_frame(),
+ * known_abort(), known_settle() and known_lost() only change the model. known_calls() and
+ * known_watch() bring the model up to date after the card or the driver's watchdog has acted.
+ * known_queue_of(), known_room(), known_news() and known_owner() only read the model.
  */
 struct known_queue *known_queue_of(unsigned int file);
 bool known_room(const struct known_queue *queue, u64 bytes);

@@ -3,14 +3,15 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Makes random sequences for the program node: calls of six open files, actions of the card, and
- * resets, sleeps and removals of the card. Each call must return what node_model.c predicts, and
- * the checks of the model follow each step.
+ * Makes random sequences for the program node: calls of up to six open files, actions of the card,
+ * and resets, sleeps and removals of the card. Each call must return what the model predicts, and
+ * check_all() compares driver and model after each step.
  */
 #include "node_model.h"
 
 #define PORTS		16u
-#define HURRY		100	/* limit in jiffies for a call that must not wait for room */
+/* limit in jiffies for close(), which must not wait for room in a ring */
+#define HURRY		100
 #define PATIENCE	1000	/* limit in jiffies for a STOP, if the card is not stuck */
 
 static unsigned int state, seed, step;
@@ -47,7 +48,10 @@ static void ends(long rc, long wanted)
 
 /* Random steps: frames for the card ----------------------------------------------------------- */
 
-/* Let the card receive a frame. With LOSSLESS the frame waits if its queue has no room. */
+/*
+ * Let the card receive a frame. In a run with LOSSLESS the frame waits if its queue's ring has no
+ * room.
+ */
 static void send(unsigned int port, u64 size)
 {
 	unsigned int n = known.sorts ? port % QUEUES : 0;
@@ -283,8 +287,8 @@ static void reset(void)
 }
 
 /*
- * In a quarter of the calls of this function: let the card vanish, and let the driver notice that
- * at once.
+ * In a quarter of the calls, if the card can be used: let the card vanish, and let the driver
+ * notice that at once.
  */
 static void vanish(void)
 {
@@ -327,7 +331,8 @@ static void look(void)
 
 /*
  * Change at random how the card behaves: whether interrupts are lost or late, status lines are
- * late, register reads return all ones, or the capture block does not stop.
+ * missing or late, reads of the status register return all ones, or the capture block does not
+ * stop.
  */
 static void change(void)
 {
@@ -367,7 +372,10 @@ static void meanwhile(void)
 	made.quiet = quiet;
 }
 
-/* Check the @got bytes that read() has returned. The driver gives their room back to the card. */
+/*
+ * Check the @got bytes that read() has returned. Note in the model that the driver gives their room
+ * back to the card, in eighths of the ring.
+ */
 static void take_bytes(unsigned int file, size_t got)
 {
 	struct known_file *ours = &known.file[file];
@@ -383,8 +391,8 @@ static void take_bytes(unsigned int file, size_t got)
 }
 
 /*
- * Returns what read() must return for a file that has nothing to read. *@wait becomes false if a
- * blocking read() would sleep for ever.
+ * Returns what a read() that does not block must return for a file that has nothing to read. *@wait
+ * becomes false if a blocking read() would sleep for ever, since no frame can come to the queue.
  */
 static long known_nothing(unsigned int file, bool *wait)
 {
@@ -480,8 +488,9 @@ static void one_step(void)
 	unsigned int kind = 0, choice = pick(100), file = pick(FILES);
 
 	/*
-	 * The weights of the steps add up to 100. While the card cannot be used, the step that ends
-	 * a reset or sleep (98) is chosen more often, so that the card is back soon.
+	 * The weights of the steps add up to 100. While the card cannot be used, and the driver is
+	 * not unbound, a sixth of the steps are replaced by the step that ends a reset or sleep
+	 * (98), so that the card is back soon.
 	 */
 	if (known.entry && !known.removed && !pick(6))
 		choice = 98;

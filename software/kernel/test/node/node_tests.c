@@ -169,8 +169,8 @@ static void test_arguments_are_checked(void)
 }
 
 /*
- * The driver does not use a capture block that has the same interrupt cause as another block: a
- * stop of the capture would disable the interrupt of the other block, too.
+ * The driver does not use a capture block whose interrupt cause is also that of a DMA direction or
+ * of a virtio device: a stop of the capture would disable the other's interrupt, too.
  */
 static void test_a_cause_of_another_block_is_refused(void)
 {

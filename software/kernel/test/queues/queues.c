@@ -30,11 +30,12 @@
 #define BYTES		(256u << 10)	/* size in bytes of a queue's ring */
 #define RECORD		6u
 #define SIZE		64u
-#define CYCLE		256u		/* a clock cycle, in the units of the generator's period */
+#define CYCLE		256u		/* a clock cycle, in units of the generator's period */
 #define PATIENCE_MS	60000
 #define ROUNDS		10u
 #define CALLS		200u		/* calls of WAKE in the subcommand `bounded` */
-#define SETTLE_US	100000		/* time in which every message that was sent arrives */
+/* time in us in which every message that was sent arrives */
+#define SETTLE_US	100000
 #define QUICK_NS	500000000	/* half the period in ns of the driver's watchdog */
 
 #define need(_true, ...)	do { if (!(_true)) fail(__VA_ARGS__); } while (0)
@@ -191,7 +192,10 @@ static void await_frames(const struct queue *queue, uint32_t each)
 		usleep(1000);
 }
 
-/* Open the queues, give each queue a ring, and start each queue, queue 0 as the last one. */
+/*
+ * Open the queues, give each queue a ring, set the sorting of frames, and start each queue, queue 0
+ * as the last one.
+ */
 static void start_all(struct queue *queues, uint32_t flags, unsigned int rules)
 {
 	for (unsigned int n = QUEUES; n--;) {
@@ -406,8 +410,9 @@ static int woken(void)
 }
 
 /*
- * Returns the number of messages that the card has sent: the sum of the rows in /proc/interrupts
- * whose interrupt is named after the card. Such a row has a count for each processor.
+ * Returns how many interrupt messages of the card the kernel has counted: the sum of the rows in
+ * /proc/interrupts whose interrupt is named after the card. Such a row has a count for each
+ * processor.
  */
 static uint64_t messages(void)
 {

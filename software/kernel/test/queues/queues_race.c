@@ -9,8 +9,8 @@
  * exact.
  *
  * A register read keeps both processors of the guest from the card until the simulation answers. So
- * the thread that asks for information does not ask for counts of frames, which take 300 reads, and
- * pauses between its calls.
+ * the thread that asks for information does not ask for counts of frames, which take more than 256
+ * reads, and pauses between its calls.
  */
 #include "queues.h"
 
@@ -48,7 +48,8 @@ static unsigned int pick(unsigned int below)
 
 /*
  * Open the node for queue @number. If @base is not NULL, map memory, whose address *@base gets, and
- * give the queue a ring in a huge page of this memory.
+ * give the queue a ring at the first multiple of 2 MiB in this memory, for which huge pages are
+ * asked.
  */
 static int open_queue(uint32_t number, uint8_t **base)
 {

@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Tests mappings of the card's BARs: registers, whose mapping ends when the card is removed, and
- * memory.
+ * Tests mappings of the card's BARs, for the test program rings: of the registers, whose mapping
+ * ends when the card is removed, and of the memory.
  */
 #include <errno.h>
 #include <fcntl.h>

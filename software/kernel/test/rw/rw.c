@@ -9,8 +9,8 @@
  * copied. A buffer's words all have the number of the buffer. A read() or write() that waits must
  * end when another thread ends its loop, and must take no part in the run that follows.
  *
- * usage: rw [random FIRST COUNT STEPS]   (COUNT seeds from FIRST on, each with STEPS reads)
- * Exit status: 0 if every check holds, 1 if one fails (with a sentence).
+ * usage: rw [random FIRST COUNT STEPS] (COUNT seeds from FIRST on, each with STEPS reads) Exit
+ * status: 0 if every check holds, 1 if one fails (with a message on stderr) or the usage is wrong.
  */
 #include "rw.h"
 
@@ -70,7 +70,7 @@ static void write_part(unsigned int words)
 		buffer[n] = made.written;
 }
 
-/* Write up to @most buffers, and a part of another one, which the card's count leaves out. */
+/* Write up to @most buffers, and a part of another one that the card's count does not include. */
 static void go_on(unsigned int most)
 {
 	for (unsigned int n = below(most + 1); n; n--) {

@@ -87,7 +87,7 @@ struct litepcie_way {
 struct litepcie_chan { struct litepcie_way way[LITEPCIE_WAYS]; };
 
 extern struct made {
-	bool		interrupts;	/* an interrupt asks the card for progress */
+	bool		interrupts;	/* true: an interrupt handler asks the card for progress */
 	u64	written;	/* number of buffers that the made-up card has written in this run */
 	u32	pace;		/* largest number of buffers that the card writes during a copy */
 	bool	stopped;	/* true: the run has ended, so the card's count stays */

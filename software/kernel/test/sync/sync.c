@@ -92,7 +92,10 @@ void tick(void)
 
 u32 readl(const u8 *address)
 {
-	/* The driver's stop of a direction reads a register up to 100,000 times in one tick. */
+	/*
+	 * A stop of a direction that does not end reads the enable register 100,001 times, all in
+	 * one tick.
+	 */
 	need(reads++ < 300000, "the driver spins instead of sleeping");
 	if (made.gone || made.given_up)
 		return ~0u;

@@ -4,8 +4,8 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Defines what the files of the driver that sync.c includes need of the kernel and of card.h.
- * Declares the made-up card, too. Locks check their order. The program has one thread, so to take
- * a lock that is held is a deadlock.
+ * Declares the made-up card, too. The stand-ins for the locks check the order in which they are
+ * taken. The program has one thread, so to take a lock that is held is a deadlock.
  */
 #ifndef SYNC_H
 #define SYNC_H
@@ -79,8 +79,8 @@ enum dma_data_direction { DMA_TO_DEVICE = 1, DMA_FROM_DEVICE };
 /* Stand-ins for the kernel's locks ------------------------------------------------------------ */
 
 /*
- * The ranks of the driver's locks, outermost first. A lock may be taken only while no lock of its
- * own or of a later rank is held.
+ * Ranks of the driver's locks, outermost first: way->io, card->live, way->mutex, card->master_lock
+ * and way->wait.lock. A lock may be taken only while no lock of its own or of a later rank is held.
  */
 enum { RANK_IO, RANK_LIVE, RANK_MUTEX, RANK_MASTER, RANK_WAIT, RANKS };
 
@@ -133,7 +133,10 @@ void tick(void);
 #define wait_event_timeout(_wait, _condition, _ticks) \
 	do { if (!(_condition)) tick(); } while (0)
 
-/* Stands for the kernel's readl_poll_timeout(): reads once more after the time limit. */
+/*
+ * Stands for the kernel's readl_poll_timeout(), which reads the register once more after the time
+ * limit. The stand-in does not sleep: it only counts the time.
+ */
 #define readl_poll_timeout(_address, _value, _condition, _sleep_us, _timeout_us)	\
 ({											\
 	u64 left_ = (_timeout_us);							\
@@ -329,14 +332,15 @@ extern struct made made;
 extern char said[256];		/* the driver's last log message */
 extern unsigned int rings;	/* number of rings that the driver has not freed */
 extern unsigned int mapped;	/* number of rings that are mapped for the card */
-extern int entry_error;		/* error that the stand-in for litepcie_enter() returns, or 0 */
+/* error that litepcie_enter() returns if the card is not lost, or 0 */
+extern int entry_error;
 extern struct litepcie card;
 extern struct litepcie_chan channel;
 
 void need(bool holds, const char *what);
 /*
- * Close the file as litepcie_release(), the driver's function for the last close(), does, for h2c
- * only.
+ * Close the file as litepcie_release(), the driver's function for the last close(), does, but
+ * release only the file's h2c direction.
  */
 void leave(struct litepcie_file *file);
 /* Set the driver's parameter close_timeout_ms to @ms. */

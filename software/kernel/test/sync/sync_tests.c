@@ -4,9 +4,10 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Tests how fsync() and the last close() of an h2c stream wait, on the card that sync.c makes up.
- * close() loses no data if the user's logic takes the data in time. Otherwise close() ends when its
- * time is over, counts the bytes that the card has not fetched, and frees the ring and the
- * direction.
+ * close() loses no data if the user's logic takes the data in time, except an incomplete beat that
+ * LitePCIe's endpoint cannot send. If the logic does not take the data, close() ends when its time
+ * is over, counts the bytes that the card has not fetched, and frees the ring and the direction. If
+ * the card goes away, close() ends soon.
  *
  * Exit status: 0 if every check holds, 1 if one fails (with a sentence).
  */
@@ -120,8 +121,8 @@ static void test_close_sends_less_than_a_beat(void)
 }
 
 /*
- * Let the card fetch nothing in the first 21 ticks. Its descriptor table stays full as long as
- * that.
+ * Let the card fetch nothing in the first 21 ticks. As long as that a full descriptor table stays
+ * full.
  */
 static void go_on_later(void)
 {
@@ -139,7 +140,10 @@ static void test_close_sends_what_the_table_had_no_room_for(void)
 	need(made.packets == 1 && !way->unsent && !said[0], "the last bytes end no packet");
 }
 
-/* Let the root port give up register reads in ticks 11 to 14: they return all ones. */
+/*
+ * Let the root port give up register reads while `jiffies` is 11 to 14: these reads return all
+ * ones.
+ */
 static void give_up(void)
 {
 	made.given_up = jiffies > 10 && jiffies < 15;
@@ -435,7 +439,10 @@ static void test_fsync_ends_with_the_run(void)
 	entry_error = 0;
 }
 
-/* Another thread of the same file stops the stream, and starts a held run at once. */
+/*
+ * Do what another thread of the same file may do: stop the stream, and start a held run
+ * (LITEPCIE_RUN_HELD) at once.
+ */
 static void start_held(void)
 {
 	lock_take(&way->mutex);

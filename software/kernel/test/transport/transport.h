@@ -82,7 +82,8 @@ typedef struct { bool held; } spinlock_t;
 #define kfree(_pointer)		memory_give(_pointer)
 
 extern char said[256];		/* the driver's last log message */
-extern unsigned int allocated;	/* number of allocations that the driver has not freed */
+/* number of the driver's allocations, with virtqueues, that are not freed */
+extern unsigned int allocated;
 
 void need(bool holds, const char *what);
 void *memory_take(size_t bytes);
@@ -102,7 +103,10 @@ static inline void lock_take(spinlock_t *lock)
 	lock->held = true;
 }
 
-/* Polls a register as the kernel's readl_poll_timeout(): reads once more after the time limit. */
+/*
+ * Polls a register as the kernel's readl_poll_timeout() does, which reads once more after the time
+ * limit. This function does not sleep: it only counts the time.
+ */
 #define poll_timeout(_read, _argument, _value, _condition, _sleep_us, _timeout_us)	\
 ({											\
 	u64 left_ = (_timeout_us);							\

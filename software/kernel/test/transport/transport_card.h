@@ -34,12 +34,13 @@ struct made_device {
 	u32	doorbell, doorbells;
 	u32	status_reads;
 	/*
-	 * A reset ends after this number of reads of the status and 4 more, or 40 more if the
-	 * status was 0 when the reset began. ~0: the reset does not end.
+	 * A reset ends after this number of reads of the status register and 4 more, or 40 more if
+	 * the status was 0 when the reset began. ~0: the reset does not end.
 	 */
 	u32	reset_takes;
-	u32	resetting;	/* number of reads of the status until the present reset ends */
-	u16	used;		/* used index of queue 1 at the end of the last reset */
+	u32	resetting;	/* reads of the status until the present reset ends; 0: no reset */
+	/* used index of queue 1 at the end of the last reset; 0: no queue 1 */
+	u16	used;
 	bool	posted;		/* a write that switches a queue off may still be on its way */
 };
 
@@ -56,7 +57,7 @@ extern bool master_off;
 extern struct made_irq irqs[LITEPCIE_CAUSES_MAX];
 extern unsigned int synchronized;	/* number of calls of synchronize_irq() */
 extern unsigned int refused_irq;	/* vector for which request_irq() fails, or 0 */
-extern const char *part;		/* name of the test that runs */
+extern const char *part;		/* name of the test or random step that runs */
 extern struct litepcie_block blocks[DEVICES];
 extern u32 parameters[DEVICES][3];
 /*
@@ -74,7 +75,10 @@ extern unsigned int live_queues;
 extern const char *names[QUEUES];
 extern vq_callback_t *callbacks[QUEUES];
 extern unsigned int wanted;
-/* Called where the virtio driver of the device @leaving would use its queues for the last time. */
+/*
+ * Function of a test, or NULL. It is called where the virtio driver of the device @leaving would
+ * use its queues for the last time.
+ */
 extern void (*on_leave)(void);
 extern struct virtio_device *leaving;
 
@@ -84,7 +88,10 @@ void raise(unsigned int cause);
 void power_on(void);
 unsigned int requested(void);
 
-/* Make @steps random steps, which depend on @seed alone, and check the driver after each step. */
+/*
+ * Make a sequence of @steps random steps. @seed is the seed of the random numbers. The driver is
+ * checked after each step.
+ */
 void random_steps(unsigned int seed, unsigned int steps);
 
 #endif /* TRANSPORT_CARD_H */

@@ -4,7 +4,8 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Stands for the kernel's virtio core, its auxiliary bus and its memory, for the test program
- * transport. The functions of the transport are called in the order in which the kernel calls them.
+ * transport. The functions of litepcie_virtio.ko are called in the order in which the kernel calls
+ * them.
  */
 #include "transport_card.h"
 
@@ -116,7 +117,7 @@ void add_buffer(struct virtqueue *vq, u16 head)
 
 /* Stand-ins for the kernel's virtio devices --------------------------------------------------- */
 
-/* Clears feature bit 38, NOTIFICATION_DATA, as kernels before 6.4 do. */
+/* Clear feature bit 38, VIRTIO_F_NOTIFICATION_DATA, as kernels before 6.4 do in this function. */
 void vring_transport_features(struct virtio_device *device)
 {
 	device->features &= ~BIT_ULL(38);

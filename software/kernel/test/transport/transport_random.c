@@ -4,9 +4,9 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Makes random sequences for the test program transport: actions of virtio drivers, of both virtio
- * devices and of the card, with resets, sleeps, refused requests and removals of the card. A small
- * model says what each step must do to rings, registers, interrupts and memory. check_all()
- * compares all of these with the model.
+ * devices and of the card, with resets, sleeps, refused interrupt requests and removals of the
+ * card. A small model says what each step must do to rings, registers, interrupts and memory. After
+ * each step check_all() compares them with the model.
  */
 #include "transport_card.h"
 
@@ -28,7 +28,10 @@ struct known_ring {
 	 * used ring.
 	 */
 	u16		avail, used, quiet;
-	/* head descriptors of the buffers that the card has, each at its index modulo SIZE */
+	/*
+	 * head descriptors of the buffers that the card has, each at its available index modulo
+	 * SIZE
+	 */
 	u16		head[SIZE];
 	unsigned int	calls;
 };
@@ -89,7 +92,7 @@ static void check_ring(unsigned int n, unsigned int queue, const struct virtqueu
 	     "the card uses the queue at another place");
 }
 
-/* Check device @n. Returns the causes that are enabled for it. */
+/* Check device @n. Returns the mask of the interrupt causes that must be enabled for the device. */
 static u32 check_device(unsigned int n)
 {
 	const struct known_device *ours = &known[n];
@@ -158,8 +161,8 @@ static void forget(unsigned int n)
 }
 
 /*
- * Choose the queues that the next virtio drivers ask for, how long resets take, and maybe an
- * interrupt that is refused.
+ * Choose the queues that the next virtio drivers ask for, how long resets take, and with MSI-X
+ * sometimes an interrupt vector that is refused.
  */
 static void choose(void)
 {
@@ -341,7 +344,10 @@ static void vanish(void)
 
 /* Random steps: buffers and interrupts -------------------------------------------------------- */
 
-/* Choose a queue of a device that is driven. Returns NULL if there is none. */
+/*
+ * Choose a device, and one of its queues. Returns NULL if the device is not driven, or has no queue
+ * of the chosen number.
+ */
 static struct virtqueue *some_queue(unsigned int *n)
 {
 	struct litepcie_vdev *d;
@@ -379,7 +385,10 @@ static void buffer(void)
 		check_given_back(vq, ours);
 }
 
-/* The card uses some buffers of a queue, asks for doorbells or for none, and interrupts. */
+/*
+ * Let the card use up to three buffers of a split queue, ask for doorbells or for none, and
+ * interrupt.
+ */
 static void use(void)
 {
 	unsigned int n;
@@ -474,7 +483,10 @@ static void one_step(void)
 	check_all();
 }
 
-/* End a sequence with a shutdown of the machine: the devices stop, and no driver waits. */
+/*
+ * Shut the machine down at the end of a sequence: the devices must stop, and no driver of a split
+ * queue may wait for a buffer any more.
+ */
 static void end(void)
 {
 	for (unsigned int n = 0; n < DEVICES; n++) {

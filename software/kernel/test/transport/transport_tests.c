@@ -23,7 +23,10 @@
 
 static const char *const normal[QUEUES] = { "rx", "tx", "ctrl", NULL };
 
-/* Bring up device @n alone, which is then `vdev`. */
+/*
+ * Bring up device @n alone: the capability table's entry for the other device is not valid. If the
+ * driver takes device @n, `vdev` points to it.
+ */
 static struct made_device *bring_up(unsigned int n)
 {
 	blocks[1 - n].size = 0;
@@ -347,7 +350,10 @@ static void test_a_wait_in_a_packed_queue_ends(void)
 	need(card.lost && !live_queues, "nobody notices that the card has gone");
 }
 
-/* A wait of virtio_console ends if its buffer is given back, so its queues must be split ones. */
+/*
+ * On a lost card the driver ends a wait of virtio_console by giving the buffer back. The driver can
+ * do that in a split queue only, so a console's queues must be split ones.
+ */
 static void test_the_queues_of_a_console_are_split(void)
 {
 	made[1].offered |= PACKED;

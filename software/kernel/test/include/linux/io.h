@@ -3,6 +3,6 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Stands for the kernel's header of this name and is empty: the test program that includes the
- * driver's source defines what that source uses from it.
+ * Stands for the kernel's header of this name, and is empty. A test program that includes sources
+ * of the driver defines itself what these sources need of the kernel's header.
  */
