@@ -3,11 +3,12 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Tests capability.c on a capability table in memory. The blocks of a DMA channel must be found by
- * the channel's index, whatever the order of the table, and also if another channel has no such
- * block. A block of a version that the driver does not know must be told from one that it knows.
+ * Tests capability.c of the driver on a capability table in memory. The blocks of a DMA channel
+ * must be found by the channel's index, whatever the order of the table, and also if another
+ * channel has no such block. A block of a version that the driver does not know must be told from
+ * one that it knows.
  *
- * Exit status: 0 if every check holds, 1 if one fails (with a sentence).
+ * Exit status: 0 if every check holds, 1 if one fails (with a message on stderr).
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -129,7 +130,10 @@ static void write_table(const u32 (*blocks)[2], u32 count)
 	table[LITEPCIE_CAP_HEADER_CRC] = checksum(table, bytes);
 }
 
-/* The driver uses a block only in the version that it was written for, in BAR0, and if it is whole. */
+/*
+ * litepcie_block_is_known() must be true only for a block in BAR0, of the version that the driver
+ * was written for, whose entry has the last parameter that the caller asks for.
+ */
 static void a_block_of_another_version_is_not_known(void)
 {
 	struct litepcie_block block = { .version = LITEPCIE_CAP_BLOCK_VERSION, .parameters = 3 };

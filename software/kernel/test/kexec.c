@@ -8,7 +8,7 @@
  *   kexec KERNEL INITRD OPTIONS
  *
  * Exit status: the program does not return if the other kernel starts; 1 if it cannot be started
- * (with a sentence), 2 wrong usage.
+ * (with a message on stderr), 2 wrong usage.
  */
 #include <linux/reboot.h>
 #include <sys/syscall.h>

@@ -13,8 +13,8 @@
  * a time limit, and says in which call the child hangs. These calls also take the spinlocks. If a
  * spinlock is held, the processor that makes the call hangs in the kernel.
  *
- * Exit status: 0 if every call returns with the expected result, 1 if one does not (with a
- * sentence), 2 wrong usage.
+ * Exit status: 0 if every call returns with the expected result, 1 if one does not (with a message
+ * on stderr), 2 wrong usage.
  */
 #include <poll.h>
 #include <stdbool.h>

@@ -10,7 +10,7 @@
  *
  * CARD is the card's folder in sysfs, where the kernel offers the card's memory. The data must
  * arrive in DEV's BAR2, between OFFSET and OFFSET + SIZE. Exit status: 0 if every check holds, 1 if
- * one fails (with a sentence), 2 wrong usage.
+ * one fails (with a message on stderr), 2 wrong usage.
  */
 #include <limits.h>
 #include <stdbool.h>

@@ -8,8 +8,8 @@
  *   pinned uring DEV DISK	register the c2h ring, write it to the disk and read it back from there
  *   pinned splice DEV		give pages of the ring to a pipe, and find them at its other end
  *
- * Exit status: 0 if every check holds, 1 if one fails (with a sentence), 2 wrong usage, 3 if
- * io_uring cannot register a mapping of a file, as in kernels before Linux 6.5.
+ * Exit status: 0 if every check holds, 1 if one fails (with a message on stderr), 2 wrong usage, 3
+ * if io_uring cannot register a mapping of a file, as in kernels before Linux 6.5.
  */
 #include <linux/io_uring.h>
 #include <stdbool.h>

@@ -8,7 +8,7 @@
  * counter wraps, that a buffer is announced only after its data has arrived, and that a descriptor
  * raises an interrupt exactly if one was asked for.
  *
- * Exit status: 0 if every check holds, 1 if one fails (with a sentence).
+ * Exit status: 0 if every check holds, 1 if one fails (with a message on stderr).
  */
 #include <errno.h>
 #include <stdbool.h>

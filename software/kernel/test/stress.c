@@ -12,14 +12,14 @@
  *   stress reset DEV FILE	run DMA; make FILE when data flows; end with 0 if a card reset stops
  * 				DMA, and DMA runs again on the same open file
  *   stress cycle DEV N		open, start and close N times, every other time with a stop before
- *				close(); each fourth time with the default rings, else short ones
+ * 				close(); each fourth time with the default rings, else short ones
  *   stress share DEV N		processes that read and write one open file at once, N buffers each
  *   stress race DEV N		six threads that open the device, start, read or write, and close,
  * 				at random, N times each
  *   stress starve DEV N		use DEV N times while fault injection takes memory away
  *   stress poke RES OFFSET FILE	write a file into a BAR
  *
- * Exit status: 0 if every check holds, 1 if one fails (with a sentence), 2 wrong usage.
+ * Exit status: 0 if every check holds, 1 if one fails (with a message on stderr), 2 wrong usage.
  */
 #include <poll.h>
 #include <pthread.h>

@@ -11,7 +11,7 @@
  * have its interrupt cause switched on or its timer queued, or the driver would never hear of
  * progress again. A direction that is stopped must have neither.
  *
- * Exit status: 0 if every check holds, 1 if one fails (with a sentence).
+ * Exit status: 0 if every check holds, 1 if one fails (with a message on stderr).
  */
 #include <stdbool.h>
 #include <stdint.h>

@@ -154,8 +154,8 @@ static uint32_t walk(const uint8_t *base, uint64_t from, uint64_t to, uint32_t n
 }
 
 /*
- * Sleep until the card's position in the ring is beyond @position: in poll() of the node if @event
- * is -1, else in poll() of the eventfd @event.
+ * Call WAKE for @position, and sleep until the card's position in the ring is beyond it: in poll()
+ * of the node if @event is -1, else in poll() of the eventfd @event.
  */
 static void await(uint64_t position, int event)
 {
@@ -224,7 +224,7 @@ static int own(void)
 	return 0;
 }
 
-/* Memory in pages of 4 KiB can be a ring if the ring's MBUFs have 4 KiB, too. */
+/* Memory in pages of 4 KiB can be a ring if the ring's MBUFs (its equal parts) have 4 KiB, too. */
 static int small(void)
 {
 	uint8_t *base = memory(MADV_NOHUGEPAGE);

@@ -56,7 +56,10 @@ union argument {
 static unsigned long outcomes[CALLS][ERRORS];
 static const char *node;
 static unsigned int state;
-static uint8_t *huge, *small;	/* @huge: memory in one huge page; @small: in pages of 4 KiB */
+/*
+ * 2 MiB of memory each. @huge: in one huge page, if the kernel has one; @small: in pages of 4 KiB.
+ */
+static uint8_t *huge, *small;
 static int event;
 
 static unsigned int pick(unsigned int below)

@@ -14,11 +14,11 @@
  * 	read	LitePCIe's copy: read() of the data that is there
  * 	poll	as abi, but with counts in the mapped index page, if the driver has one
  *   cost calls WAY DEV REGISTER VALUE BUFFERS	count the system calls that WAY makes, and the
- *					bytes that its read() and write() move. WAY may also be
- *					`index`, which is poll without poll(): the program reads
- *					the status page again and again. The instructions of
- *					`index` are not counted, since they only show how long
- *					the card takes.
+ * 					bytes that its read() and write() move. WAY may also be
+ * 					`index`, which is poll without poll(): the program reads
+ * 					the status page again and again. The instructions of
+ * 					`index` are not counted, since they only show how long
+ * 					the card takes.
  *   cost disk DEV DISK			write a ring to a disk, see cost_disk.c
  *   cost run NAME CHUNK BYTES PROGRAM...	what PROGRAM costs, which writes BYTES bytes in
  * 					chunks of CHUNK bytes
@@ -29,7 +29,7 @@
  * clock left out a part of the time, the card would fill more buffers in that time than the ring
  * has, and `most` would show that.
  *
- * Exit status: 0 the measurement is done, 1 it failed (with a sentence), 2 wrong usage.
+ * Exit status: 0 the measurement is done, 1 it failed (with a message on stderr), 2 wrong usage.
  */
 #include <poll.h>
 #include <signal.h>

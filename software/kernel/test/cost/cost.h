@@ -20,14 +20,14 @@
 #define BUFFERS_PER_INTERRUPT	LITEPCIE_STOCK_BUFFERS_PER_INTERRUPT
 
 /*
- * Returns the instructions since the guest's start, including idle time. With -icount shift=0 an
- * instruction takes one nanosecond, so this is the clock's time.
+ * Returns the time in ns since the guest's start, including idle time. With -icount shift=0 an
+ * instruction takes 1 ns, so busy time counts instructions.
  */
 uint64_t now(void);
 
 /*
- * Returns the time since the guest's start without its idle time, which is a count of the guest's
- * instructions.
+ * Returns the time in ns since the guest's start without the idle time of its first processor. In a
+ * guest with one processor and -icount shift=0 this is the number of instructions.
  */
 uint64_t busy(void);
 

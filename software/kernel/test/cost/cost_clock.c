@@ -72,8 +72,8 @@ void sleep_ms(unsigned int ms)
 }
 
 /*
- * Wait until the guest is quiet, since Linux 6.12 still works in the background for seconds after
- * it has begun to run programs.
+ * Wait until the guest is quiet, since a kernel such as Linux 6.12 still works in the background
+ * for seconds after it has begun to run programs.
  */
 static void wait_until_quiet(void)
 {

@@ -4,11 +4,12 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Tests how dma.c of the driver stops a direction, on a card that this file makes up. A direction
- * that still runs must never count as stopped: the driver would free a ring to which the card still
- * writes. A read that the root port has given up returns all ones, and so does each read of a card
- * that has gone. All ones end the driver's wait only if the card has gone.
+ * that still runs may count as stopped only if bus mastering is off: otherwise the driver would
+ * free a ring to which the card still writes. A read that the root port has given up returns all
+ * ones, and so does each read of a card that has gone. All ones end the driver's wait before its
+ * time limit only if the card has gone.
  *
- * Exit status: 0 if every check holds, 1 if one fails (with a sentence).
+ * Exit status: 0 if every check holds, 1 if one fails (with a message on stderr).
  */
 #include "dma.h"
 

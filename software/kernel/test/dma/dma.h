@@ -4,7 +4,8 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Defines what dma.c of the driver needs of the kernel and of card.h, for the test program dma,
- * which includes dma.c. The program has one thread, so its spinlocks do nothing.
+ * which includes dma.c. The program has one thread. So the stand-ins for spinlocks do nothing, and
+ * a mutex is a flag.
  */
 #ifndef DMA_H
 #define DMA_H
@@ -57,7 +58,10 @@ typedef u64 dma_addr_t;
 #define pci_clear_master(_pdev)		((_pdev)->master = false)
 #define trace_litepcie_run(_way, _run, _error)	((void)(_error))
 
-/* Stands for the kernel's readl_poll_timeout(): reads once more after the time limit. */
+/*
+ * Stands for the kernel's readl_poll_timeout(), which reads the register once more after the time
+ * limit. The stand-in does not sleep: it only counts the time.
+ */
 #define readl_poll_timeout(_address, _value, _condition, _sleep_us, _timeout_us)	\
 ({											\
 	u64 left_ = (_timeout_us);							\
@@ -96,7 +100,8 @@ struct litepcie_chan {
 	struct litepcie		*card;
 	struct device		dev;
 	struct { bool able; }	notices;
-	unsigned int		pollers;	/* how often they were woken */
+	/* number of times that the threads in poll() were woken */
+	unsigned int		pollers;
 };
 
 struct litepcie_file {

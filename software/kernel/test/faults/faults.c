@@ -55,7 +55,7 @@ MODULE_PARM_DESC(struck, "how many have been refused");
 
 /*
  * Returns true if this request of the driver is to fail. Requests on several processors have no
- * defined order, so a test makes one request after the other.
+ * defined order, so a test makes the driver's calls one after the other.
  */
 bool faults_strike(const char *what)
 {
@@ -120,8 +120,8 @@ static struct taken *find_taken(const void *key, const struct task_struct *task)
 }
 
 /*
- * Called before the driver takes a lock. A task that waits for a lock that it holds itself would
- * wait for ever, so the machine panics with a sentence instead.
+ * Called before the driver waits for a mutex or an rwsem. A task that waits for a lock that it
+ * holds itself could wait for ever, so the kernel panics with a message instead.
  */
 void faults_want_lock(const char *name, const char *function, const void *key)
 {
@@ -233,8 +233,10 @@ static void tell_fatal(struct pci_dev *pdev, const char *value)
 
 /*
  * Module parameter `fatal`: report a fatal PCIe error to the driver of each card by the calls that
- * the kernel makes, but without a reset of the bus. "frozen" makes all three calls. "permanent"
- * makes the call error_detected() only, "reset" all but resume(), and "resume" resume() only.
+ * the kernel makes, but without a reset of the bus. "frozen" makes the calls error_detected(),
+ * slot_reset() and, if the card has recovered, resume(). "permanent" makes only the call
+ * error_detected(), with another state. "reset" makes the first two calls, and "resume" only
+ * resume().
  */
 static int fatal_set(const char *value, const struct kernel_param *param)
 {

@@ -9,9 +9,9 @@
  * Debian's kernels have no fault injection. In this build macros replace the driver's requests by
  * wrappers. A wrapper of a request that may be refused fails if faults_strike() returns true. Each
  * resource that the driver gets, and must give back by a call that has a wrapper, is put on a list
- * by name and key. Where the driver asserts that a lock is held, this build checks it. Mutexes and
- * rwsems are on a second list while they are held, so none of them may be on that list when a call
- * of the driver has returned.
+ * by name and key. Where the driver asserts that a lock is held, this build checks that some task
+ * holds it. Mutexes and rwsems are on a second list while they are held, so none of them may be on
+ * that list when a call of the driver has returned.
  */
 #ifndef LITEPCIE_FAULTS_H
 #define LITEPCIE_FAULTS_H

@@ -8,16 +8,17 @@
  *
  *   fuzz DEV N SEED [GONE RESET]
  *
- * Half of the calls are random. The other half aim at the outcome that was reached least often
+ * After each eight random calls some calls aim at the outcome that was reached least often
  * (fuzz_branches.c), so that each outcome is reached often, however fast card and machine are.
- * After N calls the program goes on, to about 2 * N calls at most, until each outcome was reached
- * N / 1000 times. The program prints how often each outcome was reached.
+ * After N calls the program makes only calls that aim at an outcome, up to about 2 * N calls in
+ * all, until each outcome was reached N / 1000 times. The program prints how often each outcome was
+ * reached.
  *
  * GONE is the descriptor of an open file whose card was removed. RESET is the descriptor of the
  * card's file `reset` in sysfs. With these two arguments calls end in ENODEV and EIO as well.
  *
- * Exit status: 0 the calls were made, 1 the program could not begin or go on (with a sentence), 2
- * wrong usage.
+ * Exit status: 0 the calls were made, 1 the program could not begin or go on (with a message on
+ * stderr), 2 wrong usage.
  */
 #include <poll.h>
 #include <sys/mman.h>

@@ -18,8 +18,8 @@
 #define PATTERN_CONTROL	0x5000
 
 /*
- * number of open files of the device; calls that aim at an outcome use the first two, except for
- * open(), which replaces the last one
+ * Number of files of the device that the program keeps open. Calls that aim at an outcome use the
+ * first two. open() replaces the last one. fds[FDS] is one file more, whose card has gone.
  */
 #define FDS	4
 
@@ -105,7 +105,9 @@ struct branch {
 
 /*
  * Functions of fuzz_calls.c. Those from nobodys() to both_run() prepare the state in which a
- * branch's call is made. make() makes the call, and returns true if it has succeeded.
+ * branch's call is made. make() makes the call, and returns true if it has succeeded. A call of
+ * LOCK counts as a success if the direction was granted to the first file, or refused to the
+ * second.
  */
 void calls_init(void);
 void nobodys(void);
@@ -131,7 +133,7 @@ unsigned long memory_at(enum place place);
 
 /* Functions of fuzz_branches.c */
 void branches_step(void);
-/* Returns how often the rarest outcome was reached. */
+/* Returns how often the rarest of the possible outcomes was reached. */
 unsigned long branches_least(void);
 void branches_print(void);
 

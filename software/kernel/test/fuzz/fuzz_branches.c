@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Lists the branches, which are the possible outcomes of each call, and chooses the branch that is
- * tried next.
+ * Lists the branches, which are the outcomes of calls that the program fuzz must reach, and chooses
+ * the branch that is tried next.
  */
 #include <limits.h>
 #include <sys/mman.h>
@@ -255,7 +255,7 @@ static bool is_possible(const struct branch *branch)
 
 /*
  * Returns the weight by which a branch's rank is multiplied. The weight is 4 for a branch that
- * takes long, so that this branch is tried a quarter as often, and 1 for other branches.
+ * takes long, so that this branch is tried about a quarter as often, and 1 for other branches.
  */
 static unsigned long share(const struct branch *branch)
 {
@@ -264,9 +264,10 @@ static unsigned long share(const struct branch *branch)
 }
 
 /*
- * Returns the rank of a branch: the branch with the lowest rank is tried next. A branch that is
- * hard to reach is tried more often. Failed tries raise the rank, too, so that such a branch does
- * not keep the others from being tried.
+ * Returns the rank of a branch: the branch with the lowest rank is tried next. A branch that is not
+ * possible in this run of the program has the highest rank. A branch that is hard to reach is tried
+ * more often. Failed tries raise the rank, too, so that such a branch does not keep the others from
+ * being tried.
  */
 static unsigned long rank(const struct branch *branch)
 {

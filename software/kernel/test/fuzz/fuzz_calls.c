@@ -43,7 +43,8 @@ static void lock_both(int fd, bool request)
 
 /*
  * Release all directions, and switch the packets of all files off. A mapping keeps a file that was
- * closed, and so the directions that the file owns, so all mappings are removed first.
+ * closed, and so the directions that the file owns. So all mappings that random calls have made are
+ * removed first.
  */
 void nobodys(void)
 {
@@ -128,8 +129,8 @@ void streams(void)
 }
 
 /*
- * Fill the h2c ring by write() until the ring has no room. c2h has no buffer, so the data that
- * comes back for c2h fills the card, and h2c cannot go on.
+ * Fill the h2c ring by write() until the ring has no room. c2h has no buffer. If the DMA's loopback
+ * is on, the data that comes back for c2h fills the card, and h2c cannot go on.
  */
 void full_stream(void)
 {
@@ -162,8 +163,8 @@ void second_steers(void)
 }
 
 /*
- * Let c2h run for the first file until it has data, unless it has some already. Then set c2h's
- * software count to 0, so that all its buffers count as unread data again.
+ * Let c2h run for the first file until it has data, for WAIT_MS at most, unless it has some
+ * already. Then set c2h's software count to 0, so that all its buffers count as unread data again.
  */
 void has_data(void)
 {

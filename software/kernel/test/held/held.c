@@ -15,13 +15,13 @@
  *   held sync DEV		fsync() sends an incomplete beat, and later data begins a new beat
  *   held epoll DEV		epoll that was added for h2c hears of c2h after EPOLL_CTL_MOD
  *   held reset DEV FILE	make FILE while both directions run, so that a test resets the card.
- *				Calls must then fail with EIO, and DMA must work after the reset
+ * 				Calls must then fail with EIO, and DMA must work after the reset
  *   held user DEV		the interrupt of the user's logic, for a card whose logic raises one
- *				for each write to its memory
+ * 				for each write to its memory
  *   held race DEV ROUNDS	as `held user`, while another process takes and releases the
- *				interrupt
+ * 				interrupt
  *
- * Exit status: 0 if every check holds, 1 if one fails (with a sentence), 2 wrong usage.
+ * Exit status: 0 if every check holds, 1 if one fails (with a message on stderr), 2 wrong usage.
  */
 #include <poll.h>
 #include <stdbool.h>

@@ -19,7 +19,7 @@
 #define BEAT	32u	/* bytes of a beat; the card cuts the data of an h2c buffer into beats */
 
 extern int fd;	/* descriptor of the open device node */
-/* the status page and the index page, which the driver shares with the program */
+/* the driver's status page and the file's index page, which take() maps */
 extern const struct litepcie_status *status;
 extern struct litepcie_index *index_page;
 
@@ -39,18 +39,24 @@ struct stream {
 
 /* Functions of held.c */
 void need(bool true_, const char *what);
-/* End the program with a sentence, unless a call has failed: @rc is not 0, and errno is @error. */
+/*
+ * Check that a call has failed, so its result @rc is not 0, and that errno is @error. Otherwise end
+ * the program with a message.
+ */
 void refused(int rc, int error, const char *what);
 uint32_t random_below(uint32_t limit);
 int advance(unsigned int way, uint32_t count, const uint32_t *lengths, uint32_t flags);
 struct litepcie_counts counts_of(unsigned int way);
 void *map(uint64_t offset, size_t bytes, int prot);
 /*
- * Take both directions, with the loopback on and rings of COUNT buffers of SIZE bytes. Map the
- * rings, the status page and the index page.
+ * Become the owner of both directions, with the loopback on and rings of COUNT buffers of SIZE
+ * bytes. Map the rings, the status page and the index page.
  */
 void take(void);
-/* Start c2h, which must be done before h2c starts: data that comes while c2h is off is dropped. */
+/*
+ * Start c2h as a held run, which must be done before h2c starts: the card drops data that comes
+ * while c2h is off.
+ */
 void start(void);
 /*
  * Send a random number of h2c buffers, hand c2h buffers to the card again, wait for a random time,

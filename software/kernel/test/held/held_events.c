@@ -3,7 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Tests fsync(), epoll, a reset while both directions run, and the interrupt of the user's logic.
+ * Implements those subcommands of the test program held that test fsync(), epoll, a reset while
+ * both directions run, and the interrupt of the user's logic.
  */
 #include <poll.h>
 #include <signal.h>
@@ -115,7 +116,8 @@ static uint32_t events_within(int epoll, int ms)
 
 /*
  * EPOLL_CTL_MOD calls the driver's poll(), but adds the epoll to no further wait queue. The node is
- * added for events of h2c alone. After a change to c2h, epoll must report events of c2h.
+ * added for events of h2c alone. After a change to c2h by EPOLL_CTL_MOD, epoll must report events
+ * of c2h.
  *
  * Data comes back by c2h some time after the card is done with the h2c buffer, since the user's
  * logic is between the two directions. So the test gives epoll 5 s to report it.
@@ -275,9 +277,9 @@ static void take_event(int event)
 }
 
 /*
- * A process on another processor takes the interrupt and closes its file, again and again. In each
- * round this program takes the interrupt as soon as it is free, and raises it by a write to the
- * card. The program's eventfd must then be signalled.
+ * Another process takes the interrupt of the user's logic and closes its file, again and again. In
+ * each round this program takes the interrupt as soon as it is free, and raises it by a write to
+ * the card. The program's eventfd must then be signalled.
  */
 int user_race(const char *device, uint64_t rounds)
 {

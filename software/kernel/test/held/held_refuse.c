@@ -3,8 +3,9 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Tests a direction in a held run (the card uses only buffers that were handed over): calls that
- * must be refused, poll() and O_NONBLOCK.
+ * Implements the subcommands `refuse` and `ready` of the test program held: calls that must be
+ * refused in a held run (in which the card uses only buffers that were handed over), poll() and
+ * O_NONBLOCK.
  */
 #include <poll.h>
 #include <pthread.h>

@@ -10,7 +10,7 @@
  * argument may be copied between these two calls. An unknown number, or a number with another size,
  * must be refused.
  *
- * Exit status: 0 if every check holds, 1 if one fails (with a sentence).
+ * Exit status: 0 if every check holds, 1 if one fails (with a message on stderr).
  */
 #include "ioctl.h"
 
@@ -30,8 +30,11 @@ static struct file dmabuf_file;
 static struct dma_buf dmabuf = { &dmabuf_file };
 
 static bool gone;		/* true: the stand-in for litepcie_enter() fails */
-static unsigned int entered;	/* calls of litepcie_enter() without litepcie_exit(): 0 or 1 */
-/* name of the stand-in that has called reach() last, and whether the card was entered then */
+static unsigned int entered;	/* 1 between litepcie_enter() and litepcie_exit(), else 0 */
+/*
+ * @reached: name that the last call of reach() got, by which a stand-in says that it was called.
+ * @inside: true if the card was entered then.
+ */
 static const char *reached;
 static bool inside;
 static const char *tried;	/* name of the ioctl() call under test */
@@ -201,8 +204,9 @@ long litepcie_compat_ioctl(struct file *ours, unsigned int number, unsigned long
 
 /*
  * An ioctl() call, the function that it must reach, and whether that function must be called
- * between litepcie_enter() and litepcie_exit(). The functions of RING_MEMORY, ADVANCE and EXPORT
- * call litepcie_enter() themselves, for the part of their work that needs the card.
+ * between litepcie_enter() and litepcie_exit(). The driver's functions for RING_MEMORY, EVENT,
+ * ADVANCE and EXPORT call litepcie_enter() themselves, for the part of their work that needs the
+ * card.
  */
 static const struct expected {
 	const char	*name;

@@ -91,9 +91,9 @@ static void one_is_free(const char *device)
 }
 
 /*
- * When RING_SETUP has replaced a file's ring by one with other buffers, and no mapping keeps the
- * replaced ring, its memory and data are gone. A ring of another file may then be free of charge in
- * its place.
+ * When RING_SETUP has replaced a file's ring by one with other buffers, and neither a mapping nor a
+ * dma-buf keeps the replaced ring, its memory and data are gone. A ring of another file may then be
+ * free of charge in its place.
  */
 static void a_replaced_ring_is_free(const char *device)
 {
@@ -214,8 +214,9 @@ static bool child_leaves_ring(const char *device, int channel)
 }
 
 /*
- * The limit of locked memory holds for all processes of a user together. A ring counts even if only
- * a descriptor in a socket keeps it, and the process that made the ring has ended.
+ * The limit of locked memory holds for all processes of a user without CAP_IPC_LOCK together. A
+ * ring counts even if only a descriptor in a socket keeps it, and the process that made the ring
+ * has ended.
  */
 static void the_dead_are_charged(const char *device)
 {

@@ -10,18 +10,18 @@
  *   member pages DEV		map every page of BAR0 and BAR2 to write; print what was allowed
  *   member part DEV START END	registers and pages together, for BAR0 from START to END
  *   member beside DEV		a second open file of a card in use neither reads the first file's
- *				data nor changes its data and settings
+ * 				data nor changes its data and settings
  *   member leftovers DEV	an open file never finds data that an earlier open file left
  *   member charge DEV		the memory of rings is limited and charged, whether a file, a
- *				mapping or a dma-buf's descriptor keeps it
+ * 				mapping or a dma-buf's descriptor keeps it
  *   member compat DEV		the calls of a 32-bit program
  *   member as PROGRAM ...	run any program as a member
  *   member stuck DEV STUCK CONFIG
- *				as root: a direction that does not stop, with the driver built from
- *				faults/; STUCK is the file of the module parameter `stuck`, CONFIG
- *				that of the card's configuration space in sysfs
+ * 				as root: a direction that does not stop, with the driver built from
+ * 				faults/; STUCK is the file of the module parameter `stuck`, CONFIG
+ * 				that of the card's configuration space in sysfs
  *
- * Exit status: 0 if every check holds, 1 if one fails (with a sentence), 2 wrong usage.
+ * Exit status: 0 if every check holds, 1 if one fails (with a message on stderr), 2 wrong usage.
  */
 #include <grp.h>
 #include <sys/mman.h>

@@ -149,9 +149,10 @@ static void fill(uint32_t *words, size_t bytes)
 }
 
 /*
- * A file may map its rings before it owns the direction, since no other file uses these rings. Once
- * the file is the owner, the card must fill the ring that was mapped. After the file has released
- * the direction and a second file runs DMA, the card must not write to that ring any more.
+ * A file may map its rings before it owns the direction, as long as no other file owns it. No other
+ * file uses these rings. Once the file is the owner, the card must fill the ring that was mapped.
+ * After the file has released the direction and a second file runs DMA, the card must not write to
+ * that ring any more.
  */
 static void map_early(const char *device)
 {
@@ -207,7 +208,7 @@ int beside(const char *device)
 	refused(set_pattern(other, 2), EBUSY, "another's pattern, checked");
 	refused(run_c2h(other, 0, NULL), EBUSY, "stopping another's direction");
 	write_to_pages(owner, other);
-	/* A file that owns only h2c cannot change c2h or the data of c2h. */
+	/* While another file owns c2h, a file that owns only h2c cannot change the data of c2h. */
 	need(!run_h2c(owner, 0, NULL), "stop");
 	need(!ioctl(owner, LITEPCIE_IOCTL_LOCK, &(struct litepcie_ioctl_lock) {
 		.dma_reader_release = 1 }), "release of h2c");
@@ -235,9 +236,10 @@ static void write_secret(int fd)
 }
 
 /*
- * A direction that a file has taken by write() belongs to this file until it is closed. Meanwhile
- * write() of another file fails with EBUSY. A later file then runs LitePCIe's loop through the
- * loopback without writing anything: no word that the first file wrote may come back.
+ * The direction h2c, which a file has taken by write(), belongs to this file until the file is
+ * closed or releases it. Meanwhile write() of another file fails with EBUSY. A later file then runs
+ * LitePCIe's loop through the loopback without writing anything: no word that the first file wrote
+ * may come back.
  */
 int leftovers(const char *device)
 {

@@ -8,13 +8,13 @@
  *   memory shapes DEV		loopback through rings in small and huge pages; every word compared
  *   memory refuse DEV		calls that must be refused, each with its error
  *   memory charge DEV		pinned memory is charged, RLIMIT_MEMLOCK limits it for a user, and
- *				the charge ends
+ * 				the charge ends
  *   memory leave DEV		fork(), munmap() and a process that dies, each while DMA runs
  *   memory hold DEV FILE	run DMA in own memory; make FILE; end when the card has gone
  *   memory away DEV FILE	as `memory hold`, but end while the card is being reset
  *   memory bounce DEV		a ring in own memory is refused if the card needs a bounce buffer
  *
- * Exit status: 0 if every check holds, 1 if one fails (with a sentence), 2 wrong usage.
+ * Exit status: 0 if every check holds, 1 if one fails (with a message on stderr), 2 wrong usage.
  */
 #include <stdbool.h>
 #include <stdint.h>

@@ -12,7 +12,7 @@
  * With the arguments `random SEED COUNT STEPS` the program runs COUNT random sequences instead, see
  * node_random.c.
  *
- * Exit status: 0 if every check holds, 1 if one fails (with a sentence).
+ * Exit status: 0 if every check holds, 1 if one fails (with a message on stderr).
  */
 #include "node_card.h"
 #include "sequences.h"

@@ -7,27 +7,27 @@
  * read() and write().
  *
  *   packets held DEV COUNT SEED	at least COUNT packets of 1 byte to three c2h buffers, by
- *					ADVANCE; their data and records are compared
+ * 					ADVANCE; their data and records are compared
  *   packets node DEV COUNT SEED	COUNT packets by one write() and one or two read() each;
- *					their data is compared
+ * 					their data is compared
  *   packets full DEV			write packets until the rings have no room, then read all
  *   packets bytes DEV			as full, but a stream without packets, by writes whose
- *					length does not divide a buffer
+ * 					length does not divide a buffer
  *   packets places DEV			a packet that needs more descriptors than the card's table
- *					has room for is refused, and poll() waits for that room
+ * 					has room for is refused, and poll() waits for that room
  *   packets flush DEV			after the flush time a buffer ends, and an incomplete beat
  * 					is sent
  *   packets late DEV			an incomplete beat's flush time ends while the card's table
- *					is full and fsync() waits: the beat is sent all the same
+ * 					is full and fsync() waits: the beat is sent all the same
  *   packets bad DEV			the host fails the next read of the card: of three packets
  * 					the first is bad, and fsync() says so once
  *   packets bad_end DEV		as bad, with a packet whose bad end lies in a second buffer
  *   packets ended DEV			a thread ends the run while another thread's write() copies
- *					a packet
+ * 					a packet
  *   packets refuse DEV			calls that must be refused, each with its error
  *   packets off DEV REGISTER		the register at this offset of BAR0 must be 0
  *
- * Exit status: 0 if every check holds, 1 if one fails (with a sentence), 2 wrong usage.
+ * Exit status: 0 if every check holds, 1 if one fails (with a message on stderr), 2 wrong usage.
  */
 #include <poll.h>
 #include <signal.h>
@@ -161,8 +161,8 @@ static void stop(void)
 static uint64_t sent, taken, given;
 
 /*
- * Wait for the next c2h record by reading memory again and again, without a call of the driver: the
- * card itself writes the record to host memory.
+ * Wait for the record of the next c2h buffer by reading memory again and again, without a call of
+ * the driver: the card itself writes the record to host memory.
  */
 static const struct litepcie_record *next_record(void)
 {
@@ -229,8 +229,8 @@ static void fill(uint8_t *packet, uint32_t bytes)
 }
 
 /*
- * Send packets by ADVANCE, one to four at a time, and check them. At random moments all c2h buffers
- * that were read are handed over to the card again.
+ * Send packets by ADVANCE, one to four at a time, and check them. At random moments, and at the
+ * latest when more than four of them are free, all free c2h buffers are handed over to the card.
  */
 static int held(unsigned int count)
 {
@@ -260,9 +260,9 @@ static int held(unsigned int count)
 		done += now;
 	}
 	/*
-	 * The memory of the next record still has the record of an older buffer. If ADVANCE took
-	 * that record for the one of a buffer that the card has not filled yet, it would accept a
-	 * buffer more than the ring has room for. ADVANCE must refuse that buffer.
+	 * The memory of the next record may still have the record of an older buffer. If ADVANCE
+	 * took that record for the one of a buffer that the card has not filled yet, it would
+	 * accept a buffer more than the ring has room for. ADVANCE must refuse that buffer.
 	 */
 	refused(advance(LITEPCIE_WAY_C2H, (uint32_t)(taken + COUNT - given) + 1, 0), EINVAL,
 		"a buffer that the card still has");
@@ -340,8 +340,8 @@ static int node(unsigned int count)
 /* Tests of the flush times of c2h and h2c ----------------------------------------------------- */
 
 /*
- * The flush time ends a c2h buffer that is not full. The data is sent with packets off, so nothing
- * else ends the buffer.
+ * The flush time ends a c2h buffer that is not full. The data is sent with packets of h2c off, so
+ * no end of a packet ends the buffer.
  */
 static void flush_held(void)
 {

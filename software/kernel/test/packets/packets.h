@@ -38,10 +38,13 @@ void take(void);
 void map_all(void);
 struct litepcie_ring_info info_of(unsigned int way);
 
-/* Start c2h. While c2h is off, the card drops the h2c data that the loopback returns. */
+/*
+ * Start c2h by a read() that finds no data. While c2h is off, the card drops the h2c data that the
+ * loopback returns.
+ */
 void start_c2h(void);
 
-/* The functions of this test's commands that packets_full.c and packets_bad.c define. */
+/* Functions of packets_full.c and packets_bad.c. Each implements the command of its name. */
 int full(void);
 int bytes(void);
 int places(void);

@@ -6,8 +6,8 @@
  * Tests what /dev/litepcieN has in addition to LitePCIe's ABI, for the tests in sim/test.
  *
  *   rings direct DEV DISK	write filled c2h and h2c rings to a disk with O_DIRECT, read them
- *				back and compare
- *   rings shapes DEV		loopback with other buffer sizes, counts and modes; data compared
+ * 				back and compare
+ *   rings shapes DEV		loopback with several buffer sizes, counts and modes; data compared
  *   rings index DEV		loopback of 4 MiB without a system call while data flows
  *   rings read DEV N		loopback by read(); N or more buffers compared, none returned early
  *   rings event DEV		eventfd and poll() when there is progress
@@ -17,7 +17,7 @@
  *   rings export DEV IMPORT	hand a ring to the importer's device node IMPORT, and print the sum
  * 				of the ring's words, which a test compares with the importer's
  *
- * Exit status: 0 if every check holds, 1 if one fails (with a sentence), 2 wrong usage.
+ * Exit status: 0 if every check holds, 1 if one fails (with a message on stderr), 2 wrong usage.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -183,8 +183,8 @@ static int direct(const char *disk)
 
 /*
  * Run the loopback through both rings until @buffers buffers have come back by c2h. With @busy, the
- * program waits by reading the mapped pages, without system calls. Returns the number of buffers
- * compared.
+ * program waits by reading the mapped status page, without system calls. Returns the number of
+ * buffers compared.
  */
 static uint64_t loop(size_t size, size_t count, uint64_t buffers, bool busy)
 {
@@ -312,8 +312,8 @@ static void refused(int rc, int error, const char *what)
 }
 
 /*
- * Accesses just beyond the end of BAR0 are refused. Accesses to the last word and the last page
- * are allowed.
+ * Reads just beyond the end of BAR0 are refused. Reads of the last word and of the last page are
+ * allowed.
  */
 static void refuse_bounds(void)
 {

@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Tests that read() returns the data that the card has written, and returns no buffer before the
- * card has written its data.
+ * Tests that read() in LitePCIe's loop returns the data that the card has written, and returns no
+ * buffer before the card has written all of the buffer's data.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -85,7 +85,7 @@ int read_buffers(unsigned long buffers)
 	for (; done < buffers; done++)
 		need(read_one(), "read without O_NONBLOCK");
 	run(LITEPCIE_IOCTL_DMA_READER, 0);
-	/* wait until the h2c data that was under way has come back as c2h data */
+	/* give the h2c data that is under way time to come back as c2h data */
 	usleep(100000);
 	need(!fcntl(fd, F_SETFL, O_NONBLOCK), "O_NONBLOCK");
 	while (read_one())

@@ -9,7 +9,7 @@
  * is over, counts the bytes that the card has not fetched, and frees the ring and the direction. If
  * the card goes away, close() ends soon.
  *
- * Exit status: 0 if every check holds, 1 if one fails (with a sentence).
+ * Exit status: 0 if every check holds, 1 if one fails (with a message on stderr).
  */
 #include <unistd.h>
 
