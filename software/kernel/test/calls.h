@@ -3,7 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Defines functions that make ioctl() calls of the driver litepcie, for the driver's test programs.
+ * Defines functions that open a device node of the driver litepcie and make its ioctl() calls, for
+ * the driver's test programs.
  */
 #ifndef CALLS_H
 #define CALLS_H
@@ -63,8 +64,8 @@ static inline void loopback(int fd, int enable)
 /*
  * Make the file the direction's owner and give it a ring of 32 buffers, for tests that start a
  * direction often. For LitePCIe's loop the driver fills the card's table for such a ring in 96
- * register writes, not in the 768 of LitePCIe's ring. The card interrupts after every 32 buffers,
- * as with LitePCIe's ring.
+ * register writes, not in the 768 of LitePCIe's ring. The ring asks for an interrupt after every 32
+ * buffers, as LitePCIe's ring does.
  */
 static inline int small_ring(int fd, unsigned int way)
 {

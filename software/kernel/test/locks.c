@@ -6,12 +6,12 @@
  * Shows that no lock of the driver is held while no program uses the card, for the tests in
  * sim/test.
  *
- *   locks DEV		make calls that take each lock, in a child process; each call must return.
- * 			If DEV-capture exists, the capture's locks are tried, too
+ *   locks DEV		make calls that take the driver's locks, in a child process; each call
+ *			must return. If DEV-capture exists, the capture's locks are tried, too
  *
- * A process that waits for a mutex cannot be killed. So the parent process waits for the child with
- * a time limit, and says in which call the child hangs. These calls also take the spinlocks. If a
- * spinlock is held, the processor that makes the call hangs in the kernel.
+ * A process that waits in mutex_lock() cannot be killed. So the parent process waits for the child
+ * with a time limit, and says in which call the child hangs. These calls also take the spinlocks.
+ * If a spinlock is held, the processor that makes the call hangs in the kernel.
  *
  * Exit status: 0 if every call returns with the expected result, 1 if one does not (with a message
  * on stderr), 2 wrong usage.

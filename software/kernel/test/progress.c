@@ -405,8 +405,9 @@ static void a_card_tells_how_far_it_is(u32 id)
 }
 
 /*
- * If the ring seems to have no room, ADVANCE counts the c2h buffers that have a record, before the
- * status line counts them. A status line that counts no more than these buffers is no progress.
+ * The card writes records and a status line here. If the ring seems to have no room, ADVANCE counts
+ * the c2h buffers that have a record, before the status line counts them. A status line that counts
+ * no more than these buffers is no progress.
  */
 static void records_tell_before_the_line(void)
 {

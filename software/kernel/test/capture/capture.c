@@ -175,8 +175,8 @@ static void await(uint64_t position, int event)
 }
 
 /*
- * Take @frames frames, and give their room in the ring back to the card at once. Returns the
- * position in the ring up to which blocks were taken.
+ * Wait for @frames frames in the ring, check them, and give their room back to the card at once.
+ * Returns the position in the ring up to which blocks were checked.
  */
 static uint64_t take(const uint8_t *base, uint32_t frames, int event)
 {
@@ -216,7 +216,10 @@ static int own(void)
 		     found.port[0].delivered.bytes == 64 * 6000 && found.generated == 6000,
 		     "accounts");
 	}
-	/* Take older signals of the eventfd first. The run has ended, so WAKE signals at once. */
+	/*
+	 * Read older signals of the eventfd first. The run has ended, so WAKE signals the eventfd
+	 * at once.
+	 */
 	need(read(event, &signals, 8) == 8 || errno == EAGAIN, "eventfd");
 	need(!wake(status->position + 1, event) && read(event, &signals, 8) == 8 && signals == 1,
 	     "%llu signals after the end", (unsigned long long)signals);
@@ -458,8 +461,8 @@ static int killed(void)
 	}
 	close(ready[1]);
 	/*
-	 * This memory is made after the fork(). So the child has no copy of it, and its huge page
-	 * stays whole.
+	 * This memory is made after the fork(). So the child has no copy of the memory, and the
+	 * memory stays in one huge page.
 	 */
 	base = memory(MADV_HUGEPAGE);
 	need(child > 0 && read(ready[0], &byte, 1) == 1, "child");

@@ -4,10 +4,10 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Makes random calls of the capture's node by several open files, of which one at a time may own
- * the queue. Most arguments are valid, so that a call often reaches the card.
+ * queue 0. Most arguments are valid, so that a call often reaches the card.
  *
- * No run is lossless: at its end the last frame could wait for room in the ring for half a second,
- * until the driver switches LOSSLESS off.
+ * No run is lossless: at STOP of such a run a frame could wait for room in the ring for half a
+ * second, until the driver switches LOSSLESS off.
  */
 #include "capture_storm.h"
 

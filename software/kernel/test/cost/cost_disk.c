@@ -3,10 +3,10 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Measures the cost of writing a ring to a disk. The data goes through a bounce buffer or
- * directly, by one thread or by four, in chunks of several sizes, and also directly from a ring in
- * the program's own memory. For each of these cases the program prints the number of instructions,
- * and how long the writing took on this machine. `cost run` measures the same for another program,
+ * Measures the cost of writing a ring to a disk. The data goes through a bounce buffer or directly,
+ * by one thread or by four, in chunks of several sizes, and also directly from a ring in the
+ * program's own memory. For each of these cases the program prints the number of instructions, and
+ * how long the writing took by the guest's clock. `cost run` measures the same for another program,
  * which writes from other memory.
  */
 #include <pthread.h>

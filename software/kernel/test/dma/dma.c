@@ -27,8 +27,10 @@ static struct litepcie_way way;
 
 /* The made-up DMA direction, which the tests stop. */
 static struct {
-	unsigned int	given_up;	/* number of the next reads of `enable` that return all ones */
-	unsigned int	runs_on;	/* number of further reads until the direction is idle */
+	/* how many of the next reads of the register `enable` return all ones */
+	unsigned int	given_up;
+	/* number of reads of `enable` after these until the direction is idle */
+	unsigned int	runs_on;
 	bool		gone;		/* true: the card has gone; each read returns all ones */
 	bool		running;	/* true: 0 was not written to the register `enable` yet */
 	unsigned int	reads;

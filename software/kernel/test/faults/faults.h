@@ -361,8 +361,8 @@ GIVEN_BACK("event", eventfd_ctx_put, event, (struct eventfd_ctx *event), event)
 	REFUSED(__pci_register_driver, -ENOMEM, _driver, THIS_MODULE, KBUILD_MODNAME)
 
 /*
- * Replaces readl_poll_timeout(), the driver's wait for a bit of a card register. While the module
- * parameter `stuck` is set, the register is read once and the wait times out.
+ * Replaces readl_poll_timeout(), by which the driver waits for a value of a card register. While
+ * the module parameter `stuck` is set, the register is read once and the wait times out.
  */
 #undef readl_poll_timeout
 #define readl_poll_timeout(_address, _value, _condition, _sleep, _timeout)		\

@@ -222,7 +222,10 @@ void turn(struct stream *stream)
 	receive(stream);
 }
 
-/* Print a progress line for each twentieth of a run, since the run may take an hour. */
+/*
+ * Print a line for each twentieth of the work of `held loop` or `held stops`, which may take an
+ * hour.
+ */
 static void say_progress(uint64_t done, uint64_t all, const char *of_what)
 {
 	static uint64_t next;

@@ -59,8 +59,8 @@ void take(void);
  */
 void start(void);
 /*
- * Send a random number of h2c buffers, hand c2h buffers to the card again, wait for a random time,
- * and compare a random part of the data that has come back.
+ * Send a random number of h2c buffers, hand a random number of c2h buffers to the card, wait for a
+ * short time or not at all, and compare a random part of the data that has come back.
  */
 void turn(struct stream *stream);
 void stop(void);

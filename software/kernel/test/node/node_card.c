@@ -95,7 +95,10 @@ void deliver(void)
 	litepcie_capture_interrupt(&card);
 }
 
-/* Write a status line for each queue whose position has changed since its last status line. */
+/*
+ * Write a status line for each queue whose position has changed since its last status line. A queue
+ * that has no address for it gets none, and no queue gets one while bus mastering is off.
+ */
 static void write_lines(void)
 {
 	for (unsigned int n = 0; n < QUEUES; n++) {
@@ -165,7 +168,10 @@ void frame(unsigned int port, u64 bytes)
 		deliver();
 }
 
-/* Returns true if the card may still write frames to the ring that begins at address @memory. */
+/*
+ * Returns true if the card's registers still let it write frames to the ring that begins at address
+ * @memory.
+ */
 bool may_write_to(u64 memory)
 {
 	bool newest = made.control & LITEPCIE_CAPTURE_BIT_CONTROL_NEWEST;

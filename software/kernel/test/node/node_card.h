@@ -57,7 +57,7 @@ struct made_card {
 	bool	quiet;		/* true: the card writes no status line after a frame */
 	/* true: in a LOSSLESS run a frame waits for room, so the block is not idle */
 	bool	blocked;
-	u64	lost;		/* number of frames for which a ring had no room */
+	u64	lost;		/* number of frames that were lost since a ring had no room */
 };
 
 extern struct made_card made;
@@ -102,8 +102,8 @@ void test_a_stuck_card(void);
 
 /*
  * Helper functions of node_tests.c. file_of() opens the node and chooses a queue. queue_of()
- * returns the driver's structure of queue @n. Each of the others makes the ioctl() call of its name
- * with usual arguments.
+ * returns the driver's structure of queue @n. choose() makes the call QUEUE, and each of the others
+ * the ioctl() call of its name, with usual arguments.
  */
 struct file *file_of(unsigned int queue);
 long choose(struct file *filp, unsigned int queue);

@@ -115,9 +115,10 @@ int known_owner(unsigned int file)
 }
 
 /*
- * Returns 0, or the error with which the file's RING or first read() must fail. EBUSY: another file
- * has the queue, the capture runs, the queue was started, or the file uses read(). EINVAL: another
- * queue's ring has MBUFs (equal parts of a ring) of another size.
+ * Returns 0, or the error with which the file's RING or first read() must fail. While the card
+ * cannot be used, that is known.entry. EBUSY: another file has the queue, the capture runs, the
+ * queue was started, or the file uses read(). EINVAL: another queue's ring has MBUFs (equal parts
+ * of a ring) of another size.
  */
 static int may_have_ring(unsigned int file, u32 mbuf)
 {

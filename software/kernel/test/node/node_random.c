@@ -21,7 +21,7 @@ static char place[160];
  * queues of a run must agree on both. Both values change now and then.
  */
 static u32 usual_mbuf, usual_flags;
-/* Bytes that frames have written to the ring of read() of each queue since the run began. */
+/* For each queue, the expected contents of the ring that the driver makes for read(). */
 static u8 streams[QUEUES][READ_RING_BYTES];
 static u8 bytes[READ_RING_BYTES];
 
@@ -489,8 +489,8 @@ static void one_step(void)
 
 	/*
 	 * The weights of the steps add up to 100. While the card cannot be used, and the driver is
-	 * not unbound, a sixth of the steps are replaced by the step that ends a reset or sleep
-	 * (98), so that the card is back soon.
+	 * not unbound, about a sixth of the steps are replaced by the step that ends a reset or
+	 * sleep (98), so that the card is back soon.
 	 */
 	if (known.entry && !known.removed && !pick(6))
 		choice = 98;
@@ -509,7 +509,10 @@ static void one_step(void)
 		check_rings();
 }
 
-/* Make one random sequence. Before its last eighth the driver is unbound from the card. */
+/*
+ * Make one random sequence of @steps steps. @number is the seed. Before the last eighth of the
+ * steps the driver is unbound from the card, and after the last step all files are closed.
+ */
 void random_steps(unsigned int number, unsigned int steps)
 {
 	unsigned int last = steps / 8;

@@ -230,7 +230,8 @@ static void fill(uint8_t *packet, uint32_t bytes)
 
 /*
  * Send packets by ADVANCE, one to four at a time, and check them. At random moments, and at the
- * latest when more than four of them are free, all free c2h buffers are handed over to the card.
+ * latest when more than four c2h buffers are free, all free c2h buffers are handed over to the
+ * card.
  */
 static int held(unsigned int count)
 {

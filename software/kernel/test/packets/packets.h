@@ -27,7 +27,10 @@ extern const struct litepcie_status *status;
 void need(bool true_, const char *what);
 void refused(long rc, int error, const char *what);
 
-/* Let the signal SIGALRM come after @us microseconds, which ends a sleeping call with EINTR. */
+/*
+ * Let the signal SIGALRM come after @us microseconds, which ends a system call that sleeps
+ * interruptibly with EINTR.
+ */
 void interrupt_in(unsigned int us);
 
 int set_packets(unsigned int way, uint32_t flags, uint32_t flush_us);

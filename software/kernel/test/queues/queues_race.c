@@ -99,7 +99,10 @@ static uint32_t word(const uint8_t *at)
 	return value;
 }
 
-/* Count the frames of @port in the pcapng blocks. The frames' numbers must be in order. */
+/*
+ * Count the frames in the pcapng blocks. All must come from @port, so they must have the numbers
+ * @port, @port + 4 and so on.
+ */
 static uint32_t walk(const uint8_t *blocks, size_t bytes, uint32_t port)
 {
 	uint32_t found = 0;
@@ -150,7 +153,10 @@ static void *sleeps(void *argument)
 	return NULL;
 }
 
-/* Thread that checks, until @over is set, that INFO and poll() of a file without a queue work. */
+/*
+ * Thread that checks, until @over is set, that INFO and poll() work for a file that does not own
+ * its queue.
+ */
 static void *looks(void *none)
 {
 	int fd = open_queue(2, NULL);

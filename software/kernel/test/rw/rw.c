@@ -210,7 +210,10 @@ static void test_every_buffer_is_returned_whole_or_counted(void)
 
 		made.pace = below(4) ? below(2) : below(4 * ring.geometry.count / 3);
 		go_on(ring.geometry.count);
-		/* in two of three rounds an interrupt tells the driver how far the card is */
+		/*
+		 * in two of three rounds on average an interrupt tells the driver how far the card
+		 * is
+		 */
 		if (below(3))
 			interrupt();
 		bytes = read_some(1 + below(ASKED));

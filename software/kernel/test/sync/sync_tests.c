@@ -4,10 +4,10 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Tests how fsync() and the last close() of an h2c stream wait, on the card that sync.c makes up.
- * close() loses no data if the user's logic takes the data in time, except an incomplete beat that
- * LitePCIe's endpoint cannot send. If the logic does not take the data, close() ends when its time
- * is over, counts the bytes that the card has not fetched, and frees the ring and the direction. If
- * the card goes away, close() ends soon.
+ * If the card tells what the user's logic has taken, and the logic takes the data in time, close()
+ * loses no data, except an incomplete beat that LitePCIe's endpoint cannot send. If the logic does
+ * not take the data, close() ends when its time is over, counts the bytes that the card has not
+ * fetched, and frees the ring and the direction. If the card goes away, close() ends soon.
  *
  * Exit status: 0 if every check holds, 1 if one fails (with a message on stderr).
  */

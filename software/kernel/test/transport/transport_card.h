@@ -41,7 +41,7 @@ struct made_device {
 	u32	resetting;	/* reads of the status until the present reset ends; 0: no reset */
 	/* used index of queue 1 at the end of the last reset; 0: no queue 1 */
 	u16	used;
-	bool	posted;		/* a write that switches a queue off may still be on its way */
+	bool	posted;		/* true: a write that switches a queue off may be under way */
 };
 
 struct made_irq {

@@ -260,7 +260,10 @@ static void check_given_back(const struct virtqueue *vq, struct known_ring *ours
 	need(vring_avail_event(&vq->vring) == ours->avail, "the next buffer rings no doorbell");
 }
 
-/* When a virtio driver leaves a lost card, none of its waits may be left, or it would hang. */
+/*
+ * When a virtio driver leaves a lost card, the buffers of split queues that it waits for must have
+ * been given back, or it would hang.
+ */
 static void on_last_use(void)
 {
 	struct litepcie_vdev *d = litepcie_vdev_of(leaving);
