@@ -207,8 +207,8 @@ static void begin(u32 id, u32 run, u32 count, u32 mode)
 }
 
 /*
- * Begin a held run as if @ahead descriptors had been handed over before, each a whole buffer, and
- * were done.
+ * Begin a held run (LITEPCIE_RUN_HELD) in a state in which @ahead descriptors have been handed over
+ * and are done, each for a whole buffer.
  */
 static void begin_held(u32 id, u64 ahead, u32 mode)
 {
@@ -307,8 +307,8 @@ static void all_ones_say_nothing(u32 id, u64 ahead)
 }
 
 /*
- * Every fourth buffer of a run raises an interrupt, and so does the last buffer of a call with the
- * flag NOTIFY. In LITEPCIE_MODE_POLL no buffer raises one.
+ * In this test every fourth buffer of a run raises an interrupt, and so does the last buffer of a
+ * call with the flag NOTIFY. In LITEPCIE_MODE_POLL no buffer raises one.
  */
 static void interrupts_are_where_they_were_asked_for(u32 mode)
 {

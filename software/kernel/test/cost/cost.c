@@ -7,7 +7,7 @@
  * QEMU's option -icount shift=0, with which an instruction takes 1 ns. The card's generator fills
  * the c2h ring. The program does not look at the data, as if it passed the data on to a device.
  *
- *   cost clock				the price of a loop of known length
+ *   cost clock				count a loop of known length, to check the clock
  *   cost WAY DEV REGISTER VALUE BUFFERS	take BUFFERS of 8 KiB; writing VALUE to REGISTER starts
  * 					the generator. WAY is one of
  * 	abi	LitePCIe's zero copy: mapped ring, poll(), counts read and set by ioctl()

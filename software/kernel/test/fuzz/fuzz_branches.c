@@ -26,7 +26,7 @@
  * table
  */
 #define RECORDS		4096
-/* offset in BAR0 of a page whose registers drive no hardware, and that every user may write to */
+/* offset in BAR0 of a page of the card's block memory, which every user may map for writing */
 #define SAFE_PAGE	0x10000
 
 #define IOCTL(_call, _error, _what, _prepare, ...) \

@@ -112,7 +112,10 @@ void has_no_room(void)
 	set_count(LITEPCIE_IOCTL_MMAP_DMA_READER_UPDATE, FAR);
 }
 
-/* Start a held run of c2h for the first file, and hand the card all buffers of its ring but one. */
+/*
+ * Start a held run (LITEPCIE_RUN_HELD) of c2h for the first file, and hand the card all buffers of
+ * its ring but one.
+ */
 void held(void)
 {
 	struct litepcie_advance most = { .way = LITEPCIE_WAY_C2H, .count = 31 };

@@ -76,9 +76,9 @@ char *memory(size_t bytes, int advice)
 }
 
 /*
- * Set up a ring in the program's own memory. The card interrupts only twice in a round of the ring.
- * A simulated card fills a buffer faster than the program's machine handles an interrupt, so with
- * an interrupt for each buffer the program would have no time to run.
+ * Set up a ring in the program's own memory. The card interrupts at most twice in a round of the
+ * ring. A simulated card fills a buffer faster than the program's machine handles an interrupt, so
+ * with an interrupt for each buffer the program would have no time to run.
  */
 int set_up(unsigned int way, char *place, unsigned int size, unsigned int count)
 {

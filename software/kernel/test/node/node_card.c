@@ -111,8 +111,8 @@ static void write_lines(void)
 
 /*
  * Let time pass on the card. The card ends the MBUFs (equal parts of rings) that the driver has
- * asked it to seal. When made.late has been counted down to 0, it writes the status lines that are
- * missing.
+ * asked it to seal. If made.late is not 0, it is counted down by 1. When it gets 0, the card writes
+ * the status lines that are missing.
  */
 void end_of_late_lines(void)
 {

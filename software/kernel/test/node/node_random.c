@@ -17,8 +17,8 @@
 static unsigned int state, seed, step;
 static char place[160];
 /*
- * Most rings have MBUFs of the size usual_mbuf, and most runs the flags usual_flags, since the
- * queues of a run must agree on both. Both values change now and then.
+ * Most rings have MBUFs (equal parts of a ring) of the size usual_mbuf, and most runs the flags
+ * usual_flags, since the queues of a run must agree on both. Both values change now and then.
  */
 static u32 usual_mbuf, usual_flags;
 /* For each queue, the expected contents of the ring that the driver makes for read(). */

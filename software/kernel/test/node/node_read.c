@@ -8,7 +8,8 @@
 #include "node_card.h"
 
 #define RING	0x400000u	/* size in bytes of the ring that the driver makes for read() */
-#define MANY	0x8000u		/* bytes of a record that fills half an MBUF of this ring */
+/* bytes of a record that fills half an MBUF (64 KiB) of this ring */
+#define MANY	0x8000u
 
 static u8 bytes[RING];
 

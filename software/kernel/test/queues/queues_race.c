@@ -32,7 +32,8 @@
 #define SIZE		64u
 #define HUGE		(2u << 20)
 #define BYTES		(256u << 10)
-#define MBUF		(64u << 10)	/* bytes of an MBUF in the ring of read() */
+/* bytes of an MBUF (equal part) of every ring, as in that of read() */
+#define MBUF		(64u << 10)
 #define HEADER		4096u
 #define PATIENCE_MS	60000
 

@@ -466,8 +466,8 @@ static void test_fsync_ends_with_the_run_that_another_run_follows(void)
 }
 
 /*
- * Another thread stops the stream and starts a held run, when write() has handed over the first of
- * the two descriptors of a packet.
+ * Another thread stops the stream and starts a held run (LITEPCIE_RUN_HELD), when write() has
+ * handed over the first of the two descriptors of a packet.
  */
 static void start_held_amid_a_packet(void)
 {
