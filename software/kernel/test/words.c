@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #define WORDS	8192	/* number of 64-bit words that the program makes or compares at a time */
-/* `words check` prints a line of progress each time after so many bytes */
+/* number of bytes from one progress line of `words check` to the next */
 #define OFTEN	(64ull << 20)
 
 static void fail(const char *what)

@@ -42,9 +42,9 @@ static void lock_both(int fd, bool request)
 }
 
 /*
- * Release all directions, and switch the packets of all files off. A mapping keeps a file that was
- * closed, and so the directions that the file owns. So all mappings that random calls have made are
- * removed first.
+ * Release the directions of the first FDS files, and switch their packets off. A mapping keeps a
+ * file that was closed, and so the directions that the file owns. So all mappings that random calls
+ * have made are removed first.
  */
 void nobodys(void)
 {

@@ -223,8 +223,8 @@ void turn(struct stream *stream)
 }
 
 /*
- * Print a line for each twentieth of the work of `held loop` or `held stops`, which may take an
- * hour.
+ * Print a line at most once in each twentieth of the work of `held loop` or `held stops`, which may
+ * take an hour.
  */
 static void say_progress(uint64_t done, uint64_t all, const char *of_what)
 {

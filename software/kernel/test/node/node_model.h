@@ -16,7 +16,7 @@
 #define FILES		6u
 #define NOBODY		(-1)
 #define NO_WAKE		(~0ull)
-/* bytes of the largest ring that the sequences ask for by RING */
+/* bytes of the largest ring for which a random sequence calls LITEPCIE_IOCTL_CAPTURE_RING */
 #define MOST_RING	0x80000u
 #define READ_RING_BYTES	0x400000u	/* bytes of the ring that the driver makes for read() */
 #define READ_MBUF_BYTES	0x10000u

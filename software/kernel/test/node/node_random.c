@@ -287,7 +287,7 @@ static void reset(void)
 }
 
 /*
- * In a quarter of the calls, if the card can be used: let the card vanish, and let the driver
+ * In about a quarter of the calls, if the card can be used: let the card vanish, and let the driver
  * notice that at once.
  */
 static void vanish(void)

@@ -305,7 +305,8 @@ void litepcie_stream_close(struct litepcie_file *file);
 #define DEPTH	16u	/* number of descriptors that the made-up card's table holds */
 
 struct made {
-	unsigned int	pace;		/* descriptors that the made-up card finishes in a tick */
+	/* largest number of descriptors that the made-up card finishes in a tick */
+	unsigned int	pace;
 	/* ticks from the fetch of the last descriptor until the user's logic has taken all data */
 	unsigned int	untaken;
 	bool		gone;		/* true: the made-up card has gone, reads return all ones */

@@ -121,8 +121,8 @@ static void test_close_sends_less_than_a_beat(void)
 }
 
 /*
- * Let the card fetch nothing in the first 21 ticks. As long as that a full descriptor table stays
- * full.
+ * Let the card fetch nothing in the first 21 ticks. A descriptor table that is full stays full
+ * until then.
  */
 static void go_on_later(void)
 {

@@ -61,9 +61,9 @@ extern const char *part;		/* name of the test or random step that runs */
 extern struct litepcie_block blocks[DEVICES];
 extern u32 parameters[DEVICES][3];
 /*
- * @vdev: the virtio device that was registered last; NULL: a device was unregistered since.
- * @queues: the queues that the last find_vqs() has made. @live_queues: number of existing queues of
- * all devices.
+ * @vdev: the virtio device that was registered last; NULL: none was, or a device was unregistered
+ * since. @queues: the queues that the last find_vqs() has made. @live_queues: number of existing
+ * queues of all devices.
  */
 extern struct virtio_device *vdev;
 extern struct virtqueue *queues[QUEUES];

@@ -487,8 +487,8 @@ static void one_step(void)
 }
 
 /*
- * Shut the machine down at the end of a sequence: the devices must stop, and no driver of a split
- * queue may wait for a buffer any more.
+ * Shut the machine down at the end of a sequence: the devices must stop, unless the card has gone,
+ * and no driver of a split queue may wait for a buffer any more.
  */
 static void end(void)
 {
