@@ -23,10 +23,11 @@
 
 #define HUGE		(2u << 20)
 #define MBUF		(16u << 10)
-#define BYTES		(256u << 10)	/* size in bytes of the ring */
+#define BYTES		(256u << 10)	/* bytes of a ring in own memory */
 #define RECORD		6u
 #define PATIENCE_MS	60000
-#define CYCLE		256u		/* a clock cycle, in the units of the generator's period */
+/* a cycle of the card's clock, in units of the generator's period */
+#define CYCLE		256u
 
 #define need(_true, ...)	do { if (!(_true)) fail(__VA_ARGS__); } while (0)
 

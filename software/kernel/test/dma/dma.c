@@ -34,7 +34,8 @@ static struct {
 	bool		gone;		/* true: the card has gone; each read returns all ones */
 	bool		running;	/* true: 0 was not written to the register `enable` yet */
 	unsigned int	reads;
-	unsigned int	settled;	/* value of @reads when the table was reset, or 0 */
+	/* number of reads of `enable` before the descriptor table was reset; 0: it was not reset */
+	unsigned int	settled;
 	bool		is_reset;
 } made;
 static const char *part;

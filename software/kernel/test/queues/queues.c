@@ -4,9 +4,9 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Tests the queues of the capture's device node on a card with four queues, for the tests in
- * sim/test. Frame n of the card's generator comes from port n & 3, and the card sends frames of
- * port n to queue n. Bytes 16 to 19 of a frame have the frame's number. queues_race.c has the
- * subcommand with several threads.
+ * sim/test. Frame n of the card's generator comes from port n & 3, and the tests let the card sort
+ * frames of port n to queue n. Bytes 16 to 19 of a frame have the frame's number. queues_race.c has
+ * the subcommand with several threads.
  */
 #include "queues.h"
 
@@ -30,7 +30,8 @@
 #define BYTES		(256u << 10)	/* size in bytes of a queue's ring */
 #define RECORD		6u
 #define SIZE		64u
-#define CYCLE		256u		/* a clock cycle, in units of the generator's period */
+/* a cycle of the card's clock, in units of the generator's period */
+#define CYCLE		256u
 #define PATIENCE_MS	60000
 #define ROUNDS		10u
 #define CALLS		200u		/* calls of WAKE in the subcommand `bounded` */

@@ -137,8 +137,8 @@ static void test_queues_that_cannot_be_made_leave_nothing(void)
 		refused_irq = way == 2 ? parameters[0][2] + 2 :
 			      way == 3 ? parameters[0][2] + QUEUES : 0;
 		/*
-		 * If @way is 4, the card still uses queue 1, which an earlier driver has not
-		 * stopped.
+		 * In the last of the five cases the card still uses queue 1, which an earlier
+		 * driver has not stopped.
 		 */
 		made[0].queue[1].ready = way == 4;
 		bring_up(0);
