@@ -45,7 +45,8 @@ def test_a_rate_that_no_disk_holds_is_told(tool, tmp_path):
 
 
 def test_without_a_rate_the_disk_gets_what_it_takes(tool, tmp_path):
-    """Without --rate `disk` reports the disk's own speed, and ends with status 0."""
+    """Without --rate `disk` writes as fast as the disk can, reports no lost bytes, and ends with
+    status 0."""
     report = disk(tool, "--seconds", "0.2", "--ring", "4M", "--mbuf", "256K", tmp_path)
     assert report["written_bytes"] > 0 and report["lost_bytes"] is None
 

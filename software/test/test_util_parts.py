@@ -4,7 +4,7 @@
 
 """Test single sources of litepcie_util by C programs of software/tools/test.
 
-Each program includes the sources that it tests, and plays the card if one is needed.
+Each program includes the sources that it tests, and has a stand-in for the card if one is needed.
 """
 
 import json
@@ -46,29 +46,30 @@ def test_latency_uses_the_dma_channel_of_its_handle(parts):
 
 def test_a_run_passes_each_buffer_on_once_and_gives_a_silent_card_up(parts):
     """dma_run.c ends a run with a failure when the card has finished no buffer for the whole
-    time-out. The time-out begins with the last buffer, also if the run did not wait for that
-    buffer. Each buffer is filled or compared once, and wrong data is counted.
+    time-out. The time-out begins when the last buffer was found, also if the run did not wait for
+    that buffer. Each buffer is filled or compared once, and wrong data is counted.
     """
     run_program(parts / "dma_run")
 
 
 def test_the_counters_are_read_when_window_and_interval_begin_and_end(parts):
-    """dma_window.c measures a long run in its steady state, and a short run as a whole.
-    dma_watch.c reports each interval of a run once.
+    """dma_window.c measures a long run without its start and its end, a run without a given end to
+    its end, and a short run as a whole. dma_watch.c reports each interval of a run once.
     """
     run_program(parts / "dma_window")
 
 
 def test_the_best_of_a_few_runs_is_the_rate(parts):
-    """rates.c repeats a run that was slow, up to three runs in all, and keeps the best. Each
-    direction has a run of its own kind.
+    """rates.c repeats a DMA run that reached no limit of card and link, up to three runs in all,
+    and keeps the best. A run that fails or has a given duration is not repeated. c2h, h2c and both
+    together are measured by different runs.
     """
     run_program(parts / "rates")
 
 
 def test_each_way_of_access_is_proved_measured_and_undone(parts):
-    """mmio_ways.c measures each kind of access with as many accesses and threads as its row says,
-    and waits for all threads. The card's memory is restored, also after an error.
+    """mmio_ways.c measures each kind of access with as many accesses and threads as its row of the
+    output says, and waits for all threads. The card's memory is restored, also after an error.
     """
     run_program(parts / "mmio_ways")
 

@@ -60,8 +60,8 @@ def test_a_card_that_nobody_takes_is_said_to_have_no_driver(util, machine):
 
 
 def test_a_bound_card_is_ready_when_its_group_can_be_opened(util, machine):
-    """vfio status gives the name by which a bound card is opened. vfio bind of a bound card changes
-    nothing.
+    """vfio status gives the name by which a card bound to vfio-pci is opened. vfio bind of such a
+    card changes nothing.
     """
     place = machine.add(CARD, driver="vfio-pci", group=GROUP)
     _type1(machine)
@@ -77,7 +77,7 @@ def test_a_bound_card_is_ready_when_its_group_can_be_opened(util, machine):
 @pytest.mark.parametrize("groups", [True, False])
 def test_a_card_with_a_file_of_its_own_is_ready_by_iommufd(util, machine, groups):
     """vfio status says that a card is ready by iommufd if this user may open /dev/iommu and the
-    card's file.
+    card's file in /dev/vfio/devices.
 
     This holds with and without the files of the older interface, type1.
     """
@@ -152,10 +152,11 @@ def _asleep(machine):
 
 @pytest.mark.parametrize("plant", [_no_group, _shared_group, _asleep])
 def test_what_is_in_the_way_is_named_and_nothing_is_changed(util, machine, plant):
-    """vfio status and vfio bind name what prevents VFIO, and bind then changes nothing.
+    """vfio status and vfio bind name what prevents the use of a card by VFIO, and bind then changes
+    nothing.
 
-    VFIO is prevented by a missing IOMMU, by the driver of another function in the group, and by
-    power state D3. A bridge's driver does not prevent it.
+    In the test that is a card without an IOMMU group, a driver of another function in the card's
+    IOMMU group, or the power state D3hot. The driver of a bridge in the group does not matter.
     """
     machine.driver("vfio-pci")
     place, sentence = plant(machine)
@@ -169,7 +170,8 @@ def test_what_is_in_the_way_is_named_and_nothing_is_changed(util, machine, plant
 
 
 def test_a_group_that_only_root_may_open_is_a_finding(util, machine):
-    """vfio status says that a bound card is ready only if this user may open its IOMMU group."""
+    """vfio status says that a card bound to vfio-pci is ready by the older interface, type1, only
+    if this user may open the files of its IOMMU group and of VFIO."""
     machine.add(CARD, driver="vfio-pci", group=GROUP)
     status, found = util.report("vfio", "status", CARD)
     assert status == 0 and found["ready"] is False
