@@ -34,15 +34,16 @@ FAULTS = {
     # buffer. The number is right only if all buffers of the direction have moved the same number of
     # bytes. None: no bit is flipped.
     "flip": None,
-    "lose_msi": (),  # numbers, counted from 1, of the DMA's interrupts that do not reach the host
+    # numbers of the DMA's interrupts that do not reach the host; the first after plug() is 1
+    "lose_msi": (),
     # The DMA moves no more once h2c and c2h together have moved this number of buffers or more.
     # None: there is no such limit.
     "stall_after": None,
-    "dead": False,  # every register of BAR0 reads as all ones
+    "dead": False,  # True: every register of BAR0 reads as all ones
     # "stock": as with stock LitePCIe, an 8-byte read of BAR0 returns all ones, and an 8-byte write
     # stores its first 4 bytes only
     "wide": "right",
-    # length in ns of a tick of device time, as the capability table says it; 0: the table lacks it
+    # length in ns of a tick of device time in the capability table; 0: the table does not say it
     "tick_ns": numbers.TICK_NS,
     "stuck": 0,  # mask of those bits of the scratch register that always read as 1
     # (word, value): word number `word` of the capability table has the value `value`. The table's
@@ -168,14 +169,15 @@ class Channel:
 
     def __init__(self, base, done, line):
         self.base = base
-        # name of the register in which software puts the bus address of this direction's status
-        # line
+        # name of the register with the bus address of this direction's status line, to which the
+        # card writes the direction's counts in host memory
         self.line = line
         self.table = deque()
         # Count of done descriptors. It begins at the value of the fault done_before. The register
         # loop_status shows the lower 32 bits of this count.
         self.done = done
-        self.position = 0  # bytes moved since power-on or since the last flush of the table
+        # bytes that this direction has moved since power-on or since the last flush of its table
+        self.position = 0
         self.moved = 0  # number of bytes that this DMA direction has moved since power-on
         # value of `moved` when software last cleared the TLP counters, or 0 if it never did
         self.cleared = 0
@@ -236,7 +238,8 @@ class CardStandin:
                 self.config[link] = offset
                 self.config[offset : offset + 4] = struct.pack("<BBH", number, 0, rest)
                 link = offset + 1
-        # The Device Capabilities of the PCI Express capability allow payloads of up to 512 bytes.
+        # Device Capabilities, a register of the PCI Express capability: the card can have TLPs with
+        # payloads of up to 512 bytes.
         self.config[0x74] = 2
 
     # Accesses -----------------------------------------------------------------------------------
@@ -385,7 +388,7 @@ class CardStandin:
         c2h buffer. With the loopback on, h2c moves only while c2h is enabled and has a descriptor,
         and c2h moves only if the loopback then has enough data."""
         most = self.fault["stall_after"]
-        # The fault stall_after is read only once here, since another thread may change it.
+        # The fault stall_after is read once, since another thread may change it between two reads.
         stalled = most is not None and self.buffers >= most
         if not self.memory or stalled or not self.bus_master():
             return False, False

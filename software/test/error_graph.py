@@ -19,8 +19,9 @@ from functools import cache
 from pathlib import Path
 
 LIBRARY = Path(__file__).resolve().parents[1] / "liblitepcie"
-OTHER = ("test", "man", "compat")  # folders without sources of the library itself
-# for each struct that is a table of functions: the word before "->" where its members are called
+OTHER = ("test", "man", "compat")  # folders of liblitepcie without sources of the library itself
+# name of a struct whose members are pointers to functions -> the word before "->" where the library
+# calls its members
 TABLES = {
     "litepcie_backend": "backend",
     "litepcie_channel": "channel",

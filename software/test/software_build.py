@@ -15,7 +15,7 @@ from tools.locks import locked
 from tools.testing.repository import ROOT, run_sim_target
 
 OUT = ROOT / "build" / "test-software"
-# longest time in seconds for a program under test; a program usually takes less than a tenth of it
+# longest time in seconds for a program under test
 TIMEOUT = 60
 
 

@@ -15,8 +15,8 @@ RATE = {"id", "value", "unit", "limit", "ratio", "binds", "bytes", "cycles", "st
 
 
 def test_dma_bench_tells_how_it_goes_on(util, card, device):
-    """dma_bench --interval reports consecutive intervals. Their rates are bytes by cycles of the
-    card's clock."""
+    """dma_bench --interval reports consecutive intervals. The rate of each is its number of bytes,
+    divided by its time by the card's clock."""
     arguments = ("dma_bench", "--direction", "c2h", "--size", "8M", "--interval", "0.01")
     with card():
         status, report = util.json(device, *arguments)

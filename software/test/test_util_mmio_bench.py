@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Test litepcie_util mmio_bench at a stand-in for a card, with and without faults.
+"""Test litepcie_util mmio_bench and latency at a stand-in for a card, with and without faults.
 
 The tests in sim/test use the real gateware.
 """

@@ -59,7 +59,8 @@ SERVER_FAULTS = {
     # Bytes that the board sends as the answer to the client's first message. The board then closes
     # the connection. None: the board answers as it should.
     "garbage": None,
-    # bytes that follow the header of the board's answer to VERSION, instead of version 0.0
+    # bytes that follow the header of the board's answer to VERSION; None: version 0.0 and the
+    # server's capabilities
     "version": None,
     # True: the board sends one DMA_READ message for 4096 bytes of host memory, at the first write
     # (to BAR0 or configuration space) after which memory is mapped and the card is bus master.
@@ -172,8 +173,8 @@ class Standin:
                     pass
                 finally:
                     self._forget()
-        # __exit__ raises this error again in the test's thread. Left and ConnectionError are no
-        # errors of the test.
+        # An error in the server's thread is kept, and __exit__ raises it again in the test's
+        # thread. Left and ConnectionError only end the connection.
         except Exception as error:
             self.failure = error
 
@@ -207,7 +208,7 @@ class Standin:
             self._signal()
 
     def _signal(self):
-        if self.msi >= 0:  # -1: the client has given no eventfd for the card's MSI
+        if self.msi >= 0:  # self.msi is -1 if the client has given no eventfd for the card's MSI
             os.write(self.msi, struct.pack("<Q", 1))
 
     def _forget(self):

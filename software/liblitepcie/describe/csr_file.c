@@ -7,8 +7,8 @@
 /*
  * Read the names of all registers from the csr.json that LiteX writes. The parser knows objects,
  * strings without escapes, numbers and words. LiteX uses no other part of JSON in csr.json. Other
- * text inside the file's outer object is an error, whose sentence gives the place in csr.json. Text
- * behind that object is not read.
+ * text inside the file's outer object is an error, whose sentence gives the place in csr.json.
+ * Commas are skipped, and text behind the outer object is not read.
  */
 #include <stdio.h>
 #include <stdlib.h>

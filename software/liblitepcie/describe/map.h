@@ -95,8 +95,8 @@ struct litepcie_capture_registers {
 	uint32_t status, position;
 	uint32_t account_control, account_frames, account_bytes;
 	/*
-	 * bytes of one queue's part of the staging memory, in which the card keeps captured frames
-	 * until it writes them to the queue's ring
+	 * no offset, but the number of bytes of one queue's part of the staging memory, in which
+	 * the card keeps captured frames until it writes them to the queue's ring
 	 */
 	uint32_t staging_bytes;
 };

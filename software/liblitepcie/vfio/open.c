@@ -155,7 +155,7 @@ static void find_file(struct vfio *vfio)
 /*
  * Choose the kernel's interface: the one in the device string, else iommufd if the user may open
  * /dev/iommu and the device's own file, else type1. Returns -EOPNOTSUPP if the string asks for
- * iommufd and the kernel has made no such file.
+ * iommufd and the device has no file of its own.
  */
 static int choose_interface(struct litepcie *dev)
 {

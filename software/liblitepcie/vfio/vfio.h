@@ -52,19 +52,22 @@ struct vfio {
 	 */
 	int			iommu, group;
 	int			device;		/* descriptor of the VFIO device, or -1 */
-	uint32_t		space;		/* ID of the address space in the iommufd; not type1 */
+	uint32_t		space;		/* ID of the address space in the iommufd */
 	uint64_t		config;		/* offset of configuration space in @device */
-	int			events;		/* epoll descriptor of @message and @request, or -1 */
+	int			events;		/* epoll of @message and @request; -1: not open */
 	/* eventfd by which the kernel asks the program to close the device; -1: not open */
 	int			request;
-	/* eventfd of each vector, of which MSI has one, number 0; -1: the vector is not used */
+	/*
+	 * eventfd of each vector, of which MSI has one, number 0; -1: the vector is not used. Only
+	 * the first @messages entries are valid.
+	 */
 	int			message[VFIO_MESSAGES];
-	unsigned int		messages;	/* number of entries of @message in use */
+	unsigned int		messages;	/* number of valid entries of @message */
 	/* how the card's interrupts come: VFIO_PCI_MSIX_IRQ_INDEX or VFIO_PCI_MSI_IRQ_INDEX */
 	unsigned int		delivery;
-	/* host memory that is mapped for the card, by LITEPCIE_MEMORY_ kind, in whole pages */
+	/* host memory that is mapped for the card, one for each LITEPCIE_MEMORY_ kind, or NULL */
 	struct litepcie_memory	*memory[LITEPCIE_MEMORIES];
-	bool			gone;		/* true: a register read has found that the card is gone */
+	bool			gone;		/* true: a register read has found the card gone */
 };
 
 static inline struct vfio *vfio_of(const struct litepcie *dev)

@@ -198,8 +198,9 @@ def test_a_close_between_two_buffers_ends_their_acquisition(made_up):
 
 
 def test_an_error_of_a_call_has_the_library_s_sentence(handle, host):
-    """call() raises the exception of the errno, with the library's sentence about this call.
-    free(), which takes no card, raises an exception with the errno and its general text."""
+    """call() of a handle raises the exception that belongs to the errno, with the library's
+    sentence. free(), which makes a call without a card, raises an exception with the errno and its
+    general text."""
     from lanebox_host import _headers
 
     with pytest.raises(host.NotOnCard, match="no_such_register"):
