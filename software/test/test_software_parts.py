@@ -95,7 +95,8 @@ def test_the_memory_of_a_ring_lives_until_its_last_user_drops_it(parts):
 
 def test_accesses_to_bars_go_through_their_own_mappings(parts):
     """bar.c makes an access through the mapping of its BAR, or by the back end if no mapping can
-    serve it, and undoes all mappings. access.c moves the exact bytes of each width.
+    serve it, and undoes all mappings. access.c moves the bytes of an access and no others, for each
+    width that the CPU has.
     """
     run_program(parts / "access")
 

@@ -38,8 +38,8 @@ def test_lines_from_and_to_the_terminal_are_as_the_manual_says(parts, name):
 
 
 def test_latency_uses_the_dma_channel_of_its_handle(parts):
-    """The command latency uses registers, interrupt cause and loopback of the handle's DMA channel,
-    on a card that has two channels.
+    """The command `latency` of litepcie_util uses registers, interrupt cause and loopback of the
+    handle's DMA channel, on a card that has two channels.
     """
     run_program(parts / "latency_channel")
 
@@ -54,7 +54,8 @@ def test_a_run_passes_each_buffer_on_once_and_gives_a_silent_card_up(parts):
 
 def test_the_counters_are_read_when_window_and_interval_begin_and_end(parts):
     """dma_window.c measures a long run without its start and its end, a run without a given end to
-    its end, and a short run as a whole. dma_watch.c reports each interval of a run once.
+    its end, and a short run as a whole. dma_watch.c reports each interval of a run once, but not a
+    last one that is shorter than a tenth of the others.
     """
     run_program(parts / "dma_window")
 
@@ -75,8 +76,9 @@ def test_each_way_of_access_is_proved_measured_and_undone(parts):
 
 
 def test_a_transfer_has_a_time_if_the_card_has_counted_its_bytes(parts):
-    """latency_transfer.c takes the time from the doorbell to the last write, and returns an error
-    if the card has counted other bytes than those of the transfer.
+    """latency_transfer.c takes the time from the doorbell to the last write of the card. It returns
+    an error if the card has counted fewer bytes than those of the transfer, or more than these and
+    the records and status lines.
     """
     run_program(parts / "latency_transfer")
 

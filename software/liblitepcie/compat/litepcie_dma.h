@@ -10,11 +10,11 @@
  * /dev/litepcieN work with a kernel driver only. If the environment has LITEPCIE_DEVICE,
  * litepcie_dma_init() opens the card of that name instead of the one that the program names.
  *
- * These things differ from LitePCIe's library. A buffer that the program has got goes back to the
- * card at the next litepcie_dma_process(), and the card waits for it, so a program that is late
- * loses no data. No data is copied, with zero_copy or without. LitePCIe's own driver has no runs in
- * which the card waits for buffers, so behind that driver litepcie_dma_init() fails and says which
- * driver to load.
+ * These things differ from LitePCIe's library. litepcie_dma_init() already starts the DMA. A buffer
+ * that the program has got goes back to the card at the next litepcie_dma_process(), and the card
+ * waits for it, so a program that is late loses no data. No data is copied, with zero_copy or
+ * without. LitePCIe's own driver has no runs in which the card waits for buffers, so behind that
+ * driver litepcie_dma_init() fails and says which driver to load.
  */
 #ifndef LITEPCIE_STOCK_DMA_H
 #define LITEPCIE_STOCK_DMA_H
@@ -64,9 +64,7 @@ struct litepcie_dma_ctrl {
 	int64_t writer_hw_count, writer_sw_count;
 	unsigned buffers_available_read, buffers_available_write;
 	unsigned usr_read_buf_offset, usr_write_buf_offset;
-	/*
-	 * The fields from @dev on are Lanebox's own. LitePCIe's structure has none of them.
-	 */
+	/* The fields from @dev on are Lanebox's own. LitePCIe's struct has two others there. */
 	struct litepcie *dev;
 	struct litepcie_stock_way read, write;	/* the streams c2h (@read) and h2c (@write) */
 };

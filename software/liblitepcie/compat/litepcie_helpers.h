@@ -5,9 +5,9 @@
  */
 
 /*
- * LitePCIe's helper functions for time and for registers. The functions for registers take the
- * descriptor of an opened /dev/litepcieN. If the driver refuses an access, they print a message and
- * end the program, as in LitePCIe's library.
+ * LitePCIe's helper functions for time and for registers, without litepcie_reload(). The functions
+ * for registers take the descriptor of an opened /dev/litepcieN. If the driver refuses an access,
+ * they print a message and end the program, as in LitePCIe's library.
  *
  * litepcie_readl() and litepcie_writel() of LitePCIe take a descriptor, and the functions of the
  * same names in Lanebox's library take a handle. In a program that includes this header, the names
