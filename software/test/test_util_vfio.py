@@ -18,8 +18,8 @@ CARD, GROUP = "0000:22:00.0", 16
 def test_bind_does_what_the_kernel_wants_in_its_order(util, machine):
     """vfio bind writes driver_override, unbinds the old driver, and lets the kernel probe the card.
 
-    In this test no driver takes the card, which the command reports. It then clears driver_override
-    again, so that the old driver takes the card at the next probe.
+    In this test vfio-pci does not take the card. The command reports that, and clears
+    driver_override again, so that the kernel can give the card back to its old driver.
     """
     place = machine.add(CARD, driver="litepcie", group=GROUP)
     machine.driver("vfio-pci")
@@ -107,7 +107,8 @@ def test_unbind_clears_the_override_and_gives_the_card_back(util, machine):
 
 
 def test_unbind_names_who_has_the_card_and_changes_nothing(util, machine):
-    """vfio unbind refuses while a program has the card open, and names the program.
+    """vfio unbind refuses while a program that the user can see has the card open, and names the
+    program.
 
     The kernel would wait until that program closes the card.
     """

@@ -28,9 +28,14 @@ struct litepcie_dma_registers {
 	 * descriptor into the card's table
 	 */
 	uint32_t push;
-	uint32_t loop;		/* mode of the table; value 0: each descriptor runs once */
-	uint32_t loop_status;	/* number of descriptors done since the last flush, modulo 2^32 */
-	uint32_t flush;		/* a write of 1 empties the table and sets loop_status to 0 */
+	uint32_t loop;		/* register with the table's mode; value 0: descriptors run once */
+	/*
+	 * register with the number of descriptors that the card counts as done since the last flush
+	 * of the table, modulo 2^32
+	 */
+	uint32_t loop_status;
+	/* register: a write of 1 (a flush) empties the table and sets loop_status to 0 */
+	uint32_t flush;
 };
 
 /*
@@ -39,12 +44,13 @@ struct litepcie_dma_registers {
  * line has the counts of one direction.
  */
 struct litepcie_notice_registers {
-	uint32_t records;	/* two words: bus address of the ring of records */
-	uint32_t entries;	/* base-2 logarithm of the number of records in the ring */
-	uint32_t line[2];	/* two words each: bus addresses of the h2c and c2h status lines */
+	uint32_t records;	/* register of two words: bus address of the ring of records */
+	uint32_t entries;	/* register: base-2 logarithm of the number of records in the ring */
+	/* registers of two words: bus addresses of the status lines of h2c ([0]) and c2h ([1]) */
+	uint32_t line[2];
 	/*
-	 * clock cycles without data after which a partly filled c2h buffer ends; value 0: such a
-	 * buffer waits for more data
+	 * register with the number of clock cycles without data after which a partly filled c2h
+	 * buffer ends; value 0: such a buffer waits for more data
 	 */
 	uint32_t flush;
 	/*
@@ -146,8 +152,8 @@ struct litepcie_map {
 	uint32_t	irq_enable, irq_clear, irq_vector;
 	uint32_t	counters_control, counters_time;
 	/*
-	 * for each TLP stream (cq, cc, rq, rc): its counters in the order beats, stalls, TLPs,
-	 * payload bytes, times of the first and of the last TLP
+	 * registers of two words with the counters of each TLP stream (cq, cc, rq, rc), in the
+	 * order beats, stalls, TLPs, payload bytes, times of the first and of the last TLP
 	 */
 	uint32_t	streams[4][6];
 	uint32_t	pattern_control, pattern_beats, pattern_errors, pattern_first_error;

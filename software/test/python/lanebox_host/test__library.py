@@ -101,8 +101,8 @@ def test_a_ring_is_tried_without_a_trace(library, handle, host):
 
 
 def test_a_closed_handle_calls_the_library_no_more(library, handle):
-    """After close() of the handle each call raises ValueError. close_stream() of one of its streams
-    raises nothing, and close() may be called again."""
+    """After close() of a card's handle each call for that card raises ValueError. Only
+    close_stream() of one of its streams raises nothing, and close() may be called again."""
     stream = handle.open_stream(library.C2H, library.StreamOptionsFields())
     assert not handle.closed
     handle.close()
