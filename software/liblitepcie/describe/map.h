@@ -45,7 +45,7 @@ struct litepcie_dma_registers {
  */
 struct litepcie_notice_registers {
 	uint32_t records;	/* register of two words: bus address of the ring of records */
-	uint32_t entries;	/* register: base-2 logarithm of the number of records in the ring */
+	uint32_t entries;	/* register: log2 of the number of records in the ring */
 	/* registers of two words: bus addresses of the status lines of h2c ([0]) and c2h ([1]) */
 	uint32_t line[2];
 	/*
