@@ -4,8 +4,8 @@
 
 """A stand-in for the card itself: registers, LitePCIe's DMA in prog mode, pattern, counters.
 
-The stand-in moves whole DMA buffers and has no TLPs, so it proves nothing about gateware. Tests use
-it to try software against a card that misbehaves on request (see FAULTS).
+The stand-in moves data buffer by buffer and has no TLPs, so it proves nothing about gateware. Tests
+run software against the stand-in, which also misbehaves on request (see FAULTS).
 """
 
 import json
@@ -22,8 +22,8 @@ BAR0, CONFIG = 0, 7
 BAR0_SIZE, CONFIG_SIZE = numbers.BAR0_SIZE, 0x1000
 SCRATCH_RESET = 0x12345678
 
-# device time, in ticks, that a read of BAR0 takes, and that work() takes to move a DMA buffer of
-# any size in one direction or in both
+# READ_TICKS: device time, in ticks, that a read of BAR0 takes. BUFFER_TICKS: device time, in ticks,
+# of one call of work(), which moves at most one DMA buffer of any size in each direction.
 READ_TICKS, BUFFER_TICKS = 187, 300
 IRQ_DISABLE, LAST_DISABLE = numbers.DESCRIPTOR_IRQ_DISABLE, numbers.DESCRIPTOR_LAST_DISABLE
 BEAT = numbers.DATA_WIDTH // 8
@@ -31,37 +31,44 @@ TABLE = {"value": 0x04, "address": 0x08, "push": 0x0C, "status": 0x14, "flush": 
 
 FAULTS = {
     # (direction, number of a DMA buffer, from 0): the stand-in flips one bit of the data of that
-    # buffer
+    # buffer. The number is right only if all buffers of the direction have moved the same number of
+    # bytes. None: no bit is flipped.
     "flip": None,
-    "lose_msi": (),  # numbers, counted from 1, of the DMA's interrupts that do not reach the host
-    # number of moved buffers of both directions after which the DMA stalls; None: it never stalls
+    # numbers of the DMA's interrupts that do not reach the host; the first after plug() is 1
+    "lose_msi": (),
+    # The DMA moves no more once h2c and c2h together have moved this number of buffers or more.
+    # None: there is no such limit.
     "stall_after": None,
-    "dead": False,  # every register of BAR0 reads as all ones
+    "dead": False,  # True: every register of BAR0 reads as all ones
     # "stock": as with stock LitePCIe, an 8-byte read of BAR0 returns all ones, and an 8-byte write
     # stores its first 4 bytes only
     "wide": "right",
-    "tick_ns": numbers.TICK_NS,  # length of a tick of the card's device time, in ns
+    # length in ns of a tick of device time in the capability table; 0: the table does not say it
+    "tick_ns": numbers.TICK_NS,
     "stuck": 0,  # mask of those bits of the scratch register that always read as 1
     # (word, value): word number `word` of the capability table has the value `value`. The table's
-    # checksum is right for this value, so software must notice the wrong value itself.
+    # checksum is computed with this value, so software must notice the wrong value itself.
     "table": None,
     "checksum": 0,  # mask of those bits in which the checksum of the capability table is wrong
     # number at which the count of done descriptors of each DMA direction begins, at power-on and
     # after a flush of its table
     "done_before": 0,
     "missing": None,  # a PCI capability, "msi" or "pcie", that the card's configuration space lacks
-    # True: the card writes records and status lines, and its capability table says that it counts
-    # an h2c buffer as done when its data has arrived
+    # True: the capability table has the block `records`, by which software lets the card write
+    # records and status lines to host memory. The table also says that the card counts an h2c
+    # buffer as done only when its data has arrived.
     "records": False,
-    # number of buffers by which the card's status lines exceed the true count of finished buffers
+    # number of buffers by which the count in the card's status lines exceeds the true count of
+    # finished buffers
     "line_ahead": 0,
-    # number, counted from 0, of the c2h descriptor for which the card writes no record
+    # number of the c2h descriptor for which the card writes no record; the first descriptor has the
+    # number done_before. None: the card writes all records.
     "no_record": None,
     # values of the user slot monitor's registers, by name; None: the card has no monitor
     "slot": None,
     # The slot monitor copies its counters when slot_now is read. In this number of copies, from the
-    # first on, the registers change while they are read, as if another program had read slot_now,
-    # too.
+    # first on, slot_time and slot_c2h_beats change at each read of BAR0, as if another program had
+    # read slot_now, too.
     "copies": 0,
     "flash": None,  # a flash engine (FlashStandin); None: the card has none
 }
@@ -75,11 +82,12 @@ class Registers:
         self.address = {name: entry["addr"] for name, entry in csr["csr_registers"].items()}
         self.base = csr["csr_bases"]
         self.identifier = csr["csr_bases"]["identifier_mem"]
-        # csr.json has the gateware's identifier in lower case, but the card has it in title case.
+        # csr.json has the gateware's identifier in lower case. The stand-in returns it with a
+        # capital at the beginning of each word.
         self.text = csr["constants"]["config_identifier"].title()
         self.memory0 = csr["memories"]["memory0"]["base"]
-        # a write to this address in BAR0 raises the interrupt of the user's logic, if its cause is
-        # enabled
+        # A write to this offset in BAR0 raises the interrupt of the user's logic, if that interrupt
+        # is enabled in the register pcie_msi_enable.
         self.bell = self.memory0 + 0xFFC
         self.bit = {
             "h2c": 1 << csr["constants"]["pcie_dma0_reader_interrupt"],
@@ -91,7 +99,7 @@ class Registers:
 def capability_table(registers, fault):
     """Return the stand-in's capability table as a dict of 32-bit words by offset in BAR0.
 
-    The faults `table` and `checksum` make it wrong.
+    The faults `table` and `checksum` put wrong words into the table.
     """
     base = registers.base
     places = capability.BLOCK_TYPES
@@ -161,22 +169,26 @@ class Channel:
 
     def __init__(self, base, done, line):
         self.base = base
-        # name of the register that holds the address of this direction's status line
+        # name of the register with the bus address of this direction's status line, to which the
+        # card writes the direction's counts in host memory
         self.line = line
         self.table = deque()
-        # count of done descriptors, which begins at the fault done_before; the register loop_status
-        # shows its lower 32 bits
+        # Count of done descriptors. It begins at the value of the fault done_before. The register
+        # loop_status shows the lower 32 bits of this count.
         self.done = done
-        self.position = 0  # bytes of the descriptors done since the last flush of the table
+        # bytes that this direction has moved since power-on or since the last flush of its table
+        self.position = 0
         self.moved = 0  # number of bytes that this DMA direction has moved since power-on
-        self.cleared = 0  # value of `moved` when software last cleared the TLP counters
+        # value of `moved` when software last cleared the TLP counters, or 0 if it never did
+        self.cleared = 0
 
 
 class CardStandin:
     """A stand-in for a card after power-on.
 
     `memory` is a dict of the host memories that the stand-in's DMA reaches, by their bus addresses.
-    `interrupt()` is called for each MSI. plug() sets `interrupt` and empties `memory`.
+    `interrupt()` is called for each MSI that the fault lose_msi does not drop. plug() sets
+    `interrupt` and empties `memory`.
     """
 
     def __init__(self, registers, fault, words=()):
@@ -200,20 +212,20 @@ class CardStandin:
             fault["done_before"],
             "pcie_notices0_writer_status_base",
         )
-        # data in the loopback that has come by h2c and has not gone back by c2h, in pieces: (bytes,
-        # whether a packet ends with them)
+        # Data in the loopback that has come by h2c and has not gone back by c2h, in pieces. A piece
+        # is a pair: its bytes, and whether a packet ends with them.
         self.inside = deque()
         self.reads = 0  # number of BAR0 reads that the stand-in has answered
         # number of copies that the slot monitor has made, one for each read of slot_now
         self.copies = 0
         self.time = self.generated = self.beats = self.errors = self.first_error = 0
         self.snapshot = {}
-        self.first_buffer = None  # contents of the first h2c buffer that the stand-in moved
+        self.first_buffer = None  # contents in host memory of the first h2c buffer that was moved
         self.plug(None)
 
     def plug(self, interrupt):
-        """Connect the card to a host that has mapped no memory yet. Configuration space is reset,
-        and the registers keep their values.
+        """Connect the card to a host that has mapped no memory yet. Configuration space and the
+        counts of moved buffers and of interrupts are reset. The registers keep their values.
         """
         self.interrupt = interrupt
         self.memory = {}
@@ -226,7 +238,8 @@ class CardStandin:
                 self.config[link] = offset
                 self.config[offset : offset + 4] = struct.pack("<BBH", number, 0, rest)
                 link = offset + 1
-        # The Device Capabilities of the PCI Express capability allow payloads of up to 512 bytes.
+        # Device Capabilities, a register of the PCI Express capability: the card can have TLPs with
+        # payloads of up to 512 bytes.
         self.config[0x74] = 2
 
     # Accesses -----------------------------------------------------------------------------------
@@ -257,11 +270,16 @@ class CardStandin:
         return bool(self.config[4] & 4)
 
     def on(self, name):
-        """Return the value that software last wrote to the register `name` of one word, or 0."""
+        """Return the value that software last wrote to the register `name`, which has one word.
+
+        Without such a write, return the register's value at power-on.
+        """
         return self.word.get(self.registers.address[name], 0)
 
     def wide(self, name):
-        """Return the value that software last wrote to the register `name` of two words."""
+        """Return the value that software last wrote to the register `name`, which has two words, or
+        0 if software has written none.
+        """
         at = self.registers.address[name]
         return self.word.get(at, 0) << 32 | self.word.get(at + 4, 0)
 
@@ -296,9 +314,10 @@ class CardStandin:
         }
 
     def _slot(self):
-        """Return the slot monitor's registers of two words, by name.
+        """Return the values of those registers of the slot monitor that have two words, by name.
 
-        In the first copies, whose number is the fault `copies`, two registers change between reads.
+        In the first copies, as many as the fault `copies` says, slot_time and slot_c2h_beats change
+        between reads.
         """
         found = dict(self.fault["slot"] or {})
         if 0 < self.copies <= self.fault["copies"]:
@@ -365,10 +384,11 @@ class CardStandin:
     # DMA ----------------------------------------------------------------------------------------
 
     def _ready(self):
-        """Return two booleans: whether h2c can move a DMA buffer now, and whether c2h can. With the
-        loopback on, h2c needs a c2h descriptor, too."""
+        """Return two booleans: whether work() may move an h2c buffer now, and whether it may move a
+        c2h buffer. With the loopback on, h2c moves only while c2h is enabled and has a descriptor,
+        and c2h moves only if the loopback then has enough data."""
         most = self.fault["stall_after"]
-        # The fault stall_after is read only once, since a test may set it while buffers move.
+        # The fault stall_after is read once, since another thread may change it between two reads.
         stalled = most is not None and self.buffers >= most
         if not self.memory or stalled or not self.bus_master():
             return False, False
@@ -383,7 +403,8 @@ class CardStandin:
         return any(self._ready())
 
     def work(self):
-        """Move one DMA buffer in each direction that is ready, and let device time pass."""
+        """Move one DMA buffer in each direction that is ready, and let device time pass. With the
+        loopback on, c2h moves a buffer only if the loopback has enough data for it."""
         h2c, c2h = self._ready()
         self.time += BUFFER_TICKS
         ends = h2c and self.h2c.table[0][3]
@@ -402,8 +423,8 @@ class CardStandin:
             self.generated += size // 4
 
     def _waits(self):
-        """Return whether the loopback holds enough data, or the end of a packet, to end a c2h
-        buffer.
+        """Return whether the data in the loopback fills the next c2h buffer, or has the end of a
+        packet in it.
         """
         size = self.c2h.table[0][1]
         return (
@@ -414,7 +435,8 @@ class CardStandin:
     def _joined(self):
         """Take the data of the next c2h buffer out of the loopback.
 
-        Returns the data, and whether a packet ends with it.
+        Returns the data, and whether the end of a packet has ended the buffer. A packet's end does
+        so only if the c2h descriptor does not have the flag LAST_DISABLE.
         """
         _, size, _, wanted = self.c2h.table[0]
         whole = b""
@@ -446,8 +468,9 @@ class CardStandin:
         return self.memory[base], address - base
 
     def _tell(self, channel, number, size, ends):
-        """Write the record of a done descriptor (c2h only), then the direction's status line, each
-        if it is switched on."""
+        """Write the record of a done descriptor (c2h only) to host memory, then the direction's
+        status line. Each is written only if the register pcie_notices0_control switches it on, and
+        the fault no_record leaves one record out."""
         control = self.on("pcie_notices0_control")
         own = notices.CONTROL["c2h_records"] if channel is self.c2h else 0
         if control & own and number != self.fault["no_record"]:
@@ -463,9 +486,11 @@ class CardStandin:
 
     def _move(self, channel, direction, data=None, ends=False):
         """Run the first descriptor in a direction's table: h2c reads host memory, and c2h writes
-        `data` to it. Raise the interrupt that the descriptor asks for.
+        `data` to it. Raise the interrupt that the descriptor asks for, if it is enabled and the
+        fault lose_msi does not drop it.
 
-        Returns the data that was moved. `ends` says that a packet ends with this data.
+        Returns the data that was moved. `ends` says whether the end of a packet has ended a c2h
+        buffer. The buffer's record gets this flag.
         """
         address, size, asks, _ = channel.table.popleft()
         memory, at = self._place(address)

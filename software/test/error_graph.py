@@ -4,12 +4,12 @@
 
 """Find the error numbers that each call of liblitepcie can return, in the library's own sources.
 
-The result has the numbers that the call's function returns or gives to a function, and those of all
-functions that it uses. The tables of functions of the back ends count as uses of each back end's
-function. The sources are read as text, and no condition is evaluated, so BOUNDED names the numbers
-that reach only some of the callers. A number that is assigned to a variable, and the numbers that
-the kernel returns in errno, are not in the result. A test compares the result with what the headers
-say of each call.
+The result has the numbers that the call's function returns or gives to another function, and those
+of all functions that it uses, directly or through others. A call through a back end's table of
+functions counts as a use of that function of every back end. The sources are read as text, and no
+condition is evaluated, so BOUNDED names the numbers that reach only some of the callers. A number
+that is assigned to a variable, and the numbers that the kernel returns in errno, are not in the
+result. A test compares the result with what the headers say of each call.
 """
 
 import errno
@@ -19,8 +19,9 @@ from functools import cache
 from pathlib import Path
 
 LIBRARY = Path(__file__).resolve().parents[1] / "liblitepcie"
-OTHER = ("test", "man", "compat")  # folders without sources of the library itself
-# for each struct that is a table of functions: the word before "->" where its members are called
+OTHER = ("test", "man", "compat")  # folders of liblitepcie without sources of the library itself
+# name of a struct whose members are pointers to functions -> the word before "->" where the library
+# calls its members
 TABLES = {
     "litepcie_backend": "backend",
     "litepcie_channel": "channel",
@@ -29,16 +30,17 @@ TABLES = {
 ACCESSES = {"readl", "readq", "writel", "writeq", "bar_read", "bar_write", "bar_write_burst"}
 QUEUE = {"capture_open", "capture_start", "capture_sort", "capture_generate"}
 QUEUE |= {"capture_generate_stop"}
-# (function, number) -> the calls, without their prefix, through which the number that the function
-# returns reaches a program. All other calls use the function so that it never returns the number,
-# or do not hand the number on.
+# (function, number) -> the public calls, without their prefix litepcie_, through which the number
+# that the function returns reaches a program. All other public calls use the function so that it
+# never returns the number, or do not return the number to the program.
 BOUNDED = {
-    # the program chooses the place and size of an access, which these functions refuse, only in
-    # these calls
+    # These three functions refuse a wrong place or size of an access. Only in these calls does the
+    # program choose the place and the size.
     ("check_access", "EINVAL"): ACCESSES,
     ("check_width", "EOPNOTSUPP"): ACCESSES - {"readl", "readq", "writel", "writeq"},
     ("refuse", "EOPNOTSUPP"): ACCESSES - {"readl", "readq", "writel", "writeq"},
-    # a struct without a size: the first comment of liblitepcie.h tells of this error for all calls
+    # the program has not set struct_size, or a setting is too new for the library: the first
+    # comment of liblitepcie.h tells of this error for all calls
     ("read_size", "EINVAL"): set(),
     ("litepcie_struct_in", "EINVAL"): set(),
     # refill() gives EAGAIN to vfio_user_broken(), which returns -ETIMEDOUT for it
@@ -46,23 +48,24 @@ BOUNDED = {
     # set_device_control() refuses a size of a TLP's payload (mps=) that the program chooses when it
     # opens the card
     ("set_device_control", "EINVAL"): {"open"},
-    # take() takes a DMA direction from the driver, which happens only at the start of a stream
+    # take() in kernel/ring.c takes a DMA direction from the driver, which happens only at the start
+    # of a stream
     ("take", "EBUSY"): {"stream_start"},
-    # litepcie_diagnose() drops these errors, and leaves out what the monitor of the user slot does
-    # not say
+    # read_slot() reads the monitor of the user slot. litepcie_diagnose() drops its errors, and then
+    # says nothing of the slot.
     ("read_slot", "ENOENT"): {"slot"},
     ("read_slot", "EAGAIN"): {"slot"},
-    # only these calls ask the driver for a capture queue, which another program may have, or give
-    # it the memory of a ring
+    # Only these calls ask the driver for a capture queue, which another program may have (EBUSY),
+    # or give the driver the memory of a ring (EMSGSIZE).
     ("call", "EBUSY"): QUEUE,
     ("give_ring", "EMSGSIZE"): QUEUE - {"capture_open", "capture_generate_stop"},
-    # other waits, which wait for the card's rest, go on after a signal
+    # Other calls sleep in litepcie_capture_nap(), too, but go on after a signal.
     ("litepcie_capture_nap", "EINTR"): {"capture_next"},
 }
 FUNCTION = re.compile(r"^[a-z][\w \*]*?\b(\w+)\([^;{}]*\)\n\{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
 TABLE = re.compile(r"^(?:static )?const struct (\w+) \w+ = \{\n(.*?)^\};", re.MULTILINE | re.DOTALL)
-# matches an error number that is returned or given to a function, but none that is compared or
-# assigned
+# matches the name of an error number, unless "= ", "! " or "case " is before it: a number that is
+# compared or assigned does not match
 NUMBER = re.compile(r"(?<![=!] )(?<![=!] -)(?<!case )\b(E[A-Z0-9]+)\b")
 COMMENT_OR_TEXT = re.compile(r'/\*.*?\*/|"(?:[^"\\]|\\.)*"', re.DOTALL)
 
@@ -81,7 +84,7 @@ def sources():
 def functions():
     """Return {(path, name): body} of all functions, and {(word, member): functions} of the tables.
 
-    Each of these functions is a pair of its file's path and its name.
+    `word` is that of TABLES, and `functions` is a set of pairs (path, name).
     """
     bodies, members = {}, defaultdict(set)
     for path, text in sources().items():
@@ -125,7 +128,7 @@ def reaches(function, number, call):
 def errors(call):
     """Return {name: function} of the error numbers that are found for the public call.
 
-    `function` is the name of a function that returns the number.
+    `function` is the name of a function in whose body the number was found.
     """
     bodies, _ = functions()
     seen, left, found = set(), [find(LIBRARY, call)], {}

@@ -5,7 +5,7 @@
 """A stand-in for the flash engine of a card, with its registers and a flash that is never busy.
 
 The stand-in refuses those commands that a test chooses. So tests can try every refusal on
-litepcie_util, although litepcie_util never sends a command that the real engine would refuse.
+litepcie_util, also of commands that the real engine would carry out.
 """
 
 import zlib
@@ -25,11 +25,11 @@ PAGE, SECTOR = 256, 1 << 16
 
 @dataclass
 class FlashStandin:
-    """A flash engine with a flash of `identification`.
+    """A flash engine, with a flash whose identification bytes are `identification`.
 
-    `refuse` is a dict with the opcodes of the commands that are refused, and the number of the
-    refusal for each. A refusal of an opcode in `hidden` shows only in the count of refusals: the
-    status register shows no refusal, and the command is carried out.
+    `refuse` is a dict from the opcodes of the commands that are refused to the reasons, which the
+    status register shows (Refusal). A refusal of an opcode in `hidden` shows only in the count of
+    refusals: the status register shows no refusal, and the command is carried out.
     """
 
     refuse: dict = field(default_factory=dict)
@@ -41,7 +41,8 @@ class FlashStandin:
         self.value = dict.fromkeys(REGISTERS, 0)
         self.value["identification"] = self.identification
         self.page, self.index = bytearray(PAGE), 0
-        self.contents = {}  # contents of the pages that were programmed, by their addresses
+        # contents of the pages that were programmed and not erased since, by their addresses
+        self.contents = {}
 
     def block(self):
         """Return the engine's entry of the capability table."""

@@ -10,12 +10,12 @@ Options = set[tuple[str, str, bool]]
 
 # A line of --help that begins an option: "  -s, --size BYTES", "      --json" or "  -c N"
 LISTED = re.compile(r"^(?:  -(\w)(?:, --([\w-]+))?|      --([\w-]+))( [A-Z])?", re.MULTILINE)
-# Options that both programs explain once, for all commands
+# Options that litepcie_util and lanebox-capture explain once, for all their commands
 SHARED = {("h", "help", False), ("d", "device", True), ("", "json", False)}
 
 
 def options_of_help(text: str) -> Options:
-    """Return the options in a command's --help, except those that all commands share."""
+    """Return the options in a command's --help, except those in SHARED."""
     listed = text.partition("\noptions:\n")[2].partition("\n\n")[0]
     found = LISTED.findall(listed)
     return {(letter, name or alone, bool(value)) for letter, name, alone, value in found} - SHARED

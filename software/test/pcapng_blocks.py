@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Blocks of pcapng for tests, in either byte order: "<" or ">"."""
+"""Blocks of pcapng for tests, in either byte order: "<" (little endian) or ">" (big endian)."""
 
 import struct
 

@@ -4,9 +4,8 @@
 """Mistakes in the driver, the library and the tools that their tests must find: the table FAULTS.
 
 A fault replaces a piece of one source's text by another text, and names a C program that must then
-fail. test_planted_faults.py plants each fault in a copy of software/. If the text of a source
-changes, so that a fault's piece of text is no longer in it, that test fails, and the fault must be
-written anew.
+fail. test_planted_faults.py plants each fault in a copy of software/. It also fails if a source
+does not have a fault's old text exactly once. The fault must then be written anew.
 """
 
 from __future__ import annotations
@@ -39,8 +38,8 @@ def _faults(source: str, program: str, *rows: tuple[str, str, str]) -> list[Faul
     return [Fault(name, source, old, new, program) for name, old, new in rows]
 
 
-# Arguments of those programs that need any. "{tmp}" stands for an empty folder. Programs that test
-# the driver get no arguments.
+# Arguments of those programs that get any. "{tmp}" stands for an empty folder. Programs that test
+# the driver get no arguments, also if they have the name of a program in this dict.
 ARGUMENTS = {
     "check": ["1"],
     "csr_file": ["{tmp}", "1"],

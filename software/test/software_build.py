@@ -15,14 +15,14 @@ from tools.locks import locked
 from tools.testing.repository import ROOT, run_sim_target
 
 OUT = ROOT / "build" / "test-software"
-# longest time in seconds for a program under test; a program usually takes less than a tenth of it
+# longest time in seconds for a program under test
 TIMEOUT = 60
 
 
 @dataclass(frozen=True)
 class Built:
-    """A build of the software with sanitizers: its folder, and the csr.json of the gateware for
-    which the software was built.
+    """A build of the software with sanitizers: its folder, and the csr.json of the default gateware
+    of targets/sim.py.
     """
 
     out: Path
@@ -38,9 +38,8 @@ class Built:
 
 
 def build_software():
-    """Build the user software with sanitizers, for the default gateware. Returns a Built.
-
-    If no source has changed, nothing is compiled.
+    """Build the user software with sanitizers, and the default gateware of targets/sim.py. Returns
+    a Built.
     """
     gateware = ROOT / "build" / "sim"
     result = run_sim_target("--build")
@@ -73,8 +72,8 @@ def make(out, *options):
 def build_unchecked(*options):
     """Build the user software without sanitizers, as users do, or with `options` of the Makefile.
 
-    Returns the folder of the build. Builds with the same options share a folder: `make sim` builds
-    its tools without options, and build_software() builds with SANITIZE=1.
+    Returns the folder of the build. Builds with the same options share a folder, also with
+    build_software(), whose option is SANITIZE=1.
     """
     if not options:
         return make(ROOT / "build" / "software" / "native")
@@ -85,10 +84,10 @@ def build_unchecked(*options):
 
 
 class Util:
-    """A program under test, which the methods run.
+    """A program under test, litepcie_util or lanebox-capture, which the methods run.
 
     run(), report() and json() capture the program's output. If a sanitizer has reported a fault,
-    these methods fail the test.
+    these three methods fail the test. start() does not check for such a report.
     """
 
     def __init__(self, program):
@@ -112,7 +111,7 @@ class Util:
         return result.returncode, json.loads(result.stdout)
 
     def json(self, device, *arguments):
-        """Run a command with --json on a device, as report() does."""
+        """Run a command of litepcie_util with --json on a device. Returns what report() returns."""
         return self.report("-d", str(device), *arguments)
 
     def start(self, *arguments):

@@ -2,7 +2,8 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Make a root folder for LITEPCIE_ROOT that has the sysfs of a machine with cards.
+"""Make a folder that has the sysfs of a machine with cards. litepcie_util takes the folder that the
+variable LITEPCIE_ROOT names for the root folder of the machine.
 
 The folder has only plain files, folders and links. A write to a file changes its contents and does
 nothing else: a test must carry out what the kernel would do.
@@ -13,7 +14,8 @@ import struct
 from gateware import numbers
 
 PCI = "sys/bus/pci"
-# offset of the PCI Express capability in the config space of this stand-in and of a real card
+# offset of the PCI Express capability in the configuration space of this stand-in and of a real
+# card
 EXPRESS = numbers.CONFIG_EXPRESS
 
 
@@ -28,9 +30,11 @@ def config_space(
     mps_supported=512,
     rcb=64,
 ):
-    """Return 4096 bytes of config space with a PCI Express capability.
+    """Return 4096 bytes of configuration space with a PCI Express capability and no other.
 
-    The fields are encoded as the PCIe specification says. Sizes are in bytes.
+    The arguments become the fields of the capability. mps, mrrs, mps_supported and rcb are in
+    bytes. gen and lanes are those of the link. `possible` has the highest generation and the
+    largest number of lanes of the card.
     """
 
     def code(size):

@@ -38,9 +38,9 @@ def check(tool, *files):
     ids=["us", "ns", "2^-10"],
 )
 def test_any_pcapng_is_walked_through(tool, tmp_path, order, resolution, time, ns):
-    """`check` finds packets, bytes, times and drop counts in pcapng of either byte order and with
-    any resolution of time, and skips other blocks. Times need not be in order in a file that is no
-    recording of lanebox-capture.
+    """`check` finds packets, bytes, times and drop counts in pcapng of either byte order, with
+    times in us, in ns and in 2^-10 s, and skips blocks of other types. Times need not be in order
+    in a file that is no recording of lanebox-capture.
     """
     file = tmp_path / "a.pcapng"
     drops = option(order, 4, struct.pack(order + "Q", 5)) + option(order, 0, b"")
@@ -70,7 +70,7 @@ def test_sections_have_interfaces_and_byte_orders_of_their_own(tool, tmp_path):
 
 def test_a_file_that_is_no_pcapng_is_told(tool, tmp_path):
     """`check` ends with status 1, and has a message for each file that is no correct pcapng or
-    cannot be read. The other files are checked nevertheless.
+    cannot be read. After such a file it checks the next one.
     """
     names = {"pcap": struct.pack("<6I", 0xA1B2C3D4, 0, 0, 0, 0, 1), "empty": b"", "cut": None}
     names["cut"] = (section("<") + interface("<") + packet("<", 1, b"data"))[:-4]
@@ -149,8 +149,8 @@ def bad_blocks(order):
 
 @pytest.mark.parametrize("order", ["<", ">"], ids=["little", "big"])
 def test_a_block_that_cannot_be_is_told(tool, tmp_path, order):
-    """If a block is cut, has an impossible length, or has an option that does not fit into it,
-    `check` ends with status 1 and reports the offset. It never reads beyond the file.
+    """For each of the wrong blocks of bad_blocks() `check` ends with status 1, and reports the rule
+    that the block breaks and an offset within the block or at its end.
     """
     start = section(order) + interface(order)
     file = tmp_path / "a.pcapng"
@@ -163,7 +163,7 @@ def test_a_block_that_cannot_be_is_told(tool, tmp_path, order):
 
 
 def test_a_block_of_4_gib_is_passed_over(tool, tmp_path):
-    """`check` finds a block that follows one of nearly 4 GiB. The file is sparse."""
+    """`check` finds a packet behind a block of nearly 4 GiB. The file is sparse."""
     file = tmp_path / "a.pcapng"
     start, length = section("<") + interface("<"), 2**32 - 4
     with file.open("wb") as out:

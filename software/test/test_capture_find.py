@@ -102,7 +102,7 @@ def test_times_bound_what_is_found(tool, recording):
 
 
 def test_several_files_become_one(tool, recording, tmp_path):
-    """find writes the packets of several files to one file, each with the section of its file."""
+    """find --write - writes the found packets of several files to stdout as one pcapng file."""
     path, sent = recording
     command = [tool.program, "find", "--write", "-", path, path, "udp"]
     done = subprocess.run(command, capture_output=True, check=True)

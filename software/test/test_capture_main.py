@@ -43,7 +43,8 @@ COMMANDS = ("record", "play", "check", "find", "live", "disk", "info")
     ids=" ".join,
 )
 def test_usage_errors_end_with_2_and_point_to_help(tool, arguments):
-    """A wrong command line gives status 2 and points to the help, before any card is opened."""
+    """With a wrong command line lanebox-capture ends with status 2, and its message points to the
+    help. It opens no card."""
     done = tool.run(*arguments)
     assert done.returncode == 2 and done.stdout == ""
     assert done.stderr.startswith("lanebox-capture: ") and "try: lanebox-capture" in done.stderr
@@ -51,8 +52,8 @@ def test_usage_errors_end_with_2_and_point_to_help(tool, arguments):
 
 @pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS)], ids=" ".join)
 def test_help_teaches_on_stdout(tool, command):
-    """--help prints usage and examples, in at most 80 columns, with status 0. If stdout cannot be
-    written, the status is 1.
+    """--help of lanebox-capture and of each command prints usage and examples, in at most 80
+    columns, with status 0. If stdout cannot be written, the status is 1.
     """
     done = tool.run(*command, "--help")
     assert (done.returncode, done.stderr) == (0, "")
@@ -72,7 +73,8 @@ def test_a_card_behind_the_kernel_driver_is_no_silent_failure(tool):
 
 
 def test_the_manual_page_knows_every_option_and_every_key(tool):
-    """The manual page has every option of the help texts and every key of the JSON output."""
+    """lanebox-capture's manual page has every option of the help texts and every key of the JSON
+    output."""
     words = set(re.findall(r"[\w-]+", (TOOLS / "lanebox-capture.1").read_text()))
     texts = [tool.run(*name, "--help").stdout for name in ([], *zip(COMMANDS))]
     options = set(re.findall(r"--([a-z-]+)", " ".join(texts))) - {"help"}
@@ -86,8 +88,9 @@ def test_the_manual_page_knows_every_option_and_every_key(tool):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_manual_page_has_the_options_of_the_help(tool, command):
-    """The section of a command in the manual page has the options of its --help and no others, with
-    the same letters, and with a value where the help has one.
+    """The section of a command in lanebox-capture's manual page has the same options as its --help,
+    with the same letters, and with a value where the help has one. Options that all commands share
+    (SHARED in manual_page.py) are not compared.
     """
     page = (TOOLS / "lanebox-capture.1").read_text()
     options = options_of_help(tool.run(command, "--help").stdout)
@@ -96,14 +99,14 @@ def test_the_manual_page_has_the_options_of_the_help(tool, command):
 
 
 def test_the_manual_page_begins_with_the_usage_of_every_command():
-    """The section SYNOPSIS of the manual page has every command."""
+    """The section SYNOPSIS of lanebox-capture's manual page has every command."""
     text = (TOOLS / "lanebox-capture.1").read_text()
     synopsis = text.partition(".Sh SYNOPSIS\n")[2].partition(".Sh ")[0]
     assert set(re.findall(r"^\.Cm (\w+)", synopsis, re.MULTILINE)) == set(COMMANDS)
 
 
 def test_the_manual_page_is_well_formed():
-    """groff reports no warning for the manual page."""
+    """groff reports no warning for lanebox-capture's manual page."""
     command = ["groff", "-mdoc", "-Tutf8", "-ww", TOOLS / "lanebox-capture.1"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")

@@ -69,7 +69,8 @@ AT = len(section("<") + interface("<"))  # offset of the packet's block
 )
 def test_a_file_that_the_card_would_refuse_has_a_sentence(tool, tmp_path, data, sentence):
     """If a file is no pcapng, or breaks a rule of the card's player, `play` ends with status 1. Its
-    message names the file, the offset and the rule. The card is not opened."""
+    message names the file and what is wrong, for most rules with the offset of the wrong block. The
+    card is not opened."""
     path = tmp_path / "a.pcapng"
     path.write_bytes(data)
     said = refused(tool, path)
@@ -77,9 +78,9 @@ def test_a_file_that_the_card_would_refuse_has_a_sentence(tool, tmp_path, data, 
 
 
 def test_a_file_that_changes_while_it_is_played_ends_the_play(tmp_path):
-    """source.c checks each block again when it is played, since another program may have changed or
-    cut the file meanwhile. The blocks before the change are played, and the message names the
-    broken rule."""
+    """The C test source.c passes: `play` checks each block again when it is played, since another
+    program may have changed or cut the file meanwhile. The blocks before the change are played, and
+    the message names the broken rule."""
     run_program(build_unchecked("SANITIZE=1") / "test" / "source", tmp_path / "a.pcapng")
 
 
@@ -125,8 +126,9 @@ def test_a_bad_option_has_a_sentence(tool, tmp_path, options, sentence):
 
 
 def test_no_file_makes_the_program_read_outside(tool, tmp_path):
-    """No value of a word in a file makes `play` read beyond the file: the sanitizers with which it
-    is built find nothing. It ends with status 1, since the file is refused or no card is there."""
+    """Each word of a file is replaced by each of five values. The sanitizers with which `play` is
+    built find no read beyond the file. `play` ends with status 1, since the file is refused or no
+    card is there."""
     path = tmp_path / "a.pcapng"
     for at in range(0, len(GOOD), 4):
         for value in (0, 1, 0x0A0D0D0A, 0x7FFFFFFF, 0xFFFFFFFF):

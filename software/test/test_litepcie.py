@@ -42,8 +42,8 @@ def _socket_file(path):
     ],
 )
 def test_a_device_that_cannot_be_opened_is_one_sentence(util, tmp_path, name, sentence):
-    """If a device cannot be opened, litepcie_util ends with status 1 and one sentence, also with
-    --json.
+    """If a device cannot be opened, litepcie_util ends with status 1 and one sentence. With --json
+    the sentence is in the list of failures.
     """
     (tmp_path / "file").write_text("text")
     _socket_file(tmp_path / "dead")

@@ -25,7 +25,8 @@ class Copy:
     def __init__(self, folder):
         self.folder, self.software, self.out = folder, folder / "software", folder / "out"
         shutil.copytree(SOFTWARE, self.software, ignore=shutil.ignore_patterns("__pycache__"))
-        self.checked = set()  # programs that have passed without a fault
+        # programs that have passed without a fault: (whether it tests the driver, name)
+        self.checked = set()
 
     def build(self, fault):
         """Build the fault's program. Returns its path."""
@@ -39,7 +40,7 @@ class Copy:
 
     def run(self, fault):
         """Build and run the fault's program. Returns how it ended, as subprocess.run() does, with
-        status None if it did not end.
+        status None if it did not end within TIMEOUT.
         """
         scratch = self.folder / "scratch"
         shutil.rmtree(scratch, ignore_errors=True)
@@ -52,7 +53,7 @@ class Copy:
             return subprocess.CompletedProcess(command, None, "", "it did not end")
 
     def check_program(self, fault):
-        """Check that the fault's program passes without a fault, once for each program."""
+        """Check that the fault's program passes without a fault. A program is checked only once."""
         key = (fault.is_of_the_driver, fault.program)
         if key not in self.checked:
             done = self.run(fault)
@@ -60,7 +61,9 @@ class Copy:
             self.checked.add(key)
 
     def plant(self, fault):
-        """Run the fault's program with the fault in its source, which is then restored."""
+        """Build and run the fault's program with the fault in its source, and restore the source.
+        Returns what run() returns.
+        """
         path = self.software / fault.source
         text = path.read_text()
         path.write_text(planted(text, fault))
@@ -107,8 +110,8 @@ def test_a_planted_fault_is_found(copy, fault):
 
 @pytest.mark.parametrize("fault", FAULTS, ids=each)
 def test_a_fault_can_be_planted(fault):
-    """The text that a fault replaces is in its source exactly once, and the new text differs. The
-    program that must fail has a source.
+    """The text that a fault replaces is in its source exactly once, and the new text differs. A C
+    source has the name of the program that must fail, or a name that begins with it.
     """
     text = (SOFTWARE / fault.source).read_text()
     assert planted(text, fault) != text
@@ -132,8 +135,9 @@ def test_a_text_that_is_gone_has_a_sentence():
 
 
 def test_the_faults_are_of_all_parts_and_have_names_of_their_own():
-    """The table has at least ten faults of the driver, of the library and of the tools each. No two
-    have the same source and name, and each program in ARGUMENTS is that of a fault."""
+    """The table FAULTS has at least ten faults of the driver, ten of the library and ten of the
+    tools. No two faults have the same name and a source of the same file name. Each program in the
+    dict ARGUMENTS is that of a fault."""
     parts = [fault.source.partition("/")[0] for fault in FAULTS]
     assert all(parts.count(part) >= 10 for part in ("kernel", "liblitepcie", "tools"))
     assert len(set(map(each, FAULTS))) == len(FAULTS)

@@ -79,8 +79,8 @@ def test_a_header_compiles_alone(name, language):
 
 
 def test_the_shared_library_has_the_headers_calls_and_no_others(installed):
-    """The shared library exports exactly the public headers' functions, with versions and a fixed
-    soname.
+    """The shared library exports exactly those functions of the public headers that are not inline,
+    each with the version LITEPCIE_2.0. Its soname is liblitepcie.so.2.
     """
     library = installed / "lib" / "liblitepcie.so"
     symbols = subprocess.run(
@@ -97,7 +97,7 @@ def test_the_shared_library_has_the_headers_calls_and_no_others(installed):
 
 def test_the_static_library_exports_only_names_with_its_prefix(installed):
     """Every symbol that a program can link against in the static library begins with `litepcie_`,
-    and all calls of the headers are among them.
+    and all functions of the public headers that are not inline are among them.
     """
     symbols = subprocess.run(
         ["nm", "-g", "--defined-only", "--format=posix", installed / "lib" / "liblitepcie.a"],
@@ -140,8 +140,8 @@ def test_a_program_builds_against_what_is_installed(built, installed, tmp_path, 
 )
 @pytest.mark.parametrize("link", ["shared", "static"])
 def test_a_cplusplus_program_links_and_runs(built, installed, tmp_path, link, options):
-    """A C++ program links and runs on a stand-in for a card, with the library's own headers, and
-    with the headers in litepcie-stock for programs of LitePCIe.
+    """A C++ program links with the shared and with the static library, and runs on a stand-in for a
+    card. It uses the library's own headers, or those in litepcie-stock for programs of LitePCIe.
     """
     program = tmp_path / "program"
     more = ["-static"] if link == "static" else [f"-Wl,-rpath,{installed / 'lib'}"]
@@ -247,8 +247,8 @@ ERRORS = {
     "litepcie_stream_stop": "ETIMEDOUT",
     "litepcie_time": "",
 }
-# errors that come from the path to the card (driver, link, memory), which litepcie_errors(3) names
-# for all calls
+# numbers of errors that come from the path to the card (driver, link, memory); litepcie_errors(3)
+# explains them once for all calls that may return -errno
 OF_THE_WAY = {"ENODEV", "EIO", "ETIMEDOUT", "EPROTO", "ENOMEM"}
 
 
@@ -266,7 +266,7 @@ def errors_of(text):
 def test_a_page_names_the_errors_of_its_call(installed):
     """The section ERRORS of a manual page explains each error number that the section RETURN VALUE
     names. It points to litepcie_errors(3) exactly if RETURN VALUE says -errno. For each call in the
-    dict above, the section has exactly the numbers of the dict.
+    dict ERRORS, the section has exactly the numbers of the dict.
     """
     pages = {path.stem: path for path in (installed / "share" / "man" / "man3").iterdir()}
     of_the_way = section_of(pages.pop("litepcie_errors"), "DESCRIPTION").split("Behind a driver")[0]
@@ -281,8 +281,7 @@ def test_a_page_names_the_errors_of_its_call(installed):
 
 def test_the_headers_name_each_error_that_a_call_returns(installed):
     """Each error number that error_graph.py finds for a call is in the section ERRORS of the call's
-    page. Only the numbers of litepcie_errors(3), which any call may return, need not be there if
-    the call returns -errno.
+    manual page. The numbers in OF_THE_WAY need not be there if RETURN VALUE says -errno.
     """
     checked = 0
     for page in (installed / "share" / "man" / "man3").iterdir():
@@ -301,8 +300,8 @@ def test_the_headers_name_each_error_that_a_call_returns(installed):
 def test_examples_of_the_manual_run(built, installed, tmp_path, source):
     """The C examples of the manual compile without a warning, and run on a stand-in for a card.
 
-    The examples of capture and player only compile here. They run in test_capture_record.py and
-    test_capture_play.py of sim/test/util.
+    The examples in OF_CAPTURE only compile in this test. All of them but `sorting` run in
+    test_capture_record.py and test_capture_play.py of sim/test/util.
     """
     program = tmp_path / "example"
     subprocess.run(

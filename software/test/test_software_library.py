@@ -2,7 +2,8 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Test liblitepcie by the C test programs of software/, and check rules of the library's sources.
+"""Test liblitepcie and parts of lanebox-capture and litepcie_util by C test programs, and check
+rules of the library's sources.
 
 The C test programs are built from software/liblitepcie/test and software/tools/test.
 """
@@ -33,19 +34,19 @@ def built():
 def test_records_are_found_and_broken_ones_noticed(built):
     """The C test check.c passes.
 
-    The library and `lanebox-capture check` find each record of a random recording, and `check`
-    reports each broken rule with its offset. No byte beyond the recording is read, however its
-    bytes are changed.
+    The library and the code of `lanebox-capture check` find each record of a random recording. If
+    the test breaks a rule of the recording, `check` reports the rule with its offset. If the test
+    changes bytes at random, no byte beyond the recording is read.
     """
     print(run_program(built.out / "test" / "check", str(SHIFT + 1)))
 
 
 def test_a_capture_survives_any_card(built):
-    """The C test parts/capture.c passes: the calls of a capture return an error with a sentence if
-    a status line cannot be true, or if the card dies, is reset or is wanted back by the kernel. The
-    memory of the ring is freed only when the card is at rest.
+    """The C test parts/capture.c passes: a wait for captured data returns an error if the card's
+    status line cannot be true, or if the card dies, is reset or is wanted back by the kernel. The
+    memory of the ring is freed only when the library has seen that the card is idle.
 
-    The C test plays the card, so no card is needed.
+    The C test imitates the card, so no card is needed.
     """
     run_program(built.out / "test" / "capture")
 
@@ -53,55 +54,58 @@ def test_a_capture_survives_any_card(built):
 @pytest.mark.parametrize("checks", ["built", "raced"])
 def test_queues_have_registers_of_their_own_and_one_run(request, checks):
     """The C test parts/capture_run.c passes: each capture queue gets its own ring, limit and counts
-    of frames, and queue 0 begins and ends the run of all queues. The same holds if two threads stop
-    their queues, or read counts, at the same time.
+    of frames. The start of queue 0 begins the run of all queues, and its stop ends the run, also if
+    another thread stops another queue at the same time. Two threads may read counts of frames at
+    the same time.
 
-    The C test plays the card, so no card is needed.
+    The C test imitates the card, so no card is needed.
     """
     found = request.getfixturevalue(checks)
     run_program((found.out / "test" if checks == "built" else found) / "capture_run")
 
 
 def test_rules_become_words_or_a_sentence(built):
-    """The C test capture_rule.c passes: the text of a rule becomes the register values that
-    Rule.scala defines, and a wrong rule has an error message.
+    """The C test parts/capture_rule.c passes: the text of a capture's rule becomes the words that
+    the gateware's Rule.scala defines, and a wrong text has an error message.
     """
     run_program(built.out / "test" / "capture_rule")
 
 
 def test_a_recording_is_whole_whatever_the_disk_does(built, tmp_path):
-    """The C test output.c passes: a write that is interrupted, short or refused is made again, a
-    file ends before the first MBUF (part of the ring) that cannot be written, and an MBUF is given
-    back to the card only after it is written.
+    """The C test output.c passes: a write that is interrupted, short, or refused because of
+    O_DIRECT is made again. If the disk is full, a file ends before the first MBUF (part of the
+    ring) that cannot be written. An MBUF is given back to the card only after it is written.
 
-    The C test plays the disk and the card.
+    The C test has stand-ins for the disk and for the library, so no card is needed.
     """
     run_program(built.out / "test" / "output", tmp_path)
 
 
 def test_each_queue_is_recorded_by_its_thread(built, tmp_path):
-    """The C test record.c passes: each queue's file has all MBUFs of the queue. If the
-    disk of one queue fails, a message names the queue, and the other files are whole. The recorder
-    waits for the generator's last frame while the disk of its queue still writes.
+    """The C test record.c passes: each capture queue's file has all MBUFs (parts of the ring) of
+    the queue. If the disk of one queue fails, a message names the queue, and the files of the other
+    queues are whole. If the disk of a queue is slow, the recorder waits until the last frame of the
+    card's generator has room in that queue's ring.
 
-    The C test plays the queues.
+    The C test has stand-ins for the library's functions, so no card is needed.
     """
     run_program(built.out / "test" / "record", tmp_path)
 
 
 def test_a_ring_has_the_pages_and_the_node_that_are_wanted(built, tmp_path):
-    """The C test parts/capture_pages.c passes: the memory of a ring prefers the NUMA node that
-    sysfs has for the card. A program may ask for huge pages of two sizes. If they are missing, the
-    error message says how to reserve them. No huge page is taken in the test.
+    """The C test parts/capture_pages.c passes: memory is bound to a NUMA node, whose number is
+    found in a folder of sysfs. A program may ask for huge pages of 2 MiB or 1 GiB for a ring. The
+    error message for missing pages says how to reserve them. The test takes no huge page.
     """
     run_program(built.out / "test" / "capture_pages", tmp_path)
 
 
 @pytest.mark.parametrize("checks", ["built", "raced"])
 def test_mbufs_are_dealt_to_folders(request, checks, tmp_path):
-    """The C test deal.c passes, with the thread sanitizer, too: a recording's folders get its MBUFs
-    (parts of the ring) round robin, and a slow folder gets fewer. Other folders write the MBUFs
-    that a full folder has not written. Each file has whole MBUFs.
+    """The C test deal.c passes, built with the address sanitizer and with the thread sanitizer: a
+    recording's folders get its MBUFs (parts of the ring) round robin, and a slow folder gets fewer.
+    If one folder is full, the others write the MBUFs that the full folder has not written. Each
+    file has only whole MBUFs.
     """
     found = request.getfixturevalue(checks)
     folder = found.out / "test" if checks == "built" else found
@@ -120,21 +124,22 @@ def load_layout():
 
 @pytest.fixture(scope="session")
 def raced():
-    """Build the C test programs with the thread sanitizer, and return their folder."""
+    """Build the C test programs with the thread sanitizer. Return the programs' folder."""
     return build_unchecked("SANITIZE=thread") / "test"
 
 
 def test_rings_hand_out_only_what_is_theirs(built):
-    """The C test dma.c passes: rings hand out only buffers that belong to the program.
+    """The C test parts/dma.c passes: the rings of h2c and c2h hand out a buffer to the program only
+    while the card does not use it.
 
-    The C test plays the back end of the library, so no card is needed.
+    The C test has a back end of its own for the library, so no card is needed.
     """
     run_program(built.out / "test" / "dma")
 
 
 def test_the_rings_counts_are_free_of_races(raced):
-    """The C test dma.c passes under the thread sanitizer: the counts of the rings have no
-    data races.
+    """The C test parts/dma.c passes when it is built with the thread sanitizer, which reports data
+    races.
     """
     run_program(raced / "dma")
 
@@ -142,10 +147,12 @@ def test_the_rings_counts_are_free_of_races(raced):
 @pytest.mark.parametrize("name", ["engine", "engine_lengths"])
 @pytest.mark.parametrize("checks", ["built", "raced"])
 def test_records_and_status_lines_are_believed_as_far_as_they_can_be(request, checks, name):
-    """The C tests engine.c and engine_lengths.c pass.
+    """The C tests parts/engine.c and parts/engine_lengths.c pass.
 
-    The library finds the card's counts, lengths and errors in host memory, without a register read,
-    and refuses those that cannot be true. The tests play the card, so no card is needed.
+    On a card with records the library finds counts, lengths and errors in host memory, and refuses
+    a count or length that cannot be true. It reads the card's registers only if the card writes
+    nothing for a while. On a card without records it reads the counts in registers. The tests
+    imitate the card, so no card is needed.
     """
     found = request.getfixturevalue(checks)
     run_program((found.out / "test" if checks == "built" else found) / name)
@@ -153,11 +160,12 @@ def test_records_and_status_lines_are_believed_as_far_as_they_can_be(request, ch
 
 @pytest.mark.parametrize("checks", ["built", "raced"])
 def test_random_calls_return_what_a_model_says(request, checks):
-    """The C test stream_random.c passes: random calls of both streams, on a card that makes random
-    progress and mistakes, return what a model says, and the card gets the model's descriptors. In
-    about half of the runs the counts begin just below 2^32.
+    """The C test parts/stream_random.c passes with 40 sequences of 1,000 random steps each: calls
+    of both streams, on a card that makes random progress and mistakes, return what a model says,
+    and the card gets as many descriptors as the model. In about half of the runs the counts begin
+    just below 2^32.
 
-    The C test plays the card, so no card is needed.
+    The C test imitates the card, so no card is needed.
     """
     found = request.getfixturevalue(checks)
     folder = found.out / "test" if checks == "built" else found
@@ -166,15 +174,16 @@ def test_random_calls_return_what_a_model_says(request, checks):
 
 @pytest.mark.soak
 def test_two_million_random_calls_return_what_a_model_says(built):
-    """The C test stream_random.c passes with 2,000 sequences of 1,000 random steps each."""
+    """The C test parts/stream_random.c passes with 2,000 sequences of 1,000 random steps each."""
     count = 100
     for seed in range(SHIFT + 1, SHIFT + 2001, count):
         run_program(built.out / "test" / "stream_random", str(seed), str(count), "1000")
 
 
 def test_a_direction_that_waits_for_a_lost_read_is_waited_for(built):
-    """The C test table_run.c passes: the stop of a DMA direction waits for a read whose completion
-    was lost, for as long as the card's longest read can last.
+    """The C test parts/table_run.c passes: litepcie_table_quiesce(), which stops h2c and c2h, waits
+    for a read of h2c whose completion was lost, for as long as the card's longest read can last. If
+    h2c never comes to rest, the function returns -ETIMEDOUT.
     """
     run_program(built.out / "test" / "table_run")
 
@@ -184,8 +193,8 @@ def test_a_direction_that_waits_for_a_lost_read_is_waited_for(built):
 def test_a_wait_for_ever_ends_by_data_a_stop_or_a_signal(request, built, tmp_path, checks, records):
     """The C test dma_wait.c passes.
 
-    Each blocking call sleeps until data comes, until another thread stops the DMA, or until a
-    signal comes. Its result says which of these has ended it.
+    A call with a negative timeout sleeps until data comes, until another thread stops the DMA, or
+    until a signal comes. Its result says which of these has ended the call.
     """
     found = request.getfixturevalue(checks)
     program = (found.out / "test" if checks == "built" else found) / "dma_wait"
@@ -197,9 +206,10 @@ def test_a_wait_for_ever_ends_by_data_a_stop_or_a_signal(request, built, tmp_pat
 
 @pytest.fixture(scope="module", params=RECORDS)
 def bar0(request, built, tmp_path_factory):
-    """Return a file with the contents of the card stand-in's BAR0, and memory0's offset in it.
+    """Return the path of a file with the contents of BAR0 of a CardStandin, and the offset of the
+    card's memory memory0 in BAR0.
 
-    The fixture has two forms: a card with records and a card without.
+    The fixture has two forms: a card with the block `records` and a card without.
     """
     registers = Registers(built.csr_json)
     card = CardStandin(registers, FAULTS | {"records": request.param})
@@ -210,16 +220,17 @@ def bar0(request, built, tmp_path_factory):
 
 def test_the_kernel_s_calls_are_made_as_its_drivers_answer_them(built, bar0):
     """The C test driver/calls.c passes: the library makes the right system calls to a stand-in for
-    the kernel driver, for root and for other users.
+    the kernel driver, for root and for a user without root's rights.
     """
     path, memory = bar0
     run_program(built.out / "test" / "calls", path, hex(memory))
 
 
 def test_the_errors_with_a_meaning_are_those_of_the_header():
-    """litepcie_strerror() has a sentence for each error that liblitepcie.h explains, and for no
-    other. Each error with an exception class of its own in Python is explained there, too, or is
-    EBADMSG (a bad packet) or EOVERFLOW (data that a capture has overwritten)."""
+    """litepcie_strerror() has the library's own text for each error number that liblitepcie.h
+    explains, and for no other. Each error number with an exception class of its own in Python is
+    explained in liblitepcie.h, or is EBADMSG (a bad packet) or EOVERFLOW (data that a capture has
+    overwritten)."""
     header = (LIBRARY / "liblitepcie.h").read_text()
     explained = re.findall(r"^ \*   -(E[A-Z]+) +\S", header, re.MULTILINE)
     spoken = re.findall(r"^\t\[(E[A-Z]+)\] = ", (LIBRARY / "error.c").read_text(), re.MULTILINE)
@@ -230,8 +241,8 @@ def test_the_errors_with_a_meaning_are_those_of_the_header():
 
 
 def test_a_card_without_stamps_is_seen_as_one(built, tmp_path):
-    """The C test stamps.c passes: the sources of the command latency notice a card without
-    registers for the time stamps of doorbell and interrupt.
+    """The C test stamps.c passes: the sources of the command `latency` of litepcie_util notice a
+    card without registers for the time stamps of doorbell and interrupt.
     """
     with Standin(tmp_path / "s", built.csr_json):
         run_program(built.out / "test" / "stamps", f"sim:{tmp_path / 's'}")
@@ -263,8 +274,9 @@ def said(built, tmp_path, **faults):
 
 
 def test_a_card_without_a_monitor_says_what_is_known(built, tmp_path):
-    """On a card without a monitor of the user slot litepcie_slot() fails, and litepcie_diagnose()
-    has only the number of buffers that wait, and says that the card tells no more.
+    """On a card without a monitor of the user slot litepcie_slot() fails. If DMA runs,
+    litepcie_diagnose() has the number of buffers that wait, and says that the card does not tell
+    what its user slot does.
     """
     lines, _ = said(built, tmp_path)
     assert lines["slot"].startswith("-2 the card does not tell what passes its user slot")
@@ -278,8 +290,8 @@ def test_a_card_without_a_monitor_says_what_is_known(built, tmp_path):
 
 
 def test_what_hangs_is_named(built, tmp_path):
-    """litepcie_diagnose() says which signal of the user slot holds each direction up and for how
-    long, and how many buffers wait.
+    """On a card with a monitor of the user slot, litepcie_diagnose() says which signal of the user
+    slot holds each running direction up and for how long, and how many buffers wait.
     """
     lines, _ = said(built, tmp_path, slot=SLOT)
     assert lines["slot"] == (
@@ -325,7 +337,7 @@ def test_a_copy_of_the_slot_that_another_program_spoils_is_taken_again(built, tm
 
 
 def test_a_monitor_that_never_stands_still_is_an_error(built, tmp_path):
-    """If other programs disturb each reading of the slot monitor, the library returns -EAGAIN.
+    """If other programs disturb each reading of the slot monitor, litepcie_slot() returns -EAGAIN.
 
     litepcie_diagnose() then leaves out the user slot.
     """
@@ -342,7 +354,7 @@ def test_a_monitor_that_never_stands_still_is_an_error(built, tmp_path):
 @pytest.mark.parametrize("records", RECORDS)
 def test_counts_go_on_behind_their_wrap(built, tmp_path, ahead, records):
     """The C test wraps.c passes: the library's counts stay right if the card's count of descriptors
-    passes 2^16, 2^31 or a multiple of 2^32, or if it begins at 2^40.
+    passes 2^16, 2^31, 2^32 or 7 * 2^32, or if that count begins at 2^40.
     """
     with Standin(tmp_path / "s", built.csr_json, done_before=ahead, records=records):
         text = run_program(built.out / "test" / "wraps", f"sim:{tmp_path / 's'}", hex(ahead))
@@ -352,8 +364,8 @@ def test_counts_go_on_behind_their_wrap(built, tmp_path, ahead, records):
 @pytest.mark.parametrize("records", RECORDS)
 @pytest.mark.parametrize("checks", ["built", "raced"])
 def test_two_threads_move_buffers(request, built, tmp_path, checks, records):
-    """The C test streams.c passes: two threads move all data through the loopback, with rings and
-    batches of several sizes, and the card works after a reset.
+    """The C test streams.c passes: two threads move data through the card's loopback without an
+    error, with rings and batches of several sizes, and the card works after a reset.
     """
     found = request.getfixturevalue(checks)
     program = (found.out / "test" if checks == "built" else found) / "streams"
@@ -365,7 +377,8 @@ def test_two_threads_move_buffers(request, built, tmp_path, checks, records):
 @pytest.mark.parametrize("records", RECORDS)
 @pytest.mark.parametrize("checks", ["built", "raced"])
 def test_each_direction_is_a_stream_of_its_own(request, built, tmp_path, checks, records):
-    """The C test apart.c passes: a stream starts and stops while the other runs."""
+    """The C test apart.c passes: each of the streams h2c and c2h starts and stops while the other
+    runs."""
     found = request.getfixturevalue(checks)
     program = (found.out / "test" if checks == "built" else found) / "apart"
     with Standin(tmp_path / "s", built.csr_json, records=records) as standin:
@@ -381,8 +394,8 @@ def test_rings_lie_where_and_news_come_as_a_program_says(
 ):
     """The C tests place.c and table_poll.c pass.
 
-    Rings work in the program's own memory (place.c), and polling works in place of interrupts
-    (table_poll.c).
+    Rings work in the program's own memory (place.c). The library learns of finished buffers by
+    interrupts, by polling, and by polling that begins after an interrupt (table_poll.c).
     """
     found = request.getfixturevalue(checks)
     program = (found.out / "test" if checks == "built" else found) / name
@@ -393,8 +406,9 @@ def test_rings_lie_where_and_news_come_as_a_program_says(
 
 
 def test_the_user_s_logic_calls(built, tmp_path):
-    """The C test user.c passes: an interrupt of the logic in the user slot ends one wait, also
-    while DMA runs and after a reset.
+    """The C test user.c passes: an interrupt of the logic in the user slot ends one call of
+    litepcie_user_wait(), also while DMA runs. After a reset of the card the interrupt works when it
+    is enabled again.
     """
     with Standin(tmp_path / "s", built.csr_json) as standin:
         run_program(
@@ -407,8 +421,8 @@ def test_the_user_s_logic_calls(built, tmp_path):
 
 @pytest.mark.parametrize("records", RECORDS)
 def test_a_program_moves_buffers_without_copies(built, tmp_path, records):
-    """The C test library.c passes: the library's calls work on a stand-in for a card. After the
-    close DMA, interrupts and bus mastering of the card are off.
+    """The C test library.c passes: calls of the library work on a stand-in for a card. After
+    litepcie_close() DMA, interrupts and bus mastering of the card are off.
     """
     with Standin(tmp_path / "s", built.csr_json, records=records) as standin:
         run_program(built.out / "test" / "library", f"sim:{tmp_path / 's'}", built.csr_json)
@@ -416,9 +430,9 @@ def test_a_program_moves_buffers_without_copies(built, tmp_path, records):
 
 
 def test_the_layout_of_blocks_is_the_builds(built):
-    """Each register and field in layout.h, which gives registers their names and offsets, is in one
-    of three gateware builds: the default build, a build with the capture block, and a build with
-    the card services.
+    """Each register and field in layout.h, which gives registers their names and offsets, is in at
+    least one of three gateware builds: the default build, a build with the capture block, and a
+    build with the card services.
 
     A build may have more registers than layout.h. A register that moves inside a block needs a new
     version of the block's type.
@@ -475,7 +489,9 @@ def test_a_wrong_csr_file_is_refused_with_a_sentence(built, tmp_path, text, sent
 
 
 def test_the_library_never_prints_or_exits():
-    """The library's sources contain no call that prints or ends the program."""
+    """The library's C sources contain no call of printf(), fprintf(), puts(), perror(), exit(),
+    abort() or assert().
+    """
     calls = re.compile(r"\b(printf|fprintf|puts|perror|exit|abort|assert)\s*\(")
     folders = ("", "dma", "dma/engine", "dma/table", "describe", "capture", "kernel", "vfio", "sim")
     sources = [path for folder in folders for path in (LIBRARY / folder).glob("*.c")]
@@ -485,7 +501,9 @@ def test_the_library_never_prints_or_exits():
 
 
 def test_the_library_exports_only_its_own_names(built):
-    """All global symbols of the static library liblitepcie.a begin with litepcie_."""
+    """The names of all global functions and variables in the static library liblitepcie.a begin
+    with litepcie_.
+    """
     symbols = subprocess.run(
         ["nm", "-g", "--defined-only", built.out / "liblitepcie.a"],
         capture_output=True,
@@ -498,8 +516,8 @@ def test_the_library_exports_only_its_own_names(built):
 
 
 def test_register_numbers_stand_in_the_generated_headers_only(built):
-    """No C source or header in software/ has an `#if` with a CSR_ macro: software reads from the
-    card which registers the card has.
+    """No C source or header in software/ has an `#if` or `#ifdef` with a CSR_ macro: software must
+    read from the card which registers the card has.
     """
     for source in (ROOT / "software").rglob("*.[ch]"):
         text = source.read_text()

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Test single sources of liblitepcie by C programs that play the card, so no card is needed.
+"""Test single sources of liblitepcie by C programs that imitate the card, so no card is needed.
 
 Each program is in software/liblitepcie/test/parts. The docstring of each test names the source that
 its program tests.
@@ -22,16 +22,17 @@ def parts():
 
 def test_a_capability_table_is_read_as_written_or_refused(parts):
     """capability.c reads a capability table as it was written, and refuses a table that breaks a
-    rule with an error message. A table with one random word and a right checksum is read or
-    refused. A table with one wrong bit is always refused.
+    rule with an error message. The test makes two kinds of damaged tables. If one bit is changed
+    and the checksum is not computed again, the table is always refused. If one word is changed and
+    the checksum is computed again, the table may be read or refused, without an access beyond it.
     """
     run_program(parts / "capability", str(SHIFT + 1))
 
 
 def test_registers_are_known_by_the_blocks_of_a_card(parts):
-    """names.c finds registers at the offsets of their blocks. The error message for a wrong name
-    has the known name with the longest common beginning. Registers of two words are read and
-    written as one value.
+    """names.c finds registers at the offsets of their blocks. The error message for an unknown
+    name has the known name with the longest beginning in common with it. Registers of two words are
+    read and written as one value.
     """
     run_program(parts / "names")
 
@@ -58,15 +59,17 @@ def test_a_burst_of_writes_reaches_any_bar(parts):
 
 
 def test_a_capture_behind_the_driver_ends_its_waits_in_time(parts):
-    """kernel/capture.c returns -ETIMEDOUT, with a sentence that says what to do, if a frame of the
-    generator waits for room, or if the card does not come to rest or does not copy its counts.
+    """kernel/capture.c returns -ETIMEDOUT, with a sentence that says what to do, in three cases:
+    the generator is to start while a frame of its last start waits for room in the ring, the card
+    does not come to rest at a stop, or the card does not copy its counts.
     """
     run_program(parts / "kernel_capture")
 
 
 def test_structs_of_older_and_newer_programs_are_copied_as_far_as_they_reach(parts):
     """sized.c copies those members of a struct that the program and the library both have. It
-    refuses a struct without a size, and a member that the library does not know if it is not 0.
+    refuses a struct without a size. It also refuses settings of a program whose struct has members
+    that the library does not know, if these are not 0.
     """
     run_program(parts / "sized")
 
@@ -84,15 +87,16 @@ def test_what_the_player_has_done_is_told_also_if_reads_are_given_up(parts):
 
 
 def test_the_memory_of_a_ring_lives_until_its_last_user_drops_it(parts):
-    """memory.c unmaps the memory of a ring and closes its file when the last user drops it. It
-    never unmaps memory of the program, and seals the size of a file in memory.
+    """memory.c unmaps the memory of a ring and closes the memory's file when the last user drops
+    the memory. It never unmaps memory of the program, and seals the size of a file in memory.
     """
     run_program(parts / "memory")
 
 
 def test_accesses_to_bars_go_through_their_own_mappings(parts):
     """bar.c makes an access through the mapping of its BAR, or by the back end if no mapping can
-    serve it, and undoes all mappings. access.c moves the exact bytes of each width.
+    serve it, and undoes all mappings. access.c moves the bytes of an access and no others, for each
+    width that the CPU has.
     """
     run_program(parts / "access")
 
@@ -105,9 +109,10 @@ def test_a_sleep_on_a_lost_connection_has_a_sentence(parts):
 
 
 def test_a_capture_behind_the_driver_gives_its_memory_back_once(parts):
-    """kernel/capture.c and kernel/pages.c take the largest pages that the driver accepts, and give
-    them back once. Counts of frames and settings are copied from and to the right members of the
-    driver's structs.
+    """kernel/capture.c and kernel/pages.c make the memory of a capture's ring of the largest pages
+    that suit the ring, that the machine has and that the driver accepts. They unmap the memory
+    once. Counts of frames and settings are copied from and to the right members of the driver's
+    structs.
     """
     run_program(parts / "kernel_pages")
 
@@ -120,13 +125,14 @@ def test_each_error_has_its_meaning_and_its_sentence(parts):
 
 
 def test_what_a_direction_waits_for_is_cut_to_its_room(parts):
-    """slot.c writes a time in ns, us, ms or s as its length suggests, and cuts a text to the room
-    that it has."""
+    """slot.c, which makes the text of litepcie_diagnose(), writes a time in ns, us, ms or s as its
+    length suggests, and cuts the text to the room that it has."""
     run_program(parts / "slot_text")
 
 
 def test_each_read_of_several_gets_one_reply(parts):
-    """sim/vfio_user_wire.c takes the replies to several reads in any order. It refuses a second
-    reply to a read, and a reply to no read, since one of the words would then stay as it was.
+    """sim/vfio_user_wire.c sends the requests of several reads at once and takes their replies in
+    any order. It refuses a second reply to a read, and a reply to no read, since the word of
+    another read would then not be set.
     """
     run_program(parts / "vfio_user_wire")

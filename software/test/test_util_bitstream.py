@@ -58,7 +58,8 @@ def judge(tmp_path):
 
 
 def same(said, expected):
-    """Return whether two error messages say the same: bringup/bitstream.py may add more advice."""
+    """Return whether the message `said` of litepcie_util is the message `expected` of
+    bringup/bitstream.py or its beginning: bringup/bitstream.py may add advice."""
     return said == expected or (said and expected and expected.startswith(said))
 
 

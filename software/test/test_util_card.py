@@ -12,7 +12,7 @@ from gateware.card.cpu import image, layout
 
 COMMANDS = ["sensors", "module A", "flash info", "flash read copy.bin", "reboot", "console"]
 COMMANDS += ["firmware", "firmware load image.bin"]
-# names of cards that do not exist, for each back end, and a part of the error message
+# name of a card that does not exist, one for each back end -> a part of the error message
 WAYS = {
     "{tmp}/litepcie9": "no such device; load the driver",
     "vfio:0000:ff:1f.0": "there is no PCI device 0000:ff:1f.0",
@@ -23,8 +23,8 @@ WAYS = {
 @pytest.mark.parametrize("way", WAYS, ids=["driver", "vfio", "sim"])
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_card_that_is_not_there_is_one_sentence(util, tmp_path, command, way):
-    """Each command of the card services ends with status 1 and one sentence if there is no card.
-    The sentence says what the user can do.
+    """If there is no card, each command in COMMANDS ends with status 1 and one sentence that says
+    what the user can do.
     """
     # The image is a jump to itself. A wrong image would be refused before the card is opened.
     raw = image.seal(struct.pack("<4I", 0x6F, layout.IMAGE_MAGIC, 0, 0))

@@ -15,7 +15,8 @@ RATE = {"id", "value", "unit", "limit", "ratio", "binds", "bytes", "cycles", "st
 
 
 def test_dma_bench_tells_how_it_goes_on(util, card, device):
-    """dma_bench --interval reports consecutive intervals, with rates by the card's clock."""
+    """dma_bench --interval reports consecutive intervals. The rate of each is its number of bytes,
+    divided by its time by the card's clock."""
     arguments = ("dma_bench", "--direction", "c2h", "--size", "8M", "--interval", "0.01")
     with card():
         status, report = util.json(device, *arguments)
@@ -38,8 +39,8 @@ def test_dma_bench_tells_how_it_goes_on(util, card, device):
 
 
 def test_dma_bench_does_not_wait_for_logic_that_moves_nothing(util, card, device):
-    """If the logic in the user slot moves no data, each row of dma_bench --slot has a reason, and
-    the status is 0.
+    """If the logic in the user slot moves no data, each row of dma_bench --slot has a reason in
+    place of a rate, and the status is 0.
     """
     with card():
         status, report = util.json(device, "dma_bench", "--slot", "--size", "4M")
@@ -53,7 +54,8 @@ def test_dma_bench_does_not_wait_for_logic_that_moves_nothing(util, card, device
 
 
 def test_dma_bench_sweeps_over_sizes(util, card, device):
-    """With records dma_bench --sweep moves and compares transfers of 64 bytes to 64 KiB."""
+    """On a card with records dma_bench --sweep moves and compares transfers of 64 bytes to 64 KiB.
+    """
     with card(records=True):
         status, report = util.json(device, "dma_bench", "--sweep")
         assert status == 0, report["failures"]
@@ -69,9 +71,8 @@ def test_dma_bench_sweeps_over_sizes(util, card, device):
 
 
 def test_a_card_without_records_sweeps_over_whole_buffers(util, card, device):
-    """On a card without records dma_bench --sweep gives a reason for sizes below 4 KiB.
-
-    The status is 0.
+    """On a card without records the rows of dma_bench --sweep for sizes below 4 KiB have a reason
+    in place of a rate, and the status is 0.
     """
     with card():
         status, report = util.json(device, "dma_bench", "--sweep")

@@ -12,7 +12,7 @@ import pytest
 
 from software.test.software_build import TIMEOUT
 
-# number of register reads in one reading of the card's counters: the counters of four TLP streams,
+# number of reads of BAR0 in one reading of the card's counters: the counters of four TLP streams,
 # and the time
 COUNTERS = 50
 KIB, MIB = 1 << 10, 1 << 20
@@ -25,8 +25,8 @@ DIRECTIONS = ["loopback", "c2h", "h2c", "both"]
 def test_dma_test_compares_every_buffer_it_was_asked_for(util, card, device, direction, buffers):
     """dma_test moves, compares and counts all buffers.
 
-    The sizes are one buffer, just below, at and above the number of buffers in a batch (32) and in
-    a ring (256), and several rounds of the ring.
+    The sizes are one buffer, sizes around the number of buffers in a batch (32) and in a ring
+    (256), and nearly three rounds of the ring.
     """
     size = buffers * BUFFER
     with card():
@@ -99,8 +99,9 @@ def test_dma_test_ends_after_the_duration(util, card, device, direction):
 def test_one_flipped_bit_fails_the_run_and_is_named(util, card, device, direction, flip, offset):
     """One flipped bit makes dma_test fail.
 
-    The report has the buffer and the offset. It has the expected and the wrong value, too, if the
-    host has compared the data.
+    The report has the buffer and an offset. If the host has compared the data, the offset is that
+    of the wrong 32 bits, and the report has the expected and the wrong value. If the card has
+    compared it, the offset is that of the wrong beat of 32 bytes.
     """
     with card(flip=flip):
         status, report = util.json(device, "dma_test", "--direction", direction, "--size", "3M")
@@ -129,8 +130,8 @@ def test_one_lost_interrupt_fails_the_run(util, card, device, direction, lost):
 @pytest.mark.parametrize("late", [0.1, 0.3])
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_a_late_interrupt_is_not_a_lost_one(util, card, device, direction, late):
-    """If an interrupt comes later than the data that it reports was found, dma_test waits for the
-    interrupt and passes."""
+    """If dma_test finds data before the interrupt for it has come, dma_test waits for the interrupt
+    and passes."""
     with card(late_msi=late):
         status, report = util.json(device, "dma_test", "--direction", direction, "--size", "512K")
     assert status == 0, report["failures"]
@@ -154,8 +155,8 @@ def test_without_any_interrupt_both_directions_still_finish_and_fail(util, card,
 def test_a_card_with_records_is_not_asked_for_them(util, card, device, direction):
     """dma_test finds the progress of a card with records in host memory, and not by register reads.
 
-    So a longer run of dma_test needs hardly more register reads than a short run and one additional
-    reading of the counters.
+    So a run of 8 MiB needs hardly more register reads than a run of 2 MiB and one additional
+    reading of the card's counters.
     """
     reads = []
     with card(records=True) as standin:
@@ -164,7 +165,7 @@ def test_a_card_with_records_is_not_asked_for_them(util, card, device, direction
             assert status == 0, report["failures"]
             assert report["interrupts"] > 0 and report["interrupts_missed"] == 0
             reads.append(standin.card.reads)
-    # On a card without records the longer run would need at least 22 register reads more.
+    # The longer run has 24 batches of 32 buffers more. It may read fewer than 14 registers more.
     assert COUNTERS <= reads[1] - reads[0] < COUNTERS + 14
 
 
@@ -179,8 +180,8 @@ def test_a_card_with_records_is_not_asked_for_them(util, card, device, direction
     ids=str,
 )
 def test_a_card_with_records_that_misbehaves_is_noticed(util, card, device, fault, sentence):
-    """dma_test on a card with records fails if the card writes an impossible count, lacks a record,
-    stalls or flips a bit.
+    """dma_test on a card with records fails if the card writes an impossible count, leaves out a
+    record, stalls or flips a bit.
     """
     with card(records=True, **fault):
         arguments = ("dma_test", "--direction", "c2h", "--size", "1M", "--timeout", "1")
@@ -190,10 +191,8 @@ def test_a_card_with_records_that_misbehaves_is_noticed(util, card, device, faul
 
 
 def test_a_card_with_records_that_dies_is_noticed(util, card, device):
-    """If a card with records writes no more records, the library reads a register of the card.
-
-    If the register reads as all ones, dma_test fails, and its message says that the card has lost
-    its state.
+    """If a card with records writes no more records and its registers read as all ones, dma_test
+    fails, and its message says that the card has lost its state.
     """
     with card(records=True) as standin:
         process = util.start("-d", device, "dma_test", "--duration", "20", "--timeout", "2")
@@ -205,7 +204,8 @@ def test_a_card_with_records_that_dies_is_noticed(util, card, device):
 
 
 def test_a_board_that_leaves_ends_the_run_at_once(util, card, device):
-    """If the board process ends, dma_test fails at once, and its message says so."""
+    """If the process of a simulated board closes the connection, dma_test fails at once, and its
+    message says so."""
     with card(leave_after=100):
         start = time.monotonic()
         result = util.run("-d", device, "dma_test", "--size", "64M")
@@ -238,8 +238,8 @@ HELD = {
 
 
 def test_a_stall_in_the_user_slot_is_named(util, card, device):
-    """If the user slot causes a stall, dma_test's message has the stalled stream of the slot, the
-    duration of the stall, and the number of waiting buffers.
+    """If the logic in the user slot stalls a run of `dma_test -e`, the message has the signals
+    that the slot holds low, for how long it has done so, and the number of waiting buffers.
     """
     with card(slot=HELD):
         result = util.run("-d", device, "-e", "dma_test", "--size", "1M", "--timeout", "1")
@@ -251,8 +251,8 @@ def test_a_stall_in_the_user_slot_is_named(util, card, device):
 
 @pytest.mark.parametrize("direction", ["loopback", "c2h"])
 def test_what_does_not_reach_the_user_slot_does_not_speak_of_it(util, card, device, direction):
-    """If a run stalls that uses the DMA's loopback or the card's pattern, dma_test's message does
-    not mention the user slot.
+    """If a run of dma_test stalls that does not go through the user slot, but uses the DMA's
+    loopback or the card's pattern, the message does not mention the user slot.
     """
     with card(slot=HELD, stall_after=64):
         result = util.run("-d", device, "dma_test", "--direction", direction, "--timeout", "1")
@@ -269,8 +269,8 @@ def test_what_does_not_reach_the_user_slot_does_not_speak_of_it(util, card, devi
     ],
 )
 def test_doctor_says_what_the_user_slot_does(util, card, device, slot, held):
-    """doctor prints the user slot's counts, and has a finding if the slot's logic takes no more
-    data.
+    """doctor --look prints the counts of the user slot's monitor, if the card has one. It has a
+    finding if h2c data waits at the slot and the slot's logic does not take it.
     """
     with card(slot=slot):
         status, report = util.json(device, "doctor", "--look")
@@ -292,8 +292,8 @@ def test_doctor_says_what_the_user_slot_does(util, card, device, slot, held):
 
 
 def test_a_card_that_dies_while_it_runs_is_noticed(util, card, device):
-    """If a count of the card reads as all ones, dma_test fails. It does not take the value for
-    progress.
+    """If the card's registers read as all ones during a run, dma_test fails, and its message says
+    that the card has lost its state. It does not take a count of all ones for progress.
     """
     with card() as standin:
         process = util.start("-d", device, "dma_test", "--duration", "20", "--timeout", "2")
@@ -306,9 +306,8 @@ def test_a_card_that_dies_while_it_runs_is_noticed(util, card, device):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_leaves_the_card_quiet(util, card, device, number):
-    """After Ctrl-C or SIGTERM dma_test ends with status 1, and the card is quiet and works again.
-
-    Quiet means that DMA, interrupts and bus mastering are off.
+    """After Ctrl-C or SIGTERM dma_test ends with status 1. DMA, interrupts and bus mastering of the
+    card are then off, and the next run of dma_test passes.
     """
     with card() as standin:
         process = util.start("-d", device, "dma_test", "--duration", "60")
@@ -322,9 +321,9 @@ def test_ctrl_c_leaves_the_card_quiet(util, card, device, number):
 
 
 def test_what_a_killed_client_left_running_is_stopped_by_the_next(util, card, device):
-    """A new client stops the DMA that a killed client left running.
+    """A run of dma_test first stops the DMA that an earlier, killed run left running, and passes.
 
-    The stand-in for the card keeps its registers between the two clients.
+    The stand-in for the card keeps its registers between the two runs, as a real card does.
     """
     with card(keep_state=True) as standin:
         process = util.start("-d", device, "dma_test", "--duration", "60")

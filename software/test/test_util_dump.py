@@ -31,7 +31,7 @@ def test_dump_lists_registers_by_the_beginning_of_their_names(util, standin, dev
 
 def test_dump_shows_a_stretch_of_memory_as_the_cards_bytes(util, standin, device, built):
     """dump prints the card's memory as bytes in the order of their addresses, 16 bytes in a line
-    and the same bytes as characters behind them.
+    and the same bytes as characters behind them. A byte that is no printable character is a dot.
     """
     memory0 = json.loads(built.csr_json.read_text())["memories"]["memory0"]["base"]
     standin.preset_memory0([0x656E614C, 0x00786F62, 0xFFFFFFFF, 0, 0x12345678])
@@ -47,7 +47,7 @@ def test_more_names_come_from_the_option_or_else_from_the_environment(
     util, standin, device, tmp_path, monkeypatch
 ):
     """The option --csr names a file with more names of registers. Without the option the file is
-    that of LANEBOX_CSR, if that is not empty.
+    the one that the variable LANEBOX_CSR names, if the variable is not empty.
     """
 
     def csr(name):

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Test litepcie_util flash at a flash engine that refuses commands."""
+"""Test litepcie_util flash with a stand-in for a card's flash engine, which can refuse commands."""
 
 from dataclasses import replace
 
@@ -145,7 +145,8 @@ def test_a_flash_with_one_line_is_written(flash):
 @pytest.mark.parametrize("opcode", [ERASE_SECTOR, PROGRAM, READ_PAIRS], ids=hex)
 def test_a_refusal_is_a_failure_with_command_address_and_rule(flash, opcode, reason):
     """If the engine refuses a command, for any reason, `flash write` fails with one sentence that
-    has the command, its address and the broken rule. The flash then has no application.
+    has the command, its address and the broken rule. The first page of the application in the flash
+    then has no synchronisation word.
     """
     engine = FlashStandin({opcode: reason})
     status, said = flash(engine, "write")

@@ -21,7 +21,8 @@ def test_info_shows_what_was_negotiated(util, card, device):
 
 
 def test_mps_defaults_to_what_the_card_advertises_and_may_not_exceed_it(util, card, device):
-    """MPS is by default what the card advertises, 512 bytes for the stand-in.
+    """The MPS of a simulated card is by default what the card advertises, 512 bytes for the
+    stand-in.
 
     A larger MPS is refused.
     """

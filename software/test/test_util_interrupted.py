@@ -10,8 +10,7 @@ import time
 
 import pytest
 
-# number of seconds in which a command must end after Ctrl-C; without Ctrl-C the command runs for
-# minutes
+# number of seconds in which a command must end after Ctrl-C
 SOON = 5
 MARKS = [0xA5A50000 + n for n in range(1024)]
 
@@ -41,8 +40,8 @@ def interrupt(util, device, *arguments, after=1.0):
     ids=" ".join,
 )
 def test_ctrl_c_ends_a_long_command(util, card, device, arguments):
-    """Ctrl-C ends a long command with status 1 and one sentence. The card's memory then has the
-    same data as before the command.
+    """Ctrl-C ends a long command within SOON seconds, with status 1 and one sentence. The card's
+    memory then has the same data as before the command.
     """
     with card(slow=0.0005) as standin:
         standin.preset_memory0(MARKS)

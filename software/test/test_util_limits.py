@@ -2,7 +2,9 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Test that litepcie_util's limits of rates are those of sim/rows/limits.py, for every link."""
+"""Test that litepcie_util's limits of rates are those of sim/rows/limits.py, for links of Gen1 to
+Gen3.
+"""
 
 import itertools
 import subprocess
@@ -50,9 +52,10 @@ def _expected(
 
 
 def test_every_limit_is_the_formulas(monkeypatch):
-    """litepcie_util and limits.py give the same limits.
+    """litepcie_util and limits.py give the same limits for each link of a grid.
 
-    All link generations, widths, sizes, tags, round trip times and clocks of a grid are compared.
+    The grid has link generations, numbers of lanes, MPS, MRRS, sizes of completions, numbers of
+    tags, round trip times, read completion boundaries and lengths of the card's clock cycle.
     """
     out = build_software().out
     grid = [

@@ -44,8 +44,9 @@ def test_list_shows_each_card_with_the_name_to_open_it_by(util, machine):
 
 @pytest.mark.parametrize("size", [64, EXPRESS + 0x10])
 def test_a_link_that_cannot_be_read_is_not_shown(util, machine, size):
-    """litepcie_util list shows no link if the readable part of config space ends before or inside
-    the PCI Express capability. A user other than root can read the first 64 bytes only.
+    """litepcie_util list shows no link if the readable part of a card's configuration space ends
+    before or inside the PCI Express capability. A user other than root can read the first 64 bytes
+    only.
     """
     machine.add("0000:22:00.0", config=config_space()[:size])
     assert util.report("list")[1]["cards"][0]["link_gen"] == 0

@@ -16,7 +16,8 @@ import pytest
 from software.test.manual_page import options_of_help, options_of_page
 from tools.testing.repository import ROOT
 
-# Commands of litepcie_util that work with any card, and the arguments that each of them needs.
+# Commands of litepcie_util that the tests run on the stand-in for a card, with the arguments that
+# the tests give to each of them.
 COMMANDS = {
     "info": [],
     "peek": ["ctrl_scratch"],
@@ -28,7 +29,7 @@ COMMANDS = {
     "dma_bench": ["--size", "4M"],
     "doctor": ["--look"],
 }
-# The other commands of litepcie_util, which need a machine or real gateware.
+# the other commands of litepcie_util
 OTHERS = ["list", "reset", "rescan", "vfio", "latency", "flash", "reboot", "sensors", "module"]
 OTHERS += ["console", "firmware"]
 
@@ -131,8 +132,8 @@ def test_help_names_every_command_and_the_exit_statuses(util):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_json_is_one_object_with_the_same_head(util, card, device, command):
-    """With --json each command prints one object that begins with command, ok, failures and
-    conditions.
+    """With --json each command in COMMANDS prints one JSON object, whose first keys are command,
+    ok, failures and conditions.
     """
     with card():
         result = util.run("-d", device, "--json", command, *COMMANDS[command])
@@ -209,8 +210,7 @@ def test_the_manual_page_knows_every_option_and_every_key(util, card, device):
         keys = set()
         for command, more in COMMANDS.items():
             keys |= _keys(util.json(device, command, *more)[1])
-    # The JSON keys of the other commands, which need a machine or real gateware, are found in the C
-    # sources.
+    # The C sources have the JSON keys of all commands, also of those that this test does not run.
     sources = sorted((ROOT / "software" / "tools" / "litepcie_util").rglob("*.c"))
     keyed = r"(?:json_\w+\(&?json|emit_\w+\(out), \"(\w+)\""
     named = [re.findall(keyed, path.read_text()) for path in sources]
@@ -219,8 +219,9 @@ def test_the_manual_page_knows_every_option_and_every_key(util, card, device):
 
 @pytest.mark.parametrize("command", [*COMMANDS, *OTHERS])
 def test_the_manual_page_has_the_options_of_the_help(util, command):
-    """The section of a command in the manual page has the options of its --help and no others, with
-    the same letters, and with a value where the help has one.
+    """The section of a command in litepcie_util's manual page has the same options as its --help,
+    with the same letters, and with a value where the help has one. Options that all commands share
+    (SHARED in manual_page.py) are not compared.
     """
     page = (ROOT / "software" / "tools" / "litepcie_util.1").read_text()
     assert options_of_page(page, command) == options_of_help(util.run(command, "--help").stdout)

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Test litepcie_util mmio_bench at a stand-in for a card, with and without faults.
+"""Test litepcie_util mmio_bench and latency at a stand-in for a card, with and without faults.
 
 The tests in sim/test use the real gateware.
 """
@@ -13,8 +13,8 @@ from software.test.card_standin import SCRATCH_RESET
 
 
 def test_mmio_bench_measures_every_size_that_is_answered_rightly(util, card, device):
-    """mmio_bench reports times in device time, each with a histogram, and restores the card's
-    memory.
+    """Each row of mmio_bench has times that the card's clock has measured, with a histogram.
+    Afterwards the card's memory has its old contents.
     """
     with card() as standin:
         standin.preset_memory0([0xA5A50000 + n for n in range(256)])
@@ -83,7 +83,8 @@ def test_mmio_bench_gives_no_number_for_a_size_that_is_answered_wrongly(util, ca
     ],
 )
 def test_mmio_bench_of_a_register_leaves_its_neighbours_alone(util, card, device, target, valued):
-    """mmio_bench accesses a register only with sizes that fit. ctrl_scratch keeps its value."""
+    """mmio_bench --target measures a register only with accesses that are not longer than the
+    register. Afterwards ctrl_scratch has its old value."""
     with card() as standin:
         status, report = util.json(device, "mmio_bench", "--count", "3", "--target", target)
         assert standin.scratch() == SCRATCH_RESET
@@ -93,8 +94,8 @@ def test_mmio_bench_of_a_register_leaves_its_neighbours_alone(util, card, device
 
 
 def test_a_card_without_stamps_gives_no_time_to_its_interrupt(util, card, device):
-    """On a card without stamps the rows interrupt/* of latency have a reason, and the rows dma/*
-    have times.
+    """On a card without time stamps of doorbell and interrupt, the rows interrupt/* of `latency`
+    have a reason in place of a time, and the rows dma/* have times.
     """
     with card():
         status, report = util.json(device, "latency", "--count", "2")
@@ -107,8 +108,8 @@ def test_a_card_without_stamps_gives_no_time_to_its_interrupt(util, card, device
 
 
 def test_a_board_without_write_multi_is_served_one_write_at_a_time(util, card, device):
-    """The library sends a board without REGION_WRITE_MULTI one write in each message, and the
-    report says so.
+    """The library sends a simulated board that does not know the message REGION_WRITE_MULTI one
+    register write in each message, and the report of mmio_bench says so.
     """
     with card(write_multi=False):
         status, report = util.json(device, "mmio_bench", "--count", "2")

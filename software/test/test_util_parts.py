@@ -4,7 +4,7 @@
 
 """Test single sources of litepcie_util by C programs of software/tools/test.
 
-Each program includes the sources that it tests, and plays the card if one is needed.
+Each program includes the sources that it tests, and has a stand-in for the card if one is needed.
 """
 
 import json
@@ -38,44 +38,47 @@ def test_lines_from_and_to_the_terminal_are_as_the_manual_says(parts, name):
 
 
 def test_latency_uses_the_dma_channel_of_its_handle(parts):
-    """The command latency uses registers, interrupt cause and loopback of the handle's DMA channel,
-    on a card that has two channels.
+    """The command `latency` of litepcie_util uses registers, interrupt cause and loopback of the
+    handle's DMA channel, on a card that has two channels.
     """
     run_program(parts / "latency_channel")
 
 
 def test_a_run_passes_each_buffer_on_once_and_gives_a_silent_card_up(parts):
     """dma_run.c ends a run with a failure when the card has finished no buffer for the whole
-    time-out. The time-out begins with the last buffer, also if the run did not wait for that
-    buffer. Each buffer is filled or compared once, and wrong data is counted.
+    time-out. The time-out begins when the last buffer was found, also if the run did not wait for
+    that buffer. Each buffer is filled or compared once, and wrong data is counted.
     """
     run_program(parts / "dma_run")
 
 
 def test_the_counters_are_read_when_window_and_interval_begin_and_end(parts):
-    """dma_window.c measures a long run in its steady state, and a short run as a whole.
-    dma_watch.c reports each interval of a run once.
+    """dma_window.c measures a long run without its start and its end, a run without a given end to
+    its end, and a short run as a whole. dma_watch.c reports each interval of a run once, but not a
+    last one that is shorter than a tenth of the others.
     """
     run_program(parts / "dma_window")
 
 
 def test_the_best_of_a_few_runs_is_the_rate(parts):
-    """rates.c repeats a run that was slow, up to three runs in all, and keeps the best. Each
-    direction has a run of its own kind.
+    """rates.c repeats a DMA run that reached no limit of card and link, up to three runs in all,
+    and keeps the best. A run that fails or has a given duration is not repeated. c2h, h2c and both
+    together are measured by different runs.
     """
     run_program(parts / "rates")
 
 
 def test_each_way_of_access_is_proved_measured_and_undone(parts):
-    """mmio_ways.c measures each kind of access with as many accesses and threads as its row says,
-    and waits for all threads. The card's memory is restored, also after an error.
+    """mmio_ways.c measures each kind of access with as many accesses and threads as its row of the
+    output says, and waits for all threads. The card's memory is restored, also after an error.
     """
     run_program(parts / "mmio_ways")
 
 
 def test_a_transfer_has_a_time_if_the_card_has_counted_its_bytes(parts):
-    """latency_transfer.c takes the time from the doorbell to the last write, and returns an error
-    if the card has counted other bytes than those of the transfer.
+    """latency_transfer.c takes the time from the doorbell to the last write of the card. It returns
+    an error if the card has counted fewer bytes than those of the transfer, or more than these and
+    the records and status lines.
     """
     run_program(parts / "latency_transfer")
 

@@ -51,8 +51,8 @@ def test_poke_writes_and_says_nothing(util, standin, device, place):
 def test_what_cannot_be_read_or_written_is_a_sentence(
     util, standin, device, arguments, status, sentence
 ):
-    """peek and poke end with status 2 for a wrong command line, and with status 1 for a register or
-    an address that the card does not have.
+    """peek and poke end with status 2 for a wrong command line, and with status 1 for a register
+    name, an address or a value that does not fit the card.
     """
     result = util.run("-d", device, *arguments)
     assert result.returncode == status

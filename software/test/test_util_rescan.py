@@ -29,8 +29,8 @@ def test_rescan_removes_the_card_and_looks_again(util, machine):
 
 
 def test_rescan_looks_again_until_the_card_is_there(util, machine):
-    """litepcie_util rescan lets the kernel search the bus until the card is found: an FPGA takes a
-    while to configure itself, and the kernel does not find it before.
+    """litepcie_util rescan lets the kernel search the bus again until the card is found, for some
+    seconds: the kernel does not find an FPGA that still configures itself.
     """
     place = machine.add(CARD, driver="litepcie")
     (place / "vendor").rename(place / "away")
@@ -42,7 +42,7 @@ def test_rescan_looks_again_until_the_card_is_there(util, machine):
             assert time.monotonic() < deadline and process.poll() is None
             time.sleep(0.01)
         machine.write(f"{PCI}/rescan", "")
-    # Half a second passes between two searches: each of them takes the kernel a while.
+    # litepcie_util lets the kernel search every half second, since a search takes a while.
     assert time.monotonic() - begin >= 0.5
     (place / "away").rename(place / "vendor")
     text, _ = process.communicate(timeout=60)

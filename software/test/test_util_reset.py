@@ -6,9 +6,9 @@
 
 
 def test_reset_goes_through_the_kernel_and_says_when_it_cannot(util, machine):
-    """litepcie_util reset writes to the card's `reset` in sysfs.
+    """litepcie_util reset writes to the card's file `reset` in sysfs.
 
-    Without that file the message suggests rescan.
+    If the card has no such file, the message suggests `litepcie_util rescan`.
     """
     place = machine.add("0000:22:00.0", driver="litepcie")
     machine.node(0, place)

@@ -8,7 +8,8 @@ from software.test.card_standin import SCRATCH_RESET
 
 
 def test_scratch_test_restores_the_reset_value(util, card, device):
-    """The command scratch_test passes all patterns, and leaves the reset value in the register."""
+    """The command scratch_test passes all patterns, and restores the value of the scratch register,
+    here its reset value."""
     with card() as standin:
         status, report = util.json(device, "scratch_test")
         assert standin.scratch() == SCRATCH_RESET

@@ -44,10 +44,10 @@ def in_terminal(program, *arguments, **environment):
 
 
 def test_long_work_shows_its_rate_and_the_time_left(util, device):
-    """dma_test shows the amount, its rate and the time left in one line of a terminal, and deletes
-    the line at the end.
+    """dma_test --duration shows the amount of data, its rate and the time left in one line of a
+    terminal, and deletes the line at the end.
 
-    If the output is no terminal, this line is not printed.
+    If the output is no terminal, no such line is printed.
     """
     arguments = ("-d", device, "dma_test", "--duration", "2")
     text, status = in_terminal(util.program, *arguments)
@@ -59,7 +59,8 @@ def test_long_work_shows_its_rate_and_the_time_left(util, device):
 
 
 def test_colours_are_for_terminals_only(util, device):
-    """litepcie_util prints colours only to a terminal, and not with --json or NO_COLOR."""
+    """litepcie_util prints escape sequences for colours and bold text only to a terminal, and not
+    with --json or with the variable NO_COLOR."""
     arguments = ("-d", device, "dump", "ctrl")
     assert "\x1b[1mctrl_scratch" in in_terminal(util.program, *arguments)[0]
     assert "\x1b" not in in_terminal(util.program, *arguments, NO_COLOR="1")[0]

@@ -18,8 +18,8 @@ CARD, GROUP = "0000:22:00.0", 16
 def test_bind_does_what_the_kernel_wants_in_its_order(util, machine):
     """vfio bind writes driver_override, unbinds the old driver, and lets the kernel probe the card.
 
-    In this test no driver takes the card, which the command reports. It then clears driver_override
-    again, so that the old driver takes the card at the next probe.
+    In this test vfio-pci does not take the card. The command reports that, and clears
+    driver_override again, so that the kernel can give the card back to its old driver.
     """
     place = machine.add(CARD, driver="litepcie", group=GROUP)
     machine.driver("vfio-pci")
@@ -60,8 +60,8 @@ def test_a_card_that_nobody_takes_is_said_to_have_no_driver(util, machine):
 
 
 def test_a_bound_card_is_ready_when_its_group_can_be_opened(util, machine):
-    """vfio status gives the name by which a bound card is opened. vfio bind of a bound card changes
-    nothing.
+    """vfio status gives the name by which a card bound to vfio-pci is opened. vfio bind of such a
+    card changes nothing.
     """
     place = machine.add(CARD, driver="vfio-pci", group=GROUP)
     _type1(machine)
@@ -77,7 +77,7 @@ def test_a_bound_card_is_ready_when_its_group_can_be_opened(util, machine):
 @pytest.mark.parametrize("groups", [True, False])
 def test_a_card_with_a_file_of_its_own_is_ready_by_iommufd(util, machine, groups):
     """vfio status says that a card is ready by iommufd if this user may open /dev/iommu and the
-    card's file.
+    card's file in /dev/vfio/devices.
 
     This holds with and without the files of the older interface, type1.
     """
@@ -107,7 +107,8 @@ def test_unbind_clears_the_override_and_gives_the_card_back(util, machine):
 
 
 def test_unbind_names_who_has_the_card_and_changes_nothing(util, machine):
-    """vfio unbind refuses while a program has the card open, and names the program.
+    """vfio unbind refuses while a program that the user can see has the card open, and names the
+    program.
 
     The kernel would wait until that program closes the card.
     """
@@ -152,10 +153,11 @@ def _asleep(machine):
 
 @pytest.mark.parametrize("plant", [_no_group, _shared_group, _asleep])
 def test_what_is_in_the_way_is_named_and_nothing_is_changed(util, machine, plant):
-    """vfio status and vfio bind name what prevents VFIO, and bind then changes nothing.
+    """vfio status and vfio bind name what prevents the use of a card by VFIO, and bind then changes
+    nothing.
 
-    VFIO is prevented by a missing IOMMU, by the driver of another function in the group, and by
-    power state D3. A bridge's driver does not prevent it.
+    In the test that is a card without an IOMMU group, a driver of another function in the card's
+    IOMMU group, or the power state D3hot. The driver of a bridge in the group does not matter.
     """
     machine.driver("vfio-pci")
     place, sentence = plant(machine)
@@ -169,7 +171,8 @@ def test_what_is_in_the_way_is_named_and_nothing_is_changed(util, machine, plant
 
 
 def test_a_group_that_only_root_may_open_is_a_finding(util, machine):
-    """vfio status says that a bound card is ready only if this user may open its IOMMU group."""
+    """vfio status says that a card bound to vfio-pci is ready by the older interface, type1, only
+    if this user may open the files of its IOMMU group and of VFIO."""
     machine.add(CARD, driver="vfio-pci", group=GROUP)
     status, found = util.report("vfio", "status", CARD)
     assert status == 0 and found["ready"] is False

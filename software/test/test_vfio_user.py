@@ -2,10 +2,10 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Test the back end of liblitepcie for simulated cards.
+"""Test the back end of liblitepcie for simulated cards, which speaks the protocol vfio-user.
 
-The peer is a stand-in for the board process. In some tests it breaks the protocol vfio-user or has
-a faulty card. In others it reads or writes host memory by messages.
+The peer is a stand-in for the process of a simulated board. In some tests it breaks the protocol or
+has a faulty card. In others it sends requests to read or write host memory.
 """
 
 import errno
@@ -42,11 +42,11 @@ from software.test.vfio_user_standin import REGION_READ, VERSION
     ids=lambda value: str(value) if isinstance(value, dict) else None,
 )
 def test_a_peer_that_is_no_card_is_refused_at_open(util, card, device, faults, sentence):
-    """If the board process is silent, speaks another protocol or has a faulty card, the open fails
-    with a sentence.
+    """If the process of a simulated board is silent, speaks another protocol or has a faulty card,
+    litepcie_util cannot open the card and prints why.
 
-    With a silent board process the open fails after the timeout of 1 s. In the other cases the
-    timeout is 30 s, since the machine may be busy.
+    If the process is silent, the open ends after a timeout of 1 s. In the other cases the timeout
+    is 30 s, since the machine may be busy.
     """
     seconds = 1 if "silent" in faults else 30
     with card(**faults):
@@ -56,9 +56,10 @@ def test_a_peer_that_is_no_card_is_refused_at_open(util, card, device, faults, s
 
 
 def test_a_board_that_reads_host_memory_by_message_is_served(util, card, device):
-    """If the board process reads host memory by a message, the library answers with the bytes.
+    """If the process of a simulated board reads host memory by a DMA_READ message, the library
+    answers with the bytes.
 
-    The host memory of the test is new, so all its bytes are zero.
+    The message comes before the program has written to the memory, so all bytes are zero.
     """
     with card(ask_memory=True) as standin:
         assert util.run("-d", device, "dma_test", "--size", "1M").returncode == 0
@@ -66,8 +67,8 @@ def test_a_board_that_reads_host_memory_by_message_is_served(util, card, device)
 
 
 def test_a_write_by_message_that_lacks_its_bytes_is_an_error(util, card, device):
-    """If the board process writes host memory by a message that has fewer bytes than its head says,
-    the library answers with EINVAL, and goes on.
+    """If the process of a simulated board sends a DMA_WRITE message for 4096 bytes of host memory
+    without these bytes, the library answers with EINVAL, and the run of dma_test passes.
     """
     with card(ask_memory="short") as standin:
         assert util.run("-d", device, "dma_test", "--size", "1M").returncode == 0
@@ -75,8 +76,8 @@ def test_a_write_by_message_that_lacks_its_bytes_is_an_error(util, card, device)
 
 
 def test_a_request_that_leaves_the_memory_is_an_error(util, card, device):
-    """If the board process reads host memory by a message that goes beyond the end of the memory,
-    the library answers with EFAULT and no data, and goes on.
+    """If the process of a simulated board sends a DMA_READ message that goes beyond the end of the
+    host memory, the library answers with EFAULT and no data, and the run of dma_test passes.
     """
     with card(ask_memory="beyond") as standin:
         assert util.run("-d", device, "dma_test", "--size", "1M").returncode == 0
@@ -84,11 +85,11 @@ def test_a_request_that_leaves_the_memory_is_an_error(util, card, device):
 
 
 def test_a_request_that_comes_with_an_answer_is_served_at_once(util, card, device):
-    """If a request of the board process comes together with an answer, the library answers the
-    request at once.
+    """If the process of a simulated board sends a DMA_READ message together with its answer to a
+    register read, the library answers the DMA_READ before it sends another message.
 
-    If the library only waited for the socket, that request would stay without an answer: the
-    library has read it from the socket together with the answer.
+    The library reads both messages from the socket at once. So it must not wait until the socket
+    is readable again before it looks at the DMA_READ.
     """
     with card(ask_memory="behind") as standin:
         assert util.run("-d", device, "dma_test", "--size", "1M").returncode == 0

@@ -2,10 +2,10 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""A stand-in for the board process: a vfio-user server with the commands that the software's tests
-need.
+"""A stand-in for the process of a simulated board (here: the board): a vfio-user server with the
+commands that the software's tests need.
 
-The card of the server is a CardStandin. Server and card have faults that a test may switch on.
+The card of the server is a CardStandin. A test may switch on faults of the server and of the card.
 """
 
 import json
@@ -44,48 +44,53 @@ REPLY, NO_REPLY = WIRE.numbers["TYPE_REPLY"], WIRE.numbers["FLAG_NO_REPLY"]
 ERROR = WIRE.numbers["FLAG_ERROR"]
 # layout of a vfio-user message header: id, command, size, flags, error
 HEADER = WIRE.layouts["header"]
-# layout of a vfio-user message about a region access: offset, region, count
+# layout of the beginning of the messages REGION_READ and REGION_WRITE: offset, region, count
 ACCESS = WIRE.layouts["region_access"]
 ENOTSUP = 95
 
 SERVER_FAULTS = {
-    "leave_after": None,  # number of moved DMA buffers after which the board closes the connection
-    # number of a vfio-user command (such as 9, REGION_READ) that the board never answers
+    # The board closes the connection when the card has moved exactly this number of DMA buffers for
+    # the client, h2c and c2h counted together.
+    "leave_after": None,
+    # number of a vfio-user command (such as 9, REGION_READ) that the board neither carries out nor
+    # answers
     "silent": None,
-    "slow": 0,  # seconds that the board takes to answer a vfio-user read
-    # bytes that the board sends as the answer to the client's first message; the board then closes
-    # the connection
+    "slow": 0,  # seconds that the board sleeps before it answers a REGION_READ
+    # Bytes that the board sends as the answer to the client's first message. The board then closes
+    # the connection. None: the board answers as it should.
     "garbage": None,
-    # bytes that follow the header of the board's answer to VERSION, instead of version 0.0
+    # bytes that follow the header of the board's answer to VERSION; None: version 0.0 and the
+    # server's capabilities
     "version": None,
-    # True: the board once reads a page of host memory by a DMA_READ message, when the client has
-    # mapped memory and made the card bus master. "behind": the board also sends such a request
-    # together with each answer to a read of loop_status, and asserts that the client answers the
-    # request before its next message. "short": the board sends a DMA_WRITE message for a page
-    # without the bytes of the page. "beyond": the last half of the page that the board reads lies
-    # behind the end of the memory.
+    # True: the board sends one DMA_READ message for 4096 bytes of host memory, at the first write
+    # (to BAR0 or configuration space) after which memory is mapped and the card is bus master.
+    # "behind": the board also sends such a DMA_READ together with each answer to a read of
+    # loop_status, and asserts that the client answers the DMA_READ before its next message.
+    # "short": the one message is a DMA_WRITE of 4096 bytes that lacks these bytes.
+    # "beyond": the last 2048 of the 4096 bytes lie behind the end of the mapped memory.
     "ask_memory": False,
     # False: the board does not support the vfio-user command REGION_WRITE_MULTI
     "write_multi": True,
     # True: each answer of the board has another message number than the client's request
     "wrong_id": False,
-    # seconds by which the DMA's first interrupt is late; interrupt number n is late by n times as
-    # much
+    # seconds by which the DMA's first interrupt is late; the DMA's interrupt number n, counted from
+    # 1, is late by n times as much
     "late_msi": 0,
-    # True: the card keeps its registers when a vfio-user client leaves, as a real card does
+    # True: the card keeps its registers and descriptor tables when a vfio-user client leaves, as a
+    # real card does. False: each client finds a card after power-on.
     "keep_state": False,
 }
 
 
 class Left(Exception):
-    """The vfio-user client has closed the connection, or the stand-in closes it."""
+    """The connection ends: the vfio-user client has closed it, or the stand-in is to close it."""
 
 
 class Standin:
     """A stand-in for the board process, which serves one client after another in a thread.
 
-    It serves until the end of the `with` block. The faults are those of the card (FAULTS) and of
-    the server (SERVER_FAULTS). A test may change self.fault while the thread runs.
+    The thread runs until the end of the `with` block. `faults` may have the keys of FAULTS (faults
+    of the card) and of SERVER_FAULTS. A test may change self.fault while the thread runs.
     """
 
     def __init__(self, path, csr_json, **faults):
@@ -98,11 +103,14 @@ class Standin:
         # word
         self.preset = {}
         self.card = None
-        self.asked = None  # data of the client's answer to the request of the fault ask_memory
-        self.error = None  # error number in the header of that answer; 0: no error
-        self.requested = False  # True: the request of the fault ask_memory was sent after a write
-        # True while the client owes an answer to the board's own request; no other message may
-        # come before that answer
+        # data in the client's last answer to a DMA_READ or DMA_WRITE of the board (see ask_memory)
+        self.asked = None
+        # error number in the header of the answer whose data is in `asked`; 0: no error
+        self.error = None
+        # True: the board has sent the one message of the fault ask_memory that follows a write
+        self.requested = False
+        # True while the client owes an answer to a DMA_READ that the board has sent together with
+        # an answer (fault ask_memory "behind"). No other message may come before it.
         self.due = False
         self.msi = -1
         self.listener = socket.socket(socket.AF_UNIX)
@@ -129,7 +137,9 @@ class Standin:
     # For the tests ------------------------------------------------------------------------------
 
     def preset_memory0(self, words):
-        """Set the words that the card's memory0 has at power-on, from its first word on."""
+        """Set the words that memory0 has at power-on, from its first word on. A card that exists
+        already keeps its memory0.
+        """
         self.preset = {self.registers.memory0 + 4 * n: word for n, word in enumerate(words)}
 
     def memory0(self, count):
@@ -139,7 +149,9 @@ class Standin:
         return self.card.on("ctrl_scratch")
 
     def quiet(self):
-        """Return whether DMA, loopback, interrupts, pattern and bus mastering are all off."""
+        """Return whether DMA, loopback, pattern, bus mastering and the enable bits of all interrupt
+        causes are off.
+        """
         names = [
             "pcie_dma0_reader_enable",
             "pcie_dma0_writer_enable",
@@ -161,7 +173,8 @@ class Standin:
                     pass
                 finally:
                     self._forget()
-        # an error in the server's thread is kept, and __exit__ raises it again in the test's thread
+        # An error in the server's thread is kept, and __exit__ raises it again in the test's
+        # thread. Left and ConnectionError only end the connection.
         except Exception as error:
             self.failure = error
 
@@ -195,7 +208,7 @@ class Standin:
             self._signal()
 
     def _signal(self):
-        if self.msi >= 0:  # -1: the client has given no eventfd for the card's MSI
+        if self.msi >= 0:  # self.msi is -1 if the client has given no eventfd for the card's MSI
             os.write(self.msi, struct.pack("<Q", 1))
 
     def _forget(self):
@@ -249,9 +262,9 @@ class Standin:
             )
 
     def _handle(self, command, body, fds):
-        """Handle a request of the vfio-user client.
+        """Carry out a request of the vfio-user client.
 
-        Return the body of the reply, or None for an error.
+        Return the body of the reply, or None if the server does not support the command.
         """
         if command == VERSION:
             if self.fault["version"] is not None:
@@ -307,10 +320,11 @@ class Standin:
             self.client.sendall(self._request())
 
     def _request(self):
-        """Return a DMA_READ message for the first 4096 bytes of the client's memory.
+        """Return a DMA_READ message for the first 4096 bytes of that memory of the client that has
+        the lowest bus address.
 
-        With the fault ask_memory "short" it is a DMA_WRITE message without data. With "beyond" the
-        last 2048 bytes that it asks for lie behind the end of the memory.
+        With the fault ask_memory "short" the message is a DMA_WRITE without data. With "beyond" it
+        asks for the last 2048 bytes of the memory and for 2048 bytes behind the memory's end.
         """
         command = DMA_WRITE if self.fault["ask_memory"] == "short" else DMA_READ
         address = min(self.card.memory)
@@ -320,9 +334,10 @@ class Standin:
         return HEADER.pack(0xFFFF, command, HEADER.size + len(request), 0, 0) + request
 
     def _behind(self, command, body):
-        """Return the board's own request that is sent together with an answer, or nothing.
+        """Return the bytes that the board sends directly behind an answer: b"" or a DMA_READ.
 
-        With the fault ask_memory "behind", an answer to a read of loop_status gets such a request.
+        With the fault ask_memory "behind", each answer to a read of loop_status of h2c or c2h is
+        followed by a DMA_READ.
         """
         status = [
             self.registers.address[f"pcie_dma0_{side}_table_loop_status"]

@@ -6,15 +6,16 @@
 
 /*
  * For programs that were written for LitePCIe's own liblitepcie: put this folder first on the
- * include path, link with Lanebox's library, and the programs compile again. The calls for the
- * flash are missing, since Lanebox's flash block has other registers than LitePCIe's.
+ * include path, link with Lanebox's library, and the programs compile again. Programs that use
+ * litepcie_reload() or LitePCIe's calls for the flash do not compile: these calls are missing,
+ * since Lanebox's blocks for flash and reboot have other registers than LitePCIe's.
  */
 #ifndef LITEPCIE_STOCK_H
 #define LITEPCIE_STOCK_H
 
 /*
- * LitePCIe's own header includes csr.h, mem.h and similar files of a gateware's build. This header
- * includes them, too, if they are on the path.
+ * LitePCIe's own headers include files of a gateware's build like csr.h. If csr.h is on the include
+ * path, this header includes csr.h, mem.h and soc.h.
  */
 #if __has_include("csr.h")
 #include "csr.h"

@@ -5,14 +5,16 @@
  */
 
 /*
- * LitePCIe's litepcie_dma_* calls on top of Lanebox's library, so that they reach every back end.
- * If the environment has LITEPCIE_DEVICE, the card of that name is opened instead of the program's
- * own.
+ * LitePCIe's calls for the DMA on top of Lanebox's library. Those that take a struct
+ * litepcie_dma_ctrl work with every back end. Those that take the descriptor of an opened
+ * /dev/litepcieN work with a kernel driver only. If the environment has LITEPCIE_DEVICE,
+ * litepcie_dma_init() opens the card of that name instead of the one that the program names.
  *
- * Two things differ from LitePCIe's library. After the program is done with a buffer, the buffer
- * goes back to the card only at the next litepcie_dma_process(), so a program that is late loses no
- * data. No data is copied, with zero_copy or without. LitePCIe's own driver has no held runs (in
- * which the card waits for buffers), so litepcie_dma_init() says which driver to load instead.
+ * These things differ from LitePCIe's library. litepcie_dma_init() already starts the DMA. A buffer
+ * that the program has got goes back to the card at the next litepcie_dma_process(), and the card
+ * waits for it, so a program that is late loses no data. No data is copied, with zero_copy or
+ * without. LitePCIe's own driver has no runs in which the card waits for buffers, so behind that
+ * driver litepcie_dma_init() fails and says which driver to load.
  */
 #ifndef LITEPCIE_STOCK_DMA_H
 #define LITEPCIE_STOCK_DMA_H
@@ -46,14 +48,15 @@ extern "C" {
 struct litepcie_stock_way {
 	/* the stream of this direction; NULL: the program does not use the direction */
 	struct litepcie_stream *stream;
-	uint64_t next;			/* number of the buffer that the program gets next */
+	/* number, counted from the start of the stream, of the buffer that the program gets next */
+	uint64_t next;
 	unsigned kept;	/* how many buffers the program has got and not given back yet */
 };
 
 struct litepcie_dma_ctrl {
 	uint8_t use_reader, use_writer, loopback, zero_copy;
 	struct pollfd fds;
-	/* addresses of the c2h ring (read) and the h2c ring (write) */
+	/* addresses of the c2h ring (buf_rd) and the h2c ring (buf_wr); NULL: not in use */
 	char *buf_rd, *buf_wr;
 	uint8_t reader_enable;
 	uint8_t writer_enable;
@@ -61,11 +64,9 @@ struct litepcie_dma_ctrl {
 	int64_t writer_hw_count, writer_sw_count;
 	unsigned buffers_available_read, buffers_available_write;
 	unsigned usr_read_buf_offset, usr_write_buf_offset;
-	/*
-	 * The fields from @dev on are Lanebox's own. LitePCIe's structure has none of them.
-	 */
+	/* The fields from @dev on are Lanebox's own. LitePCIe's struct has two others there. */
 	struct litepcie *dev;
-	struct litepcie_stock_way read, write;	/* the streams c2h (read) and h2c (write) */
+	struct litepcie_stock_way read, write;	/* the streams c2h (@read) and h2c (@write) */
 };
 
 static inline void litepcie_dma_set_loopback(int fd, uint8_t loopback_enable)
@@ -112,7 +113,7 @@ static inline void litepcie_release_dma(int fd, uint8_t reader, uint8_t writer)
 	checked_ioctl(fd, LITEPCIE_IOCTL_LOCK, &lock);
 }
 
-/* Open and start the stream of @direction. *@base gets the address of its ring. */
+/* Open and start the stream of @direction. *@base becomes the address of the stream's ring. */
 static inline int litepcie_stock_start(struct litepcie_dma_ctrl *dma, unsigned int direction,
 				       struct litepcie_stock_way *way, char **base)
 {
@@ -170,8 +171,8 @@ static inline void litepcie_dma_cleanup(struct litepcie_dma_ctrl *dma)
 }
 
 /*
- * Handle the result of a library call. An error ends the program, as in LitePCIe's library, but
- * -EINTR does not.
+ * Handle the result of a library call. -EINTR becomes 0. Any other error ends the program with a
+ * sentence, as in LitePCIe's library.
  */
 static inline int litepcie_stock_result(struct litepcie_dma_ctrl *dma, int rc)
 {
@@ -213,8 +214,8 @@ static inline void litepcie_stock_look(struct litepcie_dma_ctrl *dma)
 }
 
 /*
- * Get the address of the next buffer, or NULL if *@available is 0. *@offset gets the place in the
- * ring, counted in buffers, of the buffer that comes after it.
+ * Returns the address of the next buffer that belongs to the program, or NULL if *@available is 0.
+ * *@offset becomes the place in the ring, counted in buffers, of the buffer after that one.
  */
 static inline char *litepcie_stock_next(struct litepcie_dma_ctrl *dma,
 					struct litepcie_stock_way *way, unsigned *available,

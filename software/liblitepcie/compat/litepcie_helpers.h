@@ -5,12 +5,13 @@
  */
 
 /*
- * LitePCIe's helper functions for time and for registers, by the descriptor of an opened
- * /dev/litepcieN. An error ends the program with a sentence, as in LitePCIe's library.
+ * LitePCIe's helper functions for time and for registers, without litepcie_reload(). The functions
+ * for registers take the descriptor of an opened /dev/litepcieN. If the driver refuses an access,
+ * they print a message and end the program, as in LitePCIe's library.
  *
  * litepcie_readl() and litepcie_writel() of LitePCIe take a descriptor, and the functions of the
  * same names in Lanebox's library take a handle. In a program that includes this header, the names
- * mean LitePCIe's functions.
+ * stand for the functions of this header, which take a descriptor.
  */
 #ifndef LITEPCIE_STOCK_HELPERS_H
 #define LITEPCIE_STOCK_HELPERS_H

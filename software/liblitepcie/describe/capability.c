@@ -5,9 +5,9 @@
  */
 
 /*
- * Read and check the card's capability table once, when the card is opened. The table says which
- * blocks of registers the card has, and at which offsets. So a card whose table cannot be trusted
- * is not opened.
+ * Read and check the card's capability table when the card is opened, and compare its checksum
+ * after a reset. The table says which blocks of registers and memory the card has, and at which
+ * offsets. So a card whose table cannot be trusted is not opened.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static uint32_t table_crc(const uint32_t *words, unsigned int count)
 	const uint32_t zero = 0;
 	uint32_t crc = litepcie_crc32(UINT32_MAX, words, place * sizeof(*words));
 
-	/* The checksum is that of a table with 0 in the word that holds the checksum. */
+	/* the checksum is computed as if the word that holds the checksum were 0 */
 	crc = litepcie_crc32(crc, &zero, sizeof(zero));
 	return ~litepcie_crc32(crc, words + place + 1, (count - place - 1) * sizeof(*words));
 }
@@ -40,9 +40,10 @@ static int read_words(struct litepcie *dev, uint32_t *words, unsigned int from, 
 }
 
 /*
- * Check the header of the capability table. Returns -EPROTO if BAR0 has no such table there, or one
- * of another major version. Returns -EIO if the length of the table cannot be true, or if its first
- * word reads as all ones, as it does when the card is gone or in reset.
+ * Check the header of the capability table, which @words has. Returns -EPROTO if @words does not
+ * begin with the magic number of such a table, or if the table has another major version. Returns
+ * -EIO if the length of the table cannot be true, or if its first word is all ones, as it reads
+ * when the card is gone or in reset.
  */
 static int check_header(struct litepcie *dev, const uint32_t *words)
 {
@@ -191,9 +192,9 @@ int litepcie_capability_read(struct litepcie *dev)
 }
 
 /*
- * Check after a reset that the card still has the capability table that was read at the open. If
- * the checksum in the table is another one, another card or other gateware is there, and -EIO is
- * returned.
+ * Check after a reset that the header of the capability table is right and has the checksum that
+ * was read when the card was opened. With another checksum another card or other gateware is there,
+ * and the function returns -EIO.
  */
 int litepcie_card_check(struct litepcie *dev)
 {

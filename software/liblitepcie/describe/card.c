@@ -5,8 +5,8 @@
  */
 
 /*
- * The calls that use the card's registers of identity, time, link, counters and pattern. They work
- * in the same way on all back ends.
+ * The calls that use the card's registers of identity, time, link, counters and pattern. They reach
+ * the registers by the functions of any back end.
  */
 #include <stdio.h>
 
@@ -21,9 +21,9 @@
 /* Identity, time, link ------------------------------------------------------------------------ */
 
 /*
- * Read the gateware's identifier into dev->card.identifier. A block of registers has one character
- * in each register. Reading stops at the character 0, which ends the text, since the block has many
- * more registers.
+ * Read the gateware's identifier into dev->card.identifier. The block with the identifier has one
+ * character in each word, and more words than the text. Reading stops after the word 0, which ends
+ * the text, or when dev->card.identifier is full.
  */
 int litepcie_identifier_read(struct litepcie *dev)
 {
@@ -163,9 +163,9 @@ int litepcie_counters_clear(struct litepcie *dev)
 /* The card's pattern -------------------------------------------------------------------------- */
 
 /*
- * Empty the path between the DMA and the card's pattern checker. The checker would also compare
- * data that an earlier run left there. So run it until its count of beats stands still, then switch
- * it off. The caller starts the checker again.
+ * Empty the path between the DMA and the card's pattern checker, since the checker would also
+ * compare data that an earlier run left there. Switch the checker on until two reads of its count
+ * of beats are equal, and then off. The caller starts the checker again.
  */
 static int flush_h2c(struct litepcie *dev)
 {

@@ -5,8 +5,8 @@
  */
 
 /*
- * The CRC-32 of IEEE 802.3, which zlib's crc32() also computes. The capability table and the flash
- * engine use it. It is computed bit by bit, which is slow for more than some MiB.
+ * The CRC-32 of IEEE 802.3, which zlib's crc32() also computes. The checksum of the capability
+ * table is such a CRC. It is computed bit by bit, which is slow for more than some MiB.
  */
 #ifndef LITEPCIE_CRC32_H
 #define LITEPCIE_CRC32_H
@@ -14,7 +14,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Continue a CRC with @bytes of @data. The CRC begins as ~0u, and its last value is inverted. */
+/*
+ * Continue the CRC @crc with @bytes of @data. The caller gives ~0u for the first part of the data,
+ * and inverts the result for the last part.
+ */
 static inline uint32_t litepcie_crc32(uint32_t crc, const void *data, size_t bytes)
 {
 	const uint8_t *from = data;

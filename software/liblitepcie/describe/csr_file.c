@@ -6,8 +6,9 @@
 
 /*
  * Read the names of all registers from the csr.json that LiteX writes. The parser knows objects,
- * strings without escapes, numbers and words. LiteX uses no other part of JSON in csr.json. Any
- * other text is an error, whose sentence gives the place in csr.json.
+ * strings without escapes, numbers and words. LiteX uses no other part of JSON in csr.json. Other
+ * text inside the file's outer object is an error, whose sentence gives the place in csr.json.
+ * Commas are skipped, and text behind the outer object is not read.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@
 
 #define LARGEST_FILE	(4u << 20)
 #define DEEPEST		4
-/* bytes of a key or value of csr.json with its terminating zero; LiteX's are shorter */
+/* most bytes of a key or value of csr.json with its terminating zero; LiteX's are shorter */
 #define TEXT		96
 
 struct scan {
@@ -29,8 +30,8 @@ struct scan {
 	char		key[DEEPEST][TEXT];
 	int		depth;
 	/*
-	 * The register that the current JSON object describes. has_place and has_size say which of
-	 * its properties have been read.
+	 * @found is the register that the current JSON object describes. @has_place and @has_size
+	 * say whether its offset and its number of words have been read.
 	 */
 	struct litepcie_register found;
 	bool		has_place, has_size;
@@ -89,7 +90,10 @@ static void take_value(struct scan *scan, const char *value)
 	}
 }
 
-/* If the JSON object that ends here describes a register, add the register to the handle. */
+/*
+ * Called at the end of a JSON object. If the object describes a register, add the register to the
+ * handle.
+ */
 static int take_register(struct scan *scan)
 {
 	struct litepcie_register *found = &scan->found;
@@ -132,7 +136,7 @@ static int take_member(struct scan *scan)
 	return rc;
 }
 
-/* Read the JSON object that begins here. */
+/* Read the JSON object whose first character is at scan->at. */
 static int take_object(struct scan *scan)
 {
 	int rc = 0;
@@ -162,7 +166,8 @@ static int check_identifier(struct scan *scan)
 
 	/*
 	 * csr.json has the identifier in small letters, so case is ignored. The card's identifier
-	 * may have the time of the build behind that, so only its beginning is compared.
+	 * may have the time of the build behind the text of csr.json, so only its beginning is
+	 * compared.
 	 */
 	if (!*scan->identifier || strncasecmp(own, scan->identifier, strlen(scan->identifier)) == 0)
 		return 0;

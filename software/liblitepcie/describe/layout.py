@@ -2,13 +2,13 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Write a C header with the registers inside each block that a card's capability table may name.
+"""Write a C header with the registers of those types of blocks of a card that BLOCKS names.
 
-The table says which blocks a card has and where. Which registers lie inside a block depends on the
-block's type and version. Their offsets and sizes come from the csr.json and csr.h of builds, so no
-number is written in this file. The header has the registers of the blocks of all builds that are
-named. A line that several builds have in common is written once. Of the fields of registers the
-header has those that the software uses. The header goes to standard output:
+A card's capability table says which blocks the card has and where. Which registers lie inside a
+block depends on the block's type and version. Their offsets in the block and their sizes come from
+the csr.json of gateware builds, whose folders are the arguments. A line that several builds have in
+common is written once. The header also has the bit offsets and widths, from csr.h, of those fields
+of registers whose macros the software uses. The header goes to standard output:
     python software/liblitepcie/describe/layout.py build/sim build/sim-capture build/sim-card \
         > software/liblitepcie/describe/layout.h
 """
@@ -19,7 +19,8 @@ import sys
 from pathlib import Path
 
 # Name of a block type in gateware/observe/capability.py -> beginning of the names of its registers.
-# The sign # stands for the number of the block among the blocks of its type.
+# The sign # stands for the number of the block among the blocks of its type. The registers are
+# taken from block 0.
 BLOCKS = {
     "control": "ctrl",
     "endpoint": "pcie_phy",
@@ -62,9 +63,8 @@ HEAD = """\
 
 
 def rows(csr):
-    """Yield a line of the C macro LITEPCIE_LAYOUT for each register in `csr`, a parsed csr.json.
-
-    Blocks that the build does not have are left out.
+    """Yield a line of the C macro LITEPCIE_LAYOUT for each register of the blocks in BLOCKS that
+    `csr`, a parsed csr.json, has.
     """
     for kind, pattern in BLOCKS.items():
         base = pattern.replace("#", "0")
@@ -92,7 +92,8 @@ def fields(header):
 
 
 def used_macros():
-    """Return a pattern of the macros for offsets and widths that the C sources use.
+    """Return a regular expression for the definitions of those macros of bit offsets and widths
+    that the C sources use.
 
     A part of a name that a macro pastes in with ## stands for any text.
     """

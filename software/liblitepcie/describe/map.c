@@ -5,8 +5,8 @@
  */
 
 /*
- * Find the offsets of the registers that the library itself uses. The registers are found by name
- * when the card is opened, so no later access has to search for a name.
+ * Find the offsets of the registers that the library itself uses. They are found when the card is
+ * opened, most of them by name, so the library's own later accesses need no search for a name.
  */
 #include <stddef.h>
 
@@ -15,7 +15,7 @@
 
 #define PLACE(field)	offsetof(struct litepcie_map, field)
 
-/* The counters of one of the TLP streams cq, cc, rq and rc. */
+/* rows of `wanted` for the counters of one of the TLP streams cq, cc, rq and rc */
 #define STREAM(stream, number) \
 	{ LITEPCIE_BLOCK_COUNTERS, "pcie_counters_" stream "_beats", PLACE(streams[number][0]) }, \
 	{ LITEPCIE_BLOCK_COUNTERS, "pcie_counters_" stream "_stalls", PLACE(streams[number][1]) }, \
@@ -25,7 +25,10 @@
 	{ LITEPCIE_BLOCK_COUNTERS, "pcie_counters_" stream "_first", PLACE(streams[number][4]) }, \
 	{ LITEPCIE_BLOCK_COUNTERS, "pcie_counters_" stream "_last", PLACE(streams[number][5]) }
 
-/* The registers of one direction of the DMA. LitePCIe calls h2c "reader" and c2h "writer". */
+/*
+ * Rows of `wanted` for the registers of one direction of the DMA. LitePCIe calls h2c "reader" and
+ * c2h "writer".
+ */
 #define DIRECTION(way, theirs) \
 	{ LITEPCIE_BLOCK_DMA, "pcie_dma#_" theirs "_enable", PLACE(way.enable) }, \
 	{ LITEPCIE_BLOCK_DMA, "pcie_dma#_" theirs "_table_value", PLACE(way.value) }, \
@@ -44,8 +47,8 @@
 #define PLAYER(field)	{ LITEPCIE_BLOCK_PLAYER, "player_" #field, PLACE(player.field) }
 
 /*
- * The registers that the library uses. For each: the type of its block, its name, and the member of
- * struct litepcie_map that gets its offset.
+ * The registers that the library finds by name. For each: the type of its block, its name, and the
+ * member of struct litepcie_map that gets its offset in BAR0.
  */
 static const struct {
 	unsigned int	type;
@@ -93,8 +96,9 @@ static const struct {
 };
 
 /*
- * Returns true if the card has the block in the version for which the library was written, with all
- * parameters up to number `last`. The registers of another version may lie elsewhere.
+ * Returns true if @block is not NULL (the card has it), has the version for which the library was
+ * written, and has all parameters up to number @last. The registers of another version may lie
+ * elsewhere.
  */
 static bool is_known(const struct litepcie_block *block, unsigned int last)
 {
@@ -102,11 +106,11 @@ static bool is_known(const struct litepcie_block *block, unsigned int last)
 }
 
 /*
- * Returns true if the library uses the registers of this type of block. Every card must have most
- * types of blocks: for these the function returns true, and a missing register is an error that
- * names the register. A card may lack the types records, slot, capture and player. Records are used
- * only if their ring has room for a record of each descriptor of the card's table. A slot, capture
- * or player block that the library does not know is not used.
+ * Returns true if the library uses the registers of this type of block. A card may lack the types
+ * records, slot, capture and player. A block of these types in a version that the library does not
+ * know is not used. Records are used only if their ring can have a record for each descriptor of
+ * the card's table. Of the other types in `wanted` every card must have a block: the function
+ * returns true, and find_registers() fails with the name of a missing register.
  */
 static bool is_used(const struct litepcie *dev, unsigned int type)
 {
@@ -144,8 +148,9 @@ static int find_registers(struct litepcie *dev)
 }
 
 /*
- * Fill in those members of dev->map that are parameters of blocks and not registers. Returns
- * -EPROTO if the card lacks an identifier or the DMA channel.
+ * Fill in members of dev->map that follow from parameters of blocks: identifier, interrupt causes,
+ * facts about h2c, slot monitor and staging memory. Returns -EPROTO if the card lacks an identifier
+ * or the DMA channel.
  */
 static int find_parameters(struct litepcie *dev)
 {
@@ -188,7 +193,7 @@ static int find_parameters(struct litepcie *dev)
 /*
  * Find the registers by which frames are sorted into several capture queues. Their offsets are
  * parameters of the block CAPTURE_QUEUES. A block of an unknown version, or with other numbers of
- * queues, rules or entries than the library can use, is ignored: the card then has one queue.
+ * queues, rules or entries than the library can use, is ignored: the library then uses one queue.
  */
 static void find_sorter(struct litepcie *dev)
 {

@@ -6,7 +6,7 @@
 
 /*
  * The offsets of the registers that the library itself uses. map.c finds them by the capability
- * table and by the registers' names.
+ * table and by the registers' names when a card is opened.
  */
 #ifndef LITEPCIE_MAP_H
 #define LITEPCIE_MAP_H
@@ -28,9 +28,14 @@ struct litepcie_dma_registers {
 	 * descriptor into the card's table
 	 */
 	uint32_t push;
-	uint32_t loop;		/* mode of the table; value 0: each descriptor runs once */
-	uint32_t loop_status;	/* number of descriptors that have run, modulo 2^32 */
-	uint32_t flush;		/* a write of 1 empties the table and sets loop_status to 0 */
+	uint32_t loop;		/* register with the table's mode; value 0: descriptors run once */
+	/*
+	 * register with the number of descriptors that the card counts as done since the last flush
+	 * of the table, modulo 2^32
+	 */
+	uint32_t loop_status;
+	/* register: a write of 1 (a flush) empties the table and sets loop_status to 0 */
+	uint32_t flush;
 };
 
 /*
@@ -39,17 +44,18 @@ struct litepcie_dma_registers {
  * line has the counts of one direction.
  */
 struct litepcie_notice_registers {
-	uint32_t records;	/* two words: bus address of the ring of records */
-	uint32_t entries;	/* base-2 logarithm of the number of records in the ring */
-	uint32_t line[2];	/* two words each: bus addresses of the lines of h2c and c2h */
+	uint32_t records;	/* register of two words: bus address of the ring of records */
+	uint32_t entries;	/* register: log2 of the number of records in the ring */
+	/* registers of two words: bus addresses of the status lines of h2c ([0]) and c2h ([1]) */
+	uint32_t line[2];
 	/*
-	 * clock cycles without data after which a partly filled c2h buffer ends; value 0: such a
-	 * buffer waits for more data
+	 * register with the number of clock cycles without data after which a partly filled c2h
+	 * buffer ends; value 0: such a buffer waits for more data
 	 */
 	uint32_t flush;
 	/*
-	 * register that lets the card write records and status lines; offset 0: the card has none,
-	 * or the library cannot use them
+	 * register that lets the card write records and status lines; offset 0: the card has no
+	 * records, or the library cannot use them
 	 */
 	uint32_t control;
 };
@@ -69,7 +75,7 @@ struct litepcie_slot_counters {
 struct litepcie_slot_registers {
 	/*
 	 * a read of this register makes the monitor copy all its counters; offset 0: the card has
-	 * no monitor
+	 * no monitor of a version that the library knows
 	 */
 	uint32_t now;
 	/*
@@ -79,7 +85,7 @@ struct litepcie_slot_registers {
 	uint32_t state, time;
 	/* registers with the monitor's copy of the counters of the two streams */
 	struct litepcie_slot_counters h2c, c2h;
-	/* mask of the low bits that a counter of the monitor has; its other bits read as 0 */
+	/* mask of the low bits that each counter of the monitor has; its higher bits read as 0 */
 	uint64_t mask;
 };
 
@@ -95,8 +101,8 @@ struct litepcie_capture_registers {
 	uint32_t status, position;
 	uint32_t account_control, account_frames, account_bytes;
 	/*
-	 * bytes of one queue's part of the staging memory, in which the card keeps captured frames
-	 * until it writes them to the queue's ring
+	 * no offset, but the number of bytes of one queue's part of the staging memory, in which
+	 * the card keeps captured frames until it writes them to the queue's ring
 	 */
 	uint32_t staging_bytes;
 };
@@ -119,14 +125,17 @@ struct litepcie_player_registers {
 struct litepcie_sorter_registers {
 	uint32_t select, control, rule_data, rule_index, spread;
 	uint32_t discard_index, discard_frames, discard_bytes;
-	/* number of capture queues; 0: the card has one queue, and none of these registers */
+	/*
+	 * number of the card's capture queues; 0: the card lacks these registers, or the library
+	 * cannot use them, and uses one queue at most
+	 */
 	uint32_t queues;
 };
 
 /*
  * Offsets in BAR0 of the registers by which the net device's frames are captured, which
- * gateware/capture/player/net_registers.py describes. An offset of 0 means that the card has no
- * such register.
+ * gateware/capture/player/net_registers.py describes. If they are 0, the card has no such registers
+ * of a version that the library knows.
  */
 struct litepcie_net_registers {
 	uint32_t control, lost;
@@ -142,7 +151,10 @@ struct litepcie_map {
 	uint32_t	link_status, phy_msi, mps, mrrs;
 	uint32_t	irq_enable, irq_clear, irq_vector;
 	uint32_t	counters_control, counters_time;
-	/* for each TLP stream (cq, cc, rq, rc): its counters, as in struct litepcie_tlp_stream */
+	/*
+	 * registers of two words with the counters of each TLP stream (cq, cc, rq, rc), in the
+	 * order beats, stalls, TLPs, payload bytes, times of the first and of the last TLP
+	 */
 	uint32_t	streams[4][6];
 	uint32_t	pattern_control, pattern_beats, pattern_errors, pattern_first_error;
 	uint32_t	loopback;
@@ -153,7 +165,10 @@ struct litepcie_map {
 	struct litepcie_sorter_registers sorter;
 	struct litepcie_net_registers net;
 	struct litepcie_player_registers player;
-	/* mask of each direction's interrupt cause in irq_enable, irq_clear and irq_vector */
+	/*
+	 * masks of the interrupt causes of h2c and c2h in the registers irq_enable, irq_clear and
+	 * irq_vector
+	 */
 	uint32_t	h2c_cause, c2h_cause;
 	/*
 	 * mask of the interrupt cause of the user's logic in irq_enable, irq_clear and irq_vector;

@@ -5,9 +5,9 @@
  */
 
 /*
- * Find registers by name. layout.h has the registers of version 1 of each type of block. For a
- * block of a later version the library knows registers only from the csr.json of the build
- * (csr_file.c).
+ * Find registers by name. layout.h has the registers of most types of blocks, in version 1 of the
+ * block. The library knows other registers, and those of a block of another version, only from the
+ * csr.json of the build (csr_file.c).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ struct row {
 	uint16_t	place;
 	uint16_t	words;
 	bool		writable;
-	/* name of a register of a block; # stands for the number of the block */
+	/* name of a register; # stands for the number of its block among the blocks of the type */
 	const char	*name;
 };
 

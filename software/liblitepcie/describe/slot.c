@@ -5,8 +5,8 @@
  */
 
 /*
- * Read the monitor of the card's user slot, and use it for litepcie_diagnose(), which says what a
- * direction of the DMA waits for.
+ * Read the monitor of the card's user slot (litepcie_slot()), and say what the running directions
+ * of the DMA wait for (litepcie_diagnose()).
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 #include "litepcie_capability.h"
 #include "helpers.h"
 
-/* how often the slot monitor is read at most, if other programs read it at the same time */
+/* most readings of the slot monitor, if other programs disturb each reading */
 #define TRIES		8u
 
 /* Reading the monitor of the user slot -------------------------------------------------------- */
@@ -34,8 +34,8 @@ static int read_side(struct litepcie *dev, const struct litepcie_slot_counters *
 
 /*
  * Returns the device time @since in 64 bits, so that @time minus the result is the time that has
- * passed. The monitor's counters have the bits of map.slot.mask (48) and wrap, so the difference is
- * taken modulo 2^48.
+ * passed. The monitor's counters have only the low bits of map.slot.mask (48 bits by default) and
+ * wrap, so only these bits of the difference count.
  */
 static uint64_t unwrapped(const struct litepcie *dev, uint64_t time, uint64_t since)
 {
@@ -95,8 +95,8 @@ int litepcie_slot(struct litepcie *dev, struct litepcie_slot *slot)
 /* Diagnosis of what a direction waits for ----------------------------------------------------- */
 
 /*
- * A text that say() makes longer: the address of the zero that ends it, and the number of bytes of
- * the program's buffer from there on.
+ * A text that say() makes longer. @at is the address of the zero that ends the text, and @room the
+ * number of bytes that the program's buffer has from @at on.
  */
 struct text {
 	char	*at;
@@ -117,7 +117,10 @@ static void say(struct text *text, const char *format, ...)
 	text->room -= used;
 }
 
-/* Write for how long valid and ready of the stream have not changed, in ns, us, ms or s. */
+/*
+ * Write for how long valid and ready of a stream of the user slot have not changed, in ns, us, ms
+ * or s.
+ */
 static void say_time(struct text *text, const struct litepcie *dev,
 		     const struct litepcie_slot *slot, const struct litepcie_slot_side *side)
 {
@@ -136,7 +139,7 @@ static void say_buffers(struct text *text, uint64_t count, const char *what)
 	    count == 1 ? "s" : "");
 }
 
-/* True if a stream goes through the user slot. Pattern and loopback bypass it. */
+/* True if a stream goes through the user slot: it uses neither the pattern nor the loopback. */
 static bool through_slot(const struct litepcie_stream *stream)
 {
 	return !stream->options.pattern && !stream->options.loopback;
@@ -159,8 +162,8 @@ static void say_h2c_slot(struct text *text, const struct litepcie *dev,
 }
 
 /*
- * Write whether the user's logic has taken all h2c data, if the enable register has a bit for that.
- * This is the only fact about the user slot on a card without a slot monitor.
+ * Write whether the user's logic has taken all h2c data, if the enable register of h2c has a bit
+ * for that. The text has this fact only if the slot monitor cannot be read.
  */
 static void say_h2c_taken(struct text *text, struct litepcie *dev)
 {
@@ -227,7 +230,7 @@ static void diagnose_c2h(struct text *text, const struct litepcie *dev,
 }
 
 /*
- * If the slot monitor cannot be read, the text has no state and no beats of the user slot's
+ * If the slot monitor cannot be read, the text has no signals and no beats of the user slot's
  * streams.
  */
 void litepcie_diagnose_held(struct litepcie *dev, unsigned int directions, char *text, size_t size)

@@ -10,9 +10,9 @@ examples/, whose programs are compiled and run by tests. The sentences of a
 paragraph from "Returns" on become the section RETURN VALUE. The section ERRORS
 has the error numbers that the comment names with their meaning, as in
 "-EINVAL: the stream does not run". The errors that many calls may return have
-a page of their own, litepcie_errors(3). It is made of the comment at the
-beginning of liblitepcie.h, behind the licence. The words after "Threads:"
-choose the text of the section ATTRIBUTES.
+a page of their own, litepcie_errors(3). It is made of a paragraph of the first
+comment in liblitepcie.h behind the licence. The words after "Threads:" in a
+call's comment choose the text of the section ATTRIBUTES.
     python software/liblitepcie/man/pages.py FOLDER
 """
 
@@ -76,7 +76,7 @@ class Call:
 
 
 def paragraphs(comment):
-    """Return the paragraphs of a C comment, each on one line."""
+    """Return a list of the paragraphs of a C comment, each as one line."""
     lines = [re.sub(r"^\s*\*? ?", "", line) for line in comment.strip().split("\n")]
     return [" ".join(part.split()) for part in "\n".join(lines).strip().split("\n\n")]
 
@@ -84,8 +84,8 @@ def paragraphs(comment):
 def calls(path):
     """Return a `Call` for each call that the header at `path` declares or defines inline.
 
-    A call without a comment of its own is an error. Inline functions whose comment begins with
-    "Used by" are no calls.
+    A call without a comment right before it raises ValueError. Inline functions whose comment
+    begins with "Used by" do not count as calls.
     """
     helper = r"^/\*\n \* Used by (?:(?!\*/).)*?\*/\nstatic .*?^\}\n"
     helper += r"|^/\* Used by [^\n]*\*/\nstatic .*?^\}\n"
@@ -107,9 +107,7 @@ def calls(path):
 
 
 def structure(header, name):
-    """Return the definition of a struct, or "" if the header does not define
-    it.
-    """
+    """Return the C definition of the struct `name` in the text `header`, or "" if there is none."""
     found = re.search(rf"^struct {name} \{{\n.*?^\}};", header, re.MULTILINE | re.DOTALL)
     return found.group(0) if found else ""
 
@@ -166,7 +164,9 @@ def errors(call):
 
 
 def section_of_errors(call):
-    """Return the lines of the section ERRORS. A call whose comment tells of no error has none."""
+    """Return the lines of the section ERRORS, or an empty list if the comment of the call names no
+    error and not -errno.
+    """
     named = errors(call)
     lines = []
     for name, meaning in named.items():
@@ -259,10 +259,10 @@ def page(header, call, others):
 
 
 def neighbours(found, call):
-    """Return the calls around this one in the header, for SEE ALSO.
+    """Return `call` with up to three calls before it and three behind it in `found`, for SEE ALSO.
 
-    Calls that stand near each other in the header are about the same subject.
-    The call itself is in the list.
+    `found` has the calls in the order of the headers. Calls that stand near each other are mostly
+    about the same subject.
     """
     at = found.index(call)
     return found[max(0, at - 3) : at + 4]

@@ -11,8 +11,7 @@
  * The kernel has enumerated the card and set its BAR addresses, MPS and MRRS. This back end maps
  * the BARs and DMA memory, and receives the interrupts. VFIO maps every BAR uncached, also a BAR
  * with memory: a store is a TLP of its own and a load waits for its completion. So accesses to card
- * memory through VFIO are slow, and data should go by DMA. Only a kernel driver can map card memory
- * write-combining.
+ * memory through VFIO are slow, and data should go by DMA.
  */
 #include <linux/pci_regs.h>
 #include <stdlib.h>
@@ -26,8 +25,8 @@
 /* Opening and closing the card ---------------------------------------------------------------- */
 
 /*
- * Map the card's BARs. An old kernel may refuse to map a BAR that has the MSI-X table. Such a BAR
- * cannot be reached through this back end.
+ * Map the card's BARs. An old kernel may not offer to map a BAR that has the MSI-X table. Such a
+ * BAR cannot be reached through this back end. If it is BAR0, the function returns -EPROTO.
  */
 static int map_bars(struct litepcie *dev)
 {
@@ -102,7 +101,10 @@ static int vfio_open(struct litepcie *dev)
 	return rc;
 }
 
-/* Stop DMA that an earlier program may have left running, before bus mastering is switched on. */
+/*
+ * Stop DMA that an earlier program may have left running, switch the interrupt messages on, and
+ * then bus mastering.
+ */
 static int vfio_attach(struct litepcie *dev)
 {
 	int rc = litepcie_table_quiesce(dev) ?: vfio_irq_enable(dev);
@@ -114,7 +116,7 @@ static int vfio_attach(struct litepcie *dev)
 /*
  * Reset the card through VFIO. The kernel restores BAR addresses and the rest of configuration
  * space. Bus mastering is off afterwards, until the caller calls vfio_attach(). Returns -EOPNOTSUPP
- * if the kernel cannot reset the card.
+ * if the kernel has no reset for this card, or another -errno if the reset fails.
  */
 static int vfio_reset(struct litepcie *dev)
 {
@@ -141,8 +143,9 @@ static int check_gone(struct litepcie *dev)
 }
 
 /*
- * A lost card reads as all ones, as few registers do. After such a value, configuration space tells
- * whether the card is lost: then -ENODEV is returned.
+ * Read words of BAR0. A card that is gone reads as all ones, but a register may have this value,
+ * too. So after a word of all ones check_gone() looks at configuration space, and the function
+ * returns -ENODEV if the card is gone.
  */
 static int vfio_read_words(struct litepcie *dev, uint32_t offset, uint32_t *words, size_t count)
 {

@@ -6,8 +6,8 @@
 
 /*
  * Explain why a program cannot open a device of vfio-pci: drivers of the host have other devices of
- * its IOMMU group, or the user may not open the files in /dev. An error is -errno with a sentence
- * that tells the user what to do.
+ * its IOMMU group, or a file in /dev cannot be opened. An error is -errno with a sentence, which
+ * for the usual causes tells the user what to do.
  */
 #include <fcntl.h>
 #include <glob.h>

@@ -8,8 +8,8 @@
  * The newer interface of VFIO: the device has a file of its own, which is bound to an iommufd, and
  * memory is mapped into an address space of the iommufd. No IOMMU group is opened.
  *
- * Headers of kernels before 6.6 lack this interface. So the numbers of its calls are defined in
- * this file, as in the kernel's include/uapi/linux/vfio.h and iommufd.h.
+ * Headers of kernels before 6.6 lack this interface. So the numbers and structs of its calls are
+ * defined in this file, as in the kernel's include/uapi/linux/vfio.h and iommufd.h.
  */
 #include <string.h>
 #include <sys/ioctl.h>
@@ -57,8 +57,9 @@ struct device_attach {
 _Static_assert(sizeof(struct device_attach) == 12, "VFIO_DEVICE_ATTACH_IOMMUFD_PT");
 
 /*
- * Explain why the device could not be bound. The kernel reports a card in use and an IOMMU group in
- * use by the same error. So the drivers of the group's devices are checked first.
+ * Explain why the device could not be bound to the iommufd. The kernel reports a card that another
+ * program has, and an IOMMU group with devices of other drivers, by the same error. So the drivers
+ * of the group's devices are checked first.
  */
 static int bind_failed(struct litepcie *dev, int error)
 {

@@ -5,10 +5,10 @@
  */
 
 /*
- * Receive the interrupt messages of the "vfio" back end. With MSI-X each cause of an interrupt has
- * a vector and an eventfd. With MSI one vector and one eventfd stand for all causes. The epoll
- * descriptor vfio->events is readable when any message has come, or when the kernel requests the
- * device back.
+ * Receive the interrupt messages of the "vfio" back end. With MSI-X each interrupt cause that the
+ * handle uses has a vector and an eventfd. With MSI one vector and one eventfd stand for all
+ * causes. The epoll descriptor vfio->events is readable when any message has come, or when the
+ * kernel requests the device back.
  */
 #include <poll.h>
 #include <string.h>
@@ -54,8 +54,8 @@ static unsigned int offered(const struct vfio *vfio, unsigned int delivery)
 }
 
 /*
- * Returns the interrupt causes that this handle uses, as bits. With MSI-X the number of a cause is
- * that of its vector.
+ * Returns the interrupt causes that this handle uses, as bits: those of h2c, c2h and the user's
+ * logic. With MSI-X the number of a cause is that of its vector.
  */
 static uint32_t causes(const struct litepcie *dev)
 {
@@ -63,8 +63,8 @@ static uint32_t causes(const struct litepcie *dev)
 }
 
 /*
- * Choose MSI-X if the card has a vector for each cause, else MSI. Returns the vectors to use, as
- * bits, or 0 if there are none.
+ * Choose MSI-X if the kernel offers a vector for each cause that the handle uses, else MSI. Returns
+ * the vectors to use, as bits, or 0 if the kernel offers no MSI either.
  */
 static uint32_t choose_delivery(struct litepcie *dev)
 {
@@ -117,8 +117,8 @@ static int open_messages(struct vfio *vfio, uint32_t vectors)
 }
 
 /*
- * Switch the interrupt messages on. After a reset the same eventfds are used again, since a program
- * may be waiting on them.
+ * Switch the interrupt messages on. The first call makes the eventfds. A later call, after a reset,
+ * uses the same eventfds again, since a program may be waiting on them.
  */
 int vfio_irq_enable(struct litepcie *dev)
 {
@@ -185,8 +185,9 @@ int vfio_sleep(struct litepcie *dev, int timeout_ms)
 }
 
 /*
- * Returns 1 if the card is gone, -ENODEV if the kernel requests the device back, or 0. The eventfd
- * of that request is not read, so every thread and every wait sees the request.
+ * Returns 1 if a register read has found that the card is gone, -ENODEV if the kernel requests the
+ * device back, or 0. The eventfd of that request is not read, so every thread and every wait sees
+ * the request.
  */
 int vfio_state(struct litepcie *dev)
 {

@@ -5,8 +5,8 @@
  */
 
 /*
- * Provide memory for the "vfio" back end, and map it for the card through the IOMMU. Rings lie in
- * huge pages if the system has enough of them.
+ * Provide memory for the "vfio" back end, and map it for the card through the IOMMU. A ring that is
+ * not in the program's own memory gets huge pages if the system has enough of them.
  */
 #include <stdio.h>
 #include <sys/mman.h>
@@ -61,8 +61,8 @@ static void *get_small(size_t size, int *fd, int node)
 }
 
 /*
- * Get *@size bytes in reserved huge pages of @page bytes. *@size is rounded up to whole pages.
- * Returns MAP_FAILED if the system has too few of them.
+ * Get *@size bytes in reserved huge pages of @page bytes, and round *@size up to whole pages.
+ * Returns MAP_FAILED, and leaves *@size, if the system has too few huge pages.
  */
 static void *get_huge(size_t *size, int *fd, uint64_t page, int node)
 {
@@ -77,10 +77,11 @@ static void *get_huge(size_t *size, int *fd, uint64_t page, int node)
 }
 
 /*
- * For a ring get reserved huge pages if the system has enough, else small pages. A huge page of
- * 2 MiB takes one entry of the IOMMU instead of 512. If the program has asked for a size of pages,
- * only reserved pages of that size are taken, and the function returns MAP_FAILED if there are too
- * few. Other memory than rings gets small pages.
+ * Get memory of @kind, one of LITEPCIE_MEMORY_. A ring gets reserved huge pages of 2 MiB if the
+ * system has enough, else small pages. A huge page of 2 MiB takes one entry of the IOMMU instead of
+ * 512. If the program has asked for a size of pages for this ring, only reserved pages of that size
+ * are taken, and the function returns MAP_FAILED if there are too few. Records and status lines get
+ * small pages.
  */
 static void *get_pages(struct litepcie *dev, unsigned int kind, size_t *size, int *fd)
 {

@@ -24,7 +24,9 @@
 
 /* The name of the device ---------------------------------------------------------------------- */
 
-/* Parse the decimal number behind "channel=". Returns false for any other text. */
+/*
+ * Parse "channel=" and a decimal number of up to three digits. Returns false for any other text.
+ */
 static bool parse_channel(const char *option, unsigned int *channel)
 {
 	const char *digits = option + strlen("channel=");
@@ -109,9 +111,9 @@ static int check_group(struct litepcie *dev)
 }
 
 /*
- * Check the device in sysfs. Returns -ENODEV if there is no such PCI device, no IOMMU group, or
- * another driver than vfio-pci. The IOMMU group is checked before the driver, since without a group
- * the user cannot bind the card to vfio-pci at all.
+ * Check the device in sysfs. Returns -ENODEV if there is no such PCI device, if it is in no IOMMU
+ * group, or if its driver is not vfio-pci. The IOMMU group is checked before the driver: without a
+ * group the advice to bind the card to vfio-pci would not help.
  */
 static int check_sysfs(struct litepcie *dev)
 {
@@ -151,9 +153,9 @@ static void find_file(struct vfio *vfio)
 }
 
 /*
- * Choose the kernel's interface: the one in the device string, else iommufd if the kernel has it
- * and the user may open it, else type1. Returns -EOPNOTSUPP if the string asks for iommufd and the
- * kernel lacks it.
+ * Choose the kernel's interface: the one in the device string, else iommufd if the user may open
+ * /dev/iommu and the device's own file, else type1. Returns -EOPNOTSUPP if the string asks for
+ * iommufd and the device has no file of its own.
  */
 static int choose_interface(struct litepcie *dev)
 {
@@ -188,7 +190,7 @@ bool vfio_answers(const struct vfio *vfio)
 
 /*
  * Check that the card has power. vfio-pci wakes a device that sleeps. A device that stays in
- * D3cold, or is unplugged, reads as all ones, and then -EIO is returned.
+ * D3cold, or is unplugged, reads as all ones, and the function returns -EIO.
  */
 static int check_power(struct litepcie *dev)
 {

@@ -75,9 +75,9 @@ def test_a_capture_has_its_own_limit_for_a_card_that_does_not_rest(host, options
 
 
 def test_the_defaults_are_those_of_the_rule(host):
-    """The default timeout of a DMA run is 10 s. That of a capture is for ever, since its frames
-    come from others. Calls have None as their timeout, which stands for the timeout of the run or
-    the capture, or for 10 s."""
+    """The default timeout of a DMA run is 10 s. By default a capture waits for ever, since frames
+    may come at any time. Calls have None as their timeout, which stands for the timeout of the run
+    or the capture, or for 10 s."""
     from lanebox_host import _seconds, dma
 
     def default(call):

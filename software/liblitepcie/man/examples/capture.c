@@ -5,8 +5,8 @@
  */
 
 /*
- * Receive data from the card: the program uses each buffer in place, and can
- * wait for other things at the same time.
+ * Receive data from the card. The program uses each buffer in place, and
+ * waits with poll(), by which it could wait for other descriptors, too.
  */
 #include <liblitepcie.h>
 #include <litepcie_diagnostics.h>

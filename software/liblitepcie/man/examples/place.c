@@ -13,7 +13,8 @@
 #include <stdlib.h>
 
 /*
- * Bytes of a huge page. A ring with the default options has as many bytes.
+ * Bytes of a huge page. A ring of the default number and size of buffers has
+ * as many bytes.
  */
 #define BYTES	(2u << 20)
 

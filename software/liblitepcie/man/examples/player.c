@@ -5,8 +5,8 @@
  */
 
 /*
- * Let the card's player make frames at the rate of a 10 Gb/s line. The card needs the capture
- * block, which drops the frames in this example, since no capture was started.
+ * Let the card's player make frames at the rate of a 10 Gb/s line. The card needs a player and the
+ * capture block. In this example the capture block drops the frames, since no capture was started.
  */
 #include <liblitepcie.h>
 #include <litepcie_capture.h>
@@ -15,7 +15,10 @@
 
 #define FRAMES	10
 
-/* An Enhanced Packet Block with a packet of 60 bytes, padded to whole beats of 32 bytes. */
+/*
+ * An Enhanced Packet Block of pcapng with a packet of 60 bytes. The block has 96 bytes: three beats
+ * of 32 bytes.
+ */
 struct block {
 	uint32_t type, length, interface, time_high, time_low, kept, original;
 	uint8_t	packet[60];

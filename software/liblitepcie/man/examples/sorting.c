@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
-/* Count the frames of a queue until queue 0 has ended. */
+/* Thread that counts the frames of the capture of queue 1 until the run of all queues has ended. */
 static void *count(void *capture)
 {
 	struct litepcie_span span = { .struct_size = sizeof(span) };

@@ -101,8 +101,8 @@ def test_a_ring_is_tried_without_a_trace(library, handle, host):
 
 
 def test_a_closed_handle_calls_the_library_no_more(library, handle):
-    """After close() of the handle each call raises ValueError. close_stream() of one of its streams
-    raises nothing, and close() may be called again."""
+    """After close() of a card's handle each call for that card raises ValueError. Only
+    close_stream() of one of its streams raises nothing, and close() may be called again."""
     stream = handle.open_stream(library.C2H, library.StreamOptionsFields())
     assert not handle.closed
     handle.close()
@@ -198,8 +198,9 @@ def test_a_close_between_two_buffers_ends_their_acquisition(made_up):
 
 
 def test_an_error_of_a_call_has_the_library_s_sentence(handle, host):
-    """call() raises the exception of the errno, with the library's sentence about this call.
-    free(), which takes no card, raises an exception with the errno and its general text."""
+    """call() of a handle raises the exception that belongs to the errno, with the library's
+    sentence. free(), which makes a call without a card, raises an exception with the errno and its
+    general text."""
     from lanebox_host import _headers
 
     with pytest.raises(host.NotOnCard, match="no_such_register"):

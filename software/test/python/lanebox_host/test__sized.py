@@ -20,14 +20,15 @@ def sized(host):
 
 @pytest.mark.parametrize("value", [-1, 1 << 32, np.int64(-1)], ids=str)
 def test_a_number_that_does_not_fit_is_refused(sized, value):
-    """A number outside its bits raises ValueError with the name, the number and its limits."""
+    """A number that does not fit into an unsigned field of 32 bits raises ValueError with the
+    field's name, the number and the limits."""
     with pytest.raises(ValueError, match=rf"batch: {value} does .* be from 0 to 4294967295$"):
         sized.unsigned("batch", value, 32)
 
 
 @pytest.mark.parametrize("value", [1.0, "1", None, b"1"], ids=repr)
 def test_what_is_no_whole_number_is_refused(sized, value):
-    """A value that is no whole number raises TypeError with the name and the value."""
+    """A value that is no whole number raises TypeError with the field's name and the value."""
     with pytest.raises(TypeError, match=f"batch: {value!r} is no whole number"):
         sized.unsigned("batch", value, 32)
 
@@ -41,8 +42,8 @@ def test_a_number_that_fits_is_taken(sized, value):
 
 def test_each_field_has_its_own_width(sized):
     """A subclass of Sized checks the value of each unsigned field by the field's own width, in the
-    constructor and when the field is set. It has its own size in struct_size. Signed fields may be
-    negative."""
+    constructor and when the field is set. An object of the subclass has the subclass's size in
+    struct_size. Signed fields may be negative."""
 
     class Fields(sized.Sized):
         _fields_ = [

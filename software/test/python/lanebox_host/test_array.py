@@ -51,8 +51,8 @@ USES = {
 
 @pytest.mark.parametrize("name", USES)
 def test_each_use_is_possible_until_the_end(array, term, name):
-    """Each use of an array, and of a slice of it, works before the end of its lease. After the end
-    it raises ValueError, whose sentence names the DMA direction and advises copy()."""
+    """Each use in USES of a leased array, and of a slice of it, works before the end of its lease.
+    After the end it raises ValueError. The sentence names the DMA direction and advises copy()."""
     part, use = array[:], USES[name]
     if name == "result of a function":
         array, part = array.view(np.float32), part.view(np.float32)
@@ -65,8 +65,8 @@ def test_each_use_is_possible_until_the_end(array, term, name):
 
 
 def test_views_share_the_lease_and_results_have_none(array, term):
-    """Slices and other views are leased arrays. Copies and results of computations are plain
-    arrays, which can be used after the end."""
+    """Slices and other views of a leased array are leased, too. Copies, and results of computations
+    in new memory, are plain arrays, which can be used after the end of the lease."""
     views = [array[2:5], array.view(np.uint8), array.reshape(3, 4), array[2:5][1:], array.T]
     plain = [array.copy(), array[2:5].copy(), array + 1, np.concatenate([array, array])]
     plain += [np.sqrt(array), np.add(array, 1), array.copy(order="F")]

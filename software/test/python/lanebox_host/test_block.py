@@ -9,9 +9,10 @@ import pytest
 
 @pytest.fixture
 def make(host):
-    """Return a function that makes an object for a `with` block, with a list of what happened.
+    """Return a function that makes an object for a `with` block. The object's list `calls` has an
+    entry for each stop and each close.
 
-    `error` is what its stop raises.
+    The argument `error` is the exception that the object's stop raises; None: it raises none.
     """
     from lanebox_host.block import WithBlock
 
