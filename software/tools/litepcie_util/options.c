@@ -161,7 +161,10 @@ static int check_words(struct util *util, const struct command *command, unsigne
 
 int options_parse(struct util *util, const struct command *command, int *argc, char ***argv)
 {
-	/* "+" ends the program's own options at the first argument, which is the command's name */
+	/*
+	 * The "+" makes getopt_long() end the program's own options at the first argument that is
+	 * no option, which is the command's name. The options of a command are parsed without "+".
+	 */
 	char letters[2 * MOST_OPTIONS + 4] = "+:";
 	struct option names[MOST_OPTIONS + 2];
 	const char *form = command->name ? letters + 1 : letters;
