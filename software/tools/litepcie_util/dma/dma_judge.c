@@ -4,7 +4,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* Find the errors of a DMA run that came to its end, and note one sentence for each kind. */
+/*
+ * Find the errors of a DMA run that neither failed nor was interrupted, and note one sentence for
+ * each kind of error.
+ */
 #include "dma_run.h"
 
 static void judge_h2c(struct dma_run *run)
