@@ -89,9 +89,9 @@ static void check_group(struct vfio *vfio)
 }
 
 /*
- * Find out whether the card's PCI function is in power state D3, and if so add findings. A function
- * in D3 answers no access to its BARs. Unless the module parameter disable_idle_d3 is set, vfio-pci
- * puts a function that no program has open into D3. So D3 alone is no finding with vfio-pci.
+ * Find out whether the card's PCI function is in power state D3, in which it answers no access to
+ * its BARs. If so, add a finding unless vfio-pci is the driver, and another one if the module
+ * parameter disable_idle_d3 is off: vfio-pci then puts a function that no program has open into D3.
  */
 static void check_power(struct vfio *vfio)
 {
