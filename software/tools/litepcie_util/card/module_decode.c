@@ -5,8 +5,8 @@
  */
 
 /*
- * Decode the memory of a QSFP module. Offsets are those of SFF-8636 revision 2.10a and of CMIS 5.2;
- * numbers of more than a byte are big-endian.
+ * Decode the memory of a transceiver module. The offsets are those of SFF-8636 revision 2.10a and
+ * of CMIS 5.2. Numbers of more than a byte are big-endian.
  */
 #include "module_decode.h"
 
@@ -40,7 +40,7 @@ enum {
 	CMIS_SERIAL = 166,
 };
 
-/* Numbers of the modules' form factors by SFF-8024, and whether the memory follows CMIS. */
+/* The known form factors: number by SFF-8024, name, and true if the memory follows CMIS. */
 static const struct {
 	unsigned int	number;
 	const char	*name;
@@ -59,21 +59,21 @@ static unsigned int word(const uint8_t *at)
 	return (unsigned int)at[0] << 8 | at[1];
 }
 
-/* Returns a temperature in degrees Celsius. The module has it as a signed number of 1/256 C. */
+/* Returns a temperature in degrees Celsius. The memory has it as a signed number of 1/256 C. */
 static double temperature(const uint8_t *at)
 {
 	return (int16_t)word(at) / 256.0;
 }
 
-/* Returns a voltage in volts. The module has it in units of 100 uV. */
+/* Returns a voltage in volts. The memory has it in units of 100 uV. */
 static double voltage(const uint8_t *at)
 {
 	return word(at) / 1e4;
 }
 
 /*
- * Copy a text of 16 characters, without the spaces and zero bytes at its end. A byte that is no
- * printable ASCII character becomes '?', since a module's memory may hold anything.
+ * Copy a text of 16 characters, without the spaces and zero bytes at its end, and terminate it. A
+ * byte that is no printable ASCII character becomes '?', since a module's memory may have anything.
  */
 static void text(char *to, const uint8_t *from)
 {
@@ -95,7 +95,7 @@ static void decode_sff(struct module_facts *facts, const uint8_t *lower, const u
 	facts->volts = voltage(lower + SFF_VOLTAGE);
 	facts->powers = true;
 	for (unsigned int lane = 0; lane < MODULE_LANES; lane++) {
-		/* The module has the powers in units of 0.1 uW. */
+		/* The memory has the optical powers in units of 0.1 uW. */
 		facts->receive_mw[lane] = word(lower + SFF_RECEIVE + 2 * lane) / 1e4;
 		facts->transmit_mw[lane] = word(lower + SFF_TRANSMIT + 2 * lane) / 1e4;
 	}
@@ -108,7 +108,7 @@ static void decode_sff(struct module_facts *facts, const uint8_t *lower, const u
 	facts->low = lower[SFF_SUPPLY] >> 6 & 1;
 }
 
-/* With CMIS the powers of lanes are in upper page 11h, which is not decoded here. */
+/* With CMIS the optical powers of the lanes are in upper page 11h, which is not decoded here. */
 static void decode_cmis(struct module_facts *facts, const uint8_t *lower, const uint8_t *upper)
 {
 	text(facts->vendor, upper + CMIS_VENDOR - MODULE_HALF);

@@ -49,8 +49,8 @@ struct mmio_bench {
 	/* true: the writes of a burst go to consecutive words of memory; false: to one register */
 	bool		spread;
 	/*
-	 * number of samples of each row, and of reads of the clock; with --all also the largest
-	 * number of repetitions in a row
+	 * option --count: number of samples of each row of mmio_measure.c, and wanted number of
+	 * repetitions of each row of mmio_ways.c
 	 */
 	uint64_t	count;
 	double		*samples;	/* room for @count times in ns */
@@ -98,8 +98,8 @@ struct mmio_way_row {
 	/* sentence that says why this row has no value; empty if it has one */
 	char		reason[UTIL_SENTENCE];
 	/*
-	 * mean time in ns of one repetition; of several threads it is the time from the end of one
-	 * repetition of any thread to the end of the next
+	 * mean time in ns of one repetition; with several threads the time of all divided by the
+	 * number of repetitions of all threads
 	 */
 	double		ns;
 	double		mb_per_s;
