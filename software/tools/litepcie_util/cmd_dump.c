@@ -25,7 +25,10 @@ struct entry {
 
 static struct dump {
 	const char	*csr, *prefix;
-	/* number of the BAR to dump, and the range of bytes in it; @length 0: dump the registers */
+	/*
+	 * number of a BAR, and offset and length in bytes of the range in it to dump; @length 0:
+	 * the registers are dumped instead
+	 */
 	uint64_t	bar, offset, length;
 	struct entry	*entries;
 	size_t		count;

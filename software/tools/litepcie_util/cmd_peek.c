@@ -14,7 +14,7 @@
 static struct place {
 	/* the register name or offset as it was written on the command line */
 	const char	*text;
-	/* path of a csr.json with names of registers; NULL: the command line names none */
+	/* option --csr: path of a csr.json with names of registers; NULL: not given */
 	const char	*csr;
 	/* name of the register to access; empty: the command line gives an offset */
 	char		name[64];

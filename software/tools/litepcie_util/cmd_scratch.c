@@ -6,7 +6,7 @@
 
 /*
  * The command scratch_test: write patterns to the card's scratch register, read each back and
- * compare it. Then give the register its reset value.
+ * compare it. Then give the register its reset value, unless an access has failed.
  */
 
 #include "util.h"

@@ -21,9 +21,9 @@ struct util;
 
 /* An option. A table of options ends with an entry that has neither a name nor a letter. */
 struct util_option {
-	const char	*name;		/* the long form, without its two dashes; NULL: none */
+	const char	*name;		/* the option's long form, without its dashes; NULL: none */
 	char		letter;		/* the option's short form, without its dash; 0: none */
-	const char	*value;		/* name of the value in --help; NULL: a flag */
+	const char	*value;		/* name of the option's value in --help; NULL: no value */
 	/*
 	 * Parse @text and store its value in @to. Returns false if the value breaks @rule. A flag
 	 * has no such function: its @to points to a bool, which becomes true.

@@ -4,7 +4,11 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* The command line of a program with commands. util.h says what each function promises. */
+/*
+ * Parse the options before the command, find the command and run it, for litepcie_util and
+ * lanebox-capture, and handle the signals SIGINT and SIGTERM. util.h says what each function
+ * promises.
+ */
 #include "util.h"
 
 #include <getopt.h>

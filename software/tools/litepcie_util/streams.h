@@ -14,7 +14,8 @@
 #include "liblitepcie.h"
 
 struct streams {
-	struct litepcie_stream	*h2c, *c2h;	/* NULL: the stream is not open */
+	/* handles of the streams, from streams_start(); NULL: that stream is not open */
+	struct litepcie_stream	*h2c, *c2h;
 };
 
 /*

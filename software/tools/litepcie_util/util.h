@@ -114,8 +114,8 @@ int util_load_csr(struct util *util, const char *option);
 bool util_open(struct util *util);
 
 /*
- * Note a failure of the command: the command then ends with EXIT_FAILED. The text is one sentence
- * without a full stop.
+ * Note a failure of the command, with a text as printf() makes it. util_emit() prints the text, and
+ * the command ends with EXIT_FAILED.
  */
 __attribute__((format(printf, 2, 3)))
 void util_fail(struct util *util, const char *format, ...);

@@ -8,11 +8,11 @@
  * The command flash: show and read the card's configuration flash, and write the application's
  * image into it.
  *
- * An image without its synchronisation word does not start. So this word of the old image is
- * destroyed before anything is erased, and the word of the new image is written last, when all
- * other bytes have been compared. While `flash write` is at work, the flash thus has a complete
- * application or none that starts. Without such an application the FPGA starts the golden image
- * when it is powered on.
+ * An image without its synchronisation word does not start. So this word of the old image, if it is
+ * in the first page as in every image that this command writes, is destroyed before anything is
+ * erased. The word of the new image is written last, when all other bytes have been compared. While
+ * `flash write` is at work, the flash thus has a complete application or none that starts. Without
+ * such an application the FPGA starts the golden image when it is powered on.
  */
 #include <errno.h>
 #include <inttypes.h>

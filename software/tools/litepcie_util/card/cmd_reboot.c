@@ -32,11 +32,11 @@
 struct reboot {
 	struct bitstream	image;		/* the image on the command line, if there is one */
 	/*
-	 * the card's PCI function before the reboot; address empty: a card without one, as
-	 * simulated
+	 * the card's PCI function before the reboot; its address is empty if the device's name
+	 * names none, as for a simulated board
 	 */
 	struct pci_function	function;
-	char			before[65];	/* digest of the gateware that ran before the reboot */
+	char			before[65];	/* digest of the gateware before the reboot */
 	struct litepcie_card	card;		/* description of the card after the reboot */
 	uint32_t		bootsts;
 };

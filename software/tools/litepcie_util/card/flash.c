@@ -84,7 +84,7 @@ bool flash_open(struct util *util, struct flash *flash)
 
 /* Commands that the flash engine has refused -------------------------------------------------- */
 
-/* Write to @rule why the engine has refused the last command; @reason is the engine's number. */
+/* Write to @rule in words why the engine has refused the last command, for its number @reason. */
 static void explain_refusal(const struct flash *flash, unsigned int reason, char *rule, size_t size)
 {
 	uint32_t first = flash->application;

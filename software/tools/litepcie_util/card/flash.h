@@ -40,7 +40,8 @@ struct flash {
 	uint32_t		opcode, address;
 	/* the engine's count of refused commands when this program last read it */
 	uint32_t		refusals;
-	double			usual[FLASH_WORKS];	/* estimated time of a command in s */
+	/* estimated time in s of a command of each kind */
+	double			usual[FLASH_WORKS];
 	uint64_t		accesses;		/* number of accesses to engine registers */
 };
 

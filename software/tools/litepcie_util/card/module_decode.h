@@ -26,8 +26,8 @@
 #define MODULE_TEXT	17u	/* size of a text of 16 characters, with its terminating 0 */
 
 struct module_facts {
-	unsigned int	identifier;		/* number of the form factor by SFF-8024 */
-	const char	*form;			/* name of the form factor */
+	unsigned int	identifier;		/* number of the module's form factor by SFF-8024 */
+	const char	*form;			/* name of the module's form factor */
 	bool		cmis;			/* true: the memory follows CMIS, not SFF-8636 */
 	bool		known;			/* true: the memory's layout is known and decoded */
 	char		vendor[MODULE_TEXT], part[MODULE_TEXT], serial[MODULE_TEXT];
@@ -40,7 +40,7 @@ struct module_facts {
 	 * at the transmitter, fault of the transmitter; 0 with CMIS
 	 */
 	unsigned int	receive_loss, transmit_loss, transmit_fault;
-	/* alarms: temperature too high or too low, supply voltage too high or too low */
+	/* true: alarm of the module: temperature or supply voltage too high or too low */
 	bool		hot, cold, high, low;
 };
 

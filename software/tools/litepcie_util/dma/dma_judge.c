@@ -5,8 +5,8 @@
  */
 
 /*
- * Find the errors of a DMA run that neither failed nor was interrupted, and note one sentence for
- * each kind of error.
+ * Find the errors of a DMA run whose transfers came to their end without a failure or Ctrl-C: wrong
+ * or missing data, and lost interrupts. Note one sentence for each kind of error.
  */
 #include "dma_run.h"
 

@@ -119,6 +119,10 @@ struct dma_direction {
 struct dma_run {
 	struct util		*util;
 	struct dma_data		data;
+	/*
+	 * true: the c2h data is the h2c data that comes back, through the DMA's loopback or, with
+	 * litepcie_util's option -e, through the user's logic
+	 */
 	bool			loopback;
 	/*
 	 * dma_run() fails if no buffer moves for this many seconds. At the end of the run the last
@@ -172,8 +176,8 @@ struct dma_run {
 void dma_run(struct dma_run *run);
 
 /*
- * Note in run->util the errors of a DMA run that neither failed nor was interrupted: wrong or
- * missing data, and lost interrupts.
+ * Note in run->util the errors of a DMA run whose transfers came to their end without a failure or
+ * Ctrl-C: wrong or missing data, and lost interrupts.
  */
 void dma_judge(struct dma_run *run);
 

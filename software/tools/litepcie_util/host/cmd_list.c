@@ -5,8 +5,8 @@
  */
 
 /*
- * The command list: print the cards that sysfs shows, and the name by which each can be opened. The
- * command opens no card.
+ * The command list: print the cards that sysfs shows, and for each the name by which it can be
+ * opened, or what prevents that. The command opens no card.
  */
 #include <errno.h>
 #include <string.h>

@@ -25,8 +25,8 @@ struct doctor_host {
 	/* number of PCI functions on the path; 0: the card is no PCI function of this machine */
 	unsigned int		steps;
 	/*
-	 * mode of the IOMMU: "off", or the type of the card's IOMMU group in sysfs, as "identity",
-	 * "DMA" or "DMA-FQ"
+	 * mode of the IOMMU: "off" if the card is in no IOMMU group, otherwise the type of the
+	 * group in sysfs, such as "identity", "DMA" or "DMA-FQ"
 	 */
 	char			iommu[24];
 	/* NUMA node of the CPU on which this program runs; -1: not known */

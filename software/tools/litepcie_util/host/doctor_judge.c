@@ -247,8 +247,8 @@ static void judge_completions(struct doctor *doctor)
 }
 
 /*
- * Add a finding for the first rate of c2h, h2c and duplex that has not reached its limit by the
- * link and the card: then the card waits for the host.
+ * Add a finding for the first rate of c2h, h2c and duplex that was measured and has not reached its
+ * limit: then the card waits for the host or the software.
  */
 static void judge_host(struct doctor *doctor)
 {

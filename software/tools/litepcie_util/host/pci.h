@@ -35,8 +35,9 @@ struct pci_express {
 	unsigned int	rcb;				/* read completion boundary, in bytes */
 	/* generation and number of lanes of the link as it has trained */
 	unsigned int	gen, lanes;
-	unsigned int	gen_possible, lanes_possible;	/* the most that the function supports */
-	/* true: the feature is enabled in the PCI function's device control register */
+	/* highest generation and largest number of lanes of the link that the function supports */
+	unsigned int	gen_possible, lanes_possible;
+	/* true: the function's device control register enables extended tags, relaxed ordering */
 	bool		extended_tags, relaxed_ordering;
 };
 
@@ -47,7 +48,7 @@ struct pci_function {
 	char		driver[32];
 	/* NUMA node of the PCI function; -1: sysfs names none */
 	int		numa;
-	int		iommu_group;	/* number of the IOMMU group; -1: in no group */
+	int		iommu_group;	/* number of the function's IOMMU group; -1: in no group */
 	struct pci_express express;
 };
 

@@ -160,9 +160,9 @@ static int arm(struct transfer *transfer, const struct transfer_way *way)
 
 /*
  * Switch off the card's records and status lines, if the card has them. They would add to the time
- * of a transfer, and would report buffers that the library has not submitted. Their control
- * register may change only while the DMA is idle. So h2c, which the library has started without a
- * buffer, is disabled first, and becomes idle at once.
+ * of a transfer, and would report buffers that the library has not submitted. h2c, which the
+ * library has started without a buffer, is disabled first, and the function waits until h2c is
+ * idle.
  */
 static int tell_nothing(struct transfer *transfer)
 {
