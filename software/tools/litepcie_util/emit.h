@@ -7,8 +7,8 @@
 /*
  * Print the result of a command, as text or as JSON. emit_string(), emit_unsigned() and
  * emit_number() serve both outputs: the caller gives a value, the key of the value in JSON, and the
- * format by which the value is printed as text. The other functions print in one of the two outputs
- * and do nothing in the other.
+ * format by which the value is printed as text. Each of the other functions that print serves only
+ * one of the two outputs.
  *
  * A string or number with a NULL key is left out of JSON, and one with a NULL format is left out of
  * the text. A NULL string and a number that is not finite are null in JSON, and are left out of the

@@ -23,7 +23,8 @@ struct util;
 struct util_option {
 	const char	*name;		/* the option's long form, without its dashes; NULL: none */
 	char		letter;		/* the option's short form, without its dash; 0: none */
-	const char	*value;		/* name of the option's value in --help; NULL: no value */
+	/* name of the option's value in --help; NULL: a flag, or an option that --help lacks */
+	const char	*value;
 	/*
 	 * Parse @text and store its value in @to. Returns false if the value breaks @rule. A flag
 	 * has no such function: its @to points to a bool, which becomes true.

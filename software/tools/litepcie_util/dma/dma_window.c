@@ -8,12 +8,12 @@
  * The measured window of a run is the difference of two snapshots of the card's counters. A
  * snapshot is taken at one clock edge of the card, and its time is device time.
  *
- * A run of LONG_RUN rings of buffers or more is measured in its steady state. That begins when the
- * first ring of buffers is done in all active directions. It ends END_MARGIN buffers, or half a
- * ring if that is less, before the target of the direction that comes there first, since the card
- * might soon have no more buffers. If the duration is over before, it ends then. A shorter run, or
- * one that ends before its first ring is done, is measured as a whole, and window->open stays
- * false.
+ * A run of LONG_RUN rings of buffers or more, or without a target, is measured in its steady state.
+ * That begins when the first ring of buffers is done in all active directions. It ends END_MARGIN
+ * buffers, or half a ring if that is less, before the target of the direction that comes there
+ * first, since the card might soon have no more buffers. If the duration is over before, it ends
+ * then. A shorter run, or one that ends before its first ring is done, is measured as a whole, and
+ * window->open stays false.
  */
 #include "dma_run.h"
 

@@ -7,7 +7,8 @@
 /*
  * Compute the limits of a link and of the card's interface in GB/s, from the table in
  * limits_table.h. A size or MPS that is not in the table counts as the next smaller one of the
- * table, or as the smallest if it is below that. A link of unknown generation has the limit 0.
+ * table, or as the smallest if it is below that. A link whose generation is not 1 to 3 has the
+ * limit 0.
  */
 #ifndef LITEPCIE_UTIL_LIMITS_H
 #define LITEPCIE_UTIL_LIMITS_H

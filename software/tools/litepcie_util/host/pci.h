@@ -37,7 +37,7 @@ struct pci_express {
 	unsigned int	gen, lanes;
 	/* highest generation and largest number of lanes of the link that the function supports */
 	unsigned int	gen_possible, lanes_possible;
-	/* true: the function's device control register enables extended tags, relaxed ordering */
+	/* each true: the function's device control register enables the feature of that name */
 	bool		extended_tags, relaxed_ordering;
 };
 
