@@ -30,7 +30,7 @@ struct histogram {
 	 * begins at @min.
 	 */
 	double		bin_width;
-	size_t		count[HISTOGRAM_BINS];	/* number of samples in each bin */
+	size_t		count[HISTOGRAM_BINS];	/* number of samples in each bin in use */
 };
 
 /* Fill in @histogram from @count samples (1 or more), and sort @samples in place. */

@@ -171,7 +171,7 @@ int options_parse(struct util *util, const struct command *command, int *argc, c
 	int found, status = -1;
 
 	prepare(command->options, letters + 2, names);
-	optind = 0;	/* in glibc, 0 lets getopt_long() begin a new command line */
+	optind = 0;	/* in glibc, an optind of 0 lets getopt_long() begin a new command line */
 	while (status < 0 && (found = getopt_long(*argc, *argv, form, names, NULL)) != -1) {
 		if (found == 'h')
 			status = util_help(util, command);

@@ -38,7 +38,8 @@ enum rates_way { RATES_C2H, RATES_H2C, RATES_DUPLEX, RATES_WAYS };
 
 struct rate {
 	const char	*id;
-	bool		valid;			/* false: of the other members only @id is valid */
+	/* true: the rate was measured; false: of the other members only @id has a meaning */
+	bool		valid;
 	/*
 	 * measured rate in GB/s; in duplex that of the direction that moved fewer bytes, or of h2c
 	 * if dma_bench --slot has found that the user's logic changes the amount of data

@@ -233,7 +233,7 @@ struct program {
 	const char			*about, *more;
 	/* options that may stand before the command on the command line */
 	const struct util_option	*options;
-	const struct command *const	*commands;	/* the list ends with NULL */
+	const struct command *const	*commands;	/* the program's commands, then NULL */
 };
 
 /*

@@ -19,10 +19,10 @@
 struct util;
 
 struct bitstream {
-	const char	*name;		/* path of the file */
+	const char	*name;		/* path of the bitstream's file */
 	uint8_t		*file;		/* the whole file; release it with bitstream_free() */
 	const uint8_t	*data;		/* the configuration: @file without a .bit file's header */
-	size_t		size;		/* bytes of the configuration */
+	size_t		size;		/* number of bytes in @data */
 	size_t		sync;		/* offset of the first synchronisation word in @data */
 	uint32_t	idcode;
 	bool		has_user_id;

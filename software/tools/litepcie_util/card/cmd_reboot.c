@@ -30,7 +30,8 @@
 #define NO_USER_ID	0xffffffffu
 
 struct reboot {
-	struct bitstream	image;		/* the image on the command line, if there is one */
+	/* the bitstream that the command line names; data NULL: it names none */
+	struct bitstream	image;
 	/*
 	 * the card's PCI function before the reboot; its address is empty if the device's name
 	 * names none, as for a simulated board

@@ -26,7 +26,8 @@ struct management {
 struct management_status {
 	unsigned int	state;		/* state of the CPU: one of LITEPCIE_CPU_STATE_... */
 	bool		awake;		/* true: the CPU runs code and does not sleep */
-	unsigned int	failures;	/* number of the last starts in a row without a heartbeat */
+	/* number of the CPU's last starts, one after the other, that gave no heartbeat */
+	unsigned int	failures;
 };
 
 /*

@@ -15,12 +15,15 @@
 
 #include "module_memory.h"
 
-/* Offsets in the memory of SFF-8636, in bytes. */
+/* Offsets in bytes in the memory of a module that follows SFF-8636. */
 enum {
-	SFF_LOSS = 3,		/* signal lost, by lane: bits 0 to 3 receiver, 4 to 7 transmitter */
+	/*
+	 * signal lost, a bit for each lane: bits 0 to 3 at the receiver, 4 to 7 at the transmitter
+	 */
+	SFF_LOSS = 3,
 	SFF_FAULT = 4,		/* bits 0 to 3: fault of the transmitter, by lane */
-	SFF_HEAT = 6,		/* bit 7: temperature alarm high, bit 6: low */
-	SFF_SUPPLY = 7,		/* bit 7: supply alarm high, bit 6: supply alarm low */
+	SFF_HEAT = 6,		/* alarms: bit 7: temperature too high, bit 6: too low */
+	SFF_SUPPLY = 7,		/* alarms: bit 7: supply voltage too high, bit 6: too low */
 	SFF_TEMPERATURE = 22,
 	SFF_VOLTAGE = 26,
 	SFF_RECEIVE = 34,
@@ -30,9 +33,10 @@ enum {
 	SFF_SERIAL = 196,
 };
 
-/* Offsets in the memory of CMIS, in bytes. */
+/* Offsets in bytes in the memory of a module that follows CMIS. */
 enum {
-	CMIS_FLAGS = 9,		/* bit 0: hot, bit 1: cold, bit 4: supply high, bit 5: low */
+	/* alarms: bit 0: too hot, bit 1: too cold, bit 4: supply too high, bit 5: supply too low */
+	CMIS_FLAGS = 9,
 	CMIS_TEMPERATURE = 14,
 	CMIS_VOLTAGE = 16,
 	CMIS_VENDOR = 129,

@@ -21,7 +21,7 @@ enum direction { LOOPBACK, C2H, H2C, BOTH };
 static const char *const directions[] = { "loopback", "c2h", "h2c", "both" };
 
 static struct result {
-	unsigned int	direction;	/* a value of enum direction */
+	unsigned int	direction;	/* option --direction, a value of enum direction */
 	/*
 	 * bytes to move in each direction, rounded up to whole buffers by set_targets(); 0: no
 	 * limit, the duration ends the run

@@ -77,7 +77,8 @@ struct dma_window {
 	 * the window is the whole run, or the steady state has not begun yet
 	 */
 	bool				open;
-	bool				closed;		/* true: the window has ended at @to */
+	/* true: the window has ended, and @to has the counters at its end */
+	bool				closed;
 	/*
 	 * number of DMA buffers that must be done before dma_window_step() opens the window; 0: it
 	 * opens none, since the run is short and its window is the whole run
@@ -97,8 +98,8 @@ struct dma_watch {
 	double				every_s;
 	void				(*tell)(const struct dma_run *run,
 						const struct dma_watch *watch);
-	void				*context;	/* for the use of @tell */
-	double				began;		/* start of the run, from util_now() */
+	void				*context;	/* pointer that the function @tell may use */
+	double				began;		/* time of the run's start, from util_now() */
 	/* begin and end of the reported interval, in seconds of the host's clock since @began */
 	double				from_s, to_s;
 	/*

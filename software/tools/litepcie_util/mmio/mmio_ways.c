@@ -207,7 +207,7 @@ static int take(const struct mmio_ways *ways, const struct way *way, size_t coun
 
 	for (unsigned int i = 0; i < threads; i++)
 		worker[i] = (struct worker) { ways, way, count / threads, 0 };
-	/* The calling thread is the first of the threads. */
+	/* The calling thread is one of the @threads threads, so one fewer is created. */
 	while (rc == 0 && started < threads) {
 		rc = -pthread_create(&thread[started], NULL, work, &worker[started]);
 		started += rc == 0;
