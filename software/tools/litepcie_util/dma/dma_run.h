@@ -98,8 +98,10 @@ struct dma_watch {
 	double				every_s;
 	void				(*tell)(const struct dma_run *run,
 						const struct dma_watch *watch);
-	void				*context;	/* pointer that the function @tell may use */
-	double				began;		/* time of the run's start, from util_now() */
+	/* pointer that the function @tell may use */
+	void				*context;
+	/* time of the run's start, from util_now() */
+	double				began;
 	/* begin and end of the reported interval, in seconds of the host's clock since @began */
 	double				from_s, to_s;
 	/*
