@@ -4,7 +4,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* The command dump: print registers with their values, or a range of a BAR as bytes. */
+/*
+ * The command dump: print registers with their values, or a range of a BAR, as bytes in the text
+ * and as 32-bit words in JSON.
+ */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -22,7 +25,10 @@ struct entry {
 
 static struct dump {
 	const char	*csr, *prefix;
-	/* number of the BAR to dump, and the range of bytes in it; @length 0: dump the registers */
+	/*
+	 * number of a BAR, and offset and length in bytes of the range in it to dump; @length 0:
+	 * the registers are dumped instead
+	 */
 	uint64_t	bar, offset, length;
 	struct entry	*entries;
 	size_t		count;
@@ -146,8 +152,9 @@ static void read_bytes(struct util *util, struct dump *dump)
 /* The command dump ---------------------------------------------------------------------------- */
 
 /*
- * Parse the arguments of dump: the beginning of the registers' names, or a range of a BAR. Returns
- * -1 if the arguments are correct, otherwise the exit status of the program.
+ * Parse the arguments of dump: the beginning of the names of the registers to print, or the offset
+ * and the length of a range of a BAR. Returns -1 if the arguments are correct, otherwise prints a
+ * message and returns the exit status of the program.
  */
 static int parse_range(struct util *util, struct dump *dump)
 {

@@ -5,8 +5,7 @@
  */
 
 /*
- * The command info: say what the gateware contains and how the card is connected. Once the card is
- * open, the command only reads from it.
+ * The command info: say what the gateware contains and how the card is connected.
  */
 
 #include "litepcie_capability.h"
@@ -17,20 +16,20 @@ struct info {
 	uint64_t			ticks;
 	struct litepcie_card		card;
 	/*
-	 * entries of the capability table for the card's memories; an entry of size 0 stands for a
-	 * memory that the card does not have
+	 * entries of the capability table for the card's first two memories; an entry of size 0
+	 * stands for a memory that the card does not have
 	 */
 	struct litepcie_block		memory[2];
 	/*
-	 * number of the interrupt cause of each direction, and of the user's logic; -1: the card
-	 * does not have this interrupt
+	 * numbers of the interrupt causes of h2c and c2h of the first DMA channel, and of the
+	 * user's logic; -1: the capability table names no such cause
 	 */
 	int64_t				h2c_cause, c2h_cause, user_cause;
 };
 
 /*
- * Fill in @info from the card's capability table, not from constants, so that one build of
- * litepcie_util fits every gateware.
+ * Fill in the card's description, the memories and the interrupt causes of @info. They come from
+ * the card's capability table, since they differ between builds of the gateware.
  */
 static void ask_card(struct litepcie *dev, struct info *info)
 {

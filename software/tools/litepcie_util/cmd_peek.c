@@ -14,22 +14,23 @@
 static struct place {
 	/* the register name or offset as it was written on the command line */
 	const char	*text;
-	/* path of a csr.json with names of registers; NULL: the command line names none */
+	/* option --csr: path of a csr.json with names of registers; NULL: not given */
 	const char	*csr;
 	/* name of the register to access; empty: the command line gives an offset */
 	char		name[64];
 	uint64_t	bar;
 	uint64_t	offset;
 	/*
-	 * bytes to read or write: 4 or 8. At an offset this is option --width, or 4 if --width is
-	 * not given. A register that is named has its own size, and --width has no effect.
+	 * bytes to read or write. At an offset these are the 4 or 8 of the option --width, or 4 if
+	 * --width is not given. For a register that is named they are the register's own size, and
+	 * --width has no effect.
 	 */
 	uint64_t	size;
 	bool		writes;
 	uint64_t	value;
 } place;
 
-/* Print the value that was read or written. Without --json, poke prints nothing. */
+/* Print the value that peek has read. JSON also has the value that poke has written. */
 static void print(const struct emit *out, const void *result)
 {
 	const char *format = place.size == 4 ? "0x%08llx\n" : "0x%016llx\n";

@@ -5,8 +5,9 @@
  */
 
 /*
- * The command reset: reset the card's PCI function through the kernel, or a simulated board by
- * litepcie_reset(). Then read the gateware's identifier as a proof that the card answers.
+ * The command reset: reset the card's PCI function through the kernel and open the card, which
+ * fails if the card does not answer; or open a simulated board and reset it by litepcie_reset().
+ * Then print the gateware's identifier.
  */
 #include <errno.h>
 #include <string.h>
@@ -16,7 +17,7 @@
 
 struct reset {
 	char	address[PCI_ADDRESS];
-	char	identifier[257];	/* the gateware's identifier as read after the reset */
+	char	identifier[257];	/* the gateware's identifier */
 };
 
 static void print(const struct emit *out, const void *result)
@@ -31,15 +32,15 @@ static void print(const struct emit *out, const void *result)
 
 /*
  * Reset the card's PCI function through sysfs: the kernel then saves and restores the configuration
- * space, and tells the driver before and after the reset. A card without a PCI function in sysfs,
- * as a simulated board, is reset by litepcie_reset(). Returns false if the reset failed. The
- * failure is then noted.
+ * space, and tells the driver before and after the reset. If sysfs has no PCI function for the
+ * device's name, as for a simulated board, open the card and reset it by litepcie_reset(). Returns
+ * false and notes a failure if that fails.
  */
 static bool reset_function(struct util *util, struct reset *reset)
 {
 	int rc;
 
-	/* a simulated board has no sysfs entry, so the library resets it */
+	/* A simulated board has no entry in sysfs, so the library resets the board. */
 	if (pci_of_device(util->device, reset->address) < 0) {
 		if (!util_open(util))
 			return false;

@@ -5,8 +5,8 @@
  */
 
 /*
- * The command scratch_test: write patterns to the scratch register and read them back. This is the
- * simplest proof that the card's registers can be written and read.
+ * The command scratch_test: write patterns to the card's scratch register, read each back and
+ * compare it. Then give the register its reset value, unless an access has failed.
  */
 
 #include "util.h"
@@ -23,9 +23,9 @@ struct scratch {
 };
 
 /*
- * Returns test pattern number @i. The first six are all bits 0, all bits 1, two patterns in which
- * neighbouring bits differ, 0x00ff00ff and 0xdeadbeef. The last 32 have a single 1, which walks
- * from bit 0 to bit 31.
+ * Returns test pattern number @i, counted from 0. The first six are all bits 0, all bits 1, two
+ * patterns in which neighbouring bits differ, 0x00ff00ff and 0xdeadbeef. Each of the other 32 has a
+ * single bit 1, from bit 0 to bit 31.
  */
 static uint32_t pattern(unsigned int i)
 {

@@ -13,8 +13,9 @@
 /* Writing JSON -------------------------------------------------------------------------------- */
 
 /*
- * Write what stands before a JSON value: inside an object or array a comma if another value
- * precedes it, and a line break; then the key, if @key is neither NULL nor empty.
+ * Write the text that stands before a JSON value. Inside an object or array that is a comma, if
+ * another value precedes this one, a line break and the indentation. Then follows the key, if @key
+ * is neither NULL nor empty.
  */
 static void begin_value(struct json *json, const char *key)
 {

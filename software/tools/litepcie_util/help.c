@@ -5,8 +5,8 @@
  */
 
 /*
- * The texts of --help, and the messages about a wrong command line. util.h and options.h say what
- * each function promises.
+ * Print the texts of --help and the messages about a wrong command line. util.h and options.h say
+ * what each function promises.
  */
 #include "util.h"
 

@@ -30,9 +30,9 @@ static void fill_bins(struct histogram *h, const double *samples)
 		if (h->bins > 1)
 			bin = (unsigned int)((samples[i] - h->min) / h->bin_width);
 		/*
-		 * For the largest sample, which lies on the upper edge of the last bin, the
-		 * division may give the number of the bin behind the last. The sample is counted in
-		 * the last.
+		 * The largest sample lies on the upper edge of the last bin, so for it the division
+		 * may give the number of a bin behind the last one. Such a sample is counted in the
+		 * last bin.
 		 */
 		if (bin >= h->bins)
 			bin = h->bins - 1;

@@ -30,8 +30,8 @@ static bool parse_minor(const struct util_option *option, const char *text)
 }
 
 /*
- * Targets of the options -z, -a and -w of LitePCIe's own utility, which are accepted and have no
- * effect.
+ * Variables for the options -z, -a and -w of LitePCIe's own utility. The options are accepted, and
+ * their values are not used.
  */
 static bool ignored;
 static uint64_t ignored_width;

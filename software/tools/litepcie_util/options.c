@@ -161,14 +161,17 @@ static int check_words(struct util *util, const struct command *command, unsigne
 
 int options_parse(struct util *util, const struct command *command, int *argc, char ***argv)
 {
-	/* "+" ends the program's own options at the first argument, which is the command's name */
+	/*
+	 * The "+" makes getopt_long() end the program's own options at the first argument that is
+	 * no option, which is the command's name. The options of a command are parsed without "+".
+	 */
 	char letters[2 * MOST_OPTIONS + 4] = "+:";
 	struct option names[MOST_OPTIONS + 2];
 	const char *form = command->name ? letters + 1 : letters;
 	int found, status = -1;
 
 	prepare(command->options, letters + 2, names);
-	optind = 0;	/* in glibc, 0 lets getopt_long() begin a new command line */
+	optind = 0;	/* in glibc, an optind of 0 lets getopt_long() begin a new command line */
 	while (status < 0 && (found = getopt_long(*argc, *argv, form, names, NULL)) != -1) {
 		if (found == 'h')
 			status = util_help(util, command);

@@ -4,7 +4,11 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* The command line of a program with commands. util.h says what each function promises. */
+/*
+ * Parse the options before the command, find the command and run it, for litepcie_util and
+ * lanebox-capture, and handle the signals SIGINT and SIGTERM. util.h says what each function
+ * promises.
+ */
 #include "util.h"
 
 #include <getopt.h>
@@ -32,8 +36,8 @@ bool util_interrupted(void)
 }
 
 /*
- * SA_RESTART is not set, so a signal ends a system call that waits for the card. SA_RESETHAND lets
- * a second Ctrl-C kill the program.
+ * SA_RESTART is not set, so a signal ends a system call that waits, with EINTR. SA_RESETHAND lets a
+ * second signal of the same kind, such as a second Ctrl-C, kill the program.
  */
 void program_begin(const struct program *program, struct util *util)
 {

@@ -28,8 +28,8 @@ void progress_begin(struct progress *progress, const char *what, const char *uni
 
 /*
  * Returns the time in seconds that is left until the total is reached at the mean rate so far, or
- * until the planned duration is over, whichever comes first. The time is infinite if no duration is
- * planned, and either the total is not known or nothing is done yet.
+ * until the planned duration is over, whichever comes first, and at least 0. The time is infinite
+ * if no duration is planned, and either the total is not known or nothing is done yet.
  */
 static double time_left(const struct progress *progress, double done, double elapsed)
 {
@@ -49,8 +49,8 @@ void progress_text(const struct progress *progress, double done, double elapsed,
 	char total[32] = "", ending[32] = "";
 
 	/*
-	 * The amount @done may be more than the total amount of work. The line then shows the
-	 * total.
+	 * The amount @done may be more than the total amount of work, if that is known. The line
+	 * then shows the total in place of @done.
 	 */
 	if (progress->total > 0 && done > progress->total)
 		done = progress->total;

@@ -4,15 +4,15 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* Measure the rates of short DMA runs. rates.h says what each function promises. */
+/* Measure the rates of DMA runs. rates.h says what each function promises. */
 #include "rates.h"
 
 #include <math.h>
 #include <string.h>
 
 /*
- * The read completion boundary (RCB) in bytes that is assumed if the real one is not known. An RCB
- * of 128 bytes is rare.
+ * The read completion boundary (RCB) in bytes that is assumed if the real one is not known. PCIe
+ * allows 64 and 128 bytes.
  */
 #define USUAL_RCB	64u
 #define SHORT_TAGS	LITEPCIE_SHORT_READ_TAGS
@@ -27,8 +27,9 @@
 static const char *const ids[RATES_WAYS] = { "c2h", "h2c", "duplex" };
 
 /*
- * Returns how many bytes of read requests the DMA keeps in flight: MRRS bytes for each tag, or
- * fewer if the card's capability table says that the DMA has less space for the data.
+ * Returns how many bytes of host memory the DMA can have requested at a time: MRRS bytes for each
+ * tag that it may use, or fewer if the card's capability table says that the DMA has less space for
+ * the data.
  */
 static double in_flight(const struct rates *rates)
 {
@@ -67,8 +68,9 @@ void rates_prepare(struct util *util, struct rates *rates, bool extended_tags, u
 }
 
 /*
- * Learn the host's round trip and the size of its completions from a run of h2c. The first read of
- * a run meets an idle host, so its time is the round trip without queueing.
+ * Learn the host's round trip and the size of its completions from the counters of a run of h2c
+ * alone. The round trip is that of the first read, which does not queue behind other reads of the
+ * run. A value that the counters do not show stays as it was.
  */
 static void learn_host(struct rates *rates, const struct litepcie_counters *seen)
 {
@@ -78,8 +80,8 @@ static void learn_host(struct rates *rates, const struct litepcie_counters *seen
 	if (rc->tlps && rc->first > seen->rq.first)
 		rates->reads.rtt_ns = (double)(rc->first - seen->rq.first) * rates->link.cycle_ns;
 	/*
-	 * The size of completions is a power of two. The mean is a little smaller because of a few
-	 * short completions at the borders of pages, so 0.25 is added to its logarithm.
+	 * The size of completions is taken as a power of two. A few short completions, such as
+	 * those at the borders of pages, make the mean smaller, so 0.25 is added to its logarithm.
 	 */
 	if (mean >= 64)
 		rates->reads.completion = 1u << (unsigned int)floor(log2(mean) + 0.25);
@@ -96,8 +98,9 @@ static struct limit duplex_limit(const struct rates *rates)
 }
 
 /*
- * Returns the limit of packets of @size bytes through the loopback. A packet that is smaller than
- * MRRS takes a read request of its own, so the number of tags limits the bytes in flight.
+ * Returns the limit of the rate at which packets of @size bytes go to the card and come back. A
+ * packet that is smaller than MRRS takes a read request of its own, so the number of tags limits
+ * the bytes in flight.
  */
 static struct limit limit_of_size(const struct rates *rates, size_t size)
 {
@@ -160,8 +163,8 @@ static void measure(struct rates *rates, enum rates_way way, const struct rates_
 	run.h2c = (struct dma_direction) { .active = way != RATES_C2H, .target = buffers };
 	run.c2h = (struct dma_direction) { .active = way != RATES_H2C, .target = buffers };
 	/*
-	 * A duplex run uses the loopback of the DMA: without the loopback the two directions would
-	 * end at different times.
+	 * A duplex run is a loopback run, so that both directions move the same data. Two
+	 * directions without loopback could end at different times.
 	 */
 	run.loopback = way == RATES_DUPLEX;
 	run.data = (struct dma_data) { .random = run.loopback, .seed = 1 };
@@ -173,9 +176,9 @@ static void measure(struct rates *rates, enum rates_way way, const struct rates_
 }
 
 /*
- * Returns true if no other run is to be made: the rate has reached a limit, a failure was noted,
- * the run has no valid rate, Ctrl-C came, or the user asked for a duration or for reports in
- * intervals.
+ * Returns true if no other run is to be made after the run that measured @rate: @rate has reached
+ * its limit or is not valid, a failure was noted, Ctrl-C came, or the user asked for a duration or
+ * for reports in intervals.
  */
 static bool settled(const struct util *util, const struct rates_plan *plan,
 		    const struct rate *rate)
@@ -185,9 +188,9 @@ static bool settled(const struct util *util, const struct rates_plan *plan,
 }
 
 /*
- * Measure c2h, h2c or duplex, as @way says, and repeat a run that reached no limit. A program that
- * was not scheduled for a while looks like a slow host, but only a slow host is slow in each run.
- * So the best of at most three runs counts.
+ * Measure c2h, h2c or duplex, as @way says, and repeat the run until settled() says that it is
+ * enough, but at most TRIES times. A program that was not scheduled for a while looks like a slow
+ * host, but only a slow host is slow in each run. So the fastest of the runs counts.
  */
 void rates_measure_way(struct rates *rates, enum rates_way way, const struct rates_plan *plan,
 		       struct rate *rate)
@@ -211,7 +214,7 @@ void rates_measure(struct rates *rates, const struct rates_plan *plan)
 	for (int way = 0; way < RATES_WAYS && !util->failed && !util_interrupted(); way++)
 		if (!plan->ways || plan->ways & 1u << way)
 			rates_measure_way(rates, (enum rates_way)way, plan, &rates->rate[way]);
-	/* dma_run() notes a Ctrl-C only during a run, so one between two runs is noted here. */
+	/* dma_run() notes a Ctrl-C that came before its end. A later Ctrl-C is noted here. */
 	if (util_interrupted() && !util->failed)
 		util_fail(util, "interrupted");
 }

@@ -15,8 +15,8 @@
 #include "dma/limits.h"
 
 /*
- * If a rate reaches this fraction of its limit, the output says that the limit binds the rate. This
- * fraction holds for each limit except that of the reads in flight.
+ * If a rate reaches this fraction of its limit, the output says that the limit binds the rate. For
+ * the limit by the reads in flight RATES_READS_REACHED is used instead.
  */
 #define RATES_REACHED		0.95
 /*
@@ -27,29 +27,34 @@
 #define RATES_READS_REACHED	0.85
 
 /*
- * Least number of bytes for a DMA run: those of two rings of the library's default size. A shorter
- * run has no steady state to measure.
+ * Least number of bytes that the option --size of dma_bench accepts: those of two rings of the
+ * library's default size. A shorter run with such rings is measured as a whole, since it has no
+ * steady state.
  */
 #define RATES_LEAST_BYTES	(4u << 20)
 
-/* What a run moves: one direction alone, or both at once (duplex). RATES_WAYS is their number. */
+/* The kinds of DMA runs: c2h alone, h2c alone, or both at once (duplex). RATES_WAYS counts them. */
 enum rates_way { RATES_C2H, RATES_H2C, RATES_DUPLEX, RATES_WAYS };
 
 struct rate {
 	const char	*id;
-	bool		valid;			/* false: of the other members only @id is valid */
-	/* measured rate in GB/s; in duplex that of the direction that moved fewer bytes */
+	/* true: the rate was measured; false: of the other members only @id has a meaning */
+	bool		valid;
+	/*
+	 * measured rate in GB/s; in duplex that of the direction that moved fewer bytes, or of h2c
+	 * if dma_bench --slot has found that the user's logic changes the amount of data
+	 */
 	double		gb_per_s;
 	/*
-	 * number of bytes moved within @cycles clock cycles of the card; in duplex the lower of the
-	 * two directions' numbers
+	 * number of bytes that the direction of @gb_per_s moved within @cycles clock cycles of the
+	 * card
 	 */
 	uint64_t	bytes;
 	struct limit	limit;			/* limit of the rate in GB/s, and what sets it */
 	uint64_t	cycles;
 	/*
-	 * number of clock cycles in which the card had a beat for the stream RQ (its requests to
-	 * the PCIe hard block), and the hard block held tready low
+	 * number of those clock cycles in which the card had a beat for the stream RQ (its requests
+	 * to the PCIe hard block), and the hard block held tready low
 	 */
 	uint64_t	rq_stalls;
 };
@@ -58,11 +63,14 @@ struct rate {
 struct rates_plan {
 	/* bit mask with one bit for each value of enum rates_way; 0: measure all of them */
 	unsigned int	ways;
-	/* number of bytes to move in each direction in a run; 0: until the duration is over */
+	/*
+	 * number of bytes to move in each direction in a run; 0: no limit, the run ends after
+	 * run.duration_s
+	 */
 	uint64_t	bytes;
 	/*
-	 * template for all runs: duration_s, watch, packet, buffer_size and buffer_count are
-	 * settings; rates.c sets the other members of each run
+	 * template for all runs by rates.c: duration_s, watch, packet, buffer_size and buffer_count
+	 * are settings; rates.c and dma_run() set the other members of each run
 	 */
 	struct dma_run run;
 };
@@ -71,52 +79,58 @@ struct rates {
 	struct util		*util;
 	struct limit_link	link;
 	/*
-	 * facts about the card's reads of host memory. rates_prepare() fills them in. Each run of
-	 * h2c then measures reads.rtt_ns and reads.completion.
+	 * facts about the card's reads of host memory. rates_prepare() fills them in. A measured
+	 * run of h2c alone then updates reads.rtt_ns and reads.completion.
 	 */
 	struct limit_reads	reads;
-	/* number of read tags that the card may use in this machine */
+	/* number of PCIe read requests that the card may have in flight in this machine */
 	unsigned int		tags;
 	struct rate		rate[RATES_WAYS];
 };
 
 /*
  * Measure those of c2h, h2c and duplex that plan->ways names, or all three if it is 0, into
- * rates->rate. Failures are noted in rates->util. A rate that could not be measured stays invalid.
+ * rates->rate. Failures are noted in rates->util. After a failure or Ctrl-C nothing more is
+ * measured. A rate that was not measured stays invalid.
  */
 void rates_measure(struct rates *rates, const struct rates_plan *plan);
 
 /*
- * Measure h2c, which finds the round trip time of a read of host memory. The limits of h2c, of
- * duplex and of packets depend on that time.
+ * Measure h2c with RATES_LEAST_BYTES, which finds the round trip time of a read of host memory. The
+ * limits of h2c, of duplex and of packets depend on that time.
  */
 void rates_learn_host(struct rates *rates);
 
 /*
- * Measure c2h, h2c or duplex, as @way says, into @rate, by at most three runs of which the best
- * counts. Failures are noted in rates->util. The limits of duplex and of packets include the round
- * trip of reads only if h2c was measured before, since only a run of h2c measures the round trip.
+ * Measure c2h, h2c or duplex, as @way says, into @rate, by at most three runs of which the fastest
+ * counts. Failures are noted in rates->util, and make @rate invalid. The limits of duplex and of
+ * packets include the round trip of reads only if h2c alone was measured before, since only such a
+ * run measures the round trip.
  */
 void rates_measure_way(struct rates *rates, enum rates_way way, const struct rates_plan *plan,
 		       struct rate *rate);
 
 /*
- * Compute the rate of the part of a run that lies in @window into @rate. In duplex the rate is that
- * of the slower direction. For h2c the round trip of reads in rates->reads is brought up to date,
- * too.
+ * Compute into @rate the rate of the part of @run that lies in @window, and its limit. In duplex
+ * the rate is that of the slower direction. If @way is h2c alone, rates->reads gets the measured
+ * round trip and size of completions before.
  */
 void rates_of_stretch(struct rates *rates, enum rates_way way, const struct dma_run *run,
 		      const struct dma_window *window, struct rate *rate);
 
-/* Returns rate->limit.binds if the rate has reached its limit, otherwise LIMIT_BY_HOST. */
+/*
+ * Returns rate->limit.binds if the rate has reached its limit by the fraction RATES_REACHED or
+ * RATES_READS_REACHED, otherwise LIMIT_BY_HOST.
+ */
 enum limit_binds rates_binds(const struct rate *rate);
 
-/* Returns the facts about the open card's link from which its limits are computed. */
+/* Returns the facts about the open card's link and clock from which limits are computed. */
 struct limit_link rates_link(const struct util *util);
 
 /*
- * Prepare @rates for rates_measure(). The card must be open. @extended_tags says that the card may
- * use more than 32 tags. @rcb is the read completion boundary in bytes, or 0 if it is not known.
+ * Prepare @rates for the functions that measure. The card must be open. @extended_tags says that
+ * the card may have more than 32 reads in flight. @rcb is the read completion boundary in bytes, or
+ * 0 if it is not known and 64 bytes are assumed.
  */
 void rates_prepare(struct util *util, struct rates *rates, bool extended_tags, unsigned int rcb);
 

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* Start and stop the streams of a card together. streams.h says what each function promises. */
+/* Start and stop the DMA streams of a card. streams.h says what each function promises. */
 #include "streams.h"
 
 static int stop(struct litepcie_stream **stream)

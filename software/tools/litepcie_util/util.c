@@ -5,8 +5,8 @@
  */
 
 /*
- * The beginning and the end of every command of litepcie_util and lanebox-capture, and the numbers
- * of the command line.
+ * Functions that open the card, note failures, end a command, parse numbers and print text, for the
+ * commands of litepcie_util and lanebox-capture. util.h says what each function promises.
  */
 #include "util.h"
 
@@ -104,7 +104,10 @@ double util_tick_ns(const struct litepcie *dev)
 
 static void print_failures(const struct util *util)
 {
-	/* Wireshark starts lanebox-capture without a command: messages then name "extcap". */
+	/*
+	 * Wireshark starts lanebox-capture without a command. Messages then have "extcap" in place
+	 * of the command's name.
+	 */
 	const char *command = util->command ? util->command : "extcap";
 
 	for (unsigned int i = 0; i < util->failed && i < UTIL_FAILURES; i++)
@@ -115,7 +118,8 @@ static void print_failures(const struct util *util)
 }
 
 /*
- * Print what every result has in JSON. Text has none of it: print_failures() prints the failures.
+ * Write the keys that the JSON output of every command begins with: "command", "ok", "failures" and
+ * "conditions". If the output is text, nothing is printed.
  */
 static void print_envelope(const struct emit *out, const struct util *util)
 {
@@ -157,8 +161,10 @@ int util_emit(struct util *util, const void *result,
 /* Numbers and sizes on the command line ------------------------------------------------------- */
 
 /*
- * Parse the number at the beginning of @text. *@end then points to the rest of the text. The base 0
- * of strtoull() would take a number with a leading 0 for octal.
+ * Parse the decimal number at the beginning of @text, or a hexadecimal one that begins with 0x.
+ * *@end then points to the rest of the text. The base 0 of strtoull() would take a number with a
+ * leading 0 for octal. Returns false if @text does not begin with a digit, or if the number has
+ * more than 64 bits.
  */
 static bool parse_beginning(const char *text, uint64_t *value, char **end)
 {

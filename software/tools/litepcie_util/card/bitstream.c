@@ -15,7 +15,7 @@
 #include "util.h"
 
 #define WORD	4u
-/* A larger file, in bytes, cannot be a bitstream of a supported part. */
+/* A file with more bytes than this cannot be a bitstream of a supported part. */
 #define LARGEST	(1u << 27)
 
 static const struct {
@@ -43,7 +43,7 @@ static uint32_t big(const uint8_t *at, unsigned int bytes)
 	return value;
 }
 
-/* Read the whole file. Returns its size, or -errno. */
+/* Read the whole file bitstream->name into bitstream->file. Returns its size, or -errno. */
 static long read_file(struct bitstream *bitstream)
 {
 	FILE *file = fopen(bitstream->name, "rb");
@@ -68,10 +68,10 @@ static long read_file(struct bitstream *bitstream)
 }
 
 /*
- * Skip the header of a .bit file. Each field of text begins with a letter and two bytes of length.
- * The last field has the letter e and, in four bytes, the length of the configuration. Returns
- * false if a field has another letter than a to e, or if the file ends before the configuration
- * does. The failure is then noted.
+ * Skip the header of a .bit file, so that bitstream->data is the configuration. Each field of text
+ * begins with a letter and two bytes of length. The last field has the letter e and, in four bytes,
+ * the length of the configuration. Returns false and notes a failure if a field has another letter
+ * than a to e, or if the file ends before the configuration does.
  */
 static bool skip_header(struct util *util, struct bitstream *bitstream)
 {
@@ -104,7 +104,7 @@ static bool skip_header(struct util *util, struct bitstream *bitstream)
 	return true;
 }
 
-/* Returns the offset behind the synchronisation word, or 0 if the bitstream has no such word. */
+/* Returns the offset behind the first synchronisation word of the configuration, or 0 if none. */
 static size_t synchronise(const struct bitstream *bitstream)
 {
 	for (size_t at = 0; at + WORD <= bitstream->size; at++)
@@ -114,8 +114,9 @@ static size_t synchronise(const struct bitstream *bitstream)
 }
 
 /*
- * Store what a write of @value to the configuration register @reg says about the bitstream, such as
- * the part's IDCODE. Returns true if the write is the command that ends a configuration.
+ * If @reg, a configuration register to which the bitstream writes @value, is that of the part's
+ * IDCODE or of the user id, store @value in @bitstream. Returns true if the write is the command
+ * DESYNC, which ends a configuration.
  */
 static bool take_write(struct bitstream *bitstream, unsigned int reg, uint32_t value)
 {

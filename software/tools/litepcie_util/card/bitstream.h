@@ -5,9 +5,9 @@
  */
 
 /*
- * Read a bitstream of an UltraScale+ part, a .bit or .bin file, and check it before any of it
- * reaches the card's flash. bringup/bitstream.py checks bitstreams for JTAG in the same way, and
- * has the numbers of the format.
+ * Read a bitstream of an UltraScale+ part, a .bit or .bin file, and check that it is complete and
+ * says for which part it is.
+ * bringup/bitstream.py checks bitstreams for JTAG, and has the numbers of the format.
  */
 #ifndef LITEPCIE_UTIL_BITSTREAM_H
 #define LITEPCIE_UTIL_BITSTREAM_H
@@ -19,25 +19,25 @@
 struct util;
 
 struct bitstream {
-	const char	*name;		/* path of the file */
+	const char	*name;		/* path of the bitstream's file */
 	uint8_t		*file;		/* the whole file; release it with bitstream_free() */
-	const uint8_t	*data;		/* the configuration, which is what the flash gets */
-	size_t		size;		/* bytes of the configuration */
-	size_t		sync;		/* offset of the synchronisation word in @data */
+	const uint8_t	*data;		/* the configuration: @file without a .bit file's header */
+	size_t		size;		/* number of bytes in @data */
+	size_t		sync;		/* offset of the first synchronisation word in @data */
 	uint32_t	idcode;
 	bool		has_user_id;
 	uint32_t	user_id;
 };
 
 /*
- * Read and check the file @name. Returns false if the file is no complete bitstream. The failure is
- * then noted. Call bitstream_free() in both cases.
+ * Read and check the file @name. Returns false and notes a failure if the file cannot be read or is
+ * no complete bitstream. Call bitstream_free() in both cases.
  */
 bool bitstream_read(struct util *util, const char *name, struct bitstream *bitstream);
 
 /*
- * Returns the name of the part with @idcode, whose revision does not count, or NULL if no supported
- * board has such a part.
+ * Returns the name of the part with @idcode, or NULL if no supported board has such a part. The
+ * bits of @idcode that give the part's revision do not count.
  */
 const char *bitstream_part(uint32_t idcode);
 

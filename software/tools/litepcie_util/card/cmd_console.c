@@ -5,8 +5,8 @@
  */
 
 /*
- * The command console: pass standard input to the card's management CPU, and print what the CPU
- * answers.
+ * The command console: pass standard input to the card's management CPU, and print what the CPU's
+ * firmware prints.
  */
 #include <errno.h>
 #include <poll.h>
@@ -22,29 +22,29 @@
 #define LOOK_MS		20
 #define PART		256
 /*
- * The character of Ctrl-D, which ends the console at a terminal. begin_terminal() switches the
- * terminal's canonical mode off, so Ctrl-D does not become an end of file.
+ * The character of Ctrl-D, which ends the console if standard input is a terminal. begin_terminal()
+ * switches the terminal's canonical mode off, so Ctrl-D does not become an end of file.
  */
 #define CONTROL_D	4
 /*
  * After the end of the input the console ends when all input has been sent, and the CPU has printed
- * nothing in this number of checks in a row, which are LOOK_MS apart.
+ * nothing in this number of checks in a row, which are LOOK_MS or more apart.
  */
 #define QUIET_LOOKS	5u
 
 struct console {
 	struct management	cpu;
 	struct termios		before;		/* the terminal's settings before the command */
-	bool			terminal;
-	bool			ended;		/* the input has ended */
-	char			waiting[PART];	/* bytes that were typed, but not sent yet */
-	size_t			waits;
-	char			*output;	/* with --json: all that the CPU has printed */
-	size_t			length;
+	bool			terminal;	/* true: the terminal's settings were changed */
+	bool			ended;		/* true: the input has ended */
+	char			waiting[PART];	/* bytes of input that are not sent yet */
+	size_t			waits;		/* number of bytes in @waiting */
+	char			*output;	/* with --json: what the CPU has printed so far */
+	size_t			length;		/* number of bytes in @output, less the final 0 */
 };
 
 /*
- * Let the terminal pass on each key at once, and not echo keys, since the CPU echoes them. If
+ * Let the terminal pass on each key at once and not echo it, since the CPU's firmware echoes. If
  * standard input is no terminal, nothing is done.
  */
 static void begin_terminal(struct console *console)
@@ -69,8 +69,8 @@ static void end_terminal(const struct console *console)
 }
 
 /*
- * Wait up to LOOK_MS for input, and read as many bytes as console->waiting has room for. Without
- * room, or after the end of the input, only wait.
+ * Wait up to LOOK_MS for input, and read at most as many bytes as console->waiting has room for. If
+ * it has no room, or after the end of the input, only wait for LOOK_MS.
  */
 static void listen(struct console *console)
 {
@@ -108,8 +108,8 @@ static bool send(struct console *console)
 }
 
 /*
- * Take the bytes that the CPU has printed, and print them, or with --json keep them. *@got becomes
- * the number of bytes. Returns false if that failed.
+ * Take up to PART bytes that the CPU has printed, and print them, or with --json append them to
+ * console->output. *@got becomes the number of bytes. Returns false if that failed.
  */
 static bool receive(struct console *console, size_t *got)
 {
@@ -147,7 +147,10 @@ static void talk(struct console *console)
 	}
 }
 
-/* Returns false and notes a failure if the CPU does not run, or its firmware has no mailbox. */
+/*
+ * Returns true if the CPU runs firmware that has a mailbox. Otherwise returns false and notes a
+ * failure.
+ */
 static bool is_answered(struct console *console)
 {
 	struct management_status status;
@@ -170,7 +173,7 @@ static bool is_answered(struct console *console)
 	return true;
 }
 
-/* Print the result in JSON. Without --json receive() has already printed the CPU's output. */
+/* Write the CPU's output to JSON. Without --json receive() has already printed the output. */
 static void print(const struct emit *out, const void *result)
 {
 	const struct console *console = result;

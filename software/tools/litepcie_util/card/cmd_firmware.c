@@ -5,8 +5,8 @@
  */
 
 /*
- * The command firmware: print the state of the card's management CPU, or load another image into
- * the CPU's memory.
+ * The command firmware: load an image into the memory of the card's management CPU if that is asked
+ * for, and print the state of the CPU.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ struct firmware {
 	/* first 32 bits of the digest of the firmware that is built into the gateware */
 	uint32_t			built;
 	struct management_status	status;
-	size_t				bytes;	/* size of the loaded image; 0: none was loaded */
+	size_t				bytes;	/* bytes of the image file; 0: none was read */
 };
 
 static void print(const struct emit *out, const void *result)
@@ -47,8 +47,9 @@ static void print(const struct emit *out, const void *result)
 }
 
 /*
- * Returns true if @image has the size and the header of an image. Otherwise a failure is noted that
- * says what is wrong.
+ * Returns true if @image has the header of a firmware image, and the size that the header says,
+ * which is at most @most. Otherwise returns false and notes a failure that says what is wrong. The
+ * CRC-32 of the image is not checked here.
  */
 static bool is_image(struct util *util, const char *name, const uint8_t *image, size_t bytes,
 		     size_t most)
@@ -69,9 +70,9 @@ static bool is_image(struct util *util, const char *name, const uint8_t *image, 
 }
 
 /*
- * Read the file @name into @image, or as many of its bytes as @image has room for. That is one more
- * than the largest image has, so a longer file is seen to be too long. Returns false if the file
- * cannot be read. The failure is then noted.
+ * Read the file @name into @image, but at most IMAGE_MOST + 1 bytes, and store their number in
+ * *@bytes. With one byte more than an image may have, is_image() sees that a file is too long.
+ * Returns false and notes a failure if the file cannot be read.
  */
 static bool read_file(struct util *util, const char *name, uint8_t *image, size_t *bytes)
 {

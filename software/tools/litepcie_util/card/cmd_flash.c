@@ -8,10 +8,11 @@
  * The command flash: show and read the card's configuration flash, and write the application's
  * image into it.
  *
- * An image without its synchronisation word does not start. So that word of the old image is
- * destroyed before anything is erased, and the word of the new image is written last, when all
- * other bytes have been compared. At any moment the flash has a complete application or none that
- * starts. Without an application the FPGA starts the golden image when it is powered on.
+ * An image without its synchronisation word does not start. So this word of the old image, if it is
+ * in the first page as in every image that this command writes, is destroyed before anything is
+ * erased. The word of the new image is written last, when all other bytes have been compared. While
+ * `flash write` is at work, the flash thus has a complete application or none that starts. Without
+ * such an application the FPGA starts the golden image when it is powered on.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -33,20 +34,22 @@ struct work {
 	const char		*file;
 	/*
 	 * address in the flash and number of the bytes that are read, written or compared. The
-	 * options --address and --bytes set them for `flash read` only; UINT64_MAX and 0: not given
+	 * options --address and --bytes, which only `flash read` takes, set them; UINT64_MAX and 0
+	 * mean that the option is not given
 	 */
 	uint64_t		address;
 	uint64_t		bytes;
 	struct bitstream	image;
-	uint32_t		crc;		/* CRC-32 of what was written, verified or read */
+	uint32_t		crc;		/* CRC-32 of the bytes that are read or compared */
 	uint32_t		refusals;
 	uint32_t		bootsts;
 	bool			has_bootsts;
 };
 
 /*
- * Print the text of `info`: where the images are, how many commands the card has refused, and
- * BOOTSTS, which says if the FPGA has started the golden image since the application failed.
+ * Print the text of `flash info`: where the images are, how many commands the flash engine has
+ * refused, and the register BOOTSTS if the card has it. BOOTSTS says if the FPGA has started the
+ * golden image because the application failed.
  */
 static void print_places(const struct emit *out, const struct work *work)
 {
@@ -59,7 +62,7 @@ static void print_places(const struct emit *out, const struct work *work)
 				  ": the golden image, since the application failed" : "");
 }
 
-/* Print the text of the other verbs: how much was read, written or compared. */
+/* Print the text of `flash read`, `write` and `verify`: how much was read, written or compared. */
 static void print_work(const struct emit *out, const struct work *work)
 {
 	emit_text(out, "  %s: %" PRIu64 " bytes at 0x%08" PRIx64 ", CRC-32 0x%08x; %" PRIu64
@@ -69,7 +72,7 @@ static void print_work(const struct emit *out, const struct work *work)
 		emit_text(out, "  user id of the image 0x%08x\n", work->image.user_id);
 }
 
-/* Print the result of a verb. JSON has the values of all verbs, the text those of this verb. */
+/* Print the result of a verb. JSON has the keys of all verbs, the text the values of this verb. */
 static void print(const struct emit *out, const void *result)
 {
 	const struct work *work = result;
@@ -97,9 +100,9 @@ static void print(const struct emit *out, const void *result)
 /* The image to program ------------------------------------------------------------------------ */
 
 /*
- * Read the image. Returns false if the file is no bitstream or is for another part, if the image
- * does not fit into the flash, or if its synchronisation word is not in the first page. The failure
- * is then noted.
+ * Read the image work->file. Returns false and notes a failure if the file cannot be read, is no
+ * bitstream or is for another part, if the image does not fit into the application's room in the
+ * flash, or if its synchronisation word is not within the first page.
  */
 static bool take_image(struct util *util, struct work *work)
 {
@@ -122,8 +125,8 @@ static bool take_image(struct util *util, struct work *work)
 		return false;
 	}
 	/*
-	 * end_old_image() and the command reboot search for the synchronisation word only in the
-	 * first page of an image.
+	 * end_old_image() and the command reboot find only a synchronisation word that begins in
+	 * the first page of an image.
 	 */
 	if (work->image.sync + FLASH_SYNC_BYTES > LITEPCIE_FLASH_PAGE_BYTES) {
 		util_fail(util, "%s: its synchronisation word is at byte %zu of the configuration, and "
@@ -138,8 +141,8 @@ static bool take_image(struct util *util, struct work *work)
 }
 
 /*
- * Returns false and notes a failure if Ctrl-C came. @left says in what state the interrupted
- * command leaves the flash or the file.
+ * Returns true if the command may go on. Returns false and notes a failure if Ctrl-C came. @left is
+ * the part of the failure's sentence that says in what state the flash or the file is left.
  */
 static bool go_on(struct util *util, const char *left)
 {
@@ -179,7 +182,7 @@ static bool show_page(void *context, size_t done)
 	return go_on(writing->util, UNFINISHED);
 }
 
-/* Program the image's bytes from @from to @to. */
+/* Program the image's bytes from @from on, up to but without @to, into the flash. */
 static bool program(struct util *util, struct work *work, uint64_t from, uint64_t to)
 {
 	struct writing writing = { .util = util };
@@ -194,7 +197,10 @@ static bool program(struct util *util, struct work *work, uint64_t from, uint64_
 	return ok;
 }
 
-/* Compare the image's bytes from @from to @to with the flash, by their CRC-32. */
+/*
+ * Compare the image's bytes from @from on, up to but without @to, with those in the flash by their
+ * CRC-32. Returns false and notes a failure if they differ or cannot be read.
+ */
 static bool compare(struct util *util, struct work *work, uint64_t from, uint64_t to)
 {
 	uint32_t found = 0, expected;
@@ -206,7 +212,7 @@ static bool compare(struct util *util, struct work *work, uint64_t from, uint64_
 	if (!flash_crc(&work->flash, address, bytes, true, &found))
 		return false;
 	/*
-	 * Some flashes cannot send data on two lines. If the CRC-32 differs, the bytes are read
+	 * Some flashes cannot send data on two lines. So if the CRC-32 differs, the bytes are read
 	 * again on one line.
 	 */
 	if (found != expected && !flash_crc(&work->flash, address, bytes, false, &found))
@@ -219,15 +225,17 @@ static bool compare(struct util *util, struct work *work, uint64_t from, uint64_
 }
 
 /*
- * Write @word over the synchronisation word at @offset of the application's image. The word 0
- * destroys the synchronisation word.
+ * Program @word into the 4 bytes at @offset of the application's image in the flash, where the
+ * synchronisation word of the image is or shall be. The word 0 destroys a synchronisation word.
  */
 static bool program_sync(struct work *work, uint64_t offset, uint32_t word)
 {
 	uint8_t pages[2 * LITEPCIE_FLASH_PAGE_BYTES];
 	uint64_t page = offset - offset % LITEPCIE_FLASH_PAGE_BYTES;
 
-	/* Programming can only clear bits, so bytes of ones leave the flash as it is. */
+	/*
+	 * Programming can only clear bits, so bytes of ones leave those of the flash as they are.
+	 */
 	memset(pages, 0xff, sizeof(pages));
 	for (unsigned int i = 0; i < FLASH_SYNC_BYTES; i++)
 		pages[offset - page + i] = (uint8_t)(word >> (24 - 8 * i));
@@ -249,8 +257,8 @@ static bool end_old_image(struct work *work)
 }
 
 /*
- * Program all pages of the image without its synchronisation word, and compare them. Each byte is
- * compared only once, since reading the flash takes long.
+ * Program all of the image but its synchronisation word into the flash, and compare the programmed
+ * bytes. The bytes of the synchronisation word stay erased, and are not compared.
  */
 static bool program_rest(struct util *util, struct work *work)
 {
@@ -368,8 +376,9 @@ static const struct util_option options[] = {
 };
 
 /*
- * Take the verb and the file from the command line. Returns -1 if they are correct, otherwise the
- * exit status of the program.
+ * Take the verb of the command flash and the file from the command line. *@verb becomes the index
+ * of the verb in verbs. Returns -1 if the arguments are correct, otherwise the exit status of the
+ * program.
  */
 static int take_words(struct util *util, size_t *verb)
 {

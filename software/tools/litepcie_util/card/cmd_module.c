@@ -5,9 +5,9 @@
  */
 
 /*
- * The command module: print what the memory of the transceiver module in a QSFP cage says. The
- * command writes nothing to the module but the number of the selected page of its memory. Reading
- * the latched flags of a module may clear them.
+ * The command module: print what the memory of the transceiver module in one or each QSFP cage of
+ * the card says. Of a module's memory only the number of the selected page is written. Reading the
+ * latched flags of a module may clear them.
  */
 #include <math.h>
 #include <string.h>
@@ -26,6 +26,7 @@ struct cage {
 };
 
 struct modules {
+	/* true: the cage is to be read and printed; it is asked for, and the gateware has it */
 	bool		wanted[CAGES];
 	bool		absent[CAGES];	/* true: no module is in the cage */
 	struct cage	cage[CAGES];
@@ -35,7 +36,7 @@ static const char *const letters[CAGES] = { "A", "B" };
 
 /* Printing what modules say -------------------------------------------------------------------- */
 
-/* Print the power of each lane in mW. The text has dBm, too, for a power above 0. */
+/* Print the optical power of each lane in mW. The text has dBm, too, for a power above 0. */
 static void print_lanes(const struct emit *out, const char *key, const char *name,
 			const double *powers)
 {
@@ -138,13 +139,16 @@ static void print(const struct emit *out, const void *result)
 /* The command module -------------------------------------------------------------------------- */
 
 /*
- * Read the module in cage @number. modules->absent says if the cage has no module, which is no
- * failure.
+ * Read and decode the memory of the module in cage @number. If the cage has no module,
+ * modules->absent becomes true, and no failure is noted. Failures of the card or the module are
+ * noted.
  */
 static void read_cage(struct util *util, struct modules *modules, unsigned int number)
 {
 	struct cage *cage = &modules->cage[number];
-	/* The bus is slow, so without --json only the bytes that the text needs are read. */
+	/*
+	 * The module's bus is slow, so without --json only the bytes that the text needs are read.
+	 */
 	const unsigned int first = util->json ? 0 : MODULE_UPPER_FIRST;
 	const unsigned int bytes = util->json ? MODULE_HALF : MODULE_UPPER_USED;
 	uint64_t status = 0;

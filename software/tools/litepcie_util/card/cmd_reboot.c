@@ -5,8 +5,8 @@
  */
 
 /*
- * The command reboot: let the card configure itself from its flash, wait until it is back, and say
- * which image it runs.
+ * The command reboot: let the card's FPGA configure itself from its flash, wait until the card is
+ * back, and say which image it runs.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@
 
 #define WAIT_S		20
 #define STEP_NS		100000000L
-#define WBSTAR_UNIT	256u	/* register WBSTAR has an address in the flash, divided by 256 */
+#define WBSTAR_UNIT	256u	/* the FPGA's register WBSTAR has a flash address divided by this */
 #define VFIO_DRIVER	"vfio-pci"
 #define NO_IMAGE	"neither the application nor the golden image starts, or its link does not " \
 			"train; JTAG loads a bitstream"
@@ -30,11 +30,15 @@
 #define NO_USER_ID	0xffffffffu
 
 struct reboot {
-	struct bitstream	image;		/* the image on the command line, if there is one */
-	/* the card's function before the reboot; its address is empty if the kernel has none */
+	/* the bitstream that the command line names; data NULL: it names none */
+	struct bitstream	image;
+	/*
+	 * the card's PCI function before the reboot; its address is empty if the device's name
+	 * names none, as for a simulated board
+	 */
 	struct pci_function	function;
-	char			before[65];	/* the gateware's digest before the reboot */
-	struct litepcie_card	card;		/* facts about the card after the reboot */
+	char			before[65];	/* digest of the gateware before the reboot */
+	struct litepcie_card	card;		/* description of the card after the reboot */
 	uint32_t		bootsts;
 };
 
@@ -55,9 +59,9 @@ static void print(const struct emit *out, const void *result)
 }
 
 /*
- * Find the card's PCI function. A simulated board has none, which is no failure. Returns false if
- * the kernel does not have the function any more, or if this user may not let the kernel find the
- * function again after the reboot: the card would then be lost. The failure is noted.
+ * Find the card's PCI function. A simulated board has none, and the result is then true. Returns
+ * false and notes a failure if the kernel does not have the function any more, or if this user may
+ * not let the kernel find the function again after the reboot: the card would then be lost.
  */
 static bool prepare(struct util *util, struct reboot *reboot)
 {
@@ -74,9 +78,9 @@ static bool prepare(struct util *util, struct reboot *reboot)
 
 /*
  * Returns false and notes a failure if no synchronisation word begins in the first page of the
- * application's image, or if the flash cannot be read. An FPGA that has fallen back to its golden
- * image has no watchdog until the next image starts, so it would search the flash for such a word
- * for ever.
+ * application's image in the flash, or if the flash cannot be read. An FPGA that has fallen back to
+ * its golden image has no watchdog until the next image starts, so without such a word a reboot
+ * could end in a search of the flash for ever.
  */
 static bool application_begins(struct util *util)
 {
@@ -94,8 +98,9 @@ static bool application_begins(struct util *util)
 }
 
 /*
- * Tell the card to reboot. The card stops answering at once, so nothing is read after the last
- * write.
+ * Tell the card to reboot, if its flash has an application. Returns false and notes a failure if
+ * the card was not told. After the last write nothing is read, since the card stops answering at
+ * once.
  */
 static bool tell(struct util *util, struct reboot *reboot)
 {
@@ -117,8 +122,8 @@ static bool tell(struct util *util, struct reboot *reboot)
 	litepcie_card(util->dev, &card);
 	memcpy(reboot->before, card.digest, sizeof(reboot->before));
 	/*
-	 * With 32-bit addresses the FPGA may skip up to 255 bytes. So it starts to read
-	 * LITEPCIE_FLASH_SPARE bytes before the image, where the flash is erased.
+	 * With 32-bit addresses the FPGA may skip up to 255 bytes. So the address given to it is
+	 * LITEPCIE_FLASH_SPARE bytes before the image, where the flash is to be erased.
 	 */
 	page = (flash.parameter[LITEPCIE_FLASH_APPLICATION] - LITEPCIE_FLASH_SPARE) / WBSTAR_UNIT;
 	rc = litepcie_writel(util->dev, block.offset + block.parameter[LITEPCIE_REBOOT_ADDRESS],
@@ -137,8 +142,10 @@ static bool tell(struct util *util, struct reboot *reboot)
 }
 
 /*
- * Let the kernel find the card's PCI function anew, and bind the function to vfio-pci if it was
- * bound to it before. The reboot has cleared the function's configuration space.
+ * Let the kernel find the card's PCI function anew, since the reboot has cleared the function's
+ * configuration space. Bind the function to vfio-pci if it was bound to vfio-pci before. Without a
+ * PCI function, as with a simulated board, there is nothing to do. Returns false and notes a
+ * failure if the function does not come back or is not bound.
  */
 static bool find_again(struct util *util, const struct pci_function *function)
 {
@@ -149,8 +156,9 @@ static bool find_again(struct util *util, const struct pci_function *function)
 }
 
 /*
- * Close the card, let the kernel find it anew, and open it again. Returns false and notes a failure
- * if the card cannot be opened within WAIT_S seconds.
+ * Close the card, let the kernel find its PCI function anew, and open the card again. Returns false
+ * and notes a failure if the kernel does not find the function, or if the card cannot be opened
+ * within some WAIT_S seconds or before Ctrl-C.
  */
 static bool wait_back(struct util *util, const struct reboot *reboot)
 {
@@ -177,8 +185,8 @@ static bool wait_back(struct util *util, const struct reboot *reboot)
 }
 
 /*
- * If the command line names an image, note a failure if the card runs another one, or if the image
- * has no user id by which it could be recognised.
+ * If the command line names an image, compare its user id with the beginning of the digest of the
+ * gateware that runs. Note a failure if they differ, or if the image has no user id of its own.
  */
 static void judge(struct util *util, struct reboot *reboot)
 {

@@ -5,8 +5,9 @@
  */
 
 /*
- * The command sensors: print the temperature and the supply voltages that the FPGA measures, and
- * its alarms. The command only reads registers, so members of the device file's group may use it.
+ * The command sensors: print the temperature and the supply voltages that the FPGA's system monitor
+ * measures, and its alarms. The command writes no register, so it needs no more rights than opening
+ * the card.
  */
 #include <time.h>
 
@@ -14,15 +15,16 @@
 #include "util.h"
 
 /*
- * The command waits until this number of sequences of measurements have ended. The first of them
- * may have begun before the command was called, so only the second one is new in all channels.
+ * The command waits until this number of sequences of measurements have ended. A sequence measures
+ * each channel once. The first sequence may have begun before the command was called, so only the
+ * second one is new in all channels.
  */
 #define SEQUENCES	2u
 /*
- * A sequence of measurements takes less than a millisecond. The command fails if fewer than
- * SEQUENCES have ended when PATIENCE_S seconds have passed and the count of sequences was read more
- * than LOOKS times. The number of reads counts because the time of a simulated card runs only while
- * registers are read.
+ * A sequence of measurements takes less than a millisecond of device time. The command fails if
+ * fewer than SEQUENCES have ended when PATIENCE_S seconds have passed and the count of sequences
+ * was read more than LOOKS times. The number of reads counts because the device time of a simulated
+ * card may run only while its registers are accessed.
  */
 #define PATIENCE_S	1.0
 #define LOOKS		20000u
@@ -32,8 +34,8 @@
 struct sensors {
 	double		celsius;
 	double		volts[3];
-	uint32_t	alarms;	/* alarms that are on now; bit i is that of alarm_names[i] */
-	uint32_t	seen;	/* alarms that have been on since the card's reset */
+	uint32_t	alarms;	/* alarms that are on; bit i is that of alarm_names[i] */
+	uint32_t	seen;	/* alarms that have been on since the card's reset, same bits */
 };
 
 static const char *const supply_names[3] = { "vccint", "vccaux", "vccbram" };
@@ -94,8 +96,9 @@ static double voltage(double code)
 }
 
 /*
- * Read the register of channel @name and return its code, a number of LITEPCIE_SENSORS_CODE_BITS
- * bits. The register has only the upper @bits of them, and the lower bits are returned as 0.
+ * Read the register of channel @name and return the channel's code, a number of
+ * LITEPCIE_SENSORS_CODE_BITS bits. The register has only the upper @bits of them, and the lower
+ * bits are returned as 0. A failure is noted.
  */
 static double read_code(struct util *util, const char *name, unsigned int bits)
 {
@@ -139,7 +142,7 @@ static void print_values(const struct emit *out, const struct sensors *sensors)
 	}
 }
 
-/* Write the names of the alarms in @bits to JSON. The text has sentences, which print() prints. */
+/* Write the names of the alarms in @bits to JSON. Text gets nothing here. */
 static void print_alarms(const struct emit *out, const char *key, uint32_t bits)
 {
 	emit_array(out, key);

@@ -23,9 +23,9 @@
 #define BUSY		(1u << LITEPCIE_FLASH_STATUS_BUSY_OFFSET)
 
 /*
- * A command has failed if the flash is busy for this time, in seconds of the card's clock. The
- * longest times in the data sheets are 1 s to erase a sector and 1.8 ms to program a page. A read
- * of 32 MiB takes 4.3 s at the fastest clock.
+ * If the flash is busy for more than this time, in seconds of the card's clock, the command has
+ * failed. The longest times in the data sheets are 1 s to erase a sector and 1.8 ms to program a
+ * page. A read of 32 MiB takes some seconds.
  */
 #define PATIENCE_S	10.0
 /* number of reads of the status register from one read of the card's time to the next */
@@ -84,7 +84,7 @@ bool flash_open(struct util *util, struct flash *flash)
 
 /* Commands that the flash engine has refused -------------------------------------------------- */
 
-/* Write to @rule which rule of the flash engine the last command has broken. */
+/* Write to @rule in words why the engine has refused the last command, for its number @reason. */
 static void explain_refusal(const struct flash *flash, unsigned int reason, char *rule, size_t size)
 {
 	uint32_t first = flash->application;
@@ -159,8 +159,8 @@ static void pause_for(double seconds)
 
 /*
  * Returns false and notes a failure if PATIENCE_S seconds of the card's clock have passed since the
- * first call for a command. *@since is the card's time at that call; the caller sets it to 0
- * before.
+ * first call for a command, or if the card's time cannot be read. *@since is the card's time at the
+ * first call; the caller sets it to 0 before that call.
  */
 static bool patient(struct flash *flash, uint64_t *since)
 {
@@ -179,10 +179,10 @@ static bool patient(struct flash *flash, uint64_t *since)
 }
 
 /*
- * Wait until the engine is not busy. Returns false if it has refused the command, is busy for too
- * long or cannot be read. The failure is then noted. The status is first read after the estimated
- * time of this kind of command. Each wait corrects the estimate, so one or two reads are enough as
- * a rule, also on simulated cards.
+ * Wait until the flash engine is not busy. Returns false and notes a failure if the engine has
+ * refused the command, is busy for too long or cannot be read. The status is first read after the
+ * estimated time of a command of the kind @work. Each wait corrects the estimate, so that later
+ * waits read the status only a few times.
  */
 static bool wait_for(struct flash *flash, enum flash_work work)
 {
@@ -229,8 +229,8 @@ static bool command(struct flash *flash, uint32_t opcode, uint32_t address, enum
 }
 
 /*
- * Set the engine's register LENGTH. The register keeps its value, so a value that was written last
- * is not written again.
+ * Set the engine's register LENGTH. If @length is the value that this program wrote last, nothing
+ * is written, since the register keeps its value.
  */
 static bool set_length(struct flash *flash, uint32_t length)
 {
@@ -248,8 +248,8 @@ bool flash_erase(struct flash *flash, uint32_t address)
 }
 
 /*
- * Write @size bytes, and ones up to the size of a page, to the one of the engine's two page buffers
- * that is not in use.
+ * Write @size bytes of @data, and bytes of ones up to the size of a page, to the one of the
+ * engine's two page buffers that the running command does not use.
  */
 static bool load(struct flash *flash, const uint8_t *data, size_t size)
 {
@@ -278,7 +278,7 @@ bool flash_program(struct flash *flash, uint32_t address, const uint8_t *data, s
 
 	if (!set_length(flash, LITEPCIE_FLASH_PAGE_BYTES))
 		return false;
-	/* Each page is loaded into the engine while the flash programs the previous page. */
+	/* Each further page is loaded into the engine while the flash programs the page before. */
 	for (size_t at = 0; at < size; at += LITEPCIE_FLASH_PAGE_BYTES) {
 		size_t bytes = size - at < LITEPCIE_FLASH_PAGE_BYTES ? size - at : LITEPCIE_FLASH_PAGE_BYTES;
 
@@ -313,7 +313,7 @@ bool flash_read(struct flash *flash, uint32_t address, uint8_t *data, size_t siz
 
 bool flash_crc(struct flash *flash, uint32_t address, uint32_t size, bool pairs, uint32_t *crc)
 {
-	/* With READ_PAIRS the data comes on two lines, in half the time. */
+	/* With READ_PAIRS the data leaves the flash on two lines, in half the time. */
 	uint32_t opcode = pairs ? LITEPCIE_FLASH_OPCODE_READ_PAIRS : LITEPCIE_FLASH_OPCODE_READ_FAST;
 
 	return set_length(flash, size) && command(flash, opcode, address, FLASH_READ) &&

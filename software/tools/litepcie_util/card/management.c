@@ -16,8 +16,8 @@
 #define WORD		4u
 #define NAP_NS		100000L
 /*
- * Longest wait in seconds for the state of the CPU. A card takes milliseconds for three starts of
- * its CPU without a heartbeat. A simulated card takes up to a minute.
+ * Longest wait in seconds of management_wait(). A card takes milliseconds for three starts of its
+ * CPU without a heartbeat, and a simulated card takes up to a minute.
  */
 #define PATIENCE_S	90
 
@@ -142,8 +142,9 @@ bool mailbox_ring(struct management *cpu)
 }
 
 /*
- * Read a counter that the CPU writes. On silicon a read at the moment of a write may return neither
- * the old nor the new value, so the counter is read until two reads in a row agree.
+ * Read the mailbox's counter at offset @word, which the CPU writes. In real hardware a read at the
+ * moment of a write may return neither the old nor the new value, so the counter is read until two
+ * reads in a row agree. Returns false and notes a failure if a read fails.
  */
 static bool read_steady(struct management *cpu, uint32_t word, uint32_t *value)
 {
@@ -171,8 +172,8 @@ bool mailbox_send(struct management *cpu, const char *text, size_t bytes, size_t
 		unsigned int shift = head % WORD * 8;
 
 		/*
-		 * The card takes writes of whole words only. The other bytes of the word may be
-		 * read and written back, since only the host writes this ring.
+		 * The card takes writes of whole words only. The other bytes of the word are read
+		 * and written back, which is safe since only the host writes this ring.
 		 */
 		at = LITEPCIE_MAILBOX_RING_IN_PLACE +
 		     head % LITEPCIE_MAILBOX_RING_IN_SIZE / WORD * WORD;

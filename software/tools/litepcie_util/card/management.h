@@ -6,8 +6,8 @@
 
 /*
  * Access the card's management CPU from the host: its state, its image, and the rings of its
- * mailbox. A function of type bool returns false if the card could not be accessed. The failure is
- * then noted.
+ * mailbox. A function of type bool returns false and notes a failure if the card could not be
+ * accessed, or for a reason that its comment gives.
  */
 #ifndef LITEPCIE_UTIL_MANAGEMENT_H
 #define LITEPCIE_UTIL_MANAGEMENT_H
@@ -25,28 +25,33 @@ struct management {
 
 struct management_status {
 	unsigned int	state;		/* state of the CPU: one of LITEPCIE_CPU_STATE_... */
-	bool		awake;
-	unsigned int	failures;	/* starts of the CPU in a row without a heartbeat */
+	bool		awake;		/* true: the CPU runs code and does not sleep */
+	/* number of the CPU's last starts, one after the other, that gave no heartbeat */
+	unsigned int	failures;
 };
 
-/* Find the management CPU of the open card. A card without one is a failure. */
+/*
+ * Find the management CPU of the open card. Returns false and notes a failure if the card has none,
+ * or one of a version that this program does not know.
+ */
 bool management_find(struct util *util, struct management *cpu);
 
 bool management_status(struct management *cpu, struct management_status *status);
 
-/* Returns the name of a LITEPCIE_CPU_STATE_ value. */
+/* Returns the name of @state, a LITEPCIE_CPU_STATE_ value, or "unknown" for any other number. */
 const char *management_state(unsigned int state);
 
 /*
- * Wait until the card has checked the CPU's image and the CPU sleeps or does not run. The wait also
- * ends after 90 s and with Ctrl-C, so the caller must check @status, which gets the last state.
+ * Wait until the card has checked the CPU's image, and the CPU sleeps or does not run. @status gets
+ * the last state. The wait also ends after 90 s and with Ctrl-C, and the function then returns
+ * true, too. So the caller must check @status.
  */
 bool management_wait(struct management *cpu, struct management_status *status);
 
 /*
- * Hold the CPU in reset, write @bytes of @image to its memory, read them back, and let the CPU
- * start. @bytes is a multiple of 4. If a word differs when it is read back, the failure is noted,
- * and the CPU stays in reset.
+ * Hold the CPU in reset, write @bytes of @image to the CPU's memory, read them back, and let the
+ * CPU start. @bytes is a multiple of 4. If a word differs when it is read back, the function
+ * returns false and notes a failure, and the CPU stays in reset.
  */
 bool management_load(struct management *cpu, const uint8_t *image, size_t bytes);
 
@@ -54,18 +59,18 @@ bool management_load(struct management *cpu, const uint8_t *image, size_t bytes)
 bool mailbox_read(struct management *cpu, uint32_t word, uint32_t *value);
 bool mailbox_write(struct management *cpu, uint32_t word, uint32_t value);
 
-/* Ring the CPU's doorbell, so that the CPU wakes up and reads its mailbox. */
+/* Write to the CPU's doorbell register, which tells the firmware to look into its mailbox. */
 bool mailbox_ring(struct management *cpu);
 
 /*
- * Send up to @bytes of @text to the CPU, without waiting for room in the mailbox's ring. *@taken
- * becomes the number of bytes that were sent.
+ * Put as many of the @bytes bytes of @text into the mailbox's ring to the CPU as it has room for.
+ * *@taken becomes their number. The function does not wait for room.
  */
 bool mailbox_send(struct management *cpu, const char *text, size_t bytes, size_t *taken);
 
 /*
- * Take up to @room bytes that the CPU has printed. *@got becomes the number of bytes; 0: the CPU
- * has printed nothing new.
+ * Take up to @room bytes that the CPU has printed from the mailbox's ring into @text. *@got becomes
+ * their number; 0: the CPU has printed nothing new.
  */
 bool mailbox_receive(struct management *cpu, char *text, size_t room, size_t *got);
 

@@ -5,8 +5,8 @@
  */
 
 /*
- * Decode the memory of a QSFP module. Offsets are those of SFF-8636 revision 2.10a and of CMIS 5.2;
- * numbers of more than a byte are big-endian.
+ * Decode the memory of a transceiver module. The offsets are those of SFF-8636 revision 2.10a and
+ * of CMIS 5.2. Numbers of more than a byte are big-endian.
  */
 #include "module_decode.h"
 
@@ -15,12 +15,15 @@
 
 #include "module_memory.h"
 
-/* Offsets in the memory of SFF-8636, in bytes. */
+/* Offsets in bytes in the memory of a module that follows SFF-8636. */
 enum {
-	SFF_LOSS = 3,		/* signal lost, by lane: bits 0 to 3 receiver, 4 to 7 transmitter */
+	/*
+	 * signal lost, a bit for each lane: bits 0 to 3 at the receiver, 4 to 7 at the transmitter
+	 */
+	SFF_LOSS = 3,
 	SFF_FAULT = 4,		/* bits 0 to 3: fault of the transmitter, by lane */
-	SFF_HEAT = 6,		/* bit 7: temperature alarm high, bit 6: low */
-	SFF_SUPPLY = 7,		/* bit 7: supply alarm high, bit 6: supply alarm low */
+	SFF_HEAT = 6,		/* alarms: bit 7: temperature too high, bit 6: too low */
+	SFF_SUPPLY = 7,		/* alarms: bit 7: supply voltage too high, bit 6: too low */
 	SFF_TEMPERATURE = 22,
 	SFF_VOLTAGE = 26,
 	SFF_RECEIVE = 34,
@@ -30,9 +33,10 @@ enum {
 	SFF_SERIAL = 196,
 };
 
-/* Offsets in the memory of CMIS, in bytes. */
+/* Offsets in bytes in the memory of a module that follows CMIS. */
 enum {
-	CMIS_FLAGS = 9,		/* bit 0: hot, bit 1: cold, bit 4: supply high, bit 5: low */
+	/* alarms: bit 0: too hot, bit 1: too cold, bit 4: supply too high, bit 5: supply too low */
+	CMIS_FLAGS = 9,
 	CMIS_TEMPERATURE = 14,
 	CMIS_VOLTAGE = 16,
 	CMIS_VENDOR = 129,
@@ -40,7 +44,7 @@ enum {
 	CMIS_SERIAL = 166,
 };
 
-/* Numbers of the modules' form factors by SFF-8024, and whether the memory follows CMIS. */
+/* The known form factors: number by SFF-8024, name, and true if the memory follows CMIS. */
 static const struct {
 	unsigned int	number;
 	const char	*name;
@@ -59,21 +63,21 @@ static unsigned int word(const uint8_t *at)
 	return (unsigned int)at[0] << 8 | at[1];
 }
 
-/* Returns a temperature in degrees Celsius. The module has it as a signed number of 1/256 C. */
+/* Returns a temperature in degrees Celsius. The memory has it as a signed number of 1/256 C. */
 static double temperature(const uint8_t *at)
 {
 	return (int16_t)word(at) / 256.0;
 }
 
-/* Returns a voltage in volts. The module has it in units of 100 uV. */
+/* Returns a voltage in volts. The memory has it in units of 100 uV. */
 static double voltage(const uint8_t *at)
 {
 	return word(at) / 1e4;
 }
 
 /*
- * Copy a text of 16 characters, without the spaces and zero bytes at its end. A byte that is no
- * printable ASCII character becomes '?', since a module's memory may hold anything.
+ * Copy a text of 16 characters, without the spaces and zero bytes at its end, and terminate it. A
+ * byte that is no printable ASCII character becomes '?', since a module's memory may have anything.
  */
 static void text(char *to, const uint8_t *from)
 {
@@ -95,7 +99,7 @@ static void decode_sff(struct module_facts *facts, const uint8_t *lower, const u
 	facts->volts = voltage(lower + SFF_VOLTAGE);
 	facts->powers = true;
 	for (unsigned int lane = 0; lane < MODULE_LANES; lane++) {
-		/* The module has the powers in units of 0.1 uW. */
+		/* The memory has the optical powers in units of 0.1 uW. */
 		facts->receive_mw[lane] = word(lower + SFF_RECEIVE + 2 * lane) / 1e4;
 		facts->transmit_mw[lane] = word(lower + SFF_TRANSMIT + 2 * lane) / 1e4;
 	}
@@ -108,7 +112,7 @@ static void decode_sff(struct module_facts *facts, const uint8_t *lower, const u
 	facts->low = lower[SFF_SUPPLY] >> 6 & 1;
 }
 
-/* With CMIS the powers of lanes are in upper page 11h, which is not decoded here. */
+/* With CMIS the optical powers of the lanes are in upper page 11h, which is not decoded here. */
 static void decode_cmis(struct module_facts *facts, const uint8_t *lower, const uint8_t *upper)
 {
 	text(facts->vendor, upper + CMIS_VENDOR - MODULE_HALF);

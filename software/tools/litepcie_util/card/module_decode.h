@@ -5,8 +5,9 @@
  */
 
 /*
- * Decode the memory of a QSFP module. QSFP, QSFP+ and QSFP28 follow SFF-8636. For QSFP-DD, OSFP and
- * newer QSFP modules, which follow CMIS, only the basic values are decoded.
+ * Decode the memory of a transceiver module. The memory of QSFP, QSFP+ and QSFP28 follows SFF-8636.
+ * That of QSFP-DD, OSFP and newer QSFP modules follows CMIS, and of it neither the optical powers
+ * nor the flags of lanes are decoded.
  */
 #ifndef LITEPCIE_UTIL_MODULE_DECODE_H
 #define LITEPCIE_UTIL_MODULE_DECODE_H
@@ -16,8 +17,8 @@
 
 #define MODULE_LANES	4u
 /*
- * The bytes that module_decode() reads: the first MODULE_LOWER_USED bytes of lower memory, and
- * MODULE_UPPER_USED bytes of upper page 00 from byte MODULE_UPPER_FIRST of the page on.
+ * The bytes that module_decode() uses lie in the first MODULE_LOWER_USED bytes of lower memory, and
+ * in the MODULE_UPPER_USED bytes of upper page 00 from byte MODULE_UPPER_FIRST of the page on.
  */
 #define MODULE_LOWER_USED	58u
 #define MODULE_UPPER_FIRST	1u
@@ -25,10 +26,10 @@
 #define MODULE_TEXT	17u	/* size of a text of 16 characters, with its terminating 0 */
 
 struct module_facts {
-	unsigned int	identifier;		/* number of the form factor by SFF-8024 */
-	const char	*form;			/* name of the form factor */
+	unsigned int	identifier;		/* number of the module's form factor by SFF-8024 */
+	const char	*form;			/* name of the module's form factor */
 	bool		cmis;			/* true: the memory follows CMIS, not SFF-8636 */
-	bool		known;			/* true: the layout of the memory is known */
+	bool		known;			/* true: the memory's layout is known and decoded */
 	char		vendor[MODULE_TEXT], part[MODULE_TEXT], serial[MODULE_TEXT];
 	double		celsius, volts;
 	/* true: @receive_mw and @transmit_mw are valid; they are optical powers in milliwatts */
@@ -39,13 +40,13 @@ struct module_facts {
 	 * at the transmitter, fault of the transmitter; 0 with CMIS
 	 */
 	unsigned int	receive_loss, transmit_loss, transmit_fault;
-	/* alarms: temperature too high or too low, supply voltage too high or too low */
+	/* true: alarm of the module: temperature or supply voltage too high or too low */
 	bool		hot, cold, high, low;
 };
 
 /*
- * Decode the memory of a module into @facts. @lower is the 128 bytes of lower memory, and @upper
- * is the 128 bytes of upper page 00.
+ * Decode the memory of a module into @facts. @lower has the 128 bytes of lower memory, and @upper
+ * the 128 bytes of upper page 00.
  */
 void module_decode(struct module_facts *facts, const uint8_t *lower, const uint8_t *upper);
 

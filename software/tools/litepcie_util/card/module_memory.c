@@ -6,8 +6,8 @@
 
 /*
  * Read the memory of QSFP modules. The card ends each transfer even if the module does not answer.
- * 128 bytes take some 4 ms. A module that holds the bus clock low may add up to a millisecond for
- * each bit.
+ * A transfer of 128 bytes takes some 4 ms. A module that holds the bus clock low may add up to a
+ * millisecond for each bit.
  */
 #include "module_memory.h"
 
@@ -34,7 +34,10 @@ static uint64_t field(uint64_t value, unsigned int offset, unsigned int size)
 #define STATUS(value, name) \
 	field(value, LITEPCIE_MODULE0_STATUS_##name##_OFFSET, LITEPCIE_MODULE0_STATUS_##name##_SIZE)
 
-/* Write or read the register @name of the block of cage @cage. Returns 0 or -errno. */
+/*
+ * Write *@value to the register @name of the card's block for cage @cage, or read the register into
+ * *@value. Returns 0 or -errno.
+ */
 static int access_register(struct util *util, unsigned int cage, const char *name, uint64_t *value,
 			   bool write)
 {

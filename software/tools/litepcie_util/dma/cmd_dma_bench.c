@@ -5,8 +5,9 @@
  */
 
 /*
- * The command dma_bench: measure the rate of DMA of c2h, h2c and both at once (duplex), and print
- * it with its limit and with the name of what binds it: the limit's cause, or the host.
+ * The command dma_bench: measure the rates of DMA of c2h, h2c and both at once (duplex), and print
+ * each with its limit and with the name of what binds the rate: the limit's cause if the limit is
+ * reached, otherwise the host, or with --slot the user slot.
  */
 #include <stdlib.h>
 
@@ -37,8 +38,8 @@ static struct bench {
 /* Printing the rates -------------------------------------------------------------------------- */
 
 /*
- * Print a row for each of c2h, h2c and duplex. If the option --direction names another one, the row
- * has no value in JSON, and no line in the text.
+ * Print a row for each of c2h, h2c and duplex. If the option --direction names only one of them,
+ * the other two have no line in the text, and no value in JSON.
  */
 static void print_ways(const struct emit *out, const struct bench *bench)
 {
@@ -86,9 +87,9 @@ static void print(const struct emit *out, const void *result)
 /* The command dma_bench ----------------------------------------------------------------------- */
 
 /*
- * Refuse options of dma_bench that exclude each other, then fill in the default of size or duration
- * that is missing.
- * Returns -1 if the command is to run, otherwise the exit status of the program.
+ * Refuse options of dma_bench that exclude each other. If neither size nor duration is given, fill
+ * in the default of one of them. Returns -1 if the command is to run, otherwise the exit status of
+ * the program.
  */
 static int complete(struct util *util, struct bench *bench)
 {

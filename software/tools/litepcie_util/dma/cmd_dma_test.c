@@ -21,8 +21,11 @@ enum direction { LOOPBACK, C2H, H2C, BOTH };
 static const char *const directions[] = { "loopback", "c2h", "h2c", "both" };
 
 static struct result {
-	unsigned int	direction;	/* a value of enum direction */
-	/* bytes to move in each direction; 0: the command line does not give a size */
+	unsigned int	direction;	/* option --direction, a value of enum direction */
+	/*
+	 * bytes to move in each direction, rounded up to whole buffers by set_targets(); 0: no
+	 * limit, the duration ends the run
+	 */
 	uint64_t	size;
 	struct dma_run	run;
 } result = { .run = { .timeout_s = DEFAULT_TIMEOUT_S, .data.seed = 1 } };
@@ -48,8 +51,9 @@ static uint64_t h2c_checked(const struct dma_run *run)
 }
 
 /*
- * Print the values that both directions have. @bytes is the data moved in the measured window,
- * @moved is that of the whole run, and @checked is the part of it that was compared, in bytes.
+ * Print the values that c2h and h2c both have. @bytes is the amount of data in bytes that was moved
+ * in the measured window, @moved the amount in the whole run, and @checked the amount that was
+ * compared.
  */
 static void print_rates(const struct emit *out, const struct dma_run *run, const char *name,
 			uint64_t bytes, uint64_t moved, uint64_t checked)
@@ -128,9 +132,10 @@ static void print_window(const struct emit *out, const struct dma_window *window
 }
 
 /*
- * Write to JSON where the first wrong data is: of c2h if c2h data is wrong, otherwise of h2c. In
- * h2c the card's pattern checker reports the position of the first error, but not the expected and
- * the wrong data, so both values are null.
+ * Write to JSON where the first wrong data is, or null if no data is wrong. If the host has found
+ * wrong data in c2h or loopback, that is the position. Otherwise it is the position of the first
+ * error that the card's pattern checker has found in h2c. The checker does not report the expected
+ * and the wrong data, so both values are null then.
  */
 static void print_mismatch(const struct emit *out, const struct dma_run *run)
 {
@@ -180,9 +185,9 @@ static void print(const struct emit *out, const void *data)
 /* The command dma_test ------------------------------------------------------------------------ */
 
 /*
- * Set how many buffers each direction moves. With a duration and no size there is no end. The run
- * moves whole buffers only, so the size is rounded up. The output of dma_test gives the rounded
- * size.
+ * Set how many buffers each direction moves. With a duration and no size that is DMA_NO_END. The
+ * run moves whole buffers only, so the size is rounded up. The JSON output of dma_test has the
+ * rounded size.
  */
 static void set_targets(void)
 {

@@ -6,8 +6,8 @@
 
 /*
  * dma_bench --interval: print a line for each interval of a run. The host's clock decides when an
- * interval ends. The rate is computed from the card's own time: a simulated card runs for only
- * about a millisecond of device time in a second of the host's time.
+ * interval ends. The rate is computed from the card's own time, since the device time of a
+ * simulated card runs far slower than the host's clock.
  */
 #include <stdlib.h>
 

@@ -7,22 +7,22 @@
 /*
  * dma_bench --slot: measure the rates through the logic in the user slot.
  *
- * The logic may change, drop or add data. So no data is compared, and a run does not wait for data
- * that may never come: if the direction that is ahead finishes no buffer for SILENT_S seconds, the
- * run ends, and the library's diagnosis of the streams is reported.
+ * The logic may change, drop or add data. So no data is compared, and a run does not wait long for
+ * data that may never come: if the direction that is ahead finishes no buffer for SILENT_S seconds,
+ * the run ends, and the library's diagnosis of the streams is reported.
  */
 #include <math.h>
 #include <string.h>
 
 #include "dma_bench.h"
 
-/* longest wait for the card in ms, before the clock and Ctrl-C are checked again */
+/* longest wait for the card in ms, before progress and Ctrl-C are checked again */
 #define WAIT_MS		100
-/* seconds after which a run ends if the result of moved() has not changed */
+/* seconds without a finished buffer in the direction that is ahead, after which a run ends */
 #define SILENT_S	1.0
 /*
- * If the user slot's logic holds the data up in at most this fraction of the clock cycles, that is
- * not reported.
+ * largest fraction of the clock cycles in which the user slot's logic may hold the data up without
+ * a report
  */
 #define NOTED		0.005
 
@@ -38,8 +38,8 @@ struct stretch {
 /* Moving buffers ------------------------------------------------------------------------------ */
 
 /*
- * Acquire and release all buffers of @stream that are ready. Returns their number, or -errno. The
- * number is 0 if @stream is NULL.
+ * Acquire all buffers of @stream that are ready, and release them to the card unchanged. Returns
+ * their number, or -errno. If @stream is NULL, the result is 0.
  */
 static int pass_on(struct litepcie_stream *stream)
 {
@@ -55,8 +55,8 @@ static int pass_on(struct litepcie_stream *stream)
 }
 
 /*
- * Send every free h2c buffer and release every filled c2h buffer. Returns the number of these
- * buffers, or -errno.
+ * Send every h2c buffer that is free and release every c2h buffer that is filled, in the streams
+ * that are open. Returns the number of these buffers, or -errno.
  */
 static int pump(const struct dma_run *run)
 {
@@ -93,9 +93,10 @@ static int read_end(struct litepcie *dev, const struct stretch *stretch,
 }
 
 /*
- * Run until @stretch is measured. The measurement begins after one ring of buffers. Returns 0 or
- * -errno. If moved() does not change for SILENT_S seconds, or after Ctrl-C, the window is not
- * closed, although the result may be 0.
+ * Move buffers until @stretch and run->window are measured. The measurement begins after one ring
+ * of buffers in the direction that is ahead, and ends run->h2c.target buffers later. Returns 0 or
+ * -errno. After Ctrl-C, or if no buffer of that direction is finished for SILENT_S seconds,
+ * run->window.closed stays false, and the result may still be 0.
  */
 static int run_stretch(struct dma_run *run, struct stretch *stretch)
 {
@@ -128,7 +129,7 @@ static int run_stretch(struct dma_run *run, struct stretch *stretch)
 
 /* Evaluation of a run ------------------------------------------------------------------------- */
 
-/* Returns how far a counter of the monitor, which wraps at 2^48, has counted between two reads. */
+/* Returns how far a counter of the slot's monitor, which wraps at 2^48, has counted on. */
 static double counted(uint64_t from, uint64_t to)
 {
 	return (double)((to - from) & ((UINT64_C(1) << 48) - 1));
@@ -136,10 +137,10 @@ static double counted(uint64_t from, uint64_t to)
 
 /*
  * Returns the fraction of the clock cycles in which the user slot's logic, and not the DMA, held
- * the data up. sink is the logic's stream of h2c, and source that of c2h. If only c2h runs, these
- * are the cycles without source.valid. Otherwise these cycles are the stalls of sink. If c2h runs
- * too, the stalls of source are subtracted, since the DMA causes them. Returns 0 if the card has no
- * monitor of the user slot.
+ * the data up. sink is the logic's stream of h2c, and source that of c2h. If only c2h runs, the
+ * result counts the cycles without source.valid. If h2c runs, it counts the stalls of sink. If both
+ * run, the stalls of source are subtracted from those of sink, since the DMA causes them, so the
+ * result may be negative. Returns 0 if the card has no monitor of the user slot.
  */
 static double held(const struct dma_run *run, const struct stretch *stretch)
 {
@@ -157,8 +158,8 @@ static double held(const struct dma_run *run, const struct stretch *stretch)
 }
 
 /*
- * Returns how many bytes the logic in the slot sends for each byte that it takes, or 1 if only one
- * direction runs or the logic took nothing.
+ * Returns how many bytes of c2h the logic in the user slot sends for each byte of h2c that the card
+ * received in the window, or 1 if only one direction runs or no h2c data came.
  */
 static double share(const struct dma_run *run)
 {
@@ -170,9 +171,9 @@ static double share(const struct dma_run *run)
 }
 
 /*
- * Fill in @rate for logic in the slot that sends more or less than it takes. The row gives the rate
- * of h2c. Its limit is the limit of h2c. If the logic sends more than it takes, the limit of c2h
- * divided by the ratio @sent is the limit, if that is lower.
+ * Fill in @rate for logic in the user slot that sends more or less than it takes. @rate is then
+ * that of h2c, with the limit of h2c alone. If the logic sends @sent bytes, more than 1, for each
+ * byte that it takes, the limit of c2h divided by @sent is used if it is lower.
  */
 static void set_uneven(struct rates *rates, const struct dma_run *run, double sent,
 		       struct rate *rate)
@@ -215,8 +216,8 @@ static void judge(struct rates *rates, enum rates_way way, const struct dma_run 
 }
 
 /*
- * Measure c2h, h2c or duplex, as @way says, through the user slot into @found. Failures are noted
- * in @util.
+ * Measure c2h, h2c or duplex, as @way says, through the logic in the user slot, into @found.
+ * Failures are noted in rates->util.
  */
 static void measure(struct rates *rates, enum rates_way way, uint64_t bytes,
 		    struct bench_slot *found)

@@ -6,17 +6,17 @@
 
 /*
  * dma_bench --sweep: measure transfers of 64 bytes to 64 KiB to the card and back, through the
- * card's loopback.
+ * DMA's loopback, or through the user's logic with litepcie_util's option -e.
  *
- * A transfer of less than the smallest buffer is a packet, and only a card with records can send
- * packets. A larger transfer is one buffer of that size.
+ * A transfer of less than LITEPCIE_BUFFER_LEAST bytes (4 KiB) is a packet, and only a card with
+ * records can send packets. Any other transfer is one buffer of that size.
  */
 #include <math.h>
 
 #include "dma_bench.h"
 
 #define SMALLEST	64u
-/* largest number of transfers in one run */
+/* largest number of transfers in one run of the sweep, in each direction */
 #define PACKETS		8192u
 #define RING_BYTES	(2u << 20)
 #define RING_BUFFERS	256u
@@ -47,8 +47,8 @@ static void measure_size(struct rates *rates, struct rates_plan plan, struct ben
 		return;
 	}
 	/*
-	 * A small packet takes the program as long as a large buffer. So with small packets a run
-	 * of plan.bytes would take too long, and is made shorter.
+	 * Each transfer costs the program some time, however small it is. So with small packets a
+	 * run of plan.bytes would take too long, and is made shorter.
 	 */
 	if (plan.bytes > PACKETS * size->bytes)
 		plan.bytes = PACKETS * size->bytes;
@@ -59,8 +59,9 @@ static void measure_size(struct rates *rates, struct rates_plan plan, struct ben
 }
 
 /*
- * Measure all sizes. rates_learn_host() comes first: the limits of the transfers depend on the
- * round trip of reads of host memory, which only a run of h2c measures.
+ * Measure the rate of each size, until a failure or Ctrl-C. rates_learn_host() comes first: the
+ * limits of the transfers depend on the round trip of reads of host memory, which only a run of h2c
+ * alone measures.
  */
 void bench_sweep(struct rates *rates, uint64_t bytes, struct bench_size size[BENCH_SIZES])
 {
@@ -75,7 +76,7 @@ void bench_sweep(struct rates *rates, uint64_t bytes, struct bench_size size[BEN
 	rates_learn_host(rates);
 	for (unsigned int i = 0; i < BENCH_SIZES && !util->failed; i++) {
 		measure_size(rates, plan, &size[i]);
-		/* dma_run() notes a Ctrl-C only during a run, so one between runs is noted here. */
+		/* dma_run() notes a Ctrl-C that came before its end. A later one is noted here. */
 		if (util_interrupted() && !util->failed)
 			util_fail(util, "interrupted");
 	}

@@ -11,8 +11,8 @@
 #include "dma_run.h"
 
 /*
- * Returns number @index of the random number generator splitmix64 (S. Vigna, public domain). This
- * generator can compute a number without the numbers before it.
+ * Returns number @index, counted from 0, of the random number generator splitmix64 (S. Vigna,
+ * public domain) with @seed. This generator can compute a number without the numbers before it.
  */
 static uint64_t random_word(uint64_t seed, uint64_t index)
 {
@@ -23,7 +23,10 @@ static uint64_t random_word(uint64_t seed, uint64_t index)
 	return z ^ z >> 31;
 }
 
-/* Returns 8 bytes of the stream of test data: its dwords 2 * @index and 2 * @index + 1. */
+/*
+ * Returns 8 bytes of the test data of all DMA buffers, one behind the other: the dwords 2 * @index
+ * and 2 * @index + 1, counted from 0.
+ */
 static uint64_t word_of(const struct dma_data *data, uint64_t index)
 {
 	if (data->random)

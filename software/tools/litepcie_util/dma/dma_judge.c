@@ -4,7 +4,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* Find the errors of a DMA run that came to its end, and note one sentence for each kind. */
+/*
+ * Find the errors of a DMA run whose transfers came to their end without a failure or Ctrl-C: wrong
+ * or missing data, and lost interrupts. Note one sentence for each kind of error.
+ */
 #include "dma_run.h"
 
 static void judge_h2c(struct dma_run *run)

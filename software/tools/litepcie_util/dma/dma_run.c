@@ -5,8 +5,8 @@
  */
 
 /*
- * The loop of a DMA run: fill h2c buffers and compare c2h buffers. When no buffer is ready, wait
- * for the card.
+ * Make a DMA run: start the streams, fill h2c buffers and compare c2h buffers in a loop, and stop
+ * the streams. When no batch of buffers is ready, the loop waits for the card.
  */
 #include <errno.h>
 #include <time.h>
@@ -14,7 +14,7 @@
 #include "dma_run.h"
 #include "progress.h"
 
-/* longest wait for the card in ms, before the clock and Ctrl-C are checked again */
+/* longest wait for the card in ms, before the duration and Ctrl-C are checked again */
 #define WAIT_MS		500
 /* time in ns between two reads of the pattern checker's count at the end of a run */
 #define PATTERN_NAP_NS	1000000L
@@ -22,9 +22,9 @@
 /* Filling and checking buffers ---------------------------------------------------------------- */
 
 /*
- * Returns the number of buffers of a direction to fill or to compare now. The result is 0 until a
- * whole batch is @available, or all that are left up to the target. Whole batches keep the
- * interrupts at regular distances.
+ * Returns the number of buffers of a direction to fill or to compare now. The result is 0 while
+ * fewer buffers are @available than a batch has, or than are left up to the target if these are
+ * fewer. Whole batches keep the interrupts at regular distances.
  */
 static uint64_t count_of(const struct dma_run *run, const struct dma_direction *direction,
 			 int available)
@@ -44,8 +44,9 @@ static int fill(struct dma_run *run, const struct litepcie_buffer *buffer)
 }
 
 /*
- * Compare a c2h buffer with the test data of its number. Wrong data is counted and is no error.
- * Returns 0, or -EBADMSG if a packet has another length than the one sent.
+ * Compare a c2h buffer with the test data of its number. Wrong data is counted in @run, and the
+ * function returns 0. It notes a failure and returns -EBADMSG if a packet has another length than
+ * the one sent.
  */
 static int check(struct dma_run *run, const struct litepcie_buffer *buffer)
 {
@@ -83,8 +84,8 @@ static int hand_on(struct litepcie_stream *stream, uint64_t count, size_t packet
 }
 
 /*
- * Fill the h2c buffers or compare the c2h buffers that are ready, and give them back to the card.
- * Returns the number of buffers, or -errno.
+ * If a batch of buffers of @direction is ready, fill (h2c) or compare (c2h) the buffers, and give
+ * them back to the card. Returns the number of buffers, or -errno.
  */
 static int pass(struct dma_run *run, struct dma_direction *direction)
 {
@@ -114,10 +115,10 @@ static int pass(struct dma_run *run, struct dma_direction *direction)
 /* The loop of a run --------------------------------------------------------------------------- */
 
 /*
- * Returns true if the loop need not wait for h2c any more, since the card has fetched all buffers
- * but the last. LitePCIe's endpoint does not report the last buffer before litepcie_stream_drain().
- * If h2c does not run, or in loopback, the result is always true: a buffer that has come back as
- * c2h has been fetched before.
+ * Returns true if the loop need not wait for h2c any more, since all buffers are submitted and the
+ * card has fetched all but the last. LitePCIe's endpoint does not report the last buffer before
+ * litepcie_stream_drain(). If h2c is not active, or in loopback, the result is always true: a
+ * buffer that has come back as c2h has been fetched before.
  */
 static bool h2c_finished(const struct dma_run *run)
 {
@@ -130,8 +131,9 @@ static bool h2c_finished(const struct dma_run *run)
 }
 
 /*
- * End the run after its duration: the loop submits no more h2c buffers. It still waits until the
- * card has fetched those that it has submitted, and in loopback until they have come back.
+ * End the run after its duration: the loop submits no more h2c buffers and, without loopback,
+ * compares no more c2h buffers. The loop still waits until the card has fetched the h2c buffers
+ * that are submitted, and in loopback until they have come back.
  */
 static void set_end(struct dma_run *run)
 {
@@ -155,7 +157,8 @@ static void report_stall(struct dma_run *run)
 }
 
 /*
- * Returns the directions (LITEPCIE_H2C, LITEPCIE_C2H) in which the loop has to wait for the card.
+ * Returns a sum of the directions, LITEPCIE_H2C and LITEPCIE_C2H, in which the loop has to wait for
+ * the card.
  */
 static unsigned int waiting_for(const struct dma_run *run)
 {
@@ -170,8 +173,9 @@ static unsigned int waiting_for(const struct dma_run *run)
 
 /*
  * Wait up to WAIT_MS for the card to finish buffers. Returns a positive number if the card has
- * finished buffers, 0 if it has not, or -errno. *@idle_since is the time of the last progress. If
- * that is more than timeout_s seconds ago, the stall is noted, and the result is -ETIMEDOUT.
+ * finished buffers, 0 if it has not, or -errno. *@idle_since is the time, from util_now(), at which
+ * buffers last moved. If that is more than run->timeout_s seconds ago, the stall is noted, and the
+ * result is -ETIMEDOUT.
  */
 static int wait_for_card(struct dma_run *run, double *idle_since)
 {
@@ -193,7 +197,10 @@ static double mib_done(const struct dma_run *run, uint64_t buffers)
 	return buffers == DMA_NO_END ? 0 : (double)buffers * (double)run->data.size / (1 << 20);
 }
 
-/* Handle the DMA buffers that are ready in both directions. Returns their number, or -errno. */
+/*
+ * Fill or compare the batches of DMA buffers that are ready in the two directions. Returns the
+ * number of buffers, or -errno.
+ */
 static int step(struct dma_run *run)
 {
 	int filled = pass(run, &run->h2c), checked;
@@ -256,9 +263,10 @@ static int start(struct dma_run *run)
 }
 
 /*
- * Wait until the card has fetched the last h2c buffer and, unless the run is a loopback, until its
- * pattern checker has counted the last beat. Returns 0 or -errno. If the checker has not counted
- * all beats in time, the result is 0, and dma_judge() notes the missing beats.
+ * Wait until the card has received all h2c data and, unless the run is a loopback, until the card's
+ * pattern checker has counted the last beat. Ctrl-C ends the second wait. Returns 0 or -errno. If
+ * the checker has not counted all beats within run->timeout_s, the result is 0, and dma_judge()
+ * notes the missing beats.
  */
 static int finish_h2c(struct dma_run *run)
 {
@@ -298,9 +306,9 @@ void dma_run(struct dma_run *run)
 	if (rc >= 0)
 		rc = dma_window_end(run);
 	/*
-	 * The failure is noted before the streams are stopped: a stop that fails would replace the
-	 * sentence of litepcie_why(). A stall and a packet of a wrong length have been noted
-	 * already, and are not noted again.
+	 * An error of the run is noted before the streams are stopped: a stop that fails would
+	 * replace the sentence of litepcie_why(). If a failure has been noted already, such as a
+	 * stall or a packet of a wrong length, the error is not noted again.
 	 */
 	if (!util_interrupted() && !util->failed)
 		util_check(util, rc, "DMA");

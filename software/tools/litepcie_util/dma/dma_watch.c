@@ -5,8 +5,9 @@
  */
 
 /*
- * Report the rate of a run while it goes on. An interval ends when the card's counters are read.
- * The counters include the card's time, so the rate is exact even if the host reads them late.
+ * Report the rate of a DMA run while it goes on, for each interval of the host's clock. An interval
+ * ends when the card's counters are read. The counters include the card's time, so the rate of the
+ * interval is right even if the host reads them late.
  */
 #include "dma_run.h"
 

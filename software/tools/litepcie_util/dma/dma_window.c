@@ -8,17 +8,20 @@
  * The measured window of a run is the difference of two snapshots of the card's counters. A
  * snapshot is taken at one clock edge of the card, and its time is device time.
  *
- * A long run is measured in its steady state. That begins when the first ring of buffers is done in
- * all directions that run. It ends END_MARGIN buffers before the target of a direction, since the
- * card might soon have no more buffers, or with the run if its duration is over before. A short run
- * is measured as a whole, and window->open stays false.
+ * A run of LONG_RUN rings of buffers or more, or without a target, is measured in its steady state.
+ * That begins when the first ring of buffers is done in all active directions. It ends END_MARGIN
+ * buffers, or half a ring if that is less, before the target of the direction that comes there
+ * first, since the card might soon have no more buffers. If the duration is over before, it ends
+ * then. A shorter run, or one that ends before its first ring is done, is measured as a whole, and
+ * window->open stays false.
  */
 #include "dma_run.h"
 
-/* A DMA run of at least this many rings of data has a steady state to measure. */
+/* least number of rings of buffers in a DMA run whose steady state is measured */
 #define LONG_RUN	2
 /*
- * number of buffers before the end of a run at which the window closes; half a ring if that is less
+ * number of buffers before the target of a direction at which the window closes; half a ring if
+ * that is less
  */
 #define END_MARGIN	128
 
@@ -89,18 +92,21 @@ uint64_t dma_window_cycles(const struct dma_window *window)
 	return window->to.time - window->from.time;
 }
 
-/* Returns the bytes of h2c data in the window. h2c data comes to the card as completions (RC). */
+/*
+ * Returns the bytes of h2c data in the window: the payload of the stream RC, since h2c data comes
+ * to the card as completions of its reads.
+ */
 uint64_t dma_window_h2c_bytes(const struct dma_window *window)
 {
 	return window->to.rc.payload_bytes - window->from.rc.payload_bytes;
 }
 
 /*
- * Returns the bytes of c2h data in the window. A card without records writes only c2h data (RQ), so
- * the bytes of all writes count. A card with records also writes these and status lines. If the
- * window is a part of the run, one record for each buffer and the largest number of status lines
- * that the card can have written are subtracted, which gives a lower bound. If it is the whole run,
- * the number of buffers done is exact.
+ * Returns the bytes of c2h data in the window. Of a card without records it is the payload of all
+ * writes (stream RQ). A card with records writes these and status lines as well. If window->open is
+ * true, one record for each buffer and the largest number of status lines that the card can have
+ * written are subtracted, which gives a lower bound. Otherwise the result is the data of the c2h
+ * buffers that are done in run->stats.
  */
 uint64_t dma_window_c2h_bytes(const struct dma_run *run, const struct dma_window *window)
 {

@@ -5,8 +5,9 @@
  */
 
 /*
- * Compute the highest rates of payload in GB/s that the link and the card's endpoint allow, from
- * the tables in limits_table.h. limits.h says what each function promises.
+ * Compute the highest rates of payload in GB/s that the link, the card's endpoint and, for h2c, the
+ * reads in flight allow, from the table in limits_table.h. limits.h says what each function
+ * promises.
  */
 #include "limits.h"
 
@@ -35,9 +36,9 @@ const char *limit_name(enum limit_binds binds)
 }
 
 /*
- * Returns the row of @kind for @mps and @size. If the table has no such MPS or size, the next
- * smaller value counts, or the first row of @kind if there is no smaller one. The rows of a kind
- * are sorted by MPS, then by size.
+ * Returns the row of the table for @kind, @mps and @size. If the table has no such MPS or size, the
+ * next smaller value of the table counts, or the first row of @kind if no value is smaller. The
+ * rows of a kind are sorted by MPS, then by size.
  */
 static const struct limit_row *find(enum limit_kind kind, unsigned int mps, unsigned int size)
 {
@@ -51,9 +52,10 @@ static const struct limit_row *find(enum limit_kind kind, unsigned int mps, unsi
 }
 
 /*
- * Returns the lower of two limits: that of the wire, of whose rate the payload has the fraction
- * @share, and that of the card's interface. The rate @interface in GB/s comes from the tables, and
- * holds for clock cycles of LIMIT_CYCLE_NS. With another clock the rate is in proportion.
+ * Returns the lower of two limits: that of the wire, which is the fraction @share of the link's raw
+ * rate, and that of the card's interface. The rate @interface in GB/s comes from the table, and
+ * holds for clock cycles of LIMIT_CYCLE_NS. With a cycle of another length it is in inverse
+ * proportion to that length.
  */
 static struct limit lower(const struct limit_link *link, double share, double interface)
 {
@@ -82,8 +84,9 @@ struct limit limit_of_h2c(const struct limit_link *link, const struct limit_read
 	double in_flight = reads->in_flight;
 
 	/*
-	 * In the worst case each completion has only RCB bytes, and each takes a header of the
-	 * receive buffer. So the number of headers limits the bytes in flight.
+	 * In the worst case each completion has only RCB bytes, and takes space for one header in
+	 * the hard block's receive buffer. So the number of headers that the buffer has space for
+	 * limits the bytes in flight.
 	 */
 	if (in_flight > (double)LIMIT_COMPLETION_HEADERS * reads->rcb)
 		in_flight = (double)LIMIT_COMPLETION_HEADERS * reads->rcb;

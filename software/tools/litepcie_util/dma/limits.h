@@ -5,9 +5,10 @@
  */
 
 /*
- * Compute the limits of a link and of the card's interface in GB/s, from the tables that
- * sim/rows/limits.py generates. A size that is in no table counts as the next smaller one of the
- * table. A link of unknown speed has the limit 0.
+ * Compute the limits of a link and of the card's interface in GB/s, from the table in
+ * limits_table.h. A size or MPS that is not in the table counts as the next smaller one of the
+ * table, or as the smallest if it is below that. A link whose generation is not 1 to 3 has the
+ * limit 0.
  */
 #ifndef LITEPCIE_UTIL_LIMITS_H
 #define LITEPCIE_UTIL_LIMITS_H
@@ -20,8 +21,9 @@ enum limit_binds {
 	LIMIT_BY_READS,		/* the reads of host memory that the card has in flight */
 	LIMIT_BY_STORES, LIMIT_BY_ACCESS,
 	/*
-	 * reads of the card's memory that the host has in flight: one at a time, those of a
-	 * memcpy() on one CPU core, or one of each thread
+	 * The reads of the card's memory that the host has in flight. LIMIT_BY_ONE_READ: one at a
+	 * time; LIMIT_BY_CPU_READS: those of a memcpy() on one CPU core; LIMIT_BY_THREADS: one of
+	 * each thread.
 	 */
 	LIMIT_BY_ONE_READ, LIMIT_BY_CPU_READS, LIMIT_BY_THREADS
 };
@@ -31,21 +33,21 @@ struct limit {
 	enum limit_binds	binds;
 };
 
-/* Returns the words for @binds that the tables and the JSON show. */
+/* Returns the words for @binds that the text and the JSON output show. */
 const char *limit_name(enum limit_binds binds);
 
 struct limit_link {
 	unsigned int	gen, lanes;
 	unsigned int	mps, mrrs;	/* MPS and MRRS of the link, in bytes */
-	/* length of a clock cycle of the card's interface to the hard block, in ns */
+	/* length in ns of a clock cycle of the card's interface to the PCIe hard block */
 	double		cycle_ns;
 };
 
 struct limit_reads {
-	/* payload bytes of one completion, as the host cuts the data that the card reads */
+	/* payload bytes of one completion, the pieces in which the host returns read data */
 	unsigned int	completion;
 	unsigned int	rcb;		/* read completion boundary (RCB) in bytes, 64 or 128 */
-	double		in_flight;	/* number of bytes of reads that the card keeps in flight */
+	double		in_flight;	/* bytes that the card can have requested at a time */
 	/* round trip of a read by the card in ns; 0: not known, so the round trip limits nothing */
 	double		rtt_ns;
 	bool		straddle;
@@ -63,8 +65,9 @@ struct limit_reads {
 enum limit_kind { LIMIT_C2H, LIMIT_H2C, LIMIT_DUPLEX, LIMIT_PACKETS, LIMIT_WRITES };
 
 /*
- * Returns the lower of the limits of the link and of the card's interface. limit_of_h2c() returns
- * the limit by the reads in flight if that is lower still.
+ * Both functions return the lower of two limits: that of the link, and that of the card's interface
+ * to the PCIe hard block. limit_of_h2c(), for h2c alone, returns the limit by the reads in flight
+ * if that is lower still.
  */
 struct limit limit_of(enum limit_kind kind, const struct limit_link *link, unsigned int size);
 struct limit limit_of_h2c(const struct limit_link *link, const struct limit_reads *reads);

@@ -5,8 +5,8 @@
  */
 
 /*
- * The command doctor: say what limits this card in this machine, and what the user can do about
- * each limit.
+ * The command doctor: say what limits this card in this machine, and what the user can do about the
+ * limits.
  */
 #include <errno.h>
 #include <math.h>
@@ -14,7 +14,7 @@
 
 #include "doctor.h"
 
-/* column of the terminal at which each further line of a finding begins */
+/* column of the terminal at which the second and each further line of a finding begins */
 #define FINDING		7
 #define REFUSED		"mmio_writes_refused"
 /* largest number of reads of the user slot's state after the first, one directly after another */
@@ -186,8 +186,8 @@ static void print(const struct emit *out, const void *result)
 /* The command doctor -------------------------------------------------------------------------- */
 
 /*
- * Returns true if the card's PCI config space allows it more than 32 tags (numbers of reads in
- * flight), or if its config space cannot be read, as that of a simulated board.
+ * Returns true if the card's PCI config space allows it more than 32 tags, so more than 32 reads in
+ * flight, or if this config space cannot be read, as that of a simulated board.
  */
 static bool extended_tags(const struct doctor_host *host)
 {
@@ -195,9 +195,11 @@ static bool extended_tags(const struct doctor_host *host)
 }
 
 /*
- * Returns the read completion boundary (RCB) in bytes of the last PCI function on the path, which
- * is the root port, or 0 if the path or its config space is not known. The root port cuts
- * completions by its own RCB. The RCB bit of the card is only a copy that software writes.
+ * Returns the read completion boundary (RCB) in bytes of the last PCI function on the path from the
+ * card upwards, or 0 if there is no path or that function's config space is not known. The last
+ * function is the root port, unless the card itself is on the root bus, as in a virtual machine.
+ * The root port cuts completions by its own RCB. The RCB bit of the card is only a copy that
+ * software writes.
  */
 static unsigned int boundary(const struct doctor_host *host)
 {
@@ -205,8 +207,8 @@ static unsigned int boundary(const struct doctor_host *host)
 }
 
 /*
- * Read how many writes of less than 4 bytes to registers the card has refused. LitePCIe's endpoint
- * does not refuse such writes, so it has no counter and -ENOENT is no failure.
+ * Read how many writes of less than 4 bytes to registers the card has refused. A card with
+ * LitePCIe's endpoint does not refuse such writes and has no counter, so -ENOENT is no failure.
  */
 static void count_refused(struct util *util, struct doctor *doctor)
 {
@@ -221,10 +223,11 @@ static void count_refused(struct util *util, struct doctor *doctor)
 }
 
 /*
- * Find out whether the logic in the user slot has stopped taking h2c data. Slow logic takes a beat
- * between two reads of the slot's state, and then h2c.since of the state changes. litepcie_slot()
- * returns -ENOENT if the card has no monitor of the slot, and -EAGAIN if other programs keep the
- * monitor busy. Neither is a failure.
+ * Find out whether the logic in the user slot has stopped taking h2c data: data waits, and
+ * h2c.since stays the same in SLOT_LOOKS more reads of the slot's state. Logic that is only slow
+ * takes a beat meanwhile, which changes h2c.since. litepcie_slot() returns -ENOENT if the card has
+ * no monitor of the slot, and -EAGAIN if other programs keep the monitor busy. Neither is a
+ * failure.
  */
 static void look_at_slot(struct util *util, struct doctor *doctor)
 {

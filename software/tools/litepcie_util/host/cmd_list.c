@@ -5,8 +5,8 @@
  */
 
 /*
- * The command list: print the cards of this machine and how to open each card. The command reads
- * only sysfs, and opens no card.
+ * The command list: print the cards that sysfs shows, and for each the name by which it can be
+ * opened, or what prevents that. The command opens no card.
  */
 #include <errno.h>
 #include <string.h>
@@ -47,7 +47,7 @@ static void advise(struct card *card)
 /*
  * Find the name of the card's device file, /dev/litepcieN, through /sys/class/litepcie. Lanebox's
  * driver and LitePCIe's own driver both use these names. Returns false if no driver has made a
- * device file for the card.
+ * device file with a number below MAX_CARDS for the card.
  */
 static bool find_node(struct card *card)
 {
@@ -116,7 +116,7 @@ static int run(struct util *util)
 	static struct list list;
 	int rc = pci_each(visit, &list);
 
-	/* -ENOENT: the machine has no PCI bus, so it has no card. That is no failure. */
+	/* -ENOENT means that the machine has no PCI bus, so it has no card. That is no failure. */
 	if (rc < 0 && rc != -ENOENT)
 		util_fail(util, "the PCI devices cannot be listed: %s", strerror(-rc));
 	return util_emit(util, &list, print);

@@ -5,8 +5,8 @@
  */
 
 /*
- * The command rescan: remove the card from the kernel and let the kernel search the PCI bus again,
- * as is needed after JTAG has loaded a new bitstream.
+ * The command rescan: remove the card's PCI function from the kernel and let the kernel search the
+ * PCI bus again, as is needed after JTAG has loaded a new bitstream.
  */
 #include <errno.h>
 #include <string.h>
@@ -32,10 +32,11 @@ static void print(const struct emit *out, const void *result)
 }
 
 /*
- * Let the kernel search the bus until the PCI function is in sysfs. Each write of RESCAN makes the
- * kernel search once, and the kernel finds nothing while the link is down. The function may not
- * have a driver yet at the end: udev loads the driver a while later. Returns 0 or -errno;
- * -ETIMEDOUT: the function did not come back.
+ * Let the kernel search the bus until the PCI function is in sysfs, for about WAIT_S seconds at
+ * most. Each write to RESCAN makes the kernel search once, and the kernel does not find the
+ * function while its link is down. When the function is back, it may have no driver yet, since udev
+ * may load the driver a while later. Returns 0 or -errno; -ETIMEDOUT: the function did not come
+ * back.
  */
 static int look_for(struct pci_function *function)
 {
@@ -67,7 +68,7 @@ static void again(struct util *util, struct pci_function *function)
 {
 	int rc = 0;
 
-	/* If the PCI function is not in sysfs any more, nothing has to be removed. */
+	/* If the PCI function is not in sysfs, nothing has to be removed. */
 	if (pci_load(function, function->address) == 0)
 		rc = pci_write_text("1", "/sys/bus/pci/devices/%s/remove", function->address);
 	explain(util, "removing the card", rc);

@@ -30,12 +30,12 @@ struct vfio {
 	char			node[48];
 	/*
 	 * path of the card's device file /dev/vfio/devices/vfioN, for VFIO's interface iommufd;
-	 * empty: the kernel has no such file
+	 * empty: the kernel has no such file, or the card is not bound to vfio-pci
 	 */
 	char			device_node[48];
 	/*
-	 * VFIO interface that litepcie_open() would use; NULL: the card is not bound to vfio-pci,
-	 * or this user may open neither iommufd nor type1
+	 * name of the VFIO interface that litepcie_open() would use; NULL: the card is not bound to
+	 * vfio-pci or in no IOMMU group, or this user may open neither iommufd nor type1
 	 */
 	const char		*interface;
 	bool			sleeping;	/* true: the PCI function is in power state D3 */
@@ -58,9 +58,9 @@ static void find(struct vfio *vfio, const char *format, ...)
 /* Findings that keep VFIO from taking the card ------------------------------------------------ */
 
 /*
- * Add a finding if the PCI function at @address keeps VFIO from taking the card's IOMMU group.
- * Bridges may keep their driver (pcieport): VFIO requires only that the endpoints of a group have
- * no driver, vfio-pci or pci-stub.
+ * Add a finding if the PCI function at @address is in the card's IOMMU group and its driver keeps
+ * VFIO from taking the group. VFIO accepts functions without a driver or with vfio-pci or pci-stub,
+ * and bridges with their driver pcieport.
  */
 static void visit_group(void *context, const char *address)
 {
@@ -89,9 +89,9 @@ static void check_group(struct vfio *vfio)
 }
 
 /*
- * Find out whether the card's PCI function is in power state D3. A function in D3 answers no access
- * to its BARs. Unless its parameter disable_idle_d3 is set, vfio-pci puts a function into D3 while
- * no program has it open.
+ * Find out whether the card's PCI function is in power state D3, in which it answers no access to
+ * its BARs. If so, add a finding unless vfio-pci is the driver, and another one if the module
+ * parameter disable_idle_d3 is off: vfio-pci then puts a function that no program has open into D3.
  */
 static void check_power(struct vfio *vfio)
 {
@@ -110,8 +110,8 @@ static void check_power(struct vfio *vfio)
 }
 
 /*
- * Find the device file of the card's PCI function. Kernels with iommufd have a device file for each
- * PCI function, in addition to the file of its IOMMU group.
+ * Find the device file of the card's PCI function, which is bound to vfio-pci. Kernels whose VFIO
+ * supports iommufd can have such a file for each function that is bound to vfio-pci.
  */
 static void find_device_node(struct vfio *vfio)
 {
@@ -149,8 +149,8 @@ static void explain_file(struct vfio *vfio, const char *file)
 
 /*
  * If the card is bound to vfio-pci, find the VFIO interface (iommufd or type1) by the rule that
- * liblitepcie uses: iommufd if the kernel has it and this user may open it, else type1. If this
- * user may open neither, add findings that say why.
+ * liblitepcie uses by default: iommufd if the kernel has it and this user may open its files, else
+ * type1. If this user can open the files of neither, add findings that say why.
  */
 static void check_nodes(struct vfio *vfio)
 {
@@ -163,7 +163,7 @@ static void check_nodes(struct vfio *vfio)
 		vfio->interface = "iommufd";
 	} else if (try_file(vfio->node) == 0 && try_file(type1) == 0) {
 		vfio->interface = "type1";
-	/* This kernel has a device file of the card for iommufd, but none of its VFIO group. */
+	/* The kernel has the card's device file for iommufd, but none of its IOMMU group. */
 	} else if (*vfio->device_node && try_file(vfio->node) == -ENOENT) {
 		explain_file(vfio, vfio->device_node);
 		explain_file(vfio, iommufd);
@@ -224,8 +224,8 @@ static void explain(struct util *util, const struct vfio *vfio, const char *doin
 }
 
 /*
- * Let the kernel bind the card's own driver again after vfio-pci did not take the card, so that the
- * card is not left without a driver. The failure is noted, with the driver that the card has then.
+ * Let the kernel bind the card's own driver again after vfio-pci did not take the card. A failure
+ * is noted, and another sentence with the driver that the card has then, or that it has none.
  */
 static void undo_bind(struct util *util, struct vfio *vfio)
 {
@@ -247,7 +247,8 @@ static void undo_bind(struct util *util, struct vfio *vfio)
 
 /*
  * Unbind the card from its driver and let the kernel bind vfio-pci to the card. driver_override is
- * already vfio-pci, so no other driver can get the card.
+ * already vfio-pci, so the kernel gives the card to no other driver. If vfio-pci does not take the
+ * card, undo_bind() is called.
  */
 static void offer(struct util *util, struct vfio *vfio)
 {
@@ -264,7 +265,7 @@ static void bind(struct util *util, struct vfio *vfio)
 
 	if (strcmp(vfio->function.driver, VFIO_DRIVER) == 0)
 		return;
-	/* If something prevents the binding, end before anything in the machine is changed. */
+	/* If a finding prevents the binding, end before anything in the machine is changed. */
 	if (vfio->findings) {
 		util_fail(util, "%s", vfio->finding[0]);
 		return;

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* Find facts about the machine in sysfs, for the command doctor (doctor.h). */
+/* Find facts about the machine, most of them in sysfs, for the command doctor (doctor.h). */
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>

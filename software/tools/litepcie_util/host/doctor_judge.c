@@ -5,8 +5,8 @@
  */
 
 /*
- * Draw the findings of the command doctor (doctor.h): which limit binds, what costs speed, and what
- * the user can do about it.
+ * Draw the findings of the command doctor (doctor.h): which limits bind the rates, what costs
+ * speed, and what the user can do about either.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,22 +17,22 @@
 
 #define QEMU_VENDOR	0x1b36u	/* PCI vendor number of Red Hat, as QEMU's emulated bridges have */
 /*
- * PCIe generation and number of lanes that a card is assumed to have if its config space cannot be
- * read, and the largest MPS of a card in bytes.
+ * PCIe generation and number of lanes that a card is assumed to support if its config space cannot
+ * be read, and the largest MPS in bytes that a card supports.
  */
 #define CARD_GEN	3u
 #define CARD_LANES	8u
 #define CARD_MPS	512u
 #define USUAL_MPS	256u	/* the MPS in bytes that most PCs set */
 /*
- * doctor reports an idle state of the CPU if the CPU takes more microseconds than this to leave it.
- * At full rate the card fills a ring of 2 MiB in some 300 us.
+ * doctor reports the deepest enabled idle state of the CPU if the CPU takes more microseconds than
+ * this to leave that state. At full rate the card fills a ring of 2 MiB in some 300 us.
  */
 #define SLOW_EXIT_US	10u
 /*
  * If the stream RQ (the card's requests to the PCIe hard block) stalls in more than this fraction
- * of the clock cycles, the host holds back the card's requests. The stalls that the hard block
- * itself causes are fewer.
+ * of the clock cycles, doctor says that the host holds back the card's requests. Fewer stalls may
+ * be those of the hard block itself.
  */
 #define STALLED		0.02
 
@@ -65,7 +65,7 @@ static void lift(struct doctor_finding *finding, const char *format, ...)
 
 /* Which limit binds --------------------------------------------------------------------------- */
 
-/* Returns true if the rate of c2h, h2c or duplex has reached the limit @limit. */
+/* Returns true if the rate of c2h, h2c or duplex has reached a limit whose cause is @limit. */
 static bool reached(const struct doctor *doctor, enum limit_binds limit)
 {
 	for (int way = 0; way < RATES_WAYS; way++) {
@@ -83,9 +83,9 @@ static double c2h_limit(const struct limit_link *link)
 }
 
 /*
- * Returns the fastest link that the card can have, by the card's own link capabilities if they can
- * be read, since a card built for four lanes loses nothing in a slot of four lanes. Otherwise the
- * card counts as one of generation CARD_GEN with CARD_LANES.
+ * Returns the fastest link that the card can have: by the card's own link capabilities if they can
+ * be read, otherwise CARD_GEN with CARD_LANES. A card built for four lanes loses nothing in a slot
+ * of four lanes.
  */
 static struct limit_link possible(const struct doctor *doctor)
 {
@@ -102,8 +102,8 @@ static struct limit_link possible(const struct doctor *doctor)
 }
 
 /*
- * Returns true if QEMU emulates the port @step. No TLP passes through an emulated port, so its MPS
- * and its link limit no rate.
+ * Returns true if the port @step has the vendor number of QEMU's emulated bridges. No TLP passes
+ * through an emulated port, so its MPS and its link limit no rate.
  */
 static bool emulated(const struct pci_function *step)
 {
@@ -111,8 +111,9 @@ static bool emulated(const struct pci_function *step)
 }
 
 /*
- * Returns the PCI function on the card's path whose link supports fewer lanes or a lower generation
- * than the card. If several do, it is the one nearest to the root port. Returns NULL if none does.
+ * Returns the PCI function on the card's path that supports fewer lanes or a lower generation of
+ * the link than the card, and is not emulated. If several do, it is the one nearest to the root
+ * port. Returns NULL if none does.
  */
 static const struct pci_function *narrowest(const struct doctor *doctor)
 {
@@ -217,9 +218,10 @@ static struct limit whole_completions(const struct rates *rates)
 }
 
 /*
- * Add a finding if the host cuts its completions at each read completion boundary (RCB), and the
- * RCB is smaller than MPS. If no rate of h2c was measured, the finding is only a note that the host
- * may cut them so.
+ * Add a finding if the measured completions are no longer than the read completion boundary (RCB),
+ * and the RCB is smaller than MPS: the host then cuts them at each RCB. If no rate of h2c was
+ * measured, and the card is a PCI function of this machine, the finding is only a note that the
+ * host may cut them so.
  */
 static void judge_completions(struct doctor *doctor)
 {
@@ -245,8 +247,8 @@ static void judge_completions(struct doctor *doctor)
 }
 
 /*
- * Add a finding for the first rate of c2h, h2c and duplex that is below all limits of the link and
- * of the card: then the card waits for the host.
+ * Add a finding for the first rate of c2h, h2c and duplex that was measured and has not reached its
+ * limit: then the card waits for the host or the software.
  */
 static void judge_host(struct doctor *doctor)
 {
@@ -269,8 +271,8 @@ static void judge_host(struct doctor *doctor)
 }
 
 /*
- * Report the writes of less than 4 bytes to registers, which the card has refused. The program that
- * made these writes got no error.
+ * Report the number of writes of less than 4 bytes to registers that the card has refused. The
+ * program that made such a write got no error.
  */
 static void judge_registers(struct doctor *doctor)
 {
@@ -334,7 +336,10 @@ static void judge_cpu(struct doctor *doctor)
 	const struct doctor_host *host = &doctor->host;
 	int node = host->steps ? host->path[0].numa : -1;
 
-	/* The rates of a simulated card do not depend on the CPU of this machine. */
+	/*
+	 * A card without a PCI function in this machine is simulated. Its rates, in device time, do
+	 * not depend on the CPU of this machine.
+	 */
 	if (!host->steps)
 		return;
 	if (node >= 0 && host->cpu_node >= 0 && node != host->cpu_node)

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* Find the program that has a file open. pci.h says what the function promises. */
+/* Find a program that has a file open. pci.h says what holder_find() promises. */
 #include <glob.h>
 #include <stdio.h>
 #include <string.h>

@@ -29,8 +29,9 @@
 /* Files of sysfs ------------------------------------------------------------------------------ */
 
 /*
- * Make a path below the folder that the environment variable LITEPCIE_ROOT names, or below the root
- * folder if that is not set. Returns false and sets errno if the path is too long.
+ * Make a path by @format and @args, below the folder that the environment variable LITEPCIE_ROOT
+ * names, or below the root folder if that is not set. Returns false if the path is too long; errno
+ * is then ENAMETOOLONG.
  */
 static bool join(char path[PATH_MAX], const char *format, va_list args)
 {
@@ -137,7 +138,7 @@ struct config {
 	uint8_t	bytes[4096];
 };
 
-/* config16() and config32() return 0 if that part of config space cannot be read. */
+/* config16() and config32() return 0 for 16 bits of config space that could not be read. */
 static uint16_t config16(const struct config *config, unsigned int offset)
 {
 	if (offset + 2 > config->size)
@@ -159,8 +160,8 @@ static unsigned int find_express(const struct config *config)
 	unsigned int at = config16(config, PCI_CAPABILITY_LIST) & 0xfc;
 
 	/*
-	 * The list of capabilities has 192 bytes, so at most 48 entries of 4 bytes. This limit
-	 * ends the search in a broken list whose entries form a loop.
+	 * The list of capabilities lies in 192 bytes, so it has at most 48 entries of 4 bytes. This
+	 * limit ends the search in a broken list whose entries form a loop.
 	 */
 	for (int i = 0; i < 48 && at >= 0x40; i++) {
 		uint16_t head = config16(config, at);

@@ -6,8 +6,8 @@
 
 /*
  * Read what the kernel knows of a PCI function from sysfs, and write the files of sysfs that bind,
- * reset and rescan. All paths are below the folder in the environment variable LITEPCIE_ROOT, which
- * tests set, or below the root folder if that is not set.
+ * reset and rescan. The paths of sysfs and /dev are below the folder in the environment variable
+ * LITEPCIE_ROOT, which tests set, or below the root folder if that variable is not set.
  */
 #ifndef LITEPCIE_UTIL_PCI_H
 #define LITEPCIE_UTIL_PCI_H
@@ -18,7 +18,7 @@
 
 struct util;
 
-/* bytes of a PCI address like "0000:22:00.0", with its terminating zero */
+/* bytes of the buffer for a PCI address like "0000:22:00.0", with its terminating zero */
 #define PCI_ADDRESS	16
 
 /*
@@ -35,8 +35,9 @@ struct pci_express {
 	unsigned int	rcb;				/* read completion boundary, in bytes */
 	/* generation and number of lanes of the link as it has trained */
 	unsigned int	gen, lanes;
-	unsigned int	gen_possible, lanes_possible;	/* the most that the function supports */
-	/* true: the feature is enabled in the PCI function's device control register */
+	/* highest generation and largest number of lanes of the link that the function supports */
+	unsigned int	gen_possible, lanes_possible;
+	/* each true: the function's device control register enables the feature of that name */
 	bool		extended_tags, relaxed_ordering;
 };
 
@@ -45,22 +46,22 @@ struct pci_function {
 	unsigned int	vendor, device;
 	/* name of the driver to which the PCI function is bound; empty: no driver */
 	char		driver[32];
-	/* NUMA node of the PCI function; -1: not known, or the machine has one node only */
+	/* NUMA node of the PCI function; -1: sysfs names none */
 	int		numa;
-	int		iommu_group;	/* number of the IOMMU group; -1: in no group */
+	int		iommu_group;	/* number of the function's IOMMU group; -1: in no group */
 	struct pci_express express;
 };
 
 /*
- * Make a path, below the folder in the environment variable LITEPCIE_ROOT if that is set. Returns
- * false if the path is too long.
+ * Make a path by @format, below the folder in the environment variable LITEPCIE_ROOT if that is
+ * set. Returns false if the path is too long.
  */
 __attribute__((format(printf, 2, 3)))
 bool pci_path(char path[PATH_MAX], const char *format, ...);
 
 /*
- * Read the first line of a file below LITEPCIE_ROOT, without its newline. Returns 0, or -errno with
- * an empty @text.
+ * Read the first line of a file below LITEPCIE_ROOT into @text, without its newline and cut to
+ * @size bytes. Returns 0, or -errno with an empty @text.
  */
 __attribute__((format(printf, 3, 4)))
 int pci_read_text(char *text, size_t size, const char *format, ...);
@@ -73,7 +74,7 @@ __attribute__((format(printf, 2, 3)))
 int pci_write_text(const char *text, const char *format, ...);
 
 /*
- * Fill in @function from sysfs. Returns 0, or -ENOENT if no PCI function has the address @address.
+ * Fill in @function from sysfs. Returns 0, or -ENOENT if sysfs has no PCI function at @address.
  * function->address is set in either case, and @address may point to it.
  */
 int pci_load(struct pci_function *function, const char *address);
@@ -91,21 +92,22 @@ bool pci_parse_address(const char *text, char address[PCI_ADDRESS]);
 bool pci_is_card(const struct pci_function *function);
 
 /*
- * Call @visit for every PCI function in the order of their addresses. Returns 0, or -errno if the
- * functions cannot be listed. @visit may also get names that are no address, which pci_load()
- * refuses.
+ * Call @visit for every PCI function in sysfs, in the order of their addresses. Returns 0, or
+ * -errno if the functions cannot be listed. @visit may also get names that are no address, such as
+ * ".", for which pci_load() returns -ENOENT.
  */
 int pci_each(void (*visit)(void *context, const char *address), void *context);
 
 /*
  * Find the bridge above the PCI function at @address. Returns 0 or -errno; -ENOENT: the function is
- * on the root bus, so no bridge is above it.
+ * on the root bus, so no bridge is above it, or sysfs does not have the function.
  */
 int pci_parent(const char *address, char parent[PCI_ADDRESS]);
 
 /*
  * Find the address of the PCI function that litepcie_open() would open by the name @device. Returns
- * 0, or -ENOENT if @device is no PCI function, as with "sim:".
+ * 0, or -ENOENT if @device names no PCI function, as with "sim:". Whether the function of a "vfio:"
+ * name exists is not checked.
  */
 int pci_of_device(const char *device, char address[PCI_ADDRESS]);
 
@@ -119,30 +121,31 @@ struct holder {
 
 /*
  * Find a program that has the file @path open. @path is below the folder in the environment
- * variable LITEPCIE_ROOT if that is set. Returns false if no such program can be seen: a
- * user other than root sees only programs of the same user, and nobody sees programs in other
- * containers (proc(5)).
+ * variable LITEPCIE_ROOT if that is set. Returns false if /proc shows no such program: a user other
+ * than root sees the open files of the user's own programs only, and in a container /proc does not
+ * show the programs outside the container (proc(5)).
  */
 bool holder_find(struct holder *holder, const char *path);
 
 /* Parts of the commands rescan and vfio that other commands use ------------------------------- */
 
 /*
- * Remove the PCI function at @address from the kernel, and let the kernel search the bus until the
- * function is back, for 5 s at most: an FPGA takes most of a second to configure itself. Returns
- * false if the function does not come back, or if this user may not do that. The failure is then
- * noted.
+ * Remove the PCI function at @address from the kernel, if the kernel has it, and let the kernel
+ * search the bus until the function is back, for about 5 s at most: an FPGA takes most of a second
+ * to configure itself. Returns false and notes a failure if the function does not come back, or if
+ * the files of sysfs cannot be written, as by a user other than root.
  */
 bool rescan_card(struct util *util, const char *address);
 /*
- * Returns false if this user may not call rescan_card() for @address: only root may. The failure is
- * then noted, in a sentence that begins with @doing.
+ * Returns true if this user may write the files of sysfs with which rescan_card() removes the
+ * function at @address and searches the bus: as a rule only root may. Otherwise returns false and
+ * notes a failure, in a sentence that begins with @doing.
  */
 bool rescan_allowed(struct util *util, const char *address, const char *doing);
 
 /*
- * Take the PCI function at @address from its driver and bind it to vfio-pci. Returns false if
- * vfio-pci does not get the function. The failure is then noted.
+ * Take the PCI function at @address from its driver and bind it to vfio-pci, unless it is bound to
+ * vfio-pci already. Returns false and notes a failure if vfio-pci does not get the function.
  */
 bool vfio_bind(struct util *util, const char *address);
 

@@ -37,7 +37,7 @@ static void print_row(const struct emit *out, const struct latency_row *row, boo
 		histogram_emit(out, &row->hardware);
 }
 
-/* Print the histograms of all rows that have a value as text, after the table of the rows. */
+/* Print as text the histogram of each row that has a value. */
 static void print_histograms(const struct emit *out, const struct latency *latency)
 {
 	for (int i = 0; i < LATENCY_ROWS; i++) {

@@ -5,8 +5,8 @@
  */
 
 /*
- * The data that the parts of the command latency share. latency_measure.c measures, with the
- * transfers of latency_transfer.c or latency_packet.c. cmd_latency.c parses and prints.
+ * Data and functions that the parts of the command latency share. latency_measure.c measures, with
+ * the transfers of latency_transfer.c or latency_packet.c. cmd_latency.c parses and prints.
  */
 #ifndef LITEPCIE_UTIL_LATENCY_H
 #define LITEPCIE_UTIL_LATENCY_H
@@ -26,7 +26,8 @@ enum latency_end {
 	LATENCY_INTERRUPT,
 	/*
 	 * the measured time ends when the card has written the last byte back, by the card's
-	 * counters
+	 * counters; behind the kernel driver, with a card that has records, it may end with a
+	 * record or a status line
 	 */
 	LATENCY_DMA,
 	LATENCY_ENDS
@@ -37,23 +38,26 @@ enum latency_end {
 struct latency_row {
 	char			id[32];
 	enum latency_end	end;
-	/* bytes of the transfer to the card, which the card sends back */
+	/* bytes of the transfer: the card reads them from host memory and writes them back */
 	size_t			size;
 	/* sentence that says why this row has no value; NULL if it has one */
 	const char		*reason;
 	/* distribution of the latency in the card, in ns of the card's clock */
 	struct histogram	hardware;
 	double			p90, p999;
-	/* median of the time in software for one transfer, in ns; NAN on a simulated board */
+	/*
+	 * median in ns of the software time of one transfer, which is its time by the host's clock
+	 * less that by the card's clock; NAN on a simulated board
+	 */
 	double			software;
 };
 
 struct latency {
-	uint64_t		count;
+	uint64_t		count;		/* number of transfers in each row */
 	/*
 	 * time of each transfer of a row in ns: @samples by the card's clock, @whole by the host's.
-	 * When all transfers of the row are made, @samples is sorted, and @whole becomes the sorted
-	 * software times.
+	 * When all transfers of the row are made, fill_row() sorts @samples, and replaces @whole by
+	 * the sorted software times.
 	 */
 	double			*samples, *whole;
 	/* true: the card is no simulated board, so times by the host's clock mean something */
@@ -62,23 +66,23 @@ struct latency {
 };
 
 /*
- * Measure the latency for all rows and fill them in. Returns 0 or -errno; -EINTR: the user pressed
- * Ctrl-C.
+ * Measure the latency for all rows and fill them in. A row that this card or its driver does not
+ * allow gets a reason. Returns 0 or -errno; -EINTR: Ctrl-C or SIGTERM has come.
  */
 int latency_measure(struct util *util, struct latency *latency);
 
 /* Single transfers ---------------------------------------------------------------------------- */
 
 /*
- * Make single transfers of up to LATENCY_PAGE bytes through the card's loopback. The library's
- * buffers have at least LITEPCIE_BUFFER_LEAST bytes, so for smaller transfers this program writes
- * descriptors of its own into the card's table, through the registers. The addresses in these
- * descriptors are those of the library's buffers: the table's registers still show them after the
- * library has run once.
+ * Make single transfers of up to LATENCY_PAGE bytes through the loopback of the card's DMA. The
+ * library's buffers have at least LITEPCIE_BUFFER_LEAST bytes. So that transfers can be smaller,
+ * this program writes descriptors of its own into the card's table, through the registers. The
+ * addresses in these descriptors are those of buffers of the library: the table's registers still
+ * show them after the library has run once.
  *
- * If the descriptor table belongs to the kernel driver, packet_begin() and packet_to_memory() make
- * transfers by the library's public calls instead. On a card that writes records a packet has any
- * size up to a page of 4096 bytes. On any other card each transfer is a page.
+ * Behind the kernel driver, which owns the descriptor table, packet_begin() and packet_to_memory()
+ * make transfers by the library's public calls instead. On a card that writes records a packet has
+ * any size up to a page of 4096 bytes. On any other card each transfer is a page.
  */
 
 #define LATENCY_PAGE	LITEPCIE_BUFFER_LEAST
@@ -97,8 +101,8 @@ struct transfer {
 	unsigned int		channel;	/* number of the DMA channel that @dev uses */
 	struct transfer_way	h2c, c2h;
 	/*
-	 * open from transfer_find() or packet_begin() on, until the card is closed or
-	 * packet_begin() opens them anew
+	 * the library's streams of both directions, which transfer_find() or packet_begin() opens;
+	 * they stay open until the card is closed or packet_begin() opens them anew
 	 */
 	struct streams		streams;
 	/*
@@ -109,14 +113,15 @@ struct transfer {
 	/* true: the card has registers for the device times of doorbell and interrupt */
 	bool			stamped;
 	/*
-	 * true: the kernel driver owns the card's descriptor table, so packet_to_memory() measures
+	 * true: the card is open through a kernel driver, which owns the card's descriptor table,
+	 * so packet_to_memory() makes the transfers
 	 */
 	bool			driven;
 };
 
 /*
- * Time of one transfer in ns: by the card's clock, and by the host's clock from before the doorbell
- * until the program knows that the transfer is done.
+ * Time of one transfer in ns: hardware_ns by the card's clock, and whole_ns by the host's clock,
+ * from before the doorbell until the program knows that the transfer is done.
  */
 struct shot {
 	double	hardware_ns, whole_ns;
@@ -129,48 +134,49 @@ struct shot {
 unsigned int transfer_channel(const char *backend, const char *device);
 
 /*
- * Find the registers of transfer->channel of the card transfer->dev, and run the library once to
- * learn the addresses of its buffers. No direction of the channel may be running. Returns 0 or
- * -errno.
+ * Find the registers of the DMA channel transfer->channel of the card transfer->dev. Then move one
+ * buffer by the library to learn the addresses of its buffers, and leave the library's streams
+ * open. No direction of the channel may be running. Returns 0 or -errno.
  */
 int transfer_find(struct transfer *transfer);
 
 /*
- * transfer_begin() starts both directions for transfers, transfer_end() stops them. Each returns 0
- * or -errno.
+ * transfer_begin() enables both directions for this program's descriptors. transfer_end() stops
+ * those of the library's streams that run: h2c after transfer_begin(), both after packet_begin().
+ * Each returns 0 or -errno.
  */
 int transfer_begin(struct transfer *transfer);
 int transfer_end(struct transfer *transfer);
 
 /*
- * Move @size bytes to the card and back, and fill in @shot. transfer_to_memory() waits until the
- * card has counted the c2h descriptor as finished, transfer_to_interrupt() until the interrupt of
- * c2h has arrived. Each returns 0 or -errno.
+ * Move @size bytes to the card and back by descriptors of this program, and fill in @shot.
+ * transfer_to_memory() waits until the card has counted the c2h descriptor as finished, and
+ * transfer_to_interrupt() until the interrupt of c2h has arrived. Each returns 0 or -errno.
  */
 int transfer_to_memory(struct transfer *transfer, size_t size, struct shot *shot);
 int transfer_to_interrupt(struct transfer *transfer, size_t size, struct shot *shot);
 
 /*
  * Fill in shot->hardware_ns from the card's counters of the TLP streams, which were cleared before
- * the transfer of @size bytes. The card may have written up to @more bytes in addition, which are
- * records and status lines. Returns 0 or -errno; -EIO: the card has counted other bytes.
+ * the transfer of @size bytes. In addition the card may have written up to @more bytes of records
+ * and status lines. Returns 0 or -errno; -EIO: the card has counted other numbers of bytes.
  */
 int transfer_take_time(struct litepcie *dev, size_t size, size_t more, struct shot *shot);
 
-/* Returns true if the card @dev can transfer packets of @size bytes. */
+/* Returns true if packet_to_memory() can move @size bytes with the card @dev. */
 bool packet_fits(struct litepcie *dev, size_t size);
 
 /*
- * Start both directions with rings whose buffers are pages of 4 KiB. transfer_end() stops the
- * directions. Returns 0 or -errno.
+ * Open and start both of the library's streams in loopback, with rings whose buffers are pages of
+ * 4 KiB. transfer_end() stops the streams. Returns 0 or -errno.
  */
 int packet_begin(struct transfer *transfer);
 
 /*
- * Send a packet of @size bytes and wait until the card has written it back. On a card with records
- * the measured time includes the record and the status lines. Returns 0 or -errno; -ETIMEDOUT: no
- * h2c buffer was free, or the packet has not come back; -EIO: the card has counted other bytes than
- * those of the packet.
+ * Send a packet of @size bytes, wait until the card has written it back, and fill in @shot. On a
+ * card with records the time by the card's clock may include the record and the status lines.
+ * Returns 0 or -errno; -ETIMEDOUT: no h2c buffer could be acquired, or the packet has not come
+ * back; -EIO: the card has counted other numbers of bytes than a packet of @size bytes makes.
  */
 int packet_to_memory(struct transfer *transfer, size_t size, struct shot *shot);
 

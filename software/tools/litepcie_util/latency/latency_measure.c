@@ -11,8 +11,8 @@
  * Hardware time is measured by the card alone. In the rows of interrupts it is the time from the
  * doorbell to the interrupt message, both of which the card stamps in registers. In the rows of DMA
  * it is the time from the first beat of the doorbell (CQ) to the last beat of the data written back
- * (RQ), by the card's counters. If the kernel driver owns the descriptor table, and the card has
- * records, the last beat is that of the record or status line that reports the data.
+ * (RQ), by the card's counters. Behind the kernel driver, with a card that has records, the last
+ * beat may be that of a record or status line that reports the data.
  */
 #include <errno.h>
 #include <math.h>
@@ -23,8 +23,8 @@
 
 /*
  * Fill in hardware and software time of a row. The software time of a transfer is its time in
- * latency->whole less that in latency->samples, and at least 0. It is computed before
- * histogram_make() sorts the samples.
+ * latency->whole less that in latency->samples, but not below 0. The software times are computed
+ * before histogram_make() sorts the samples.
  */
 static void fill_row(struct latency *latency, struct latency_row *row)
 {
@@ -91,7 +91,7 @@ int latency_measure(struct util *util, struct latency *latency)
 	int rc = 0;
 
 	latency->real = strcmp(backend, "sim") != 0;
-	/* The kernel driver owns the descriptor table, so behind it no register has to be found. */
+	/* Behind the kernel driver packet_to_memory() makes the transfers and needs no register. */
 	if (!transfer.driven)
 		rc = transfer_find(&transfer);
 	if (rc < 0)

@@ -5,7 +5,7 @@
  */
 
 /*
- * Make transfers by the library's public calls. latency.h says what each function promises.
+ * Make single transfers by the library's public calls. latency.h says what each function promises.
  */
 #include <errno.h>
 
@@ -16,8 +16,8 @@
 #define LOOK_S	10.0	/* seconds after which a packet that has not come back counts as lost */
 
 /*
- * Bytes that a card with records writes in addition to the packet: one record, and one status line
- * for each direction.
+ * Most bytes that a card with records may write in addition to the packet: one record, and one
+ * status line for each direction.
  */
 #define TOLD	(LITEPCIE_RECORD_SIZE + 2u * LITEPCIE_STATUS_LINE_SIZE)
 
@@ -41,9 +41,9 @@ int packet_begin(struct transfer *transfer)
 }
 
 /*
- * Wait for the packet in a loop without sleeping, for LOOK_S seconds at most, and acquire its
- * buffer. A wait for an interrupt would add the interrupt's latency to the time by the host's
- * clock. Returns 0 or -errno; -ETIMEDOUT: the packet has not come back.
+ * Wait for the packet by repeated calls with a timeout of 0, for LOOK_S seconds at most, and
+ * acquire its buffer. A wait for an interrupt would add the interrupt's latency to the time by the
+ * host's clock. Returns 0 or -errno; -ETIMEDOUT: the packet has not come back.
  */
 static int wait_for_packet(struct transfer *transfer, struct litepcie_buffer *buffer)
 {

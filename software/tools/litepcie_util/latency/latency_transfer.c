@@ -35,8 +35,8 @@ static int find(struct litepcie *dev, const char *side, const char *name, uint32
 }
 
 /*
- * Find the registers of one direction of the handle's DMA channel. @role is LitePCIe's name for the
- * direction: "reader" for h2c, "writer" for c2h.
+ * Find the registers of one direction of the DMA channel transfer->channel. @role is LitePCIe's
+ * name for the direction: "reader" for h2c, "writer" for c2h.
  */
 static int find_way(const struct transfer *transfer, const char *role, struct transfer_way *way)
 {
@@ -61,8 +61,8 @@ static void find_stamps(struct transfer *transfer)
 }
 
 /*
- * Read the bus address of a buffer from the card. The table's value registers still hold the
- * address of the last descriptor.
+ * Read the bus address of a buffer from the card. The value registers of the descriptor table still
+ * hold the address of the last descriptor that the library has written.
  */
 static int read_address(struct litepcie *dev, struct transfer_way *way)
 {
@@ -76,8 +76,9 @@ static int read_address(struct litepcie *dev, struct transfer_way *way)
 }
 
 /*
- * Move one buffer in each direction, so that the library writes descriptors. The addresses in these
- * descriptors can then be read back from the card.
+ * Open the library's streams and move one buffer in each direction, so that the library writes
+ * descriptors, then stop the streams. The address in the last descriptor of each direction can then
+ * be read back from the card. Returns 0 or -errno.
  */
 static int run_once(struct litepcie *dev, struct streams *streams)
 {
@@ -127,7 +128,7 @@ int transfer_find(struct transfer *transfer)
 
 /* Begin and end of the transfers -------------------------------------------------------------- */
 
-/* Enable the card's interrupt cause of c2h. The other causes stay as they are. */
+/* Enable the interrupt cause of c2h in the card. The other causes stay as they are. */
 static int enable_cause(const struct transfer *transfer)
 {
 	struct litepcie_block dma = { .struct_size = sizeof(dma) };
@@ -159,9 +160,9 @@ static int arm(struct transfer *transfer, const struct transfer_way *way)
 
 /*
  * Switch off the card's records and status lines, if the card has them. They would add to the time
- * of a transfer, and would report buffers that the library has not submitted. Their control
- * register may change only while the DMA is idle. So h2c, which the library has started without a
- * buffer, is disabled first, and becomes idle at once.
+ * of a transfer, and would report buffers that the library has not submitted. h2c, which the
+ * library has started without a buffer, is disabled first, and the function waits until h2c is
+ * idle.
  */
 static int tell_nothing(struct transfer *transfer)
 {
@@ -180,8 +181,8 @@ static int tell_nothing(struct transfer *transfer)
 }
 
 /*
- * Begin the transfers. The library starts h2c without a buffer, so that the library takes the
- * interrupts. litepcie_stream_stop() then also ends the transfers of this file's descriptors.
+ * Begin the transfers. The library starts h2c, but gets no buffer to send, so that it takes the
+ * card's interrupts. c2h is enabled without the library.
  */
 int transfer_begin(struct transfer *transfer)
 {
@@ -218,8 +219,8 @@ static int post(struct transfer *transfer, const struct transfer_way *way, size_
 	};
 
 	/*
-	 * A descriptor has three registers. The burst writes them back to back, so that the program
-	 * adds no time between them.
+	 * A descriptor is written to three registers. litepcie_bar_write_burst() writes them back
+	 * to back if the back end can do so, so that the program adds no time between the writes.
 	 */
 	return litepcie_bar_write_burst(transfer->dev, 0, way->value, 4, 4, words, 3);
 }
@@ -275,8 +276,9 @@ static int wait_readable(struct litepcie *dev)
 }
 
 /*
- * Let the library take the interrupt. The descriptor table of h2c is emptied first: otherwise the
- * library would find a finished descriptor although it has submitted no buffer.
+ * Let the library take the interrupt, which clears the descriptor of litepcie_dma_fd(). The table
+ * of h2c descriptors is emptied first: otherwise the library would find a finished descriptor
+ * although it has submitted no buffer.
  */
 static int collect(struct transfer *transfer)
 {
@@ -287,8 +289,9 @@ static int collect(struct transfer *transfer)
 }
 
 /*
- * Wait for the interrupt message that the card has stamped. An older message may end the poll()
- * first. The register at transfer->waiting then says that the stamped message is still to come.
+ * Wait for the interrupt message that the card stamps. *@woken becomes the time of the last
+ * wake-up, from util_now(). An older message may end a poll() before. The register at
+ * transfer->waiting then says that the stamped message is still to come, and the wait goes on.
  */
 static int wait_for_message(struct transfer *transfer, double *woken)
 {

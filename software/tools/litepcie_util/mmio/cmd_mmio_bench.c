@@ -5,8 +5,8 @@
  */
 
 /*
- * The command mmio_bench: its options and the printing of its results. mmio_measure.c does the
- * measurement.
+ * The command mmio_bench: its options, and the printing of the rows that mmio_measure.c measures.
+ * mmio_ways.c measures and prints the rows of the option --all.
  */
 #include <errno.h>
 #include <math.h>
@@ -88,8 +88,9 @@ static void print(const struct emit *out, const void *data)
 /* The command mmio_bench ---------------------------------------------------------------------- */
 
 /*
- * Find the offsets in BAR0 of the clock and of the target. The card must have the clock, the
- * scratch register and memory 0, whichever of them is measured. Returns 0 or -errno.
+ * Find the offsets in BAR0 of the card's clock and of the target, which is memory 0, the scratch
+ * register or the clock. A card that lacks one of the three gives an error, whatever the target is.
+ * Returns 0 or -errno.
  */
 static int find_places(struct mmio_bench *bench)
 {

@@ -7,12 +7,12 @@
 /*
  * Measure the time of single accesses to BAR0, by the card's own clock.
  *
- * The clock is the card's device time register. The host's clock is never used, since it means
+ * The clock is the card's device time register. The host's clock is not used, since it means
  * nothing in simulation. Two reads of the clock in a row differ by the round trip T of one read. If
  * the target is read between two reads of the clock, that read takes the difference of the two
  * times minus T. The same holds for n posted writes between two reads of the clock, since the
- * second read cannot pass them. A size is measured only after the card has answered accesses of
- * that size correctly.
+ * second read cannot pass them. A row is measured only after a check that the card answers accesses
+ * of its size correctly.
  */
 #include <errno.h>
 #include <math.h>
@@ -48,7 +48,8 @@ int mmio_since(const struct mmio_bench *bench, uint32_t begin, double *ns)
 
 /*
  * Check a read of the clock with row->size bytes. The lower 32 bits of a correct answer lie between
- * the times of two 4-byte reads, one before it and one after it.
+ * the times of two 4-byte reads, one before it and one after it. If they do not, row->reason says
+ * so. Returns 0 or -errno.
  */
 static int prove_clock(const struct mmio_bench *bench, struct mmio_row *row)
 {
@@ -66,7 +67,8 @@ static int prove_clock(const struct mmio_bench *bench, struct mmio_row *row)
 }
 
 /*
- * Returns the value that access number @i of @size bytes writes, to prove that it reaches the card.
+ * Returns the value that a write of @size bytes to the target's 4-byte word number @i writes, to
+ * prove that the write reaches the card.
  */
 static uint64_t proof_value(size_t i, size_t size)
 {
@@ -93,8 +95,9 @@ static int write_proof(const struct mmio_bench *bench, size_t words, size_t size
 
 /*
  * Check that accesses of row->size bytes work. For a row of writes, 4-byte reads must return the
- * data that such writes have written. For a row of reads, such reads must return the data that
- * 4-byte writes have written.
+ * data that writes of row->size bytes have written. For a row of reads, reads of row->size bytes
+ * must return the data that 4-byte writes have written. Wrong data is said in row->reason. Returns
+ * 0 or -errno.
  */
 static int prove_words(const struct mmio_bench *bench, struct mmio_row *row)
 {
@@ -116,7 +119,7 @@ static int prove_words(const struct mmio_bench *bench, struct mmio_row *row)
 	return rc;
 }
 
-/* Note in @row why it has no value. Returns 0, since that is no failure of the command. */
+/* Store @why as the reason why @row has no value. Returns 0: the command has not failed. */
 static int refuse(struct mmio_row *row, const char *why)
 {
 	snprintf(row->reason, sizeof(row->reason), "%s", why);
@@ -178,7 +181,7 @@ static int sample(const struct mmio_bench *bench, const struct mmio_row *row, do
 	if (rc < 0)
 		return rc;
 	/*
-	 * Round trips vary by a tick or two of the card's clock, so the difference can be below 0.
+	 * Round trips vary by some ticks of the card's clock, so a short time may come out below 0.
 	 */
 	*ns = fmax(*ns, 0) / (row->write ? MMIO_BURST : 1);
 	return 0;
@@ -199,7 +202,7 @@ static int measure_row(struct mmio_bench *bench, struct mmio_row *row)
 
 /*
  * Measure bench->clock_ns, and all rows unless bench->all is set. The card's memory may hold data
- * of another program, so the words that are overwritten are restored.
+ * of another program, so the words that the measurement may overwrite are restored afterwards.
  */
 int mmio_measure(struct mmio_bench *bench)
 {

@@ -5,9 +5,9 @@
  */
 
 /*
- * Measure the ways of access to a card's memory, which mmio_bench.h declares. Each way is checked
- * first: its data is compared with that of 4-byte accesses. Then its accesses are repeated between
- * two reads of the card's clock.
+ * Measure the ways of access to a card's memory (mmio_bench --all). A way that is possible with
+ * this card is checked first: its data is compared with that of 4-byte accesses. Then its accesses
+ * are repeated between two reads of the card's clock.
  */
 #include "mmio_bench.h"
 
@@ -18,40 +18,41 @@
 
 #include "litepcie_capability.h"
 
-/* most 4-byte words of the card's memory that the measurement of one row moves */
+/* most 4-byte words that the measurement of one row moves; the same words may move again */
 #define WORDS_A_ROW	4096u
 #define MAX_THREADS	8u
 /* number of 64-byte loads from write-combining memory that a CPU core is taken to keep in flight */
 #define LINE_FILLS	10
 /*
- * A rate below this fraction of its limit is not bound by that limit. For writes the output then
- * names LIMIT_BY_STORES (the host's own stores), and for reads by several threads LIMIT_BY_ACCESS
- * (one access at a time).
+ * If the rate of writes, or of reads by several threads, is below this fraction of its limit,
+ * something else than the limit binds it. For writes the output then names LIMIT_BY_STORES (the
+ * host's own stores), and for reads by several threads LIMIT_BY_ACCESS (one access at a time).
  */
 #define OWN_SHARE	0.5
-/* number of reads of the card's memory, the fastest of which is taken as the round trip */
+/* number of 4-byte reads of the card's memory, the fastest of which gives the round trip */
 #define TRIPS		32u
 
 #define MOST_NUMBERS	6u
 
 struct way {
-	/* Move way->size bytes between @data and the card's memory at offset @at. */
+	/* Move way->size bytes between @data and the BAR of the card's memory at offset @at. */
 	int (*move)(const struct mmio_ways *ways, const struct way *way, uint64_t at, void *data);
 	bool		write;
 	size_t		size;
 	/* number of threads that make the accesses; 0: the calling thread makes them */
 	unsigned int	threads;
-	/* true: accesses of this way go through the mapped BAR, so the BAR must be mapped */
+	/* true: this way needs the BAR to be mapped into the process */
 	bool		mapped;
-	/* true: accesses of this way need a write-combining mapping of the BAR */
+	/* true: this way needs the mapping of the BAR to be write-combining */
 	bool		combined;
 };
 
 /* The ways to access the card's memory -------------------------------------------------------- */
 
 /*
- * Access the card's memory by one access of @size bytes: by a load or store of the CPU if the BAR
- * is mapped, otherwise by a system call, or on a simulated board by a message, which makes one TLP.
+ * Access the card's memory by one call of the library for @size bytes. The library makes a load or
+ * store of the CPU if the BAR is mapped, otherwise a system call, or on a simulated board a
+ * message, which becomes one TLP.
  */
 static int access_once(const struct mmio_ways *ways, bool write, uint64_t at, void *data,
 		       size_t size)
@@ -61,8 +62,9 @@ static int access_once(const struct mmio_ways *ways, bool write, uint64_t at, vo
 }
 
 /*
- * Access the card's memory by one access for each 4 bytes: a load or store of the CPU if the BAR is
- * mapped, otherwise a system call, or a message to the simulated board.
+ * Access the card's memory by one call of the library for each 4 of the @size bytes. The library
+ * makes a load or store of the CPU if the BAR is mapped, otherwise a system call, or on a simulated
+ * board a message.
  */
 static int access_words(const struct mmio_ways *ways, bool write, uint64_t at, void *data,
 			size_t size)
@@ -111,8 +113,9 @@ static int by_memcpy(const struct mmio_ways *ways, const struct way *way, uint64
 }
 
 /*
- * Ways that differ only in a number, which stands in the name of the row: the bytes of an access,
- * or the number of threads if @threaded is true. 0 ends the numbers.
+ * Ways that differ only in a number, which stands in the name of the row: the bytes that the way
+ * moves at a time, or the number of threads if @threaded is true. A 0 ends a list of fewer than
+ * MOST_NUMBERS numbers.
  */
 static const struct family {
 	const char	*name;
@@ -143,8 +146,9 @@ _Static_assert(FAMILIES * MOST_NUMBERS <= MMIO_WAYS_MAX, "a row for each way");
 /* Proof that a way works ---------------------------------------------------------------------- */
 
 /*
- * Check that a way of access moves the right data. Two accesses of different data show a wrong
- * order, width or address. A way that moves MMIO_REGION bytes is checked by one access.
+ * Check that a way of access moves the right data; wrong data is said in row->reason. Two accesses
+ * of different data would show a wrong order, width or address. A way that moves MMIO_REGION bytes
+ * at a time is used only once. Returns 0 or -errno.
  */
 static int prove(const struct mmio_ways *ways, const struct way *way, struct mmio_way_row *row)
 {
@@ -191,8 +195,8 @@ static void *work(void *context)
 }
 
 /*
- * Make @count accesses of one way of access. With several threads each makes an equal part of them,
- * and a rest is left out. Returns 0 or -errno.
+ * Use one way of access @count times. With several threads each does an equal part of that, and a
+ * rest is left out. Returns 0 or -errno.
  */
 static int take(const struct mmio_ways *ways, const struct way *way, size_t count)
 {
@@ -203,7 +207,7 @@ static int take(const struct mmio_ways *ways, const struct way *way, size_t coun
 
 	for (unsigned int i = 0; i < threads; i++)
 		worker[i] = (struct worker) { ways, way, count / threads, 0 };
-	/* The calling thread is the first of the threads. */
+	/* The calling thread is one of the @threads threads, so one fewer is created. */
 	while (rc == 0 && started < threads) {
 		rc = -pthread_create(&thread[started], NULL, work, &worker[started]);
 		started += rc == 0;
@@ -219,8 +223,8 @@ static int take(const struct mmio_ways *ways, const struct way *way, size_t coun
 
 /*
  * Returns the limit in MB/s of a way to access the card's memory. The limit of reads is the number
- * of bytes in flight divided by the round trip. The limit of writes is that of the link and of the
- * card's interface.
+ * of bytes in flight divided by the round trip. The limit of writes is the lower of those of the
+ * link and of the card's interface.
  */
 static struct limit limit_for(const struct mmio_ways *ways, const struct way *way)
 {
@@ -271,7 +275,10 @@ static int measure(const struct mmio_ways *ways, const struct way *way, struct m
 	return 0;
 }
 
-/* Prove and measure the way of @family with the given @number. Returns 0 or -errno. */
+/*
+ * Check and measure the way of @family with the given @number, or note the reason why this card
+ * cannot be accessed in this way. Returns 0 or -errno.
+ */
 static int do_row(struct mmio_ways *ways, const struct family *family, unsigned int number)
 {
 	struct way changed = family->way, *way = &changed;
@@ -297,7 +304,7 @@ static int do_row(struct mmio_ways *ways, const struct family *family, unsigned 
 	if (rc == -EOPNOTSUPP)	/* the CPU or the back end has no access of this size to this BAR */
 		refused = litepcie_why(ways->bench->dev);
 	else if (rc < 0)
-		/* Drop the row: after an error it has neither a value nor a reason. */
+		/* After an error the row has no value, so it is dropped. */
 		ways->rows--;
 	if (refused)
 		snprintf(row->reason, UTIL_SENTENCE, "%s", refused);
@@ -306,7 +313,8 @@ static int do_row(struct mmio_ways *ways, const struct family *family, unsigned 
 
 /*
  * Find the memory to measure: the first memory in a BAR other than BAR0, since such a BAR may be
- * mapped write-combining. If BAR0 has all memories, the last of them is measured.
+ * mapped write-combining. If BAR0 has all memories, the last of them is measured. Then map the BAR;
+ * if that fails, ways->unmapped says why. Returns 0 or -errno.
  */
 static int find_memory(struct mmio_ways *ways)
 {
@@ -328,7 +336,7 @@ static int find_memory(struct mmio_ways *ways)
 	return rc;
 }
 
-/* Measure ways->trip_ns, the least time of a read of the card's memory. */
+/* Measure ways->trip_ns, the least time of TRIPS 4-byte reads of the card's memory. */
 static int measure_trip(struct mmio_ways *ways)
 {
 	uint32_t begin, word;
