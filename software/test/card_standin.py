@@ -426,9 +426,9 @@ class CardStandin:
         """Return whether the data in the loopback fills the next c2h buffer, or has the end of a
         packet in it.
         """
-        size = self.c2h.table[0][1]
+        _, size, _, wanted = self.c2h.table[0]
         return (
-            any(ends for _, ends in self.inside)
+            (wanted and any(ends for _, ends in self.inside))
             or sum(len(data) + -len(data) % BEAT for data, _ in self.inside) >= size
         )
 

@@ -253,7 +253,7 @@ void litepcie_diagnose_held(struct litepcie *dev, unsigned int directions, char 
 		diagnose_c2h(&out, dev, known ? &slot : NULL);
 	if (!h2c && !c2h)
 		say(&out, "no direction runs");
-	else if (!dev->map.slot.now)
+	else if (!dev->map.slot.now && through)
 		say(&out, ". The card does not tell what its user slot does");
 }
 

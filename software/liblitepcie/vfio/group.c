@@ -32,7 +32,7 @@ void vfio_read_link(const char *address, const char *link, char *name, size_t si
 
 /*
  * List the devices because of which VFIO cannot use the IOMMU group, with their drivers, and with a
- * space before each. Devices without a driver, devices of vfio-pci and PCI bridges (pcieport) are
+ * space before each. Devices without a driver or with vfio-pci or pci-stub, and PCI bridges, are
  * left out. A list that is too long for @size is cut.
  */
 static void list_others(const struct vfio *vfio, char *names, size_t size)
@@ -50,7 +50,8 @@ static void list_others(const struct vfio *vfio, char *names, size_t size)
 		const char *address = strrchr(devices.gl_pathv[i], '/') + 1;
 
 		vfio_read_link(address, "driver", driver, sizeof(driver));
-		if (*driver && strcmp(driver, "vfio-pci") != 0 && strcmp(driver, "pcieport") != 0)
+		if (*driver && strcmp(driver, "vfio-pci") != 0 &&
+		    strcmp(driver, "pcieport") != 0 && strcmp(driver, "pci-stub") != 0)
 			used += (size_t)snprintf(names + used, size - used, " %.20s (%.30s)",
 						 address, driver);
 	}

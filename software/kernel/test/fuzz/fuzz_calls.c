@@ -141,8 +141,9 @@ void full_stream(void)
 	static char buffer[32 * BUFFER];
 
 	small_rings();
+	loopback(fds[0], 1);
 	ioctl(fds[0], LITEPCIE_IOCTL_ADVANCE, &none);
-	while (write(fds[0], buffer, sizeof(buffer)) > 0)
+	for (int n = 0; n < 1000 && write(fds[0], buffer, sizeof(buffer)) > 0; n++)
 		usleep(1000);
 }
 

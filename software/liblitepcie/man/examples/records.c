@@ -43,5 +43,6 @@ int main(int argc, char **argv)
 	}
 	span.bytes = fread(data, 1, sizeof(data), file);
 	fclose(file);
-	return list(&span) < 0;
+	/* a longer recording is cut after 1 MiB, which may be inside a block */
+	return list(&span) < 0 && span.bytes < sizeof(data);
 }

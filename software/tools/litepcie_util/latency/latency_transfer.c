@@ -200,10 +200,16 @@ int transfer_begin(struct transfer *transfer)
 	return rc;
 }
 
+/*
+ * The library does not know that transfer_begin() has enabled c2h, so c2h is disabled here. Its
+ * table is emptied, too: after a failed transfer a descriptor may be left that points into the
+ * ring.
+ */
 int transfer_end(struct transfer *transfer)
 {
+	int c2h = litepcie_writel(transfer->dev, transfer->c2h.enable, 0) ?:
+		  litepcie_writel(transfer->dev, transfer->c2h.flush, 1);
 	int h2c = litepcie_stream_stop(transfer->streams.h2c);
-	int c2h = litepcie_stream_stop(transfer->streams.c2h);
 
 	return h2c < 0 ? h2c : c2h;
 }
