@@ -19,10 +19,13 @@
 
 #define WAIT_MS	60000
 
-/* number of calls of litepcie_stream_ready(), which may wait for the card */
+/* number of this program's calls of litepcie_stream_ready(), which may wait for the card */
 static unsigned int waits;
 
-/* Wait for a buffer, for WAIT_MS at most. Returns how many are ready, at most @most. */
+/*
+ * Wait for a buffer, for WAIT_MS at most. Returns the number of ready buffers, or @most if that is
+ * less. If no buffer came, a check fails, and the result is 0 or -errno.
+ */
 static int wait_for(struct litepcie_stream *stream, uint64_t most)
 {
 	int count = litepcie_stream_ready(stream, WAIT_MS);
