@@ -76,9 +76,9 @@ static struct litepcie_port_accounts accounts(struct litepcie_capture *capture)
 
 /*
  * Receive frames until none comes for @timeout_ms milliseconds, or until a stopped capture has no
- * more. Check that the frames' numbers, which the generator gives them, follow each other, but for
- * frames behind a loss. Returns the number of received frames. *@first gets the number of the first
- * of them, and stays as it is if none comes.
+ * more. Check that each frame has the number behind that of the frame before, or a count of lost
+ * frames. The generator numbers the frames. Returns how many frames were received. *@first gets the
+ * number of the first of them, and stays as it is if none comes.
  */
 static uint32_t take(struct litepcie_capture *capture, int timeout_ms, uint32_t *first)
 {
@@ -221,8 +221,8 @@ static void it_can_be_started_again(struct litepcie *dev)
 
 		generate(capture, 1000, 300 * round);
 		/*
-		 * litepcie_capture_next() returns frames before the MBUF in which they lie (a part
-		 * of the ring, of 64 KiB here) is full.
+		 * litepcie_capture_next() must return frames before the MBUF in which they lie (a
+		 * part of the ring, of 64 KiB here) is full.
 		 */
 		CHECK_EQUAL(litepcie_capture_next(capture, &span, WAIT_MS), 1);
 		CHECK_EQUAL(span.position, 0);

@@ -212,9 +212,9 @@ static void the_pattern_is_checked_by_the_card(struct litepcie *dev)
 }
 
 /*
- * Find, read and write registers by name, first without @csr (the path of the csr.json of the
- * card's build), then with it. The offset of ctrl_scratch must be the same in csr.json as in the
- * card's capability table.
+ * Find, read and write registers by name. Then load @csr, the path of the csr.json of the card's
+ * build, and find registers again. The offset of ctrl_scratch must be the same in csr.json as in
+ * the card's capability table.
  */
 static void registers_have_names(struct litepcie *dev, const char *csr)
 {
@@ -238,7 +238,8 @@ static void registers_have_names(struct litepcie *dev, const char *csr)
 	CHECK(count > 40);
 	/*
 	 * Without csr.json the library knows the register pcie_endpoint_timeout only if the card's
-	 * capability table describes the endpoint's registers. The csr.json of this test has it.
+	 * capability table describes the endpoint's registers. The csr.json of this test has that
+	 * register.
 	 */
 	rc = litepcie_register_find(dev, "pcie_endpoint_timeout", &found);
 	CHECK(rc == 0 || rc == -ENOENT);
@@ -316,8 +317,8 @@ static void time_goes_on(struct litepcie *dev)
 }
 
 /*
- * A program may close the card in the middle of a run. The Python test that runs this program
- * checks that the card is then at rest.
+ * A program may close the card in the middle of a run. test_software_library.py, which runs this
+ * program on a stand-in for a card, then checks that DMA, interrupts and bus mastering are off.
  */
 static void a_close_in_the_middle_is_allowed(struct litepcie *dev)
 {

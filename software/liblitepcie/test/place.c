@@ -26,7 +26,7 @@
 #define SIZE		8192u
 #define COUNT		64u
 #define RING		(SIZE * COUNT)
-/* number of DMA buffers in a run, which is a bit more than two rounds of the ring */
+/* number of buffers that a run moves in each direction, a bit more than two rounds of the ring */
 #define BUFFERS		150u
 
 static struct litepcie *dev;

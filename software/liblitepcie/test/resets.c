@@ -6,8 +6,8 @@
 
 /*
  * Test a reset of the card by a second handle (`other`) while a stream of the first handle (`dev`)
- * runs. Only behind the kernel driver can a card have two handles. Calls on the stream must return
- * -EIO with a sentence, and the stream can be stopped and started again.
+ * runs. Only behind the kernel driver can two handles have a card open at the same time. Calls on
+ * the stream must return -EIO with a sentence, and the stream can be stopped and started again.
  */
 #include <errno.h>
 #include <pthread.h>

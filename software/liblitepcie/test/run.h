@@ -38,7 +38,8 @@ static inline struct litepcie_stream *run_stream(struct litepcie *dev, unsigned 
 
 /*
  * Close a stream and open it again with the options of @config. The ring keeps its sizes, and it
- * stays in the program's own memory if run_place() has put it there.
+ * stays in the program's own memory if run_place() has put it there. A stream that was never open
+ * gets the default sizes.
  */
 static inline int run_open(struct litepcie *dev, unsigned int direction,
 			   const struct run_config *config)
@@ -113,8 +114,8 @@ static inline int run_shape(struct litepcie *dev, size_t size, unsigned int coun
 
 /*
  * Let the next runs of @direction have their ring in @memory (@bytes bytes), or in memory of the
- * library or the driver if @memory is NULL. After an error the next run uses the memory of the run
- * before.
+ * library or the driver if @memory is NULL. After an error the next run has its ring where it was
+ * before this call.
  */
 static inline int run_place(struct litepcie *dev, unsigned int direction, void *memory,
 			    size_t bytes)

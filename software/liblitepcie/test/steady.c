@@ -6,8 +6,9 @@
 
 /*
  * A program that streams in one direction: it acquires each buffer, reads or writes only its first
- * dword, and releases it. A test runs this program twice with different numbers of buffers. The
- * difference between the two runs is the cost of the additional buffers in the library.
+ * dword, and releases it. Tests run this program twice with different numbers of buffers. From the
+ * difference between the two runs they compute the cost of an additional buffer, for example in
+ * register reads or in instructions of the library.
  */
 #include <stdlib.h>
 #include <string.h>

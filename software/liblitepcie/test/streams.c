@@ -160,8 +160,8 @@ static void an_event_tells_of_news(unsigned int late_us)
 }
 
 /*
- * Check that c2h_peek() (run.h) with a timeout of 0 finds all c2h buffers, in a program that makes
- * no call with another timeout.
+ * Check that c2h_peek() (run.h) with a timeout of 0 finds all c2h buffers of a run in which the
+ * program makes no call that waits for the card's buffers.
  */
 static void a_look_finds_news(void)
 {

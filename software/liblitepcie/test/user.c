@@ -79,7 +79,7 @@ static void *raise_later(void *dev)
 /*
  * Check by the shortest of three waits in litepcie_user_wait() that the interrupt's message (MSI)
  * ends a wait. The interrupt comes after 100 ms, and the wait must last less than 200 ms: without
- * the message, the library would read the card's register of interrupts only after 200 ms.
+ * the message, the library would not notice the interrupt before 200 ms.
  */
 static void the_message_itself_ends_the_wait(struct litepcie *dev)
 {

@@ -109,7 +109,7 @@ static void walk(uint64_t packets)
 	free(mbuf);
 }
 
-/* A card that is as fast as the link ----------------------------------------------------------- */
+/* The stand-in for a card ---------------------------------------------------------------------- */
 
 static struct {
 	uint32_t			words[WORDS];

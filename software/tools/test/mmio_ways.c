@@ -85,7 +85,10 @@ int litepcie_bar_map(struct litepcie *dev, unsigned int bar, struct litepcie_win
 	return 0;
 }
 
-/* The first memory is in BAR0, where it could not be mapped write-combining. */
+/*
+ * The card's first memory is in BAR0. The second memory, which is in another BAR, must be measured,
+ * since the driver may map that BAR write-combining.
+ */
 int litepcie_block_find(struct litepcie *dev, unsigned int type, unsigned int number,
 			struct litepcie_block *block)
 {

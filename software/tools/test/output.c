@@ -143,8 +143,8 @@ static void a_write_goes_on(void)
 }
 
 /*
- * The disk is full at one MBUF. The file must end before that MBUF. Later MBUFs must be refused,
- * even if the disk has room again, since the file would lack the MBUF between.
+ * The write of one MBUF finds the disk full. The file must end before that MBUF. Later MBUFs must
+ * be refused, even if the disk has room again, since the file would lack the MBUF between.
  */
 static void a_full_disk_ends_a_file(void)
 {

@@ -116,7 +116,9 @@ static struct rate measured(const struct rates_plan *plan, enum rates_way way, d
 	return rate;
 }
 
-/* A run that reaches no limit must be repeated, and the best of three runs counts. */
+/*
+ * A run that reaches no limit must be repeated, up to three runs in all, of which the best counts.
+ */
 static void the_best_of_a_few_runs_counts(void)
 {
 	const struct rates_plan plan = { .bytes = RATES_LEAST_BYTES };

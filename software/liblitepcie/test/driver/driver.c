@@ -266,8 +266,8 @@ static int bar_info(struct litepcie_bar *bar)
 
 /*
  * Answer LitePCIe's ioctls DMA_READER and DMA_WRITER, which start and stop its loop (a run in which
- * the card does not wait for software). The library must use these ioctls only to stop, so
- * driver.looped records a start.
+ * the card does not wait for software). The library must use these ioctls only to stop a direction,
+ * so driver.looped records a start.
  */
 static int run_loop(int way, const struct litepcie_ioctl_dma_writer *direction)
 {

@@ -139,8 +139,8 @@ volatile uint32_t *driver_register(uint32_t offset);
 void driver_reset(void);
 
 /*
- * Let the stand-in's card write the record of c2h buffer @number, as it does before the status page
- * counts that buffer.
+ * Let the stand-in's card write the record of c2h buffer @number. A card does that before the
+ * status page counts the buffer.
  */
 void driver_record(uint64_t number, uint32_t bytes, uint32_t flags);
 

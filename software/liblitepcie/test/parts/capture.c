@@ -21,7 +21,10 @@
 #define STAGING		(1u << 20)
 #define REGISTERS	0x100u	/* offset in BAR0 of the first register */
 #define WORDS		0x100u
-#define REST_MS		300	/* longest time in ms that a call waits until the card is at rest */
+/*
+ * setting rest_ms of begin()'s captures: longest time in ms that a call waits for the card's rest
+ */
+#define REST_MS		300
 
 /* Bits of the register capture_control. */
 #define RUN		(1u << LITEPCIE_CAPTURE_CONTROL_RUN_OFFSET)
@@ -634,8 +637,8 @@ static void rest_ms_has_a_default(void)
 /* Tests of the generator ----------------------------------------------------------------------- */
 
 /*
- * litepcie_capture_generate() with NULL is refused and does not stop the generator. Only
- * litepcie_capture_generate_stop() stops it.
+ * litepcie_capture_generate() with NULL must be refused and must not stop the generator.
+ * litepcie_capture_generate_stop() must stop it.
  */
 static void the_generator_has_a_stop(void)
 {

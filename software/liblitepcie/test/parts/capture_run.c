@@ -81,7 +81,7 @@ static void put_position(uint64_t position)
 /*
  * Let another thread run in the middle of a register access. The library must hold the handle's
  * lock here, so another thread that accesses registers waits. Without the lock the accesses of the
- * two threads could mix, and checks of the tests would fail.
+ * two threads could mix, and checks of the tests could fail.
  */
 static void let_others_come(void)
 {
@@ -443,7 +443,8 @@ static void refusals_have_a_sentence(void)
 }
 
 /*
- * The card sorts frames to queues during a run only: after the stop the rings' memory may be freed.
+ * The library must let the card sort frames to queues only during a run: after the stop the rings'
+ * memory may be freed.
  */
 static void the_card_sorts_only_while_it_runs(void)
 {

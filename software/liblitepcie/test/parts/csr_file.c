@@ -6,8 +6,8 @@
 
 /*
  * Test csr_file.c: all registers of a good csr.json become known. If a file with random damage is
- * refused, none of its registers becomes known. The first argument is a folder for the files, the
- * second the seed.
+ * refused, the library must know as many registers as before. The first argument is a folder for
+ * the files, the second the seed.
  */
 #include <sys/stat.h>
 
@@ -103,8 +103,8 @@ static void objects_may_lie_in_each_other_four_times(void)
 }
 
 /*
- * A file of another build must be refused and must add no registers: it has a known register at
- * another offset, or another identifier than the card.
+ * Two files of another build must be refused and must add no registers. In the first a register
+ * that the library knows has another offset, and the second has another identifier than the card.
  */
 static void a_file_of_another_build_changes_nothing(void)
 {

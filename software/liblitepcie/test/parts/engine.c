@@ -334,8 +334,8 @@ static void a_look_at_memory_saves_sleeps(void)
 /*
  * With a timeout of 0, c2h_peek() and h2c_get() (run.h) find the buffers that the card has finished
  * since the last call. In some of the calls they sleep for 0 ms, to take pending interrupts. After
- * litepcie_dma_fd() they never do, since that would clear the descriptor of litepcie_dma_fd(). A
- * card that does not answer is noticed after LITEPCIE_WAIT_SLICE_MS at most.
+ * litepcie_dma_fd() they never do, since that would clear the descriptor of litepcie_dma_fd().
+ * After LITEPCIE_WAIT_SLICE_MS without progress a call must notice that the card does not answer.
  */
 static void a_look_without_a_wait_finds_news(bool records)
 {
@@ -443,8 +443,8 @@ static void a_wait_hands_over_what_the_card_runs_out_of(void)
 
 /*
  * If a register of the card tells whether the user's logic has taken all h2c data, a drain of h2c
- * must wait for that: a stop would drop data that was not taken. Here the drain ends by its
- * timeout.
+ * must wait for that: a stop would drop data that was not taken. Until the register says so, the
+ * drain must return -ETIMEDOUT.
  */
 static void a_drain_waits_for_the_logic(void)
 {

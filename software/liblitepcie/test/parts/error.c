@@ -15,7 +15,7 @@
 #include "helpers.h"
 #include "check.h"
 
-/* Words of the library's own meaning of each error number that has one. */
+/* For each error number of which error.c has a meaning: words of that meaning. */
 static const struct {
 	int		error;
 	const char	*words;

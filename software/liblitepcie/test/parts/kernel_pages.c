@@ -47,9 +47,7 @@ static struct {
 	/* how many of the next rings the driver refuses, and errno of the refusals */
 	unsigned int	refused;
 	int		error;
-	/*
-	 * number of rings that the driver was given or has refused, and address of the last of them
-	 */
+	/* number of rings that the library has offered to the driver, and address of the last */
 	unsigned int	rings;
 	uint8_t		*ring;
 	/* sizes of huge pages that mmap() was asked for, as its flags, in the order of the calls */

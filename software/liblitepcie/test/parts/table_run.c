@@ -70,8 +70,8 @@ static const struct litepcie_backend fake = {
 };
 
 /*
- * Stop a running card whose h2c comes to rest when its time is @rests_ns. The first @given_up
- * register reads fail with all ones. Returns the result of litepcie_table_quiesce().
+ * Stop a card whose h2c runs, and comes to rest when the card's time is @rests_ns. The first
+ * @given_up register reads fail with all ones. Returns the result of litepcie_table_quiesce().
  */
 static int quiesce_blocked(uint64_t rests_ns, unsigned int given_up)
 {
