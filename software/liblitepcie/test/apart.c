@@ -98,8 +98,8 @@ static void transmit(uint32_t *next)
 /*
  * c2h must begin each run with buffer 0 and dword 0 of the pattern: before h2c runs, while h2c
  * runs, and after h2c has stopped. The pattern in h2c must go on without a gap while c2h is stopped
- * and started again. A call on a stopped stream must return -EINVAL, also while the other stream
- * runs.
+ * and started again. litepcie_stream_ready() of the stopped stream must return -EINVAL while the
+ * other stream runs.
  */
 static void each_runs_while_the_other_starts_and_stops(void)
 {

@@ -62,8 +62,8 @@ static void start(const struct mode *mode, unsigned int directions, unsigned int
 
 /*
  * Wait in poll() on the library's descriptor, then call litepcie_dma_wait() with a timeout of 0,
- * and repeat both until litepcie_dma_wait() finds c2h buffers or fails, for WAIT_MS or a bit more.
- * Returns the last result of litepcie_dma_wait(), which is 0 if no buffer came.
+ * and repeat both until litepcie_dma_wait() finds c2h buffers or fails, or until WAIT_MS are over
+ * after a poll(). Returns the last result of litepcie_dma_wait(), which is 0 if no buffer came.
  */
 static int wait_by_descriptor(void)
 {

@@ -9,8 +9,8 @@
  * of the library, and check_bytes() of `lanebox-capture check`. The test makes random recordings,
  * compares what is read with each of them, and then breaks copies of them: some twenty rules one by
  * one, and bytes at random. A copy with random bytes has memory of exactly its size, so the address
- * sanitizer finds a read beyond the copy. No card is needed. The argument is a seed, which is
- * printed.
+ * sanitizer finds a read beyond the copy. No card is needed. The argument is a seed, by default 1,
+ * which is printed.
  */
 #include <stdlib.h>
 

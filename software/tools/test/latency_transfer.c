@@ -69,7 +69,9 @@ int main(void)
 	CHECK(time_of(64, 64, 0) == 200 * STEP_NS);
 	CHECK(time_of(63, 64, 0) == -EIO && time_of(65, 64, 0) == -EIO);
 	CHECK(time_of(64, 63, 0) == -EIO && time_of(64, 65, 0) == -EIO);
-	/* With @more 48, up to 48 bytes may be written in addition to the data, as for a record. */
+	/*
+	 * With @more 48, up to 48 bytes (records and status lines) may be written beside the data.
+	 */
 	CHECK(time_of(64 + 48, 64, 48) == 200 * STEP_NS && time_of(64, 64, 48) == 200 * STEP_NS);
 	CHECK(time_of(64 + 49, 64, 48) == -EIO && time_of(63, 64, 48) == -EIO);
 	CHECK(time_of(64, 64 + 48, 48) == -EIO);

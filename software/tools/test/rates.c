@@ -117,7 +117,8 @@ static struct rate measured(const struct rates_plan *plan, enum rates_way way, d
 }
 
 /*
- * A run that reaches no limit must be repeated, up to three runs in all, of which the best counts.
+ * If a run of a given size reaches no limit, it must be repeated, up to three runs in all, of which
+ * the best counts.
  */
 static void the_best_of_a_few_runs_counts(void)
 {

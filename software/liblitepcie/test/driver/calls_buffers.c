@@ -6,7 +6,7 @@
 
 /*
  * Test how the "kernel" back end hands buffers to the driver, in whole buffers, in packets, and
- * with a length for each h2c buffer.
+ * with a length for each h2c buffer. Also test litepcie_features() with several drivers.
  */
 #include "calls.h"
 

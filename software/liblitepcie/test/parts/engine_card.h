@@ -6,9 +6,9 @@
 
 /*
  * A stand-in for a card behind litepcie_table_channel, for test programs that call the library's
- * internal functions. The stand-in only keeps what the library writes to registers. A test plays
- * the card's progress: it sets the words of registers, and writes records and status lines by
- * put_record() and line().
+ * internal functions. The stand-in keeps what the library writes to registers, and moves no data. A
+ * test plays the card's progress: it sets the words of registers, and writes records and status
+ * lines by put_record() and line().
  */
 #ifndef LITEPCIE_TEST_TOLD_CARD_H
 #define LITEPCIE_TEST_TOLD_CARD_H

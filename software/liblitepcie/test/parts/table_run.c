@@ -6,8 +6,8 @@
 
 /*
  * Test litepcie_table_quiesce() of table_run.c while h2c of the card waits for a read whose
- * completion is lost. The function waits for as long as such a read can last. It returns -ETIMEDOUT
- * if the direction never comes to rest.
+ * completion is lost. The function must wait at least for as long as such a read can last. If h2c
+ * never comes to rest, the function must return -ETIMEDOUT.
  */
 #include <errno.h>
 #include <stdbool.h>
