@@ -76,9 +76,10 @@ static struct litepcie_port_accounts accounts(struct litepcie_capture *capture)
 
 /*
  * Receive frames until none comes for @timeout_ms milliseconds, or until a stopped capture has no
- * more. Check that each frame has the number behind that of the frame before, or a count of lost
- * frames. The generator numbers the frames. Returns how many frames were received. *@first gets the
- * number of the first of them, and stays as it is if none comes.
+ * more. The generator numbers its frames. Check that the number of each frame is that of the first
+ * received frame plus the number of frames since, unless the frame's record counts lost frames.
+ * Returns how many frames were received. *@first gets the number of the first of them, and stays as
+ * it is if none comes.
  */
 static uint32_t take(struct litepcie_capture *capture, int timeout_ms, uint32_t *first)
 {

@@ -7,10 +7,10 @@
 /*
  * Test the calls that wait for DMA or for the user's interrupt, on the card that the first argument
  * names. With a negative timeout a wait for DMA ends when buffers are finished, when another thread
- * stops the DMA, or when a signal comes. A wait for the user's interrupt ends when another thread
- * switches that interrupt off. With a timeout of 0 a call does not wait. The second argument is an
- * offset in BAR0: the logic in the user slot raises its interrupt when a program writes there.
- * Without this argument no wait for the user's interrupt is tested.
+ * stops the DMA, or when a signal comes. A wait for the user's interrupt ends when this interrupt
+ * comes, or when another thread switches it off. With a timeout of 0 a call does not wait. The
+ * second argument is an offset in BAR0: the logic in the user slot raises its interrupt when a
+ * program writes there. Without this argument no wait for the user's interrupt is tested.
  */
 #include <errno.h>
 #include <pthread.h>
