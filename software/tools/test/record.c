@@ -29,7 +29,7 @@
 #include "../lanebox_capture/record/deal.c"
 #include "../lanebox_capture/record/files.c"
 
-/* number of the thread, from 1, that record.c cannot make; 0: none */
+/* number of the thread from now on, from 1, that record.c cannot make; 0: none */
 static unsigned int thread_refused;
 
 static int make_thread(pthread_t *thread, void *(*work)(void *of), void *of)

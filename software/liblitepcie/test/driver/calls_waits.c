@@ -206,8 +206,8 @@ static void a_reset_reaches_its_user(unsigned int direction, bool rests)
 }
 
 /*
- * If the driver has ended a run without an error, a wait for the run ends with -EIO, too. The
- * library does not use the counts of that run.
+ * If the driver has ended a run without an error, a wait for the run must return -EIO, and the
+ * library must not use the driver's counts of that run.
  */
 static void a_run_that_has_ended_is_over(void)
 {

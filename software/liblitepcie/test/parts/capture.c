@@ -396,8 +396,8 @@ static void a_card_that_is_asked_back_is_stopped(void)
 }
 
 /*
- * A stop waits until the card is idle, also if the card's last status line cannot be true. It then
- * returns -EIO.
+ * If the card's last status line cannot be true, a stop must still wait until the card is idle, and
+ * then return -EIO.
  */
 static void a_stop_waits_whatever_the_line_says(void)
 {
