@@ -20,7 +20,7 @@
 #include "open.h"
 
 #define WAIT_MS		20000
-/* number of buffers that receive() and transmit() move, more than the c2h ring has */
+/* number of buffers that each call of receive() or transmit() moves, more than the c2h ring has */
 #define BUFFERS		40u
 #define SMALL_SIZE	4096u
 #define SMALL_COUNT	16u
@@ -48,7 +48,7 @@ static void open_both(void)
 	CHECK_EQUAL(info.buffer_count, LITEPCIE_BUFFER_COUNT);
 }
 
-/* Receive BUFFERS buffers, which begin with number 0 and dword 0 of the pattern. */
+/* Receive the first BUFFERS buffers of a c2h run, which must have the pattern from dword 0 on. */
 static void receive(void)
 {
 	struct litepcie_buffer buffer = { .struct_size = sizeof(buffer) };
@@ -96,7 +96,10 @@ static void transmit(uint32_t *next)
 }
 
 /*
- * A stream keeps its counts and its data while the other stream is started, stopped and restarted.
+ * c2h must begin each run with buffer 0 and dword 0 of the pattern: before h2c runs, while h2c
+ * runs, and after h2c has stopped. The pattern in h2c must go on without a gap while c2h is stopped
+ * and started again. litepcie_stream_ready() of the stopped stream must return -EINVAL while the
+ * other stream runs.
  */
 static void each_runs_while_the_other_starts_and_stops(void)
 {
@@ -154,7 +157,7 @@ static void *wait_for_h2c(void *unused)
 	return unused;
 }
 
-/* A thread that waits for h2c wakes when h2c is stopped, and not when c2h is stopped. */
+/* The wait of a thread for h2c must end when h2c is stopped, and not when c2h is stopped. */
 static void a_wait_ends_with_its_own_stream(void)
 {
 	pthread_t thread;

@@ -75,8 +75,11 @@ static struct litepcie_port_accounts accounts(struct litepcie_capture *capture)
 }
 
 /*
- * Receive frames until none comes for @timeout_ms, or until a stopped capture has no more. Returns
- * the number of received frames. *@first gets the generator's number of the first of them.
+ * Receive frames until none comes for @timeout_ms milliseconds, or until a stopped capture has no
+ * more. The generator numbers its frames. Check that the number of each frame is that of the first
+ * received frame plus the number of frames since, unless the frame's record counts lost frames.
+ * Returns how many frames were received. *@first gets the number of the first of them, and stays as
+ * it is if none comes.
  */
 static uint32_t take(struct litepcie_capture *capture, int timeout_ms, uint32_t *first)
 {
@@ -206,8 +209,8 @@ static void calls_refuse_what_cannot_be(struct litepcie *dev)
 }
 
 /*
- * Each start of a capture begins at position 0 of the ring, with frame 0 of the generator and with
- * all counts at 0.
+ * A capture is started three times. Each start must begin at position 0 of the ring, with frame 0
+ * of the generator and with the counts of delivered frames and bytes at 0.
  */
 static void it_can_be_started_again(struct litepcie *dev)
 {
@@ -219,8 +222,8 @@ static void it_can_be_started_again(struct litepcie *dev)
 
 		generate(capture, 1000, 300 * round);
 		/*
-		 * litepcie_capture_next() returns a frame's record before its MBUF (part of the
-		 * ring) is full.
+		 * litepcie_capture_next() must return frames before the MBUF in which they lie (a
+		 * part of the ring, of 64 KiB here) is full.
 		 */
 		CHECK_EQUAL(litepcie_capture_next(capture, &span, WAIT_MS), 1);
 		CHECK_EQUAL(span.position, 0);
@@ -239,8 +242,9 @@ static void it_can_be_started_again(struct litepcie *dev)
 }
 
 /*
- * The program releases the ring in small pieces. The library gives the card a new limit, up to
- * which the card may write, only in steps of an eighth of the ring, which is 32 KiB in this test.
+ * The program releases the ring in pieces of an MBUF (4 KiB) or less. While the capture runs, the
+ * library gives the card a new limit, up to which the card may write, only in steps of an eighth of
+ * the ring, which is 32 KiB in this test.
  */
 static void limits_are_told_in_steps(struct litepcie *dev)
 {
@@ -260,8 +264,8 @@ static void limits_are_told_in_steps(struct litepcie *dev)
 	CHECK_EQUAL(stats.port[0].delivered.frames, count);
 	CHECK_EQUAL(stats.released, stats.position);
 	/*
-	 * The limit of the start covers the whole ring, which is 8 steps. The stop may give one
-	 * more limit.
+	 * The first limit, that of the start, is a whole ring, which is 8 steps. The stop may give
+	 * the card one more limit.
 	 */
 	CHECK(stats.limits > stats.position / (32 << 10) - 8);
 	CHECK(stats.limits <= stats.position / (32 << 10) + 2);
@@ -271,8 +275,8 @@ static void limits_are_told_in_steps(struct litepcie *dev)
 }
 
 /*
- * litepcie_capture_stop() succeeds although the ring is full, and a frame waits for room that the
- * program does not release.
+ * In a lossless capture a frame waits for room in the ring. litepcie_capture_stop() must succeed
+ * although the ring is full and the program releases nothing.
  */
 static void a_full_ring_can_be_stopped(struct litepcie *dev)
 {
@@ -300,8 +304,9 @@ static void a_full_ring_can_be_stopped(struct litepcie *dev)
 }
 
 /*
- * With the setting `newest` the card overwrites old data. After the stop the library returns the
- * newest frames without a gap, from the beginning of an MBUF to the last frame.
+ * With the setting `newest` the card overwrites old data in the ring. The generator makes more
+ * frames than the ring holds. After the stop the library must return the newest of them without a
+ * gap, up to the last.
  */
 static void the_newest_frames_stay(struct litepcie *dev)
 {
@@ -351,7 +356,10 @@ static void a_signal_ends_a_wait(struct litepcie *dev)
 	litepcie_capture_close(capture);
 }
 
-/* litepcie_close() may be called while a capture is open and frames come. It stops the capture. */
+/*
+ * litepcie_close() may be called while a capture runs and frames come. It stops and closes the
+ * capture.
+ */
 static void a_close_ends_it(struct litepcie *dev)
 {
 	struct litepcie_capture *capture = begin(dev, settings(0, 0));

@@ -5,10 +5,11 @@
  */
 
 /*
- * Test that a program which opens and closes a card many times leaks nothing. In every 16th round
- * DMA runs when the card is closed, and after every 100th round opens with a wrong name are
- * refused. At the end the process must have as many file descriptors as after the first round, and
- * at most two mappings more.
+ * Test that a program which opens and closes a card many times leaks no file descriptor and no
+ * mapping. In every 16th round DMA runs when the card is closed. After every 100th round the
+ * program also tries to open the card with an option that does not exist, which must fail. At the
+ * end the process must have as many file descriptors as after the first round, and at most two
+ * mappings more.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -45,8 +46,8 @@ static unsigned int mappings(void)
 }
 
 /*
- * litepcie_open() cuts the sentence of its error to the caller's buffer. It writes nothing if the
- * buffer is NULL or its size is 0.
+ * Check that litepcie_open() refuses the name @wrong, and cuts the sentence of its error to the
+ * caller's buffer. If the buffer is NULL or its size is 0, the call must write nothing there.
  */
 static void refuse(const char *wrong)
 {

@@ -5,11 +5,12 @@
  */
 
 /*
- * Test the calls for DMA and for the user's interrupt that can block, on the card that the argument
- * names. With a negative timeout a call waits until buffers are finished, until another thread
- * stops the DMA, or until a signal comes. With a timeout of 0 a call does not wait. The second
- * argument is an offset in BAR0: the logic in the user slot raises its interrupt when a program
- * writes there. Without this argument no wait for the user's interrupt is tested.
+ * Test the calls that wait for DMA or for the user's interrupt, on the card that the first argument
+ * names. With a negative timeout a wait for DMA ends when buffers are finished, when another thread
+ * stops the DMA, or when a signal comes. A wait for the user's interrupt ends when this interrupt
+ * comes, or when another thread switches it off. With a timeout of 0 a call does not wait. The
+ * second argument is an offset in BAR0: the logic in the user slot raises its interrupt when a
+ * program writes there. Without this argument no wait for the user's interrupt is tested.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -30,13 +31,13 @@
  */
 #define LONG_MS		700
 /*
- * CPU time in us that a waiting thread may take within LONG_MS; a thread that never sleeps takes
- * LONG_MS, which is twice as much
+ * CPU time in us below which a waiting thread must stay within LONG_MS; on an idle machine a thread
+ * that never sleeps would take about LONG_MS, which is twice as much
  */
 #define BUSY_US		350000
 /*
- * longest time in ms from a stop, or a signal, to the end of the wait, on a busy machine; an idle
- * machine takes far less
+ * longest time in ms from a stop, a signal, or the switching off of the user's interrupt to the end
+ * of the wait, on a busy machine; an idle machine takes far less
  */
 #define SOON_MS		5000
 
@@ -94,8 +95,8 @@ static void on_signal(int number)
 }
 
 /*
- * Submit h2c buffers until none has been free for LONG_MS. The data comes back through the loopback
- * into c2h. No c2h buffer is released, so both rings stay full.
+ * Submit h2c buffers until none has been free for LONG_MS milliseconds. The data comes back through
+ * the loopback into c2h. No c2h buffer is released, so both rings stay full.
  */
 static void fill_h2c(struct litepcie *dev)
 {
@@ -120,8 +121,9 @@ static void start(struct litepcie *dev, unsigned int directions, bool pattern)
 }
 
 /*
- * Start a thread that waits, and check that it still waits after LONG_MS and has used little CPU
- * time. The CPU time is checked with the back end "sim" only. Tests run the other back ends in the
+ * Start a thread that makes the call @wait->call, and check that it still waits after LONG_MS and
+ * has used little CPU time. The CPU time is checked with the back end "sim" only. Tests run the
+ * other back ends in the
  * guest of a virtual machine, where a register read of a simulated card counts as CPU time of the
  * thread.
  */
@@ -184,8 +186,9 @@ static void a_signal_ends_it(struct wait *wait)
 }
 
 /*
- * Two threads wait at the same time, and a stop ends both waits. With the back end "kernel" each
- * thread sleeps in the driver. With another back end one thread sleeps for both.
+ * Two threads wait at the same time, and a stop must end both waits. With the back end "kernel"
+ * each thread sleeps in the driver. With another back end only one thread sleeps for the card, and
+ * wakes the other.
  */
 static void a_stop_ends_two(struct litepcie *dev)
 {

@@ -5,8 +5,9 @@
  */
 
 /*
- * Test the library on the card that the argument names, as a program uses it: accesses that are
- * refused, a transfer of a few buffers without copies, and a second run on the same handle.
+ * Test the library on the card that the first argument names, as a program uses it: accesses to
+ * registers and memory, accesses that are refused, transfers of a few buffers through the loopback,
+ * and several runs on the same handle. The second argument is the csr.json of the card's build.
  */
 #include <errno.h>
 #include <signal.h>
@@ -22,7 +23,10 @@
 
 #define WAIT_MS 10000
 
-/* Offsets in BAR0 of the scratch register and of the card's memory, from its capability table. */
+/*
+ * offsets in BAR0 of the register ctrl_scratch, and of the first memory in the card's capability
+ * table
+ */
 static uint32_t scratch, memory0;
 
 static void find_places(struct litepcie *dev)
@@ -38,9 +42,10 @@ static void find_places(struct litepcie *dev)
 }
 
 /*
- * A struct whose struct_size is 0 or impossible is refused, and the library writes nothing to it.
- * The structs of older and newer programs are filled as far as the library and the program both
- * know them.
+ * A call fails with -EINVAL if struct_size of the program's struct is 0 or SIZE_MAX, and
+ * litepcie_card() then writes nothing to the struct. The shorter struct of an older program is
+ * filled up to its end. In the longer struct of a newer program the members that the library does
+ * not know become 0.
  */
 static void a_struct_says_its_size(struct litepcie *dev)
 {
@@ -65,7 +70,7 @@ static void a_struct_says_its_size(struct litepcie *dev)
 	card.struct_size = offsetof(struct litepcie_card, table_depth);
 	CHECK_EQUAL(litepcie_card(dev, &card), 0);
 	CHECK(card.table_depth == 5 && card.blocks > 0);
-	/* if a newer program's struct has members that this library does not know, they become 0 */
+	/* litepcie_stats() sets members that this library does not know to 0 */
 	CHECK_EQUAL(litepcie_stats(dev, &newer.stats), 0);
 	CHECK_EQUAL(newer.later, 0);
 	CHECK_EQUAL(litepcie_stream_open(dev, LITEPCIE_C2H, &options, &stream), -EINVAL);
@@ -118,8 +123,8 @@ static void accesses_of_both_sizes_agree(struct litepcie *dev)
 }
 
 /*
- * Send one buffer at a time through the loopback, and check the first byte that comes back. With
- * interrupt_every 1 each c2h buffer raises an interrupt.
+ * Send one buffer at a time through the loopback, and check the first byte of each buffer that
+ * comes back.
  */
 static void single_buffers_come_back(struct litepcie *dev, unsigned int buffers)
 {
@@ -147,20 +152,20 @@ static void single_buffers_come_back(struct litepcie *dev, unsigned int buffers)
 	CHECK_EQUAL(stats.h2c_done, buffers);
 	CHECK_EQUAL(stats.c2h_released, buffers);
 	/*
-	 * Each c2h buffer raises an interrupt. Each h2c buffer may raise another, or share that of
-	 * c2h, or raise none.
+	 * With interrupt_every 1 each c2h buffer raises an interrupt. Each h2c buffer may raise
+	 * another, or share that of c2h, or raise none.
 	 */
 	CHECK(stats.interrupts >= buffers && stats.interrupts <= 2 * (int64_t)buffers);
 	CHECK(stats.interrupts_expected == (int64_t)buffers || stats.interrupts_expected == -1);
-	/* a busy machine may be so slow that some waits end by their timeout */
+	/* on a busy machine some sleeps of 200 ms may end before the card's interrupt comes */
 	CHECK(stats.woken_by_timeout <= buffers / 4);
 	CHECK_EQUAL(stats.interrupts_missed, 0);
 }
 
 /*
- * If there is no memory for larger rings, run_shape() fails, and the rings of the old size can
- * still be used. For a simulated board a ring is a file in memory. RLIMIT_FSIZE keeps this file
- * shorter than a larger ring needs.
+ * If there is no memory for larger rings, run_shape() (run.h) fails, and a later run can still have
+ * rings of the old size. For a simulated board a ring is a file in memory, and RLIMIT_FSIZE limits
+ * this file to 1 MiB here. The larger ring needs 16 MiB.
  */
 static void rings_that_cannot_be_had_leave_the_shape(struct litepcie *dev)
 {
@@ -179,8 +184,9 @@ static void rings_that_cannot_be_had_leave_the_shape(struct litepcie *dev)
 }
 
 /*
- * Check that litepcie_pattern() returns the counts of the card's pattern checker: a wrong dword in
- * an h2c buffer is counted as one wrong beat, and the number of that beat is right.
+ * Check that litepcie_pattern() returns the counts of the card's pattern checker. Dword 9 of an h2c
+ * buffer is wrong. So one wrong beat must be counted, and its number must be 1: a beat has 8
+ * dwords.
  */
 static void the_pattern_is_checked_by_the_card(struct litepcie *dev)
 {
@@ -206,8 +212,9 @@ static void the_pattern_is_checked_by_the_card(struct litepcie *dev)
 }
 
 /*
- * The registers in @csr, the csr.json of the card's build, have the same offsets as the registers
- * that the library knows by the card's capability table.
+ * Find, read and write registers by name. Then load @csr, the path of the csr.json of the card's
+ * build, and find registers again. The offset of ctrl_scratch must be the same in csr.json as in
+ * the card's capability table.
  */
 static void registers_have_names(struct litepcie *dev, const char *csr)
 {
@@ -230,8 +237,9 @@ static void registers_have_names(struct litepcie *dev, const char *csr)
 		count++;
 	CHECK(count > 40);
 	/*
-	 * The capability table of only some cards lets the library know the registers of the
-	 * endpoint, but csr.json always has them.
+	 * Without csr.json the library knows the register pcie_endpoint_timeout only if the card's
+	 * capability table describes the endpoint's registers. The csr.json of this test has that
+	 * register.
 	 */
 	rc = litepcie_register_find(dev, "pcie_endpoint_timeout", &found);
 	CHECK(rc == 0 || rc == -ENOENT);
@@ -263,9 +271,9 @@ static void the_card_says_what_it_is(struct litepcie *dev)
 }
 
 /*
- * Accesses of 4 to 64 bytes move the right bytes inside BAR0, and are refused beyond its end and in
- * a BAR that the card does not have. Sizes for which the CPU or the back end has no access are left
- * out.
+ * Accesses of 4, 8, 16, 32 and 64 bytes move the right bytes inside BAR0, and are refused beyond
+ * the end of BAR0 and in a BAR that the card does not have. A size is left out if a write of this
+ * size returns -EOPNOTSUPP.
  */
 static void wide_accesses_stay_inside(struct litepcie *dev)
 {
@@ -277,8 +285,8 @@ static void wide_accesses_stay_inside(struct litepcie *dev)
 			out[i] = (uint8_t)(i * 7 + size);
 		if (litepcie_bar_write(dev, 0, memory0 + 64, out, size) == -EOPNOTSUPP)
 			/*
-			 * this CPU lacks the instruction for an access of this size, or this BAR is
-			 * not mapped
+			 * this CPU lacks the instruction for an access of this size, or BAR0 is not
+			 * mapped and the back end cannot make such an access
 			 */
 			continue;
 		CHECK_EQUAL(litepcie_bar_read(dev, 0, memory0 + 64, in, size), 0);
@@ -309,8 +317,8 @@ static void time_goes_on(struct litepcie *dev)
 }
 
 /*
- * A program may close the card in the middle of a run. The Python test that runs this program
- * checks that the card is then at rest.
+ * A program may close the card in the middle of a run. test_software_library.py, which runs this
+ * program on a stand-in for a card, then checks that DMA, interrupts and bus mastering are off.
  */
 static void a_close_in_the_middle_is_allowed(struct litepcie *dev)
 {
@@ -324,8 +332,8 @@ static void a_close_in_the_middle_is_allowed(struct litepcie *dev)
 }
 
 /*
- * litepcie_strerror() has the library's own text for the errors that liblitepcie.h explains, and
- * the text of libc for another error.
+ * litepcie_strerror() has the library's own text for each number of `errors`, whatever its sign,
+ * and the text of libc for EACCES.
  */
 static void every_error_has_words(void)
 {

@@ -6,8 +6,9 @@
 
 /*
  * Test that the counters of a card can be read, as lanebox-live reads them, while another program
- * receives data. The stream of the other program must not block the reads. The test ends when a
- * read finds more payload bytes and TLPs than the first read.
+ * receives data. The stream of the other program must not block the reads. The test reads the
+ * counters once, and then up to LOOKS times more, until a read finds more payload bytes and TLPs
+ * than the first. It fails if a read fails, or if no read finds more.
  */
 #include <stdlib.h>
 #include <time.h>
@@ -17,7 +18,7 @@
 #include "litepcie_diagnostics.h"
 #include "open.h"
 
-/* most reads of the counters after the first, 10 ms apart */
+/* most reads of the counters after the first read; the program sleeps for 10 ms before each */
 #define LOOKS	1000
 
 static bool has_moved(const struct litepcie_counters *before, const struct litepcie_counters *now)

@@ -7,8 +7,9 @@
 /*
  * Test packets: requests and their answers through the card's own loopback, and through logic in
  * the user slot that can leave out the end of a packet or mark it as bad
- * (sim/test/blocks/packet_ends.py). All bytes are compared, and the card must not touch the bytes
- * after the end of an answer. The last argument is the seed, which is printed.
+ * (sim/test/blocks/packet_ends.py). answers_are_right() compares all bytes of each answer, and
+ * checks that the card does not touch the bytes after its end. On a card without records packets
+ * must be refused. The last argument is the seed, and may be missing. The seed is printed.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -40,8 +41,8 @@ static uint32_t any(uint32_t below)
 }
 
 /*
- * Returns the length in bytes of packet @number: odd packets have SMALL, and the others have
- * lengths up to SIZE.
+ * Returns the length in bytes of packet @number: SMALL if the number is odd, else a length from 1
+ * to SIZE.
  */
 static uint32_t length_of(uint32_t number)
 {
@@ -112,8 +113,8 @@ static void send(struct litepcie *dev, uint32_t number, uint32_t bytes)
 }
 
 /*
- * Take the next c2h buffer and check that its record has @bytes and @flags. Returns the address of
- * its data.
+ * Wait for the next c2h buffer. Check that its number is @number and that its record has @bytes and
+ * @flags. Returns the address of its data. The buffer is not released.
  */
 static uint8_t *receive(struct litepcie *dev, uint64_t number, uint32_t bytes, uint32_t flags)
 {
@@ -129,8 +130,8 @@ static uint8_t *receive(struct litepcie *dev, uint64_t number, uint32_t bytes, u
 }
 
 /*
- * Fill the c2h buffer with UNTOUCHED and release it. Bytes that the card does not write later then
- * have this value, so old data cannot pass as new.
+ * Fill the c2h buffer at @data with the byte UNTOUCHED and release it. Bytes that the card does not
+ * write in the next round of the ring keep this value, so old data cannot pass as new.
  */
 static void give_back(struct litepcie *dev, uint8_t *data)
 {
@@ -141,8 +142,9 @@ static void give_back(struct litepcie *dev, uint8_t *data)
 /* Tests of packets ---------------------------------------------------------------------------- */
 
 /*
- * Send requests with @deep under way at a time, and check the answers. Each c2h buffer is filled
- * with UNTOUCHED beforehand, so a byte that the card writes after the end of an answer shows.
+ * Send requests, of which at most @deep are under way at a time, and check the answers. Each c2h
+ * buffer is filled with the byte UNTOUCHED beforehand. So if the card writes another value after
+ * the end of an answer, is_untouched() finds it.
  */
 static void answers_are_right(struct litepcie *dev, bool loopback, uint32_t requests, uint32_t deep,
 			      unsigned int batch)
@@ -179,8 +181,9 @@ static void write_register(struct litepcie *dev, const char *name, uint64_t valu
 }
 
 /*
- * If no more data comes inside a packet, the card ends the c2h buffer that it has begun after the
- * flush time. The record then says a whole number of beats and has the flag FLUSHED.
+ * The packets have no end (register user_ends). If no more data comes for FLUSH_US, the card must
+ * end the c2h buffer that it has begun. Its record must say a whole number of beats and have the
+ * flag FLUSHED.
  */
 static void silence_ends_a_buffer(struct litepcie *dev)
 {
@@ -201,8 +204,8 @@ static void silence_ends_a_buffer(struct litepcie *dev)
 }
 
 /*
- * A packet that is longer than a c2h buffer continues in the next buffer. Only its last buffer has
- * the flag LAST in its record.
+ * A packet that is longer than a c2h buffer must continue in the next buffer. Only the record of
+ * its last buffer may have the flag LAST.
  */
 static void a_packet_may_be_longer_than_a_buffer(struct litepcie *dev)
 {
@@ -245,9 +248,10 @@ static void a_bad_packet_says_so(struct litepcie *dev)
 }
 
 /*
- * In a run without packets, h2c buffers that are sent in part fill the c2h buffers one after the
- * other. The length of each piece is a multiple of @unit bytes. A piece begins at a beat (32
- * bytes), and the bytes between its end and the next beat are undefined.
+ * In a run without packets, send the first bytes of each h2c buffer, or all of it. The length of
+ * each such piece is a multiple of @unit bytes. The pieces must fill the c2h buffers one after the
+ * other. Each piece begins at a beat (32 bytes). The bytes from its end to the next beat are
+ * undefined, so they are not compared.
  */
 static void pieces_make_a_stream(struct litepcie *dev, uint32_t unit)
 {

@@ -6,7 +6,8 @@
 
 /*
  * Test rings in the program's own memory, and rings that another process maps by a descriptor, on
- * the card that the argument names. Every word is compared in the process that reads the ring.
+ * the card that the argument names. Data goes through the loopback, and go_round() and answer()
+ * compare every word that comes back in c2h.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -25,7 +26,7 @@
 #define SIZE		8192u
 #define COUNT		64u
 #define RING		(SIZE * COUNT)
-/* number of DMA buffers in a run, which is a bit more than two rounds of the ring */
+/* number of buffers that a run moves in each direction, a bit more than two rounds of the ring */
 #define BUFFERS		150u
 
 static struct litepcie *dev;
@@ -102,8 +103,8 @@ static void go_round(uint8_t *h2c, const uint8_t *c2h)
 /* Tests of rings in the program's own memory -------------------------------------------------- */
 
 /*
- * Both rings lie in the program's own memory, which is larger than a ring. The card changes no byte
- * behind a ring.
+ * Both rings lie in the program's own memory, which is larger than a ring. The bytes right behind
+ * each ring must stay as they were.
  */
 static void rings_lie_in_own_memory(uint8_t *h2c, uint8_t *c2h)
 {
@@ -118,7 +119,7 @@ static void rings_lie_in_own_memory(uint8_t *h2c, uint8_t *c2h)
 		CHECK_EQUAL(run_stop(dev), 0);
 	}
 	CHECK(c2h[RING] == 0x77 && c2h[HUGE_PAGE - 1] == 0x77 && h2c[RING] == 0x77);
-	/* the program may write to its ring memory again, as the DMA has stopped */
+	/* after the stop the program must be able to write to its memory */
 	c2h[0] = 0x55;
 	CHECK_EQUAL(c2h[0], 0x55);
 	printf("place: %u buffers of %u bytes in own memory\n", BUFFERS, SIZE);
@@ -142,8 +143,9 @@ static void what_does_not_fit_is_refused(uint8_t *c2h)
 }
 
 /*
- * Rings in the program's shared memory. The back end "sim" refuses them when the stream is opened,
- * "kernel" at the start of the run, each with a sentence. The back end "vfio" accepts them.
+ * Put the c2h ring into shared anonymous memory of the program. The back end "sim" must refuse it
+ * when the stream is opened, and "kernel" at the start of the run, each with a sentence. The back
+ * end "vfio" must accept it.
  */
 static void shared_memory_is_as_each_way_can(void)
 {
@@ -166,8 +168,9 @@ static void shared_memory_is_as_each_way_can(void)
 }
 
 /*
- * Rings in pages of 4 KiB. With the kernel driver each buffer must lie in one page, so a start with
- * larger buffers fails. The other back ends take buffers of any size.
+ * Put the c2h ring into pages of 4 KiB. With the back end "kernel" each buffer must lie in one
+ * page, so a start with buffers of 8 KiB must fail, and one with buffers of 4 KiB must succeed.
+ * With the other back ends both must succeed.
  */
 static void small_pages_are_as_each_way_can(void)
 {
@@ -194,8 +197,10 @@ static void small_pages_are_as_each_way_can(void)
 /* Tests of rings that another process uses ---------------------------------------------------- */
 
 /*
- * Do the part of the child process, which has only the descriptors of the rings: fill each h2c
- * buffer and compare each c2h buffer. Returns 0, or an exit status above 0.
+ * Do the part of the child process, which reaches the rings by their descriptors @h2c_fd and
+ * @c2h_fd: fill each h2c buffer and compare each c2h buffer. By a byte in the pipe @done the child
+ * tells the parent to go on, and by a byte in the pipe @turn the parent tells the child. Returns 0,
+ * or an exit status above 0 after an error.
  */
 static int answer(int h2c_fd, int c2h_fd, int turn, int done)
 {
@@ -214,7 +219,7 @@ static int answer(int h2c_fd, int c2h_fd, int turn, int done)
 	}
 	/*
 	 * the parent now stops the DMA and closes the card; the child's mapping must still have the
-	 * data of the ring
+	 * data of the last c2h buffer
 	 */
 	if (write(done, "", 1) != 1)
 		return 3;

@@ -46,8 +46,8 @@ static void make_block(uint8_t *block)
 }
 
 /*
- * Send the @bytes at @data to the player, and return the player's results 20 ms after the card has
- * received all bytes.
+ * Send the @bytes bytes at @data to the player. Returns the player's results, read 20 ms or a bit
+ * more after the card has received all bytes.
  */
 static struct litepcie_played play(struct litepcie *dev, const uint8_t *data, size_t bytes)
 {

@@ -5,10 +5,10 @@
  */
 
 /*
- * Test requests and their answers, one at a time, through logic in the user slot that accumulates
- * all data it was sent (sim/test/blocks/accumulator.py). The answer to a beat is the exclusive or
- * of all beats so far, so a beat that is lost, torn or sent twice makes every later answer wrong.
- * Each request is a page of 4 KiB, and the logic raises one interrupt after each page.
+ * Test requests and their answers, one at a time, through logic in the user slot
+ * (sim/test/blocks/accumulator.py). The logic's answer to a beat is the exclusive or of all beats
+ * so far, so a beat that is lost, torn or sent twice makes every later answer wrong. Each request
+ * is a page of 4 KiB, and the logic raises one interrupt after each page.
  */
 #include <stdlib.h>
 #include <string.h>

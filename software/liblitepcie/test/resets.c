@@ -5,9 +5,9 @@
  */
 
 /*
- * Test what happens when another program resets the card while a stream runs, which only the kernel
- * driver allows. The user of the stream gets -EIO and a sentence, the stream does not begin again
- * by itself, and the user may start it again.
+ * Test a reset of the card by a second handle (`other`) while a stream of the first handle (`dev`)
+ * runs. Only behind the kernel driver can two handles have a card open at the same time. Calls on
+ * the stream must return -EIO with a sentence, and the stream can be stopped and started again.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -57,8 +57,8 @@ static bool says(const char *direction)
 }
 
 /*
- * Check a reset of the card while the program does not wait for c2h. Its next waits report the
- * reset.
+ * Check a reset of the card while the program does not wait for c2h. Its next waits must return
+ * -EIO as soon as no filled buffer is left, and c2h must work again after a stop and a start.
  */
 static void c2h_ends(void)
 {
@@ -71,7 +71,7 @@ static void c2h_ends(void)
 	CHECK_EQUAL(run_start(dev, &config), 0);
 	take(BUFFERS);
 	CHECK_EQUAL(litepcie_reset(other), 0);
-	/* c2h buffers that were filled before the reset are still handed out */
+	/* c2h buffers that were filled before the reset may still come first */
 	for (rc = 1; rc > 0;) {
 		rc = c2h_peek(dev, &first, WAIT_MS);
 		if (rc > 0)

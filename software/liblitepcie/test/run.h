@@ -16,7 +16,10 @@
 
 #include "helpers.h"
 
-/* The options of a run's two streams. c2h_limit and flush_us are used for c2h only. */
+/*
+ * The streams that run_start() starts (`directions`), and their options. c2h_limit and flush_us are
+ * used for c2h only.
+ */
 struct run_config {
 	unsigned int	directions;
 	bool		loopback, pattern, packets, adaptive;
@@ -34,8 +37,9 @@ static inline struct litepcie_stream *run_stream(struct litepcie *dev, unsigned 
 }
 
 /*
- * Close a stream and open it again with the options of @config. The ring keeps its sizes and its
- * memory.
+ * Close a stream and open it again with the options of @config. The ring keeps its sizes, and it
+ * stays in the program's own memory if run_place() has put it there. A stream that was never open
+ * gets the default sizes.
  */
 static inline int run_open(struct litepcie *dev, unsigned int direction,
 			   const struct run_config *config)
@@ -58,8 +62,8 @@ static inline int run_open(struct litepcie *dev, unsigned int direction,
 }
 
 /*
- * Stop both streams, h2c first. If c2h stopped first, the data of a loopback would be dropped, and
- * a drain of h2c in another thread could succeed in that moment.
+ * Stop both streams, h2c first. If c2h stopped first, the card could drop data of the loopback, and
+ * litepcie_stream_drain() of h2c in another thread could succeed in that moment.
  */
 static inline int run_stop(struct litepcie *dev)
 {
@@ -85,8 +89,8 @@ static inline int run_start(struct litepcie *dev, const struct run_config *confi
 }
 
 /*
- * Let the next runs have rings of @count buffers of @size bytes. After an error the direction that
- * was refused keeps its sizes. h2c is set first, and keeps the new sizes if c2h is refused.
+ * Let the next runs have rings of @count buffers of @size bytes. h2c is set first, and keeps the
+ * new sizes if c2h is refused. A direction that is refused keeps its old sizes for its next run.
  */
 static inline int run_shape(struct litepcie *dev, size_t size, unsigned int count)
 {
@@ -109,8 +113,9 @@ static inline int run_shape(struct litepcie *dev, size_t size, unsigned int coun
 }
 
 /*
- * Let the next runs of @direction have their ring in @memory, or in the library's own memory if
- * @memory is NULL. After an error the options of the stream stay as they were.
+ * Let the next runs of @direction have their ring in @memory (@bytes bytes), or in memory of the
+ * library or the driver if @memory is NULL. After an error the next run has its ring where it was
+ * before this call.
  */
 static inline int run_place(struct litepcie *dev, unsigned int direction, void *memory,
 			    size_t bytes)
@@ -175,8 +180,8 @@ static inline int h2c_get(struct litepcie *dev, uint64_t *first, int timeout_ms)
 }
 
 /*
- * Acquire @count buffers if, by the count of finished buffers that the library knows already, so
- * many can be acquired. Otherwise acquire none. The card's counts are not read.
+ * Acquire @count buffers if the stream runs and, by the count of finished buffers that the library
+ * knows already, so many can be acquired. Otherwise acquire none. The card's counts are not read.
  */
 static inline void run_acquire(struct litepcie_stream *stream, unsigned int count)
 {
@@ -225,7 +230,7 @@ static inline int c2h_record(struct litepcie *dev, uint64_t number, struct run_r
 	int rc = litepcie_check_active(dev, LITEPCIE_C2H);
 
 	if (rc == 0 && number >= litepcie_count(&dev->c2h.hw))
-		rc = -EINVAL; /* the card has not filled this buffer yet */
+		rc = -EINVAL; /* the library does not know yet that this c2h buffer is filled */
 	if (rc == 0)
 		rc = litepcie_notices_record(&dev->c2h, &buffer);
 	*record = (struct run_record) { .bytes = (uint32_t)buffer.bytes, .flags = buffer.flags };

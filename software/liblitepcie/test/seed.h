@@ -12,8 +12,8 @@
 #include <stdlib.h>
 
 /*
- * Take the seed from the argument @text, or 1 if there is none, and give it to rand(). The seed is
- * printed on stderr, so that a run that fails can be repeated.
+ * Take the seed from the argument @text, or 1 if @text is NULL, and call srand() with it. The seed
+ * is printed on stderr, so that a run that fails can be repeated.
  */
 static inline unsigned int take_seed(const char *program, const char *text)
 {

@@ -6,8 +6,9 @@
 
 /*
  * A program that streams in one direction: it acquires each buffer, reads or writes only its first
- * dword, and releases it. A test runs this program twice with different numbers of buffers. The
- * difference between the two runs is the cost of the additional buffers in the library.
+ * dword, and releases it. Tests run this program twice with different numbers of buffers. From the
+ * difference between the two runs they compute the cost of an additional buffer, for example in
+ * register reads or in instructions of the library.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,10 +20,13 @@
 
 #define WAIT_MS	60000
 
-/* number of calls of litepcie_stream_ready(), which may wait for the card */
+/* number of this program's calls of litepcie_stream_ready(), which may wait for the card */
 static unsigned int waits;
 
-/* Wait for a buffer, for WAIT_MS at most. Returns how many are ready, at most @most. */
+/*
+ * Wait for a buffer, for WAIT_MS at most. Returns the number of ready buffers, or @most if that is
+ * less. If no buffer came, a check fails, and the result is 0 or -errno.
+ */
 static int wait_for(struct litepcie_stream *stream, uint64_t most)
 {
 	int count = litepcie_stream_ready(stream, WAIT_MS);

@@ -6,8 +6,8 @@
 
 /*
  * A program as users of LitePCIe write it, with the calls and the buffer size of LitePCIe's own
- * library. The program sends as many buffers as its second argument says, and compares every word
- * that comes back through the card's loopback.
+ * library. The program sends as many buffers as its second argument says, for 60 s at most, and
+ * compares every word that comes back through the card's loopback.
  */
 #include "compat/liblitepcie.h"
 #include "run.h"

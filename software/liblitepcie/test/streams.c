@@ -29,8 +29,8 @@ static uint64_t buffers;
 static atomic_bool finished;
 
 /*
- * Returns the value that word @word of buffer @buffer must have. It depends on the position in the
- * stream.
+ * Returns the value that the 32-bit word number @word of buffer number @buffer must have, in h2c
+ * and in c2h.
  */
 static uint32_t expected(uint64_t buffer, size_t word)
 {
@@ -128,8 +128,8 @@ static void both_ways(size_t size, unsigned int count, unsigned int batch, bool 
 
 /*
  * A program may wait for c2h by poll() on the descriptor of litepcie_dma_fd(). This test asks for
- * the descriptor @late_us after the start, when all buffers and their interrupts may have come
- * already. The first poll() must not miss them.
+ * the descriptor @late_us microseconds after the start, when all 4 buffers and their interrupts may
+ * have come already. The first poll() must find the descriptor readable all the same.
  */
 static void an_event_tells_of_news(unsigned int late_us)
 {
@@ -160,8 +160,8 @@ static void an_event_tells_of_news(unsigned int late_us)
 }
 
 /*
- * Check that calls of c2h_peek() with a timeout of 0 find all buffers, without a wait of the
- * program.
+ * Check that c2h_peek() (run.h) with a timeout of 0 finds all c2h buffers of a run in which the
+ * program makes no call that waits for the card's buffers.
  */
 static void a_look_finds_news(void)
 {

@@ -7,9 +7,10 @@
 /*
  * Test the modes in which the library learns of finished buffers, on the card that the argument
  * names: by interrupt, by polling with a timer, and by polling that begins after an interrupt
- * (adaptive). In each mode every word that comes back is compared, with waits and with poll() on
- * the library's descriptor. A wait for which no buffer comes lasts for its timeout, and a stop ends
- * a wait. In a run with polling and without adaptive mode the card raises no interrupt.
+ * (adaptive). In each mode every word that comes back through the loopback is compared, in a run
+ * with waits and in a run with poll() on the library's descriptor. A wait for which no buffer comes
+ * must last for its timeout, and a stop must end a wait. In a run with polling and without adaptive
+ * mode the library must count no interrupt.
  */
 #include <errno.h>
 #include <poll.h>
@@ -61,7 +62,8 @@ static void start(const struct mode *mode, unsigned int directions, unsigned int
 
 /*
  * Wait in poll() on the library's descriptor, then call litepcie_dma_wait() with a timeout of 0,
- * until it finds c2h buffers. Returns its result, which is 0 if none came within WAIT_MS.
+ * and repeat both until litepcie_dma_wait() finds c2h buffers or fails, or until WAIT_MS are over
+ * after a poll(). Returns the last result of litepcie_dma_wait(), which is 0 if no buffer came.
  */
 static int wait_by_descriptor(void)
 {
@@ -92,9 +94,9 @@ static size_t count_wrong(const uint32_t *data, uint32_t buffer)
 }
 
 /*
- * Send @buffers buffers through the loopback and compare what comes back, with at most @ahead under
- * way at a time. With @ahead 1 the next buffer is sent when the one before has come back. Returns
- * the number of buffers that came back.
+ * Send @buffers buffers through the loopback, of which at most @ahead are under way at a time, and
+ * compare each word that comes back. If @by_descriptor is true, the program waits for c2h in poll()
+ * on the library's descriptor. Returns the number of buffers that came back.
  */
 static uint32_t go_round(uint32_t ahead, uint32_t buffers, bool by_descriptor)
 {
@@ -151,7 +153,7 @@ static void every_word_comes(const struct mode *mode)
 	       (long long)stats.interrupts);
 }
 
-/* Check that a wait for which no buffer comes lasts for its whole timeout. */
+/* Check that a wait of 300 ms for which no buffer comes lasts for at least 300 ms. */
 static void an_idle_wait_sleeps(const struct mode *mode)
 {
 	int64_t began;

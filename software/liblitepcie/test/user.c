@@ -77,8 +77,9 @@ static void *raise_later(void *dev)
 }
 
 /*
- * Check by the duration of litepcie_user_wait() that the interrupt's message ends the wait. If the
- * message were lost, the library would find the interrupt later, by a read of the card's registers.
+ * Check by the shortest of three waits in litepcie_user_wait() that the interrupt's message (MSI)
+ * ends a wait. The interrupt comes after 100 ms, and the wait must last less than 200 ms: without
+ * the message, the library would not notice the interrupt before 200 ms.
  */
 static void the_message_itself_ends_the_wait(struct litepcie *dev)
 {
@@ -134,8 +135,8 @@ static void *receive(void *context)
 }
 
 /*
- * Two threads wait, one for c2h and one for the user's interrupt. One of them may sleep for both,
- * and neither may miss its own event.
+ * Two threads wait, one for c2h buffers and one for the user's interrupt. Neither may miss its own
+ * event, although, except behind the kernel driver, one thread sleeps for both.
  */
 static void the_dma_goes_on_beside(struct litepcie *dev)
 {

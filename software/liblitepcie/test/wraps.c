@@ -6,9 +6,9 @@
 
 /*
  * Test a run in which the card's 32-bit counts of descriptors may wrap, through the card's
- * loopback. Every word that comes back is compared, and all counts of the library must be right at
- * the end. The card (first argument) begins each run with AHEAD (second argument) in its count of
- * descriptors. The library's counts are set as if AHEAD buffers had been moved before.
+ * loopback. Every word that comes back is compared, and the library's counts of buffers must be
+ * right at the end. The card (first argument) begins each run with AHEAD (second argument) in its
+ * count of descriptors. advance() sets the library's counts as if AHEAD buffers had been moved.
  */
 #include <stdlib.h>
 
@@ -27,8 +27,8 @@ static uint32_t expected(uint64_t buffer, size_t word)
 }
 
 /*
- * Set the counts of one direction as if it had moved @ahead buffers in this run, and the user had
- * taken them all.
+ * Set the library's counts of one direction, right after its start, as if it had moved @ahead
+ * buffers in this run, and the program had acquired and released all of them.
  */
 static void advance(struct litepcie_stream *stream, uint64_t ahead)
 {
@@ -40,9 +40,9 @@ static void advance(struct litepcie_stream *stream, uint64_t ahead)
 }
 
 /*
- * Begin a run in both directions. If at most @deep buffers are under way and @deep is below 4, each
- * buffer needs an interrupt of its own: otherwise a wait lasts until the library asks the card for
- * its counts.
+ * Begin a run in both directions. At most @deep buffers will be under way at a time. If @deep is
+ * below 4, the card interrupts for each buffer: with an interrupt for every 4th c2h buffer, a wait
+ * for c2h would last until the library reads the card's counts.
  */
 static void begin(struct litepcie *dev, uint64_t ahead, unsigned int deep)
 {

@@ -5,9 +5,9 @@
  */
 
 /*
- * Defines a stand-in for a card for the test program output: the library's functions of a
- * capture, and the functions of util.h that record.c calls. The ring is the array @mbufs of that
- * program.
+ * A stand-in for a card, for the test program output.c. It defines the library's functions of a
+ * capture, and the functions of util.c that record.c calls. The ring is the array @mbufs of
+ * output.c.
  */
 #ifndef CAPTURE_CARD_H
 #define CAPTURE_CARD_H
@@ -17,7 +17,7 @@
  * finds the next MBUF full, until @full MBUFs were found.
  */
 static struct {
-	unsigned int	full;		/* number of MBUFs that the card fills in the whole test */
+	unsigned int	full;		/* number of MBUFs that the card fills in one recording */
 	unsigned int	given, released;
 	bool		runs, generates;
 	unsigned int	stops;
@@ -43,7 +43,7 @@ void util_check(struct util *util, int rc, const char *doing)
 		util_fail(util, "%s: %s", doing, strerror(-rc));
 }
 
-/* Ctrl-C comes when the recorder has been given all MBUFs (parts of the ring) of the test. */
+/* Ctrl-C comes when the recorder has been given all MBUFs (parts of the ring) of the recording. */
 bool util_interrupted(void)
 {
 	return card.given >= card.full;
@@ -90,7 +90,7 @@ int litepcie_capture_generate_stop(struct litepcie_capture *capture)
 
 /*
  * The generator of the made-up card is idle once the recorder has been given all MBUFs (parts of
- * the ring) of the test.
+ * the ring) of the recording.
  */
 int litepcie_capture_generated(struct litepcie_capture *capture, uint64_t *frames)
 {

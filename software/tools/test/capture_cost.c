@@ -8,7 +8,8 @@
  * Run one of two loops, whose instructions the caller of this program counts, to find how many
  * instructions a captured packet takes. If the program is run twice with different numbers of
  * packets, the two counts of instructions differ by those for the additional packets. No card is
- * needed: the program has a stand-in for a card that is as fast as the link.
+ * needed: the program has a stand-in for a card, which writes to the ring while the recorder
+ * sleeps.
  *
  * `capture_cost count PACKETS` reads records by litepcie_record_next(). `capture_cost record MBUFS
  * FILE` runs the recorder's own loop, for MBUFs full of frames of 64 bytes.
@@ -41,8 +42,8 @@
 /* Records that the made-up card writes -------------------------------------------------------- */
 
 /*
- * Fill an MBUF with records of frames of 64 bytes, and its end with a filler and a seal. Returns
- * the number of records.
+ * Fill an MBUF with records of frames of 64 bytes, up to the place of its seal. Returns the number
+ * of records.
  */
 static unsigned int fill_mbuf(uint8_t *mbuf)
 {
@@ -73,7 +74,10 @@ struct sums {
 	uint64_t packets, bytes, last_ns;
 };
 
-/* The measured loop: count the packets and their bytes, and keep the last packet's time. */
+/*
+ * The loop that is measured with the argument `count`: count the packets and their bytes, and keep
+ * the last packet's time.
+ */
 __attribute__((noinline))
 static struct sums count_packets(const struct litepcie_span *span)
 {
@@ -105,12 +109,13 @@ static void walk(uint64_t packets)
 	free(mbuf);
 }
 
-/* A card that is as fast as the link ----------------------------------------------------------- */
+/* The stand-in for a card ---------------------------------------------------------------------- */
 
 static struct {
 	uint32_t			words[WORDS];
 	struct litepcie_capture_line	*line;
-	uint64_t			end;		/* position at which no more frames come */
+	/* position in bytes at which no more frames come */
+	uint64_t			end;
 	unsigned int			in_mbuf;	/* number of packets in an MBUF */
 	unsigned int			naps;
 } card;
@@ -124,8 +129,9 @@ static uint32_t *word(uint32_t offset)
 }
 
 /*
- * Stands in for nanosleep() in the recorder: the made-up card fills a part of the ring, up to the
- * limit that the library has written to the card's register, or to the end of the test.
+ * Stands in for nanosleep() in the recorder: the made-up card fills 1/ROUND_SLEPT of the ring, or
+ * less if the limit that the library has written to the card's register, or the end of the
+ * recording, comes before that.
  */
 static int card_nap(const struct timespec *nap, struct timespec *left)
 {
@@ -218,7 +224,7 @@ static int card_memory(struct litepcie *ours, unsigned int kind, void *place, si
 	return 0;
 }
 
-/* Stand-in for the library's free of a card's memory: the memory is kept. */
+/* Stand-in for memory_free() of the back end: the memory is kept until the program ends. */
 static void card_memory_free(struct litepcie *ours, unsigned int kind)
 {
 	(void)ours;

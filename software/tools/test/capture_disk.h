@@ -5,9 +5,9 @@
  */
 
 /*
- * Defines a stand-in for a disk, whose writes fail when a test wants it, and one for io_uring that
- * writes to this disk. Includes output.c, deal.c, files.c and record.c of lanebox-capture, which
- * write to the disk, and processor.c.
+ * A stand-in for a disk, whose writes fail when a test wants it, and one for io_uring that writes
+ * to this disk. The file includes output.c, deal.c, files.c and record.c of lanebox-capture, whose
+ * writes go to the disk, and processor.c.
  */
 #ifndef CAPTURE_DISK_H
 #define CAPTURE_DISK_H
@@ -22,7 +22,7 @@
 /* A disk whose writes go wrong as planned ----------------------------------------------------- */
 
 static struct {
-	unsigned int	writes;		/* number of writes so far */
+	unsigned int	writes;		/* number of writes since plan() */
 	unsigned int	at;		/* number of the write that fails, from 1; 0: none */
 	/* errno of the failing write; 0: the write is short and takes only @most bytes */
 	int		error;
@@ -56,7 +56,9 @@ static ssize_t disk_pwrite(int fd, const void *data, size_t bytes, off_t offset)
 	return pwrite(fd, data, wrong ? disk.most : bytes, offset);
 }
 
-/* processor.c is included before `write` is redefined, since it does not write to the disk. */
+/*
+ * processor.c comes before `write` is redefined: it writes to /dev/cpu_dma_latency, not to a disk.
+ */
 #include "../lanebox_capture/processor.c"
 #define write disk_write
 #include "../lanebox_capture/disk/output.c"
@@ -92,7 +94,7 @@ static struct {
 		size_t		bytes;
 		uint64_t	offset, number;
 	} running[OUTPUT_DEPTH];
-	unsigned int		count, most;	/* number of writes that run, and its maximum */
+	unsigned int		count, most;	/* number of writes under way, and its maximum */
 	struct uring_end	ends[OUTPUT_DEPTH];
 	unsigned int		ended, taken;
 	const uint8_t		*memory;

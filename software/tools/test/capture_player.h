@@ -5,8 +5,8 @@
  */
 
 /*
- * Defines the functions of play.h for test programs that include record.c and record without a
- * player. Each function ends the program, since none may be called.
+ * The functions of play.h that record.c calls, for test programs that include record.c and record
+ * without a player. Each function ends the program, since none may be called.
  */
 #ifndef CAPTURE_PLAYER_H
 #define CAPTURE_PLAYER_H

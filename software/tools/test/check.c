@@ -6,10 +6,11 @@
 
 /*
  * Test the code that reads the blocks of a recording: litepcie_record_next() and litepcie_records()
- * of the library, and `lanebox-capture check`. The test makes a random recording, compares what is
- * read with it, and then breaks the recording: some twenty rules one by one, and bytes at random.
- * Each copy has memory of exactly its size, so the address sanitizer finds a read beyond the copy.
- * No card is needed. The argument is a seed, which is printed.
+ * of the library, and check_bytes() of `lanebox-capture check`. The test makes random recordings,
+ * compares what is read with each of them, and then breaks copies of them: some twenty rules one by
+ * one, and bytes at random. A copy with random bytes has memory of exactly its size, so the address
+ * sanitizer finds a read beyond the copy. No card is needed. The argument is a seed, by default 1,
+ * which is printed.
  */
 #include <stdlib.h>
 
@@ -23,7 +24,7 @@
 #define MBUF		4096u
 #define MBUFS		6u
 #define SIZE		(LITEPCIE_CAPTURE_HEADER_BYTES + MBUFS * MBUF)
-#define MOST		400u	/* largest number of records that the test makes in a recording */
+#define MOST		400u	/* a recording of the test has fewer records than this */
 #define CORRUPTIONS	20000u
 
 struct made {
@@ -64,7 +65,7 @@ static void frame_block(uint8_t *block, uint32_t type, uint32_t length)
 
 /*
  * Make a random packet, and write its record to @block. Returns the length of the record, or 0 if
- * the record does not fit into @room.
+ * the record does not fit into @room bytes.
  */
 static uint32_t add_record(uint8_t *block, uint32_t room, uint64_t time)
 {
@@ -103,7 +104,10 @@ static uint32_t add_record(uint8_t *block, uint32_t room, uint64_t time)
 	return length;
 }
 
-/* Fill the end of an MBUF, from @at to @end: fillers, and then the seal of MBUF @number. */
+/*
+ * Fill the end of an MBUF, from offset @at to @end of the recording: a filler if more than 72 bytes
+ * are left, and then the seal of MBUF @number.
+ */
 static void close_mbuf(uint8_t *data, size_t at, size_t end, uint32_t number, uint64_t time)
 {
 	uint64_t bytes = 0, lost = 0;
@@ -292,8 +296,9 @@ static void counts_are_found(const uint8_t *data)
 /* Tests that check reports a recording that breaks a rule ------------------------------------ */
 
 /*
- * Set 32 bits of a copy to @value, at offset @at of the block at @block. `check` must report a
- * broken rule whose sentence has @words, in the block at @where.
+ * Set 32 bits of a copy to @value, at offset @at of the block at @block. check_bytes() must report
+ * a broken rule whose sentence has @words, in the block at @where. @block and @where are offsets in
+ * the recording.
  */
 static void breaks_at(const uint8_t *data, size_t where, size_t block, size_t at, uint32_t value,
 		      const char *words)
@@ -347,8 +352,8 @@ static void each_rule_is_noticed(const uint8_t *data)
 }
 
 /*
- * All seals are changed to count no lost frames, although packets have drop counts. `check` must
- * report that.
+ * All seals are changed to count no frames as lost for the ring, although packets have drop counts.
+ * check_bytes() must report that.
  */
 static void lost_drop_counts_are_noticed(const uint8_t *data)
 {
@@ -364,8 +369,9 @@ static void lost_drop_counts_are_noticed(const uint8_t *data)
 }
 
 /*
- * Returns a copy of the recording in which the seal of MBUF n counts ring[n] lost frames. All
- * packets of an MBUF have the time of its seal, and the times of two MBUFs are @step_ns apart.
+ * Returns a copy of the recording in which the seal of MBUF n counts ring[n] frames as lost for the
+ * ring. All packets of an MBUF have the time of its seal, and the times of one MBUF and the next
+ * are @step_ns apart.
  */
 static uint8_t *with_losses(const uint8_t *data, uint64_t step_ns, const uint32_t *ring)
 {
@@ -388,9 +394,9 @@ static uint8_t *with_losses(const uint8_t *data, uint64_t step_ns, const uint32_
 
 /*
  * A seal's count of lost frames is modulo 2^32. If two seals are 10 s apart, the count may grow
- * fast and wrap, and `check` must accept that. If the seals are 1 s apart, the same growth is more
- * than a card can lose, and `check` must report it. A later file of a recording may begin with any
- * count.
+ * fast and wrap, and check_bytes() must accept that. If the seals are 1 s apart, the same growth is
+ * more than a card can lose, and check_bytes() must report it. A later file of a recording may
+ * begin with any count.
  */
 static void counts_may_go_round(const uint8_t *data)
 {
@@ -415,9 +421,9 @@ static void counts_may_go_round(const uint8_t *data)
 }
 
 /*
- * Change some bytes of a copy at random, most of them in the first words of a block, and cut its
- * end at random. No code may read beyond the copy, and each packet found must lie in it. Returns
- * true if `check` has found a broken rule.
+ * Change some bytes of a copy at random, most of them in the first words of a record. In one of
+ * four copies also cut off the end. No code may read beyond the copy, and each packet found must
+ * lie in the copy. Returns true if check_bytes() has found a broken rule.
  */
 static bool survives(const uint8_t *data)
 {
@@ -485,7 +491,10 @@ int main(int argc, char **argv)
 			noticed += survives(data);
 		counts_are_found(data);
 	}
-	/* A change of a packet's data or flags breaks no rule. Most other changes break one. */
+	/*
+	 * A change of a packet's data breaks no rule, but more than half of the copies must break
+	 * one.
+	 */
 	CHECK(noticed > CORRUPTIONS / 2);
 	printf("check: %u of %u corruptions noticed\n", noticed, CORRUPTIONS);
 	free(data);

@@ -38,7 +38,8 @@
 static struct {
 	bool		holds;		/* writes of MBUFs wait until @holds is false */
 	unsigned int	waiting;	/* number of writes that wait because of @holds */
-	unsigned int	writes, most;	/* MBUFs written so far, and how many have room */
+	/* number of MBUFs written so far, and how many MBUFs the disk has room for */
+	unsigned int	writes, most;
 } disks[FOLDERS];
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -97,8 +98,7 @@ static void await_write(unsigned int n)
 }
 
 /*
- * io_uring is refused in this test, so output_write() waits for each write. The recorder's tests on
- * a simulated card use io_uring.
+ * io_uring is refused in this test, so output_write() waits for each write.
  */
 #include "../lanebox_capture/disk/uring.h"
 
@@ -191,7 +191,7 @@ static void begin(uint64_t file_bytes)
 		sched_yield();
 }
 
-/* Write over MBUFs as soon as deal_done() has counted them, as the card does. */
+/* Write over MBUFs that deal_done() has counted, as the card may do then. */
 static void give_back(void)
 {
 	for (unsigned int done = deal_done(&deal); done; done--)
@@ -199,8 +199,8 @@ static void give_back(void)
 }
 
 /*
- * Give MBUF @number to the folders. Its first byte is 1, and the next two bytes are its number.
- * Returns what deal_write() returns.
+ * Give MBUF @number to the folders, when the ring has room for it. Its second and third byte are
+ * its number, and all its other bytes are 1. Returns what deal_write() returns.
  */
 static bool give(unsigned int number)
 {
@@ -218,7 +218,10 @@ static bool give(unsigned int number)
 
 static uint8_t seen[MOST];	/* seen[n]: the number of times that MBUF n is in a file */
 
-/* Check that a file's header has the comment, and is a section and a filler of correct lengths. */
+/*
+ * Check that a file's header is a section and a filler of correct lengths, and that the section has
+ * the comment "Lanebox: folder N of M".
+ */
 static void check_header(const uint8_t *page, unsigned int folder)
 {
 	char text[64];
@@ -268,8 +271,8 @@ static unsigned int check_file(const char *path, unsigned int folder)
 }
 
 /*
- * End the recording. Each of @count MBUFs must be in exactly one file. shares[n] becomes the number
- * of MBUFs in folder n, and files[n] its number of files.
+ * End the recording. Each of its first @count MBUFs must be in exactly one file. shares[n] becomes
+ * the number of MBUFs in folder n, and files[n] the number of files in folder n.
  */
 static void end(unsigned int count, unsigned int *shares, unsigned int *files)
 {
@@ -295,7 +298,7 @@ static void end(unsigned int count, unsigned int *shares, unsigned int *files)
 
 /* Tests of which folder gets which MBUF ------------------------------------------------------- */
 
-/* If all three folders are ready for each MBUF, each folder must get every third MBUF. */
+/* If all three folders are ready for each MBUF, each folder must get a third of the MBUFs. */
 static void mbufs_are_dealt_in_turn(void)
 {
 	unsigned int shares[FOLDERS], files[FOLDERS];
@@ -394,7 +397,8 @@ static void a_full_folder_loses_nothing(void)
 
 /*
  * A folder that fails leaves MBUF 1, which is older than MBUFs in the other folders' files. The
- * folder that takes MBUF 1 must begin a new file with it, so the two others have three files.
+ * folder that takes MBUF 1 must begin a new file with it. So the two folders that have not failed
+ * must have three files together.
  */
 static void what_is_left_begins_a_file(void)
 {
@@ -417,8 +421,8 @@ static void what_is_left_begins_a_file(void)
 }
 
 /*
- * If all folders are full, the recording must end. Each folder has room for two MBUFs. Which six
- * MBUFs are in files depends on the order in which the folders write.
+ * Each folder has room for two MBUFs. When all folders are full, deal_write() and deal_finish()
+ * must return false. Which six MBUFs are in files depends on the order in which the folders write.
  */
 static void all_folders_are_full(void)
 {

@@ -6,8 +6,8 @@
 
 /*
  * Test dma_data.c: the data of a buffer continues that of the previous buffer, and dma_data_check()
- * reports how many dwords of it are wrong, and the exact position of the first one. The argument is
- * the seed.
+ * reports how many dwords of a buffer are wrong, and the position and the two values of the first
+ * one. The argument is the seed, and may be missing.
  */
 #include <stdlib.h>
 

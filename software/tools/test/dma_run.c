@@ -7,15 +7,15 @@
 /*
  * Test dma_run.c: a run fails when the card has finished no buffer for the whole time-out, and not
  * before. Each buffer up to the target is filled or compared once, and wrong data is counted. The
- * test has stand-ins for the card and the clock, so the test takes no real time.
+ * test has stand-ins for the card and the clock, so it does not wait for real time.
  */
 #include <errno.h>
 #include <string.h>
 #include <time.h>
 
 /*
- * util_now() reads the test's clock @now_ms. It moves when a c2h batch is given back, when a wait
- * brings no data, and when the run naps or reads the pattern checker.
+ * In dma_run.c, util_now() reads the test's clock @now_ms. This clock moves on when a c2h batch is
+ * given back, when a wait brings no data, and when the run sleeps or reads the pattern checker.
  */
 #define clock_gettime(_clock, _now)	made_up_time(_now)
 #define nanosleep(_time, _rest)		made_up_nap(_time)
@@ -26,7 +26,7 @@ static int made_up_nap(const struct timespec *time);
 #include "check.h"
 
 #define TIMEOUT_S	2
-#define CHECK_MS	100	/* time in ms that the program takes to compare a batch */
+#define CHECK_MS	100	/* by how much @now_ms moves on while a batch is compared */
 #define NEVER		1000000u
 
 static long long now_ms;
@@ -37,10 +37,13 @@ static struct util util;
  */
 static unsigned int filled, silent_waits, late;
 static unsigned int waits;
-static uint64_t finished;	/* number of h2c buffers that the card has fetched */
+static uint64_t finished;	/* number of h2c buffers that the made-up card has fetched */
 static int failed_with;
 
-/* what the run has done with the buffers of h2c [0] and of c2h [1] */
+/*
+ * for h2c [0] and c2h [1]: number of buffers that the run has acquired, released by
+ * litepcie_stream_release(), and sent by litepcie_stream_send()
+ */
 static struct {
 	uint64_t	acquired, released, sent;
 } way[2];
@@ -49,7 +52,10 @@ static uint64_t buffers_filled;
 static size_t packet_bytes;
 /* time-out in ms of the last litepcie_stream_drain() */
 static int drain_ms;
-/* The c2h buffers @wrong have @wrong_dwords wrong dwords each. Buffer @cut has 4 bytes less. */
+/*
+ * c2h buffer number wrong[i] has wrong_dwords[i] wrong dwords. The packet in c2h buffer number @cut
+ * has 4 bytes less than the packet that was sent. UINT64_MAX: no buffer.
+ */
 static uint64_t wrong[2], cut;
 static unsigned int wrong_dwords[2];
 /* The addresses of the variables @h2c and @c2h stand for the streams. */
@@ -67,7 +73,10 @@ static int made_up_time(struct timespec *now)
 	return 0;
 }
 
-/* the card's pattern checker, which counts @beats_a_nap more beats during each nap of the run */
+/*
+ * The card's pattern checker, which counts @beats_a_nap more beats during each sleep (nap) of the
+ * run. @naps is the number of these sleeps. Ctrl-C comes in sleep number @interrupted_at; 0: never.
+ */
 static struct {
 	uint64_t	beats, beats_a_nap;
 	unsigned int	naps, interrupted_at;
@@ -149,7 +158,7 @@ int litepcie_pattern(struct litepcie *dev, struct litepcie_pattern *pattern)
 {
 	(void)dev;
 	pattern->beats = checker.beats;
-	now_ms++;	/* so a run that asked again and again without a nap would end, too */
+	now_ms++;	/* so a run that asked again and again without a sleep would end, too */
 	return 0;
 }
 
@@ -260,7 +269,7 @@ static uint64_t compared(unsigned int first, unsigned int silence, unsigned int 
 
 static void a_silence_below_the_time_out_is_no_stall(void)
 {
-	/* Comparing the first batches takes ten time-outs, in which the run need not wait. */
+	/* The first batches come at once. To compare them takes as long as ten time-outs. */
 	CHECK_EQUAL(compared(10 * TIMEOUT_S * 1000 / CHECK_MS, 1, 5), 10 * TIMEOUT_S * 10 + 5);
 	CHECK(!util.failed);
 	CHECK_EQUAL(compared(1, TIMEOUT_S * 1000 / WAIT_MS, 5), 6);
@@ -361,8 +370,8 @@ static void all_wrong_data_is_counted_and_the_first_is_kept(void)
 
 /*
  * Run one h2c buffer of 64 bytes, which has two beats. The pattern checker counts @beats_a_nap
- * beats in each nap of the run, and Ctrl-C comes in nap number @interrupted_at (0: never). Returns
- * the number of naps.
+ * beats in each sleep of the run, and Ctrl-C comes in sleep number @interrupted_at (0: never).
+ * Returns the number of sleeps.
  */
 static unsigned int naps_until_counted(uint64_t beats_a_nap, unsigned int interrupted_at)
 {

@@ -6,7 +6,7 @@
 
 /*
  * Test dma_window.c and dma_watch.c: at which moments of a run the card's counters are read, and
- * what is computed from the two readings. The test has stand-ins for the card.
+ * what is computed from two readings. The test has stand-ins for the library's functions.
  */
 #include "../litepcie_util/dma/dma_window.c"
 #include "../litepcie_util/dma/dma_watch.c"
@@ -18,7 +18,10 @@
 static struct util util;
 static struct litepcie_stats stats;
 static bool has_records;
-/* number of readings of the counters; in reading n each count is n times a constant */
+/*
+ * number of readings of the card's counters since begin(); in reading n each count that the test
+ * uses is n times a constant
+ */
 static unsigned int readings;
 static unsigned int told;
 static double told_from, told_to;
@@ -80,8 +83,9 @@ static unsigned int step(struct dma_run *run, uint64_t h2c, uint64_t c2h)
 /* Tests of the window -------------------------------------------------------------------------- */
 
 /*
- * The window must open when the slower direction has finished a ring of buffers, and close when the
- * faster one is half a ring before its target.
+ * The window, in which the rate of a long run is measured, must open when the slower direction has
+ * finished a ring of buffers. It must close when the faster direction is half a ring before its
+ * target.
  */
 static void a_long_run_is_measured_in_its_steady_state(void)
 {
@@ -140,8 +144,9 @@ static void a_short_run_is_measured_as_a_whole(void)
 }
 
 /*
- * On a card with records, the bytes of records and status lines must be subtracted from those that
- * the card has written. On a card without, all bytes are c2h data.
+ * If the window is a part of the run and the card writes records, the bytes of records and status
+ * lines must be subtracted from those that the card has written. On a card without records all
+ * bytes are c2h data.
  */
 static void records_and_lines_are_no_data(void)
 {
@@ -159,7 +164,8 @@ static void records_and_lines_are_no_data(void)
 		CHECK_EQUAL(dma_window_c2h_bytes(&run, &run.window),
 			    data * 8192 / (8192 + LITEPCIE_RECORD_SIZE));
 		/*
-		 * If the window is the whole run, the number of c2h buffers done gives the bytes.
+		 * If the window is the whole run, the bytes of c2h data are those of the c2h
+		 * buffers that are done.
 		 */
 		run.window.open = false;
 		run.stats.c2h_done = 7;
@@ -189,7 +195,7 @@ static struct dma_run watched(struct dma_watch *watch)
 	return run;
 }
 
-/* Each interval must begin where the one before has ended, also if a report comes late. */
+/* Each reported interval must begin where the one before has ended, also if a report comes late. */
 static void each_interval_is_told_once(void)
 {
 	struct dma_watch watch;

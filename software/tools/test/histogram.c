@@ -5,8 +5,8 @@
  */
 
 /*
- * Test histogram.c: known samples must give known statistics and bins, and each of many random
- * samples must be in one bin. The argument is the seed.
+ * Test histogram.c: known samples must give known statistics and bins, and the bins must count as
+ * many samples as there are random samples. The argument is the seed, and may be missing.
  */
 #include <math.h>
 

@@ -5,14 +5,17 @@
  */
 
 /*
- * Test that the command latency uses the DMA channel of its handle, on a card with two channels:
- * its registers, its interrupt cause and its loopback. The other channel may be another program's.
+ * Test that litepcie_util latency uses the DMA channel of its handle, on a card with two channels:
+ * that channel's registers, interrupt cause and loopback. The other channel may be another
+ * program's.
  */
 #include "../litepcie_util/latency/latency_transfer.c"
 #include "../litepcie_util/streams.c"
 #include "parts/words_card.h"
 
-/* offsets in BAR0 of the two channels' DMA blocks, and the interrupt causes of their c2h */
+/*
+ * for each channel: offset in BAR0 of its DMA block, and number of the interrupt cause of its c2h
+ */
 static const uint32_t places[] = { 0x2000, 0x4000 };
 static const uint32_t causes[] = { 4, 9 };
 

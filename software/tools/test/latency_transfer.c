@@ -6,8 +6,9 @@
 
 /*
  * Test transfer_take_time() of latency_transfer.c: the time of a transfer is that from the first
- * beat of the doorbell to the last beat that the card has written. If the card has counted other
- * bytes than those of the transfer, the result must be -EIO.
+ * beat of the host's write that starts it (the doorbell) to the last beat that the card has
+ * written. If the card has counted another number of bytes than the transfer can have, the result
+ * must be -EIO.
  */
 #define litepcie_counters	made_up_counters
 #include "../litepcie_util/latency/latency_transfer.c"
@@ -68,7 +69,9 @@ int main(void)
 	CHECK(time_of(64, 64, 0) == 200 * STEP_NS);
 	CHECK(time_of(63, 64, 0) == -EIO && time_of(65, 64, 0) == -EIO);
 	CHECK(time_of(64, 63, 0) == -EIO && time_of(64, 65, 0) == -EIO);
-	/* Up to 48 bytes of records and status lines may be written in addition to the data. */
+	/*
+	 * With @more 48, up to 48 bytes (records and status lines) may be written beside the data.
+	 */
 	CHECK(time_of(64 + 48, 64, 48) == 200 * STEP_NS && time_of(64, 64, 48) == 200 * STEP_NS);
 	CHECK(time_of(64 + 49, 64, 48) == -EIO && time_of(63, 64, 48) == -EIO);
 	CHECK(time_of(64, 64 + 48, 48) == -EIO);

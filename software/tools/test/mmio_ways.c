@@ -29,7 +29,9 @@ static struct {
 	size_t		refused;	/* accesses of this size get @error; 0: none */
 	int		error;
 	size_t		wrong;		/* reads of this size have a wrong bit; 0: none */
-	/* accesses since the clock was read: those that have begun, and those that have ended */
+	/*
+	 * number of accesses since the clock was read: those that have begun, and that have ended
+	 */
 	atomic_uint	begun, ended;
 	pthread_t	main;
 } card;
@@ -46,8 +48,8 @@ static int reach(unsigned int bar, uint64_t offset, size_t size)
 	CHECK(offset >= OFFSET && offset + size <= OFFSET + MMIO_REGION && offset % size == 0);
 	card.begun++;
 	/*
-	 * The other threads are slower than the calling one. So if take() does not wait for a
-	 * thread, mmio_since() finds an access that has not ended.
+	 * Accesses of other threads than the main thread are slower. So if take() does not wait for
+	 * a thread, mmio_since() finds an access that has not ended.
 	 */
 	if (!pthread_equal(pthread_self(), card.main))
 		usleep(200);
@@ -83,7 +85,10 @@ int litepcie_bar_map(struct litepcie *dev, unsigned int bar, struct litepcie_win
 	return 0;
 }
 
-/* The first memory is in BAR0, where it could not be mapped write-combining. */
+/*
+ * The card's first memory is in BAR0. The second memory, which is in another BAR, must be measured,
+ * since the driver may map that BAR write-combining.
+ */
 int litepcie_block_find(struct litepcie *dev, unsigned int type, unsigned int number,
 			struct litepcie_block *block)
 {
@@ -130,7 +135,7 @@ void util_emit_reason(const struct emit *out, unsigned int column, const char *b
 
 /* Tests ---------------------------------------------------------------------------------------- */
 
-/* Measure all ways, and check that the card's memory is as it was before. */
+/* Measure all ways of access, and check that the card's memory is as it was before. */
 static int measure_all(void)
 {
 	uint64_t before[BYTES / 8];
@@ -210,8 +215,9 @@ static void what_cannot_be_done_has_a_reason(void)
 }
 
 /*
- * An error of accesses of 8 bytes must end the measurement, and Ctrl-C must end another one. The
- * memory must be restored, and the row that has failed must not be among the rows.
+ * Accesses of 8 bytes fail with -EIO, which must end a measurement. Ctrl-C must end another one. In
+ * both cases the memory must be restored. The row of the access that has failed must not be among
+ * the rows.
  */
 static void an_error_ends_the_measurement(void)
 {

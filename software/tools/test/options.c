@@ -5,9 +5,10 @@
  */
 
 /*
- * Test options.c, the help that help.c makes of a table of options, and the functions of util.c
- * that parse numbers: which command lines are accepted, and the error messages for the others. Of
- * util.c the parameters of blocks and the reasons of rows without a value are tested, too.
+ * Test options.c: which command lines are accepted, and the error messages for the others. Also
+ * test the help that help.c makes of a table of options, and of util.c the functions that parse
+ * sizes and numbers, read the parameters of the card's blocks, check the version of a block, and
+ * print why a row has no value.
  */
 #include <getopt.h>
 
@@ -289,7 +290,10 @@ static void a_block_of_another_version_is_refused(void)
 		     "program knows version 1 with 3 or more"));
 }
 
-/* Returns what util_emit_reason() prints for @reason, with "no: " before it from column 60 on. */
+/*
+ * Returns what util_emit_reason() prints for @reason in a line that has 60 columns already, with
+ * the beginning "no: "; as JSON if @as_json is true.
+ */
 static char *printed(const char *reason, bool as_json)
 {
 	static char text[256];

@@ -5,9 +5,9 @@
  */
 
 /*
- * Test how lanebox-capture writes a recording: its files (output.c), and the loop that fills these
- * files (record.c). The test has stand-ins for the library and the disk. Writes to the disk are
- * short, are interrupted, or find the disk full. The argument is an empty folder.
+ * Test how lanebox-capture writes a recording: its files (disk/output.c), and the loop that fills
+ * these files (record/record.c). The test has stand-ins for the library and the disk. Some writes
+ * to the disk are short, are interrupted, or find the disk full. The argument is an empty folder.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -58,7 +58,7 @@ static void has_mbufs(const char *name, unsigned int first, unsigned int end)
 	free(data);
 }
 
-/* Delete all files in the folder. Returns the number of files. */
+/* Delete all files in the test's folder. Returns the number of files. */
 static unsigned int sweep(void)
 {
 	DIR *open = opendir(folder);
@@ -83,7 +83,10 @@ static void has_words(const char *text, const char *words)
 
 /* Tests of the files of a recording ----------------------------------------------------------- */
 
-/* Write @count MBUFs to one file. Returns how many were written before one was refused. */
+/*
+ * Open a file and write @count MBUFs (parts of the ring) to it, one after the other, up to the
+ * first that is refused. Returns how many were accepted. The file stays open.
+ */
 static unsigned int write_file(struct output *output, unsigned int count)
 {
 	unsigned int done = 0;
@@ -140,8 +143,8 @@ static void a_write_goes_on(void)
 }
 
 /*
- * The disk is full at one MBUF. The file must end before that MBUF. Later MBUFs must be refused,
- * even if the disk has room again, since the file would lack the MBUF between.
+ * The write of one MBUF finds the disk full. The file must end before that MBUF. Later MBUFs must
+ * be refused, even if the disk has room again, since the file would lack the MBUF between.
  */
 static void a_full_disk_ends_a_file(void)
 {
@@ -208,8 +211,8 @@ static void a_limit_is_not_exceeded(void)
 /* Writes by io_uring, which go on while the program does something else ----------------------- */
 
 /*
- * Begin to write @count MBUFs, two with each system call. Returns how many output_write() has
- * accepted.
+ * Open a file and begin to write @count MBUFs (parts of the ring) to it, with io_uring two by each
+ * system call. Returns how many output_write() has accepted.
  */
 static unsigned int begin_file(struct output *output, unsigned int count)
 {
@@ -223,7 +226,10 @@ static unsigned int begin_file(struct output *output, unsigned int count)
 	return taken;
 }
 
-/* Returns true if the test's folder has O_DIRECT, without which io_uring is not used. */
+/*
+ * Returns true if the filesystem of the test's folder supports O_DIRECT. Without O_DIRECT the file
+ * is not written by io_uring.
+ */
 static bool has_direct(void)
 {
 	struct output output;
@@ -325,8 +331,8 @@ static void a_write_that_fails_is_made_again(void)
 }
 
 /*
- * If io_uring itself fails while the kernel has writes, no MBUF may be counted any more: the kernel
- * may still read the MBUFs that it was given.
+ * If io_uring itself fails while the kernel has writes, output_done() may count no MBUF any more:
+ * the kernel may still read the MBUFs that it was given.
  */
 static void an_io_uring_that_fails_gives_nothing_back(void)
 {
@@ -483,7 +489,10 @@ static void an_mbuf_is_written_before_it_is_released(void)
 	is_file(&recording, 5);
 }
 
-/* If the disk becomes full while writes go on, MBUFs that are in no file must not be given back. */
+/*
+ * If the disk becomes full while io_uring has writes under way, the recorder must not give MBUFs
+ * that are in no file back to the card.
+ */
 static void what_is_not_written_is_not_released(void)
 {
 	struct recording recording;
@@ -498,7 +507,10 @@ static void what_is_not_written_is_not_released(void)
 	is_file(&recording, (unsigned int)whole);
 }
 
-/* After a failed write no MBUF may be written, and generator and capture must be stopped. */
+/*
+ * After a write that fails the recorder must write no further MBUF, and must stop the generator and
+ * the capture.
+ */
 static void a_failed_write_ends_a_recording(void)
 {
 	struct recording recording;
@@ -512,8 +524,8 @@ static void a_failed_write_ends_a_recording(void)
 }
 
 /*
- * The stop of the capture fails, and the card's accounts cannot be read. Both must be noted, and
- * the file must have all MBUFs nevertheless.
+ * The stop of the capture fails, and the card's accounts (counts of frames) cannot be read. Both
+ * must be noted as failures, and the file must have all MBUFs nevertheless.
  */
 static void a_card_that_fails_at_the_end_loses_no_data(void)
 {

@@ -11,7 +11,7 @@
 #include <errno.h>
 
 #include "../litepcie_util/rates.c"
-/* limits.c has another function of this name. */
+/* limits.c has another function named lower(). */
 #define lower	lower_by_wire
 #include "../litepcie_util/dma/limits.c"
 #undef lower
@@ -25,11 +25,11 @@ static struct util util = {
 };
 static struct rates rates;
 
-/* rates in GB/s of the runs */
+/* rate in GB/s of each run, by the run's number modulo 8 */
 static double speeds[8];
 /* number of the run that fails, from 1; 0: none */
 static unsigned int fails;
-/* the runs that were made */
+/* the runs that were made, by the run's number modulo 8, and their number */
 static struct dma_run runs[8];
 static unsigned int made;
 
@@ -116,7 +116,10 @@ static struct rate measured(const struct rates_plan *plan, enum rates_way way, d
 	return rate;
 }
 
-/* A run that reaches no limit must be repeated, and the best of three runs counts. */
+/*
+ * If a run of a given size reaches no limit, it must be repeated, up to three runs in all, of which
+ * the best counts.
+ */
 static void the_best_of_a_few_runs_counts(void)
 {
 	const struct rates_plan plan = { .bytes = RATES_LEAST_BYTES };

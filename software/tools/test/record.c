@@ -29,7 +29,7 @@
 #include "../lanebox_capture/record/deal.c"
 #include "../lanebox_capture/record/files.c"
 
-/* number of the thread, from 1, that record.c cannot make; 0: none */
+/* number of the thread from now on, from 1, that record.c cannot make; 0: none */
 static unsigned int thread_refused;
 
 static int make_thread(pthread_t *thread, void *(*work)(void *of), void *of)
@@ -60,7 +60,11 @@ struct litepcie_capture {
 };
 
 static struct litepcie_capture captures[QUEUES];
-static unsigned int done;	/* number of queues that have given all their MBUFs */
+/*
+ * number of queues that have given all their MBUFs; with a queue that never does so, or for an
+ * early Ctrl-C, a test lets the count begin with 1
+ */
+static unsigned int done;
 static bool runs, over;
 /* the queue in whose ring the generator's last frame needs room; NULL: the frame does not wait */
 static struct litepcie_capture *awaited;
@@ -123,7 +127,10 @@ int litepcie_capture_next(struct litepcie_capture *capture, struct litepcie_span
 	return 1;
 }
 
-/* The stand-in for the card writes over MBUFs (parts of a ring) as soon as they are given back. */
+/*
+ * The stand-in for the card writes over MBUFs (parts of a ring) as soon as they are given back. If
+ * an MBUF is given back before it is in the file, the file has wrong bytes.
+ */
 int litepcie_capture_release(struct litepcie_capture *capture, size_t bytes)
 {
 	for (; bytes; bytes -= MBUF)
@@ -209,7 +216,7 @@ void util_check(struct util *util, int rc, const char *doing)
 		util_fail(util, "%s: %s", doing, strerror(-rc));
 }
 
-/* Ctrl-C comes when all queues have given all their MBUFs. */
+/* Ctrl-C comes when @done has reached the number of queues. */
 bool util_interrupted(void)
 {
 	return __atomic_load_n(&done, __ATOMIC_ACQUIRE) == QUEUES;
@@ -240,7 +247,10 @@ static void make(const char *folder, unsigned int full)
 	}
 }
 
-/* Check that the file of @queue has its header and then the first @count MBUFs of the queue. */
+/*
+ * Check that the file of @queue has its header, then the first @count MBUFs of the queue, and
+ * nothing behind them.
+ */
 static void has_mbufs(unsigned int queue, unsigned int count)
 {
 	uint8_t *data = malloc(MBUF);
@@ -306,7 +316,10 @@ static void a_queue_that_fails_costs_the_others_nothing(const char *folder)
 	pthread_t reader;
 
 	make(folder, 12);
-	/* The queue that fails never gives all its MBUFs, so the test counts this queue as done. */
+	/*
+	 * The queue that fails never gives all its MBUFs, so the test counts it as done from the
+	 * beginning.
+	 */
 	done = 1;
 	captures[2].full = UINT32_MAX;
 	CHECK_EQUAL(mkfifo(paths[2], 0600), 0);
@@ -322,7 +335,10 @@ static void a_queue_that_fails_costs_the_others_nothing(const char *folder)
 	clean();
 }
 
-/* Thread that reads a little from a pipe, nothing for longer than STUCK_S, then all the rest. */
+/*
+ * Thread that copies a pipe to the file @copy: it reads a little, then nothing for almost a second
+ * longer than STUCK_S, then all the rest.
+ */
 static void *read_with_a_pause(void *path)
 {
 	const struct timespec pause = { .tv_sec = (time_t)STUCK_S, .tv_nsec = 900000000 };
@@ -346,8 +362,8 @@ static void *read_with_a_pause(void *path)
 static void wait_for(unsigned int queue, void *(*reader)(void *path), pthread_t *thread)
 {
 	/*
-	 * The test's count of queues that have given all begins with 1. So Ctrl-C comes while the
-	 * last queue, which is @queue, still has MBUFs to give.
+	 * The count @done begins with 1. So Ctrl-C comes when the three other queues have given all
+	 * their MBUFs, while the slow queue @queue still has some to give.
 	 */
 	done = 1;
 	recordings[0].generates = true;

@@ -14,7 +14,7 @@
 
 #define PACKETS	3u
 #define DATA	60u	/* bytes of each packet's data */
-#define BEGIN	(28u + 20u)	/* bytes of the section and of the interface */
+#define BEGIN	(28u + 20u)	/* bytes of the section's block and of the interface's block */
 #define PACKET	(LITEPCIE_PCAPNG_RECORD_LEAST + DATA)
 
 static const char *path;
@@ -98,8 +98,8 @@ static void a_file_is_taken_whole(size_t part)
 }
 
 /*
- * Change the word at byte @at of the block of packet 1 to @value, and take the file. The blocks
- * before must be taken, and then the message must have @words.
+ * Change the word at byte @at of the block of packet 1, the second, to @value, and take the file.
+ * The blocks before that block must be taken, and then the message must have @words.
  */
 static void a_change_ends_it(unsigned int at, uint32_t value, const char *words)
 {
@@ -115,8 +115,8 @@ static void a_change_ends_it(unsigned int at, uint32_t value, const char *words)
 }
 
 /*
- * Cut the last @bytes off the file, which leaves @whole bytes in whole blocks, and take the file.
- * These must be taken, and then a message must say that the file ends inside a block.
+ * Cut the last @bytes bytes off the file, and take the file. The whole blocks that are left have
+ * @whole bytes. They must be taken, and then a message must say that the file ends inside a block.
  */
 static void a_cut_ends_it(size_t bytes, size_t whole)
 {

@@ -5,10 +5,10 @@
  */
 
 /*
- * Test the transfers of the command latency on the card that the argument names, which has no
- * registers with the time stamps of doorbell and interrupt. find_stamps() must notice that, and
- * must not use offsets of registers that it has not found. The Makefile lets the compiler fill
- * uninitialised variables with a pattern, which such an offset would show.
+ * Test find_stamps() and transfer_find() of litepcie_util latency on the card that the argument
+ * names, which has no registers with the time stamps of doorbell and interrupt. find_stamps() must
+ * notice that, and must not use offsets of registers that it has not found. In this program the
+ * compiler fills uninitialised variables with a pattern, so an offset that was never set is not 0.
  */
 #include "../litepcie_util/latency/latency_transfer.c"
 #include "../litepcie_util/streams.c"

@@ -49,8 +49,8 @@ static void root_has_all_of_bar0(void)
 }
 
 /*
- * A burst of writes may end exactly at the end of BAR0, even with a large stride: the stride lies
- * between two writes, and no write follows the last.
+ * A burst of writes may end exactly at the end of BAR0, even with a large stride (the distance from
+ * the beginning of one write to that of the next): no stride follows the last write.
  */
 static void a_burst_may_end_with_bar0(void)
 {
@@ -69,7 +69,8 @@ static void a_burst_may_end_with_bar0(void)
 /*
  * A user without CAP_SYS_RAWIO reads all of BAR0 through the mapping. Writes of this user go
  * through the mapping on pages that the driver maps for writing, and by ioctl() on other pages. An
- * ioctl() writes 4 bytes, so a write of 8 bytes to such a page is refused.
+ * ioctl() writes 4 bytes, so a write of 8 bytes to a page that is mapped only for reading is
+ * refused.
  */
 static void a_user_reads_all_and_writes_its_own(void)
 {
@@ -108,9 +109,9 @@ static void a_user_reads_all_and_writes_its_own(void)
 }
 
 /*
- * For a user without CAP_SYS_RAWIO each page of BAR0 is written through the mapping if the driver
- * allows that, else by ioctl(). The driver allows single pages and several pages in a row, at both
- * ends of BAR0 and inside.
+ * For a user without CAP_SYS_RAWIO a write of 4 bytes to each page of BAR0 must go through the
+ * mapping if the driver allows that page to be mapped for writing, else by ioctl(). The driver
+ * allows single pages and several pages in a row, at both ends of BAR0 and inside.
  */
 static void every_page_is_written_as_it_may_be(void)
 {
@@ -135,8 +136,8 @@ static void every_page_is_written_as_it_may_be(void)
 /* Tests of the driver's rings ----------------------------------------------------------------- */
 
 /*
- * Start another process, which has the device open twice until it is killed. Returns its process
- * ID.
+ * Start another process, which opens DRIVER_DEVICE twice and keeps it open until the process is
+ * killed. Returns the process ID.
  */
 static pid_t hold_device(void)
 {
@@ -260,8 +261,8 @@ static void each_start_finds_its_ring(void)
 }
 
 /*
- * If a start of one or both streams fails, the library gives back each direction that it has taken
- * from the driver.
+ * If the start of a stream fails, the library gives the direction back to the driver. If h2c fails
+ * to start after c2h has started, run_start() (run.h) stops c2h, and that gives c2h back, too.
  */
 static void a_start_that_fails_is_undone(void)
 {
@@ -359,9 +360,10 @@ static void modes_are_the_driver_s(void)
 		CHECK_EQUAL(c2h_peek(dev, &first, 1000), 5);
 		CHECK_EQUAL(c2h_release(dev, 5), 0);
 		/*
-		 * Five buffers are handed over, fewer than interrupt_every, so in interrupt mode
-		 * none of them asks for an interrupt. In adaptive mode each buffer asks for one,
-		 * since a buffer that is finished while the driver polls raises none.
+		 * Five buffers (256 to 260) are handed over. With the default for interrupt_every,
+		 * 32, none of them asks for an interrupt in interrupt mode. In poll mode no buffer
+		 * asks for one. In adaptive mode each buffer does, since a buffer that is finished
+		 * while the driver polls raises none.
 		 */
 		CHECK_EQUAL(driver.notify[1], config.adaptive);
 		CHECK_EQUAL(litepcie_dma_wait(dev, LITEPCIE_C2H, 300), 0);
@@ -374,7 +376,7 @@ static void modes_are_the_driver_s(void)
 
 /*
  * With LitePCIe's driver the card goes round its rings without waiting for software. So the library
- * refuses to open a stream on that driver, and its calls for registers work.
+ * must refuse to open a stream on that driver. Registers can still be read.
  */
 static void litepcies_driver_is_for_registers(void)
 {

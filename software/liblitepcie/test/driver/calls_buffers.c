@@ -6,16 +6,16 @@
 
 /*
  * Test how the "kernel" back end hands buffers to the driver, in whole buffers, in packets, and
- * with a length for each h2c buffer.
+ * with a length for each h2c buffer. Also test litepcie_features() with several drivers.
  */
 #include "calls.h"
 
 /* Tests of handing buffers over to the driver ------------------------------------------------- */
 
 /*
- * The start of a run hands the whole c2h ring to the driver by one call. Later each batch of
- * released buffers takes one call. The library finds filled buffers on the driver's status page
- * without a call.
+ * The start of a run hands the whole c2h ring (256 buffers) to the driver by one call. Later each
+ * batch of released buffers takes one call. The card of this test writes no records, and the
+ * library finds filled buffers on the driver's status page without a call.
  */
 static void c2h_is_handed_over_in_batches(void)
 {
@@ -54,8 +54,8 @@ static void c2h_is_handed_over_in_batches(void)
 }
 
 /*
- * If fewer h2c buffers than interrupt_every are handed over at once, the last of them raises an
- * interrupt, since no other buffer may follow for a while.
+ * If fewer h2c buffers than interrupt_every are handed over at once, the library asks for an
+ * interrupt of the last of them, since no other buffer may follow for a while.
  */
 static void h2c_announces_the_end_of_a_short_batch(void)
 {
@@ -96,8 +96,8 @@ static bool has_records(void)
 }
 
 /*
- * litepcie_features() is right with each of three drivers: Lanebox's, an earlier one of Lanebox's
- * without the call FEATURES, and LitePCIe's. So a program need not try a call that may fail.
+ * litepcie_features() must be right with each of three drivers: Lanebox's, an early one of
+ * Lanebox's without the ioctl FEATURES, and LitePCIe's. @able: the card writes records.
  */
 static void features_are_told(bool able)
 {
@@ -179,8 +179,9 @@ static void each_start_says_whether_there_are_packets(void)
 }
 
 /*
- * The library finds filled c2h buffers by their records in memory, without a call to the driver,
- * also before the driver's status page counts these buffers.
+ * The library must find filled c2h buffers by their records in memory, without a call to the
+ * driver, before and after the driver's status page counts these buffers. If the page counts a
+ * buffer that has no record, a wait must return -EIO.
  */
 static void records_come_without_a_call(void)
 {
@@ -211,9 +212,9 @@ static void records_come_without_a_call(void)
 }
 
 /*
- * If an h2c buffer was sent only in part, the lengths of a batch go to the driver in one call, or
- * in two calls if the batch wraps round the end of the ring. Without such a buffer no lengths are
- * given.
+ * From the first h2c buffer of a run that is sent only in part, the library gives the driver the
+ * lengths of each batch: in one call, or in two calls if the batch wraps round the end of the ring.
+ * Before that buffer it gives no lengths.
  */
 static void buffers_have_lengths(void)
 {

@@ -32,8 +32,8 @@ static int64_t interrupts_of_a_run(unsigned int directions)
 }
 
 /*
- * The library's count of a run's interrupts is taken from the driver's counters in sysfs. Without
- * these counters it is -1.
+ * stats.interrupts, the library's count of a run's interrupts, must come from the driver's counters
+ * in sysfs. Without these counters it must be -1.
  */
 static void interrupts_are_the_drivers_own_count(void)
 {
@@ -48,8 +48,8 @@ static void interrupts_are_the_drivers_own_count(void)
 }
 
 /*
- * Wait until another thread sleeps in poll(). If a buffer were finished before that, the thread's
- * wait would need no poll(), and the test would count none.
+ * Wait until another thread has called poll() on the device, for about 10 s at most. If a buffer
+ * were finished before that, the thread's wait would need no poll(), and the test would count none.
  */
 static void wait_for_poll(void)
 {
@@ -65,8 +65,9 @@ static void *finish_later(void *way)
 }
 
 /*
- * A wait takes one system call, which is a poll() that the interrupt ends. A wait takes no system
- * call if a buffer is finished already, or if its timeout is 0.
+ * A wait that sleeps must make one call of the driver: a poll() that the interrupt ends. A wait
+ * must make no call if a buffer is finished already. A wait with a timeout of 0 must not call
+ * poll().
  */
 static void a_wait_is_one_call(unsigned int direction)
 {
@@ -103,8 +104,9 @@ static void *wait_for_c2h(void *context)
 }
 
 /*
- * Each thread waits for its own direction. A thread whose poll() wakes late still finds its
- * buffers, although a thread that waits for the other direction has updated the counts meanwhile.
+ * Each of two threads waits for its own direction. The poll() of the thread for c2h wakes late.
+ * That thread must still find its buffers, although the thread for h2c has updated the counts of
+ * both directions meanwhile.
  */
 static void each_thread_waits_for_its_own(void)
 {
@@ -148,7 +150,10 @@ static void a_lost_interrupt_is_found(unsigned int direction)
 	CHECK_EQUAL(run_start(dev, &config), 0);
 	if (direction == LITEPCIE_H2C)
 		CHECK_EQUAL(h2c_submit(dev, 100), 0);
-	/* the card has finished 31 buffers, and the next one would raise an interrupt */
+	/*
+	 * the card has finished 31 buffers; only the 32nd, which is not finished, asks for an
+	 * interrupt
+	 */
 	driver.hardware[way] = 31;
 	CHECK_EQUAL(litepcie_dma_wait(dev, direction, 1000), 1);
 	litepcie_stats(dev, &stats);
@@ -201,8 +206,8 @@ static void a_reset_reaches_its_user(unsigned int direction, bool rests)
 }
 
 /*
- * If the driver has ended a run without an error, a wait for the run ends with -EIO, too. The
- * library does not use the counts of that run.
+ * If the driver has ended a run without an error, a wait for the run must return -EIO, and the
+ * library must not use the driver's counts of that run.
  */
 static void a_run_that_has_ended_is_over(void)
 {
@@ -221,8 +226,8 @@ static void a_run_that_has_ended_is_over(void)
 }
 
 /*
- * A wait that finds buffers clears the descriptor of litepcie_dma_fd(), so poll() sleeps until the
- * next buffer.
+ * A call of litepcie_dma_wait() that finds buffers must clear the descriptor of litepcie_dma_fd(),
+ * so that poll() finds it readable only after the next buffer.
  */
 static void a_look_makes_the_event_wait(void)
 {
@@ -245,8 +250,8 @@ static void a_look_makes_the_event_wait(void)
 /*
  * With a timeout of 0, c2h_peek() and h2c_get() of run.h find the finished buffers that the driver
  * has counted on the status page, without a poll(). The descriptor of litepcie_dma_fd() stays
- * readable, since it may have announced progress of the other direction. The end of a run is
- * reported.
+ * readable, since it may have announced progress of the other direction. If a reset of the card has
+ * ended the run, c2h_peek() returns -EIO.
  */
 static void a_look_without_a_wait_finds_news(void)
 {
@@ -275,8 +280,8 @@ static void a_look_without_a_wait_finds_news(void)
 }
 
 /*
- * The descriptor of litepcie_dma_fd() is readable at once if buffers have come before the program
- * asks for it.
+ * The descriptor of litepcie_dma_fd() must be readable at once if buffers are finished before the
+ * program asks for the descriptor. A second call of litepcie_dma_fd() must not make it readable.
  */
 static void a_late_event_tells_of_what_came_before(void)
 {

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* The stand-in for the kernel driver. driver.h says what each function does. */
+/* The stand-in for the kernel driver. driver.h says what its public functions do. */
 #include "driver.h"
 
 #include <errno.h>
@@ -266,8 +266,8 @@ static int bar_info(struct litepcie_bar *bar)
 
 /*
  * Answer LitePCIe's ioctls DMA_READER and DMA_WRITER, which start and stop its loop (a run in which
- * the card does not wait for software). The library must use these ioctls only to stop, so
- * driver.looped records a start.
+ * the card does not wait for software). The library must use these ioctls only to stop a direction,
+ * so driver.looped records a start.
  */
 static int run_loop(int way, const struct litepcie_ioctl_dma_writer *direction)
 {
@@ -336,7 +336,7 @@ static int watch(const struct litepcie_event *event)
 		return 0;
 	driver.event[event->way] = event->fd;
 	if (event->way < 2 && driver.hardware[event->way])
-		/* signal the eventfd at once if the direction has made progress before this call */
+		/* as the driver does: signal the eventfd at once if buffers are finished already */
 		signal_event((int)event->way);
 	return 0;
 }

@@ -29,7 +29,9 @@ struct driver {
 	bool		stock;
 	/* true: the card writes records (its reports of finished c2h buffers) */
 	bool		records;
-	/* true: the driver knows neither of the ioctls PACKETS and FEATURES */
+	/*
+	 * true: the stand-in is an early driver of Lanebox, without the ioctls PACKETS and FEATURES
+	 */
 	bool		old;
 	bool		combining;	/* true: BAR0 is mapped write-combining */
 	/*
@@ -41,7 +43,10 @@ struct driver {
 	bool		taken[2];
 	/* for h2c [0] and c2h [1]: true if the library's handle owns the direction */
 	bool		owned[2];
-	/* true: the ioctls RING_SETUP and RING_MEMORY fail with ENOMEM */
+	/*
+	 * true: the ioctl RING_SETUP fails with ENOMEM, and so does RING_MEMORY without
+	 * @place_error
+	 */
 	bool		no_memory;
 	/* errno with which the ioctl RING_MEMORY fails; 0: it fails only where RING_SETUP would */
 	int		place_error;
@@ -60,14 +65,18 @@ struct driver {
 	 * of the library ends that
 	 */
 	bool		foreign;
-	/* for h2c [0] and c2h [1]: bytes of a buffer of the ring, number of buffers */
+	/* for h2c [0] and c2h [1]: size in bytes of a buffer of the ring, and number of buffers */
 	uint32_t	size[2], count[2];
 	uint32_t	per_interrupt[2], flags[2];
 	/*
-	 * for h2c [0] and c2h [1]: number of buffers that the library has handed over in this run
+	 * for h2c [0] and c2h [1]: number of buffers that the library has handed to the driver in
+	 * the current run or, after its end, in the last run
 	 */
 	uint64_t	advanced[2];
-	/* for h2c [0] and c2h [1]: number of the library's calls that have handed over buffers */
+	/*
+	 * for h2c [0] and c2h [1]: number of the library's calls of the ioctl ADVANCE that have
+	 * handed over at least one buffer, in all runs
+	 */
 	unsigned int	advances[2];
 	/* bytes of each h2c buffer, by its number modulo DRIVER_RECORDS; 0: the whole buffer */
 	uint32_t	lengths[DRIVER_RECORDS];
@@ -76,9 +85,14 @@ struct driver {
 	 * them
 	 */
 	uint32_t	packets[2], flush_us[2];
-	/* for h2c [0] and c2h [1]: true if the library's last hand-over asked for an interrupt */
+	/*
+	 * for h2c [0] and c2h [1]: true if the library's last ioctl ADVANCE asked for an interrupt
+	 */
 	bool		notify[2];
-	/* for h2c [0] and c2h [1]: number of buffers that the stand-in's card has finished */
+	/*
+	 * for h2c [0] and c2h [1]: number of buffers that the stand-in's card has finished in this
+	 * run
+	 */
 	uint64_t	hardware[2];
 	/* for h2c [0] and c2h [1]: number of interrupts that the stand-in's sysfs shows */
 	int64_t		interrupts[2];
@@ -88,7 +102,7 @@ struct driver {
 	 */
 	int		event[3];
 	bool		looped;		/* true: the library has started LitePCIe's loop */
-	/* true: sysfs has counts of interrupts; false: their files do not exist */
+	/* true: sysfs has the driver's counts of interrupts; false: their files do not exist */
 	bool		counts;
 	/* true: the card does not answer, so the ioctls REG and COUNTS fail with EIO */
 	bool		silent;
@@ -125,8 +139,8 @@ volatile uint32_t *driver_register(uint32_t offset);
 void driver_reset(void);
 
 /*
- * Let the stand-in's card write the record of c2h buffer @number, as it does before the status page
- * counts that buffer.
+ * Let the stand-in's card write the record of c2h buffer @number. A card does that before the
+ * status page counts the buffer.
  */
 void driver_record(uint64_t number, uint32_t bytes, uint32_t flags);
 
@@ -140,8 +154,9 @@ void driver_errors(int way, uint64_t errors);
 void driver_finish(int way, uint64_t buffers);
 
 /*
- * End the held runs (LITEPCIE_RUN_HELD) of both directions with @error. If @rests is true, the
- * driver has stopped these runs. Otherwise they stay in the state LITEPCIE_RUN_HELD.
+ * Put @error (-errno, or 0) into the status page for each direction that has a held run, in which
+ * the card waits for buffers (state LITEPCIE_RUN_HELD). If @rests is true, the driver has stopped
+ * the run, so its state becomes LITEPCIE_RUN_REST. Otherwise the state stays.
  */
 void driver_abort(int error, bool rests);
 

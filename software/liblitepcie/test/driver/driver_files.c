@@ -16,8 +16,8 @@
 /* The made-up driver's memory mappings -------------------------------------------------------- */
 
 /*
- * Map a part of BAR0. A program without CAP_SYS_RAWIO (driver.user) gets no mapping for writing if
- * one of its pages is not in driver.allowed.
+ * Map a part of BAR0. If the program has no CAP_SYS_RAWIO (driver.user is true), a mapping for
+ * writing is refused if driver.allowed is false for one of its pages.
  */
 static void *map_bar(void *address, size_t size, int protection, int flags, uint64_t offset)
 {
@@ -30,8 +30,8 @@ static void *map_bar(void *address, size_t size, int protection, int flags, uint
 }
 
 /*
- * Map a ring. Only the owner of a direction may map its ring, only the whole ring, and only a ring
- * in the driver's memory.
+ * Map a ring. Only the handle that owns a direction may map its ring, only the whole ring, and only
+ * if the ring lies in the driver's memory. Each mapping gets new memory.
  */
 static void *map_ring(int way, size_t size, int protection)
 {

@@ -34,8 +34,9 @@ extern int driver_pages;
 bool driver_is(int fd);
 
 /*
- * The functions of the C library for which the linker puts the stand-in's __wrap_ functions. The
- * stand-in itself calls the original functions by these names.
+ * The linker (option --wrap) turns calls of ioctl(), mmap(), fopen() and poll() into calls of the
+ * stand-in's functions __wrap_ioctl() and so on. By the names __real_ioctl() and so on the stand-in
+ * calls the functions of the C library.
  */
 int __real_ioctl(int fd, unsigned long request, void *argument);
 void *__real_mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset);

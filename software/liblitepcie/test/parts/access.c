@@ -105,8 +105,8 @@ static bool has_width(size_t size)
 }
 
 /*
- * A write changes no bytes of the BAR beside its own. A read changes no bytes of the program's memory
- * beside its own, and none of the BAR. The program's data need not be aligned.
+ * A write changes no bytes of the BAR beside its own. A read changes no bytes of the program's
+ * memory beside its own, and none of the BAR. The program's data need not be aligned.
  */
 static void an_access_moves_its_bytes_and_no_others(size_t size)
 {
@@ -136,7 +136,7 @@ static void an_access_moves_its_bytes_and_no_others(size_t size)
 /*
  * A function that uses AVX may keep a vector in a register while copy_vector() is inlined into it.
  * If copy_vector() did not tell the compiler which registers it changes, the upper half of that
- * vector would be lost.
+ * vector could be lost.
  */
 __attribute__((target("avx")))
 static void an_access_leaves_other_vectors_whole(void)

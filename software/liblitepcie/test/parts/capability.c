@@ -5,13 +5,18 @@
  */
 
 /*
- * Test capability.c: a capability table is read as it was written, and a table that cannot be true
- * is refused with a sentence, whichever of its bits is wrong. The argument is the seed.
+ * Test capability.c: a capability table is read as it was written. A table that cannot be true, and
+ * a table with one wrong bit, is refused with a sentence. The argument is the seed, and may be
+ * missing.
  */
 #include "seed.h"
 #include "words_card.h"
 
-#define DAMAGES	3000u	/* number of tables with a wrong bit, and of tables with a random word */
+/*
+ * The test reads so many tables with one wrong bit each, and as many other tables with one random
+ * word each.
+ */
+#define DAMAGES	3000u
 
 static void a_table_is_read_as_it_was_written(void)
 {
@@ -40,13 +45,16 @@ static void a_table_is_read_as_it_was_written(void)
 	CHECK_EQUAL(block->bar, 5);
 	CHECK_EQUAL(block->offset, 0xfffff000);
 	CHECK_EQUAL(block->size, 0x800);
-	/* an entry of the capability table is padded to a multiple of 8 bytes */
+	/* an entry of the table is padded to a multiple of 8 bytes, so 3 parameters become 4 */
 	CHECK_EQUAL(block->parameters, 4);
 	CHECK_EQUAL(block->parameter[0], 11);
 	CHECK_EQUAL(block->parameter[2], 13);
 }
 
-/* An entry may have more parameters than a struct litepcie_block holds: the first are kept. */
+/*
+ * An entry may have more parameters than a struct litepcie_block holds. Its first
+ * LITEPCIE_PARAMETERS must be kept, and the next entry must be found.
+ */
 static void parameters_beyond_the_struct_are_left_out(void)
 {
 	uint32_t *parameter;
@@ -99,9 +107,9 @@ static void a_table_that_cannot_be_true_is_refused(void)
 }
 
 /*
- * A table with one wrong bit is always refused, by its checksum. A table with one random word and a
- * right checksum is refused or read. The library then accesses no memory beyond the table, which
- * the sanitizers check.
+ * A table with one wrong bit must always be refused. A table with one random word and a right
+ * checksum may be refused or read. In both cases the library must access no memory beyond the
+ * table: in a build with sanitizers such an access would end the test.
  */
 static void random_damage_is_survived(void)
 {
@@ -124,8 +132,8 @@ static void random_damage_is_survived(void)
 }
 
 /*
- * After a reset litepcie_card_check() waits while the card does not answer. The card must then have
- * the same capability table as before.
+ * After a reset litepcie_card_check() waits while the card does not answer, for a second at most.
+ * If the card then has a table with another checksum than before, the function must return -EIO.
  */
 static void a_reset_is_awaited_and_the_card_recognised(void)
 {

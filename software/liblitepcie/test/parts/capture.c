@@ -21,7 +21,10 @@
 #define STAGING		(1u << 20)
 #define REGISTERS	0x100u	/* offset in BAR0 of the first register */
 #define WORDS		0x100u
-#define REST_MS		300	/* longest time in ms that a call waits until the card is at rest */
+/*
+ * setting rest_ms of begin()'s captures: longest time in ms that a call waits for the card's rest
+ */
+#define REST_MS		300
 
 /* Bits of the register capture_control. */
 #define RUN		(1u << LITEPCIE_CAPTURE_CONTROL_RUN_OFFSET)
@@ -236,8 +239,8 @@ static void has_sentence(const char *words)
 /* Tests of status lines of the card ----------------------------------------------------------- */
 
 /*
- * If the status line cannot be true, litepcie_capture_next() returns -EIO and no span, and so does
- * each later call.
+ * If the status line cannot be true, litepcie_capture_next() must return -EIO and no span. So must
+ * the next call, whose timeout is negative.
  */
 static void a_line_that_cannot_be_is_refused(void)
 {
@@ -283,8 +286,9 @@ static void an_old_line_is_forgotten(void)
 /* Tests of a capture's ring ---------------------------------------------------------------- */
 
 /*
- * The limit that the library gives the card never reaches data that the program has not released,
- * over several rounds of the ring and with releases of any size. It also lags by less than an MBUF.
+ * The program releases data in steps of many sizes, over more than ten rounds of the ring. The
+ * limit that the library gives the card must never reach data that was not released. In this ring,
+ * of four MBUFs, the limit must lag behind the released data by less than an MBUF.
  */
 static void what_is_not_released_is_not_written(void)
 {
@@ -312,8 +316,8 @@ static void what_is_not_released_is_not_written(void)
 }
 
 /*
- * During a capture the limit moves in steps of an eighth of the ring. A stop moves it on to the
- * last whole free MBUF.
+ * While a capture runs, the limit of this ring, of 64 MBUFs, moves in steps of an eighth of the
+ * ring. A stop must move it on to the last whole free MBUF.
  */
 static void a_stop_gives_all_the_room(void)
 {
@@ -392,8 +396,8 @@ static void a_card_that_is_asked_back_is_stopped(void)
 }
 
 /*
- * A stop waits until the card is idle, also if the card's last status line cannot be true. It then
- * returns -EIO.
+ * If the card's last status line cannot be true, a stop must still wait until the card is idle, and
+ * then return -EIO.
  */
 static void a_stop_waits_whatever_the_line_says(void)
 {
@@ -424,7 +428,7 @@ static void an_end_inside_an_mbuf_is_told(void)
 
 /*
  * If all reads of the card return all ones, a wait without a timeout, the call for counts and the
- * stop each return -EIO, all of them within 5 s.
+ * stop must each return -EIO. These calls and the close must take less than 5 s together.
  */
 static void a_dead_card_is_told(void)
 {
@@ -462,7 +466,10 @@ static void a_read_that_is_given_up_says_nothing(void)
 	litepcie_capture_close(capture);
 }
 
-/* A stop waits until the card is idle, also if a read of capture_control failed with all ones. */
+/*
+ * A stop must wait until the card is idle, although two reads of capture_control fail with all
+ * ones.
+ */
 static void a_control_that_is_given_up_says_nothing(void)
 {
 	struct litepcie_capture *capture = begin(RING, false);
@@ -478,7 +485,7 @@ static void a_control_that_is_given_up_says_nothing(void)
 
 /*
  * If a stop does not see the card become idle, the ring's memory is kept, since the card may still
- * write there. The memory is freed when a later capture finds the card idle.
+ * write there. The memory is freed when a later litepcie_capture_open() finds the card idle.
  */
 static void memory_that_may_be_written_is_kept(void)
 {
@@ -496,7 +503,7 @@ static void memory_that_may_be_written_is_kept(void)
 	*word(dev.map.capture.control) = 0;
 	CHECK_EQUAL(litepcie_capture_open(&dev, &config, &capture), 0);
 	CHECK_EQUAL(litepcie_capture_start(capture), 0);
-	/* The card takes the stop, and answers no read after it. */
+	/* The write that stops the card arrives, but the card answers no read after it. */
 	card.busy = UINT32_MAX;
 	card.gone_at_stop = true;
 	CHECK_EQUAL(litepcie_capture_stop(capture), -EIO);
@@ -544,8 +551,8 @@ static void took_rest_ms(int64_t begun_ms)
 }
 
 /*
- * Each call that waits for the card's rest or for a copy of its counts returns -ETIMEDOUT after
- * rest_ms, with a sentence that says what to do.
+ * Each call of a capture that waits for the card's rest, for a copy of its counts or for the last
+ * frame of the generator must return -ETIMEDOUT after rest_ms.
  */
 static void rest_ms_ends_each_wait(void)
 {
@@ -630,8 +637,8 @@ static void rest_ms_has_a_default(void)
 /* Tests of the generator ----------------------------------------------------------------------- */
 
 /*
- * litepcie_capture_generate() with NULL is refused and does not stop the generator. Only
- * litepcie_capture_generate_stop() stops it.
+ * litepcie_capture_generate() with NULL must be refused and must not stop the generator.
+ * litepcie_capture_generate_stop() must stop it.
  */
 static void the_generator_has_a_stop(void)
 {

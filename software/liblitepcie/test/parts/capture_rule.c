@@ -4,7 +4,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* Test the words that the text of a rule becomes (capture_rule.c), and the sentences on wrong texts. */
+/*
+ * Test litepcie_capture_rule(): the words that it makes of the text of a rule for sorting frames,
+ * and its sentences on wrong texts.
+ */
 #include <errno.h>
 #include <string.h>
 

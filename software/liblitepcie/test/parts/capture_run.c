@@ -6,7 +6,8 @@
 
 /*
  * Test the captures of several queues of one card, also by two threads. The test imitates the card:
- * an access to a register of a queue reaches the queue that was selected last.
+ * an access to a register that each queue has reaches the queue whose number was last written to
+ * the register sorter.select.
  */
 #include <errno.h>
 #include <sched.h>
@@ -40,7 +41,8 @@ struct queue {
 static struct {
 	struct queue	queue[QUEUES];
 	uint32_t	words[0x1000];
-	unsigned int	seals;		/* how often the library has let the card seal queue 1 */
+	/* how often the library has let the card seal (complete) the current MBUF of queue 1 */
+	unsigned int	seals;
 	/*
 	 * copying: true while the card copies its counts of frames. unread: number of counts in the
 	 * last copy that the library has not read yet.
@@ -77,9 +79,9 @@ static void put_position(uint64_t position)
 }
 
 /*
- * Let another thread run in the middle of a register access. The caller holds the library's lock,
- * so a thread that takes the lock for its accesses waits here. A thread that does not would be
- * noticed.
+ * Let another thread run in the middle of a register access. The library must hold the handle's
+ * lock here, so another thread that accesses registers waits. Without the lock the accesses of the
+ * two threads could mix, and checks of the tests could fail.
  */
 static void let_others_come(void)
 {
@@ -119,8 +121,9 @@ static int card_read_words(struct litepcie *ours, uint32_t offset, uint32_t *wor
 }
 
 /*
- * Do what a write to the register at @offset does in the card. A value of 64 bits takes effect with
- * the write of its lower half.
+ * Do what a write to the register at @offset does in the card. The limit and the address of the
+ * status line, of 64 bits each, take effect with the write of their lower half, and the address of
+ * the ring with the write of segment_index.
  */
 static void take_over(uint32_t offset)
 {
@@ -238,7 +241,7 @@ static void has_sentence(const char *words)
 
 /*
  * Each queue gets its own ring, status line and limit. The start of queue 0 begins the run of all
- * queues, and the stop of queue 0 ends it.
+ * queues that were started before, and the stop of queue 0 ends it.
  */
 static void all_queues_run_together(void)
 {
@@ -440,7 +443,8 @@ static void refusals_have_a_sentence(void)
 }
 
 /*
- * The card sorts frames to queues during a run only: after the stop the rings' memory may be freed.
+ * The library must let the card sort frames to queues only during a run: after the stop the rings'
+ * memory may be freed.
  */
 static void the_card_sorts_only_while_it_runs(void)
 {

@@ -5,9 +5,9 @@
  */
 
 /*
- * Test csr_file.c: all registers of a good csr.json become known. Of a file with random damage all
- * registers become known, or none. The first argument is a folder for the files, the second the
- * seed.
+ * Test csr_file.c: all registers of a good csr.json become known. If a file with random damage is
+ * refused, the library must know as many registers as before. The first argument is a folder for
+ * the files, the second the seed.
  */
 #include <sys/stat.h>
 
@@ -90,7 +90,7 @@ static void a_file_that_cannot_be_read_is_refused(void)
 
 /*
  * Objects in a csr.json may lie in each other to a depth of four. The properties of a register are
- * at a depth of three. A fifth object makes the file wrong.
+ * at a depth of three. A fifth object inside the fourth makes the file wrong.
  */
 static void objects_may_lie_in_each_other_four_times(void)
 {
@@ -103,8 +103,8 @@ static void objects_may_lie_in_each_other_four_times(void)
 }
 
 /*
- * A file of another build adds no registers: it has a known register at another offset, or another
- * identifier than the card.
+ * Two files of another build must be refused and must add no registers. In the first a register
+ * that the library knows has another offset, and the second has another identifier than the card.
  */
 static void a_file_of_another_build_changes_nothing(void)
 {

@@ -15,9 +15,9 @@
 /* Tests of start and stop --------------------------------------------------------------------- */
 
 /*
- * The library tells the card addresses for records and status lines: the ring of records lies at a
- * multiple of its size, and each status line has a cache line of its own. The memory of the started
- * directions is cleared before the card may write to it.
+ * The library must tell the card addresses for records and status lines: the ring of records lies
+ * at a multiple of its size, and each status line has a cache line of its own. The memory of the
+ * records and of the status line of c2h must be cleared before the card may write to it.
  */
 static void the_card_is_told_where_to_write(void)
 {
@@ -54,7 +54,7 @@ static void the_card_is_told_where_to_write(void)
 	CHECK(!card.dirty && !card.late);
 }
 
-/* litepcie_stream_info() returns the bus address of the ring of each stream that runs. */
+/* litepcie_stream_info() must return the bus address of the stream's ring, for h2c and for c2h. */
 static void the_address_of_each_ring_is_told(void)
 {
 	struct litepcie_stream_info info = { .struct_size = sizeof(info) };
@@ -213,8 +213,8 @@ static void give_up(uint32_t offset, unsigned int count)
 }
 
 /*
- * If a read of the card's count fails with all ones, the run does not end, and no buffer counts as
- * finished.
+ * One or two reads of the card's count fail with all ones. The run must not end, the failed reads
+ * must count no buffer as finished, and the library must make the read again.
  */
 static void a_count_that_is_given_up_says_nothing(void)
 {
@@ -242,8 +242,8 @@ static void a_count_that_is_given_up_says_nothing(void)
 }
 
 /*
- * litepcie_change() reads a register and writes it back. If the read fails with all ones, these are
- * not written back.
+ * litepcie_change() reads a register and writes it back. If two reads fail with all ones, it must
+ * read again. If all reads fail, it must return -EIO and write nothing.
  */
 static void what_is_given_up_is_not_written_back(void)
 {
@@ -259,7 +259,10 @@ static void what_is_given_up_is_not_written_back(void)
 	CHECK_EQUAL(card.word[CAUSES / 4], 0x11);
 }
 
-/* If the register of the card's pattern cannot be changed, the start fails, and no DMA runs. */
+/*
+ * A start writes to the register pattern_control. If the reads of this register fail, the start
+ * must fail, and c2h must not be enabled. A later start must succeed.
+ */
 static void a_start_that_fails_starts_nothing(void)
 {
 	const struct run_config c2h = { .directions = LITEPCIE_C2H };
@@ -285,7 +288,10 @@ static int refuse(struct litepcie *unused, const struct litepcie_post *posts, si
 	return litepcie_fail(-EIO, "refusal %u", ++refusals);
 }
 
-/* If a start fails and the stop after it fails, too, the sentence is that of the start. */
+/*
+ * If a start fails, the library stops the stream. If this stop fails, too, the sentence of
+ * litepcie_why() must be that of the start.
+ */
 static void a_stop_that_fails_keeps_the_sentence_of_the_start(void)
 {
 	const struct run_config c2h = { .directions = LITEPCIE_C2H };
@@ -301,9 +307,9 @@ static void a_stop_that_fails_keeps_the_sentence_of_the_start(void)
 }
 
 /*
- * A wait finds a record that is already in memory without a sleep. Only now and then it sleeps for
- * 0 ms, to take pending interrupts. After litepcie_dma_fd() every wait sleeps, since it must clear
- * the descriptor.
+ * A wait finds a record that is already in memory without a sleep. Only after each 16th such wait
+ * the thread sleeps for 0 ms, to take pending interrupts. After litepcie_dma_fd() every wait
+ * sleeps, since it must clear the descriptor.
  */
 static void a_look_at_memory_saves_sleeps(void)
 {
@@ -326,10 +332,10 @@ static void a_look_at_memory_saves_sleeps(void)
 }
 
 /*
- * With a timeout of 0, c2h_peek() and h2c_get() find the buffers that the card has finished since
- * the last call, without a wait. Now and then they take pending interrupts. After litepcie_dma_fd()
- * they take none, since that would clear the descriptor of litepcie_dma_fd(). A card that does not
- * answer is noticed.
+ * With a timeout of 0, c2h_peek() and h2c_get() (run.h) find the buffers that the card has finished
+ * since the last call. In some of the calls they sleep for 0 ms, to take pending interrupts. After
+ * litepcie_dma_fd() they never do, since that would clear the descriptor of litepcie_dma_fd().
+ * After LITEPCIE_WAIT_SLICE_MS without progress a call must notice that the card does not answer.
  */
 static void a_look_without_a_wait_finds_news(bool records)
 {
@@ -389,8 +395,9 @@ static void without_records_the_register_counts(void)
 /* Tests of waits that a stop ends ------------------------------------------------------------- */
 
 /*
- * An interrupt from before a run is not counted in the run. A count of errors that the library has
- * read once stays known after the run, even if the status line has lost it.
+ * An interrupt from before a run must not be counted in the run. A count of errors that the library
+ * has read once in a run must stay in its statistics after the stop, even if the status line has
+ * lost the count.
  */
 static void a_run_has_its_own_counts(void)
 {
@@ -411,8 +418,9 @@ static void a_run_has_its_own_counts(void)
 }
 
 /*
- * The library holds back buffers until there is a batch of them. But if the card has less than half
- * a ring of buffers left, a wait hands over the buffers that are held back before it sleeps.
+ * The library keeps released buffers back until there is a batch of them. But if the card has less
+ * than half a ring of buffers left in a direction, a wait for that direction hands over the buffers
+ * that are kept back, before it sleeps.
  */
 static void a_wait_hands_over_what_the_card_runs_out_of(void)
 {
@@ -434,8 +442,9 @@ static void a_wait_hands_over_what_the_card_runs_out_of(void)
 }
 
 /*
- * On a card that can tell it, a drain of h2c waits until the user's logic has taken all data, since
- * a stop would drop the rest.
+ * If a register of the card tells whether the user's logic has taken all h2c data, a drain of h2c
+ * must wait for that: a stop would drop data that was not taken. Until the register says so, the
+ * drain must return -ETIMEDOUT.
  */
 static void a_drain_waits_for_the_logic(void)
 {
@@ -454,9 +463,9 @@ static void a_drain_waits_for_the_logic(void)
 }
 
 /*
- * A call releases the lock while it sleeps, and another thread may stop the DMA then. The call must
- * notice the stop: a wait, a drain, and the wait that finds a record and sleeps only to take
- * interrupts.
+ * A call releases the handle's lock while it sleeps, and another thread may stop the DMA then. Each
+ * call that sleeps must notice the stop and return -ECANCELED: a wait, a drain, and a wait that has
+ * found a record and sleeps for 0 ms only to take interrupts.
  */
 static void a_stop_is_heard_of_in_each_sleep(void)
 {
@@ -507,8 +516,8 @@ static void a_stop_ends_the_wait_for_a_lost_interrupt(void)
 }
 
 /*
- * While the other stream runs, a start or a stop of one stream takes no interrupt, so the
- * descriptor of litepcie_dma_fd() stays readable: the interrupt may be that of the other stream.
+ * The program has called litepcie_dma_fd(), and c2h runs. A start or a stop of h2c must take no
+ * interrupt, so that the descriptor stays readable: the interrupt may be that of c2h.
  */
 static void news_of_one_stream_outlive_a_start_and_a_stop_of_the_other(void)
 {
@@ -565,9 +574,9 @@ static void news_wakes_all(void)
 }
 
 /*
- * If another thread sleeps already, litepcie_sleep_once() waits for that thread, here for its whole
- * timeout since nothing wakes it. The timeout runs over the end of a second, where tv_nsec wraps:
- * with a wrong sum the wait would end at once.
+ * If another thread sleeps already, litepcie_sleep_once() waits for that thread. Here nothing wakes
+ * the caller, so it must wait for its whole timeout of 100 ms. The timeout runs over the end of a
+ * second, where tv_nsec wraps: with a wrong sum the wait would end at once.
  */
 static void who_follows_sleeps(void)
 {

@@ -6,9 +6,9 @@
 
 /*
  * A stand-in for a card behind litepcie_table_channel, for test programs that call the library's
- * internal functions. The stand-in only keeps what the library writes to registers. A test plays
- * the card's progress: it sets the words of registers, and writes records and status lines by
- * put_record() and line().
+ * internal functions. The stand-in keeps what the library writes to registers, and moves no data. A
+ * test plays the card's progress: it sets the words of registers, and writes records and status
+ * lines by put_record() and line().
  */
 #ifndef LITEPCIE_TEST_TOLD_CARD_H
 #define LITEPCIE_TEST_TOLD_CARD_H
@@ -45,16 +45,20 @@ enum {
 
 static struct {
 	uint32_t	word[0x800 / 4];
-	unsigned int	reads;		/* number of the library's reads of card registers */
+	/* number of the library's reads of card registers since start_with() */
+	unsigned int	reads;
 	/* number of the reads counted in @reads that were of a loop_status register */
 	unsigned int	status_reads;
-	/* for h2c [0] and c2h [1]: word with length and flags of each descriptor */
+	/*
+	 * for h2c [0] and c2h [1]: word with length and flags of each descriptor that the card was
+	 * given, by the descriptor's number modulo 64
+	 */
 	uint32_t	lengths[2][64];
 	unsigned int	pushed[2];
 	struct litepcie_memory *memory[LITEPCIE_MEMORIES];
 	/*
-	 * true: records were switched on while an old record, or an old status line of c2h, was
-	 * still in the memory
+	 * true: the library has switched the records on, before it enabled c2h, while the memory of
+	 * the records or of the status line of c2h had a byte that was not 0
 	 */
 	bool		dirty;
 	/*
@@ -74,7 +78,8 @@ static struct {
 	 * program could; 0: none
 	 */
 	unsigned int	stops;
-	unsigned int	sleeps_after;	/* number of sleeps since the stop that @stops chose */
+	/* number of sleeps since the sleep that @stops chose, or since open_card() before that */
+	unsigned int	sleeps_after;
 	bool		wanted;		/* true: the kernel wants the program to close the card */
 } card;
 

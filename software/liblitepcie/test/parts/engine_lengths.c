@@ -81,9 +81,9 @@ static int look(void)
 }
 
 /*
- * In adaptive mode the DMA's interrupts are enabled until one comes. The library then clears their
- * causes, disables them and polls the card every poll_us. When a poll finds no finished buffer, the
- * library enables the interrupts again.
+ * In adaptive mode the DMA's interrupts are enabled until one comes. The library must then clear
+ * their causes, disable them and set a timer to poll_us, by which it polls the card. When a poll
+ * finds no further finished buffer, the library must enable the interrupts again.
  */
 static void an_interrupt_begins_the_looks(void)
 {
@@ -242,9 +242,9 @@ static void a_stop_ends_lengths(void)
 }
 
 /*
- * A card with h2c_in_flight counts an h2c buffer as done before all its data has arrived. As soon
- * as a buffer was sent in part, the card's count of received bytes says which buffers the program
- * may fill again.
+ * A card whose h2c_in_flight is not 0 may count an h2c buffer as done before all its data has
+ * arrived. From the first buffer of a run that is sent in part, the library must tell by the card's
+ * count of received bytes which buffers the program may fill again.
  */
 static void bytes_settle_short_buffers(void)
 {

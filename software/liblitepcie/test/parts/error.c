@@ -5,8 +5,9 @@
  */
 
 /*
- * Test error.c: each error number has its own meaning, and a sentence of litepcie_fail_errno() ends
- * with the text of the error number that was given, not with that of errno.
+ * Test error.c: litepcie_strerror() gives each error number its meaning, and a sentence of
+ * litepcie_fail_errno() ends with the text of the error number that was given, not with that of
+ * errno.
  */
 #include <errno.h>
 #include <string.h>
@@ -14,7 +15,7 @@
 #include "helpers.h"
 #include "check.h"
 
-/* Words of the meaning of each error number that liblitepcie.h explains. */
+/* For each error number of which error.c has a meaning: words of that meaning. */
 static const struct {
 	int		error;
 	const char	*words;
@@ -38,8 +39,8 @@ static void words_of(int error, char words[64])
 }
 
 /*
- * litepcie_strerror() has the library's own words for each number that liblitepcie.h explains, and
- * libc's text for all others. The sign of the number does not matter.
+ * litepcie_strerror() has the library's own words for each number of `meanings`, and libc's text
+ * for the other numbers. The sign of the number does not matter.
  */
 static void every_number_has_its_meaning(void)
 {
@@ -65,7 +66,8 @@ static void a_sentence_ends_with_the_error_it_was_given(void)
 }
 
 /*
- * A sentence that is longer than LITEPCIE_WHY_SIZE is cut, in its own words or in the error's text.
+ * A sentence that does not fit into LITEPCIE_WHY_SIZE bytes is cut: in the words of the caller, or
+ * in the text of the error number that follows them.
  */
 static void a_long_sentence_is_cut(void)
 {

@@ -7,7 +7,10 @@
 /* Test features.c: which features litepcie_features() returns for a card. */
 #include "words_card.h"
 
-/* The features follow from the card's blocks and from what the back end can do. */
+/*
+ * The features must follow from the card's blocks (dev.map) and from what the back end can do
+ * (dev.able).
+ */
 static void features_follow_from_card_and_way(void)
 {
 	begin_card();

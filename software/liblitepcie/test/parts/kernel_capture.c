@@ -5,14 +5,15 @@
  */
 
 /*
- * Test kernel/capture.c on a driver that the test imitates: a call whose end the card holds up
- * returns -ETIMEDOUT with a sentence that says what to do, as it does with the other back ends.
+ * Test kernel/capture.c on a driver that the test imitates: a call that waits for the card, and for
+ * which the card takes too long, must return -ETIMEDOUT with a sentence that says what to do.
  */
 #include <sys/ioctl.h>
 
 /*
- * The source under test, whose ioctl() calls go to fake_ioctl(). Its table of functions gets
- * another name than that of the library, with which this program is linked.
+ * The source under test, whose ioctl() calls go to fake_ioctl(). The struct litepcie_kernel_capture
+ * gets another name here, since this program is also linked with the library, which has that
+ * struct.
  */
 #define ioctl			fake_ioctl
 #define litepcie_kernel_capture	litepcie_tested_capture
@@ -25,9 +26,12 @@ static struct {
 	/* number of calls for the generator's state that still find it busy */
 	unsigned int	looks;
 	unsigned int	starts, stops;	/* how often the generator was started and stopped */
-	/* errno with which all other ioctls fail; 0: they succeed */
+	/*
+	 * errno with which ioctls fail that neither start or stop the generator nor ask for its
+	 * state; 0: they succeed
+	 */
 	int		error;
-	uint32_t	flags;		/* flags of START */
+	uint32_t	flags;		/* flags of the last ioctl CAPTURE_START */
 } driver;
 
 static struct litepcie dev;

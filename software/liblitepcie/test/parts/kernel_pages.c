@@ -20,7 +20,7 @@
 
 #include "check.h"
 
-/* In the two sources that are included below, these system calls go to the made-up driver. */
+/* In the two sources that are included below, these calls go to functions of this test. */
 #define ioctl(_fd, _request, _argument)	made_up_ioctl(_request, _argument)
 #define open(_path, _flags)		made_up_open(_path)
 #define mmap				made_up_mmap
@@ -44,10 +44,10 @@ static void *made_up_mmap(void *place, size_t size, int rights, int flags, int f
 static struct {
 	int		status;		/* descriptor of the file that stands for the status page */
 	bool		huge;		/* true: the machine has free huge pages of 2 MiB */
-	/* number of the next rings that the driver refuses, and errno of the refusals */
+	/* how many of the next rings the driver refuses, and errno of the refusals */
 	unsigned int	refused;
 	int		error;
-	/* number of rings that the driver was given, and address of the last of them */
+	/* number of rings that the library has offered to the driver, and address of the last */
 	unsigned int	rings;
 	uint8_t		*ring;
 	/* sizes of huge pages that mmap() was asked for, as its flags, in the order of the calls */
@@ -209,9 +209,9 @@ static void a_close_gives_ring_and_page_back(void)
 }
 
 /*
- * The library tries huge pages first, and the largest first. A ring of 4 MiB fills no page of 1
- * GiB, so pages of 2 MiB are the first. If the driver refuses them, the library tries ordinary
- * pages that the kernel makes huge.
+ * The library tries the largest huge pages first. A ring of 4 MiB fills no page of 1 GiB, so pages
+ * of 2 MiB must be the first. If the driver refuses them with EMSGSIZE, the library must try
+ * ordinary pages, which the kernel may make huge.
  */
 static void the_largest_pages_come_first(void)
 {

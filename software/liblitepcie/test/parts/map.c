@@ -39,7 +39,7 @@ static void add_all_blocks(void)
 	sign_table();
 }
 
-/* On a card with all blocks each offset in dev.map lies in the block of its register. */
+/* On a card with all blocks the offsets in dev.map must lie in the blocks of their registers. */
 static void all_registers_of_a_full_card_are_found(void)
 {
 	const struct litepcie_map *map = &dev.map;
@@ -92,8 +92,8 @@ static void a_card_may_lack_what_not_every_card_has(void)
 }
 
 /*
- * The records of a card are not used if their ring has no room for a record of each descriptor: a
- * record could be overwritten before it is read.
+ * The library must not use the records of a card if their ring has fewer entries than the card's
+ * descriptor table: a record could be overwritten before it is read.
  */
 static void records_without_room_are_not_used(void)
 {
@@ -141,7 +141,10 @@ static void queues_of_another_size_are_not_used(void)
 	}
 }
 
-/* No width in the capability table leads to a shift by 64 bits, which is undefined in C. */
+/*
+ * The mask of the slot's counters must be right for each width in the capability table. A width of
+ * 0 or 64 must not lead to a shift by 64 bits, which is undefined in C.
+ */
 static void any_width_of_the_slot_s_counters_has_a_mask(void)
 {
 	static const uint32_t widths[] = { 0, 1, 48, 63, 64 };

@@ -42,7 +42,7 @@ static int made_up_munmap(void *memory, size_t size);
 /*
  * @memory is the address that made_up_mmap() returns, or NULL if the real mmap() and munmap() are
  * called. @size is the size that made_up_mmap() was asked for. @unmapped has the first address and
- * the end of each of the first two calls of made_up_munmap(), and @unmaps counts these calls.
+ * the end of each of the first two calls of made_up_munmap(), and @unmaps is the number of calls.
  */
 static struct {
 	uint8_t	*memory;

@@ -66,8 +66,8 @@ static void a_wrong_name_is_told_the_nearest(void)
 	CHECK_REFUSED(litepcie_register_find(&dev, "ctrl_scrap", &found), -ENOENT,
 		      "the nearest is ctrl_scratch");
 	/*
-	 * of several names with an equally long common beginning, the error names the one with the
-	 * lowest offset
+	 * if several names begin with the same number of characters of the wrong name, the error
+	 * names the one with the lowest offset
 	 */
 	CHECK_REFUSED(litepcie_register_find(&dev, "pcie_dma0_x", &found), -ENOENT,
 		      "the nearest is pcie_dma0_writer_enable");

@@ -5,8 +5,8 @@
  */
 
 /*
- * Test player.c on a player whose registers the test imitates. Some reads of these registers fail,
- * and then return all ones, as a root port does.
+ * Test player.c on a player whose registers the test imitates. Some reads of these registers fail
+ * and return all ones, as a root port does when the card does not answer it.
  */
 #include <errno.h>
 #include <string.h>
@@ -63,7 +63,10 @@ static void begin(uint32_t offset, unsigned int count)
 	card.given_up = count;
 }
 
-/* If one or two reads of a register fail with all ones, the library still returns its value. */
+/*
+ * For each register of the results, one or two reads fail with all ones. litepcie_played() must
+ * still return the register's value.
+ */
 static void a_read_that_is_given_up_is_made_again(void)
 {
 	for (uint32_t offset = 0x14; offset <= 0x48; offset += 4) {
@@ -92,7 +95,7 @@ static void a_dead_card_is_told(void)
 	CHECK(strstr(litepcie_why(&dev), "litepcie_util doctor"));
 }
 
-/* A count whose lower word is all ones is returned, and is not taken for a failed read. */
+/* A count whose lower word is really all ones must be returned, and not be an error. */
 static void a_count_of_all_ones_is_told(void)
 {
 	struct litepcie_played played = { .struct_size = sizeof(played) };
@@ -115,8 +118,8 @@ static int card_post(struct litepcie *ours, const struct litepcie_post *posts, s
 }
 
 /*
- * litepcie_play() waits until the last frame of an earlier start has left, for rest_ms at most.
- * Then it returns -ETIMEDOUT with a sentence that says what to do.
+ * litepcie_play() waits until the last frame of an earlier start has left. If it does not leave
+ * within rest_ms, the call must return -ETIMEDOUT with a sentence that says what to do.
  */
 static void a_frame_that_does_not_leave_is_told(void)
 {

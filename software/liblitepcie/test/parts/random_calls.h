@@ -49,9 +49,10 @@ static inline void begin_call(void)
 }
 
 /*
- * Check that the last call counted an interrupt as missed exactly if its long sleep ended without
- * an interrupt, and the buffers that were then found finished include one that asks for an
- * interrupt.
+ * Check that the last call, with the time-out @timeout_ms, has counted one interrupt as missed if
+ * the time-out was LONG_MS, the first sleep was longer than 0 ms and ended without an interrupt,
+ * and a buffer that the call found finished asks for an interrupt. Otherwise it must have counted
+ * none.
  */
 static inline void check_missed(int timeout_ms)
 {
@@ -65,8 +66,9 @@ static inline void check_missed(int timeout_ms)
 }
 
 /*
- * Update the model for a wait that has ended. If no interrupt ended the wait, or if the interrupt
- * brought no progress, the library has read the card's counts twice.
+ * Update the model for a wait that has ended. The library has read the card's counts twice if its
+ * first sleep ended without an interrupt, or if @timeout_ms is not 0 and the first of the two reads
+ * found no progress.
  */
 static inline void model_waited(unsigned int directions, int timeout_ms)
 {
@@ -99,7 +101,10 @@ static inline void step_wait(unsigned int unused)
 	CHECK_EQUAL(rc, model_seen(directions) != before);
 }
 
-/* Make the model ready for a call that wants a buffer. Returns the time-out for the call. */
+/*
+ * Make the model ready for a call of litepcie_stream_ready() or litepcie_stream_acquire(). Returns
+ * the time-out for the call.
+ */
 static inline int model_want(unsigned int way)
 {
 	int timeout_ms = 0;
@@ -114,8 +119,8 @@ static inline int model_want(unsigned int way)
 }
 
 /*
- * Update the model after a call that wants a buffer. Returns the number of buffers that can then be
- * acquired.
+ * Update the model after a call of litepcie_stream_ready() or litepcie_stream_acquire(). Returns
+ * the number of buffers that can then be acquired, without the effect of the call itself.
  */
 static inline uint64_t model_wanted(unsigned int way, int timeout_ms)
 {

@@ -53,8 +53,9 @@ static inline void tell_line(unsigned int way)
 }
 
 /*
- * Let the card execute @count descriptors, or all that it has if these are fewer. If @lost is true,
- * it raises no interrupt.
+ * Let the card execute @count descriptors of direction @way (0: h2c, 1: c2h), or all that it has if
+ * these are fewer. If @lost is true, it raises no interrupt. If the direction does not run, nothing
+ * happens.
  */
 static inline void execute(unsigned int way, unsigned int count, bool lost)
 {
@@ -81,7 +82,11 @@ static inline void execute(unsigned int way, unsigned int count, bool lost)
 	card.word[(bases[way] + STATUS) / 4] = (uint32_t)m->executed;
 }
 
-/* State of the model before a call of the library that may sleep, and how its first sleep ended. */
+/*
+ * State before a call of the library that may sleep: `known` of each direction's model, and the
+ * library's count of missed interrupts. Also whether the call has slept, and of its first sleep,
+ * whether an interrupt came and whether it was longer than 0 ms.
+ */
 static struct {
 	uint64_t	known[2];
 	uint64_t	missed;

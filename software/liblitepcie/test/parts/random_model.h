@@ -14,16 +14,20 @@
 #include "engine_card.h"
 
 /*
- * The state that one direction must have. All counts of buffers begin at @first, which is 0 or just
- * below 2^32 (see move_counts()).
+ * The state that one direction must have. Its counts of buffers begin at @first, which is 0 or just
+ * below 2^32: move_counts() in random_runs.h sets it.
  */
 struct model {
 	bool		runs;
 	uint64_t	first;		/* number at which the counts of the run began */
 	uint64_t	acquired, released, handed, posted;
-	uint64_t	executed;	/* number of buffers that the card has executed */
+	/* number of buffers whose descriptors the card has executed */
+	uint64_t	executed;
 	uint64_t	known;		/* number of executed buffers that the library knows of */
-	uint64_t	seen;		/* number of known buffers whose data has arrived */
+	/*
+	 * number of buffers that the library counts as finished, so that the program may use them
+	 */
+	uint64_t	seen;
 	uint64_t	limit, spared;
 	uint64_t	errors;
 	unsigned int	batch, every;
@@ -41,7 +45,7 @@ struct model {
 
 static struct model models[2];
 static bool records;	/* true: the card writes records and status lines */
-/* number of interrupts that the card has raised since the first of the streams was started */
+/* number of interrupts that the card has raised since a stream was started while none ran */
 static uint64_t interrupts;
 
 #define MODEL(way)	(&models[way])
@@ -71,9 +75,10 @@ static inline void model_look(void)
 			continue;
 		m->known = m->seen = m->executed;
 		/*
-		 * On a card without records the register counts a c2h buffer before its data has
-		 * arrived. The library believes the last buffer only after a second read, which it
-		 * makes if the buffer asks for an interrupt or no buffer is left.
+		 * On a card without records the register may count a c2h buffer before its data has
+		 * arrived. So the library believes the last counted buffer only after a second read
+		 * of the register. It makes this read at once if that buffer asks for an interrupt,
+		 * or if the card has executed all descriptors that it was given.
 		 */
 		if (way && !records && m->known != before && m->known != m->posted &&
 		    !m->asks[(m->known - 1) % COUNT])
@@ -82,8 +87,8 @@ static inline void model_look(void)
 }
 
 /*
- * Give the card of the model the buffers below @end, and none beyond the stream's limit. Note which
- * of them ask for an interrupt.
+ * Give the card of the model the buffers below number @end, and none beyond the stream's limit.
+ * Note in `asks` which of them ask for an interrupt.
  */
 static inline void model_post(unsigned int way, uint64_t end)
 {

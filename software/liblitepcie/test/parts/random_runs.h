@@ -73,7 +73,8 @@ static inline void step_start(unsigned int way)
 static inline void step_stop(unsigned int way)
 {
 	/*
-	 * stop in one of eight such steps only, so that most runs last several rounds of the ring
+	 * stop in one of eight such steps only, so that on average a run lasts for several rounds
+	 * of the ring
 	 */
 	if (!one_in(8))
 		return;
@@ -107,8 +108,9 @@ static inline void step_execute(unsigned int way)
 }
 
 /*
- * If the card reports a count that cannot be true, a wait returns -EIO. If a read of the count
- * fails with all ones, the library makes it again.
+ * If the card reports a count that cannot be true, a wait must return -EIO. If then up to
+ * LITEPCIE_READS - 1 reads of the register with the count fail with all ones, a wait must not fail:
+ * the library makes such a read again.
  */
 static inline void step_untrue(unsigned int way)
 {
@@ -121,7 +123,7 @@ static inline void step_untrue(unsigned int way)
 	model_hand_over_early(way);
 	untrue = m->posted + 1 + below(2);
 	if (way && records && m->executed < m->posted && one_in(2))
-		untrue = m->executed + 1;	/* the last of these buffers has no record */
+		untrue = m->executed + 1;	/* buffer number @executed has no record */
 	if (records)
 		line(lines[way])->buffers = untrue;
 	else

@@ -24,7 +24,7 @@
 static struct {
 	/* numbers of finished h2c and c2h buffers that the library's next poll of the card finds */
 	uint64_t	h2c, c2h;
-	/* number of buffers by which each wait raises the card's counts of h2c and c2h */
+	/* number of buffers by which each sleep of the library raises @h2c and @c2h */
 	uint64_t	on_wait;
 	int		wait_result;
 	/*
@@ -33,7 +33,8 @@ static struct {
 	 */
 	uint64_t	released, submitted;
 	/*
-	 * number of the buffer that the library handed over last with the request for an interrupt
+	 * number of the last buffer, of h2c or c2h, that the library has handed over with the
+	 * request for an interrupt
 	 */
 	uint64_t	asking;
 	uint64_t	received;

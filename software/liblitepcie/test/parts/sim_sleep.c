@@ -5,9 +5,9 @@
  */
 
 /*
- * Test the sleep of sim/backend.c, with vfio_user_socket.c and a stand-in for the messages. The
- * sleep fails with a sentence if another thread has lost the connection before, or if the board
- * closes the connection during the sleep.
+ * Test sim_sleep() of sim/backend.c, with vfio_user_socket.c and a stand-in for the messages. The
+ * function must fail with a sentence if the connection to the board was lost before, or if the
+ * board closes the connection during the sleep.
  */
 #include <errno.h>
 #include <string.h>
@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 /*
- * The source under test. Its back end gets another name than that of the library, with which this
- * program is linked.
+ * The sources under test. The struct litepcie_sim_backend gets another name here, since this
+ * program is also linked with the library, which has that struct.
  */
 #define litepcie_sim_backend	tested_backend
 #include "sim/backend.c"
@@ -27,7 +27,9 @@
 static struct sim sim = { .vu = { .fd = -1, .path = "board.sock" }, .msi = -1 };
 static struct litepcie dev = { .priv = &sim, .timer = -1, .news = -1 };
 
-/* Stand-ins for config.c and the messages of vfio_user.c, which a sleep does not need ----------- */
+/*
+ * Stand-ins for config.c and the messages of vfio_user.c, which a sleep does not need -----------
+ */
 
 int sim_bring_up(struct litepcie *unused) { (void)unused; return 0; }
 int sim_enable_msi(struct litepcie *unused) { (void)unused; return 0; }
@@ -76,7 +78,7 @@ int vfio_user_hold(struct vfio_user *vu, const struct litepcie_post *write)
 	return 0;
 }
 
-/* Stand in for the reading of a message. In this test the connection has always ended. */
+/* Stand in for the reading of a message: in this test the board has closed the connection. */
 int vfio_user_serve(struct vfio_user *vu)
 {
 	return vfio_user_broken(vu, "a request of the board", 0);

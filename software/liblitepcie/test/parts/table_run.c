@@ -6,8 +6,8 @@
 
 /*
  * Test litepcie_table_quiesce() of table_run.c while h2c of the card waits for a read whose
- * completion is lost. The function waits for as long as such a read can last. It returns -ETIMEDOUT
- * if the direction never comes to rest.
+ * completion is lost. The function must wait at least for as long as such a read can last. If h2c
+ * never comes to rest, the function must return -ETIMEDOUT.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -70,8 +70,8 @@ static const struct litepcie_backend fake = {
 };
 
 /*
- * Stop a running card whose h2c comes to rest when its time is @rests_ns. The first @given_up
- * register reads fail with all ones. Returns the result of litepcie_table_quiesce().
+ * Stop a card whose h2c runs, and comes to rest when the card's time is @rests_ns. The first
+ * @given_up register reads fail with all ones. Returns the result of litepcie_table_quiesce().
  */
 static int quiesce_blocked(uint64_t rests_ns, unsigned int given_up)
 {
