@@ -19,8 +19,9 @@
 
 struct check {
 	uint64_t	packets;
-	uint64_t	bytes;		/* bytes that the packets had before they were cut */
-	uint64_t	kept_bytes;	/* bytes of the packets that are in the file */
+	/* number of bytes that the packets had before they were cut */
+	uint64_t	bytes;
+	uint64_t	kept_bytes;	/* number of bytes of the packets that are in the file */
 	/*
 	 * number of lost packets: the sum of the drop counts (option epb_dropcount) of the packets
 	 */

@@ -39,7 +39,8 @@
 struct trial {
 	/* The members up to @mbuf_bytes are settings from the command line. */
 	const char	*folder;
-	double		rate;		/* bytes per second; 0: as fast as the disk takes them */
+	/* number of bytes per second that come into the ring; 0: as fast as the disk takes them */
+	double		rate;
 	double		seconds;
 	uint64_t	ring_bytes, mbuf_bytes;
 	/* The members from here on are state and results of the trial. */

@@ -38,7 +38,8 @@
 
 struct output_file {
 	char		*path;
-	uint64_t	bytes;		/* bytes written so far, with those of the header */
+	/* number of bytes written to the file so far, with those of the header */
+	uint64_t	bytes;
 	uint64_t	mbufs;		/* whole MBUFs written so far */
 };
 

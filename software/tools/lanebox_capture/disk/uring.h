@@ -84,9 +84,9 @@ void uring_write(struct uring *uring, int fd, const void *data, size_t bytes, ui
 
 /*
  * Hand the queued writes to the kernel, and wait until uring_take() can take the ends of @least
- * writes. A signal does not end the wait. The wait is shorter if the kernel takes no more requests
- * before ends are taken. Returns 0 or -errno. The function makes one system call as a rule, and
- * none if nothing is queued and no wait is needed.
+ * writes. A signal does not end the wait. The call returns early if the kernel takes no more
+ * requests before uring_take() has taken ends. Returns 0 or -errno. The call makes one system call
+ * as a rule, and none if nothing is queued and no wait is needed.
  */
 int uring_submit(struct uring *uring, unsigned int least);
 

@@ -25,8 +25,10 @@
 
 /* A pcapng interface of the section that is being read. */
 struct source_interface {
-	uint8_t		resolution;	/* option if_tsresol: the unit of the packets' times */
-	int64_t		offset_s;	/* option if_tsoffset: seconds to add to the times */
+	/* the interface's option if_tsresol, which says what unit its packets' times have */
+	uint8_t		resolution;
+	/* the interface's option if_tsoffset: seconds to add to its packets' times */
+	int64_t		offset_s;
 };
 
 struct source {
@@ -93,9 +95,9 @@ static inline uint64_t source_time(const uint8_t *block)
 bool source_open(struct source *source, const char *path, bool any_port);
 
 /*
- * Returns the length in bytes of the block with which source_take() goes on. Returns 0 at the end
- * of the file, and after a failure, whose message is in source->why: the file cannot be read, there
- * is no memory, or another program has changed or cut the file.
+ * Returns the length in bytes of the block that source_take() copies next or has copied in part.
+ * Returns 0 at the end of the file, and after a failure, whose message is in source->why: the file
+ * cannot be read, there is no memory, or another program has changed or cut the file.
  */
 uint32_t source_next(struct source *source);
 

@@ -158,7 +158,7 @@ static uint64_t take_mbuf(struct deal_folder *folder)
 	return number;
 }
 
-/* Mark the oldest @done of the MBUFs that the folder has taken as written. */
+/* Mark the first @done of the MBUFs in folder->taken as written. */
 static void count_written(struct deal_folder *folder, unsigned int done)
 {
 	for (unsigned int n = 0; n < done; n++)
@@ -205,7 +205,7 @@ static bool put_mbuf(struct deal_folder *folder, uint64_t number)
 }
 
 /*
- * Wait until at most @most writes of the folder are under way. deal->lock is released during the
+ * Wait until at most @most writes of the folder have not ended. deal->lock is released during the
  * wait. Returns false after a failure of the folder.
  */
 static bool settle_folder(struct deal_folder *folder, unsigned int most)

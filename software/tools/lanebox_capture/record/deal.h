@@ -38,7 +38,10 @@ struct deal_folder {
 	 * and later the recorder's thread may use them.
 	 */
 	struct output	output;
-	/* numbers of the MBUFs that the folder has taken and not yet written, the oldest first */
+	/*
+	 * numbers of the MBUFs that the folder has taken and not yet written, in the order in which
+	 * it took them
+	 */
 	uint64_t	taken[DEAL_BATCH];
 	unsigned int	count;			/* number of MBUFs in @taken */
 	/*

@@ -46,7 +46,10 @@ bool files_push(struct util *util, struct recording *recording);
  */
 unsigned int files_done(struct recording *recording);
 
-/* Returns true if an MBUF of files_write() is in no file yet. */
+/*
+ * Returns true if an MBUF of files_write() is not counted as written. Without io_uring and without
+ * several folders the result is always false, since files_write() then waits for the write.
+ */
 bool files_are_behind(struct recording *recording);
 
 /*

@@ -39,7 +39,8 @@ struct recording {
 	bool				generates;
 	/* pcapng files that the card plays as frames during the recording; NULL: none */
 	struct play			*play;
-	uint64_t			file_bytes;	/* largest size of a file; 0: no limit */
+	/* largest size of a file in bytes; 0: no limit */
+	uint64_t			file_bytes;
 	/*
 	 * Time in seconds of the host's clock after which the recording ends; 0: no limit. Only the
 	 * limit of the first queue counts, and it ends the recordings of all queues.
@@ -53,7 +54,10 @@ struct recording {
 	/* true: the queue's thread runs only on processor @cpu */
 	bool				pinned;
 	uint32_t			cpu;
-	/* how the card sorts frames into queues; NULL: all frames go to queue 0 */
+	/*
+	 * rules and spread by which the card sorts frames into queues, in the recording of the
+	 * first queue; NULL: the card is given none
+	 */
 	const struct litepcie_sorting	*sorting;
 	/* The members from here on are state and results of the recording. */
 	struct litepcie_capture		*capture;
