@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """lanebox-live: the card's four TLP streams, once a second, in a terminal.
 
-The program reads the card's counters while another program uses the card. Rates are by device time.
-A simulated card's time stands still while the card is idle, and then all rates are 0.
+The option --interval sets another time than a second. The program only reads the card's counters.
+Behind the kernel driver another program can use the card meanwhile. Rates are by device time. A
+simulated card's time stands still while the card is idle, and then all rates are 0.
 """
 
 from __future__ import annotations
