@@ -19,7 +19,7 @@ HEADERS = [
     SOFTWARE / "uapi" / "litepcie_limits.h",
     *sorted((SOFTWARE / "liblitepcie").glob("*litepcie*.h")),
 ]
-# The public headers also include litepcie_capability.h. Only the constants SHARED are taken from it.
+# The public headers also include litepcie_capability.h. Only its constants SHARED are taken over.
 CAPABILITY = SOFTWARE / "uapi" / "litepcie_capability.h"
 SHARED = ("PCAPNG_RECORD_LEAST",)
 PREFIX = "LITEPCIE_"

@@ -211,7 +211,9 @@ class Handle:
         return stream
 
     def close_stream(self, stream: c_void_p) -> None:
-        """Close a stream that open_stream() has returned. If the card is closed, so is the stream.
+        """Close a stream that open_stream() has returned.
+
+        If the card was closed before, the stream is closed already.
         """
         self._streams.remove(stream)
         with contextlib.suppress(ValueError):

@@ -75,8 +75,7 @@ class RingArray(np.ndarray[Any, np.dtype[Any]]):
         return getattr(ufunc, method)(*(_plain(array) for array in inputs), **options)
 
     def __array_function__(self, function: Any, types: Any, inputs: Any, options: Any) -> Any:
-        """Call a function of NumPy with plain arrays instead, so that its result is a plain array.
-        """
+        """Call a function of NumPy with plain arrays, so that its result has no lease."""
         inputs = tuple(_plain_deep(value) for value in inputs)
         return function(*inputs, **{name: _plain_deep(v) for name, v in options.items()})
 

@@ -493,8 +493,7 @@ class Capture(WithBlock):
 
     @property
     def header(self) -> bytes:
-        """The header of a pcapng file. The header and then the bytes of all blocks make the file.
-        """
+        """The header of a pcapng file: this header and then the bytes of all blocks make a file."""
         text = (ctypes.c_uint8 * CAPTURE_HEADER_BYTES)()
         self._call("header", text, CAPTURE_HEADER_BYTES)
         return bytes(text)
