@@ -57,7 +57,7 @@ static const struct program program = {
 /*
  * SIGPIPE (the reader of a pipe has closed it) and SIGXFSZ (a file has reached its limit, ulimit
  * -f) are ignored. So write() returns an error, and a recording in a regular file is cut after its
- * last whole MBUF.
+ * last whole MBUF (part of a recording).
  */
 int main(int argc, char **argv)
 {

@@ -301,8 +301,8 @@ static bool find_block(struct walk *walk, uint64_t offset, struct block *block)
 }
 
 /*
- * Check the end of a recording of lanebox-capture: its file must end with a seal, or with the
- * header. Returns true for any other file.
+ * Check the end of a recording of lanebox-capture: its file must end with a seal (block with
+ * counts), or with the header. Returns true for any other file.
  */
 static bool check_end(struct walk *walk)
 {

@@ -34,25 +34,32 @@ struct check {
 	bool		unordered;
 	uint64_t	interfaces;	/* number of pcapng interfaces in all sections */
 	/*
-	 * true: a seal or a filler was found, so the file is a recording of lanebox-capture. The
-	 * members up to @stopped are about such a recording.
+	 * true: a seal or a filler, block types of lanebox-capture, was found, so the file is a
+	 * recording of lanebox-capture. The members up to @stopped are about such a recording.
 	 */
 	bool		ours;
-	uint32_t	mbuf_bytes;	/* size of an MBUF in bytes; 0: no seal was found */
-	uint64_t	mbufs;		/* number of MBUFs whose seal was checked */
-	uint64_t	first_mbuf;	/* number that the file's first MBUF has in the recording */
 	/*
-	 * number of frames that the recording has lost up to the file's last seal, by the counts of
-	 * that seal, modulo 2^32: those for which the ring was full, and those for which the card's
-	 * staging memory was full
+	 * size of an MBUF (part of a recording) in bytes; 0: no seal, the block that ends an MBUF,
+	 * was found
+	 */
+	uint32_t	mbuf_bytes;
+	/* number of MBUFs (parts of a recording) whose last block, the seal, was checked */
+	uint64_t	mbufs;
+	/* number that the file's first MBUF (part of a recording) has in the recording */
+	uint64_t	first_mbuf;
+	/*
+	 * number of frames that the recording has lost up to the file's last seal (block with
+	 * counts), by the counts of that seal, modulo 2^32: those for which the ring was full, and
+	 * those for which the card's staging memory was full
 	 */
 	uint32_t	lost_ring, lost_staging;
-	/* true: the last seal was written because the capture was stopped */
+	/* true: the file's last seal (block with counts) says that the capture was stopped there */
 	bool		stopped;
 	/*
 	 * true: a rule is broken. @rule is a sentence about the first broken rule. @offset is the
-	 * offset in the file of the block that breaks it. If the file ends inside an MBUF or inside
-	 * its header, @offset is the end of the last seal, or the size of the file.
+	 * offset in the file of the block that breaks it. If the file ends inside an MBUF (part of
+	 * a recording) or inside its header, @offset is the end of the last seal, or the size of
+	 * the file.
 	 */
 	bool		broken;
 	uint64_t	offset;

@@ -40,34 +40,44 @@ struct walk {
 	uint32_t	interfaces;
 	/* The members from here on matter only in a recording of lanebox-capture. */
 	/*
-	 * true: the section's comment says that the recording is in several folders, so MBUFs that
-	 * other folders have may be missing in this file
+	 * true: the section's comment says that the recording is in several folders, so MBUFs
+	 * (parts of a recording) that other folders have may be missing in this file
 	 */
 	bool		dealt;
-	/* true: the present MBUF has had a filler, so only fillers and its seal may follow in it */
+	/*
+	 * true: the present MBUF (part of a recording) has had a filler, so only fillers and the
+	 * seal, its last block, may follow in it
+	 */
 	bool		closing;
 	/*
-	 * number of packets since the last seal, and of the bytes that these packets had at their
-	 * source
+	 * number of packets since the last seal (block with counts), and of the bytes that these
+	 * packets had at their source
 	 */
 	uint64_t	records, bytes;
-	/* the counts, time and number in the last seal; all are 0 before the first seal */
+	/*
+	 * the counts, time and number in the last seal (block with counts); all are 0 before the
+	 * first seal
+	 */
 	uint64_t	seal_records, seal_bytes, seal_time, seal_number;
 	/*
-	 * offset in the file of the first byte behind the last seal; before the first seal that of
-	 * the first byte behind the file's header
+	 * offset in the file of the first byte behind the last seal (block with counts); before the
+	 * first seal that of the first byte behind the file's header
 	 */
 	uint64_t	end;
 	/*
-	 * most frames that the card can lose in the time between the last two seals, at one frame
-	 * in a clock cycle, plus FRAMES_SLACK of check_recording.c
+	 * most frames that the card can lose in the time between the last two seals (blocks with
+	 * counts), at one frame in a clock cycle, plus FRAMES_SLACK of check_recording.c
 	 */
 	uint64_t	most_lost;
-	/* number of frames lost up to the last seal, by the counts of all seals */
+	/*
+	 * number of frames lost up to the last seal (block with counts), by the counts of all seals
+	 * in the file
+	 */
 	uint64_t	lost;
 	/*
-	 * true: @lost is compared with the packets' drop counts. The file must begin with MBUF 0,
-	 * and no time between two seals may be so long that a count modulo 2^32 could have wrapped.
+	 * true: @lost is compared with the packets' drop counts. For that the file must begin with
+	 * MBUF 0 (the first part of the recording), and the time between two seals (blocks with
+	 * counts) must never be so long that a count modulo 2^32 could have wrapped.
 	 */
 	bool		lost_known;
 };
@@ -82,8 +92,8 @@ bool broken(struct walk *walk, uint64_t offset, const char *format, ...);
 /*
  * Check a block of a recording. check_ours() has the rules for blocks of all types: a block of the
  * header must end within the header, and the header has no seal. check_filler() has the rules for a
- * filler, and check_seal() those for a seal. Each function returns false and notes the rule if a
- * rule is broken.
+ * filler (a block of zeros), and check_seal() those for a seal (a block with counts). Each function
+ * returns false and notes the rule if a rule is broken.
  */
 bool check_ours(struct walk *walk, const struct block *block);
 bool check_filler(struct walk *walk, const struct block *block);

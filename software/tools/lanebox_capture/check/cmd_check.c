@@ -41,8 +41,9 @@ static void emit_mbufs(const struct emit *out, const struct check *found)
 	emit_unsigned(out, "lost_staging", ", %llu for the staging memory\n",
 		      found->lost_staging);
 	/*
-	 * If the last seal of a file does not say that the recording was stopped, the recording
-	 * goes on in another file, or has ended without a stop, as after a failure.
+	 * If the last seal (block with counts) of a file does not say that the recording was
+	 * stopped, the recording goes on in another file, or has ended without a stop, as after a
+	 * failure.
 	 */
 	emit_bool(out, "stopped", found->stopped);
 	emit_text(out, "  end          %s\n",

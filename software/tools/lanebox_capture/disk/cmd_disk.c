@@ -56,7 +56,10 @@ struct trial {
 	 * that counts
 	 */
 	double		slowest;
-	/* number of bytes of MBUFs whose write was begun, and of those that were written */
+	/*
+	 * number of bytes of MBUFs (parts of the ring) whose write was begun, and of those that
+	 * were written
+	 */
 	uint64_t	given, done;
 	/* largest number of bytes in the ring at a time; measured only with --rate */
 	uint64_t	most_waiting;
@@ -141,9 +144,9 @@ static bool prepare(struct util *util, struct trial *trial)
 }
 
 /*
- * Begin to write all full MBUFs in the ring whose write was not begun yet. @come is the number of
- * bytes that have come into the ring since the beginning of the trial. Returns false after a
- * failure.
+ * Begin to write all full MBUFs (equal parts) in the ring whose write was not begun yet. @come is
+ * the number of bytes that have come into the ring since the beginning of the trial. Returns false
+ * after a failure.
  */
 static bool give(struct trial *trial, uint64_t come)
 {

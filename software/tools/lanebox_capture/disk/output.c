@@ -128,9 +128,10 @@ static bool cut(struct output *output, int error)
 
 /*
  * Write all @left bytes at @data to the open file by write(). A signal does not end the write,
- * since the file would then end inside an MBUF. If the filesystem refuses a write by O_DIRECT, or a
- * short write leaves a rest that is not a multiple of 4096 bytes, the file goes through the page
- * cache from then on. After another failure the function calls cut() and returns false.
+ * since the file would then end inside an MBUF (part of the ring). If the filesystem refuses a
+ * write by O_DIRECT, or a short write leaves a rest that is not a multiple of 4096 bytes, the file
+ * goes through the page cache from then on. After another failure the function calls cut() and
+ * returns false.
  */
 static bool write_all(struct output *output, const void *data, size_t left)
 {
@@ -155,7 +156,10 @@ static bool write_all(struct output *output, const void *data, size_t left)
 	return true;
 }
 
-/* Count @bytes that were written to the last file: its header first, and then an MBUF each time. */
+/*
+ * Count @bytes that were written to the last file: its header first, and then an MBUF (part of the
+ * ring) each time.
+ */
 static void count(struct output *output, size_t bytes)
 {
 	struct output_file *file = last(output);
@@ -175,8 +179,8 @@ static struct output_write *write_of(struct output *output, uint64_t number)
 }
 
 /*
- * Take the ends of writes from io_uring, and count the MBUFs as written up to the first one that
- * has not ended, has failed or is not in the file as a whole.
+ * Take the ends of writes from io_uring, and count the MBUFs (parts of the ring) as written up to
+ * the first one that has not ended, has failed or is not in the file as a whole.
  */
 static void collect(struct output *output)
 {
@@ -216,8 +220,8 @@ static bool write_again(struct output *output, const struct output_write *write)
 
 /*
  * io_uring has failed with @error while the kernel has writes that have not ended. The kernel may
- * still read the MBUFs of these writes, and write them to the file later, so no further MBUF is
- * counted as written. Returns false.
+ * still read the MBUFs (parts of the ring) of these writes, and write them to the file later, so no
+ * further MBUF is counted as written. Returns false.
  */
 static bool lose_writes(struct output *output, int error)
 {
@@ -425,8 +429,8 @@ bool output_open(struct output *output, const char *target, uint64_t most, void 
 }
 
 /*
- * Returns the number of bytes of the header and of all MBUFs in the open file, with those whose
- * writes were begun. The file itself may be longer by the reserved room.
+ * Returns the number of bytes of the header and of all MBUFs (parts of the ring) in the open file,
+ * with those whose writes were begun. The file itself may be longer by the reserved room.
  */
 static uint64_t end_of(const struct output *output)
 {
@@ -456,7 +460,7 @@ bool output_write(struct output *output, const void *mbuf, size_t bytes)
 			return false;
 	/*
 	 * If a write has failed in the loop above, recover() has set output->async to false, and
-	 * this MBUF is written by write().
+	 * this MBUF (part of the ring) is written by write().
 	 */
 	if (output->async)
 		return begin_write(output, mbuf, bytes);
@@ -472,7 +476,7 @@ bool output_close(struct output *output)
 	int fd = output->fd;
 
 	output->fd = -1;
-	/* Cut off the room behind the last MBUF that reserve() has reserved. */
+	/* Cut off the room behind the last MBUF (part of the ring) that reserve() has reserved. */
 	if (fd >= 0 && right && output->regular && output->reserved > last(output)->bytes &&
 	    ftruncate(fd, (off_t)last(output)->bytes) < 0)
 		right = failed(output, "%s: %s", last(output)->path, strerror(errno));

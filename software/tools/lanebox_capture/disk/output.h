@@ -26,12 +26,12 @@
 #define OUTPUT_WHY	320	/* size of an error message, with its terminating 0 */
 /*
  * In a recording without several folders, and in the command disk, at most 1/OUTPUT_BATCH_PART of
- * the ring's MBUFs, but at least one MBUF, are handed to the kernel together.
+ * the ring's MBUFs (equal parts), but at least one MBUF, are handed to the kernel together.
  */
 #define OUTPUT_BATCH_PART	8u
 /*
- * OUTPUT_BATCH: most MBUFs that are handed to the kernel together. OUTPUT_DEPTH: most writes at a
- * time that were begun and are not yet counted as written.
+ * OUTPUT_BATCH: most MBUFs (parts of the ring) that are handed to the kernel together.
+ * OUTPUT_DEPTH: most writes at a time that were begun and are not yet counted as written.
  */
 #define OUTPUT_BATCH	32u
 #define OUTPUT_DEPTH	(2 * OUTPUT_BATCH)
@@ -45,7 +45,7 @@ struct output_file {
 
 /*
  * A write by io_uring that was begun. Its data must not change until output_done() has counted the
- * MBUF.
+ * MBUF (part of the ring).
  */
 struct output_write {
 	const uint8_t	*data;
@@ -92,7 +92,10 @@ struct output {
 	 * that
 	 */
 	bool			may_reserve;
-	/* number of MBUFs that are in the file and that output_done() has not returned yet */
+	/*
+	 * number of MBUFs (parts of the ring) that are in the file and that output_done() has not
+	 * returned yet
+	 */
 	unsigned int		done;
 	struct output_file	*files;		/* all files so far; @fd is that of the last one */
 	size_t			count;		/* number of @files */
@@ -107,28 +110,28 @@ struct output {
  * Open the first file: @target, or a new file in it if @target is a folder or ends in a slash. A
  * @target that ends in a slash and does not exist becomes a folder. A regular file that exists is
  * refused. @target may also be a pipe or a device. With @most, which needs a folder, a new file
- * begins before a file would have more than @most bytes, unless it has no MBUF yet. Each file
- * begins with @header, an aligned page of @header_bytes that must stay until output_free(). Returns
- * false after a failure, with the message in output->why. output_discard() then deletes what was
- * made.
+ * begins before a file would have more than @most bytes, unless it has no MBUF (part of the ring)
+ * yet. Each file begins with @header, an aligned page of @header_bytes that must stay until
+ * output_free(). Returns false after a failure, with the message in output->why. output_discard()
+ * then deletes what was made.
  */
 bool output_open(struct output *output, const char *target, uint64_t most, void *header,
 		 size_t header_bytes);
 
 /*
  * Register the @bytes at @memory with io_uring, if that is in use, so that the kernel looks up the
- * pages only once. All later MBUFs must be in this memory. From then on up to @batch writes by
- * io_uring (OUTPUT_BATCH at most) share a system call. Before output_memory() each write has a
- * system call of its own.
+ * pages only once. All later MBUFs (parts of the ring) must be in this memory. From then on up to
+ * @batch writes by io_uring (OUTPUT_BATCH at most) share a system call. Before output_memory() each
+ * write has a system call of its own.
  */
 void output_memory(struct output *output, const void *memory, size_t bytes, unsigned int batch);
 
 /*
- * Begin to write the MBUF of @bytes at @mbuf. A new file begins first if the open file would grow
- * beyond its limit. The MBUF must not change until output_done() has counted it. Returns false with
- * a message in output->why if the new file cannot be begun, or if this or an earlier MBUF cannot be
- * written. All later MBUFs are then refused. A regular file is cut before the MBUF that could not
- * be written, unless io_uring itself has failed.
+ * Begin to write the MBUF (part of the ring) of @bytes at @mbuf. A new file begins first if the
+ * open file would grow beyond its limit. The MBUF must not change until output_done() has counted
+ * it. Returns false with a message in output->why if the new file cannot be begun, or if this or an
+ * earlier MBUF cannot be written. All later MBUFs are then refused. A regular file is cut before
+ * the MBUF that could not be written, unless io_uring itself has failed.
  */
 bool output_write(struct output *output, const void *mbuf, size_t bytes);
 
@@ -139,8 +142,9 @@ bool output_write(struct output *output, const void *mbuf, size_t bytes);
 bool output_push(struct output *output);
 
 /*
- * Returns how many MBUFs were written that no earlier call of output_done() has counted. MBUFs are
- * counted in the order of the calls of output_write(), up to the first one that is not written.
+ * Returns how many MBUFs (parts of the ring) were written that no earlier call of output_done() has
+ * counted. MBUFs are counted in the order of the calls of output_write(), up to the first one that
+ * is not written.
  */
 unsigned int output_done(struct output *output);
 
@@ -151,21 +155,22 @@ unsigned int output_done(struct output *output);
 bool output_await(struct output *output, unsigned int most);
 
 /*
- * Wait until all MBUFs of output_write() are in the file. Returns false after a failure, as
- * output_write() does.
+ * Wait until all MBUFs (parts of the ring) of output_write() are in the file. Returns false after a
+ * failure, as output_write() does.
  */
 bool output_finish(struct output *output);
 
 /*
- * Wait until all MBUFs of output_write() are in the file, close the file, and begin the next file
- * in the folder. Returns false after a failure, as output_write() does.
+ * Wait until all MBUFs (parts of the ring) of output_write() are in the file, close the file, and
+ * begin the next file in the folder. Returns false after a failure, as output_write() does.
  */
 bool output_next(struct output *output);
 
 /*
- * If a file is open, wait until all MBUFs of output_write() are in it, give back the room that was
- * reserved behind them, and close it. After a failure of an earlier call the file is only closed.
- * Returns false with a message in output->why if a step of output_close() itself fails.
+ * If a file is open, wait until all MBUFs (parts of the ring) of output_write() are in it, give
+ * back the room that was reserved behind them, and close it. After a failure of an earlier call the
+ * file is only closed. Returns false with a message in output->why if a step of output_close()
+ * itself fails.
  */
 bool output_close(struct output *output);
 

@@ -5,9 +5,10 @@
  */
 
 /*
- * The thread of a play sends the bytes of all files through the buffers of h2c, one file after the
- * other. Then it waits until the player has played all frames, or all frames before the block at
- * which the player has stopped. play_stop() and a failure end the sending and the waiting.
+ * The thread of a play sends the bytes of all files to the card through the buffers of h2c (DMA
+ * from the host to the card), one file after the other. Then it waits until the card's player has
+ * played all frames, or all frames before the block at which the player has stopped. play_stop()
+ * and a failure end the sending and the waiting.
  */
 #include "play.h"
 
@@ -18,7 +19,7 @@
 
 /* longest time in ms of one wait in the library, after which play->stops is checked again */
 #define LOOK_MS		50
-/* number of h2c buffers that are handed to the card together, fewer at the end of the files */
+/* number of buffers that are handed to the card together, fewer at the end of the files */
 #define BATCH		8
 
 /*
@@ -100,8 +101,8 @@ static bool send_all(struct play *play)
 }
 
 /*
- * Wait until the card has taken all bytes of h2c. Returns false if play->stops becomes true before
- * the card has taken them, or after a failure.
+ * Wait until the card has taken all bytes of h2c (DMA from the host). Returns false if play->stops
+ * becomes true before the card has taken them, or after a failure.
  */
 static bool drain(struct play *play)
 {
@@ -177,8 +178,8 @@ int play_begin(struct util *util, struct play *play)
 		rc = -ENOMEM;
 	}
 	/*
-	 * If the stream or the thread cannot be started, the player is stopped, so that the user
-	 * slot gets h2c again.
+	 * If the stream of h2c or the thread cannot be started, the player is stopped, so that the
+	 * user slot gets the data of h2c again.
 	 */
 	if (rc < 0) {
 		litepcie_stream_close(play->h2c);

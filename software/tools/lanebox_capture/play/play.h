@@ -54,9 +54,9 @@ struct play {
 };
 
 /*
- * Start the player, the stream of h2c and the thread. Returns 0 or -errno. If the stream or the
- * thread cannot be started, the player is stopped again, so that the user slot gets the data of
- * h2c.
+ * Start the card's player, the stream of h2c (from the host to the card) and the thread. Returns 0
+ * or -errno. If the stream or the thread cannot be started, the player is stopped again, so that
+ * the user slot gets the data of h2c.
  */
 int play_begin(struct util *util, struct play *play);
 

@@ -6,9 +6,9 @@
 
 /*
  * Read a pcapng file twice: source_open() checks whether the card can play it, and source_take()
- * copies it. The rules are those of gateware/capture/player, and some of the format pcapng. If
- * editcap can convert a pcap file, a big endian file or too long packets, the error message names
- * the command.
+ * copies it. The rules are those of the card's player (gateware/capture/player), some of pcapng
+ * itself, and that all interfaces are of Ethernet. If editcap can convert a pcap file, a big endian
+ * file or too long packets, the error message names the command.
  *
  * Another program may change or cut the file after source_open(). So source_take() reads each block
  * into memory of its own and checks it there again, before it copies the block.
@@ -251,8 +251,9 @@ static bool look_at_interface(struct source *source, const uint8_t *block, uint3
 }
 
 /*
- * Check an Enhanced Packet Block of @length bytes by the rules of the card's player and of pcapng.
- * Returns false with a message in source->why if a rule is broken.
+ * Check an Enhanced Packet Block of @length bytes by the rules of the card's player and of pcapng,
+ * and without source->any_port that its interface is a port of the card. Returns false with a
+ * message in source->why if a rule is broken.
  */
 static bool look_at_packet(struct source *source, const uint8_t *block, uint32_t length)
 {

@@ -195,7 +195,10 @@ static void emit_discards(const struct emit *out, const struct litepcie_discards
 	emit_unsigned(out, "discarded_bytes", NULL, sum.bytes);
 }
 
-/* Print the numbers of frames that the card has counted for the queue during the recording. */
+/*
+ * Print the card's counts of the queue during the recording: frames that were delivered, lost, bad
+ * or discarded, and how often the card was told how far it may write.
+ */
 static void emit_counted(const struct emit *out, const struct recording *recording)
 {
 	struct litepcie_port_accounts sum = sum_of(&recording->stats);

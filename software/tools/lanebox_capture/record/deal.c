@@ -122,8 +122,9 @@ static bool is_waiting(const struct deal *deal)
 }
 
 /*
- * Returns true if an MBUF waits for a folder and @folder may take it: no folder that comes before
- * @folder in the round robin is ready. The round robin begins with folder deal->turn.
+ * Returns true if an MBUF (part of the ring) waits for a folder and @folder may take it: no folder
+ * that comes before @folder in the round robin is ready. The round robin begins with folder
+ * deal->turn.
  */
 static bool may_take(const struct deal_folder *folder)
 {
@@ -136,8 +137,9 @@ static bool may_take(const struct deal_folder *folder)
 }
 
 /*
- * Let @folder take the oldest MBUF that waits for a folder. MBUFs that failed folders have left are
- * the oldest. Returns the number of the MBUF. The caller has checked that an MBUF waits.
+ * Let @folder take the oldest MBUF (part of the ring) that waits for a folder. MBUFs that failed
+ * folders have left are the oldest. Returns the number of the MBUF. The caller has checked that an
+ * MBUF waits.
  */
 static uint64_t take_mbuf(struct deal_folder *folder)
 {
@@ -158,7 +160,7 @@ static uint64_t take_mbuf(struct deal_folder *folder)
 	return number;
 }
 
-/* Mark the first @done of the MBUFs in folder->taken as written. */
+/* Mark the first @done of the MBUFs (parts of the ring) in folder->taken as written. */
 static void count_written(struct deal_folder *folder, unsigned int done)
 {
 	for (unsigned int n = 0; n < done; n++)
@@ -171,7 +173,7 @@ static void count_written(struct deal_folder *folder, unsigned int done)
 
 /*
  * Mark the folder as failed. Other folders, as long as one works, then write those of its MBUFs
- * that are in no file.
+ * (parts of the ring) that are in no file.
  */
 static void fail_folder(struct deal_folder *folder)
 {
@@ -190,9 +192,9 @@ static void fail_folder(struct deal_folder *folder)
 /* The thread of each folder ------------------------------------------------------------------- */
 
 /*
- * Begin to write MBUF @number to the folder's file. If this file already has a later MBUF, a failed
- * folder has left MBUF @number, and a new file begins with it. Returns false after a failure of the
- * folder.
+ * Begin to write MBUF @number (a part of the ring) to the folder's file. If this file already has a
+ * later MBUF, a failed folder has left MBUF @number, and a new file begins with it. Returns false
+ * after a failure of the folder.
  */
 static bool put_mbuf(struct deal_folder *folder, uint64_t number)
 {
@@ -220,10 +222,10 @@ static bool settle_folder(struct deal_folder *folder, unsigned int most)
 }
 
 /*
- * Take one MBUF and begin to write it. deal->lock is released during the write. If the folder then
- * has deal->share MBUFs that are not counted as written, wait until at most half as many writes are
- * under way. If the oldest write is not among those that have ended, still no MBUF can be counted:
- * then wait for all writes. Returns false after a failure of the folder.
+ * Take one MBUF (part of the ring) and begin to write it. deal->lock is released during the write.
+ * If the folder then has deal->share MBUFs that are not counted as written, wait until at most half
+ * as many writes are under way. If the oldest write is not among those that have ended, still no
+ * MBUF can be counted: then wait for all writes. Returns false after a failure of the folder.
  */
 static bool write_one(struct deal_folder *folder)
 {
@@ -320,7 +322,10 @@ unsigned int deal_done(struct deal *deal)
 	return done;
 }
 
-/* Returns true if an MBUF of deal_write() is in no file yet. The caller holds deal->lock. */
+/*
+ * Returns true if an MBUF (part of the ring) of deal_write() is in no file yet. The caller holds
+ * deal->lock.
+ */
 static bool is_behind(struct deal *deal)
 {
 	uint64_t number = deal->first;

@@ -24,7 +24,7 @@
 #include "disk/output.h"
 
 #define DEAL_MOST	16u	/* largest number of folders of a recording */
-/* largest number of MBUFs that one folder may have taken and not yet written */
+/* largest number of MBUFs (parts of the ring) that one folder may have taken and not yet written */
 #define DEAL_BATCH	OUTPUT_BATCH
 
 struct deal;
@@ -39,18 +39,20 @@ struct deal_folder {
 	 */
 	struct output	output;
 	/*
-	 * numbers of the MBUFs that the folder has taken and not yet written, in the order in which
-	 * it took them
+	 * numbers of the MBUFs (parts of the ring) that the folder has taken and not yet written,
+	 * in the order in which it took them
 	 */
 	uint64_t	taken[DEAL_BATCH];
 	unsigned int	count;			/* number of MBUFs in @taken */
 	/*
-	 * 1 + the number of the last MBUF whose write was begun in this folder; 0: none was begun
+	 * 1 + the number of the last MBUF (part of the ring) whose write was begun in this folder;
+	 * 0: none was begun
 	 */
 	uint64_t	after;
 	void		*header;
 	/* While the threads run, the lock of struct deal covers @ready and @failed. */
-	bool		ready;			/* true: the folder's thread waits for an MBUF */
+	/* true: the folder's thread waits for an MBUF (part of the ring) */
+	bool		ready;
 	bool		failed;
 };
 
@@ -64,37 +66,40 @@ struct deal {
 	pthread_mutex_t		lock;
 	/*
 	 * The threads of the folders wait for @given_news, which is broadcast when a folder may be
-	 * able to take an MBUF or the threads must end. deal_finish() waits for @done_news, which
-	 * is broadcast when an MBUF was written or a folder has failed.
+	 * able to take an MBUF (part of the ring) or the threads must end. deal_finish() waits for
+	 * @done_news, which is broadcast when an MBUF was written or a folder has failed.
 	 */
 	pthread_cond_t		given_news, done_news;
 	const uint8_t		*ring;	/* address of the capture's ring */
-	uint64_t		mbufs;	/* number of MBUFs in the ring */
+	uint64_t		mbufs;	/* number of MBUFs (equal parts) in the ring */
 	size_t			mbuf_bytes;
-	/* largest number of MBUFs that a folder may have taken and not yet written */
+	/*
+	 * largest number of MBUFs (parts of the ring) that a folder may have taken and not yet
+	 * written
+	 */
 	unsigned int		share;
 	/*
-	 * for each MBUF of the ring: an enum deal_state, which says whether it waits for a folder,
-	 * was taken by one, or is written
+	 * for each MBUF (part of the ring): an enum deal_state, which says whether the MBUF waits
+	 * for a folder, was taken by one, or is written
 	 */
 	uint8_t			*states;
 	/*
-	 * MBUFs have numbers from 0 on. Those below @first were counted by deal_done(), those below
-	 * @next were taken by a folder at least once, and those below @given were given by
-	 * deal_write().
+	 * MBUFs (parts of the ring) have numbers from 0 on. Those below @first were counted by
+	 * deal_done(), those below @next were taken by a folder at least once, and those below
+	 * @given were given by deal_write().
 	 */
 	uint64_t		first, next, given;
 	/*
-	 * number of MBUFs that a folder had taken when it failed and that no other folder has taken
-	 * yet
+	 * number of MBUFs (parts of the ring) that a folder had taken when it failed and that no
+	 * other folder has taken yet
 	 */
 	unsigned int		returned;
-	/* index of the folder that is asked first for the next MBUF */
+	/* index of the folder that is asked first for the next MBUF (part of the ring) */
 	unsigned int		turn;
 	unsigned int		working;	/* number of folders that have not failed */
 	/*
-	 * true: deal_close() was called. A folder's thread then ends when no MBUF waits for a
-	 * folder and the thread has written the MBUFs that its folder has taken.
+	 * true: deal_close() was called. A folder's thread then ends when no MBUF (part of the
+	 * ring) waits for a folder and the thread has written the MBUFs that its folder has taken.
 	 */
 	bool			ends;
 };
@@ -110,38 +115,39 @@ bool deal_open(struct deal *deal, char *const *targets, unsigned int count, uint
 	       const void *header, size_t header_bytes, char *why);
 
 /*
- * Start a thread for each folder. The MBUFs are in the @bytes at @ring, and each has @mbuf_bytes.
- * Returns false with a message in @why if there is no memory, or if a thread cannot be started.
- * deal_close() then ends the threads that were started.
+ * Start a thread for each folder. The MBUFs (parts of the ring) are in the @bytes at @ring, and
+ * each has @mbuf_bytes. Returns false with a message in @why if there is no memory, or if a thread
+ * cannot be started. deal_close() then ends the threads that were started.
  */
 bool deal_begin(struct deal *deal, const uint8_t *ring, uint64_t bytes, size_t mbuf_bytes,
 		char *why);
 
 /*
- * Give the next MBUF of the ring to the folders. The call does not wait for a disk. The MBUF must
- * not change until deal_done() has counted it. Returns false if all folders have failed.
+ * Give the next MBUF (part of the ring) to the folders. The call does not wait for a disk. The MBUF
+ * must not change until deal_done() has counted it. Returns false if all folders have failed.
  */
 bool deal_write(struct deal *deal);
 
 /*
- * Returns how many MBUFs it counts as written that no earlier call of deal_done() has counted.
- * MBUFs are counted in the order of their numbers, up to the first MBUF that is in no file.
+ * Returns how many MBUFs (parts of the ring) it counts as written that no earlier call of
+ * deal_done() has counted. MBUFs are counted in the order of their numbers, up to the first MBUF
+ * that is in no file.
  */
 unsigned int deal_done(struct deal *deal);
 
-/* Returns true if an MBUF of deal_write() is in no file yet. */
+/* Returns true if an MBUF (part of the ring) of deal_write() is in no file yet. */
 bool deal_is_behind(struct deal *deal);
 
 /*
- * Wait, without a time limit, until all MBUFs of deal_write() are in files or all folders have
- * failed. Returns true if all these MBUFs are in files.
+ * Wait, without a time limit, until all MBUFs (parts of the ring) of deal_write() are in files or
+ * all folders have failed. Returns true if all these MBUFs are in files.
  */
 bool deal_finish(struct deal *deal);
 
 /*
- * Let the threads write all MBUFs of deal_write() that are in no file yet, end the threads, and
- * close all files. Afterwards @failed of a folder says whether the folder has failed, and its
- * output.why has the reason.
+ * Let the threads write all MBUFs (parts of the ring) of deal_write() that are in no file yet, end
+ * the threads, and close all files. Afterwards @failed of a folder says whether the folder has
+ * failed, and its output.why has the reason.
  */
 void deal_close(struct deal *deal);
 

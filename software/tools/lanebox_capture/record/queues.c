@@ -135,7 +135,7 @@ bool queues_is_folder(const char *target)
 
 /*
  * Let @recording write to the only file or folder of @folders, or, if there are several, distribute
- * its MBUFs over these folders.
+ * its MBUFs (parts of the ring) over these folders.
  */
 static void give_folders(struct recording *recording, char **folders, unsigned int count)
 {
@@ -157,8 +157,9 @@ static char *queue_folder(const char *target, unsigned int n)
 
 /*
  * Let all queues write to the @count folders @targets, which are made if they do not exist. The
- * files of queue n go into the subfolder qn of each folder. With several folders the MBUFs of queue
- * n are distributed over its subfolders. Returns false after a failure, which is noted.
+ * files of queue n go into the subfolder qn of each folder. With several folders the MBUFs (parts
+ * of the ring) of queue n are distributed over its subfolders. Returns false after a failure, which
+ * is noted.
  */
 static bool share_folders(struct util *util, struct queues *queues, char **targets,
 			  unsigned int count)

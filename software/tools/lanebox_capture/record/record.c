@@ -40,9 +40,9 @@
 #define DROP_MS		100
 /*
  * The recorder waits so long, in seconds without any progress, for the last frame of a stopped
- * generator. Progress is data from the ring of the first queue, or an MBUF of any queue that is
- * still being written. If there is none, the frame probably waits for a queue that no program
- * records.
+ * generator. Progress is data from the ring of the first queue, or an MBUF (part of the ring) of
+ * any queue that is still being written. If there is none, the frame probably waits for a queue
+ * that no program records.
  */
 #define STUCK_S		1.0
 /* least time in seconds between two checks whether the generator or the player has ended */
@@ -56,8 +56,8 @@ static void set_busy(struct recording *recording, bool busy)
 }
 
 /*
- * Returns true if one of the @count @recordings, other than the first, has MBUFs that are in no
- * file yet and are still to be written.
+ * Returns true if one of the @count @recordings, other than the first, has MBUFs (parts of the
+ * ring) that are in no file yet and are still to be written.
  */
 static bool others_are_busy(const struct recording *recordings, unsigned int count)
 {
@@ -85,10 +85,10 @@ static void take_times(struct recording *recording, const struct litepcie_span *
 }
 
 /*
- * Set recording->last_ns to the time of the last packet in @mbuf, the last MBUF that was taken from
- * the ring. If @mbuf has no packet, last_ns stays as it is. If the card's counts could not be read,
- * or if the card has come so far that it may have written over @mbuf, last_ns becomes UINT64_MAX:
- * the time is not known.
+ * Set recording->last_ns to the time of the last packet in @mbuf, the last MBUF (part of the ring)
+ * that was taken from the ring. If @mbuf has no packet, last_ns stays as it is. If the card's
+ * counts could not be read, or if the card has come so far that it may have written over @mbuf,
+ * last_ns becomes UINT64_MAX: the time is not known.
  */
 static void take_last_time(struct recording *recording, const struct litepcie_span *mbuf)
 {
@@ -106,8 +106,8 @@ static void take_last_time(struct recording *recording, const struct litepcie_sp
 }
 
 /*
- * Give those MBUFs back to the card that are in the files and were not given back before, so that
- * the ring has room for frames. Returns false after a failure, which is noted.
+ * Give those MBUFs (parts of the ring) back to the card that are in the files and were not given
+ * back before, so that the ring has room for frames. Returns false after a failure, which is noted.
  */
 static bool give_back(struct util *util, struct recording *recording)
 {
@@ -121,9 +121,9 @@ static bool give_back(struct util *util, struct recording *recording)
 }
 
 /*
- * Wait for data of an empty ring: hand the queued writes to the kernel, give the MBUFs that are in
- * the files back to the card, and sleep for the time in which the card fills a quarter of the ring,
- * for 20 ms at most. Returns false after a failure.
+ * Wait for data of an empty ring: hand the queued writes to the kernel, give the MBUFs (parts of
+ * the ring) that are in the files back to the card, and sleep for the time in which the card fills
+ * a quarter of the ring, for 20 ms at most. Returns false after a failure.
  */
 static bool rest(struct util *util, struct recording *recording)
 {
@@ -137,9 +137,9 @@ static bool rest(struct util *util, struct recording *recording)
 }
 
 /*
- * Begin to write the MBUF that ends with @span, and store a span of this whole MBUF in @last. At
- * the first call the address of the ring is computed from the address and the number of the MBUF.
- * Returns false after a failure.
+ * Begin to write the MBUF (part of the ring) that ends with @span, and store a span of this whole
+ * MBUF in @last. At the first call the address of the ring is computed from the address and the
+ * number of the MBUF. Returns false after a failure.
  */
 static bool write_mbuf(struct util *util, struct recording *recording,
 		       const struct litepcie_span *span, struct litepcie_span *last)
@@ -160,10 +160,10 @@ static bool write_mbuf(struct util *util, struct recording *recording,
 
 /*
  * Take the next data from the ring into @span. If the ring has no data and @waits is true, sleep
- * and try once more. If @span ends an MBUF, begin to write that MBUF, store its span in @last, and
- * give the MBUFs that are already in the files back to the card. Returns 1 if there is data; 0 if
- * no data came in time, a signal came or the capture has ended (recording->over); -1 after a
- * failure.
+ * and try once more. If @span ends an MBUF (part of the ring), begin to write that MBUF, store its
+ * span in @last, and give the MBUFs that are already in the files back to the card. Returns 1 if
+ * there is data; 0 if no data came in time, a signal came or the capture has ended
+ * (recording->over); -1 after a failure.
  */
 static int take(struct util *util, struct recording *recording, struct litepcie_span *span,
 		struct litepcie_span *last, bool waits)
@@ -323,7 +323,7 @@ static bool end(struct util *util, struct recording *recording, struct litepcie_
 /*
  * Read the capture's settings, and open the recording's first file (the first of each folder)
  * before the card takes frames. Returns false after a failure, such as a --size that is too small
- * for the page of header and one MBUF.
+ * for the page of header and one MBUF (part of the ring).
  */
 static bool prepare(struct util *util, struct recording *recording)
 {
@@ -372,8 +372,8 @@ static bool start(struct util *util, struct recording *recording)
 }
 
 /*
- * Read the card's counts of the recording's frames (accounts), set recording->last_ns from the MBUF
- * @last, and close the files.
+ * Read the card's counts of the recording's frames (accounts), set recording->last_ns from @last,
+ * the last MBUF (part of the ring) of the recording, and close the files.
  */
 static void conclude(struct util *util, struct recording *recording, const struct litepcie_span *last)
 {
@@ -401,8 +401,8 @@ static void run(struct util *util, struct recording *recordings, unsigned int co
 		     end_player(util, recording, &last) && end(util, recording, &last);
 
 	/*
-	 * After a failure no more data is taken from the ring: the MBUF at which the recording
-	 * failed would be missing in the files before that data.
+	 * After a failure no more data is taken from the ring: the MBUF (part of the ring) at which
+	 * the recording failed would be missing in the files before that data.
 	 */
 	if (!right) {
 		if (!recording->config.queue)
@@ -466,8 +466,8 @@ static void *work(void *of)
 	while (!recording->over && take(util, recording, &span, &last, true) >= 0)
 		;
 	/*
-	 * This thread hands no further MBUF to its files. So after a failure end_generator() must
-	 * not wait for MBUFs of this queue.
+	 * This thread hands no further MBUF (part of the ring) to its files. So after a failure
+	 * end_generator() must not wait for MBUFs of this queue.
 	 */
 	set_busy(recording, false);
 	if (recording->over && files_finish(util, recording))

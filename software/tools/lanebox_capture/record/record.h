@@ -69,7 +69,7 @@ struct recording {
 	struct deal			deal;
 	/* page with the pcapng header with which each file begins */
 	void				*header;
-	/* address of the capture's ring; NULL until the first MBUF is full */
+	/* address of the capture's ring; NULL until the first MBUF (part of the ring) is full */
 	const uint8_t			*ring;
 	struct litepcie_capture_stats	stats;
 	/* true: @stats has the card's counts at the end */
@@ -97,9 +97,9 @@ struct recording {
 	/* number of bytes that were taken from the ring and not given back to the card */
 	size_t				taken;
 	/*
-	 * true: MBUFs that the queue's thread has handed to the files are in no file yet, and are
-	 * still to be written. The queue's thread sets @busy, and the thread of the first queue
-	 * reads it, both by __ATOMIC_RELAXED.
+	 * true: MBUFs (parts of the ring) that the queue's thread has handed to the files are in no
+	 * file yet, and are still to be written. The queue's thread sets @busy, and the thread of
+	 * the first queue reads it, both by __ATOMIC_RELAXED.
 	 */
 	bool				busy;
 	/*
