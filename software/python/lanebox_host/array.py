@@ -41,13 +41,14 @@ class Lease:
 
 
 class RingArray(np.ndarray[Any, np.dtype[Any]]):
-    """An array in a DMA ring. After the end of its stream, indexing it, its methods and attributes,
-    computations with it and NumPy's functions of it raise ValueError.
+    """An array in a DMA ring. After the end of its stream, indexing it, its methods and attributes
+    (but for some like __class__), computations with it and NumPy's functions of it raise
+    ValueError.
 
     Slices and other views of the array raise ValueError in the same way, and so do the arrays that
     indexing by a list or a mask and most methods return, like astype() and flatten(), although they
     are copies. The results of copy(), of computations and of NumPy's functions are plain NumPy
-    arrays, which can be used for ever.
+    arrays, whose use raises nothing.
 
     Python and NumPy reach an array's memory in some places without asking the array. So
     np.asarray(), np.array(), np.frombuffer(), memoryview(), bytes(), an assignment of the array to
