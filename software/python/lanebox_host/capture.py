@@ -69,8 +69,8 @@ class CaptureOptions(TypedDict, total=False):
     wait      1e-6: most seconds for which the card collects records before it writes them; 0: it
               writes records at once
     keep_bad  False; True: frames that their source has marked as bad are captured, too
-    lossless  False; True: a frame for which there is no room waits, until the capture is stopped. It
-              holds up its source and the frames of all queues
+    lossless  False; True: a frame for which there is no room waits, until the capture is stopped.
+              It holds up its source and the frames of all queues
     newest    False; True: in a full ring the card writes over the oldest frames. If it has done so
               to a block that the program still had, the loop raises Overwritten when it gives that
               block back, and a further loop goes on with newer blocks
