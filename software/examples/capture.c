@@ -27,9 +27,9 @@ static const char text[] =
 	"  -n MIB     how much (64)";
 
 /*
- * Write @size bytes to the file. If the disk is almost full, one write() takes
- * only a part of the data, and the next write() fails with the reason. Returns
- * 0, or -1 with errno set.
+ * Write the @size bytes at @data to the file. If the disk is almost full, one
+ * write() takes only a part of the data, and the next write() fails with the
+ * reason. Returns 0, or -1 with errno set.
  */
 static int write_all(int file, const char *data, size_t size)
 {

@@ -8,8 +8,9 @@
  * Defines what the C examples share: options, an open card, and error messages.
  *
  * begin() takes the options and opens the card, which is closed when the
- * program ends. check() and some() end the program if a call of the library has
- * failed. A program of your own may handle errors in another way.
+ * program ends by exit() or at the end of main(). check() and some() end the
+ * program if a call of the library has failed, and some() also if nothing came.
+ * A program of your own may handle errors in another way.
  *
  * Exit status of each example: 0 success, 1 something failed (a message on
  * standard error says what), 2 wrong usage.
@@ -69,7 +70,10 @@ static inline unsigned int some(int rc)
 	return (unsigned int)rc;
 }
 
-/* Open and start the stream of @direction, LITEPCIE_H2C or LITEPCIE_C2H. */
+/*
+ * Open and start the stream of @direction, LITEPCIE_H2C or LITEPCIE_C2H.
+ * Returns the stream. Ends the program if the library refuses it.
+ */
 static inline struct litepcie_stream *
 start(unsigned int direction, const struct litepcie_stream_options *options)
 {
@@ -109,12 +113,12 @@ static inline unsigned long number(char letter, unsigned long otherwise,
 }
 
 /*
- * Read the command line and open the card. The options are -d, --help and those
- * of @letters, a string for getopt() in which a colon follows each letter: each
- * of these options has a value. From @least to @most arguments may follow,
- * which begin at argv[optind]. @text is the text of --help. Returns the open
- * card. Ends the program if the command line is wrong or the card cannot be
- * opened.
+ * Read the command line and open the card. The options are -d, --device, -h,
+ * --help and those of @letters, a string for getopt() in which a colon follows
+ * each letter: each of these options has a value. From @least to @most
+ * arguments may follow, which begin at argv[optind]. @text is the text of
+ * --help. Returns the open card. Ends the program after --help, if the command
+ * line is wrong or if the card cannot be opened.
  */
 static inline struct litepcie *begin(int argc, char **argv,
 				     const char *letters, int least, int most,

@@ -29,7 +29,7 @@ def options(text: str) -> argparse.ArgumentParser:
 
 
 def count(text: str) -> int:
-    """Parse a command line option's number, which must be 1 or more."""
+    """Parse the value of an option of the command line, a number from 1 on."""
     if int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text}: it must be 1 or more")
     return int(text)
@@ -48,7 +48,7 @@ def run(program, parser: argparse.ArgumentParser) -> None:
     args = parser.parse_args()
     try:
         program(args)
-    except OSError as error:  # the exceptions of lanebox_host are OSErrors, too
+    except OSError as error:  # LaneboxError is an OSError, too
         fail(error)
     except KeyboardInterrupt:
         sys.exit(130)

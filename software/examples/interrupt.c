@@ -9,8 +9,8 @@
  * its signal `irq`.
  *
  * The logic of gateware.user.axi_memory:SlowMemoryOnAxi raises an interrupt for
- * each write to its memory. With -w 2:0x100000 this program makes one such
- * write before each wait.
+ * each write to its memory. With such a card and -w 2:0x100000 this program
+ * makes one such write before each wait.
  */
 #include "example.h"
 

@@ -4,7 +4,7 @@
 """Draw 16-bit samples of the card's stream into a picture, a PNG.
 
 The dwords of the card's pattern count up, so the picture of their lower 16 bits
-is a sawtooth. The PNG is written by zlib, so that no plotting library is
+is a sawtooth. The PNG is made here with zlib, so that no plotting library is
 needed.
 """
 
@@ -43,8 +43,8 @@ def png(picture: np.ndarray) -> bytes:
             + struct.pack(">I", zlib.crc32(kind + data))
         )
 
-    # Each row of pixels begins with the number of its filter type; 0 means
-    # none.
+    # In a PNG each row of pixels begins with the number of its filter type; 0
+    # means none.
     lines = np.insert(picture, 0, 0, axis=1).tobytes()
     head = struct.pack(">IIBBBBB", *picture.shape[::-1], 8, 0, 0, 0, 0)
     return (

@@ -5,10 +5,10 @@
  */
 
 /*
- * Example: read and write registers by name, or list all registers if no name
- * is given. The library knows the registers of those blocks that the card's
- * capability table lists. With the csr.json of the card's build it knows all
- * registers.
+ * Example: read and write registers by name, or list all registers that the
+ * library knows if no name is given. The library knows the registers of those
+ * blocks that the card's capability table lists. With the csr.json of the
+ * card's build it knows all registers.
  */
 #include <limits.h>
 
@@ -30,7 +30,10 @@ static void list(struct litepcie *dev)
 		printf("0x%05x  %s\n", found.offset, found.name);
 }
 
-/* Write @value to register @name unless it is NULL, then read the register. */
+/*
+ * Write @value, unless it is NULL, to the register @name. Then read the
+ * register and print its value.
+ */
 static void use(struct litepcie *dev, const char *name, const char *value)
 {
 	char *end = NULL;

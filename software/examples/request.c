@@ -43,7 +43,8 @@ static int compare(const void *one, const void *other)
 
 /*
  * Send request number @count, whose bytes differ from those of all other
- * requests, and compare its answer.
+ * requests, and wait for the answer. Ends the program if the answer is not the
+ * same as the request.
  */
 static void ask(struct litepcie_stream *h2c, struct litepcie_stream *c2h,
 		unsigned long count)

@@ -9,9 +9,9 @@
  * bits, and the program prints a line for each 4096 of them.
  *
  * The default gateware sends back the data that it gets. So this program sends
- * a sine whose frequency rises with each line. Logic that makes its own samples
- * needs no sine: for such logic leave out all lines of this program that use
- * h2c.
+ * a sine whose frequency rises from line to line, and begins again after 64
+ * lines. Logic that makes its own samples needs no sine: for such logic leave
+ * out all lines of this program that use h2c.
  */
 #define _GNU_SOURCE
 #include <complex.h>
@@ -86,7 +86,7 @@ static void draw(const int16_t *samples)
 	static double in[SAMPLES];
 	unsigned int peak = 0;
 
-	/* weight the received samples by a Hann window before the FFT */
+	/* scale the received samples to 1, and weight them by a Hann window */
 	for (unsigned int i = 0; i < SAMPLES; i++)
 		in[i] = samples[i] * (1 - cos(2 * M_PI * i / SAMPLES)) / 0x8000;
 	fft(in, out, SAMPLES, 1);

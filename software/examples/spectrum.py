@@ -5,8 +5,9 @@
 
 The samples have 16 bits, and each line shows 4096 of them. The default gateware
 sends back the data that it gets. So this program sends a sine whose frequency
-rises with each line. Logic that makes its own samples needs no sine: for such
-logic use receive() in place of loopback(), and leave out the call of send().
+rises from line to line, and begins again after 64 lines. Logic that makes its
+own samples needs no sine: for such logic use receive() in place of loopback(),
+and leave out the call of send().
 """
 
 import itertools

@@ -4,7 +4,8 @@
 """Send random data through the logic in the user slot, and compare.
 
 Both directions run at once from one thread: the program fills the h2c buffers
-that are free, and compares the c2h buffers that have come back.
+that are free, and compares the c2h buffers that have come back with the data
+that it has sent.
 """
 
 import numpy as np

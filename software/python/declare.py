@@ -19,11 +19,11 @@ HEADERS = [
     SOFTWARE / "uapi" / "litepcie_limits.h",
     *sorted((SOFTWARE / "liblitepcie").glob("*litepcie*.h")),
 ]
-# The public headers also include this header. Only the constants SHARED are taken from it.
+# The public headers also include litepcie_capability.h. Only its constants SHARED are taken over.
 CAPABILITY = SOFTWARE / "uapi" / "litepcie_capability.h"
 SHARED = ("PCAPNG_RECORD_LEAST",)
 PREFIX = "LITEPCIE_"
-WIDTH = 100  # most columns of a line
+WIDTH = 100  # most columns of a line of the Python module
 
 # The parts of a header that the parser removes: comments, and inline functions.
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)

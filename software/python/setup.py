@@ -16,7 +16,10 @@ SOURCE = Path(__file__).resolve().parents[1]
 
 
 class BuildLibrary(build_py):
-    """Build the shared library in the build folder, and copy it into the package's folder."""
+    """Build liblitepcie in the build folder, and copy it into the package.
+
+    The package is the built one, or in editable mode the one in the source tree.
+    """
 
     def run(self):
         """Build the package's modules, then the library, and copy the library into the package."""

@@ -38,9 +38,9 @@ HANDLE = c_void_p
 def load() -> ctypes.CDLL:
     """Load the C library liblitepcie, declare its calls, and return it.
 
-    The environment variable LIBLITEPCIE may name the library's file. Without the variable the
-    library in this package's folder is loaded, or else the system's. Raises ImportError if no
-    library can be loaded.
+    The environment variable LIBLITEPCIE may name the library's file. Without the variable the file
+    liblitepcie.so.2 in this package's folder is loaded, or if there is none the system's. Raises
+    ImportError if the library cannot be loaded.
     """
     beside = Path(__file__).with_name("liblitepcie.so.2")
     path = os.environ.get("LIBLITEPCIE") or (str(beside) if beside.exists() else beside.name)
@@ -63,7 +63,7 @@ LIBRARY = load()
 
 
 class Part(Protocol):
-    """An object that was opened on a card, like a Capture. It is closed with the card."""
+    """An object that was opened on a card and is closed with it at the latest: a Capture."""
 
     def close(self) -> None:
         """Close the part, unless NumPy arrays in its memory still exist."""
@@ -71,7 +71,7 @@ class Part(Protocol):
     def leave(self) -> list[object]:
         """Give up the part, since the card is being closed.
 
-        Returns the pieces of its memory in which NumPy arrays still lie.
+        Returns the pieces of the part's memory in which NumPy arrays still lie.
         """
 
 
@@ -81,8 +81,8 @@ class Handle:
     A library call that fails in call() raises LaneboxError. A call on a closed card raises
     ValueError, even if another thread closes the card at the same time: each thread registers
     itself before it checks that the card is open, and close() frees the library's handle only when
-    no thread is registered. A signal handler or a finalizer may run in the middle of a call of its
-    thread. If it closes the card, that call frees the library's handle at its end.
+    no other thread is registered. A signal handler or a finalizer may run in the middle of a call
+    of its thread. If it closes the card, that call frees the library's handle at its end.
     """
 
     def __init__(self, name: str) -> None:
@@ -92,17 +92,19 @@ class Handle:
         # Identifier of a thread that closed the card inside a call of its own -> the library's
         # handle, which the outermost call of that thread frees.
         self._left: dict[int, c_void_p] = {}
-        # DMA direction (H2C or C2H) -> the program's own memory in which that ring lies. This
-        # reference keeps the memory alive.
+        # DMA direction (H2C or C2H) -> the program's own memory for the ring of that direction.
+        # This reference keeps the memory alive.
         self.places: dict[int, Any] = {}
-        # Bytes of a buffer and number of buffers of a ring, for streams that are opened later.
+        # The number of bytes of a DMA buffer and the number of buffers of a ring, for streams that
+        # are opened later.
         self.shape = (BUFFER_SIZE, BUFFER_COUNT)
         # The library's handles of the open streams.
         self._streams: list[c_void_p] = []
-        # The captures that are open on the card. They are closed with the card at the latest.
+        # The captures that were opened on the card. They are closed with the card at the latest.
         self.parts: list[Part] = []
         self._handle = HANDLE()
-        # The library's handle until a call of close() takes it. Only one of several calls gets it.
+        # The library's handle of the card until a call of close() takes it from this list. If
+        # several threads call close(), only one of them gets the handle.
         self._owned: list[c_void_p] = []
         why = ctypes.create_string_buffer(WHY_SIZE)
         code = LIBRARY.litepcie_open(byref(self._handle), os.fsencode(name), why, WHY_SIZE)
@@ -113,14 +115,14 @@ class Handle:
 
     @property
     def closed(self) -> bool:
-        """True if the card was closed, also while close() waits for other threads."""
+        """True if close() was called, also while close() waits for other threads."""
         return not self._handle
 
     def plain(self, name: str, *arguments: object, of: c_void_p | None = None) -> Any:
         """Call the library's function litepcie_`name`, and return its result unchecked.
 
-        The function's first argument is the card's handle, or the handle `of` a stream, a capture
-        or a ring's memory. Raises ValueError if the card is closed.
+        The function's first argument is the card's handle, or `of`, the handle of a stream or a
+        capture. Raises ValueError if the card is closed.
         """
         function = getattr(LIBRARY, "litepcie_" + name)
         thread = threading.get_ident()
@@ -151,7 +153,8 @@ class Handle:
         fail(-code, why.decode(errors="replace"))
 
     def acquire(self, stream: c_void_p, buffers: Iterable[Any]) -> int:
-        """Acquire a DMA buffer of `stream` for each of `buffers`, which are byref(BufferFields).
+        """Acquire a DMA buffer of `stream` for each element of `buffers`, a byref(BufferFields)
+        that the library fills in.
 
         The thread registers itself once for all buffers, so each further buffer costs little more
         than the library's call. Stops at the first buffer that is not ready or is refused. Returns
@@ -180,9 +183,9 @@ class Handle:
         return count
 
     def _leave(self, thread: int, outer: int) -> None:
-        """End a call of `thread`, which is nested in `outer` others.
+        """End a call of `thread`, which is nested in `outer` other calls of this thread.
 
-        The outermost call frees the library's handle if the thread has closed the card meanwhile.
+        If `outer` is 0 and the thread has closed the card meanwhile, the library's handle is freed.
         """
         if outer:
             self._inside[thread] = outer
@@ -193,10 +196,11 @@ class Handle:
             self._end(left)
 
     def open_stream(self, way: int, options: StreamOptionsFields) -> c_void_p:
-        """Open the stream of direction `way`, H2C or C2H, with `self.shape` and `self.places`.
+        """Open the stream of direction `way`, H2C or C2H, with the ring of `self.shape` and
+        `self.places`.
 
         Returns the library's handle of the stream, which the caller gives to close_stream(). Raises
-        WayBusy if the stream of this direction is open already.
+        WayBusy if this handle has the stream of this direction open already.
         """
         stream, place = HANDLE(), self.places.get(way)
         options.buffer_size, options.buffer_count = self.shape
@@ -207,7 +211,10 @@ class Handle:
         return stream
 
     def close_stream(self, stream: c_void_p) -> None:
-        """Close a stream that open_stream() has returned. A closed card has closed it already."""
+        """Close a stream that open_stream() has returned.
+
+        If the card was closed before, the stream is closed already.
+        """
         self._streams.remove(stream)
         with contextlib.suppress(ValueError):
             self.plain("stream_close", of=stream)
@@ -235,8 +242,9 @@ class Handle:
         """End the waits of other threads for DMA buffers and interrupts, then close the card.
 
         A second call does nothing. If NumPy arrays in a capture's memory still exist, the library
-        closes the card when the last of them is gone. If this thread is inside a call, since
-        close() was called by a signal handler, the card is closed at the end of that call.
+        closes the card when the last of them is gone. If this thread is inside a call, since a
+        signal handler or a finalizer has called close(), the card is closed at the end of that
+        call.
         """
         try:
             handle = self._owned.pop()
@@ -256,7 +264,8 @@ class Handle:
     def _end(self, handle: c_void_p) -> None:
         """Wait until no other thread is inside a call, then close the library's card.
 
-        If arrays of a capture still exist, the card is closed when the last of them is gone.
+        If NumPy arrays in a capture's memory still exist, the card is closed when the last of them
+        is gone.
         """
         while set(self._inside) - {threading.get_ident()}:
             time.sleep(0.001)
@@ -264,7 +273,8 @@ class Handle:
         self._close_after([weakref.ref(memory) for memory in used], handle)
 
     def _close_after(self, used: list[weakref.ref[object]], handle: c_void_p) -> None:
-        """Close the library's card when the last of the blocks' memories `used` is gone.
+        """Close the library's card when the last object of `used`, pieces of captures' memory, is
+        gone.
 
         `weakref.finalize` calls this method again when one of them is freed.
         """
@@ -286,7 +296,10 @@ class Ring:
     """
 
     def __init__(self, handle: Handle, stream: c_void_p, place: Any) -> None:
-        """Keep the memory of `stream`. `place` is the program's own memory for it, or None."""
+        """Keep the memory of the ring of `stream`, which has been started.
+
+        `place` is the program's own memory in which the ring lies, or None.
+        """
         info = StreamInfoFields()
         self._memory, self._place = HANDLE(), place
         handle.call("stream_keep", byref(self._memory), of=stream)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 
-# The timeouts of calls whose caller names none, in seconds. The package's docstring has the rule.
+# TIMEOUT: default timeout in seconds of the waits of a DMA run and of the wait for an interrupt.
+# FOR_EVER: that of a capture. The package's docstring says what timeouts mean.
 TIMEOUT = 10.0
 FOR_EVER = -1.0
 LONGEST = (1 << 31) - 1  # longest timeout of a library call in milliseconds: the largest int of C
@@ -29,9 +30,9 @@ def milliseconds(seconds: float) -> int:
 def whole(name: str, seconds: float, units: int) -> int:
     """Return an option in seconds as a whole number of units, of which a second has `units`.
 
-    The result is rounded up, and is at least 1 unless `seconds` is 0: to the library an option of 0
-    does not mean a short time. Raises ValueError with the option's `name` if the time is negative
-    or not finite.
+    The result is rounded up, and is at least 1 unless `seconds` is 0, since an option of 0 has a
+    meaning of its own in the library. Raises ValueError with the option's `name` if the time is
+    negative or not finite.
     """
     if not 0 <= seconds < math.inf:
         raise ValueError(f"{name}: {seconds} is no time in seconds from 0 on")

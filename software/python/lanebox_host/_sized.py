@@ -1,9 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The base class of the library's structures, which refuses a number that a field cannot have.
+"""The base class of those structures of the library whose first field is their own size.
 
-ctypes itself would wrap such a number: -1 in a field of 32 bits would become 4294967295.
+A field without a sign refuses a number that it cannot have. ctypes itself would wrap such a number:
+-1 in a field of 32 bits would become 4294967295.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _UNSIGNED = (ctypes.c_uint8, ctypes.c_uint16, ctypes.c_uint32, ctypes.c_uint64)
 
 
 def unsigned(name: str, value: object, bits: int) -> int:
-    """Return `value` as an int. `name` says in messages what the value is for.
+    """Return `value`, a whole number, as an int. `name` is the value's name in error messages.
 
     Raises TypeError if the value is no whole number, and ValueError if it is negative or has more
     than `bits` bits.
@@ -60,6 +61,6 @@ class Sized(Structure):
 def field_names(structure: Structure | type[Structure]) -> list[str]:
     """Return the names of a ctypes structure's fields, in the order of its declaration.
 
-    The fields `struct_size` and `reserved`, which say nothing about a card, are left out.
+    The fields `struct_size` and `reserved`, which have no value of a card, are left out.
     """
     return [field[0] for field in structure._fields_ if field[0] not in ("struct_size", "reserved")]

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""NumPy arrays that lie in a DMA ring. After the stream's end they raise ValueError when used."""
+"""NumPy arrays that lie in a DMA ring. After the end of their stream most uses raise ValueError."""
 
 from __future__ import annotations
 
@@ -10,21 +10,25 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-# Attributes that Python and NumPy read when they free an array or find its class. They say nothing
-# about the array's data, so reading them raises no exception after the end of the stream.
+# Attributes that Python and NumPy read when they free an array or find its class. They have none of
+# the array's data, so reading them raises no exception after the end of the stream.
 _HARMLESS = frozenset(
     ("__array_finalize__", "__array_priority__", "__class__", "__del__", "__dict__", "_lease")
 )
 
 
 class Lease:
-    """The right to use the arrays of one stream, which all share this object until end()."""
+    """The right to use the arrays in the ring of one stream, until end() is called. All these
+    arrays have the same lease.
+    """
 
     def __init__(self, way: str) -> None:
         self._way, self._ended = way, False
 
     def end(self) -> None:
-        """End the lease with the stream. RingArray says which uses then raise ValueError."""
+        """End the lease, since its stream ends. RingArray says which uses of its arrays then raise
+        ValueError.
+        """
         self._ended = True
 
     def check(self) -> None:
@@ -37,11 +41,14 @@ class Lease:
 
 
 class RingArray(np.ndarray[Any, np.dtype[Any]]):
-    """An array in a DMA ring. After the end of its stream, indexing it, its methods and attributes,
-    computations with it and NumPy's functions of it raise ValueError.
+    """An array in a DMA ring. After the end of its stream, indexing it, its methods and attributes
+    (but for some like __class__), computations with it and NumPy's functions of it raise
+    ValueError.
 
-    Slices and other views of the array raise ValueError in the same way. Copies and the results of
-    computations are plain NumPy arrays, which can be used for ever.
+    Slices and other views of the array raise ValueError in the same way, and so do the arrays that
+    indexing by a list or a mask and most methods return, like astype() and flatten(), although they
+    are copies. The results of copy(), of computations and of NumPy's functions are plain NumPy
+    arrays, whose use raises nothing.
 
     Python and NumPy reach an array's memory in some places without asking the array. So
     np.asarray(), np.array(), np.frombuffer(), memoryview(), bytes(), an assignment of the array to
@@ -52,7 +59,7 @@ class RingArray(np.ndarray[Any, np.dtype[Any]]):
     _lease: Lease | None
 
     def __array_finalize__(self, source: object) -> None:
-        """Let a view share the lease of the array that it was made from."""
+        """Give this array the lease of the array that it was made from, if that one has a lease."""
         self._lease = getattr(source, "_lease", None)
 
     def __getattribute__(self, name: str) -> Any:
@@ -61,13 +68,15 @@ class RingArray(np.ndarray[Any, np.dtype[Any]]):
         return super().__getattribute__(name)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        """Compute with plain NumPy arrays, so that the result is a plain array without a lease."""
+        """Compute with plain NumPy arrays instead, so that the result is a plain array without a
+        lease.
+        """
         if "out" in options:
             options["out"] = tuple(_plain(array) for array in options["out"])
         return getattr(ufunc, method)(*(_plain(array) for array in inputs), **options)
 
     def __array_function__(self, function: Any, types: Any, inputs: Any, options: Any) -> Any:
-        """Call a function of NumPy with plain arrays, so that its result is a plain array."""
+        """Call a function of NumPy with plain arrays, so that its result has no lease."""
         inputs = tuple(_plain_deep(value) for value in inputs)
         return function(*inputs, **{name: _plain_deep(v) for name, v in options.items()})
 

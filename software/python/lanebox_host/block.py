@@ -30,8 +30,8 @@ class WithBlock:
         try:
             self._stop()
         except (OSError, ValueError):
-            # If an exception has ended the `with` block, the failed stop is most likely a result
-            # of the same fault, like a card that is gone. The first exception says more.
+            # If an exception has ended the `with` block, only that exception is raised. The failed
+            # stop is most likely a result of the same fault, like a card that is gone.
             if error is None:
                 raise
         finally:

@@ -6,10 +6,11 @@
 for block in card.capture():
     print(len(block), block.times[0], block.lengths.sum(), bytes(block[0]))
 
-A block is a part of the ring with whole frames. Its tables (times, ports, lengths, offsets) are
-copies. Its frames and its bytes are NumPy arrays in the ring, so they are not copied. A block stays
-valid while the loop handles it and the next block. If an array in the ring still exists after that,
-the loop raises BufferError: copy() frames that are needed for longer.
+A block is a part of the ring with whole frames, or now and then with none. Its tables (times,
+ports, lengths, offsets) are copies. Its frames and its bytes are NumPy arrays in the ring, so they
+are not copied. A block stays valid while the loop handles it and the next block with frames. If an
+array in the ring still exists after that, the loop raises BufferError: copy() frames that are
+needed for longer.
 """
 
 from __future__ import annotations
@@ -50,8 +51,8 @@ from lanebox_host._sized import field_names
 from lanebox_host.block import WithBlock
 from lanebox_host.errors import LaneboxError, WaitTimeout, fail
 
-# Longest wait inside one call of the library, in seconds. Between two calls a loop over a capture
-# notices that another thread has stopped the capture or closed the card.
+# Longest wait of Capture.take() inside one call of the library, in seconds. Between two calls
+# take() notices that another thread has stopped the capture or closed the card.
 SLICE = 0.2
 
 Memory: TypeAlias = ctypes.Array[ctypes.c_uint8]
@@ -62,13 +63,14 @@ class CaptureOptions(TypedDict, total=False):
     """The options of a capture, each with its default.
 
     ring      64 MiB: bytes of the ring in host memory, a power of two
-    mbuf      1 MiB, or a quarter of a smaller ring: bytes of an MBUF, a part of the ring whose ends
-              no record crosses, a power of two
-    snap      0: most bytes to keep of each frame; 0: all
+    mbuf      1 MiB, or a quarter of the ring if that is less: bytes of an MBUF, a part of the ring
+              whose ends no record crosses, a power of two
+    snap      0: most bytes to keep of each frame; 0: as many as fit into an MBUF
     wait      1e-6: most seconds for which the card collects records before it writes them; 0: it
               writes records at once
     keep_bad  False; True: frames that their source has marked as bad are captured, too
-    lossless  False; True: a frame without room waits and holds up its source: none is lost
+    lossless  False; True: a frame for which there is no room waits, until the capture is stopped.
+              It holds up its source and the frames of all queues
     newest    False; True: in a full ring the card writes over the oldest frames. If it has done so
               to a block that the program still had, the loop raises Overwritten when it gives that
               block back, and a further loop goes on with newer blocks
@@ -78,12 +80,14 @@ class CaptureOptions(TypedDict, total=False):
     queue     0: number of the card's queue. Start all other queues before queue 0
     rules     (): texts of up to 16 rules, as litepcie_capture_rule(3) has them; of queue 0 only
     spread    (): up to 128 queue numbers, from which the card takes the queue of a frame that no
-              rule sends to a queue. Without rules and spread all frames go to queue 0
+              rule sends to a queue; of queue 0 only. Without rules and spread all frames go to
+              queue 0
     by_port   False; True: a frame's port selects its entry of `spread`; False: a hash of its
-              addresses does
+              addresses and ports does
     timeout   -1: longest wait for a frame in seconds (see the package's docstring)
     rest      0: longest wait in seconds, in one call, until the card has come to rest or has copied
-              its counts; 0: LITEPCIE_CAPTURE_REST_MS of litepcie_capture.h, negative: for ever
+              its counts; 0: LITEPCIE_CAPTURE_REST_MS of litepcie_capture.h, negative: for ever. The
+              kernel driver has limits of its own instead
     """
 
     ring: int
@@ -115,8 +119,8 @@ class Account:
 class PortAccounts:
     """The frames of one port, each counted in one account.
 
-    A frame was delivered to the ring, was bad and dropped, was lost since the ring was full, or was
-    lost since the card's own memory was full (`lost_staging`).
+    A frame was delivered to the ring, was dropped since its source marked it as bad, was lost since
+    the ring was full, or was lost since the card's own memory was full (`lost_staging`).
     """
 
     delivered: Account
@@ -132,10 +136,10 @@ class CaptureStats:
     The card's last status line has `position` (bytes that the card has written to the ring),
     `records` (frames written), `lost` (frames lost) and `time_ns` (device time in nanoseconds at
     which the card wrote the line). `released` counts the bytes that the program has given back.
-    With the option `newest`, `overwritten` counts the bytes that the card overwrote before the
-    program got them. `limits` counts how often the card was told how far it may write. `net_lost`
-    counts the frames of the net device that were not copied to the capture, and that are in no
-    account.
+    With the option `newest`, `released` also counts overwritten bytes, and `overwritten` counts the
+    bytes that the card overwrote before the program got them. `limits` counts how often the card
+    was told how far it may write. `net_lost` counts the frames of the net device that were not
+    copied to the capture, and that are in no account.
     """
 
     position: int
@@ -154,8 +158,8 @@ class Block:
 
     `position` is the number of bytes in front of the block since the capture's start. `mbuf` is the
     number of the MBUF (a part of the ring) in which the block lies, and `sealed` says that the MBUF
-    ends with this block. `lost` is the number of frames that the card had lost when it wrote this
-    block or a later one.
+    ends with this block. `lost` is the number of frames that the queue had lost when the card wrote
+    this block or a later one.
     """
 
     def __init__(self, span: SpanFields) -> None:
@@ -170,7 +174,10 @@ class Block:
 
     @property
     def data(self) -> npt.NDArray[np.uint8]:
-        """The block's bytes in the ring: pcapng blocks, as they are in a file."""
+        """The block's bytes in the ring as a read-only array: pcapng blocks, as they are in a file.
+
+        Raises ValueError if the block was given back to the card.
+        """
         if self._memory is None:
             raise ValueError(
                 f"the block at position {self.position} was given back to the card: use a block "
@@ -182,7 +189,9 @@ class Block:
 
     @property
     def packets(self) -> npt.NDArray[Any]:
-        """A table of the frames, with the fields of the library's struct litepcie_packet."""
+        """A table of the frames of the block, with the fields of the library's struct
+        litepcie_packet.
+        """
         if self._table is None:
             room = self.data.size // PCAPNG_RECORD_LEAST
             table, at = np.empty(room, PACKET), ctypes.c_size_t()
@@ -194,7 +203,9 @@ class Block:
 
     @property
     def times(self) -> npt.NDArray[np.uint64]:
-        """Device time of each frame of the block, in ns since the card's reset."""
+        """The time of each frame of the block in ns: device time, unless the card's player kept
+        another.
+        """
         return self.packets["time_ns"]
 
     @property
@@ -209,12 +220,12 @@ class Block:
 
     @property
     def kept(self) -> npt.NDArray[np.uint32]:
-        """The number of bytes of each frame that the block has, at most the option `snap`."""
+        """For each frame of the block: the number of its bytes that are in the ring."""
         return self.packets["kept"]
 
     @property
     def offsets(self) -> npt.NDArray[np.uint64]:
-        """The offset of each frame's first byte in `data`."""
+        """The offset of the first byte of each frame of the block in `data`, in bytes."""
         return self.packets["data"] - np.uint64(self._address)
 
     @property
@@ -240,7 +251,7 @@ class Block:
         """Make the block invalid and return None, unless a NumPy array in the block still exists.
 
         If one exists, return the block's memory. All arrays in the block refer to that object, so
-        it is freed with the last of them.
+        it is freed with the last of them. Returns None if the block is invalid already.
         """
         if self._memory is not None:
             watch, self._memory = weakref.ref(self._memory), None
@@ -252,7 +263,8 @@ class Capture(WithBlock):
     """A capture of frames: `for block in capture` yields blocks.
 
     The capture begins and ends with its `with` block. Without a `with` block it begins and ends
-    with the loop. Frames that come before the beginning are not captured.
+    with the loop. Frames that come before the beginning are not captured. A queue other than 0 gets
+    frames only while the capture of queue 0 runs, which must begin after it.
     """
 
     def __init__(
@@ -336,7 +348,8 @@ class Capture(WithBlock):
 
         Without rules and spread the library is not called, and all frames go to queue 0. Raises
         ValueError if there are too many rules, or if the spread has too many entries or a queue
-        number that no card has.
+        number that no card has. Raises LaneboxError if the library refuses a rule or this card's
+        queues.
         """
         if not rules and not spread:
             return
@@ -365,16 +378,19 @@ class Capture(WithBlock):
         self.close()
 
     def stop(self) -> None:
-        """Stop the capture of further frames. A loop yields the remaining blocks, then ends."""
+        """Stop the capture of further frames. A loop over the capture yields the remaining blocks,
+        then ends.
+        """
         if self._runs:
             self._runs = False
             self._call("stop")
 
     def close(self) -> None:
-        """Stop the capture and free its ring. A second call does nothing.
+        """Stop the capture and free its ring.
 
-        If a NumPy array in the ring still exists, the ring is not freed yet. The next close(), the
-        next capture of the same queue or the card's close() frees it.
+        If a NumPy array in the ring still exists, the ring is not freed yet. The next close() or
+        the next capture of the same queue frees it when no such array exists any more. Card.close()
+        lets the ring go with the last array. If the ring was freed, a call does nothing.
         """
         if not self._capture or self._handle.closed:
             return
@@ -398,7 +414,9 @@ class Capture(WithBlock):
         return used
 
     def _used(self) -> list[Memory]:
-        """Make all blocks invalid in which no NumPy array lies, and return the others' memory."""
+        """Make those blocks invalid in which no NumPy array lies, and return the memory of all
+        others.
+        """
         ended = [(block, block._end()) for block in self._blocks]
         self._blocks = deque(block for block, memory in ended if memory is not None)
         return [memory for _, memory in ended if memory is not None]
@@ -443,9 +461,9 @@ class Capture(WithBlock):
     def _give_back(self) -> None:
         """Give the blocks in front of the last returned block with frames back to the card.
 
-        A block may hold only padding and the trailer of an MBUF. Such a block has no frame, so the
-        variable of a loop over frames still refers to a frame of the block before. That block must
-        not be given back yet.
+        A block may hold only fillers and the seal that ends an MBUF. Such a block has no frame, so
+        the variable of a loop over frames still refers to a frame of the block before. That earlier
+        block must not be given back yet.
         """
         while any(len(block) for block in list(self._blocks)[1:]):
             if self._blocks[0]._end() is not None:
@@ -457,7 +475,7 @@ class Capture(WithBlock):
             self._call("release", self._blocks.popleft().size)
 
     def __iter__(self) -> Iterator[Block]:
-        """Yield the capture's blocks until stop().
+        """Yield the capture's blocks until it is stopped.
 
         Without a `with` block the loop starts the capture, and the end of the loop ends it.
         """
@@ -475,7 +493,7 @@ class Capture(WithBlock):
 
     @property
     def header(self) -> bytes:
-        """The header of a pcapng file: the header and the bytes of all blocks make the file."""
+        """The header of a pcapng file: this header and then the bytes of all blocks make a file."""
         text = (ctypes.c_uint8 * CAPTURE_HEADER_BYTES)()
         self._call("header", text, CAPTURE_HEADER_BYTES)
         return bytes(text)
@@ -496,7 +514,9 @@ class Capture(WithBlock):
 
     @property
     def discarded(self) -> tuple[Account, ...]:
-        """For each port of the card: the frames that the card's rules have discarded."""
+        """For each of the ports that a card can have: the frames that the card's rules have
+        discarded.
+        """
         fields = DiscardsFields()
         self._call("discards", byref(fields))
         return tuple(Account(each.frames, each.bytes) for each in fields.port)

@@ -1,7 +1,9 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Describe and use a card: its properties, registers, memories, counters and streams."""
+"""Describe and use a card: its properties, registers, BARs, counters, interrupts, streams and
+captures.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,7 @@ from lanebox_host.counters import Counters
 from lanebox_host.dma import Loopback, Options, Receive, ReceiveOptions, Send
 from lanebox_host.errors import NotOnCard, WaitTimeout
 
-# name of each feature of a card -> its flag
+# name of each feature of a card -> its flag in the library's features
 _FEATURES = {
     name.removeprefix("HAS_").lower(): flag
     for name, flag in vars(_headers).items()
@@ -43,7 +45,7 @@ _FEATURES = {
 
 @dataclass(frozen=True)
 class Info:
-    """The card's properties from its capability table.
+    """The build of the card's gateware, as its capability table describes it.
 
     Widths are in bits. `tick_ps` is the length of a tick of device time in picoseconds.
     """
@@ -66,8 +68,8 @@ class Conditions:
     """The state of the card's PCIe link and the settings that the host has made, as the card sees
     them.
 
-    `mps` is the largest payload of a write TLP, and `mrrs` the largest size of the card's read
-    requests, both in bytes. `msi` says whether the host has enabled MSI.
+    `mps` is the largest payload of a write TLP, and `mrrs` the largest size that a read request of
+    the card may ask for, both in bytes. `msi` says whether the host has enabled MSI.
     """
 
     mps: int
@@ -82,7 +84,8 @@ class Conditions:
 class Pattern:
     """The result of the card's pattern checker, counted in beats of 32 bytes.
 
-    `errors` is the number of wrong beats, and `first_error` the index of the first of them.
+    `beats` is the number of compared beats, `errors` the number of those with a wrong dword, and
+    `first_error` the number of the first of them, counted from 0.
     """
 
     beats: int
@@ -92,7 +95,7 @@ class Pattern:
 
 @dataclass(frozen=True)
 class SlotSide:
-    """The state and counts of one stream of the user slot.
+    """The state and counts of one stream of the user slot, the place of the user's logic.
 
     The counts begin with the card's reset and wrap at 2^48. `since` is the device time in seconds
     at which valid or ready last changed. A stall is a clock cycle with valid and without ready. In
@@ -109,8 +112,10 @@ class SlotSide:
 
 @dataclass(frozen=True)
 class Slot:
-    """State and counts of the user slot's sink (h2c) and source (c2h) at device time `time`, in
-    seconds.
+    """The state and counts of the two streams of the user slot: the sink of its logic (h2c) and the
+    source of its logic (c2h).
+
+    `time` is the device time of the reading in seconds.
     """
 
     time: float
@@ -130,14 +135,15 @@ class Registers:
     A read of a register may change the card: a read of a FIFO takes a word out. So a program must
     not read all registers by accident. For this reason the class is no Mapping, and
     `dict(registers)` raises TypeError before it reads anything. A loop over this object yields the
-    registers' names.
+    names of the registers that the library knows.
     """
 
     def __init__(self, handle: Handle) -> None:
         self._handle = handle
 
     def load(self, path: str | os.PathLike[str]) -> None:
-        """Add the register names of the file csr.json at `path`, which the card's build has made.
+        """Add the register names of the csr.json at `path`, which LiteX has written when it built
+        the card's gateware.
 
         The file names all registers, also those of the user's own logic.
         """
@@ -152,14 +158,18 @@ class Registers:
         self._handle.call("register_write", name.encode(), unsigned(name, value, 64))
 
     def keys(self) -> NoReturn:
-        """Raise TypeError: dict() would read all registers, and a read may change the card."""
+        """Raise TypeError: dict() calls keys(), and would read all registers, which may change the
+        card.
+        """
         raise TypeError(
             "not all registers of a card may be read: choose names, like "
             "{name: registers[name] for name in registers if name.startswith('ctrl_')}"
         )
 
     def __iter__(self) -> Iterator[str]:
-        """Iterate over the registers' names, in the order of their offsets in BAR0."""
+        """Iterate over the names of the registers that the library knows, in the order of their
+        offsets in BAR0.
+        """
         found, number = RegisterFields(), 0
         while True:
             try:
@@ -180,7 +190,7 @@ class Registers:
         return True
 
     def offset(self, name: str) -> int:
-        """Return the offset of a register in BAR0, in bytes.
+        """Return the offset in BAR0 of the register `name`, in bytes.
 
         Raises NotOnCard if the library knows no register of this name.
         """
@@ -193,7 +203,8 @@ class Card(WithBlock):
     """An open card, for use as `with Card("/dev/litepcie0") as card`.
 
     The name is that of the kernel driver's device file, or "vfio:ADDRESS" with the PCIe address of
-    the card, or "sim:SOCKET" with the path of a simulation's socket.
+    the card, or "sim:SOCKET" with the path of a simulation's socket. litepcie_open() of
+    liblitepcie.h has the options that may follow.
     """
 
     def __init__(self, name: str = "/dev/litepcie0") -> None:
@@ -211,9 +222,9 @@ class Card(WithBlock):
         return f"Card({self.name!r})"
 
     def close(self) -> None:
-        """Stop the DMA and close the card.
+        """Stop the DMA and the captures, and close the card.
 
-        Arrays of a stream can still be used until the stream's own `with` block ends.
+        The arrays of a stream can still be used until the stream's own `with` block ends.
         """
         self._handle.close()
 
@@ -228,12 +239,14 @@ class Card(WithBlock):
 
     @property
     def backend(self) -> str:
-        """Name of the library's back end that reaches the card: "kernel", "vfio" or "sim"."""
+        """The name of the library's back end that reaches the card: "kernel", "vfio" or "sim"."""
         return str(self._handle.plain("backend").decode())
 
     @property
     def info(self) -> Info:
-        """The card's properties, such as its number of DMA channels, from its capability table."""
+        """The card's properties, such as its number of DMA channels, as its capability table has
+        them.
+        """
         fields = CardFields()
         self._handle.call("card", byref(fields))
         values = _fields(fields)
@@ -257,7 +270,7 @@ class Card(WithBlock):
 
     @property
     def time(self) -> float:
-        """The card's device time now, converted to seconds."""
+        """The card's device time at this moment, in seconds."""
         ticks = ctypes.c_uint64()
         self._handle.call("time", byref(ticks))
         return ticks.value * self.info.tick_ps * 1e-12
@@ -270,7 +283,9 @@ class Card(WithBlock):
         return Counters.of(fields, self.info.tick_ps)
 
     def clear_counters(self) -> None:
-        """Set the card's counters of its four TLP streams to 0. No DMA may run at that time."""
+        """Set the card's counters of its four TLP streams to 0. No DMA may run at that time: the
+        wait for the end of h2c data may rely on the counters.
+        """
         self._handle.call("counters_clear")
 
     @property
@@ -290,8 +305,8 @@ class Card(WithBlock):
 
     @property
     def pattern(self) -> Pattern:
-        """The result of the card's pattern checker for the last stream that was sent with
-        `pattern=True`.
+        """The result of the card's pattern checker for the last h2c run with the option `pattern`,
+        which may still be running.
         """
         fields = PatternFields()
         self._handle.call("pattern", byref(fields))
@@ -300,14 +315,19 @@ class Card(WithBlock):
     # Interrupts -----------------------------------------------------------------------------------
 
     def enable_user(self, on: bool = True) -> None:
-        """Switch the card's interrupt of the logic in the user slot on or off."""
+        """Switch the interrupts of the logic in the user slot on, or off if `on` is False.
+
+        An interrupt that was raised before this call is forgotten.
+        """
         self._handle.call("user_enable", on)
 
     def wait_user(self, timeout: float | None = None) -> bool:
-        """Wait for an interrupt of the logic in the user slot, for at most `timeout` seconds.
+        """Wait for an interrupt of the logic in the user slot, for at most `timeout` seconds (None:
+        10).
 
-        An interrupt that has come since enable_user(), or since this call last returned, counts,
-        too. Returns True. Raises WaitTimeout if no interrupt came in time.
+        An interrupt that has come since enable_user(), or since this call last returned True,
+        counts, too. Several interrupts count as one. Returns True. Raises WaitTimeout if no
+        interrupt came in time.
         """
         longest = TIMEOUT if timeout is None else timeout
         if not self._handle.call("user_wait", milliseconds(longest)):
@@ -326,14 +346,21 @@ class Card(WithBlock):
         return int(size.value)
 
     def read(self, offset: int, size: int = 4, bar: int = 0) -> bytes:
-        """Read `size` bytes (1, 2, 4, 8, 16, 32 or 64) from a BAR with one access."""
+        """Read `size` bytes (1, 2, 4, 8, 16, 32 or 64) at `offset` in a BAR with one access.
+
+        Raises LaneboxError if the library or its back end cannot make such an access.
+        """
         place = unsigned("bar", bar, 32), unsigned("offset", offset, 64)
         data = (ctypes.c_uint8 * unsigned("size", size, 32))()
         self._handle.call("bar_read", *place, data, size)
         return bytes(data)
 
     def write(self, offset: int, data: bytes, bar: int = 0) -> None:
-        """Write `data` to a BAR with one access, which is as wide as the data."""
+        """Write `data` at `offset` in a BAR with one access, which is as wide as the data.
+
+        The data has 1, 2, 4, 8, 16, 32 or 64 bytes. Raises LaneboxError if the library or its back
+        end cannot make such an access.
+        """
         place = unsigned("bar", bar, 32), unsigned("offset", offset, 64)
         memory = (ctypes.c_uint8 * len(data)).from_buffer_copy(data)
         self._handle.call("bar_write", *place, memory, len(data))
@@ -344,8 +371,8 @@ class Card(WithBlock):
     def ring(self) -> tuple[int, int]:
         """The size of a DMA buffer in bytes, and the number of buffers of a DMA ring.
 
-        A new value is for streams that are opened later. LaneboxError is raised if the library
-        refuses it, or if a stream is open.
+        A new value is for streams that are opened later. An assignment raises LaneboxError if the
+        library refuses the value, or if a stream of this card is open.
         """
         self._handle.plain("features")  # raises ValueError if the card is closed
         return self._handle.shape
@@ -361,12 +388,13 @@ class Card(WithBlock):
             raise
 
     def place(self, way: str, memory: Any) -> None:
-        """Put the "h2c" or "c2h" ring into your own memory, from the next run on.
+        """Put the ring of `way`, "h2c" or "c2h", into your own memory, from the next run on.
 
         The memory is any writable buffer that begins at a page boundary and is at least as large as
         the ring, like mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE). With `memory` None the ring does
         not lie in your memory any more, from the next run on. With the kernel driver each DMA
-        buffer must lie in one page: use huge pages, or DMA buffers of 4 KiB.
+        buffer must lie in one page: use huge pages, or DMA buffers of 4 KiB. Raises LaneboxError if
+        the library refuses the memory, or if the stream of this direction is open.
         """
         if way not in WAYS:
             raise ValueError(f"{way}: choose h2c or c2h")
@@ -386,21 +414,21 @@ class Card(WithBlock):
             raise
 
     def receive(self, **options: Unpack[ReceiveOptions]) -> Receive:
-        """Return a stream from the card to the host, as a context manager.
+        """Return a stream from the card to the host, for use in a `with` block.
 
         The options are those of dma.Options and dma.ReceiveOptions.
         """
         return Receive(self._handle, **options)
 
     def send(self, **options: Unpack[Options]) -> Send:
-        """Return a stream from the host to the card, as a context manager.
+        """Return a stream from the host to the card, for use in a `with` block.
 
         The options are those of dma.Options.
         """
         return Send(self._handle, **options)
 
     def loopback(self, *, inside: bool = True, **options: Unpack[ReceiveOptions]) -> Loopback:
-        """Return a stream from the host to the card and back, as a context manager.
+        """Return a stream from the host to the card and back, for use in a `with` block.
 
         The data goes through the DMA's own loopback, or with `inside=False` through the logic in
         the user slot. The options are those of dma.Options and dma.ReceiveOptions.
@@ -408,7 +436,7 @@ class Card(WithBlock):
         return Loopback(self._handle, inside=inside, **options)
 
     def capture(self, **options: Unpack[CaptureOptions]) -> Capture:
-        """Return a capture of frames: a loop over it yields blocks with whole frames.
+        """Return a capture of frames. A loop over it yields blocks, parts of its ring with frames.
 
         The options are those of capture.CaptureOptions. The card needs the capture block.
         """

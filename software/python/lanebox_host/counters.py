@@ -17,7 +17,8 @@ NAMES = ("cq", "cc", "rq", "rc")
 class Stream:
     """The card's counts of one of its TLP streams (cq, cc, rq, rc).
 
-    `first` and `last` are the device times of the first and the last beat, in ticks.
+    `first` and `last` are the device times of the first and the last beat that was counted, in
+    ticks.
     """
 
     beats: int
@@ -49,9 +50,11 @@ class Stream:
 
 @dataclass(frozen=True)
 class Counters:
-    """The counts of the four TLP streams at one clock edge.
+    """The counts of the card's four TLP streams at one clock edge, or the differences of two such
+    readings.
 
-    `time` is device time in ticks of `tick_ps` picoseconds.
+    `time` is the device time of that edge, or the time between the two, in ticks of `tick_ps`
+    picoseconds.
     """
 
     time: int
@@ -80,13 +83,13 @@ class Counters:
 
     @property
     def seconds(self) -> float:
-        """The device time of this reading (or between two subtracted readings), in seconds."""
+        """The device time of this reading, or between two subtracted readings, in seconds."""
         return self.time * self.tick_ps * 1e-12
 
     def rate(self, name: str) -> float:
-        """Return the payload rate of the stream `name` ("cq", "cc", "rq" or "rc") in GB/s.
+        """Return the payload rate of the TLP stream `name` ("cq", "cc", "rq" or "rc") in GB/s.
 
         The rate is the payload divided by `time`, so use a difference of two readings. If no device
-        time has passed between them, the rate is 0.
+        time has passed between the two, the rate is 0.
         """
         return getattr(self, name).payload_bytes / self.seconds / 1e9 if self.time else 0.0

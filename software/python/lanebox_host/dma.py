@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Give access to the card's streams as NumPy arrays that lie in the DMA's own rings.
 
-The data is not copied. The card may write to a c2h array again once the loop asks for the next
-array, so copy() data that is needed for longer. After the stream's `with` block each use of its
-arrays raises ValueError (see array.py).
+The data of these arrays is not copied. In a loop over a stream the card may write to a c2h array
+again once the loop asks for the next array, so copy() data that is needed for longer. After the
+stream's `with` block most uses of its arrays raise ValueError (array.py says which).
 """
 
 from __future__ import annotations
@@ -46,11 +46,13 @@ class Options(TypedDict, total=False):
     """The options of a run of the DMA in any direction, each with its default.
 
     pattern          False; True: the card's pattern generator and checker replace the user slot
-    interrupt_every  0: number of buffers for each interrupt; 0: the library chooses
-    batch            0: buffers that are handed to the card together; 0: the library chooses
+    interrupt_every  0: number of buffers from one interrupt to the next; 0: 32, or half the ring if
+                     that is less
+    batch            0: buffers that the library hands to the card together; 0: each by itself
     packets          False; True: each h2c buffer is a packet, and a packet's end ends a c2h buffer
     poll             0: seconds between two polls of the card, in place of interrupts; 0: interrupts
-    adaptive         False; True: an interrupt begins polling, and a poll without news ends polling
+    adaptive         False; True, with `poll`: an interrupt begins polling, and a poll without news
+                     ends it
     timeout          10: longest wait for a buffer in seconds (see the package's docstring)
     dtype            uint8: the type of the elements of the arrays, like "<i2"
     """
@@ -68,9 +70,9 @@ class Options(TypedDict, total=False):
 class ReceiveOptions(Options, total=False):
     """The further options of a run that receives, each with its default.
 
-    limit  0: number of buffers after which c2h ends; 0: never
-    flush  0: seconds without data after which a c2h buffer with some data ends; 0: never. Such a
-           run takes the option packets, too
+    limit  0: number of buffers after which c2h ends; 0: no limit
+    flush  0: seconds without data after which a c2h buffer with some data ends; 0: never. It needs
+           the option packets, too
     """
 
     limit: int
@@ -80,7 +82,7 @@ class ReceiveOptions(Options, total=False):
 class Run(WithBlock):
     """A DMA run of one or both directions, from the beginning to the end of its `with` block.
 
-    Card.receive(), Card.send() and Card.loopback() return a run.
+    Card.receive(), Card.send() and Card.loopback() return an object of a subclass.
     """
 
     directions = 0
@@ -143,17 +145,18 @@ class Run(WithBlock):
         return self
 
     def _reset(self) -> None:
-        # Copies of the first buffers of a c2h packet whose last buffer has not come yet.
+        # Copies of the buffers of a c2h packet that have come, while its last buffer has not.
         self._parts: list[bytes] = []
-        # The numbers of buffers of each direction that were acquired and released so far.
+        # For each direction: how many buffers were acquired and how many were released since the
+        # start.
         self._acquired, self._released = {H2C: 0, C2H: 0}, {H2C: 0, C2H: 0}
         self._leases: list[Lease] = []
 
     def _start(self) -> None:
-        """Open and start the run's streams, and make a NumPy array of each of their buffers.
+        """Open and start the run's streams, and make NumPy arrays of each of their buffers.
 
         Behind the kernel driver a ring's address is known only after the start, so the arrays are
-        made here.
+        made after it.
         """
         for way in self._ways:
             self._streams[way] = self._handle.open_stream(way, self._options[way])
@@ -170,16 +173,18 @@ class Run(WithBlock):
             way: [lease(buffer, leases[way]) for buffer in ring.view(self._dtype)]
             for way, ring in rings.items()
         }
-        # For each buffer of a ring: the structure that stream_acquire fills in, and a reference to
-        # it for the call. Both are made once here, since that takes longer than to acquire a
-        # buffer.
+        # For each buffer of a ring: the structure that litepcie_stream_acquire() fills in, and a
+        # reference to it for that call. Both are made once for the run, since making them takes
+        # longer than to acquire a buffer.
         self._fields = {way: [BufferFields() for _ in ring] for way, ring in rings.items()}
         self._places = {way: [ctypes.byref(f) for f in ring] for way, ring in self._fields.items()}
         self._running = True
 
     @property
     def _ways(self) -> list[int]:
-        """The directions of the run. c2h comes first: it must run before h2c data comes back."""
+        """The directions of the run, in the order in which they are started: c2h must run before
+        h2c data comes back.
+        """
         return [way for way in (C2H, H2C) if self.directions & way]
 
     def _close(self) -> None:
@@ -191,7 +196,7 @@ class Run(WithBlock):
 
     def _stop(self) -> None:
         for stream in self._streams.values():
-            # A ValueError says that the card is closed, which has stopped the stream, too.
+            # A ValueError says that the card is closed. Its close has stopped the stream, too.
             with contextlib.suppress(ValueError):
                 self._handle.call("stream_stop", of=stream)
 
@@ -201,11 +206,12 @@ class Run(WithBlock):
         return self._streams[way]
 
     def _held(self, way: int, timeout: float | None) -> range:
-        """Return the numbers of the buffers of `way` that are acquired and not released yet.
+        """Return the numbers of those buffers of direction `way` that are acquired and not released
+        yet.
 
         If there are none, first wait for at most `timeout` seconds (negative: for ever; None: the
-        option `timeout`), and acquire all buffers that are ready. After a timeout the range is
-        empty.
+        option `timeout`), and acquire all buffers that are ready. If no buffer is ready in time,
+        the range is empty.
         """
         first, stream = self._released[way], self._stream(way)
         if first == self._acquired[way]:
@@ -217,17 +223,17 @@ class Run(WithBlock):
 
     @staticmethod
     def _slots(ring: list[Slot], numbers: range) -> list[Slot]:
-        """Return the elements of `ring` for the consecutive buffers `numbers`.
+        """Return the elements of the list `ring` for the buffers with the consecutive `numbers`.
 
-        The list has one element for each buffer of the ring. Buffer numbers count on past its end,
-        so they are taken modulo its length.
+        `ring` has one element for each buffer of the ring. The numbers of buffers count on past its
+        end, so they are taken modulo its length.
         """
         first = numbers.start % len(ring)
         slots = ring[first : first + len(numbers)]
         return slots + ring[: len(numbers) - len(slots)]
 
     def _check_packets(self) -> None:
-        """Raise ValueError if the run's streams have no packets."""
+        """Raise ValueError if the run was made without the option packets=True."""
         if not all(options.packets for options in self._options.values()):
             raise ValueError("this run has no packets: begin it with the option packets=True")
 
@@ -236,9 +242,10 @@ class Run(WithBlock):
         self._released[way] += count
 
     def diagnose(self) -> str:
-        """Return sentences of the library about what the run waits for.
+        """Return sentences of the library about what the run's directions wait for.
 
-        The sentences name the waiting buffers and the state of the user slot.
+        The sentences say how many buffers wait and what the user slot does, as far as that can be
+        known.
         """
         text = ctypes.create_string_buffer(WHY_SIZE)
         self._handle.plain("diagnose", self.directions, text, WHY_SIZE)
@@ -248,10 +255,12 @@ class Run(WithBlock):
         raise WaitTimeout(errno.ETIMEDOUT, f"{what} in time. {self.diagnose()}")
 
     def export(self, way: str) -> int:
-        """Return a file descriptor of the "h2c" or "c2h" ring, for mmap() by another process.
+        """Return a file descriptor of the ring of `way`, "h2c" or "c2h", for mmap() by another
+        process.
 
         The caller closes the descriptor, which outlives the run. With the kernel driver it is a
-        dma-buf, so other devices can use the ring as well.
+        dma-buf, so other devices can use the ring as well. Raises LaneboxError if the ring lies in
+        the program's own memory.
         """
         descriptor = ctypes.c_int()
         if WAYS.get(way, 0) not in self._ways:
@@ -261,9 +270,11 @@ class Run(WithBlock):
 
     @property
     def stats(self) -> dict[str, int]:
-        """The library's counts of buffers and interrupts since the start of the run, by name.
+        """The library's counts of the buffers and interrupts of this card, by name.
 
-        The counts can still be read after the run's end, until the next run of this card starts.
+        A start clears a direction's counts of buffers. The other counts begin at the last start at
+        which the other direction did not run. The counts can still be read after the run's end,
+        until the next run of this card starts.
         """
         fields = StatsFields()
         self._handle.call("stats", ctypes.byref(fields))
@@ -271,8 +282,8 @@ class Run(WithBlock):
 
 
 class Receive(Run):
-    """A stream from the card to the host: `for buffer in stream` yields an array for each c2h
-    buffer.
+    """A stream from the card to the host. A loop over it, `for buffer in stream`, yields a NumPy
+    array for each c2h buffer.
     """
 
     directions = C2H
@@ -290,10 +301,12 @@ class Receive(Run):
         self._limit = limit
 
     def take(self, timeout: float | None = None) -> list[RingArray]:
-        """Wait for a filled c2h buffer, and return all filled buffers. release() gives them back.
+        """Wait for a filled c2h buffer, and return arrays of all filled buffers. release() gives
+        the buffers back.
 
-        If buffers of an earlier call are not released yet, those buffers are returned again at
-        once. Raises WaitTimeout if no buffer is filled within `timeout` seconds.
+        If buffers of an earlier call are not released yet, the call returns only those buffers, and
+        at once. Raises WaitTimeout if no buffer is filled within `timeout` seconds (None: the
+        option `timeout`).
         """
         held = self._held(C2H, timeout)
         if not held:
@@ -305,12 +318,13 @@ class Receive(Run):
         self._release(C2H, unsigned("count", count, 32))
 
     def receive_packet(self, timeout: float | None = None) -> bytes:
-        """Return the next packet, from one or more buffers.
+        """Return a copy of the next packet, which one or more c2h buffers have.
 
         A buffer that has ended by the flush time also counts as the end of a packet. Raises
         BadPacket if the logic in the card has marked the packet as bad, ValueError if the run has
         no packets, and WaitTimeout if the packet's next buffer does not come within `timeout`
-        seconds. After a WaitTimeout no data is lost: the next call continues with the same packet.
+        seconds (None: the option `timeout`). After a WaitTimeout no data is lost: the next call
+        continues with the same packet.
         """
         self._check_packets()
         flags = 0
@@ -325,7 +339,9 @@ class Receive(Run):
         return packet
 
     def _take_part(self, number: int) -> int:
-        """Copy the data of c2h buffer `number`, release the buffer, and return its flags."""
+        """Append a copy of the data of c2h buffer `number` to the parts of the packet, release the
+        buffer, and return its flags.
+        """
         ring = self._bytes[C2H]
         buffer = self._fields[C2H][number % len(ring)]
         self._parts.append(ring[number % len(ring)][: buffer.bytes].tobytes())
@@ -333,7 +349,7 @@ class Receive(Run):
         return int(buffer.flags)
 
     def __iter__(self) -> Iterator[RingArray]:
-        """Yield all c2h buffers, up to the run's limit if it has one.
+        """Yield an array for each c2h buffer, up to the run's limit if it has one.
 
         Each buffer is released when the loop goes on. So a further loop over the same run begins
         with the buffer at which a `break` has ended the loop before.
@@ -351,17 +367,19 @@ def _bytes_of(data: Data) -> npt.NDArray[np.uint8]:
 
 
 class Send(Run):
-    """A stream from the host to the card: `stream.send(data)`, or fill buffers of `stream.free()`
-    in place.
+    """A stream from the host to the card: `stream.send(data)`, or fill arrays of `stream.free()` in
+    place and submit() them.
     """
 
     directions = H2C
 
     def free(self, timeout: float | None = None) -> list[RingArray]:
-        """Wait for a free h2c buffer, and return arrays of all free buffers. submit() sends them.
+        """Wait for a free h2c buffer, and return arrays of all free buffers. submit() sends the
+        buffers.
 
-        If buffers of an earlier call are not sent yet, those buffers are returned again at once.
-        Raises WaitTimeout if no buffer is free within `timeout` seconds.
+        If buffers of an earlier call are not sent yet, the call returns only those buffers, and at
+        once. Raises WaitTimeout if no buffer is free within `timeout` seconds (None: the option
+        `timeout`).
         """
         return self._slots(self._views[H2C], self._free(timeout))
 
@@ -384,8 +402,8 @@ class Send(Run):
         self._release(H2C, unsigned("count", count, 32))
 
     def send(self, data: Data) -> int:
-        """Copy data into h2c buffers and send them. The rest of the last buffer is filled with
-        zeros.
+        """Copy `data` into as many h2c buffers as it needs, and send them. The rest of the last
+        buffer is filled with zeros.
 
         Returns the number of buffers that were sent.
         """
@@ -400,7 +418,7 @@ class Send(Run):
         return sent
 
     def send_packet(self, data: Data) -> None:
-        """Copy `data` into one h2c buffer and send it as one packet.
+        """Copy `data` into one h2c buffer and send it as one packet, of at least one byte.
 
         Raises ValueError if the data does not fit into one buffer, or if the run has no packets.
         """
@@ -417,7 +435,7 @@ class Send(Run):
         user slot has taken the data.
 
         With LitePCIe's endpoint the logic may not have taken the last data yet. Raises WaitTimeout
-        if the wait takes longer than `timeout` seconds.
+        if the wait takes longer than `timeout` seconds (None: the option `timeout`).
         """
         longest = milliseconds(self._timeout if timeout is None else timeout)
         for way in self._ways:
@@ -428,7 +446,7 @@ class Send(Run):
 class Loopback(Receive, Send):
     """A stream from the host to the card and back.
 
-    With `inside` the data goes through the DMA's own loopback. Without it the data goes through the
+    With the option `inside` the data goes through the DMA's own loopback, and otherwise through the
     logic in the user slot.
     """
 

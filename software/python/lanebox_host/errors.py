@@ -10,7 +10,7 @@ from typing import NoReturn
 
 
 class LaneboxError(OSError):
-    """The base class of all exceptions that the package raises for errors of the library."""
+    """The base class of the package's own exceptions, each of which has an errno."""
 
     def __str__(self) -> str:
         """Return the library's sentence about the error, without the errno in front."""
@@ -18,31 +18,35 @@ class LaneboxError(OSError):
 
 
 class CardGone(LaneboxError):
-    """ENODEV: the card is gone, the board process has ended, or no card is bound to the driver.
+    """ENODEV: for example the card is gone, the board process has ended, or no card is bound to the
+    driver.
 
     A capture raises it, too, if the card has no capture block.
     """
 
 
 class CardSilent(LaneboxError):
-    """EIO: the card reads all ones, reports impossible counts, or was reset while a stream or a
-    capture ran.
+    """EIO: for example the card reads all ones, reports impossible counts, or was reset while a
+    stream or a capture ran.
     """
 
 
 class WaitTimeout(LaneboxError, TimeoutError):
-    """ETIMEDOUT: no DMA buffer, frame, interrupt or other answer of the card came in time."""
+    """ETIMEDOUT: a DMA buffer, a frame, an interrupt or another answer of the card did not come in
+    time.
+    """
 
 
 class WayBusy(LaneboxError):
     """EBUSY: another program uses the DMA direction, the capture, the interrupt of the user's logic
-    or the card, or this open card already runs DMA or a capture.
+    or the card, or this open card already has a run of the DMA or a capture.
     """
 
 
 class WrongPeer(LaneboxError):
     """EPROTO: the peer speaks another protocol, is no Lanebox card or is of a version that the
-    library does not know, or csr.json is of another build than the card.
+    library does not know, or csr.json is of another build than the card or was not written by
+    LiteX.
     """
 
 
@@ -68,8 +72,8 @@ class Overwritten(LaneboxError):
 
 
 class NotOnCard(LaneboxError, KeyError):
-    """ENOENT: the card has no such register, block or BAR, or there is no such device file, socket
-    or csr.json.
+    """ENOENT: for example the card has no such register, block or BAR, or there is no such device
+    file, socket or csr.json.
     """
 
     # The __str__ of KeyError would show the library's sentence in quotes.

@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """lanebox-live: the card's four TLP streams, once a second, in a terminal.
 
-The program reads the card's counters while another program uses the card. Rates are by device time.
-A simulated card's time stands still while the card is idle, and then all rates are 0.
+The option --interval sets another time than a second. The program only reads the card's counters.
+Behind the kernel driver another program can use the card meanwhile. Rates are by device time. A
+simulated card's time stands still while the card is idle, and then all rates are 0.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def view(name: str, now: Counters, passed: Counters, width: int) -> list[str]:
 
 
 def watch(card: Card, interval: float, count: int) -> None:
-    """Print the card's counters `count` times, `interval` seconds apart.
+    """Print the rates of the card's TLP streams `count` times, `interval` seconds apart.
 
     A `count` of 0 means until Ctrl-C.
     """
@@ -64,7 +65,7 @@ def watch(card: Card, interval: float, count: int) -> None:
 
 
 def number(text: str) -> int:
-    """Parse the option --count: how often the counters are printed, a decimal number from 0 on."""
+    """Parse the option --count: how often the rates are printed, a decimal number from 0 on."""
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text}: it must be a number, 0 or more")
     return int(text)

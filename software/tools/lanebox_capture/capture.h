@@ -24,13 +24,19 @@ extern const struct command cmd_find;
 extern const struct command cmd_live;
 extern const struct command cmd_disk;
 
-/* The state of the command that runs. It is a global, since the tables of options point to it. */
+/*
+ * The state of the command that runs. It is a global variable, since the tables of options point to
+ * it.
+ */
 extern struct util capture_util;
 
 /* largest number of files for a command that takes any number of files */
 #define CAPTURE_FILES	UINT_MAX
 
-/* The option --queue, which stores the number of a queue in the uint32_t *@number. */
+/*
+ * The option --queue of the commands info and live. It stores the number of a queue in the uint32_t
+ * *@number.
+ */
 #define QUEUE_OPTION(number) \
 	{ .name = "queue", .value = "N", .parse = option_number32, .to = number, \
 	  .rule = "it must be a number up to 4294967295", \

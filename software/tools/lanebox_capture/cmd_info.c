@@ -5,9 +5,9 @@
  */
 
 /*
- * The command info: print the card's capture block (version, staging memory, segments of a ring,
- * queues) and the accounts of each port of one queue: how many frames were delivered, bad, or lost
- * since the last recording began.
+ * The command info: print what the card's capture block has (version, staging memory, segments of a
+ * ring, queues), and the accounts of each port of one queue: how many frames were delivered, bad,
+ * or lost since the last recording began.
  */
 #include <errno.h>
 
@@ -45,8 +45,8 @@ static void emit_account(const struct emit *out, const char *key, const char *fo
 }
 
 /*
- * Print a port's accounts (counts of frames that were delivered, bad or lost). Without --json a
- * port with no frame in them has no line.
+ * Print the accounts of port @number (counts of frames that were delivered, bad or lost). Without
+ * --json nothing is printed for a port that has none of these frames.
  */
 static void emit_port(const struct emit *out, unsigned int number,
 		      const struct litepcie_port_accounts *port)
@@ -91,9 +91,10 @@ static void print(const struct emit *out, const void *result)
 }
 
 /*
- * Read the accounts (counts of frames) of the queue that the option --queue names. These are the
- * accounts of the capture that runs, or of the last one, since only the start of a capture clears
- * them. Returns 0 or -errno. -EINVAL is an error of the command line, and is not noted.
+ * Read the accounts (counts of frames) of the queue that the option --queue names, and the card's
+ * capture block. The accounts are those of the capture that runs, or else of the last one, since
+ * they are cleared when a capture is started. Returns 0 or -errno. -EINVAL is an error of the
+ * command line, and is not noted.
  */
 static int ask(struct util *util, struct info *info)
 {

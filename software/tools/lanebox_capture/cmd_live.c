@@ -5,9 +5,10 @@
  */
 
 /*
- * The command live: print a table of the rates and losses of each port once in an interval. The
- * command only reads the card's accounts, which are counts of frames. So with the kernel driver the
- * command can show the recording of another program. Rates are by the host's clock.
+ * The command live: print the rates and losses of each port once in an interval, as a table or with
+ * --json as an object. The command starts no capture: it reads the card's counts of frames
+ * (accounts). So with the kernel driver the command can show the recording of another program.
+ * Rates are by the host's clock.
  */
 #include <errno.h>
 #include <string.h>
@@ -20,7 +21,10 @@
 #define CLEAR_TERMINAL	"\033[H\033[J"
 
 struct live {
-	/* the card's counts of frames at the last two reads, and the host's times of these reads */
+	/*
+	 * the card's counts of frames at the last two reads, and the host's times of these reads in
+	 * s
+	 */
 	struct litepcie_capture_stats	now, before;
 	double				now_s, before_s;
 	/* true: stdout is a terminal, which is cleared before each table */
@@ -30,17 +34,19 @@ struct live {
 /* The values of the command's options. */
 static struct {
 	double		interval_s;
-	uint64_t	count;	/* number of tables to print; 0: until a signal comes */
+	/* number of tables, or with --json of objects, to print; 0: no limit */
+	uint64_t	count;
 	uint32_t	queue;
 } wanted = { .interval_s = 1 };
 
-/* Rates of one port, or of all ports, in one interval. */
+/* Rates of one port, or the sums of the rates of all ports, in one interval. */
 struct rates {
 	/*
 	 * per second of the host's clock: frames delivered, bytes of these frames, and frames lost
 	 */
 	double		packets, bytes, lost;
-	uint64_t	all_lost;	/* frames lost since the recording began */
+	/* number of frames that the card has lost since the last recording began */
+	uint64_t	all_lost;
 };
 
 /* Rates of ports in an interval --------------------------------------------------------------- */
@@ -51,8 +57,8 @@ static uint64_t lost_of(const struct litepcie_port_accounts *port)
 }
 
 /*
- * Returns by how much a count has grown from @before to @now. If @now is lower than @before, a new
- * recording has begun, whose counts began at 0, and the result is @now.
+ * Returns by how much a count has grown from @before to @now. If @now is lower than @before, the
+ * card has cleared the count meanwhile, as it does when a recording begins, and the result is @now.
  */
 static double since(uint64_t now, uint64_t before)
 {
@@ -73,7 +79,7 @@ static struct rates rates_of(const struct live *live, unsigned int port)
 	};
 }
 
-/* Returns true if the card has counted a frame of the port: as delivered, as bad or as lost. */
+/* Returns true if the card has counted a frame of @port as delivered, as bad or as lost. */
 static bool is_used(const struct live *live, unsigned int port)
 {
 	const struct litepcie_port_accounts *now = &live->now.port[port];
@@ -167,7 +173,8 @@ static void rest(double seconds)
 	struct timespec nap = { .tv_sec = (time_t)seconds };
 
 	nap.tv_nsec = (long)((seconds - (double)nap.tv_sec) * 1e9);
-	nanosleep(&nap, NULL);	/* Ctrl-C ends the sleep, so the command ends at once */
+	/* Ctrl-C ends the sleep, so the command does not wait for the end of the interval. */
+	nanosleep(&nap, NULL);
 }
 
 static void follow(struct util *util, struct litepcie_capture *capture, struct live *live)
@@ -190,8 +197,8 @@ static void follow(struct util *util, struct litepcie_capture *capture, struct l
 /* The command live ---------------------------------------------------------------------------- */
 
 /*
- * End the command and print its failures. With --json an object with the failures is printed only
- * if the command has failed. Returns the exit status.
+ * Close the card and print the failures of the command on standard error. With --json, if the
+ * command has failed, also print an object with the failures on stdout. Returns the exit status.
  */
 static int finish(struct util *util)
 {

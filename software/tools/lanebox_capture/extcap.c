@@ -5,10 +5,10 @@
  */
 
 /*
- * The answers to Wireshark: the list of the cards' queues as interfaces, their settings, and their
- * frames, which are written as pcapng into a FIFO. The cards are those with a device file of the
- * kernel driver, and those in the environment variable LANEBOX_CAPTURE, such as
- * "sim:build/board.sock vfio:0000:22:00.0".
+ * The answers to Wireshark: the list of the cards' queues as interfaces, the settings of an
+ * interface, and the frames of a queue, which are written as pcapng into a FIFO. The cards are
+ * those that have a device file /dev/litepcieN-capture of the kernel driver, and those in the
+ * environment variable LANEBOX_CAPTURE, such as "sim:build/board.sock vfio:0000:22:00.0".
  */
 #include "extcap.h"
 
@@ -29,17 +29,21 @@
 #define MOST		32u	/* largest number of cards in the list */
 #define QUEUE_MARK	"-q"	/* text before the number of a queue in an interface's name */
 /*
- * Option of a simulated board's name: wait 2 s at most. A board that another client uses may not
- * answer, and Wireshark waits for the list.
+ * Option that is added to the name of a simulated board while its queues are counted: wait 2 s at
+ * most for an answer. A board that another client uses may not answer, and Wireshark waits for the
+ * list.
  */
 #define LIST_TIMEOUT	",timeout=2"
-/* longest wait in ms for frames, before the program checks whether a signal has come */
+/*
+ * longest time in ms of one wait for frames, after which the program checks whether a signal has
+ * come
+ */
 #define WAIT_MS		200
 
 /*
- * A card in Wireshark's list. Its queue 0 is the interface @name, and queue 2 is @name-q2.
- * Wireshark keeps an interface's settings by its name, so the name must not change from one start
- * to the next.
+ * A card in Wireshark's list of interfaces. Queue 0 of the card is the interface @name, and queue 2
+ * is @name-q2. Wireshark keeps an interface's settings by its name, so @name must not change from
+ * one start of Wireshark to the next.
  */
 struct interface {
 	char	name[NAME_SIZE];
@@ -51,7 +55,7 @@ struct interfaces {
 	unsigned int		count;
 };
 
-/* A request of Wireshark: the values of its options. */
+/* A request of Wireshark: the values of the options by which it runs the program. */
 struct request {
 	bool				lists, links, settings, captures;
 	const char			*version, *interface, *fifo, *filter;
@@ -76,8 +80,8 @@ static void add(struct interfaces *found, const char *name, unsigned int number,
 }
 
 /*
- * Add the kernel driver's cards. The file /dev/litepcie3-capture adds the interface lanebox3 of the
- * card /dev/litepcie3.
+ * Add the kernel driver's cards that can capture. The file /dev/litepcie3-capture adds the
+ * interface lanebox3 of the card /dev/litepcie3.
  */
 static void add_nodes(struct interfaces *found)
 {
@@ -95,7 +99,10 @@ static void add_nodes(struct interfaces *found)
 	globfree(&nodes);
 }
 
-/* Add the cards that LANEBOX_CAPTURE names, as interfaces lanebox-env0, lanebox-env1, ... */
+/*
+ * Add the cards that the environment variable LANEBOX_CAPTURE names, as interfaces lanebox-env0,
+ * lanebox-env1, ...
+ */
 static void add_named(struct interfaces *found)
 {
 	const char *word = getenv(VARIABLE);
@@ -117,9 +124,9 @@ static void find_interfaces(struct interfaces *found)
 }
 
 /*
- * Returns the device name of the card of the interface @name, and stores the number of the queue in
- * *@queue. Returns NULL if no card in @found has an interface of this name. Whether the card has
- * the queue is not checked.
+ * Returns the device name of the card of the interface @name, and stores the number of the
+ * interface's queue in *@queue. @name must be the name of a card in @found, or this name with -qN
+ * for queue N. Returns NULL if it is neither. Whether the card has the queue is not checked.
  */
 static const char *find_device(const struct interfaces *found, const char *name, uint32_t *queue)
 {
@@ -142,8 +149,8 @@ static const char *find_device(const struct interfaces *found, const char *name,
 }
 
 /*
- * Returns how many queues the card has. The result is 1 if the card has no capture block, or if it
- * cannot be opened now, because it is not there or because another program uses it.
+ * Returns how many queues the card has. The result is 1 if the card cannot be opened now, for
+ * example because another program uses it, or if the card has no capture block.
  */
 static unsigned int count_queues(const char *device)
 {
@@ -195,8 +202,8 @@ static void list_settings(void)
 /* Frames on their way to Wireshark ------------------------------------------------------------ */
 
 /*
- * Write @bytes to the FIFO. Returns false if Wireshark has closed the FIFO, if a signal came, or
- * after a failure. Only a failure is noted.
+ * Write the @bytes at @data to the FIFO. Returns false if Wireshark has closed the FIFO, if a
+ * signal has ended the wait for room in the FIFO, or after a failure. Only a failure is noted.
  */
 static bool write_all(struct util *util, int fd, const uint8_t *data, size_t bytes)
 {
@@ -218,7 +225,8 @@ static bool write_all(struct util *util, int fd, const uint8_t *data, size_t byt
 
 /*
  * Write the data of the ring to the FIFO as soon as the card has written it, until Wireshark closes
- * the FIFO, a signal comes, another program stops queue 0, or the card or a write fails.
+ * the FIFO, a signal comes, another program stops queue 0, or a call of the library or a write
+ * fails.
  */
 static void follow(struct util *util, struct litepcie_capture *capture, int fd)
 {
@@ -290,13 +298,19 @@ static struct request request = {
 	.generator.struct_size = sizeof(request.generator),
 };
 
-/* Parse the generator's frames. An empty text means that the generator makes no frames. */
+/*
+ * Parse the value of --generate, SIZE[,PERIOD[,COUNT]]. If @text is empty, the generator is not
+ * started.
+ */
 static bool option_frames(const struct util_option *option, const char *text)
 {
 	return !*text || record_generator(text, option->to);
 }
 
-/* The options of Wireshark, and those that list_settings() offers. */
+/*
+ * The options of Wireshark's extcap protocol, and those of the settings that list_settings()
+ * offers.
+ */
 static const struct util_option options[] = {
 	{ .name = "extcap-interfaces", .to = &request.lists },
 	{ .name = "extcap-version", .parse = option_text, .optional = true,

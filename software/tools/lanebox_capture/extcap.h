@@ -6,8 +6,8 @@
 
 /*
  * Wireshark's extcap protocol. Wireshark runs each program in its folder extcap, with options that
- * ask for the list of interfaces, for their settings, or for packets. lanebox-capture answers, so
- * Wireshark shows the cards in its list of interfaces.
+ * ask for the list of interfaces, for their settings, or for packets. If lanebox-capture is in this
+ * folder, it answers, and Wireshark shows the cards' queues in its list of interfaces.
  */
 #ifndef LANEBOX_CAPTURE_EXTCAP_H
 #define LANEBOX_CAPTURE_EXTCAP_H
@@ -16,7 +16,10 @@
 
 #include "capture.h"
 
-/* Returns true if an option begins with "--extcap-", by which Wireshark runs the program. */
+/*
+ * Returns true if an argument of the command line begins with "--extcap-". Wireshark runs the
+ * program with such an option.
+ */
 bool extcap_asks(int argc, char **argv);
 
 /* Answer Wireshark's request. Returns the exit status. Wireshark shows the text of stderr. */

@@ -5,8 +5,9 @@
  */
 
 /*
- * The commands of lanebox-capture. The options --device and --json may stand before the command.
- * --json may also stand behind it, and --device behind a command that opens a card.
+ * The program lanebox-capture: its table of commands, and its start. The options --device and
+ * --json may stand before the command. --json may also stand behind the command, and --device
+ * behind a command that opens a card.
  */
 #include <signal.h>
 
@@ -55,7 +56,8 @@ static const struct program program = {
 
 /*
  * SIGPIPE (the reader of a pipe has closed it) and SIGXFSZ (a file has reached its limit, ulimit
- * -f) are ignored. So write() returns an error, and a recording is cut after its last whole MBUF.
+ * -f) are ignored. So write() returns an error, and a recording in a regular file is cut after its
+ * last whole MBUF (part of a recording).
  */
 int main(int argc, char **argv)
 {

@@ -6,9 +6,9 @@
 
 /*
  * A processor takes up to some hundred microseconds to leave a deep idle state. A program writes
- * the longest time that is acceptable to /dev/cpu_dma_latency. While the program has this file
- * open, the kernel avoids all idle states that take longer to leave. So the setting ends when the
- * program ends, even if the program is killed.
+ * the longest time that is acceptable, in microseconds, to /dev/cpu_dma_latency. While the program
+ * has this file open, the kernel avoids all idle states that take longer to leave. So the setting
+ * ends when the program ends, even if the program is killed.
  */
 #include "processor.h"
 

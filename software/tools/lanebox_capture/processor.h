@@ -5,8 +5,8 @@
  */
 
 /*
- * Bind the program to one processor (CPU core), and keep all processors out of idle states that
- * take long to leave.
+ * Bind a thread to one processor (CPU core), and keep all processors out of idle states that take
+ * time to leave.
  */
 #ifndef LANEBOX_CAPTURE_PROCESSOR_H
 #define LANEBOX_CAPTURE_PROCESSOR_H
@@ -14,8 +14,8 @@
 #include "../litepcie_util/util.h"
 
 /*
- * Let the calling thread run only on processor @number. Returns false and notes a failure if the
- * kernel refuses that, such as if the machine has no such processor.
+ * Let the calling thread run only on processor @number. Returns false and notes a failure if that
+ * is not possible, for example because the machine has no such processor.
  */
 bool processor_pin(struct util *util, unsigned int number);
 

@@ -5,8 +5,8 @@
  */
 
 /*
- * The rules of a pcapng file (draft-ietf-opsawg-pcapng). check.h says what check_bytes() promises,
- * and check_recording.c has the rules of a recording.
+ * The rules of a pcapng file (draft-ietf-opsawg-pcapng). check.h says what check_bytes() promises.
+ * check_recording.c has most of the rules that only a recording of lanebox-capture must keep.
  */
 #include "check_walk.h"
 #include "record/deal_comment.h"
@@ -17,9 +17,9 @@
 
 
 /*
- * Returns a packet's time in ns. @units is the time as the file has it, in units that @resolution,
- * the option if_tsresol of the packet's interface, gives. A time that does not fit into 64 bits
- * becomes UINT64_MAX.
+ * Returns a packet's time in ns. @units is the time in the packet's block. @resolution, the option
+ * if_tsresol of the packet's interface, says what unit that time has. A time that does not fit into
+ * 64 bits becomes UINT64_MAX.
  */
 static uint64_t nanoseconds(uint8_t resolution, uint64_t units)
 {
@@ -40,8 +40,8 @@ static uint64_t nanoseconds(uint8_t resolution, uint64_t units)
 /* Checks of the options of a block ------------------------------------------------------------ */
 
 /*
- * Call @take for each option between @from and @to, which are offsets in the block, up to an end of
- * options (code 0). Returns false if an option reaches beyond @to.
+ * Call @take for each option between @from and @to, which are offsets in the block, up to the
+ * option that marks the end (code 0). Returns false if an option reaches beyond @to.
  */
 static bool each_option(struct walk *walk, const struct block *block, uint32_t from, uint32_t to,
 			void (*take)(struct walk *walk, uint16_t code, const uint8_t *value,
@@ -72,8 +72,8 @@ static void ignore(struct walk *walk, uint16_t code, const uint8_t *value, uint1
 }
 
 /*
- * Take an option of a section header. A comment that begins with DEAL_COMMENT says that the
- * recording is spread over several folders.
+ * Look at an option of a section header. A comment that begins with DEAL_COMMENT says that the
+ * recording is in several folders, and sets walk->dealt.
  */
 static void take_comment(struct walk *walk, uint16_t code, const uint8_t *value, uint16_t bytes)
 {
@@ -151,8 +151,9 @@ static bool take_time(struct walk *walk, const struct block *block, uint32_t int
 	struct check *check = walk->check;
 
 	/*
-	 * The card writes the frames of a queue in the order of their times. Files of other
-	 * programs may have packets in any order, which breaks no rule of pcapng.
+	 * The card writes the frames of a queue in the order of their times, unless its player
+	 * gives them the times of a played file. Files of other programs may have packets in any
+	 * order, which breaks no rule of pcapng.
 	 */
 	if (check->timed && ns < check->last_ns) {
 		check->unordered = true;
@@ -235,7 +236,8 @@ static bool check_block(struct walk *walk, const struct block *block)
 	case LITEPCIE_PCAPNG_SEAL:
 		return check_seal(walk, block);
 	default:
-		return true;	/* Programs that read pcapng must skip blocks of unknown types. */
+		/* Programs that read pcapng must skip blocks of types that they do not know. */
+		return true;
 	}
 }
 
@@ -259,8 +261,9 @@ static bool find_order(struct walk *walk, uint64_t offset)
 }
 
 /*
- * Fill in @block for the block at @offset. Returns false if its length, which stands at its
- * beginning and at its end, breaks a rule, or if the first block of the file is no section header.
+ * Fill in @block for the block at @offset. Returns false if the bytes that are left are too few for
+ * the block, its length at the beginning is wrong or another than at the end, the file's first
+ * block is no section header, or find_order() fails.
  */
 static bool find_block(struct walk *walk, uint64_t offset, struct block *block)
 {
@@ -297,7 +300,10 @@ static bool find_block(struct walk *walk, uint64_t offset, struct block *block)
 	return true;
 }
 
-/* Check the end of a recording: its file ends with a seal, or has a header only. */
+/*
+ * Check the end of a recording of lanebox-capture: its file must end with a seal (block with
+ * counts), or with the header. Returns true for any other file.
+ */
 static bool check_end(struct walk *walk)
 {
 	if (!walk->check->ours || walk->size == walk->end)

@@ -5,9 +5,10 @@
  */
 
 /*
- * Check the bytes of a pcapng file: every block, and in a recording of lanebox-capture also the
- * MBUFs (the parts of equal size that the card writes), their seals (the block with counts that
- * ends an MBUF), and the counts in the seals.
+ * Check the bytes of a pcapng file: the length of every block, and the contents of sections,
+ * interfaces and packets. In a recording of lanebox-capture also check the MBUFs (the parts of
+ * equal size that the card writes), their seals (the block with counts that ends an MBUF), and the
+ * counts in the seals.
  */
 #ifndef LANEBOX_CAPTURE_CHECK_H
 #define LANEBOX_CAPTURE_CHECK_H
@@ -18,31 +19,47 @@
 
 struct check {
 	uint64_t	packets;
-	uint64_t	bytes;		/* bytes that the packets had before they were cut */
-	uint64_t	kept_bytes;	/* bytes of the packets that are in the file */
-	uint64_t	lost;		/* packets lost, by the drop counts of the packets */
-	uint64_t	timed;		/* number of packets with a time */
+	/* number of bytes that the packets had before they were cut */
+	uint64_t	bytes;
+	uint64_t	kept_bytes;	/* number of bytes of the packets that are in the file */
+	/*
+	 * number of lost packets: the sum of the drop counts (option epb_dropcount) of the packets
+	 */
+	uint64_t	lost;
+	/* number of packets with a time, which Simple Packet Blocks do not have */
+	uint64_t	timed;
 	/* times of the first and the last packet with a time, in ns */
 	uint64_t	first_ns, last_ns;
-	bool		unordered;	/* true: the times of the packets are not in order */
+	/* true: a packet's time is before that of the packet in front of it */
+	bool		unordered;
 	uint64_t	interfaces;	/* number of pcapng interfaces in all sections */
 	/*
-	 * true: the file has seals or fillers, so it is a recording of lanebox-capture. The members
-	 * up to @stopped are about such a recording.
+	 * true: a seal or a filler, block types of lanebox-capture, was found, so the file is a
+	 * recording of lanebox-capture. The members up to @stopped are about such a recording.
 	 */
 	bool		ours;
-	uint32_t	mbuf_bytes;	/* size of an MBUF in bytes; 0: the file has no seal */
-	uint64_t	mbufs;		/* number of MBUFs in the file that have a seal */
-	uint64_t	first_mbuf;	/* number that the file's first MBUF has in the recording */
 	/*
-	 * frames lost in the whole recording up to the file's last seal, modulo 2^32: those for
-	 * which the ring was full, and those for which the card's staging memory was full
+	 * size of an MBUF (part of a recording) in bytes; 0: no seal, the block that ends an MBUF,
+	 * was found
+	 */
+	uint32_t	mbuf_bytes;
+	/* number of MBUFs (parts of a recording) whose last block, the seal, was checked */
+	uint64_t	mbufs;
+	/* number that the file's first MBUF (part of a recording) has in the recording */
+	uint64_t	first_mbuf;
+	/*
+	 * number of frames that the recording has lost up to the file's last seal (block with
+	 * counts), by the counts of that seal, modulo 2^32: those for which the ring was full, and
+	 * those for which the card's staging memory was full
 	 */
 	uint32_t	lost_ring, lost_staging;
-	bool		stopped;	/* true: the file's last seal says "stopped" */
+	/* true: the file's last seal (block with counts) says that the capture was stopped there */
+	bool		stopped;
 	/*
-	 * true: a rule is broken. @rule says which rule is broken first, and @offset is the offset
-	 * in the file of the block that breaks it.
+	 * true: a rule is broken. @rule is a sentence about the first broken rule. @offset is the
+	 * offset in the file of the block that breaks it. If the file ends inside an MBUF (part of
+	 * a recording) or inside its header, @offset is the end of the last seal, or the size of
+	 * the file.
 	 */
 	bool		broken;
 	uint64_t	offset;
@@ -50,11 +67,10 @@ struct check {
 };
 
 /*
- * Check the pcapng file whose @size bytes are at @data. No byte outside of them is read, even if
- * the file is damaged. Returns true if no rule is broken. Otherwise the check ends at the first
- * block that breaks a rule. The counts then cover all blocks before that block, and some of them
- * may include it. An empty file breaks a rule. If there is no memory for the check, that is
- * reported as a broken rule, too.
+ * Check the pcapng file whose @size bytes are at @data. No other byte is read, even if the file is
+ * damaged. Returns true if no rule is broken. If a block breaks a rule, the check ends there: the
+ * counts cover all blocks before it, and some of the counts may include it. An empty file breaks a
+ * rule. If there is no memory for the check, that is reported as a broken rule, too.
  */
 bool check_bytes(struct check *check, const uint8_t *data, size_t size);
 

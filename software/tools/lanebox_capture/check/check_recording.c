@@ -5,15 +5,21 @@
  */
 
 /*
- * The rules of a recording of lanebox-capture, which gateware/capture/README.md explains.
- * check_walk.h declares what this file shares with check.c.
+ * The rules that only a recording of lanebox-capture must keep. gateware/capture/README.md explains
+ * its blocks. check_walk.h declares what this file shares with check.c.
  */
 #include "check_walk.h"
 
 #define FILLER_MOST	4096u
 #define SEAL(_block, _field)	((_block)->data + LITEPCIE_CAPTURE_SEAL_AT_##_field)
-#define UNIT		8u	/* the length of each block is a multiple of 8 bytes */
-/* A seal's counts of lost frames may include up to this many that came after the seal's time. */
+/*
+ * in an MBUF (part of a recording) the length of each block is a multiple of this number of bytes
+ */
+#define UNIT		8u
+/*
+ * The counts of lost frames in a seal (block with counts) may include up to this many frames that
+ * were lost after the time in the seal.
+ */
 #define FRAMES_SLACK	1024u
 
 bool check_filler(struct walk *walk, const struct block *block)
@@ -24,7 +30,10 @@ bool check_filler(struct walk *walk, const struct block *block)
 	for (uint32_t i = 8; i < block->length - 4; i++)
 		if (block->data[i])
 			return broken(walk, block->offset, "byte %u of a filler is not zero", i);
-	/* A filler in the file's header closes no MBUF: the header itself ends with a filler. */
+	/*
+	 * A filler (block of zeros) closes an MBUF (part of a recording) only behind the file's
+	 * header. The header itself ends with a filler.
+	 */
 	walk->closing = block->offset >= HEADER_BYTES;
 	return true;
 }
@@ -36,8 +45,8 @@ static bool is_mbuf(uint64_t bytes)
 }
 
 /*
- * Check where a seal ends. The end of the file's first seal gives the size of an MBUF (part of the
- * ring), which all MBUFs have.
+ * Check where a seal ends, which is the last block of an MBUF (part of the ring). The end of the
+ * file's first seal gives the size of an MBUF. All other MBUFs of the file must have the same size.
  */
 static bool check_place(struct walk *walk, const struct block *block)
 {
@@ -64,8 +73,9 @@ static bool check_counts(struct walk *walk, const struct block *block)
 	struct check *check = walk->check;
 	bool follows = check->mbufs && number == walk->seal_number + 1;
 	/*
-	 * The seal's counts are sums over the recording. They can be checked only if the previous
-	 * MBUF is in this file, too, or if the seal is that of MBUF 0, the recording's first.
+	 * A seal's counts of records and bytes are sums since the recording began. They can be
+	 * checked only if the MBUF before (part of a recording) is in this file, too, or if the
+	 * seal is that of MBUF 0, the recording's first.
 	 */
 	bool known = follows || !number;
 
@@ -95,10 +105,11 @@ static bool check_counts(struct walk *walk, const struct block *block)
 }
 
 /*
- * Add the frames that a seal counts as lost for @what, "ring" or "staging memory", to walk->lost.
- * The count @now is modulo 2^32, and takes at least 17 s to wrap. An increase since *@count, the
- * count of the seal before in this file, that is more than the card can lose in the time between
- * the two seals breaks a rule.
+ * Add the frames that were lost between the previous seal (block with counts) in this file and the
+ * present one, for @what, "ring" or "staging memory", to walk->lost. *@count is the count of such
+ * frames in the previous seal, 0 before the first, and becomes @now, the count in the present seal.
+ * The counts are modulo 2^32, and take at least 17 s to wrap. An increase that is more than the
+ * card can lose in the time between the two seals breaks a rule.
  */
 static bool take_losses(struct walk *walk, const struct block *block, uint32_t *count,
 			uint32_t now, const char *what)
@@ -136,7 +147,8 @@ static bool check_losses(struct walk *walk, const struct block *block)
 bool check_seal(struct walk *walk, const struct block *block)
 {
 	/*
-	 * A long seal also takes up 8 bytes at the end of an MBUF, which are too few for a filler.
+	 * If 8 bytes would be left in front of a seal (the last block of an MBUF), which are too
+	 * few for a filler, the card writes a seal that is 8 bytes longer.
 	 */
 	if (block->length != LITEPCIE_CAPTURE_SEAL_BYTES &&
 	    block->length != LITEPCIE_CAPTURE_SEAL_LONG)

@@ -5,8 +5,9 @@
  */
 
 /*
- * Note the rule that a file breaks: the offset of the block, and a sentence that is cut to the size
- * of check->rule. A later call would replace the note, so the check ends at the first broken rule.
+ * Note the rule that a file breaks: the offset in the file, and a sentence that is cut to the size
+ * of check->rule. A second call would replace the first note, so the check must end at the first
+ * broken rule.
  */
 #include "check_walk.h"
 

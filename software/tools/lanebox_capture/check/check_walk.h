@@ -5,8 +5,9 @@
  */
 
 /*
- * Declares what the two parts of the check share. check.c has the rules of pcapng and goes from
- * block to block. check_recording.c has the rules of a recording of lanebox-capture.
+ * Declares what the parts of the check share. check.c goes from block to block, and has the rules
+ * of pcapng and a few of a recording. check_recording.c has the other rules of a recording of
+ * lanebox-capture. check_walk.c notes a broken rule.
  */
 #ifndef LANEBOX_CAPTURE_CHECK_WALK_H
 #define LANEBOX_CAPTURE_CHECK_WALK_H
@@ -29,54 +30,76 @@ struct walk {
 	struct check	*check;
 	const uint8_t	*data;
 	size_t		size;
-	/* true: the bytes of the section's numbers are in the order opposite to the processor's */
+	/* true: the section's numbers have the byte order opposite to that of the processor */
 	bool		swapped;
-	uint8_t		*resolutions;	/* if_tsresol of each interface of the section */
-	uint32_t	interfaces;	/* number of interfaces of the section so far */
-	/* The members from here on are used only for a recording of lanebox-capture. */
 	/*
-	 * true: the section's comment says that the recording is spread over several folders, so
-	 * this file lacks MBUFs of it
+	 * for each interface of the section: its option if_tsresol, the unit of its packets' times
+	 */
+	uint8_t		*resolutions;
+	/* number of interfaces of the section up to the present block */
+	uint32_t	interfaces;
+	/* The members from here on matter only in a recording of lanebox-capture. */
+	/*
+	 * true: the section's comment says that the recording is in several folders, so MBUFs
+	 * (parts of a recording) that other folders have may be missing in this file
 	 */
 	bool		dealt;
-	/* true: the MBUF has had a filler, so only fillers and the seal may follow in it */
+	/*
+	 * true: the present MBUF (part of a recording) has had a filler, so only fillers and the
+	 * seal, its last block, may follow in it
+	 */
 	bool		closing;
-	/* number of frames since the last seal, and number of their bytes */
+	/*
+	 * number of packets since the last seal (block with counts), and of the bytes that these
+	 * packets had at their source
+	 */
 	uint64_t	records, bytes;
-	/* the counts, time and number in the last seal; all are 0 before the first seal */
+	/*
+	 * the counts, time and number in the last seal (block with counts); all are 0 before the
+	 * first seal
+	 */
 	uint64_t	seal_records, seal_bytes, seal_time, seal_number;
 	/*
-	 * offset in the file at which the last seal ends; before the first seal the offset at which
-	 * the file's header ends
+	 * offset in the file of the first byte behind the last seal (block with counts); before the
+	 * first seal that of the first byte behind the file's header
 	 */
 	uint64_t	end;
-	/* the most frames that the card can have lost between the last two seals */
-	uint64_t	most_lost;
-	uint64_t	lost;		/* frames lost so far, as the seals count them */
 	/*
-	 * true: @lost is exact: the file begins with MBUF 0, and no time between two seals was long
-	 * enough for a count modulo 2^32 to wrap unseen
+	 * most frames that the card can lose in the time between the last two seals (blocks with
+	 * counts), at one frame in a clock cycle, plus FRAMES_SLACK of check_recording.c
+	 */
+	uint64_t	most_lost;
+	/*
+	 * number of frames lost up to the last seal (block with counts), by the counts of all seals
+	 * in the file
+	 */
+	uint64_t	lost;
+	/*
+	 * true: @lost is compared with the packets' drop counts. For that the file must begin with
+	 * MBUF 0 (the first part of the recording), and the time between two seals (blocks with
+	 * counts) must never be so long that a count modulo 2^32 could have wrapped.
 	 */
 	bool		lost_known;
 };
 
 /*
- * Write to check->rule the rule that the file breaks at @offset, printf-style. Always returns
- * false.
+ * Note that the file breaks a rule at @offset. The text, printf-style, goes to check->rule. Always
+ * returns false.
  */
 __attribute__((format(printf, 3, 4)))
 bool broken(struct walk *walk, uint64_t offset, const char *format, ...);
 
 /*
- * Check a block of a recording. check_ours() has the rules for all blocks, check_filler() those for
- * a filler, and check_seal() those for a seal. A block of the header must end within the header,
- * and the header has no seal. Each function returns false and notes the rule if a rule is broken.
+ * Check a block of a recording. check_ours() has the rules for blocks of all types: a block of the
+ * header must end within the header, and the header has no seal. check_filler() has the rules for a
+ * filler (a block of zeros), and check_seal() those for a seal (a block with counts). Each function
+ * returns false and notes the rule if a rule is broken.
  */
 bool check_ours(struct walk *walk, const struct block *block);
 bool check_filler(struct walk *walk, const struct block *block);
 bool check_seal(struct walk *walk, const struct block *block);
 
-/* get32(), get16() and get64() return the number at @at, which has the section's byte order. */
+/* get32(), get16() and get64() read the number at @at, which is in the section's byte order. */
 static inline uint32_t get32(const struct walk *walk, const uint8_t *at)
 {
 	uint32_t value;

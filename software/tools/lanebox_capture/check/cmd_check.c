@@ -4,7 +4,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* The command check: check pcapng files, and print their contents and the first broken rule. */
+/*
+ * The command check: check pcapng files, and print what each has and the first rule that it breaks.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -18,7 +20,8 @@
 
 struct checked_file {
 	const char	*path;
-	bool		read;		/* true: the file could be read */
+	/* true: the file could be read, and @found has the result of the check */
+	bool		read;
 	struct check	found;
 };
 
@@ -38,8 +41,9 @@ static void emit_mbufs(const struct emit *out, const struct check *found)
 	emit_unsigned(out, "lost_staging", ", %llu for the staging memory\n",
 		      found->lost_staging);
 	/*
-	 * If the last seal of a file does not say that the recording was stopped, the recording has
-	 * more files, or a failure has ended it.
+	 * If the last seal (block with counts) of a file does not say that the recording was
+	 * stopped, the recording goes on in another file, or has ended without a stop, as after a
+	 * failure.
 	 */
 	emit_bool(out, "stopped", found->stopped);
 	emit_text(out, "  end          %s\n",
@@ -143,7 +147,10 @@ static bool check_mapped(struct util *util, struct checked_file *file, int fd, s
 static void check_file(struct util *util, struct checked_file *file)
 {
 	struct stat found;
-	/* Without O_NONBLOCK, open() of a pipe would wait until a program writes to the pipe. */
+	/*
+	 * Without O_NONBLOCK, open() of a pipe would wait until a program opens the pipe for
+	 * writing.
+	 */
 	int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
 	if (fd < 0 || fstat(fd, &found) < 0)

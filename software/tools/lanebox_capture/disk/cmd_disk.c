@@ -7,9 +7,9 @@
 /*
  * The command disk: try whether a disk is fast enough for a recording. No card is needed. MBUFs
  * (equal parts of a ring in memory) become full at the rate of --rate, as if a card wrote to them,
- * or without --rate as fast as the disk takes them. They are written to a file by the code that the
- * command record uses, too (output.c). The file's name is removed as soon as the file is open, so
- * no file is left, however the command ends.
+ * or without --rate as fast as the disk takes them. The code that writes them to a file (output.c)
+ * is that of the command record, too. The file's name is removed right after the file was made. So
+ * no file is left, even if the command is killed during the trial.
  */
 #include <errno.h>
 #include <math.h>
@@ -26,16 +26,21 @@
 #include "output.h"
 
 #define PAGE		LITEPCIE_CAPTURE_HEADER_BYTES
-#define NAP_NS		500000	/* sleep in ns while no full part of the ring waits for the disk */
-/* The rate is measured in slices of this many seconds. The rate of the slowest one is reported. */
+/* sleep in ns when no MBUF (part of the ring) is full and not yet given to the disk */
+#define NAP_NS		500000
+/*
+ * The rate is measured in slices of this many seconds or a little more. The rate of the slowest
+ * slice is reported.
+ */
 #define SLICE_S		1.0
-/* The last slice does not count if it is shorter than this fraction of SLICE_S. */
+/* The last slice of the trial does not count if it is shorter than this fraction of SLICE_S. */
 #define SHORTEST	0.5
 
 struct trial {
 	/* The members up to @mbuf_bytes are settings from the command line. */
 	const char	*folder;
-	double		rate;		/* bytes per second; 0: as fast as the disk takes them */
+	/* number of bytes per second that come into the ring; 0: as fast as the disk takes them */
+	double		rate;
 	double		seconds;
 	uint64_t	ring_bytes, mbuf_bytes;
 	/* The members from here on are state and results of the trial. */
@@ -44,17 +49,22 @@ struct trial {
 	void		*header;
 	char		*path;
 	bool		ran;
-	double		took;		/* seconds until the last byte was written */
+	/* duration of the trial in seconds, until its last write has ended or failed */
+	double		took;
 	/*
-	 * rate of the slowest slice in bytes per second; 0: the trial was too short for a slice
+	 * number of bytes per second in the slowest slice; 0: the trial was too short for a slice
 	 * that counts
 	 */
 	double		slowest;
-	/* bytes whose write was begun, and bytes whose write has ended */
+	/*
+	 * number of bytes of MBUFs (parts of the ring) whose write was begun, and of those that
+	 * were written
+	 */
 	uint64_t	given, done;
-	/* with --rate: largest number of bytes in the ring at a time */
+	/* largest number of bytes in the ring at a time; measured only with --rate */
 	uint64_t	most_waiting;
-	uint64_t	lost;		/* with --rate: bytes for which the ring had no room */
+	/* number of bytes for which the ring had no room; 0 without --rate */
+	uint64_t	lost;
 };
 
 /* The trial of a disk ------------------------------------------------------------------------- */
@@ -65,7 +75,7 @@ static bool disk_failed(struct util *util, const struct trial *trial)
 	return false;
 }
 
-/* Fill the ring with pseudorandom numbers, which a filesystem cannot compress. */
+/* Fill the ring with pseudorandom numbers, so that a filesystem cannot compress the data. */
 static void fill(struct trial *trial)
 {
 	uint64_t state = 0x9e3779b97f4a7c15u;
@@ -79,8 +89,9 @@ static void fill(struct trial *trial)
 }
 
 /*
- * Returns false and notes a failure if the disk has no room for the trial. Without --rate the size
- * of the trial is not known, and only the room for the ring's size is checked.
+ * Returns false and notes a failure if the filesystem of the folder has no room for the trial, or
+ * cannot be asked. Without --rate the size of the trial is not known, and only room for the size of
+ * the ring is asked for.
  */
 static bool has_room(struct util *util, const struct trial *trial)
 {
@@ -133,8 +144,9 @@ static bool prepare(struct util *util, struct trial *trial)
 }
 
 /*
- * Begin to write all MBUFs that are in the ring and whose write was not begun. @come is the number
- * of bytes that have come into the ring so far. Returns false after a failure.
+ * Begin to write all full MBUFs (equal parts) in the ring whose write was not begun yet. @come is
+ * the number of bytes that have come into the ring since the beginning of the trial. Returns false
+ * after a failure.
  */
 static bool give(struct trial *trial, uint64_t come)
 {
@@ -149,8 +161,8 @@ static bool give(struct trial *trial, uint64_t come)
 }
 
 /*
- * The slice of the trial that is being measured. @begun is the host's time at the beginning of the
- * slice in seconds, and @done is the number of bytes written before it.
+ * The slice of the trial that is being measured. @begun is the host's time in seconds at the
+ * beginning of the slice, and @done is the number of bytes that the trial had written before it.
  */
 struct slice {
 	double		begun;
@@ -169,9 +181,9 @@ static void end_slice(struct trial *trial, struct slice *slice, double now, doub
 }
 
 /*
- * Returns the number of bytes that have come into the ring in the first @elapsed seconds. Bytes for
- * which the ring has no room are not among them, and are counted in trial->lost. Without --rate
- * there are always enough bytes for one batch of writes.
+ * Returns the number of bytes that have come into the ring in the first @elapsed seconds of the
+ * trial. Bytes for which the ring has no room are not among them, and are counted in trial->lost.
+ * Without --rate the result is large enough for one more batch of writes.
  */
 static uint64_t come_by(struct trial *trial, double elapsed)
 {
@@ -227,7 +239,7 @@ static void release(struct trial *trial)
 
 /* The results of the trial -------------------------------------------------------------------- */
 
-/* Print the values that exist only with --rate. Without --rate they are null in JSON. */
+/* Print the values that are measured only with --rate. Without --rate they are null in JSON. */
 static void emit_asked(const struct emit *out, const struct trial *trial)
 {
 	emit_number(out, "asked_bytes_per_s", NULL, trial->rate > 0 ? trial->rate : NAN);

@@ -62,9 +62,9 @@ static bool name_file(struct output *output, struct output_file *file)
 }
 
 /*
- * Open the path of a new file, by O_DIRECT if the filesystem supports that. A path that exists is
- * opened only if it is no regular file: a disk by O_DIRECT, and a pipe or any other device without
- * it.
+ * Open @path for a new file, by O_DIRECT if the filesystem supports that. A path that exists is
+ * opened only if it is no regular file: a block device by O_DIRECT, and a pipe or any other device
+ * without it. Returns false after a failure.
  */
 static bool open_path(struct output *output, const char *path)
 {
@@ -107,8 +107,8 @@ static void leave_direct(struct output *output, const char *why)
 
 /*
  * After the error @error of a write, cut the file after its last whole MBUF (part of the ring). A
- * pipe or a device cannot be cut. No later MBUF is written: its write could succeed, and would
- * leave a gap in the file. Returns false.
+ * pipe or a device cannot be cut, and a file whose header is not written is not cut. No later MBUF
+ * is written: its write could succeed, and would leave a gap in the file. Returns false.
  */
 static bool cut(struct output *output, int error)
 {
@@ -127,10 +127,11 @@ static bool cut(struct output *output, int error)
 }
 
 /*
- * Write all bytes. A signal does not end the write, since the file would then end inside an MBUF.
- * If the filesystem refuses a write by O_DIRECT, or a short write leaves a rest that is not a
- * multiple of 4096 bytes, the file goes through the page cache from then on. Returns false after a
- * failure, by cut().
+ * Write all @left bytes at @data to the open file by write(). A signal does not end the write,
+ * since the file would then end inside an MBUF (part of the ring). If the filesystem refuses a
+ * write by O_DIRECT, or a short write leaves a rest that is not a multiple of 4096 bytes, the file
+ * goes through the page cache from then on. After another failure the function calls cut() and
+ * returns false.
  */
 static bool write_all(struct output *output, const void *data, size_t left)
 {
@@ -155,7 +156,10 @@ static bool write_all(struct output *output, const void *data, size_t left)
 	return true;
 }
 
-/* Count @bytes that were written to the last file: its header first, and then an MBUF each time. */
+/*
+ * Count @bytes that were written to the last file: its header first, and then an MBUF (part of the
+ * ring) each time.
+ */
 static void count(struct output *output, size_t bytes)
 {
 	struct output_file *file = last(output);
@@ -174,7 +178,10 @@ static struct output_write *write_of(struct output *output, uint64_t number)
 	return &output->writes[number % OUTPUT_DEPTH];
 }
 
-/* Take writes that have ended, and count the MBUFs up to the first one that is not in the file. */
+/*
+ * Take the ends of writes from io_uring, and count the MBUFs (parts of the ring) as written up to
+ * the first one that has not ended, has failed or is not in the file as a whole.
+ */
 static void collect(struct output *output)
 {
 	struct uring_end end;
@@ -196,7 +203,10 @@ static void collect(struct output *output)
 	}
 }
 
-/* Write the bytes of @write again that the kernel has not written. */
+/*
+ * Write those bytes of @write by write() that io_uring has not written. @write is the first write
+ * that is not counted as written. Returns false after a failure.
+ */
 static bool write_again(struct output *output, const struct output_write *write)
 {
 	size_t done = write->result > 0 ? (size_t)write->result : 0;
@@ -209,8 +219,9 @@ static bool write_again(struct output *output, const struct output_write *write)
 }
 
 /*
- * io_uring has failed with @error while the kernel has writes. It may still read their MBUFs, and
- * write them to the file later, so no MBUF is counted any more. Returns false.
+ * io_uring has failed with @error while the kernel has writes that have not ended. The kernel may
+ * still read the MBUFs (parts of the ring) of these writes, and write them to the file later, so no
+ * further MBUF is counted as written. Returns false.
  */
 static bool lose_writes(struct output *output, int error)
 {
@@ -222,10 +233,11 @@ static bool lose_writes(struct output *output, int error)
 }
 
 /*
- * Recover after a write by io_uring has failed, was short, or could not be begun. Wait for all
- * other writes, then write the missing bytes again in order by write(), whose error says why if
- * that fails, too. From then on io_uring is not used for this file, and for no file if io_uring
- * itself has failed. Returns false if a write failed, or if the writes cannot be waited for.
+ * Recover after a write by io_uring has failed, was short, or could not be handed to the kernel.
+ * Wait for all other writes, then write the missing bytes in order by write(), whose error says why
+ * if that fails, too. From then on io_uring is not used for the open file, and for no later file if
+ * io_uring itself has failed. Returns false if the missing bytes cannot be written, or if the
+ * writes cannot be waited for.
  */
 static bool recover(struct output *output)
 {
@@ -252,8 +264,8 @@ static bool recover(struct output *output)
 }
 
 /*
- * Returns true if the oldest write has ended, but has not written all its bytes. collect() must
- * have been called before.
+ * Returns true if the oldest write that is not counted as written has ended: it has failed or was
+ * short. collect() must have been called before, which counts all others.
  */
 static bool has_failed(struct output *output)
 {
@@ -261,8 +273,8 @@ static bool has_failed(struct output *output)
 }
 
 /*
- * Hand the writes that were begun to the kernel, and wait until at most @most are under way.
- * Returns false after a failure.
+ * If the open file is written by io_uring, hand the writes that were begun to the kernel, and wait
+ * until at most @most have not ended. Returns false after a failure of this or an earlier call.
  */
 static bool settle(struct output *output, unsigned int most)
 {
@@ -279,13 +291,16 @@ static bool settle(struct output *output, unsigned int most)
 	return !output->ended;
 }
 
-/* bytes in one step in which room for the open file is reserved on the disk */
+/*
+ * number of bytes by which the reserved room of the open file grows at a time; less near the limit
+ * of the file's size
+ */
 #define RESERVED_STEP	((uint64_t)256 << 20)
 
 /*
- * Reserve room on the disk for a file of @end bytes or more, which also makes the file that long. A
+ * Reserve room on the disk for a file of @end bytes or more. That also makes the file so long: a
  * write that does not change a file's length can go on at the same time as others. If the
- * filesystem cannot reserve room, writes are slower but correct.
+ * filesystem cannot reserve room, nothing is reserved, and writes may be slower.
  */
 static void reserve(struct output *output, uint64_t end)
 {
@@ -346,7 +361,7 @@ unsigned int output_done(struct output *output)
 
 /*
  * Close and delete the last file, whose header could not be written: without it the file would not
- * be valid. Returns false.
+ * be valid. A pipe or a device is closed and not deleted. Returns false.
  */
 static bool drop_file(struct output *output)
 {
@@ -394,7 +409,10 @@ bool output_open(struct output *output, const char *target, uint64_t most, void 
 		.target = target, .most = most, .header = header, .header_bytes = header_bytes,
 		.fd = -1, .batch = 1,
 	};
-	/* If io_uring is refused, uring.rings is NULL, and output_write() waits for each write. */
+	/*
+	 * If the kernel refuses io_uring, output->uring.rings stays NULL, and output_write() waits
+	 * for each write.
+	 */
 	uring_open(&output->uring, OUTPUT_DEPTH);
 	output->folder = stat(target, &there) == 0 && S_ISDIR(there.st_mode);
 	if (!output->folder && *target && target[strlen(target) - 1] == '/') {
@@ -410,7 +428,10 @@ bool output_open(struct output *output, const char *target, uint64_t most, void 
 	return next_file(output);
 }
 
-/* Returns the size that the open file will have when all its writes under way have ended. */
+/*
+ * Returns the number of bytes of the header and of all MBUFs (parts of the ring) in the open file,
+ * with those whose writes were begun. The file itself may be longer by the reserved room.
+ */
 static uint64_t end_of(const struct output *output)
 {
 	return output->async ? output->offset : last(output)->bytes;
@@ -430,11 +451,17 @@ bool output_write(struct output *output, const void *mbuf, size_t bytes)
 	if (output->most && end_of(output) > output->header_bytes &&
 	    end_of(output) + bytes > output->most && !output_next(output))
 		return false;
-	/* Later writes may have ended, but until the oldest ends, no entry of @writes is free. */
+	/*
+	 * As long as the oldest write of @writes has not ended, no entry is free, even if later
+	 * writes have ended.
+	 */
 	while (output->async && output->next - output->first == OUTPUT_DEPTH)
 		if (!settle(output, output->under_way - 1))
 			return false;
-	/* If a write has failed in the loop above, recover() has set output->async to false. */
+	/*
+	 * If a write has failed in the loop above, recover() has set output->async to false, and
+	 * this MBUF (part of the ring) is written by write().
+	 */
 	if (output->async)
 		return begin_write(output, mbuf, bytes);
 	if (!write_all(output, mbuf, bytes))
@@ -449,7 +476,7 @@ bool output_close(struct output *output)
 	int fd = output->fd;
 
 	output->fd = -1;
-	/* Give back the room that reserve() has reserved beyond the data. */
+	/* Cut off the room behind the last MBUF (part of the ring) that reserve() has reserved. */
 	if (fd >= 0 && right && output->regular && output->reserved > last(output)->bytes &&
 	    ftruncate(fd, (off_t)last(output)->bytes) < 0)
 		right = failed(output, "%s: %s", last(output)->path, strerror(errno));

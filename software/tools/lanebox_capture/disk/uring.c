@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 /*
- * Most bytes of memory that the kernel can register as one buffer. A larger memory is registered as
- * several buffers.
+ * BUFFER_MOST: most bytes of memory that the kernel can register as one buffer. A larger memory is
+ * registered as several buffers, BUFFERS_MOST at most.
  */
 #define BUFFER_MOST	((size_t)1 << 30)
 #define BUFFERS_MOST	16u
@@ -34,8 +34,8 @@ static void *map(int fd, size_t bytes, off_t offset)
 
 /*
  * Find the indices of io_uring's two rings in the mapping, and fill the list that tells the kernel
- * which entry of uring->requests each request is in. Entry i of the list is i, and never changes,
- * since the requests are handed over in the order of uring->requests.
+ * in which order to take the entries of uring->requests. Entry i of the list is i, and never
+ * changes, since requests are handed over in the order of uring->requests.
  */
 static void place_rings(struct uring *uring, const struct io_uring_params *at)
 {
@@ -67,8 +67,8 @@ int uring_open(struct uring *uring, unsigned int entries)
 	uring->rings_bytes = requests > ends ? requests : ends;
 	uring->requests_bytes = at.sq_entries * sizeof(struct io_uring_sqe);
 	/*
-	 * Before Linux 5.4 the two rings are two mappings. Such a kernel is treated as one that has
-	 * no io_uring.
+	 * Before Linux 5.4 the two rings are two mappings. The program treats such a kernel as one
+	 * that has no io_uring.
 	 */
 	errno = ENOSYS;
 	if (at.features & IORING_FEAT_SINGLE_MMAP)
@@ -134,7 +134,7 @@ void uring_write(struct uring *uring, int fd, const void *data, size_t bytes, ui
 	if (uring->fixed)
 		request->buf_index =
 			(uint16_t)((size_t)((const uint8_t *)data - uring->memory) / BUFFER_MOST);
-	/* The kernel must not see the new tail before the request. */
+	/* The kernel must see the request before the new tail of the ring of requests. */
 	__atomic_store_n(uring->tail, tail + 1, __ATOMIC_RELEASE);
 	uring->queued++;
 }
@@ -154,8 +154,9 @@ int uring_submit(struct uring *uring, unsigned int least)
 		if (rc >= 0)
 			uring->queued -= (uint32_t)rc;
 		/*
-		 * EAGAIN: the kernel has no memory at the moment. EBUSY: too many ends of writes
-		 * wait to be taken.
+		 * EBUSY: too many ends of writes wait for uring_take(), so the caller must take
+		 * some of them first. EAGAIN: the kernel has no memory at the moment, so the call
+		 * is made again, as after a signal (EINTR).
 		 */
 		else if (errno == EBUSY && ended(uring))
 			return 0;
@@ -173,7 +174,10 @@ bool uring_take(struct uring *uring, struct uring_end *end)
 		return false;
 	done = &uring->done[*uring->done_head & uring->done_mask];
 	*end = (struct uring_end) { .number = done->user_data, .result = done->res };
-	/* The kernel may reuse the entry of the ring as soon as it sees the new head. */
+	/*
+	 * The kernel may reuse the entry of the ring of completions as soon as it sees the new
+	 * head.
+	 */
 	__atomic_store_n(uring->done_head, *uring->done_head + 1, __ATOMIC_RELEASE);
 	return true;
 }

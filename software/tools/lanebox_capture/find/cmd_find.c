@@ -7,8 +7,10 @@
 /*
  * The command find: search recordings for packets by a filter in tcpdump's language and by time.
  * The packets found may be written to a plain pcapng file: the sections and interfaces of the
- * files, and the blocks of these packets. All other blocks are left out, such as fillers, and seals
- * (blocks with counts), whose counts are those of the whole recording.
+ * files, and the blocks of these packets, with their times in ns. All other blocks are left out,
+ * such as fillers, and seals (blocks with counts), whose counts are those of the whole recording.
+ * Only Enhanced Packet Blocks are searched: packets in Simple Packet Blocks and in the obsolete
+ * Packet Blocks are left out, too.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,15 +31,17 @@ struct search {
 	/* The members up to @to_s are settings from the command line. */
 	char		**files;
 	int		count;
-	const char	*text;		/* the filter in tcpdump's language */
-	const char	*target;	/* file to write, or NULL */
-	double		from_s, to_s;	/* earliest and latest time of a packet, in s */
+	const char	*text;		/* text of the filter in tcpdump's language */
+	const char	*target;	/* path of the file to write, "-" for stdout, or NULL */
+	/* earliest and latest time, in s, of the packets that are searched for */
+	double		from_s, to_s;
 	/* The members from here on are state and results of the search. */
 	struct filter	*filter;
 	FILE		*out;
 	bool		failed;		/* true: a write to @target has failed */
 	uint64_t	packets, found, bytes;
-	uint64_t	first_ns, last_ns;	/* times of the first and the last packet found */
+	/* times in ns of the first and the last packet found */
+	uint64_t	first_ns, last_ns;
 };
 
 /* The search through files -------------------------------------------------------------------- */
@@ -50,8 +54,8 @@ static bool is_in_time(const struct search *search, uint64_t time_ns)
 }
 
 /*
- * Count the packet in @block, whose time is in ns. Returns true if its time is from search->from_s
- * to search->to_s and it matches the filter.
+ * Count the packet in @block, an Enhanced Packet Block with its time in ns. Returns true if that
+ * time is from search->from_s to search->to_s and the packet matches the filter.
  */
 static bool look_at(struct search *search, const uint8_t *block)
 {
@@ -71,9 +75,9 @@ static bool look_at(struct search *search, const uint8_t *block)
 }
 
 /*
- * Take the blocks of a file one by one, with the packets' times in ns. Write the sections, the
- * interfaces and the packets found to search->out, if that is not NULL. Returns false if the search
- * did not come to the end of the file.
+ * Take the blocks of a file one by one, with the packets' times in ns, and look at each Enhanced
+ * Packet Block. Write the sections, the interfaces and the packets found to search->out, if that is
+ * not NULL. Returns false if the search did not come to the end of the file.
  */
 static bool look_through(struct search *search, struct source *source)
 {
@@ -124,7 +128,10 @@ static void search_file(struct util *util, struct search *search, const char *pa
 	source_close(&source);
 }
 
-/* Open the file to write, which must not exist yet, or stdout. Returns false after a failure. */
+/*
+ * Open search->target, a file that must not exist yet, or stdout if it is "-". If it is NULL,
+ * nothing is opened, and true is returned. Returns false after a failure, which is noted.
+ */
 static bool open_target(struct util *util, struct search *search)
 {
 	int fd;
@@ -199,7 +206,7 @@ static void find(struct util *util, struct search *search)
 
 static struct search search = { .from_s = 0, .to_s = INFINITY };
 
-/* Parse a time in seconds, which may be 0. */
+/* Parse a time in seconds, 0 or more. */
 static bool option_time(const struct util_option *option, const char *text)
 {
 	char *end;

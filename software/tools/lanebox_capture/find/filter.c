@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* Filters of tcpdump. filter.h says what each function promises. */
+/* Filters in tcpdump's language. filter.h says what each function promises. */
 #include "filter.h"
 
 #include <dlfcn.h>
@@ -12,13 +12,17 @@
 #include <stdlib.h>
 #include <sys/time.h>
 
-#define LIBRARY		"libpcap.so.0.8"	/* libpcap in Debian, with the ABI of 1.0 */
-#define OTHER_LIBRARY	"libpcap.so.1"		/* libpcap in other distributions */
+/* libpcap's file in Debian, whose libpcap 1.x keeps the ABI number 0.8 */
+#define LIBRARY		"libpcap.so.0.8"
+#define OTHER_LIBRARY	"libpcap.so.1"		/* libpcap's file in other distributions */
 #define ETHERNET	1			/* libpcap's link type DLT_EN10MB */
 #define SNAP		65535
 #define NO_NETMASK	0xffffffffu
 
-/* libpcap's struct bpf_program and struct pcap_pkthdr (pcap/bpf.h, pcap/pcap.h). */
+/*
+ * The structs bpf_program and pcap_pkthdr of libpcap (pcap/bpf.h, pcap/pcap.h), the latter as
+ * struct packet_header. They are declared here, since libpcap's headers are not used.
+ */
 struct bpf_program {
 	unsigned int	length;
 	void		*instructions;
@@ -44,7 +48,10 @@ struct filter {
 	void			(*close)(void *pcap);
 };
 
-/* Load libpcap. Returns NULL if libpcap is not installed, or the program is linked statically. */
+/*
+ * Load libpcap by dlopen(). Returns NULL if libpcap is not installed, or if the program is linked
+ * statically.
+ */
 static void *find_library(void)
 {
 #ifdef LANEBOX_STATIC

@@ -5,8 +5,9 @@
  */
 
 /*
- * Filters for Ethernet packets in tcpdump's language, by libpcap. The program loads libpcap when a
- * filter is needed, and does not link to it. So a machine that only records needs no libpcap.
+ * Filters for Ethernet packets in tcpdump's language, by libpcap. The program loads libpcap by
+ * dlopen() when a filter is needed, and is not linked to libpcap. So a machine that only records
+ * needs no libpcap.
  */
 #ifndef LANEBOX_CAPTURE_FILTER_H
 #define LANEBOX_CAPTURE_FILTER_H
@@ -20,11 +21,15 @@ struct filter;
 
 /*
  * Compile the text of a filter, as tcpdump(1) takes it. Returns NULL with a message in @why if this
- * machine has no libpcap, if the program is linked statically, or if libpcap refuses the text.
+ * machine has no libpcap with the functions needed, if the program is linked statically, if libpcap
+ * refuses the text, or if there is no memory.
  */
 struct filter *filter_open(const char *text, char why[FILTER_WHY]);
 
-/* Returns true if a packet of @length bytes matches; its first @kept bytes are at @data. */
+/*
+ * Returns true if a packet that had @length bytes matches the filter. Its first @kept bytes are at
+ * @data.
+ */
 bool filter_takes(const struct filter *filter, const uint8_t *data, uint32_t kept, uint32_t length);
 
 /* Free a filter, which may be NULL. */

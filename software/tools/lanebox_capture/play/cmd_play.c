@@ -20,15 +20,18 @@
 
 struct playing {
 	struct play		play;
-	/* the recording of the played frames; recording.target is NULL if nothing is recorded */
+	/*
+	 * the recording of what the card captures meanwhile; recording.target is NULL without
+	 * --record
+	 */
 	struct recording	recording;
 };
 
 /* The summary of a play ----------------------------------------------------------------------- */
 
 /*
- * Returns the device time in seconds from the begin of the first to the end of the last frame, or
- * NAN if no frame was played.
+ * Returns the device time in seconds from the begin of the first played frame to the end of the
+ * last, or NAN if no frame was played, or if @ended_ns is before @begun_ns.
  */
 static double seconds_of(const struct litepcie_played *played)
 {
@@ -37,7 +40,10 @@ static double seconds_of(const struct litepcie_played *played)
 	return (double)(played->ended_ns - played->begun_ns) / 1e9;
 }
 
-/* Returns the number of lost packets of all ports if @lost is true, otherwise of delivered ones. */
+/*
+ * Returns the sum over all ports of the lost packets if @lost is true, otherwise of the delivered
+ * ones.
+ */
 static uint64_t sum_of(const struct litepcie_capture_stats *stats, bool lost)
 {
 	uint64_t sum = 0;
@@ -153,7 +159,7 @@ static struct playing playing = {
 	.recording.stats.struct_size = sizeof(playing.recording.stats),
 	.recording.output.fd = -1,
 };
-/* true: the option --fast or --recorded is given, each of which sets the pace of the play */
+/* whether the options --fast and --recorded are given, each of which sets the pace of the play */
 static bool fast, recorded;
 
 /*
@@ -197,7 +203,10 @@ static bool option_port(const struct util_option *option, const char *text)
 	return true;
 }
 
-/* Open all files. Returns false and notes a failure for each file that cannot be played. */
+/*
+ * Check all files by source_open(). Returns false if a file cannot be played or there is no memory,
+ * and notes each failure.
+ */
 static bool open_files(struct util *util, char **paths)
 {
 	struct play *play = &playing.play;
@@ -216,8 +225,8 @@ static bool open_files(struct util *util, char **paths)
 /* The command play ---------------------------------------------------------------------------- */
 
 /*
- * Play without a recording. Returns true if the player has started, so that its counts can be
- * printed. *@rc becomes 0, or the error of the start; -EINVAL is not noted.
+ * Play without a recording. Returns true if the player was started, so that its counts can be
+ * printed. *@rc becomes 0, or the error of the start. The error -EINVAL is not noted.
  */
 static bool play_alone(struct util *util, struct play *play, int *rc)
 {
@@ -237,7 +246,8 @@ static bool play_alone(struct util *util, struct play *play, int *rc)
 
 /*
  * Play, and record what the card captures meanwhile. Returns true if there is a result to print.
- * *@rc becomes 0 or -errno.
+ * *@rc becomes 0, the error of litepcie_capture_open(), or -EINVAL if the library has refused a
+ * setting.
  */
 static bool play_recorded(struct util *util, struct playing *playing, int *rc)
 {
@@ -245,7 +255,10 @@ static bool play_recorded(struct util *util, struct playing *playing, int *rc)
 	bool made;
 
 	recording->play = &playing->play;
-	/* At the pace --fast frames have no times to keep, so they can wait for room. */
+	/*
+	 * At the pace --fast no frame must leave at a certain time, so frames can wait for room in
+	 * the ring.
+	 */
 	recording->config.lossless = playing->play.settings.pace == LITEPCIE_PACE_FAST;
 	*rc = litepcie_capture_open(util->dev, &recording->config, &recording->capture);
 	util_check(util, *rc, "opening the capture");

@@ -5,9 +5,10 @@
  */
 
 /*
- * Send the bytes of all files through the buffers of h2c, one file after the other. Then wait until
- * the player has played all frames, or all frames before the block at which it has stopped.
- * play_stop() ends the sending and the waiting.
+ * The thread of a play sends the bytes of all files to the card through the buffers of h2c (DMA
+ * from the host to the card), one file after the other. Then it waits until the card's player has
+ * played all frames, or all frames before the block at which the player has stopped. play_stop()
+ * and a failure end the sending and the waiting.
  */
 #include "play.h"
 
@@ -16,10 +17,15 @@
 #include <string.h>
 #include <time.h>
 
-#define LOOK_MS		50	/* longest wait in ms, before play->stops is checked again */
-#define BATCH		8	/* number of buffers that are handed to the card together */
+/* longest time in ms of one wait in the library, after which play->stops is checked again */
+#define LOOK_MS		50
+/* number of buffers that are handed to the card together, fewer at the end of the files */
+#define BATCH		8
 
-/* Copy the text of the library's last failure in this thread to play->why. Returns false. */
+/*
+ * Write @doing and the text of the library's last failure in this thread to play->why. Returns
+ * false.
+ */
 static bool failed(struct play *play, const char *doing)
 {
 	snprintf(play->why, sizeof(play->why), "%s: %s", doing, litepcie_why(play->dev));
@@ -27,10 +33,10 @@ static bool failed(struct play *play, const char *doing)
 }
 
 /*
- * Fill a buffer of @room bytes from the files. *@next is the index of the file whose bytes come
- * next, and *@sent counts all bytes. *@bytes gets the number of bytes in the buffer, which is less
- * than @room if the files have ended. Returns false if a file cannot be read or played any more.
- * The member `why` of its struct source then has a message.
+ * Fill the buffer of @room bytes at @to from the files. *@next is the index of the file whose bytes
+ * come next, and *@sent counts the bytes of all calls. *@bytes becomes the number of bytes in the
+ * buffer, which is less than @room only if all files have ended. Returns false if a file cannot be
+ * read or played any more. The member `why` of its struct source then has a message.
  */
 static bool fill(struct play *play, unsigned int *next, uint64_t *sent, uint8_t *to, size_t room,
 		 size_t *bytes)
@@ -51,8 +57,8 @@ static bool fill(struct play *play, unsigned int *next, uint64_t *sent, uint8_t 
 }
 
 /*
- * Send all bytes of the files and the padding to the card. Returns false if play->stops is true
- * before, or after a failure.
+ * Send all bytes of the files and the padding behind them to the card. Returns false if play->stops
+ * becomes true before the end, or after a failure.
  */
 static bool send_all(struct play *play)
 {
@@ -79,7 +85,8 @@ static bool send_all(struct play *play)
 			return false;
 		}
 		/*
-		 * The padding begins when the files have ended, and may need a buffer of its own.
+		 * The padding begins when all files have ended. If it does not fit into the rest of
+		 * this buffer, it continues in the next one.
 		 */
 		if (bytes < size && !rest && !at) {
 			rest = source_padding(sent, padding);
@@ -94,8 +101,8 @@ static bool send_all(struct play *play)
 }
 
 /*
- * Wait until the card has taken all bytes of h2c. Returns false if play->stops is true before, or
- * after a failure.
+ * Wait until the card has taken all bytes of h2c (DMA from the host). Returns false if play->stops
+ * becomes true before the card has taken them, or after a failure.
  */
 static bool drain(struct play *play)
 {
@@ -110,8 +117,8 @@ static bool drain(struct play *play)
 }
 
 /*
- * Returns true if the player has played all frames, or all frames before the block at which it has
- * stopped.
+ * Returns true if by the counts of play->played the player has played all frames, or all frames
+ * before the block at which it has stopped.
  */
 static bool is_done(const struct play *play)
 {
@@ -122,8 +129,8 @@ static bool is_done(const struct play *play)
 }
 
 /*
- * Wait until the player has played its last frame, play->stops is true, or the card does not
- * answer. At a slow pace frames still wait in the player when the card has taken all bytes.
+ * Wait until the player has played its last frame, play->stops is true, or litepcie_played() fails.
+ * At a slow pace frames still wait in the player when the card has taken all bytes.
  */
 static void await_frames(struct play *play)
 {
@@ -170,7 +177,10 @@ int play_begin(struct util *util, struct play *play)
 	if (rc == 0 && pthread_create(&play->thread, NULL, run, play)) {
 		rc = -ENOMEM;
 	}
-	/* The player is stopped after a failure, so that the user slot has h2c again. */
+	/*
+	 * If the stream of h2c or the thread cannot be started, the player is stopped, so that the
+	 * user slot gets the data of h2c again.
+	 */
 	if (rc < 0) {
 		litepcie_stream_close(play->h2c);
 		litepcie_play_stop(play->dev);

@@ -5,10 +5,10 @@
  */
 
 /*
- * Send pcapng files through the ring of h2c to the card's player, in a thread of its own. The files
- * belong to the caller, and only the thread may use them between play_begin() and play_end(). The
- * thread notes its failure in play->why, and play_end() notes it as a failure of the command. One
- * play runs at a time, since a card has one player.
+ * Send pcapng files through h2c, the card's DMA from the host, to the card's player, in a thread of
+ * its own. The files belong to the caller, and only the thread may use them between play_begin()
+ * and play_end(). The thread notes its failure in play->why, and play_end() notes it as a failure
+ * of the command. Only one struct play may run at a time, since a card has one player.
  */
 #ifndef LANEBOX_CAPTURE_PLAY_H
 #define LANEBOX_CAPTURE_PLAY_H
@@ -33,32 +33,42 @@ struct play {
 	struct litepcie		*dev;
 	struct litepcie_stream	*h2c;
 	pthread_t		thread;
-	bool			begun;		/* true: the thread was started, not joined yet */
-	atomic_bool		stops;		/* true: the thread must end */
-	atomic_bool		ended;		/* true: the thread's work is over */
-	/* Why the thread has failed, or empty. It may be read after the thread was joined. */
+	/* true: the thread was started, and play_end() has not joined it yet */
+	bool			begun;
+	/* true: play_stop() was called, so the thread must end */
+	atomic_bool		stops;
+	/* true: the thread has sent and awaited all frames, or has given up, and ends */
+	atomic_bool		ended;
+	/*
+	 * The failure of the thread as a sentence, or empty. It may be read after the thread was
+	 * joined.
+	 */
 	char			why[PLAY_WHY];
-	/* number of pcapng blocks in all files, and of the block of padding after the files */
+	/*
+	 * number of pcapng blocks in all files, plus 1 if the thread sends a block of padding
+	 * behind them
+	 */
 	uint64_t		blocks;
-	struct litepcie_played	played;		/* the card's counts of frames that it has played */
+	/* the player's counts of blocks and frames, as litepcie_played() has read them last */
+	struct litepcie_played	played;
 };
 
 /*
- * Start the player and the thread. Returns 0 or -errno. After an error the player is stopped, and
- * the user slot gets the data of h2c again.
+ * Start the card's player, the stream of h2c (from the host to the card) and the thread. Returns 0
+ * or -errno. If the stream or the thread cannot be started, the player is stopped again, so that
+ * the user slot gets the data of h2c.
  */
 int play_begin(struct util *util, struct play *play);
 
 /*
- * Ask the thread to end before all files are played. play_stop() does not wait for the thread:
+ * Ask the thread to end even if not all files are played. play_stop() does not wait for the thread:
  * play->ended becomes true later.
  */
 void play_stop(struct play *play);
 
 /*
  * Wait for the thread, without a time limit, and stop the player. Failures of the thread, of the
- * library and of the player are noted. Returns true if there was no failure, or if play_begin() has
- * not started the thread.
+ * library and of the player are noted. Returns true if there was no failure, or if no thread runs.
  */
 bool play_end(struct util *util, struct play *play);
 

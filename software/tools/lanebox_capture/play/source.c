@@ -6,8 +6,9 @@
 
 /*
  * Read a pcapng file twice: source_open() checks whether the card can play it, and source_take()
- * copies it. The rules are those of gateware/capture/player. If editcap can convert a file that the
- * card cannot play, the error message names the command.
+ * copies it. The rules are those of the card's player (gateware/capture/player), some of pcapng
+ * itself, and that all interfaces are of Ethernet. If editcap can convert a pcap file, a big endian
+ * file or too long packets, the error message names the command.
  *
  * Another program may change or cut the file after source_open(). So source_take() reads each block
  * into memory of its own and checks it there again, before it copies the block.
@@ -30,10 +31,15 @@
 #define BLOCK_MOST	((1u << LITEPCIE_PLAYER_BLOCK_BITS) - 1)
 #define ORIGINAL_MOST	65535u
 #define CHANGED		"offset %zu: another program changes the file"
-/* bytes that are read from a file at a time; a longer block is read as a whole */
+/*
+ * largest number of bytes that are read from a file at a time, except that a longer block is read
+ * as a whole
+ */
 #define WINDOW_BYTES	((size_t)1 << 20)
 
-/* Write to source->why, with the file's path, why the card cannot play it. Returns false. */
+/*
+ * Write to source->why, with the file's path, why the file cannot be read or played. Returns false.
+ */
 __attribute__((format(printf, 2, 3)))
 static bool refuse(struct source *source, const char *format, ...)
 {
@@ -60,12 +66,18 @@ static void end_reading(struct source *source)
 	source->window_room = source->window_bytes = 0;
 }
 
-/* Open the file, and get its present size. */
+/*
+ * Open the file source->path, and store its present size in *@size. Returns false with a message in
+ * source->why if it cannot be opened, is no regular file or is empty.
+ */
 static bool begin_reading(struct source *source, size_t *size)
 {
 	struct stat found;
 
-	/* Without O_NONBLOCK, open() of a pipe would wait until a program writes to the pipe. */
+	/*
+	 * Without O_NONBLOCK, open() of a pipe would wait until a program opens the pipe for
+	 * writing.
+	 */
 	source->fd = open(source->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (source->fd < 0 || fstat(source->fd, &found) < 0)
 		return refuse(source, "%s", strerror(errno));
@@ -78,8 +90,9 @@ static bool begin_reading(struct source *source, size_t *size)
 }
 
 /*
- * Read the file from offset @at on into the window: @bytes, or up to WINDOW_BYTES if that is more
- * and the file has them. Returns false if the file has fewer than @bytes there, or cannot be read.
+ * Read the file from offset @at on into source->window: @bytes, or up to WINDOW_BYTES if that is
+ * more and the file has them. Returns false with a message in source->why if the file has fewer
+ * than @bytes there or cannot be read, or if there is no memory.
  */
 static bool move_window(struct source *source, size_t at, size_t bytes)
 {
@@ -115,8 +128,8 @@ static bool move_window(struct source *source, size_t at, size_t bytes)
 }
 
 /*
- * Returns the address in memory of the @bytes of the file from offset source->at on. It is valid
- * until the next call of look(). Returns NULL if the file has fewer bytes there, or cannot be read.
+ * Returns the address in memory of the @bytes of the file from offset source->at on, which is valid
+ * until the next call of look(). Returns NULL with a message in source->why if move_window() fails.
  */
 static const uint8_t *look(struct source *source, size_t bytes)
 {
@@ -131,8 +144,8 @@ static const uint8_t *look(struct source *source, size_t bytes)
 /* Interfaces of a section, and their times ---------------------------------------------------- */
 
 /*
- * Read the unit of an interface's times, and the seconds to add to them, from the options of its
- * block between @data and @end.
+ * Read the unit of an interface's times, and the seconds to add to them, from the options of the
+ * interface's block, which lie between @data and @end.
  */
 static void take_options(struct source_interface *interface, const uint8_t *data,
 			 const uint8_t *end)
@@ -166,8 +179,8 @@ static bool add_interface(struct source *source, const uint8_t *block, uint32_t 
 }
 
 /*
- * Returns a packet's time in ns, modulo 2^64. @time is the time in the packet's block. Its unit and
- * the seconds to add to it are those of @interface.
+ * Returns a packet's time in ns, modulo 2^64. @time is the time in the packet's block. Its unit,
+ * and the seconds to add to it, are those of @interface.
  */
 static uint64_t nanoseconds(const struct source_interface *interface, uint64_t time)
 {
@@ -238,8 +251,9 @@ static bool look_at_interface(struct source *source, const uint8_t *block, uint3
 }
 
 /*
- * Check a packet's block by the rules that the card's player has. All files are checked before the
- * first is played, so that nothing is played if a later file is wrong.
+ * Check an Enhanced Packet Block of @length bytes by the rules of the card's player and of pcapng,
+ * and without source->any_port that its interface is a port of the card. Returns false with a
+ * message in source->why if a rule is broken.
  */
 static bool look_at_packet(struct source *source, const uint8_t *block, uint32_t length)
 {
@@ -272,8 +286,9 @@ static bool look_at_packet(struct source *source, const uint8_t *block, uint32_t
 }
 
 /*
- * Check the present block, and set source->length. An interface is added to those of the section.
- * Returns false with a message in source->why if the card cannot play the block.
+ * Check the block at source->at, and set source->length to its length. A block of an interface adds
+ * the interface to source->interfaces. Returns false with a message in source->why if the block
+ * cannot be read, or if the card cannot play it.
  */
 static bool look_at_block(struct source *source)
 {
@@ -293,8 +308,8 @@ static bool look_at_block(struct source *source)
 		return refuse(source, CHANGED, source->at);
 	type = util_word(block);
 	/*
-	 * The byte order is checked first: the length of a section has the section's byte order,
-	 * too.
+	 * The byte order of a section is checked before the length of its block, since the length
+	 * is in that byte order.
 	 */
 	if (type == LITEPCIE_PCAPNG_SECTION && !look_at_section(source, block))
 		return false;
@@ -316,7 +331,7 @@ static bool look_at_block(struct source *source)
 	return true;
 }
 
-/* Add the present block, which was checked, to the counts of the file. */
+/* Add the block at source->at, which look_at_block() has checked, to the counts of the file. */
 static void count_block(struct source *source)
 {
 	const uint8_t *block = look(source, source->length);
@@ -369,7 +384,7 @@ void source_close(struct source *source)
 /* Copying a file for the player --------------------------------------------------------------- */
 
 /*
- * Copy the first bytes of @block, the present block, which has a packet, to source->head, and
+ * Copy the first SOURCE_HEAD bytes of @block, an Enhanced Packet Block, to source->head, and
  * replace the packet's time there by its time in ns.
  */
 static void convert_time(struct source *source, const uint8_t *block)
@@ -392,7 +407,8 @@ uint32_t source_next(struct source *source)
 		return source->length;
 	/*
 	 * The file must end exactly when as many blocks were taken as source_open() has counted.
-	 * Without this check the player would wait for blocks that do not come.
+	 * Otherwise the command play would wait for blocks that do not come, or send more than it
+	 * has counted.
 	 */
 	if (!source->left != (source->at >= source->size)) {
 		refuse(source, CHANGED, source->at);

@@ -6,8 +6,8 @@
 
 /*
  * Read a pcapng file in the form that the card's player takes: all blocks unchanged, except that
- * the times of packets are in ns. A file that the player would refuse is refused before any file is
- * played, with a message that says why.
+ * the times in Enhanced Packet Blocks are in ns. source_open() checks the whole file, and refuses a
+ * file that the player cannot play, with a message that says why.
  */
 #ifndef LANEBOX_CAPTURE_SOURCE_H
 #define LANEBOX_CAPTURE_SOURCE_H
@@ -20,19 +20,26 @@
 #include "litepcie_capability.h"
 
 #define SOURCE_WHY	320	/* size of an error message, with its terminating 0 */
-/* bytes of a packet's block before the packet's data */
+/* number of bytes of an Enhanced Packet Block before the packet's data */
 #define SOURCE_HEAD	LITEPCIE_PCAPNG_RECORD_AT_DATA
 
-/* A pcapng interface of the present section. */
+/* A pcapng interface of the section that is being read. */
 struct source_interface {
-	uint8_t		resolution;	/* option if_tsresol: the unit of the packets' times */
-	int64_t		offset_s;	/* option if_tsoffset: seconds to add to the times */
+	/* the interface's option if_tsresol, which says what unit its packets' times have */
+	uint8_t		resolution;
+	/* the interface's option if_tsoffset: seconds to add to its packets' times */
+	int64_t		offset_s;
 };
 
 struct source {
 	const char	*path;
-	bool		any_port;	/* true: a packet may be of any interface */
-	size_t		size;		/* bytes that the file had when it was opened */
+	/*
+	 * true: a packet may be of any interface of its section; false: the interface's number must
+	 * also be that of a port of the card
+	 */
+	bool		any_port;
+	/* number of bytes that the file had when source_open() opened it */
+	size_t		size;
 	/*
 	 * @fd: the file's descriptor while it is read, or -1. @window is memory of @window_room
 	 * bytes. It has @window_bytes bytes of the file, from offset @window_at on.
@@ -41,24 +48,36 @@ struct source {
 	uint8_t		*window;
 	size_t		window_room, window_at, window_bytes;
 	/*
-	 * Counts of the whole file: all blocks, the packets with data and their bytes, and the two
-	 * kinds of packets that the card cannot play: those without data (@empty), and those in
-	 * block types that have no time or are obsolete (@timeless).
+	 * Counts of the whole file, by source_open(): all blocks, the packets with data and their
+	 * bytes in the file, and the two kinds of packets that the card cannot play: those without
+	 * data (@empty), and those in block types that have no time or are obsolete (@timeless).
 	 */
 	uint64_t	blocks, packets, bytes, empty, timeless;
-	/* the position of source_take() in the file */
+	/*
+	 * The members up to @head say how far source_take() has come. The present block is the
+	 * block that source_take() copies or will copy next.
+	 */
 	size_t		at;		/* offset in bytes of the present block in the file */
-	uint32_t	length;		/* bytes of the present block; 0: it was not checked yet */
-	size_t		given;		/* bytes of the present block that were taken */
-	uint64_t	left;		/* number of blocks from the present one on */
-	/* if the present block is a packet's: its first bytes, with the packet's time in ns */
+	/* length in bytes of the present block; 0: it was not checked yet */
+	uint32_t	length;
+	/* number of bytes of the present block that source_take() has copied */
+	size_t		given;
+	uint64_t	left;		/* number of blocks of the file from the present one on */
+	/*
+	 * if the present block is an Enhanced Packet Block: its first bytes, with the packet's time
+	 * in ns
+	 */
 	uint8_t		head[SOURCE_HEAD];
-	struct source_interface *interfaces;	/* interfaces of the present section */
+	/* interfaces so far of the section that is being read */
+	struct source_interface *interfaces;
 	uint32_t	count;		/* number of @interfaces in use */
 	char		why[SOURCE_WHY];
 };
 
-/* Returns the time in the block of a packet, in the unit of the packet's interface. */
+/*
+ * Returns the time in @block, an Enhanced Packet Block. In a file it is in the unit of the packet's
+ * interface, and in a block that source_take() has copied it is in ns.
+ */
 static inline uint64_t source_time(const uint8_t *block)
 {
 	uint64_t halves;
@@ -68,32 +87,33 @@ static inline uint64_t source_time(const uint8_t *block)
 }
 
 /*
- * Open the regular file at @path and check all its blocks. Interface n of a section is port n of
- * the card. With @any_port a packet may be of any interface, since all packets go to one port.
- * Returns false with a message in source->why if the card cannot play the file. Call source_close()
- * in both cases.
+ * Check all blocks of the regular file at @path, and prepare source_take(). Interface n of a
+ * section is port n of the card. With @any_port a packet may be of any interface of its section.
+ * Returns false with a message in source->why if the file cannot be read, or if the card cannot
+ * play it. Call source_close() in both cases.
  */
 bool source_open(struct source *source, const char *path, bool any_port);
 
 /*
- * Returns the length in bytes of the block with which source_take() goes on. Returns 0 at the end
- * of the file, and after a failure, whose message is in source->why: the file cannot be read, there
- * is no memory, or another program has changed or cut the file.
+ * Returns the length in bytes of the block that source_take() copies next or has copied in part.
+ * Returns 0 at the end of the file, and after a failure, whose message is in source->why: the file
+ * cannot be read, there is no memory, or another program has changed or cut the file.
  */
 uint32_t source_next(struct source *source);
 
 /*
- * Copy the next bytes of the file to @to, at most @room. Returns the number of bytes; 0: the file
- * has ended, or source_next() has failed.
+ * Copy the next bytes of the file to @to, at most @room, with the times of Enhanced Packet Blocks
+ * in ns. Returns the number of bytes. If it is less than @room, the file has ended, or
+ * source_next() has failed.
  */
 size_t source_take(struct source *source, uint8_t *to, size_t room);
 
 void source_close(struct source *source);
 
 /*
- * Write a block of padding to @to, which the player skips. A stream of @bytes followed by this
- * block is a multiple of the card's beat of 32 bytes. Returns the size of the block, 43 bytes at
- * most, or 0 if no block is needed.
+ * Write a block of padding to @to, which the player skips: the length of a stream of @bytes and
+ * then this block is a multiple of 32 bytes, the card's beat. Returns the size of the block, 43
+ * bytes at most, or 0 if no block is needed.
  */
 size_t source_padding(uint64_t bytes, uint8_t *to);
 

@@ -6,7 +6,7 @@
 
 /*
  * The command record: parse its options, and print the summary of a recording. record.c makes the
- * recording.
+ * recording, and queues.c opens the captures of its queues.
  */
 #include <errno.h>
 #include <math.h>
@@ -39,7 +39,10 @@ static struct litepcie_port_accounts sum_of(const struct litepcie_capture_stats 
 	return sum;
 }
 
-/* Returns the time from the first packet to the last in seconds; 0: no packet; NAN: not known. */
+/*
+ * Returns the device time from the first packet to the last in seconds; 0: no packet; NAN: the last
+ * packet's time is not known.
+ */
 static double seconds_of(const struct recording *recording)
 {
 	if (recording->first_ns == UINT64_MAX)
@@ -50,8 +53,9 @@ static double seconds_of(const struct recording *recording)
 }
 
 /*
- * Sums over several files: their bytes, their MBUFs (parts of the ring) and their number; whether
- * all were written by O_DIRECT, and @note, the first note that says why not.
+ * Sums over the files of one or several struct output: the files' bytes, their MBUFs (parts of the
+ * ring) and their number. @direct says whether the last file of each output was written by
+ * O_DIRECT. @note is the first note of an output that says why not, or is empty.
  */
 struct written {
 	uint64_t	bytes, mbufs;
@@ -86,7 +90,10 @@ static void list_files(const struct emit *out, const struct output *output, bool
 	}
 }
 
-/* Print how many MBUFs (parts of the ring) each folder has, and why it has failed, if it has. */
+/*
+ * Print how many MBUFs (parts of the ring) each folder has, and whether it has failed. JSON also
+ * has the reason of the failure.
+ */
 static void emit_folders(const struct emit *out, const struct deal *deal)
 {
 	emit_array(out, "folders");
@@ -154,7 +161,10 @@ static void emit_ports(const struct emit *out, const struct litepcie_capture_sta
 	emit_array_end(out);
 }
 
-/* Print the rate of the delivered packets. @seconds is the time from the first to the last. */
+/*
+ * Print the rate of the delivered packets. @seconds is the device time from the first packet to the
+ * last. If it is 0 or not known, text has no line, and JSON has null.
+ */
 static void emit_rate(const struct emit *out, double seconds,
 		      const struct litepcie_account *delivered)
 {
@@ -185,7 +195,10 @@ static void emit_discards(const struct emit *out, const struct litepcie_discards
 	emit_unsigned(out, "discarded_bytes", NULL, sum.bytes);
 }
 
-/* Print the numbers of frames that the card has counted during the recording. */
+/*
+ * Print the card's counts of the queue during the recording: frames that were delivered, lost, bad
+ * or discarded, and how often the card was told how far it may write.
+ */
 static void emit_counted(const struct emit *out, const struct recording *recording)
 {
 	struct litepcie_port_accounts sum = sum_of(&recording->stats);
@@ -209,8 +222,8 @@ static void emit_counted(const struct emit *out, const struct recording *recordi
 }
 
 /*
- * Write null for each value that emit_counted() would write. So the JSON of a recording always has
- * the same keys, also if the card's counts could not be read.
+ * Write null for each value that emit_counted() would write. So the JSON of a recording has the
+ * same keys if the card's counts could not be read. Text has a line that says so.
  */
 static void emit_nothing_counted(const struct emit *out)
 {

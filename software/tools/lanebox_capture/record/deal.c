@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* A recording in several folders. deal.h says what each function promises. */
+/* The files of a recording in several folders. deal.h says what each function promises. */
 #include "deal.h"
 
 #include <stdio.h>
@@ -32,9 +32,9 @@ static void put_word(uint8_t *at, uint32_t value)
 }
 
 /*
- * Insert the comment "Lanebox: folder N of M" into the options of the section in @header, which has
- * @bytes. N is @number + 1, and M is @count. The filler at the end of the header gets shorter by
- * the size of the inserted option.
+ * Insert the comment "Lanebox: folder N of M" into the options of the pcapng section in @header,
+ * which has @bytes. N is @number + 1, and M is @count. The filler at the end of the header gets
+ * shorter by the size of the inserted option, so the header keeps its size.
  */
 static void comment_header(uint8_t *header, size_t bytes, unsigned int number, unsigned int count)
 {
@@ -58,7 +58,10 @@ static void comment_header(uint8_t *header, size_t bytes, unsigned int number, u
 
 /* Opening the folders ------------------------------------------------------------------------- */
 
-/* Returns true if targets[n] exists and is the same folder as one of those before it. */
+/*
+ * Returns true if targets[n] exists and is the same file or folder as one of the @targets before
+ * it.
+ */
 static bool is_named_twice(char *const *targets, unsigned int n)
 {
 	struct stat ours, other;
@@ -106,7 +109,7 @@ bool deal_open(struct deal *deal, char *const *targets, unsigned int count, uint
 
 /* MBUFs and the folders that take them -------------------------------------------------------- */
 
-/* The callers of all functions up to the next heading hold deal->lock. */
+/* The callers of the functions from state_of() to fail_folder() hold deal->lock. */
 
 static uint8_t *state_of(struct deal *deal, uint64_t number)
 {
@@ -119,8 +122,9 @@ static bool is_waiting(const struct deal *deal)
 }
 
 /*
- * Returns true if an MBUF waits and @folder may take it: no folder that comes before @folder in the
- * round robin, which begins with folder number deal->turn, is ready.
+ * Returns true if an MBUF (part of the ring) waits for a folder and @folder may take it: no folder
+ * that comes before @folder in the round robin is ready. The round robin begins with folder
+ * deal->turn.
  */
 static bool may_take(const struct deal_folder *folder)
 {
@@ -133,8 +137,9 @@ static bool may_take(const struct deal_folder *folder)
 }
 
 /*
- * Let @folder take the oldest MBUF that waits. MBUFs that failed folders have left come first.
- * Returns the number of the MBUF.
+ * Let @folder take the oldest MBUF (part of the ring) that waits for a folder. MBUFs that failed
+ * folders have left are the oldest. Returns the number of the MBUF. The caller has checked that an
+ * MBUF waits.
  */
 static uint64_t take_mbuf(struct deal_folder *folder)
 {
@@ -155,7 +160,7 @@ static uint64_t take_mbuf(struct deal_folder *folder)
 	return number;
 }
 
-/* Mark the oldest @done of the MBUFs that the folder has taken as written. */
+/* Mark the first @done of the MBUFs (parts of the ring) in folder->taken as written. */
 static void count_written(struct deal_folder *folder, unsigned int done)
 {
 	for (unsigned int n = 0; n < done; n++)
@@ -166,7 +171,10 @@ static void count_written(struct deal_folder *folder, unsigned int done)
 		pthread_cond_broadcast(&folder->deal->done_news);
 }
 
-/* Mark the folder as failed. Other folders then write those of its MBUFs that are in no file. */
+/*
+ * Mark the folder as failed. Other folders, as long as one works, then write those of its MBUFs
+ * (parts of the ring) that are in no file.
+ */
 static void fail_folder(struct deal_folder *folder)
 {
 	struct deal *deal = folder->deal;
@@ -184,9 +192,9 @@ static void fail_folder(struct deal_folder *folder)
 /* The thread of each folder ------------------------------------------------------------------- */
 
 /*
- * Begin to write MBUF @number. If the folder's file already has a later MBUF, a folder that failed
- * has left MBUF @number, and MBUF @number begins a new file. Returns false after a failure of the
- * folder.
+ * Begin to write MBUF @number (a part of the ring) to the folder's file. If this file already has a
+ * later MBUF, a failed folder has left MBUF @number, and a new file begins with it. Returns false
+ * after a failure of the folder.
  */
 static bool put_mbuf(struct deal_folder *folder, uint64_t number)
 {
@@ -199,7 +207,7 @@ static bool put_mbuf(struct deal_folder *folder, uint64_t number)
 }
 
 /*
- * Wait until at most @most writes of the folder are under way. deal->lock is released during the
+ * Wait until at most @most writes of the folder have not ended. deal->lock is released during the
  * wait. Returns false after a failure of the folder.
  */
 static bool settle_folder(struct deal_folder *folder, unsigned int most)
@@ -214,10 +222,10 @@ static bool settle_folder(struct deal_folder *folder, unsigned int most)
 }
 
 /*
- * Take one MBUF and begin to write it. deal->lock is released during the write. If the folder then
- * has deal->share MBUFs that are not written, wait for half of the writes. The oldest write may not
- * be among those that have ended, so that no MBUF can be counted: then wait for all writes. Returns
- * false after a failure of the folder.
+ * Take one MBUF (part of the ring) and begin to write it. deal->lock is released during the write.
+ * If the folder then has deal->share MBUFs that are not counted as written, wait until at most half
+ * as many writes are under way. If the oldest write is not among those that have ended, still no
+ * MBUF can be counted: then wait for all writes. Returns false after a failure of the folder.
  */
 static bool write_one(struct deal_folder *folder)
 {
@@ -314,7 +322,10 @@ unsigned int deal_done(struct deal *deal)
 	return done;
 }
 
-/* Returns true if an MBUF of deal_write() is in no file yet. The caller holds deal->lock. */
+/*
+ * Returns true if an MBUF (part of the ring) of deal_write() is in no file yet. The caller holds
+ * deal->lock.
+ */
 static bool is_behind(struct deal *deal)
 {
 	uint64_t number = deal->first;

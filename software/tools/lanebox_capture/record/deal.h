@@ -5,16 +5,16 @@
  */
 
 /*
- * Write a recording to several folders, best with one disk for each. The MBUFs (the parts of equal
- * size that the card writes into its ring) are given to the folders round robin. Each folder has a
- * thread and files of its own. A folder that is not ready for an MBUF is passed over, so a slow
- * folder gets fewer MBUFs.
+ * Write the recording of a queue to several folders, best with one disk for each. The MBUFs (the
+ * parts of equal size that the card writes into its ring) are given to the folders round robin.
+ * Each folder has a thread and files of its own. A folder that is not ready for an MBUF is passed
+ * over, so a slow folder gets fewer MBUFs.
  *
  * Each file is valid by itself: it has a header, and whole MBUFs in the order of their numbers. A
- * comment in the header says that the MBUFs between them are in other folders. If a folder fails,
- * its MBUFs that are in no file go to another folder. Such an MBUF begins a new file in the other
- * folder if that folder's file already has a later MBUF. The recording fails when all folders have
- * failed.
+ * comment in the header says that the recording is in several folders, since the file lacks the
+ * MBUFs of the other folders. If a folder fails, its MBUFs that are in no file go to other folders.
+ * Such an MBUF begins a new file in its new folder if that folder's file already has a later MBUF.
+ * The recording fails when all folders have failed.
  */
 #ifndef LANEBOX_CAPTURE_DEAL_H
 #define LANEBOX_CAPTURE_DEAL_H
@@ -24,7 +24,7 @@
 #include "disk/output.h"
 
 #define DEAL_MOST	16u	/* largest number of folders of a recording */
-/* largest number of MBUFs that a folder has taken and that are in no file yet */
+/* largest number of MBUFs (parts of the ring) that one folder may have taken and not yet written */
 #define DEAL_BATCH	OUTPUT_BATCH
 
 struct deal;
@@ -34,104 +34,127 @@ struct deal_folder {
 	pthread_t	thread;
 	bool		has_thread;
 	/*
-	 * Only the folder's thread uses the members up to @header. After the thread has ended, the
-	 * recorder's thread may use them.
+	 * While the folder's thread runs, only this thread uses the members up to @after. Before
+	 * and later the recorder's thread may use them.
 	 */
 	struct output	output;
-	/* numbers of the MBUFs that the folder has taken and not yet written, the oldest first */
+	/*
+	 * numbers of the MBUFs (parts of the ring) that the folder has taken and not yet written,
+	 * in the order in which it took them
+	 */
 	uint64_t	taken[DEAL_BATCH];
 	unsigned int	count;			/* number of MBUFs in @taken */
 	/*
-	 * 1 + the number of the last MBUF whose write was begun in this folder; 0: none was begun
+	 * 1 + the number of the last MBUF (part of the ring) whose write was begun in this folder;
+	 * 0: none was begun
 	 */
 	uint64_t	after;
 	void		*header;
-	/* The lock of struct deal covers @ready and @failed. */
-	bool		ready;			/* true: the thread waits for an MBUF */
+	/* While the threads run, the lock of struct deal covers @ready and @failed. */
+	/* true: the folder's thread waits for an MBUF (part of the ring) */
+	bool		ready;
 	bool		failed;
 };
 
 struct deal {
 	struct deal_folder	folders[DEAL_MOST];
-	unsigned int		count;	/* number of folders */
+	unsigned int		count;	/* number of @folders in use */
 	/*
-	 * covers the members below @lock, except @ring, @mbufs, @mbuf_bytes and @share, which do
-	 * not change after deal_begin()
+	 * @lock covers the members below it while the threads run, except @ring, @mbufs,
+	 * @mbuf_bytes and @share, which do not change after deal_begin()
 	 */
 	pthread_mutex_t		lock;
 	/*
 	 * The threads of the folders wait for @given_news, which is broadcast when a folder may be
-	 * able to take an MBUF or the threads must end. deal_finish() waits for @done_news, which
-	 * is broadcast when an MBUF was written or a folder has failed.
+	 * able to take an MBUF (part of the ring) or the threads must end. deal_finish() waits for
+	 * @done_news, which is broadcast when an MBUF was written or a folder has failed.
 	 */
 	pthread_cond_t		given_news, done_news;
 	const uint8_t		*ring;	/* address of the capture's ring */
-	uint64_t		mbufs;	/* number of MBUFs in the ring */
+	uint64_t		mbufs;	/* number of MBUFs (equal parts) in the ring */
 	size_t			mbuf_bytes;
-	/* number of MBUFs that a folder may have taken and not yet written */
-	unsigned int		share;
-	uint8_t			*states;	/* an enum deal_state for each MBUF of the ring */
 	/*
-	 * MBUFs have numbers from 0 on. Those below @first were counted by deal_done(), those below
-	 * @next were taken by a folder, and those below @given were given by deal_write().
+	 * largest number of MBUFs (parts of the ring) that a folder may have taken and not yet
+	 * written
+	 */
+	unsigned int		share;
+	/*
+	 * for each MBUF (part of the ring): an enum deal_state, which says whether the MBUF waits
+	 * for a folder, was taken by one, or is written
+	 */
+	uint8_t			*states;
+	/*
+	 * MBUFs (parts of the ring) have numbers from 0 on. Those below @first were counted by
+	 * deal_done(), those below @next were taken by a folder at least once, and those below
+	 * @given were given by deal_write().
 	 */
 	uint64_t		first, next, given;
-	/* number of MBUFs that failed folders have left, and no other folder has taken yet */
+	/*
+	 * number of MBUFs (parts of the ring) that a folder had taken when it failed and that no
+	 * other folder has taken yet
+	 */
 	unsigned int		returned;
-	unsigned int		turn;		/* index of the folder that is the next in turn */
+	/* index of the folder that is asked first for the next MBUF (part of the ring) */
+	unsigned int		turn;
 	unsigned int		working;	/* number of folders that have not failed */
-	/* true: the threads end once no MBUF (part of the ring) waits for a folder to take it */
+	/*
+	 * true: deal_close() was called. A folder's thread then ends when no MBUF (part of the
+	 * ring) waits for a folder and the thread has written the MBUFs that its folder has taken.
+	 */
 	bool			ends;
 };
 
 /*
  * Open a file in each of the @count folders @targets (DEAL_MOST at most) as output_open() does.
  * @most is the largest size of a file in bytes; 0: no limit. Each folder's files begin with a copy
- * of @header, of @header_bytes, with the comment of deal_comment.h. Returns false with a message in
- * @why, which has OUTPUT_WHY bytes, if a folder is named twice, a file cannot be made, or there is
- * no memory. deal_discard() then deletes what was made.
+ * of @header, of @header_bytes, to which the comment of deal_comment.h is added. Returns false with
+ * a message in @why, which has OUTPUT_WHY bytes, if a folder is named twice, a file cannot be made,
+ * or there is no memory. deal_discard() then deletes the files that were made.
  */
 bool deal_open(struct deal *deal, char *const *targets, unsigned int count, uint64_t most,
 	       const void *header, size_t header_bytes, char *why);
 
 /*
- * Start a thread for each folder. The MBUFs are in the @bytes at @ring, and each has @mbuf_bytes.
- * Returns false with a message in @why if there is no memory, or if a thread cannot be started.
- * deal_close() then ends the threads that were started.
+ * Start a thread for each folder. The MBUFs (parts of the ring) are in the @bytes at @ring, and
+ * each has @mbuf_bytes. Returns false with a message in @why if there is no memory, or if a thread
+ * cannot be started. deal_close() then ends the threads that were started.
  */
 bool deal_begin(struct deal *deal, const uint8_t *ring, uint64_t bytes, size_t mbuf_bytes,
 		char *why);
 
 /*
- * Give the next MBUF of the ring to the folders, without waiting for a disk. The MBUF must not
- * change until deal_done() has counted it. Returns false if all folders have failed.
+ * Give the next MBUF (part of the ring) to the folders. The call does not wait for a disk. The MBUF
+ * must not change until deal_done() has counted it. Returns false if all folders have failed.
  */
 bool deal_write(struct deal *deal);
 
 /*
- * Returns the number of MBUFs that were written since the previous call of deal_done(). MBUFs are
- * counted in the order of their numbers, up to the first MBUF that is in no file.
+ * Returns how many MBUFs (parts of the ring) it counts as written that no earlier call of
+ * deal_done() has counted. MBUFs are counted in the order of their numbers, up to the first MBUF
+ * that is in no file.
  */
 unsigned int deal_done(struct deal *deal);
 
-/* Returns true if an MBUF of deal_write() is in no file yet. */
+/* Returns true if an MBUF (part of the ring) of deal_write() is in no file yet. */
 bool deal_is_behind(struct deal *deal);
 
 /*
- * Wait, without a time limit, until all MBUFs of deal_write() are in files. Returns false if all
- * folders have failed before.
+ * Wait, without a time limit, until all MBUFs (parts of the ring) of deal_write() are in files or
+ * all folders have failed. Returns true if all these MBUFs are in files.
  */
 bool deal_finish(struct deal *deal);
 
 /*
- * Let the threads write the MBUFs that wait, end the threads, and close all files. Afterwards
- * @failed of a folder says whether the folder has failed, and output.why says the reason.
+ * Let the threads write all MBUFs (parts of the ring) of deal_write() that are in no file yet, end
+ * the threads, and close all files. Afterwards @failed of a folder says whether the folder has
+ * failed, and its output.why has the reason.
  */
 void deal_close(struct deal *deal);
 
 /*
- * deal_discard() deletes the file of each folder as output_discard() does. deal_free() frees the
- * memory as output_free() does. The threads must have ended before.
+ * deal_discard() deletes the file of each folder as output_discard() does. deal_free() closes files
+ * that are open, and frees the memory of the folders and of @deal's states. The threads must have
+ * ended before both.
  */
 void deal_discard(struct deal *deal);
 void deal_free(struct deal *deal);

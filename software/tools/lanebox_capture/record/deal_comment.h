@@ -5,8 +5,9 @@
  */
 
 /*
- * The comment in the header of a file if the recording is in several folders, such as "Lanebox:
- * folder 1 of 2". Such a file lacks the MBUFs (parts of the ring) that are in other folders.
+ * If a recording is in several folders, the header of each of its files has this comment, such as
+ * "Lanebox: folder 1 of 2". Such a file lacks the MBUFs (parts of the ring) that are in other
+ * folders.
  */
 #ifndef LANEBOX_CAPTURE_DEAL_COMMENT_H
 #define LANEBOX_CAPTURE_DEAL_COMMENT_H

@@ -6,14 +6,18 @@
 
 /*
  * Write a recording by output.c if it is in one file or folder, and by deal.c if it is in several
- * folders. This file keeps no state. It notes a failure of output.c or deal.c as a failure of the
- * command, except where files.h says that files_close() does so later.
+ * folders. This file keeps no state of its own. It notes a failure of output.c or deal.c as a
+ * failure of the command. With several folders files_close() notes the failures of the writes, as
+ * files.h says.
  */
 #include "files.h"
 
 #include <stdlib.h>
 
-/* If @right is false, note the failure in output.why. Returns @right. */
+/*
+ * If @right is false, note the message recording->output.why as a failure of the command. Returns
+ * @right.
+ */
 static bool noted(struct util *util, const struct recording *recording, bool right)
 {
 	if (!right)

@@ -5,11 +5,11 @@
  */
 
 /*
- * The files of a recording, in one place (output.h) or in several folders (deal.h). Each function
- * of type bool except files_are_behind() returns false after a failure. With one folder the failure
- * is noted at once. With several folders files_open() and files_take_ring() note their failure, and
- * files_close() that of each folder. Only one thread at a time may call the functions for a
- * recording.
+ * The files of a recording, in one file or folder (output.h) or in several folders (deal.h). Each
+ * function of type bool except files_are_behind() returns false after a failure. Without several
+ * folders the failure is noted at once. With several folders files_open() and files_take_ring()
+ * note their failure, and files_close() notes that of each folder. Only one thread at a time may
+ * call the functions for a recording.
  */
 #ifndef LANEBOX_CAPTURE_FILES_H
 #define LANEBOX_CAPTURE_FILES_H
@@ -18,19 +18,19 @@
 
 /*
  * Open the first file of the recording, or of each folder, and write the @header_bytes of
- * recording->header to it.
+ * recording->header to it. With several folders a comment is added to the header (deal_comment.h).
  */
 bool files_open(struct util *util, struct recording *recording, size_t header_bytes);
 
 /*
- * Prepare the files for MBUFs from the ring at recording->ring. Call files_take_ring() once, before
- * the first files_write().
+ * Prepare the files for MBUFs (equal parts) from the ring at recording->ring. Call
+ * files_take_ring() once, before the first files_write().
  */
 bool files_take_ring(struct util *util, struct recording *recording);
 
 /*
- * Begin to write the MBUF of @bytes at @data. The MBUF must not change until files_done() has
- * counted it. With several folders it must be the next MBUF of the ring.
+ * Begin to write the MBUF (part of the ring) of @bytes at @data. The MBUF must not change until
+ * files_done() has counted it. With several folders the MBUF must be the next one of the ring.
  */
 bool files_write(struct util *util, struct recording *recording, const uint8_t *data, size_t bytes);
 
@@ -41,24 +41,35 @@ bool files_write(struct util *util, struct recording *recording, const uint8_t *
 bool files_push(struct util *util, struct recording *recording);
 
 /*
- * Returns the number of MBUFs that were written since the previous call of files_done(), in the
- * order of files_write().
+ * Returns how many MBUFs (parts of the ring) it counts as written that no earlier call of
+ * files_done() has counted. MBUFs are counted in the order of files_write(), up to the first MBUF
+ * that is in no file.
  */
 unsigned int files_done(struct recording *recording);
 
-/* Returns true if an MBUF of files_write() is in no file yet. */
+/*
+ * Returns true if an MBUF (part of the ring) of files_write() is not counted as written. Without
+ * io_uring and without several folders the result is always false, since files_write() then waits
+ * for the write.
+ */
 bool files_are_behind(struct recording *recording);
 
-/* Wait, without a time limit, until all MBUFs of files_write() are in files. */
+/*
+ * Wait, without a time limit, until all MBUFs (parts of the ring) of files_write() are in files, or
+ * until a write has failed (with several folders: until all folders have failed).
+ */
 bool files_finish(struct util *util, struct recording *recording);
 
 /*
- * Write what waits, and close the files. With several folders each folder's failure is noted, even
- * if other folders have taken its MBUFs.
+ * Write all MBUFs (parts of the ring) of files_write() that are in no file yet, and close the
+ * files. With several folders each folder's failure is noted, even if other folders have taken its
+ * MBUFs.
  */
 void files_close(struct util *util, struct recording *recording);
 
-/* Delete the files of a recording that has not begun, and the folders that were made for it. */
+/*
+ * Delete the files of a recording that has not begun, and those folders that files_open() has made.
+ */
 void files_discard(struct recording *recording);
 
 /*

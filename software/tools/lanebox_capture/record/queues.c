@@ -88,7 +88,7 @@ void queues_warning(const struct queues *queues, unsigned int rule, char *text, 
 /*
  * Print a warning on standard error for each rule that sends frames to a queue that is not
  * recorded, and set the rule's bit in queues->astray. The warning is printed before the recording
- * begins, since with --lossless such a frame may stop the recording.
+ * begins, since with --lossless such a frame may hold up the recording for ever.
  */
 static void warn(struct util *util, struct queues *queues)
 {
@@ -104,9 +104,9 @@ static void warn(struct util *util, struct queues *queues)
 }
 
 /*
- * Fill in queues->sorting from the options. Entry n of the 128 entries of the table sorting.spread
- * is queue n modulo the number of recorded queues, or queue 0 with SPREAD_NONE. With 3 queues two
- * of them get 43 entries and one gets 42. Returns 0, or -errno for a rule that the library refuses.
+ * Fill in queues->sorting from the options. Entry n of the LITEPCIE_CAPTURE_SPREAD entries of
+ * sorting.spread is queue n modulo the number of recorded queues, or queue 0 with SPREAD_NONE.
+ * Returns 0, or -errno for a rule that the library refuses.
  */
 static int sort(struct util *util, struct queues *queues)
 {
@@ -133,7 +133,10 @@ bool queues_is_folder(const char *target)
 	       (stat(target, &there) == 0 && S_ISDIR(there.st_mode));
 }
 
-/* Let @recording write to one folder or file, or distribute its MBUFs over several folders. */
+/*
+ * Let @recording write to the only file or folder of @folders, or, if there are several, distribute
+ * its MBUFs (parts of the ring) over these folders.
+ */
 static void give_folders(struct recording *recording, char **folders, unsigned int count)
 {
 	if (count == 1) {
@@ -154,8 +157,9 @@ static char *queue_folder(const char *target, unsigned int n)
 
 /*
  * Let all queues write to the @count folders @targets, which are made if they do not exist. The
- * files of queue n go into the subfolder qn of each. With several folders the MBUFs of queue n are
- * distributed over its subfolders. Returns false after a failure, which is noted.
+ * files of queue n go into the subfolder qn of each folder. With several folders the MBUFs (parts
+ * of the ring) of queue n are distributed over its subfolders. Returns false after a failure, which
+ * is noted.
  */
 static bool share_folders(struct util *util, struct queues *queues, char **targets,
 			  unsigned int count)
@@ -257,7 +261,10 @@ void queues_free(struct queues *queues)
 		for (unsigned int i = 0; i < DEAL_MOST; i++)
 			free(queues->folders[n][i]);
 	}
-	/* If a recording has left files in a folder that was made for it, rmdir() fails. */
+	/*
+	 * If a recording has left files in a folder that was made for it, rmdir() fails, and the
+	 * folder stays.
+	 */
 	for (unsigned int i = 0; i < queues->made_count; i++)
 		rmdir(queues->made[i]);
 }

@@ -6,9 +6,9 @@
 
 /*
  * The queues of a recording: the options that are about queues, and the queues' captures. These
- * functions run in one thread, before and after the recording: record() makes the threads. record()
- * closes the captures. If it is not called, or a setting was refused, litepcie_close() closes them.
- * queues_free() frees everything else.
+ * functions run in the program's first thread, before and after the recording: record() makes the
+ * other threads. record() closes the captures. If record() is not called, or a setting was refused,
+ * litepcie_close() closes them. queues_free() frees everything else.
  */
 #ifndef LANEBOX_CAPTURE_QUEUES_H
 #define LANEBOX_CAPTURE_QUEUES_H
@@ -28,7 +28,8 @@ struct queues {
 	unsigned int		count;		/* number of queues that are recorded */
 	/*
 	 * true: the option --queues is given, so queues 0 to @wanted - 1 are recorded, or all
-	 * queues of the card if @wanted is 0; false: one queue is recorded, that of option --queue
+	 * queues of the card if @wanted is 0; false: one queue is recorded, that of the option
+	 * --queue, or queue 0
 	 */
 	bool			several;
 	uint32_t		wanted;
@@ -36,32 +37,41 @@ struct queues {
 	unsigned int		rule_count;
 	unsigned int		spread;		/* SPREAD_HASH, SPREAD_PORT or SPREAD_NONE */
 	/*
-	 * The thread of queue n runs only on processor cpus[n]. Threads of queues from @cpu_count
-	 * on run on any processor.
+	 * The option --cpus: the thread of recordings[n] runs only on processor cpus[n]. @cpu_count
+	 * is the number of processors that the option names.
 	 */
 	uint32_t		cpus[LITEPCIE_CAPTURE_QUEUES];
 	unsigned int		cpu_count;
-	/* rules and spread (the table for frames without a rule), in the form of the library */
+	/*
+	 * rules and spread (the table by which frames get to queues if no rule names one), in the
+	 * form of the library
+	 */
 	struct litepcie_sorting	sorting;
 	/* bit n is 1 if rule n sends frames to a queue that this program does not record */
 	uint32_t		astray;
-	/* true: all queues share all folders, even if there are as many folders as queues */
+	/*
+	 * true: the option --share is given, so all queues share all folders, even if there are as
+	 * many folders as queues
+	 */
 	bool			shares;
 	/*
 	 * If the queues share folders, folders[n][i] is the path of the subfolder of queue n in the
 	 * command line's folder i. All other entries are NULL.
 	 */
 	char			*folders[LITEPCIE_CAPTURE_QUEUES][DEAL_MOST];
-	/* those of the shared folders of the command line that did not exist and were made */
+	/* paths of those shared folders of the command line that did not exist and were made */
 	const char		*made[DEAL_MOST];
 	unsigned int		made_count;
 };
 
 /*
- * Parse the value of an option into the struct queues at option->to. --queues takes a number from 1
- * to LITEPCIE_CAPTURE_QUEUES, or "all". --cpus takes up to LITEPCIE_CAPTURE_QUEUES numbers with
- * commas between them. --rule keeps the pointer @text, up to LITEPCIE_CAPTURE_RULES times, and
- * queues_open() parses the rule. Each returns false if @text is no such value or is one too many.
+ * Parse the value of an option into the struct queues at option->to. queues_option_count() is for
+ * --queues, which takes a number from 1 to LITEPCIE_CAPTURE_QUEUES, or "all". queues_option_cpus()
+ * is for --cpus, which takes up to LITEPCIE_CAPTURE_QUEUES numbers with commas between them, in
+ * less than 128 characters. Both return false if @text has another form.
+ *
+ * queues_option_rule() is for --rule. It keeps the pointer @text, which queues_open() parses, and
+ * returns false if more than LITEPCIE_CAPTURE_RULES rules are given.
  */
 bool queues_option_count(const struct util_option *option, const char *text);
 bool queues_option_rule(const struct util_option *option, const char *text);
@@ -70,9 +80,10 @@ bool queues_option_cpus(const struct util_option *option, const char *text);
 /*
  * Open the captures of the queues on the open card util->dev, with the settings of @like, for the
  * @count files or folders @targets. A warning on standard error names each rule whose frames go to
- * a queue that is not recorded. Returns 0, or -errno of a call of the library; -EINVAL is an error
- * of the command line. -E2BIG: the number of targets is wrong, a folder cannot be made, or there is
- * no memory; the failure is then noted. Call queues_free() in any case.
+ * a queue that is not recorded. Returns 0 or -errno. -EINVAL is an error of the command line, whose
+ * text litepcie_why() has. -E2BIG means that the number of targets is wrong, a folder cannot be
+ * made, or there is no memory, and that this failure was noted. Other errors are those of the
+ * library's calls. Call queues_free() in any case.
  */
 int queues_open(struct util *util, struct queues *queues, const struct recording *like,
 		char **targets, unsigned int count);
@@ -82,13 +93,13 @@ bool queues_is_folder(const char *target);
 
 /*
  * Write a warning of up to @size bytes to @text. The warning says to which queue rule number @rule,
- * a bit of queues->astray, sends frames, and whether these frames are lost or wait.
+ * whose bit in queues->astray is 1, sends frames, and whether these frames are lost or wait.
  */
 void queues_warning(const struct queues *queues, unsigned int rule, char *text, size_t size);
 
 /*
- * Free the memory and close the files of @queues. Folders that were made and have no file are
- * removed. Call queues_free() when litepcie_close() has returned.
+ * Free the memory and close the files of @queues. Shared folders that queues_open() has made and
+ * that are empty are removed. Call queues_free() when litepcie_close() has returned.
  */
 void queues_free(struct queues *queues);
 

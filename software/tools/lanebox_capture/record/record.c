@@ -5,14 +5,14 @@
  */
 
 /*
- * Take MBUFs (the parts of equal size that the card writes) from the ring of a capture and write
+ * Take MBUFs (the parts of equal size that the card writes) from the ring of a capture, and write
  * each to the files as a whole. While the disk is slow, the ring holds the frames that come. Unless
  * the recording is lossless, the card loses the frames that do not fit into the ring, and counts
  * them.
  *
- * At the link's rate the recorder wakes up about four times while the card fills the ring once, or
- * every 20 ms with a large ring, and takes all data that is there. So the recorder makes few system
- * calls for a gigabyte.
+ * Whenever the ring has no data, the recorder sleeps. The sleep takes as long as the card needs at
+ * the link's rate to fill a quarter of the ring, or 20 ms if that is less. Then the recorder takes
+ * all data that is there. So the recorder makes few system calls for a gigabyte.
  */
 #include "record.h"
 
@@ -25,22 +25,27 @@
 #include "files.h"
 #include "processor.h"
 
-/* largest number of bytes that the card writes to a ring in a microsecond */
+/* number of bytes that a card at the link's full rate writes to a ring in a microsecond */
 #define BYTES_PER_US	7200u
-/* Without data the recorder sleeps for as long as the card takes to fill a quarter of the ring. */
+/*
+ * When the ring has no data, the recorder sleeps for 1/NAP_PART of the time in which the card fills
+ * the ring at BYTES_PER_US, but for NAP_MOST_US at most.
+ */
 #define NAP_PART	4u
-/* longest sleep of the recorder in us, so that the recording's limits are checked in time */
+/* longest sleep of the recorder in us, so that it checks the recording's limits in time */
 #define NAP_MOST_US	20000u
 /* time in ms for which litepcie_capture_next() waits for data after each sleep of the recorder */
 #define LOOK_MS		1
 /* time in ms for which each call of litepcie_capture_next() in drop() waits for data */
 #define DROP_MS		100
 /*
- * If no data comes for this time in seconds after the generator was stopped, the generator's last
- * frame probably waits for a queue that no program records.
+ * The recorder waits so long, in seconds without any progress, for the last frame of a stopped
+ * generator. Progress is data from the ring of the first queue, or an MBUF (part of the ring) of
+ * any queue that is still being written. If there is none, the frame probably waits for a queue
+ * that no program records.
  */
 #define STUCK_S		1.0
-/* time in seconds between two checks whether the generator or the player has ended */
+/* least time in seconds between two checks whether the generator or the player has ended */
 #define ASK_S		0.02
 
 /* Queues with a thread of their own, as the first queue's thread sees them --------------------- */
@@ -51,8 +56,8 @@ static void set_busy(struct recording *recording, bool busy)
 }
 
 /*
- * Returns true if one of @recordings other than the first has MBUFs that are in no file yet and are
- * still to be written.
+ * Returns true if one of the @count @recordings, other than the first, has MBUFs (parts of the
+ * ring) that are in no file yet and are still to be written.
  */
 static bool others_are_busy(const struct recording *recordings, unsigned int count)
 {
@@ -64,7 +69,10 @@ static bool others_are_busy(const struct recording *recordings, unsigned int cou
 
 /* Data from the ring to the files ------------------------------------------------------------- */
 
-/* Keep the time of the recording's first packet, if @span has that packet. */
+/*
+ * If the time of the recording's first packet is not known yet, and @span has a packet, store the
+ * time of the first packet of @span in recording->first_ns and last_ns.
+ */
 static void take_times(struct recording *recording, const struct litepcie_span *span)
 {
 	struct litepcie_packet packet;
@@ -77,9 +85,10 @@ static void take_times(struct recording *recording, const struct litepcie_span *
 }
 
 /*
- * Set recording->last_ns to the last packet's time in @mbuf, the last MBUF that was taken from the
- * ring. If the card's counts could not be read, or if after a failure the card has come so far that
- * it may have written over that MBUF, the time is not known and is set to UINT64_MAX.
+ * Set recording->last_ns to the time of the last packet in @mbuf, the last MBUF (part of the ring)
+ * that was taken from the ring. If @mbuf has no packet, last_ns stays as it is. If the card's
+ * counts could not be read, or if the card has come so far that it may have written over @mbuf,
+ * last_ns becomes UINT64_MAX: the time is not known.
  */
 static void take_last_time(struct recording *recording, const struct litepcie_span *mbuf)
 {
@@ -97,8 +106,8 @@ static void take_last_time(struct recording *recording, const struct litepcie_sp
 }
 
 /*
- * Give the MBUFs that are in the files back to the card, so that the ring has room for frames.
- * Returns false after a failure, which is noted.
+ * Give those MBUFs (parts of the ring) back to the card that are in the files and were not given
+ * back before, so that the ring has room for frames. Returns false after a failure, which is noted.
  */
 static bool give_back(struct util *util, struct recording *recording)
 {
@@ -112,9 +121,9 @@ static bool give_back(struct util *util, struct recording *recording)
 }
 
 /*
- * When the ring has no data, hand the queued writes to the kernel, give MBUFs that are in the files
- * back to the card, and sleep for the time in which the card fills a quarter of the ring, for 20 ms
- * at most. Returns false after a failure.
+ * Wait for data of an empty ring: hand the queued writes to the kernel, give the MBUFs (parts of
+ * the ring) that are in the files back to the card, and sleep for the time in which the card fills
+ * a quarter of the ring, for 20 ms at most. Returns false after a failure.
  */
 static bool rest(struct util *util, struct recording *recording)
 {
@@ -128,8 +137,9 @@ static bool rest(struct util *util, struct recording *recording)
 }
 
 /*
- * Begin to write the MBUF that ends with @span, and store it in @last. At the first call the
- * address of the ring is computed from that of the MBUF. Returns false after a failure.
+ * Begin to write the MBUF (part of the ring) that ends with @span, and store a span of this whole
+ * MBUF in @last. At the first call the address of the ring is computed from the address and the
+ * number of the MBUF. Returns false after a failure.
  */
 static bool write_mbuf(struct util *util, struct recording *recording,
 		       const struct litepcie_span *span, struct litepcie_span *last)
@@ -150,9 +160,10 @@ static bool write_mbuf(struct util *util, struct recording *recording,
 
 /*
  * Take the next data from the ring into @span. If the ring has no data and @waits is true, sleep
- * and try once more. If @span ends an MBUF, begin to write that MBUF, and give the MBUFs that are
- * already in the files back to the card. Returns 1 if there is data, 0 if no data came in time, a
- * signal came or the capture has ended (recording->over), or -1 after a failure, which is noted.
+ * and try once more. If @span ends an MBUF (part of the ring), begin to write that MBUF, store its
+ * span in @last, and give the MBUFs that are already in the files back to the card. Returns 1 if
+ * there is data; 0 if no data came in time, a signal came or the capture has ended
+ * (recording->over); -1 after a failure.
  */
 static int take(struct util *util, struct recording *recording, struct litepcie_span *span,
 		struct litepcie_span *last, bool waits)
@@ -174,7 +185,10 @@ static int take(struct util *util, struct recording *recording, struct litepcie_
 	recording->taken += span->bytes;
 	if (!span->sealed)
 		return 1;
-	/* write_mbuf() may wait for the disk, and the thread of queue 0 reads @busy meanwhile. */
+	/*
+	 * write_mbuf() may wait for the disk. @busy is set before that, since the thread of queue 0
+	 * may read it meanwhile.
+	 */
 	set_busy(recording, true);
 	if (!write_mbuf(util, recording, span, last))
 		return -1;
@@ -184,9 +198,10 @@ static int take(struct util *util, struct recording *recording, struct litepcie_
 /* The end of a recording ---------------------------------------------------------------------- */
 
 /*
- * If the recording has a player, returns true if the player has ended. Without a player, returns
- * true if the generator has a count of frames to make and has made them all, or cannot be asked,
- * which is noted. recording->made then becomes the number of its frames. Otherwise returns false.
+ * Without a player, ask the generator if it has a count of frames to make, and store the number of
+ * frames that it has made in recording->made. Returns true if the player's thread has ended.
+ * Without a player, returns true if the generator has made its count of frames, or cannot be asked,
+ * which is noted. Returns false in all other cases.
  */
 static bool has_ended(struct util *util, struct recording *recording)
 {
@@ -203,8 +218,9 @@ static bool has_ended(struct util *util, struct recording *recording)
 }
 
 /*
- * Record until one of the recording's limits is reached, the generator or the player has ended, the
- * capture has ended (recording->over), or a signal comes. Returns false after a failure.
+ * Record until one of the recording's limits is reached, the generator or the player has ended
+ * (has_ended()), the capture has ended (recording->over), or a signal comes. Returns false after a
+ * failure.
  */
 static bool follow(struct util *util, struct recording *recording, struct litepcie_span *last)
 {
@@ -232,12 +248,14 @@ static bool follow(struct util *util, struct recording *recording, struct litepc
 }
 
 /*
- * Stop the generator, unless it has made all its frames. With --lossless its last frame may wait
- * for room in the ring of queue 0, so data is taken from this ring until the generator has
- * delivered that frame. The frame may also wait for room in the ring of another of the @count
- * queues, whose disk is slow. If the frame waits for a queue that no program records, no data comes
- * for STUCK_S seconds although all rings have room. Then end_generator() returns, and the stop of
- * the capture ends the wait of the frame. Returns false after a failure.
+ * Stop the generator, unless it does not run or has made all its frames. With --lossless its last
+ * frame may wait for room in the ring of the first queue, so data is taken from this ring until the
+ * generator has delivered that frame. The frame may also wait for room in the ring of another of
+ * the @count queues, whose disk is slow.
+ *
+ * If the frame waits for a queue that no program records, no data comes for STUCK_S seconds
+ * although the rings of all @count queues have room. Then end_generator() returns, and the stop of
+ * the capture, which follows, ends the wait of the frame. Returns false after a failure.
  */
 static bool end_generator(struct util *util, struct recording *recordings, unsigned int count,
 			  struct litepcie_span *last)
@@ -266,8 +284,8 @@ static bool end_generator(struct util *util, struct recording *recordings, unsig
 }
 
 /*
- * Stop the player. Data is taken from the ring until the player's thread has ended, since a frame
- * of the player may wait for room in the ring. Returns false after a failure.
+ * If the recording has a player, stop it. Data is taken from the ring until the player's thread has
+ * ended, since a frame of the player may wait for room in the ring. Returns false after a failure.
  */
 static bool end_player(struct util *util, struct recording *recording, struct litepcie_span *last)
 {
@@ -303,9 +321,9 @@ static bool end(struct util *util, struct recording *recording, struct litepcie_
 /* A recording from its start to its end ------------------------------------------------------- */
 
 /*
- * Read the capture's settings, and open the recording's first file before the card takes frames.
- * Returns false after a failure, such as a --size that is too small for the page of header and one
- * MBUF.
+ * Read the capture's settings, and open the recording's first file (the first of each folder)
+ * before the card takes frames. Returns false after a failure, such as a --size that is too small
+ * for the page of header and one MBUF (part of the ring).
  */
 static bool prepare(struct util *util, struct recording *recording)
 {
@@ -330,8 +348,10 @@ static bool prepare(struct util *util, struct recording *recording)
 }
 
 /*
- * Start the capture of a queue, and its generator and player if it has them. A queue other than the
- * first begins when the first queue is started. Returns false after a failure.
+ * Give the card the rules and spread of the recording, and start the capture of the queue, the
+ * generator and the player, as far as the recording has them. The capture of a queue other than 0
+ * takes no frames before queue 0 is started. Returns false after a failure. -EINVAL sets
+ * recording->refused, and other failures are noted.
  */
 static bool start(struct util *util, struct recording *recording)
 {
@@ -352,8 +372,8 @@ static bool start(struct util *util, struct recording *recording)
 }
 
 /*
- * Read the card's accounts (counts) of the recording's frames, set recording->last_ns from the MBUF
- * @last, and close the files.
+ * Read the card's counts of the recording's frames (accounts), set recording->last_ns from @last,
+ * the last MBUF (part of the ring) of the recording, and close the files.
  */
 static void conclude(struct util *util, struct recording *recording, const struct litepcie_span *last)
 {
@@ -369,8 +389,8 @@ static void conclude(struct util *util, struct recording *recording, const struc
 }
 
 /*
- * Record the first of @count queues, until the recording has ended or failed. The stop of its
- * capture ends the captures of all queues.
+ * Record the first of @count queues, until the recording has ended or failed. At the end its
+ * capture is stopped. If this queue is queue 0, that ends the captures of all queues.
  */
 static void run(struct util *util, struct recording *recordings, unsigned int count)
 {
@@ -380,7 +400,10 @@ static void run(struct util *util, struct recording *recordings, unsigned int co
 		     end_generator(util, recordings, count, &last) &&
 		     end_player(util, recording, &last) && end(util, recording, &last);
 
-	/* After a failure no more data is taken: the files would have a gap before that data. */
+	/*
+	 * After a failure no more data is taken from the ring: the MBUF (part of the ring) at which
+	 * the recording failed would be missing in the files before that data.
+	 */
 	if (!right) {
 		if (!recording->config.queue)
 			litepcie_capture_generate_stop(recording->capture);
@@ -396,9 +419,10 @@ static void run(struct util *util, struct recording *recordings, unsigned int co
 /* Queues with threads of their own ------------------------------------------------------------- */
 
 /*
- * Give the ring of a queue whose files have failed back to the card, with all that comes until the
- * recording of the first queue has ended. In a lossless recording a frame for a full ring would
- * hold up the frames of all queues. The number of bytes that are in no file is noted.
+ * Give all data in the ring of a queue whose recording has failed back to the card, and all data
+ * that comes until queue 0 is stopped. This is for a lossless recording, in which a frame that
+ * waits for room in a full ring holds up the frames of all queues. A failure with the number of
+ * these bytes is noted.
  */
 static void drop(struct util *util, struct recording *recording)
 {
@@ -423,7 +447,7 @@ static void drop(struct util *util, struct recording *recording)
 }
 
 /*
- * Record a queue other than the first, until the recording of the first queue has ended. After a
+ * The thread of a queue other than the first: record the queue until queue 0 is stopped. After a
  * failure of this queue the recordings of the other queues go on.
  */
 static void *work(void *of)
@@ -434,14 +458,17 @@ static void *work(void *of)
 	struct util *util = recording->util;
 
 	while (sem_wait(&recording->gate) < 0)
-		;	/* a signal came */
+		;	/* sem_wait() fails when a signal comes */
 	if (recording->called_off)
 		return NULL;
 	if (recording->pinned)
 		processor_pin(util, recording->cpu);
 	while (!recording->over && take(util, recording, &span, &last, true) >= 0)
 		;
-	/* After a failure this queue never gives room back, so end_generator() must not wait. */
+	/*
+	 * This thread hands no further MBUF (part of the ring) to its files. So after a failure
+	 * end_generator() must not wait for MBUFs of this queue.
+	 */
 	set_busy(recording, false);
 	if (recording->over && files_finish(util, recording))
 		give_back(util, recording);
@@ -451,7 +478,10 @@ static void *work(void *of)
 	return NULL;
 }
 
-/* Make the thread of a queue. It waits until open_gates() lets it begin. */
+/*
+ * Make the thread of a queue, which waits until open_gates() lets it begin. Returns false after a
+ * failure, which is noted.
+ */
 static bool begin_thread(struct util *util, struct recording *recording)
 {
 	int rc;
@@ -468,7 +498,10 @@ static bool begin_thread(struct util *util, struct recording *recording)
 	return false;
 }
 
-/* Let the threads record, or end if the captures could not be started. */
+/*
+ * Let the waiting threads of the queues go on: they record if @started is true, and end if a
+ * capture could not be started.
+ */
 static void open_gates(struct recording *recordings, unsigned int count, bool started)
 {
 	for (unsigned int n = 1; n < count; n++) {
@@ -478,7 +511,10 @@ static void open_gates(struct recording *recordings, unsigned int count, bool st
 	}
 }
 
-/* If the queue has a thread, wait for its end, and note its failures as failures of the command. */
+/*
+ * If the queue has a thread, wait for its end, and note its failures as failures of the command in
+ * @util.
+ */
 static void end_thread(struct util *util, struct recording *recording)
 {
 	struct util *own = recording->util;
@@ -493,9 +529,9 @@ static void end_thread(struct util *util, struct recording *recording)
 }
 
 /*
- * Start all queues. The first queue is started last, since the captures of all queues begin with
- * it. The threads are made before that: the ring of a queue without a thread would fill up. Returns
- * false if a thread cannot be made, or a queue cannot be started.
+ * Open the files, make the threads, and start the captures of all @count queues. The capture of the
+ * first queue is started last: if it is queue 0, all captures begin with it. The threads are made
+ * before, since the ring of a queue without a thread would fill up. Returns false after a failure.
  */
 static bool begin(struct util *util, struct recording *recordings, unsigned int count)
 {
@@ -528,8 +564,8 @@ bool record(struct util *util, struct recording *recordings, unsigned int count)
 		refused |= recordings[n].refused;
 	}
 	/*
-	 * If a setting was refused, record_refuse() still needs the text of litepcie_why(). The
-	 * captures then stay open until litepcie_close().
+	 * If a setting was refused, record_refuse() needs the text of litepcie_why(), which a
+	 * failing close could replace. The captures then stay open until litepcie_close().
 	 */
 	for (unsigned int n = 0; n < count && !refused; n++) {
 		litepcie_capture_close(recordings[n].capture);

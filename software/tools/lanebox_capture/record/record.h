@@ -5,10 +5,11 @@
  */
 
 /*
- * Record the data of the captures' rings in files: one capture and one recording for each queue.
- * The caller opens the captures, and frees the recordings' memory when the card is closed. Nothing
- * here prints: a failure is noted, and the results stay in the recording. One recording runs at a
- * time, since its end is decided by the process's signals and by queue 0 of the card.
+ * Record the frames of one or several queues of the card in files. Each queue has a capture and a
+ * struct recording of its own. The caller opens the captures, and frees the recordings' memory when
+ * the card is closed. record() prints nothing: it notes each failure in its struct util, and leaves
+ * the results in the recordings. A process may be in only one call of record() at a time, since a
+ * signal to the process and the stop of the card's queue 0 end all its recordings.
  */
 #ifndef LANEBOX_CAPTURE_RECORD_H
 #define LANEBOX_CAPTURE_RECORD_H
@@ -24,90 +25,127 @@
 
 struct recording {
 	/* The members up to @sorting are settings: what is to be recorded, and where to. */
-	/* path of the file or folder to which is recorded, unless @folders is set */
+	/* path of the file or folder to which the queue is recorded, unless @folders is set */
 	const char			*target;
-	/* paths of several folders that share the MBUFs; NULL: everything goes to @target */
+	/*
+	 * paths of several folders over which the MBUFs (the parts of the ring) are distributed;
+	 * NULL: all MBUFs go to @target
+	 */
 	char				**folders;
 	unsigned int			folder_count;
 	struct litepcie_capture_config	config;
 	struct litepcie_generator	generator;
-	bool				generates;	/* true: the card's generator runs */
-	/* files that the card plays during the recording; NULL: none */
+	/* true: the card's generator of frames is started with the capture */
+	bool				generates;
+	/* pcapng files that the card plays as frames during the recording; NULL: none */
 	struct play			*play;
-	uint64_t			file_bytes;	/* largest size of a file; 0: no limit */
-	/* longest duration of the recording in seconds of the host's clock; 0: no limit */
+	/* largest size of a file in bytes; 0: no limit */
+	uint64_t			file_bytes;
+	/*
+	 * Time in seconds of the host's clock after which the recording ends; 0: no limit. Only the
+	 * limit of the first queue counts, and it ends the recordings of all queues.
+	 */
 	double				seconds;
-	/* The recording ends after this many packets, or some more. 0: no limit. */
+	/*
+	 * The recording ends when the card has written this many packets of the first queue, or
+	 * some more, into the ring. 0: no limit.
+	 */
 	uint64_t			packets;
-	bool				pinned;		/* true: the thread runs only on @cpu */
+	/* true: the queue's thread runs only on processor @cpu */
+	bool				pinned;
 	uint32_t			cpu;
-	/* how the card sorts frames into queues; NULL: all frames go to queue 0 */
+	/*
+	 * rules and spread by which the card sorts frames into queues, in the recording of the
+	 * first queue; NULL: the card is given none
+	 */
 	const struct litepcie_sorting	*sorting;
 	/* The members from here on are state and results of the recording. */
 	struct litepcie_capture		*capture;
-	/* the recording's files; with several folders @deal has the files instead */
+	/*
+	 * the recording's files; with several folders @deal has the files, and @output.why is still
+	 * used
+	 */
 	struct output			output;
 	struct deal			deal;
-	void				*header;	/* page with which each file begins */
-	/* address of the capture's ring; NULL until the first MBUF is full */
+	/* page with the pcapng header with which each file begins */
+	void				*header;
+	/* address of the capture's ring; NULL until the first MBUF (part of the ring) is full */
 	const uint8_t			*ring;
 	struct litepcie_capture_stats	stats;
-	bool				counted;	/* true: @stats has the card's counts */
+	/* true: @stats has the card's counts at the end */
+	bool				counted;
 	/*
-	 * Times of the first and the last packet in ns. Without a packet @first_ns is UINT64_MAX.
-	 * @last_ns is UINT64_MAX if it is not known: the last packet may not be in the ring any
-	 * more, or the card's counts could not be read.
+	 * Device times of the first and the last packet in ns. Without a packet @first_ns is
+	 * UINT64_MAX. @last_ns is UINT64_MAX if the last packet's time is not known: this packet
+	 * may not be in the ring any more, or the card's counts could not be read.
 	 */
 	uint64_t			first_ns, last_ns;
-	uint64_t			made;		/* frames that the generator has made */
-	bool				made_known;	/* true: @made is the final number */
-	/* true: the library has refused a setting of the command line with -EINVAL at the start */
+	/* number of frames that the generator had made when it was last asked */
+	uint64_t			made;
+	/* true: the generator has made all its frames */
+	bool				made_known;
+	/*
+	 * true: start() of record.c has got -EINVAL from the library, which refuses a setting of
+	 * the command line
+	 */
 	bool				refused;
-	/* true: the capture of queue 0 was stopped, which ends the recording of this queue, too */
+	/*
+	 * true: litepcie_capture_next() has returned -EPIPE: the capture of queue 0 was stopped,
+	 * which ends the captures of all queues
+	 */
 	bool				over;
-	/* bytes that were taken from the ring and not given back to the card */
+	/* number of bytes that were taken from the ring and not given back to the card */
 	size_t				taken;
 	/*
-	 * true: MBUFs that this queue's ring has handed to the files are in no file yet. The
-	 * queue's thread sets @busy, and the thread of queue 0 reads it, both by __ATOMIC_RELAXED.
+	 * true: MBUFs (parts of the ring) that the queue's thread has handed to the files are in no
+	 * file yet, and are still to be written. The queue's thread sets @busy, and the thread of
+	 * the first queue reads it, both by __ATOMIC_RELAXED.
 	 */
 	bool				busy;
-	/* frames that the card's rules have discarded; only the recording of queue 0 counts them */
+	/*
+	 * numbers of frames that the card's rules have discarded; 0 in the recording of a queue
+	 * other than 0
+	 */
 	struct litepcie_discards	discards;
 	/*
 	 * A queue other than the first has a thread of its own, which notes its failures in @util.
-	 * record() copies these failures to the command's. @util is NULL for the first queue.
+	 * When the thread has ended, record() copies these failures to the struct util of the
+	 * command. @util is NULL for the first queue, which the thread of record() records.
 	 */
 	pthread_t			thread;
 	struct util			*util;
-	/* the queue's thread waits for @gate, which is posted when the captures have started */
+	/*
+	 * The queue's thread waits at its begin for @gate, which is posted when the captures of all
+	 * queues have started or one could not be started.
+	 */
 	sem_t				gate;
-	/* true: the captures could not be started, so the thread ends without recording */
+	/* true: a capture could not be started, so the queue's thread ends without recording */
 	bool				called_off;
 };
 
 /*
- * Record @count queues, whose captures are open, until the first queue reaches one of its limits,
- * its generator or player has ended, another program stops queue 0 of the card, a signal comes, or
- * the first queue fails. A failure of another queue ends only the recording of that queue: its
- * later frames are lost in the card, or dropped if the recording is lossless. Each queue other than
- * the first has a thread of its own. record() closes the captures, unless a setting was refused.
- * Failures are noted in @util. Returns false if the recording has not begun. Its files are then
- * deleted.
+ * Record @count queues, whose captures are open, in @recordings. The recording ends when the first
+ * queue reaches one of its limits, its generator has made all its frames, its player has ended,
+ * another program stops queue 0 of the card, a signal comes, or the recording of the first queue
+ * fails. A failure of another queue ends only the recording of that queue: its later frames are
+ * lost in the card, or dropped if the recording is lossless.
+ *
+ * record() closes the captures, unless a setting was refused. Failures are noted in @util. Returns
+ * false if the recording has not begun. Its files are then deleted.
  */
 bool record(struct util *util, struct recording *recordings, unsigned int count);
 
 /*
- * Parse @text, SIZE[,PERIOD[,COUNT]], the settings of the card's generator of frames. The member of
- * @generator for a number that is not given stays as it is. Returns false if @text has another
- * form.
+ * Parse @text, SIZE[,PERIOD[,COUNT]], the settings of the card's generator of frames. Each is a
+ * number of 32 bits. The member of @generator for a number that is not given stays as it is.
+ * Returns false if @text has another form.
  */
 bool record_generator(const char *text, struct litepcie_generator *generator);
 
 /*
- * Parse the value of --wait: the time in ns for which packets wait in the card for more packets, so
- * that the card writes them together. 0 becomes LITEPCIE_CAPTURE_AT_ONCE. Returns false if @text is
- * no 32-bit number.
+ * Parse the value of the option --wait: the longest time in ns for which the card holds packets to
+ * write them together with later ones. The value is stored in the uint32_t at option->to, and 0
+ * becomes LITEPCIE_CAPTURE_AT_ONCE. Returns false if @text is no 32-bit number.
  */
 bool record_wait(const struct util_option *option, const char *text);
 
