@@ -150,8 +150,8 @@ int litepcie_table_quiesce(struct litepcie *dev)
  * Clear the stream's interrupt cause in the card, and switch its interrupt on, unless the card is
  * polled. @first: the other stream does not run. Then interrupts of an earlier run are taken from
  * the back end's descriptors, and the counts begin at 0, so that only interrupts of this run are
- * counted. If the other stream runs, the eventfd is left alone: both streams share the counts, and
- * an interrupt in it may be that of the other stream.
+ * counted. If the other stream runs, no interrupt is taken: both streams share the counts, and an
+ * interrupt that has come may be that of the other stream.
  */
 static int start_interrupts(struct litepcie_stream *stream, bool first)
 {
