@@ -62,7 +62,7 @@ int kernel_ioctl(struct litepcie *dev, unsigned long request, void *arg, const c
 void sysfs_map_bar(struct litepcie *dev);
 
 /*
- * Map every BAR of the card by Lanebox's driver, or with LitePCIe's driver BAR0 by sysfs, and set
+ * Map the BARs that Lanebox's driver offers, or with LitePCIe's driver BAR0 by sysfs, and set
  * dev->bar_size.
  */
 void kernel_map_bars(struct litepcie *dev);

@@ -5,8 +5,8 @@
  */
 
 /*
- * The BARs of the "kernel" back end. Lanebox's driver maps every BAR itself, and says of each
- * whether it is mapped write-combining. With LitePCIe's driver only BAR0 is mapped, through sysfs.
+ * The BARs of the "kernel" back end. Lanebox's driver maps BAR0 uncached, and BARs of prefetchable
+ * memory write-combining. With LitePCIe's driver only BAR0 is mapped, through sysfs.
  *
  * Registers that could make the card write to any address of host memory need CAP_SYS_RAWIO. For a
  * user without it the driver maps a whole BAR for reading. It maps for writing only those pages in
