@@ -9,11 +9,11 @@
  *
  * The same calls reach a card in three ways: through Lanebox's kernel driver, through VFIO without
  * a module of its own, or, for a simulated board, through a vfio-user socket without a machine
- * around it. Each of the three has a back end in the library. The comment of a call says where the
- * back ends differ. In a stream the card uses the buffers that it was given and waits when it has
- * none, so no data is lost or sent twice, however slow the program is. LitePCIe's own driver cannot
- * do that, so with it only BAR0 can be used. The card's capability table says which blocks it has
- * and where, so the library need not know the build of the gateware.
+ * around it. Each of the three has a back end in the library, and the comments of the calls say
+ * where the back ends differ. In a stream the card uses the buffers that it was given and waits
+ * when it has none, so no data is lost or sent twice, however slow the program is. LitePCIe's own
+ * driver cannot do that, so with it only BAR0 can be used. The card's capability table says which
+ * blocks it has and where, so the library need not know the build of the gateware.
  *
  * Every call that can fail returns 0, a count or a descriptor, or -errno; litepcie_why() then has a
  * sentence, but not for the -EBADMSG of litepcie_record_next() and litepcie_records(). The library

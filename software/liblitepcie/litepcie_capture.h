@@ -430,7 +430,8 @@ int litepcie_capture_generate(struct litepcie_capture *capture,
 /*
  * Let the generator make no more frames. The call waits for nothing: a frame that has begun still
  * leaves, and litepcie_capture_generated() returns 1 when it has left. A generator that does not
- * run stays as it is. Returns 0 or -errno; -EINVAL: this is another queue than 0. Threads: one.
+ * run stays as it is. Returns 0 or -errno; -EINVAL: this is another queue than 0, -EBUSY: another
+ * program has queue 0. Threads: one.
  */
 int litepcie_capture_generate_stop(struct litepcie_capture *capture);
 
