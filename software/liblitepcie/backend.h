@@ -206,7 +206,7 @@ struct litepcie_backend {
 	 * or after a reset by a later close(). NULL: a kernel driver has done this.
 	 */
 	int (*attach)(struct litepcie *dev);
-	/* Free all that open(), attach() and memory() have made. All streams are closed. */
+	/* Free all that open(), attach() and memory() have made. No stream or capture is open. */
 	void (*close)(struct litepcie *dev);
 	/*
 	 * Reset the card. Its registers are then reachable, and the caller calls

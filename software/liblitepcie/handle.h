@@ -40,8 +40,8 @@ struct litepcie_capture_run {
 	uint32_t	sort;
 	/*
 	 * bit n is 1: queue n was closed while the card might still write to its memory. The memory
-	 * is kept until the library has seen the card at rest. This member is written under the
-	 * handle's lock.
+	 * is kept until the library has seen the card at rest, or until the handle is closed. This
+	 * member is written under the handle's lock.
 	 */
 	uint32_t	left;
 	/*
@@ -131,7 +131,7 @@ struct litepcie {
 	 * card's progress to the next; 0: the card interrupts and is not polled
 	 */
 	uint32_t			poll_us;
-	/* true: the library polls the card by @poll_us only after an interrupt (adaptive mode) */
+	/* true: polling by @poll_us begins only after an interrupt of the card (adaptive mode) */
 	bool				adaptive;
 	/*
 	 * true: the timer polls the card's progress now, in place of the DMA's interrupts; always

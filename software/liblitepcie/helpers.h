@@ -22,7 +22,7 @@
  */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the library needs a little-endian host");
 
-/* longest time in ms for which a waiting thread sleeps at once, before it looks again */
+/* longest time in ms for which a waiting thread sleeps at once, before it checks for a stop */
 #define LITEPCIE_WAIT_SLICE_MS	200
 
 /* The lock, errors and their sentences --------------------------------------------------------- */
@@ -260,8 +260,8 @@ int64_t litepcie_deadline(int timeout_ms);
 int litepcie_slice(int64_t deadline);
 
 /*
- * Release the handle's lock for a poll() of @count descriptors. Returns what poll() returns, or
- * -errno with a sentence.
+ * Call poll() for @count descriptors, with the handle's lock released meanwhile. Returns what
+ * poll() returns, or -errno with a sentence.
  */
 struct pollfd;
 int litepcie_poll(struct litepcie *dev, struct pollfd *fds, unsigned int count, int timeout_ms);

@@ -22,8 +22,8 @@
  *
  * Each call that may wait for longer than the card takes to answer has a limit of time:
  *   - A wait has the argument @timeout_ms: with 0 it looks and does not wait, with a negative
- *     timeout it waits for ever, as poll() does. A wait for buffers may take up to a second longer,
- *     in which it finds out whether an interrupt was lost.
+ *     timeout it waits for ever, as poll() does. A wait for buffers or for the user's interrupt may
+ *     take up to a second longer, in which it finds out whether an interrupt was lost.
  *   - A call of a capture, or the start of the player, that waits until the card has come to rest
  *     has the setting @rest_ms of struct litepcie_capture_config or struct litepcie_player: 0 is
  *     LITEPCIE_CAPTURE_REST_MS, with -1 the call waits for ever.
@@ -215,8 +215,8 @@ struct litepcie_window {
  * behind an IOMMU, -EACCES: the user may not open the card, -EPERM: drivers of the host have other
  * devices of the card's IOMMU group, -EBUSY: another program has the card, -EPROTO: the device is
  * no Lanebox card, or of a version that the library does not know, -EOPNOTSUPP: this kernel lacks
- * that interface of VFIO, -ENOTSOCK: the file is no socket, -ENAMETOOLONG: no socket can have so
- * long a path. Threads: any.
+ * that interface of VFIO, or VFIO offers no MSI of the card, -ENOTSOCK: the file is no socket,
+ * -ENAMETOOLONG: no socket can have so long a path. Threads: any.
  */
 int litepcie_open(struct litepcie **dev, const char *name, char *why, size_t why_size);
 

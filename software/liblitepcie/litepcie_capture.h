@@ -159,8 +159,9 @@ struct litepcie_span {
 	uint64_t	mbuf;		/* number of the MBUF, from 0 */
 	bool		sealed;		/* true: the span ends with the MBUF's seal */
 	/*
-	 * counts since the start, from the card's last status line, which may count data behind
-	 * this span, too: records written, frames lost, and the device time of that line in ns
+	 * values of the card's last status line, which may count data behind this span, too:
+	 * @records: frames written to the ring since the start, @lost: frames lost since the start,
+	 * @time_ns: device time in ns at which the card wrote the line
 	 */
 	uint64_t	records;
 	uint64_t	lost;
@@ -210,8 +211,8 @@ struct litepcie_capture_stats {
 	size_t		struct_size;
 	uint64_t	position;	/* bytes that came into the ring since the start */
 	uint64_t	records;
-	uint64_t	lost;		/* frames lost, for any reason, as of the status line */
-	uint64_t	time_ns;	/* device time in ns at which the card wrote that line */
+	uint64_t	lost;		/* frames lost, as ring or card had no room */
+	uint64_t	time_ns;	/* device time in ns at which the card wrote the line */
 	/* bytes that the program has given back; with `newest` overwritten bytes count, too */
 	uint64_t	released;
 	/* with `newest`: bytes that the card overwrote before litepcie_capture_next() gave them */
@@ -690,7 +691,7 @@ static inline __attribute__((always_inline)) int litepcie_record_next(
  * Get up to @count frames of a span as a table, for languages in which a call for each frame is
  * slow. An entry of the table @packets has @size bytes, sizeof(struct litepcie_packet). *@at is the
  * place in the span, as for litepcie_record_next(). Returns the number of frames in @packets, 0 at
- * the end of the span, or -errno; -EBADMSG: the block at *@at cannot be one, -EINVAL: @size is
+ * the end of the span, or -errno; -EBADMSG: no valid block begins at *@at, -EINVAL: @size is
  * smaller than the first struct litepcie_packet was. Threads: any.
  */
 int litepcie_records(const struct litepcie_span *span, size_t *at, struct litepcie_packet *packets,

@@ -234,8 +234,10 @@ int litepcie_capture_late(const struct litepcie_capture *capture, const char *wh
 			  const char *advice);
 
 /*
- * Texts for @what and @advice of litepcie_capture_await() and litepcie_capture_late(): what a start
- * of the generator waits for, what to do then, and what to do if the card itself does not end.
+ * Texts for the arguments @what and @advice of litepcie_capture_await() and
+ * litepcie_capture_late(). LITEPCIE_GENERATOR_FRAME is what a start of the generator waits for, and
+ * LITEPCIE_GENERATOR_ADVICE what the user can do to end that wait. LITEPCIE_RESET_ADVICE is for
+ * waits that only the card ends.
  */
 #define LITEPCIE_GENERATOR_FRAME	"the generator's last frame, which waits for room in the ring,"
 #define LITEPCIE_GENERATOR_ADVICE	"release spans of the ring, or stop the capture"

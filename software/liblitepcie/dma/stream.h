@@ -96,11 +96,15 @@ struct litepcie_stream {
 	bool		*asks;
 	/* h2c: true if a buffer of this run was sent only in part, so that @lengths must be used */
 	bool		uneven;
-	/* h2c, for each buffer of the ring: bytes to send of the buffer that the card was given */
+	/*
+	 * h2c, for each buffer of the ring: bytes to send of the buffer that the card was given;
+	 * set only while @uneven is true
+	 */
 	uint32_t	*lengths;
 	/*
 	 * h2c, for each buffer of the ring: bytes to send of a buffer that the card has not been
-	 * given yet; copied to @lengths when the card is given the buffer
+	 * given yet; copied to @lengths when the card is given the buffer; set only while @uneven
+	 * is true
 	 */
 	uint32_t	*wanted;
 	/*
@@ -113,7 +117,10 @@ struct litepcie_stream {
 	 * reads) at the start
 	 */
 	uint64_t	received_before;
-	/* every so-manyth buffer asks for an interrupt, unless @silent is true */
+	/*
+	 * a buffer asks for an interrupt if its number plus 1 is a multiple of this, unless @silent
+	 * is true
+	 */
 	unsigned int	interrupt_every;
 	/* true: no descriptor asks for an interrupt */
 	bool		silent;

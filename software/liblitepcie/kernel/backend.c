@@ -11,7 +11,8 @@
  * The library's own register accesses, and those of litepcie_readl() and the calls next to it, are
  * ioctl()s of the driver, so they reach the opened card for certain. litepcie_bar_read(),
  * litepcie_bar_write() and litepcie_bar_write_burst() use the mapping of the BAR without a system
- * call for each access. Where BAR0 is not mapped for that access, one of 4 bytes is an ioctl().
+ * call for each access. If the mapping of BAR0 does not allow the access, an access of 4 bytes is
+ * an ioctl(), and any other is refused.
  */
 #include <fcntl.h>
 #include <stdlib.h>

@@ -33,7 +33,7 @@ void kernel_free(struct litepcie_stream *stream)
 	stream->base = NULL;
 }
 
-/* Make the @size bytes at @base the ring. @placed: this memory is the program's own. */
+/* Make the @size bytes at @base the ring. If @placed is true, they are the program's own. */
 static int take_memory(struct litepcie_stream *stream, void *base, size_t size, bool placed)
 {
 	stream->memory = litepcie_memory_new(base, size, -1, placed);

@@ -5,8 +5,8 @@
  */
 
 /*
- * The commands of a vfio-user client. vfio_user.h says what each function promises. The protocol is
- * QEMU's docs/interop/vfio-user.rst.
+ * The commands of a vfio-user client. vfio_user.h says what each function promises. The file
+ * docs/interop/vfio-user.rst of QEMU describes the protocol.
  */
 #include <assert.h>
 #include <stddef.h>

@@ -16,8 +16,8 @@
 #include "vfio_user_wire.h"
 
 /*
- * size in bytes of the memory for the body of a peer's request; a message of the peer, with its
- * 16-byte header, may have 16 bytes less, which is far more than a page of data
+ * size in bytes of the memory for the body of a peer's request; a message of the peer that has more
+ * than MAX_MESSAGE - 16 bytes with its header ends the connection
  */
 #define MAX_MESSAGE	65536u
 
@@ -325,7 +325,7 @@ int vfio_user_call(struct vfio_user *vu, uint16_t command, const void *body, siz
 
 /*
  * The body of a reply to the read of one word. On the wire it ends with @word: the bytes that pad
- * this struct behind it are not sent.
+ * this struct behind @word are not sent.
  */
 struct word_reply {
 	struct region_access access;
