@@ -95,7 +95,7 @@ struct litepcie {
 	bool				sleeper;
 	bool				stopping;	/* true: a thread is stopping a stream */
 	void				*priv;		/* data of the back end; set by open() */
-	/* text of litepcie_mmio_path(): how accesses to registers are made; set by open() */
+	/* result of litepcie_mmio_path(): how the program's accesses reach BAR0; set by open() */
 	const char			*mmio_path;
 	/* flags LITEPCIE_HAS_STREAMS, _PACKETS and _BAR_MAP that back end and driver can fulfil */
 	uint64_t			able;

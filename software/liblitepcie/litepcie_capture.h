@@ -438,8 +438,8 @@ int litepcie_capture_generate_stop(struct litepcie_capture *capture);
 
 /*
  * Find out how many frames the generator has made since its start. The capture may not have counted
- * the last of them yet. After a stop the number is 0. Returns 1 if no frame is being made, 0 if one
- * is, or -errno. Threads: one.
+ * the last of them yet. After litepcie_capture_generate_stop() the number becomes 0. Returns 1 if
+ * no frame is being made, 0 if one is, or -errno. Threads: one.
  */
 int litepcie_capture_generated(struct litepcie_capture *capture, uint64_t *frames);
 

@@ -42,9 +42,9 @@ struct litepcie_conditions {
 };
 
 /*
- * Counts of one of the four TLP streams at the FPGA's hard PCIe block: its beats, stalls, TLPs and
- * bytes of payload. @first and @last are the device times, in ticks, of the first and the last beat
- * that was counted.
+ * Counts of one of the four TLP streams at the FPGA's hard PCIe block: its beats, its stalls (clock
+ * cycles in which a beat was offered and not accepted), TLPs and bytes of payload. @first and @last
+ * are the device times, in ticks, of the first and the last beat that was counted.
  */
 struct litepcie_tlp_stream {
 	uint64_t	beats;

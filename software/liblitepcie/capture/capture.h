@@ -117,7 +117,7 @@ struct litepcie_capture {
 	/* the status line in memory; NULL: there is no ring yet (only behind the kernel driver) */
 	const struct litepcie_capture_line	*line;
 	uint64_t				ring_iova, line_iova;
-	/* copy of the status line, from the library's last read of it */
+	/* copy of the status line as the library has last read it, with @position at most @end */
 	struct litepcie_capture_line		seen;
 	/* bytes since the start that litepcie_capture_next() has returned or has skipped */
 	uint64_t				given;

@@ -222,7 +222,7 @@ int litepcie_run_start(struct litepcie_capture *capture)
 
 /*
  * True if the limit does not allow the card to begin another MBUF (part of the ring), so that a
- * frame may wait for room.
+ * frame may wait for room. Never true with `newest`, since the card then ignores the limit.
  */
 static bool is_full(const struct litepcie_capture *capture)
 {

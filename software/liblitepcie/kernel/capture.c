@@ -8,8 +8,8 @@
  * A capture behind Lanebox's driver, by /dev/litepcieN-capture.
  *
  * The ring is memory of this process. The memory is allocated by take(), at the first start of the
- * capture or of the generator, or when rules are set. So a program that only reads the counts of
- * frames needs no ring, and can run beside a program that captures. The driver's status page has
+ * capture or of the generator, or by litepcie_capture_sort(). So a program that only reads counts
+ * of frames needs no ring, and can run beside a program that captures. The driver's status page has
  * the status line of each queue.
  */
 #include <fcntl.h>
