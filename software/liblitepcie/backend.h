@@ -154,9 +154,9 @@ struct litepcie_channel {
 	 * directions that it waits for, and sleep() itself checks the memory first.
 	 */
 	bool shared;
-	/* Returns the descriptor of litepcie_dma_fd(), which the caller must not close. */
+	/* Returns the file descriptor of litepcie_dma_fd(), which the caller must not close. */
 	int (*event_fd)(struct litepcie *dev);
-	/* Returns a new descriptor of the ring of an active stream. The program closes it. */
+	/* Returns a new file descriptor of the ring of an active stream. The program closes it. */
 	int (*export)(const struct litepcie_stream *stream);
 	/* Switch the interrupt of the user's logic on or off, and set dev->user_enabled. */
 	int (*user_enable)(struct litepcie *dev, bool on);

@@ -100,8 +100,8 @@ struct litepcie {
 	/* flags LITEPCIE_HAS_STREAMS, _PACKETS and _BAR_MAP that back end and driver can fulfil */
 	uint64_t			able;
 	/*
-	 * descriptor that is readable after an interrupt of the card, and through VFIO also when
-	 * the kernel wants the card back; used by the folder dma/table; -1: the back end has none
+	 * file descriptor, readable after an interrupt of the card, and through VFIO also when the
+	 * kernel wants the card back; used by the folder dma/table; -1: the back end has none
 	 */
 	int				interrupt;
 	char				*name;
@@ -139,13 +139,13 @@ struct litepcie {
 	 */
 	bool				polling;
 	/*
-	 * in adaptive mode, on the back ends sim and vfio: number of descriptors, of both
+	 * in adaptive mode, on the back ends sim and vfio: number of DMA descriptors, of both
 	 * directions together, that the card had executed at the last poll by the timer
 	 */
 	uint64_t			looked;
-	/* descriptor of the timer, readable when the card is to be polled; -1: not opened yet */
+	/* file descriptor of the timer that says when to poll the card; -1: not opened yet */
 	int				timer;
-	/* descriptor of an epoll instance on @timer and @interrupt; -1: not opened yet */
+	/* file descriptor of an epoll instance on @timer and @interrupt; -1: not opened yet */
 	int				news;
 	/*
 	 * On a card with records: time in ms at which poll_if_silent() (engine.c) was first called

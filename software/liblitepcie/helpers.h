@@ -211,7 +211,7 @@ int litepcie_pattern_set(struct litepcie_stream *stream, bool on);
 /* Memory and huge pages ------------------------------------------------------------------------ */
 
 /*
- * Returns the descriptor of a new file in memory that holds @size zero bytes. @flags are MFD_
+ * Returns the file descriptor of a new file in memory that has @size zero bytes. @flags are MFD_
  * flags. On failure it returns -1 and sets errno, without a sentence.
  */
 int litepcie_memory_file(size_t size, unsigned int flags);
@@ -238,7 +238,7 @@ struct litepcie_memory *litepcie_memory_new(void *base, size_t size, int fd, boo
 
 /* Time and waits ------------------------------------------------------------------------------- */
 
-/* Returns the timer's descriptor, readable when the card is to be polled; -1 if poll_us is 0. */
+/* Returns the timer's file descriptor, readable when a poll is due; -1 if poll_us is 0. */
 static inline int litepcie_timer(const struct litepcie *dev)
 {
 	return dev->poll_us ? dev->timer : -1;

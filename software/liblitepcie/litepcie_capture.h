@@ -65,7 +65,7 @@ extern "C" {
 #define LITEPCIE_CAPTURE_PAGES_2M	(UINT64_C(2) << 20)
 #define LITEPCIE_CAPTURE_PAGES_1G	(UINT64_C(1) << 30)
 
-/* value of wait_ns with which the card writes records at once: they do not wait for more */
+/* value of wait_ns with which the card writes each record (frame) at once, not with later ones */
 #define LITEPCIE_CAPTURE_AT_ONCE	UINT32_MAX
 
 /* The first and the last link type for users' own frames. */
@@ -83,19 +83,19 @@ struct litepcie_capture_config {
 	 */
 	uint64_t	ring_bytes;
 	/*
-	 * bytes of an MBUF: a power of two from LITEPCIE_CAPTURE_MBUF_LEAST to
-	 * LITEPCIE_CAPTURE_MBUF_MOST, at most a quarter of the ring; 0:
-	 * LITEPCIE_CAPTURE_MBUF_DEFAULT, or a quarter of the ring if that is less
+	 * bytes of an MBUF, one of the equal parts of the ring: a power of two from
+	 * LITEPCIE_CAPTURE_MBUF_LEAST to LITEPCIE_CAPTURE_MBUF_MOST, at most a quarter of the
+	 * ring; 0: LITEPCIE_CAPTURE_MBUF_DEFAULT, or a quarter of the ring if that is less
 	 */
 	uint32_t	mbuf_bytes;
 	/*
-	 * most bytes of a frame that are recorded, at most LITEPCIE_CAPTURE_FRAME_MOST; 0: all.
-	 * A frame is also cut to the bytes of an MBUF minus 128.
+	 * most bytes of a frame that are recorded, at most LITEPCIE_CAPTURE_FRAME_MOST; 0: all. A
+	 * frame is also cut to mbuf_bytes - 128 bytes.
 	 */
 	uint32_t	snap;
 	/*
-	 * longest time in ns that the card holds complete records, to write them together with
-	 * later records; 0: 1000 ns, LITEPCIE_CAPTURE_AT_ONCE: the card does not hold them
+	 * longest time in ns that the card keeps complete records (frames) back, to write them
+	 * together with later records; 0: 1000 ns, LITEPCIE_CAPTURE_AT_ONCE: none are kept back
 	 */
 	uint32_t	wait_ns;
 	/* true: frames that their source marked as bad are recorded, too */
@@ -156,8 +156,10 @@ struct litepcie_span {
 	size_t		bytes;
 	/* number of bytes in the ring before this span, since the start of the capture */
 	uint64_t	position;
-	uint64_t	mbuf;		/* number of the MBUF, from 0 */
-	bool		sealed;		/* true: the span ends with the MBUF's seal */
+	/* number of the MBUF (part of the ring) that has this span, from 0 since the start */
+	uint64_t	mbuf;
+	/* true: the span ends with the seal, which is the last block of an MBUF */
+	bool		sealed;
 	/*
 	 * values of the card's last status line, which may count data behind this span, too:
 	 * @records: frames written to the ring since the start, @lost: frames lost since the start,
@@ -169,8 +171,9 @@ struct litepcie_span {
 };
 
 /*
- * A frame of a span, whose data stays in the ring. litepcie_record_next() is compiled into the
- * program, and litepcie_records() is told the size of this struct, so later members go to its end.
+ * A frame of a span (whole blocks of the ring). Its data stays in the ring. litepcie_record_next()
+ * is compiled into the program, and litepcie_records() is told the size of this struct, so later
+ * members go to its end.
  */
 struct litepcie_packet {
 	const uint8_t	*data;
@@ -331,20 +334,20 @@ int litepcie_capture_next(struct litepcie_capture *capture, struct litepcie_span
 /*
  * Release the oldest @bytes of the spans that litepcie_capture_next() has returned, so that the
  * card may write there again. The library tells the card only when an eighth of the ring or an MBUF
- * has been released, whichever is more. With `newest` the card does not wait for releases, and they
- * only tell what was overwritten. Returns 0 or -errno; -EINVAL: the program holds fewer bytes,
- * -EOVERFLOW: with `newest` the card has overwritten a part of these bytes, so the data that the
- * program has read there may be wrong. Threads: one.
+ * (part of the ring) has been released, whichever is more. With `newest` the card does not wait for
+ * releases, and they only tell what was overwritten. Returns 0 or -errno; -EINVAL: the program
+ * holds fewer bytes, -EOVERFLOW: with `newest` the card has overwritten a part of these bytes, so
+ * the data that the program has read there may be wrong. Threads: one.
  */
 int litepcie_capture_release(struct litepcie_capture *capture, size_t bytes);
 
 /*
  * Stop the capture. The stop of queue 0 ends all queues: the card takes no more frames, writes all
- * earlier frames to the rings, seals the last MBUFs, and then writes no more. The stop of another
- * queue ends that queue only: its MBUF is sealed, and what the card writes to its ring behind that
- * MBUF is not given. litepcie_capture_next() gives what is left. If the ring is full, a frame that
- * waits for room, with `lossless`, is lost and counted at the stop of queue 0. Frames that come
- * while nothing is captured are not counted.
+ * earlier frames to the rings, seals (completes) the last MBUF of each ring, and then writes no
+ * more. The stop of another queue ends that queue only: its MBUF is sealed, and what the card
+ * writes to its ring behind that MBUF is not given. litepcie_capture_next() gives what is left. If
+ * the ring is full, a frame that waits for room, with `lossless`, is lost and counted at the stop
+ * of queue 0. Frames that come while nothing is captured are not counted.
  *
  * The stop of queue 0 waits until the card has come to rest, and then for the last status line of
  * each queue, for @rest_ms each at most. The stop of another queue waits for the status line of its
@@ -410,8 +413,8 @@ int litepcie_capture_discards(struct litepcie_capture *capture, struct litepcie_
 
 /*
  * Write the header of a file to @buffer: LITEPCIE_CAPTURE_HEADER_BYTES with a section, an interface
- * for each port, and a filler. Whole MBUFs of the ring behind it make a valid pcapng file. Returns
- * the number of bytes, or -EINVAL if @bytes is less. Threads: any.
+ * for each port, and a filler. Whole MBUFs (parts of the ring) behind it make a valid pcapng file.
+ * Returns the number of bytes, or -EINVAL if @bytes is less. Threads: any.
  */
 int litepcie_capture_header(const struct litepcie_capture *capture, void *buffer, size_t bytes);
 

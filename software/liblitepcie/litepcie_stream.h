@@ -187,7 +187,8 @@ int litepcie_stream_open(struct litepcie *dev, unsigned int direction,
  * already, or another program runs the direction, and litepcie_why() then names the programs that
  * have the card open, -EINVAL: the other stream runs and has another loopback, poll_us or adaptive.
  * The kernel checks the program's own memory only now: -EMSGSIZE: a buffer in more than one page,
- * -EOPNOTSUPP: memory of another kind, -ENOMEM: more than may be locked. Threads: per direction.
+ * -EOPNOTSUPP: memory of another kind, or that the card does not reach, -ENOMEM: more than may be
+ * locked. Threads: per direction.
  */
 int litepcie_stream_start(struct litepcie_stream *stream);
 
@@ -309,7 +310,8 @@ int litepcie_dma_fd(struct litepcie *dev);
  * knows how far the card is. The caller closes the descriptor.
  *
  * Returns 0 and the descriptor in @fd, or -errno; -EINVAL: the stream does not run, -EADDRINUSE:
- * the ring lies in the program's own memory. Threads: any.
+ * the ring lies in the program's own memory, -EOPNOTSUPP: on this machine the kernel driver cannot
+ * share a ring. Threads: any.
  */
 int litepcie_stream_export(struct litepcie_stream *stream, int *fd);
 

@@ -16,7 +16,7 @@
 
 #include <string.h>
 
-#define BLOCK_UNIT	8u	/* pcapng blocks in the ring are multiples of this many bytes */
+#define BLOCK_UNIT	8u	/* a pcapng block in the ring has a multiple of this many bytes */
 /* how often releases give the card a new limit in one round of the ring, at most */
 #define LIMIT_STEPS	8u
 #define FIRST_NAP_US	10u

@@ -27,7 +27,7 @@ struct litepcie_memory {
 	_Atomic unsigned int	users;
 	void			*base;
 	size_t			size;
-	int			fd;	/* descriptor of the file that is mapped; -1: none */
+	int			fd;	/* file descriptor of the mapped file; -1: none */
 	/* true: the memory is the program's own, so the library does not unmap it */
 	bool			placed;
 };
@@ -86,13 +86,13 @@ struct litepcie_stream {
 	/* number of stops of this stream since litepcie_open(); a waiting thread compares it */
 	unsigned int	stops;
 
-	/* number of descriptors given to the card since the start */
+	/* number of DMA descriptors (one for each buffer) given to the card since the start */
 	uint64_t	posted;
-	/* number of descriptors since the start that the card is known to have executed */
+	/* number of DMA descriptors since the start that the card is known to have executed */
 	uint64_t	done;
-	/* how many of the @done executed descriptors asked for an interrupt */
+	/* how many of the @done executed DMA descriptors asked for an interrupt */
 	uint64_t	asked;
-	/* for each buffer of the ring: true if its descriptor asks for an interrupt */
+	/* for each buffer of the ring: true if its DMA descriptor asks for an interrupt */
 	bool		*asks;
 	/* h2c: true if a buffer of this run was sent only in part, so that @lengths must be used */
 	bool		uneven;
@@ -122,7 +122,7 @@ struct litepcie_stream {
 	 * is true
 	 */
 	unsigned int	interrupt_every;
-	/* true: no descriptor asks for an interrupt */
+	/* true: no buffer of this run asks the card for an interrupt */
 	bool		silent;
 };
 

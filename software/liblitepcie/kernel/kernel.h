@@ -29,11 +29,11 @@ struct kernel {
 	unsigned int		minor;
 	/* true: the driver is Lanebox's, whose runs make the card wait for buffers (held runs) */
 	bool			held;
-	/* the driver's status page (counts of the DMA), mapped; NULL: not mapped */
+	/* mapping of the driver's status page (counts of the DMA); NULL: not mapped */
 	const struct litepcie_status *status;
 	/*
-	 * the driver's index page for this handle, mapped: the library writes there beyond which
-	 * counts of buffers the driver's poll() wakes; NULL: not mapped
+	 * mapping of the driver's index page for this handle, in which the library writes beyond
+	 * which counts of buffers the driver's poll() wakes; NULL: not mapped
 	 */
 	struct litepcie_index	*index;
 	int			event;		/* eventfd of litepcie_dma_fd(), or -1 */
